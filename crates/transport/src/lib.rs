@@ -1,0 +1,27 @@
+//! The engine: a host's transport stack, sans-IO.
+//!
+//! # The contract
+//!
+//! A world owns one [`Stack`] per host and drives it with four calls and nothing else:
+//!
+//! 1. [`Stack::handle`] feeds one input: a packet, the expiry of the deadline, a departure from
+//!    the NIC, or a change of an interface. Socket calls (`connect`, `write`, `read`, `close`)
+//!    count as inputs too.
+//! 2. Then [`Stack::poll_transmit`] until it gives `None`,
+//! 3. [`Stack::poll_event`] until it gives `None`,
+//! 4. and [`Stack::poll_deadline`] says when to call `handle` with [`Input::Timeout`].
+//!
+//! The stack never reads a clock, never opens a socket and never draws from a global random
+//! source: `now` and chance arrive in the [`base::Context`]. Same inputs, same outputs.
+
+pub mod buffer;
+pub mod congestion;
+pub mod recovery;
+pub mod stack;
+pub mod tcp;
+
+pub use stack::{
+    Input, InterfaceConfig, InterfaceEvent, SocketError, SocketEvent, SocketEventKind, Stack,
+    StackConfig, Transmit,
+};
+pub use tcp::{Buffers, Profile, TcpConfig, TcpInfo};

@@ -1,0 +1,88 @@
+//! What a TCP connection can be told: profile, controller, buffers; and what it tells.
+
+use base::{CaState, Duration};
+
+/// Named lists of switches: how a kernel of a certain age behaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Profile {
+    /// Linux 6.18.
+    #[default]
+    Linux,
+    /// Paper 002's kernel, MPTCP 0.91.
+    Linux41,
+    /// Paper 000's kernel, MPTCP 0.89.
+    Linux314,
+    /// Paper 004's kernel, MPTCP 0.88.
+    Linux311,
+    /// Paper 001's kernel, MPTCP 0.86.
+    Linux35,
+}
+
+/// Socket buffers in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Buffers {
+    pub send_max: u32,
+    pub receive_max: u32,
+    /// Whether they grow from Linux's initial values (16384, 131072) up to the maxima.
+    pub auto_tuning: bool,
+}
+
+impl Default for Buffers {
+    /// Linux: 4 MiB and 6 MiB, auto-tuned.
+    fn default() -> Self {
+        Buffers { send_max: 4 << 20, receive_max: 6 << 20, auto_tuning: true }
+    }
+}
+
+/// The configuration of a connection.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TcpConfig {
+    pub profile: Profile,
+    /// A name from the table in `congestion`: `reno`, `cubic`.
+    pub congestion: &'static str,
+    pub buffers: Buffers,
+    pub nagle: bool,
+    pub pacing: bool,
+    /// Segments; `None`: infinite.
+    pub initial_ssthresh_segs: Option<u32>,
+    /// Unsent bytes below which a writer is woken; `None`: no limit.
+    pub notsent_lowat: Option<u32>,
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        TcpConfig {
+            profile: Profile::Linux,
+            congestion: "cubic",
+            buffers: Buffers::default(),
+            nagle: false,
+            pacing: false,
+            initial_ssthresh_segs: None,
+            notsent_lowat: None,
+        }
+    }
+}
+
+/// The state of a connection, for measurement; names as `ss -ti` prints them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TcpInfo {
+    pub state: &'static str,
+    pub ca_state: CaState,
+    pub cwnd_segs: u32,
+    pub ssthresh_segs: Option<u32>,
+    pub srtt: Duration,
+    pub rttvar: Duration,
+    pub min_rtt: Duration,
+    pub rto: Duration,
+    pub mss: u32,
+    pub bytes_sent: u64,
+    pub bytes_retrans: u64,
+    pub bytes_acked: u64,
+    pub segs_out: u64,
+    pub segs_retrans: u64,
+    pub spurious_retrans: u64,
+    pub snd_wnd: u64,
+    pub rcv_wnd: u64,
+    pub send_buffer: u32,
+    pub receive_buffer: u32,
+}

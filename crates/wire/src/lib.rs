@@ -1,0 +1,19 @@
+//! Packet formats: values, parse and emit, checksums and pcapng.
+//!
+//! No state, no clock, no I/O. A packet is a value (rule 7 of the house): its headers are real,
+//! its payload is real bytes or a virtual function of (stream, offset). `emit` turns a value into
+//! bytes and `parse` turns bytes into a value; the one is the inverse of the other.
+
+pub mod icmp;
+pub mod packet;
+pub mod payload;
+pub mod seq;
+pub mod tcp;
+pub mod udp;
+
+pub use icmp::Icmp;
+pub use packet::{Body, Packet};
+pub use payload::Payload;
+pub use seq::SeqNumber;
+pub use tcp::{Flags, SackBlocks, TcpOptions, TcpSegment, Timestamps};
+pub use udp::UdpDatagram;

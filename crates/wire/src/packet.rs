@@ -1,0 +1,58 @@
+//! `Packet`: an IP datagram as a value, with the transport unit it carries.
+//!
+//! Leaves bytes to `ip` (emit and parse) and fate to the network.
+
+use crate::{Icmp, TcpSegment, UdpDatagram};
+use std::net::IpAddr;
+
+/// An IPv4 or IPv6 datagram. Source and destination are of one family.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Packet {
+    pub src: IpAddr,
+    pub dst: IpAddr,
+    /// Time to live or hop limit.
+    pub hop_limit: u8,
+    /// The two ECN bits (RFC 3168): 0 not capable, 1 and 2 capable, 3 congestion experienced.
+    pub ecn: u8,
+    /// The payload was damaged on the way: the mark that stands for a flipped bit in a virtual
+    /// payload (rule 7). A receiver must treat the checksum as wrong. Not on the wire.
+    pub corrupted: bool,
+    /// Which flow of the sending host this belongs to, for its departure notice. Not on the wire.
+    pub flow: u32,
+    pub body: Body,
+}
+
+/// What an IP datagram carries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Body {
+    Tcp(TcpSegment),
+    Udp(UdpDatagram),
+    Icmp(Icmp),
+}
+
+impl Packet {
+    /// A datagram from `src` to `dst` with the usual hop limit of 64.
+    pub const fn new(src: IpAddr, dst: IpAddr, body: Body) -> Self {
+        Packet { src, dst, hop_limit: 64, ecn: 0, corrupted: false, flow: 0, body }
+    }
+
+    /// Length of the datagram in bytes, IP header included, no link header.
+    pub fn wire_len(&self) -> u32 {
+        let ip = if self.src.is_ipv4() { 20 } else { 40 };
+        let body = match &self.body {
+            Body::Tcp(segment) => segment.wire_len(),
+            Body::Udp(datagram) => datagram.wire_len(),
+            Body::Icmp(message) => message.wire_len(),
+        };
+        ip + body
+    }
+
+    /// Payload bytes of the transport unit.
+    pub fn payload_len(&self) -> u32 {
+        match &self.body {
+            Body::Tcp(segment) => segment.payload.len(),
+            Body::Udp(datagram) => datagram.payload.len(),
+            Body::Icmp(_) => 0,
+        }
+    }
+}

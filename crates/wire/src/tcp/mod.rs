@@ -1,0 +1,7 @@
+//! TCP segments (RFC 9293) and their options.
+
+mod options;
+mod segment;
+
+pub use options::{OpaqueOption, SackBlocks, TcpOptions, Timestamps};
+pub use segment::{Flags, TcpSegment};

@@ -1,0 +1,96 @@
+//! The options of a TCP segment as values (RFC 9293 s3.2, 2018, 7323, 8684).
+//!
+//! Option 30 (MPTCP) is an opaque slot here.
+
+use crate::SeqNumber;
+
+/// The options this engine knows, in the order Linux sends them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TcpOptions {
+    /// Maximum segment size; SYN only.
+    pub mss: Option<u16>,
+    /// Window scale shift; SYN only.
+    pub window_scale: Option<u8>,
+    /// SACK permitted; SYN only.
+    pub sack_permitted: bool,
+    pub timestamps: Option<Timestamps>,
+    pub sack: SackBlocks,
+    /// Option 30, content not looked into.
+    pub mptcp: Option<Box<OpaqueOption>>,
+}
+
+/// The timestamps option (RFC 7323 s3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timestamps {
+    pub value: u32,
+    pub echo: u32,
+}
+
+/// Up to four SACK blocks `[start, end)`, the most recent first (RFC 2018 s4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SackBlocks {
+    len: u8,
+    blocks: [(SeqNumber, SeqNumber); 4],
+}
+
+/// The content of an option this layer does not look into, kind and length excluded.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OpaqueOption {
+    /// At most 38 bytes.
+    pub content: Vec<u8>,
+}
+
+impl TcpOptions {
+    /// Bytes the options take in a header, padded to a multiple of four, laid out as Linux does:
+    /// `MSS, SACK-permitted + TS or NOP NOP TS, NOP WScale, MPTCP` and `NOP NOP SACK`.
+    pub fn padded_len(&self) -> u32 {
+        let mut len = 0;
+        if self.mss.is_some() {
+            len += 4;
+        }
+        // SACK-permitted takes the place of the two NOPs before the timestamps.
+        if self.timestamps.is_some() {
+            len += 12;
+        } else if self.sack_permitted {
+            len += 4;
+        }
+        if self.window_scale.is_some() {
+            len += 4;
+        }
+        if !self.sack.is_empty() {
+            len += 4 + 8 * u32::from(self.sack.len);
+        }
+        if let Some(mptcp) = &self.mptcp {
+            len += (2 + mptcp.content.len() as u32).div_ceil(4) * 4;
+        }
+        len
+    }
+}
+
+impl SackBlocks {
+    /// No blocks.
+    pub const NONE: SackBlocks = SackBlocks { len: 0, blocks: [(SeqNumber(0), SeqNumber(0)); 4] };
+
+    /// Append a block; a fifth is refused with `false`.
+    pub fn push(&mut self, start: SeqNumber, end: SeqNumber) -> bool {
+        let Some(slot) = self.blocks.get_mut(self.len as usize) else { return false };
+        *slot = (start, end);
+        self.len += 1;
+        true
+    }
+
+    /// The blocks in order.
+    pub fn as_slice(&self) -> &[(SeqNumber, SeqNumber)] {
+        &self.blocks[..self.len as usize]
+    }
+
+    /// Number of blocks.
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
