@@ -1,0 +1,206 @@
+//! One run: what the lab asks for and what it gets back.
+//!
+//! Two hosts, client and server, N paths between them, one traffic model over a TCP connection on
+//! one of the paths. Everything a run depends on is in [`RunSetup`]; equal setups give equal
+//! records on any machine and with any number of threads. Leaves names, texts, repetitions and
+//! statistics to the lab.
+
+use crate::host::ProcessingCost;
+use base::{Duration, Rate};
+use network::LinkConfig;
+use traffic::{Outcome, Traffic};
+use transport::TcpConfig;
+
+/// Everything one run depends on.
+#[derive(Clone, Debug)]
+pub struct RunSetup {
+    /// The study's seed.
+    pub seed: u64,
+    /// Number of the repetition.
+    pub run: u64,
+    pub paths: Vec<PathSetup>,
+    /// Index of the path that the TCP connection uses.
+    pub tcp_path: usize,
+    pub traffic: Traffic,
+    /// Client to server instead of a download.
+    pub reverse: bool,
+    /// For both ends.
+    pub tcp: TcpConfig,
+    /// The NIC link before every path, on both hosts; `None`: packets leave at once.
+    pub nic: Option<NicSetup>,
+    /// Largest IP datagram, in bytes.
+    pub mtu: u32,
+    /// IPv6 addresses instead of IPv4 ones.
+    pub ipv6: bool,
+    /// Virtual time after which an unfinished run is given up as incomplete.
+    pub limit: Duration,
+    /// When the run is over.
+    pub until: Until,
+    pub client_cost: ProcessingCost,
+    pub server_cost: ProcessingCost,
+    /// Push every packet through bytes and back, and fail if it is not the same afterwards.
+    pub pass_through: bool,
+    /// Write a capture of all packets, one pcapng section with an interface block per path.
+    pub capture: bool,
+}
+
+/// A path between client and server.
+#[derive(Clone, Debug)]
+pub struct PathSetup {
+    /// Names the path in captures and keys its random draws (with the direction).
+    pub name: String,
+    /// Server to client.
+    pub down: LinkConfig,
+    /// Client to server.
+    pub up: LinkConfig,
+    /// In any order; equal times in the order given.
+    pub events: Vec<PathEvent>,
+}
+
+/// A change of a path at a time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PathEvent {
+    /// Since the start of the run.
+    pub at: Duration,
+    pub direction: Direction,
+    pub change: PathChange,
+}
+
+/// Which of a path's links an event concerns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    Both,
+    /// Server to client.
+    Down,
+    /// Client to server.
+    Up,
+}
+
+/// What happens to a path.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum PathChange {
+    /// Drops what is sent, and tells both hosts.
+    Down,
+    /// Drops what is sent, and tells nobody.
+    Silent,
+    /// Ends `Down` or `Silent`; the hosts learn of it if they learned of the beginning.
+    Up,
+    Rate(Rate),
+    /// One-way delay.
+    Delay(Duration),
+    /// Bernoulli loss probability.
+    Loss(f64),
+}
+
+/// The NIC link in front of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NicSetup {
+    pub rate: Rate,
+    /// Waiting packets.
+    pub queue_packets: u32,
+}
+
+impl Default for NicSetup {
+    /// 1 Gbit/s and 1000 packets, Linux's `txqueuelen`.
+    fn default() -> Self {
+        NicSetup { rate: Rate::from_mbit(1000), queue_packets: 1000 }
+    }
+}
+
+/// When a run is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Until {
+    /// As soon as the outcome is known.
+    #[default]
+    Measured,
+    /// When the connection is closed at both ends.
+    Closed,
+}
+
+/// What a run yields.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunRecord {
+    pub outcome: Outcome,
+    /// When the run ended, in virtual time since its start.
+    pub ended: Duration,
+    /// Payload bytes first sent by the data sender on each path, retransmissions excluded.
+    pub first_sent_bytes: Vec<u64>,
+    /// Segments that the data sender sent again.
+    pub retransmitted_segs: u64,
+    /// Segments with payload that reached the data receiver.
+    pub data_packets: u64,
+    /// All packets that came out of a path's links.
+    pub packets: u64,
+    /// Per path.
+    pub links: Vec<PathCounters>,
+    /// SHA-256 over every packet and delivery event and the metric values.
+    pub hash: [u8; 32],
+    /// The capture in pcapng form, if it was asked for.
+    pub capture: Option<Vec<u8>>,
+    /// Why the connection failed, if it did.
+    pub failure: Option<String>,
+}
+
+/// What a path's links counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathCounters {
+    pub down: LinkCounters,
+    pub up: LinkCounters,
+}
+
+/// Packets of one one-way link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LinkCounters {
+    pub accepted: u64,
+    pub delivered: u64,
+    /// IP bytes delivered.
+    pub delivered_bytes: u64,
+    pub dropped_full: u64,
+    pub dropped_early: u64,
+    pub dropped_random: u64,
+    pub dropped_down: u64,
+}
+
+/// Why a run could not be carried out. Every message names what to change.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("the run has no path {0}")]
+    NoSuchPath(usize),
+    #[error("path {path}: {reason}")]
+    BadLink { path: String, reason: String },
+    #[error("unknown congestion control {0:?}")]
+    UnknownCongestionControl(&'static str),
+    /// Work without progress: a defect of the engine or of a model.
+    #[error("live-lock at {at} of virtual time: {what} (seed {seed}, run {run})")]
+    LiveLock { at: base::Instant, what: String, seed: u64, run: u64 },
+    /// What was read is not what was written: a defect of the engine.
+    #[error("stream broken at {at} of virtual time: {what} (seed {seed}, run {run})")]
+    StreamBroken { at: base::Instant, what: String, seed: u64, run: u64 },
+    /// A packet changed by being emitted and parsed: a defect of the codec.
+    #[error("codec: {what} (seed {seed}, run {run})")]
+    Codec { what: String, seed: u64, run: u64 },
+}
+
+impl Default for RunSetup {
+    /// A setup with the interface's defaults and no path yet.
+    fn default() -> Self {
+        RunSetup {
+            seed: 1,
+            run: 0,
+            paths: Vec::new(),
+            tcp_path: 0,
+            traffic: Traffic::BulkSize(1 << 20),
+            reverse: false,
+            tcp: TcpConfig::default(),
+            nic: Some(NicSetup::default()),
+            mtu: 1500,
+            ipv6: false,
+            limit: Duration::from_secs(600),
+            until: Until::Measured,
+            client_cost: ProcessingCost::default(),
+            server_cost: ProcessingCost::default(),
+            pass_through: false,
+            capture: false,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The trait a traffic model implements, the configuration, and the table of names.
+//!
+//! A one-way model is a list of messages with due times, and a function from what both halves
+//! saw to one number. Leaves sockets to `one_way` and text to the lab.
+
+use crate::bulk::{BulkSize, BulkTime};
+use crate::burst::Burst;
+use crate::one_way::Report;
+use crate::outcome::Outcome;
+use crate::video::Video;
+use base::Duration;
+
+/// What is sent and what is measured.
+pub trait TrafficModel {
+    /// The `index`-th message, counted from zero; `None` after the last.
+    fn message(&self, index: u64) -> Option<Message>;
+    /// The largest single write, in bytes.
+    fn write_limit(&self) -> u32 {
+        u32::MAX
+    }
+    /// How long after `connect` returned the client ends the run; `None`: when all is read.
+    fn ends_after(&self) -> Option<Duration> {
+        None
+    }
+    /// The run's number, from what the receiving half saw and when the client began.
+    fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome;
+}
+
+/// One unit of the application.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// When it is due.
+    pub due: Due,
+    /// Its length in bytes; `u64::MAX` never ends.
+    pub len: u64,
+    /// Whether its delay is part of the result.
+    pub measured: bool,
+}
+
+/// When a message is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Due {
+    /// This long after the sender was asked to begin; its delay counts from then, however late
+    /// the write is.
+    SinceStart(Duration),
+    /// This long after the last write of the message before it; its delay counts from the
+    /// moment before its own first write.
+    SincePrevious(Duration),
+}
+
+/// A traffic model with its parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Traffic {
+    /// Transfer this many bytes.
+    BulkSize(u64),
+    /// Saturate for this long after `connect` returned.
+    BulkTime(Duration),
+    /// Warm up, fall idle, then write `segments` times `segment_bytes` at once.
+    Burst { segments: u32, segment_bytes: u32 },
+    /// Constant bit rate for this long.
+    Video(Duration),
+}
+
+impl Traffic {
+    /// The model behind the configuration.
+    pub fn model(&self) -> Box<dyn TrafficModel + Send> {
+        match *self {
+            Traffic::BulkSize(bytes) => Box::new(BulkSize { bytes }),
+            Traffic::BulkTime(time) => Box::new(BulkTime { time }),
+            Traffic::Burst { segments, segment_bytes } => {
+                Box::new(Burst { segments, segment_bytes })
+            }
+            Traffic::Video(time) => Box::new(Video { time }),
+        }
+    }
+}
+
+/// One row of the table of models.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ModelInfo {
+    /// As `--traffic` spells it.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+/// All models, by name.
+pub const MODELS: &[ModelInfo] = &[
+    ModelInfo {
+        name: "bulk",
+        summary: "transfers SIZE bytes, or saturates the connection for TIME",
+        source: "bulk transfers of papers 000 to 004",
+    },
+    ModelInfo {
+        name: "burst",
+        summary: "warms up with 20 segments, idles 3 s, then writes N segments at once",
+        source: "002 sV-B",
+    },
+    ModelInfo {
+        name: "video",
+        summary: "sends 950 kbit/s as 30 messages of 3958 bytes a second",
+        source: "000 s4.3.1",
+    },
+];

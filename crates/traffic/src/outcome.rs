@@ -1,0 +1,123 @@
+//! `Outcome`: the one number of a run, with everything it was computed from.
+//!
+//! Leaves statistics over runs to the lab; the quantiles here are over the messages of one run.
+
+use base::Duration;
+
+/// What a run yields.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    pub metric: Metric,
+    /// In the metric's unit; `None` if the run did not come to its end.
+    pub value: Option<f64>,
+    /// Application bytes read in the measured direction.
+    pub bytes_read: u64,
+    /// Delay of every measured message that arrived, in seconds, in order of sending.
+    pub message_delays: Vec<f64>,
+    /// Further numbers by name, in SI units.
+    pub extra: Vec<(&'static str, f64)>,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Metric {
+    /// Start of connect to last byte read.
+    CompletionTime,
+    /// Application bits read per second.
+    Goodput,
+    /// Send call (or its scheduled time) to last byte of the message read.
+    MessageDelay,
+}
+
+impl Metric {
+    /// The name in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Metric::CompletionTime => "completion_time",
+            Metric::Goodput => "goodput",
+            Metric::MessageDelay => "message_delay",
+        }
+    }
+
+    /// The SI unit.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Metric::Goodput => "bit/s",
+            Metric::CompletionTime | Metric::MessageDelay => "s",
+        }
+    }
+
+    /// Whether a larger value is the better one.
+    pub const fn larger_is_better(self) -> bool {
+        matches!(self, Metric::Goodput)
+    }
+}
+
+impl Outcome {
+    /// Whether the run came to its end.
+    pub const fn is_complete(&self) -> bool {
+        self.value.is_some()
+    }
+
+    /// An outcome without messages.
+    pub const fn single(metric: Metric, value: Option<f64>, bytes_read: u64) -> Self {
+        Outcome { metric, value, bytes_read, message_delays: Vec::new(), extra: Vec::new() }
+    }
+}
+
+/// Arithmetic mean; `None` of nothing.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The `q`-quantile of sorted values, linear between order statistics (Hyndman and Fan type 7).
+pub(crate) fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let rank = q.clamp(0.0, 1.0) * last as f64;
+    let below = rank as usize;
+    let above = (below + 1).min(last);
+    let fraction = rank - below as f64;
+    Some(sorted[below] + (sorted[above] - sorted[below]) * fraction)
+}
+
+/// Share of values above `limit`.
+pub(crate) fn share_above(values: &[f64], limit: Duration) -> Option<f64> {
+    let above = values.iter().filter(|delay| **delay > limit.as_secs_f64()).count();
+    (!values.is_empty()).then(|| above as f64 / values.len() as f64)
+}
+
+/// Mean absolute difference of consecutive delays; zero for one message.
+pub(crate) fn jitter(delays: &[f64]) -> Option<f64> {
+    let steps: Vec<f64> = delays.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    if delays.is_empty() { None } else { Some(mean(&steps).unwrap_or(0.0)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_interpolate_between_order_statistics() {
+        let sorted = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(quantile(&sorted, 0.5), Some(2.5));
+        assert_eq!(quantile(&sorted, 0.0), Some(1.0));
+        assert_eq!(quantile(&sorted, 1.0), Some(4.0));
+        assert_eq!(quantile(&sorted, 0.95), Some(3.8499999999999996));
+        assert_eq!(quantile(&[], 0.5), None);
+        assert_eq!(quantile(&[7.0], 0.99), Some(7.0));
+    }
+
+    #[test]
+    fn jitter_is_the_mean_step_between_consecutive_messages() {
+        assert_eq!(jitter(&[1.0, 3.0, 2.0]), Some(1.5));
+        assert_eq!(jitter(&[1.0]), Some(0.0));
+        assert_eq!(jitter(&[]), None);
+    }
+
+    #[test]
+    fn share_above_excludes_the_limit_itself() {
+        let limit = Duration::from_millis(100);
+        assert_eq!(share_above(&[0.1, 0.2, 0.3, 0.05], limit), Some(0.5));
+        assert_eq!(share_above(&[], limit), None);
+    }
+}

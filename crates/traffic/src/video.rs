@@ -1,0 +1,117 @@
+//! `video[:TIME]`: constant bit rate, 950 kbit/s as 30 messages of 3958 bytes a second.
+//!
+//! 000 s4.3.1 (a Skype-like video call). Delays count from the *scheduled* send time, so that a
+//! blocked sender is not forgiven. The thresholds of 100 and 150 ms are 000 s3.1's.
+
+use crate::model::{Due, Message, TrafficModel};
+use crate::one_way::Report;
+use crate::outcome::{Metric, Outcome, jitter, mean, quantile, share_above};
+use base::Duration;
+
+/// Messages a second.
+const MESSAGES_PER_SECOND: u64 = 30;
+/// 950 kbit/s over 30 messages, whole bytes.
+const MESSAGE_BYTES: u64 = 3958;
+/// From the request to the first message.
+const LEAD_IN: Duration = Duration::from_millis(500);
+
+/// A video call.
+#[derive(Clone, Copy, Debug)]
+pub struct Video {
+    pub time: Duration,
+}
+
+impl Video {
+    /// The length unless said otherwise.
+    pub const DEFAULT_TIME: Duration = Duration::from_secs(60);
+
+    /// Messages due within `time`.
+    fn messages(&self) -> u64 {
+        let whole = u128::from(self.time.as_nanos()) * u128::from(MESSAGES_PER_SECOND);
+        u64::try_from(whole / 1_000_000_000).unwrap_or(u64::MAX)
+    }
+}
+
+impl TrafficModel for Video {
+    fn message(&self, index: u64) -> Option<Message> {
+        // From the index, not by adding 33.333 ms: 1800 messages take exactly 60 s.
+        let nanos = u128::from(index) * 1_000_000_000 / u128::from(MESSAGES_PER_SECOND);
+        let offset = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        (index < self.messages()).then_some(Message {
+            due: Due::SinceStart(LEAD_IN + offset),
+            len: MESSAGE_BYTES,
+            measured: true,
+        })
+    }
+
+    fn outcome(&self, _client: &Report, sender: &Report, receiver: &Report) -> Outcome {
+        let delays = receiver.delays_since(sender);
+        let complete = delays.len() as u64 == self.messages();
+        Outcome {
+            metric: Metric::MessageDelay,
+            value: mean(&delays).filter(|_| complete),
+            bytes_read: receiver.bytes_read,
+            extra: distribution(&delays),
+            message_delays: delays,
+        }
+    }
+}
+
+/// What users feel beside the mean; empty without a message.
+fn distribution(delays: &[f64]) -> Vec<(&'static str, f64)> {
+    let mut sorted = delays.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    [
+        ("median", quantile(&sorted, 0.5)),
+        ("p95", quantile(&sorted, 0.95)),
+        ("p99", quantile(&sorted, 0.99)),
+        ("over_100ms", share_above(delays, Duration::from_millis(100))),
+        ("over_150ms", share_above(delays, Duration::from_millis(150))),
+        ("jitter", jitter(delays)),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| value.map(|value| (name, value)))
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Instant;
+
+    #[test]
+    fn sixty_seconds_are_1800_messages_that_do_not_drift() {
+        let video = Video { time: Video::DEFAULT_TIME };
+        let last = video.message(1799).expect("1800 messages");
+        assert_eq!(last.due, Due::SinceStart(Duration::from_nanos(60_466_666_666)));
+        assert_eq!(video.message(1800), None);
+        let bits = 1800 * MESSAGE_BYTES * 8;
+        assert_eq!(bits / 60, 949_920, "950 kbit/s in whole bytes");
+    }
+
+    #[test]
+    fn outcome_has_mean_quantiles_shares_and_jitter() {
+        let video = Video { time: Duration::from_millis(100) };
+        let sent = vec![Instant::ZERO; 3];
+        let arrived = [80, 160, 120].map(Instant::from_millis).to_vec();
+        let sender = Report { sent, ..Report::default() };
+        let receiver = Report { arrived, ..Report::default() };
+        let outcome = video.outcome(&Report::default(), &sender, &receiver);
+        assert!((outcome.value.expect("complete") - 0.12).abs() < 1e-12);
+        let extra: std::collections::BTreeMap<_, _> = outcome.extra.iter().copied().collect();
+        assert!((extra["median"] - 0.12).abs() < 1e-12);
+        assert!((extra["over_100ms"] - 2.0 / 3.0).abs() < 1e-12);
+        assert!((extra["over_150ms"] - 1.0 / 3.0).abs() < 1e-12);
+        assert!((extra["jitter"] - 0.06).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_missing_message_leaves_the_run_incomplete() {
+        let video = Video { time: Duration::from_millis(100) };
+        let sender = Report { sent: vec![Instant::ZERO; 3], ..Report::default() };
+        let receiver = Report { arrived: vec![Instant::from_millis(80); 2], ..Report::default() };
+        let outcome = video.outcome(&Report::default(), &sender, &receiver);
+        assert!(!outcome.is_complete());
+        assert_eq!(outcome.message_delays.len(), 2);
+    }
+}
