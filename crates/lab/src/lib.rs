@@ -1,1 +1,5 @@
-//! To be written.
+//! Scenarios, variants, repetitions, statistics, verdicts and result files.
+
+mod error;
+mod units;
+mod words;
