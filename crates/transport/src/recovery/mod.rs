@@ -1,1 +1,25 @@
-//! To be written.
+//! Loss recovery in pure parts: estimators and rules that a TCP subflow or an SCTP path owns.
+//!
+//! Nothing here sees a segment, a socket or a timer: a caller passes the time and values and
+//! carries out the answers. Windows belong to `congestion`; which segment is where belongs to the
+//! scoreboard and the connection.
+
+mod drs;
+mod dup_thresh;
+mod frto;
+mod pacing;
+mod prr;
+mod rack;
+mod rtt;
+mod sndbuf;
+mod tlp;
+
+pub use drs::{ReceiveBuffer, received_truesize};
+pub use dup_thresh::{DupThresh, is_lost_rfc6675};
+pub use frto::{Frto, FrtoAck, FrtoDecision};
+pub use pacing::{Pacer, burst_segs, pacing_rate};
+pub use prr::{Prr, PrrVariant};
+pub use rack::{Rack, sent_after};
+pub use rtt::{MinRttFilter, RttEstimator, RttMode};
+pub use sndbuf::{SendBufferTuning, sent_truesize};
+pub use tlp::{PtoInput, Tlp, TlpAck, TlpOutcome, TlpRule, pto};

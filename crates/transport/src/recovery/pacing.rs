@@ -1,0 +1,74 @@
+//! Pacing: the rate rule, bursts and the next departure (tcp-subflow spec s5, as Linux).
+//!
+//! Whether a connection paces at all is its own switch; the timer is the connection's.
+
+use base::{Duration, Instant};
+
+/// Largest burst handed down at once, in bytes (Linux's segmentation offload limit).
+const MAX_BURST_BYTES: u64 = 65_215;
+/// A path with an RTT below a few times 2^9 us may burst more.
+const RTT_SHIFT: u32 = 9;
+/// Smallest burst, in segments.
+const MIN_BURST_SEGS: u64 = 2;
+
+/// Bytes per second: twice the window per RTT while `cwnd < ssthresh/2`, else 1.2 times. `None`
+/// before an RTT is known (unpaced). `ssthresh_segs`: `None` while infinite.
+pub fn pacing_rate(
+    cwnd_segs: u32,
+    ssthresh_segs: Option<u32>,
+    inflight_segs: u32,
+    mss: u32,
+    srtt: Duration,
+) -> Option<u64> {
+    if srtt.is_zero() {
+        return None;
+    }
+    let starting = ssthresh_segs.is_none_or(|ssthresh| cwnd_segs < ssthresh / 2);
+    let percent: u64 = if starting { 200 } else { 120 };
+    let window = u128::from(mss) * u128::from(cwnd_segs.max(inflight_segs));
+    let rate = window * u128::from(percent) * 10_000_000 / u128::from(srtt.as_nanos());
+    Some(u64::try_from(rate).unwrap_or(u64::MAX))
+}
+
+/// Segments to hand down at once: about a millisecond's worth, more on very short paths, at least
+/// two.
+pub fn burst_segs(rate_bytes_per_sec: u64, mss: u32, min_rtt: Duration) -> u32 {
+    let mut bytes = rate_bytes_per_sec >> 10;
+    let halvings = min_rtt.as_micros() >> RTT_SHIFT;
+    if halvings < 32 {
+        bytes += MAX_BURST_BYTES >> halvings;
+    }
+    let segs = bytes.min(MAX_BURST_BYTES) / u64::from(mss.max(1));
+    // At most 65 215.
+    segs.max(MIN_BURST_SEGS) as u32
+}
+
+/// When the next burst may leave.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pacer {
+    next: Instant,
+}
+
+impl Pacer {
+    /// Ready at once.
+    pub fn new() -> Self {
+        Pacer::default()
+    }
+
+    /// The next departure time, if it lies in the future.
+    pub fn blocked_until(&self, now: Instant) -> Option<Instant> {
+        (self.next > now).then_some(self.next)
+    }
+
+    /// `bytes` (headers included) were sent at `now`. Half of the delay since the last departure
+    /// is credited, so that a late timer does not lower the rate (as Linux).
+    pub fn on_sent(&mut self, now: Instant, bytes: u64, rate_bytes_per_sec: u64) {
+        if rate_bytes_per_sec == 0 {
+            return;
+        }
+        let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(rate_bytes_per_sec);
+        let len = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        let credit = (now - self.next).min(len / 2);
+        self.next = self.next.max(now) + (len - credit);
+    }
+}

@@ -1,0 +1,280 @@
+//! Round-trip time: smoothed estimate, variance, retransmission time-out, windowed minimum.
+//!
+//! Two arithmetics. `Linux` (tcp-subflow spec s2): integer microseconds, `srtt` carried times 8
+//! and the deviation times 4, the time-out `srtt + rttvar` where `rttvar` is the largest deviation
+//! of the last window and never below the minimum. `Rfc6298`: RFC 6298 s2 with a lower bound.
+//! Rounding of time-outs to timer ticks is not modelled. Which sample is valid (Karn's rule,
+//! timestamps), and the timer itself, are left to the connection.
+
+use base::{Duration, Instant};
+
+/// Time-out before the first sample (RFC 6298 s2.1).
+const INITIAL_RTO: Duration = Duration::from_secs(1);
+/// Time-out for data if the handshake timed out and gave no sample (RFC 6298 s5.7).
+const FALLBACK_RTO: Duration = Duration::from_secs(3);
+/// Largest time-out; RFC 6298 s2.5 allows any bound from 60 s, Linux has 120 s.
+const MAX_RTO: Duration = Duration::from_secs(120);
+/// Linux's lower bound of the variance term, in microseconds.
+const LINUX_RTO_MIN_US: i64 = 200_000;
+
+/// How samples become a time-out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RttMode {
+    /// The kernel's integer arithmetic, variance floor 200 ms.
+    #[default]
+    Linux,
+    /// RFC 6298 s2 with this lower bound (the RFC asks for 1 s).
+    Rfc6298 {
+        /// Lower bound of the time-out.
+        min: Duration,
+    },
+}
+
+/// The estimator of one path.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    mode: RttMode,
+    srtt: Duration,
+    rttvar: Duration,
+    latest: Duration,
+    first: Duration,
+    initial: Duration,
+    backoff: u32,
+    linux: LinuxState,
+}
+
+/// Integer microseconds; `srtt8` carries a factor 8, the others a factor 4.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinuxState {
+    srtt8: i64,
+    mdev4: i64,
+    mdev_max4: i64,
+    rttvar4: i64,
+    /// The variance decays once `snd_una` passes this offset.
+    window_end: u64,
+}
+
+impl RttEstimator {
+    /// No sample yet.
+    pub fn new(mode: RttMode) -> Self {
+        RttEstimator {
+            mode,
+            srtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+            latest: Duration::ZERO,
+            first: Duration::ZERO,
+            initial: INITIAL_RTO,
+            backoff: 0,
+            linux: LinuxState::default(),
+        }
+    }
+
+    /// A valid sample; the offsets are those after the acknowledgement that gave it. Undoes the
+    /// backing off (RFC 6298 s5.7).
+    pub fn sample(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
+        let first = self.is_empty();
+        self.latest = rtt;
+        if first {
+            self.first = rtt;
+        }
+        self.backoff = 0;
+        match self.mode {
+            RttMode::Linux => {
+                self.linux.sample(rtt, first, snd_una, snd_nxt);
+                self.srtt = Duration::from_nanos((self.linux.srtt8 as u64) * 1_000 / 8);
+                self.rttvar = Duration::from_nanos((self.linux.rttvar4 as u64) * 1_000 / 4);
+            }
+            RttMode::Rfc6298 { .. } if first => {
+                self.srtt = rtt;
+                self.rttvar = rtt / 2;
+            }
+            RttMode::Rfc6298 { .. } => {
+                let error = self.srtt.abs_diff(rtt);
+                self.rttvar = (self.rttvar * 3 + error) / 4;
+                self.srtt = (self.srtt * 7 + rtt) / 8;
+            }
+        }
+    }
+
+    /// Whether no sample was taken yet.
+    pub const fn is_empty(&self) -> bool {
+        self.srtt.is_zero()
+    }
+
+    /// Smoothed RTT; zero before the first sample.
+    pub const fn srtt(&self) -> Duration {
+        self.srtt
+    }
+
+    /// RTT variance: a quarter of the term that the time-out adds.
+    pub const fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
+    /// The last sample; zero before the first.
+    pub const fn latest(&self) -> Duration {
+        self.latest
+    }
+
+    /// The first sample; zero before it.
+    pub const fn first(&self) -> Duration {
+        self.first
+    }
+
+    /// The time-out, backing off included.
+    pub fn rto(&self) -> Duration {
+        let base = self.base_rto().as_nanos();
+        let nanos = base.checked_shl(self.backoff).filter(|n| n >> self.backoff == base);
+        Duration::from_nanos(nanos.unwrap_or(u64::MAX)).min(MAX_RTO)
+    }
+
+    /// The time-out without backing off.
+    pub fn base_rto(&self) -> Duration {
+        if self.is_empty() {
+            return self.initial;
+        }
+        let rto = match self.mode {
+            RttMode::Linux => {
+                let us = self.linux.srtt8 / 8 + self.linux.rttvar4;
+                Duration::from_micros(us as u64)
+            }
+            RttMode::Rfc6298 { min } => (self.srtt + self.rttvar * 4).max(min),
+        };
+        rto.min(MAX_RTO)
+    }
+
+    /// The smallest time-out this mode gives, what a lone tail loss probe waits for in addition.
+    pub const fn min_rto(&self) -> Duration {
+        match self.mode {
+            RttMode::Linux => Duration::from_micros(LINUX_RTO_MIN_US as u64),
+            RttMode::Rfc6298 { min } => min,
+        }
+    }
+
+    /// The timer expired: double the time-out.
+    pub const fn back_off(&mut self) {
+        self.backoff = self.backoff.saturating_add(1);
+    }
+
+    /// Undo the backing off.
+    pub const fn reset_back_off(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// How often the time-out was doubled.
+    pub const fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// The handshake timed out: without a sample, data start with 3 s (RFC 6298 s5.7).
+    pub const fn on_handshake_timeout(&mut self) {
+        self.initial = FALLBACK_RTO;
+    }
+}
+
+impl LinuxState {
+    fn sample(&mut self, rtt: Duration, first: bool, snd_una: u64, snd_nxt: u64) {
+        let m = rtt.as_micros().min(u64::from(u32::MAX)).max(1) as i64;
+        if first {
+            self.srtt8 = m * 8;
+            self.mdev4 = m * 2;
+            self.rttvar4 = self.mdev4.max(LINUX_RTO_MIN_US);
+            self.mdev_max4 = self.rttvar4;
+            self.window_end = snd_nxt;
+            return;
+        }
+        let error = m - self.srtt8 / 8;
+        self.srtt8 = (self.srtt8 + error).max(1);
+        let mut change = error.abs() - self.mdev4 / 4;
+        if error < 0 && change > 0 {
+            // A falling RTT must not look like variance.
+            change /= 8;
+        }
+        self.mdev4 += change;
+        if self.mdev4 > self.mdev_max4 {
+            self.mdev_max4 = self.mdev4;
+            self.rttvar4 = self.rttvar4.max(self.mdev_max4);
+        }
+        if snd_una > self.window_end {
+            if self.mdev_max4 < self.rttvar4 {
+                self.rttvar4 -= (self.rttvar4 - self.mdev_max4) / 4;
+            }
+            self.window_end = snd_nxt;
+            self.mdev_max4 = LINUX_RTO_MIN_US;
+        }
+    }
+}
+
+/// The smallest RTT of a sliding window, kept as the three best samples of its parts.
+#[derive(Clone, Copy, Debug)]
+pub struct MinRttFilter {
+    window: Duration,
+    /// Best, second and third best, in order of time; `None` before the first sample.
+    best: Option<[(Instant, Duration); 3]>,
+}
+
+impl Default for MinRttFilter {
+    /// Linux's window of 300 s.
+    fn default() -> Self {
+        MinRttFilter::new(Duration::from_secs(300))
+    }
+}
+
+impl MinRttFilter {
+    /// A filter over `window`.
+    pub const fn new(window: Duration) -> Self {
+        MinRttFilter { window, best: None }
+    }
+
+    /// The minimum; zero before the first sample.
+    pub fn get(&self) -> Duration {
+        self.best.map_or(Duration::ZERO, |best| best[0].1)
+    }
+
+    /// A sample; returns the new minimum.
+    pub fn update(&mut self, now: Instant, rtt: Duration) -> Duration {
+        let sample = (now, rtt);
+        let best = match self.best {
+            Some(best) if rtt > best[0].1 && now - best[2].0 <= self.window => {
+                self.age(insert_sample(best, sample), sample)
+            }
+            _ => [sample; 3],
+        };
+        self.best = Some(best);
+        best[0].1
+    }
+
+    /// Drop a best sample that left the window; refill the later ones when parts of it pass, so
+    /// that a successor is at hand.
+    fn age(
+        &self,
+        mut best: [(Instant, Duration); 3],
+        sample: (Instant, Duration),
+    ) -> [(Instant, Duration); 3] {
+        let age = sample.0 - best[0].0;
+        if age > self.window {
+            best = [best[1], best[2], sample];
+            if sample.0 - best[0].0 > self.window {
+                best = [best[1], best[2], sample];
+            }
+        } else if best[1].0 == best[0].0 && age > self.window / 4 {
+            best = [best[0], sample, sample];
+        } else if best[2].0 == best[1].0 && age > self.window / 2 {
+            best[2] = sample;
+        }
+        best
+    }
+}
+
+fn insert_sample(
+    mut best: [(Instant, Duration); 3],
+    sample: (Instant, Duration),
+) -> [(Instant, Duration); 3] {
+    if sample.1 <= best[1].1 {
+        best[1] = sample;
+        best[2] = sample;
+    } else if sample.1 <= best[2].1 {
+        best[2] = sample;
+    }
+    best
+}

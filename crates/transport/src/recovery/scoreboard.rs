@@ -1,0 +1,403 @@
+//! The scoreboard: which sent segments are outstanding, selectively acknowledged, lost or
+//! retransmitted (RFC 6675 s3, RFC 8985 s6).
+//!
+//! Segments are kept in the order of their offsets; a second, intrusive list keeps those whose
+//! delivery is still open in the order of their last transmission, so that RACK looks only at
+//! the ones sent before the newest delivered. Leaves the decision *that* a segment is lost to
+//! `rack` and the callers in `tcp`.
+
+use crate::buffer::RangeSet;
+use base::Instant;
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+
+/// "No neighbour" in the transmission-time list.
+const NONE: u64 = u64::MAX;
+
+/// One transmitted segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SentSegment {
+    /// Position of the first byte.
+    pub offset: u64,
+    /// Time of the last transmission.
+    pub sent_at: Instant,
+    prev: u64,
+    next: u64,
+    /// Sequence space taken: payload bytes, plus one for a FIN.
+    pub len: u32,
+    pub fin: bool,
+    pub sacked: bool,
+    pub lost: bool,
+    /// Transmitted more than once, ever.
+    pub ever_retransmitted: bool,
+    /// A retransmission is outstanding (counted in `retrans_out`).
+    pub retransmission_out: bool,
+}
+
+impl SentSegment {
+    /// Position after the last byte.
+    pub const fn end(&self) -> u64 {
+        self.offset + self.len as u64
+    }
+}
+
+/// All outstanding segments of one sequence space.
+#[derive(Debug, Default)]
+pub struct Scoreboard {
+    segments: VecDeque<SentSegment>,
+    /// Identifier of `segments[0]`; identifiers count up by one per segment sent.
+    first_id: u64,
+    time_head: Option<u64>,
+    time_tail: Option<u64>,
+    sacked_ranges: RangeSet,
+    /// Lost and not retransmitted since: what goes out next, lowest first.
+    awaiting_retransmission: BTreeSet<u64>,
+    sacked_out: u32,
+    lost_out: u32,
+    retrans_out: u32,
+    /// End of the highest segment ever selectively acknowledged.
+    highest_sacked: u64,
+}
+
+impl Scoreboard {
+    /// Segments sent and not cumulatively acknowledged.
+    pub fn packets_out(&self) -> u32 {
+        self.segments.len() as u32
+    }
+
+    /// Selectively acknowledged ones among them.
+    pub const fn sacked_out(&self) -> u32 {
+        self.sacked_out
+    }
+
+    /// Lost ones among them, retransmitted or not.
+    pub const fn lost_out(&self) -> u32 {
+        self.lost_out
+    }
+
+    /// Retransmissions outstanding.
+    pub const fn retrans_out(&self) -> u32 {
+        self.retrans_out
+    }
+
+    /// Segments in the network: sent, neither acknowledged nor lost, plus retransmissions.
+    pub fn inflight(&self) -> u32 {
+        debug_assert!(self.packets_out() >= self.sacked_out + self.lost_out);
+        self.packets_out() - self.sacked_out - self.lost_out + self.retrans_out
+    }
+
+    /// Whether nothing is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// End of the highest selectively acknowledged segment, or `floor` if that is higher.
+    pub fn highest_sacked(&self, floor: u64) -> u64 {
+        self.highest_sacked.max(floor)
+    }
+
+    /// The lowest outstanding segment.
+    pub fn head(&self) -> Option<(u64, &SentSegment)> {
+        self.segments.front().map(|segment| (self.first_id, segment))
+    }
+
+    /// The highest outstanding segment.
+    pub fn last(&self) -> Option<(u64, &SentSegment)> {
+        self.segments.back().map(|segment| (self.end_id() - 1, segment))
+    }
+
+    /// The segment named `id`, if still outstanding.
+    pub fn segment(&self, id: u64) -> Option<&SentSegment> {
+        self.segments.get(usize::try_from(id.checked_sub(self.first_id)?).ok()?)
+    }
+
+    /// All outstanding segments, lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &SentSegment)> {
+        (self.first_id..).zip(self.segments.iter())
+    }
+
+    /// The lowest lost segment that was not retransmitted since.
+    pub fn next_to_retransmit(&self) -> Option<u64> {
+        self.awaiting_retransmission.first().copied()
+    }
+
+    /// A segment that was never sent before goes out. Offsets follow each other.
+    pub fn on_sent(&mut self, now: Instant, offset: u64, len: u32, fin: bool) {
+        debug_assert!(self.segments.back().is_none_or(|last| last.end() == offset));
+        let id = self.end_id();
+        self.segments.push_back(SentSegment {
+            offset,
+            sent_at: now,
+            prev: NONE,
+            next: NONE,
+            len,
+            fin,
+            sacked: false,
+            lost: false,
+            ever_retransmitted: false,
+            retransmission_out: false,
+        });
+        self.link_last(id);
+    }
+
+    /// A copy of `id` goes out. `counted`: it repairs a loss, as opposed to a tail loss probe,
+    /// which Linux leaves out of the count of outstanding retransmissions.
+    pub fn on_retransmitted(&mut self, now: Instant, id: u64, counted: bool) {
+        self.unlink(id);
+        self.awaiting_retransmission.remove(&id);
+        let newly_out = {
+            let Some(segment) = self.segment_mut(id) else { return };
+            segment.sent_at = now;
+            segment.ever_retransmitted = true;
+            let newly_out = counted && !segment.retransmission_out;
+            segment.retransmission_out |= counted;
+            newly_out
+        };
+        self.retrans_out += u32::from(newly_out);
+        self.link_last(id);
+    }
+
+    /// Declare `id` lost (again, if its retransmission was). Whether that changed anything.
+    pub fn mark_lost(&mut self, id: u64) -> bool {
+        let Some(segment) = self.segment_mut(id) else { return false };
+        if segment.sacked || (segment.lost && !segment.retransmission_out) {
+            return false;
+        }
+        let was_lost = std::mem::replace(&mut segment.lost, true);
+        let was_out = std::mem::replace(&mut segment.retransmission_out, false);
+        self.lost_out += u32::from(!was_lost);
+        self.retrans_out -= u32::from(was_out);
+        self.unlink(id);
+        self.awaiting_retransmission.insert(id);
+        true
+    }
+
+    /// Take back every loss that was not repaired yet: the losses were none (undo).
+    pub fn unmark_all_lost(&mut self) {
+        for id in self.first_id..self.end_id() {
+            let Some(segment) = self.segment_mut(id) else { continue };
+            if !std::mem::replace(&mut segment.lost, false) {
+                continue;
+            }
+            if !segment.retransmission_out {
+                self.insert_by_time(id);
+            }
+        }
+        self.lost_out = 0;
+        self.awaiting_retransmission.clear();
+    }
+
+    /// Remove and return the lowest segment if `up_to` covers it whole. A segment covered in
+    /// part is trimmed, as its rest may still be needed.
+    pub fn pop_acked(&mut self, up_to: u64) -> Option<SentSegment> {
+        let id = self.first_id;
+        let head = *self.segments.front()?;
+        if head.end() > up_to {
+            self.trim_head(up_to);
+            return None;
+        }
+        self.unlink(id);
+        self.segments.pop_front();
+        self.first_id += 1;
+        self.forget_counts(id, &head);
+        Some(head)
+    }
+
+    /// To be called after the last `pop_acked` of an acknowledgement.
+    pub fn forget_below(&mut self, up_to: u64) {
+        if !self.sacked_ranges.is_empty() {
+            self.sacked_ranges.remove_below(up_to);
+        }
+    }
+
+    /// Apply a SACK block: `visit` sees each segment that it newly covers, lowest first, as it
+    /// was before. Only whole segments count.
+    pub fn sack(&mut self, block: Range<u64>, mut visit: impl FnMut(&SentSegment)) {
+        let Some(first) = self.segments.front() else { return };
+        let block = block.start.max(first.offset)..block.end;
+        if block.start >= block.end {
+            return;
+        }
+        let parts: Vec<Range<u64>> = self.sacked_ranges.missing(block).collect();
+        for part in parts {
+            let mut index = self.index_at(part.start);
+            while let Some(segment) = self.segments.get(index).copied() {
+                if segment.offset < part.start {
+                    index += 1;
+                    continue;
+                }
+                if segment.end() > part.end {
+                    break;
+                }
+                if !segment.sacked {
+                    visit(&segment);
+                    self.mark_sacked(self.first_id + index as u64);
+                }
+                index += 1;
+            }
+        }
+    }
+
+    /// Whether the segment at `offset` was transmitted more than once.
+    pub fn was_retransmitted(&self, offset: u64) -> bool {
+        self.segments.get(self.index_at(offset)).is_some_and(|segment| segment.ever_retransmitted)
+    }
+
+    /// Segments whose delivery is open, by the time of their last transmission, oldest first.
+    pub fn by_time(&self) -> ByTime<'_> {
+        ByTime { board: self, next: self.time_head }
+    }
+
+    /// Forget selective acknowledgements: the receiver broke its word (RFC 2018 s8).
+    pub fn forget_sacks(&mut self) {
+        for id in self.first_id..self.end_id() {
+            let Some(segment) = self.segment_mut(id) else { continue };
+            if std::mem::replace(&mut segment.sacked, false) {
+                self.insert_by_time(id);
+            }
+        }
+        self.sacked_out = 0;
+        self.sacked_ranges = RangeSet::default();
+        self.highest_sacked = 0;
+    }
+
+    /// Selectively acknowledged ranges, lowest first.
+    pub fn sacked_ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.sacked_ranges.iter()
+    }
+
+    fn mark_sacked(&mut self, id: u64) {
+        self.unlink(id);
+        self.awaiting_retransmission.remove(&id);
+        let Some(segment) = self.segment_mut(id) else { return };
+        segment.sacked = true;
+        let was_lost = std::mem::replace(&mut segment.lost, false);
+        let was_out = std::mem::replace(&mut segment.retransmission_out, false);
+        let range = segment.offset..segment.end();
+        self.sacked_out += 1;
+        self.lost_out -= u32::from(was_lost);
+        self.retrans_out -= u32::from(was_out);
+        self.highest_sacked = self.highest_sacked.max(range.end);
+        self.sacked_ranges.insert(range);
+    }
+
+    fn forget_counts(&mut self, id: u64, segment: &SentSegment) {
+        self.sacked_out -= u32::from(segment.sacked);
+        self.lost_out -= u32::from(segment.lost);
+        self.retrans_out -= u32::from(segment.retransmission_out);
+        if segment.lost {
+            self.awaiting_retransmission.remove(&id);
+        }
+    }
+
+    fn trim_head(&mut self, up_to: u64) {
+        if let Some(head) = self.segments.front_mut()
+            && up_to > head.offset
+        {
+            head.len -= (up_to - head.offset) as u32;
+            head.offset = up_to;
+        }
+    }
+
+    fn end_id(&self) -> u64 {
+        self.first_id + self.segments.len() as u64
+    }
+
+    fn segment_mut(&mut self, id: u64) -> Option<&mut SentSegment> {
+        self.segments.get_mut(usize::try_from(id.checked_sub(self.first_id)?).ok()?)
+    }
+
+    /// Index of the segment that contains `offset`. Most segments are of one size, so that a
+    /// division nearly always finds it; otherwise a binary search does.
+    fn index_at(&self, offset: u64) -> usize {
+        if let Some(first) = self.segments.front()
+            && first.len > 0
+            && offset >= first.offset
+        {
+            let guess = ((offset - first.offset) / u64::from(first.len)) as usize;
+            if let Some(segment) = self.segments.get(guess)
+                && segment.offset <= offset
+                && offset < segment.end()
+            {
+                return guess;
+            }
+        }
+        self.segments.partition_point(|segment| segment.end() <= offset)
+    }
+
+    fn link_last(&mut self, id: u64) {
+        let tail = self.time_tail.replace(id);
+        if let Some(segment) = self.segment_mut(id) {
+            segment.prev = tail.unwrap_or(NONE);
+            segment.next = NONE;
+        }
+        match tail.and_then(|tail| self.segment_mut(tail)) {
+            Some(tail) => tail.next = id,
+            None => self.time_head = Some(id),
+        }
+    }
+
+    /// Put `id` back where its transmission time belongs; rare (undo, reneging).
+    fn insert_by_time(&mut self, id: u64) {
+        let Some(sent_at) = self.segment(id).map(|segment| segment.sent_at) else { return };
+        let mut after = self.time_tail;
+        while let Some(before) = after.and_then(|at| self.segment(at)) {
+            if before.sent_at <= sent_at {
+                break;
+            }
+            after = (before.prev != NONE).then_some(before.prev);
+        }
+        let next = match after {
+            Some(at) => self.segment(at).map_or(NONE, |segment| segment.next),
+            None => self.time_head.unwrap_or(NONE),
+        };
+        if let Some(segment) = self.segment_mut(id) {
+            segment.prev = after.unwrap_or(NONE);
+            segment.next = next;
+        }
+        match after.and_then(|at| self.segment_mut(at)) {
+            Some(before) => before.next = id,
+            None => self.time_head = Some(id),
+        }
+        match self.segment_mut(next) {
+            Some(following) => following.prev = id,
+            None => self.time_tail = Some(id),
+        }
+    }
+
+    /// Take `id` out of the time list; harmless if it is not in it.
+    fn unlink(&mut self, id: u64) {
+        let Some(segment) = self.segment_mut(id) else { return };
+        let (prev, next) = (segment.prev, segment.next);
+        segment.prev = NONE;
+        segment.next = NONE;
+        if prev == NONE && self.time_head != Some(id) {
+            return;
+        }
+        match self.segment_mut(prev) {
+            Some(before) => before.next = next,
+            None => self.time_head = (next != NONE).then_some(next),
+        }
+        match self.segment_mut(next) {
+            Some(following) => following.prev = prev,
+            None => self.time_tail = (prev != NONE).then_some(prev),
+        }
+    }
+}
+
+/// Iterator of [`Scoreboard::by_time`].
+pub struct ByTime<'a> {
+    board: &'a Scoreboard,
+    next: Option<u64>,
+}
+
+impl<'a> Iterator for ByTime<'a> {
+    type Item = (u64, &'a SentSegment);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let id = self.next?;
+        let segment = self.board.segment(id)?;
+        self.next = (segment.next != NONE).then_some(segment.next);
+        Some((id, segment))
+    }
+}

@@ -1,0 +1,78 @@
+//! Send-buffer auto-tuning: how large it is and when a writer is woken (Linux).
+//!
+//! The buffer is counted in memory, not payload: `sent_truesize` says what a segment costs. The
+//! bytes are in `SendBuffer`; the writer is the connection's.
+
+/// What a socket starts with before the handshake is over (`net.ipv4.tcp_wmem`, second value).
+const INITIAL: u32 = 16_384;
+/// Room for headers in front of a segment (Linux `MAX_TCP_HEADER` on a distribution kernel).
+const HEADER_ROOM: u32 = 320;
+/// Book-keeping behind the data of a buffer (`struct skb_shared_info`, aligned).
+const SHARED_INFO: u32 = 320;
+/// The buffer's descriptor (`struct sk_buff`, aligned).
+const DESCRIPTOR: u32 = 256;
+/// The initial window, below which the buffer is never dimensioned.
+const INITIAL_WINDOW: u32 = 10;
+/// Window growth during one round trip of recovery, and a late writer.
+const FACTOR: u64 = 2;
+
+/// The size of a send buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SendBufferTuning {
+    size: u32,
+    max: u32,
+    auto: bool,
+}
+
+impl SendBufferTuning {
+    /// A buffer that grows from 16384 up to `max` bytes of memory.
+    pub fn auto(max: u32) -> Self {
+        SendBufferTuning { size: INITIAL.min(max), max, auto: true }
+    }
+
+    /// A buffer of fixed size.
+    pub const fn fixed(size: u32) -> Self {
+        SendBufferTuning { size, max: size, auto: false }
+    }
+
+    /// The present size in bytes of memory.
+    pub const fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// To be called when the handshake is over and whenever an ACK made progress while the writer
+    /// was short of space: grow for `cwnd_segs` segments. `reordering`: the duplicate threshold.
+    /// Returns whether the buffer grew.
+    pub fn expand(&mut self, cwnd_segs: u32, reordering: u32, mss: u32) -> bool {
+        let segs = cwnd_segs.max(INITIAL_WINDOW).max(reordering + 1);
+        let wanted = FACTOR * u64::from(segs) * u64::from(per_segment(mss));
+        let wanted = wanted.min(u64::from(self.max)) as u32;
+        if !self.auto || wanted <= self.size {
+            return false;
+        }
+        self.size = wanted;
+        true
+    }
+
+    /// Whether `queued` bytes of memory leave room for a write to begin.
+    pub const fn has_room(&self, queued: u32) -> bool {
+        queued < self.size
+    }
+
+    /// Whether a writer that found the buffer full is woken: at least a third of what is used must
+    /// be free (Linux `sk_stream_is_writeable`: free >= queued / 2).
+    pub const fn wakes_writer(&self, queued: u32) -> bool {
+        self.size.saturating_sub(queued) >= queued / 2
+    }
+}
+
+/// Worst case memory of one segment, buffer and head being of a power of two.
+fn per_segment(mss: u32) -> u32 {
+    (mss + HEADER_ROOM + SHARED_INFO).next_power_of_two() + DESCRIPTOR
+}
+
+/// Memory of `bytes` of payload in the send queue: page fragments and one descriptor for each
+/// `buffer_bytes`.
+pub fn sent_truesize(bytes: u32, segs: u32) -> u32 {
+    bytes.saturating_add(segs.saturating_mul(DESCRIPTOR + HEADER_ROOM + SHARED_INFO))
+}
