@@ -1,0 +1,185 @@
+//! The order of a world's events: (time, insertion number), at most one pending per target.
+//!
+//! A target is a link, a host, an application or the script of events; what it does when its
+//! time comes is left to `world`. Moving a target's time does not search the heap: the old entry
+//! stays and is recognised as stale when it surfaces.
+
+use base::Instant;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What an event is for: an index that `world` interprets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Target(pub u32);
+
+/// 16 bytes: the time, then insertion number and target in one word.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Entry {
+    at: u64,
+    /// Insertion number in the upper 40 bits, so that it decides between equal times.
+    key: u64,
+}
+
+/// Targets fit into this many bits; a million million insertions are left.
+const TARGET_BITS: u32 = 24;
+
+/// No entry: surfaces after everything.
+const IDLE: Entry = Entry { at: u64::MAX, key: u64::MAX };
+
+/// Pending events.
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    heap: BinaryHeap<Reverse<Entry>>,
+    /// The valid entry of each target.
+    armed: Vec<Entry>,
+    inserted: u64,
+}
+
+impl EventQueue {
+    pub(crate) const fn new() -> Self {
+        EventQueue { heap: BinaryHeap::new(), armed: Vec::new(), inserted: 0 }
+    }
+
+    /// One more target.
+    pub(crate) fn add_target(&mut self) -> Target {
+        let target = Target(self.armed.len() as u32);
+        assert!(target.0 >> TARGET_BITS == 0, "a world has less than 2^24 targets");
+        self.armed.push(IDLE);
+        target
+    }
+
+    /// Wake `target` at `at` and not before; `None`: not at all.
+    pub(crate) fn set(&mut self, target: Target, at: Option<Instant>) {
+        let at = at.map_or(u64::MAX, Instant::as_nanos);
+        if self.armed[target.0 as usize].at != at {
+            self.insert(target, at);
+        }
+    }
+
+    /// Wake `target` at `at` or earlier: for targets that do not mind to be woken early. Saves
+    /// an insertion whenever a timer only moves further away.
+    pub(crate) fn set_latest(&mut self, target: Target, at: Option<Instant>) {
+        let at = at.map_or(u64::MAX, Instant::as_nanos);
+        if at < self.armed[target.0 as usize].at {
+            self.insert(target, at);
+        }
+    }
+
+    fn insert(&mut self, target: Target, at: u64) {
+        let slot = &mut self.armed[target.0 as usize];
+        if at == u64::MAX {
+            *slot = IDLE;
+            return;
+        }
+        let entry = Entry { at, key: self.inserted << TARGET_BITS | u64::from(target.0) };
+        self.inserted += 1;
+        *slot = entry;
+        self.heap.push(Reverse(entry));
+    }
+
+    /// Take the next event if it is due by `limit`. The target is idle afterwards.
+    pub(crate) fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Target)> {
+        while let Some(&Reverse(entry)) = self.heap.peek() {
+            if entry.at > limit.as_nanos() {
+                return None;
+            }
+            self.heap.pop();
+            let target = Target((entry.key & ((1 << TARGET_BITS) - 1)) as u32);
+            let slot = &mut self.armed[target.0 as usize];
+            if *slot == entry {
+                *slot = IDLE;
+                return Some((Instant::from_nanos(entry.at), target));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(millis: u64) -> Option<Instant> {
+        Some(Instant::from_millis(millis))
+    }
+
+    fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
+        std::iter::from_fn(|| queue.pop_until(Instant::FAR_FUTURE))
+            .map(|(time, target)| (time.as_millis(), target.0))
+            .collect()
+    }
+
+    #[test]
+    fn equal_times_come_in_the_order_of_insertion() {
+        let mut queue = EventQueue::new();
+        let targets: Vec<Target> = (0..4).map(|_| queue.add_target()).collect();
+        for (target, time) in targets.iter().zip([2, 1, 2, 1]) {
+            queue.set(*target, at(time));
+        }
+        assert_eq!(drain(&mut queue), [(1, 1), (1, 3), (2, 0), (2, 2)]);
+    }
+
+    #[test]
+    fn a_moved_target_is_woken_once_at_its_last_time() {
+        let mut queue = EventQueue::new();
+        let target = queue.add_target();
+        queue.set(target, at(5));
+        queue.set(target, at(9));
+        queue.set(target, at(7));
+        assert_eq!(drain(&mut queue), [(7, 0)]);
+        queue.set(target, at(3));
+        queue.set(target, None);
+        assert_eq!(drain(&mut queue), []);
+    }
+
+    #[test]
+    fn set_latest_keeps_an_earlier_time() {
+        let mut queue = EventQueue::new();
+        let target = queue.add_target();
+        queue.set_latest(target, at(5));
+        queue.set_latest(target, at(9));
+        assert_eq!(drain(&mut queue), [(5, 0)]);
+        queue.set_latest(target, at(9));
+        queue.set_latest(target, at(4));
+        assert_eq!(drain(&mut queue), [(4, 0)]);
+    }
+
+    #[test]
+    fn nothing_is_taken_beyond_the_limit() {
+        let mut queue = EventQueue::new();
+        let target = queue.add_target();
+        queue.set(target, at(5));
+        assert_eq!(queue.pop_until(Instant::from_millis(4)), None);
+        assert_eq!(queue.pop_until(Instant::from_millis(5)), at(5).map(|time| (time, target)));
+    }
+
+    proptest! {
+        #[test]
+        fn order_equals_a_sorted_list(
+            moves in proptest::collection::vec((0u32..5, 0u64..20), 0..60),
+        ) {
+            let mut queue = EventQueue::new();
+            let mut model: Vec<Option<(u64, usize)>> = vec![None; 5];
+            for _ in 0..5 {
+                queue.add_target();
+            }
+            for (number, (target, time)) in moves.into_iter().enumerate() {
+                queue.set(Target(target), at(time));
+                let slot = &mut model[target as usize];
+                if slot.map(|(time, _)| time) != Some(time) {
+                    *slot = Some((time, number));
+                }
+            }
+            let mut expected: Vec<(u64, usize, u32)> = model
+                .iter()
+                .enumerate()
+                .filter_map(|(target, slot)| slot.map(|(time, n)| (time, n, target as u32)))
+                .collect();
+            expected.sort_unstable();
+            let expected: Vec<(u64, u32)> =
+                expected.into_iter().map(|(time, _, target)| (time, target)).collect();
+            prop_assert_eq!(drain(&mut queue), expected);
+        }
+    }
+}

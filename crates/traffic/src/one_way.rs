@@ -1,0 +1,392 @@
+//! `OneWay`: one half of a model that sends messages in one direction over one connection.
+//!
+//! Download: the client connects and writes a request of one byte, the server answers with the
+//! model's messages and closes its side. Upload: the client sends the messages itself as soon as
+//! it is connected. The receiving half reads everything that is readable at once and notes when
+//! each measured message was complete. Leaves what the notes mean to the model.
+
+use crate::application::{Application, StreamFailure, StreamHost};
+use crate::check::{StreamCheck, StreamMismatch};
+use crate::model::{Due, Message, Traffic, TrafficModel};
+use base::{Duration, Instant, SocketId};
+use wire::Payload;
+
+/// The most one read takes, as in the measured kernel runs.
+const READ_BYTES: u32 = 256 << 10;
+/// The request of a download.
+const REQUEST_BYTES: u32 = 1;
+
+/// Which end of the connection a half is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    Client,
+    Server,
+}
+
+/// What one half saw. Times are the host's.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Before `connect` was called.
+    pub started: Option<Instant>,
+    /// When it returned.
+    pub connected: Option<Instant>,
+    /// When each measured message counts as sent.
+    pub sent: Vec<Instant>,
+    /// When the last byte of each measured message was read.
+    pub arrived: Vec<Instant>,
+    /// Bytes read in the measured direction.
+    pub bytes_read: u64,
+    /// When the last of them was read.
+    pub last_read: Option<Instant>,
+    /// The client's time was up.
+    pub timed_out: bool,
+    /// The connection is over in both directions.
+    pub closed: bool,
+    pub failure: Option<StreamFailure>,
+    /// Something else was read than was written.
+    pub mismatch: Option<StreamMismatch>,
+}
+
+impl Report {
+    /// Seconds from sending, as `sender` saw it, to arrival here, message by message.
+    pub fn delays_since(&self, sender: &Report) -> Vec<f64> {
+        self.arrived
+            .iter()
+            .zip(&sender.sent)
+            .map(|(arrived, sent)| (*arrived - *sent).as_secs_f64())
+            .collect()
+    }
+}
+
+/// One half of a one-way model.
+pub struct OneWay {
+    role: Role,
+    socket: Option<SocketId>,
+    /// The data, if this half sends it.
+    outgoing: Option<Outgoing>,
+    /// The data, if this half receives it.
+    incoming: Option<Incoming>,
+    /// The request of a download, as the server reads it.
+    request: StreamCheck,
+    request_stream: u32,
+    ends_after: Option<Duration>,
+    ends_at: Option<Instant>,
+    /// The socket was given back to the host.
+    released: bool,
+    report: Report,
+}
+
+impl OneWay {
+    /// The half of `traffic` that `role` plays. `connection` numbers the connections of a world,
+    /// so that each has virtual streams of its own.
+    pub fn new(traffic: Traffic, role: Role, reverse: bool, connection: u32) -> Self {
+        let (up, down) = (connection.wrapping_mul(2), connection.wrapping_mul(2).wrapping_add(1));
+        let data = if reverse { up } else { down };
+        let sends = (role == Role::Client) == reverse;
+        let model = traffic.model();
+        let ends_after = model.ends_after().filter(|_| role == Role::Client);
+        let (outgoing, incoming) = if sends {
+            (Some(Outgoing::new(model, data)), None)
+        } else {
+            (None, Some(Incoming::new(model, data)))
+        };
+        OneWay {
+            role,
+            socket: None,
+            outgoing,
+            incoming,
+            request: StreamCheck::new(up),
+            request_stream: up,
+            ends_after,
+            ends_at: None,
+            released: false,
+            report: Report::default(),
+        }
+    }
+
+    /// What this half saw so far.
+    pub const fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The socket of the connection, once there is one.
+    pub const fn socket(&self) -> Option<SocketId> {
+        self.socket
+    }
+
+    fn send(&mut self, host: &mut dyn StreamHost) {
+        if self.released {
+            return;
+        }
+        let (Some(outgoing), Some(socket)) = (self.outgoing.as_mut(), self.socket) else { return };
+        outgoing.advance(host, socket, &mut self.report);
+        if outgoing.is_finished() && !outgoing.shut {
+            outgoing.shut = true;
+            host.shutdown(socket);
+        }
+    }
+
+    fn begin_sending(&mut self, host: &mut dyn StreamHost) {
+        if let Some(outgoing) = self.outgoing.as_mut() {
+            outgoing.begin(host.now());
+        }
+        self.send(host);
+    }
+
+    /// The peer's request has come (or something worse).
+    fn on_request(&mut self, payload: &Payload, host: &mut dyn StreamHost) {
+        match self.request.advance(payload) {
+            Ok(()) if self.request.bytes_read() >= u64::from(REQUEST_BYTES) => {
+                self.begin_sending(host);
+            }
+            Ok(()) => {}
+            Err(mismatch) => self.report.mismatch = Some(mismatch),
+        }
+    }
+
+    fn receive(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        loop {
+            let payload = host.read(socket, READ_BYTES);
+            if payload.is_empty() {
+                break;
+            }
+            match self.incoming.as_mut() {
+                Some(incoming) => incoming.on_read(&payload, host.now(), &mut self.report),
+                None => self.on_request(&payload, host),
+            }
+        }
+        if self.incoming.as_ref().is_some_and(Incoming::is_finished) {
+            self.finish(host);
+        }
+    }
+
+    /// Nothing more to read or write on this side.
+    fn finish(&mut self, host: &mut dyn StreamHost) {
+        if let Some(socket) = self.socket
+            && !self.released
+        {
+            self.released = true;
+            host.shutdown(socket);
+            host.close(socket);
+        }
+    }
+}
+
+impl Application for OneWay {
+    fn on_start(&mut self, host: &mut dyn StreamHost) {
+        if self.role == Role::Client {
+            self.report.started = Some(host.now());
+            match host.connect() {
+                Ok(socket) => self.socket = Some(socket),
+                Err(failure) => self.report.failure = Some(failure),
+            }
+        }
+    }
+
+    fn on_connected(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        let now = host.now();
+        self.report.connected = Some(now);
+        self.ends_at = self.ends_after.map(|time| now + time);
+        if self.outgoing.is_some() {
+            self.begin_sending(host);
+        } else {
+            // One byte always fits into an empty send buffer.
+            host.write(socket, &Payload::virtual_range(self.request_stream, 0, REQUEST_BYTES));
+        }
+    }
+
+    fn on_accepted(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.socket = Some(socket);
+        self.report.connected = Some(host.now());
+    }
+
+    fn on_readable(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.receive(host, socket);
+    }
+
+    fn on_writable(&mut self, host: &mut dyn StreamHost, _socket: SocketId) {
+        self.send(host);
+    }
+
+    fn on_peer_closed(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.receive(host, socket);
+        self.finish(host);
+    }
+
+    fn on_closed(&mut self, _socket: SocketId) {
+        self.report.closed = true;
+    }
+
+    fn on_failed(&mut self, _socket: SocketId, failure: StreamFailure) {
+        self.report.failure = Some(failure);
+    }
+
+    fn on_timeout(&mut self, host: &mut dyn StreamHost) {
+        if self.ends_at.is_some_and(|end| end <= host.now()) {
+            self.ends_at = None;
+            self.report.timed_out = true;
+            self.finish(host);
+        } else {
+            self.send(host);
+        }
+    }
+
+    fn poll_deadline(&self) -> Option<Instant> {
+        let next = self.outgoing.as_ref().and_then(Outgoing::deadline);
+        match (self.ends_at, next) {
+            (Some(end), Some(next)) => Some(end.min(next)),
+            (end, next) => end.or(next),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let report = &self.report;
+        if report.failure.is_some() || report.mismatch.is_some() || report.timed_out {
+            return true;
+        }
+        // The sending half has no say: what counts is what was read, or the client's clock.
+        self.incoming.as_ref().is_some_and(Incoming::is_finished)
+    }
+}
+
+/// The sending side of the data.
+struct Outgoing {
+    model: Box<dyn TrafficModel + Send>,
+    stream: u32,
+    /// Bytes written so far.
+    offset: u64,
+    /// When the sender was asked to begin.
+    start: Option<Instant>,
+    /// Number of the next message.
+    next: u64,
+    /// The message waited for or being written.
+    message: Option<(Message, Instant)>,
+    /// Bytes of it still to write.
+    left: u64,
+    shut: bool,
+}
+
+impl Outgoing {
+    fn new(model: Box<dyn TrafficModel + Send>, stream: u32) -> Self {
+        Outgoing {
+            model,
+            stream,
+            offset: 0,
+            start: None,
+            next: 0,
+            message: None,
+            left: 0,
+            shut: false,
+        }
+    }
+
+    fn begin(&mut self, now: Instant) {
+        if self.start.is_none() {
+            self.start = Some(now);
+            self.line_up(now);
+        }
+    }
+
+    /// Make the next message the current one; `now` is when the one before was written.
+    fn line_up(&mut self, now: Instant) {
+        let start = self.start.unwrap_or(now);
+        self.message = self.model.message(self.next).map(|message| match message.due {
+            Due::SinceStart(after) => (message, start + after),
+            Due::SincePrevious(after) => (message, now + after),
+        });
+        self.left = 0;
+        self.next += 1;
+    }
+
+    fn is_finished(&self) -> bool {
+        self.start.is_some() && self.message.is_none()
+    }
+
+    /// When the waiting message is due; none while one is being written.
+    fn deadline(&self) -> Option<Instant> {
+        self.message.filter(|_| self.left == 0).map(|(_, due)| due)
+    }
+
+    /// Write whatever is due and fits.
+    fn advance(&mut self, host: &mut dyn StreamHost, socket: SocketId, report: &mut Report) {
+        let now = host.now();
+        while let Some((message, due)) = self.message {
+            if self.left == 0 {
+                if due > now {
+                    return;
+                }
+                self.left = message.len;
+                if message.measured {
+                    let since_start = matches!(message.due, Due::SinceStart(_));
+                    report.sent.push(if since_start { due } else { now });
+                }
+            }
+            if !self.write_some(host, socket) {
+                return;
+            }
+            if self.left == 0 {
+                self.line_up(now);
+            }
+        }
+    }
+
+    /// One write; whether all of it was taken.
+    fn write_some(&mut self, host: &mut dyn StreamHost, socket: SocketId) -> bool {
+        let len = self.left.min(u64::from(self.model.write_limit())) as u32;
+        let payload = Payload::virtual_range(self.stream, self.offset, len);
+        let taken = host.write(socket, &payload);
+        self.offset += u64::from(taken);
+        self.left -= u64::from(taken);
+        taken == len
+    }
+}
+
+/// The receiving side of the data.
+struct Incoming {
+    model: Box<dyn TrafficModel + Send>,
+    check: StreamCheck,
+    /// Number of the message that is being received.
+    next: u64,
+    message: Option<Message>,
+    /// Offset where it ends.
+    ends_at: u64,
+}
+
+impl Incoming {
+    fn new(model: Box<dyn TrafficModel + Send>, stream: u32) -> Self {
+        let mut incoming =
+            Incoming { model, check: StreamCheck::new(stream), next: 0, message: None, ends_at: 0 };
+        incoming.line_up();
+        incoming
+    }
+
+    fn line_up(&mut self) {
+        self.message = self.model.message(self.next);
+        self.next += 1;
+        self.ends_at = self.ends_at.saturating_add(self.message.map_or(0, |message| message.len));
+    }
+
+    fn is_finished(&self) -> bool {
+        self.message.is_none()
+    }
+
+    fn on_read(&mut self, payload: &Payload, now: Instant, report: &mut Report) {
+        if let Err(mismatch) = self.check.advance(payload) {
+            report.mismatch.get_or_insert(mismatch);
+            return;
+        }
+        report.bytes_read = self.check.bytes_read();
+        report.last_read = Some(now);
+        while let Some(message) = self.message
+            && self.check.bytes_read() >= self.ends_at
+        {
+            if message.measured {
+                report.arrived.push(now);
+            }
+            self.line_up();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
