@@ -1,1 +1,21 @@
-//! To be written.
+//! What a link does to packets: rate, queue, loss, delay, recorded capacity, outages; and how
+//! links meet in hosts and routers.
+//!
+//! Sans-IO and on any clock: a world calls [`Link::enqueue`], [`Link::poll`] until `None`, and
+//! asks [`Link::next_deadline`] when to poll again. The simulator and a real-time emulator drive
+//! the same code. Nothing here knows a protocol: a link reads the length of a packet, its ECN bits
+//! and, for fair queueing, its addresses and ports. All chance is a keyed draw from the context
+//! (rule 11 of the house). Reading files and command lines is left to the lab.
+
+mod damage;
+mod flight;
+pub mod link;
+pub mod link_config;
+pub mod loss;
+pub mod queue;
+mod server;
+
+pub use link::{Link, LinkStats};
+pub use link_config::{Capacity, Limit, LinkChange, LinkConfig};
+pub use loss::LossConfig;
+pub use queue::{Backlog, QueueConfig};

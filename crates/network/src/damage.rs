@@ -1,0 +1,90 @@
+//! Damage to a packet on a link: one flipped bit, as netem's `corrupt`.
+//!
+//! One flipped bit is always seen by the Internet checksum, so the packet is marked as having a
+//! wrong one; a bit of real payload is flipped besides, so that a receiver that forgets to look
+//! at the mark is caught by the data (rule 7 of the house).
+
+use wire::{Body, Packet, Payload};
+
+/// Mark `packet` as damaged and flip the bit that `draw` (uniform) picks, if it is a real one.
+pub(crate) fn corrupt(packet: &mut Packet, draw: u64) {
+    packet.corrupted = true;
+    let payload = match &mut packet.body {
+        Body::Tcp(segment) => &mut segment.payload,
+        Body::Udp(datagram) => &mut datagram.payload,
+        Body::Icmp(_) => return,
+    };
+    let bits = u64::from(payload.len()) * 8;
+    if bits > 0 {
+        flip(payload, draw % bits);
+    }
+}
+
+fn flip(payload: &mut Payload, bit: u64) {
+    match payload {
+        Payload::Empty | Payload::Virtual(_) => {}
+        Payload::Real(bytes) => {
+            let mut damaged = bytes.to_vec();
+            if let Some(byte) = damaged.get_mut((bit / 8) as usize) {
+                *byte ^= 1 << (bit % 8);
+            }
+            *bytes = damaged.into();
+        }
+        Payload::Mixed(pieces) => {
+            let mut bit = bit;
+            for piece in pieces.iter_mut() {
+                let here = u64::from(piece.len()) * 8;
+                if bit < here {
+                    return flip(piece, bit);
+                }
+                bit -= here;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::IpAddr;
+    use wire::UdpDatagram;
+
+    fn packet(payload: Payload) -> Packet {
+        let address = IpAddr::from([10, 0, 0, 1]);
+        let body = Body::Udp(UdpDatagram { src_port: 1, dst_port: 2, payload });
+        Packet::new(address, address, body)
+    }
+
+    fn payload(packet: Packet) -> Payload {
+        match packet.body {
+            Body::Udp(datagram) => datagram.payload,
+            _ => Payload::Empty,
+        }
+    }
+
+    #[test]
+    fn real_payload_loses_exactly_one_bit() {
+        let mut damaged = packet(Payload::Real(vec![0u8; 4].into()));
+        corrupt(&mut damaged, 32 + 9);
+        assert!(damaged.corrupted);
+        assert_eq!(payload(damaged), Payload::Real(vec![0, 2, 0, 0].into()));
+    }
+
+    #[test]
+    fn virtual_payload_is_only_marked() {
+        let mut damaged = packet(Payload::virtual_range(1, 0, 100));
+        corrupt(&mut damaged, 77);
+        assert!(damaged.corrupted);
+        assert_eq!(payload(damaged), Payload::virtual_range(1, 0, 100));
+    }
+
+    #[test]
+    fn mixed_payload_is_hit_in_the_piece_that_holds_the_bit() {
+        let mut mixed = Payload::virtual_range(1, 0, 2);
+        mixed.append(Payload::Real(vec![0u8; 2].into()));
+        let mut damaged = packet(mixed);
+        corrupt(&mut damaged, 16);
+        let pieces = payload(damaged).into_pieces();
+        assert_eq!(pieces[1], Payload::Real(vec![1, 0].into()));
+    }
+}

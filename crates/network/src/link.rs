@@ -1,0 +1,458 @@
+//! `Link`: one direction of a link. Queue, then serialisation, then loss, then propagation.
+//!
+//! With a tail discipline (drop-tail, RED) a packet's whole future is known when it is accepted:
+//! when it goes into service, when it has left, whether it is lost, when it arrives. So it is
+//! stored once, with its arrival, and nothing wakes the link up in between; what waits is counted
+//! from the departures still ahead. Events that change the future (rate, delay, outage) work it out
+//! anew, which costs as much as is queued. A head discipline (CoDel, FQ-CoDel) decides when the
+//! link becomes free, and the link catches up on that whenever it is called.
+//!
+//! Order: queue -> serialisation at IP length -> loss (a lost packet has used its time) -> delay.
+//! Duplicates and damage arise behind the queue and take no capacity.
+
+use crate::damage::corrupt;
+use crate::flight::{Flight, Flights};
+use crate::link_config::{Capacity, Limit, LinkChange, LinkConfig};
+use crate::loss::{Draw, Loss, LossModel};
+use crate::queue::{Arrival, Backlog, HeadDiscipline, Held, Queue, Room, TailDiscipline};
+use crate::server::Server;
+use base::{Context, DropReason, Duration, Event, EventMask, Instant, LinkId, Purpose};
+use std::collections::VecDeque;
+use wire::{Body, Packet};
+
+/// A one-way link.
+#[derive(Debug)]
+pub struct Link {
+    id: LinkId,
+    /// Key of this link's draws.
+    owner: u64,
+    config: LinkConfig,
+    queue: Queue,
+    server: Server,
+    /// Packets that are in service or wait for it, in order; a head discipline holds the waiting
+    /// ones itself. Those whose departure has passed are forgotten at the next look.
+    service: VecDeque<Service>,
+    /// Bytes in `service`.
+    service_bytes: u64,
+    loss: Loss,
+    /// How long a 1500-byte packet takes at the configured capacity.
+    packet_time: Option<Duration>,
+    flights: Flights,
+    down: bool,
+    stats: LinkStats,
+    /// Where a head discipline puts what it drops; empty between calls.
+    dropped: Vec<Held>,
+}
+
+/// A packet's time in service.
+#[derive(Clone, Copy, Debug)]
+struct Service {
+    depart: Instant,
+    len: u32,
+    number: u64,
+}
+
+/// What has happened on a link so far. At any time
+/// `accepted + duplicated = delivered + lost + dropped_queued + Link::in_transit`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LinkStats {
+    /// Packets taken into the queue.
+    pub accepted: u64,
+    /// Packets refused because the queue was full.
+    pub dropped_full: u64,
+    /// Packets refused by the discipline before that (RED).
+    pub dropped_early: u64,
+    /// Packets refused because the link was down.
+    pub dropped_down: u64,
+    /// Accepted packets that the discipline dropped from the queue (CoDel, FQ-CoDel), early or
+    /// for want of room.
+    pub dropped_queued: u64,
+    /// Accepted packets that were lost at random after their service.
+    pub lost: u64,
+    /// Copies made.
+    pub duplicated: u64,
+    /// Packets damaged.
+    pub corrupted: u64,
+    /// Packets that came out, copies included.
+    pub delivered: u64,
+    /// IP bytes of `accepted` and `delivered`.
+    pub bytes_accepted: u64,
+    pub bytes_delivered: u64,
+    /// The most that ever waited.
+    pub max_backlog: Backlog,
+}
+
+impl Link {
+    /// A link that draws its chance as `owner`, which must be its own.
+    pub fn new(id: LinkId, config: LinkConfig, owner: u64) -> Self {
+        let packet_time = config.capacity.typical_packet_time();
+        let overtaking = !config.jitter.is_zero() || config.reorder > 0.0;
+        Link {
+            id,
+            owner,
+            queue: Queue::new(config.queue, packet_time),
+            server: Server::new(config.capacity.clone()),
+            service: VecDeque::new(),
+            service_bytes: 0,
+            loss: Loss::new(config.loss, packet_time),
+            packet_time,
+            flights: Flights::new(overtaking),
+            down: false,
+            stats: LinkStats::default(),
+            dropped: Vec::new(),
+            config,
+        }
+    }
+
+    /// Send a packet. Whether the link took it; if not, it is gone.
+    pub fn enqueue(&mut self, cx: &mut Context<'_>, packet: Packet) -> bool {
+        let len = packet.wire_len();
+        self.advance(cx);
+        if let Err(reason) = self.admit(cx, len) {
+            self.count_refused(reason);
+            self.record_drop(cx, len, reason);
+            return false;
+        }
+        let number = self.stats.accepted;
+        self.stats.accepted += 1;
+        self.stats.bytes_accepted += u64::from(len);
+        let link = self.id;
+        cx.record(EventMask::PACKET, || Event::PacketAccepted { link, len });
+        if let Queue::Head(head) = &mut self.queue {
+            if self.service.is_empty() {
+                self.server.idle_until(cx.now);
+            }
+            head.enqueue(Held { since: cx.now, number, len, packet });
+            self.advance_head(cx);
+        } else {
+            self.serve(cx, cx.now, number, len, packet);
+        }
+        let backlog = self.waiting();
+        self.stats.max_backlog.packets = self.stats.max_backlog.packets.max(backlog.packets);
+        self.stats.max_backlog.bytes = self.stats.max_backlog.bytes.max(backlog.bytes);
+        true
+    }
+
+    /// Take the next packet that has arrived at the far end by now.
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
+        if matches!(self.queue, Queue::Head(_)) {
+            self.advance(cx);
+        }
+        let flight = self.flights.pop_due(cx.now)?;
+        self.stats.delivered += 1;
+        self.stats.bytes_delivered += u64::from(flight.len);
+        let (link, len) = (self.id, flight.len);
+        cx.record(EventMask::PACKET, || delivered(link, len, &flight.packet));
+        Some(flight.packet)
+    }
+
+    /// When to poll next; `None` while nothing is under way.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let arrival = self.flights.next_arrival();
+        if let Queue::Head(head) = &self.queue
+            && head.backlog().packets > 0
+            && let Some(service) = self.service.front()
+            && service.depart != Instant::FAR_FUTURE
+        {
+            return Some(arrival.map_or(service.depart, |arrival| arrival.min(service.depart)));
+        }
+        arrival
+    }
+
+    /// Let something happen to the link. What it changes holds from `cx.now` on.
+    pub fn apply(&mut self, cx: &mut Context<'_>, change: LinkChange) {
+        self.advance(cx);
+        let (link, what) = (self.id, change.name());
+        cx.record(EventMask::STATE, || Event::LinkChange { link, what });
+        match change {
+            LinkChange::Down | LinkChange::Silent => {
+                self.down = true;
+                self.suspend();
+            }
+            LinkChange::Up => {
+                if std::mem::replace(&mut self.down, false) {
+                    self.reschedule(cx, None);
+                    self.advance(cx);
+                }
+            }
+            LinkChange::Rate(rate) => self.set_capacity(cx, Capacity::Rate(rate)),
+            LinkChange::Capacity(capacity) => self.set_capacity(cx, capacity),
+            LinkChange::Delay(delay) => {
+                self.config.delay = delay;
+                self.reroute(cx);
+            }
+            LinkChange::Loss(loss) => {
+                self.config.loss = loss;
+                self.loss = Loss::new(loss, self.packet_time);
+            }
+        }
+    }
+
+    /// What waits at `cx.now`, the packet in service not counted.
+    pub fn backlog(&mut self, cx: &mut Context<'_>) -> Backlog {
+        self.advance(cx);
+        self.waiting()
+    }
+
+    /// Packets somewhere on the link: waiting, in service, or on their way, copies included.
+    /// Packets that are lost at the end of their service are not counted.
+    pub fn in_transit(&self) -> u64 {
+        let held = match &self.queue {
+            Queue::Head(head) => head.backlog().packets,
+            Queue::Tail(_) => 0,
+        };
+        self.flights.len() as u64 + held
+    }
+
+    /// Counters since the beginning.
+    pub const fn stats(&self) -> &LinkStats {
+        &self.stats
+    }
+
+    /// The link's identifier.
+    pub const fn id(&self) -> LinkId {
+        self.id
+    }
+
+    /// Forget departures that have passed; let a head discipline serve what it should have.
+    #[inline]
+    fn advance(&mut self, cx: &mut Context<'_>) {
+        if matches!(self.queue, Queue::Head(_)) {
+            return self.advance_head(cx);
+        }
+        while let Some(first) = self.service.front()
+            && first.depart <= cx.now
+        {
+            self.service_bytes -= u64::from(first.len);
+            self.service.pop_front();
+        }
+    }
+
+    fn advance_head(&mut self, cx: &mut Context<'_>) {
+        while !self.down {
+            if let Some(first) = self.service.front() {
+                if first.depart > cx.now {
+                    return;
+                }
+                self.service_bytes -= u64::from(first.len);
+                self.service.pop_front();
+            }
+            let Queue::Head(head) = &mut self.queue else { return };
+            if head.backlog().packets == 0 {
+                return;
+            }
+            // The moment the link became free, which may be past: what has arrived since then
+            // was caught up on first, so the discipline sees what it would have seen then.
+            let at = self.server.busy_until();
+            let held = head.dequeue(at, &mut self.dropped);
+            self.record_dropped(cx, DropReason::Early);
+            if let Some(Held { number, len, packet, .. }) = held {
+                self.serve(cx, at, number, len, packet);
+            }
+        }
+    }
+
+    /// Put an accepted packet into service, and so on its way.
+    #[inline]
+    fn serve(&mut self, cx: &mut Context<'_>, at: Instant, number: u64, len: u32, packet: Packet) {
+        let depart = self.server.finish(at, len);
+        if depart > cx.now {
+            self.service.push_back(Service { depart, len, number });
+            self.service_bytes += u64::from(len);
+        }
+        // A packet that never leaves (rate zero) must not send a model that runs on time to the
+        // end of time.
+        let time = if depart == Instant::FAR_FUTURE { cx.now } else { depart };
+        let draw = Draw { chance: cx.chance, owner: self.owner, number };
+        if self.loss.loses(&draw, time) {
+            self.stats.lost += 1;
+            self.record_drop(cx, len, DropReason::Random);
+            return;
+        }
+        let arrival = depart + self.propagation(&draw);
+        let mut flight = Flight { arrival, number, len, packet };
+        if self.config.corrupt > 0.0 || self.config.duplicate > 0.0 {
+            self.meddle(&draw, &mut flight);
+        }
+        self.flights.push(flight);
+    }
+
+    /// Damage a packet, or copy it.
+    fn meddle(&mut self, draw: &Draw, flight: &mut Flight) {
+        let Draw { chance, owner, number } = *draw;
+        if chance.happens(self.config.corrupt, owner, Purpose::Corrupt, number) {
+            self.stats.corrupted += 1;
+            corrupt(&mut flight.packet, chance.bits(owner, Purpose::CorruptBit, number));
+        }
+        if chance.happens(self.config.duplicate, owner, Purpose::Duplicate, number) {
+            self.stats.duplicated += 1;
+            let packet = flight.packet.clone();
+            self.flights.push(Flight { packet, ..*flight });
+        }
+    }
+
+    /// How long a packet travels after its service.
+    #[inline]
+    fn propagation(&self, draw: &Draw) -> Duration {
+        let delay = self.config.delay;
+        if matches!(self.flights, Flights::Fifo(_)) {
+            return delay;
+        }
+        let Draw { chance, owner, number } = *draw;
+        if chance.happens(self.config.reorder, owner, Purpose::Reorder, number) {
+            return Duration::ZERO;
+        }
+        let jitter = self.config.jitter;
+        let spread = jitter.as_nanos().saturating_mul(2).saturating_add(1);
+        let up = Duration::from_nanos(chance.below(spread, owner, Purpose::Jitter, number));
+        (delay + up).saturating_sub(jitter)
+    }
+
+    /// Whether a packet of `len` bytes may come in.
+    #[inline]
+    fn admit(&mut self, cx: &mut Context<'_>, len: u32) -> Result<(), DropReason> {
+        if self.down {
+            return Err(DropReason::Down);
+        }
+        let room = self.room(cx.now);
+        let backlog = self.waiting();
+        let idle_since = self.service.is_empty().then(|| self.server.busy_until());
+        match &mut self.queue {
+            Queue::Tail(tail) => tail.admit(&Arrival {
+                now: cx.now,
+                chance: cx.chance,
+                owner: self.owner,
+                len,
+                backlog,
+                idle_since,
+                room,
+            }),
+            Queue::Head(_) if idle_since.is_some() || room.fits(backlog, len) => Ok(()),
+            Queue::Head(_) => self.make_room(cx, room, len),
+        }
+    }
+
+    /// A full head discipline drops packets of its choice, as long as that helps.
+    fn make_room(&mut self, cx: &mut Context<'_>, room: Room, len: u32) -> Result<(), DropReason> {
+        let Queue::Head(head) = &mut self.queue else { return Err(DropReason::QueueFull) };
+        if !room.fits(Backlog::default(), len) {
+            return Err(DropReason::QueueFull);
+        }
+        while !room.fits(head.backlog(), len) {
+            let Some(held) = head.evict() else { return Err(DropReason::QueueFull) };
+            self.dropped.push(held);
+        }
+        self.record_dropped(cx, DropReason::QueueFull);
+        Ok(())
+    }
+
+    fn room(&self, now: Instant) -> Room {
+        match self.config.limit {
+            Limit::Packets(packets) => Room::Packets(u64::from(packets)),
+            limit => Room::Bytes(self.server.byte_limit(limit, now).unwrap_or(u64::MAX)),
+        }
+    }
+
+    /// What waits, given that the first in `service` is being served.
+    #[inline]
+    fn waiting(&self) -> Backlog {
+        match &self.queue {
+            Queue::Head(head) => head.backlog(),
+            Queue::Tail(_) => self.service.front().map_or(Backlog::default(), |first| Backlog {
+                packets: self.service.len() as u64 - 1,
+                bytes: self.service_bytes - u64::from(first.len),
+            }),
+        }
+    }
+
+    fn set_capacity(&mut self, cx: &mut Context<'_>, capacity: Capacity) {
+        let left =
+            self.service.front().and_then(|first| self.server.work_left(cx.now, first.depart));
+        let remembers = matches!(capacity, Capacity::Rate(_));
+        self.server.set_capacity(cx.now, capacity.clone());
+        self.config.capacity = capacity;
+        if !self.down {
+            self.reschedule(cx, left.filter(|_| remembers));
+            self.advance(cx);
+        }
+    }
+
+    /// Stop the clockwork: what has not left the queue does not leave.
+    fn suspend(&mut self) {
+        for service in &mut self.service {
+            service.depart = Instant::FAR_FUTURE;
+        }
+        let base = self.service.front().map_or(u64::MAX, |first| first.number);
+        let service = &self.service;
+        self.flights
+            .reschedule(|number| position(service, base, number).map(|_| Instant::FAR_FUTURE));
+    }
+
+    /// Serve what has not left the queue from now on, its first packet with only `left` (in 10^-9
+    /// bits) still to do, if known; a packet whose service was cut off is served again.
+    fn reschedule(&mut self, cx: &Context<'_>, mut left: Option<u64>) {
+        self.server.reset(cx.now);
+        for service in &mut self.service {
+            service.depart = match left.take() {
+                Some(work) => self.server.finish_work(cx.now, 0, work),
+                None => self.server.finish(cx.now, service.len),
+            };
+        }
+        self.reroute(cx);
+    }
+
+    /// Work out anew when the packets that have not left the queue will arrive.
+    fn reroute(&mut self, cx: &Context<'_>) {
+        let Some(first) = self.service.front() else { return };
+        let base = first.number;
+        let arrivals: VecDeque<Instant> = self
+            .service
+            .iter()
+            .map(|service| {
+                let draw = Draw { chance: cx.chance, owner: self.owner, number: service.number };
+                service.depart + self.propagation(&draw)
+            })
+            .collect();
+        let service = &self.service;
+        self.flights
+            .reschedule(|number| position(service, base, number).map(|index| arrivals[index]));
+    }
+
+    fn record_drop(&self, cx: &mut Context<'_>, len: u32, reason: DropReason) {
+        let link = self.id;
+        cx.record(EventMask::PACKET, || Event::PacketDropped { link, len, reason });
+    }
+
+    fn record_dropped(&mut self, cx: &mut Context<'_>, reason: DropReason) {
+        let link = self.id;
+        for Held { len, .. } in self.dropped.drain(..) {
+            self.stats.dropped_queued += 1;
+            cx.record(EventMask::PACKET, || Event::PacketDropped { link, len, reason });
+        }
+    }
+
+    const fn count_refused(&mut self, reason: DropReason) {
+        match reason {
+            DropReason::Down => self.stats.dropped_down += 1,
+            DropReason::Early => self.stats.dropped_early += 1,
+            _ => self.stats.dropped_full += 1,
+        }
+    }
+}
+
+/// Where packet `number` is in `service`, whose first is `base`. A tail discipline accepts and
+/// serves in one order, so numbers follow each other; a head discipline has one packet in service.
+fn position(service: &VecDeque<Service>, base: u64, number: u64) -> Option<usize> {
+    let index = usize::try_from(number.checked_sub(base)?).ok()?;
+    (service.get(index)?.number == number).then_some(index)
+}
+
+/// The event of a delivery; TCP's sequence number tells packets of one flow apart.
+fn delivered(link: LinkId, len: u32, packet: &Packet) -> Event {
+    let seq = match &packet.body {
+        Body::Tcp(segment) => segment.seq.0,
+        Body::Udp(_) | Body::Icmp(_) => 0,
+    };
+    let (flow, payload_len) = (packet.flow, packet.payload_len());
+    Event::PacketDelivered { link, len, flow, seq, payload_len }
+}

@@ -1,0 +1,72 @@
+//! Random loss on a link: the table of models.
+//!
+//! A model answers once per accepted packet. Its draw is keyed by the packet's place in the order
+//! of acceptance, so the n-th packet of a one-way link meets the same draw in every variant
+//! (rule 11 of the house). Loss by a full queue is left to `queue`.
+
+mod bernoulli;
+mod gilbert_elliott;
+
+use base::{Chance, Duration, Instant};
+use bernoulli::Bernoulli;
+use gilbert_elliott::GilbertElliott;
+
+/// Which packets are lost at random. Probabilities are in 0 ..= 1.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum LossConfig {
+    #[default]
+    None,
+    /// Each packet with probability `p`, independently.
+    Bernoulli { p: f64 },
+    /// netem's `gemodel p r 1-h 1-k`: two states, entered and left with `p` and `r`; a packet is
+    /// lost with `one_minus_h` in the bad and `one_minus_k` in the good state.
+    GilbertElliott { p: f64, r: f64, one_minus_h: f64, one_minus_k: f64 },
+}
+
+/// The key of one packet's draws.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draw {
+    pub chance: Chance,
+    pub owner: u64,
+    /// Place in the order of acceptance, from 0.
+    pub number: u64,
+}
+
+/// Decides which packets are lost.
+pub(crate) trait LossModel {
+    /// Whether the packet of `draw`, which leaves the queue at `depart`, is lost.
+    fn loses(&mut self, draw: &Draw, depart: Instant) -> bool;
+}
+
+/// The models by name.
+#[derive(Clone, Debug)]
+pub(crate) enum Loss {
+    None,
+    Bernoulli(Bernoulli),
+    GilbertElliott(GilbertElliott),
+}
+
+impl Loss {
+    /// `packet_time`: how long a 1500-byte packet takes on this link, the slot of the models that
+    /// run on time.
+    pub(crate) fn new(config: LossConfig, packet_time: Option<Duration>) -> Self {
+        match config {
+            LossConfig::None => Loss::None,
+            LossConfig::Bernoulli { p } => Loss::Bernoulli(Bernoulli::new(p)),
+            LossConfig::GilbertElliott { p, r, one_minus_h, one_minus_k } => Loss::GilbertElliott(
+                GilbertElliott::new(p, r, one_minus_h, one_minus_k, packet_time),
+            ),
+        }
+    }
+}
+
+impl LossModel for Loss {
+    #[inline]
+    fn loses(&mut self, draw: &Draw, depart: Instant) -> bool {
+        match self {
+            Loss::None => false,
+            Loss::Bernoulli(model) => model.loses(draw, depart),
+            Loss::GilbertElliott(model) => model.loses(draw, depart),
+        }
+    }
+}

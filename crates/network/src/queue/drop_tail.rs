@@ -1,0 +1,19 @@
+//! Drop-tail: a packet that finds no room is dropped.
+
+use super::{Arrival, TailDiscipline};
+use base::DropReason;
+
+/// The plainest queue; all it needs is in the arrival.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DropTail;
+
+impl TailDiscipline for DropTail {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival) -> Result<(), DropReason> {
+        if arrival.idle_since.is_some() || arrival.room.fits(arrival.backlog, arrival.len) {
+            Ok(())
+        } else {
+            Err(DropReason::QueueFull)
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! FQ-CoDel (RFC 8290): flows hashed to queues, served by deficit round robin with new flows
+//! first, each under CoDel.
+//!
+//! Flows are told apart by addresses, protocol and ports. The hash is fixed, so a run does not
+//! depend on the machine (rule 12 of the house).
+
+use super::codel::{CoDel, Store};
+use super::{Backlog, HeadDiscipline, Held};
+use base::Instant;
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use wire::{Body, Packet};
+
+/// Queues that flows are hashed to (RFC 8290 s5.2.4).
+const FLOWS: usize = 1024;
+/// Bytes a flow may send per round (RFC 8290 s5.2.3).
+const QUANTUM: i64 = 1514;
+
+/// The flows and the two lists of RFC 8290 s4.2.
+#[derive(Debug)]
+pub(crate) struct FqCoDel {
+    flows: Vec<Flow>,
+    new_flows: VecDeque<u16>,
+    old_flows: VecDeque<u16>,
+    backlog: Backlog,
+}
+
+#[derive(Debug, Default)]
+struct Flow {
+    store: Store,
+    codel: CoDel,
+    /// Bytes it may still send in this round.
+    credits: i64,
+    /// Whether it is on one of the lists.
+    active: bool,
+}
+
+impl FqCoDel {
+    pub(crate) fn new() -> Self {
+        FqCoDel {
+            flows: (0..FLOWS).map(|_| Flow::default()).collect(),
+            new_flows: VecDeque::new(),
+            old_flows: VecDeque::new(),
+            backlog: Backlog::default(),
+        }
+    }
+
+    /// The flow whose turn it is, and whether it is a new one; flows without credit go to the end
+    /// of the old ones with a new quantum.
+    fn next_flow(&mut self) -> Option<(u16, bool)> {
+        loop {
+            let (index, new) = match (self.new_flows.front(), self.old_flows.front()) {
+                (Some(index), _) => (*index, true),
+                (None, Some(index)) => (*index, false),
+                (None, None) => return None,
+            };
+            let flow = &mut self.flows[usize::from(index)];
+            if flow.credits > 0 {
+                return Some((index, new));
+            }
+            flow.credits += QUANTUM;
+            self.pop_list(new);
+            self.old_flows.push_back(index);
+        }
+    }
+
+    fn pop_list(&mut self, new: bool) {
+        if new {
+            self.new_flows.pop_front();
+        } else {
+            self.old_flows.pop_front();
+        }
+    }
+
+    fn forget(&mut self, held: &Held) {
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(held.len);
+    }
+}
+
+impl HeadDiscipline for FqCoDel {
+    fn enqueue(&mut self, held: Held) {
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(held.len);
+        let index = flow_of(&held.packet);
+        let flow = &mut self.flows[usize::from(index)];
+        flow.store.push(held);
+        if !flow.active {
+            flow.active = true;
+            flow.credits = QUANTUM;
+            self.new_flows.push_back(index);
+        }
+    }
+
+    /// RFC 8290 s4.2.
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Held>) -> Option<Held> {
+        while let Some((index, new)) = self.next_flow() {
+            let before = dropped.len();
+            let flow = &mut self.flows[usize::from(index)];
+            let held = flow.codel.dequeue(now, &mut flow.store, dropped);
+            if let Some(held) = &held {
+                flow.credits -= i64::from(held.len);
+            } else if !new || self.old_flows.is_empty() {
+                flow.active = false;
+            }
+            for lost in &dropped[before..] {
+                self.backlog.packets -= 1;
+                self.backlog.bytes -= u64::from(lost.len);
+            }
+            if let Some(held) = held {
+                self.forget(&held);
+                return Some(held);
+            }
+            // An empty new flow passes once through the old ones, so that it cannot stay new by
+            // sending one packet at a time (RFC 8290 s4.2).
+            self.pop_list(new);
+            if self.flows[usize::from(index)].active {
+                self.old_flows.push_back(index);
+            }
+        }
+        None
+    }
+
+    /// The head of the fattest flow (RFC 8290 s4.1.2).
+    fn evict(&mut self) -> Option<Held> {
+        let fattest = self.flows.iter_mut().rev().max_by_key(|flow| flow.store.backlog().bytes)?;
+        let held = fattest.store.pop()?;
+        self.forget(&held);
+        Some(held)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+}
+
+/// The queue of a packet's flow: a fixed multiplicative hash of its addresses and ports.
+fn flow_of(packet: &Packet) -> u16 {
+    let (protocol, ports) = match &packet.body {
+        Body::Tcp(segment) => (6, ports(segment.src_port, segment.dst_port)),
+        Body::Udp(datagram) => (17, ports(datagram.src_port, datagram.dst_port)),
+        Body::Icmp(_) => (1, 0),
+    };
+    let mut hash = protocol << 32 | ports;
+    for part in [address(packet.src), address(packet.dst)] {
+        hash = (hash ^ part as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        hash = (hash ^ (part >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    }
+    (hash % FLOWS as u64) as u16
+}
+
+fn ports(src: u16, dst: u16) -> u64 {
+    u64::from(src) << 16 | u64::from(dst)
+}
+
+fn address(ip: IpAddr) -> u128 {
+    match ip {
+        IpAddr::V4(ip) => u128::from(u32::from(ip)),
+        IpAddr::V6(ip) => u128::from(ip),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::{Payload, UdpDatagram};
+
+    fn held(port: u16, number: u64, payload: u32) -> Held {
+        let address = IpAddr::from([10, 0, 0, 1]);
+        let payload = Payload::virtual_range(0, 0, payload);
+        let packet = Packet::new(
+            address,
+            address,
+            Body::Udp(UdpDatagram { src_port: port, dst_port: 9, payload }),
+        );
+        Held { since: Instant::ZERO, number, len: packet.wire_len(), packet }
+    }
+
+    fn source(held: &Held) -> u16 {
+        match &held.packet.body {
+            Body::Udp(datagram) => datagram.src_port,
+            _ => 0,
+        }
+    }
+
+    fn drain(queue: &mut FqCoDel) -> Vec<u16> {
+        let mut dropped = Vec::new();
+        std::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut dropped))
+            .map(|held| source(&held))
+            .collect()
+    }
+
+    #[test]
+    fn flows_share_by_bytes_in_turn() {
+        let mut queue = FqCoDel::new();
+        for number in 0..6 {
+            queue.enqueue(held(1, number, 1472));
+        }
+        for number in 6..12 {
+            queue.enqueue(held(2, number, 1472));
+        }
+        // A quantum is 14 bytes above a packet, so a flow sends two in its first turn.
+        assert_eq!(drain(&mut queue), [1, 1, 2, 2, 1, 2, 1, 2, 1, 2, 1, 2]);
+        assert_eq!(queue.backlog(), Backlog::default());
+    }
+
+    #[test]
+    fn sparse_flow_goes_before_a_bulk_flow() {
+        let mut queue = FqCoDel::new();
+        let mut dropped = Vec::new();
+        for number in 0..20 {
+            queue.enqueue(held(1, number, 1472));
+        }
+        for _ in 0..3 {
+            queue.dequeue(Instant::ZERO, &mut dropped);
+        }
+        queue.enqueue(held(2, 20, 100));
+        let next = queue.dequeue(Instant::ZERO, &mut dropped);
+        assert_eq!(next.map(|held| source(&held)), Some(2));
+    }
+
+    #[test]
+    fn full_queue_drops_from_the_fattest_flow() {
+        let mut queue = FqCoDel::new();
+        queue.enqueue(held(2, 0, 100));
+        for number in 1..5 {
+            queue.enqueue(held(1, number, 1472));
+        }
+        let evicted = queue.evict();
+        assert_eq!(evicted.map(|held| (source(&held), held.number)), Some((1, 1)));
+        assert_eq!(queue.backlog().packets, 4);
+    }
+}

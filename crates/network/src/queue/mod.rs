@@ -1,0 +1,175 @@
+//! Queue disciplines: who is dropped at a full or filling queue, and who is served next.
+//!
+//! Two kinds. A *tail* discipline decides when a packet arrives and serves in order of arrival
+//! (drop-tail, RED); the link then knows at once when the packet will leave and never has to wake
+//! up for it. A *head* discipline holds the packets and decides when the link is free (CoDel,
+//! FQ-CoDel). Random loss on the link is left to `loss`.
+
+mod codel;
+mod drop_tail;
+mod fq_codel;
+mod red;
+
+use base::{Chance, DropReason, Duration, Instant};
+use codel::CoDelQueue;
+use drop_tail::DropTail;
+use fq_codel::FqCoDel;
+use red::Red;
+use wire::Packet;
+
+/// The disciplines by name, with their parameters.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum QueueConfig {
+    /// Drops what finds the queue full.
+    #[default]
+    DropTail,
+    /// Random early detection (Floyd and Jacobson 1993): thresholds of the average queue in
+    /// packets, and the probability of a drop when the average reaches the upper one.
+    Red { min_packets: f64, max_packets: f64, max_p: f64 },
+    /// RFC 8289 with its default target of 5 ms and interval of 100 ms.
+    CoDel,
+    /// RFC 8290 with its defaults.
+    FqCoDel,
+}
+
+/// What waits in a queue, the packet in service not counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Backlog {
+    pub packets: u64,
+    pub bytes: u64,
+}
+
+/// What a tail discipline decides on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub now: Instant,
+    pub chance: Chance,
+    pub owner: u64,
+    /// IP length.
+    pub len: u32,
+    /// What waits already.
+    pub backlog: Backlog,
+    /// Since when the link has had nothing to serve, if it has not: the packet need not wait.
+    pub idle_since: Option<Instant>,
+    pub room: Room,
+}
+
+/// How much may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Room {
+    Packets(u64),
+    Bytes(u64),
+}
+
+impl Room {
+    /// Whether a packet of `len` bytes may wait behind `backlog`.
+    pub(crate) fn fits(self, backlog: Backlog, len: u32) -> bool {
+        match self {
+            Room::Packets(limit) => backlog.packets < limit,
+            Room::Bytes(limit) => backlog.bytes.saturating_add(u64::from(len)) <= limit,
+        }
+    }
+}
+
+/// Decides at arrival; serves in order of arrival.
+pub(crate) trait TailDiscipline {
+    /// Whether the packet is kept.
+    fn admit(&mut self, arrival: &Arrival) -> Result<(), DropReason>;
+}
+
+/// Holds packets; decides when the link is free.
+pub(crate) trait HeadDiscipline {
+    fn enqueue(&mut self, held: Held);
+    /// The packet to serve at `now`; what is dropped on the way goes to `dropped`.
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Held>) -> Option<Held>;
+    /// Make room: drop a packet of the discipline's choice.
+    fn evict(&mut self) -> Option<Held>;
+    fn backlog(&self) -> Backlog;
+}
+
+/// A packet that waits in a head discipline.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// When it was enqueued.
+    pub since: Instant,
+    /// Its place in the order of acceptance.
+    pub number: u64,
+    /// IP length.
+    pub len: u32,
+    pub packet: Packet,
+}
+
+/// A link's queue.
+#[derive(Debug)]
+pub(crate) enum Queue {
+    Tail(Tail),
+    Head(Box<Head>),
+}
+
+/// The tail disciplines by name.
+#[derive(Debug)]
+pub(crate) enum Tail {
+    DropTail(DropTail),
+    Red(Red),
+}
+
+/// The head disciplines by name.
+#[derive(Debug)]
+pub(crate) enum Head {
+    CoDel(CoDelQueue),
+    FqCoDel(FqCoDel),
+}
+
+impl Queue {
+    /// `packet_time`: how long a 1500-byte packet takes on this link.
+    pub(crate) fn new(config: QueueConfig, packet_time: Option<Duration>) -> Self {
+        match config {
+            QueueConfig::DropTail => Queue::Tail(Tail::DropTail(DropTail)),
+            QueueConfig::Red { min_packets, max_packets, max_p } => {
+                Queue::Tail(Tail::Red(Red::new(min_packets, max_packets, max_p, packet_time)))
+            }
+            QueueConfig::CoDel => Queue::Head(Box::new(Head::CoDel(CoDelQueue::default()))),
+            QueueConfig::FqCoDel => Queue::Head(Box::new(Head::FqCoDel(FqCoDel::new()))),
+        }
+    }
+}
+
+impl TailDiscipline for Tail {
+    #[inline]
+    fn admit(&mut self, arrival: &Arrival) -> Result<(), DropReason> {
+        match self {
+            Tail::DropTail(queue) => queue.admit(arrival),
+            Tail::Red(queue) => queue.admit(arrival),
+        }
+    }
+}
+
+impl HeadDiscipline for Head {
+    fn enqueue(&mut self, held: Held) {
+        match self {
+            Head::CoDel(queue) => queue.enqueue(held),
+            Head::FqCoDel(queue) => queue.enqueue(held),
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Held>) -> Option<Held> {
+        match self {
+            Head::CoDel(queue) => queue.dequeue(now, dropped),
+            Head::FqCoDel(queue) => queue.dequeue(now, dropped),
+        }
+    }
+
+    fn evict(&mut self) -> Option<Held> {
+        match self {
+            Head::CoDel(queue) => queue.evict(),
+            Head::FqCoDel(queue) => queue.evict(),
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        match self {
+            Head::CoDel(queue) => queue.backlog(),
+            Head::FqCoDel(queue) => queue.backlog(),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! When a packet that goes into service has left the queue: the clockwork of a link.
+//!
+//! Pure arithmetic over time; which packet goes into service is left to the queue.
+
+use crate::link_config::{Capacity, Limit};
+use base::{Duration, Instant, Rate};
+
+/// Bytes of the packet that rates are turned into times with: the mean service time of RED and
+/// the slot of Gilbert-Elliott.
+pub(crate) const TYPICAL_BYTES: u32 = 1500;
+
+/// Serves one packet after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    capacity: Capacity,
+    /// Work below one nanosecond that the last packet left over; see `Rate::serialisation`.
+    carry: u64,
+    busy_until: Instant,
+}
+
+impl Server {
+    pub(crate) fn new(capacity: Capacity) -> Self {
+        Server { capacity, carry: 0, busy_until: Instant::ZERO }
+    }
+
+    /// The instant at which `bytes` have been served that go into service at `start`, or as soon
+    /// as the packet before them has left.
+    pub(crate) fn finish(&mut self, start: Instant, bytes: u32) -> Instant {
+        self.finish_work(start, bytes, 0)
+    }
+
+    /// The same for `bytes` and `work` (in 10^-9 bits) of a packet in service before.
+    pub(crate) fn finish_work(&mut self, start: Instant, bytes: u32, work: u64) -> Instant {
+        let start = if start > self.busy_until {
+            self.carry = 0;
+            start
+        } else {
+            self.busy_until
+        };
+        self.busy_until = match &self.capacity {
+            Capacity::Unlimited => start,
+            Capacity::Rate(rate) => {
+                let (time, carry) =
+                    rate.serialisation(u64::from(bytes), self.carry.saturating_add(work));
+                self.carry = carry;
+                start + time
+            }
+        };
+        self.busy_until
+    }
+
+    /// Nothing was there to serve until `now`.
+    pub(crate) fn idle_until(&mut self, now: Instant) {
+        if now > self.busy_until {
+            self.reset(now);
+        }
+    }
+
+    /// Forget what was promised: the next service starts no earlier than `now`.
+    pub(crate) fn reset(&mut self, now: Instant) {
+        self.busy_until = now;
+        self.carry = 0;
+    }
+
+    /// Work (in 10^-9 bits) still to do at `now` for a packet that would leave at `depart`, where
+    /// the server knows it: a recorded trace does not, and serves the packet again.
+    pub(crate) fn work_left(&self, now: Instant, depart: Instant) -> Option<u64> {
+        let Capacity::Rate(rate) = &self.capacity else { return None };
+        if depart == Instant::FAR_FUTURE {
+            return None;
+        }
+        let work = u128::from((depart - now).as_nanos()) * u128::from(rate.as_bps());
+        u64::try_from(work).ok()
+    }
+
+    /// Change the capacity from `now` on.
+    pub(crate) fn set_capacity(&mut self, now: Instant, capacity: Capacity) {
+        self.capacity = capacity;
+        self.reset(now);
+    }
+
+    /// When the last packet leaves or left.
+    pub(crate) const fn busy_until(&self) -> Instant {
+        self.busy_until
+    }
+
+    /// The bytes that may wait for `limit` at `now`, if it is one of bytes or time.
+    pub(crate) fn byte_limit(&self, limit: Limit, now: Instant) -> Option<u64> {
+        match limit {
+            Limit::Packets(_) => None,
+            Limit::Bytes(bytes) => Some(bytes),
+            Limit::Time(time) => self.rate_at(now).map(|rate| bytes_in(rate, time)),
+        }
+    }
+
+    /// The rate of the moment; `None` without one.
+    fn rate_at(&self, _now: Instant) -> Option<Rate> {
+        match &self.capacity {
+            Capacity::Unlimited => None,
+            Capacity::Rate(rate) => Some(*rate),
+        }
+    }
+}
+
+impl Capacity {
+    /// The time a 1500-byte packet takes on the average; `None` if it takes none or for ever.
+    pub(crate) fn typical_packet_time(&self) -> Option<Duration> {
+        let rate = match self {
+            Capacity::Unlimited => return None,
+            Capacity::Rate(rate) => *rate,
+        };
+        let (time, _) = rate.serialisation(u64::from(TYPICAL_BYTES), 0);
+        (time != Duration::MAX).then_some(time)
+    }
+}
+
+/// Bytes that `rate` moves in `time`.
+fn bytes_in(rate: Rate, time: Duration) -> u64 {
+    let bits = u128::from(rate.as_bps()) * u128::from(time.as_nanos()) / 1_000_000_000;
+    u64::try_from(bits / 8).unwrap_or(u64::MAX)
+}
