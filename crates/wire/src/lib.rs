@@ -4,13 +4,19 @@
 //! its payload is real bytes or a virtual function of (stream, offset). `emit` turns a value into
 //! bytes and `parse` turns bytes into a value; the one is the inverse of the other.
 
+pub mod checksum;
+pub mod error;
 pub mod icmp;
+mod ip;
 pub mod packet;
 pub mod payload;
 pub mod seq;
 pub mod tcp;
 pub mod udp;
+mod virtual_stream;
 
+pub use checksum::Checksum;
+pub use error::{Layer, ParseError};
 pub use icmp::Icmp;
 pub use packet::{Body, Packet};
 pub use payload::Payload;

@@ -1,8 +1,9 @@
 //! `Payload`: real bytes, or a virtual function of (stream, offset), or a mixture (rule 7).
 //!
-//! A virtual payload moves no bytes through the simulator and has a checksum in O(1). Leaves
-//! buffering to `transport`.
+//! A virtual payload moves no bytes through the simulator and has a checksum in O(1). Which bytes
+//! those are is in `virtual_stream`; buffering is left to `transport`.
 
+use crate::checksum::Checksum;
 use bytes::Bytes;
 
 /// The payload of one segment or datagram, or a piece of a stream.
@@ -77,26 +78,94 @@ impl Payload {
 
     /// Append `other`, joining pieces that continue each other.
     pub fn append(&mut self, other: Payload) {
-        match (&mut *self, other) {
-            (_, Payload::Empty) => {}
-            (Payload::Empty, other) => *self = other,
-            (Payload::Virtual(range), Payload::Virtual(next)) if range.continues_with(&next) => {
-                range.len += next.len;
-            }
-            (_, other) => {
-                let mut pieces = std::mem::take(self).into_pieces();
-                for piece in other.into_pieces() {
-                    match (pieces.last_mut(), piece) {
-                        (Some(Payload::Virtual(last)), Payload::Virtual(next))
-                            if last.continues_with(&next) =>
-                        {
-                            last.len += next.len;
-                        }
-                        (_, piece) => pieces.push(piece),
+        if other.is_empty() {
+            return;
+        }
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
+        if let (Payload::Virtual(last), Payload::Virtual(next)) = (&mut *self, &other)
+            && last.continues_with(next)
+        {
+            last.len += next.len;
+            return;
+        }
+        let mut pieces = std::mem::take(self).into_pieces();
+        other.into_pieces().into_iter().for_each(|piece| push_piece(&mut pieces, piece));
+        *self = Payload::from_pieces(pieces);
+    }
+
+    /// The bytes, made or copied unless this is one piece of real bytes.
+    pub fn to_bytes(&self) -> Bytes {
+        if let Payload::Real(bytes) = self {
+            return bytes.clone();
+        }
+        let mut out = Vec::new();
+        self.write_to(&mut out);
+        out.into()
+    }
+
+    /// Append the bytes to `out`.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        match self {
+            Payload::Empty => {}
+            Payload::Virtual(range) => range.write_to(out),
+            Payload::Real(bytes) => out.extend_from_slice(bytes),
+            Payload::Mixed(pieces) => pieces.iter().for_each(|piece| piece.write_to(out)),
+        }
+    }
+
+    /// The byte at `index`, `None` beyond the end.
+    pub fn byte_at(&self, index: u32) -> Option<u8> {
+        match self {
+            Payload::Empty => None,
+            Payload::Virtual(range) => (index < range.len).then(|| range.byte_at(index)),
+            Payload::Real(bytes) => bytes.get(index as usize).copied(),
+            Payload::Mixed(pieces) => {
+                let mut index = index;
+                for piece in pieces {
+                    match index.checked_sub(piece.len()) {
+                        None => return piece.byte_at(index),
+                        Some(beyond) => index = beyond,
                     }
                 }
-                *self = Payload::Mixed(pieces.into_boxed_slice());
+                None
             }
+        }
+    }
+
+    /// The ones-complement sum, folded and not complemented, of the payload where it lies behind
+    /// an odd (`true`) or even number of bytes of the same packet. O(1) per virtual piece.
+    pub fn checksum_at(&self, odd: bool) -> u16 {
+        let mut sum = Checksum::at(odd);
+        sum.add_payload(self);
+        sum.fold()
+    }
+
+    /// The real bytes of `self` with the shape of `original`: what is equal to a virtual piece of
+    /// it becomes that piece again, so a packet that went over the wire equals the one sent.
+    #[must_use]
+    pub fn reshaped_like(self, original: &Payload) -> Payload {
+        if original.is_empty() && self.is_empty() {
+            return original.clone();
+        }
+        let bytes = match self {
+            Payload::Real(bytes) if bytes.len() == original.len() as usize => bytes,
+            other => return other,
+        };
+        match original {
+            Payload::Virtual(range) if range.matches(&bytes) => original.clone(),
+            Payload::Mixed(pieces) => {
+                let mut from = 0;
+                let reshaped = pieces.iter().map(|piece| {
+                    let part = bytes.slice(from..from + piece.len() as usize);
+                    from += part.len();
+                    Payload::Real(part).reshaped_like(piece)
+                });
+                Payload::Mixed(reshaped.collect())
+            }
+            _ => Payload::Real(bytes),
         }
     }
 
@@ -107,6 +176,14 @@ impl Payload {
             Payload::Mixed(pieces) => pieces.into_vec(),
             piece => vec![piece],
         }
+    }
+
+    /// The simplest form of pieces of which none is empty or mixed.
+    fn from_pieces(mut pieces: Vec<Payload>) -> Payload {
+        if pieces.len() > 1 {
+            return Payload::Mixed(pieces.into_boxed_slice());
+        }
+        pieces.pop().unwrap_or_default()
     }
 }
 
@@ -119,8 +196,21 @@ impl VirtualRange {
     }
 }
 
+impl From<Bytes> for Payload {
+    /// Real bytes; `Empty` if there are none.
+    fn from(bytes: Bytes) -> Payload {
+        if bytes.is_empty() { Payload::Empty } else { Payload::Real(bytes) }
+    }
+}
+
+impl From<Vec<u8>> for Payload {
+    fn from(bytes: Vec<u8>) -> Payload {
+        Bytes::from(bytes).into()
+    }
+}
+
 fn slice_pieces(pieces: &[Payload], mut from: u32, mut len: u32) -> Payload {
-    let mut out = Payload::Empty;
+    let mut out = Vec::new();
     for piece in pieces {
         let here = piece.len();
         if from >= here {
@@ -128,12 +218,85 @@ fn slice_pieces(pieces: &[Payload], mut from: u32, mut len: u32) -> Payload {
             continue;
         }
         let take = len.min(here - from);
-        out.append(piece.slice(from, take));
+        push_piece(&mut out, piece.slice(from, take));
         from = 0;
         len -= take;
         if len == 0 {
             break;
         }
     }
-    out
+    Payload::from_pieces(out)
+}
+
+/// Appends a piece that is neither empty nor mixed.
+fn push_piece(pieces: &mut Vec<Payload>, piece: Payload) {
+    if let (Some(Payload::Virtual(last)), Payload::Virtual(next)) = (pieces.last_mut(), &piece)
+        && last.continues_with(next)
+    {
+        last.len += next.len;
+    } else {
+        pieces.push(piece);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mixed() -> Payload {
+        let mut payload = Payload::virtual_range(1, 10, 5);
+        payload.append(Payload::from(vec![1, 2, 3]));
+        payload.append(Payload::virtual_range(1, 15, 4));
+        payload
+    }
+
+    #[test]
+    fn slices_have_the_bytes_of_the_whole() {
+        let whole = mixed();
+        let bytes = whole.to_bytes();
+        assert_eq!(bytes.len(), 12);
+        for from in 0..=12u32 {
+            for len in 0..=12 - from {
+                let slice = whole.slice(from, len);
+                assert_eq!(slice.len(), len);
+                assert_eq!(slice.to_bytes(), bytes[from as usize..(from + len) as usize]);
+            }
+        }
+        assert!((0..12).all(|i| whole.byte_at(i) == Some(bytes[i as usize])));
+        assert_eq!(whole.byte_at(12), None);
+    }
+
+    #[test]
+    fn a_slice_of_one_piece_is_that_piece() {
+        assert_eq!(mixed().slice(6, 2), Payload::from(vec![2, 3]));
+        assert_eq!(mixed().slice(1, 3), Payload::virtual_range(1, 11, 3));
+    }
+
+    #[test]
+    fn appending_joins_ranges_that_continue_and_skips_nothing() {
+        let mut payload = Payload::from(Bytes::new());
+        payload.append(Payload::virtual_range(1, 0, 5));
+        payload.append(Payload::Real(Bytes::new()));
+        payload.append(Payload::virtual_range(1, 5, 5));
+        assert_eq!(payload, Payload::virtual_range(1, 0, 10));
+        let mut real = Payload::from(vec![7]);
+        real.append(payload.slice(0, 4));
+        real.append(payload.slice(4, 6));
+        let pieces = real.into_pieces();
+        assert_eq!(pieces, [Payload::from(vec![7]), payload]);
+    }
+
+    #[test]
+    fn reshaping_finds_virtual_pieces_again_and_only_where_they_are() {
+        let original = mixed();
+        let wire = Payload::Real(original.to_bytes());
+        assert_eq!(wire.clone().reshaped_like(&original), original);
+
+        let mut damaged = original.to_bytes().to_vec();
+        damaged[9] ^= 1;
+        let reshaped = Payload::from(damaged.clone()).reshaped_like(&original);
+        assert_ne!(reshaped, original);
+        assert_eq!(reshaped.to_bytes(), damaged);
+        assert_eq!(wire.clone().reshaped_like(&Payload::virtual_range(1, 0, 3)), wire);
+    }
 }

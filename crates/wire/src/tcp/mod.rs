@@ -1,5 +1,6 @@
 //! TCP segments (RFC 9293) and their options.
 
+mod codec;
 mod options;
 mod segment;
 

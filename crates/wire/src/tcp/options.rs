@@ -40,10 +40,26 @@ pub struct OpaqueOption {
     pub content: Vec<u8>,
 }
 
+/// The most a header has room for, in bytes (RFC 9293 s3.1).
+pub(super) const MAX_OPTIONS: u32 = 40;
+
 impl TcpOptions {
     /// Bytes the options take in a header, padded to a multiple of four, laid out as Linux does:
-    /// `MSS, SACK-permitted + TS or NOP NOP TS, NOP WScale, MPTCP` and `NOP NOP SACK`.
+    /// `MSS, SACK-permitted + TS or NOP NOP TS, NOP WScale, NOP NOP SACK, MPTCP`. Where that does
+    /// not fit a header the options follow each other without NOPs.
     pub fn padded_len(&self) -> u32 {
+        match self.aligned_len() {
+            len if len <= MAX_OPTIONS => len,
+            _ => self.natural_len().next_multiple_of(4),
+        }
+    }
+
+    /// Whether there is room for the NOPs that keep each option at a multiple of four.
+    pub(super) fn fits_aligned(&self) -> bool {
+        self.aligned_len() <= MAX_OPTIONS
+    }
+
+    fn aligned_len(&self) -> u32 {
         let mut len = 0;
         if self.mss.is_some() {
             len += 4;
@@ -61,9 +77,20 @@ impl TcpOptions {
             len += 4 + 8 * u32::from(self.sack.len);
         }
         if let Some(mptcp) = &self.mptcp {
-            len += (2 + mptcp.content.len() as u32).div_ceil(4) * 4;
+            len += (2 + mptcp.content.len() as u32).next_multiple_of(4);
         }
         len
+    }
+
+    fn natural_len(&self) -> u32 {
+        let sack = if self.sack.is_empty() { 0 } else { 2 + 8 * u32::from(self.sack.len) };
+        let mptcp = self.mptcp.as_ref().map_or(0, |mptcp| 2 + mptcp.content.len() as u32);
+        4 * u32::from(self.mss.is_some())
+            + 2 * u32::from(self.sack_permitted)
+            + 10 * u32::from(self.timestamps.is_some())
+            + 3 * u32::from(self.window_scale.is_some())
+            + sack
+            + mptcp
     }
 }
 

@@ -1,0 +1,75 @@
+//! `ParseError`: why bytes are not a packet this engine understands.
+
+use std::fmt;
+
+/// What is wrong with a received datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ParseError {
+    /// Fewer bytes than the header, or than a length field says.
+    #[error("{layer} cut short: {need} bytes needed, {have} there")]
+    Truncated { layer: Layer, need: usize, have: usize },
+    /// A length field that contradicts the format.
+    #[error("{layer} length field of {len} is impossible")]
+    Length { layer: Layer, len: usize },
+    /// Neither IPv4 nor IPv6.
+    #[error("IP version {0} is neither 4 nor 6")]
+    Version(u8),
+    /// Fragments are refused: this engine never sends a datagram that may be fragmented.
+    #[error("fragments are not supported")]
+    Fragment,
+    /// An IPv6 extension header other than hop-by-hop and destination options.
+    #[error("IPv6 extension header {0} is not supported")]
+    ExtensionHeader(u8),
+    /// A transport protocol this engine does not speak.
+    #[error("IP protocol {0} is not supported")]
+    Protocol(u8),
+    /// Damaged on the way.
+    #[error("wrong {0} checksum")]
+    Checksum(Layer),
+    /// A TCP option whose length contradicts its kind or its place.
+    #[error("TCP option {kind} with length {len} is malformed")]
+    TcpOption { kind: u8, len: u8 },
+    /// An ICMP message other than echo and destination unreachable.
+    #[error("ICMP type {kind} code {code} is not supported")]
+    IcmpType { kind: u8, code: u8 },
+}
+
+/// The header an error is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layer {
+    Ipv4,
+    Ipv6,
+    Tcp,
+    Udp,
+    Icmp,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Layer::Ipv4 => "IPv4",
+            Layer::Ipv6 => "IPv6",
+            Layer::Tcp => "TCP",
+            Layer::Udp => "UDP",
+            Layer::Icmp => "ICMP",
+        })
+    }
+}
+
+/// `bytes` if there are at least `need` of them.
+pub(crate) fn at_least(bytes: &[u8], need: usize, layer: Layer) -> Result<&[u8], ParseError> {
+    if bytes.len() < need {
+        return Err(ParseError::Truncated { layer, need, have: bytes.len() });
+    }
+    Ok(bytes)
+}
+
+/// The big-endian 16 bits at `at`, which must be within `bytes`.
+pub(crate) const fn be16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// The big-endian 32 bits at `at`, which must be within `bytes`.
+pub(crate) const fn be32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}

@@ -1,0 +1,311 @@
+//! IPv4 (RFC 791) and IPv6 (RFC 8200) datagrams as bytes: emit and parse.
+//!
+//! What is emitted is an atomic datagram (RFC 6864): no options, no fragments, DF set, DSCP and
+//! flow label 0. Parsing skips IPv4 options and IPv6 hop-by-hop and destination options, ignores
+//! DSCP and flow label, and refuses fragments. Bytes beyond the length a header names are padding
+//! of the link below and ignored. Transport headers are left to their own modules; their checksums
+//! are filled in and verified here, because they cover the addresses.
+
+use crate::checksum::Checksum;
+use crate::error::{Layer, ParseError, at_least, be16};
+use crate::{Body, Icmp, Packet, Payload, TcpSegment, UdpDatagram};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+const HOP_BY_HOP: u8 = 0;
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const ENCRYPTION: u8 = 50;
+const AUTHENTICATION: u8 = 51;
+const ICMPV6: u8 = 58;
+const DESTINATION_OPTIONS: u8 = 60;
+const MOBILITY: u8 = 135;
+
+/// The longest datagram both families can name.
+const MAX_LEN: u32 = 65_535;
+
+/// How much a wrong transport checksum matters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// It is damage.
+    Strict,
+    /// The sender's hardware may not have filled it in yet.
+    Captured,
+}
+
+/// What the IP header says about the transport unit behind it.
+struct Envelope<'a> {
+    src: IpAddr,
+    dst: IpAddr,
+    hop_limit: u8,
+    ecn: u8,
+    protocol: u8,
+    unit: &'a [u8],
+}
+
+impl Packet {
+    /// Append the datagram to `out`, checksums filled in. A `corrupted` one gets a wrong checksum.
+    ///
+    /// # Panics
+    /// If the addresses are of two families, the TCP options take more than 40 bytes or the
+    /// datagram more than 65,535. Nothing that `parse` gives does.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let len = self.wire_len();
+        assert!(len <= MAX_LEN, "a datagram of {len} bytes");
+        out.reserve(len as usize);
+        match (self.src, self.dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => self.emit_ipv4(src, dst, len as u16, out),
+            (IpAddr::V6(src), IpAddr::V6(dst)) => self.emit_ipv6(src, dst, len as u16, out),
+            (src, dst) => panic!("a datagram from {src} to {dst}"),
+        }
+        self.emit_unit(out);
+    }
+
+    /// The datagram in `bytes`, every checksum verified.
+    pub fn parse(bytes: &[u8]) -> Result<Packet, ParseError> {
+        parse(bytes, Trust::Strict)
+    }
+
+    /// The datagram in `bytes`, which were captured on a host: checksums that its hardware had yet
+    /// to fill in are taken as right, other wrong ones mark the packet `corrupted`.
+    pub fn parse_captured(bytes: &[u8]) -> Result<Packet, ParseError> {
+        parse(bytes, Trust::Captured)
+    }
+
+    /// The packet after a way over the wire: emitted and parsed. Equal to `self`, unless it is
+    /// `corrupted`, which gives the checksum error a receiver meets.
+    pub fn roundtrip(&self) -> Result<Packet, ParseError> {
+        let mut bytes = Vec::new();
+        self.emit(&mut bytes);
+        let mut packet = Packet::parse(&bytes)?;
+        packet.flow = self.flow;
+        match (&mut packet.body, &self.body) {
+            (
+                Body::Tcp(TcpSegment { payload, .. }),
+                Body::Tcp(TcpSegment { payload: sent, .. }),
+            )
+            | (
+                Body::Udp(UdpDatagram { payload, .. }),
+                Body::Udp(UdpDatagram { payload: sent, .. }),
+            ) => {
+                *payload = std::mem::take(payload).reshaped_like(sent);
+            }
+            _ => {}
+        }
+        Ok(packet)
+    }
+
+    fn protocol(&self) -> u8 {
+        match self.body {
+            Body::Tcp(_) => TCP,
+            Body::Udp(_) => UDP,
+            Body::Icmp(_) if self.src.is_ipv4() => ICMP,
+            Body::Icmp(_) => ICMPV6,
+        }
+    }
+
+    /// RFC 791 s3.1.
+    fn emit_ipv4(&self, src: Ipv4Addr, dst: Ipv4Addr, len: u16, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&[0x45, self.ecn & 3]);
+        out.extend_from_slice(&len.to_be_bytes());
+        out.extend_from_slice(&[0, 0, 0x40, 0, self.hop_limit, self.protocol(), 0, 0]);
+        out.extend_from_slice(&src.octets());
+        out.extend_from_slice(&dst.octets());
+        let mut sum = Checksum::new();
+        sum.add_bytes(&out[start..]);
+        out[start + 10..start + 12].copy_from_slice(&sum.finish().to_be_bytes());
+    }
+
+    /// RFC 8200 s3.
+    fn emit_ipv6(&self, src: Ipv6Addr, dst: Ipv6Addr, len: u16, out: &mut Vec<u8>) {
+        out.extend_from_slice(&[0x60, (self.ecn & 3) << 4, 0, 0]);
+        out.extend_from_slice(&(len - 40).to_be_bytes());
+        out.extend_from_slice(&[self.protocol(), self.hop_limit]);
+        out.extend_from_slice(&src.octets());
+        out.extend_from_slice(&dst.octets());
+    }
+
+    /// Append the transport unit and fill in its checksum. The payload's share of the sum comes
+    /// from its closed form, so that a parser summing the bytes checks that too.
+    fn emit_unit(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        let (field, payload) = match &self.body {
+            Body::Tcp(segment) => (segment.emit(out), &segment.payload),
+            Body::Udp(datagram) => (datagram.emit(out), &datagram.payload),
+            Body::Icmp(message) => (message.emit(self.src.is_ipv6(), out), &Payload::Empty),
+        };
+        let unit = out.len() - start;
+        let mut sum = match self.protocol() {
+            ICMP => Checksum::new(),
+            protocol => Checksum::pseudo_header(self.src, self.dst, protocol, unit as u32),
+        };
+        sum.add_bytes(&out[start..out.len() - payload.len() as usize]);
+        sum.add_payload(payload);
+        let checksum = match (sum.finish(), &self.body) {
+            // Zero would say that there is none (RFC 768); its other form sums to the same.
+            (0, Body::Udp(_)) => 0xFFFF,
+            (checksum, _) => checksum,
+        };
+        let checksum = if self.corrupted { damaged(checksum) } else { checksum };
+        out[start + field..start + field + 2].copy_from_slice(&checksum.to_be_bytes());
+    }
+}
+
+/// The checksum with a flipped bit or two, never zero.
+const fn damaged(checksum: u16) -> u16 {
+    if checksum == 1 { 2 } else { checksum ^ 1 }
+}
+
+fn parse(bytes: &[u8], trust: Trust) -> Result<Packet, ParseError> {
+    let version = bytes.first().map_or(0, |first| first >> 4);
+    let envelope = match version {
+        4 => open_ipv4(bytes, trust)?,
+        6 => open_ipv6(bytes)?,
+        _ => return Err(ParseError::Version(version)),
+    };
+    let (body, intact) = parse_unit(&envelope, trust)?;
+    let Envelope { src, dst, hop_limit, ecn, .. } = envelope;
+    let packet = Packet { src, dst, hop_limit, ecn, corrupted: !intact, flow: 0, body };
+    // Our layout of the TCP options may take more padding than theirs did.
+    if packet.wire_len() > MAX_LEN {
+        let layer = if version == 4 { Layer::Ipv4 } else { Layer::Ipv6 };
+        return Err(ParseError::Length { layer, len: packet.wire_len() as usize });
+    }
+    Ok(packet)
+}
+
+/// RFC 791 s3.1.
+fn open_ipv4(bytes: &[u8], trust: Trust) -> Result<Envelope<'_>, ParseError> {
+    at_least(bytes, 20, Layer::Ipv4)?;
+    let header_len = usize::from(bytes[0] & 0x0F) * 4;
+    let total_len = usize::from(be16(bytes, 2));
+    if header_len < 20 {
+        return Err(ParseError::Length { layer: Layer::Ipv4, len: header_len });
+    }
+    if total_len < header_len {
+        return Err(ParseError::Length { layer: Layer::Ipv4, len: total_len });
+    }
+    let datagram = &at_least(bytes, total_len, Layer::Ipv4)?[..total_len];
+    let (header, unit) = datagram.split_at(header_len);
+    let mut sum = Checksum::new();
+    sum.add_bytes(header);
+    let unfilled = trust == Trust::Captured && be16(header, 10) == 0;
+    if sum.finish() != 0 && !unfilled {
+        return Err(ParseError::Checksum(Layer::Ipv4));
+    }
+    // More fragments, or an offset.
+    if be16(header, 6) & 0x3FFF != 0 {
+        return Err(ParseError::Fragment);
+    }
+    Ok(Envelope {
+        src: ipv4_at(header, 12),
+        dst: ipv4_at(header, 16),
+        hop_limit: header[8],
+        ecn: header[1] & 3,
+        protocol: header[9],
+        unit,
+    })
+}
+
+/// RFC 8200 s3 and s4.
+fn open_ipv6(bytes: &[u8]) -> Result<Envelope<'_>, ParseError> {
+    at_least(bytes, 40, Layer::Ipv6)?;
+    let total_len = 40 + usize::from(be16(bytes, 4));
+    let datagram = &at_least(bytes, total_len, Layer::Ipv6)?[..total_len];
+    let (header, mut unit) = datagram.split_at(40);
+    let mut protocol = header[6];
+    while matches!(protocol, HOP_BY_HOP | DESTINATION_OPTIONS) {
+        at_least(unit, 8, Layer::Ipv6)?;
+        let len = 8 + usize::from(unit[1]) * 8;
+        at_least(unit, len, Layer::Ipv6)?;
+        protocol = unit[0];
+        unit = &unit[len..];
+    }
+    match protocol {
+        FRAGMENT => return Err(ParseError::Fragment),
+        ROUTING | ENCRYPTION | AUTHENTICATION | MOBILITY => {
+            return Err(ParseError::ExtensionHeader(protocol));
+        }
+        _ => {}
+    }
+    Ok(Envelope {
+        src: ipv6_at(header, 8),
+        dst: ipv6_at(header, 24),
+        hop_limit: header[7],
+        ecn: (header[1] >> 4) & 3,
+        protocol,
+        unit,
+    })
+}
+
+/// The transport unit, and whether its checksum is right as far as it is there.
+fn parse_unit(envelope: &Envelope<'_>, trust: Trust) -> Result<(Body, bool), ParseError> {
+    let unit = envelope.unit;
+    let v6 = envelope.src.is_ipv6();
+    match envelope.protocol {
+        TCP => {
+            at_least(unit, 20, Layer::Tcp)?;
+            let intact = verify(envelope, unit, 16, Layer::Tcp, trust)?;
+            Ok((Body::Tcp(TcpSegment::parse(unit)?), intact))
+        }
+        UDP => {
+            let unit = UdpDatagram::trim(unit)?;
+            // IPv4 allows to send without a checksum (RFC 768), IPv6 does not (RFC 8200 s8.1).
+            let absent = be16(unit, 6) == 0;
+            if absent && v6 && trust == Trust::Strict {
+                return Err(ParseError::Checksum(Layer::Udp));
+            }
+            let intact = absent || verify(envelope, unit, 6, Layer::Udp, trust)?;
+            Ok((Body::Udp(UdpDatagram::parse(unit)), intact))
+        }
+        ICMP if !v6 => parse_icmp(envelope, trust),
+        ICMPV6 if v6 => parse_icmp(envelope, trust),
+        protocol => Err(ParseError::Protocol(protocol)),
+    }
+}
+
+fn parse_icmp(envelope: &Envelope<'_>, trust: Trust) -> Result<(Body, bool), ParseError> {
+    let unit = at_least(envelope.unit, 8, Layer::Icmp)?;
+    let intact = verify(envelope, unit, 2, Layer::Icmp, trust)?;
+    Ok((Body::Icmp(Icmp::parse(envelope.src.is_ipv6(), unit)?), intact))
+}
+
+/// Whether the checksum at `field` of the unit is right, or not filled in yet and so may be.
+fn verify(
+    envelope: &Envelope<'_>,
+    unit: &[u8],
+    field: usize,
+    layer: Layer,
+    trust: Trust,
+) -> Result<bool, ParseError> {
+    let pseudo = match envelope.protocol {
+        ICMP => Checksum::new(),
+        protocol => {
+            Checksum::pseudo_header(envelope.src, envelope.dst, protocol, unit.len() as u32)
+        }
+    };
+    let mut sum = pseudo;
+    sum.add_bytes(unit);
+    if sum.finish() == 0 {
+        return Ok(true);
+    }
+    if trust == Trust::Strict {
+        return Err(ParseError::Checksum(layer));
+    }
+    // What hardware completes is left zero or holds the sum of the pseudo header.
+    let checksum = be16(unit, field);
+    Ok(checksum == 0 || checksum == pseudo.fold())
+}
+
+fn ipv4_at(header: &[u8], at: usize) -> IpAddr {
+    IpAddr::from([header[at], header[at + 1], header[at + 2], header[at + 3]])
+}
+
+fn ipv6_at(header: &[u8], at: usize) -> IpAddr {
+    let mut octets = [0; 16];
+    octets.copy_from_slice(&header[at..at + 16]);
+    IpAddr::from(octets)
+}

@@ -1,0 +1,5 @@
+//! Tests of the crate's face: packets there and back, captures, and what tshark thinks of ours.
+
+mod generate;
+mod layout;
+mod packets;
