@@ -1,5 +1,9 @@
 //! Scenarios, variants, repetitions, statistics, verdicts and result files.
 
 mod error;
+mod path_spec;
 mod units;
 mod words;
+
+pub use error::{Given, InputError, Refusal};
+pub use path_spec::{LinkSpec, PathSpec, Profile};

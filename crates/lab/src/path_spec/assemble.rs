@@ -1,0 +1,406 @@
+//! From items to a path: profile, items of both directions, items of one direction, defaults.
+//!
+//! The more specific item wins over the less specific, never the later over the earlier; two items
+//! of the same rank contradict each other and are refused, as is a path that is never up.
+
+use super::items::{Item, Kind, Ranges, items};
+use super::trace_file::{TraceFile, sibling};
+use super::{
+    CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Profile, Span, TimedChange,
+};
+use crate::error::{Given, InputError, Refusal};
+use crate::units::QueueLimit;
+use base::{Duration, Rate};
+use network::QueueConfig;
+use std::sync::Arc;
+
+/// A queue where none is given: netem's default.
+const DEFAULT_LIMIT: QueueLimit = QueueLimit::Packets(1000);
+/// A run is given up as incomplete after this much virtual time.
+pub(crate) const RUN_LIMIT: Duration = Duration::from_secs(600);
+
+/// The path that `spec` describes; it stands at `offset` in what was given.
+pub(super) fn assemble(
+    name: &str,
+    spec: &str,
+    given: &Given,
+    offset: usize,
+) -> Result<PathSpec, InputError> {
+    let refuse = |refusal: Refusal| given.refuse(refusal.shifted(offset));
+    let explicit = items(spec, Ranges::Refused).map_err(refuse)?;
+    if explicit.is_empty() {
+        return Err(refuse(Refusal::new(
+            spec,
+            format!("path `{name}` has no description"),
+            "write `rate 25mbit delay 20ms limit 100p`, for example",
+        )));
+    }
+    contradictions(&explicit).map_err(refuse)?;
+    let profile = profile_items(&explicit).map_err(refuse)?;
+    let layers = Layers { profile: &profile, explicit: &explicit };
+    let mut notes = Vec::new();
+    let mut down = Draft::default();
+    let mut up = Draft::default();
+    layers.apply(Direction::Down, &mut down);
+    layers.apply(Direction::Up, &mut up);
+    let mut traces = Traces { given, offset, notes: &mut notes };
+    let down_capacity = traces.capacity(down.capacity.as_ref())?;
+    let up_capacity = match up.capacity.as_ref() {
+        Some(CapacityDraft::TraceOfDownlink) | None => traces.upload(down.capacity.as_ref())?,
+        some => traces.capacity(some)?,
+    };
+    let missing = |direction: &str| {
+        refuse(Refusal::new(
+            spec,
+            format!("path `{name}` says neither `rate` nor `trace` {direction}"),
+            "write `rate 25mbit`, `trace FILE` or `profile NAME`",
+        ))
+    };
+    let path = PathSpec {
+        name: name.to_owned(),
+        given: spec.to_owned(),
+        down: down.finish(down_capacity.ok_or_else(|| missing("for the downlink"))?),
+        up: up.finish(up_capacity.ok_or_else(|| missing("for the uplink"))?),
+        events: events(&explicit),
+        notes,
+    };
+    possible(&path, &explicit).map_err(refuse)?;
+    Ok(path)
+}
+
+/// The items of the profile that is named, none if none is.
+fn profile_items(explicit: &[Item]) -> Result<Vec<Item>, Refusal> {
+    for item in explicit {
+        if let Kind::Profile(name) = &item.kind {
+            let profile = Profile::find(name).map_err(|e| at(item, e.problem, e.help))?;
+            return items(&profile.spec, Ranges::Allowed)
+                .map_err(|e| at(item, format!("profile `{name}`: {}", e.problem), e.help));
+        }
+    }
+    Ok(Vec::new())
+}
+
+struct Layers<'a> {
+    profile: &'a [Item],
+    explicit: &'a [Item],
+}
+
+impl Layers<'_> {
+    /// Everything that holds for `direction`, the least specific first.
+    fn apply(&self, direction: Direction, draft: &mut Draft) {
+        for layer in [self.profile, self.explicit] {
+            for rank in [Direction::Both, direction] {
+                for item in layer.iter().filter(|item| item.direction == rank) {
+                    draft.set(&item.kind, direction);
+                }
+            }
+        }
+    }
+}
+
+/// A link that is not complete yet.
+#[derive(Clone, Debug, Default)]
+struct Draft {
+    capacity: Option<CapacityDraft>,
+    delay: Option<Span<Duration>>,
+    jitter: Option<Duration>,
+    loss: Option<Loss>,
+    limit: Option<QueueLimit>,
+    queue: Option<QueueConfig>,
+    reorder: f64,
+    duplicate: f64,
+    corrupt: f64,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum CapacityDraft {
+    Rate(Span<Rate>),
+    Trace {
+        file: String,
+        unit: Option<String>,
+        span: std::ops::Range<usize>,
+    },
+    /// The uplink of a `trace` that names the downlink only.
+    TraceOfDownlink,
+}
+
+impl Draft {
+    fn set(&mut self, kind: &Kind, direction: Direction) {
+        match kind {
+            Kind::Rate(rate) => self.capacity = Some(CapacityDraft::Rate(*rate)),
+            Kind::Trace { upload: false, .. } if direction == Direction::Up => {
+                self.capacity = Some(CapacityDraft::TraceOfDownlink);
+            }
+            Kind::Trace { file, unit, file_span, .. } => {
+                let (file, unit, span) = (file.clone(), unit.clone(), file_span.clone());
+                self.capacity = Some(CapacityDraft::Trace { file, unit, span });
+            }
+            Kind::Delay(delay, jitter) => {
+                self.delay = Some(*delay);
+                self.jitter = *jitter;
+            }
+            Kind::Loss(loss) => self.loss = Some(*loss),
+            Kind::Limit(limit) => self.limit = Some(*limit),
+            Kind::Queue(queue) => self.queue = Some(*queue),
+            Kind::Reorder(p) => self.reorder = *p,
+            Kind::Duplicate(p) => self.duplicate = *p,
+            Kind::Corrupt(p) => self.corrupt = *p,
+            Kind::Profile(_) | Kind::Event { .. } => {}
+        }
+    }
+
+    fn finish(self, capacity: CapacitySpec) -> LinkSpec {
+        LinkSpec {
+            capacity,
+            delay: self.delay.unwrap_or(Span::fixed(Duration::ZERO)),
+            jitter: self.jitter.unwrap_or(Duration::ZERO),
+            loss: self.loss.unwrap_or(Loss::Random(Span::fixed(0.0))),
+            limit: self.limit.unwrap_or(DEFAULT_LIMIT),
+            queue: self.queue.unwrap_or_default(),
+            reorder: self.reorder,
+            duplicate: self.duplicate,
+            corrupt: self.corrupt,
+        }
+    }
+}
+
+/// Reads trace files and keeps what was recognised.
+struct Traces<'a> {
+    given: &'a Given,
+    offset: usize,
+    notes: &'a mut Vec<String>,
+}
+
+impl Traces<'_> {
+    fn capacity(
+        &mut self,
+        draft: Option<&CapacityDraft>,
+    ) -> Result<Option<CapacitySpec>, InputError> {
+        match draft {
+            Some(CapacityDraft::Rate(rate)) => Ok(Some(CapacitySpec::Rate(*rate))),
+            Some(CapacityDraft::Trace { file, unit, span }) => {
+                self.read(file, unit.as_deref(), span).map(Some)
+            }
+            Some(CapacityDraft::TraceOfDownlink) | None => Ok(None),
+        }
+    }
+
+    /// The capacity of the uplink when only the downlink has one.
+    fn upload(&mut self, down: Option<&CapacityDraft>) -> Result<Option<CapacitySpec>, InputError> {
+        let Some(CapacityDraft::Trace { file, unit, span }) = down else { return Ok(None) };
+        match sibling(self.given.folder(), file) {
+            Some(up) => {
+                self.notes.push(format!("uplink follows `{up}`, found beside `{file}`"));
+                self.read(&up, unit.as_deref(), span).map(Some)
+            }
+            None => {
+                self.notes.push(format!("uplink follows `{file}` too: no recording of its own"));
+                self.read(file, unit.as_deref(), span).map(Some)
+            }
+        }
+    }
+
+    fn read(
+        &mut self,
+        file: &str,
+        unit: Option<&str>,
+        span: &std::ops::Range<usize>,
+    ) -> Result<CapacitySpec, InputError> {
+        let place = |(problem, help)| {
+            let span = span.start + self.offset..span.end + self.offset;
+            self.given.refuse(Refusal { span, problem, help })
+        };
+        let trace = TraceFile::read(self.given.folder(), file, unit).map_err(place)?;
+        let note = format!("`{file}`: {}", trace.recognised());
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+        Ok(CapacitySpec::Trace(Arc::new(trace)))
+    }
+}
+
+/// What an item decides, for finding two that decide the same.
+fn decides(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Rate(_) | Kind::Trace { .. } => "the capacity",
+        Kind::Delay(..) => "`delay`",
+        Kind::Loss(_) => "`loss`",
+        Kind::Limit(_) => "`limit`",
+        Kind::Queue(_) => "`queue`",
+        Kind::Reorder(_) => "`reorder`",
+        Kind::Duplicate(_) => "`duplicate`",
+        Kind::Corrupt(_) => "`corrupt`",
+        Kind::Profile(_) => "`profile`",
+        Kind::Event { change, .. } => decides_for_a_time(change),
+    }
+}
+
+fn decides_for_a_time(change: &Change) -> &'static str {
+    match change {
+        Change::Down | Change::Silent => "an outage",
+        Change::Rate(_) => "the rate",
+        Change::Delay(_) => "the delay",
+        Change::Loss(_) => "the loss",
+    }
+}
+
+/// Refuse items that say different things about the same.
+fn contradictions(items: &[Item]) -> Result<(), Refusal> {
+    for (i, later) in items.iter().enumerate() {
+        for earlier in &items[..i] {
+            if decides(&earlier.kind) != decides(&later.kind) {
+                continue;
+            }
+            let what = decides(&later.kind);
+            match (event_time(&earlier.kind), event_time(&later.kind)) {
+                (Some(a), Some(b)) => {
+                    if touch(earlier.direction, later.direction) && a.0 < b.1 && b.0 < a.1 {
+                        let problem = format!("two events change {what} at the same time");
+                        return Err(at(later, problem, "let one end before the other begins"));
+                    }
+                }
+                (None, None) if earlier.direction == later.direction => {
+                    let both = matches!(
+                        (&earlier.kind, &later.kind),
+                        (Kind::Rate(_), Kind::Trace { .. }) | (Kind::Trace { .. }, Kind::Rate(_))
+                    );
+                    let problem = if both {
+                        "`rate` and `trace` both set the capacity".to_owned()
+                    } else {
+                        format!("{what} is given twice")
+                    };
+                    let help = "keep one; `uplink ...` and `downlink ...` set one direction only";
+                    return Err(at(later, problem, help));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn touch(a: Direction, b: Direction) -> bool {
+    a == b || a == Direction::Both || b == Direction::Both
+}
+
+fn event_time(kind: &Kind) -> Option<(Duration, Duration)> {
+    match kind {
+        Kind::Event { start, end, .. } => Some((*start, end.unwrap_or(Duration::MAX))),
+        _ => None,
+    }
+}
+
+fn events(items: &[Item]) -> Vec<TimedChange> {
+    let event = |item: &Item| match item.kind {
+        Kind::Event { change, start, end } => {
+            Some(TimedChange { direction: item.direction, change, start, end })
+        }
+        _ => None,
+    };
+    items.iter().filter_map(event).collect()
+}
+
+/// Refuse what can be said but never work.
+fn possible(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
+    for item in items {
+        match item.kind {
+            Kind::Delay(delay, _) if delay.high >= RUN_LIMIT => {
+                return Err(at(
+                    item,
+                    format!("a delay of {} is longer than a run ({RUN_LIMIT})", delay.high),
+                    "delays are one-way; write `delay 20ms`, for example",
+                ));
+            }
+            Kind::Loss(loss) if loses_everything(&loss) => {
+                return Err(at(
+                    item,
+                    "a path that loses every packet is never up",
+                    "`1` means always: write `1%` for one in a hundred, \
+                     or `silent @20s..35s` for an outage",
+                ));
+            }
+            Kind::Event { start, .. } if start >= RUN_LIMIT => {
+                return Err(at(
+                    item,
+                    format!("nothing happens at {start}: a run ends after {RUN_LIMIT}"),
+                    "write an earlier time",
+                ));
+            }
+            Kind::Event { change, .. } => fitting(path, item, &change)?,
+            _ => {}
+        }
+    }
+    never_up(path, items)
+}
+
+fn loses_everything(loss: &Loss) -> bool {
+    match loss {
+        Loss::Random(p) => p.high >= 1.0,
+        Loss::GilbertElliott { p, r, one_minus_h, one_minus_k } => {
+            let good = *one_minus_k >= 1.0 || (*p >= 1.0 && *r <= 0.0);
+            *one_minus_h >= 1.0 && good
+        }
+    }
+}
+
+/// Refuse an event that has no former value to return to.
+fn fitting(path: &PathSpec, item: &Item, change: &Change) -> Result<(), Refusal> {
+    let links = match item.direction {
+        Direction::Both => vec![&path.down, &path.up],
+        Direction::Down => vec![&path.down],
+        Direction::Up => vec![&path.up],
+    };
+    for link in links {
+        match (change, &link.capacity, &link.loss) {
+            (Change::Rate(_), CapacitySpec::Trace(_), _) => {
+                let help = "use `down`, `silent`, `delay` or `loss` events on such a path";
+                return Err(at(item, "a `rate` event on a path that follows a trace", help));
+            }
+            (Change::Loss(_), _, Loss::GilbertElliott { .. }) => {
+                let help = "use `loss PROB` as the path's loss, or leave the event out";
+                return Err(at(item, "a `loss` event on a path with `loss gemodel`", help));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refuse outages that leave no time at all.
+fn never_up(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
+    for direction in [Direction::Down, Direction::Up] {
+        let mut outages: Vec<(Duration, Duration)> = path
+            .events
+            .iter()
+            .filter(|event| touch(event.direction, direction))
+            .filter(|event| match event.change {
+                Change::Down | Change::Silent => true,
+                Change::Loss(p) => p >= 1.0,
+                _ => false,
+            })
+            .map(|event| (event.start, event.end.unwrap_or(Duration::MAX)))
+            .collect();
+        outages.sort();
+        let mut dead_until = Duration::ZERO;
+        for (start, end) in outages {
+            if start > dead_until {
+                break;
+            }
+            dead_until = dead_until.max(end);
+        }
+        if dead_until >= RUN_LIMIT
+            && let Some(item) = items.iter().find(|item| event_time(&item.kind).is_some())
+        {
+            return Err(at(
+                item,
+                format!("path `{}` is never up", path.name),
+                "let the outage begin later or end: `down @20s..35s`",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn at(item: &Item, problem: impl Into<String>, help: impl Into<String>) -> Refusal {
+    Refusal { span: item.span.clone(), problem: problem.into(), help: help.into() }
+}

@@ -1,0 +1,137 @@
+//! One repetition's links: values drawn from ranges, traces started at their offset.
+//!
+//! Everything depends on (seed, run, path) only, never on the variant (rule 11 of the house).
+
+use super::{CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Span, TimedChange};
+use crate::units::QueueLimit;
+use base::chance::owner_of;
+use base::{Chance, Duration, Purpose, Rate};
+use network::{Capacity, Limit, LinkConfig, LossConfig};
+use simulator::{PathChange, PathEvent, PathSetup};
+
+/// Indices of the draws of a path's parameters; one draw serves both directions.
+const RATE: u64 = 0;
+const DELAY: u64 = 1;
+const LOSS: u64 = 2;
+
+impl PathSpec {
+    /// The path of repetition `run` of a study with `seed`.
+    pub fn draw(&self, seed: u64, run: u64) -> PathSetup {
+        let dice = Dice { chance: Chance::new(seed, run), owner: owner_of(&self.name) };
+        let down = dice.link(&self.down);
+        let up = dice.link(&self.up);
+        let mut events = Vec::new();
+        for event in &self.events {
+            let sides = match (event.direction, event.change) {
+                // The former values of the two directions may differ.
+                (Direction::Both, Change::Rate(_) | Change::Delay(_) | Change::Loss(_)) => {
+                    vec![Direction::Down, Direction::Up]
+                }
+                (direction, _) => vec![direction],
+            };
+            for direction in sides {
+                let link = if direction == Direction::Up { &up } else { &down };
+                events.extend(pair(event, direction, link));
+            }
+        }
+        // What ends at a moment ends before what begins at it.
+        events.sort_by_key(|(event, begins)| (event.at, *begins));
+        let events = events.into_iter().map(|(event, _)| event).collect();
+        PathSetup { name: self.name.clone(), down, up, events }
+    }
+}
+
+/// Beginning and end of a timed change.
+fn pair(event: &TimedChange, direction: Direction, link: &LinkConfig) -> Vec<(PathEvent, bool)> {
+    let (begin, end) = match event.change {
+        Change::Down => (PathChange::Down, Some(PathChange::Up)),
+        Change::Silent => (PathChange::Silent, Some(PathChange::Up)),
+        Change::Rate(rate) => (PathChange::Rate(rate), former_rate(link).map(PathChange::Rate)),
+        Change::Delay(delay) => (PathChange::Delay(delay), Some(PathChange::Delay(link.delay))),
+        Change::Loss(p) => (PathChange::Loss(p), former_loss(link).map(PathChange::Loss)),
+    };
+    let mut both = vec![(PathEvent { at: event.start, direction, change: begin }, true)];
+    if let (Some(at), Some(change)) = (event.end, end) {
+        both.push((PathEvent { at, direction, change }, false));
+    }
+    both
+}
+
+fn former_rate(link: &LinkConfig) -> Option<Rate> {
+    match link.capacity {
+        Capacity::Rate(rate) => Some(rate),
+        _ => None,
+    }
+}
+
+fn former_loss(link: &LinkConfig) -> Option<f64> {
+    match link.loss {
+        LossConfig::None => Some(0.0),
+        LossConfig::Bernoulli { p } => Some(p),
+        LossConfig::GilbertElliott { .. } => None,
+    }
+}
+
+/// The chance of one path in one repetition.
+struct Dice {
+    chance: Chance,
+    owner: u64,
+}
+
+impl Dice {
+    fn link(&self, spec: &LinkSpec) -> LinkConfig {
+        LinkConfig {
+            capacity: self.capacity(&spec.capacity),
+            delay: self.time(spec.delay),
+            jitter: spec.jitter,
+            limit: limit(spec.limit),
+            queue: spec.queue,
+            loss: self.loss(spec.loss),
+            reorder: spec.reorder,
+            duplicate: spec.duplicate,
+            corrupt: spec.corrupt,
+        }
+    }
+
+    fn capacity(&self, capacity: &CapacitySpec) -> Capacity {
+        match capacity {
+            CapacitySpec::Rate(rate) => {
+                let (low, high) = (rate.low.as_bps(), rate.high.as_bps());
+                Capacity::Rate(Rate::from_bps(low + self.whole(high - low, RATE)))
+            }
+            CapacitySpec::Trace(_) => Capacity::Unlimited,
+        }
+    }
+
+    fn time(&self, span: Span<Duration>) -> Duration {
+        let (low, high) = (span.low.as_nanos(), span.high.as_nanos());
+        Duration::from_nanos(low + self.whole(high - low, DELAY))
+    }
+
+    fn loss(&self, loss: Loss) -> LossConfig {
+        match loss {
+            Loss::Random(span) => {
+                let share = self.chance.uniform(self.owner, Purpose::PathParameter, LOSS);
+                let p = span.low + (span.high - span.low) * share;
+                if p > 0.0 { LossConfig::Bernoulli { p } } else { LossConfig::None }
+            }
+            Loss::GilbertElliott { p, r, one_minus_h, one_minus_k } => {
+                LossConfig::GilbertElliott { p, r, one_minus_h, one_minus_k }
+            }
+        }
+    }
+
+    /// A uniform whole number from 0 to `width`, both included.
+    fn whole(&self, width: u64, index: u64) -> u64 {
+        let bound = width.saturating_add(1);
+        self.chance.below(bound, self.owner, Purpose::PathParameter, index)
+    }
+}
+
+fn limit(limit: QueueLimit) -> Limit {
+    match limit {
+        QueueLimit::Packets(n) => Limit::Packets(u32::try_from(n).unwrap_or(u32::MAX)),
+        QueueLimit::Bytes(n) => Limit::Bytes(n),
+        QueueLimit::Time(time) => Limit::Time(time),
+    }
+}

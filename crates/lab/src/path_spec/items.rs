@@ -1,0 +1,402 @@
+//! The items of a path description: `rate 25mbit delay 20ms 5ms loss 1% down @20s..35s`.
+//!
+//! Words as in `tc` (interface, "Paths"). Leaves conflicts between items, profiles and defaults to
+//! `assemble`.
+
+use super::token::{Token, tokens};
+use super::{Direction, Loss, Span};
+use crate::error::Refusal;
+use crate::units::{QueueLimit, parse_probability, parse_queue, parse_rate, parse_time};
+use crate::words::{nearest, nearest_help};
+use base::{Duration, Rate};
+use network::QueueConfig;
+use std::ops::Range;
+
+/// An item, its direction and where it stands.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Item {
+    pub(super) direction: Direction,
+    pub(super) kind: Kind,
+    pub(super) span: Range<usize>,
+}
+
+/// What an item sets.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Kind {
+    Rate(Span<Rate>),
+    Delay(Span<Duration>, Option<Duration>),
+    Loss(Loss),
+    Limit(QueueLimit),
+    Queue(QueueConfig),
+    Reorder(f64),
+    Duplicate(f64),
+    Corrupt(f64),
+    /// `upload`: from `trace-up` or `uplink trace`.
+    Trace {
+        file: String,
+        unit: Option<String>,
+        file_span: Range<usize>,
+        upload: bool,
+    },
+    Profile(String),
+    Event {
+        change: Change,
+        start: Duration,
+        end: Option<Duration>,
+    },
+}
+
+/// What changes for a time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Change {
+    /// Drops what is sent and tells the hosts.
+    Down,
+    /// Drops what is sent and tells nobody.
+    Silent,
+    /// Another rate.
+    Rate(Rate),
+    /// Another one-way delay.
+    Delay(Duration),
+    /// Another loss probability.
+    Loss(f64),
+}
+
+/// The words an item can start with.
+const WORDS: [&str; 16] = [
+    "rate",
+    "delay",
+    "loss",
+    "limit",
+    "queue",
+    "reorder",
+    "duplicate",
+    "corrupt",
+    "trace",
+    "trace-up",
+    "profile",
+    "down",
+    "silent",
+    "uplink",
+    "downlink",
+    "unit=",
+];
+/// Words of other programs for the same things.
+const SYNONYMS: [(&str, &str); 12] = [
+    ("bandwidth", "rate"),
+    ("bw", "rate"),
+    ("latency", "delay"),
+    ("rtt", "delay"),
+    ("plr", "loss"),
+    ("jitter", "delay"),
+    ("buffer", "limit"),
+    ("max_queue_size", "limit"),
+    ("outage", "down"),
+    ("up", "uplink"),
+    ("upload", "uplink"),
+    ("download", "downlink"),
+];
+
+/// Whether `A..B` is read as a range to draw from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ranges {
+    /// In profiles.
+    Allowed,
+    /// In what users write.
+    Refused,
+}
+
+/// The items of `text`.
+pub(super) fn items(text: &str, ranges: Ranges) -> Result<Vec<Item>, Refusal> {
+    let tokens = tokens(text)?;
+    let mut reader = Reader { tokens: &tokens, next: 0, end: text.len(), ranges };
+    let mut found = Vec::new();
+    while let Some(word) = reader.take() {
+        found.push(reader.item(word)?);
+    }
+    Ok(found)
+}
+
+struct Reader<'a> {
+    tokens: &'a [Token],
+    next: usize,
+    /// Length of the text, where something missing is missing.
+    end: usize,
+    ranges: Ranges,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self) -> Option<&'a Token> {
+        let token = self.tokens.get(self.next)?;
+        self.next += 1;
+        Some(token)
+    }
+
+    fn peek(&self) -> Option<&'a Token> {
+        self.tokens.get(self.next)
+    }
+
+    /// The value that must follow `word`.
+    fn value(&mut self, word: &Token, what: &str) -> Result<&'a Token, Refusal> {
+        let missing = match self.peek() {
+            Some(next) => next.text.starts_with('@') || WORDS.contains(&next.text.as_str()),
+            None => true,
+        };
+        if missing {
+            let problem = format!("`{}` needs a value", word.text);
+            return Err(word.refuse(problem, format!("write `{} {what}`", word.text)));
+        }
+        // Present: peeked above.
+        self.take().ok_or_else(|| word.refuse("a value is missing", what))
+    }
+
+    fn item(&mut self, word: &'a Token) -> Result<Item, Refusal> {
+        let (direction, word) = self.direction(word)?;
+        let first = self.next;
+        let kind = self.kind(word, direction)?;
+        // `trace-up` names its direction itself.
+        let direction = if word.text == "trace-up" { Direction::Up } else { direction };
+        let last = self.tokens.get(self.next.max(first).saturating_sub(1)).unwrap_or(word);
+        let kind = match self.peek() {
+            Some(at) if at.text.starts_with('@') => self.event(word, kind)?,
+            _ => kind,
+        };
+        let end = last.span.end.max(word.span.end).min(self.end);
+        Ok(Item { direction, kind: self.complete(word, kind)?, span: word.span.start..end })
+    }
+
+    /// The direction a prefix names, and the word after it.
+    fn direction(&mut self, word: &'a Token) -> Result<(Direction, &'a Token), Refusal> {
+        let direction = match word.text.as_str() {
+            "uplink" => Direction::Up,
+            "downlink" => Direction::Down,
+            _ => return Ok((Direction::Both, word)),
+        };
+        let item = self.take().ok_or_else(|| {
+            word.refuse(
+                format!("`{}` needs an item after it", word.text),
+                format!("write `{} rate 5mbit`, for example", word.text),
+            )
+        })?;
+        match item.text.as_str() {
+            "uplink" | "downlink" | "profile" | "trace-up" | "down" => Err(item.refuse(
+                format!("`{}` cannot follow `{}`", item.text, word.text),
+                match item.text.as_str() {
+                    "down" => "`down` takes both directions; use `silent` for one of them",
+                    "trace-up" => "`trace-up FILE` names its direction itself",
+                    _ => "a direction is followed by one item: rate, delay, loss, limit, ...",
+                },
+            )),
+            _ => Ok((direction, item)),
+        }
+    }
+
+    fn kind(&mut self, word: &Token, direction: Direction) -> Result<Kind, Refusal> {
+        match word.text.as_str() {
+            "rate" => self.range(word, "25mbit", parse_rate).map(Kind::Rate),
+            "delay" => self.delay(word),
+            "loss" => self.loss(word).map(Kind::Loss),
+            "limit" => {
+                let value = self.value(word, "100p")?;
+                parse_queue(&value.text).map(Kind::Limit).map_err(|e| value.place(e))
+            }
+            "queue" => self.queue(word).map(Kind::Queue),
+            "reorder" => self.probability(word).map(Kind::Reorder),
+            "duplicate" => self.probability(word).map(Kind::Duplicate),
+            "corrupt" => self.probability(word).map(Kind::Corrupt),
+            "trace" => self.trace(word, direction == Direction::Up),
+            "trace-up" => self.trace(word, true),
+            "profile" => Ok(Kind::Profile(self.value(word, "wlan")?.text.clone())),
+            "down" => Ok(outage(Change::Down)),
+            "silent" => Ok(outage(Change::Silent)),
+            _ => Err(unknown(word, direction)),
+        }
+    }
+
+    fn delay(&mut self, word: &Token) -> Result<Kind, Refusal> {
+        let delay = self.range(word, "20ms", parse_time)?;
+        let jitter = match self.peek() {
+            Some(next) if next.text.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
+                self.next += 1;
+                Some(parse_time(&next.text).map_err(|e| next.place(e))?)
+            }
+            _ => None,
+        };
+        Ok(Kind::Delay(delay, jitter))
+    }
+
+    fn loss(&mut self, word: &Token) -> Result<Loss, Refusal> {
+        match self.peek().map(|token| token.text.as_str()) {
+            Some("gemodel") => {
+                self.next += 1;
+                let mut values = [0.0; 4];
+                for value in &mut values {
+                    let token = self.value(word, "gemodel P R 1-H 1-K")?;
+                    *value = parse_probability(&token.text).map_err(|e| token.place(e))?;
+                }
+                let [p, r, one_minus_h, one_minus_k] = values;
+                Ok(Loss::GilbertElliott { p, r, one_minus_h, one_minus_k })
+            }
+            Some("random") => {
+                self.next += 1;
+                self.range(word, "1%", parse_probability).map(Loss::Random)
+            }
+            _ => self.range(word, "1%", parse_probability).map(Loss::Random),
+        }
+    }
+
+    fn queue(&mut self, word: &Token) -> Result<QueueConfig, Refusal> {
+        const NAMES: [&str; 4] = ["droptail", "red", "codel", "fq_codel"];
+        let name = self.value(word, "droptail")?;
+        match name.text.as_str() {
+            "droptail" => Ok(QueueConfig::DropTail),
+            "red" => {
+                let min = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
+                let max = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
+                let p = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
+                red(min, max, p)
+            }
+            "codel" => Ok(QueueConfig::CoDel),
+            "fq_codel" => Ok(QueueConfig::FqCoDel),
+            other => Err(name.refuse(
+                format!("unknown queue discipline `{other}`"),
+                nearest_help(other, &NAMES),
+            )),
+        }
+    }
+
+    fn trace(&mut self, word: &Token, upload: bool) -> Result<Kind, Refusal> {
+        let file = self.value(word, "FILE")?;
+        let unit = match self.peek().and_then(|next| next.text.strip_prefix("unit=")) {
+            Some(unit) => {
+                self.next += 1;
+                Some(unit.to_owned())
+            }
+            None => None,
+        };
+        let (file, file_span) = (file.text.clone(), file.span.clone());
+        Ok(Kind::Trace { file, unit, file_span, upload })
+    }
+
+    fn probability(&mut self, word: &Token) -> Result<f64, Refusal> {
+        let value = self.value(word, "1%")?;
+        parse_probability(&value.text).map_err(|e| value.place(e))
+    }
+
+    /// A value, or a range of values where those are allowed.
+    fn range<T: Copy + PartialOrd>(
+        &mut self,
+        word: &Token,
+        example: &str,
+        parse: impl Fn(&str) -> Result<T, Refusal>,
+    ) -> Result<Span<T>, Refusal> {
+        let value = self.value(word, example)?;
+        let place = |refusal| value.place(refusal);
+        let Some((low, high)) = value.text.split_once("..") else {
+            return parse(&value.text).map(Span::fixed).map_err(place);
+        };
+        if self.ranges == Ranges::Refused {
+            return Err(value.refuse(
+                format!("`{}` is a range, which only profiles have", value.text),
+                format!("write one value, `{} {low}`", word.text),
+            ));
+        }
+        let (low, high) = (parse(low).map_err(place)?, parse(high).map_err(place)?);
+        if low > high {
+            return Err(value.refuse(format!("`{}` runs backwards", value.text), "swap its ends"));
+        }
+        Ok(Span { low, high })
+    }
+
+    /// What `kind` becomes by the time that follows it.
+    fn event(&mut self, word: &Token, kind: Kind) -> Result<Kind, Refusal> {
+        let Some(at) = self.take() else { return Ok(kind) };
+        let change = match kind {
+            Kind::Event { change, .. } => change,
+            Kind::Rate(rate) => Change::Rate(rate.low),
+            Kind::Delay(delay, None) => Change::Delay(delay.low),
+            Kind::Loss(Loss::Random(loss)) => Change::Loss(loss.low),
+            _ => {
+                return Err(word.refuse(
+                    format!("`{}` as given here cannot change at a time", word.text),
+                    "events are `down`, `silent`, `rate RATE`, `delay TIME` and `loss PROB`",
+                ));
+            }
+        };
+        let (start, end) = when(at)?;
+        Ok(Kind::Event { change, start, end })
+    }
+
+    /// Refuse an outage without a time.
+    fn complete(&self, word: &Token, kind: Kind) -> Result<Kind, Refusal> {
+        match kind {
+            Kind::Event { start: Duration::MAX, .. } => Err(word.refuse(
+                format!("`{}` without a time: the path would never be up", word.text),
+                format!("say when, `{} @20s..35s`", word.text),
+            )),
+            kind => Ok(kind),
+        }
+    }
+}
+
+/// An outage whose time has not been read yet.
+const fn outage(change: Change) -> Kind {
+    Kind::Event { change, start: Duration::MAX, end: None }
+}
+
+fn red(min: &Token, max: &Token, p: &Token) -> Result<QueueConfig, Refusal> {
+    let example = "write `queue red 20p 60p 10%`, for example";
+    let packets = |token: &Token| match parse_queue(&token.text).map_err(|e| token.place(e))? {
+        QueueLimit::Packets(n) => Ok(n as f64),
+        _ => Err(token.refuse("RED's thresholds are numbers of packets", example)),
+    };
+    let (min_packets, max_packets) = (packets(min)?, packets(max)?);
+    let max_p = parse_probability(&p.text).map_err(|e| p.place(e))?;
+    if min_packets >= max_packets || max_p == 0.0 {
+        return Err(max.refuse("RED needs MIN below MAX and a probability above zero", example));
+    }
+    Ok(QueueConfig::Red { min_packets, max_packets, max_p })
+}
+
+/// `@START` or `@START..END`.
+fn when(at: &Token) -> Result<(Duration, Option<Duration>), Refusal> {
+    let text = &at.text[1..];
+    let time =
+        |text: &str, offset: usize| parse_time(text).map_err(|e| at.place(e.shifted(offset)));
+    let Some((start, end)) = text.split_once("..") else {
+        return Ok((time(text, 1)?, None));
+    };
+    let (begin, finish) = (time(start, 1)?, time(end, start.len() + 3)?);
+    if finish <= begin {
+        return Err(at.refuse(
+            format!("`{}` ends before it begins", at.text),
+            format!("write the earlier time first: `@{finish}..{begin}`"),
+        ));
+    }
+    Ok((begin, Some(finish)))
+}
+
+fn unknown(word: &Token, direction: Direction) -> Refusal {
+    let text = word.text.as_str();
+    if text.starts_with('@') {
+        let help = "a time follows what happens then: `down @20s..35s`, `rate 2mbit @10s`";
+        return word.refuse(format!("`{text}` does not say what happens"), help);
+    }
+    if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+        return word.refuse(
+            format!("`{text}` stands without a word before it"),
+            "name it: `rate 25mbit delay 20ms 5ms loss 1% limit 100p`",
+        );
+    }
+    if let Some(unit) = text.strip_prefix("unit=") {
+        let help = format!("write it after the file: `trace FILE unit={unit}`");
+        return word.refuse("`unit=` belongs to a trace", help);
+    }
+    let known = if direction == Direction::Both { &WORDS[..15] } else { &WORDS[..9] };
+    let lower = text.to_lowercase();
+    let synonym = SYNONYMS.iter().find(|(name, _)| *name == lower).map(|(_, word)| *word);
+    let help = match synonym.or_else(|| nearest(text, known.iter().copied())) {
+        Some(near) => format!("did you mean `{near}`? Valid are: {}", known.join(", ")),
+        None => format!("valid are: {}", known.join(", ")),
+    };
+    word.refuse(format!("unknown word `{text}` in a path"), help)
+}

@@ -1,0 +1,203 @@
+//! Paths as people describe them: `wlan`, or `wlan='rate 25mbit delay 20ms loss 1% limit 100p'`.
+//!
+//! The grammar is interface.md's "Paths". `items` reads the words, `assemble` lays profile, items
+//! and defaults over each other, `show` prints what was understood, `draw` makes one repetition's
+//! links of it. Leaves what a link does to `network` and reading capacity files to `trace_file`.
+
+mod assemble;
+mod draw;
+mod items;
+mod profile;
+mod show;
+mod token;
+pub(crate) mod trace_file;
+
+pub use items::Change;
+pub use profile::Profile;
+
+use crate::error::{Given, InputError, Refusal};
+use crate::units::QueueLimit;
+use base::{Duration, Rate};
+use network::QueueConfig;
+pub use simulator::Direction;
+use std::sync::Arc;
+use trace_file::TraceFile;
+
+/// A path of a scenario.
+#[derive(Clone, Debug)]
+pub struct PathSpec {
+    /// The user's word for it.
+    pub name: String,
+    /// The description as given, a profile's name included.
+    pub given: String,
+    /// Server to client.
+    pub down: LinkSpec,
+    /// Client to server.
+    pub up: LinkSpec,
+    /// Changes at a time, in the order given.
+    pub events: Vec<TimedChange>,
+    /// What a user should know about how this was understood.
+    pub notes: Vec<String>,
+}
+
+/// One direction of a path.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LinkSpec {
+    /// Constant or recorded.
+    pub capacity: CapacitySpec,
+    /// One way.
+    pub delay: Span<Duration>,
+    /// Largest deviation of the delay.
+    pub jitter: Duration,
+    /// Random loss.
+    pub loss: Loss,
+    /// Bound of the queue.
+    pub limit: QueueLimit,
+    /// Queue discipline.
+    pub queue: QueueConfig,
+    /// Probability that a packet overtakes.
+    pub reorder: f64,
+    /// Probability that a packet arrives twice.
+    pub duplicate: f64,
+    /// Probability that a packet is damaged.
+    pub corrupt: f64,
+}
+
+/// What serves the queue.
+#[derive(Clone, PartialEq, Debug)]
+pub enum CapacitySpec {
+    /// A constant rate.
+    Rate(Span<Rate>),
+    /// A recorded capacity.
+    Trace(Arc<TraceFile>),
+}
+
+/// A value, or the ends of a range that each repetition draws from uniformly.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Span<T> {
+    /// Lower end.
+    pub low: T,
+    /// Upper end; equal to `low` when nothing is drawn.
+    pub high: T,
+}
+
+impl<T: Copy + PartialEq> Span<T> {
+    /// One value.
+    pub const fn fixed(value: T) -> Self {
+        Span { low: value, high: value }
+    }
+
+    /// Whether there is something to draw.
+    pub fn is_drawn(&self) -> bool {
+        self.low != self.high
+    }
+}
+
+/// Random loss.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Loss {
+    /// Every packet alike.
+    Random(Span<f64>),
+    /// netem's `gemodel p r 1-h 1-k`.
+    GilbertElliott { p: f64, r: f64, one_minus_h: f64, one_minus_k: f64 },
+}
+
+/// A change at a time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TimedChange {
+    /// Which links.
+    pub direction: Direction,
+    /// What changes.
+    pub change: Change,
+    /// Since the start of the run.
+    pub start: Duration,
+    /// When the former value returns; `None`: never.
+    pub end: Option<Duration>,
+}
+
+impl PathSpec {
+    /// Reads `NAME` or `NAME=spec`, as the command line has it.
+    pub fn parse(given: &Given) -> Result<PathSpec, InputError> {
+        let text = given.text.as_str();
+        let (name, spec) = match text.split_once('=') {
+            Some((name, _)) if name.contains(char::is_whitespace) => (text, None),
+            Some((name, spec)) => (name, Some(spec)),
+            None => (text, None),
+        };
+        check_name(name).map_err(|e| given.refuse(e))?;
+        let Some(spec) = spec else {
+            let profile = Profile::find(name).map_err(|e| given.refuse(e))?;
+            return assemble::assemble(name, &format!("profile {}", profile.name), given, 0);
+        };
+        let offset = text.len() - spec.len();
+        let (spec, offset) = unquoted(spec, offset);
+        assemble::assemble(name, spec, given, offset)
+    }
+
+    /// Reads a description whose name stands elsewhere, as scenario files have it.
+    pub fn parse_named(name: &Given, given: &Given) -> Result<PathSpec, InputError> {
+        check_name(&name.text).map_err(|e| name.refuse(e))?;
+        assemble::assemble(&name.text, &given.text, given, 0)
+    }
+
+    /// Whether repetitions differ by chance.
+    pub fn is_random(&self) -> bool {
+        [&self.down, &self.up].into_iter().any(LinkSpec::is_random)
+            || self.events.iter().any(|event| matches!(event.change, Change::Loss(p) if p > 0.0))
+    }
+}
+
+impl LinkSpec {
+    fn is_random(&self) -> bool {
+        let drawn_capacity = match &self.capacity {
+            CapacitySpec::Rate(rate) => rate.is_drawn(),
+            CapacitySpec::Trace(_) => true,
+        };
+        let lossy = match self.loss {
+            Loss::Random(loss) => loss.high > 0.0,
+            Loss::GilbertElliott { .. } => true,
+        };
+        drawn_capacity
+            || lossy
+            || self.delay.is_drawn()
+            || !self.jitter.is_zero()
+            || matches!(self.queue, QueueConfig::Red { .. })
+            || [self.reorder, self.duplicate, self.corrupt].iter().any(|p| *p > 0.0)
+    }
+}
+
+/// A spec may keep the quotes of the grammar when no shell took them away.
+fn unquoted(spec: &str, offset: usize) -> (&str, usize) {
+    for quote in ['\'', '"'] {
+        let inner = spec.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+        if let Some(inner) = inner {
+            return (inner, offset + 1);
+        }
+    }
+    (spec, offset)
+}
+
+/// Names stand in variant names (`tcp/wlan/cubic`), so they are plain words.
+fn check_name(name: &str) -> Result<(), Refusal> {
+    const LONGEST: usize = 32;
+    if name.contains(char::is_whitespace) {
+        return Err(Refusal::new(
+            name,
+            "a path needs a name before its description",
+            "write `NAME='rate 25mbit delay 20ms limit 100p'`",
+        ));
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.len() > LONGEST || !name.chars().all(plain) {
+        let shown: String = name.chars().take(2 * LONGEST).collect();
+        return Err(Refusal::new(
+            name,
+            format!("`{shown}` is not a path name"),
+            format!("use 1 to {LONGEST} letters, digits, `-`, `_` or `.`"),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! A path as it was understood, in the canonical spelling.
+
+use super::{CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Span, TimedChange};
+use crate::units::show_probability;
+use base::Duration;
+use network::QueueConfig;
+use std::fmt;
+
+impl fmt::Display for PathSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words: Vec<String> = Vec::new();
+        for (down, up) in link_items(&self.down).into_iter().zip(link_items(&self.up)) {
+            match (down, up) {
+                (down, up) if down == up => words.extend(down),
+                (down, up) => {
+                    words.extend(down.map(|item| format!("downlink {item}")));
+                    words.extend(up.map(|item| format!("uplink {item}")));
+                }
+            }
+        }
+        words.extend(self.events.iter().map(show_event));
+        f.write_str(&words.join(" "))
+    }
+}
+
+/// The items of a link, always in the same places.
+pub(crate) fn link_items(link: &LinkSpec) -> [Option<String>; 8] {
+    let some_probability =
+        |word: &str, p: f64| (p > 0.0).then(|| format!("{word} {}", show_probability(p)));
+    [
+        Some(show_capacity(&link.capacity)),
+        Some(show_delay(link)),
+        show_loss(&link.loss),
+        Some(format!("limit {}", link.limit)),
+        show_queue(&link.queue),
+        some_probability("reorder", link.reorder),
+        some_probability("duplicate", link.duplicate),
+        some_probability("corrupt", link.corrupt),
+    ]
+}
+
+fn show_capacity(capacity: &CapacitySpec) -> String {
+    match capacity {
+        CapacitySpec::Rate(rate) => format!("rate {}", show_span(*rate, |r| r.to_string())),
+        CapacitySpec::Trace(trace) if trace.file.contains(char::is_whitespace) => {
+            format!("trace \"{}\"", trace.file)
+        }
+        CapacitySpec::Trace(trace) => format!("trace {}", trace.file),
+    }
+}
+
+fn show_delay(link: &LinkSpec) -> String {
+    let delay = format!("delay {}", show_span(link.delay, show_time));
+    if link.jitter.is_zero() { delay } else { format!("{delay} {}", link.jitter) }
+}
+
+fn show_loss(loss: &Loss) -> Option<String> {
+    match loss {
+        Loss::Random(span) if span.high == 0.0 => None,
+        Loss::Random(span) => Some(format!("loss {}", show_span(*span, show_probability))),
+        Loss::GilbertElliott { p, r, one_minus_h, one_minus_k } => {
+            let [p, r, h, k] = [p, r, one_minus_h, one_minus_k].map(|p| show_probability(*p));
+            Some(format!("loss gemodel {p} {r} {h} {k}"))
+        }
+    }
+}
+
+fn show_queue(queue: &QueueConfig) -> Option<String> {
+    match queue {
+        QueueConfig::DropTail => None,
+        QueueConfig::Red { min_packets, max_packets, max_p } => {
+            let p = show_probability(*max_p);
+            Some(format!("queue red {min_packets}p {max_packets}p {p}"))
+        }
+        QueueConfig::CoDel => Some("queue codel".into()),
+        QueueConfig::FqCoDel => Some("queue fq_codel".into()),
+    }
+}
+
+fn show_event(event: &TimedChange) -> String {
+    let direction = match event.direction {
+        Direction::Both => "",
+        Direction::Down => "downlink ",
+        Direction::Up => "uplink ",
+    };
+    let change = match event.change {
+        Change::Down => "down".to_owned(),
+        Change::Silent => "silent".to_owned(),
+        Change::Rate(rate) => format!("rate {rate}"),
+        Change::Delay(delay) => format!("delay {}", show_time(delay)),
+        Change::Loss(p) => format!("loss {}", show_probability(p)),
+    };
+    let end = event.end.map_or(String::new(), |end| format!("..{}", show_time(end)));
+    format!("{direction}{change} @{}{end}", show_time(event.start))
+}
+
+fn show_time(time: Duration) -> String {
+    if time.is_zero() { "0ms".to_owned() } else { time.to_string() }
+}
+
+fn show_span<T: Copy + PartialEq>(span: Span<T>, show: impl Fn(T) -> String) -> String {
+    if span.is_drawn() {
+        format!("{}..{}", show(span.low), show(span.high))
+    } else {
+        show(span.low)
+    }
+}

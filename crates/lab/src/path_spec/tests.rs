@@ -1,0 +1,226 @@
+//! Paths as users write them, right and wrong.
+
+use super::*;
+use crate::error::Given;
+use network::{Capacity, LossConfig};
+use proptest::prelude::*;
+use simulator::PathChange;
+
+fn path(text: &str) -> PathSpec {
+    match PathSpec::parse(&Given::argument("--path", text)) {
+        Ok(path) => path,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn refused(text: &str) -> String {
+    PathSpec::parse(&Given::argument("--path", text)).unwrap_err().to_string()
+}
+
+/// `text` is refused with all of `parts` in the message.
+#[track_caller]
+fn refused_with(text: &str, parts: &[&str]) {
+    let message = refused(text);
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is missing in:\n{message}");
+    }
+}
+
+#[test]
+fn path_of_the_interface_is_understood() {
+    let wlan = path("wlan=rate 25mbit delay 20ms loss 1% limit 100p");
+    assert_eq!(wlan.to_string(), "rate 25mbit delay 20ms loss 1% limit 100p");
+    assert_eq!(wlan.down, wlan.up);
+    assert_eq!(wlan.down.limit, QueueLimit::Packets(100));
+    let quoted = path("wlan='rate 25mbit delay 20ms loss 1% limit 100p'");
+    assert_eq!(quoted.down, wlan.down);
+}
+
+#[test]
+fn canonical_form_is_understood_the_same() {
+    for text in [
+        "p=rate 25mbit",
+        "p=delay 20ms 5ms rate 1500kbit limit 64KiB queue codel",
+        "p=rate 5mbit uplink rate 1mbit downlink delay 5ms loss gemodel 1% 10% 100% 0%",
+        "p=rate 5mbit reorder 0.01 duplicate 2% corrupt 0.1% queue red 20p 60p 10%",
+        "p=rate 5mbit down @20s..35s rate 1mbit @1s..2s uplink loss 5% @3s delay 9ms @4s..5s",
+        "p=rate 5mbit uplink silent @1s..2s limit 50ms",
+    ] {
+        let first = path(text);
+        let again = path(&format!("p={first}"));
+        assert_eq!((first.down, first.up, first.events), (again.down, again.up, again.events));
+    }
+}
+
+#[test]
+fn defaults_are_printed() {
+    assert_eq!(path("p=rate 5mbit").to_string(), "rate 5mbit delay 0ms limit 1000p");
+}
+
+#[test]
+fn profile_without_a_spec_is_a_bare_name() {
+    let wlan = path("wlan");
+    assert_eq!(wlan.to_string(), "rate 20mbit..30mbit delay 20ms..25ms loss 1%..2% limit 100p");
+    assert!(wlan.is_random());
+    let tuned = path("home=profile wlan delay 40ms uplink limit 50p");
+    assert_eq!(
+        tuned.to_string(),
+        "rate 20mbit..30mbit delay 40ms loss 1%..2% downlink limit 100p uplink limit 50p"
+    );
+}
+
+#[test]
+fn every_profile_is_understood() {
+    for profile in Profile::all() {
+        assert!(!path(profile.name).to_string().is_empty());
+    }
+}
+
+#[test]
+fn draws_depend_on_seed_run_and_path_only() {
+    let (wlan, other) = (path("wlan"), path("other=profile wlan"));
+    let rate = |path: &PathSpec, seed, run| match path.draw(seed, run).down.capacity {
+        Capacity::Rate(rate) => rate.as_bps(),
+        ref odd => panic!("{odd:?}"),
+    };
+    assert_eq!(rate(&wlan, 1, 0), rate(&wlan, 1, 0));
+    assert_ne!(rate(&wlan, 1, 0), rate(&wlan, 1, 1));
+    assert_ne!(rate(&wlan, 1, 0), rate(&wlan, 2, 0));
+    assert_ne!(rate(&wlan, 1, 0), rate(&other, 1, 0), "two paths of a profile are independent");
+    let rates: Vec<u64> = (0..1000).map(|run| rate(&wlan, 1, run)).collect();
+    assert!(rates.iter().all(|bps| (20_000_000..=30_000_000).contains(bps)));
+    let mean = rates.iter().sum::<u64>() as f64 / 1000.0;
+    assert!((mean - 25e6).abs() < 0.3e6, "mean {mean}");
+    let setup = wlan.draw(1, 0);
+    assert_eq!(setup.down.delay, setup.up.delay, "both directions get the same values");
+    assert!(matches!(setup.down.loss, LossConfig::Bernoulli { p } if (0.01..=0.02).contains(&p)));
+}
+
+#[test]
+fn events_end_by_returning_to_the_former_value() {
+    let path = path("p=rate 5mbit delay 20ms down @20s..35s rate 1mbit @35s..40s loss 2% @50s");
+    let setup = path.draw(1, 0);
+    let seconds: Vec<(u64, PathChange)> =
+        setup.events.iter().map(|e| (e.at.as_nanos() / 1_000_000_000, e.change)).collect();
+    let rate = |mbit| PathChange::Rate(base::Rate::from_mbit(mbit));
+    assert_eq!(
+        seconds,
+        [
+            (20, PathChange::Down),
+            (35, PathChange::Up),
+            (35, rate(1)),
+            (35, rate(1)),
+            (40, rate(5)),
+            (40, rate(5)),
+            (50, PathChange::Loss(0.02)),
+            (50, PathChange::Loss(0.02)),
+        ]
+    );
+}
+
+#[test]
+fn deterministic_path_has_no_chance_in_it() {
+    assert!(!path("p=rate 5mbit delay 20ms limit 100p down @1s..2s").is_random());
+    for random in ["loss 1%", "delay 9ms 1ms", "reorder 1%", "queue red 20p 60p 10%", "loss 1% @1s"]
+    {
+        assert!(path(&format!("p=rate 5mbit {random}")).is_random(), "{random}");
+    }
+}
+
+#[test]
+fn unknown_words_name_their_neighbour() {
+    refused_with("p=rate 5mbit dellay 20ms", &["`dellay`", "did you mean `delay`", "^^^^^^"]);
+    refused_with("p=bandwidth 5mbit", &["unknown word `bandwidth`", "did you mean `rate`"]);
+    refused_with("p=rate 5mbit queue fifo", &["unknown queue discipline `fifo`", "droptail"]);
+    refused_with("wlna", &["unknown profile `wlna`", "did you mean `wlan`"]);
+    refused_with("p=profile wlna", &["unknown profile `wlna`", "did you mean `wlan`"]);
+}
+
+#[test]
+fn quantities_are_refused_where_they_stand() {
+    let message = refused("wlan=rate 25mbps delay 20ms");
+    let lines: Vec<&str> = message.lines().collect();
+    assert!(lines[0].starts_with("--path: `mbps` is refused"), "{message}");
+    let mark = lines[2].find('^').unwrap();
+    assert_eq!(&lines[1][mark..mark + 6], "25mbps");
+    refused_with("p=rate 0mbit", &["zero"]);
+    refused_with("p=rate 5mbit loss 101%", &["above 100 %"]);
+    refused_with("p=rate 5mbit limit 100", &["without a unit"]);
+    refused_with("p=rate 5mbit delay -1ms", &["negative"]);
+    refused_with("p=rate 20mbit..30mbit", &["only profiles"]);
+}
+
+#[test]
+fn missing_values_are_named() {
+    refused_with("p=rate", &["`rate` needs a value"]);
+    refused_with("p=rate delay 20ms", &["`rate` needs a value"]);
+    refused_with("p=rate 5mbit uplink", &["`uplink` needs an item"]);
+    refused_with("p=", &["has no description"]);
+    refused_with("p=delay 20ms", &["neither `rate` nor `trace`"]);
+    refused_with("p=uplink rate 5mbit", &["neither `rate` nor `trace` for the downlink"]);
+    refused_with("p=rate 5mbit 20ms", &["`20ms` stands without a word"]);
+    refused_with("p=rate 5mbit loss gemodel 1% 2%", &["needs a value", "gemodel P R 1-H 1-K"]);
+}
+
+#[test]
+fn contradictions_are_refused() {
+    refused_with("p=rate 5mbit rate 6mbit", &["given twice"]);
+    refused_with("p=rate 5mbit trace x", &["`rate` and `trace` both set the capacity"]);
+    refused_with("p=rate 5mbit down @1s..5s down @4s..6s", &["an outage at the same time"]);
+    refused_with("p=rate 5mbit loss gemodel 1% 10% 100% 0% loss 2% @4s", &["gemodel"]);
+    refused_with("p=rate 5mbit uplink down @1s..2s", &["`silent`"]);
+}
+
+#[test]
+fn path_that_is_never_up_is_refused() {
+    refused_with("p=rate 5mbit down", &["without a time"]);
+    refused_with("p=rate 5mbit down @0s", &["never up"]);
+    refused_with("p=rate 5mbit silent @0s..700s", &["never up"]);
+    refused_with("p=rate 5mbit down @0s..300s uplink silent @300s", &["never up"]);
+    refused_with("p=rate 5mbit loss 1", &["never up", "`1%`"]);
+    refused_with("p=rate 5mbit loss 100% @0s", &["never up"]);
+    assert_eq!(path("p=rate 5mbit down @0s..10s").events.len(), 1);
+}
+
+#[test]
+fn times_that_make_no_sense_are_refused() {
+    refused_with("p=rate 5mbit down @35s..20s", &["ends before it begins", "@20s..35s"]);
+    refused_with("p=rate 5mbit down @20s..", &["number is missing"]);
+    refused_with("p=rate 5mbit down @700s", &["a run ends after 600s"]);
+    refused_with("p=rate 5mbit delay 700s", &["longer than a run"]);
+    refused_with("p=rate 5mbit @20s..35s limit 5p", &["neither `rate`"]);
+    refused_with("p=rate 5mbit limit 5p @20s", &["cannot change at a time"]);
+    refused_with("p=@20s", &["does not say what happens"]);
+}
+
+#[test]
+fn names_are_plain_words() {
+    refused_with("rate 25mbit delay 20ms", &["needs a name"]);
+    refused_with("a/b=rate 5mbit", &["is not a path name"]);
+    refused_with("=rate 5mbit", &["is not a path name"]);
+    refused_with("rate x=5", &["needs a name"]);
+}
+
+#[test]
+fn missing_trace_is_refused_with_its_name() {
+    refused_with("p=trace no/such/file delay 3ms", &["no/such/file", "cannot be read", "^^^^"]);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_answered(text in "\\PC{0,60}") {
+        let _ = PathSpec::parse(&Given::argument("--path", &text)).map_err(|e| e.to_string());
+    }
+
+    #[test]
+    fn any_words_are_answered(words in prop::collection::vec(prop::sample::select(vec![
+        "rate", "5mbit", "delay", "20ms", "loss", "1%", "gemodel", "limit", "100p", "down", "silent",
+        "@1s..2s", "@5s", "uplink", "downlink", "queue", "red", "profile", "wlan", "@", "..", "@..",
+    ]), 0..12)) {
+        let text = format!("p={}", words.join(" "));
+        if let Ok(path) = PathSpec::parse(&Given::argument("--path", &text)) {
+            let _ = path.draw(1, 0);
+            let _ = path.to_string();
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Recorded capacities: finding the file, reading it, saying what was recognised.
+//!
+//! Recognising and parsing the forms is left to `network::trace`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Larger files are not recordings of a link.
+const LARGEST: u64 = 256 << 20;
+
+/// A recording that was read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TraceFile {
+    /// The name as given.
+    pub file: String,
+}
+
+/// What is wrong and the mend.
+type Fault = (String, String);
+
+impl TraceFile {
+    /// Reads `file`, a name relative to `folder`.
+    pub fn read(folder: Option<&Path>, file: &str, _unit: Option<&str>) -> Result<Self, Fault> {
+        let _content = content(&located(folder, file), file)?;
+        Ok(TraceFile { file: file.to_owned() })
+    }
+
+    /// What was recognised, for the user to check.
+    pub fn recognised(&self) -> String {
+        String::new()
+    }
+}
+
+/// The recording of the other direction that lies beside `file`, by its name.
+pub(super) fn sibling(folder: Option<&Path>, file: &str) -> Option<String> {
+    let stem = file.strip_suffix(".down").or_else(|| {
+        let (stem, extension) = file.rsplit_once('.')?;
+        (!extension.contains('/')).then_some(stem)
+    });
+    let candidates = [format!("{}.up", stem.unwrap_or(file)), format!("{file}.up")];
+    candidates.into_iter().find(|name| name != file && located(folder, name).is_file())
+}
+
+fn located(folder: Option<&Path>, file: &str) -> PathBuf {
+    folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file))
+}
+
+fn content(path: &Path, file: &str) -> Result<String, Fault> {
+    let shown = path.display();
+    let unreadable = |error: std::io::Error| {
+        let help = "check the name; it is relative to the scenario file, or to where you are";
+        (format!("trace `{file}` cannot be read: {error} ({shown})"), help.to_owned())
+    };
+    let mut bytes = Vec::new();
+    let source = File::open(path).map_err(unreadable)?;
+    source.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LARGEST {
+        let help = "cut it, or check that it is the file you meant";
+        return Err((format!("trace `{file}` is larger than 256 MiB"), help.to_owned()));
+    }
+    if bytes.is_empty() {
+        return Err((format!("trace `{file}` is empty"), "give a recording".to_owned()));
+    }
+    String::from_utf8(bytes).map_err(|_| {
+        let help = "give a recording of capacity: mahimahi, CSV, JSON or two columns";
+        (format!("trace `{file}` is not a text file"), help.to_owned())
+    })
+}
