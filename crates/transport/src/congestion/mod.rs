@@ -4,7 +4,22 @@
 //! reduction to `recovery`: during fast recovery the window is what `set_recovery_window` was
 //! told last. Shared with SCTP, hence bytes at the face; TCP controllers count segments inside.
 
+mod controller;
+mod cubic;
+mod cubic_linux;
+mod hystart;
+mod idle;
+mod reno;
+mod uncoupled;
+mod window;
+
 use base::{CaState, Duration, Instant, PathId};
+
+pub use controller::{Controller, NAMES, Options, by_name};
+pub use cubic::CubicFlavour;
+pub use hystart::HyStartKind;
+pub use idle::IdleRule;
+pub use window::{Arithmetic, Window};
 
 /// A congestion controller of one connection.
 pub trait CongestionControl {
@@ -30,6 +45,11 @@ pub trait CongestionControl {
     fn on_transmit_start(&mut self, _path: PathId, _idle: Duration, _now: Instant) {}
     /// Halve a window because the path blocks its siblings (schedulers spec s11).
     fn penalise(&mut self, _path: PathId, _now: Instant) {}
+    /// For one RTO, without ever filling the window, the application had at most `used_segs` in
+    /// flight (Linux's part of RFC 2861 for senders that are never quite idle).
+    fn on_application_limited(&mut self, _path: PathId, _used_segs: u32) {}
+    /// Lost segments were sent again during recovery (RFC 7661 counts them).
+    fn on_retransmitted(&mut self, _path: PathId, _segs: u32) {}
     /// The window in bytes.
     fn cwnd_bytes(&self, path: PathId) -> u64;
     /// The window in whole segments, what TCP admits by.
@@ -87,6 +107,8 @@ pub struct CongestionEvent {
     pub inflight_segs: u32,
     /// The window a time-out leaves (rule 6: 1, or Linux in flight + 1); ignored otherwise.
     pub cwnd_after_rto_segs: u32,
+    /// Offset of the next byte never sent: HyStart's round starts there after a time-out.
+    pub snd_nxt: u64,
 }
 
 /// Kinds of congestion signals.
@@ -98,4 +120,7 @@ pub enum CongestionKind {
     Ecn,
     /// The first expiry of the retransmission timer in an episode.
     Rto,
+    /// A further expiry, or one inside a fast recovery: the window falls to `cwnd_after`, the
+    /// threshold stays (congestion spec s0 rule 6).
+    RtoRepeated,
 }
