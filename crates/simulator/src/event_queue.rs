@@ -77,6 +77,11 @@ impl EventQueue {
         self.heap.push(Reverse(entry));
     }
 
+    /// Whether no target is armed.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.armed.iter().all(|entry| *entry == IDLE)
+    }
+
     /// Take the next event if it is due by `limit`. The target is idle afterwards.
     pub(crate) fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Target)> {
         while let Some(&Reverse(entry)) = self.heap.peek() {

@@ -1,13 +1,369 @@
-//! A simulated host (being built).
-use base::Duration;
+//! A simulated host: an engine's stack with applications and network interfaces.
+//!
+//! Drives the stack by its contract: one input, then `poll_transmit` and `poll_event` until
+//! empty, then `poll_deadline`. Applications are called between. A host with a processing cost is
+//! serial; that is `processor`'s. What happens to a packet once it has left is `network`'s.
 
-/// What a host's processor needs for its work; a host with a cost is serial.
+use crate::event_queue::Target;
+use crate::processor::{ProcessingCost, Processor};
+use crate::wiring::Wiring;
+use base::{Context, HostId, Instant, InterfaceId, LinkId, SocketId};
+use std::net::{IpAddr, SocketAddr};
+use traffic::{Application, StreamFailure, StreamHost};
+use transport::{
+    Input, SocketError, SocketEvent, SocketEventKind, Stack, StackConfig, TcpConfig, Transmit,
+};
+use wire::{Packet, Payload};
+
+/// Packets and events one input may cause before the host is held to be in a live-lock: more
+/// than the largest send buffer in segments of one byte.
+const DRAIN_LIMIT: u32 = 20_000_000;
+
+/// What an application talks to.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// The address of this host to connect from.
+    pub local: IpAddr,
+    /// The peer, for `connect`.
+    pub remote: SocketAddr,
+    /// The port to accept connections on, if any.
+    pub listen: Option<u16>,
+    pub tcp: TcpConfig,
+}
+
+/// What a host counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ProcessingCost {
-    /// For each segment received or sent.
-    pub per_segment: Duration,
-    /// For each scheduling decision.
-    pub per_decision: Duration,
-    /// For each gap entry visited in a reorder structure.
-    pub per_gap_entry: Duration,
+pub struct HostCounters {
+    /// Packets that arrived.
+    pub packets: u64,
+    /// Those of them that carried payload.
+    pub data_packets: u64,
+}
+
+/// One host.
+pub(crate) struct Host<A> {
+    id: HostId,
+    target: Target,
+    stack: Stack,
+    applications: Vec<Running<A>>,
+    owners: Owners,
+    /// The first link of each interface.
+    first_hops: Vec<FirstHop>,
+    processor: Option<Processor>,
+    counters: HostCounters,
+    /// An application was called since this was last taken.
+    called: bool,
+}
+
+/// Where an interface's packets go first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FirstHop {
+    pub link: LinkId,
+    /// Nothing waits below the stack: a packet has departed as soon as it is handed over.
+    pub departs_at_once: bool,
+}
+
+/// An application and its surroundings.
+struct Running<A> {
+    application: A,
+    endpoint: Endpoint,
+    target: Target,
+}
+
+/// Which application a socket belongs to. Socket numbers are dense, hence a plain table.
+#[derive(Default)]
+struct Owners(Vec<u32>);
+
+impl Owners {
+    fn set(&mut self, socket: SocketId, application: usize) {
+        if self.0.len() <= socket.index() {
+            self.0.resize(socket.index() + 1, u32::MAX);
+        }
+        self.0[socket.index()] = application as u32;
+    }
+
+    fn of(&self, socket: SocketId) -> Option<usize> {
+        self.0.get(socket.index()).filter(|owner| **owner != u32::MAX).map(|owner| *owner as usize)
+    }
+}
+
+impl<A: Application> Host<A> {
+    pub(crate) fn new(
+        id: HostId,
+        target: Target,
+        config: StackConfig,
+        cost: ProcessingCost,
+    ) -> Self {
+        Host {
+            id,
+            target,
+            stack: Stack::new(config),
+            applications: Vec::new(),
+            owners: Owners::default(),
+            first_hops: Vec::new(),
+            processor: (!cost.is_zero()).then(|| Processor::new(cost)),
+            counters: HostCounters::default(),
+            called: false,
+        }
+    }
+
+    /// The next interface's first link.
+    pub(crate) fn attach(&mut self, first_hop: FirstHop) {
+        self.first_hops.push(first_hop);
+    }
+
+    /// Add an application; the answer is its number on this host.
+    pub(crate) fn add(
+        &mut self,
+        application: A,
+        endpoint: Endpoint,
+        target: Target,
+    ) -> Result<usize, SocketError> {
+        let number = self.applications.len();
+        if let Some(port) = endpoint.listen {
+            let listener = self.stack.listen(port, endpoint.tcp.clone())?;
+            self.owners.set(listener, number);
+        }
+        self.applications.push(Running { application, endpoint, target });
+        Ok(number)
+    }
+
+    pub(crate) fn applications(&self) -> impl Iterator<Item = &A> {
+        self.applications.iter().map(|running| &running.application)
+    }
+
+    pub(crate) const fn stack(&self) -> &Stack {
+        &self.stack
+    }
+
+    pub(crate) const fn counters(&self) -> HostCounters {
+        self.counters
+    }
+
+    pub(crate) const fn take_called(&mut self) -> bool {
+        std::mem::replace(&mut self.called, false)
+    }
+
+    /// Start application `number`.
+    pub(crate) fn start(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring, number: usize) {
+        self.call(cx, wiring, number, |application, host| application.on_start(host));
+        self.settle(cx, wiring);
+    }
+
+    /// A packet arrived.
+    pub(crate) fn receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        wiring: &mut Wiring,
+        interface: InterfaceId,
+        packet: Packet,
+    ) {
+        self.counters.packets += 1;
+        self.counters.data_packets += u64::from(packet.payload_len() > 0);
+        wiring.tap(cx.now, self.id, interface, &packet);
+        let Some(packet) = wiring.pass_through(packet) else { return };
+        self.input(cx, wiring, Input::Packet { interface, packet });
+    }
+
+    /// The host's own time has come.
+    pub(crate) fn wake(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring) {
+        if self.processor.is_some() {
+            self.work(cx, wiring);
+        } else {
+            self.input(cx, wiring, Input::Timeout);
+        }
+    }
+
+    /// The time of application `number` has come.
+    pub(crate) fn wake_application(
+        &mut self,
+        cx: &mut Context<'_>,
+        wiring: &mut Wiring,
+        number: usize,
+    ) {
+        self.call(cx, wiring, number, |application, host| application.on_timeout(host));
+        self.settle(cx, wiring);
+    }
+
+    /// Something happened to the stack.
+    pub(crate) fn input(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring, input: Input) {
+        cx.host = self.id;
+        if let Some(processor) = &mut self.processor {
+            processor.queue(input);
+            self.work(cx, wiring);
+        } else {
+            self.stack.handle(cx, input);
+            self.drain(cx, wiring);
+        }
+    }
+
+    /// Let out what an application's calls caused.
+    fn settle(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring) {
+        if self.processor.is_some() {
+            self.work(cx, wiring);
+        } else {
+            self.drain(cx, wiring);
+        }
+    }
+
+    /// The contract's steps 2 to 4.
+    fn drain(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring) {
+        cx.host = self.id;
+        for _ in 0..DRAIN_LIMIT {
+            if let Some(transmit) = self.stack.poll_transmit(cx) {
+                self.send(cx, wiring, transmit);
+            } else if let Some(event) = self.stack.poll_event() {
+                self.notify(cx, wiring, event);
+            } else {
+                wiring.queue.set_latest(self.target, self.stack.poll_deadline());
+                return;
+            }
+        }
+        wiring.report_live_lock("one input of a host leads to packets without end");
+    }
+
+    /// A serial host does one thing after the other, each of which takes its time.
+    fn work(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring) {
+        cx.host = self.id;
+        for _ in 0..DRAIN_LIMIT {
+            if let Some(until) = self.processor.as_ref().and_then(|p| p.busy_until(cx.now)) {
+                wiring.queue.set(self.target, Some(until));
+                return;
+            }
+            if !self.one_step(cx, wiring) {
+                return;
+            }
+        }
+        wiring.report_live_lock("a serial host works without end and without time passing");
+    }
+
+    /// The next piece of work, in order: hand over what was made, tell applications, take one
+    /// input, make one packet. False if there is none.
+    fn one_step(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring) -> bool {
+        let Some(processor) = &mut self.processor else { return false };
+        if let Some(transmit) = processor.take_made() {
+            self.send(cx, wiring, transmit);
+        } else if let Some(event) = self.stack.poll_event() {
+            self.notify(cx, wiring, event);
+        } else if let Some(input) = processor.next_input(cx.now) {
+            self.stack.handle(cx, input);
+        } else if let Some(transmit) = self.stack.poll_transmit(cx) {
+            processor.make(cx.now, transmit);
+        } else if self.stack.poll_deadline().is_some_and(|deadline| deadline <= cx.now) {
+            self.stack.handle(cx, Input::Timeout);
+        } else {
+            wiring.queue.set(self.target, self.stack.poll_deadline());
+            return false;
+        }
+        true
+    }
+
+    fn send(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring, transmit: Transmit) {
+        let Transmit { interface, packet } = transmit;
+        let Some(&hop) = self.first_hops.get(interface.index()) else { return };
+        wiring.tap(cx.now, self.id, interface, &packet);
+        let Some(packet) = wiring.pass_through(packet) else { return };
+        let (flow, bytes) = (packet.flow, packet.wire_len());
+        wiring.enqueue(cx, hop.link, packet);
+        if hop.departs_at_once && flow != 0 {
+            self.departed(cx, flow, bytes);
+        }
+    }
+
+    /// On a host without NIC links a packet departs while it is being sent.
+    fn departed(&mut self, cx: &mut Context<'_>, flow: u32, bytes: u32) {
+        let input = Input::Departed { flow, bytes };
+        match &mut self.processor {
+            Some(processor) => processor.queue(input),
+            None => self.stack.handle(cx, input),
+        }
+    }
+
+    /// Pass the stack's news to the application concerned.
+    fn notify(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring, event: SocketEvent) {
+        let SocketEvent { socket, kind } = event;
+        if let SocketEventKind::Accepted { listener } = kind
+            && let Some(owner) = self.owners.of(listener)
+        {
+            self.owners.set(socket, owner);
+        }
+        let Some(owner) = self.owners.of(socket) else { return };
+        self.call(cx, wiring, owner, |application, host| match kind {
+            SocketEventKind::Connected => application.on_connected(host, socket),
+            SocketEventKind::Accepted { .. } => application.on_accepted(host, socket),
+            SocketEventKind::Readable => application.on_readable(host, socket),
+            SocketEventKind::Writable => application.on_writable(host, socket),
+            SocketEventKind::PeerClosed => application.on_peer_closed(host, socket),
+            SocketEventKind::Closed => application.on_closed(socket),
+            SocketEventKind::Failed(error) => application.on_failed(socket, failure(error)),
+        });
+    }
+
+    /// Call an application and note when it wants to be called again.
+    fn call(
+        &mut self,
+        cx: &mut Context<'_>,
+        wiring: &mut Wiring,
+        number: usize,
+        what: impl FnOnce(&mut A, &mut dyn StreamHost),
+    ) {
+        cx.host = self.id;
+        self.called = true;
+        let Running { application, endpoint, target } = &mut self.applications[number];
+        let stack = &mut self.stack;
+        let mut port = Port { cx, stack, endpoint, owners: &mut self.owners, number };
+        what(application, &mut port);
+        wiring.queue.set(*target, application.poll_deadline());
+    }
+}
+
+/// What an application sees of its host.
+struct Port<'a, 'c> {
+    cx: &'a mut Context<'c>,
+    stack: &'a mut Stack,
+    endpoint: &'a Endpoint,
+    owners: &'a mut Owners,
+    number: usize,
+}
+
+impl StreamHost for Port<'_, '_> {
+    fn now(&self) -> Instant {
+        self.cx.now
+    }
+
+    fn connect(&mut self) -> Result<SocketId, StreamFailure> {
+        let Endpoint { local, remote, tcp, .. } = self.endpoint;
+        let socket = self.stack.connect(self.cx, *local, *remote, tcp.clone()).map_err(failure)?;
+        self.owners.set(socket, self.number);
+        Ok(socket)
+    }
+
+    fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
+        // A failed connection says so by an event of its own.
+        self.stack.write(self.cx, socket, payload).unwrap_or(0)
+    }
+
+    fn read(&mut self, socket: SocketId, max: u32) -> Payload {
+        self.stack.read(self.cx, socket, max).unwrap_or_default()
+    }
+
+    fn shutdown(&mut self, socket: SocketId) {
+        // Already shut, or gone: nothing is left to do either way.
+        let _ = self.stack.shutdown(self.cx, socket);
+    }
+
+    fn close(&mut self, socket: SocketId) {
+        self.stack.release(self.cx, socket);
+    }
+}
+
+/// An engine's error as an application sees it.
+const fn failure(error: SocketError) -> StreamFailure {
+    match error {
+        SocketError::Refused => StreamFailure::Refused,
+        SocketError::Reset => StreamFailure::Reset,
+        SocketError::TimedOut => StreamFailure::TimedOut,
+        SocketError::Unreachable => StreamFailure::Unreachable,
+        _ => StreamFailure::Local,
+    }
 }

@@ -1,18 +1,26 @@
 //! Virtual time: hosts that are an engine's stack with applications, and links between them.
 //!
 //! Deterministic: events happen in the order of (time, insertion number), chance is a keyed hash,
-//! nothing here reads a clock. `simulate` turns a [`RunSetup`] into a [`RunRecord`].
+//! nothing here reads a clock. [`simulate`] turns a [`RunSetup`] into a [`RunRecord`]; [`World`]
+//! is for other topologies.
 
-pub mod host;
-pub mod run;
+mod capture;
+mod event_queue;
+mod host;
+mod processor;
+mod result_hash;
+mod run;
+mod simulate;
+mod wiring;
+mod world;
 
-pub use host::ProcessingCost;
+pub use capture::Capture;
+pub use host::{Endpoint, HostCounters};
+pub use processor::ProcessingCost;
+pub use result_hash::ResultHash;
 pub use run::{
-    Direction, LinkCounters, NicSetup, PathChange, PathCounters, PathEvent, PathSetup, RunError,
-    RunRecord, RunSetup, Until,
+    Direction, NicSetup, PathCounters, PathEvent, PathSetup, RunError, RunRecord, RunSetup, Until,
 };
-
-/// Carry out one run.
-pub fn simulate(_setup: &RunSetup) -> Result<RunRecord, RunError> {
-    todo!()
-}
+pub use simulate::{simulate, simulate_recorded};
+pub use wiring::LinkEnd;
+pub use world::{Stopped, Told, World, WorldError};

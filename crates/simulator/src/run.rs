@@ -5,11 +5,12 @@
 //! records on any machine and with any number of threads. Leaves names, texts, repetitions and
 //! statistics to the lab.
 
-use crate::host::ProcessingCost;
-use base::{Duration, Rate};
-use network::LinkConfig;
-use traffic::{Outcome, Traffic};
-use transport::TcpConfig;
+use crate::processor::ProcessingCost;
+use crate::world::WorldError;
+use base::{Duration, Instant, Rate};
+use network::{LinkChange, LinkConfig, LinkStats};
+use traffic::{Outcome, StreamFailure, StreamMismatch, Traffic};
+use transport::{SocketError, TcpConfig};
 
 /// Everything one run depends on.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub struct RunSetup {
     pub server_cost: ProcessingCost,
     /// Push every packet through bytes and back, and fail if it is not the same afterwards.
     pub pass_through: bool,
+    /// Compute the result hash; costs some 50 ns a packet.
+    pub hash: bool,
     /// Write a capture of all packets, one pcapng section with an interface block per path.
     pub capture: bool,
 }
@@ -58,12 +61,14 @@ pub struct PathSetup {
 }
 
 /// A change of a path at a time.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct PathEvent {
     /// Since the start of the run.
     pub at: Duration,
     pub direction: Direction,
-    pub change: PathChange,
+    /// `Down` and the `Up` after it are told to the host that sends into the link, `Silent` is
+    /// not.
+    pub change: LinkChange,
 }
 
 /// Which of a path's links an event concerns.
@@ -74,22 +79,6 @@ pub enum Direction {
     Down,
     /// Client to server.
     Up,
-}
-
-/// What happens to a path.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum PathChange {
-    /// Drops what is sent, and tells both hosts.
-    Down,
-    /// Drops what is sent, and tells nobody.
-    Silent,
-    /// Ends `Down` or `Silent`; the hosts learn of it if they learned of the beginning.
-    Up,
-    Rate(Rate),
-    /// One-way delay.
-    Delay(Duration),
-    /// Bernoulli loss probability.
-    Loss(f64),
 }
 
 /// The NIC link in front of a path.
@@ -113,7 +102,7 @@ pub enum Until {
     /// As soon as the outcome is known.
     #[default]
     Measured,
-    /// When the connection is closed at both ends.
+    /// When nothing is left to happen: closed at both ends, TIME-WAIT over.
     Closed,
 }
 
@@ -121,8 +110,10 @@ pub enum Until {
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunRecord {
     pub outcome: Outcome,
-    /// When the run ended, in virtual time since its start.
+    /// When the outcome was known or given up, in virtual time since the start.
     pub ended: Duration,
+    /// Nothing was left to happen when the run stopped.
+    pub idle: bool,
     /// Payload bytes first sent by the data sender on each path, retransmissions excluded.
     pub first_sent_bytes: Vec<u64>,
     /// Segments that the data sender sent again.
@@ -133,52 +124,34 @@ pub struct RunRecord {
     pub packets: u64,
     /// Per path.
     pub links: Vec<PathCounters>,
-    /// SHA-256 over every packet and delivery event and the metric values.
-    pub hash: [u8; 32],
+    /// SHA-256 over every packet and delivery event and the metric values, if it was asked for.
+    pub hash: Option<[u8; 32]>,
     /// The capture in pcapng form, if it was asked for.
     pub capture: Option<Vec<u8>>,
     /// Why the connection failed, if it did.
-    pub failure: Option<String>,
+    pub failure: Option<StreamFailure>,
 }
 
 /// What a path's links counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathCounters {
-    pub down: LinkCounters,
-    pub up: LinkCounters,
+    pub down: LinkStats,
+    pub up: LinkStats,
 }
 
-/// Packets of one one-way link.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LinkCounters {
-    pub accepted: u64,
-    pub delivered: u64,
-    /// IP bytes delivered.
-    pub delivered_bytes: u64,
-    pub dropped_full: u64,
-    pub dropped_early: u64,
-    pub dropped_random: u64,
-    pub dropped_down: u64,
-}
-
-/// Why a run could not be carried out. Every message names what to change.
+/// Why a run could not be carried out.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum RunError {
     #[error("the run has no path {0}")]
     NoSuchPath(usize),
-    #[error("path {path}: {reason}")]
-    BadLink { path: String, reason: String },
-    #[error("unknown congestion control {0:?}")]
-    UnknownCongestionControl(&'static str),
-    /// Work without progress: a defect of the engine or of a model.
-    #[error("live-lock at {at} of virtual time: {what} (seed {seed}, run {run})")]
-    LiveLock { at: base::Instant, what: String, seed: u64, run: u64 },
+    #[error("cannot open a socket: {0}")]
+    Socket(SocketError),
+    /// A defect of the engine or of the codec.
+    #[error("{error} (seed {seed}, run {run})")]
+    World { error: WorldError, seed: u64, run: u64 },
     /// What was read is not what was written: a defect of the engine.
     #[error("stream broken at {at} of virtual time: {what} (seed {seed}, run {run})")]
-    StreamBroken { at: base::Instant, what: String, seed: u64, run: u64 },
-    /// A packet changed by being emitted and parsed: a defect of the codec.
-    #[error("codec: {what} (seed {seed}, run {run})")]
-    Codec { what: String, seed: u64, run: u64 },
+    StreamBroken { at: Instant, what: StreamMismatch, seed: u64, run: u64 },
 }
 
 impl Default for RunSetup {
@@ -200,6 +173,7 @@ impl Default for RunSetup {
             client_cost: ProcessingCost::default(),
             server_cost: ProcessingCost::default(),
             pass_through: false,
+            hash: true,
             capture: false,
         }
     }

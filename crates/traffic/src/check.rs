@@ -2,10 +2,10 @@
 //!
 //! Every application writes a virtual stream of its own, so each piece read says where it comes
 //! from. One comparison per piece finds any loss, duplication or reordering in an engine; it is
-//! always on. Real bytes (kernel sockets, corrupted packets) are left to the content check of
-//! `wire`.
+//! always on. Real bytes (from kernel sockets) are compared with what the stream has there.
 
 use wire::Payload;
+use wire::payload::VirtualRange;
 
 /// The reader's end of one virtual stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,15 +17,14 @@ pub struct StreamCheck {
 
 /// What was read instead of what had to come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "read stream {stream} offset {offset} where stream {expected_stream} offset \
-     {expected_offset} had to come"
-)]
-pub struct StreamMismatch {
-    pub stream: u32,
-    pub offset: u64,
-    pub expected_stream: u32,
-    pub expected_offset: u64,
+pub enum StreamMismatch {
+    #[error(
+        "read stream {stream} offset {offset} where stream {expected_stream} offset \
+         {expected_offset} had to come"
+    )]
+    Misplaced { stream: u32, offset: u64, expected_stream: u32, expected_offset: u64 },
+    #[error("{len} bytes read at offset {offset} are not those of stream {stream}")]
+    Content { stream: u32, offset: u64, len: u32 },
 }
 
 impl StreamCheck {
@@ -51,7 +50,11 @@ impl StreamCheck {
                 Ok(())
             }
             Payload::Real(bytes) => {
-                self.offset += bytes.len() as u64;
+                let (stream, offset, len) = (self.stream, self.offset, bytes.len() as u32);
+                if !(VirtualRange { stream, len, offset }).matches(bytes) {
+                    return Err(StreamMismatch::Content { stream, offset, len });
+                }
+                self.offset += u64::from(len);
                 Ok(())
             }
             Payload::Mixed(pieces) => pieces.iter().try_for_each(|piece| self.advance(piece)),
@@ -59,7 +62,7 @@ impl StreamCheck {
     }
 
     const fn mismatch(&self, stream: u32, offset: u64) -> StreamMismatch {
-        StreamMismatch {
+        StreamMismatch::Misplaced {
             stream,
             offset,
             expected_stream: self.stream,
@@ -87,9 +90,19 @@ mod tests {
         let mut check = StreamCheck::new(2);
         assert_eq!(check.advance(&Payload::virtual_range(2, 0, 100)), Ok(()));
         let lost = check.advance(&Payload::virtual_range(2, 200, 1));
-        assert_eq!(lost.map_err(|error| error.offset), Err(200));
+        assert!(matches!(lost, Err(StreamMismatch::Misplaced { offset: 200, .. })), "{lost:?}");
         assert!(check.advance(&Payload::virtual_range(2, 0, 100)).is_err(), "duplicate");
         assert!(check.advance(&Payload::virtual_range(1, 100, 1)).is_err(), "foreign stream");
         assert_eq!(check.bytes_read(), 100, "nothing wrong is counted");
+    }
+
+    #[test]
+    fn real_bytes_are_compared_with_the_stream() {
+        let bytes = Payload::virtual_range(2, 0, 1001).to_bytes();
+        let mut check = StreamCheck::new(2);
+        assert_eq!(check.advance(&Payload::Real(bytes.slice(..333))), Ok(()));
+        assert!(check.advance(&Payload::Real(bytes.slice(334..))).is_err(), "a byte is missing");
+        assert_eq!(check.advance(&Payload::Real(bytes.slice(333..))), Ok(()));
+        assert_eq!(check.bytes_read(), 1001);
     }
 }

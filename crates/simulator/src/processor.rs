@@ -1,0 +1,71 @@
+//! What a host's work costs: a host with a cost is serial.
+//!
+//! It takes one segment per transmit call, and input waits while it is busy. Two effects of the
+//! papers exist only so: small queues that never bite on an infinitely fast host (002 sV-B), and
+//! list maintenance that eats a processor (003). The order of work is `host`'s.
+
+use base::{Duration, Instant};
+use std::collections::VecDeque;
+use transport::{Input, Transmit};
+
+/// How long a host's processor needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ProcessingCost {
+    /// For each packet received or sent.
+    pub per_segment: Duration,
+    /// For each scheduling decision: one for each packet sent that carries payload.
+    pub per_decision: Duration,
+}
+
+impl ProcessingCost {
+    /// Whether the host is infinitely fast.
+    pub const fn is_zero(&self) -> bool {
+        self.per_segment.is_zero() && self.per_decision.is_zero()
+    }
+}
+
+/// A host's one processor.
+#[derive(Debug)]
+pub(crate) struct Processor {
+    cost: ProcessingCost,
+    busy_until: Instant,
+    waiting: VecDeque<Input>,
+    /// The packet being made; it leaves when the processor is free again.
+    made: Option<Transmit>,
+}
+
+impl Processor {
+    pub(crate) const fn new(cost: ProcessingCost) -> Self {
+        Processor { cost, busy_until: Instant::ZERO, waiting: VecDeque::new(), made: None }
+    }
+
+    /// When the present work is done; `None` if there is none.
+    pub(crate) fn busy_until(&self, now: Instant) -> Option<Instant> {
+        (self.busy_until > now).then_some(self.busy_until)
+    }
+
+    pub(crate) fn queue(&mut self, input: Input) {
+        self.waiting.push_back(input);
+    }
+
+    pub(crate) const fn take_made(&mut self) -> Option<Transmit> {
+        self.made.take()
+    }
+
+    /// The input that waited longest; packets take their time.
+    pub(crate) fn next_input(&mut self, now: Instant) -> Option<Input> {
+        let input = self.waiting.pop_front()?;
+        if matches!(input, Input::Packet { .. }) {
+            self.busy_until = now + self.cost.per_segment;
+        }
+        Some(input)
+    }
+
+    /// Make a packet: it may leave when its cost is spent.
+    pub(crate) fn make(&mut self, now: Instant, transmit: Transmit) {
+        let decision = transmit.packet.payload_len() > 0;
+        let deciding = if decision { self.cost.per_decision } else { Duration::ZERO };
+        self.busy_until = now + self.cost.per_segment + deciding;
+        self.made = Some(transmit);
+    }
+}

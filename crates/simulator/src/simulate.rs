@@ -1,0 +1,220 @@
+//! Carrying out a run: the world of two hosts and N paths, and the record at its end.
+//!
+//! Path P has the addresses 10.0.P.1 (client) and 10.0.P.2 (server), or fd00::P:1 and fd00::P:2.
+//! Links are numbered 2P (down) and 2P + 1 (up), NIC links come after all of them.
+
+use crate::capture::Capture;
+use crate::host::Endpoint;
+use crate::result_hash::ResultHash;
+use crate::run::{Direction, PathCounters, PathEvent, PathSetup, RunError, RunRecord, RunSetup};
+use crate::run::{NicSetup, Until};
+use crate::wiring::LinkEnd;
+use crate::world::{Stopped, Told, World, WorldError};
+use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder, chance};
+use network::{Capacity, Limit, LinkChange, LinkConfig};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use traffic::{Application, OneWay, Role};
+use transport::{InterfaceConfig, InterfaceEvent, StackConfig};
+
+const CLIENT: HostId = HostId(0);
+const SERVER: HostId = HostId(1);
+/// Where the server listens: iperf's port.
+const SERVER_PORT: u16 = 5001;
+
+/// Carry out one run.
+pub fn simulate(setup: &RunSetup) -> Result<RunRecord, RunError> {
+    run(setup, None)
+}
+
+/// Carry out one run whose events also go to `recorder`.
+pub fn simulate_recorded(
+    setup: &RunSetup,
+    recorder: Box<dyn Recorder>,
+) -> Result<RunRecord, RunError> {
+    run(setup, Some(recorder))
+}
+
+fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecord, RunError> {
+    let mut world = build(setup)?;
+    if let Some(recorder) = recorder {
+        world.set_recorder(recorder);
+    }
+    let fault = |error| fault(setup, error);
+    world.start().map_err(fault)?;
+    let limit = Instant::ZERO + setup.limit;
+    let mut stopped = world.run_until(limit, measured).map_err(fault)?;
+    let sender = if setup.reverse { CLIENT } else { SERVER };
+    let socket = half(&world, sender).socket();
+    let info = socket.and_then(|socket| world.tcp_info(sender, socket));
+    let ended = world.now();
+    if setup.until == Until::Closed && stopped == Stopped::Condition {
+        stopped = world.run_until(limit, |_| false).map_err(fault)?;
+    }
+    check_streams(setup, &world)?;
+    let outcome = outcome(setup, &world);
+    let mut first_sent_bytes = vec![0; setup.paths.len()];
+    first_sent_bytes[setup.tcp_path] =
+        info.map_or(0, |info| info.bytes_sent.saturating_sub(info.bytes_retrans));
+    let links: Vec<PathCounters> = (0..setup.paths.len()).map(|p| counters(&world, p)).collect();
+    let receiver = if setup.reverse { SERVER } else { CLIENT };
+    Ok(RunRecord {
+        ended: ended - Instant::ZERO,
+        idle: stopped == Stopped::Idle,
+        first_sent_bytes,
+        retransmitted_segs: info.map_or(0, |info| info.segs_retrans),
+        data_packets: world.counters(receiver).data_packets,
+        packets: links.iter().map(|path| path.down.delivered + path.up.delivered).sum(),
+        links,
+        failure: [CLIENT, SERVER].iter().find_map(|host| half(&world, *host).report().failure),
+        capture: world.take_capture().map(Capture::into_bytes),
+        hash: world.take_hash().map(|hash| hash.finish(&outcome)),
+        outcome,
+    })
+}
+
+/// The number of the run is known, or never will be.
+fn measured(world: &World<OneWay>) -> bool {
+    [CLIENT, SERVER].iter().any(|host| half(world, *host).is_done())
+}
+
+fn half(world: &World<OneWay>, host: HostId) -> &OneWay {
+    // `build` gives each host exactly one application.
+    world.applications(host).next().unwrap_or_else(|| unreachable!("one application a host"))
+}
+
+fn outcome(setup: &RunSetup, world: &World<OneWay>) -> traffic::Outcome {
+    let [client, server] = [CLIENT, SERVER].map(|host| half(world, host).report());
+    let (sender, receiver) = if setup.reverse { (client, server) } else { (server, client) };
+    setup.traffic.model().outcome(client, sender, receiver)
+}
+
+fn counters(world: &World<OneWay>, path: usize) -> PathCounters {
+    let [down, up] = links_of(path).map(|link| world.link_stats(link));
+    PathCounters { down, up }
+}
+
+fn check_streams(setup: &RunSetup, world: &World<OneWay>) -> Result<(), RunError> {
+    let mismatch = [CLIENT, SERVER].iter().find_map(|host| half(world, *host).report().mismatch);
+    match mismatch {
+        None => Ok(()),
+        Some(what) => {
+            Err(RunError::StreamBroken { at: world.now(), what, seed: setup.seed, run: setup.run })
+        }
+    }
+}
+
+fn fault(setup: &RunSetup, error: WorldError) -> RunError {
+    RunError::World { error, seed: setup.seed, run: setup.run }
+}
+
+/// The world of a run, everything in it but the recorder.
+fn build(setup: &RunSetup) -> Result<World<OneWay>, RunError> {
+    if setup.tcp_path >= setup.paths.len() {
+        return Err(RunError::NoSuchPath(setup.tcp_path));
+    }
+    let mut world = World::new(Chance::new(setup.seed, setup.run));
+    let client = world.add_host(stack_config(setup, CLIENT), setup.client_cost);
+    let server = world.add_host(stack_config(setup, SERVER), setup.server_cost);
+    debug_assert_eq!((client, server), (CLIENT, SERVER));
+    for (number, path) in setup.paths.iter().enumerate() {
+        add_path(&mut world, number, path);
+    }
+    for number in 0..setup.paths.len() {
+        let [down, up] = links_of(number);
+        attach(&mut world, setup.nic, CLIENT, up);
+        attach(&mut world, setup.nic, SERVER, down);
+    }
+    add_applications(setup, &mut world)?;
+    world.set_pass_through(setup.pass_through);
+    if setup.hash {
+        world.set_hash(ResultHash::new(LinkId(2 * setup.paths.len() as u32)));
+    }
+    if setup.capture {
+        let at = if setup.reverse { CLIENT } else { SERVER };
+        let names: Vec<&str> = setup.paths.iter().map(|path| path.name.as_str()).collect();
+        world.set_capture(Capture::new(at, &names));
+    }
+    Ok(world)
+}
+
+fn stack_config(setup: &RunSetup, host: HostId) -> StackConfig {
+    let interfaces = (0..setup.paths.len())
+        .map(|path| InterfaceConfig { addresses: vec![address(setup, path, host)], mtu: setup.mtu })
+        .collect();
+    StackConfig { interfaces }
+}
+
+fn address(setup: &RunSetup, path: usize, host: HostId) -> IpAddr {
+    let (high, low) = ((path >> 8) as u8, path as u8);
+    let number = host.0 + 1;
+    if setup.ipv6 {
+        Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 0, path as u16, number).into()
+    } else {
+        Ipv4Addr::new(10, high, low, number as u8).into()
+    }
+}
+
+/// The links of a path: down, up.
+const fn links_of(path: usize) -> [LinkId; 2] {
+    [LinkId(2 * path as u32), LinkId(2 * path as u32 + 1)]
+}
+
+fn add_path(world: &mut World<OneWay>, number: usize, path: &PathSetup) {
+    let interface = InterfaceId(number as u16);
+    let mut link = |config: &LinkConfig, direction: &str, host| {
+        // The name, not the number, keys the draws: a path meets the same chance whatever other
+        // paths a variant has.
+        let owner = chance::owner_of(&format!("{}/{direction}", path.name));
+        world.add_link(config.clone(), owner, LinkEnd::Host { host, interface })
+    };
+    let down = link(&path.down, "down", CLIENT);
+    let up = link(&path.up, "up", SERVER);
+    debug_assert_eq!([down, up], links_of(number));
+    let mut events: Vec<&PathEvent> = path.events.iter().collect();
+    events.sort_by_key(|event| event.at);
+    for (direction, link, host) in [(Direction::Down, down, SERVER), (Direction::Up, up, CLIENT)] {
+        let concerned = events
+            .iter()
+            .filter(|event| event.direction == direction || event.direction == Direction::Both);
+        let mut was_told = false;
+        for event in concerned {
+            let news = match event.change {
+                LinkChange::Down => Some(InterfaceEvent::Down),
+                LinkChange::Up if was_told => Some(InterfaceEvent::Up),
+                _ => None,
+            };
+            if let Some(news) = news {
+                was_told = news == InterfaceEvent::Down;
+            }
+            let told = news.map(|event| Told { host, interface, event });
+            world.change_at(Instant::ZERO + event.at, link, event.change.clone(), told);
+        }
+    }
+}
+
+/// Connect the next interface of `host` to `link`, through a NIC if there is one.
+fn attach(world: &mut World<OneWay>, nic: Option<NicSetup>, host: HostId, link: LinkId) {
+    let Some(NicSetup { rate, queue_packets }) = nic else {
+        return world.attach(host, link, true);
+    };
+    let config = LinkConfig {
+        capacity: Capacity::Rate(rate),
+        limit: Limit::Packets(queue_packets),
+        ..LinkConfig::default()
+    };
+    // A NIC draws no chance, so its key does not matter.
+    let nic = world.add_link(config, 0, LinkEnd::Nic { host, next: link });
+    world.attach(host, nic, false);
+}
+
+fn add_applications(setup: &RunSetup, world: &mut World<OneWay>) -> Result<(), RunError> {
+    let [client, server] = [CLIENT, SERVER].map(|host| address(setup, setup.tcp_path, host));
+    let remote = SocketAddr::new(server, SERVER_PORT);
+    for (host, role, local) in [(CLIENT, Role::Client, client), (SERVER, Role::Server, server)] {
+        let listen = (role == Role::Server).then_some(SERVER_PORT);
+        let endpoint = Endpoint { local, remote, listen, tcp: setup.tcp.clone() };
+        let application = OneWay::new(setup.traffic, role, setup.reverse, 0);
+        world.add_application(host, application, endpoint).map_err(RunError::Socket)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,355 @@
+//! A world in virtual time: hosts, links, and the loop over their events.
+//!
+//! Events happen in the order of (time, insertion number). Deterministic: nothing here reads a
+//! clock, and chance is the run's keyed hash. Building the two-host world of a run is left to
+//! `simulate`.
+
+use crate::capture::Capture;
+use crate::event_queue::Target;
+use crate::host::{Endpoint, FirstHop, Host, HostCounters};
+use crate::processor::ProcessingCost;
+use crate::result_hash::ResultHash;
+use crate::wiring::{Fault, LinkEnd, Wiring};
+use base::{Chance, Context, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Recorder};
+use network::{LinkChange, LinkConfig, LinkStats};
+use std::net::IpAddr;
+use traffic::Application;
+use transport::{Input, InterfaceEvent, SocketError, StackConfig, TcpInfo};
+
+/// Events at one instant beyond which the world is held to be in a live-lock: a thousand hosts
+/// may all act at once, each with a full window.
+const SAME_INSTANT_LIMIT: u64 = 2_000_000;
+/// Events in one second of virtual time beyond which it is: five times what 100 Gbit/s of
+/// full-sized packets need.
+const PER_SECOND_LIMIT: u64 = 200_000_000;
+
+/// Hosts with applications of type `A`, and links between them.
+pub struct World<A> {
+    now: Instant,
+    chance: Chance,
+    hosts: Vec<Host<A>>,
+    wiring: Wiring,
+    /// What each target of the event queue is.
+    wakes: Vec<Wake>,
+    recorders: Recorders,
+    guard: Guard,
+}
+
+/// Whom an event wakes.
+#[derive(Clone, Debug)]
+enum Wake {
+    Link(LinkId),
+    Host(HostId),
+    Application(HostId, usize),
+    /// Something that happens to a link, and what its sender is told of it.
+    Change {
+        link: LinkId,
+        change: LinkChange,
+        told: Option<Told>,
+    },
+}
+
+/// News of an interface.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    pub host: HostId,
+    pub interface: InterfaceId,
+    pub event: InterfaceEvent,
+}
+
+/// Why a world stopped before its time.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum WorldError {
+    /// Work without progress.
+    #[error("live-lock at {at} of virtual time: {what}")]
+    LiveLock { at: Instant, what: &'static str },
+    /// A packet changed by being emitted and parsed.
+    #[error("codec at {at} of virtual time: {what}")]
+    Codec { at: Instant, what: String },
+}
+
+/// Why `run_until` returned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// The condition was met.
+    Condition,
+    /// The time limit was reached; `now` is the limit.
+    Limit,
+    /// Nothing is left to happen.
+    Idle,
+}
+
+impl<A: Application> World<A> {
+    /// An empty world with the chance of one run.
+    pub const fn new(chance: Chance) -> Self {
+        World {
+            now: Instant::ZERO,
+            chance,
+            hosts: Vec::new(),
+            wiring: Wiring::new(),
+            wakes: Vec::new(),
+            recorders: Recorders { hash: None, other: None },
+            guard: Guard { second: 0, instant: Instant::ZERO, in_second: 0, at_instant: 0 },
+        }
+    }
+
+    /// Add a host; interfaces are attached in the order of `config.interfaces`.
+    pub fn add_host(&mut self, config: StackConfig, cost: ProcessingCost) -> HostId {
+        let id = HostId(self.hosts.len() as u16);
+        let target = self.target(Wake::Host(id));
+        self.hosts.push(Host::new(id, target, config, cost));
+        id
+    }
+
+    /// Add a link that draws its chance as `owner`.
+    pub fn add_link(&mut self, config: LinkConfig, owner: u64, end: LinkEnd) -> LinkId {
+        let id = self.wiring.add_link(config, owner, end);
+        self.wakes.push(Wake::Link(id));
+        debug_assert_eq!(self.wiring.target_of(id).0 as usize, self.wakes.len() - 1);
+        id
+    }
+
+    /// Add a router without routes.
+    pub fn add_router(&mut self) -> u32 {
+        self.wiring.add_router()
+    }
+
+    /// Packets to `destination` leave `router` by `link`.
+    pub fn add_route(&mut self, router: u32, destination: IpAddr, link: LinkId) {
+        self.wiring.add_route(router, destination, link);
+    }
+
+    /// Connect the next interface of `host`: its packets go first to `link`. Without a NIC link
+    /// (`departs_at_once`) they have departed as soon as they are handed over.
+    pub fn attach(&mut self, host: HostId, link: LinkId, departs_at_once: bool) {
+        self.hosts[host.index()].attach(FirstHop { link, departs_at_once });
+    }
+
+    /// Add an application to a host; it starts at the present time, in `start`.
+    pub fn add_application(
+        &mut self,
+        host: HostId,
+        application: A,
+        endpoint: Endpoint,
+    ) -> Result<(), SocketError> {
+        let number = self.hosts[host.index()].applications().count();
+        let target = self.target(Wake::Application(host, number));
+        self.hosts[host.index()].add(application, endpoint, target).map(|_| ())
+    }
+
+    /// Something happens to a link at `at`; its sender may be told.
+    pub fn change_at(&mut self, at: Instant, link: LinkId, change: LinkChange, told: Option<Told>) {
+        let target = self.target(Wake::Change { link, change, told });
+        self.wiring.queue.set(target, Some(at));
+    }
+
+    /// Where events go.
+    pub fn set_recorder(&mut self, recorder: Box<dyn Recorder>) {
+        self.recorders.other = Some(recorder);
+    }
+
+    /// Hash the events of this run.
+    pub fn set_hash(&mut self, hash: ResultHash) {
+        self.recorders.hash = Some(hash);
+    }
+
+    /// The hash so far, given up.
+    pub const fn take_hash(&mut self) -> Option<ResultHash> {
+        self.recorders.hash.take()
+    }
+
+    /// Capture the packets that pass the interfaces of a host.
+    pub fn set_capture(&mut self, capture: Capture) {
+        self.wiring.capture = Some(capture);
+    }
+
+    /// The capture so far, given up.
+    pub const fn take_capture(&mut self) -> Option<Capture> {
+        self.wiring.capture.take()
+    }
+
+    /// Push every packet through bytes and back.
+    pub const fn set_pass_through(&mut self, on: bool) {
+        self.wiring.through_codec = on;
+    }
+
+    /// Start all applications, hosts in the order they were declared.
+    pub fn start(&mut self) -> Result<(), WorldError> {
+        let World { hosts, wiring, recorders, now, chance, .. } = self;
+        let mut cx = context(*now, *chance, recorders);
+        for host in hosts {
+            for number in 0..host.applications().count() {
+                host.start(&mut cx, wiring, number);
+            }
+        }
+        self.check()
+    }
+
+    /// Let time pass until `limit`, or until `condition` holds after an application was called.
+    pub fn run_until(
+        &mut self,
+        limit: Instant,
+        mut condition: impl FnMut(&World<A>) -> bool,
+    ) -> Result<Stopped, WorldError> {
+        while let Some((at, target)) = self.wiring.queue.pop_until(limit) {
+            self.now = at;
+            if let Some(what) = self.guard.step(at) {
+                return Err(WorldError::LiveLock { at, what });
+            }
+            self.dispatch(target);
+            self.check()?;
+            if self.hosts.iter_mut().fold(false, |any, host| host.take_called() | any)
+                && condition(self)
+            {
+                return Ok(Stopped::Condition);
+            }
+        }
+        if self.wiring.queue.is_idle() {
+            return Ok(Stopped::Idle);
+        }
+        self.now = limit;
+        Ok(Stopped::Limit)
+    }
+
+    /// The present.
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The applications of a host, in the order they were added.
+    pub fn applications(&self, host: HostId) -> impl Iterator<Item = &A> {
+        self.hosts[host.index()].applications()
+    }
+
+    /// The state of a connection.
+    pub fn tcp_info(&self, host: HostId, socket: base::SocketId) -> Option<TcpInfo> {
+        self.hosts[host.index()].stack().tcp_info(socket)
+    }
+
+    /// What a host counted.
+    pub fn counters(&self, host: HostId) -> HostCounters {
+        self.hosts[host.index()].counters()
+    }
+
+    /// What a link counted.
+    pub fn link_stats(&self, link: LinkId) -> LinkStats {
+        self.wiring.stats(link)
+    }
+
+    fn target(&mut self, wake: Wake) -> Target {
+        self.wakes.push(wake);
+        self.wiring.queue.add_target()
+    }
+
+    fn dispatch(&mut self, target: Target) {
+        let World { hosts, wiring, recorders, now, chance, wakes, .. } = self;
+        let mut cx = context(*now, *chance, recorders);
+        match &wakes[target.0 as usize] {
+            Wake::Link(link) => deliver(&mut cx, hosts, wiring, *link),
+            Wake::Host(host) => hosts[host.index()].wake(&mut cx, wiring),
+            Wake::Application(host, number) => {
+                hosts[host.index()].wake_application(&mut cx, wiring, *number);
+            }
+            Wake::Change { link, change, told } => {
+                wiring.apply(&mut cx, *link, change.clone());
+                if let Some(Told { host, interface, event }) = *told {
+                    let input = Input::Interface { interface, event };
+                    hosts[host.index()].input(&mut cx, wiring, input);
+                }
+            }
+        }
+    }
+
+    fn check(&mut self) -> Result<(), WorldError> {
+        let at = self.now;
+        match &mut self.wiring.fault {
+            None => Ok(()),
+            Some(Fault::LiveLock(what)) => Err(WorldError::LiveLock { at, what }),
+            Some(Fault::Codec(what)) => Err(WorldError::Codec { at, what: std::mem::take(what) }),
+        }
+    }
+}
+
+/// Everything that comes out of `link` now goes where it leads.
+fn deliver<A: Application>(
+    cx: &mut Context<'_>,
+    hosts: &mut [Host<A>],
+    wiring: &mut Wiring,
+    link: LinkId,
+) {
+    while let Some((end, packet)) = wiring.poll(cx, link) {
+        match end {
+            LinkEnd::Host { host, interface } => {
+                hosts[host.index()].receive(cx, wiring, interface, packet);
+            }
+            LinkEnd::Nic { host, next } => {
+                let (flow, bytes) = (packet.flow, packet.wire_len());
+                wiring.enqueue(cx, next, packet);
+                if flow != 0 {
+                    hosts[host.index()].input(cx, wiring, Input::Departed { flow, bytes });
+                }
+            }
+            LinkEnd::Router(router) => wiring.route(cx, router, packet),
+        }
+    }
+}
+
+fn context(now: Instant, chance: Chance, recorders: &mut Recorders) -> Context<'_> {
+    if recorders.hash.is_none() && recorders.other.is_none() {
+        return Context::quiet(now, chance);
+    }
+    Context::recording(now, chance, recorders)
+}
+
+/// Where a world's events go.
+struct Recorders {
+    hash: Option<ResultHash>,
+    other: Option<Box<dyn Recorder>>,
+}
+
+impl Recorder for Recorders {
+    fn mask(&self) -> EventMask {
+        let hash = self.hash.as_ref().map_or(EventMask::NONE, Recorder::mask);
+        hash.union(self.other.as_ref().map_or(EventMask::NONE, |other| other.mask()))
+    }
+
+    fn record(&mut self, now: Instant, host: HostId, event: &Event) {
+        if let Some(hash) = &mut self.hash {
+            hash.record(now, host, event);
+        }
+        // The mask is the union: the other one may not have asked for this kind.
+        if let Some(other) = &mut self.other {
+            other.record(now, host, event);
+        }
+    }
+}
+
+/// Counts events to find a world in which time does not get on.
+#[derive(Debug)]
+struct Guard {
+    second: u64,
+    instant: Instant,
+    in_second: u64,
+    at_instant: u64,
+}
+
+impl Guard {
+    /// One more event; says what is wrong if it is one too many.
+    fn step(&mut self, at: Instant) -> Option<&'static str> {
+        if at != self.instant {
+            self.instant = at;
+            self.at_instant = 0;
+            let second = at.as_nanos() / 1_000_000_000;
+            if second != self.second {
+                self.second = second;
+                self.in_second = 0;
+            }
+        }
+        self.at_instant += 1;
+        self.in_second += 1;
+        if self.at_instant > SAME_INSTANT_LIMIT {
+            return Some("events without end at one instant");
+        }
+        (self.in_second > PER_SECOND_LIMIT).then_some("too many events in one second")
+    }
+}
