@@ -1,5 +1,8 @@
 //! Tests of the crate's face: packets there and back, captures, and what tshark thinks of ours.
 
+mod capture_files;
+mod captures;
 mod generate;
 mod layout;
 mod packets;
+mod tshark;
