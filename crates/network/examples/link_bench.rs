@@ -17,6 +17,8 @@ fn main() {
         limit: Limit::Packets(100),
         ..LinkConfig::default()
     };
+    println!("a packet is {} bytes", size_of::<Packet>());
+    run_without_link();
     run("rate, delay, drop-tail", &base);
     run(
         "the same, loss 1 %",
@@ -28,6 +30,15 @@ fn main() {
     run("the same, codel", &LinkConfig { queue: QueueConfig::CoDel, ..base.clone() });
     run("the same, fq_codel", &LinkConfig { queue: QueueConfig::FqCoDel, ..base.clone() });
     run("unlimited rate", &LinkConfig { capacity: Capacity::Unlimited, ..base });
+}
+
+/// What making a packet and dropping it costs: part of every other figure.
+fn run_without_link() {
+    let begin = cpu_ns();
+    for _ in 0..PACKETS {
+        drop(std::hint::black_box(packet()));
+    }
+    println!("no link: {:.1} ns/packet", (cpu_ns() - begin) as f64 / PACKETS as f64);
 }
 
 /// Offer packets a little above the rate, as a window of TCP would, polling when due.

@@ -1,81 +1,114 @@
 //! Packets between the queue and the far end: a FIFO while the delay is constant, a heap ordered
 //! by (arrival, number) while jitter or reordering is on.
+//!
+//! Packets lie apart from their times: they are large, and are moved once in and once out.
 
 use base::Instant;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use wire::Packet;
 
-/// A packet on its way.
-#[derive(Debug)]
+/// What is known of a packet on its way. The order of the fields is the order of arrival.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Flight {
     /// When it comes out at the far end.
     pub arrival: Instant,
-    /// Its place in the order of acceptance.
+    /// Its place in the order of acceptance; a copy has that of its original.
     pub number: u64,
     /// IP length.
     pub len: u32,
-    pub packet: Packet,
 }
 
 /// All packets that have gone into service and not come out yet.
 #[derive(Debug)]
 pub(crate) enum Flights {
-    Fifo(VecDeque<Flight>),
-    Heap(BinaryHeap<Reverse<Flight>>),
+    Fifo(Fifo),
+    Heap(Heap),
+}
+
+/// Packets that arrive in the order they left.
+#[derive(Debug, Default)]
+pub(crate) struct Fifo {
+    flights: VecDeque<Flight>,
+    packets: VecDeque<Packet>,
+}
+
+/// Packets that may overtake each other.
+#[derive(Debug, Default)]
+pub(crate) struct Heap {
+    /// Flights with the place of their packet in `packets`.
+    flights: BinaryHeap<Reverse<(Flight, usize)>>,
+    packets: Vec<Option<Packet>>,
+    /// Empty places in `packets`.
+    free: Vec<usize>,
 }
 
 impl Flights {
     /// `overtaking`: whether packets may arrive in another order than they left.
     pub(crate) fn new(overtaking: bool) -> Self {
-        if overtaking { Flights::Heap(BinaryHeap::new()) } else { Flights::Fifo(VecDeque::new()) }
+        if overtaking { Flights::Heap(Heap::default()) } else { Flights::Fifo(Fifo::default()) }
     }
 
     pub(crate) fn len(&self) -> usize {
         match self {
-            Flights::Fifo(fifo) => fifo.len(),
-            Flights::Heap(heap) => heap.len(),
+            Flights::Fifo(fifo) => fifo.flights.len(),
+            Flights::Heap(heap) => heap.flights.len(),
         }
     }
 
     /// Add a packet. In a FIFO it arrives no earlier than the one before it: a delay that falls
     /// does not make packets overtake.
-    pub(crate) fn push(&mut self, mut flight: Flight) {
+    #[inline(always)]
+    pub(crate) fn push(&mut self, mut flight: Flight, packet: Packet) {
         match self {
             Flights::Fifo(fifo) => {
-                if let Some(last) = fifo.back() {
+                if let Some(last) = fifo.flights.back() {
                     flight.arrival = flight.arrival.max(last.arrival);
                 }
-                fifo.push_back(flight);
+                fifo.flights.push_back(flight);
+                fifo.packets.push_back(packet);
             }
-            Flights::Heap(heap) => heap.push(Reverse(flight)),
+            Flights::Heap(heap) => heap.push(flight, packet),
         }
     }
 
     /// The first arrival.
+    #[inline]
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
         let arrival = match self {
-            Flights::Fifo(fifo) => fifo.front()?.arrival,
-            Flights::Heap(heap) => heap.peek()?.0.arrival,
+            Flights::Fifo(fifo) => fifo.flights.front()?.arrival,
+            Flights::Heap(heap) => heap.flights.peek()?.0.0.arrival,
         };
         (arrival != Instant::FAR_FUTURE).then_some(arrival)
     }
 
-    /// Take the first packet that has arrived at `now`.
-    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<Flight> {
+    /// The first packet, if it has arrived at `now`.
+    #[inline]
+    pub(crate) fn due(&self, now: Instant) -> Option<(Flight, &Packet)> {
         match self {
             Flights::Fifo(fifo) => {
-                if fifo.front()?.arrival > now {
-                    return None;
-                }
-                fifo.pop_front()
+                let flight = fifo.flights.front().filter(|flight| flight.arrival <= now)?;
+                Some((*flight, fifo.packets.front()?))
             }
             Flights::Heap(heap) => {
-                if heap.peek()?.0.arrival > now {
+                let Reverse((flight, place)) = heap.flights.peek()?;
+                if flight.arrival > now {
                     return None;
                 }
-                heap.pop().map(|Reverse(flight)| flight)
+                Some((*flight, heap.packets.get(*place)?.as_ref()?))
             }
+        }
+    }
+
+    /// Take the first packet.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<Packet> {
+        match self {
+            Flights::Fifo(fifo) => {
+                fifo.flights.pop_front();
+                fifo.packets.pop_front()
+            }
+            Flights::Heap(heap) => heap.pop(),
         }
     }
 
@@ -85,7 +118,7 @@ impl Flights {
         match self {
             Flights::Fifo(fifo) => {
                 let mut before = Instant::ZERO;
-                for flight in fifo {
+                for flight in &mut fifo.flights {
                     if let Some(arrival) = arrival_of(flight.number) {
                         flight.arrival = arrival.max(before);
                     }
@@ -93,34 +126,36 @@ impl Flights {
                 }
             }
             Flights::Heap(heap) => {
-                let mut flights = std::mem::take(heap).into_vec();
-                for Reverse(flight) in &mut flights {
+                let mut flights = std::mem::take(&mut heap.flights).into_vec();
+                for Reverse((flight, _)) in &mut flights {
                     if let Some(arrival) = arrival_of(flight.number) {
                         flight.arrival = arrival;
                     }
                 }
-                *heap = BinaryHeap::from(flights);
+                heap.flights = BinaryHeap::from(flights);
             }
         }
     }
 }
 
-impl Ord for Flight {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.arrival, self.number).cmp(&(other.arrival, other.number))
+impl Heap {
+    fn push(&mut self, flight: Flight, packet: Packet) {
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.packets[place] = Some(packet);
+                place
+            }
+            None => {
+                self.packets.push(Some(packet));
+                self.packets.len() - 1
+            }
+        };
+        self.flights.push(Reverse((flight, place)));
+    }
+
+    fn pop(&mut self) -> Option<Packet> {
+        let Reverse((_, place)) = self.flights.pop()?;
+        self.free.push(place);
+        self.packets[place].take()
     }
 }
-
-impl PartialOrd for Flight {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Flight {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Flight {}

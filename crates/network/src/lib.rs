@@ -12,10 +12,14 @@ mod flight;
 pub mod link;
 pub mod link_config;
 pub mod loss;
+pub mod middlebox;
 pub mod queue;
 mod server;
+pub mod topology;
 
 pub use link::{Link, LinkStats};
 pub use link_config::{Capacity, Limit, LinkChange, LinkConfig};
 pub use loss::LossConfig;
+pub use middlebox::{BlackHole, MiddleBox};
 pub use queue::{Backlog, QueueConfig};
+pub use topology::{End, Hop, Network, Route, RouterId, Topology, TopologyError, Wiring};

@@ -124,8 +124,8 @@ impl Link {
             }
             head.enqueue(Held { since: cx.now, number, len, packet });
             self.advance_head(cx);
-        } else {
-            self.serve(cx, cx.now, number, len, packet);
+        } else if let Some(flight) = self.serve(cx, cx.now, number, len) {
+            self.launch(cx, flight, packet);
         }
         let backlog = self.waiting();
         self.stats.max_backlog.packets = self.stats.max_backlog.packets.max(backlog.packets);
@@ -138,12 +138,12 @@ impl Link {
         if matches!(self.queue, Queue::Head(_)) {
             self.advance(cx);
         }
-        let flight = self.flights.pop_due(cx.now)?;
-        self.stats.delivered += 1;
-        self.stats.bytes_delivered += u64::from(flight.len);
+        let (flight, packet) = self.flights.due(cx.now)?;
         let (link, len) = (self.id, flight.len);
-        cx.record(EventMask::PACKET, || delivered(link, len, &flight.packet));
-        Some(flight.packet)
+        cx.record(EventMask::PACKET, || delivered(link, len, packet));
+        self.stats.delivered += 1;
+        self.stats.bytes_delivered += u64::from(len);
+        self.flights.pop()
     }
 
     /// When to poll next; `None` while nothing is under way.
@@ -246,15 +246,23 @@ impl Link {
             let at = self.server.busy_until();
             let held = head.dequeue(at, &mut self.dropped);
             self.record_dropped(cx, DropReason::Early);
-            if let Some(Held { number, len, packet, .. }) = held {
-                self.serve(cx, at, number, len, packet);
+            if let Some(Held { number, len, packet, .. }) = held
+                && let Some(flight) = self.serve(cx, at, number, len)
+            {
+                self.launch(cx, flight, packet);
             }
         }
     }
 
-    /// Put an accepted packet into service, and so on its way.
+    /// Put an accepted packet into service; its flight afterwards, unless it is lost.
     #[inline]
-    fn serve(&mut self, cx: &mut Context<'_>, at: Instant, number: u64, len: u32, packet: Packet) {
+    fn serve(
+        &mut self,
+        cx: &mut Context<'_>,
+        at: Instant,
+        number: u64,
+        len: u32,
+    ) -> Option<Flight> {
         let depart = self.server.finish(at, len);
         if depart > cx.now {
             self.service.push_back(Service { depart, len, number });
@@ -267,27 +275,29 @@ impl Link {
         if self.loss.loses(&draw, time) {
             self.stats.lost += 1;
             self.record_drop(cx, len, DropReason::Random);
-            return;
+            return None;
         }
-        let arrival = depart + self.propagation(&draw);
-        let mut flight = Flight { arrival, number, len, packet };
-        if self.config.corrupt > 0.0 || self.config.duplicate > 0.0 {
-            self.meddle(&draw, &mut flight);
-        }
-        self.flights.push(flight);
+        Some(Flight { arrival: depart + self.propagation(&draw), number, len })
     }
 
-    /// Damage a packet, or copy it.
-    fn meddle(&mut self, draw: &Draw, flight: &mut Flight) {
-        let Draw { chance, owner, number } = *draw;
+    /// Send a packet on its way, now and then damaged or with a copy behind it.
+    #[inline(always)]
+    fn launch(&mut self, cx: &Context<'_>, flight: Flight, mut packet: Packet) {
+        if self.config.corrupt > 0.0 || self.config.duplicate > 0.0 {
+            self.meddle(cx, flight, &mut packet);
+        }
+        self.flights.push(flight, packet);
+    }
+
+    fn meddle(&mut self, cx: &Context<'_>, flight: Flight, packet: &mut Packet) {
+        let (chance, owner, number) = (cx.chance, self.owner, flight.number);
         if chance.happens(self.config.corrupt, owner, Purpose::Corrupt, number) {
             self.stats.corrupted += 1;
-            corrupt(&mut flight.packet, chance.bits(owner, Purpose::CorruptBit, number));
+            corrupt(packet, chance.bits(owner, Purpose::CorruptBit, number));
         }
         if chance.happens(self.config.duplicate, owner, Purpose::Duplicate, number) {
             self.stats.duplicated += 1;
-            let packet = flight.packet.clone();
-            self.flights.push(Flight { packet, ..*flight });
+            self.flights.push(flight, packet.clone());
         }
     }
 

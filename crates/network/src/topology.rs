@@ -1,0 +1,366 @@
+//! How links meet: hosts with interfaces, routers with static routes, paths that share a link.
+//!
+//! A plain description goes in, checked tables come out; the only question on a packet's way is
+//! "it came out of this link, where to now?". Links themselves, and moving packets between them,
+//! are left to the world that drives them; dynamic routing does not exist.
+
+use base::{HostId, InterfaceId, LinkId};
+use std::net::IpAddr;
+use wire::Packet;
+
+/// A router of a world, in the order routers are numbered by its description.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct RouterId(pub u32);
+
+/// One end of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    Host(HostId, InterfaceId),
+    Router(RouterId),
+}
+
+/// A one-way link between two nodes. Its `LinkId` is its place in the description.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wiring {
+    pub from: End,
+    pub to: End,
+}
+
+/// A static route of one router.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Route {
+    pub router: RouterId,
+    /// Destinations that agree with `prefix` in their first `len` bits; 0 bits match all of the
+    /// family.
+    pub prefix: IpAddr,
+    pub len: u8,
+    /// The link to take; it starts at the router.
+    pub via: LinkId,
+}
+
+/// Where a packet goes that came out of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hop {
+    Link(LinkId),
+    Host(HostId, InterfaceId),
+    /// No route, or the hop limit is used up.
+    Drop,
+}
+
+/// The description of a network: links by their ends, and the routes of routers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Network {
+    pub links: Vec<Wiring>,
+    pub routes: Vec<Route>,
+}
+
+/// What is wrong with a description.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TopologyError {
+    #[error("interface {1:?} of host {0:?} has two outgoing links")]
+    TwoLinks(HostId, InterfaceId),
+    #[error("a route of router {0:?} leads over link {1:?}, which does not start there")]
+    NotALinkOf(RouterId, LinkId),
+    #[error("router {0:?} has two routes for {1}/{2}")]
+    TwoRoutes(RouterId, IpAddr, u8),
+    #[error("a prefix of {1} bits is too long for {0}")]
+    PrefixTooLong(IpAddr, u8),
+}
+
+/// A checked network, ready to be asked.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// What each link leads to.
+    ahead: Vec<Ahead>,
+    /// The link out of each interface, by host and interface.
+    egress: Vec<Vec<Option<LinkId>>>,
+    /// By router.
+    tables: Vec<Table>,
+}
+
+/// What lies at the end of a link.
+#[derive(Clone, Copy, Debug)]
+enum Ahead {
+    /// A host.
+    Fixed(Hop),
+    /// A router, which asks its table.
+    Table(usize),
+}
+
+impl Topology {
+    /// Check a description and build its tables.
+    pub fn new(network: &Network) -> Result<Topology, TopologyError> {
+        let mut topology = Topology::default();
+        for (index, link) in network.links.iter().enumerate() {
+            let id = LinkId(index as u32);
+            if let End::Host(host, interface) = link.from {
+                topology.set_egress(host, interface, id)?;
+            }
+            topology.ahead.push(match link.to {
+                End::Host(host, interface) => Ahead::Fixed(Hop::Host(host, interface)),
+                End::Router(router) => Ahead::Table(router.0 as usize),
+            });
+        }
+        for route in &network.routes {
+            let from = network.links.get(route.via.index()).map(|link| link.from);
+            if from != Some(End::Router(route.router)) {
+                return Err(TopologyError::NotALinkOf(route.router, route.via));
+            }
+            topology.table(route.router).insert(route)?;
+        }
+        Ok(topology)
+    }
+
+    /// The link that an interface of a host sends on; `None` if it is not connected.
+    #[inline]
+    pub fn egress(&self, host: HostId, interface: InterfaceId) -> Option<LinkId> {
+        *self.egress.get(host.index())?.get(interface.index())?
+    }
+
+    /// Where a packet for `dst` goes that came out of `link`.
+    #[inline]
+    pub fn next_hop(&self, link: LinkId, dst: IpAddr) -> Hop {
+        match self.ahead.get(link.index()) {
+            Some(Ahead::Fixed(hop)) => *hop,
+            Some(Ahead::Table(router)) => self
+                .tables
+                .get(*router)
+                .and_then(|table| table.lookup(dst))
+                .map_or(Hop::Drop, Hop::Link),
+            None => Hop::Drop,
+        }
+    }
+
+    /// The same for a packet itself, whose hop limit a router takes one from (RFC 1812 s5.3.1):
+    /// a loop of routes ends.
+    #[inline]
+    pub fn forward(&self, link: LinkId, packet: &mut Packet) -> Hop {
+        let hop = self.next_hop(link, packet.dst);
+        if let Hop::Link(_) = hop {
+            if packet.hop_limit <= 1 {
+                return Hop::Drop;
+            }
+            packet.hop_limit -= 1;
+        }
+        hop
+    }
+
+    fn set_egress(
+        &mut self,
+        host: HostId,
+        interface: InterfaceId,
+        link: LinkId,
+    ) -> Result<(), TopologyError> {
+        let interfaces = entry(&mut self.egress, host.index());
+        match entry(interfaces, interface.index()).replace(link) {
+            None => Ok(()),
+            Some(_) => Err(TopologyError::TwoLinks(host, interface)),
+        }
+    }
+
+    fn table(&mut self, router: RouterId) -> &mut Table {
+        entry(&mut self.tables, router.0 as usize)
+    }
+}
+
+/// The element at `index`, after making room for it. Indices are those of declared things, small.
+fn entry<T: Default + Clone>(list: &mut Vec<T>, index: usize) -> &mut T {
+    if list.len() <= index {
+        list.resize(index + 1, T::default());
+    }
+    &mut list[index]
+}
+
+/// The routes of a router: one sorted list per family and prefix length, longest first, so that
+/// host routes, the usual ones, are found by one binary search.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    groups: Vec<Group>,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    v4: bool,
+    len: u8,
+    /// Prefix bits, shifted down, and the link; in the order of the bits.
+    routes: Vec<(u128, LinkId)>,
+}
+
+impl Table {
+    fn insert(&mut self, route: &Route) -> Result<(), TopologyError> {
+        let (v4, bits) = (route.prefix.is_ipv4(), bits_of(route.prefix));
+        let width = width(v4);
+        if route.len > width {
+            return Err(TopologyError::PrefixTooLong(route.prefix, route.len));
+        }
+        let key = prefix(bits, width, route.len);
+        let group = self.group(v4, route.len);
+        match group.routes.binary_search_by_key(&key, |(bits, _)| *bits) {
+            Ok(_) => Err(TopologyError::TwoRoutes(route.router, route.prefix, route.len)),
+            Err(place) => {
+                group.routes.insert(place, (key, route.via));
+                Ok(())
+            }
+        }
+    }
+
+    fn group(&mut self, v4: bool, len: u8) -> &mut Group {
+        let place = self.groups.iter().position(|group| group.v4 == v4 && group.len <= len);
+        let place = place.unwrap_or(self.groups.len());
+        if !self.groups.get(place).is_some_and(|group| group.v4 == v4 && group.len == len) {
+            self.groups.insert(place, Group { v4, len, routes: Vec::new() });
+        }
+        &mut self.groups[place]
+    }
+
+    /// Longest prefix first.
+    fn lookup(&self, dst: IpAddr) -> Option<LinkId> {
+        let (v4, bits) = (dst.is_ipv4(), bits_of(dst));
+        self.groups.iter().filter(|group| group.v4 == v4).find_map(|group| {
+            let key = prefix(bits, width(v4), group.len);
+            let place = group.routes.binary_search_by_key(&key, |(bits, _)| *bits).ok()?;
+            Some(group.routes[place].1)
+        })
+    }
+}
+
+/// The first `len` of `width` bits, shifted down.
+fn prefix(bits: u128, width: u8, len: u8) -> u128 {
+    bits.checked_shr(u32::from(width - len)).unwrap_or(0)
+}
+
+const fn width(v4: bool) -> u8 {
+    if v4 { 32 } else { 128 }
+}
+
+fn bits_of(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(ip) => u128::from(u32::from(ip)),
+        IpAddr::V6(ip) => u128::from(ip),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::{Body, UdpDatagram};
+
+    const CLIENT: HostId = HostId(0);
+    const SERVER: HostId = HostId(1);
+    const R0: RouterId = RouterId(0);
+    const R1: RouterId = RouterId(1);
+
+    fn ip(last: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, last])
+    }
+
+    fn wiring(from: End, to: End) -> Wiring {
+        Wiring { from, to }
+    }
+
+    fn route(router: RouterId, prefix: IpAddr, len: u8, via: u32) -> Route {
+        Route { router, prefix, len, via: LinkId(via) }
+    }
+
+    /// A client with two interfaces (10.0.0.1, 10.0.0.2) whose paths share link 2 to the server.
+    fn shared_bottleneck() -> Network {
+        let client = |interface| End::Host(CLIENT, InterfaceId(interface));
+        let server = End::Host(SERVER, InterfaceId(0));
+        Network {
+            links: vec![
+                wiring(client(0), End::Router(R0)),
+                wiring(client(1), End::Router(R0)),
+                wiring(End::Router(R0), server),
+                wiring(server, End::Router(R1)),
+                wiring(End::Router(R1), client(0)),
+                wiring(End::Router(R1), client(1)),
+            ],
+            routes: vec![route(R0, ip(0), 0, 2), route(R1, ip(1), 32, 4), route(R1, ip(2), 32, 5)],
+        }
+    }
+
+    #[test]
+    fn two_interfaces_share_one_link_and_answers_part_by_address() {
+        let topology = Topology::new(&shared_bottleneck()).unwrap();
+        assert_eq!(topology.egress(CLIENT, InterfaceId(1)), Some(LinkId(1)));
+        assert_eq!(topology.egress(CLIENT, InterfaceId(2)), None);
+        for nic in [LinkId(0), LinkId(1)] {
+            assert_eq!(topology.next_hop(nic, ip(9)), Hop::Link(LinkId(2)));
+        }
+        assert_eq!(topology.next_hop(LinkId(2), ip(9)), Hop::Host(SERVER, InterfaceId(0)));
+        assert_eq!(topology.next_hop(LinkId(3), ip(1)), Hop::Link(LinkId(4)));
+        assert_eq!(topology.next_hop(LinkId(3), ip(2)), Hop::Link(LinkId(5)));
+        assert_eq!(topology.next_hop(LinkId(3), ip(3)), Hop::Drop);
+        let v6 = IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1u16]);
+        assert_eq!(topology.next_hop(LinkId(0), v6), Hop::Drop);
+    }
+
+    #[test]
+    fn longest_prefix_wins_in_any_order_of_description() {
+        let mut network = shared_bottleneck();
+        network.routes = vec![
+            route(R1, ip(0), 24, 4),
+            route(R1, ip(0), 0, 4),
+            route(R1, ip(2), 32, 5),
+            route(R1, ip(128), 25, 5),
+        ];
+        for _ in 0..network.routes.len() {
+            network.routes.rotate_left(1);
+            let topology = Topology::new(&network).unwrap();
+            let hop = |address| topology.next_hop(LinkId(3), address);
+            assert_eq!(hop(ip(2)), Hop::Link(LinkId(5)));
+            assert_eq!(hop(ip(3)), Hop::Link(LinkId(4)));
+            assert_eq!(hop(ip(200)), Hop::Link(LinkId(5)));
+            assert_eq!(hop(IpAddr::from([192, 168, 0, 1])), Hop::Link(LinkId(4)));
+        }
+    }
+
+    #[test]
+    fn loop_of_routes_ends_with_the_hop_limit() {
+        let network = Network {
+            links: vec![
+                wiring(End::Router(R0), End::Router(R1)),
+                wiring(End::Router(R1), End::Router(R0)),
+            ],
+            routes: vec![route(R0, ip(0), 0, 0), route(R1, ip(0), 0, 1)],
+        };
+        let topology = Topology::new(&network).unwrap();
+        let mut packet = Packet::new(ip(1), ip(2), Body::Udp(UdpDatagram::default()));
+        let mut link = LinkId(0);
+        let mut hops = 0;
+        while let Hop::Link(next) = topology.forward(link, &mut packet) {
+            link = next;
+            hops += 1;
+        }
+        assert_eq!(hops, 63);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let with = |change: fn(&mut Network)| {
+            let mut network = shared_bottleneck();
+            change(&mut network);
+            Topology::new(&network).err()
+        };
+        assert_eq!(
+            with(|network| network.links.push(network.links[0])),
+            Some(TopologyError::TwoLinks(CLIENT, InterfaceId(0)))
+        );
+        assert_eq!(
+            with(|network| network.routes.push(route(R1, ip(7), 32, 2))),
+            Some(TopologyError::NotALinkOf(R1, LinkId(2)))
+        );
+        assert_eq!(
+            with(|network| network.routes.push(route(R1, ip(7), 32, 99))),
+            Some(TopologyError::NotALinkOf(R1, LinkId(99)))
+        );
+        assert_eq!(
+            with(|network| network.routes.push(route(R1, ip(1), 32, 5))),
+            Some(TopologyError::TwoRoutes(R1, ip(1), 32))
+        );
+        assert_eq!(
+            with(|network| network.routes.push(route(R1, ip(7), 33, 5))),
+            Some(TopologyError::PrefixTooLong(ip(7), 33))
+        );
+    }
+}
