@@ -38,6 +38,8 @@ pub enum Purpose {
     Traffic,
     /// A secret key of a handshake.
     Key,
+    /// An element of a bootstrap resample.
+    Resample,
 }
 
 /// The source of all chance of one run.
