@@ -2,6 +2,7 @@
 
 mod error;
 mod path_spec;
+pub mod statistics;
 mod units;
 mod words;
 

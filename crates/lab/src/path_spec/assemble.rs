@@ -343,25 +343,17 @@ fn loses_everything(loss: &Loss) -> bool {
     }
 }
 
-/// Refuse an event that has no former value to return to.
+/// Refuse an event that would interrupt a recording.
 fn fitting(path: &PathSpec, item: &Item, change: &Change) -> Result<(), Refusal> {
     let links = match item.direction {
         Direction::Both => vec![&path.down, &path.up],
         Direction::Down => vec![&path.down],
         Direction::Up => vec![&path.up],
     };
-    for link in links {
-        match (change, &link.capacity, &link.loss) {
-            (Change::Rate(_), CapacitySpec::Trace(_), _) => {
-                let help = "use `down`, `silent`, `delay` or `loss` events on such a path";
-                return Err(at(item, "a `rate` event on a path that follows a trace", help));
-            }
-            (Change::Loss(_), _, Loss::GilbertElliott { .. }) => {
-                let help = "use `loss PROB` as the path's loss, or leave the event out";
-                return Err(at(item, "a `loss` event on a path with `loss gemodel`", help));
-            }
-            _ => {}
-        }
+    let traced = |link: &&LinkSpec| matches!(link.capacity, CapacitySpec::Trace(_));
+    if matches!(change, Change::Rate(_)) && links.iter().any(traced) {
+        let help = "use `down`, `silent`, `delay` or `loss` events on such a path";
+        return Err(at(item, "a `rate` event on a path that follows a trace", help));
     }
     Ok(())
 }

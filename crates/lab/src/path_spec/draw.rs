@@ -6,8 +6,8 @@ use super::{CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Span, Tim
 use crate::units::QueueLimit;
 use base::chance::owner_of;
 use base::{Chance, Duration, Purpose, Rate};
-use network::{Capacity, Limit, LinkConfig, LossConfig};
-use simulator::{PathChange, PathEvent, PathSetup};
+use network::{Capacity, Limit, LinkChange, LinkConfig, LossConfig};
+use simulator::{PathEvent, PathSetup};
 
 /// Indices of the draws of a path's parameters; one draw serves both directions.
 const RATE: u64 = 0;
@@ -44,32 +44,21 @@ impl PathSpec {
 /// Beginning and end of a timed change.
 fn pair(event: &TimedChange, direction: Direction, link: &LinkConfig) -> Vec<(PathEvent, bool)> {
     let (begin, end) = match event.change {
-        Change::Down => (PathChange::Down, Some(PathChange::Up)),
-        Change::Silent => (PathChange::Silent, Some(PathChange::Up)),
-        Change::Rate(rate) => (PathChange::Rate(rate), former_rate(link).map(PathChange::Rate)),
-        Change::Delay(delay) => (PathChange::Delay(delay), Some(PathChange::Delay(link.delay))),
-        Change::Loss(p) => (PathChange::Loss(p), former_loss(link).map(PathChange::Loss)),
+        Change::Down => (LinkChange::Down, LinkChange::Up),
+        Change::Silent => (LinkChange::Silent, LinkChange::Up),
+        Change::Rate(rate) => (LinkChange::Rate(rate), LinkChange::Capacity(link.capacity.clone())),
+        Change::Delay(delay) => (LinkChange::Delay(delay), LinkChange::Delay(link.delay)),
+        Change::Loss(p) => (LinkChange::Loss(bernoulli(p)), LinkChange::Loss(link.loss)),
     };
     let mut both = vec![(PathEvent { at: event.start, direction, change: begin }, true)];
-    if let (Some(at), Some(change)) = (event.end, end) {
-        both.push((PathEvent { at, direction, change }, false));
+    if let Some(at) = event.end {
+        both.push((PathEvent { at, direction, change: end }, false));
     }
     both
 }
 
-fn former_rate(link: &LinkConfig) -> Option<Rate> {
-    match link.capacity {
-        Capacity::Rate(rate) => Some(rate),
-        _ => None,
-    }
-}
-
-fn former_loss(link: &LinkConfig) -> Option<f64> {
-    match link.loss {
-        LossConfig::None => Some(0.0),
-        LossConfig::Bernoulli { p } => Some(p),
-        LossConfig::GilbertElliott { .. } => None,
-    }
+fn bernoulli(p: f64) -> LossConfig {
+    if p > 0.0 { LossConfig::Bernoulli { p } } else { LossConfig::None }
 }
 
 /// The chance of one path in one repetition.
@@ -112,8 +101,7 @@ impl Dice {
         match loss {
             Loss::Random(span) => {
                 let share = self.chance.uniform(self.owner, Purpose::PathParameter, LOSS);
-                let p = span.low + (span.high - span.low) * share;
-                if p > 0.0 { LossConfig::Bernoulli { p } } else { LossConfig::None }
+                bernoulli(span.low + (span.high - span.low) * share)
             }
             Loss::GilbertElliott { p, r, one_minus_h, one_minus_k } => {
                 LossConfig::GilbertElliott { p, r, one_minus_h, one_minus_k }

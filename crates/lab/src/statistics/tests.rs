@@ -1,0 +1,180 @@
+//! Known values, coverage and properties of the statistics.
+
+use super::*;
+use base::{Chance, Purpose};
+use proptest::prelude::*;
+
+fn close(a: f64, b: f64, tolerance: f64) -> bool {
+    (a - b).abs() <= tolerance
+}
+
+#[test]
+fn student_quantiles_are_those_of_the_tables() {
+    // Two-sided 95 % and 99 %, as any table prints them, to all digits shown there and more.
+    for (freedom, level, expected) in [
+        (1.0, 0.95, 12.706_204_736),
+        (4.0, 0.95, 2.776_445_105),
+        (9.0, 0.95, 2.262_157_163),
+        (19.0, 0.95, 2.093_024_054),
+        (19.0, 0.99, 2.860_934_606),
+        (99.0, 0.95, 1.984_216_952),
+        (9999.0, 0.95, 1.960_201_264),
+    ] {
+        let t = student_quantile(level, freedom);
+        assert!(close(t, expected, 2e-9), "{freedom} {level}: {t}");
+        assert!(close(student_tail(t, freedom), 1.0 - level, 1e-9));
+    }
+    assert!(close(normal_quantile(0.975), 1.959_963_985, 2e-9));
+    assert!(close(normal_cdf(1.959_963_985), 0.975, 1e-9));
+}
+
+#[test]
+fn mean_median_and_variance_of_small_samples() {
+    assert_eq!(mean(&[]), None);
+    assert_eq!(median(&[]), None);
+    assert_eq!(variance(&[1.0]), None);
+    assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+    assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+    assert_eq!(variance(&[1.0, 2.0, 3.0, 4.0]), Some(5.0 / 3.0));
+    assert_eq!(variance(&[0.1; 20]), Some(0.0), "equal values have no spread");
+    assert_eq!(mean_interval(&[1.0], 0.95), None);
+}
+
+#[test]
+fn mean_interval_is_students() {
+    let values = [4.1, 5.2, 6.3, 5.5, 4.9];
+    let interval = mean_interval(&values, 0.95).unwrap();
+    // Mean 5.2, standard deviation 0.80622577, n 5, t 2.77644511.
+    assert!(close(interval.low, 5.2 - 2.776_445_105 * 0.806_225_775 / 5f64.sqrt(), 1e-8));
+    assert!(close(interval.high, 5.2 + 2.776_445_105 * 0.806_225_775 / 5f64.sqrt(), 1e-8));
+}
+
+#[test]
+fn paired_difference_gains_from_correlation() {
+    let baseline = [10.0, 12.0, 9.0, 14.0, 11.0];
+    let variant = [10.5, 12.4, 9.6, 14.5, 11.5];
+    let paired = paired(&variant, &baseline).unwrap();
+    assert!(close(paired.mean, 0.5, 1e-12));
+    assert!(paired.correlation.unwrap() > 0.99);
+    let unpaired = welch(&variant, &baseline).unwrap();
+    assert!(paired.interval(0.95).half_width() < unpaired.half_width() / 10.0);
+    assert!(!paired.interval(0.95).includes_zero() && unpaired.includes_zero());
+}
+
+#[test]
+fn welch_interval_has_welchs_degrees_of_freedom() {
+    // Variances 2.5 (n 5) and 10 (n 5): freedom = (2.5)^2 / ((0.5^2 + 2^2) / 4) = 5.88235.
+    let (a, b) = ([1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 4.0, 6.0, 8.0, 10.0]);
+    let interval = welch(&a, &b).unwrap();
+    let half = student_quantile(0.95, 100.0 / 17.0) * 2.5f64.sqrt();
+    assert!(close(interval.low, -3.0 - half, 1e-9) && close(interval.high, -3.0 + half, 1e-9));
+}
+
+#[test]
+fn deterministic_runs_have_intervals_of_width_zero() {
+    let equal = paired(&[2.0; 5], &[1.0; 5]).unwrap();
+    assert_eq!(equal.p_value, 0.0);
+    assert_eq!(equal.interval(0.95), Interval { low: 1.0, high: 1.0 });
+    assert_eq!(equal.correlation, None);
+    assert_eq!(paired(&[1.0; 5], &[1.0; 5]).unwrap().p_value, 1.0);
+    assert_eq!(mean_interval(&[1.1; 7], 0.95).map(|i| i.half_width()), Some(0.0));
+}
+
+#[test]
+fn holm_rejects_step_by_step() {
+    // Holm's own rule at 5 %: 0.01 < 0.0125, 0.04 >= 0.0167 stops; the others keep that level.
+    let answers = holm(&[0.04, 0.01, 0.03, 0.005]);
+    let p: Vec<f64> = answers.iter().map(|a| a.p_value).collect();
+    assert!(close(p[3], 0.02, 1e-12) && close(p[1], 0.03, 1e-12));
+    assert!(close(p[2], 0.06, 1e-12) && close(p[0], 0.06, 1e-12));
+    assert!(close(answers[3].level, 1.0 - 0.05 / 4.0, 1e-12));
+    assert!(close(answers[1].level, 1.0 - 0.05 / 3.0, 1e-12));
+    assert!(close(answers[2].level, 1.0 - 0.05 / 2.0, 1e-12));
+    assert!(close(answers[0].level, 1.0 - 0.05 / 2.0, 1e-12));
+    assert_eq!(holm(&[]), []);
+}
+
+#[test]
+fn bootstrap_of_the_median_is_repeatable_and_near_the_truth() {
+    let values: Vec<f64> = (1..=20).map(f64::from).collect();
+    let interval = median_interval(&values, 1, 7).unwrap();
+    assert_eq!(Some(interval), median_interval(&values, 1, 7));
+    // The exact binomial interval of the median of 20 is the 6th to the 15th value.
+    assert!((5.0..=8.0).contains(&interval.low), "{interval:?}");
+    assert!((13.0..=16.0).contains(&interval.high), "{interval:?}");
+    let equal = Interval { low: 3.0, high: 3.0 };
+    assert_eq!(median_interval(&[3.0; 9], 1, 7), Some(equal));
+    assert_eq!(median_interval(&[3.0], 1, 7), None);
+    assert!(median_interval(&[3.0, 4.0], 1, 7).is_some());
+}
+
+/// A standard normal by the polar method from keyed draws.
+fn normal(chance: &Chance, owner: u64, index: u64) -> f64 {
+    (0..100)
+        .find_map(|attempt| {
+            let at = (index * 100 + attempt) * 2;
+            let u = 2.0 * chance.uniform(owner, Purpose::Traffic, at) - 1.0;
+            let v = 2.0 * chance.uniform(owner, Purpose::Traffic, at + 1) - 1.0;
+            let s = u * u + v * v;
+            (s > 0.0 && s < 1.0).then(|| u * (-2.0 * s.ln() / s).sqrt())
+        })
+        .unwrap_or(0.0)
+}
+
+/// Share of `trials` samples of `n` whose 95 % interval of the mean contains `truth`.
+fn coverage(trials: u64, n: u64, truth: f64, shape: impl Fn(f64) -> f64) -> f64 {
+    let covers = |trial: u64| {
+        let chance = Chance::new(trial, 0);
+        let sample: Vec<f64> = (0..n).map(|i| shape(normal(&chance, 1, i))).collect();
+        let interval = mean_interval(&sample, 0.95).unwrap();
+        interval.low <= truth && truth <= interval.high
+    };
+    (0..trials).filter(|trial| covers(*trial)).count() as f64 / trials as f64
+}
+
+#[test]
+fn interval_of_the_mean_covers_as_claimed() {
+    for n in [3, 10, 20] {
+        let share = coverage(4000, n, 0.0, |z| z);
+        assert!((0.93..=0.97).contains(&share), "normal, n {n}: {share}");
+    }
+    let share = coverage(1000, 100, 0.5f64.exp(), f64::exp);
+    assert!(share >= 0.90, "lognormal(1), n 100: {share}");
+}
+
+#[test]
+fn heavy_tail_is_told_from_a_normal_sample() {
+    let chance = Chance::new(1, 0);
+    let sample: Vec<f64> = (0..50).map(|i| normal(&chance, 1, i)).collect();
+    assert!(!has_heavy_tail(&sample));
+    let heavy: Vec<f64> = sample.iter().map(|z| (2.0 * z).exp()).collect();
+    assert!(has_heavy_tail(&heavy));
+    assert!(!has_heavy_tail(&[1.0; 50]));
+}
+
+proptest! {
+    #[test]
+    fn statistics_answer_any_finite_sample(values in prop::collection::vec(-1e12f64..1e12, 0..12),
+                                           others in prop::collection::vec(-1e12f64..1e12, 0..12)) {
+        if let Some(interval) = mean_interval(&values, 0.95) {
+            prop_assert!(interval.low <= interval.high);
+        }
+        if let (Some(low), Some(high)) = (
+            values.iter().copied().reduce(f64::min), values.iter().copied().reduce(f64::max),
+        ) {
+            let median = median(&values).unwrap();
+            prop_assert!(low <= median && median <= high);
+        }
+        let _ = paired(&values, &others);
+        let _ = welch(&values, &others);
+    }
+
+    #[test]
+    fn holm_never_lowers_a_p_value(p in prop::collection::vec(0.0f64..1.0, 0..8)) {
+        for (given, answer) in p.iter().zip(holm(&p)) {
+            prop_assert!(answer.p_value >= *given);
+            // The interval at that level excludes zero exactly if the comparison is rejected.
+            prop_assert_eq!(*given < 1.0 - answer.level, answer.p_value < 0.05);
+        }
+    }
+}
