@@ -6,8 +6,8 @@
 
 use crate::event_queue::Target;
 use crate::processor::{ProcessingCost, Processor};
-use crate::wiring::Wiring;
-use base::{Context, HostId, Instant, InterfaceId, LinkId, SocketId};
+use crate::wiring::{FirstHop, Wiring};
+use base::{Context, HostId, Instant, InterfaceId, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use traffic::{Application, StreamFailure, StreamHost};
 use transport::{
@@ -47,20 +47,12 @@ pub(crate) struct Host<A> {
     stack: Stack,
     applications: Vec<Running<A>>,
     owners: Owners,
-    /// The first link of each interface.
+    /// By interface.
     first_hops: Vec<FirstHop>,
     processor: Option<Processor>,
     counters: HostCounters,
     /// An application was called since this was last taken.
     called: bool,
-}
-
-/// Where an interface's packets go first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FirstHop {
-    pub link: LinkId,
-    /// Nothing waits below the stack: a packet has departed as soon as it is handed over.
-    pub departs_at_once: bool,
 }
 
 /// An application and its surroundings.
@@ -93,6 +85,7 @@ impl<A: Application> Host<A> {
         target: Target,
         config: StackConfig,
         cost: ProcessingCost,
+        first_hops: Vec<FirstHop>,
     ) -> Self {
         Host {
             id,
@@ -100,16 +93,11 @@ impl<A: Application> Host<A> {
             stack: Stack::new(config),
             applications: Vec::new(),
             owners: Owners::default(),
-            first_hops: Vec::new(),
+            first_hops,
             processor: (!cost.is_zero()).then(|| Processor::new(cost)),
             counters: HostCounters::default(),
             called: false,
         }
-    }
-
-    /// The next interface's first link.
-    pub(crate) fn attach(&mut self, first_hop: FirstHop) {
-        self.first_hops.push(first_hop);
     }
 
     /// Add an application; the answer is its number on this host.
@@ -163,6 +151,19 @@ impl<A: Application> Host<A> {
         wiring.tap(cx.now, self.id, interface, &packet);
         let Some(packet) = wiring.pass_through(packet) else { return };
         self.input(cx, wiring, Input::Packet { interface, packet });
+    }
+
+    /// A packet left a NIC.
+    pub(crate) fn departed(
+        &mut self,
+        cx: &mut Context<'_>,
+        wiring: &mut Wiring,
+        flow: u32,
+        bytes: u32,
+    ) {
+        if flow != 0 {
+            self.input(cx, wiring, Input::Departed { flow, bytes });
+        }
     }
 
     /// The host's own time has come.
@@ -260,18 +261,24 @@ impl<A: Application> Host<A> {
 
     fn send(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring, transmit: Transmit) {
         let Transmit { interface, packet } = transmit;
-        let Some(&hop) = self.first_hops.get(interface.index()) else { return };
         wiring.tap(cx.now, self.id, interface, &packet);
         let Some(packet) = wiring.pass_through(packet) else { return };
-        let (flow, bytes) = (packet.flow, packet.wire_len());
-        wiring.enqueue(cx, hop.link, packet);
-        if hop.departs_at_once && flow != 0 {
-            self.departed(cx, flow, bytes);
+        match self.first_hops.get(interface.index()) {
+            Some(FirstHop::Nic(nic)) => wiring.enqueue_nic(cx, *nic, packet),
+            Some(FirstHop::Link(link)) => {
+                let (flow, bytes) = (packet.flow, packet.wire_len());
+                wiring.enqueue(cx, *link, packet);
+                self.departed_at_once(cx, flow, bytes);
+            }
+            Some(FirstHop::Nowhere) | None => {}
         }
     }
 
     /// On a host without NIC links a packet departs while it is being sent.
-    fn departed(&mut self, cx: &mut Context<'_>, flow: u32, bytes: u32) {
+    fn departed_at_once(&mut self, cx: &mut Context<'_>, flow: u32, bytes: u32) {
+        if flow == 0 {
+            return;
+        }
         let input = Input::Departed { flow, bytes };
         match &mut self.processor {
             Some(processor) => processor.queue(input),

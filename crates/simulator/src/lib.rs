@@ -22,5 +22,4 @@ pub use run::{
     Direction, NicSetup, PathCounters, PathEvent, PathSetup, RunError, RunRecord, RunSetup, Until,
 };
 pub use simulate::{simulate, simulate_recorded};
-pub use wiring::LinkEnd;
 pub use world::{Stopped, Told, World, WorldError};

@@ -8,7 +8,7 @@
 use crate::processor::ProcessingCost;
 use crate::world::WorldError;
 use base::{Duration, Instant, Rate};
-use network::{LinkChange, LinkConfig, LinkStats};
+use network::{LinkChange, LinkConfig, LinkStats, TopologyError};
 use traffic::{Outcome, StreamFailure, StreamMismatch, Traffic};
 use transport::{SocketError, TcpConfig};
 
@@ -144,6 +144,10 @@ pub struct PathCounters {
 pub enum RunError {
     #[error("the run has no path {0}")]
     NoSuchPath(usize),
+    #[error("the names of the paths are too long or too many for a capture")]
+    PathNames,
+    #[error("the network makes no sense: {0}")]
+    Topology(TopologyError),
     #[error("cannot open a socket: {0}")]
     Socket(SocketError),
     /// A defect of the engine or of the codec.

@@ -8,10 +8,9 @@ use crate::host::Endpoint;
 use crate::result_hash::ResultHash;
 use crate::run::{Direction, PathCounters, PathEvent, PathSetup, RunError, RunRecord, RunSetup};
 use crate::run::{NicSetup, Until};
-use crate::wiring::LinkEnd;
 use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder, chance};
-use network::{Capacity, Limit, LinkChange, LinkConfig};
+use network::{Capacity, End, Limit, LinkChange, LinkConfig, Network, Wiring};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use traffic::{Application, OneWay, Role};
 use transport::{InterfaceConfig, InterfaceEvent, StackConfig};
@@ -112,17 +111,18 @@ fn build(setup: &RunSetup) -> Result<World<OneWay>, RunError> {
     if setup.tcp_path >= setup.paths.len() {
         return Err(RunError::NoSuchPath(setup.tcp_path));
     }
-    let mut world = World::new(Chance::new(setup.seed, setup.run));
-    let client = world.add_host(stack_config(setup, CLIENT), setup.client_cost);
-    let server = world.add_host(stack_config(setup, SERVER), setup.server_cost);
-    debug_assert_eq!((client, server), (CLIENT, SERVER));
-    for (number, path) in setup.paths.iter().enumerate() {
-        add_path(&mut world, number, path);
+    let chance = Chance::new(setup.seed, setup.run);
+    let mut world = World::new(chance, &network(setup.paths.len())).map_err(RunError::Topology)?;
+    for path in &setup.paths {
+        add_links(&mut world, path);
     }
-    for number in 0..setup.paths.len() {
-        let [down, up] = links_of(number);
-        attach(&mut world, setup.nic, CLIENT, up);
-        attach(&mut world, setup.nic, SERVER, down);
+    let nic = setup.nic.map(nic_config);
+    for (host, cost) in [(CLIENT, setup.client_cost), (SERVER, setup.server_cost)] {
+        let id = world.add_host(stack_config(setup, host), cost, nic.as_ref());
+        debug_assert_eq!(id, host);
+    }
+    for (number, path) in setup.paths.iter().enumerate() {
+        add_events(&mut world, number, path);
     }
     add_applications(setup, &mut world)?;
     world.set_pass_through(setup.pass_through);
@@ -132,7 +132,7 @@ fn build(setup: &RunSetup) -> Result<World<OneWay>, RunError> {
     if setup.capture {
         let at = if setup.reverse { CLIENT } else { SERVER };
         let names: Vec<&str> = setup.paths.iter().map(|path| path.name.as_str()).collect();
-        world.set_capture(Capture::new(at, &names));
+        world.set_capture(Capture::new(at, &names).map_err(|_| RunError::PathNames)?);
     }
     Ok(world)
 }
@@ -154,57 +154,57 @@ fn address(setup: &RunSetup, path: usize, host: HostId) -> IpAddr {
     }
 }
 
+/// Two links for each path, one each way.
+fn network(paths: usize) -> Network {
+    let links = (0..paths as u16).flat_map(|number| {
+        let [client, server] = [CLIENT, SERVER].map(|host| End::Host(host, InterfaceId(number)));
+        [Wiring { from: server, to: client }, Wiring { from: client, to: server }]
+    });
+    Network { links: links.collect(), routes: Vec::new() }
+}
+
 /// The links of a path: down, up.
 const fn links_of(path: usize) -> [LinkId; 2] {
     [LinkId(2 * path as u32), LinkId(2 * path as u32 + 1)]
 }
 
-fn add_path(world: &mut World<OneWay>, number: usize, path: &PathSetup) {
-    let interface = InterfaceId(number as u16);
-    let mut link = |config: &LinkConfig, direction: &str, host| {
-        // The name, not the number, keys the draws: a path meets the same chance whatever other
-        // paths a variant has.
-        let owner = chance::owner_of(&format!("{}/{direction}", path.name));
-        world.add_link(config.clone(), owner, LinkEnd::Host { host, interface })
-    };
-    let down = link(&path.down, "down", CLIENT);
-    let up = link(&path.up, "up", SERVER);
-    debug_assert_eq!([down, up], links_of(number));
+fn add_links(world: &mut World<OneWay>, path: &PathSetup) {
+    // The name, not the number, keys the draws: a path meets the same chance whatever other paths
+    // a variant has.
+    let owner = |direction| chance::owner_of(&format!("{}/{direction}", path.name));
+    world.add_link(path.down.clone(), owner("down"));
+    world.add_link(path.up.clone(), owner("up"));
+}
+
+fn nic_config(nic: NicSetup) -> LinkConfig {
+    LinkConfig {
+        capacity: Capacity::Rate(nic.rate),
+        limit: Limit::Packets(nic.queue_packets),
+        ..LinkConfig::default()
+    }
+}
+
+fn add_events(world: &mut World<OneWay>, number: usize, path: &PathSetup) {
     let mut events: Vec<&PathEvent> = path.events.iter().collect();
     events.sort_by_key(|event| event.at);
+    let [down, up] = links_of(number);
     for (direction, link, host) in [(Direction::Down, down, SERVER), (Direction::Up, up, CLIENT)] {
-        let concerned = events
-            .iter()
-            .filter(|event| event.direction == direction || event.direction == Direction::Both);
         let mut was_told = false;
-        for event in concerned {
+        for event in &events {
+            if event.direction != direction && event.direction != Direction::Both {
+                continue;
+            }
             let news = match event.change {
                 LinkChange::Down => Some(InterfaceEvent::Down),
                 LinkChange::Up if was_told => Some(InterfaceEvent::Up),
                 _ => None,
             };
-            if let Some(news) = news {
-                was_told = news == InterfaceEvent::Down;
-            }
+            was_told = news.map_or(was_told, |news| news == InterfaceEvent::Down);
+            let interface = InterfaceId(number as u16);
             let told = news.map(|event| Told { host, interface, event });
             world.change_at(Instant::ZERO + event.at, link, event.change.clone(), told);
         }
     }
-}
-
-/// Connect the next interface of `host` to `link`, through a NIC if there is one.
-fn attach(world: &mut World<OneWay>, nic: Option<NicSetup>, host: HostId, link: LinkId) {
-    let Some(NicSetup { rate, queue_packets }) = nic else {
-        return world.attach(host, link, true);
-    };
-    let config = LinkConfig {
-        capacity: Capacity::Rate(rate),
-        limit: Limit::Packets(queue_packets),
-        ..LinkConfig::default()
-    };
-    // A NIC draws no chance, so its key does not matter.
-    let nic = world.add_link(config, 0, LinkEnd::Nic { host, next: link });
-    world.attach(host, nic, false);
 }
 
 fn add_applications(setup: &RunSetup, world: &mut World<OneWay>) -> Result<(), RunError> {

@@ -1,26 +1,13 @@
-//! What lies between hosts: links, where they end, routers, and the taps on the way.
+//! What lies between hosts: NICs, links, the topology, and the taps on the way.
 //!
-//! Knows no host; what comes out of a link is handed to `world`. What a link does to a packet is
-//! `network`'s.
+//! Knows no host; what arrives somewhere is handed to `world`. What a link does to a packet and
+//! where a packet goes next is `network`'s.
 
 use crate::capture::Capture;
 use crate::event_queue::{EventQueue, Target};
 use base::{Context, HostId, Instant, InterfaceId, LinkId};
-use network::{Link, LinkChange, LinkConfig, LinkStats};
-use std::collections::BTreeMap;
-use std::net::IpAddr;
+use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, Topology};
 use wire::Packet;
-
-/// Where a link leads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LinkEnd {
-    /// An interface of a host.
-    Host { host: HostId, interface: InterfaceId },
-    /// The rest of the way of a packet that leaves this NIC; its host learns of the departure.
-    Nic { host: HostId, next: LinkId },
-    /// A router, by number.
-    Router(u32),
-}
 
 /// Something that must not happen, found on the way of a packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,11 +16,23 @@ pub(crate) enum Fault {
     Codec(String),
 }
 
+/// Where an interface's packets go first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FirstHop {
+    /// The NIC of this number; its host learns of departures from it.
+    Nic(usize),
+    /// Nothing waits below the stack: a packet has departed as soon as it is handed over.
+    Link(LinkId),
+    /// Not connected.
+    Nowhere,
+}
+
 /// Links and what is between them.
 pub(crate) struct Wiring {
     pub queue: EventQueue,
+    topology: Topology,
     links: Vec<Wired>,
-    routers: Vec<BTreeMap<IpAddr, LinkId>>,
+    nics: Vec<Nic>,
     /// Push every packet through bytes and back.
     pub through_codec: bool,
     pub capture: Option<Capture>,
@@ -41,78 +40,102 @@ pub(crate) struct Wiring {
     pub fault: Option<Fault>,
 }
 
-/// A link in its place.
+/// A link and what wakes it.
 struct Wired {
     link: Link,
-    end: LinkEnd,
     target: Target,
 }
 
+/// The link between a host's interface and the network.
+struct Nic {
+    wired: Wired,
+    host: HostId,
+    next: LinkId,
+}
+
 impl Wiring {
-    pub(crate) const fn new() -> Self {
+    pub(crate) const fn new(topology: Topology) -> Self {
         Wiring {
             queue: EventQueue::new(),
+            topology,
             links: Vec::new(),
-            routers: Vec::new(),
+            nics: Vec::new(),
             through_codec: false,
             capture: None,
             fault: None,
         }
     }
 
-    /// A link that draws its chance as `owner`.
-    pub(crate) fn add_link(&mut self, config: LinkConfig, owner: u64, end: LinkEnd) -> LinkId {
+    /// The topology's next link, which draws its chance as `owner`.
+    pub(crate) fn add_link(&mut self, config: LinkConfig, owner: u64) -> (LinkId, Target) {
         let id = LinkId(self.links.len() as u32);
         let target = self.queue.add_target();
-        self.links.push(Wired { link: Link::new(id, config, owner), end, target });
-        id
+        self.links.push(Wired { link: Link::new(id, config, owner), target });
+        (id, target)
     }
 
-    /// A router without routes.
-    pub(crate) fn add_router(&mut self) -> u32 {
-        self.routers.push(BTreeMap::new());
-        self.routers.len() as u32 - 1
+    /// A NIC of `host` in front of the link `next`. Its own link has a number behind those of the
+    /// topology's links, and no chance.
+    pub(crate) fn add_nic(
+        &mut self,
+        config: LinkConfig,
+        host: HostId,
+        next: LinkId,
+    ) -> (usize, Target) {
+        let id = LinkId((self.links.len() + self.nics.len()) as u32);
+        let target = self.queue.add_target();
+        let wired = Wired { link: Link::new(id, config, 0), target };
+        self.nics.push(Nic { wired, host, next });
+        (self.nics.len() - 1, target)
     }
 
-    /// Packets to `destination` leave `router` by `link`.
-    pub(crate) fn add_route(&mut self, router: u32, destination: IpAddr, link: LinkId) {
-        if let Some(routes) = self.routers.get_mut(router as usize) {
-            routes.insert(destination, link);
-        }
+    /// The link that an interface leads to.
+    pub(crate) fn egress(&self, host: HostId, interface: InterfaceId) -> Option<LinkId> {
+        self.topology.egress(host, interface).filter(|link| link.index() < self.links.len())
     }
 
-    /// The target that wakes `link`.
-    pub(crate) fn target_of(&self, link: LinkId) -> Target {
-        self.links[link.index()].target
-    }
-
-    pub(crate) fn stats(&self, link: LinkId) -> LinkStats {
-        *self.links[link.index()].link.stats()
+    pub(crate) fn stats(&self, link: LinkId) -> Option<&LinkStats> {
+        self.links.get(link.index()).map(|wired| wired.link.stats())
     }
 
     /// Put a packet on a link.
     pub(crate) fn enqueue(&mut self, cx: &mut Context<'_>, link: LinkId, packet: Packet) {
-        let wired = &mut self.links[link.index()];
-        wired.link.enqueue(cx, packet);
-        self.queue.set(wired.target, wired.link.next_deadline());
+        self.links[link.index()].enqueue(cx, packet, &mut self.queue);
     }
 
-    /// The next packet that comes out of `link` now, and where.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, link: LinkId) -> Option<(LinkEnd, Packet)> {
-        let wired = &mut self.links[link.index()];
-        let packet = wired.link.poll(cx);
-        if packet.is_none() {
-            self.queue.set(wired.target, wired.link.next_deadline());
-        }
-        packet.map(|packet| (wired.end, packet))
+    /// Give a packet to a NIC.
+    pub(crate) fn enqueue_nic(&mut self, cx: &mut Context<'_>, nic: usize, packet: Packet) {
+        self.nics[nic].wired.enqueue(cx, packet, &mut self.queue);
     }
 
-    /// Send a packet on from a router; without a route it is lost.
-    pub(crate) fn route(&mut self, cx: &mut Context<'_>, router: u32, packet: Packet) {
-        let routes = self.routers.get(router as usize);
-        if let Some(&link) = routes.and_then(|routes| routes.get(&packet.dst)) {
-            self.enqueue(cx, link, packet);
+    /// The next packet that a host gets from `link` now; what goes to routers is sent on.
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: LinkId,
+    ) -> Option<(HostId, InterfaceId, Packet)> {
+        while let Some(mut packet) = self.links[link.index()].poll(cx, &mut self.queue) {
+            match self.topology.forward(link, &mut packet) {
+                Hop::Host(host, interface) => return Some((host, interface, packet)),
+                Hop::Link(next) => self.enqueue(cx, next, packet),
+                Hop::Drop => {}
+            }
         }
+        None
+    }
+
+    /// The next packet that leaves a NIC now: it is on its way, what is left is to tell the host
+    /// of which flow and how many bytes.
+    pub(crate) fn poll_nic(
+        &mut self,
+        cx: &mut Context<'_>,
+        nic: usize,
+    ) -> Option<(HostId, u32, u32)> {
+        let Nic { wired, host, next } = &mut self.nics[nic];
+        let packet = wired.poll(cx, &mut self.queue)?;
+        let (host, next, flow, bytes) = (*host, *next, packet.flow, packet.wire_len());
+        self.enqueue(cx, next, packet);
+        Some((host, flow, bytes))
     }
 
     /// Something happens to a link.
@@ -147,13 +170,9 @@ impl Wiring {
             // A damaged packet must not come through, and its mark is what a receiver sees.
             Err(_) if packet.corrupted => Some(packet),
             Ok(same) if same == packet => Some(same),
-            Ok(other) => {
+            other => {
                 let what = format!("{packet:?} came back as {other:?}");
                 self.fault.get_or_insert(Fault::Codec(what));
-                None
-            }
-            Err(error) => {
-                self.fault.get_or_insert(Fault::Codec(format!("{packet:?}: {error}")));
                 None
             }
         }
@@ -161,5 +180,22 @@ impl Wiring {
 
     pub(crate) fn report_live_lock(&mut self, what: &'static str) {
         self.fault.get_or_insert(Fault::LiveLock(what));
+    }
+}
+
+impl Wired {
+    #[inline]
+    fn enqueue(&mut self, cx: &mut Context<'_>, packet: Packet, queue: &mut EventQueue) {
+        self.link.enqueue(cx, packet);
+        queue.set(self.target, self.link.next_deadline());
+    }
+
+    #[inline]
+    fn poll(&mut self, cx: &mut Context<'_>, queue: &mut EventQueue) -> Option<Packet> {
+        let packet = self.link.poll(cx);
+        if packet.is_none() {
+            queue.set(self.target, self.link.next_deadline());
+        }
+        packet
     }
 }

@@ -6,13 +6,12 @@
 
 use crate::capture::Capture;
 use crate::event_queue::Target;
-use crate::host::{Endpoint, FirstHop, Host, HostCounters};
+use crate::host::{Endpoint, Host, HostCounters};
 use crate::processor::ProcessingCost;
 use crate::result_hash::ResultHash;
-use crate::wiring::{Fault, LinkEnd, Wiring};
+use crate::wiring::{Fault, FirstHop, Wiring};
 use base::{Chance, Context, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Recorder};
-use network::{LinkChange, LinkConfig, LinkStats};
-use std::net::IpAddr;
+use network::{LinkChange, LinkConfig, LinkStats, Network, Topology, TopologyError};
 use traffic::Application;
 use transport::{Input, InterfaceEvent, SocketError, StackConfig, TcpInfo};
 
@@ -39,6 +38,7 @@ pub struct World<A> {
 #[derive(Clone, Debug)]
 enum Wake {
     Link(LinkId),
+    Nic(usize),
     Host(HostId),
     Application(HostId, usize),
     /// Something that happens to a link, and what its sender is told of it.
@@ -80,49 +80,53 @@ pub enum Stopped {
 }
 
 impl<A: Application> World<A> {
-    /// An empty world with the chance of one run.
-    pub const fn new(chance: Chance) -> Self {
-        World {
+    /// A world with the chance of one run and this network, whose links and hosts are to be added
+    /// before anything else, links first.
+    pub fn new(chance: Chance, network: &Network) -> Result<Self, TopologyError> {
+        Ok(World {
             now: Instant::ZERO,
             chance,
             hosts: Vec::new(),
-            wiring: Wiring::new(),
+            wiring: Wiring::new(Topology::new(network)?),
             wakes: Vec::new(),
             recorders: Recorders { hash: None, other: None },
             guard: Guard { second: 0, instant: Instant::ZERO, in_second: 0, at_instant: 0 },
-        }
+        })
     }
 
-    /// Add a host; interfaces are attached in the order of `config.interfaces`.
-    pub fn add_host(&mut self, config: StackConfig, cost: ProcessingCost) -> HostId {
+    /// Add the network's next link, which draws its chance as `owner`.
+    pub fn add_link(&mut self, config: LinkConfig, owner: u64) -> LinkId {
+        let (id, target) = self.wiring.add_link(config, owner);
+        self.wake(target, Wake::Link(id));
+        id
+    }
+
+    /// Add a host, each of whose interfaces has a NIC link of `nic`, if any, before the network's.
+    pub fn add_host(
+        &mut self,
+        config: StackConfig,
+        cost: ProcessingCost,
+        nic: Option<&LinkConfig>,
+    ) -> HostId {
         let id = HostId(self.hosts.len() as u16);
-        let target = self.target(Wake::Host(id));
-        self.hosts.push(Host::new(id, target, config, cost));
+        let interfaces = config.interfaces.len();
+        let first_hops = (0..interfaces).map(|number| self.first_hop(id, number, nic)).collect();
+        let target = self.wiring.queue.add_target();
+        self.wake(target, Wake::Host(id));
+        self.hosts.push(Host::new(id, target, config, cost, first_hops));
         id
     }
 
-    /// Add a link that draws its chance as `owner`.
-    pub fn add_link(&mut self, config: LinkConfig, owner: u64, end: LinkEnd) -> LinkId {
-        let id = self.wiring.add_link(config, owner, end);
-        self.wakes.push(Wake::Link(id));
-        debug_assert_eq!(self.wiring.target_of(id).0 as usize, self.wakes.len() - 1);
-        id
-    }
-
-    /// Add a router without routes.
-    pub fn add_router(&mut self) -> u32 {
-        self.wiring.add_router()
-    }
-
-    /// Packets to `destination` leave `router` by `link`.
-    pub fn add_route(&mut self, router: u32, destination: IpAddr, link: LinkId) {
-        self.wiring.add_route(router, destination, link);
-    }
-
-    /// Connect the next interface of `host`: its packets go first to `link`. Without a NIC link
-    /// (`departs_at_once`) they have departed as soon as they are handed over.
-    pub fn attach(&mut self, host: HostId, link: LinkId, departs_at_once: bool) {
-        self.hosts[host.index()].attach(FirstHop { link, departs_at_once });
+    fn first_hop(&mut self, host: HostId, number: usize, nic: Option<&LinkConfig>) -> FirstHop {
+        match (self.wiring.egress(host, InterfaceId(number as u16)), nic) {
+            (None, _) => FirstHop::Nowhere,
+            (Some(link), None) => FirstHop::Link(link),
+            (Some(link), Some(config)) => {
+                let (nic, target) = self.wiring.add_nic(config.clone(), host, link);
+                self.wake(target, Wake::Nic(nic));
+                FirstHop::Nic(nic)
+            }
+        }
     }
 
     /// Add an application to a host; it starts at the present time, in `start`.
@@ -133,13 +137,15 @@ impl<A: Application> World<A> {
         endpoint: Endpoint,
     ) -> Result<(), SocketError> {
         let number = self.hosts[host.index()].applications().count();
-        let target = self.target(Wake::Application(host, number));
+        let target = self.wiring.queue.add_target();
+        self.wake(target, Wake::Application(host, number));
         self.hosts[host.index()].add(application, endpoint, target).map(|_| ())
     }
 
     /// Something happens to a link at `at`; its sender may be told.
     pub fn change_at(&mut self, at: Instant, link: LinkId, change: LinkChange, told: Option<Told>) {
-        let target = self.target(Wake::Change { link, change, told });
+        let target = self.wiring.queue.add_target();
+        self.wake(target, Wake::Change { link, change, told });
         self.wiring.queue.set(target, Some(at));
     }
 
@@ -233,19 +239,29 @@ impl<A: Application> World<A> {
 
     /// What a link counted.
     pub fn link_stats(&self, link: LinkId) -> LinkStats {
-        self.wiring.stats(link)
+        self.wiring.stats(link).copied().unwrap_or_default()
     }
 
-    fn target(&mut self, wake: Wake) -> Target {
+    /// Say what `target`, the newest one, is for.
+    fn wake(&mut self, target: Target, wake: Wake) {
+        debug_assert_eq!(target.0 as usize, self.wakes.len());
         self.wakes.push(wake);
-        self.wiring.queue.add_target()
     }
 
     fn dispatch(&mut self, target: Target) {
         let World { hosts, wiring, recorders, now, chance, wakes, .. } = self;
         let mut cx = context(*now, *chance, recorders);
         match &wakes[target.0 as usize] {
-            Wake::Link(link) => deliver(&mut cx, hosts, wiring, *link),
+            Wake::Link(link) => {
+                while let Some((host, interface, packet)) = wiring.poll(&mut cx, *link) {
+                    hosts[host.index()].receive(&mut cx, wiring, interface, packet);
+                }
+            }
+            Wake::Nic(nic) => {
+                while let Some((host, flow, bytes)) = wiring.poll_nic(&mut cx, *nic) {
+                    hosts[host.index()].departed(&mut cx, wiring, flow, bytes);
+                }
+            }
             Wake::Host(host) => hosts[host.index()].wake(&mut cx, wiring),
             Wake::Application(host, number) => {
                 hosts[host.index()].wake_application(&mut cx, wiring, *number);
@@ -266,30 +282,6 @@ impl<A: Application> World<A> {
             None => Ok(()),
             Some(Fault::LiveLock(what)) => Err(WorldError::LiveLock { at, what }),
             Some(Fault::Codec(what)) => Err(WorldError::Codec { at, what: std::mem::take(what) }),
-        }
-    }
-}
-
-/// Everything that comes out of `link` now goes where it leads.
-fn deliver<A: Application>(
-    cx: &mut Context<'_>,
-    hosts: &mut [Host<A>],
-    wiring: &mut Wiring,
-    link: LinkId,
-) {
-    while let Some((end, packet)) = wiring.poll(cx, link) {
-        match end {
-            LinkEnd::Host { host, interface } => {
-                hosts[host.index()].receive(cx, wiring, interface, packet);
-            }
-            LinkEnd::Nic { host, next } => {
-                let (flow, bytes) = (packet.flow, packet.wire_len());
-                wiring.enqueue(cx, next, packet);
-                if flow != 0 {
-                    hosts[host.index()].input(cx, wiring, Input::Departed { flow, bytes });
-                }
-            }
-            LinkEnd::Router(router) => wiring.route(cx, router, packet),
         }
     }
 }
