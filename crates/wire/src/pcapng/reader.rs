@@ -196,7 +196,9 @@ impl<'a> CaptureReader<'a> {
                 (OPTION_END, _) => break,
                 (IF_NAME, name) => interface.name = String::from_utf8_lossy(name).into_owned(),
                 (IF_TSRESOL, [resolution]) => interface.clock.resolution = *resolution,
-                (IF_TSOFFSET, [_, _, _, _, _, _, _, _]) => interface.clock.offset = options.i64(4)?,
+                (IF_TSOFFSET, [_, _, _, _, _, _, _, _]) => {
+                    interface.clock.offset = options.i64(4)?
+                }
                 _ => {}
             }
             let next = (4 + len.next_multiple_of(4)).min(options.bytes.len());
