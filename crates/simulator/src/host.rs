@@ -28,6 +28,8 @@ pub struct Endpoint {
     pub remote: SocketAddr,
     /// The port to accept connections on, if any.
     pub listen: Option<u16>,
+    /// When the application starts.
+    pub starts_at: Instant,
     pub tcp: TcpConfig,
 }
 
@@ -60,6 +62,7 @@ struct Running<A> {
     application: A,
     endpoint: Endpoint,
     target: Target,
+    started: bool,
 }
 
 /// Which application a socket belongs to. Socket numbers are dense, hence a plain table.
@@ -112,7 +115,7 @@ impl<A: Application> Host<A> {
             let listener = self.stack.listen(port, endpoint.tcp.clone())?;
             self.owners.set(listener, number);
         }
-        self.applications.push(Running { application, endpoint, target });
+        self.applications.push(Running { application, endpoint, target, started: false });
         Ok(number)
     }
 
@@ -130,12 +133,6 @@ impl<A: Application> Host<A> {
 
     pub(crate) const fn take_called(&mut self) -> bool {
         std::mem::replace(&mut self.called, false)
-    }
-
-    /// Start application `number`.
-    pub(crate) fn start(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring, number: usize) {
-        self.call(cx, wiring, number, |application, host| application.on_start(host));
-        self.settle(cx, wiring);
     }
 
     /// A packet arrived.
@@ -175,14 +172,17 @@ impl<A: Application> Host<A> {
         }
     }
 
-    /// The time of application `number` has come.
+    /// The time of application `number` has come, at first to start.
     pub(crate) fn wake_application(
         &mut self,
         cx: &mut Context<'_>,
         wiring: &mut Wiring,
         number: usize,
     ) {
-        self.call(cx, wiring, number, |application, host| application.on_timeout(host));
+        let first = !std::mem::replace(&mut self.applications[number].started, true);
+        self.call(cx, wiring, number, |application, host| {
+            if first { application.on_start(host) } else { application.on_timeout(host) }
+        });
         self.settle(cx, wiring);
     }
 
@@ -316,11 +316,13 @@ impl<A: Application> Host<A> {
     ) {
         cx.host = self.id;
         self.called = true;
-        let Running { application, endpoint, target } = &mut self.applications[number];
+        let Running { application, endpoint, target, started } = &mut self.applications[number];
         let stack = &mut self.stack;
         let mut port = Port { cx, stack, endpoint, owners: &mut self.owners, number };
         what(application, &mut port);
-        wiring.queue.set(*target, application.poll_deadline());
+        if *started {
+            wiring.queue.set(*target, application.poll_deadline());
+        }
     }
 }
 

@@ -39,7 +39,6 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         world.set_recorder(recorder);
     }
     let fault = |error| fault(setup, error);
-    world.start().map_err(fault)?;
     let limit = Instant::ZERO + setup.limit;
     let mut stopped = world.run_until(limit, measured).map_err(fault)?;
     let sender = if setup.reverse { CLIENT } else { SERVER };
@@ -212,7 +211,8 @@ fn add_applications(setup: &RunSetup, world: &mut World<OneWay>) -> Result<(), R
     let remote = SocketAddr::new(server, SERVER_PORT);
     for (host, role, local) in [(CLIENT, Role::Client, client), (SERVER, Role::Server, server)] {
         let listen = (role == Role::Server).then_some(SERVER_PORT);
-        let endpoint = Endpoint { local, remote, listen, tcp: setup.tcp.clone() };
+        let starts_at = Instant::ZERO;
+        let endpoint = Endpoint { local, remote, listen, starts_at, tcp: setup.tcp.clone() };
         let application = OneWay::new(setup.traffic, role, setup.reverse, 0);
         world.add_application(host, application, endpoint).map_err(RunError::Socket)?;
     }

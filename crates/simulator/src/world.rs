@@ -129,7 +129,7 @@ impl<A: Application> World<A> {
         }
     }
 
-    /// Add an application to a host; it starts at the present time, in `start`.
+    /// Add an application to a host.
     pub fn add_application(
         &mut self,
         host: HostId,
@@ -139,7 +139,10 @@ impl<A: Application> World<A> {
         let number = self.hosts[host.index()].applications().count();
         let target = self.wiring.queue.add_target();
         self.wake(target, Wake::Application(host, number));
-        self.hosts[host.index()].add(application, endpoint, target).map(|_| ())
+        let starts_at = endpoint.starts_at;
+        self.hosts[host.index()].add(application, endpoint, target)?;
+        self.wiring.queue.set(target, Some(starts_at));
+        Ok(())
     }
 
     /// Something happens to a link at `at`; its sender may be told.
@@ -177,18 +180,6 @@ impl<A: Application> World<A> {
     /// Push every packet through bytes and back.
     pub const fn set_pass_through(&mut self, on: bool) {
         self.wiring.through_codec = on;
-    }
-
-    /// Start all applications, hosts in the order they were declared.
-    pub fn start(&mut self) -> Result<(), WorldError> {
-        let World { hosts, wiring, recorders, now, chance, .. } = self;
-        let mut cx = context(*now, *chance, recorders);
-        for host in hosts {
-            for number in 0..host.applications().count() {
-                host.start(&mut cx, wiring, number);
-            }
-        }
-        self.check()
     }
 
     /// Let time pass until `limit`, or until `condition` holds after an application was called.

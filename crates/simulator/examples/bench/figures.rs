@@ -1,0 +1,231 @@
+//! The figures: what is simulated and what is printed.
+
+use crate::meter::{cpu_seconds, peak_kib, resident_kib};
+use base::{Chance, Duration, HostId, Instant, InterfaceId, Rate};
+use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
+use simulator::{Endpoint, ProcessingCost, World};
+use std::fmt::Display;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::Command;
+use traffic::{OneWay, Role, Traffic};
+use transport::{InterfaceConfig, StackConfig, TcpConfig};
+
+const CLIENT: HostId = HostId(0);
+const SERVER: HostId = HostId(1);
+const FIRST_PORT: u16 = 5001;
+/// Longer than any figure: the transfer never ends.
+const FOREVER: Traffic = Traffic::BulkTime(Duration::from_secs(1_000_000));
+
+/// One connection over links of its own, many times.
+struct Shape {
+    connections: u16,
+    rate: Rate,
+    delay: Duration,
+    traffic: Traffic,
+}
+
+/// The transfer that `sim/tcp-bulk` is about.
+const TCP_BULK: Shape = Shape {
+    connections: 1,
+    rate: Rate::from_mbit(100),
+    delay: Duration::from_millis(10),
+    traffic: FOREVER,
+};
+
+/// A fixed amount of integer work: how fast this machine is today.
+pub fn calibration() -> Result<(), String> {
+    let begin = cpu_seconds();
+    let mut x = 0x9E37_79B9_7F4A_7C15u64;
+    for _ in 0..200_000_000u32 {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+    }
+    std::hint::black_box(x);
+    line("calibration/loop", format_args!("{:.1}", (cpu_seconds() - begin) * 1e3), "ms");
+    Ok(())
+}
+
+/// 100 Mbit/s, 10 ms one way, 100 packets of queue, 100 s of virtual time.
+pub fn tcp_bulk() -> Result<(), String> {
+    let mut world = build(&TCP_BULK)?;
+    let begin = cpu_seconds();
+    run_to(&mut world, 100)?;
+    let seconds = cpu_seconds() - begin;
+    let packets = world.counters(CLIENT).data_packets;
+    rate_line("sim/tcp-bulk", packets, seconds);
+    line("sim/tcp-bulk-goodput", goodput(packets, 100, TCP_BULK.rate), "of_rate");
+    Ok(())
+}
+
+/// Each 1 Mbit/s, 20 ms, 100 packets, own links, in the steady state after 20 s.
+pub fn connections(count: u16) -> Result<(), String> {
+    let mut world = build(&slow_connections(count, FOREVER))?;
+    run_to(&mut world, 20)?;
+    let warm_up = world.counters(CLIENT).data_packets;
+    // The same number of packets for every count, as far as whole cycles of the window allow.
+    let seconds = (7_200 / u64::from(count)).max(20);
+    let begin = cpu_seconds();
+    run_to(&mut world, 20 + seconds)?;
+    let cpu = cpu_seconds() - begin;
+    let packets = world.counters(CLIENT).data_packets - warm_up;
+    let name = format!("sim/connections-{count}");
+    rate_line(&name, packets, cpu);
+    line(&format!("{name}-peak"), format_args!("{:.0}", peak_kib()), "KiB");
+    if count > 1 {
+        // What the program itself takes is under 4 MiB and is counted in.
+        let each = peak_kib() / f64::from(count);
+        line(&format!("{name}-peak-each"), format_args!("{each:.1}"), "KiB");
+    }
+    Ok(())
+}
+
+/// Connections that are established and have sent nothing but the request: both ends, with their
+/// share of NICs and links.
+pub fn idle(count: u16) -> Result<(), String> {
+    let before = resident_kib();
+    // The first frame of a video is due half a second after the request.
+    let shape = slow_connections(count, Traffic::Video(Duration::from_secs(60)));
+    let mut world = build(&shape)?;
+    let unconnected = resident_kib();
+    run_millis(&mut world, 450)?;
+    let each = |kib: f64| kib / f64::from(count);
+    line("sim/idle-world-each", format_args!("{:.2}", each(unconnected - before)), "KiB");
+    line("sim/idle-connection", format_args!("{:.2}", each(resident_kib() - unconnected)), "KiB");
+    Ok(())
+}
+
+/// Instructions per data packet, by the difference of two runs under valgrind, so that neither
+/// start nor end counts. Virtual machines often hide the processor's own counters.
+pub fn instructions() -> Result<(), String> {
+    let (short, long) = (count_work("work/tcp-bulk-2s"), count_work("work/tcp-bulk-6s"));
+    let per_packet = short.zip(long).map(|((instructions, packets), (more, more_packets))| {
+        (more - instructions) / (more_packets - packets)
+    });
+    match per_packet {
+        Some(value) => {
+            line("sim/tcp-bulk-instructions", format_args!("{value:.0}"), "instructions/packet");
+        }
+        None => line("sim/tcp-bulk-instructions", "n/a", "instructions/packet"),
+    }
+    Ok(())
+}
+
+/// A piece of `sim/tcp-bulk` for `instructions` to count; prints its packets.
+pub fn work(seconds: u64) -> Result<(), String> {
+    let mut world = build(&TCP_BULK)?;
+    run_to(&mut world, seconds)?;
+    println!("{}", world.counters(CLIENT).data_packets);
+    Ok(())
+}
+
+/// Instructions and packets of a figure.
+fn count_work(name: &str) -> Option<(f64, f64)> {
+    let program = std::env::current_exe().ok()?;
+    let output = Command::new("valgrind")
+        .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+        .arg(program)
+        .args(["--only", name])
+        .output()
+        .ok()?;
+    let packets = String::from_utf8(output.stdout).ok()?.trim().parse().ok()?;
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    let refs = report.lines().find_map(|line| Some(line.split_once("I refs:")?.1))?;
+    Some((refs.trim().replace(',', "").parse().ok()?, packets))
+}
+
+const fn slow_connections(count: u16, traffic: Traffic) -> Shape {
+    Shape {
+        connections: count,
+        rate: Rate::from_mbit(1),
+        delay: Duration::from_millis(20),
+        traffic,
+    }
+}
+
+/// One client and one server stack that hold all connections.
+fn build(shape: &Shape) -> Result<World<OneWay>, String> {
+    let network = network(shape.connections);
+    let chance = Chance::new(1, 0);
+    let mut world = World::new(chance, &network).map_err(|error| error.to_string())?;
+    let link = LinkConfig {
+        capacity: Capacity::Rate(shape.rate),
+        delay: shape.delay,
+        limit: Limit::Packets(100),
+        ..LinkConfig::default()
+    };
+    for (owner, _) in network.links.iter().enumerate() {
+        world.add_link(link.clone(), owner as u64);
+    }
+    let nic = LinkConfig { capacity: Capacity::Rate(Rate::from_mbit(1000)), ..Default::default() };
+    for host in [CLIENT, SERVER] {
+        world.add_host(stack(host, shape.connections), ProcessingCost::default(), Some(&nic));
+    }
+    for number in 0..shape.connections {
+        add_connection(&mut world, shape, number).map_err(|error| error.to_string())?;
+    }
+    Ok(world)
+}
+
+fn network(connections: u16) -> Network {
+    let links = (0..connections).flat_map(|number| {
+        let [client, server] = [CLIENT, SERVER].map(|host| End::Host(host, InterfaceId(number)));
+        [Wiring { from: server, to: client }, Wiring { from: client, to: server }]
+    });
+    Network { links: links.collect(), routes: Vec::new() }
+}
+
+fn stack(host: HostId, connections: u16) -> StackConfig {
+    let interfaces = (0..connections)
+        .map(|number| InterfaceConfig { addresses: vec![address(host, number).into()], mtu: 1500 })
+        .collect();
+    StackConfig { interfaces }
+}
+
+fn address(host: HostId, number: u16) -> Ipv4Addr {
+    Ipv4Addr::new(10, (number >> 8) as u8, number as u8, host.0 as u8 + 1)
+}
+
+fn add_connection(
+    world: &mut World<OneWay>,
+    shape: &Shape,
+    number: u16,
+) -> Result<(), transport::SocketError> {
+    let port = FIRST_PORT + number;
+    for (host, role) in [(CLIENT, Role::Client), (SERVER, Role::Server)] {
+        let endpoint = Endpoint {
+            local: address(host, number).into(),
+            remote: SocketAddr::new(address(SERVER, number).into(), port),
+            listen: (host == SERVER).then_some(port),
+            // Not in step with each other: spread over the first 300 ms.
+            starts_at: Instant::from_micros(u64::from(number) * 300_000 / 1000),
+            tcp: TcpConfig::default(),
+        };
+        let application = OneWay::new(shape.traffic, role, false, u32::from(number));
+        world.add_application(host, application, endpoint)?;
+    }
+    Ok(())
+}
+
+fn run_to(world: &mut World<OneWay>, seconds: u64) -> Result<(), String> {
+    run_millis(world, seconds * 1000)
+}
+
+fn run_millis(world: &mut World<OneWay>, millis: u64) -> Result<(), String> {
+    world.run_until(Instant::from_millis(millis), |_| false).map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+/// Share of the link that was used: a sanity check of what was simulated.
+fn goodput(packets: u64, seconds: u64, rate: Rate) -> String {
+    let bits = packets as f64 * 1500.0 * 8.0;
+    format!("{:.3}", bits / (rate.as_bps() * seconds) as f64)
+}
+
+fn rate_line(name: &str, packets: u64, seconds: f64) {
+    line(name, format_args!("{:.0}", packets as f64 / seconds), "packets/cpu_s");
+}
+
+fn line(name: &str, value: impl Display, unit: &str) {
+    println!("{name} {value} {unit}");
+}

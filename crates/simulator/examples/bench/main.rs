@@ -1,0 +1,68 @@
+//! The simulator's benchmarks: one line a figure, `name value unit`.
+//!
+//! `cargo run --release -p anabranch-simulator --example bench` prints all; each figure is taken
+//! in a process of its own, so that its peak of memory and its CPU time are its own. Names after
+//! the command choose figures. Data packets delivered end to end, ACKs not counted, nothing
+//! recorded, one thread, user plus system time.
+
+mod figures;
+mod meter;
+
+use std::process::{Command, ExitCode};
+
+/// Takes a figure and prints it.
+type Take = fn() -> Result<(), String>;
+
+/// Figures by name.
+const FIGURES: &[(&str, Take)] = &[
+    ("calibration", figures::calibration),
+    ("sim/tcp-bulk", figures::tcp_bulk),
+    ("sim/connections-1", || figures::connections(1)),
+    ("sim/connections-100", || figures::connections(100)),
+    ("sim/connections-1000", || figures::connections(1000)),
+    ("sim/idle-1000", || figures::idle(1000)),
+    ("sim/instructions", figures::instructions),
+    ("work/tcp-bulk-2s", || figures::work(2)),
+    ("work/tcp-bulk-6s", || figures::work(6)),
+];
+
+/// Only run by another figure.
+const INNER: &str = "work/";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.as_slice() {
+        [flag, name] if flag == "--only" => only(name),
+        names => all(names),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("bench: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Take one figure in this process.
+fn only(name: &str) -> Result<(), String> {
+    let figure = FIGURES.iter().find(|(known, _)| *known == name);
+    figure.ok_or(format!("no figure {name:?}"))?.1()
+}
+
+/// Take the figures whose names begin with one of `names` (all without any), each in a process.
+fn all(names: &[String]) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let wanted = |figure: &str| {
+        let chosen = names.is_empty() || names.iter().any(|name| figure.starts_with(name.as_str()));
+        chosen && !figure.starts_with(INNER)
+    };
+    for (name, _) in FIGURES.iter().filter(|(name, _)| wanted(name)) {
+        let status = Command::new(&program).args(["--only", name]).status();
+        let status = status.map_err(|error| error.to_string())?;
+        if !status.success() {
+            return Err(format!("{name}: {status}"));
+        }
+    }
+    Ok(())
+}
