@@ -48,8 +48,15 @@ pub struct Given {
 enum Place {
     /// An option of the command line, `--cc`.
     Argument(String),
-    /// `start` is where the text begins in the file.
-    File { file: Arc<SourceFile>, start: usize, end: usize },
+    /// The text was put together from these pieces of a file, in order.
+    File { file: Arc<SourceFile>, pieces: Vec<Piece> },
+}
+
+/// Where a part of a text stands in its file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Piece {
+    in_text: Range<usize>,
+    in_file: Range<usize>,
 }
 
 /// A text file that was read whole.
@@ -69,8 +76,40 @@ impl Given {
 
     /// Said in a file at these bytes; `text` may differ from them by escapes.
     pub fn in_file(file: &Arc<SourceFile>, span: Range<usize>, text: &str) -> Self {
-        let place = Place::File { file: Arc::clone(file), start: span.start, end: span.end };
-        Given { text: text.to_owned(), place }
+        let mut given = Given::empty_in_file(file);
+        given.push(text, span);
+        given
+    }
+
+    /// A text to be put together from pieces of a file.
+    pub(crate) fn empty_in_file(file: &Arc<SourceFile>) -> Self {
+        let place = Place::File { file: Arc::clone(file), pieces: Vec::new() };
+        Given { text: String::new(), place }
+    }
+
+    /// Append a piece that stands in the file at `span`, after a blank if there is one before.
+    pub(crate) fn push(&mut self, text: &str, span: Range<usize>) {
+        if !self.text.is_empty() {
+            self.text.push(' ');
+        }
+        let start = self.text.len();
+        self.text.push_str(text);
+        if let Place::File { pieces, .. } = &mut self.place {
+            pieces.push(Piece { in_text: start..self.text.len(), in_file: span });
+        }
+    }
+
+    /// The parts between commas, each with its place.
+    pub(crate) fn split_at_commas(&self) -> Vec<(Range<usize>, &str)> {
+        let mut start = 0;
+        let parts = self.text.split(',').map(|part| {
+            let blanks = part.len() - part.trim_start().len();
+            let word = part.trim();
+            let span = start + blanks..start + blanks + word.len();
+            start += part.len() + 1;
+            (span, word)
+        });
+        parts.collect()
     }
 
     /// The folder that relative file names in this text refer to, as a prefix for them.
@@ -91,9 +130,8 @@ impl Given {
                 problem,
                 help,
             },
-            Place::File { file, start, end } => {
-                let within = start + span.start..(start + span.end).min(*end);
-                in_file_error(file, within, problem, help)
+            Place::File { file, pieces } => {
+                in_file_error(file, span_in_file(pieces, &span), problem, help)
             }
         }
     }
@@ -102,6 +140,16 @@ impl Given {
     pub fn refuse_whole(&self, problem: impl Into<String>, help: impl Into<String>) -> InputError {
         self.refuse(Refusal::new(&self.text, problem, help))
     }
+}
+
+/// Where `span` of a text stands in the file its pieces come from; it starts in one of them.
+fn span_in_file(pieces: &[Piece], span: &Range<usize>) -> Range<usize> {
+    let holds = |piece: &&Piece| piece.in_text.end >= span.start;
+    let Some(piece) = pieces.iter().find(holds).or(pieces.last()) else { return 0..0 };
+    let Range { start, end } = piece.in_file;
+    let offset = span.start.saturating_sub(piece.in_text.start);
+    let start = (start + offset).min(end);
+    start..(start + span.len()).min(end)
 }
 
 /// The message for something wrong at these bytes of a file.

@@ -4,7 +4,7 @@
 //! of the same rank contradict each other and are refused, as is a path that is never up.
 
 use super::items::{Item, Kind, Ranges, items};
-use super::trace_file::{TraceFile, sibling};
+use super::trace_file::{TraceFile, absolute, sibling};
 use super::{
     CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Profile, Span, TimedChange,
 };
@@ -59,6 +59,7 @@ pub(super) fn assemble(
     let path = PathSpec {
         name: name.to_owned(),
         given: spec.to_owned(),
+        anchored: anchored(spec, &explicit, given),
         down: down.finish(down_capacity.ok_or_else(|| missing("for the downlink"))?),
         up: up.finish(up_capacity.ok_or_else(|| missing("for the uplink"))?),
         events: events(&explicit),
@@ -66,6 +67,18 @@ pub(super) fn assemble(
     };
     possible(&path, &explicit).map_err(refuse)?;
     Ok(path)
+}
+
+/// The description with absolute names of its trace files.
+fn anchored(spec: &str, items: &[Item], given: &Given) -> String {
+    let mut text = spec.to_owned();
+    for item in items.iter().rev() {
+        if let Kind::Trace { file, file_span, .. } = &item.kind {
+            let name = absolute(given.folder(), file);
+            text.replace_range(file_span.clone(), &format!("\"{name}\""));
+        }
+    }
+    text
 }
 
 /// The items of the profile that is named, none if none is.

@@ -12,6 +12,7 @@ mod show;
 mod token;
 pub(crate) mod trace_file;
 
+pub(crate) use assemble::RUN_LIMIT;
 pub use items::Change;
 pub use profile::Profile;
 
@@ -30,6 +31,8 @@ pub struct PathSpec {
     pub name: String,
     /// The description as given, a profile's name included.
     pub given: String,
+    /// The same, with the names of files made independent of the working folder.
+    pub anchored: String,
     /// Server to client.
     pub down: LinkSpec,
     /// Client to server.

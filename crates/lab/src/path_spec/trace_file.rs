@@ -2,6 +2,7 @@
 //!
 //! Recognising and parsing the forms is left to `network::trace`.
 
+use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ const LARGEST: u64 = 256 << 20;
 pub struct TraceFile {
     /// The name as given.
     pub file: String,
+    /// SHA-256 of its content.
+    pub digest: [u8; 32],
 }
 
 /// What is wrong and the mend.
@@ -22,8 +25,9 @@ type Fault = (String, String);
 impl TraceFile {
     /// Reads `file`, a name relative to `folder`.
     pub fn read(folder: Option<&Path>, file: &str, _unit: Option<&str>) -> Result<Self, Fault> {
-        let _content = content(&located(folder, file), file)?;
-        Ok(TraceFile { file: file.to_owned() })
+        let content = content(&located(folder, file), file)?;
+        let digest = Sha256::digest(content.as_bytes()).into();
+        Ok(TraceFile { file: file.to_owned(), digest })
     }
 
     /// What was recognised, for the user to check.
@@ -40,6 +44,12 @@ pub(super) fn sibling(folder: Option<&Path>, file: &str) -> Option<String> {
     });
     let candidates = [format!("{}.up", stem.unwrap_or(file)), format!("{file}.up")];
     candidates.into_iter().find(|name| name != file && located(folder, name).is_file())
+}
+
+/// The name of `file` that holds in every folder.
+pub(super) fn absolute(folder: Option<&Path>, file: &str) -> String {
+    let path = located(folder, file);
+    path.canonicalize().unwrap_or(path).display().to_string()
 }
 
 fn located(folder: Option<&Path>, file: &str) -> PathBuf {

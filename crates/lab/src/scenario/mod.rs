@@ -1,0 +1,148 @@
+//! Scenarios: everything a study depends on, checked.
+//!
+//! `options` is what was asked for, from a command line, an environment or a file; `file` reads
+//! TOML into it; `values` reads single values. A `Scenario` is the result: every name known, every
+//! default filled in, contradictions refused. Leaves which variants follow from it to `variants`.
+
+mod file;
+mod options;
+mod values;
+
+pub use options::{Options, PathOption};
+
+use crate::error::InputError;
+use crate::path_spec::{CapacitySpec, PathSpec};
+use crate::traffic_spec::show_traffic;
+use crate::units::show_size;
+use sha2::{Digest, Sha256};
+use simulator::NicSetup;
+use std::fmt::Write;
+use traffic::Traffic;
+use transport::{Buffers, Profile};
+
+/// Repetitions unless said otherwise.
+pub const DEFAULT_RUNS: u32 = 20;
+/// Seed unless said otherwise.
+pub const DEFAULT_SEED: u64 = 1;
+
+/// A study to carry out.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// A heading for reports.
+    pub title: Option<String>,
+    /// In the order named.
+    pub paths: Vec<PathSpec>,
+    /// What is sent.
+    pub traffic: Traffic,
+    /// Uncoupled congestion controls, in the order asked for.
+    pub congestion: Vec<&'static str>,
+    /// Which kernel both ends behave like.
+    pub profile: Profile,
+    /// Of both ends.
+    pub buffers: Buffers,
+    /// `None`: no NIC link.
+    pub nic: Option<NicSetup>,
+    /// Client to server.
+    pub reverse: bool,
+    /// Index of the path of the first subflow.
+    pub first: usize,
+    /// Repetitions of every variant.
+    pub runs: u32,
+    /// Key of all chance.
+    pub seed: u64,
+    /// Threads; no result depends on it.
+    pub jobs: usize,
+    /// What variants are compared with.
+    pub baseline: Baseline,
+    /// What was left out, and how input was understood.
+    pub notes: Vec<String>,
+}
+
+/// What variants are compared with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Baseline {
+    /// The best single-path variant over all runs.
+    Best,
+    /// The mean over the single paths, per run.
+    Average,
+    /// A variant by name.
+    Named(String),
+}
+
+impl Scenario {
+    /// Reads a scenario file.
+    pub fn options_from_file(name: &str) -> Result<Options, InputError> {
+        file::read(name)
+    }
+
+    /// Whether repetitions differ by chance.
+    pub fn is_random(&self) -> bool {
+        self.paths.iter().any(PathSpec::is_random)
+    }
+
+    /// The same study as a scenario file; `spec` writes a path's description.
+    fn to_toml_with(&self, spec: impl Fn(&PathSpec) -> String) -> String {
+        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let mut text = String::new();
+        let mut line = |key: &str, value: String| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{key} = {value}");
+        };
+        if let Some(title) = &self.title {
+            line("title", quoted(title));
+        }
+        line("traffic", quoted(&show_traffic(&self.traffic)));
+        line("protocols", quoted("tcp"));
+        line("cc", quoted(&self.congestion.join(",")));
+        line("profile", quoted(self.profile.name()));
+        line("buffers", quoted(&show_buffers(&self.buffers)));
+        line("nic", quoted(&self.nic.map_or("none".into(), |nic| nic.rate.to_string())));
+        line("reverse", self.reverse.to_string());
+        line("first", quoted(self.paths.get(self.first).map_or("", |path| &path.name)));
+        line("runs", self.runs.to_string());
+        line("seed", quoted(&self.seed.to_string()));
+        line("baseline", quoted(&self.baseline.to_string()));
+        text.push_str("\n[path]\n");
+        for path in &self.paths {
+            let _ = writeln!(text, "{} = {}", quoted(&path.name), quoted(&spec(path)));
+        }
+        text
+    }
+
+    /// What was asked for, as a scenario file that runs from anywhere on this machine.
+    pub fn to_toml(&self) -> String {
+        self.to_toml_with(|path| path.anchored.clone())
+    }
+
+    /// SHA-256 over everything that results depend on, recordings included.
+    pub fn hash(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(self.to_toml_with(PathSpec::to_string));
+        for link in self.paths.iter().flat_map(|path| [&path.down, &path.up]) {
+            if let CapacitySpec::Trace(trace) = &link.capacity {
+                hash.update(trace.digest);
+            }
+        }
+        hash.finalize().into()
+    }
+}
+
+impl std::fmt::Display for Baseline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Baseline::Best => "best",
+            Baseline::Average => "average",
+            Baseline::Named(name) => name,
+        })
+    }
+}
+
+/// Buffers in the spelling of `--buffers`.
+pub fn show_buffers(buffers: &Buffers) -> String {
+    let fixed = if buffers.auto_tuning { "" } else { "fixed:" };
+    let (send, receive) = (buffers.send_max.into(), buffers.receive_max.into());
+    format!("{fixed}{}/{}", show_size(send), show_size(receive))
+}
+
+#[cfg(test)]
+mod tests;

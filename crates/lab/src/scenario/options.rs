@@ -1,0 +1,160 @@
+//! What was asked for, not yet checked: the same struct for command line, environment and file.
+
+use super::{Baseline, DEFAULT_RUNS, DEFAULT_SEED, Scenario, values};
+use crate::error::{Given, InputError};
+use crate::path_spec::PathSpec;
+use crate::traffic_spec::parse_traffic;
+use crate::variants::variants_of;
+use crate::words::nearest_help;
+use simulator::NicSetup;
+use transport::{Buffers, Profile};
+
+/// Everything that can be asked for; `None` and empty lists mean "not said".
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)] // The fields are the options, documented by `--help`.
+pub struct Options {
+    pub title: Option<Given>,
+    pub paths: Vec<PathOption>,
+    pub traffic: Option<Given>,
+    pub protocols: Vec<Given>,
+    pub cc: Vec<Given>,
+    pub profile: Option<Given>,
+    pub buffers: Option<Given>,
+    pub nic: Option<Given>,
+    pub reverse: Option<bool>,
+    pub first: Option<Given>,
+    pub runs: Option<Given>,
+    pub seed: Option<Given>,
+    pub jobs: Option<Given>,
+    pub baseline: Option<Given>,
+}
+
+/// A path that was asked for.
+#[derive(Clone, Debug)]
+pub enum PathOption {
+    /// `NAME` or `NAME=spec` in one text.
+    Whole(Given),
+    /// Name and description apart.
+    Named {
+        /// The name.
+        name: Given,
+        /// The description.
+        spec: Given,
+    },
+}
+
+impl Options {
+    /// These options, with those of `fallback` where these say nothing.
+    #[must_use]
+    pub fn or(self, fallback: Options) -> Options {
+        fn list<T>(first: Vec<T>, second: Vec<T>) -> Vec<T> {
+            if first.is_empty() { second } else { first }
+        }
+        Options {
+            title: self.title.or(fallback.title),
+            paths: list(self.paths, fallback.paths),
+            traffic: self.traffic.or(fallback.traffic),
+            protocols: list(self.protocols, fallback.protocols),
+            cc: list(self.cc, fallback.cc),
+            profile: self.profile.or(fallback.profile),
+            buffers: self.buffers.or(fallback.buffers),
+            nic: self.nic.or(fallback.nic),
+            reverse: self.reverse.or(fallback.reverse),
+            first: self.first.or(fallback.first),
+            runs: self.runs.or(fallback.runs),
+            seed: self.seed.or(fallback.seed),
+            jobs: self.jobs.or(fallback.jobs),
+            baseline: self.baseline.or(fallback.baseline),
+        }
+    }
+
+    /// The scenario these options describe.
+    pub fn resolve(&self) -> Result<Scenario, InputError> {
+        let paths = self.resolve_paths()?;
+        let traffic_given = self.traffic.as_ref().ok_or_else(|| {
+            InputError::at(
+                "--traffic",
+                "nothing says what to send",
+                "add `--traffic bulk:4MiB`, `bulk:30s`, `burst:20` or `video`",
+            )
+        })?;
+        values::protocols(&self.protocols)?;
+        let profile = said(self.profile.as_ref(), values::profile)?.unwrap_or(Profile::Linux);
+        let traffic = parse_traffic(&traffic_given.text, profile)
+            .map_err(|refusal| traffic_given.refuse(refusal))?;
+        let (congestion, mut notes) = match self.cc.as_slice() {
+            [] => (vec!["cubic"], Vec::new()),
+            lists => values::congestion(lists)?,
+        };
+        notes.extend(paths.iter().flat_map(|path| {
+            path.notes.iter().map(|note| format!("path `{}`: {note}", path.name))
+        }));
+        let names: Vec<String> =
+            variants_of(&paths, &congestion).into_iter().map(|variant| variant.name).collect();
+        let baseline = said(self.baseline.as_ref(), |given| values::baseline(given, &names))?;
+        Ok(Scenario {
+            title: self.title.as_ref().map(|given| given.text.clone()),
+            first: self.first_path(&paths)?,
+            paths,
+            traffic,
+            congestion,
+            profile,
+            buffers: said(self.buffers.as_ref(), values::buffers)?.unwrap_or_else(Buffers::default),
+            nic: said(self.nic.as_ref(), values::nic)?.unwrap_or(Some(NicSetup::default())),
+            reverse: self.reverse.unwrap_or(false),
+            runs: said(self.runs.as_ref(), values::runs)?.unwrap_or(DEFAULT_RUNS),
+            seed: said(self.seed.as_ref(), values::seed)?.unwrap_or(DEFAULT_SEED),
+            jobs: said(self.jobs.as_ref(), values::jobs)?.unwrap_or_else(all_cores),
+            baseline: baseline.unwrap_or(Baseline::Best),
+            notes,
+        })
+    }
+
+    fn resolve_paths(&self) -> Result<Vec<PathSpec>, InputError> {
+        let mut paths: Vec<PathSpec> = Vec::new();
+        for option in &self.paths {
+            let (path, given) = match option {
+                PathOption::Whole(given) => (PathSpec::parse(given)?, given),
+                PathOption::Named { name, spec } => (PathSpec::parse_named(name, spec)?, name),
+            };
+            if paths.iter().any(|other| other.name == path.name) {
+                let name = &path.name;
+                return Err(given.refuse_whole(
+                    format!("two paths are called `{name}`"),
+                    format!("give them names: `{name}1='profile {name}'`, `{name}2='...'`"),
+                ));
+            }
+            paths.push(path);
+        }
+        if paths.is_empty() {
+            return Err(InputError::at(
+                "--path",
+                "no path is given",
+                "name at least one: `--path wlan --path 3g` (profiles; `anabranch list` shows \
+                 all), or describe it: `--path home='rate 25mbit delay 20ms loss 1% limit 100p'`",
+            ));
+        }
+        Ok(paths)
+    }
+
+    fn first_path(&self, paths: &[PathSpec]) -> Result<usize, InputError> {
+        let Some(given) = &self.first else { return Ok(0) };
+        paths.iter().position(|path| path.name == given.text).ok_or_else(|| {
+            let names: Vec<&str> = paths.iter().map(|path| path.name.as_str()).collect();
+            let problem = format!("no path is called `{}`", given.text);
+            given.refuse_whole(problem, nearest_help(&given.text, &names))
+        })
+    }
+}
+
+/// Read a value that may not have been said.
+fn said<T>(
+    given: Option<&Given>,
+    read: impl Fn(&Given) -> Result<T, InputError>,
+) -> Result<Option<T>, InputError> {
+    given.map(read).transpose()
+}
+
+fn all_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}

@@ -1,0 +1,165 @@
+//! Scenario files and options, right and wrong.
+
+use super::*;
+use crate::error::Given;
+
+fn options(text: &str) -> Result<Options, InputError> {
+    file::parse("study.toml", text.to_owned())
+}
+
+fn scenario(text: &str) -> Scenario {
+    match options(text).and_then(|options| options.resolve()) {
+        Ok(scenario) => scenario,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[track_caller]
+fn refused_with(text: &str, parts: &[&str]) {
+    let message = options(text).and_then(|o| o.resolve()).unwrap_err().to_string();
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is missing in:\n{message}");
+    }
+}
+
+const SHORT: &str = "traffic = \"bulk:4MiB\"\n[path]\nwlan = \"profile wlan\"\n";
+
+#[test]
+fn defaults_are_those_of_the_interface() {
+    let scenario = scenario(SHORT);
+    assert_eq!((scenario.runs, scenario.seed, scenario.first), (20, 1, 0));
+    assert_eq!(scenario.congestion, ["cubic"]);
+    assert_eq!(scenario.baseline, Baseline::Best);
+    assert_eq!(scenario.buffers, Buffers::default());
+    assert_eq!(scenario.nic, Some(NicSetup::default()));
+    assert!(!scenario.reverse);
+    assert!(scenario.is_random());
+}
+
+#[test]
+fn every_key_is_read() {
+    let scenario = scenario(
+        r#"
+        title = "Everything"
+        traffic = "bulk:30s"
+        protocols = ["tcp"]
+        cc = ["cubic", "reno", "olia"]
+        profile = "linux-4.1"
+        buffers = "fixed:1MiB/2MiB"
+        nic = "none"
+        reverse = true
+        first = "b"
+        runs = 3
+        seed = 42
+        jobs = 1
+        baseline = "tcp/b/reno"
+        [path]
+        b = "rate 5mbit"
+        [path.a]
+        rate = "25mbit"
+        delay = "20ms 5ms"
+        events = ["down @20s..35s", "loss 3% @1s..2s"]
+        uplink = { rate = "5mbit", loss = "gemodel 1% 10% 100% 0%" }
+        "#,
+    );
+    assert_eq!(scenario.paths[1].name, "a", "paths keep the order of the file");
+    assert_eq!(
+        scenario.paths[1].to_string(),
+        "downlink rate 25mbit uplink rate 5mbit delay 20ms 5ms uplink loss gemodel 1% 10% 100% 0% \
+         limit 1000p down @20s..35s loss 3% @1s..2s"
+    );
+    assert_eq!(scenario.congestion, ["cubic", "reno"]);
+    assert!(scenario.notes[0].contains("skipped `olia`"), "{:?}", scenario.notes);
+    assert_eq!(show_buffers(&scenario.buffers), "fixed:1MiB/2MiB");
+    assert_eq!((scenario.nic, scenario.reverse, scenario.first), (None, true, 0));
+    assert_eq!((scenario.runs, scenario.seed, scenario.jobs), (3, 42, 1));
+    assert_eq!(scenario.baseline, Baseline::Named("tcp/b/reno".into()));
+}
+
+#[test]
+fn written_scenario_is_the_same_scenario() {
+    let first = scenario(SHORT);
+    let again = scenario(&first.to_toml());
+    assert_eq!(first.to_toml(), again.to_toml());
+    assert_eq!(first.hash(), again.hash());
+    let other = scenario(&SHORT.replace("wlan\"\n", "wlan loss 3%\"\n"));
+    assert_ne!(first.hash(), other.hash());
+}
+
+#[test]
+fn unknown_keys_are_refused_with_file_line_and_neighbour() {
+    refused_with(
+        "trafic = \"bulk:4MiB\"\n",
+        &["study.toml:1:1: unknown key `trafic`", "did you mean `traffic`", "^^^^^^"],
+    );
+    refused_with(
+        "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\ndellay = \"20ms\"\n",
+        &["study.toml:4:1: unknown key `dellay`", "did you mean `delay`"],
+    );
+    refused_with(
+        "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\nuplink = { rte = \"1mbit\" }\n",
+        &["study.toml:4:12: unknown key `rte`", "did you mean `rate`"],
+    );
+}
+
+#[test]
+fn wrong_values_are_refused_where_they_stand() {
+    refused_with(
+        "traffic = \"video\"\n[path]\nwlan = \"rate 25mbps delay 20ms\"\n",
+        &["study.toml:3:14: `mbps` is refused", "3 | wlan = \"rate 25mbps", "^^^^^^"],
+    );
+    refused_with(
+        "traffic = \"video\"\n[path.wlan]\nrate = \"25mbps\"\n",
+        &["study.toml:3:9: `mbps` is refused"],
+    );
+    refused_with(
+        "traffic = \"video\"\n[path.wlan]\nrate = \"25mbit\"\nlimit = 100\n",
+        &["study.toml:4:9:", "without a unit"],
+    );
+    refused_with("traffic = [1]\n[path]\na = \"wlan\"\n", &["study.toml:1:11: `traffic` is not"]);
+    refused_with("traffic = \"vdeo\"\n[path]\na=\"rate 5mbit\"", &["did you mean `video`"]);
+    refused_with("traffic = video\n", &["study.toml:1:", "not TOML"]);
+    refused_with(&format!("runs = 0\n{SHORT}"), &["study.toml:1:8:", "from 1 to"]);
+    refused_with(&format!("reverse = \"yes\"\n{SHORT}"), &["neither true nor false"]);
+}
+
+#[test]
+fn names_that_do_not_exist_are_refused() {
+    refused_with(&format!("cc = \"cubik\"\n{SHORT}"), &["did you mean `cubic`"]);
+    refused_with(
+        &format!("cc = \"reno,bbr\"\n{SHORT}"),
+        &["study.toml:1:12:", "not available yet"],
+    );
+    refused_with(&format!("cc = \"lia\"\n{SHORT}"), &["no congestion control is left"]);
+    refused_with(&format!("cc = \"reno,reno\"\n{SHORT}"), &["given twice"]);
+    refused_with(&format!("protocols = \"mptcp\"\n{SHORT}"), &["`mptcp` is not available yet"]);
+    refused_with(&format!("protocols = \"tpc\"\n{SHORT}"), &["did you mean `tcp`"]);
+    refused_with(&format!("profile = \"linux-4.0\"\n{SHORT}"), &["did you mean `linux-4.1`"]);
+    refused_with(&format!("first = \"wlna\"\n{SHORT}"), &["did you mean `wlan`"]);
+    refused_with(&format!("baseline = \"tcp/wlan/cubik\"\n{SHORT}"), &["`tcp/wlan/cubic`"]);
+    refused_with(&format!("buffers = \"1MiB\"\n{SHORT}"), &["two buffers"]);
+    refused_with(&format!("buffers = \"1M/2MiB\"\n{SHORT}"), &["two readings"]);
+    refused_with(&format!("buffers = \"1KiB/2MiB\"\n{SHORT}"), &["between 4KiB"]);
+    refused_with(&format!("nic = \"nope\"\n{SHORT}"), &["`none`"]);
+    refused_with(&format!("nic = \"1gbps\"\n{SHORT}"), &["`gbps` is refused"]);
+    refused_with(&format!("seed = \"-1\"\n{SHORT}"), &["not a seed"]);
+    refused_with(&format!("runs = \"auto\"\n{SHORT}"), &["not available yet"]);
+}
+
+#[test]
+fn missing_paths_and_traffic_are_explained() {
+    refused_with("traffic = \"video\"\n", &["no path is given", "--path wlan --path 3g"]);
+    refused_with("[path]\nwlan = \"profile wlan\"\n", &["what to send", "bulk:4MiB"]);
+}
+
+#[test]
+fn options_win_over_the_file() {
+    let mut first = Options { runs: Some(Given::argument("--runs", "7")), ..Options::default() };
+    first.paths.push(PathOption::Whole(Given::argument("--path", "wlan")));
+    first.paths.push(PathOption::Whole(Given::argument("--path", "3g")));
+    let scenario = first.clone().or(options(SHORT).unwrap()).resolve().unwrap();
+    assert_eq!((scenario.runs, scenario.paths.len()), (7, 2));
+    first.paths.push(PathOption::Whole(Given::argument("--path", "wlan")));
+    let message = first.or(options(SHORT).unwrap()).resolve().unwrap_err().to_string();
+    assert!(message.contains("two paths are called `wlan`"), "{message}");
+}

@@ -1,0 +1,156 @@
+//! Traffic as people name it: `bulk:4MiB`, `bulk:30s`, `burst:20`, `video`, `video:60s`.
+//!
+//! Leaves what a model does to `traffic`.
+
+use crate::error::Refusal;
+use crate::path_spec::RUN_LIMIT;
+use crate::units::{parse_size, parse_time, show_size};
+use crate::words::nearest_help;
+use base::Duration;
+use traffic::Traffic;
+use traffic::video::Video;
+use transport::Profile;
+
+/// Payload of a burst's segments (interface, "Traffic").
+const BURST_SEGMENT: u32 = 1420;
+/// The same with the papers' kernels.
+const BURST_SEGMENT_OLD: u32 = 1428;
+/// Longest burst, in segments.
+const BURST_MOST: u64 = 1_000_000;
+/// Names that will be models.
+const LATER: [&str; 1] = ["web"];
+const NAMES: [&str; 3] = ["bulk", "burst", "video"];
+const EXAMPLES: &str = "write `bulk:4MiB`, `bulk:30s`, `burst:20` or `video`";
+
+/// Reads a traffic model; a burst's segments depend on the profile.
+pub fn parse_traffic(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
+    let (name, value) = match text.split_once(':') {
+        Some((name, value)) => (name, Some(value)),
+        None => (text, None),
+    };
+    let inner = |refusal: Refusal| refusal.shifted(name.len() + 1);
+    match (name, value) {
+        ("bulk", Some(value)) => bulk(value).map_err(inner),
+        ("burst", Some(value)) => burst(value, profile).map_err(inner),
+        ("video", None) => Ok(Traffic::Video(Video::DEFAULT_TIME)),
+        ("video", Some(value)) => run_time(value).map(Traffic::Video).map_err(inner),
+        ("bulk" | "burst", None) => {
+            Err(Refusal::new(text, format!("`{name}` does not say how much"), EXAMPLES))
+        }
+        (later, _) if LATER.contains(&later) => {
+            Err(Refusal::new(text, format!("the traffic `{later}` is not available yet"), EXAMPLES))
+        }
+        (unknown, _) => Err(Refusal::new(
+            text,
+            format!("unknown traffic `{unknown}`"),
+            format!("{}; {EXAMPLES}", nearest_help(unknown, &NAMES)),
+        )),
+    }
+}
+
+fn bulk(value: &str) -> Result<Traffic, Refusal> {
+    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if matches!(unit, "s" | "ms" | "us" | "ns" | "sec" | "secs" | "msec") {
+        return run_time(value).map(Traffic::BulkTime);
+    }
+    match parse_size(value)? {
+        0 => Err(Refusal::new(value, "a transfer of nothing takes no time", EXAMPLES)),
+        bytes => Ok(Traffic::BulkSize(bytes)),
+    }
+}
+
+fn burst(value: &str, profile: Profile) -> Result<Traffic, Refusal> {
+    let segments = value.parse::<u64>().ok().filter(|n| (1..=BURST_MOST).contains(n));
+    let segments = segments.and_then(|n| u32::try_from(n).ok()).ok_or_else(|| {
+        Refusal::new(
+            value,
+            format!("`{value}` is not a number of segments from 1 to {BURST_MOST}"),
+            "write `burst:20`, for example",
+        )
+    })?;
+    let old = profile != Profile::Linux;
+    let segment_bytes = if old { BURST_SEGMENT_OLD } else { BURST_SEGMENT };
+    Ok(Traffic::Burst { segments, segment_bytes })
+}
+
+/// A time that a run can last.
+fn run_time(value: &str) -> Result<Duration, Refusal> {
+    let time = parse_time(value)?;
+    if time.is_zero() || time >= RUN_LIMIT {
+        return Err(Refusal::new(
+            value,
+            format!("`{value}` is not between 0 and {RUN_LIMIT}, when a run is given up"),
+            "write a shorter time, such as `30s`",
+        ));
+    }
+    Ok(time)
+}
+
+/// The canonical spelling.
+pub fn show_traffic(traffic: &Traffic) -> String {
+    match traffic {
+        Traffic::BulkSize(bytes) => format!("bulk:{}", show_size(*bytes)),
+        Traffic::BulkTime(time) => format!("bulk:{time}"),
+        Traffic::Burst { segments, .. } => format!("burst:{segments}"),
+        Traffic::Video(time) => format!("video:{time}"),
+    }
+}
+
+/// What happens, in words: for the head of a table.
+pub fn describe_traffic(traffic: &Traffic, reverse: bool) -> String {
+    let load = if reverse { "upload" } else { "download" };
+    match traffic {
+        Traffic::BulkSize(bytes) => format!("{load} of {}", show_size(*bytes)),
+        Traffic::BulkTime(time) => format!("saturating {load} for {time}"),
+        Traffic::Burst { segments, segment_bytes } => {
+            format!("{load} of a burst of {segments} x {segment_bytes} bytes after an idle time")
+        }
+        Traffic::Video(time) => format!("video call of {time} ({load}, 950 kbit/s)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Traffic, Refusal> {
+        parse_traffic(text, Profile::Linux)
+    }
+
+    fn problem(text: &str) -> String {
+        let refusal = read(text).unwrap_err();
+        format!("{} / {}", refusal.problem, refusal.help)
+    }
+
+    #[test]
+    fn every_model_is_read_and_printed() {
+        for (text, traffic) in [
+            ("bulk:4MiB", Traffic::BulkSize(4 << 20)),
+            ("bulk:30s", Traffic::BulkTime(Duration::from_secs(30))),
+            ("burst:20", Traffic::Burst { segments: 20, segment_bytes: 1420 }),
+            ("video:5s", Traffic::Video(Duration::from_secs(5))),
+        ] {
+            assert_eq!(read(text).unwrap(), traffic);
+            assert_eq!(show_traffic(&traffic), text);
+        }
+        assert_eq!(read("video").unwrap(), Traffic::Video(Duration::from_secs(60)));
+        assert_eq!(read("bulk:1500").unwrap(), Traffic::BulkSize(1500));
+        let old = parse_traffic("burst:20", Profile::Linux41).unwrap();
+        assert_eq!(old, Traffic::Burst { segments: 20, segment_bytes: 1428 });
+    }
+
+    #[test]
+    fn wrong_traffic_is_refused_with_the_mend() {
+        assert!(problem("bulk").contains("does not say how much"));
+        assert!(problem("bulk:4M").contains("`4MiB`"));
+        assert!(problem("bulk:0").contains("nothing"));
+        assert!(problem("bulk:700s").contains("600s"));
+        assert!(problem("bulk:4MiBB").contains("unknown unit"));
+        assert!(problem("burst:0").contains("segments from 1"));
+        assert!(problem("burst:-3").contains("segments from 1"));
+        assert!(problem("video:0s").contains("between"));
+        assert!(problem("vidoe").contains("did you mean `video`"));
+        assert!(problem("web:news.har").contains("not available yet"));
+        assert_eq!(read("bulk:4M").unwrap_err().span, 5..7);
+    }
+}
