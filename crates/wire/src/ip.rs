@@ -138,10 +138,11 @@ impl Packet {
             Body::Icmp(message) => (message.emit(self.src.is_ipv6(), out), &Payload::Empty),
         };
         let unit = out.len() - start;
-        let mut sum = match self.protocol() {
+        let pseudo = match self.protocol() {
             ICMP => Checksum::new(),
             protocol => Checksum::pseudo_header(self.src, self.dst, protocol, unit as u32),
         };
+        let mut sum = pseudo;
         sum.add_bytes(&out[start..out.len() - payload.len() as usize]);
         sum.add_payload(payload);
         let checksum = match (sum.finish(), &self.body) {
@@ -149,14 +150,20 @@ impl Packet {
             (0, Body::Udp(_)) => 0xFFFF,
             (checksum, _) => checksum,
         };
-        let checksum = if self.corrupted { damaged(checksum) } else { checksum };
+        let checksum = match self.corrupted {
+            true => damaged(checksum, pseudo.fold()),
+            false => checksum,
+        };
         out[start + field..start + field + 2].copy_from_slice(&checksum.to_be_bytes());
     }
 }
 
-/// The checksum with a flipped bit or two, never zero.
-const fn damaged(checksum: u16) -> u16 {
-    if checksum == 1 { 2 } else { checksum ^ 1 }
+/// The checksum with one bit flipped, but not one that a capture's reader would take for a
+/// checksum left to the hardware: zero, or the sum of the pseudo header.
+fn damaged(checksum: u16, pseudo: u16) -> u16 {
+    let wrong = [1, 2, 4].map(|bit| checksum ^ bit);
+    // Of three different numbers one is neither of two.
+    wrong.into_iter().find(|wrong| ![0, pseudo].contains(wrong)).unwrap_or(!checksum)
 }
 
 fn parse(bytes: &[u8], trust: Trust) -> Result<Packet, ParseError> {

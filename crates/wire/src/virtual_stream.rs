@@ -12,6 +12,7 @@
 //! term in D tells those apart too, up to 8 GiB. Another stream is another constant. Neither is a
 //! guarantee for the 16-bit sum of a range: of all misplacements it misses about one in 65535.
 
+use crate::error::be16;
 use crate::payload::VirtualRange;
 
 const M: u64 = 0xFFFF;
@@ -34,16 +35,20 @@ impl VirtualRange {
 
     /// Append the bytes of the range.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        let end = out.len() + self.len as usize;
-        out.reserve(self.len as usize + 1);
+        let start = out.len();
+        out.resize(start + self.len as usize, 0);
+        let (head, rest) = out[start..].split_at_mut(self.head_len());
         let mut words = Words::from(self.stream, self.offset / 2);
-        if self.offset % 2 == 1 && self.len > 0 {
-            out.push(words.next_word().to_be_bytes()[1]);
+        for byte in head {
+            *byte = words.next_word() as u8;
         }
-        while out.len() < end {
-            out.extend_from_slice(&words.next_word().to_be_bytes());
+        let mut pairs = rest.chunks_exact_mut(2);
+        for pair in &mut pairs {
+            pair.copy_from_slice(&words.next_word().to_be_bytes());
         }
-        out.truncate(end);
+        for byte in pairs.into_remainder() {
+            *byte = (words.next_word() >> 8) as u8;
+        }
     }
 
     /// Whether `bytes` are the bytes of this range.
@@ -51,11 +56,18 @@ impl VirtualRange {
         if bytes.len() != self.len as usize {
             return false;
         }
+        let (head, rest) = bytes.split_at(self.head_len());
         let mut words = Words::from(self.stream, self.offset / 2);
-        let head = (self.offset % 2) as usize & usize::from(!bytes.is_empty());
-        let (head, rest) = bytes.split_at(head);
-        head.iter().all(|byte| *byte == words.next_word().to_be_bytes()[1])
-            && rest.chunks(2).all(|pair| words.next_word().to_be_bytes().starts_with(pair))
+        let pairs = rest.chunks_exact(2);
+        let tail = pairs.remainder();
+        head.iter().all(|byte| *byte == words.next_word() as u8)
+            && pairs.into_iter().all(|pair| be16(pair, 0) == words.next_word())
+            && tail.iter().all(|byte| *byte == (words.next_word() >> 8) as u8)
+    }
+
+    /// Bytes before the first whole word: 1 if the range begins inside one.
+    fn head_len(&self) -> usize {
+        (self.offset % 2) as usize * usize::from(self.len > 0)
     }
 
     /// The ones-complement sum modulo 65535 of the range, its first byte being a high byte.

@@ -158,6 +158,20 @@ fn unfilled_checksum_is_right_in_a_capture_only() {
     assert!(Packet::parse_captured(&partial).unwrap().corrupted);
 }
 
+/// Found by fuzzing: a checksum one bit beside the pseudo header's sum was damaged into that.
+#[test]
+fn corrupted_packet_never_looks_unfilled() {
+    for word in 0..=u16::MAX {
+        let mut segment = segment(TcpOptions::default());
+        segment.payload = word.to_be_bytes().to_vec().into();
+        let mut packet = v4(Body::Tcp(segment));
+        packet.corrupted = true;
+        let bytes = bytes_of(&packet);
+        assert_eq!(Packet::parse(&bytes), Err(ParseError::Checksum(Layer::Tcp)));
+        assert_eq!(Packet::parse_captured(&bytes), Ok(packet));
+    }
+}
+
 #[test]
 fn udp_without_checksum_is_for_ipv4_only() {
     let datagram = UdpDatagram { src_port: 1, dst_port: 2, payload: vec![1, 2, 3].into() };
