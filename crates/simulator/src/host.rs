@@ -15,9 +15,9 @@ use transport::{
 };
 use wire::{Packet, Payload};
 
-/// Packets and events one input may cause before the host is held to be in a live-lock: more
-/// than the largest send buffer in segments of one byte.
-const DRAIN_LIMIT: u32 = 20_000_000;
+/// Packets and events one input may cause before the host is held to be in a live-lock: far more
+/// than any send buffer has segments.
+const DRAIN_LIMIT: u32 = 1_000_000;
 
 /// What an application talks to.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@
 
 mod capture;
 mod event_queue;
+mod guard;
 mod host;
 mod processor;
 mod result_hash;

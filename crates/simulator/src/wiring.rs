@@ -5,8 +5,9 @@
 
 use crate::capture::Capture;
 use crate::event_queue::{EventQueue, Target};
+use crate::guard::Guard;
 use base::{Context, HostId, Instant, InterfaceId, LinkId};
-use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, Topology};
+use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, Topology};
 use wire::Packet;
 
 /// Something that must not happen, found on the way of a packet.
@@ -38,12 +39,21 @@ pub(crate) struct Wiring {
     pub capture: Option<Capture>,
     /// The first thing that went wrong.
     pub fault: Option<Fault>,
+    guard: Guard,
 }
 
 /// A link and what wakes it.
 struct Wired {
     link: Link,
     target: Target,
+    /// What stands at its far end, if anything does.
+    behind: Option<Box<Behind>>,
+}
+
+/// A middlebox and the packets it has let through but nobody has taken yet, last one first.
+struct Behind {
+    middlebox: Box<dyn MiddleBox>,
+    through: Vec<Packet>,
 }
 
 /// The link between a host's interface and the network.
@@ -54,7 +64,7 @@ struct Nic {
 }
 
 impl Wiring {
-    pub(crate) const fn new(topology: Topology) -> Self {
+    pub(crate) fn new(topology: Topology) -> Self {
         Wiring {
             queue: EventQueue::new(),
             topology,
@@ -63,6 +73,7 @@ impl Wiring {
             through_codec: false,
             capture: None,
             fault: None,
+            guard: Guard::default(),
         }
     }
 
@@ -70,7 +81,7 @@ impl Wiring {
     pub(crate) fn add_link(&mut self, config: LinkConfig, owner: u64) -> (LinkId, Target) {
         let id = LinkId(self.links.len() as u32);
         let target = self.queue.add_target();
-        self.links.push(Wired { link: Link::new(id, config, owner), target });
+        self.links.push(Wired::new(Link::new(id, config, owner), target));
         (id, target)
     }
 
@@ -84,9 +95,15 @@ impl Wiring {
     ) -> (usize, Target) {
         let id = LinkId((self.links.len() + self.nics.len()) as u32);
         let target = self.queue.add_target();
-        let wired = Wired { link: Link::new(id, config, 0), target };
+        let wired = Wired::new(Link::new(id, config, 0), target);
         self.nics.push(Nic { wired, host, next });
         (self.nics.len() - 1, target)
+    }
+
+    /// Put a middlebox at the far end of a link.
+    pub(crate) fn set_middlebox(&mut self, link: LinkId, middlebox: Box<dyn MiddleBox>) {
+        let behind = Behind { middlebox, through: Vec::new() };
+        self.links[link.index()].behind = Some(Box::new(behind));
     }
 
     /// The link that an interface leads to.
@@ -100,7 +117,9 @@ impl Wiring {
 
     /// Put a packet on a link.
     pub(crate) fn enqueue(&mut self, cx: &mut Context<'_>, link: LinkId, packet: Packet) {
-        self.links[link.index()].enqueue(cx, packet, &mut self.queue);
+        if self.count_step(cx.now) {
+            self.links[link.index()].enqueue(cx, packet, &mut self.queue);
+        }
     }
 
     /// Give a packet to a NIC.
@@ -178,12 +197,28 @@ impl Wiring {
         }
     }
 
+    /// Count something that happens; false if it is too much, and then nothing more should.
+    #[inline]
+    pub(crate) fn count_step(&mut self, now: Instant) -> bool {
+        match self.guard.step(now) {
+            None => true,
+            Some(what) => {
+                self.report_live_lock(what);
+                false
+            }
+        }
+    }
+
     pub(crate) fn report_live_lock(&mut self, what: &'static str) {
         self.fault.get_or_insert(Fault::LiveLock(what));
     }
 }
 
 impl Wired {
+    const fn new(link: Link, target: Target) -> Self {
+        Wired { link, target, behind: None }
+    }
+
     #[inline]
     fn enqueue(&mut self, cx: &mut Context<'_>, packet: Packet, queue: &mut EventQueue) {
         self.link.enqueue(cx, packet);
@@ -192,10 +227,24 @@ impl Wired {
 
     #[inline]
     fn poll(&mut self, cx: &mut Context<'_>, queue: &mut EventQueue) -> Option<Packet> {
-        let packet = self.link.poll(cx);
+        let packet = match &mut self.behind {
+            None => self.link.poll(cx),
+            Some(behind) => behind.poll(cx, &mut self.link),
+        };
         if packet.is_none() {
             queue.set(self.target, self.link.next_deadline());
         }
         packet
+    }
+}
+
+impl Behind {
+    fn poll(&mut self, cx: &mut Context<'_>, link: &mut Link) -> Option<Packet> {
+        while self.through.is_empty() {
+            let packet = link.poll(cx)?;
+            self.middlebox.handle(cx, packet, &mut self.through);
+            self.through.reverse();
+        }
+        self.through.pop()
     }
 }

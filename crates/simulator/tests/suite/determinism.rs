@@ -1,0 +1,57 @@
+//! Same setup, same bytes; another seed, others; the codec and the recorder change nothing.
+
+use crate::pair::{link, one_path, record};
+use network::{LinkConfig, LossConfig};
+use simulator::{RunSetup, Until};
+use traffic::Traffic;
+
+fn lossy() -> RunSetup {
+    let link = LinkConfig { loss: LossConfig::Bernoulli { p: 0.01 }, ..link(20, 15) };
+    RunSetup { until: Until::Closed, ..one_path(&link, Traffic::BulkSize(2_000_000)) }
+}
+
+#[test]
+fn same_setup_gives_the_same_record() {
+    let setup = lossy();
+    let (first, second) = (record(&setup), record(&setup));
+    assert_eq!(first, second);
+    assert!(first.hash.is_some());
+    assert!(first.retransmitted_segs > 0, "the test needs losses");
+}
+
+#[test]
+fn another_seed_or_run_gives_another_hash() {
+    let base = record(&lossy()).hash;
+    assert_ne!(base, record(&RunSetup { seed: 2, ..lossy() }).hash);
+    assert_ne!(base, record(&RunSetup { run: 1, ..lossy() }).hash);
+}
+
+#[test]
+fn packets_are_the_same_after_a_way_through_bytes() {
+    let damaged = LinkConfig { corrupt: 0.01, ..lossy().paths[0].down.clone() };
+    for ipv6 in [false, true] {
+        let mut setup = RunSetup { ipv6, ..lossy() };
+        setup.paths[0].down = damaged.clone();
+        let plain = record(&setup);
+        assert!(plain.links[0].down.corrupted > 0);
+        let through = record(&RunSetup { pass_through: true, capture: true, ..setup });
+        assert_eq!(plain.hash, through.hash);
+        assert!(through.capture.is_some_and(|capture| capture.len() > 2_000_000));
+    }
+}
+
+#[test]
+fn hash_is_the_same_on_any_thread() {
+    let setup = lossy();
+    let here = record(&setup).hash;
+    let there: Vec<_> = (0..2)
+        .map(|_| {
+            let setup = setup.clone();
+            std::thread::spawn(move || record(&setup).hash)
+        })
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(|thread| thread.join().unwrap())
+        .collect();
+    assert_eq!(there, [here, here]);
+}

@@ -1,0 +1,124 @@
+//! Processing cost, NICs, limits of time, and the guard against live-lock.
+
+use crate::pair::{CLIENT, SERVER, UP, connect, link, one_path, record, two_hosts, value};
+use base::{Context, Duration, Instant};
+use network::MiddleBox;
+use simulator::{ProcessingCost, RunSetup, WorldError};
+use traffic::Traffic;
+use wire::Packet;
+
+#[test]
+fn processing_cost_bounds_the_rate_of_a_host() {
+    let fast = one_path(&link(1000, 1), Traffic::BulkTime(Duration::from_secs(2)));
+    let free = value(&fast);
+    assert!(free > 800e6, "{free} bit/s without a cost");
+    let cost = ProcessingCost {
+        per_segment: Duration::from_micros(80),
+        per_decision: Duration::from_micros(40),
+    };
+    let slow = value(&RunSetup { server_cost: cost, ..fast });
+    // 120 us for each segment sent, 80 us for each ACK received, one for two segments.
+    let bound = 1448.0 * 8.0 / 120e-6;
+    assert!((0.6 * bound..bound).contains(&slow), "{slow} bit/s of at most {bound}");
+}
+
+#[test]
+fn processing_cost_delays_a_handshake_by_its_packets() {
+    let free = one_path(&link(100, 10), Traffic::BulkSize(1));
+    let cost = ProcessingCost { per_segment: Duration::from_millis(1), ..Default::default() };
+    let slow = RunSetup { server_cost: cost, client_cost: cost, ..free.clone() };
+    let delay = value(&slow) - value(&free);
+    // SYN, SYN/ACK, ACK, request and answer are sent and received: eight to ten packets wait.
+    assert!((0.007..0.0105).contains(&delay), "{delay} s");
+}
+
+#[test]
+fn without_a_nic_the_first_packet_is_earlier_by_its_serialisation() {
+    let with = one_path(&link(100, 10), Traffic::BulkSize(1));
+    let without = RunSetup { nic: None, ..with.clone() };
+    let delay = value(&with) - value(&without);
+    assert!((1e-7..5e-6).contains(&delay), "{delay} s at 1 Gbit/s");
+}
+
+#[test]
+fn a_run_beyond_its_limit_is_incomplete() {
+    let setup = RunSetup {
+        limit: Duration::from_secs(2),
+        ..one_path(&link(1, 10), Traffic::BulkSize(10_000_000))
+    };
+    let record = record(&setup);
+    assert!(!record.outcome.is_complete());
+    assert_eq!(record.ended, Duration::from_secs(2));
+    assert!(record.outcome.bytes_read > 100_000);
+}
+
+#[test]
+fn a_path_that_never_carries_anything_is_incomplete_not_endless() {
+    let mut setup = one_path(&link(1, 10), Traffic::BulkSize(1000));
+    setup.paths[0].events = vec![simulator::PathEvent {
+        at: Duration::ZERO,
+        direction: simulator::Direction::Both,
+        change: network::LinkChange::Silent,
+    }];
+    let record = record(&setup);
+    assert!(!record.outcome.is_complete());
+    assert_eq!(record.outcome.bytes_read, 0);
+}
+
+/// Multiplies every packet, and the copies reach the same place again.
+struct Flood;
+
+impl MiddleBox for Flood {
+    fn handle(&mut self, _cx: &mut Context<'_>, packet: Packet, out: &mut Vec<Packet>) {
+        out.extend(std::iter::repeat_n(packet, 3));
+    }
+}
+
+#[test]
+fn packets_multiplying_in_a_loop_are_found_to_be_a_live_lock() {
+    use base::{Chance, HostId, InterfaceId, LinkId};
+    use network::{End, LinkConfig, Network, Route, RouterId, Wiring};
+    let (first, second) = (End::Router(RouterId(0)), End::Router(RouterId(1)));
+    let host = End::Host(HostId(0), InterfaceId(0));
+    let links = vec![
+        Wiring { from: host, to: first },
+        Wiring { from: first, to: second },
+        Wiring { from: second, to: first },
+    ];
+    let route = |router, via| Route {
+        router: RouterId(router),
+        prefix: crate::pair::address(SERVER).into(),
+        len: 32,
+        via: LinkId(via),
+    };
+    let network = Network { links, routes: vec![route(0, 1), route(1, 2)] };
+    let mut world = simulator::World::new(Chance::new(1, 0), &network).unwrap();
+    for owner in 0..3 {
+        world.add_link(LinkConfig::default(), owner);
+    }
+    world.set_middlebox(LinkId(1), Box::new(Flood));
+    world.add_host(crate::pair::stack(CLIENT), ProcessingCost::default(), None);
+    let endpoint = simulator::Endpoint {
+        local: crate::pair::address(CLIENT).into(),
+        remote: (crate::pair::address(SERVER), 5001).into(),
+        listen: None,
+        starts_at: Instant::ZERO,
+        tcp: transport::TcpConfig::default(),
+    };
+    let application = traffic::OneWay::new(Traffic::BulkSize(1), traffic::Role::Client, false, 0);
+    world.add_application(CLIENT, application, endpoint).unwrap();
+    let error = world.run_until(Instant::from_secs(1), |_| false).unwrap_err();
+    assert!(matches!(error, WorldError::LiveLock { .. }), "{error}");
+}
+
+#[test]
+fn a_flood_of_copies_at_the_far_end_does_no_harm() {
+    let mut world = two_hosts(&link(10, 10), ProcessingCost::default());
+    world.set_middlebox(UP, Box::new(Flood));
+    let traffic = Traffic::BulkSize(300_000);
+    connect(&mut world, [CLIENT, SERVER], 0, traffic, Instant::ZERO);
+    world.run_until(Instant::from_secs(100), |_| false).unwrap();
+    let report = world.applications(CLIENT).next().unwrap().report();
+    assert_eq!(report.bytes_read, 300_000);
+    assert_eq!(report.mismatch, None);
+}

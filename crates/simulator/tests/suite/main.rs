@@ -1,0 +1,9 @@
+//! Whole runs of engine, links and applications in virtual time.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod determinism;
+mod guards;
+mod pair;
+mod robustness;
+mod sharing;

@@ -1,0 +1,91 @@
+//! What the tests share: setups of one path, and a world of two hosts that can be built upon.
+
+use base::{Chance, Duration, HostId, Instant, InterfaceId, LinkId, Rate};
+use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
+use simulator::{Endpoint, PathSetup, ProcessingCost, RunRecord, RunSetup, World, simulate};
+use std::net::{Ipv4Addr, SocketAddr};
+use traffic::{OneWay, Role, Traffic};
+use transport::{InterfaceConfig, StackConfig, TcpConfig};
+
+pub const CLIENT: HostId = HostId(0);
+pub const SERVER: HostId = HostId(1);
+pub const DOWN: LinkId = LinkId(0);
+pub const UP: LinkId = LinkId(1);
+
+/// Rate, one-way delay, and a queue of 100 packets.
+pub fn link(mbit: u64, delay_ms: u64) -> LinkConfig {
+    LinkConfig {
+        capacity: Capacity::Rate(Rate::from_mbit(mbit)),
+        delay: Duration::from_millis(delay_ms),
+        limit: Limit::Packets(100),
+        ..LinkConfig::default()
+    }
+}
+
+/// A run over one path, alike in both directions.
+pub fn one_path(link: &LinkConfig, traffic: Traffic) -> RunSetup {
+    let path = PathSetup {
+        name: "p0".to_owned(),
+        down: link.clone(),
+        up: link.clone(),
+        events: Vec::new(),
+    };
+    RunSetup { paths: vec![path], traffic, ..RunSetup::default() }
+}
+
+/// The record of a run that must not fail; the message names the setup.
+pub fn record(setup: &RunSetup) -> RunRecord {
+    simulate(setup).unwrap_or_else(|error| panic!("{error}\n{setup:#?}"))
+}
+
+/// The metric of a run that must be complete.
+pub fn value(setup: &RunSetup) -> f64 {
+    let record = record(setup);
+    record.outcome.value.unwrap_or_else(|| panic!("incomplete: {record:?}\n{setup:#?}"))
+}
+
+/// Client and server with one link each way and nothing else; `link` for both directions.
+pub fn two_hosts(link: &LinkConfig, cost: ProcessingCost) -> World<OneWay> {
+    let (client, server) = (End::Host(CLIENT, InterfaceId(0)), End::Host(SERVER, InterfaceId(0)));
+    let links = vec![Wiring { from: server, to: client }, Wiring { from: client, to: server }];
+    let network = Network { links, routes: Vec::new() };
+    let mut world = World::new(Chance::new(1, 0), &network).unwrap();
+    world.add_link(link.clone(), 1);
+    world.add_link(link.clone(), 2);
+    for host in [CLIENT, SERVER] {
+        world.add_host(stack(host), cost, None);
+    }
+    world
+}
+
+/// The stack of a host with one interface.
+pub fn stack(host: HostId) -> StackConfig {
+    let addresses = vec![address(host).into()];
+    StackConfig { interfaces: vec![InterfaceConfig { addresses, mtu: 1500 }] }
+}
+
+pub fn address(host: HostId) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, host.0 as u8 + 1)
+}
+
+/// A connection from `client` to `server` that starts at `starts_at`.
+pub fn connect(
+    world: &mut World<OneWay>,
+    hosts: [HostId; 2],
+    number: u16,
+    traffic: Traffic,
+    starts_at: Instant,
+) {
+    let port = 5001 + number;
+    for (host, role) in [(hosts[0], Role::Client), (hosts[1], Role::Server)] {
+        let endpoint = Endpoint {
+            local: address(host).into(),
+            remote: SocketAddr::new(address(hosts[1]).into(), port),
+            listen: (role == Role::Server).then_some(port),
+            starts_at,
+            tcp: TcpConfig::default(),
+        };
+        let application = OneWay::new(traffic, role, false, u32::from(number));
+        world.add_application(host, application, endpoint).unwrap();
+    }
+}

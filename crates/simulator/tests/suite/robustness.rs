@@ -1,0 +1,145 @@
+//! Bytes out are bytes in, in order, exactly once, whatever a path does to packets.
+
+use crate::pair::{self, CLIENT, DOWN, SERVER, UP, connect, link, one_path, record, two_hosts};
+use base::{Context, Duration, Instant};
+use network::{LinkChange, LinkConfig, LossConfig, MiddleBox};
+use proptest::prelude::*;
+use simulator::{Direction, NicSetup, PathEvent, ProcessingCost, RunSetup, Stopped, Until};
+use std::cell::Cell;
+use std::rc::Rc;
+use traffic::Traffic;
+use transport::Buffers;
+use wire::Packet;
+
+/// Loses one packet and counts all.
+struct LoseNth {
+    nth: u64,
+    seen: Rc<Cell<u64>>,
+}
+
+impl MiddleBox for LoseNth {
+    fn handle(&mut self, _cx: &mut Context<'_>, packet: Packet, out: &mut Vec<Packet>) {
+        self.seen.set(self.seen.get() + 1);
+        if self.seen.get() != self.nth {
+            out.push(packet);
+        }
+    }
+}
+
+/// Runs a transfer from handshake to close with the `nth` packet on `lossy` lost. How many packets
+/// there were.
+fn lose(nth: u64, lossy: base::LinkId, bytes: u64) -> u64 {
+    let mut world = two_hosts(&link(10, 10), ProcessingCost::default());
+    let seen = Rc::new(Cell::new(0));
+    world.set_middlebox(lossy, Box::new(LoseNth { nth, seen: Rc::clone(&seen) }));
+    let start = Instant::ZERO;
+    connect(&mut world, [CLIENT, SERVER], 0, Traffic::BulkSize(bytes), start);
+    let stopped = world.run_until(Instant::from_secs(200), |_| false).unwrap();
+    let context = format!("packet {nth} of {lossy:?} lost, {bytes} bytes");
+    let [client, server] =
+        [CLIENT, SERVER].map(|host| world.applications(host).next().unwrap().report().clone());
+    assert_eq!(client.bytes_read, bytes, "{context}: {client:?} {server:?}");
+    assert_eq!((client.failure, server.failure), (None, None), "{context}");
+    assert_eq!((client.mismatch, server.mismatch), (None, None), "{context}");
+    let last_read = client.last_read.expect("all was read");
+    assert!(last_read < Instant::from_secs(8), "{context}: {last_read}");
+    assert_eq!(stopped, Stopped::Idle, "{context}: something goes on for ever");
+    seen.get()
+}
+
+#[test]
+fn transfer_completes_and_closes_whichever_packet_is_lost() {
+    for bytes in [1, 30_000] {
+        for lossy in [DOWN, UP] {
+            let mut nth = 1;
+            while lose(nth, lossy, bytes) >= nth {
+                nth += 1;
+                assert!(nth < 200, "a loss makes more packets without end");
+            }
+            assert!(nth > 4, "handshake, data and close are more than {nth} packets");
+        }
+    }
+}
+
+/// A path that does everything at once.
+fn hostile_link() -> impl Strategy<Value = LinkConfig> {
+    let loss = prop_oneof![
+        Just(LossConfig::None),
+        (0.0..0.08).prop_map(|p| LossConfig::Bernoulli { p }),
+        (0.001..0.02).prop_map(|p| LossConfig::GilbertElliott {
+            p,
+            r: 0.3,
+            one_minus_h: 0.7,
+            one_minus_k: 0.0
+        }),
+    ];
+    let shape = (1u64..50, 1u64..60, 0u64..20, 4u32..60);
+    let chances = (0.0..0.2f64, 0.0..0.1f64, 0.0..0.05f64);
+    (loss, shape, chances).prop_map(|(loss, (mbit, delay, jitter, queue), chances)| LinkConfig {
+        jitter: Duration::from_millis(jitter.min(delay)),
+        limit: network::Limit::Packets(queue),
+        loss,
+        reorder: chances.0,
+        duplicate: chances.1,
+        corrupt: chances.2,
+        ..link(mbit, delay)
+    })
+}
+
+/// Silence for up to some seconds, at any time.
+fn outage() -> impl Strategy<Value = Vec<PathEvent>> {
+    let event = |at: u64, change| PathEvent {
+        at: Duration::from_millis(at),
+        direction: Direction::Both,
+        change,
+    };
+    prop_oneof![
+        Just(Vec::new()),
+        (0u64..3000, 1u64..5000, any::<bool>()).prop_map(move |(from, len, silent)| {
+            let down = if silent { LinkChange::Silent } else { LinkChange::Down };
+            vec![event(from, down), event(from + len, LinkChange::Up)]
+        }),
+    ]
+}
+
+fn hostile_run() -> impl Strategy<Value = RunSetup> {
+    let choices = (any::<u64>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let buffers = (16_384u32..400_000, 16_384u32..400_000, any::<bool>());
+    (hostile_link(), hostile_link(), outage(), 1u64..300_000, choices, buffers).prop_map(
+        |(down, up, events, bytes, (seed, reverse, nic, reno, pass_through), buffers)| {
+            let mut setup = one_path(&down, Traffic::BulkSize(bytes));
+            setup.paths[0].up = up;
+            setup.paths[0].events = events;
+            setup.tcp.congestion = if reno { "reno" } else { "cubic" };
+            setup.tcp.buffers =
+                Buffers { send_max: buffers.0, receive_max: buffers.1, auto_tuning: buffers.2 };
+            let nic = nic.then(NicSetup::default);
+            RunSetup { seed, reverse, nic, pass_through, until: Until::Closed, ..setup }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_exactly_once_over_hostile_paths(setup in hostile_run()) {
+        let Traffic::BulkSize(bytes) = setup.traffic else { unreachable!() };
+        let record = record(&setup);
+        prop_assert_eq!(record.failure, None);
+        prop_assert_eq!(record.outcome.bytes_read, bytes, "{:?}", record);
+        prop_assert!(record.outcome.is_complete(), "{:?}", record);
+        prop_assert!(record.idle, "nothing is left to happen: {:?}", record);
+    }
+}
+
+#[test]
+fn transfer_survives_an_outage_of_half_a_minute() {
+    let mut setup = one_path(&link(10, 20), Traffic::BulkSize(5_000_000));
+    let event =
+        |at, change| PathEvent { at: Duration::from_secs(at), direction: Direction::Both, change };
+    setup.paths[0].events = vec![event(2, LinkChange::Silent), event(32, LinkChange::Up)];
+    let time = pair::value(&setup);
+    // 4.2 s of transfer, 30 s of outage, and at most one more back-off of the timer.
+    assert!((34.0..65.0).contains(&time), "{time} s");
+}
