@@ -178,7 +178,7 @@ pub enum LossReason {
 }
 
 /// The congestion state of a path, Linux's names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum CaState {
     /// Nothing suspicious.
     #[default]

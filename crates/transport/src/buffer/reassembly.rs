@@ -215,3 +215,208 @@ fn join(last: &mut Payload, next: &Payload) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    fn real(bytes: &[u8]) -> Payload {
+        Payload::Real(Bytes::copy_from_slice(bytes))
+    }
+
+    #[test]
+    fn in_order_arrival_touches_no_tree_and_joins_virtual_bytes() {
+        let mut buffer = Reassembly::new();
+        for i in 0..1000 {
+            let inserted = buffer.insert(i * 1448, Payload::virtual_range(1, i * 1448, 1448));
+            assert_eq!(
+                inserted,
+                Inserted { new_bytes: 1448, advanced: 1448, ..Default::default() }
+            );
+        }
+        assert_eq!(buffer.ready.len(), 1);
+        assert!(buffer.waiting.is_empty());
+        assert_eq!(buffer.read(u32::MAX), Payload::virtual_range(1, 0, 1_448_000));
+        assert_eq!(buffer.read_offset(), 1_448_000);
+        assert_eq!(buffer.readable(), 0);
+    }
+
+    #[test]
+    fn gap_filled_releases_what_waited() {
+        let mut buffer = Reassembly::new();
+        let late = buffer.insert(3, real(b"def"));
+        assert!(late.out_of_order && late.advanced == 0 && late.new_bytes == 3);
+        assert_eq!((buffer.readable(), buffer.out_of_order_bytes()), (0, 3));
+        let filling = buffer.insert(0, real(b"abc"));
+        assert_eq!((filling.advanced, filling.out_of_order), (6, false));
+        assert_eq!(buffer.read(4), Payload::Mixed(vec![real(b"abc"), real(b"d")].into()));
+        assert_eq!(buffer.read(9), real(b"ef"));
+    }
+
+    #[test]
+    fn sack_ranges_begin_with_the_one_changed_last() {
+        // RFC 2018 s4: segments 1..8 of 500 bytes, 2, 4, 6 and 8 lost at first.
+        let mut buffer = Reassembly::new();
+        let segment = |n: u64| (n - 1) * 500..n * 500;
+        let arrive = |buffer: &mut Reassembly, n: u64| {
+            let at = segment(n).start;
+            buffer.insert(at, Payload::virtual_range(0, at, 500));
+        };
+        for n in [1, 3, 5, 7] {
+            arrive(&mut buffer, n);
+        }
+        assert_eq!(buffer.sack_ranges(), [segment(7), segment(5), segment(3)]);
+        arrive(&mut buffer, 4);
+        assert_eq!(buffer.sack_ranges(), [1000..2500, segment(7)]);
+        arrive(&mut buffer, 2);
+        assert_eq!(buffer.sack_ranges(), [segment(7)]);
+        assert_eq!(buffer.next_offset(), 2500);
+    }
+
+    #[test]
+    fn at_most_four_ranges_are_reported() {
+        let mut buffer = Reassembly::new();
+        for n in 1..=6u64 {
+            buffer.insert(n * 10, Payload::virtual_range(0, n * 10, 5));
+        }
+        assert_eq!(buffer.sack_ranges(), [60..65, 50..55, 40..45, 30..35]);
+        assert_eq!(buffer.ranges_above().count(), 6);
+    }
+
+    #[test]
+    fn duplicate_is_the_first_part_that_had_arrived() {
+        let mut buffer = Reassembly::new();
+        buffer.insert(0, Payload::virtual_range(0, 0, 10));
+        buffer.insert(20, Payload::virtual_range(0, 20, 10));
+        let whole = buffer.insert(2, Payload::virtual_range(0, 2, 5));
+        assert_eq!(whole, Inserted { duplicate: Some(2..7), ..Default::default() });
+        let partly = buffer.insert(5, Payload::virtual_range(0, 5, 10));
+        assert_eq!((partly.duplicate, partly.advanced, partly.new_bytes), (Some(5..10), 5, 5));
+        let above = buffer.insert(18, Payload::virtual_range(0, 18, 20));
+        assert_eq!((above.duplicate, above.new_bytes), (Some(20..30), 10));
+        assert_eq!(buffer.sack_ranges(), [18..38]);
+    }
+
+    #[test]
+    fn end_of_the_offset_space_is_survived() {
+        let mut buffer = Reassembly::new();
+        let inserted = buffer.insert(u64::MAX - 2, real(b"abcdef"));
+        assert_eq!(inserted.new_bytes, 2);
+    }
+
+    /// Bytes of the stream: a function of the offset, so that misplaced ones show.
+    fn stream(range: Range<u64>) -> Vec<u8> {
+        range.map(|i| (i * 7 + i / 256) as u8).collect()
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Kind {
+        Real,
+        Virtual,
+        Mixed,
+    }
+
+    fn segment(kind: Kind, range: Range<u64>) -> Payload {
+        let len = (range.end - range.start) as u32;
+        match kind {
+            Kind::Virtual => Payload::virtual_range(5, range.start, len),
+            Kind::Real => real(&stream(range)),
+            Kind::Mixed => {
+                let mut payload = Payload::virtual_range(5, range.start, len / 2);
+                payload.append(segment(Kind::Real, range.start + u64::from(len / 2)..range.end));
+                payload
+            }
+        }
+    }
+
+    /// The bytes of what was read at `at`.
+    fn bytes_of(payload: Payload, mut at: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        for piece in payload.into_pieces() {
+            let len = u64::from(piece.len());
+            match piece {
+                Payload::Real(bytes) => out.extend_from_slice(&bytes),
+                Payload::Virtual(range) => {
+                    assert_eq!((range.stream, range.offset), (5, at), "its own place");
+                    out.extend(stream(at..at + len));
+                }
+                Payload::Empty | Payload::Mixed(_) => unreachable!("pieces are plain"),
+            }
+            at += len;
+        }
+        out
+    }
+
+    const SIZE: u64 = 120;
+
+    /// Naive model: one flag per byte.
+    struct Model {
+        here: Vec<bool>,
+        read: u64,
+    }
+
+    impl Model {
+        fn next(&self) -> u64 {
+            self.here.iter().position(|here| !here).unwrap_or(self.here.len()) as u64
+        }
+
+        fn insert(&mut self, range: Range<u64>) -> Inserted {
+            let before = self.next();
+            let mut inserted = Inserted::default();
+            let had: Vec<bool> = range.clone().map(|i| self.here[i as usize]).collect();
+            if let Some(first) = had.iter().position(|had| *had) {
+                let len = had[first..].iter().take_while(|had| **had).count() as u64;
+                let start = range.start + first as u64;
+                inserted.duplicate = Some(start..start + len);
+            }
+            inserted.new_bytes = had.iter().filter(|had| !**had).count() as u64;
+            for i in range.clone() {
+                self.here[i as usize] = true;
+            }
+            inserted.advanced = self.next() - before;
+            inserted.out_of_order = inserted.new_bytes > 0 && inserted.advanced == 0;
+            inserted
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+        #[test]
+        fn random_arrival_equals_a_naive_model(
+            ops in prop::collection::vec(
+                (0..SIZE, 1..30u64, prop_oneof![
+                    Just(Kind::Real), Just(Kind::Virtual), Just(Kind::Mixed)
+                ], prop::option::weighted(0.3, 0..40u32)),
+                1..60,
+            )
+        ) {
+            let mut buffer = Reassembly::new();
+            let mut model = Model { here: vec![false; SIZE as usize], read: 0 };
+            for (start, len, kind, read) in ops {
+                let range = start..(start + len).min(SIZE);
+                let inserted = buffer.insert(start, segment(kind, range.clone()));
+                prop_assert_eq!(inserted, model.insert(range));
+                if let Some(max) = read {
+                    let payload = buffer.read(max);
+                    let expected = u64::from(max).min(model.next() - model.read);
+                    prop_assert_eq!(u64::from(payload.len()), expected);
+                    let end = model.read + expected;
+                    prop_assert_eq!(bytes_of(payload, model.read), stream(model.read..end));
+                    model.read = end;
+                }
+                prop_assert_eq!(buffer.next_offset(), model.next());
+                prop_assert_eq!(buffer.read_offset(), model.read);
+                prop_assert_eq!(buffer.readable(), model.next() - model.read);
+                let above = model.here.iter().skip(model.next() as usize).filter(|h| **h).count();
+                prop_assert_eq!(buffer.out_of_order_bytes(), above as u64);
+                let waiting: u64 = buffer.waiting.values().map(|p| u64::from(p.len())).sum();
+                prop_assert_eq!(waiting, above as u64, "no byte is kept twice");
+                for range in buffer.sack_ranges() {
+                    prop_assert!(buffer.ranges_above().any(|above| above == *range));
+                }
+            }
+        }
+    }
+}

@@ -104,6 +104,8 @@ struct Curve {
     k: f64,
     epoch_start: Option<Instant>,
     w_est: f64,
+    /// The window as the last increase left it.
+    last_cwnd: f64,
 }
 
 impl Curve {
@@ -145,6 +147,10 @@ impl RfcCubic {
     fn increase(&mut self, window: &mut Window, acked: f64, sample: &AckSample) {
         let cwnd = window.cwnd();
         let curve = &mut self.curve;
+        if cwnd < curve.last_cwnd {
+            // Lowered for want of use or as a penalty: congestion avoidance begins anew.
+            curve.epoch_start = None;
+        }
         let start = match curve.epoch_start {
             Some(start) => start,
             None => curve.start_epoch(cwnd, sample.now),
@@ -158,6 +164,7 @@ impl RfcCubic {
         } else {
             window.grow(acked * (target - cwnd) / cwnd);
         }
+        curve.last_cwnd = window.cwnd();
     }
 
     fn threshold(&mut self, window: &Window) -> f64 {
@@ -166,6 +173,7 @@ impl RfcCubic {
         self.curve.cwnd_prior = cwnd;
         self.curve.w_max = if cwnd < self.curve.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.curve.epoch_start = None;
+        self.curve.last_cwnd = 0.0;
         (cwnd * BETA).max(MIN_SSTHRESH)
     }
 
@@ -177,5 +185,121 @@ impl RfcCubic {
         if let Some(saved) = self.saved.take() {
             self.curve = saved;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::Arithmetic;
+    use crate::congestion::test_support::{ack, loss};
+
+    fn window(cwnd: u32) -> Window {
+        Window::new(Arithmetic::Real, 1448, cwnd, Some(cwnd))
+    }
+
+    fn near(a: f64, b: f64, within: f64) -> bool {
+        (a - b).abs() < within
+    }
+
+    #[test]
+    fn cubic_1_the_curve_after_a_loss_at_100() {
+        let mut cubic = RfcCubic::default();
+        assert!(near(cubic.threshold(&window(100)), 70.0, 1e-9));
+        cubic.curve.start_epoch(70.0, Instant::ZERO);
+        assert!(near(cubic.curve.k, 4.217_163, 1e-6));
+        let expected = [
+            (0.0, 70.0),
+            (1.0, 86.680_8),
+            (2.0, 95.640_3),
+            (cubic.curve.k, 100.0),
+            (5.0, 100.191_9),
+            (6.0, 102.266_7),
+        ];
+        for (t, w) in expected {
+            assert!(near(cubic.curve.at(t), w, 1e-4), "W_cubic({t})");
+        }
+        assert!(near(cubic.curve.at(2.1), 96.204_0, 1e-4), "the target at t = 2, RTT 0.1");
+    }
+
+    #[test]
+    fn cubic_1_growth_goes_to_the_target() {
+        let mut cubic = RfcCubic::default();
+        cubic.threshold(&window(100));
+        let mut w = window(70);
+        cubic.increase(&mut w, 1.0, &ack(Instant::from_secs(1), 1));
+        w.set_cwnd(95.0);
+        let mut sample = ack(Instant::from_secs(3), 1);
+        sample.srtt = Duration::from_millis(100);
+        cubic.increase(&mut w, 95.0, &sample);
+        assert!(near(w.cwnd(), 96.204_0, 1e-4));
+    }
+
+    #[test]
+    fn cubic_2_second_loss_below_w_max_gives_way() {
+        let mut cubic = RfcCubic::default();
+        cubic.threshold(&window(100));
+        assert!(near(cubic.threshold(&window(80)), 56.0, 1e-9));
+        assert!(near(cubic.curve.w_max, 68.0, 1e-9));
+        assert!(near(time_to_origin(68.0, 56.0), 3.107_233, 1e-6));
+    }
+
+    #[test]
+    fn cubic_2_reno_estimate_over_20_rounds() {
+        let curve = Curve { cwnd_prior: 1e9, ..Curve::default() };
+        let mut cubic = RfcCubic { curve, saved: None };
+        let mut w = window(70);
+        for _ in 0..20 {
+            // One window acknowledged: alpha segments more.
+            let acked = w.cwnd();
+            cubic.curve.epoch_start.get_or_insert(Instant::ZERO);
+            if cubic.curve.w_est == 0.0 {
+                cubic.curve.w_est = 70.0;
+            }
+            cubic.increase(&mut w, acked, &ack(Instant::ZERO, 1));
+        }
+        assert!(near(cubic.curve.w_est, 80.588, 1e-3));
+    }
+
+    #[test]
+    fn time_out_forgets_the_old_maximum() {
+        let mut cubic = RfcCubic::default();
+        cubic.threshold(&window(100));
+        cubic.on_timeout();
+        cubic.increase(&mut window(50), 1.0, &ack(Instant::from_secs(5), 1));
+        assert_eq!((cubic.curve.k, cubic.curve.w_max), (0.0, 50.0));
+    }
+
+    #[test]
+    fn undo_restores_the_curve() {
+        let mut cubic = RfcCubic::default();
+        cubic.threshold(&window(100));
+        cubic.increase(&mut window(70), 1.0, &ack(Instant::from_secs(1), 1));
+        let before = cubic.curve;
+        cubic.threshold(&window(80));
+        assert_ne!(cubic.curve.w_max, before.w_max);
+        cubic.undo();
+        assert_eq!(cubic.curve.w_max, before.w_max);
+        assert_eq!(cubic.curve.epoch_start, before.epoch_start);
+    }
+
+    #[test]
+    fn window_lowered_by_another_rule_starts_a_new_epoch() {
+        let mut cubic = RfcCubic::default();
+        cubic.threshold(&window(100));
+        let mut w = window(70);
+        cubic.increase(&mut w, 70.0, &ack(Instant::from_secs(1), 1));
+        w.set_cwnd(20.0);
+        cubic.increase(&mut w, 1.0, &ack(Instant::from_secs(2), 1));
+        assert_eq!(cubic.curve.epoch_start, Some(Instant::from_secs(2)));
+        assert!(w.cwnd() <= 20.5 + 1e-9, "at most half a segment more per segment");
+    }
+
+    #[test]
+    fn ecn_and_loss_reduce_alike_and_never_below_two() {
+        let mut cubic = RfcCubic::default();
+        assert_eq!(cubic.threshold(&window(2)), 2.0);
+        let mut any = Cubic::Rfc9438(cubic);
+        assert_eq!(any.threshold(&window(2), &loss(Instant::ZERO)), 2.0);
     }
 }

@@ -179,3 +179,108 @@ fn cube_root(a: u64) -> u64 {
     }
     root
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::Arithmetic;
+    use proptest::prelude::*;
+
+    fn window(cwnd: u32) -> Window {
+        Window::new(Arithmetic::Counter, 1448, cwnd, Some(cwnd))
+    }
+
+    #[test]
+    fn constants_are_the_kernels() {
+        assert_eq!(RENO_SCALE, 15);
+        assert_eq!(CUBE_FACTOR, 2_681_735_677);
+    }
+
+    #[test]
+    fn loss_keeps_717_of_1024_and_gives_way_below_the_maximum() {
+        let mut cubic = LinuxCubic::default();
+        assert_eq!(cubic.threshold(&window(100)), 70.0);
+        assert_eq!(cubic.last_max_cwnd, 100);
+        assert_eq!(cubic.threshold(&window(80)), 56.0);
+        assert_eq!(cubic.last_max_cwnd, 68);
+        assert_eq!(cubic.threshold(&window(2)), 2.0);
+    }
+
+    #[test]
+    fn curve_starts_at_k_of_rfc_9438() {
+        let mut cubic = LinuxCubic { last_max_cwnd: 100, ..LinuxCubic::default() };
+        cubic.start_epoch(70, 1, 1000);
+        // 4.217 s in 1/1024 s are 4318; 410/1024 is a little more than 0.4.
+        assert_eq!(cubic.k, 4316);
+        assert_eq!(height(cubic.k), 29, "30 segments, cut");
+    }
+
+    #[test]
+    fn before_the_first_loss_a_step_is_20_segments_at_most() {
+        let mut cubic = LinuxCubic::default();
+        cubic.update(500, 1, 1000);
+        assert_eq!(cubic.cnt, 20);
+        let mut cubic = LinuxCubic { last_max_cwnd: 400, ..LinuxCubic::default() };
+        cubic.update(500, 1, 1000);
+        assert_eq!(cubic.cnt, 50_000);
+    }
+
+    #[test]
+    fn steps_are_never_below_two_segments() {
+        let mut cubic = LinuxCubic { last_max_cwnd: 1000, ..LinuxCubic::default() };
+        cubic.update(10, 1, 1000);
+        cubic.update(10, 1, 1000 + 100 * HZ);
+        assert_eq!(cubic.cnt, 2);
+    }
+
+    #[test]
+    fn curve_is_recomputed_every_eighth_tick_while_the_window_stands() {
+        let mut cubic = LinuxCubic { last_max_cwnd: 100, ..LinuxCubic::default() };
+        cubic.update(70, 1, 1000);
+        cubic.update(70, 1, 1007);
+        assert_eq!(cubic.last_tick, 1000);
+        cubic.update(70, 1, 1008);
+        assert_eq!(cubic.last_tick, 1008);
+        cubic.update(71, 1, 1009);
+        assert_eq!(cubic.last_tick, 1009);
+    }
+
+    #[test]
+    fn rtt_of_the_first_second_of_an_epoch_is_not_believed() {
+        let mut cubic = LinuxCubic::default();
+        assert!(cubic.on_rtt(Duration::from_millis(50), Instant::from_millis(0)));
+        cubic.epoch_start = Some(ticks(Instant::from_secs(1)));
+        assert!(!cubic.on_rtt(Duration::from_millis(20), Instant::from_millis(1999)));
+        assert_eq!(cubic.delay_min_us, 50_000);
+        assert!(cubic.on_rtt(Duration::from_millis(20), Instant::from_millis(2000)));
+        assert_eq!(cubic.delay_min_us, 20_000);
+    }
+
+    #[test]
+    fn idle_time_shifts_the_epoch_but_not_into_the_future() {
+        let mut cubic = LinuxCubic { epoch_start: Some(250), ..LinuxCubic::default() };
+        cubic.on_transmit_start(Duration::from_secs(2), Instant::from_secs(5));
+        assert_eq!(cubic.epoch_start, Some(750));
+        cubic.on_transmit_start(Duration::from_secs(4), Instant::from_secs(5));
+        assert_eq!(cubic.epoch_start, Some(1250));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+        #[test]
+        fn cube_root_is_exact(a in 0..u64::MAX >> 8) {
+            let root = cube_root(a);
+            prop_assert!(root.pow(3) <= a && (root + 1).pow(3) > a);
+        }
+
+        #[test]
+        fn hostile_values_do_not_overflow(
+            cwnd in 1..u32::MAX, max in 0..u32::MAX, acked in 1..u32::MAX, later in 0..u64::MAX >> 22
+        ) {
+            let mut cubic = LinuxCubic { last_max_cwnd: max, ..LinuxCubic::default() };
+            cubic.update(cwnd, acked, 10);
+            cubic.update(cwnd, acked, 10 + later);
+            prop_assert!(cubic.cnt >= MIN_STEP);
+        }
+    }
+}

@@ -276,3 +276,156 @@ impl PlusPlus {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::Arithmetic;
+    use crate::congestion::test_support::ack;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn window(arithmetic: Arithmetic, cwnd: u32) -> Window {
+        Window::new(arithmetic, 1448, cwnd, None)
+    }
+
+    /// Feed `count` samples of one round that starts with the acknowledgement of everything.
+    fn round(state: &mut PlusPlus, window: &mut Window, round: u64, rtt: Duration, count: u64) {
+        for i in 0..count {
+            let mut sample = ack(Instant::from_millis(round * 100 + i), 1);
+            sample.snd_una = round * 1000 + i;
+            sample.snd_nxt = (round + 1) * 1000;
+            state.on_rtt(window, rtt, &sample);
+        }
+    }
+
+    #[test]
+    fn hys_1_thresholds() {
+        assert_eq!(threshold_us(20_000), 4_000);
+        assert_eq!(threshold_us(40_000), 5_000);
+        assert_eq!(threshold_us(200_000), 16_000);
+    }
+
+    #[test]
+    fn hys_1_five_milliseconds_more_start_conservative_slow_start() {
+        for (current, css) in [(44, false), (45, true)] {
+            let mut state = PlusPlus::default();
+            let mut window = window(Arithmetic::Real, 80);
+            round(&mut state, &mut window, 0, ms(40), 8);
+            round(&mut state, &mut window, 1, ms(current), 7);
+            assert!(state.css.is_none(), "eight samples are needed");
+            round(&mut state, &mut window, 1, ms(current), 1);
+            assert_eq!(state.css.is_some(), css, "{current} ms");
+        }
+    }
+
+    #[test]
+    fn hys_2_conservative_slow_start_grows_by_a_quarter_for_five_rounds() {
+        let css = Css { baseline: ms(45), rounds: 0 };
+        let state = PlusPlus { css: Some(css), window_end: 1000, ..PlusPlus::default() };
+        let mut hystart = HyStart::PlusPlus(state);
+        let mut window = window(Arithmetic::Real, 80);
+        let mut ends = Vec::new();
+        for round in 1..=5u64 {
+            let acked = window.cwnd();
+            window.slow_start(acked, hystart.growth_divisor());
+            ends.push(window.cwnd());
+            let mut sample = ack(Instant::ZERO, 1);
+            sample.snd_una = round * 1000;
+            sample.snd_nxt = (round + 1) * 1000;
+            hystart.on_rtt(&mut window, ms(45), &sample);
+        }
+        assert_eq!(ends, [100.0, 125.0, 156.25, 195.312_5, 244.140_625]);
+        assert_eq!(window.ssthresh(), 244.140_625);
+        assert_eq!(hystart.growth_divisor(), 1.0);
+    }
+
+    #[test]
+    fn falling_rtt_returns_to_slow_start() {
+        let mut state = PlusPlus::default();
+        let mut window = window(Arithmetic::Real, 80);
+        round(&mut state, &mut window, 0, ms(40), 8);
+        round(&mut state, &mut window, 1, ms(50), 8);
+        assert!(state.css.is_some());
+        round(&mut state, &mut window, 2, ms(49), 8);
+        assert!(state.css.is_none() && !state.done);
+    }
+
+    #[test]
+    fn plus_plus_is_for_the_initial_slow_start_only() {
+        let mut hystart = HyStart::new(HyStartKind::PlusPlus, Instant::ZERO);
+        assert_eq!(hystart.growth_limit(Some(2), false), Some(8));
+        assert_eq!(hystart.growth_limit(Some(2), true), None);
+        assert_eq!(hystart.growth_limit(None, false), None);
+        hystart.on_congestion();
+        assert_eq!(hystart.growth_limit(Some(2), false), Some(2));
+    }
+
+    /// ACKs `gap_us` apart of one round; the times of the first and of the exit.
+    fn classic_exit(cwnd: u32, rtt: Duration, gap_us: u64) -> Option<u64> {
+        let mut state = Classic::new(Instant::ZERO);
+        let mut window = window(Arithmetic::Counter, cwnd);
+        for i in 0..200 {
+            let mut sample = ack(Instant::from_micros(100_000 + i * gap_us), 1);
+            (sample.snd_una, sample.snd_nxt) = (1 + i, 1000);
+            state.on_rtt(&mut window, rtt, &sample);
+            if window.ssthresh().is_finite() {
+                return Some(i * gap_us);
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn classic_long_train_ends_slow_start() {
+        // (40 ms + 1 ms) / 2 since the round began; the samples' srtt of 50 ms gives d = 1 ms.
+        assert_eq!(classic_exit(100, ms(40), 500), Some(21_000));
+        assert_eq!(classic_exit(100, ms(40), 2_000), Some(22_000));
+    }
+
+    #[test]
+    fn classic_wide_gaps_are_no_train() {
+        assert_eq!(classic_exit(100, ms(40), 2_001), None);
+    }
+
+    #[test]
+    fn classic_needs_a_window_of_16() {
+        assert_eq!(classic_exit(15, ms(40), 500), None);
+    }
+
+    #[test]
+    fn classic_delay_ends_slow_start_after_eight_samples() {
+        let mut state = Classic::new(Instant::ZERO);
+        let mut window = window(Arithmetic::Counter, 100);
+        let mut at = 0;
+        let mut feed = |state: &mut Classic, window: &mut Window, rtt, una, nxt| {
+            at += 10;
+            let mut sample = ack(Instant::from_millis(at), 1);
+            (sample.snd_una, sample.snd_nxt) = (una, nxt);
+            state.on_rtt(window, rtt, &sample);
+        };
+        feed(&mut state, &mut window, ms(40), 1, 100);
+        for i in 0..8 {
+            feed(&mut state, &mut window, ms(46), 101 + i, 300);
+        }
+        assert!(window.in_slow_start());
+        feed(&mut state, &mut window, ms(46), 120, 300);
+        assert_eq!(window.ssthresh_segs(), Some(100), "46 > 40 + 5");
+        assert!(state.found);
+    }
+
+    #[test]
+    fn classic_starts_afresh_after_a_time_out() {
+        let mut hystart = HyStart::new(HyStartKind::Classic, Instant::ZERO);
+        if let HyStart::Classic(state) = &mut hystart {
+            state.found = true;
+            state.delay_min_us = 40_000;
+        }
+        hystart.on_timeout(Instant::from_secs(9), 77);
+        let HyStart::Classic(state) = hystart else { unreachable!("still classic") };
+        assert!(!state.found && state.delay_min_us == 0);
+        assert_eq!(state.round_end, 77);
+    }
+}

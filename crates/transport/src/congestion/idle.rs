@@ -171,3 +171,145 @@ impl Validation {
         Some((f64::from(loss.used.saturating_sub(loss.retransmitted)) / 2.0).max(1.0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::test_support::{ack, loss};
+    use crate::congestion::{
+        Arithmetic, CongestionControl, Controller, Options, PathStart, by_name,
+    };
+    use base::PathId;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// Window 80, threshold 40, initial window 10.
+    fn window(arithmetic: Arithmetic) -> Window {
+        let mut window = Window::new(arithmetic, 1448, 10, Some(40));
+        window.set_cwnd(80.0);
+        window
+    }
+
+    #[test]
+    fn idle_1_three_halvings_in_800_ms() {
+        let mut window = window(Arithmetic::Counter);
+        restart(IdleRule::Rfc2861, &mut window, ms(800), ms(250));
+        assert_eq!((window.cwnd_segs(), window.ssthresh_segs()), (10, Some(60)));
+    }
+
+    #[test]
+    fn idle_1_each_further_rto_halves_once() {
+        for (idle, cwnd) in [(250, 80), (251, 40), (500, 40), (501, 20), (9_000, 10)] {
+            let mut window = window(Arithmetic::Counter);
+            restart(IdleRule::Rfc2861, &mut window, ms(idle), ms(250));
+            assert_eq!(window.cwnd_segs(), cwnd, "after {idle} ms");
+        }
+    }
+
+    #[test]
+    fn rfc5681_goes_back_to_the_initial_window() {
+        let mut window = window(Arithmetic::Counter);
+        restart(IdleRule::Rfc5681, &mut window, ms(250), ms(250));
+        assert_eq!(window.cwnd_segs(), 80, "not yet");
+        restart(IdleRule::Rfc5681, &mut window, ms(251), ms(250));
+        assert_eq!((window.cwnd_segs(), window.ssthresh_segs()), (10, Some(40)));
+    }
+
+    #[test]
+    fn restart_never_raises_the_window() {
+        let mut window = Window::new(Arithmetic::Counter, 1448, 10, None);
+        window.set_cwnd(4.0);
+        restart(IdleRule::Rfc2861, &mut window, ms(800), ms(250));
+        assert_eq!((window.cwnd_segs(), window.ssthresh_segs()), (4, None));
+    }
+
+    #[test]
+    fn lost_handshake_does_not_lower_the_restart_window() {
+        let mut window = Window::new(Arithmetic::Counter, 1448, 1, None);
+        window.set_cwnd(80.0);
+        restart(IdleRule::Rfc2861, &mut window, Duration::from_secs(60), ms(250));
+        assert_eq!(window.cwnd_segs(), 10);
+    }
+
+    #[test]
+    fn unused_window_shrinks_towards_what_was_used() {
+        let mut window = window(Arithmetic::Counter);
+        application_limited(IdleRule::Rfc2861, &mut window, 30);
+        assert_eq!((window.cwnd_segs(), window.ssthresh_segs()), (55, Some(60)));
+        application_limited(IdleRule::Rfc2861, &mut window, 2);
+        assert_eq!(window.cwnd_segs(), 32, "the initial window counts as used");
+        application_limited(IdleRule::Off, &mut window, 2);
+        assert_eq!(window.cwnd_segs(), 32);
+    }
+
+    fn cwv_with_pipe_ack_30() -> Controller {
+        let options = Options { idle: IdleRule::Cwv, ..Options::RFC };
+        let mut controller = by_name("reno", &options).unwrap();
+        let start = PathStart {
+            now: Instant::ZERO,
+            mss: 1448,
+            initial_window_segs: 80,
+            initial_ssthresh_segs: Some(40),
+        };
+        controller.on_path_added(PathId(0), &start);
+        for round in 0..3u64 {
+            let mut sample = ack(Instant::from_millis(100 * (round + 1)), 30);
+            sample.cwnd_limited = false;
+            (sample.snd_una, sample.snd_nxt) = (round * 30, (round + 1) * 30);
+            controller.on_ack(PathId(0), &sample);
+        }
+        controller
+    }
+
+    fn real_window(controller: &Controller) -> (f64, f64) {
+        let Controller::Reno(reno) = controller else { unreachable!("asked for reno") };
+        let window = reno.window(PathId(0)).unwrap();
+        (window.cwnd(), window.ssthresh())
+    }
+
+    #[test]
+    fn cwv_1_loss_in_the_non_validated_phase_counts_what_was_used() {
+        let mut controller = cwv_with_pipe_ack_30();
+        assert_eq!(real_window(&controller).0, 80.0, "kept while not used");
+        let event = CongestionEvent { inflight_segs: 24, ..loss(Instant::from_millis(400)) };
+        controller.on_congestion(PathId(0), &event);
+        assert_eq!(real_window(&controller).1, 15.0);
+        controller.on_retransmitted(PathId(0), 2);
+        controller.on_retransmitted(PathId(0), 1);
+        controller.on_recovery_exit(PathId(0), Instant::from_millis(500));
+        assert_eq!(real_window(&controller), (13.5, 13.5));
+    }
+
+    #[test]
+    fn cwv_time_out_is_an_ordinary_one() {
+        let mut controller = cwv_with_pipe_ack_30();
+        let event =
+            CongestionEvent { kind: CongestionKind::Rto, ..loss(Instant::from_millis(400)) };
+        controller.on_congestion(PathId(0), &event);
+        assert_eq!(real_window(&controller), (1.0, 40.0));
+    }
+
+    #[test]
+    fn cwv_halves_after_five_minutes() {
+        let mut controller = cwv_with_pipe_ack_30();
+        controller.on_idle_restart(PathId(0), ms(299_000), ms(250), Instant::from_millis(300_199));
+        assert_eq!(real_window(&controller).0, 80.0);
+        controller.on_idle_restart(PathId(0), ms(300_000), ms(250), Instant::from_millis(300_200));
+        // The initial window of this path is 80.
+        assert_eq!(real_window(&controller), (80.0, 60.0));
+    }
+
+    #[test]
+    fn cwv_pipe_ack_is_a_maximum_over_a_second() {
+        let mut validation = Validation::default();
+        let mut window = window(Arithmetic::Real);
+        for (at, acked) in [(0, 50), (500, 20), (1_200, 10)] {
+            let mut sample = ack(Instant::from_millis(at), acked);
+            sample.snd_nxt = 0;
+            validation.on_ack(&mut window, &sample);
+        }
+        assert_eq!(validation.pipe_ack(), Some(20), "50 is older than a second");
+    }
+}

@@ -13,6 +13,11 @@ mod reno;
 mod uncoupled;
 mod window;
 
+#[cfg(test)]
+mod test_support;
+#[cfg(test)]
+mod tests;
+
 use base::{CaState, Duration, Instant, PathId};
 
 pub use controller::{Controller, NAMES, Options, by_name};

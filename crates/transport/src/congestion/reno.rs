@@ -24,3 +24,39 @@ impl Algorithm for Reno {
         (window.cwnd() / 2.0).max(MIN_SSTHRESH)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::Arithmetic;
+    use crate::congestion::test_support::{ack, loss};
+    use base::Instant;
+
+    fn ten_acks(arithmetic: Arithmetic) -> f64 {
+        let mut window = Window::new(arithmetic, 1448, 10, Some(10));
+        for _ in 0..10 {
+            Reno.increase(&mut window, 1.0, &ack(Instant::ZERO, 1));
+        }
+        window.cwnd()
+    }
+
+    #[test]
+    fn reno_1_ten_acks_add_about_one_segment() {
+        // The sum of ten successive 1/cwnd.
+        assert!((ten_acks(Arithmetic::Real) - 10.958_6).abs() < 5e-5);
+        assert_eq!(ten_acks(Arithmetic::Counter), 11.0);
+    }
+
+    #[test]
+    fn reno_1_loss_halves_down_to_two() {
+        let threshold = |arithmetic, cwnd| {
+            let mut window = Window::new(arithmetic, 1448, cwnd, None);
+            let ssthresh = Reno.threshold(&window, &loss(Instant::ZERO));
+            window.reduce(ssthresh);
+            window.ssthresh()
+        };
+        assert_eq!(threshold(Arithmetic::Counter, 15), 7.0);
+        assert_eq!(threshold(Arithmetic::Real, 15), 7.5);
+        assert_eq!(threshold(Arithmetic::Real, 3), 2.0);
+    }
+}

@@ -6,7 +6,7 @@
 
 use super::hystart::HyStart;
 use super::idle::{self, Validation};
-use super::window::Window;
+use super::window::{MIN_SSTHRESH, Window};
 use super::{
     AckSample, CongestionControl, CongestionEvent, CongestionKind, HyStartKind, IdleRule, Options,
     PathStart,
@@ -212,9 +212,12 @@ impl<A: Algorithm> CongestionControl for Uncoupled<A> {
 
     fn penalise(&mut self, path: PathId, _now: Instant) {
         if let Some(path) = self.path_mut(path) {
-            let half = path.window.cwnd() / 2.0;
-            path.window.set_cwnd(half);
-            path.window.set_ssthresh(half.max(super::window::MIN_SSTHRESH));
+            let prior = path.window.cwnd();
+            path.window.set_cwnd(prior / 2.0);
+            let ssthresh = path.window.ssthresh();
+            if prior >= ssthresh {
+                path.window.set_ssthresh((ssthresh / 2.0).max(MIN_SSTHRESH));
+            }
         }
     }
 

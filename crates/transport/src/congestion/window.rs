@@ -134,18 +134,18 @@ impl Window {
 
     /// Set the window, at least one segment; what the counter gathered stays.
     pub fn set_cwnd(&mut self, segs: f64) {
-        self.cwnd = segs.max(1.0);
+        self.cwnd = self.whole(segs).max(1.0);
     }
 
-    /// Set the threshold.
+    /// Set the threshold, at least one segment.
     pub fn set_ssthresh(&mut self, segs: f64) {
-        self.ssthresh = segs.max(1.0);
+        self.ssthresh = self.whole(segs).max(1.0);
     }
 
     /// A reduction begins: remember window and threshold, set the new threshold.
     pub fn reduce(&mut self, ssthresh: f64) {
         self.saved = Some((self.cwnd, self.current_ssthresh()));
-        self.ssthresh = self.whole(ssthresh).max(1.0);
+        self.set_ssthresh(ssthresh);
     }
 
     /// The retransmission timer expired: window of `cwnd_after` segments.
@@ -194,6 +194,62 @@ impl Window {
             Arithmetic::Real => segs,
             Arithmetic::Counter if segs.is_finite() => f64::from(segs as u32),
             Arithmetic::Counter => segs,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn window(arithmetic: Arithmetic, cwnd: u32, ssthresh: Option<u32>) -> Window {
+        Window::new(arithmetic, 1448, cwnd, ssthresh)
+    }
+
+    #[test]
+    fn crossing_the_threshold_leaves_the_excess() {
+        let mut window = window(Arithmetic::Counter, 18, Some(20));
+        assert_eq!(window.slow_start(5.0, 1.0), 3.0);
+        assert_eq!(window.cwnd_segs(), 20);
+        assert!(!window.in_slow_start());
+    }
+
+    #[test]
+    fn undo_restores_what_was_more() {
+        let mut window = window(Arithmetic::Counter, 40, None);
+        window.reduce(28.9);
+        assert_eq!(window.ssthresh_segs(), Some(28));
+        window.collapse(1);
+        window.undo();
+        assert_eq!((window.cwnd_segs(), window.ssthresh_segs()), (40, None));
+        window.collapse(1);
+        window.undo();
+        assert_eq!(window.cwnd_segs(), 1, "only once");
+    }
+
+    #[test]
+    fn infinite_threshold_settles_nothing() {
+        let mut window = window(Arithmetic::Real, 10, None);
+        window.settle();
+        assert_eq!(window.cwnd(), 10.0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        /// Against one-by-one counting with a constant step.
+        #[test]
+        fn counter_equals_counting_one_by_one(
+            step in 1..40u32,
+            acks in prop::collection::vec(0..100u32, 1..40),
+        ) {
+            let mut window = window(Arithmetic::Counter, 10, Some(1));
+            let mut total = 0;
+            for acked in acks {
+                window.count(step, acked);
+                total += acked;
+                prop_assert_eq!(window.cwnd_segs(), 10 + total / step);
+            }
         }
     }
 }

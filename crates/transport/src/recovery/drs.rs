@@ -1,47 +1,325 @@
 //! Receive-buffer auto-tuning, "dynamic right-sizing", as Linux 6.18 does it.
 //!
-//! To be completed.
+//! The buffer is counted in memory ("truesize"), the window in payload; a ratio measured on full
+//! segments turns one into the other. Three things open the window: `ssthresh` climbs with every
+//! segment whose memory is well used; a reader that took more in a round trip than in the one
+//! before enlarges the buffer; so does data behind a gap. The rules are 6.18's: no allowance of
+//! 16 segments, unread data do not count as read, gaps count (6.12 differs in the last point and
+//! the first). Not modelled: compacting small segments, memory pressure of the whole host.
+//! The bytes are in `buffer::Reassembly`; right edge and timing of updates are the connection's.
 
 use base::{Duration, Instant};
+
+/// What a socket starts with (`net.ipv4.tcp_rmem`, second value), bytes of memory.
+const INITIAL: u32 = 131_072;
+/// `net.core.rmem_max` of 6.18: the window scale allows for it.
+const RMEM_MAX: u32 = 4 << 20;
+/// The scaling ratio is in 1/256; a half until a segment was measured.
+const RATIO_ONE: u64 = 256;
+const INITIAL_RATIO: u64 = 128;
+/// Largest shift (RFC 7323 s2.3).
+const MAX_WINDOW_SCALE: u32 = 14;
+/// The peer's segment size is assumed to be this until one was seen (RFC 9293 s3.7.1).
+const DEFAULT_MSS: u32 = 536;
+/// Smallest segment size believed.
+const MIN_MSS: u32 = 88;
+/// TCP header without options, and with timestamps.
+const BARE_HEADER: u32 = 20;
+const HEADER: u32 = 32;
+/// The base of the first comparison, in segments.
+const INITIAL_WINDOW_SEGS: u32 = 10;
+/// Segments shorter than this do not open the window.
+const MIN_GROWTH_LEN: u32 = 128;
 
 /// The receive buffer of a connection.
 #[derive(Clone, Debug)]
 pub struct ReceiveBuffer {
     size: u32,
     max: u32,
+    auto: bool,
+    advmss: u32,
+    /// Payload per memory, in 1/256.
+    ratio: u64,
+    /// The window that `size` allows.
+    clamp: u32,
+    /// The window the segments seen so far have earned.
+    ssthresh: u32,
+    /// The last window advertised.
+    advertised: u32,
+    segment_size: SegmentSize,
+    /// Memory and payload of what is queued and unread.
+    used: u64,
+    queued: u64,
+    rtt: ReceiverRtt,
+    /// What the reader took in a round trip, the base of growth.
+    space: u32,
+    period_start: Instant,
+    period_offset: u64,
+    read_offset: u64,
+}
+
+/// A data segment that was queued.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Received {
+    pub now: Instant,
+    /// Payload bytes, all of them.
+    pub len: u32,
+    /// Memory: `received_truesize`.
+    pub truesize: u32,
+    /// PSH was set.
+    pub push: bool,
+    /// It began where data were missing first.
+    pub in_order: bool,
+    /// First missing byte after it.
+    pub next_offset: u64,
+    /// End of the highest byte received; `next_offset` if nothing is out of order.
+    pub highest: u64,
+}
+
+/// Linux's guess of the peer's segment size.
+#[derive(Clone, Copy, Debug)]
+struct SegmentSize {
+    bytes: u32,
+    last_short: u32,
+}
+
+/// The round trip as a receiver sees it.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReceiverRtt {
+    /// Microseconds times 8; zero before a sample.
+    us8: u64,
+    /// A window's worth of data: since when, up to which offset.
+    window: Option<(Instant, u64)>,
 }
 
 impl ReceiveBuffer {
-    /// Grows from 131072 to `max` bytes of memory. `advmss`: payload of a full segment.
-    pub fn auto(max: u32, _advmss: u32) -> Self {
-        ReceiveBuffer { size: max.min(131_072), max }
+    /// Grows from 131072 to `max` bytes of memory. `advmss`: the MSS we announce.
+    pub fn auto(max: u32, advmss: u32) -> Self {
+        ReceiveBuffer::new(INITIAL.min(max), max, true, advmss)
     }
 
     /// Fixed at `size` bytes of memory.
-    pub fn fixed(size: u32, _advmss: u32) -> Self {
-        ReceiveBuffer { size, max: size }
+    pub fn fixed(size: u32, advmss: u32) -> Self {
+        ReceiveBuffer::new(size, size, false, advmss)
     }
 
-    /// The window field of the SYN, in bytes.
-    pub fn initial_window(&self) -> u32 {
-        self.size / 2
+    fn new(size: u32, max: u32, auto: bool, advmss: u32) -> Self {
+        let mut buffer = ReceiveBuffer {
+            size,
+            max,
+            auto,
+            advmss,
+            ratio: INITIAL_RATIO,
+            clamp: 0,
+            ssthresh: 0,
+            advertised: 0,
+            segment_size: SegmentSize { bytes: DEFAULT_MSS, last_short: 0 },
+            used: 0,
+            queued: 0,
+            rtt: ReceiverRtt::default(),
+            space: 0,
+            period_start: Instant::ZERO,
+            period_offset: 0,
+            read_offset: 0,
+        };
+        let space = buffer.to_window(u64::from(size));
+        let whole = if space > advmss { space - space % advmss.max(1) } else { space };
+        buffer.clamp = whole;
+        buffer.ssthresh = whole;
+        buffer.advertised = whole;
+        buffer
     }
 
-    /// The handshake is over; data may come.
-    pub fn on_established(&mut self, _now: Instant) {}
+    /// The window of the handshake, in bytes; its field holds at most 65535.
+    pub const fn initial_window(&self) -> u32 {
+        self.advertised
+    }
 
-    /// A data segment of `len` payload bytes occupying `truesize` was queued.
-    pub fn on_segment(&mut self, _len: u32, _truesize: u32, _in_order: bool) {}
+    /// The window scale to announce (RFC 7323 s2.2).
+    pub fn window_scale(&self) -> u8 {
+        let space = self.max.max(RMEM_MAX);
+        // ilog2 of a u32 is below 32.
+        (space.ilog2().saturating_sub(15)).min(MAX_WINDOW_SCALE) as u8
+    }
 
-    /// An echoed timestamp gave a round trip as the receiver sees it.
-    pub fn on_rtt(&mut self, _rtt: Duration, _unread: u64) {}
+    /// The handshake is over. `advmss`: payload of a full segment, options subtracted.
+    pub fn on_established(&mut self, now: Instant, advmss: u32) {
+        self.advmss = advmss;
+        let full = self.to_window(u64::from(self.size));
+        // One segment stays in reserve.
+        self.clamp = (2 * advmss).max(full.saturating_sub(advmss));
+        self.ssthresh = self.ssthresh.min(self.clamp);
+        self.space = self.ssthresh.min(INITIAL_WINDOW_SEGS * advmss);
+        self.segment_size.bytes = DEFAULT_MSS.min(advmss).min(self.advertised / 2).max(MIN_MSS);
+        self.period_start = now;
+    }
 
-    /// The application read up to `read_offset`; `next_offset` is the first missing byte.
-    pub fn on_read(&mut self, _now: Instant, _read_offset: u64, _next_offset: u64) {}
+    /// A data segment with something new was queued.
+    pub fn on_segment(&mut self, segment: &Received) {
+        if self.used > u64::from(self.size) {
+            self.on_overrun();
+        }
+        self.used += u64::from(segment.truesize);
+        self.queued += u64::from(segment.len);
+        if self.segment_size.on_segment(segment, self.advmss) {
+            self.measure_ratio(segment);
+        }
+        if segment.in_order {
+            self.rtt.on_data(segment.now, segment.next_offset, self.advertised);
+        }
+        if !segment.in_order || segment.len >= MIN_GROWTH_LEN {
+            self.open(segment);
+        }
+        if !segment.in_order {
+            self.enlarge(self.space, segment.highest - segment.next_offset);
+        }
+    }
 
-    /// The window to advertise given the memory in use.
-    pub fn window(&self, used: u32) -> u32 {
-        self.size.saturating_sub(used) / 2
+    /// More memory is in use than the buffer has: enlarge it, or take the window back.
+    fn on_overrun(&mut self) {
+        if self.auto && self.size < self.max {
+            // Bounded by `max`, a u32.
+            self.size = self.used.min(u64::from(self.max)) as u32;
+        }
+        if self.used > u64::from(self.size) {
+            self.ssthresh = self.clamp.min(2 * self.advmss);
+        }
+    }
+
+    fn measure_ratio(&mut self, segment: &Received) {
+        let ratio = u64::from(segment.len) * RATIO_ONE / u64::from(segment.truesize.max(1));
+        let ratio = ratio.clamp(1, RATIO_ONE - 1);
+        if ratio != self.ratio {
+            self.ratio = ratio;
+            self.clamp = self.to_window(u64::from(self.size));
+            self.space = self.space.min(self.clamp);
+        }
+    }
+
+    /// Let the window grow by what such a segment earns.
+    fn open(&mut self, segment: &Received) {
+        let room = u64::from(self.clamp).min(self.free_space());
+        let Some(room) = room.checked_sub(u64::from(self.ssthresh)) else { return };
+        let earned = if self.to_window(u64::from(segment.truesize)) <= segment.len {
+            2 * self.advmss
+        } else {
+            self.earned_by_wasteful(segment)
+        };
+        if earned > 0 {
+            let step = u64::from(earned.max(2 * segment.len)).min(room);
+            // Bounded by `clamp`, a u32.
+            self.ssthresh += step as u32;
+        }
+    }
+
+    /// A segment with much memory for little payload earns something only while the window is
+    /// smaller than the largest one by a like factor.
+    fn earned_by_wasteful(&self, segment: &Received) -> u32 {
+        let mut truesize = self.to_window(u64::from(segment.truesize)) / 2;
+        let mut window = self.to_window(u64::from(self.max)) / 2;
+        while self.ssthresh <= window && window > 0 {
+            if truesize <= segment.len {
+                return 2 * self.segment_size.bytes;
+            }
+            truesize /= 2;
+            window /= 2;
+        }
+        0
+    }
+
+    /// An echoed timestamp on a full segment gave a round trip as the receiver sees it. `unread`:
+    /// data wait to be read, so a long sample may be the reader's fault.
+    pub fn on_rtt(&mut self, rtt: Duration, unread: bool) {
+        let us = rtt.as_micros();
+        if us > 0 {
+            self.rtt.on_sample(us, unread);
+        }
+    }
+
+    /// The application read up to `read_offset`; `next_offset` is the first missing byte and
+    /// `highest` the end of the highest byte received.
+    pub fn on_read(&mut self, now: Instant, read_offset: u64, next_offset: u64, highest: u64) {
+        self.release(read_offset - self.read_offset);
+        self.read_offset = read_offset;
+        let elapsed = now - self.period_start;
+        if self.rtt.us8 == 0 || elapsed.as_micros() < self.rtt.us8 / 8 {
+            return;
+        }
+        let unread = next_offset - read_offset;
+        let copied = (read_offset - self.period_offset).saturating_sub(unread);
+        let copied = u32::try_from(copied).unwrap_or(u32::MAX);
+        if copied > self.space {
+            self.enlarge(copied, highest - next_offset);
+        }
+        self.period_offset = read_offset;
+        self.period_start = now;
+    }
+
+    /// Memory of `copied` bytes is free again: a like share of what is in use.
+    fn release(&mut self, copied: u64) {
+        if copied >= self.queued {
+            self.queued = 0;
+            self.used = 0;
+        } else {
+            self.used -= self.used * copied / self.queued;
+            self.queued -= copied;
+        }
+    }
+
+    /// The reader takes `copied` bytes a round trip and `beyond` bytes span gaps.
+    fn enlarge(&mut self, copied: u32, beyond: u64) {
+        let window = target_window(self.space, copied, beyond);
+        self.space = copied;
+        if !self.auto {
+            return;
+        }
+        let size = (window * RATIO_ONE / self.ratio).min(u64::from(self.max)) as u32;
+        if size > self.size {
+            self.size = size;
+            self.clamp = self.to_window(u64::from(size));
+        }
+    }
+
+    /// The window to advertise, in bytes: never less than `current`, what is left of the last one.
+    /// With a window scale it is rounded up to what the field can say, else to whole segments.
+    pub fn window(&mut self, current: u32, window_scale: u8) -> u32 {
+        let new = self.select_window(window_scale);
+        self.advertised = new.max(align_up(current, window_scale));
+        self.advertised
+    }
+
+    /// The window that could be advertised, whatever was before.
+    pub fn select_window(&self, window_scale: u8) -> u32 {
+        let allowed = self.to_window(u64::from(self.size));
+        let full = allowed.min(self.clamp);
+        let mss = self.segment_size.bytes.min(full);
+        // At most `allowed`, a u32.
+        let mut free = self.free_space() as u32;
+        if free < full / 2 {
+            free -= free % (1 << window_scale);
+            if free < allowed / 16 || free < mss {
+                return 0;
+            }
+        }
+        free = free.min(self.ssthresh);
+        if window_scale > 0 {
+            return align_up(free, window_scale);
+        }
+        let old = self.advertised;
+        if old + mss <= free || old > free {
+            return free - free % mss.max(1);
+        }
+        old
+    }
+
+    fn free_space(&self) -> u64 {
+        let free = u64::from(self.size).saturating_sub(self.used);
+        u64::from(self.to_window(free))
+    }
+
+    /// Payload that fits into `memory`.
+    fn to_window(&self, memory: u64) -> u32 {
+        u32::try_from(memory * self.ratio / RATIO_ONE).unwrap_or(u32::MAX)
     }
 
     /// The present size in bytes of memory.
@@ -53,9 +331,238 @@ impl ReceiveBuffer {
     pub const fn max(&self) -> u32 {
         self.max
     }
+
+    /// Memory in use.
+    pub const fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// The peer's segment size as seen so far: more than this unacknowledged asks for an ACK.
+    pub const fn segment_size(&self) -> u32 {
+        self.segment_size.bytes
+    }
 }
 
-/// Memory of a received packet of `ip_len` bytes.
+/// The window for a reader that took `copied` bytes in a round trip and `space` in the one
+/// before, with `beyond` bytes spanned by gaps: twice that, and twice the growth on top.
+fn target_window(space: u32, copied: u32, beyond: u64) -> u64 {
+    let window = 2 * u64::from(copied);
+    let growth = u128::from(window) * u128::from(copied.saturating_sub(space));
+    let growth = growth / u128::from(space.max(1));
+    let growth = u64::try_from(growth).unwrap_or(u64::MAX / 4);
+    window.saturating_add(growth.saturating_mul(2)).saturating_add(beyond).min(1 << 40)
+}
+
+fn align_up(bytes: u32, shift: u8) -> u32 {
+    let unit = 1u32 << shift;
+    bytes.div_ceil(unit).saturating_mul(unit)
+}
+
+impl SegmentSize {
+    /// Learn from a segment; returns whether it was a full one of a new size.
+    fn on_segment(&mut self, segment: &Received, advmss: u32) -> bool {
+        let last_short = std::mem::take(&mut self.last_short);
+        let len = segment.len;
+        if len >= self.bytes {
+            let new = len != self.bytes;
+            self.bytes = len.min(advmss);
+            return new;
+        }
+        let with_header = len + HEADER;
+        let believable = with_header >= DEFAULT_MSS + BARE_HEADER
+            || (with_header >= MIN_MSS + BARE_HEADER && !segment.push);
+        if believable {
+            self.last_short = len;
+            if len == last_short {
+                self.bytes = len;
+            }
+        }
+        false
+    }
+}
+
+impl ReceiverRtt {
+    /// Without timestamps: the time a window's worth of data took. An upper bound only.
+    fn on_data(&mut self, now: Instant, next_offset: u64, window: u32) {
+        if let Some((since, up_to)) = self.window {
+            if next_offset < up_to {
+                return;
+            }
+            let us8 = (now - since).as_micros().max(1) * 8;
+            if self.us8 == 0 || us8 < self.us8 {
+                self.us8 = us8;
+            }
+        }
+        self.window = Some((now, next_offset + u64::from(window)));
+    }
+
+    fn on_sample(&mut self, us: u64, unread: bool) {
+        if self.us8 == 0 || us * 8 < self.us8 {
+            self.us8 = us * 8;
+        } else if !unread {
+            self.us8 = self.us8 - self.us8 / 8 + us;
+        }
+    }
+}
+
+/// Memory of a received packet of `ip_len` bytes. Assumes what a TUN device makes of it: headroom
+/// of 64 bytes, data and 320 bytes of book-keeping in one allocation of a power of two (704 bytes
+/// for small ones), 256 bytes of descriptor. 1500 bytes cost 2304.
 pub fn received_truesize(ip_len: u32) -> u32 {
-    (ip_len + 64 + 320).next_power_of_two() + 256
+    const HEADROOM: u32 = 64;
+    const SHARED_INFO: u32 = 320;
+    const SMALL: u32 = 704;
+    const DESCRIPTOR: u32 = 256;
+    let head = (ip_len.saturating_add(HEADROOM)).next_multiple_of(64) + SHARED_INFO;
+    let head = if head <= SMALL { SMALL } else { head.next_power_of_two() };
+    head + DESCRIPTOR
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADVMSS: u32 = 1448;
+
+    fn established(max: u32) -> ReceiveBuffer {
+        let mut buffer = ReceiveBuffer::auto(max, 1460);
+        buffer.on_established(Instant::ZERO, ADVMSS);
+        buffer
+    }
+
+    fn full(now: Instant, index: u64) -> Received {
+        let end = (index + 1) * u64::from(ADVMSS);
+        Received {
+            now,
+            len: ADVMSS,
+            truesize: received_truesize(1500),
+            push: false,
+            in_order: true,
+            next_offset: end,
+            highest: end,
+        }
+    }
+
+    #[test]
+    fn drs_1_window_is_twelve_times_a_doubled_reading() {
+        assert_eq!(target_window(100_000, 200_000, 0), 1_200_000);
+        assert_eq!(target_window(100_000, 200_000, 5_000), 1_205_000, "gaps come on top");
+        assert_eq!(target_window(100_000, 100_000, 0), 200_000, "no growth, no bonus");
+    }
+
+    #[test]
+    fn handshake_offers_half_the_initial_buffer_in_whole_segments() {
+        let buffer = ReceiveBuffer::auto(6 << 20, 1460);
+        assert_eq!(buffer.initial_window(), 64_240);
+        assert_eq!(buffer.window_scale(), 7);
+        assert_eq!(ReceiveBuffer::auto(32 << 20, 1460).window_scale(), 10);
+    }
+
+    #[test]
+    fn an_ethernet_packet_costs_2304_bytes_of_memory() {
+        assert_eq!(received_truesize(1500), 2304);
+        assert_eq!(received_truesize(52), 960);
+        assert_eq!(received_truesize(700), 2304);
+    }
+
+    #[test]
+    fn first_full_segment_measures_the_ratio() {
+        let mut buffer = established(6 << 20);
+        assert_eq!((buffer.clamp, buffer.ssthresh, buffer.space), (64_088, 64_088, 14_480));
+        buffer.on_segment(&full(Instant::from_millis(50), 0));
+        assert_eq!(buffer.segment_size(), ADVMSS);
+        assert_eq!(buffer.ratio, 160, "1448 * 256 / 2304");
+        assert_eq!(buffer.clamp, 81_920);
+        assert_eq!(buffer.ssthresh, 64_088 + 2 * ADVMSS);
+    }
+
+    #[test]
+    fn reader_that_keeps_up_lets_the_buffer_grow_once_per_round_trip() {
+        let mut buffer = established(6 << 20);
+        let rtt = Duration::from_millis(40);
+        let (mut index, mut window, mut now) = (0u64, 10u64, Instant::ZERO);
+        let mut sizes = Vec::new();
+        for _ in 0..7 {
+            now += rtt;
+            buffer.on_rtt(rtt, false);
+            for _ in 0..window {
+                buffer.on_segment(&full(now, index));
+                index += 1;
+                let read = index * u64::from(ADVMSS);
+                buffer.on_read(now, read, read, read);
+            }
+            assert_eq!(buffer.used(), 0);
+            sizes.push(buffer.size());
+            window *= 2;
+        }
+        assert!(sizes.is_sorted());
+        assert_eq!(sizes[0], INITIAL);
+        // A period ends with the first segment of the next burst.
+        let window = target_window(160 * ADVMSS, 320 * ADVMSS, 0);
+        assert_eq!(sizes.last().copied().map(u64::from), Some(window * 256 / 160));
+    }
+
+    #[test]
+    fn reader_that_stops_closes_the_window_before_memory_runs_out() {
+        let mut buffer = established(131_072);
+        let mut index = 0;
+        let mut edge = u64::from(buffer.window(64_240, 7));
+        while index * u64::from(ADVMSS) + u64::from(ADVMSS) <= edge {
+            buffer.on_segment(&full(Instant::from_millis(index), index));
+            index += 1;
+            let end = index * u64::from(ADVMSS);
+            edge = end + u64::from(buffer.window((edge - end) as u32, 7));
+        }
+        // What is left of the window is rounded up to what the scale can say at every ACK.
+        assert!(buffer.used() <= u64::from(buffer.size()) * 11 / 10);
+        assert!(edge - index * u64::from(ADVMSS) < u64::from(ADVMSS));
+        let read = index * u64::from(ADVMSS);
+        buffer.on_read(Instant::from_secs(9), read, read, read);
+        assert!(buffer.window(0, 7) >= 2 * ADVMSS, "it opens again");
+    }
+
+    #[test]
+    fn window_never_shrinks_below_what_is_left() {
+        let mut buffer = established(6 << 20);
+        assert_eq!(buffer.window(100_000, 7), 100_096, "rounded up to 128");
+    }
+
+    #[test]
+    fn data_behind_a_gap_enlarge_the_buffer() {
+        let mut buffer = established(6 << 20);
+        let mut segment = full(Instant::from_millis(1), 0);
+        buffer.on_segment(&segment);
+        let before = buffer.size();
+        segment.in_order = false;
+        segment.highest = segment.next_offset + 200_000;
+        buffer.on_segment(&segment);
+        assert!(buffer.size() > before);
+        assert_eq!(buffer.size(), ((2 * 14_480 + 200_000) * 256 / 160) as u32);
+    }
+
+    #[test]
+    fn fixed_buffer_never_grows() {
+        let mut buffer = ReceiveBuffer::fixed(262_144, 1460);
+        buffer.on_established(Instant::ZERO, ADVMSS);
+        for index in 0..1000 {
+            let now = Instant::from_millis(index * 10);
+            buffer.on_rtt(Duration::from_millis(5), false);
+            buffer.on_segment(&full(now, index));
+            let read = (index + 1) * u64::from(ADVMSS);
+            buffer.on_read(now, read, read, read);
+        }
+        assert_eq!(buffer.size(), 262_144);
+    }
+
+    #[test]
+    fn receiver_rtt_falls_at_once_and_rises_slowly() {
+        let mut rtt = ReceiverRtt::default();
+        rtt.on_sample(40_000, false);
+        rtt.on_sample(80_000, false);
+        assert_eq!(rtt.us8, 360_000);
+        rtt.on_sample(160_000, true);
+        assert_eq!(rtt.us8, 360_000, "unread data spoil a long sample");
+        rtt.on_sample(20_000, true);
+        assert_eq!(rtt.us8, 160_000);
+    }
 }

@@ -74,3 +74,42 @@ pub fn is_lost_rfc6675(above: impl Iterator<Item = Range<u64>>, dup_thresh: u32,
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threshold_rises_to_the_distance_seen() {
+        let mut thresh = DupThresh::new();
+        assert_eq!(thresh.segs(), 3);
+        thresh.on_reordering(1000, 3000, 1000);
+        assert_eq!((thresh.segs(), thresh.seen()), (3, 1));
+        thresh.on_reordering(1000, 8001, 1000);
+        assert_eq!(thresh.segs(), 8);
+        thresh.on_reordering(0, 10_000_000, 1000);
+        assert_eq!(thresh.segs(), 300);
+        thresh.on_reordering(5000, 5000, 1000);
+        assert_eq!(thresh.seen(), 3, "in order");
+    }
+
+    #[test]
+    fn time_out_with_three_sacked_resets_the_threshold() {
+        let mut thresh = DupThresh::new();
+        thresh.on_reordering(0, 10_000, 1000);
+        thresh.on_rto(2);
+        assert_eq!(thresh.segs(), 10);
+        thresh.on_rto(3);
+        assert_eq!(thresh.segs(), 3);
+    }
+
+    #[test]
+    fn three_ranges_or_more_than_two_segments_above_prove_a_loss() {
+        let is_lost = |ranges: &[Range<u64>]| is_lost_rfc6675(ranges.iter().cloned(), 3, 1000);
+        assert!(!is_lost(&[]));
+        assert!(!is_lost(&[10..20, 30..40]));
+        assert!(is_lost(&[10..20, 30..40, 50..60]));
+        assert!(!is_lost(&[1000..3000]));
+        assert!(is_lost(&[1000..3001]));
+    }
+}

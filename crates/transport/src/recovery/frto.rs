@@ -138,3 +138,80 @@ impl Frto {
         FrtoDecision::Conventional { cwnd_at_most_segs }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A time-out with 10 segments of length 1 outstanding.
+    fn timed_out() -> Frto {
+        let mut frto = Frto::new();
+        frto.on_rto(false, false, 1, 10);
+        frto
+    }
+
+    fn ack(snd_una: u64) -> FrtoAck {
+        FrtoAck {
+            snd_una,
+            snd_una_advanced: true,
+            sack: true,
+            snd_nxt: 10,
+            can_send_new: true,
+            ..FrtoAck::default()
+        }
+    }
+
+    #[test]
+    fn two_advancing_acks_prove_the_time_out_spurious() {
+        let mut frto = timed_out();
+        assert_eq!(frto.on_ack(&ack(2)), FrtoDecision::SendNew(2));
+        assert!(frto.holds_retransmissions());
+        let second = FrtoAck { original_acked: true, snd_nxt: 12, ..ack(3) };
+        assert_eq!(frto.on_ack(&second), FrtoDecision::Spurious);
+        assert!(!frto.is_running());
+    }
+
+    #[test]
+    fn duplicate_after_new_data_proves_the_loss() {
+        let mut frto = timed_out();
+        frto.on_ack(&ack(2));
+        let dup = FrtoAck { snd_una_advanced: false, sacked_beyond_or_dup: true, ..ack(2) };
+        assert_eq!(frto.on_ack(&dup), FrtoDecision::Conventional { cwnd_at_most_segs: 3 });
+    }
+
+    #[test]
+    fn ack_of_everything_or_of_part_of_the_retransmission_is_conventional() {
+        let conventional = FrtoDecision::Conventional { cwnd_at_most_segs: 2 };
+        assert_eq!(timed_out().on_ack(&ack(10)), conventional);
+        let mut frto = Frto::new();
+        frto.on_rto(false, false, 5, 10);
+        assert_eq!(frto.on_ack(&ack(3)), conventional);
+    }
+
+    #[test]
+    fn without_new_data_there_is_no_test() {
+        let none = FrtoAck { can_send_new: false, ..ack(2) };
+        let conventional = FrtoDecision::Conventional { cwnd_at_most_segs: 2 };
+        assert_eq!(timed_out().on_ack(&none), conventional);
+    }
+
+    #[test]
+    fn first_duplicate_ends_it_only_without_sack() {
+        let dup = FrtoAck { snd_una_advanced: false, ..ack(0) };
+        let mut frto = timed_out();
+        assert_eq!(frto.on_ack(&dup), FrtoDecision::Wait);
+        assert!(frto.is_running());
+        let dup = FrtoAck { sack: false, ..dup };
+        assert!(matches!(frto.on_ack(&dup), FrtoDecision::Conventional { .. }));
+    }
+
+    #[test]
+    fn recovery_under_way_keeps_it_out_unless_repeated() {
+        let mut frto = Frto::new();
+        frto.on_rto(true, false, 1, 10);
+        assert!(!frto.is_running());
+        frto.on_rto(true, true, 1, 10);
+        assert!(frto.is_running());
+        assert_eq!(frto.recover(), 10);
+    }
+}

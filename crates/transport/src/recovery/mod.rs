@@ -11,15 +11,17 @@ mod pacing;
 mod prr;
 mod rack;
 mod rtt;
+mod scoreboard;
 mod sndbuf;
 mod tlp;
 
-pub use drs::{ReceiveBuffer, received_truesize};
+pub use drs::{ReceiveBuffer, Received, received_truesize};
 pub use dup_thresh::{DupThresh, is_lost_rfc6675};
 pub use frto::{Frto, FrtoAck, FrtoDecision};
 pub use pacing::{Pacer, burst_segs, pacing_rate};
 pub use prr::{Prr, PrrVariant};
 pub use rack::{Rack, sent_after};
 pub use rtt::{MinRttFilter, RttEstimator, RttMode};
+pub use scoreboard::{ByTime, Scoreboard, SentSegment};
 pub use sndbuf::{SendBufferTuning, sent_truesize};
 pub use tlp::{PtoInput, Tlp, TlpAck, TlpOutcome, TlpRule, pto};

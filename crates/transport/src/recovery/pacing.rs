@@ -72,3 +72,51 @@ impl Pacer {
         self.next = self.next.max(now) + (len - credit);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pace_1_twice_the_window_in_slow_start() {
+        let srtt = Duration::from_millis(10);
+        assert_eq!(pacing_rate(10, None, 10, 1428, srtt), Some(2_856_000));
+        assert_eq!(pacing_rate(10, Some(21), 10, 1428, srtt), Some(1_713_600), "10 = 21 / 2");
+        assert_eq!(pacing_rate(10, Some(22), 10, 1428, srtt), Some(2_856_000));
+    }
+
+    #[test]
+    fn pace_1_a_fifth_more_in_congestion_avoidance() {
+        let srtt = Duration::from_millis(100);
+        assert_eq!(pacing_rate(10, Some(10), 10, 1428, srtt), Some(171_360));
+        assert_eq!(pacing_rate(10, Some(10), 20, 1428, srtt), Some(342_720), "more in flight");
+    }
+
+    #[test]
+    fn without_rtt_nothing_is_paced() {
+        assert_eq!(pacing_rate(10, None, 10, 1428, Duration::ZERO), None);
+    }
+
+    #[test]
+    fn bursts_are_a_millisecond_long_and_at_least_two_segments() {
+        let far = Duration::from_millis(100);
+        assert_eq!(burst_segs(1_000, 1448, far), 2);
+        assert_eq!(burst_segs(12_500_000, 1448, far), 8);
+        assert_eq!(burst_segs(u64::MAX, 1448, far), 45);
+        assert_eq!(burst_segs(1_000, 1448, Duration::from_micros(100)), 45, "next door");
+    }
+
+    #[test]
+    fn departures_keep_the_rate() {
+        let mut pacer = Pacer::new();
+        let start = Instant::from_secs(1);
+        assert_eq!(pacer.blocked_until(start), None);
+        let mut now = start;
+        for _ in 0..1000 {
+            pacer.on_sent(now, 1500, 1_500_000);
+            now = pacer.blocked_until(now).unwrap();
+        }
+        // Half a millisecond was credited for the pause before the first.
+        assert_eq!(now - start, Duration::from_micros(999_500));
+    }
+}

@@ -151,3 +151,105 @@ impl Rack {
         self.reordering_seen
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DUP_THRESH: u32 = 3;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    const fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn reordered() -> Rack {
+        let mut rack = Rack::new();
+        rack.on_fack_order(20, false);
+        assert!(rack.on_fack_order(10, false));
+        rack
+    }
+
+    #[test]
+    fn rack_1_lost_after_rtt_and_a_quarter_of_the_minimum() {
+        let mut rack = reordered();
+        assert!(rack.on_delivered(at(42), at(1), 200, false, false, ms(40)));
+        let wnd = rack.reo_wnd(false, 1, DUP_THRESH, ms(40), ms(41));
+        assert_eq!(wnd, ms(10));
+        assert!(rack.overtook(at(0), 100));
+        assert_eq!(rack.deadline_of(at(0), wnd), at(51));
+    }
+
+    #[test]
+    fn rack_1_third_sacked_segment_needs_no_waiting() {
+        let mut rack = Rack::new();
+        rack.on_delivered(at(42), at(1), 200, false, false, ms(40));
+        let wnd = rack.reo_wnd(false, 3, DUP_THRESH, ms(40), ms(41));
+        assert_eq!(wnd, Duration::ZERO);
+        assert!(rack.deadline_of(at(0), wnd) <= at(42));
+        assert_eq!(rack.reo_wnd(true, 1, DUP_THRESH, ms(40), ms(41)), Duration::ZERO);
+        assert_eq!(rack.reo_wnd(false, 2, DUP_THRESH, ms(40), ms(41)), ms(10));
+    }
+
+    #[test]
+    fn rack_2_dsack_rounds_widen_the_window_up_to_srtt() {
+        let mut rack = reordered();
+        let wnd = |rack: &Rack| rack.reo_wnd(true, 5, DUP_THRESH, ms(40), ms(60)).as_millis();
+        assert_eq!(wnd(&rack), 10);
+        let mut seen = Vec::new();
+        for round in 1..=7u64 {
+            rack.on_dsack_round(true, round * 100, round * 100 + 50);
+            // A second D-SACK of the same round does not count.
+            rack.on_dsack_round(true, round * 100 + 10, round * 100 + 60);
+            seen.push(wnd(&rack));
+        }
+        assert_eq!(seen, [20, 30, 40, 50, 60, 60, 60]);
+        for _ in 0..15 {
+            rack.on_recovery_end();
+            assert_eq!(wnd(&rack), 60);
+        }
+        rack.on_recovery_end();
+        assert_eq!(wnd(&rack), 10);
+    }
+
+    #[test]
+    fn a_dsack_restarts_the_count_of_recoveries() {
+        let mut rack = reordered();
+        rack.on_dsack_round(true, 0, 10);
+        for _ in 0..15 {
+            rack.on_recovery_end();
+        }
+        rack.on_dsack_round(true, 10, 20);
+        rack.on_recovery_end();
+        assert_eq!(rack.reo_wnd(false, 0, DUP_THRESH, ms(40), ms(60)), ms(30));
+    }
+
+    #[test]
+    fn acknowledgement_of_the_earlier_copy_does_not_count() {
+        let mut rack = Rack::new();
+        assert!(!rack.on_delivered(at(100), at(90), 10, true, false, ms(40)), "faster than light");
+        assert!(!rack.on_delivered(at(100), at(20), 10, true, true, ms(40)), "older timestamp");
+        assert!(!rack.overtook(at(0), 0));
+        assert!(rack.on_delivered(at(100), at(50), 10, true, false, ms(40)));
+        assert_eq!(rack.rtt(), ms(50));
+    }
+
+    #[test]
+    fn same_time_is_decided_by_sequence() {
+        let mut rack = Rack::new();
+        rack.on_delivered(at(50), at(5), 200, false, false, ms(40));
+        assert!(rack.overtook(at(5), 199) && !rack.overtook(at(5), 200));
+        assert!(rack.overtook(at(4), 900) && !rack.overtook(at(6), 100));
+    }
+
+    #[test]
+    fn retransmitted_segments_prove_no_reordering() {
+        let mut rack = Rack::new();
+        rack.on_fack_order(20, false);
+        assert!(!rack.on_fack_order(10, true));
+        assert!(!rack.reordering_seen());
+    }
+}

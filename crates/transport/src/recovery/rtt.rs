@@ -278,3 +278,161 @@ fn insert_sample(
     }
     best
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// One sample per window: every one ends the window before.
+    fn feed(rtt: &mut RttEstimator, samples: &[u64]) -> Vec<u64> {
+        let mut offset = 0;
+        samples
+            .iter()
+            .map(|&sample| {
+                offset += 10;
+                rtt.sample(ms(sample), offset, offset + 5);
+                rtt.rto().as_micros()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn rto_1_two_samples() {
+        let mut rfc = RttEstimator::new(RttMode::Rfc6298 { min: ms(200) });
+        assert_eq!(feed(&mut rfc, &[100, 120]), [300_000, 272_500]);
+        assert_eq!(rfc.srtt(), Duration::from_micros(102_500));
+        assert_eq!(rfc.rttvar(), Duration::from_micros(42_500));
+        let mut linux = RttEstimator::new(RttMode::Linux);
+        assert_eq!(feed(&mut linux, &[100, 120]), [300_000, 302_500]);
+        assert_eq!(linux.linux.mdev4, 170_000);
+    }
+
+    #[test]
+    fn rto_2_constant_rtt_lets_the_variance_decay_by_windows() {
+        let mut rtt = RttEstimator::new(RttMode::Linux);
+        let mut mdev = Vec::new();
+        let mut rto = Vec::new();
+        for window in 1..=4 {
+            rto.extend(feed_at(&mut rtt, window * 10, 300));
+            mdev.push(rtt.linux.mdev4);
+        }
+        assert_eq!(rto, [900_000, 900_000, 834_375, 764_063]);
+        assert_eq!(mdev, [600_000, 450_000, 337_500, 253_125]);
+    }
+
+    fn feed_at(rtt: &mut RttEstimator, offset: u64, sample: u64) -> Option<u64> {
+        rtt.sample(ms(sample), offset, offset + 5);
+        Some(rtt.rto().as_micros())
+    }
+
+    #[test]
+    fn variance_decays_only_once_per_window() {
+        let mut rtt = RttEstimator::new(RttMode::Linux);
+        rtt.sample(ms(300), 10, 100);
+        for una in [20, 50, 100] {
+            rtt.sample(ms(300), una, 200);
+        }
+        assert_eq!(rtt.rto(), ms(900), "snd_una did not pass 100");
+        rtt.sample(ms(300), 101, 300);
+        assert_eq!(rtt.rto(), ms(900), "the maximum of this window was still 600");
+        rtt.sample(ms(300), 301, 400);
+        assert!(rtt.rto() < ms(900));
+    }
+
+    #[test]
+    fn without_samples_the_time_out_is_a_second_or_three() {
+        let mut rtt = RttEstimator::new(RttMode::Linux);
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+        rtt.on_handshake_timeout();
+        assert_eq!(rtt.rto(), Duration::from_secs(3));
+    }
+
+    #[test]
+    fn backing_off_doubles_up_to_two_minutes_and_a_sample_ends_it() {
+        let mut rtt = RttEstimator::new(RttMode::Linux);
+        rtt.sample(ms(100), 1, 2);
+        let mut seen = Vec::new();
+        for _ in 0..10 {
+            seen.push(rtt.rto().as_millis());
+            rtt.back_off();
+        }
+        assert_eq!(seen, [300, 600, 1200, 2400, 4800, 9600, 19_200, 38_400, 76_800, 120_000]);
+        for _ in 0..100 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), MAX_RTO);
+        rtt.sample(ms(100), 3, 4);
+        assert_eq!(rtt.rto(), ms(300));
+    }
+
+    #[test]
+    fn a_falling_rtt_hardly_raises_the_variance() {
+        let mut rtt = RttEstimator::new(RttMode::Linux);
+        feed(&mut rtt, &[400, 100]);
+        // |error| 300 - mdev 200 = 100, an eighth of it counts.
+        assert_eq!(rtt.linux.mdev4, 800_000 + 12_500);
+    }
+
+    #[test]
+    fn min_rtt_keeps_the_minimum_of_the_window() {
+        let mut min = MinRttFilter::default();
+        assert_eq!(min.get(), Duration::ZERO);
+        for (at, sample) in [(0, 50), (1, 40), (2, 60), (200, 45)] {
+            min.update(Instant::from_secs(at), ms(sample));
+        }
+        assert_eq!(min.get(), ms(40));
+        min.update(Instant::from_secs(302), ms(70));
+        assert_eq!(min.get(), ms(45), "the 40 of second 1 left the window");
+    }
+
+    #[test]
+    fn min_rtt_after_long_silence_is_the_new_sample() {
+        let mut min = MinRttFilter::default();
+        min.update(Instant::ZERO, ms(10));
+        assert_eq!(min.update(Instant::from_secs(1000), ms(90)), ms(90));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+        /// The three-sample filter may forget a minimum early, never hold one too long, and never
+        /// answer less than the true minimum of the window.
+        #[test]
+        fn min_rtt_is_a_sample_of_the_window_and_no_less_than_its_minimum(
+            samples in prop::collection::vec((0..40u64, 1..1000u64), 1..80)
+        ) {
+            let mut filter = MinRttFilter::default();
+            let mut seen: Vec<(u64, u64)> = Vec::new();
+            let mut now = 0;
+            for (gap, sample) in samples {
+                now += gap;
+                seen.push((now, sample));
+                let got = filter.update(Instant::from_secs(now), ms(sample)).as_millis();
+                let window: Vec<u64> =
+                    seen.iter().filter(|(at, _)| now - at <= 300).map(|(_, s)| *s).collect();
+                prop_assert!(window.contains(&got));
+                prop_assert!(got <= sample);
+            }
+        }
+
+        #[test]
+        fn time_out_stays_within_its_bounds(samples in prop::collection::vec(1..5_000u64, 1..60)) {
+            let mut linux = RttEstimator::new(RttMode::Linux);
+            let mut rfc = RttEstimator::new(RttMode::Rfc6298 { min: ms(1000) });
+            let (mut low, mut high) = (u64::MAX, 0);
+            for (i, sample) in samples.into_iter().enumerate() {
+                let una = i as u64;
+                linux.sample(ms(sample), una, una + 3);
+                rfc.sample(ms(sample), una, una + 3);
+                (low, high) = (low.min(sample), high.max(sample));
+                prop_assert!(linux.srtt() >= ms(low) - ms(1) && linux.srtt() <= ms(high));
+                prop_assert!(linux.rto() >= linux.srtt() + ms(200) - ms(1));
+                prop_assert!(rfc.rto() >= ms(1000) && rfc.rto() <= MAX_RTO);
+            }
+        }
+    }
+}

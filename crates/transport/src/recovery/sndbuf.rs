@@ -40,8 +40,9 @@ impl SendBufferTuning {
         self.size
     }
 
-    /// To be called when the handshake is over and whenever an ACK made progress while the writer
-    /// was short of space: grow for `cwnd_segs` segments. `reordering`: the duplicate threshold.
+    /// To be called when the handshake is over, and when an ACK freed space while the writer was
+    /// short of it and less than the window was in flight (as Linux: a full window means that the
+    /// buffer was large enough). `reordering`: the duplicate threshold.
     /// Returns whether the buffer grew.
     pub fn expand(&mut self, cwnd_segs: u32, reordering: u32, mss: u32) -> bool {
         let segs = cwnd_segs.max(INITIAL_WINDOW).max(reordering + 1);
@@ -71,8 +72,55 @@ fn per_segment(mss: u32) -> u32 {
     (mss + HEADER_ROOM + SHARED_INFO).next_power_of_two() + DESCRIPTOR
 }
 
-/// Memory of `bytes` of payload in the send queue: page fragments and one descriptor for each
-/// `buffer_bytes`.
-pub fn sent_truesize(bytes: u32, segs: u32) -> u32 {
-    bytes.saturating_add(segs.saturating_mul(DESCRIPTOR + HEADER_ROOM + SHARED_INFO))
+/// Memory of `bytes` of payload in `buffers` socket buffers: page fragments, and 896 bytes for each
+/// buffer. A bulk writer fills a buffer up to 65215 bytes; each burst that is cut off to be sent
+/// (a few segments) becomes one of its own.
+pub fn sent_truesize(bytes: u32, buffers: u32) -> u32 {
+    bytes.saturating_add(buffers.saturating_mul(DESCRIPTOR + HEADER_ROOM + SHARED_INFO))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn established_buffer_is_dimensioned_for_the_initial_window() {
+        let mut buffer = SendBufferTuning::auto(4 << 20);
+        assert_eq!(buffer.size(), 16_384);
+        assert!(buffer.expand(10, 3, 1448));
+        assert_eq!(buffer.size(), 87_040, "2 x 10 x (4096 + 256)");
+        assert!(!buffer.expand(10, 3, 1448));
+    }
+
+    #[test]
+    fn buffer_follows_the_window_up_to_its_maximum() {
+        let mut buffer = SendBufferTuning::auto(1 << 20);
+        buffer.expand(100, 3, 1448);
+        assert_eq!(buffer.size(), 870_400);
+        buffer.expand(1000, 3, 1448);
+        assert_eq!(buffer.size(), 1 << 20);
+        buffer.expand(10, 3, 1448);
+        assert_eq!(buffer.size(), 1 << 20, "it never shrinks");
+    }
+
+    #[test]
+    fn reordering_counts_like_a_window() {
+        let mut buffer = SendBufferTuning::auto(4 << 20);
+        buffer.expand(10, 29, 1448);
+        assert_eq!(buffer.size(), 2 * 30 * 4352);
+    }
+
+    #[test]
+    fn fixed_buffer_never_grows() {
+        let mut buffer = SendBufferTuning::fixed(262_144);
+        assert!(!buffer.expand(10_000, 3, 1448));
+        assert_eq!(buffer.size(), 262_144);
+    }
+
+    #[test]
+    fn writer_is_woken_when_a_third_is_free() {
+        let buffer = SendBufferTuning::fixed(300);
+        assert!(buffer.has_room(299) && !buffer.has_room(300));
+        assert!(buffer.wakes_writer(200) && !buffer.wakes_writer(201));
+    }
 }

@@ -156,3 +156,106 @@ impl Tlp {
         outcome
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::Rack;
+    use base::Instant;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn input(srtt: u64, inflight_segs: u32, rto_left: u64) -> PtoInput {
+        PtoInput {
+            srtt: ms(srtt),
+            inflight_segs,
+            rto_left: ms(rto_left),
+            min_rto: ms(200),
+            cwnd_limited_or_nothing_unsent: true,
+        }
+    }
+
+    #[test]
+    fn tlp_1_one_segment_waits_for_a_delayed_ack() {
+        assert_eq!(pto(TlpRule::Rfc8985, &input(50, 2, 300)), Some(ms(100)));
+        assert_eq!(pto(TlpRule::Rfc8985, &input(50, 1, 300)), Some(ms(300)));
+        assert_eq!(pto(TlpRule::Linux, &input(50, 2, 300)), Some(ms(102)));
+        assert_eq!(pto(TlpRule::Linux, &input(50, 1, 300)), Some(ms(300)));
+        assert_eq!(pto(TlpRule::Papers, &input(50, 1, 300)), Some(ms(275)));
+        assert_eq!(pto(TlpRule::Papers, &input(2, 9, 300)), Some(ms(10)));
+    }
+
+    #[test]
+    fn probe_is_never_later_than_the_rto_and_waits_a_second_without_rtt() {
+        assert_eq!(pto(TlpRule::Rfc8985, &input(200, 2, 300)), Some(ms(300)));
+        assert_eq!(pto(TlpRule::Rfc8985, &input(0, 2, 3000)), Some(ms(1000)));
+        assert_eq!(pto(TlpRule::Rfc8985, &input(50, 0, 300)), None);
+        let free = PtoInput { cwnd_limited_or_nothing_unsent: false, ..input(50, 2, 300) };
+        assert_eq!(pto(TlpRule::Papers, &free), None);
+        assert!(pto(TlpRule::Linux, &free).is_some());
+    }
+
+    /// The way of 10 segments whose last three are lost.
+    #[test]
+    fn tlp_2_probe_starts_fast_recovery_before_the_rto() {
+        let at = Instant::from_millis;
+        let probe_at = at(57) + pto(TlpRule::Rfc8985, &input(50, 3, 300)).unwrap();
+        assert_eq!(probe_at, at(157));
+        let mut tlp = Tlp::new();
+        tlp.on_rtt_sample();
+        assert!(tlp.may_probe(TlpRule::Rfc8985));
+        tlp.on_probe(10, true);
+        let mut rack = Rack::new();
+        rack.on_delivered(at(57), at(7), 7, false, false, ms(50));
+        assert!(rack.on_delivered(at(207), probe_at, 10, true, false, ms(50)));
+        let wnd = rack.reo_wnd(false, 1, 3, ms(50), ms(50));
+        assert_eq!(wnd, Duration::from_micros(12_500));
+        for (sent, end) in [(8, 8), (9, 9)] {
+            assert!(rack.overtook(at(sent), end));
+            assert_eq!(rack.deadline_of(at(sent), wnd), at(sent) + Duration::from_micros(62_500));
+            assert!(rack.deadline_of(at(sent), wnd) < at(207), "lost at once");
+        }
+        tlp.reset();
+        assert_eq!(tlp.end_offset(), None);
+    }
+
+    #[test]
+    fn tlp_3_repaired_loss_shows_with_the_ack_of_later_data() {
+        let wait = pto(TlpRule::Rfc8985, &input(50, 1, 400)).unwrap();
+        assert_eq!(Instant::from_millis(59) + wait, Instant::from_millis(359));
+        let mut tlp = Tlp::new();
+        tlp.on_probe(10, true);
+        let ack = TlpAck { ack: 10, snd_una_advanced: true, ..TlpAck::default() };
+        assert_eq!(tlp.on_ack(&ack), TlpOutcome::None, "it may be the original's ACK");
+        let ack = TlpAck { ack: 11, snd_una_advanced: true, ..TlpAck::default() };
+        assert_eq!(tlp.on_ack(&ack), TlpOutcome::LossRepaired);
+        assert_eq!(tlp.on_ack(&ack), TlpOutcome::None, "once");
+    }
+
+    #[test]
+    fn both_copies_arrived_or_new_data_clear_the_probe() {
+        let mut tlp = Tlp::new();
+        tlp.on_probe(10, true);
+        let dsack = TlpAck { ack: 10, dsack_of_probe: true, ..TlpAck::default() };
+        assert_eq!(tlp.on_ack(&dsack), TlpOutcome::Cleared);
+        tlp.on_probe(20, true);
+        assert_eq!(tlp.on_ack(&TlpAck { ack: 19, ..TlpAck::default() }), TlpOutcome::None);
+        let dup = TlpAck { ack: 20, ..TlpAck::default() };
+        assert_eq!(tlp.on_ack(&dup), TlpOutcome::Cleared, "pure duplicate");
+        tlp.on_probe(30, false);
+        let ack = TlpAck { ack: 30, snd_una_advanced: true, ..TlpAck::default() };
+        assert_eq!(tlp.on_ack(&ack), TlpOutcome::Cleared);
+    }
+
+    #[test]
+    fn second_probe_needs_a_sample_first() {
+        let mut tlp = Tlp::new();
+        assert!(!tlp.may_probe(TlpRule::Rfc8985) && tlp.may_probe(TlpRule::Linux));
+        tlp.on_rtt_sample();
+        assert!(tlp.may_probe(TlpRule::Rfc8985));
+        tlp.on_probe(10, false);
+        assert!(!tlp.may_probe(TlpRule::Linux), "one at a time");
+    }
+}

@@ -1,22 +1,8 @@
-//! What a TCP connection can be told: profile, controller, buffers; and what it tells.
+//! What a TCP connection can be told, and what it tells.
 
+use super::profile::Profile;
+use crate::congestion::HyStartKind;
 use base::{CaState, Duration};
-
-/// Named lists of switches: how a kernel of a certain age behaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Profile {
-    /// Linux 6.18.
-    #[default]
-    Linux,
-    /// Paper 002's kernel, MPTCP 0.91.
-    Linux41,
-    /// Paper 000's kernel, MPTCP 0.89.
-    Linux314,
-    /// Paper 004's kernel, MPTCP 0.88.
-    Linux311,
-    /// Paper 001's kernel, MPTCP 0.86.
-    Linux35,
-}
 
 /// Socket buffers in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +26,8 @@ pub struct TcpConfig {
     pub profile: Profile,
     /// A name from the table in `congestion`: `reno`, `cubic`.
     pub congestion: &'static str,
+    /// How CUBIC leaves slow start; `None`: as the profile does.
+    pub hystart: Option<HyStartKind>,
     pub buffers: Buffers,
     pub nagle: bool,
     pub pacing: bool,
@@ -54,6 +42,7 @@ impl Default for TcpConfig {
         TcpConfig {
             profile: Profile::Linux,
             congestion: "cubic",
+            hystart: None,
             buffers: Buffers::default(),
             nagle: false,
             pacing: false,
@@ -80,6 +69,7 @@ pub struct TcpInfo {
     pub bytes_acked: u64,
     pub segs_out: u64,
     pub segs_retrans: u64,
+    /// Retransmissions that a D-SACK proved needless.
     pub spurious_retrans: u64,
     pub snd_wnd: u64,
     pub rcv_wnd: u64,

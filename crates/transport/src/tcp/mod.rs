@@ -1,5 +1,25 @@
-//! TCP (RFC 9293) as a subflow: the state of one connection and its parts.
+//! TCP (RFC 9293): one connection as a subflow and its parts, and the plain TCP socket around it.
+//!
+//! `subflow` has the struct; `handshake`, `incoming`, `acknowledge`, `loss`, `timeout`,
+//! `transmit` and `segment` what happens to it; `sender`, `receiver`, `ack_policy`, `timers` and
+//! `state` its parts; `profile` how kernels of several ages differ; `connection` the socket.
 
+mod ack_policy;
+mod acknowledge;
 mod config;
+pub(crate) mod connection;
+mod handshake;
+mod incoming;
+mod loss;
+mod profile;
+mod receiver;
+mod segment;
+mod sender;
+mod state;
+pub(crate) mod subflow;
+mod timeout;
+mod timers;
+mod transmit;
 
-pub use config::{Buffers, Profile, TcpConfig, TcpInfo};
+pub use config::{Buffers, TcpConfig, TcpInfo};
+pub use profile::{CwndAfterRto, LossDetection, Profile, SmallQueue, Switches};

@@ -1,0 +1,170 @@
+//! Interfaces, addresses, ports, and which socket a packet belongs to.
+
+use super::face::{InterfaceConfig, InterfaceEvent, SocketError, StackConfig};
+use base::{InterfaceId, SocketId};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+/// Ephemeral ports (Linux `ip_local_port_range`).
+const EPHEMERAL: std::ops::Range<u16> = 32_768..61_000;
+
+/// Both ends of a connection in a form that is quick to compare.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FlowKey {
+    local: u128,
+    remote: u128,
+    ports: u32,
+}
+
+impl FlowKey {
+    /// Of a connection between these.
+    pub fn new(local: SocketAddr, remote: SocketAddr) -> Self {
+        FlowKey {
+            local: as_bits(local.ip()),
+            remote: as_bits(remote.ip()),
+            ports: u32::from(local.port()) << 16 | u32::from(remote.port()),
+        }
+    }
+}
+
+fn as_bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+/// The address book of a stack. The maps are looked up, never walked.
+#[derive(Debug)]
+pub struct Addressing {
+    interfaces: Vec<InterfaceConfig>,
+    addresses: FxHashMap<IpAddr, InterfaceId>,
+    flows: FxHashMap<FlowKey, SocketId>,
+    listeners: BTreeMap<u16, SocketId>,
+    udp: BTreeMap<u16, SocketId>,
+}
+
+impl Addressing {
+    /// With the addresses of the interfaces.
+    pub fn new(config: StackConfig) -> Self {
+        let mut addresses = FxHashMap::default();
+        for (index, interface) in config.interfaces.iter().enumerate() {
+            for address in &interface.addresses {
+                addresses.insert(*address, InterfaceId(index as u16));
+            }
+        }
+        Addressing {
+            interfaces: config.interfaces,
+            addresses,
+            flows: FxHashMap::default(),
+            listeners: BTreeMap::new(),
+            udp: BTreeMap::new(),
+        }
+    }
+
+    /// Addresses come and go; links up and down are the path manager's business.
+    pub fn on_interface_event(&mut self, interface: InterfaceId, event: InterfaceEvent) {
+        match event {
+            InterfaceEvent::AddressAdded(address) if interface.index() < self.interfaces.len() => {
+                self.addresses.insert(address, interface);
+            }
+            InterfaceEvent::AddressRemoved(address) => {
+                self.addresses.remove(&address);
+            }
+            InterfaceEvent::AddressAdded(_) | InterfaceEvent::Up | InterfaceEvent::Down => {}
+        }
+    }
+
+    /// The interface that has `address`.
+    pub fn interface_of(&self, address: IpAddr) -> Option<InterfaceId> {
+        self.addresses.get(&address).copied()
+    }
+
+    /// Largest datagram of an interface.
+    pub fn mtu(&self, interface: InterfaceId) -> u32 {
+        self.interfaces.get(interface.index()).map_or(1500, |interface| interface.mtu)
+    }
+
+    /// The connection between these ends.
+    pub fn flow(&self, key: &FlowKey) -> Option<SocketId> {
+        self.flows.get(key).copied()
+    }
+
+    /// The listener on `port`.
+    pub fn listener(&self, port: u16) -> Option<SocketId> {
+        self.listeners.get(&port).copied()
+    }
+
+    /// The UDP socket on `port`.
+    pub fn udp(&self, port: u16) -> Option<SocketId> {
+        self.udp.get(&port).copied()
+    }
+
+    /// A connection began.
+    pub fn bind_flow(&mut self, key: FlowKey, id: SocketId) {
+        self.flows.insert(key, id);
+    }
+
+    /// A connection ended.
+    pub fn unbind_flow(&mut self, key: FlowKey, id: SocketId) {
+        if self.flows.get(&key) == Some(&id) {
+            self.flows.remove(&key);
+        }
+    }
+
+    /// Listen on `port`.
+    pub fn bind_listener(&mut self, port: u16, id: SocketId) -> Result<(), SocketError> {
+        if self.listeners.contains_key(&port) {
+            return Err(SocketError::AddressInUse);
+        }
+        self.listeners.insert(port, id);
+        Ok(())
+    }
+
+    /// Listen no more.
+    pub fn unbind_listener(&mut self, port: u16) {
+        self.listeners.remove(&port);
+    }
+
+    /// Take a UDP port; for 0 a free one from `first` on.
+    pub fn bind_udp(&mut self, port: u16, first: u64, id: SocketId) -> Result<u16, SocketError> {
+        let port = if port == 0 {
+            ephemeral_ports(first)
+                .find(|port| !self.udp.contains_key(port))
+                .ok_or(SocketError::NoFreePort)?
+        } else {
+            port
+        };
+        if self.udp.contains_key(&port) {
+            return Err(SocketError::AddressInUse);
+        }
+        self.udp.insert(port, id);
+        Ok(port)
+    }
+
+    /// Give a UDP port back.
+    pub fn unbind_udp(&mut self, port: u16) {
+        self.udp.remove(&port);
+    }
+
+    /// A local end for a connection to `remote`, from a free port.
+    pub fn free_port(
+        &self,
+        local: IpAddr,
+        remote: SocketAddr,
+        first: u64,
+    ) -> Result<SocketAddr, SocketError> {
+        ephemeral_ports(first)
+            .map(|port| SocketAddr::new(local, port))
+            .find(|local| !self.flows.contains_key(&FlowKey::new(*local, remote)))
+            .ok_or(SocketError::NoFreePort)
+    }
+}
+
+/// Every ephemeral port once, beginning somewhere.
+fn ephemeral_ports(first: u64) -> impl Iterator<Item = u16> {
+    let count = EPHEMERAL.end - EPHEMERAL.start;
+    let first = (first % u64::from(count)) as u16;
+    (0..count).map(move |step| EPHEMERAL.start + (first + step) % count)
+}

@@ -1,0 +1,100 @@
+//! What goes into a stack and what comes out of it, as values.
+
+use base::{InterfaceId, SocketId};
+use std::net::IpAddr;
+use wire::Packet;
+
+/// What a stack is made of.
+#[derive(Clone, Debug, Default)]
+pub struct StackConfig {
+    /// In the order of their `InterfaceId`s.
+    pub interfaces: Vec<InterfaceConfig>,
+}
+
+/// One interface of a host.
+#[derive(Clone, Debug)]
+pub struct InterfaceConfig {
+    pub addresses: Vec<IpAddr>,
+    /// Largest IP datagram, in bytes.
+    pub mtu: u32,
+}
+
+/// Something that happened to the stack.
+#[derive(Debug)]
+pub enum Input {
+    /// A packet arrived on an interface.
+    Packet { interface: InterfaceId, packet: Packet },
+    /// The time that `poll_deadline` named has come. Harmless if early.
+    Timeout,
+    /// `bytes` (IP length) of `flow` (`Packet::flow`) left the NIC.
+    Departed { flow: u32, bytes: u32 },
+    /// An interface changed.
+    Interface { interface: InterfaceId, event: InterfaceEvent },
+}
+
+/// A change of an interface that the host notices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InterfaceEvent {
+    Up,
+    Down,
+    AddressAdded(IpAddr),
+    AddressRemoved(IpAddr),
+}
+
+/// A packet to put on an interface.
+#[derive(Debug)]
+pub struct Transmit {
+    pub interface: InterfaceId,
+    pub packet: Packet,
+}
+
+/// News about a socket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SocketEvent {
+    pub socket: SocketId,
+    pub kind: SocketEventKind,
+}
+
+/// Kinds of news.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SocketEventKind {
+    /// `connect` succeeded.
+    Connected,
+    /// A listener produced this connection.
+    Accepted { listener: SocketId },
+    /// There is something new to read.
+    Readable,
+    /// A `write` that was refused or cut short may be tried again.
+    Writable,
+    /// The peer will send no more: after the data, `read` gives end of stream.
+    PeerClosed,
+    /// The connection is over in both directions.
+    Closed,
+    /// The connection failed.
+    Failed(SocketError),
+}
+
+/// What a socket call or a connection can fail with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SocketError {
+    #[error("no such socket")]
+    NoSuchSocket,
+    #[error("the socket is not connected")]
+    NotConnected,
+    #[error("the sending side is closed")]
+    Closed,
+    #[error("the address is in use")]
+    AddressInUse,
+    #[error("no interface has that address")]
+    NoSuchAddress,
+    #[error("no port is free")]
+    NoFreePort,
+    #[error("connection refused")]
+    Refused,
+    #[error("connection reset by peer")]
+    Reset,
+    #[error("connection timed out")]
+    TimedOut,
+    #[error("destination unreachable")]
+    Unreachable,
+}

@@ -1,0 +1,230 @@
+//! Packets that arrive: to a connection, a listener, a UDP port, or answered by the host itself
+//! (RFC 9293 s3.10.7.1 resets, RFC 792 and 4443 echo and unreachable).
+
+use super::addressing::FlowKey;
+use super::face::{SocketError, Transmit};
+use super::{MAX_EMBRYONIC, Socket, Stack};
+use crate::tcp::connection::Connection;
+use crate::tcp::subflow::Tuple;
+use base::{Context, InterfaceId, SocketId};
+use bytes::Bytes;
+use std::net::{IpAddr, SocketAddr};
+use wire::{Body, Flags, Icmp, Packet, SeqNumber, TcpSegment, UdpDatagram};
+
+/// ICMP code "port unreachable" (RFC 792); ICMPv6 has 4 (RFC 4443 s3.1).
+const PORT_UNREACHABLE_V4: u8 = 3;
+const PORT_UNREACHABLE_V6: u8 = 4;
+/// Answers of the host itself that may wait to be sent; more are dropped.
+const MAX_STRAY: usize = 1024;
+
+impl Stack {
+    pub(super) fn handle_packet(
+        &mut self,
+        cx: &mut Context<'_>,
+        interface: InterfaceId,
+        packet: Packet,
+    ) {
+        // A damaged packet has a wrong checksum; an unknown destination is not ours.
+        if packet.corrupted || self.addressing.interface_of(packet.dst).is_none() {
+            return;
+        }
+        let (src, dst) = (packet.src, packet.dst);
+        match packet.body {
+            Body::Tcp(segment) => self.handle_tcp(cx, interface, src, dst, segment),
+            Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
+            Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
+        }
+    }
+
+    fn handle_tcp(
+        &mut self,
+        cx: &mut Context<'_>,
+        interface: InterfaceId,
+        src: IpAddr,
+        dst: IpAddr,
+        segment: TcpSegment,
+    ) {
+        let local = SocketAddr::new(dst, segment.dst_port);
+        let remote = SocketAddr::new(src, segment.src_port);
+        let known = self.addressing.flow(&FlowKey::new(local, remote));
+        if let Some(id) = known.filter(|id| !self.is_reusable(*id, &segment))
+            && let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index())
+        {
+            connection.handle_segment(cx, segment);
+            self.wake(id);
+            return;
+        }
+        let listener = self.addressing.listener(local.port());
+        match listener {
+            Some(listener) if is_opening(&segment) => {
+                self.accept(cx, interface, listener, Tuple { local, remote }, &segment);
+            }
+            _ => self.refuse(interface, local, remote, &segment),
+        }
+    }
+
+    /// A new SYN may take the place of a connection in TIME-WAIT (RFC 9293 s3.6.1).
+    fn is_reusable(&self, id: SocketId, segment: &TcpSegment) -> bool {
+        let Some(Socket::Tcp(connection)) = self.sockets.get(id.index()) else { return true };
+        connection.subflow.is_closed()
+            || (is_opening(segment) && connection.subflow.may_be_reopened(segment))
+    }
+
+    fn accept(
+        &mut self,
+        cx: &mut Context<'_>,
+        interface: InterfaceId,
+        listener: SocketId,
+        tuple: Tuple,
+        syn: &TcpSegment,
+    ) {
+        let id = self.next_id();
+        let identity = self.identity(cx, id, interface, tuple);
+        let Some(Socket::Listener(entry)) = self.sockets.get_mut(listener.index()) else { return };
+        if entry.embryonic >= MAX_EMBRYONIC {
+            return;
+        }
+        let made = Connection::accept(cx.now, &identity, interface, &entry.config, syn, listener);
+        let Some(connection) = made else { return };
+        entry.embryonic += 1;
+        self.insert(id, connection);
+        self.wake(id);
+    }
+
+    /// RFC 9293 s3.10.7.1: no connection, no listener.
+    fn refuse(
+        &mut self,
+        interface: InterfaceId,
+        local: SocketAddr,
+        remote: SocketAddr,
+        segment: &TcpSegment,
+    ) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        let mut reset = TcpSegment {
+            src_port: local.port(),
+            dst_port: remote.port(),
+            flags: Flags::RST,
+            ..TcpSegment::default()
+        };
+        if segment.flags.contains(Flags::ACK) {
+            reset.seq = segment.ack;
+        } else {
+            reset.seq = SeqNumber(0);
+            reset.ack = segment.seq + segment.sequence_len();
+            reset.flags = Flags::RST | Flags::ACK;
+        }
+        self.send_stray(interface, local.ip(), remote.ip(), Body::Tcp(reset));
+    }
+
+    fn handle_udp(
+        &mut self,
+        interface: InterfaceId,
+        src: IpAddr,
+        dst: IpAddr,
+        datagram: UdpDatagram,
+    ) {
+        let from = SocketAddr::new(src, datagram.src_port);
+        let id = self.addressing.udp(datagram.dst_port);
+        let socket = id.and_then(|id| self.sockets.get_mut(id.index()));
+        match (socket, id) {
+            (Some(Socket::Udp(socket)), Some(id)) => {
+                if let Some(event) = socket.receive(id, from, datagram.payload) {
+                    self.events.push_back(event);
+                }
+            }
+            _ => {
+                let code = if dst.is_ipv4() { PORT_UNREACHABLE_V4 } else { PORT_UNREACHABLE_V6 };
+                let original = offending_header(src, dst, &datagram);
+                let message = Icmp::Unreachable { code, next_hop_mtu: 0, original };
+                self.send_stray(interface, dst, src, Body::Icmp(message));
+            }
+        }
+    }
+
+    fn handle_icmp(
+        &mut self,
+        cx: &mut Context<'_>,
+        interface: InterfaceId,
+        src: IpAddr,
+        dst: IpAddr,
+        message: Icmp,
+    ) {
+        match message {
+            Icmp::Echo { reply: false, identifier, sequence, data } => {
+                let answer = Icmp::Echo { reply: true, identifier, sequence, data };
+                self.send_stray(interface, dst, src, Body::Icmp(answer));
+            }
+            Icmp::Echo { .. } => {}
+            Icmp::Unreachable { original, .. } => self.handle_unreachable(cx, &original),
+        }
+    }
+
+    /// Which connection an error is about stands in the packet it quotes.
+    fn handle_unreachable(&mut self, cx: &mut Context<'_>, original: &[u8]) {
+        let Some((local, remote)) = quoted_tcp_ends(original) else { return };
+        let Some(id) = self.addressing.flow(&FlowKey::new(local, remote)) else { return };
+        if let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) {
+            connection.subflow.on_unreachable(cx, SocketError::Unreachable);
+            self.wake(id);
+        }
+    }
+
+    pub(super) fn send_stray(
+        &mut self,
+        interface: InterfaceId,
+        src: IpAddr,
+        dst: IpAddr,
+        body: Body,
+    ) {
+        if self.stray.len() < MAX_STRAY {
+            self.stray.push_back(Transmit { interface, packet: Packet::new(src, dst, body) });
+        }
+    }
+}
+
+/// A SYN that opens a connection.
+fn is_opening(segment: &TcpSegment) -> bool {
+    segment.flags.contains(Flags::SYN)
+        && !segment.flags.contains(Flags::ACK)
+        && !segment.flags.contains(Flags::RST)
+}
+
+/// The IP and UDP header of a datagram that nobody wanted, as an ICMP error quotes them.
+fn offending_header(src: IpAddr, dst: IpAddr, datagram: &UdpDatagram) -> Bytes {
+    let header = UdpDatagram {
+        src_port: datagram.src_port,
+        dst_port: datagram.dst_port,
+        ..UdpDatagram::default()
+    };
+    let mut bytes = Vec::new();
+    Packet::new(src, dst, Body::Udp(header)).emit(&mut bytes);
+    Bytes::from(bytes)
+}
+
+/// The ends of the TCP connection whose packet (of ours) an ICMP error quotes.
+fn quoted_tcp_ends(original: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
+    const TCP: u8 = 6;
+    let version = original.first()? >> 4;
+    let (src, dst, ports): (IpAddr, IpAddr, usize) = match version {
+        4 => {
+            let header = original.first_chunk::<20>()?;
+            let ports = usize::from(header[0] & 15) * 4;
+            let src: [u8; 4] = header[12..16].try_into().ok()?;
+            let dst: [u8; 4] = header[16..20].try_into().ok()?;
+            (header[9] == TCP).then_some((src.into(), dst.into(), ports))?
+        }
+        6 => {
+            let header = original.first_chunk::<40>()?;
+            let src: [u8; 16] = header[8..24].try_into().ok()?;
+            let dst: [u8; 16] = header[24..40].try_into().ok()?;
+            (header[6] == TCP).then_some((src.into(), dst.into(), 40))?
+        }
+        _ => return None,
+    };
+    let ends = original.get(ports..ports + 4)?;
+    let source = u16::from_be_bytes([ends[0], ends[1]]);
+    let destination = u16::from_be_bytes([ends[2], ends[3]]);
+    Some((SocketAddr::new(src, source), SocketAddr::new(dst, destination)))
+}

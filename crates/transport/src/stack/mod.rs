@@ -1,0 +1,349 @@
+//! `Stack`: a host's transport, its sockets and the calls a world makes.
+//!
+//! Sockets, ready list and timers are here; addresses and ports in `addressing`, arriving packets
+//! in `input`, UDP in `udp`; what a connection does is in `tcp`.
+
+mod addressing;
+mod face;
+mod input;
+mod udp;
+
+pub use face::{
+    Input, InterfaceConfig, InterfaceEvent, SocketError, SocketEvent, SocketEventKind, StackConfig,
+    Transmit,
+};
+
+use crate::tcp::connection::Connection;
+use crate::tcp::subflow::{Identity, News, Tuple};
+use crate::tcp::{TcpConfig, TcpInfo};
+use addressing::{Addressing, FlowKey};
+use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use udp::UdpSocket;
+use wire::{Body, Packet, Payload, SeqNumber};
+
+/// Connections whose handshake is not over, per listener (Linux `somaxconn`).
+const MAX_EMBRYONIC: u32 = 4096;
+
+/// A host's transport stack.
+pub struct Stack {
+    addressing: Addressing,
+    /// Indexed by `SocketId`; never reused, so that a late event cannot meet a stranger.
+    sockets: Vec<Socket>,
+    ready: VecDeque<SocketId>,
+    deadlines: BinaryHeap<Reverse<(Instant, SocketId)>>,
+    events: VecDeque<SocketEvent>,
+    /// Packets that belong to no connection: resets, echo replies, datagrams.
+    stray: VecDeque<Transmit>,
+    /// Times a socket asked for anything of chance.
+    draws: u64,
+}
+
+enum Socket {
+    Tcp(Box<Connection>),
+    Listener(Listener),
+    Udp(UdpSocket),
+    Gone,
+}
+
+struct Listener {
+    port: u16,
+    config: TcpConfig,
+    embryonic: u32,
+}
+
+impl Stack {
+    /// A stack with these interfaces and no socket.
+    pub fn new(config: StackConfig) -> Stack {
+        Stack {
+            addressing: Addressing::new(config),
+            sockets: Vec::new(),
+            ready: VecDeque::new(),
+            deadlines: BinaryHeap::new(),
+            events: VecDeque::new(),
+            stray: VecDeque::new(),
+            draws: 0,
+        }
+    }
+
+    /// Feed one input. Drain `poll_transmit` and `poll_event` afterwards.
+    pub fn handle(&mut self, cx: &mut Context<'_>, input: Input) {
+        match input {
+            Input::Packet { interface, packet } => self.handle_packet(cx, interface, packet),
+            Input::Timeout => self.handle_timeout(cx),
+            Input::Departed { flow, bytes } => self.handle_departed(flow, bytes),
+            Input::Interface { interface, event } => {
+                self.addressing.on_interface_event(interface, event);
+            }
+        }
+    }
+
+    /// The next packet to send, until `None`.
+    pub fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
+        if let Some(stray) = self.stray.pop_front() {
+            return Some(stray);
+        }
+        while let Some(&id) = self.ready.front() {
+            if let Some(transmit) = self.poll_connection(cx, id) {
+                return Some(transmit);
+            }
+            self.ready.pop_front();
+            self.settle(cx, id);
+        }
+        None
+    }
+
+    fn poll_connection(&mut self, cx: &mut Context<'_>, id: SocketId) -> Option<Transmit> {
+        let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { return None };
+        let segment = connection.poll_segment(cx)?;
+        let Tuple { local, remote } = *connection.subflow.tuple();
+        let mut packet = Packet::new(local.ip(), remote.ip(), Body::Tcp(segment));
+        packet.flow = id.0 + 1;
+        Some(Transmit { interface: connection.interface, packet })
+    }
+
+    /// The next news for an application, until `None`.
+    pub fn poll_event(&mut self) -> Option<SocketEvent> {
+        self.events.pop_front()
+    }
+
+    /// When to call `handle` with `Input::Timeout`; `None` if no timer runs. May be earlier than
+    /// anything happens, never later.
+    pub fn poll_deadline(&self) -> Option<Instant> {
+        self.deadlines.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Accept TCP connections on a local port, on all addresses.
+    pub fn listen(&mut self, port: u16, config: TcpConfig) -> Result<SocketId, SocketError> {
+        let id = self.next_id();
+        self.addressing.bind_listener(port, id)?;
+        self.sockets.push(Socket::Listener(Listener { port, config, embryonic: 0 }));
+        Ok(id)
+    }
+
+    /// Open a TCP connection from `local` (an address of this host) to `remote`.
+    pub fn connect(
+        &mut self,
+        cx: &mut Context<'_>,
+        local: IpAddr,
+        remote: SocketAddr,
+        config: TcpConfig,
+    ) -> Result<SocketId, SocketError> {
+        let interface = self.addressing.interface_of(local).ok_or(SocketError::NoSuchAddress)?;
+        let first = self.draw(cx, Purpose::Port);
+        let local = self.addressing.free_port(local, remote, first)?;
+        let id = self.next_id();
+        let identity = self.identity(cx, id, interface, Tuple { local, remote });
+        let connection =
+            Connection::connect(&identity, interface, &config).ok_or(SocketError::NotConnected)?;
+        self.insert(id, connection);
+        self.wake(id);
+        Ok(id)
+    }
+
+    /// Append to the stream; returns how many bytes were taken (a prefix). After less than all a
+    /// `Writable` event follows when there is room again.
+    pub fn write(
+        &mut self,
+        _cx: &mut Context<'_>,
+        socket: SocketId,
+        payload: &Payload,
+    ) -> Result<u32, SocketError> {
+        let taken = self.connection_mut(socket)?.write(payload)?;
+        if taken > 0 {
+            self.wake(socket);
+        }
+        Ok(taken)
+    }
+
+    /// Take the next in-order bytes, at most `max`; empty if there is nothing to read now.
+    /// `Err(Closed)` at the end of the stream.
+    pub fn read(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: SocketId,
+        max: u32,
+    ) -> Result<Payload, SocketError> {
+        let connection = self.connection_mut(socket)?;
+        let payload = connection.read(cx, max)?;
+        if connection.subflow.owes_ack_now() {
+            self.wake(socket);
+        }
+        Ok(payload)
+    }
+
+    /// Bytes that `read` would give.
+    pub fn readable(&self, socket: SocketId) -> u64 {
+        match self.sockets.get(socket.index()) {
+            Some(Socket::Tcp(connection)) => connection.subflow.readable(),
+            _ => 0,
+        }
+    }
+
+    /// No more data will be written: FIN after what is buffered.
+    pub fn shutdown(&mut self, cx: &mut Context<'_>, socket: SocketId) -> Result<(), SocketError> {
+        self.connection_mut(socket)?.shutdown(cx)?;
+        self.wake(socket);
+        Ok(())
+    }
+
+    /// Reset the connection at once.
+    pub fn abort(&mut self, cx: &mut Context<'_>, socket: SocketId) -> Result<(), SocketError> {
+        self.connection_mut(socket)?.subflow.abort(cx);
+        self.wake(socket);
+        Ok(())
+    }
+
+    /// The application has no more use for the socket: its state goes once TCP is done with it.
+    /// A listener or UDP port goes at once.
+    pub fn release(&mut self, cx: &mut Context<'_>, socket: SocketId) {
+        match self.sockets.get_mut(socket.index()) {
+            Some(Socket::Tcp(connection)) => {
+                connection.released = true;
+                self.settle(cx, socket);
+            }
+            Some(Socket::Listener(listener)) => {
+                self.addressing.unbind_listener(listener.port);
+                self.sockets[socket.index()] = Socket::Gone;
+            }
+            Some(Socket::Udp(udp)) => {
+                self.addressing.unbind_udp(udp.port);
+                self.sockets[socket.index()] = Socket::Gone;
+            }
+            Some(Socket::Gone) | None => {}
+        }
+    }
+
+    /// The state of a TCP connection, for measurement.
+    pub fn tcp_info(&self, socket: SocketId) -> Option<TcpInfo> {
+        match self.sockets.get(socket.index()) {
+            Some(Socket::Tcp(connection)) => Some(connection.info()),
+            _ => None,
+        }
+    }
+
+    fn next_id(&self) -> SocketId {
+        SocketId(self.sockets.len() as u32)
+    }
+
+    fn draw(&mut self, cx: &Context<'_>, purpose: Purpose) -> u64 {
+        self.draws += 1;
+        cx.chance.bits(u64::from(cx.host.0), purpose, self.draws)
+    }
+
+    fn identity(
+        &mut self,
+        cx: &Context<'_>,
+        socket: SocketId,
+        interface: InterfaceId,
+        tuple: Tuple,
+    ) -> Identity {
+        Identity {
+            socket,
+            path: PathId(0),
+            tuple,
+            mtu: self.addressing.mtu(interface),
+            iss: SeqNumber(self.draw(cx, Purpose::InitialSequence) as u32),
+            ts_offset: self.draw(cx, Purpose::TimestampOffset) as u32,
+        }
+    }
+
+    fn insert(&mut self, id: SocketId, connection: Connection) {
+        debug_assert_eq!(id.index(), self.sockets.len());
+        let Tuple { local, remote } = *connection.subflow.tuple();
+        self.addressing.bind_flow(FlowKey::new(local, remote), id);
+        self.sockets.push(Socket::Tcp(Box::new(connection)));
+    }
+
+    fn connection_mut(&mut self, socket: SocketId) -> Result<&mut Connection, SocketError> {
+        match self.sockets.get_mut(socket.index()) {
+            Some(Socket::Tcp(connection)) => Ok(connection),
+            _ => Err(SocketError::NoSuchSocket),
+        }
+    }
+
+    /// The connection may have something to send.
+    fn wake(&mut self, id: SocketId) {
+        if let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index())
+            && !std::mem::replace(&mut connection.ready, true)
+        {
+            self.ready.push_back(id);
+        }
+    }
+
+    /// A connection has nothing more to send for now: collect its news, arm its deadline, or let
+    /// it go.
+    fn settle(&mut self, cx: &mut Context<'_>, id: SocketId) {
+        self.collect_news(id);
+        let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { return };
+        connection.ready = false;
+        if connection.subflow.is_closed() {
+            let Tuple { local, remote } = *connection.subflow.tuple();
+            self.addressing.unbind_flow(FlowKey::new(local, remote), id);
+            if connection.released {
+                self.sockets[id.index()] = Socket::Gone;
+            }
+            return;
+        }
+        let deadline = connection.subflow.deadline();
+        if deadline < connection.armed_at {
+            connection.armed_at = deadline;
+            self.deadlines.push(Reverse((deadline.max(cx.now), id)));
+        }
+    }
+
+    fn collect_news(&mut self, id: SocketId) {
+        let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { return };
+        if !connection.subflow.has_news() {
+            return;
+        }
+        let listener = connection.listener;
+        for news in connection.take_news() {
+            let over = matches!(news, News::Accepted | News::Failed(_));
+            if over
+                && let Some(Socket::Listener(listener)) =
+                    listener.and_then(|listener| self.sockets.get_mut(listener.index()))
+            {
+                listener.embryonic = listener.embryonic.saturating_sub(1);
+            }
+            let kind = match (news, listener) {
+                (News::Connected, _) | (News::Accepted, None) => SocketEventKind::Connected,
+                (News::Accepted, Some(listener)) => SocketEventKind::Accepted { listener },
+                (News::Readable, _) => SocketEventKind::Readable,
+                (News::Writable, _) => SocketEventKind::Writable,
+                (News::PeerClosed, _) => SocketEventKind::PeerClosed,
+                (News::Closed, _) => SocketEventKind::Closed,
+                (News::Failed(error), _) => SocketEventKind::Failed(error),
+            };
+            self.events.push_back(SocketEvent { socket: id, kind });
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Context<'_>) {
+        while let Some(&Reverse((at, id))) = self.deadlines.peek() {
+            if at > cx.now {
+                break;
+            }
+            self.deadlines.pop();
+            let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { continue };
+            if connection.armed_at > at {
+                continue;
+            }
+            connection.armed_at = Instant::FAR_FUTURE;
+            connection.on_timeout(cx);
+            self.wake(id);
+        }
+    }
+
+    fn handle_departed(&mut self, flow: u32, bytes: u32) {
+        let Some(index) = flow.checked_sub(1) else { return };
+        let id = SocketId(index);
+        if let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index())
+            && connection.subflow.on_departed(bytes)
+        {
+            self.wake(id);
+        }
+    }
+}

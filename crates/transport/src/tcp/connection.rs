@@ -1,0 +1,192 @@
+//! `Connection`: a plain TCP socket: one subflow, its controller, and the application's side.
+//!
+//! Reading, writing and closing are here; segments are the subflow's, addresses the stack's.
+
+use super::config::{TcpConfig, TcpInfo};
+use super::subflow::{Identity, News, Subflow};
+use crate::congestion::{Controller, Options, by_name};
+use crate::stack::SocketError;
+use base::{Context, Event, EventMask, Instant, InterfaceId, SocketId};
+use wire::{Payload, TcpSegment};
+
+/// Segments taken from a writer at once (Linux fills buffers of up to 64 KiB).
+const WRITE_SEGS: u32 = 44;
+
+/// A TCP socket.
+pub struct Connection {
+    pub subflow: Subflow,
+    controller: Controller,
+    pub interface: InterfaceId,
+    /// The listener that accepted it.
+    pub listener: Option<SocketId>,
+    /// The application let go of it.
+    pub released: bool,
+    /// In the stack's list of sockets that may have something to send.
+    pub ready: bool,
+    /// The earliest entry in the stack's timer heap.
+    pub armed_at: Instant,
+}
+
+impl Connection {
+    /// An active opener.
+    pub fn connect(
+        identity: &Identity,
+        interface: InterfaceId,
+        config: &TcpConfig,
+    ) -> Option<Connection> {
+        let controller = controller(config)?;
+        Some(Connection::new(Subflow::connect(identity, config), controller, interface, None))
+    }
+
+    /// A passive opener that answers `syn`.
+    pub fn accept(
+        now: Instant,
+        identity: &Identity,
+        interface: InterfaceId,
+        config: &TcpConfig,
+        syn: &TcpSegment,
+        listener: SocketId,
+    ) -> Option<Connection> {
+        let controller = controller(config)?;
+        let subflow = Subflow::accept(now, identity, config, syn);
+        Some(Connection::new(subflow, controller, interface, Some(listener)))
+    }
+
+    fn new(
+        subflow: Subflow,
+        controller: Controller,
+        interface: InterfaceId,
+        listener: Option<SocketId>,
+    ) -> Connection {
+        Connection {
+            subflow,
+            controller,
+            interface,
+            listener,
+            released: false,
+            ready: false,
+            armed_at: Instant::FAR_FUTURE,
+        }
+    }
+
+    /// A segment arrived.
+    pub fn handle_segment(&mut self, cx: &mut Context<'_>, segment: TcpSegment) {
+        self.subflow.handle_segment(cx, &mut self.controller, segment);
+    }
+
+    /// A deadline passed.
+    pub fn on_timeout(&mut self, cx: &mut Context<'_>) {
+        self.subflow.on_timeout(cx, &mut self.controller);
+    }
+
+    /// The next segment to send.
+    pub fn poll_segment(&mut self, cx: &mut Context<'_>) -> Option<TcpSegment> {
+        self.subflow.poll_segment(cx, &mut self.controller)
+    }
+
+    /// Append to the stream; how many bytes were taken.
+    pub fn write(&mut self, payload: &Payload) -> Result<u32, SocketError> {
+        self.subflow.write(payload)
+    }
+
+    /// Take the next bytes in order.
+    pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+        self.subflow.read(cx, max)
+    }
+
+    /// No more will be written.
+    pub fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
+        self.subflow.shutdown(cx)
+    }
+
+    /// News for the application.
+    pub fn take_news(&mut self) -> Vec<News> {
+        self.subflow.take_news()
+    }
+
+    /// The state for measurement.
+    pub fn info(&self) -> TcpInfo {
+        self.subflow.info(&self.controller)
+    }
+}
+
+fn controller(config: &TcpConfig) -> Option<Controller> {
+    let mut options = Options::LINUX;
+    if let Some(hystart) = config.hystart {
+        options.hystart = hystart;
+    }
+    by_name(config.congestion, &options)
+}
+
+impl Subflow {
+    /// Append to the stream as far as the send buffer reaches (Linux `tcp_sendmsg`: in buffers of
+    /// up to 64 KiB while there is room for one to begin).
+    pub(super) fn write(&mut self, payload: &Payload) -> Result<u32, SocketError> {
+        if self.tx.fin_queued || self.fsm.is_closed() {
+            return Err(SocketError::Closed);
+        }
+        if !self.fsm.may_send() {
+            return Err(SocketError::NotConnected);
+        }
+        let len = payload.len();
+        let mut taken = 0;
+        while taken < len && self.has_room() {
+            let step = (len - taken).min(WRITE_SEGS * self.tx.mss);
+            self.tx.buffer.append(payload.slice(taken, step));
+            taken += step;
+        }
+        self.tx.writer_waits |= taken < len;
+        Ok(taken)
+    }
+
+    fn has_room(&self) -> bool {
+        let below_lowat =
+            self.options.notsent_lowat.is_none_or(|lowat| self.tx.unsent() < u64::from(lowat));
+        below_lowat && self.tx.tuning.has_room(self.tx.memory())
+    }
+
+    pub(super) fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+        let offset = self.rx.data.read_offset();
+        let payload = self.rx.data.read(max);
+        let len = payload.len();
+        if len == 0 {
+            let ended = self.rx.fin_received || self.fsm.is_closed();
+            return if ended { Err(SocketError::Closed) } else { Ok(payload) };
+        }
+        let socket = self.socket;
+        cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
+        let opened = self.rx.on_read(cx.now, self.hs.our_shift);
+        let unacked = self.rx.nxt().saturating_sub(self.rx.announced_at);
+        let all_read = self.rx.data.readable() == 0;
+        let size = self.rx.buffer.segment_size();
+        let pushed = all_read && self.rx.ack.on_all_read(unacked, size);
+        if self.fsm.is_synchronised() && (opened || pushed) {
+            self.rx.ack.now();
+        }
+        Ok(payload)
+    }
+
+    /// Bytes that can be read.
+    pub fn readable(&self) -> u64 {
+        self.rx.data.readable()
+    }
+
+    pub(super) fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
+        if self.fsm.is_syn_sent() {
+            self.timers.stop_all();
+            self.hs.due = false;
+            self.fsm.close(cx);
+            return Ok(());
+        }
+        if self.fsm.is_closed() {
+            return Err(SocketError::NotConnected);
+        }
+        self.tx.fin_queued = true;
+        Ok(())
+    }
+
+    /// Whether an acknowledgement is to go out at once.
+    pub fn owes_ack_now(&self) -> bool {
+        self.rx.ack.is_urgent()
+    }
+}

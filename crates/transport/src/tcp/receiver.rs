@@ -1,0 +1,117 @@
+//! The receive side's state: reassembly, the window that was announced, and the timestamp to echo.
+//!
+//! When to acknowledge is in `ack_policy`; buffer sizes are `recovery::ReceiveBuffer`'s.
+
+use super::ack_policy::AckPolicy;
+use super::config::Buffers;
+use crate::buffer::Reassembly;
+use crate::recovery::ReceiveBuffer;
+use base::{Duration, Instant};
+use std::ops::Range;
+
+/// The receive side of a subflow. Offsets count payload from zero; a FIN takes one more.
+#[derive(Debug)]
+pub struct Receiver {
+    pub data: Reassembly,
+    pub buffer: ReceiveBuffer,
+    /// `nxt` when the window was last announced (Linux `rcv_wup`).
+    pub announced_at: u64,
+    /// The window announced then, in bytes.
+    pub announced_window: u32,
+    /// Offset of the peer's FIN, once seen.
+    pub fin_offset: Option<u64>,
+    /// The FIN was reached in order.
+    pub fin_received: bool,
+    /// The timestamp to echo (RFC 7323 s4.3).
+    pub ts_recent: u32,
+    pub ts_recent_at: Instant,
+    /// The echo that last gave a round-trip sample.
+    pub last_sampled_echo: Option<u32>,
+    /// To be reported as duplicate in the next acknowledgement (RFC 2883).
+    pub dsack: Option<Range<u64>>,
+    pub ack: AckPolicy,
+}
+
+impl Receiver {
+    /// Nothing received.
+    pub fn new(buffers: &Buffers, mss: u32) -> Self {
+        let buffer = if buffers.auto_tuning {
+            ReceiveBuffer::auto(buffers.receive_max, mss)
+        } else {
+            ReceiveBuffer::fixed(buffers.receive_max, mss)
+        };
+        Receiver {
+            data: Reassembly::new(),
+            buffer,
+            announced_at: 0,
+            announced_window: 0,
+            fin_offset: None,
+            fin_received: false,
+            ts_recent: 0,
+            ts_recent_at: Instant::ZERO,
+            last_sampled_echo: None,
+            dsack: None,
+            ack: AckPolicy::default(),
+        }
+    }
+
+    /// The peer's SYN came.
+    pub fn on_syn(&mut self) {
+        self.announced_at = 0;
+    }
+
+    /// The handshake is over.
+    pub fn on_established(&mut self, now: Instant, mss: u32) {
+        self.buffer.on_established(now, mss);
+    }
+
+    /// The next offset expected, FIN included.
+    pub const fn nxt(&self) -> u64 {
+        self.data.next_offset() + self.fin_received as u64
+    }
+
+    /// End of the highest byte received.
+    pub fn highest(&self) -> u64 {
+        let above = self.data.ranges_above().next_back();
+        above.map_or(self.data.next_offset(), |range| range.end)
+    }
+
+    /// What is left of the announced window (Linux `tcp_receive_window`).
+    pub const fn window_left(&self) -> u64 {
+        (self.announced_at + self.announced_window as u64).saturating_sub(self.nxt())
+    }
+
+    /// Choose the window to announce and remember it. The right edge never moves left
+    /// (RFC 9293 s3.8.6).
+    pub fn announce_window(&mut self, shift: u8) -> u16 {
+        let kept = u32::try_from(self.window_left()).unwrap_or(u32::MAX);
+        let window = self.buffer.window(kept, shift).min(65_535 << shift);
+        self.announced_window = window;
+        self.announced_at = self.nxt();
+        (window >> shift) as u16
+    }
+
+    /// The application read: grow the buffer, and say whether the window opened enough to be
+    /// told at once (Linux: at least twice what the peer knows).
+    pub fn on_read(&mut self, now: Instant, shift: u8) -> bool {
+        let next = self.data.next_offset();
+        self.buffer.on_read(now, self.data.read_offset(), next, self.highest());
+        let left = self.window_left();
+        if 2 * left > u64::from(self.buffer.size()) {
+            return false;
+        }
+        let window = u64::from(self.buffer.select_window(shift));
+        window > 0 && window >= 2 * left
+    }
+
+    /// Something is odd: acknowledge the next segments at once.
+    pub fn enter_quick_acks(&mut self) {
+        self.ack.enter_quick(self.announced_window, self.buffer.segment_size());
+    }
+
+    /// A round trip as the receiver sees it, from an echoed timestamp.
+    pub fn on_rtt(&mut self, rtt: Duration) {
+        let unread = self.data.readable() > 0;
+        self.buffer.on_rtt(rtt, unread);
+    }
+}

@@ -1,0 +1,136 @@
+//! Writing segments: headers and options from the subflow's state (RFC 9293 s3.1, 7323, 2018).
+//!
+//! Which segment to write is `transmit`'s decision.
+
+use super::subflow::Subflow;
+use base::Context;
+use wire::{Flags, Payload, SackBlocks, SeqNumber, TcpOptions, TcpSegment, Timestamps};
+
+/// Option bytes of a TCP header.
+const OPTION_SPACE: u32 = 40;
+/// Timestamps with their padding.
+const TIMESTAMPS: u32 = 12;
+
+impl Subflow {
+    /// Payload `offset..offset + len`, with FIN if asked. The acknowledgement rides along.
+    pub(super) fn data_segment(
+        &mut self,
+        cx: &Context<'_>,
+        offset: u64,
+        len: u32,
+        fin: bool,
+    ) -> TcpSegment {
+        let mut flags = Flags::ACK;
+        if fin {
+            flags = flags | Flags::FIN;
+        }
+        if len > 0 && offset + u64::from(len) == self.tx.buffer.end() {
+            flags = flags | Flags::PSH;
+        }
+        self.stats.bytes_sent += u64::from(len);
+        if len > 0 {
+            self.tx.last_data_sent = Some(cx.now);
+            self.rx.ack.on_data_sent(cx.now);
+        }
+        let mut segment = self.segment(cx, self.seq_of(offset), flags, len);
+        segment.payload = self.tx.buffer.slice(offset, len);
+        self.tx.below += u64::from(segment.wire_len()) + self.ip_header();
+        segment
+    }
+
+    /// An acknowledgement without data.
+    pub(super) fn pure_ack(&mut self, cx: &Context<'_>) -> TcpSegment {
+        let seq = self.seq_of(self.tx.nxt);
+        let segment = self.segment(cx, seq, Flags::ACK, 0);
+        self.tx.below += u64::from(segment.wire_len()) + self.ip_header();
+        segment
+    }
+
+    /// A probe of a closed window: an old sequence number, so that the peer answers
+    /// (RFC 9293 s3.8.6.1).
+    pub(super) fn window_probe(&mut self, cx: &Context<'_>) -> TcpSegment {
+        let seq = self.seq_of(self.tx.una) - 1;
+        let segment = self.segment(cx, seq, Flags::ACK, 0);
+        self.tx.below += u64::from(segment.wire_len()) + self.ip_header();
+        segment
+    }
+
+    /// A reset (RFC 9293 s3.5.2).
+    pub(super) fn reset_segment(&mut self, cx: &Context<'_>, seq: SeqNumber) -> TcpSegment {
+        let with_ack = self.fsm.is_synchronised() || self.fsm.is_closed();
+        self.stats.segs_out += 1;
+        TcpSegment {
+            src_port: self.tuple.local.port(),
+            dst_port: self.tuple.remote.port(),
+            seq,
+            ack: if with_ack { self.ack_number() } else { SeqNumber(0) },
+            flags: if with_ack { Flags::RST | Flags::ACK } else { Flags::RST },
+            options: TcpOptions { timestamps: self.timestamps(cx), ..TcpOptions::default() },
+            ..TcpSegment::default()
+        }
+    }
+
+    const fn ip_header(&self) -> u64 {
+        if self.tuple.local.is_ipv4() { 20 } else { 40 }
+    }
+
+    fn seq_of(&self, offset: u64) -> SeqNumber {
+        SeqNumber::from_offset(self.hs.iss + 1, offset)
+    }
+
+    fn ack_number(&self) -> SeqNumber {
+        SeqNumber::from_offset(self.hs.irs + 1, self.rx.nxt())
+    }
+
+    fn timestamps(&self, cx: &Context<'_>) -> Option<Timestamps> {
+        let value = self.hs.ts_value(cx.now);
+        self.hs.timestamps.then_some(Timestamps { value, echo: self.rx.ts_recent })
+    }
+
+    /// A segment without payload yet; `len` is how much there will be.
+    fn segment(&mut self, cx: &Context<'_>, seq: SeqNumber, flags: Flags, len: u32) -> TcpSegment {
+        let ack = self.ack_number();
+        let window = self.rx.announce_window(self.hs.our_shift);
+        let options = TcpOptions {
+            timestamps: self.timestamps(cx),
+            sack: self.sack_blocks(len),
+            ..TcpOptions::default()
+        };
+        self.rx.dsack = None;
+        self.rx.ack.on_ack_sent();
+        self.timers.stop_acks();
+        self.stats.segs_out += 1;
+        TcpSegment {
+            src_port: self.tuple.local.port(),
+            dst_port: self.tuple.remote.port(),
+            seq,
+            ack,
+            flags,
+            window,
+            options,
+            payload: Payload::Empty,
+        }
+    }
+
+    /// SACK blocks beside `len` bytes of payload: D-SACK first (RFC 2883), then the most recently
+    /// changed ranges (RFC 2018 s4), as many as fit.
+    fn sack_blocks(&self, len: u32) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        let nothing = self.rx.dsack.is_none() && self.rx.data.out_of_order_bytes() == 0;
+        if nothing || !self.hs.sack {
+            return blocks;
+        }
+        let stamps = if self.hs.timestamps { TIMESTAMPS } else { 0 };
+        let header = if self.tuple.local.is_ipv4() { 40 } else { 60 };
+        let space = self.mtu.saturating_sub(header + len).min(OPTION_SPACE);
+        let most = (space.saturating_sub(stamps + 4) / 8) as usize;
+        let base = self.hs.irs + 1;
+        let ranges = self.rx.dsack.iter().chain(self.rx.data.sack_ranges());
+        for range in ranges.take(most) {
+            let start = SeqNumber::from_offset(base, range.start);
+            let end = SeqNumber::from_offset(base, range.end);
+            blocks.push(start, end);
+        }
+        blocks
+    }
+}

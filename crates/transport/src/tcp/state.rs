@@ -1,0 +1,149 @@
+//! The TCP state machine (RFC 9293 s3.3.2): the private state and its named transitions.
+//!
+//! Leaves what a transition sends to `handshake`, `incoming` and `transmit`.
+
+use base::{Context, Event, EventMask, SocketId};
+
+/// The states of RFC 9293. LISTEN is the stack's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Closed,
+    SynSent,
+    SynReceived,
+    Established,
+    FinWait1,
+    FinWait2,
+    CloseWait,
+    Closing,
+    LastAck,
+    TimeWait,
+}
+
+/// The state and its transitions.
+#[derive(Clone, Copy, Debug)]
+pub struct StateMachine {
+    state: State,
+    socket: SocketId,
+}
+
+impl StateMachine {
+    /// An active opener that has sent its SYN.
+    pub const fn syn_sent(socket: SocketId) -> Self {
+        StateMachine { state: State::SynSent, socket }
+    }
+
+    /// A passive opener that has received a SYN.
+    pub const fn syn_received(socket: SocketId) -> Self {
+        StateMachine { state: State::SynReceived, socket }
+    }
+
+    fn go(&mut self, cx: &mut Context<'_>, state: State) {
+        self.state = state;
+        let (socket, name) = (self.socket, self.name());
+        cx.record(EventMask::STATE, || Event::Connection { socket, state: name });
+    }
+
+    /// SYN-SENT: the SYN/ACK came. SYN-RECEIVED: our SYN was acknowledged.
+    pub fn establish(&mut self, cx: &mut Context<'_>) {
+        debug_assert!(matches!(self.state, State::SynSent | State::SynReceived));
+        self.go(cx, State::Established);
+    }
+
+    /// SYN-SENT: the peer's SYN came without an acknowledgement (simultaneous open).
+    pub fn open_simultaneously(&mut self, cx: &mut Context<'_>) {
+        debug_assert_eq!(self.state, State::SynSent);
+        self.go(cx, State::SynReceived);
+    }
+
+    /// Our FIN was sent.
+    pub fn send_fin(&mut self, cx: &mut Context<'_>) {
+        match self.state {
+            State::SynReceived | State::Established => self.go(cx, State::FinWait1),
+            State::CloseWait => self.go(cx, State::LastAck),
+            _ => {}
+        }
+    }
+
+    /// Our FIN was acknowledged.
+    pub fn fin_acked(&mut self, cx: &mut Context<'_>) {
+        match self.state {
+            State::FinWait1 => self.go(cx, State::FinWait2),
+            State::Closing => self.go(cx, State::TimeWait),
+            State::LastAck => self.go(cx, State::Closed),
+            _ => {}
+        }
+    }
+
+    /// The peer's FIN arrived in order.
+    pub fn receive_fin(&mut self, cx: &mut Context<'_>) {
+        match self.state {
+            State::SynReceived | State::Established => self.go(cx, State::CloseWait),
+            State::FinWait1 => self.go(cx, State::Closing),
+            State::FinWait2 => self.go(cx, State::TimeWait),
+            _ => {}
+        }
+    }
+
+    /// Reset, time-out, abort, or the end of TIME-WAIT.
+    pub fn close(&mut self, cx: &mut Context<'_>) {
+        if self.state != State::Closed {
+            self.go(cx, State::Closed);
+        }
+    }
+
+    /// Nothing more happens.
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// The SYN was sent, nothing heard.
+    pub fn is_syn_sent(&self) -> bool {
+        self.state == State::SynSent
+    }
+
+    /// The SYN/ACK was sent, its acknowledgement not heard.
+    pub fn is_syn_received(&self) -> bool {
+        self.state == State::SynReceived
+    }
+
+    /// Both directions are open, or were until a FIN.
+    pub fn is_synchronised(&self) -> bool {
+        !matches!(self.state, State::Closed | State::SynSent | State::SynReceived)
+    }
+
+    /// New data may be sent.
+    pub fn may_send(&self) -> bool {
+        matches!(self.state, State::Established | State::CloseWait)
+    }
+
+    /// The peer may still send data.
+    pub fn may_receive(&self) -> bool {
+        matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
+    }
+
+    /// Both FINs are done; late segments are answered for a while.
+    pub fn is_time_wait(&self) -> bool {
+        self.state == State::TimeWait
+    }
+
+    /// Only the peer's FIN is missing.
+    pub fn is_fin_wait_2(&self) -> bool {
+        self.state == State::FinWait2
+    }
+
+    /// RFC 9293's name.
+    pub const fn name(&self) -> &'static str {
+        match self.state {
+            State::Closed => "CLOSED",
+            State::SynSent => "SYN-SENT",
+            State::SynReceived => "SYN-RECEIVED",
+            State::Established => "ESTABLISHED",
+            State::FinWait1 => "FIN-WAIT-1",
+            State::FinWait2 => "FIN-WAIT-2",
+            State::CloseWait => "CLOSE-WAIT",
+            State::Closing => "CLOSING",
+            State::LastAck => "LAST-ACK",
+            State::TimeWait => "TIME-WAIT",
+        }
+    }
+}

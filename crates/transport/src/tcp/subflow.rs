@@ -1,0 +1,303 @@
+//! `Subflow`: one TCP connection's machinery, made of parts: handshake, send side, receive side,
+//! loss recovery, timers. A plain TCP socket owns one; a multi-path connection will own several.
+//!
+//! This file has the struct, its face towards `connection`, and what several parts share. The
+//! congestion controller belongs to the connection and is passed in (rule 5 of the house).
+
+use super::config::{TcpConfig, TcpInfo};
+use super::handshake::Handshake;
+use super::loss::LossState;
+use super::profile::Switches;
+use super::receiver::Receiver;
+use super::sender::Sender;
+use super::state::StateMachine;
+use super::timers::{Retransmit, Timers};
+use crate::congestion::{CongestionControl, Controller};
+use crate::recovery::{MinRttFilter, RttEstimator, RttMode};
+use crate::stack::SocketError;
+use base::{Context, Duration, Event, EventMask, Instant, PathId, SocketId};
+use std::net::SocketAddr;
+use wire::{SeqNumber, TcpSegment};
+
+/// Both ends of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tuple {
+    pub local: SocketAddr,
+    pub remote: SocketAddr,
+}
+
+/// The switches of a connection that are not a profile's.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub nagle: bool,
+    pub pacing: bool,
+    pub notsent_lowat: Option<u32>,
+    pub initial_ssthresh_segs: Option<u32>,
+}
+
+/// What the owner of a subflow is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum News {
+    Connected,
+    Accepted,
+    Readable,
+    Writable,
+    PeerClosed,
+    Closed,
+    Failed(SocketError),
+}
+
+/// Segments that are due besides data and its acknowledgements.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outbox {
+    /// A reset with this sequence number.
+    pub reset_with: Option<SeqNumber>,
+    /// A loss probe: a copy of the highest segment.
+    pub probe_copy: bool,
+    /// A loss probe: one new segment beyond the window.
+    pub probe_new: bool,
+    /// A probe of a closed window.
+    pub window_probe: bool,
+}
+
+/// Totals of one subflow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    pub bytes_sent: u64,
+    pub bytes_retrans: u64,
+    pub segs_out: u64,
+    pub segs_retrans: u64,
+    pub spurious_retrans: u64,
+}
+
+/// One TCP connection.
+#[derive(Debug)]
+pub struct Subflow {
+    pub(super) socket: SocketId,
+    pub(super) path: PathId,
+    pub(super) tuple: Tuple,
+    /// Largest IP datagram of the interface, in bytes.
+    pub(super) mtu: u32,
+    pub(super) fsm: StateMachine,
+    pub(super) switches: Switches,
+    pub(super) options: Options,
+    pub(super) hs: Handshake,
+    pub(super) tx: Sender,
+    pub(super) rx: Receiver,
+    pub(super) loss: LossState,
+    pub(super) rtt: RttEstimator,
+    pub(super) min_rtt: MinRttFilter,
+    pub(super) timers: Timers,
+    pub(super) outbox: Outbox,
+    pub(super) news: Vec<News>,
+    pub(super) stats: Counters,
+}
+
+/// Who and where a subflow is.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    pub socket: SocketId,
+    pub path: PathId,
+    pub tuple: Tuple,
+    pub mtu: u32,
+    pub iss: SeqNumber,
+    pub ts_offset: u32,
+}
+
+impl Subflow {
+    /// An active opener: its SYN is due.
+    pub fn connect(identity: &Identity, config: &TcpConfig) -> Self {
+        Subflow::new(identity, config, StateMachine::syn_sent(identity.socket))
+    }
+
+    /// A passive opener that answers `syn`: its SYN/ACK is due.
+    pub fn accept(now: Instant, identity: &Identity, config: &TcpConfig, syn: &TcpSegment) -> Self {
+        let mut subflow =
+            Subflow::new(identity, config, StateMachine::syn_received(identity.socket));
+        subflow.learn_from_syn(now, syn);
+        subflow
+    }
+
+    fn new(identity: &Identity, config: &TcpConfig, fsm: StateMachine) -> Self {
+        let switches = config.profile.switches();
+        let mss = mss_of(identity.mtu, &identity.tuple);
+        let rx = Receiver::new(&config.buffers, mss - 12);
+        let shift = rx.buffer.window_scale();
+        Subflow {
+            socket: identity.socket,
+            path: identity.path,
+            tuple: identity.tuple,
+            mtu: identity.mtu,
+            fsm,
+            switches,
+            options: Options {
+                nagle: config.nagle,
+                pacing: config.pacing,
+                notsent_lowat: config.notsent_lowat,
+                initial_ssthresh_segs: config.initial_ssthresh_segs,
+            },
+            hs: Handshake::new(identity.iss, identity.ts_offset, shift),
+            tx: Sender::new(&config.buffers, mss - 12),
+            rx,
+            loss: LossState::default(),
+            rtt: RttEstimator::new(RttMode::Linux),
+            min_rtt: MinRttFilter::default(),
+            timers: Timers::new(switches.tick),
+            outbox: Outbox::default(),
+            news: Vec::new(),
+            stats: Counters::default(),
+        }
+    }
+
+    /// Both ends.
+    pub const fn tuple(&self) -> &Tuple {
+        &self.tuple
+    }
+
+    /// Nothing more will happen.
+    pub fn is_closed(&self) -> bool {
+        self.fsm.is_closed() && self.outbox.reset_with.is_none()
+    }
+
+    /// Whether `syn` may begin a new connection in place of this one, which is in TIME-WAIT: its
+    /// timestamp or sequence number is beyond what was used (RFC 9293 s3.6.1, RFC 6191).
+    pub fn may_be_reopened(&self, syn: &TcpSegment) -> bool {
+        if !self.fsm.is_time_wait() {
+            return false;
+        }
+        let newer = |stamp: u32| (stamp.wrapping_sub(self.rx.ts_recent) as i32) > 0;
+        syn.options.timestamps.is_some_and(|stamps| newer(stamps.value))
+            || syn.seq > SeqNumber::from_offset(self.hs.irs + 1, self.rx.nxt())
+    }
+
+    /// The MSS option that we send.
+    pub(super) fn advertised_mss(&self) -> u16 {
+        u16::try_from(mss_of(self.mtu, &self.tuple)).unwrap_or(u16::MAX)
+    }
+
+    /// The earliest deadline.
+    pub fn deadline(&self) -> Instant {
+        self.timers.next()
+    }
+
+    /// Run every timer that is due.
+    pub fn on_timeout(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
+        if let Some(kind) = self.timers.take_due_retransmit(cx.now) {
+            let (socket, path) = (self.socket, self.path);
+            cx.record(EventMask::TIMER, || Event::TimerFired { socket, path, timer: kind.name() });
+            match kind {
+                Retransmit::Handshake => self.on_handshake_timeout(cx),
+                Retransmit::Rto => self.on_rto(cx, cc),
+                Retransmit::LossProbe => self.on_loss_probe(cx),
+                Retransmit::Reordering => self.on_reordering_timeout(cx, cc),
+                Retransmit::Persist => self.on_persist(cx),
+            }
+        }
+        if self.timers.take_due_delayed_ack(cx.now) {
+            self.rx.ack.on_delayed_ack_timeout();
+        }
+        if self.timers.take_due_compressed_ack(cx.now) {
+            self.rx.ack.now();
+        }
+        // Pacing needs no more than the attempt to send that follows.
+        self.timers.take_due_pacing(cx.now);
+        if self.timers.take_due_close(cx.now) {
+            self.fsm.close(cx);
+            self.news.push(News::Closed);
+        }
+    }
+
+    /// The connection failed: tell, and stop everything.
+    pub(super) fn fail(&mut self, cx: &mut Context<'_>, error: SocketError) {
+        self.timers.stop_all();
+        self.hs.due = false;
+        self.outbox = Outbox::default();
+        self.fsm.close(cx);
+        self.news.push(News::Failed(error));
+    }
+
+    /// A hard ICMP error about this subflow (RFC 9293 s3.9.2.2: fatal only while connecting).
+    pub fn on_unreachable(&mut self, cx: &mut Context<'_>, error: SocketError) {
+        if self.fsm.is_syn_sent() {
+            self.fail(cx, error);
+        }
+    }
+
+    /// Reset the connection at once.
+    pub fn abort(&mut self, cx: &mut Context<'_>) {
+        let reset = self.fsm.is_synchronised() || self.fsm.is_syn_received();
+        let next = SeqNumber::from_offset(self.hs.iss + 1, self.tx.nxt);
+        self.timers.stop_all();
+        self.hs.due = false;
+        let was_time_wait = self.fsm.is_time_wait();
+        self.fsm.close(cx);
+        self.outbox = Outbox::default();
+        if reset && !was_time_wait {
+            self.outbox.reset_with = Some(next);
+        }
+    }
+
+    /// News for the owner, in order.
+    pub fn take_news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Whether there is news.
+    pub fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+
+    pub(super) fn record_rtt(&self, cx: &mut Context<'_>, sample: Duration) {
+        cx.record(EventMask::WINDOW, || Event::RttSample {
+            socket: self.socket,
+            path: self.path,
+            sample,
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            rto: self.rtt.rto(),
+        });
+    }
+
+    pub(super) fn record_window(&self, cx: &mut Context<'_>, cc: &Controller) {
+        cx.record(EventMask::WINDOW, || Event::WindowChange {
+            socket: self.socket,
+            path: self.path,
+            cwnd_bytes: cc.cwnd_bytes(self.path),
+            ssthresh_bytes: cc.ssthresh_bytes(self.path),
+            inflight_segs: self.inflight(),
+            state: self.loss.ca_state,
+        });
+    }
+
+    /// The state for measurement.
+    pub fn info(&self, cc: &Controller) -> TcpInfo {
+        let started = self.fsm.is_synchronised();
+        TcpInfo {
+            state: self.fsm.name(),
+            ca_state: self.loss.ca_state,
+            cwnd_segs: if started { cc.cwnd_segs(self.path) } else { 0 },
+            ssthresh_segs: if started { cc.ssthresh_segs(self.path) } else { None },
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            min_rtt: self.min_rtt.get(),
+            rto: self.rtt.rto(),
+            mss: self.tx.mss,
+            bytes_sent: self.stats.bytes_sent,
+            bytes_retrans: self.stats.bytes_retrans,
+            bytes_acked: self.tx.una,
+            segs_out: self.stats.segs_out,
+            segs_retrans: self.stats.segs_retrans,
+            spurious_retrans: self.stats.spurious_retrans,
+            snd_wnd: self.tx.window,
+            rcv_wnd: u64::from(self.rx.announced_window),
+            send_buffer: self.tx.tuning.size(),
+            receive_buffer: self.rx.buffer.size(),
+        }
+    }
+}
+
+/// The largest segment of an interface, options included: MTU less IP and TCP headers.
+fn mss_of(mtu: u32, tuple: &Tuple) -> u32 {
+    let headers = if tuple.local.is_ipv4() { 40 } else { 60 };
+    mtu.saturating_sub(headers).clamp(64, 65_495)
+}

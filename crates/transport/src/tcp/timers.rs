@@ -1,0 +1,204 @@
+//! The timers of one subflow: an enum and a table of deadlines.
+//!
+//! Exactly one of retransmission, loss probe, reordering, persist and handshake runs at a time,
+//! as in Linux; they share one slot whose kind says what it is.
+
+use base::{Duration, Instant};
+
+/// What the shared slot is waiting for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Retransmit {
+    /// SYN or SYN/ACK without an answer.
+    Handshake,
+    /// RFC 6298.
+    Rto,
+    /// RFC 8985 s7: the probe time-out.
+    LossProbe,
+    /// RFC 8985 s6.2: a segment may merely be late.
+    Reordering,
+    /// A zero window may have opened unheard (RFC 9293 s3.8.6.1).
+    Persist,
+}
+
+impl Retransmit {
+    /// The name in events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Retransmit::Handshake => "handshake",
+            Retransmit::Rto => "rto",
+            Retransmit::LossProbe => "loss-probe",
+            Retransmit::Reordering => "reordering",
+            Retransmit::Persist => "persist",
+        }
+    }
+}
+
+/// All timers of one subflow.
+#[derive(Clone, Copy, Debug)]
+pub struct Timers {
+    retransmit: Option<(Retransmit, Instant)>,
+    delayed_ack: Instant,
+    compressed_ack: Instant,
+    pacing: Instant,
+    close: Instant,
+    tick: Duration,
+}
+
+impl Timers {
+    /// No timer runs. Those of Linux's timer wheel fire on multiples of `tick`.
+    pub const fn new(tick: Duration) -> Self {
+        Timers {
+            retransmit: None,
+            delayed_ack: Instant::FAR_FUTURE,
+            compressed_ack: Instant::FAR_FUTURE,
+            pacing: Instant::FAR_FUTURE,
+            close: Instant::FAR_FUTURE,
+            tick,
+        }
+    }
+
+    /// When the wheel fires a timer set at `now` for `span`: the present tick plus the span in
+    /// whole ticks, rounded up.
+    fn on_wheel(&self, now: Instant, span: Duration) -> Instant {
+        let tick = self.tick.as_nanos();
+        if tick == 0 {
+            return now + span;
+        }
+        let base = now.as_nanos() / tick;
+        let ticks = span.as_nanos().div_ceil(tick).max(1);
+        Instant::from_nanos(base.saturating_add(ticks).saturating_mul(tick))
+    }
+
+    /// Set the shared slot.
+    pub fn set_retransmit(&mut self, kind: Retransmit, now: Instant, span: Duration) {
+        self.retransmit = Some((kind, self.on_wheel(now, span)));
+    }
+
+    /// Clear the shared slot.
+    pub const fn stop_retransmit(&mut self) {
+        self.retransmit = None;
+    }
+
+    /// What the shared slot waits for.
+    pub fn retransmit(&self) -> Option<Retransmit> {
+        self.retransmit.map(|(kind, _)| kind)
+    }
+
+    /// Take the shared slot if it is due.
+    pub fn take_due_retransmit(&mut self, now: Instant) -> Option<Retransmit> {
+        let (kind, at) = self.retransmit?;
+        (at <= now).then(|| {
+            self.retransmit = None;
+            kind
+        })
+    }
+
+    /// Set the delayed acknowledgement timer unless it would fire earlier already.
+    pub fn set_delayed_ack(&mut self, now: Instant, span: Duration) {
+        self.delayed_ack = self.delayed_ack.min(self.on_wheel(now, span));
+    }
+
+    /// Stop both acknowledgement timers.
+    pub const fn stop_acks(&mut self) {
+        self.delayed_ack = Instant::FAR_FUTURE;
+        self.compressed_ack = Instant::FAR_FUTURE;
+    }
+
+    /// Set the (high resolution) timer of compressed acknowledgements.
+    pub fn set_compressed_ack(&mut self, now: Instant, span: Duration) {
+        self.compressed_ack = now + span;
+    }
+
+    /// Whether compressed acknowledgements are being held.
+    pub fn compressed_ack_runs(&self) -> bool {
+        self.compressed_ack != Instant::FAR_FUTURE
+    }
+
+    /// Take the delayed acknowledgement timer if due.
+    pub fn take_due_delayed_ack(&mut self, now: Instant) -> bool {
+        let due = self.delayed_ack <= now;
+        if due {
+            self.delayed_ack = Instant::FAR_FUTURE;
+        }
+        due
+    }
+
+    /// Take the compressed acknowledgement timer if due.
+    pub fn take_due_compressed_ack(&mut self, now: Instant) -> bool {
+        let due = self.compressed_ack <= now;
+        if due {
+            self.compressed_ack = Instant::FAR_FUTURE;
+        }
+        due
+    }
+
+    /// Set when pacing allows the next segment.
+    pub const fn set_pacing(&mut self, at: Instant) {
+        self.pacing = at;
+    }
+
+    /// Take the pacing timer if due.
+    pub fn take_due_pacing(&mut self, now: Instant) -> bool {
+        let due = self.pacing <= now;
+        if due {
+            self.pacing = Instant::FAR_FUTURE;
+        }
+        due
+    }
+
+    /// Set the end of TIME-WAIT or FIN-WAIT-2.
+    pub fn set_close(&mut self, now: Instant, span: Duration) {
+        self.close = now + span;
+    }
+
+    /// Take the closing timer if due.
+    pub fn take_due_close(&mut self, now: Instant) -> bool {
+        let due = self.close <= now;
+        if due {
+            self.close = Instant::FAR_FUTURE;
+        }
+        due
+    }
+
+    /// Stop everything.
+    pub fn stop_all(&mut self) {
+        *self = Timers::new(self.tick);
+    }
+
+    /// The earliest deadline; `FAR_FUTURE` if no timer runs.
+    pub fn next(&self) -> Instant {
+        self.retransmit
+            .map_or(Instant::FAR_FUTURE, |(_, at)| at)
+            .min(self.delayed_ack)
+            .min(self.compressed_ack)
+            .min(self.pacing)
+            .min(self.close)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wheel_timers_fire_on_ticks() {
+        let mut timers = Timers::new(Duration::from_millis(4));
+        timers.set_retransmit(
+            Retransmit::Rto,
+            Instant::from_micros(5_900),
+            Duration::from_micros(6_100),
+        );
+        assert_eq!(timers.next(), Instant::from_millis(12), "tick 1 plus two ticks");
+        assert_eq!(timers.take_due_retransmit(Instant::from_millis(11)), None);
+        assert_eq!(timers.take_due_retransmit(Instant::from_millis(12)), Some(Retransmit::Rto));
+        assert_eq!(timers.next(), Instant::FAR_FUTURE);
+    }
+
+    #[test]
+    fn delayed_ack_keeps_the_earlier_deadline() {
+        let mut timers = Timers::new(Duration::ZERO);
+        timers.set_delayed_ack(Instant::from_millis(0), Duration::from_millis(40));
+        timers.set_delayed_ack(Instant::from_millis(20), Duration::from_millis(40));
+        assert_eq!(timers.next(), Instant::from_millis(40));
+    }
+}
