@@ -16,6 +16,7 @@ pub mod middlebox;
 pub mod queue;
 mod server;
 pub mod topology;
+pub mod trace;
 
 pub use link::{Link, LinkStats};
 pub use link_config::{Capacity, Limit, LinkChange, LinkConfig};
@@ -23,3 +24,4 @@ pub use loss::LossConfig;
 pub use middlebox::{BlackHole, MiddleBox};
 pub use queue::{Backlog, QueueConfig};
 pub use topology::{End, Hop, Network, Route, RouterId, Topology, TopologyError, Wiring};
+pub use trace::{CapacityTrace, TraceError, TraceFault};

@@ -466,3 +466,6 @@ fn delivered(link: LinkId, len: u32, packet: &Packet) -> Event {
     let (flow, payload_len) = (packet.flow, packet.payload_len());
     Event::PacketDelivered { link, len, flow, seq, payload_len }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,9 @@
 
 use crate::loss::LossConfig;
 use crate::queue::QueueConfig;
+use crate::trace::CapacityTrace;
 use base::{Duration, Rate};
+use std::sync::Arc;
 
 /// One direction of a link.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +41,8 @@ pub enum Capacity {
     Unlimited,
     /// A constant rate.
     Rate(Rate),
+    /// A recording, at `offset` into it when the world begins.
+    Trace { trace: Arc<CapacityTrace>, offset: Duration },
 }
 
 /// How much may wait in a queue, the packet in service not counted.
@@ -46,7 +50,8 @@ pub enum Capacity {
 pub enum Limit {
     Packets(u32),
     Bytes(u64),
-    /// As many bytes as drain in this time at the rate of the moment.
+    /// As many bytes as drain in this time at the rate of the moment (with chances: the mean of
+    /// the second from then on).
     Time(Duration),
 }
 

@@ -3,6 +3,7 @@
 //! Pure arithmetic over time; which packet goes into service is left to the queue.
 
 use crate::link_config::{Capacity, Limit};
+use crate::trace::Spent;
 use base::{Duration, Instant, Rate};
 
 /// Bytes of the packet that rates are turned into times with: the mean service time of RED and
@@ -15,12 +16,14 @@ pub(crate) struct Server {
     capacity: Capacity,
     /// Work below one nanosecond that the last packet left over; see `Rate::serialisation`.
     carry: u64,
+    /// What is used up of a recording.
+    spent: Spent,
     busy_until: Instant,
 }
 
 impl Server {
     pub(crate) fn new(capacity: Capacity) -> Self {
-        Server { capacity, carry: 0, busy_until: Instant::ZERO }
+        Server { capacity, carry: 0, spent: Spent::default(), busy_until: Instant::ZERO }
     }
 
     /// The instant at which `bytes` have been served that go into service at `start`, or as soon
@@ -45,6 +48,12 @@ impl Server {
                 self.carry = carry;
                 start + time
             }
+            Capacity::Trace { trace, offset } => {
+                match trace.finish(&mut self.spent, start + *offset, bytes) {
+                    Instant::FAR_FUTURE => Instant::FAR_FUTURE,
+                    end => end - *offset,
+                }
+            }
         };
         self.busy_until
     }
@@ -52,7 +61,8 @@ impl Server {
     /// Nothing was there to serve until `now`.
     pub(crate) fn idle_until(&mut self, now: Instant) {
         if now > self.busy_until {
-            self.reset(now);
+            self.busy_until = now;
+            self.carry = 0;
         }
     }
 
@@ -60,6 +70,7 @@ impl Server {
     pub(crate) fn reset(&mut self, now: Instant) {
         self.busy_until = now;
         self.carry = 0;
+        self.spent = Spent::default();
     }
 
     /// Work (in 10^-9 bits) still to do at `now` for a packet that would leave at `depart`, where
@@ -94,10 +105,13 @@ impl Server {
     }
 
     /// The rate of the moment; `None` without one.
-    fn rate_at(&self, _now: Instant) -> Option<Rate> {
+    fn rate_at(&self, now: Instant) -> Option<Rate> {
         match &self.capacity {
             Capacity::Unlimited => None,
             Capacity::Rate(rate) => Some(*rate),
+            Capacity::Trace { trace, offset } => {
+                Some(trace.rate_at((now + *offset).since(Instant::ZERO)))
+            }
         }
     }
 }
@@ -108,6 +122,7 @@ impl Capacity {
         let rate = match self {
             Capacity::Unlimited => return None,
             Capacity::Rate(rate) => *rate,
+            Capacity::Trace { trace, .. } => trace.mean_rate(),
         };
         let (time, _) = rate.serialisation(u64::from(TYPICAL_BYTES), 0);
         (time != Duration::MAX).then_some(time)

@@ -1,0 +1,185 @@
+//! Which form a recording has, and what it is if it is none of capacity.
+//!
+//! The form is recognised by content alone and said to the user. Where two readings are both
+//! likely, the file is refused until `unit=` decides; pensieve's two columns and mahimahi's one
+//! are the pair that users mix up most.
+
+use super::error::{TraceError, TraceFault};
+use super::{CapacityTrace, bitrate_table, columns, json, mahimahi, run_list};
+use std::fmt;
+
+/// The direction that a recording of both is read for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    Down,
+    Up,
+}
+
+/// The unit of a column of values, or `Millis` for mahimahi's column of times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    Millis,
+    Mbit,
+    Kbit,
+    Bit,
+    Bytes,
+}
+
+/// The forms that are recognised.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// One millisecond a line, each a chance to send 1500 bytes.
+    Mahimahi,
+    /// Time in seconds and a rate in this unit (per second).
+    Columns(Unit),
+    /// An array of objects with `duration_ms` and `bandwidth_kbps`.
+    Json,
+    /// Blocks `Run k` of Mbit/s every 100 ms.
+    RunList,
+    /// A table with `Timestamp` and `DL_bitrate` or `UL_bitrate` in kbit/s.
+    BitrateTable(Direction),
+}
+
+impl Unit {
+    /// The words after `unit=`.
+    pub const NAMES: [&str; 5] = ["mbit", "kbit", "bit", "bytes", "ms"];
+
+    /// The unit of that name.
+    pub fn from_name(name: &str) -> Option<Unit> {
+        let units = [Unit::Mbit, Unit::Kbit, Unit::Bit, Unit::Bytes, Unit::Millis];
+        units.into_iter().find(|unit| unit.name() == name)
+    }
+
+    /// The word after `unit=`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unit::Millis => "ms",
+            Unit::Mbit => "mbit",
+            Unit::Kbit => "kbit",
+            Unit::Bit => "bit",
+            Unit::Bytes => "bytes",
+        }
+    }
+
+    /// Bits per second in one of this unit per second.
+    pub(super) const fn bits(self) -> f64 {
+        match self {
+            Unit::Mbit => 1e6,
+            Unit::Kbit => 1e3,
+            Unit::Bytes => 8.0,
+            Unit::Bit | Unit::Millis => 1.0,
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Form::Mahimahi => "mahimahi milliseconds, 1500 bytes each",
+            Form::Columns(Unit::Mbit) => "columns of seconds and Mbit/s",
+            Form::Columns(Unit::Kbit) => "columns of seconds and kbit/s",
+            Form::Columns(Unit::Bytes) => "columns of seconds and bytes per second",
+            Form::Columns(_) => "columns of seconds and bit/s",
+            Form::Json => "JSON of duration_ms and bandwidth_kbps",
+            Form::RunList => "throughput list, Mbit/s every 100 ms, all runs joined",
+            Form::BitrateTable(Direction::Down) => "bitrate table, DL_bitrate in kbit/s",
+            Form::BitrateTable(Direction::Up) => "bitrate table, UL_bitrate in kbit/s",
+        })
+    }
+}
+
+/// Read a recording: the capacity, and the form that was recognised.
+pub fn read(
+    text: &str,
+    direction: Direction,
+    unit: Option<Unit>,
+) -> Result<(CapacityTrace, Form), TraceError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    refuse_other_kinds(text)?;
+    let Some((_, first)) = lines(text).next() else { return Err(TraceFault::Empty.whole()) };
+    if first.starts_with(['[', '{']) {
+        no_unit(unit, "the names in the JSON say it")?;
+        return Ok((json::read(text)?, Form::Json));
+    }
+    if first.split(',').any(|name| name.trim() == bitrate_table::column(direction)) {
+        no_unit(unit, "the table is in kbit/s")?;
+        return Ok((bitrate_table::read(text, direction)?, Form::BitrateTable(direction)));
+    }
+    if run_list::is_head(first) {
+        return Ok((run_list::read(text, unit)?, Form::RunList));
+    }
+    if columns::fields(first).count() == 1 {
+        no_unit(unit.filter(|unit| *unit != Unit::Millis), "one column has times or rates")?;
+        return Ok((mahimahi::read(text)?, Form::Mahimahi));
+    }
+    if unit == Some(Unit::Millis) {
+        let why = "mahimahi has one column, this has more";
+        return Err(TraceFault::Unit { unit: "ms", why }.whole());
+    }
+    let (trace, unit) = columns::read(text, unit)?;
+    Ok((trace, Form::Columns(unit)))
+}
+
+/// Lines with content, trimmed, with their numbers from 1; `#` begins a comment.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line.trim()))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+fn no_unit(unit: Option<Unit>, why: &'static str) -> Result<(), TraceError> {
+    match unit {
+        None => Ok(()),
+        Some(unit) => Err(TraceFault::Unit { unit: unit.name(), why }.whole()),
+    }
+}
+
+/// Lines looked at to tell what a file is.
+const HEAD_LINES: usize = 30;
+
+/// Refuse what is known and not a recording of capacity, by name.
+fn refuse_other_kinds(text: &str) -> Result<(), TraceError> {
+    for (index, line) in text.lines().take(HEAD_LINES).enumerate() {
+        if let Some((what, mend)) = other_kind(line) {
+            return Err(TraceFault::NotCapacity { what, mend }.at(index + 1));
+        }
+    }
+    Ok(())
+}
+
+/// What a line gives a file away as, and the mend.
+fn other_kind(line: &str) -> Option<(&'static str, &'static str)> {
+    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    if line.contains('\0') || line.starts_with("PK") || line.starts_with('\u{1f}') {
+        return Some(("a binary file", "give text; unpack it first if it is packed"));
+    }
+    if has(&["iperf", "bits/sec", "[ ID]"]) {
+        let mend = "iperf measures what one sender reached, not what the link could carry; to use \
+                    it all the same, write its intervals as CSV `second,bytes-per-second`";
+        return Some(("iperf output", mend));
+    }
+    if has(&["bytes from ", "icmp_seq", "PING "]) {
+        return Some(("ping output", PING_MEND));
+    }
+    if has(&["frame.time", "tcp.seq", "ip.src", "frame_bytes", "payload_bytes", "tcp.len"]) {
+        let mend = "packets that were sent do not say how many could have been; give a recording \
+                    of capacity such as mahimahi's";
+        return Some(("a per-packet table", mend));
+    }
+    if line.starts_with("# mahimahi") || line.starts_with("# queue") || is_log(line) {
+        let mend = "give the trace that mm-link was run with, not its log";
+        return Some(("a log of mahimahi's mm-link", mend));
+    }
+    None
+}
+
+pub(super) const PING_MEND: &str = "round-trip times say nothing of capacity: use them as `delay`, \
+    half of one each way; if these are rates, say `unit=mbit`";
+
+/// `time + size`, `time - size`, `time # size`, `time d packets bytes`.
+fn is_log(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    let number = words.next().is_some_and(|word| word.parse::<u64>().is_ok());
+    number && matches!(words.next(), Some("+" | "-" | "#" | "d"))
+}

@@ -1,0 +1,102 @@
+//! What can be wrong with a recording, with the line and the mend (rule 10 of the house).
+//!
+//! The name of the file is the caller's to add.
+
+use std::fmt;
+
+/// A recording that cannot be used.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TraceError {
+    /// Counted from 1; `None` where the whole file is meant.
+    pub line: Option<usize>,
+    pub fault: TraceFault,
+}
+
+/// What is wrong.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum TraceFault {
+    #[error("the recording is empty")]
+    Empty,
+    #[error("the recording never carries anything: every rate is zero")]
+    NoCapacity,
+    #[error("the recording lasts no time")]
+    NoTime,
+    #[error("the recording is longer than 500 years")]
+    TooLong,
+    #[error("times go backwards")]
+    Backwards,
+    #[error("`{found}` is not {wanted}")]
+    Malformed { found: String, wanted: &'static str },
+    #[error("`{found}` is out of range: {wanted}")]
+    OutOfRange { found: String, wanted: &'static str },
+    #[error("two columns, but their unit is not clear: {why}")]
+    Ambiguous { why: &'static str },
+    #[error("this is {what}, not a recording of capacity")]
+    NotCapacity { what: &'static str, mend: &'static str },
+    #[error("`unit={unit}` does not fit: {why}")]
+    Unit { unit: &'static str, why: &'static str },
+}
+
+impl TraceFault {
+    /// The fault at a line, counted from 1.
+    pub(super) const fn at(self, line: usize) -> TraceError {
+        TraceError { line: Some(line), fault: self }
+    }
+
+    /// The fault of the whole file.
+    pub(super) const fn whole(self) -> TraceError {
+        TraceError { line: None, fault: self }
+    }
+
+    pub(super) fn malformed(found: &str, wanted: &'static str) -> Self {
+        TraceFault::Malformed { found: shown(found), wanted }
+    }
+
+    pub(super) fn out_of_range(found: &str, wanted: &'static str) -> Self {
+        TraceFault::OutOfRange { found: shown(found), wanted }
+    }
+
+    /// What to do about it.
+    pub const fn mend(&self) -> &'static str {
+        match self {
+            TraceFault::Empty | TraceFault::NoCapacity | TraceFault::NoTime => {
+                "give a recording that carries something for some time"
+            }
+            TraceFault::TooLong => "check the times: they are in seconds, or milliseconds",
+            TraceFault::Backwards => {
+                "times must not decrease; a list of rates needs a column of times before it"
+            }
+            TraceFault::Malformed { .. } | TraceFault::OutOfRange { .. } => {
+                "correct the line, or check that the file is one of: mahimahi milliseconds, \
+                 `seconds megabit/s` columns, CSV `second,bytes-per-second`, JSON of \
+                 `duration_ms` and `bandwidth_kbps`, a throughput list, a DL_bitrate table"
+            }
+            TraceFault::Ambiguous { .. } => {
+                "say it: `unit=mbit`, `unit=kbit`, `unit=bit` or `unit=bytes` (per second)"
+            }
+            TraceFault::NotCapacity { mend, .. } => mend,
+            TraceFault::Unit { .. } => "leave `unit=` out, or give the file that it describes",
+        }
+    }
+}
+
+/// A piece of a file fit to be shown: short, without control characters.
+fn shown(text: &str) -> String {
+    let mut shown: String =
+        text.trim().chars().map(|c| if c.is_control() { '?' } else { c }).take(40).collect();
+    if text.trim().chars().count() > 40 {
+        shown.push_str("...");
+    }
+    shown
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        write!(f, "{}", self.fault)
+    }
+}
+
+impl std::error::Error for TraceError {}

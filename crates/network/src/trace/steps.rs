@@ -1,0 +1,129 @@
+//! Rates that hold for a time each.
+//!
+//! Work is counted in 10^-9 bits, so that rate times nanoseconds is exact and nothing drifts: a
+//! packet ends at the last whole nanosecond before its end, and the next one goes on from there.
+
+use super::{Spent, TraceFault};
+use base::{Duration, Rate};
+
+/// 10^-9 bits in a byte.
+const WORK_PER_BYTE: u128 = 8_000_000_000;
+
+/// The steps of one period.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Steps {
+    steps: Vec<Step>,
+    period: u64,
+    /// Work of a whole period.
+    total: u128,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Step {
+    /// Nanoseconds from the beginning of the period.
+    start: u64,
+    bps: u64,
+    /// Work of the period before this step.
+    before: u128,
+}
+
+impl Steps {
+    /// Steps without duration are left out.
+    pub(super) fn new(described: &[(Duration, Rate)]) -> Result<Self, TraceFault> {
+        if described.is_empty() {
+            return Err(TraceFault::Empty);
+        }
+        let mut steps = Vec::with_capacity(described.len());
+        let (mut start, mut before) = (0u64, 0u128);
+        for (duration, rate) in described {
+            let (nanos, bps) = (duration.as_nanos(), rate.as_bps());
+            if nanos == 0 {
+                continue;
+            }
+            steps.push(Step { start, bps, before });
+            start = start.checked_add(nanos).ok_or(TraceFault::TooLong)?;
+            // At most 2^64 ns in all, so at most 2^128 in the sum of the products.
+            before += u128::from(nanos) * u128::from(bps);
+        }
+        match (start, before) {
+            (0, _) => Err(TraceFault::NoTime),
+            (_, 0) => Err(TraceFault::NoCapacity),
+            (period, total) => Ok(Steps { steps, period, total }),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    pub(super) const fn period_ns(&self) -> u64 {
+        self.period
+    }
+
+    pub(super) fn mean_rate(&self) -> Rate {
+        Rate::from_bps((self.total / u128::from(self.period)) as u64)
+    }
+
+    pub(super) fn rate_at(&self, nanos: u64) -> Rate {
+        let within = nanos % self.period;
+        Rate::from_bps(self.steps[self.step_at(within, 0)].bps)
+    }
+
+    pub(super) fn finish(&self, spent: &mut Spent, start: u64, bytes: u32) -> u64 {
+        let passed = self.work_until(start, &mut spent.step);
+        let work = u128::from(bytes) * WORK_PER_BYTE;
+        spent.position = spent.position.max(passed).saturating_add(work);
+        if work == 0 {
+            return start;
+        }
+        self.time_of(spent.position, &mut spent.step).max(start)
+    }
+
+    /// Work that could have been done by `nanos`.
+    fn work_until(&self, nanos: u64, hint: &mut usize) -> u128 {
+        let (cycle, within) = (nanos / self.period, nanos % self.period);
+        *hint = self.step_at(within, *hint);
+        let step = &self.steps[*hint];
+        let here = u128::from(within - step.start) * u128::from(step.bps);
+        u128::from(cycle) * self.total + step.before + here
+    }
+
+    /// The last whole nanosecond at which no more than `work` could have been done.
+    fn time_of(&self, work: u128, hint: &mut usize) -> u64 {
+        let (cycle, within) = (work / self.total, work % self.total);
+        // A piece of work that ends with a step ends there, not after the silence that may follow.
+        let (cycle, within) = if within == 0 { (cycle - 1, self.total) } else { (cycle, within) };
+        *hint = self.step_of(within, *hint);
+        let step = &self.steps[*hint];
+        let (rest, bps) = (within - step.before, u128::from(step.bps));
+        let nanos = cycle * u128::from(self.period) + u128::from(step.start);
+        u64::try_from(nanos + rest / bps).unwrap_or(u64::MAX)
+    }
+
+    /// The step at `within` a period; the hint is tried first.
+    fn step_at(&self, within: u64, hint: usize) -> usize {
+        let holds = |index: usize| {
+            self.steps.get(index).is_some_and(|step| step.start <= within)
+                && self.steps.get(index + 1).is_none_or(|next| within < next.start)
+        };
+        if holds(hint) {
+            return hint;
+        }
+        // The first step starts at 0, so the answer is at least 1.
+        self.steps.partition_point(|step| step.start <= within) - 1
+    }
+
+    /// The step in which the work of a period passes `within` (more than 0); never a silent one.
+    fn step_of(&self, within: u128, hint: usize) -> usize {
+        let holds = |index: usize| {
+            self.steps.get(index).is_some_and(|step| step.before < within && step.bps > 0)
+                && self.steps.get(index + 1).is_none_or(|next| within <= next.before)
+        };
+        if holds(hint) {
+            return hint;
+        }
+        // The first step has none before it, so the answer is at least 1; the last one that began
+        // below `within` is the one that passes it, since later silent ones begin at or above it.
+        self.steps.partition_point(|step| step.before < within) - 1
+    }
+}
