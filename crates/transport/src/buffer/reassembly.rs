@@ -296,7 +296,7 @@ mod tests {
         assert_eq!((partly.duplicate, partly.advanced, partly.new_bytes), (Some(5..10), 5, 5));
         let above = buffer.insert(18, Payload::virtual_range(0, 18, 20));
         assert_eq!((above.duplicate, above.new_bytes), (Some(20..30), 10));
-        assert_eq!(buffer.sack_ranges(), [18..38]);
+        assert_eq!(buffer.sack_ranges().first(), Some(&(18..38)));
     }
 
     #[test]

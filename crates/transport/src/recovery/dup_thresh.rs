@@ -109,7 +109,7 @@ mod tests {
         assert!(!is_lost(&[]));
         assert!(!is_lost(&[10..20, 30..40]));
         assert!(is_lost(&[10..20, 30..40, 50..60]));
-        assert!(!is_lost(&[1000..3000]));
-        assert!(is_lost(&[1000..3001]));
+        assert!(!is_lost(&[1000..2000, 3000..4000]));
+        assert!(is_lost(&[1000..2000, 3000..4001]));
     }
 }
