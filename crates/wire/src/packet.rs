@@ -37,6 +37,7 @@ impl Packet {
     }
 
     /// Length of the datagram in bytes, IP header included, no link header.
+    #[inline]
     pub fn wire_len(&self) -> u32 {
         let ip = if self.src.is_ipv4() { 20 } else { 40 };
         let body = match &self.body {
@@ -48,6 +49,7 @@ impl Packet {
     }
 
     /// Payload bytes of the transport unit.
+    #[inline]
     pub fn payload_len(&self) -> u32 {
         match &self.body {
             Body::Tcp(segment) => segment.payload.len(),

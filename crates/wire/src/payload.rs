@@ -38,16 +38,18 @@ impl Payload {
     }
 
     /// Number of bytes.
+    #[inline]
     pub fn len(&self) -> u32 {
         match self {
             Payload::Empty => 0,
             Payload::Virtual(range) => range.len,
             Payload::Real(bytes) => bytes.len() as u32,
-            Payload::Mixed(pieces) => pieces.iter().map(Payload::len).sum(),
+            Payload::Mixed(pieces) => len_of(pieces),
         }
     }
 
     /// Whether there are no bytes.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -67,7 +69,7 @@ impl Payload {
         match self {
             Payload::Empty => Payload::Empty,
             Payload::Virtual(range) => {
-                Payload::virtual_range(range.stream, range.offset + u64::from(from), len)
+                Payload::virtual_range(range.stream, range.offset.wrapping_add(from.into()), len)
             }
             Payload::Real(bytes) => {
                 Payload::Real(bytes.slice(from as usize..(from + len) as usize))
@@ -207,6 +209,11 @@ impl From<Vec<u8>> for Payload {
     fn from(bytes: Vec<u8>) -> Payload {
         Bytes::from(bytes).into()
     }
+}
+
+/// Not inlined where `len` is: it would call itself.
+fn len_of(pieces: &[Payload]) -> u32 {
+    pieces.iter().map(Payload::len).sum()
 }
 
 fn slice_pieces(pieces: &[Payload], mut from: u32, mut len: u32) -> Payload {

@@ -47,6 +47,7 @@ impl TcpOptions {
     /// Bytes the options take in a header, padded to a multiple of four, laid out as Linux does:
     /// `MSS, SACK-permitted + TS or NOP NOP TS, NOP WScale, NOP NOP SACK, MPTCP`. Where that does
     /// not fit a header the options follow each other without NOPs.
+    #[inline]
     pub fn padded_len(&self) -> u32 {
         match self.aligned_len() {
             len if len <= MAX_OPTIONS => len,
@@ -59,6 +60,7 @@ impl TcpOptions {
         self.aligned_len() <= MAX_OPTIONS
     }
 
+    #[inline]
     fn aligned_len(&self) -> u32 {
         let mut len = 0;
         if self.mss.is_some() {

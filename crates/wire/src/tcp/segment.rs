@@ -23,11 +23,13 @@ pub struct TcpSegment {
 
 impl TcpSegment {
     /// Header with options and payload, in bytes.
+    #[inline]
     pub fn wire_len(&self) -> u32 {
         20 + self.options.padded_len() + self.payload.len()
     }
 
     /// Sequence space taken: payload plus one each for SYN and FIN.
+    #[inline]
     pub fn sequence_len(&self) -> u32 {
         self.payload.len()
             + u32::from(self.flags.contains(Flags::SYN))

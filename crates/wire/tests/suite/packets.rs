@@ -58,7 +58,10 @@ proptest! {
     }
 
     #[test]
-    fn padding_of_the_link_below_is_ignored(packet in packet(), padding in vec(any::<u8>(), 0..40)) {
+    fn padding_of_the_link_below_is_ignored(
+        packet in packet(),
+        padding in vec(any::<u8>(), 0..40),
+    ) {
         let mut bytes = bytes_of(&packet);
         bytes.extend(padding);
         prop_assert_eq!(Packet::parse(&bytes), Ok(as_received(packet)));
