@@ -4,8 +4,9 @@
 //! the thread as Linux accounts it, so other load on the machine matters little.
 
 use base::{Chance, Context, Duration, Instant, LinkId, Rate};
-use network::{Capacity, Limit, Link, LinkConfig, LossConfig, QueueConfig};
+use network::{Capacity, CapacityTrace, Limit, Link, LinkConfig, LossConfig, QueueConfig};
 use std::net::IpAddr;
+use std::sync::Arc;
 use wire::{Body, Packet, Payload, TcpSegment};
 
 const PACKETS: u64 = 5_000_000;
@@ -29,6 +30,19 @@ fn main() {
     run("the same, red", &LinkConfig { queue: red, ..base.clone() });
     run("the same, codel", &LinkConfig { queue: QueueConfig::CoDel, ..base.clone() });
     run("the same, fq_codel", &LinkConfig { queue: QueueConfig::FqCoDel, ..base.clone() });
+    let steps = [
+        (Duration::from_secs(1), Rate::from_mbit(80)),
+        (Duration::from_secs(1), Rate::from_mbit(120)),
+    ];
+    if let (Ok(steps), Ok(chances)) = (
+        CapacityTrace::from_steps(&steps),
+        CapacityTrace::from_chances((0..60_000).map(|n| n * 12 / 100).collect()),
+    ) {
+        let trace =
+            |trace| Capacity::Trace { trace: Arc::new(trace), offset: Duration::from_millis(3) };
+        run("recorded steps", &LinkConfig { capacity: trace(steps), ..base.clone() });
+        run("recorded chances", &LinkConfig { capacity: trace(chances), ..base.clone() });
+    }
     run("unlimited rate", &LinkConfig { capacity: Capacity::Unlimited, ..base });
 }
 

@@ -10,8 +10,18 @@ use super::error::{TraceError, TraceFault};
 use super::{CapacityTrace, MAX_BPS};
 use base::{Duration, Rate};
 
-/// The column of a direction.
-pub(super) const fn column(direction: Direction) -> &'static str {
+/// Which direction's column is read from a table with this header, that of the other direction if
+/// there is no other; `None` if this is no such table.
+pub(super) fn column_for(header: &str, wanted: Direction) -> Option<Direction> {
+    let other = match wanted {
+        Direction::Down => Direction::Up,
+        Direction::Up => Direction::Down,
+    };
+    let has = |direction| header.split(',').any(|name| name.trim() == column(direction));
+    [wanted, other].into_iter().find(|direction| has(*direction))
+}
+
+const fn column(direction: Direction) -> &'static str {
     match direction {
         Direction::Down => "DL_bitrate",
         Direction::Up => "UL_bitrate",
@@ -62,8 +72,7 @@ fn steps(seconds: &[Second]) -> Vec<(Duration, Rate)> {
 
 /// The second and the kbit/s of a row; nothing if it has no value.
 fn parse(row: &str, time: usize, value: usize) -> Result<Option<(i64, f64)>, TraceFault> {
-    let mut cells = row.split(',').map(str::trim);
-    let cell = |index| cells.clone().nth(index);
+    let cell = |index| row.split(',').map(str::trim).nth(index);
     let (Some(stamp), Some(kbit)) = (cell(time), cell(value)) else {
         return Err(TraceFault::malformed(row, "a row with as many cells as the header"));
     };
@@ -72,7 +81,6 @@ fn parse(row: &str, time: usize, value: usize) -> Result<Option<(i64, f64)>, Tra
     }
     let time = seconds_of(stamp)
         .ok_or_else(|| TraceFault::malformed(stamp, "a time like 2020.02.13_13.03.24"))?;
-    cells.next();
     Ok(Some((time, number(kbit, MAX_BPS / 1000.0)?)))
 }
 

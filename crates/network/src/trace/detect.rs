@@ -101,7 +101,7 @@ pub fn read(
         no_unit(unit, "the names in the JSON say it")?;
         return Ok((json::read(text)?, Form::Json));
     }
-    if first.split(',').any(|name| name.trim() == bitrate_table::column(direction)) {
+    if let Some(direction) = bitrate_table::column_for(first, direction) {
         no_unit(unit, "the table is in kbit/s")?;
         return Ok((bitrate_table::read(text, direction)?, Form::BitrateTable(direction)));
     }

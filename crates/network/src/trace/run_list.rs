@@ -2,8 +2,8 @@
 //! (the lists of Ghoshal et al., 5G-MeMU 2022).
 //!
 //! The files state neither unit nor interval. Every value is a whole multiple of 80 bit/s, which is
-//! what whole bytes in 100 ms make, so that is the interval. All runs are joined. Lists of round-trip
-//! times have the same shape; they are told by ping's three significant digits.
+//! what whole bytes in 100 ms make, so that is the interval. All runs are joined. Lists of
+//! round-trip times have the same shape; they are told by ping's three significant digits.
 
 use super::columns::{number, rate};
 use super::detect::{PING_MEND, Unit, lines};
@@ -25,15 +25,16 @@ pub(super) fn read(text: &str, unit: Option<Unit>) -> Result<CapacityTrace, Trac
         return Err(fault.whole());
     }
     let mut steps = Vec::new();
-    let mut precise = false;
+    let mut precise = 0;
     for (line, content) in lines(text).filter(|(_, line)| !is_head(line)) {
         for value in content.split(',').map(str::trim).filter(|value| !value.is_empty()) {
-            precise |= significant_digits(value) > 3;
+            precise += usize::from(significant_digits(value) > 3);
             let rate = sample(value, unit.unwrap_or(Unit::Mbit)).map_err(|fault| fault.at(line))?;
             steps.push((INTERVAL, rate));
         }
     }
-    if unit.is_none() && !precise && !steps.is_empty() {
+    // ping prints more than three digits only from a second on.
+    if unit.is_none() && precise * 2 < steps.len() {
         let what = "a list of round-trip times as ping prints them (three digits each)";
         return Err(TraceFault::NotCapacity { what, mend: PING_MEND }.whole());
     }

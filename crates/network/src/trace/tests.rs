@@ -311,7 +311,7 @@ mod reading {
             down(&format!("{head}33.61344,43.39896\n\n####\nRun 2\n1.5\n")).unwrap();
         assert_eq!(form, Form::RunList);
         assert_eq!(trace, steps(&[(100, 33_613_440), (100, 43_398_960), (100, 1_500_000)]));
-        let pings = format!("{head}45.2,32.3,282.0,9.91\n");
+        let pings = format!("{head}45.2,32.3,282.0,9.91,1034.0\n");
         assert!(matches!(fault(&pings).1, TraceFault::NotCapacity { .. }));
         assert!(read(&pings, Direction::Down, Some(Unit::Mbit)).is_ok());
     }
@@ -326,6 +326,9 @@ mod reading {
         let (trace, form) = read(text, Direction::Up, None).unwrap();
         assert_eq!(form, Form::BitrateTable(Direction::Up));
         assert_eq!(trace, steps(&[(3000, 8_000), (1000, 4_000)]));
+        let one_way = text.replace("UL_bitrate", "Other");
+        let (_, form) = read(&one_way, Direction::Up, None).unwrap();
+        assert_eq!(form, Form::BitrateTable(Direction::Down));
     }
 
     #[test]
@@ -376,7 +379,10 @@ mod reading {
 
         #[test]
         fn no_text_panics(
-            text in "(\\[|\\{|\\}|\\]|\"duration_ms\"|\"bandwidth_kbps\"|:|,|;|Run|#|nan|1e309|-|[0-9]{1,22}|\\.|Timestamp,DL_bitrate\n|\n|\t| ){0,30}",
+            text in concat!(
+                "(\\[|\\{|\\}|\\]|\"duration_ms\"|\"bandwidth_kbps\"|:|,|;|Run|#|nan|1e309|-|",
+                "[0-9]{1,22}|\\.|Timestamp,DL_bitrate\n|\n|\t| ){0,30}",
+            ),
         ) {
             for direction in [Direction::Down, Direction::Up] {
                 for unit in [None, Some(Unit::Mbit), Some(Unit::Millis)] {
