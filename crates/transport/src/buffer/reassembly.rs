@@ -102,12 +102,12 @@ impl Reassembly {
         if fresh.start >= fresh.end {
             return inserted;
         }
-        let gaps: Vec<_> = self.above.missing(fresh.clone()).collect();
-        for gap in gaps {
+        for gap in self.above.missing(fresh.clone()) {
             inserted.new_bytes += gap.end - gap.start;
             // Both differences are at most the payload's length, a u32.
             let from = (gap.start - range.start) as u32;
-            self.wait(gap.start, payload.slice(from, (gap.end - gap.start) as u32));
+            let piece = payload.slice(from, (gap.end - gap.start) as u32);
+            keep(&mut self.waiting, gap.start, piece);
         }
         self.above.insert(fresh.clone());
         if fresh.start == self.next {
@@ -117,21 +117,6 @@ impl Reassembly {
             self.touch(fresh.start);
         }
         inserted
-    }
-
-    /// Keep a piece that is covered by no other, joined to its predecessor where that is free.
-    fn wait(&mut self, offset: u64, payload: Payload) {
-        let mut at = offset;
-        for piece in payload.into_pieces() {
-            let len = u64::from(piece.len());
-            let joined = self.waiting.range_mut(..at).next_back().is_some_and(|(start, before)| {
-                start + u64::from(before.len()) == at && join(before, &piece)
-            });
-            if !joined {
-                self.waiting.insert(at, piece);
-            }
-            at += len;
-        }
     }
 
     /// Everything up to the next gap becomes readable; returns how much that is.
@@ -202,6 +187,20 @@ impl Reassembly {
         }
         pieces.push(first);
         Payload::Mixed(pieces.into_boxed_slice())
+    }
+}
+
+/// Keep a piece that is covered by no other, joined to its predecessor where that is free.
+fn keep(waiting: &mut BTreeMap<u64, Payload>, offset: u64, payload: Payload) {
+    let mut at = offset;
+    for piece in payload.into_pieces() {
+        let len = u64::from(piece.len());
+        let before = waiting.range_mut(..at).next_back();
+        let touching = before.filter(|(start, before)| *start + u64::from(before.len()) == at);
+        if !touching.is_some_and(|(_, before)| join(before, &piece)) {
+            waiting.insert(at, piece);
+        }
+        at += len;
     }
 }
 

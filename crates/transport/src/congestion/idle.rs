@@ -83,7 +83,6 @@ pub struct Validation {
     acked_in_round: u32,
     non_validated_since: Option<Instant>,
     recovery: Option<ValidatedLoss>,
-    in_recovery: bool,
 }
 
 /// A loss in the non-validated phase.
@@ -96,7 +95,6 @@ struct ValidatedLoss {
 impl Validation {
     /// An acknowledgement outside of recovery.
     pub fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
-        self.in_recovery = false;
         self.acked_in_round += sample.acked_segs;
         if sample.snd_una >= self.round_end {
             self.end_round(sample);

@@ -171,7 +171,7 @@ impl ReceiveBuffer {
             self.open(segment);
         }
         if !segment.in_order {
-            self.enlarge(self.space, segment.highest - segment.next_offset);
+            self.enlarge(self.space, segment.highest.saturating_sub(segment.next_offset));
         }
     }
 
@@ -239,17 +239,17 @@ impl ReceiveBuffer {
     /// The application read up to `read_offset`; `next_offset` is the first missing byte and
     /// `highest` the end of the highest byte received.
     pub fn on_read(&mut self, now: Instant, read_offset: u64, next_offset: u64, highest: u64) {
-        self.release(read_offset - self.read_offset);
+        self.release(read_offset.saturating_sub(self.read_offset));
         self.read_offset = read_offset;
         let elapsed = now - self.period_start;
         if self.rtt.us8 == 0 || elapsed.as_micros() < self.rtt.us8 / 8 {
             return;
         }
-        let unread = next_offset - read_offset;
-        let copied = (read_offset - self.period_offset).saturating_sub(unread);
+        let unread = next_offset.saturating_sub(read_offset);
+        let copied = read_offset.saturating_sub(self.period_offset).saturating_sub(unread);
         let copied = u32::try_from(copied).unwrap_or(u32::MAX);
         if copied > self.space {
-            self.enlarge(copied, highest - next_offset);
+            self.enlarge(copied, highest.saturating_sub(next_offset));
         }
         self.period_offset = read_offset;
         self.period_start = now;

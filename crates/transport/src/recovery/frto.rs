@@ -172,6 +172,12 @@ mod tests {
     }
 
     #[test]
+    fn original_acknowledged_at_once_needs_no_second_step() {
+        let sacked = FrtoAck { snd_una_advanced: false, original_acked: true, ..ack(0) };
+        assert_eq!(timed_out().on_ack(&sacked), FrtoDecision::Spurious);
+    }
+
+    #[test]
     fn duplicate_after_new_data_proves_the_loss() {
         let mut frto = timed_out();
         frto.on_ack(&ack(2));
