@@ -115,6 +115,23 @@ fn trace_cubic_linux_after_losses() {
     assert_eq!(rounds.run(&mut cubic, 30), second);
 }
 
+/// A 6.18 kernel that lost one segment at a window of 356, RTT 41 to 50 ms: seconds after the
+/// recovery and window.
+#[test]
+fn trace_cubic_linux_is_near_a_kernels() {
+    let mut cubic = controller("cubic", &NO_HYSTART, 356, Some(356));
+    let mut rounds = Rounds::new(45);
+    assert_eq!(rounds.lose(&mut cubic), 249);
+    let start = rounds.now;
+    for (ms, window) in [(484, 273), (1_011, 293), (2_112, 325), (2_966, 341), (4_110, 353)] {
+        let mut ours = cubic.cwnd_segs(PATH);
+        while rounds.now - start < Duration::from_millis(ms) {
+            ours = rounds.round(&mut cubic);
+        }
+        assert!(ours.abs_diff(window) <= 2, "{ours} after {ms} ms, the kernel had {window}");
+    }
+}
+
 #[test]
 fn trace_cubic_linux_before_the_first_loss() {
     let mut cubic = controller("cubic", &NO_HYSTART, 10, Some(20));

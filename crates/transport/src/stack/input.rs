@@ -22,14 +22,14 @@ impl Stack {
         &mut self,
         cx: &mut Context<'_>,
         interface: InterfaceId,
-        packet: Packet,
+        mut packet: Packet,
     ) {
         // A damaged packet has a wrong checksum; an unknown destination is not ours.
         if packet.corrupted || self.addressing.interface_of(packet.dst).is_none() {
             return;
         }
         let (src, dst) = (packet.src, packet.dst);
-        match packet.body {
+        match &mut packet.body {
             Body::Tcp(segment) => self.handle_tcp(cx, interface, src, dst, segment),
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
             Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
@@ -42,12 +42,12 @@ impl Stack {
         interface: InterfaceId,
         src: IpAddr,
         dst: IpAddr,
-        segment: TcpSegment,
+        segment: &mut TcpSegment,
     ) {
         let local = SocketAddr::new(dst, segment.dst_port);
         let remote = SocketAddr::new(src, segment.src_port);
         let known = self.addressing.flow(&FlowKey::new(local, remote));
-        if let Some(id) = known.filter(|id| !self.is_reusable(*id, &segment))
+        if let Some(id) = known.filter(|id| !self.is_reusable(*id, segment))
             && let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index())
         {
             connection.handle_segment(cx, segment);
@@ -56,10 +56,10 @@ impl Stack {
         }
         let listener = self.addressing.listener(local.port());
         match listener {
-            Some(listener) if is_opening(&segment) => {
-                self.accept(cx, interface, listener, Tuple { local, remote }, &segment);
+            Some(listener) if is_opening(segment) => {
+                self.accept(cx, interface, listener, Tuple { local, remote }, segment);
             }
-            _ => self.refuse(interface, local, remote, &segment),
+            _ => self.refuse(interface, local, remote, segment),
         }
     }
 
@@ -123,20 +123,21 @@ impl Stack {
         interface: InterfaceId,
         src: IpAddr,
         dst: IpAddr,
-        datagram: UdpDatagram,
+        datagram: &mut UdpDatagram,
     ) {
         let from = SocketAddr::new(src, datagram.src_port);
         let id = self.addressing.udp(datagram.dst_port);
         let socket = id.and_then(|id| self.sockets.get_mut(id.index()));
         match (socket, id) {
             (Some(Socket::Udp(socket)), Some(id)) => {
-                if let Some(event) = socket.receive(id, from, datagram.payload) {
+                if let Some(event) = socket.receive(id, from, std::mem::take(&mut datagram.payload))
+                {
                     self.events.push_back(event);
                 }
             }
             _ => {
                 let code = if dst.is_ipv4() { PORT_UNREACHABLE_V4 } else { PORT_UNREACHABLE_V6 };
-                let original = offending_header(src, dst, &datagram);
+                let original = offending_header(src, dst, datagram);
                 let message = Icmp::Unreachable { code, next_hop_mtu: 0, original };
                 self.send_stray(interface, dst, src, Body::Icmp(message));
             }
@@ -149,15 +150,17 @@ impl Stack {
         interface: InterfaceId,
         src: IpAddr,
         dst: IpAddr,
-        message: Icmp,
+        message: &mut Icmp,
     ) {
         match message {
             Icmp::Echo { reply: false, identifier, sequence, data } => {
+                let (identifier, sequence) = (*identifier, *sequence);
+                let data = std::mem::take(data);
                 let answer = Icmp::Echo { reply: true, identifier, sequence, data };
                 self.send_stray(interface, dst, src, Body::Icmp(answer));
             }
             Icmp::Echo { .. } => {}
-            Icmp::Unreachable { original, .. } => self.handle_unreachable(cx, &original),
+            Icmp::Unreachable { original, .. } => self.handle_unreachable(cx, original),
         }
     }
 

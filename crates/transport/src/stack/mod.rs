@@ -22,7 +22,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use udp::UdpSocket;
-use wire::{Body, Packet, Payload, SeqNumber};
+use wire::{Payload, SeqNumber};
 
 /// Connections whose handshake is not over, per listener (Linux `somaxconn`).
 const MAX_EMBRYONIC: u32 = 4096;
@@ -97,11 +97,8 @@ impl Stack {
 
     fn poll_connection(&mut self, cx: &mut Context<'_>, id: SocketId) -> Option<Transmit> {
         let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { return None };
-        let segment = connection.poll_segment(cx)?;
-        let Tuple { local, remote } = *connection.subflow.tuple();
-        let mut packet = Packet::new(local.ip(), remote.ip(), Body::Tcp(segment));
-        packet.flow = id.0 + 1;
-        Some(Transmit { interface: connection.interface, packet })
+        let packet = connection.poll_segment(cx)?;
+        Some(Transmit { interface: connection.interface, packet: *packet })
     }
 
     /// The next news for an application, until `None`.

@@ -7,7 +7,7 @@ use super::subflow::{Identity, News, Subflow};
 use crate::congestion::{Controller, Options, by_name};
 use crate::stack::SocketError;
 use base::{Context, Event, EventMask, Instant, InterfaceId, SocketId};
-use wire::{Payload, TcpSegment};
+use wire::{Packet, Payload, TcpSegment};
 
 /// Segments taken from a writer at once (Linux fills buffers of up to 64 KiB).
 const WRITE_SEGS: u32 = 44;
@@ -70,7 +70,7 @@ impl Connection {
     }
 
     /// A segment arrived.
-    pub fn handle_segment(&mut self, cx: &mut Context<'_>, segment: TcpSegment) {
+    pub fn handle_segment(&mut self, cx: &mut Context<'_>, segment: &mut TcpSegment) {
         self.subflow.handle_segment(cx, &mut self.controller, segment);
     }
 
@@ -80,7 +80,7 @@ impl Connection {
     }
 
     /// The next segment to send.
-    pub fn poll_segment(&mut self, cx: &mut Context<'_>) -> Option<TcpSegment> {
+    pub fn poll_segment(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         self.subflow.poll_segment(cx, &mut self.controller)
     }
 

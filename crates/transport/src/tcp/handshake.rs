@@ -8,13 +8,14 @@ use super::timers::Retransmit;
 use crate::congestion::{CongestionControl, Controller, PathStart};
 use crate::stack::SocketError;
 use base::{Context, Duration, Instant};
-use wire::{Flags, SeqNumber, TcpOptions, TcpSegment, Timestamps};
+use wire::{Flags, Packet, SeqNumber, TcpOptions, TcpSegment, Timestamps};
 
 /// First time-out of a SYN and a SYN/ACK (RFC 6298 s2.1).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Largest time-out (Linux TCP_RTO_MAX).
 const MAX_TIMEOUT: Duration = Duration::from_secs(120);
-/// SYNs repeated before giving up (Linux `tcp_syn_retries`).
+/// SYNs repeated before giving up, those at constant intervals not counted (Linux
+/// `tcp_syn_retries`; with 4 of the others the last goes out after 67 s).
 const SYN_RETRIES: u32 = 6;
 /// SYN/ACKs repeated before giving up (Linux `tcp_synack_retries`).
 const SYNACK_RETRIES: u32 = 5;
@@ -79,7 +80,7 @@ pub fn syn_timeout(retries: u32, linear: u32) -> Duration {
 
 impl Subflow {
     /// The SYN or SYN/ACK that is due.
-    pub(super) fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Option<TcpSegment> {
+    pub(super) fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         if !self.hs.due {
             return None;
         }
@@ -93,14 +94,14 @@ impl Subflow {
         Some(self.syn_segment(cx.now, syn_ack))
     }
 
-    fn syn_segment(&mut self, now: Instant, syn_ack: bool) -> TcpSegment {
+    fn syn_segment(&mut self, now: Instant, syn_ack: bool) -> Box<Packet> {
         let echo = if syn_ack { self.rx.ts_recent } else { 0 };
         let timestamps =
             self.hs.timestamps.then(|| Timestamps { value: self.hs.ts_value(now), echo });
         let scale_agreed = !syn_ack || self.hs.our_shift > 0 || self.hs.peer_shift > 0;
         let window = self.rx.buffer.initial_window().min(65_535);
         self.rx.announced_window = window;
-        TcpSegment {
+        self.packet(TcpSegment {
             src_port: self.tuple.local.port(),
             dst_port: self.tuple.remote.port(),
             seq: self.hs.iss,
@@ -115,12 +116,16 @@ impl Subflow {
                 ..TcpOptions::default()
             },
             ..TcpSegment::default()
-        }
+        })
     }
 
     /// The handshake timer fired.
     pub(super) fn on_handshake_timeout(&mut self, cx: &mut Context<'_>) {
-        let limit = if self.fsm.is_syn_received() { SYNACK_RETRIES } else { SYN_RETRIES };
+        let limit = if self.fsm.is_syn_received() {
+            SYNACK_RETRIES
+        } else {
+            SYN_RETRIES + self.switches.linear_syn_retries
+        };
         if self.hs.retries >= limit {
             self.fail(cx, SocketError::TimedOut);
             return;

@@ -8,7 +8,6 @@ use super::ack_policy::{Arrival, Received, Verdict};
 use super::subflow::{News, Subflow};
 use crate::congestion::Controller;
 use crate::recovery::{Received as Queued, received_truesize};
-use crate::stack::SocketError;
 use base::{Context, Duration};
 use wire::{Flags, TcpSegment};
 
@@ -23,30 +22,30 @@ impl Subflow {
         &mut self,
         cx: &mut Context<'_>,
         cc: &mut Controller,
-        mut segment: TcpSegment,
+        segment: &mut TcpSegment,
     ) {
         if self.fsm.is_closed() {
             return;
         }
         if self.fsm.is_syn_sent() {
-            self.handle_in_syn_sent(cx, cc, &segment);
+            self.handle_in_syn_sent(cx, cc, segment);
             return;
         }
-        if !self.accept_segment(cx, &segment) || !segment.flags.contains(Flags::ACK) {
+        if !self.accept_segment(cx, segment) || !segment.flags.contains(Flags::ACK) {
             return;
         }
         if self.fsm.is_syn_received() {
-            if segment.ack != self.hs.iss + 1 && !self.acks_something_sent(&segment) {
+            if segment.ack != self.hs.iss + 1 && !self.acks_something_sent(segment) {
                 self.outbox.reset_with = Some(segment.ack);
                 return;
             }
-            self.accept_ack_of_syn(cx, cc, &segment);
+            self.accept_ack_of_syn(cx, cc, segment);
         }
-        self.replace_ts_recent(cx, &segment);
-        if !self.process_ack(cx, cc, &segment) {
+        self.replace_ts_recent(cx, segment);
+        if !self.process_ack(cx, cc, segment) {
             return;
         }
-        self.receive_payload(cx, &mut segment);
+        self.receive_payload(cx, segment);
         self.decide_acknowledgement(cx);
     }
 
@@ -83,7 +82,7 @@ impl Subflow {
         }
         if reset {
             if start == self.rx.nxt() as i64 {
-                self.fail(cx, SocketError::Reset);
+                self.reset_by_peer(cx);
             } else {
                 self.rx.ack.now();
             }

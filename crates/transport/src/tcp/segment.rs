@@ -4,7 +4,9 @@
 
 use super::subflow::Subflow;
 use base::Context;
-use wire::{Flags, Payload, SackBlocks, SeqNumber, TcpOptions, TcpSegment, Timestamps};
+use wire::{
+    Body, Flags, Packet, Payload, SackBlocks, SeqNumber, TcpOptions, TcpSegment, Timestamps,
+};
 
 /// Option bytes of a TCP header.
 const OPTION_SPACE: u32 = 40;
@@ -19,7 +21,7 @@ impl Subflow {
         offset: u64,
         len: u32,
         fin: bool,
-    ) -> TcpSegment {
+    ) -> Box<Packet> {
         let mut flags = Flags::ACK;
         if fin {
             flags = flags | Flags::FIN;
@@ -32,34 +34,28 @@ impl Subflow {
             self.tx.last_data_sent = Some(cx.now);
             self.rx.ack.on_data_sent(cx.now);
         }
-        let mut segment = self.segment(cx, self.seq_of(offset), flags, len);
-        segment.payload = self.tx.buffer.slice(offset, len);
-        self.tx.below += u64::from(segment.wire_len()) + self.ip_header();
-        segment
+        let payload = self.tx.buffer.slice(offset, len);
+        self.segment(cx, self.seq_of(offset), flags, payload)
     }
 
     /// An acknowledgement without data.
-    pub(super) fn pure_ack(&mut self, cx: &Context<'_>) -> TcpSegment {
+    pub(super) fn pure_ack(&mut self, cx: &Context<'_>) -> Box<Packet> {
         let seq = self.seq_of(self.tx.nxt);
-        let segment = self.segment(cx, seq, Flags::ACK, 0);
-        self.tx.below += u64::from(segment.wire_len()) + self.ip_header();
-        segment
+        self.segment(cx, seq, Flags::ACK, Payload::Empty)
     }
 
     /// A probe of a closed window: an old sequence number, so that the peer answers
     /// (RFC 9293 s3.8.6.1).
-    pub(super) fn window_probe(&mut self, cx: &Context<'_>) -> TcpSegment {
+    pub(super) fn window_probe(&mut self, cx: &Context<'_>) -> Box<Packet> {
         let seq = self.seq_of(self.tx.una) - 1;
-        let segment = self.segment(cx, seq, Flags::ACK, 0);
-        self.tx.below += u64::from(segment.wire_len()) + self.ip_header();
-        segment
+        self.segment(cx, seq, Flags::ACK, Payload::Empty)
     }
 
     /// A reset (RFC 9293 s3.5.2).
-    pub(super) fn reset_segment(&mut self, cx: &Context<'_>, seq: SeqNumber) -> TcpSegment {
+    pub(super) fn reset_segment(&mut self, cx: &Context<'_>, seq: SeqNumber) -> Box<Packet> {
         let with_ack = self.fsm.is_synchronised() || self.fsm.is_closed();
         self.stats.segs_out += 1;
-        TcpSegment {
+        let segment = TcpSegment {
             src_port: self.tuple.local.port(),
             dst_port: self.tuple.remote.port(),
             seq,
@@ -67,11 +63,19 @@ impl Subflow {
             flags: if with_ack { Flags::RST | Flags::ACK } else { Flags::RST },
             options: TcpOptions { timestamps: self.timestamps(cx), ..TcpOptions::default() },
             ..TcpSegment::default()
-        }
+        };
+        self.packet(segment)
     }
 
-    const fn ip_header(&self) -> u64 {
-        if self.tuple.local.is_ipv4() { 20 } else { 40 }
+    /// The datagram around a segment.
+    pub(super) fn packet(&self, segment: TcpSegment) -> Box<Packet> {
+        let mut packet = Box::new(Packet::new(
+            self.tuple.local.ip(),
+            self.tuple.remote.ip(),
+            Body::Tcp(segment),
+        ));
+        packet.flow = self.socket.0 + 1;
+        packet
     }
 
     fn seq_of(&self, offset: u64) -> SeqNumber {
@@ -87,20 +91,25 @@ impl Subflow {
         self.hs.timestamps.then_some(Timestamps { value, echo: self.rx.ts_recent })
     }
 
-    /// A segment without payload yet; `len` is how much there will be.
-    fn segment(&mut self, cx: &Context<'_>, seq: SeqNumber, flags: Flags, len: u32) -> TcpSegment {
+    fn segment(
+        &mut self,
+        cx: &Context<'_>,
+        seq: SeqNumber,
+        flags: Flags,
+        payload: Payload,
+    ) -> Box<Packet> {
         let ack = self.ack_number();
         let window = self.rx.announce_window(self.hs.our_shift);
         let options = TcpOptions {
             timestamps: self.timestamps(cx),
-            sack: self.sack_blocks(len),
+            sack: self.sack_blocks(payload.len()),
             ..TcpOptions::default()
         };
         self.rx.dsack = None;
         self.rx.ack.on_ack_sent();
         self.timers.stop_acks();
         self.stats.segs_out += 1;
-        TcpSegment {
+        let packet = self.packet(TcpSegment {
             src_port: self.tuple.local.port(),
             dst_port: self.tuple.remote.port(),
             seq,
@@ -108,8 +117,10 @@ impl Subflow {
             flags,
             window,
             options,
-            payload: Payload::Empty,
-        }
+            payload,
+        });
+        self.tx.below += u64::from(packet.wire_len());
+        packet
     }
 
     /// SACK blocks beside `len` bytes of payload: D-SACK first (RFC 2883), then the most recently

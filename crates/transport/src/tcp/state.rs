@@ -126,6 +126,11 @@ impl StateMachine {
         self.state == State::TimeWait
     }
 
+    /// FINs were sent both ways: CLOSING, LAST-ACK or TIME-WAIT.
+    pub fn has_both_ends_closing(&self) -> bool {
+        matches!(self.state, State::Closing | State::LastAck | State::TimeWait)
+    }
+
     /// Only the peer's FIN is missing.
     pub fn is_fin_wait_2(&self) -> bool {
         self.state == State::FinWait2

@@ -216,6 +216,19 @@ impl Subflow {
         self.news.push(News::Failed(error));
     }
 
+    /// A valid RST came. Where both sides have said that they are done it is no failure, only the
+    /// end (RFC 9293 s3.10.7.4); a late segment that met a closed peer causes such ones.
+    pub(super) fn reset_by_peer(&mut self, cx: &mut Context<'_>) {
+        if self.fsm.has_both_ends_closing() {
+            self.timers.stop_all();
+            self.outbox = Outbox::default();
+            self.fsm.close(cx);
+            self.news.push(News::Closed);
+        } else {
+            self.fail(cx, SocketError::Reset);
+        }
+    }
+
     /// A hard ICMP error about this subflow (RFC 9293 s3.9.2.2: fatal only while connecting).
     pub fn on_unreachable(&mut self, cx: &mut Context<'_>, error: SocketError) {
         if self.fsm.is_syn_sent() {

@@ -10,7 +10,7 @@ use super::timers::Retransmit;
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::burst_segs;
 use base::{Blocked, CaState, Context, Duration, Event, EventMask};
-use wire::TcpSegment;
+use wire::Packet;
 
 /// Segments that one buffer of the send queue holds (Linux: 64 KiB).
 const BUFFER_SEGS: u64 = 44;
@@ -21,7 +21,7 @@ const HEADERS: u64 = 52;
 
 /// The answer to "what new data may go".
 enum NewData {
-    Segment(TcpSegment),
+    Segment(Box<Packet>),
     Blocked(Blocked),
 }
 
@@ -31,7 +31,7 @@ impl Subflow {
         &mut self,
         cx: &mut Context<'_>,
         cc: &mut Controller,
-    ) -> Option<TcpSegment> {
+    ) -> Option<Box<Packet>> {
         if let Some(seq) = self.outbox.reset_with.take() {
             return Some(self.reset_segment(cx, seq));
         }
@@ -51,7 +51,7 @@ impl Subflow {
         None
     }
 
-    fn poll_data(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<TcpSegment> {
+    fn poll_data(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         if let Some(segment) = self.poll_probe(cx, cc) {
             return Some(segment);
         }
@@ -75,7 +75,7 @@ impl Subflow {
         None
     }
 
-    fn poll_probe(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<TcpSegment> {
+    fn poll_probe(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         if std::mem::take(&mut self.outbox.probe_copy)
             && let Some((id, _)) = self.tx.board.last()
         {
@@ -104,7 +104,7 @@ impl Subflow {
         &mut self,
         cx: &mut Context<'_>,
         cc: &mut Controller,
-    ) -> Option<TcpSegment> {
+    ) -> Option<Box<Packet>> {
         let id = self.tx.board.next_to_retransmit()?;
         if self.inflight() >= cc.cwnd_segs(self.path) || self.is_small_queue_full() {
             return None;
@@ -122,7 +122,7 @@ impl Subflow {
         Some(segment)
     }
 
-    fn poll_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<TcpSegment> {
+    fn poll_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         if !self.tx.has_unsent() {
             self.finish_round(cx, cc, false);
             return None;
@@ -323,12 +323,12 @@ impl Subflow {
     }
 
     /// Send the next segment that was never sent.
-    fn send_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> TcpSegment {
+    fn send_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Box<Packet> {
         let len = self.next_len() as u32;
         self.send_range(cx, cc, len)
     }
 
-    fn send_range(&mut self, cx: &mut Context<'_>, cc: &mut Controller, len: u32) -> TcpSegment {
+    fn send_range(&mut self, cx: &mut Context<'_>, cc: &mut Controller, len: u32) -> Box<Packet> {
         let offset = self.tx.nxt;
         let end = offset + u64::from(len);
         let fin = self.tx.fin_unsent() && end == self.tx.buffer.end();
@@ -357,7 +357,7 @@ impl Subflow {
     }
 
     /// Send segment `id` again, byte for byte.
-    fn retransmit(&mut self, cx: &mut Context<'_>, id: u64, counted: bool) -> TcpSegment {
+    fn retransmit(&mut self, cx: &mut Context<'_>, id: u64, counted: bool) -> Box<Packet> {
         let (offset, len, fin) =
             self.tx.board.segment(id).map_or((self.tx.una, 0, false), |segment| {
                 (segment.offset, segment.len, segment.fin)
