@@ -275,7 +275,10 @@ mod tests {
 
         #[test]
         fn hostile_values_do_not_overflow(
-            cwnd in 1..u32::MAX, max in 0..u32::MAX, acked in 1..u32::MAX, later in 0..u64::MAX >> 22
+            cwnd in 1..u32::MAX,
+            max in 0..u32::MAX,
+            acked in 1..u32::MAX,
+            later in 0..u64::MAX >> 22,
         ) {
             let mut cubic = LinuxCubic { last_max_cwnd: max, ..LinuxCubic::default() };
             cubic.update(cwnd, acked, 10);
