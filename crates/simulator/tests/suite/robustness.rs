@@ -120,7 +120,12 @@ fn hostile_run() -> impl Strategy<Value = RunSetup> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    // What is found becomes a named test below.
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn every_byte_arrives_exactly_once_over_hostile_paths(setup in hostile_run()) {
@@ -142,4 +147,45 @@ fn transfer_survives_an_outage_of_half_a_minute() {
     let time = pair::value(&setup);
     // 4.2 s of transfer, 30 s of outage, and at most one more back-off of the timer.
     assert!((34.0..65.0).contains(&time), "{time} s");
+}
+
+/// Found at random: segments that overtook the close met a peer that was gone, and its RST made
+/// a connection in TIME-WAIT fail (RFC 9293 s3.10.7.4).
+#[test]
+fn late_segments_after_the_close_do_not_fail_the_connection() {
+    let down = LinkConfig {
+        jitter: Duration::from_millis(7),
+        limit: network::Limit::Packets(4),
+        reorder: 0.19237531633384702,
+        ..link(18, 15)
+    };
+    let up = LinkConfig {
+        jitter: Duration::from_millis(3),
+        limit: network::Limit::Packets(5),
+        reorder: 0.021193351498019194,
+        duplicate: 0.08280132268875941,
+        corrupt: 0.012563146697761311,
+        ..link(3, 3)
+    };
+    let mut setup = one_path(&down, Traffic::BulkSize(33_305));
+    setup.paths[0].up = up;
+    setup.tcp.buffers = Buffers { send_max: 16_384, receive_max: 32_412, auto_tuning: false };
+    let seed = 41_879_258_502_714_025;
+    let setup = RunSetup { seed, reverse: true, nic: None, until: Until::Closed, ..setup };
+    assert_eq!(record(&setup).failure, None);
+}
+
+/// Found at random: the SYNs at constant intervals counted as if they were all there are
+/// (Linux repeats them for 67 s).
+#[test]
+fn connect_outlasts_an_outage_of_a_minute() {
+    let mut setup = one_path(&link(10, 20), Traffic::BulkSize(1));
+    let event = |at, change| PathEvent {
+        at: Duration::from_secs(at),
+        direction: Direction::Both,
+        change,
+    };
+    setup.paths[0].events = vec![event(0, LinkChange::Silent), event(60, LinkChange::Up)];
+    let time = pair::value(&setup);
+    assert!((67.0..68.0).contains(&time), "{time} s");
 }
