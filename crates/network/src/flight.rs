@@ -56,15 +56,12 @@ impl Flights {
         }
     }
 
-    /// Add a packet. In a FIFO it arrives no earlier than the one before it: a delay that falls
-    /// does not make packets overtake.
+    /// Add a packet. In a FIFO it comes out no earlier than the one before it, whatever its
+    /// arrival: a delay that falls does not make packets overtake.
     #[inline(always)]
-    pub(crate) fn push(&mut self, mut flight: Flight, packet: Packet) {
+    pub(crate) fn push(&mut self, flight: Flight, packet: Packet) {
         match self {
             Flights::Fifo(fifo) => {
-                if let Some(last) = fifo.flights.back() {
-                    flight.arrival = flight.arrival.max(last.arrival);
-                }
                 fifo.flights.push_back(flight);
                 fifo.packets.push_back(packet);
             }
@@ -117,12 +114,10 @@ impl Flights {
     pub(crate) fn reschedule(&mut self, mut arrival_of: impl FnMut(u64) -> Option<Instant>) {
         match self {
             Flights::Fifo(fifo) => {
-                let mut before = Instant::ZERO;
                 for flight in &mut fifo.flights {
                     if let Some(arrival) = arrival_of(flight.number) {
-                        flight.arrival = arrival.max(before);
+                        flight.arrival = arrival;
                     }
-                    before = flight.arrival;
                 }
             }
             Flights::Heap(heap) => {

@@ -55,6 +55,19 @@ fn recording_goes_on_during_an_outage() {
 }
 
 #[test]
+fn chances_promised_before_an_outage_are_there_after_it() {
+    let trace = Arc::new(CapacityTrace::from_chances(vec![2, 4, 6, 8, 50]).unwrap());
+    let capacity = Capacity::Trace { trace, offset: Duration::ZERO };
+    let mut bench = Bench::new(LinkConfig { capacity, ..LinkConfig::default() });
+    for mark in 0..3 {
+        bench.send(ms(0), mark, 1500);
+    }
+    bench.apply(us(2_500), LinkChange::Down);
+    bench.apply(us(2_700), LinkChange::Up);
+    assert_eq!(bench.receive_all(), [(2_000, 0), (4_000, 1), (6_000, 2)]);
+}
+
+#[test]
 fn rate_of_zero_stops_and_a_later_rate_goes_on() {
     let mut bench = Bench::new(LinkConfig {
         capacity: Rate::from_bps(0).into(),

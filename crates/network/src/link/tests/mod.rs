@@ -23,10 +23,11 @@ fn us(micros: u64) -> Instant {
     Instant::from_micros(micros)
 }
 
-/// A UDP packet of `len` bytes at IP level, at least 28, with a mark to know it by.
+/// A UDP packet of `len` bytes at IP level, at least 28, of one of three flows, with a mark to
+/// know it by.
 fn packet(mark: u32, len: u32) -> Packet {
     let payload = Payload::virtual_range(0, 0, len - 28);
-    let body = Body::Udp(UdpDatagram { src_port: 1, dst_port: 2, payload });
+    let body = Body::Udp(UdpDatagram { src_port: (mark % 3) as u16, dst_port: 2, payload });
     let mut packet = Packet::new(IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]), body);
     packet.flow = mark;
     packet
@@ -254,6 +255,16 @@ mod head_disciplines {
         bench.apply(ms(50), LinkChange::Up);
         bench.apply(us(50_500), LinkChange::Rate(Rate::from_mbit(6)));
         assert_eq!(bench.receive_all(), [(51_500, 1), (53_500, 2), (55_500, 3)]);
+    }
+
+    #[test]
+    fn service_after_idle_time_begins_with_the_arrival() {
+        for queue in [QueueConfig::CoDel, QueueConfig::FqCoDel] {
+            let mut bench = Bench::new(LinkConfig { queue, ..rate(12) });
+            bench.send(ms(0), 0, 1500);
+            bench.send(ms(10), 1, 1500);
+            assert_eq!(bench.receive_all(), [(1_000, 0), (11_000, 1)]);
+        }
     }
 
     #[test]

@@ -118,14 +118,15 @@ proptest! {
     #[test]
     fn link_is_never_faster_than_its_rate(
         mbit in 1u64..1000,
+        queue in prop_oneof![
+            Just(QueueConfig::DropTail), Just(QueueConfig::CoDel), Just(QueueConfig::FqCoDel)],
         packets in prop::collection::vec((0u64..500, 28u32..1501), 2..100),
     ) {
-        let mut bench = Bench::new(rate(mbit));
-        let (mut now, mut lens) = (Instant::ZERO, Vec::new());
+        let mut bench = Bench::new(LinkConfig { queue, ..rate(mbit) });
+        let mut now = Instant::ZERO;
         for (mark, (wait, len)) in packets.iter().enumerate() {
             now += Duration::from_micros(*wait);
             bench.send(now, mark as u32, *len);
-            lens.push(u64::from(*len));
         }
         let mut arrivals = Vec::new();
         while let Some(due) = bench.link.next_deadline() {
