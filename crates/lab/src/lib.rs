@@ -1,15 +1,29 @@
-//! Scenarios, variants, repetitions, statistics, verdicts and result files.
+//! The lab: scenarios, variants, repetitions, statistics, verdicts and result files.
+//!
+//! The way through: [`Options`] is what was asked for, [`Scenario`] what that means, [`Study`]
+//! what the simulator yielded, [`Report`] what it says, `results` the files anybody can read.
+//! Nothing here knows a protocol; arguments, tables and pages are left to the command line.
 
 mod error;
 mod path_spec;
+mod quantity;
+mod report;
+pub mod results;
 mod scenario;
 pub mod statistics;
+mod study;
 mod traffic_spec;
 mod units;
 mod variants;
+mod verdict;
 mod words;
 
 pub use error::{Given, InputError, Refusal};
 pub use path_spec::{LinkSpec, PathSpec, Profile};
-pub use scenario::{Baseline, Options, PathOption, Scenario};
+pub use quantity::{Scale, percent};
+pub use report::{Class, Difference, Report, Summary};
+pub use scenario::{Baseline, DEFAULT_RUNS, DEFAULT_SEED, Options, PathOption, Scenario};
+pub use study::{Run, Study, StudyError, VariantRuns, Watcher, run_study};
+pub use traffic_spec::{describe_traffic, show_traffic};
 pub use variants::{Variant, variants_of};
+pub use verdict::scale;

@@ -12,6 +12,7 @@ use crate::error::{Given, InputError, Refusal};
 use crate::units::QueueLimit;
 use base::{Duration, Rate};
 use network::QueueConfig;
+use network::trace::Direction as TraceDirection;
 use std::sync::Arc;
 
 /// A queue where none is given: netem's default.
@@ -44,10 +45,12 @@ pub(super) fn assemble(
     layers.apply(Direction::Down, &mut down);
     layers.apply(Direction::Up, &mut up);
     let mut traces = Traces { given, offset, notes: &mut notes };
-    let down_capacity = traces.capacity(down.capacity.as_ref())?;
+    let down_capacity = traces.capacity(down.capacity.as_ref(), TraceDirection::Down)?;
     let up_capacity = match up.capacity.as_ref() {
-        Some(CapacityDraft::TraceOfDownlink) | None => traces.upload(down.capacity.as_ref())?,
-        some => traces.capacity(some)?,
+        Some(CapacityDraft::TraceOfDownlink) | None => {
+            traces.upload(down.capacity.as_ref(), down_capacity.as_ref())?
+        }
+        some => traces.capacity(some, TraceDirection::Up)?,
     };
     let missing = |direction: &str| {
         refuse(Refusal::new(
@@ -128,13 +131,18 @@ struct Draft {
 #[derive(Clone, PartialEq, Debug)]
 enum CapacityDraft {
     Rate(Span<Rate>),
-    Trace {
-        file: String,
-        unit: Option<String>,
-        span: std::ops::Range<usize>,
-    },
+    Trace(TraceDraft),
     /// The uplink of a `trace` that names the downlink only.
     TraceOfDownlink,
+}
+
+/// A recording that has not been read yet.
+#[derive(Clone, PartialEq, Debug)]
+struct TraceDraft {
+    file: String,
+    unit: Option<String>,
+    /// Where its name stands.
+    span: std::ops::Range<usize>,
 }
 
 impl Draft {
@@ -146,7 +154,7 @@ impl Draft {
             }
             Kind::Trace { file, unit, file_span, .. } => {
                 let (file, unit, span) = (file.clone(), unit.clone(), file_span.clone());
-                self.capacity = Some(CapacityDraft::Trace { file, unit, span });
+                self.capacity = Some(CapacityDraft::Trace(TraceDraft { file, unit, span }));
             }
             Kind::Delay(delay, jitter) => {
                 self.delay = Some(*delay);
@@ -188,46 +196,48 @@ impl Traces<'_> {
     fn capacity(
         &mut self,
         draft: Option<&CapacityDraft>,
+        direction: TraceDirection,
     ) -> Result<Option<CapacitySpec>, InputError> {
         match draft {
             Some(CapacityDraft::Rate(rate)) => Ok(Some(CapacitySpec::Rate(*rate))),
-            Some(CapacityDraft::Trace { file, unit, span }) => {
-                self.read(file, unit.as_deref(), span).map(Some)
-            }
+            Some(CapacityDraft::Trace(trace)) => self.read(trace, direction).map(Some),
             Some(CapacityDraft::TraceOfDownlink) | None => Ok(None),
         }
     }
 
-    /// The capacity of the uplink when only the downlink has one.
-    fn upload(&mut self, down: Option<&CapacityDraft>) -> Result<Option<CapacitySpec>, InputError> {
-        let Some(CapacityDraft::Trace { file, unit, span }) = down else { return Ok(None) };
-        match sibling(self.given.folder(), file) {
-            Some(up) => {
-                self.notes.push(format!("uplink follows `{up}`, found beside `{file}`"));
-                self.read(&up, unit.as_deref(), span).map(Some)
-            }
-            None => {
-                self.notes.push(format!("uplink follows `{file}` too: no recording of its own"));
-                self.read(file, unit.as_deref(), span).map(Some)
-            }
-        }
+    /// The capacity of the uplink when only the downlink has a trace: the recording beside it, or
+    /// the same.
+    fn upload(
+        &mut self,
+        down: Option<&CapacityDraft>,
+        capacity: Option<&CapacitySpec>,
+    ) -> Result<Option<CapacitySpec>, InputError> {
+        let (Some(CapacityDraft::Trace(trace)), Some(same)) = (down, capacity) else {
+            return Ok(None);
+        };
+        let file = &trace.file;
+        let Some(up) = sibling(self.given.folder(), file) else {
+            self.notes.push(format!("the uplink follows `{file}` too, for want of its own"));
+            return Ok(Some(same.clone()));
+        };
+        self.notes.push(format!("the uplink follows `{up}`, found beside `{file}`"));
+        let trace = TraceDraft { file: up, ..trace.clone() };
+        self.read(&trace, TraceDirection::Up).map(Some)
     }
 
     fn read(
         &mut self,
-        file: &str,
-        unit: Option<&str>,
-        span: &std::ops::Range<usize>,
+        draft: &TraceDraft,
+        direction: TraceDirection,
     ) -> Result<CapacitySpec, InputError> {
+        let TraceDraft { file, unit, span } = draft;
         let place = |(problem, help)| {
             let span = span.start + self.offset..span.end + self.offset;
             self.given.refuse(Refusal { span, problem, help })
         };
-        let trace = TraceFile::read(self.given.folder(), file, unit).map_err(place)?;
-        let note = format!("`{file}`: {}", trace.recognised());
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
+        let trace = TraceFile::read(self.given.folder(), file, unit.as_deref(), direction)
+            .map_err(place)?;
+        self.notes.push(format!("`{file}`: {}", trace.recognised()));
         Ok(CapacitySpec::Trace(Arc::new(trace)))
     }
 }

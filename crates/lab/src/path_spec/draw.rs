@@ -8,11 +8,14 @@ use base::chance::owner_of;
 use base::{Chance, Duration, Purpose, Rate};
 use network::{Capacity, Limit, LinkChange, LinkConfig, LossConfig};
 use simulator::{PathEvent, PathSetup};
+use std::sync::Arc;
 
 /// Indices of the draws of a path's parameters; one draw serves both directions.
 const RATE: u64 = 0;
 const DELAY: u64 = 1;
 const LOSS: u64 = 2;
+/// The owner of the draw where recordings start.
+const TRACES: u64 = owner_of("traces");
 
 impl PathSpec {
     /// The path of repetition `run` of a study with `seed`.
@@ -88,7 +91,13 @@ impl Dice {
                 let (low, high) = (rate.low.as_bps(), rate.high.as_bps());
                 Capacity::Rate(Rate::from_bps(low + self.whole(high - low, RATE)))
             }
-            CapacitySpec::Trace(_) => Capacity::Unlimited,
+            CapacitySpec::Trace(trace) => {
+                let trace = Arc::clone(&trace.capacity);
+                // Keyed by the run alone: recordings made together stay together.
+                let share = self.chance.uniform(TRACES, Purpose::TraceOffset, 0);
+                let millis = share * trace.period().as_millis() as f64;
+                Capacity::Trace { trace, offset: Duration::from_millis(millis as u64) }
+            }
         }
     }
 

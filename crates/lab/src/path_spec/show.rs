@@ -42,10 +42,12 @@ pub(crate) fn link_items(link: &LinkSpec) -> [Option<String>; 8] {
 fn show_capacity(capacity: &CapacitySpec) -> String {
     match capacity {
         CapacitySpec::Rate(rate) => format!("rate {}", show_span(*rate, |r| r.to_string())),
-        CapacitySpec::Trace(trace) if trace.file.contains(char::is_whitespace) => {
-            format!("trace \"{}\"", trace.file)
+        CapacitySpec::Trace(trace) => {
+            let blank = trace.file.contains(char::is_whitespace);
+            let quote = if blank { "\"" } else { "" };
+            let unit = trace.unit.map_or(String::new(), |unit| format!(" unit={}", unit.name()));
+            format!("trace {quote}{}{quote}{unit}", trace.file)
         }
-        CapacitySpec::Trace(trace) => format!("trace {}", trace.file),
     }
 }
 

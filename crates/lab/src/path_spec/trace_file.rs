@@ -2,10 +2,14 @@
 //!
 //! Recognising and parsing the forms is left to `network::trace`.
 
+use crate::words::nearest_help;
+use network::CapacityTrace;
+use network::trace::{self, Direction, Form, Unit};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Larger files are not recordings of a link.
 const LARGEST: u64 = 256 << 20;
@@ -15,6 +19,12 @@ const LARGEST: u64 = 256 << 20;
 pub struct TraceFile {
     /// The name as given.
     pub file: String,
+    /// The unit that was said.
+    pub unit: Option<Unit>,
+    /// The capacity.
+    pub capacity: Arc<CapacityTrace>,
+    /// The form that was recognised.
+    pub form: Form,
     /// SHA-256 of its content.
     pub digest: [u8; 32],
 }
@@ -23,17 +33,34 @@ pub struct TraceFile {
 type Fault = (String, String);
 
 impl TraceFile {
-    /// Reads `file`, a name relative to `folder`.
-    pub fn read(folder: Option<&Path>, file: &str, _unit: Option<&str>) -> Result<Self, Fault> {
+    /// Reads `file`, a name relative to `folder`, for one direction.
+    pub fn read(
+        folder: Option<&Path>,
+        file: &str,
+        unit: Option<&str>,
+        direction: Direction,
+    ) -> Result<Self, Fault> {
+        let unit = unit.map(unit_named).transpose()?;
         let content = content(&located(folder, file), file)?;
         let digest = Sha256::digest(content.as_bytes()).into();
-        Ok(TraceFile { file: file.to_owned(), digest })
+        let (capacity, form) = trace::read(&content, direction, unit)
+            .map_err(|e| (format!("trace `{file}`: {e}"), e.fault.mend().to_owned()))?;
+        let capacity = Arc::new(capacity);
+        Ok(TraceFile { file: file.to_owned(), unit, capacity, form, digest })
     }
 
     /// What was recognised, for the user to check.
     pub fn recognised(&self) -> String {
-        String::new()
+        let (period, rate) = (self.capacity.period().as_secs_f64(), self.capacity.mean_rate());
+        let mbit = rate.as_bps() as f64 / 1e6;
+        format!("{}; {period:.0} s, mean {mbit:.2} Mbit/s", self.form)
     }
+}
+
+fn unit_named(name: &str) -> Result<Unit, Fault> {
+    Unit::from_name(name).ok_or_else(|| {
+        (format!("unknown unit `{name}` of a trace"), nearest_help(name, &Unit::NAMES))
+    })
 }
 
 /// The recording of the other direction that lies beside `file`, by its name.

@@ -1,0 +1,93 @@
+//! Numbers of results as people read them: one unit and one number of digits for a whole table.
+
+use crate::statistics::Interval;
+
+/// How values of one kind are shown.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scale {
+    /// Shown value = value / factor.
+    factor: f64,
+    /// Shown after the number.
+    pub unit: &'static str,
+    decimals: usize,
+}
+
+impl Scale {
+    /// The scale for values in `unit`, of which the smallest is `smallest`: it gets four digits.
+    pub fn of(unit: &str, smallest: f64) -> Scale {
+        let smallest = smallest.abs();
+        let (factor, unit) = match unit {
+            "s" if smallest >= 1.0 || smallest == 0.0 => (1.0, "s"),
+            "s" if smallest >= 1e-3 => (1e-3, "ms"),
+            "s" => (1e-6, "us"),
+            "bit/s" if smallest >= 1e9 => (1e9, "Gbit/s"),
+            "bit/s" if smallest >= 1e6 => (1e6, "Mbit/s"),
+            "bit/s" if smallest >= 1e3 => (1e3, "kbit/s"),
+            "bit/s" => (1.0, "bit/s"),
+            _ => (1.0, ""),
+        };
+        let shown = smallest / factor;
+        let decimals = match shown {
+            x if x >= 1000.0 => 0,
+            x if x >= 100.0 => 1,
+            x if x >= 10.0 => 2,
+            _ => 3,
+        };
+        Scale { factor, unit, decimals }
+    }
+
+    /// The number alone.
+    pub fn number(&self, value: f64) -> String {
+        let shown = format!("{:.*}", self.decimals, value / self.factor);
+        // A negative nothing is nothing.
+        match shown.strip_prefix('-') {
+            Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_owned(),
+            _ => shown,
+        }
+    }
+
+    /// The number with its sign.
+    pub fn signed(&self, value: f64) -> String {
+        let number = self.number(value);
+        if number.starts_with('-') { number } else { format!("+{number}") }
+    }
+
+    /// The number with its unit.
+    pub fn value(&self, value: f64) -> String {
+        format!("{} {}", self.number(value), self.unit)
+    }
+
+    /// Both ends with one unit.
+    pub fn interval(&self, interval: Interval) -> String {
+        format!("{} to {} {}", self.number(interval.low), self.number(interval.high), self.unit)
+    }
+}
+
+/// A share as a whole number of per cent, or one digit more below ten.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_get_the_unit_that_fits_the_smallest() {
+        assert_eq!(Scale::of("s", 1.923).value(9.1934), "9.193 s");
+        assert_eq!(Scale::of("s", 35.276).value(35.276), "35.28 s");
+        assert_eq!(Scale::of("s", 0.0784).value(0.0784), "78.40 ms");
+        assert_eq!(Scale::of("bit/s", 96.4e6).value(96.4e6), "96.40 Mbit/s");
+        assert_eq!(Scale::of("s", 1.9).signed(-0.5), "-0.500");
+        assert_eq!(Scale::of("s", 1.9).signed(-0.0001), "+0.000");
+        let interval = Interval { low: 1.0, high: 2.0 };
+        assert_eq!(Scale::of("s", 1.0).interval(interval), "1.000 to 2.000 s");
+    }
+
+    #[test]
+    fn per_cent_has_a_digit_more_when_small() {
+        assert_eq!(percent(3.794), "379 %");
+        assert_eq!(percent(0.0312), "3.1 %");
+    }
+}

@@ -1,0 +1,249 @@
+//! Classes, baselines and verdicts on made-up studies.
+
+use super::*;
+use crate::error::Given;
+use crate::results::document;
+use crate::scenario::{Options, PathOption};
+use crate::study::Run;
+use crate::variants::variants_of;
+use base::Duration;
+use simulator::RunRecord;
+use traffic::Outcome;
+
+/// A scenario over these paths, all of them random or none.
+fn scenario(paths: &[&str], random: bool, metric: Metric, baseline: &str) -> Scenario {
+    let loss = if random { " loss 1%" } else { "" };
+    let path = |name: &&str| {
+        let text = format!("{name}=rate 5mbit{loss}");
+        PathOption::Whole(Given::argument("--path", &text))
+    };
+    let traffic = if metric == Metric::Goodput { "bulk:30s" } else { "bulk:4MiB" };
+    let options = Options {
+        paths: paths.iter().map(path).collect(),
+        traffic: Some(Given::argument("--traffic", traffic)),
+        baseline: Some(Given::argument("--baseline", baseline)),
+        ..Options::default()
+    };
+    options.resolve().unwrap()
+}
+
+fn record(metric: Metric, value: Option<f64>) -> RunRecord {
+    RunRecord {
+        outcome: Outcome::single(metric, value, 1000),
+        ended: Duration::from_secs(1),
+        idle: true,
+        first_sent_bytes: vec![1000, 0],
+        retransmitted_segs: 2,
+        data_packets: 10,
+        packets: 20,
+        links: Vec::new(),
+        hash: Some([7; 32]),
+        capture: None,
+        failure: None,
+    }
+}
+
+fn study(scenario: &Scenario, metric: Metric, values: &[Vec<Option<f64>>]) -> Study {
+    let runs = |values: &Vec<Option<f64>>| {
+        let run =
+            |(i, v): (usize, &Option<f64>)| Run { number: i as u64, record: record(metric, *v) };
+        values.iter().enumerate().map(run).collect()
+    };
+    let variants = variants_of(&scenario.paths, &scenario.congestion);
+    let variants = variants.into_iter().zip(values);
+    Study {
+        variants: variants.map(|(variant, v)| VariantRuns { variant, runs: runs(v) }).collect(),
+        interrupted: false,
+    }
+}
+
+fn report(paths: &[&str], random: bool, baseline: &str, values: &[Vec<Option<f64>>]) -> Report {
+    let scenario = scenario(paths, random, Metric::CompletionTime, baseline);
+    Report::new(&scenario, &study(&scenario, Metric::CompletionTime, values)).unwrap()
+}
+
+/// Values around `centre` that differ by chance, the same chance for the same `seed`.
+fn noisy(centre: f64, spread: f64, seed: u64) -> Vec<Option<f64>> {
+    let chance = base::Chance::new(seed, 0);
+    let draw = |i| chance.uniform(1, base::Purpose::Traffic, i) - 0.5;
+    (0..20).map(|i| Some(centre + spread * draw(i))).collect()
+}
+
+fn classes(report: &Report) -> Vec<Option<Class>> {
+    report.variants.iter().map(|variant| variant.class).collect()
+}
+
+#[test]
+fn slower_paths_hurt_beside_the_best() {
+    let report = report(
+        &["a", "b", "c"],
+        true,
+        "best",
+        &[noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2), noisy(2.05, 0.2, 2)],
+    );
+    assert_eq!(report.baseline.as_deref(), Some("tcp/b/cubic"));
+    let expected = [Some(Class::Hurts), Some(Class::Baseline), Some(Class::Hurts)];
+    assert_eq!(classes(&report), expected);
+    let [a, _, c] = &report.variants[..] else { panic!("three variants") };
+    assert_eq!(a.difference.as_ref().unwrap().magnitude(), "significant");
+    let c = c.difference.as_ref().unwrap();
+    assert_eq!(c.magnitude(), "slight");
+    assert!(c.correlation.unwrap() > 0.999, "the same chance in both");
+    assert!(c.unpaired.unwrap().half_width() > c.interval.unwrap().half_width());
+    assert!(
+        report.verdict.starts_with("Verdict: best is b: completes in 1.984 s"),
+        "{}",
+        report.verdict
+    );
+    assert!(report.verdict.contains("c takes 0.050 s longer"), "{}", report.verdict);
+    assert!(!report.verdict.contains('\n'));
+}
+
+#[test]
+fn named_baseline_can_be_beaten() {
+    let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2)];
+    let report = report(&["a", "b"], true, "tcp/a/cubic", &values);
+    assert_eq!(classes(&report), [Some(Class::Baseline), Some(Class::PaysOff)]);
+    assert!(report.verdict.starts_with("Verdict: best is b"), "{}", report.verdict);
+}
+
+#[test]
+fn average_baseline_is_the_mean_of_each_run() {
+    let report = report(&["a", "b"], true, "average", &[noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2)]);
+    assert_eq!(report.baseline.as_deref(), Some("average"));
+    assert_eq!(classes(&report), [Some(Class::Hurts), Some(Class::PaysOff)]);
+    let [a, b] = &report.variants[..] else { panic!("two variants") };
+    let (a, b) = (a.difference.as_ref().unwrap().mean, b.difference.as_ref().unwrap().mean);
+    assert!((a + b).abs() < 1e-12 && a > 0.4, "{a} {b}");
+}
+
+#[test]
+fn more_goodput_is_better() {
+    let scenario = scenario(&["a", "b"], true, Metric::Goodput, "best");
+    let values = [noisy(3e6, 1e5, 1), noisy(9e6, 1e5, 2)];
+    let report = Report::new(&scenario, &study(&scenario, Metric::Goodput, &values)).unwrap();
+    assert_eq!(classes(&report), [Some(Class::Hurts), Some(Class::Baseline)]);
+    assert!(report.verdict.contains("best is b: goodput"), "{}", report.verdict);
+    assert!(report.verdict.contains("a carries"), "{}", report.verdict);
+}
+
+#[test]
+fn overlapping_paths_are_undecided_or_equal() {
+    let wide = report(&["a", "b"], true, "best", &[noisy(3.0, 3.0, 1), noisy(3.0, 3.0, 2)]);
+    assert!(classes(&wide).contains(&Some(Class::Undecided)));
+    assert!(wide.verdict.contains("Undecided against"), "{}", wide.verdict);
+    let narrow = report(&["a", "b"], true, "best", &[noisy(3.0, 0.1, 1), noisy(3.0, 0.1, 9)]);
+    let close = narrow.variants.iter().filter_map(|v| v.class).any(|c| c == Class::NoDifference);
+    assert!(close, "{:?}", classes(&narrow));
+    assert!(narrow.verdict.contains("No difference to"), "{}", narrow.verdict);
+}
+
+#[test]
+fn deterministic_runs_are_said_to_be_so() {
+    let report = report(&["a", "b"], false, "best", &[vec![Some(3.0); 5], vec![Some(2.0); 5]]);
+    assert!(report.variants.iter().all(|variant| variant.deterministic));
+    assert_eq!(classes(&report), [Some(Class::Hurts), Some(Class::Baseline)]);
+    assert!(report.verdict.contains("deterministic"), "{}", report.verdict);
+}
+
+#[test]
+fn one_run_decides_only_without_chance() {
+    let random = report(&["a", "b"], true, "best", &[vec![Some(3.0)], vec![Some(2.0)]]);
+    assert_eq!(classes(&random), [Some(Class::Undecided), Some(Class::Baseline)]);
+    let certain = report(&["a", "b"], false, "best", &[vec![Some(3.0)], vec![Some(2.0)]]);
+    assert_eq!(classes(&certain), [Some(Class::Hurts), Some(Class::Baseline)]);
+}
+
+#[test]
+fn incomplete_runs_above_five_per_cent_get_no_verdict() {
+    let mut one_missing = noisy(1.0, 0.1, 1);
+    one_missing[3] = None;
+    let mut two_missing = one_missing.clone();
+    two_missing[7] = None;
+    let one = report(&["a", "b"], true, "best", &[one_missing, noisy(2.0, 0.1, 2)]);
+    assert_eq!(one.baseline.as_deref(), Some("tcp/a/cubic"), "1 of 20 is 5 %");
+    assert_eq!(one.variants[0].incomplete, 1);
+    let two = report(&["a", "b"], true, "best", &[two_missing, noisy(2.0, 0.1, 2)]);
+    assert_eq!(two.baseline.as_deref(), Some("tcp/b/cubic"));
+    assert_eq!(classes(&two), [None, Some(Class::Baseline)]);
+    assert!(two.verdict.contains("2 of 20 runs did not finish"), "{}", two.verdict);
+    let none = report(&["a"], true, "best", &[vec![None; 20]]);
+    assert_eq!(none.baseline, None);
+    assert!(none.verdict.starts_with("Verdict: none."), "{}", none.verdict);
+}
+
+#[test]
+fn document_has_the_keys_of_the_interface() {
+    let scenario = scenario(&["a", "b"], true, Metric::CompletionTime, "best");
+    let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2)];
+    let study = study(&scenario, Metric::CompletionTime, &values);
+    let document = document(&scenario, &Report::new(&scenario, &study).unwrap());
+    for key in [
+        "schema", "traffic", "metric", "unit", "seed", "runs", "baseline", "paths", "variants",
+        "verdict", "hash",
+    ] {
+        assert!(!document[key].is_null(), "{key}");
+    }
+    assert_eq!(document["schema"], 1);
+    assert_eq!(document["paths"][0]["name"], "a");
+    let first = &document["variants"][0];
+    for key in [
+        "name",
+        "protocol",
+        "path",
+        "scheduler",
+        "cc",
+        "policy",
+        "profile",
+        "n",
+        "incomplete",
+        "mean",
+        "median",
+        "ci95",
+        "diff",
+        "class",
+        "magnitude",
+        "share",
+    ] {
+        assert!(first.get(key).is_some(), "{key}");
+    }
+    assert_eq!((&first["scheduler"], &first["class"]), (&serde_json::Value::Null, &"hurts".into()));
+    assert_eq!(first["share"]["a"], 1.0);
+    assert!(first["diff"]["ci95"][0].as_f64().unwrap() > 0.9);
+    assert!(document["variants"][1]["diff"].is_null(), "the baseline has no difference");
+}
+
+#[test]
+fn table_of_runs_is_parquet() {
+    let scenario = scenario(&["a", "b"], true, Metric::CompletionTime, "best");
+    let values = [noisy(3.0, 0.2, 1), vec![None; 20]];
+    let study = study(&scenario, Metric::CompletionTime, &values);
+    let report = Report::new(&scenario, &study).unwrap();
+    let folder = std::env::temp_dir().join(format!("anabranch-{}", std::process::id()));
+    let out = crate::results::ResultFolder::open(&folder.display().to_string()).unwrap();
+    let provenance = crate::results::Provenance {
+        version: "0".into(),
+        command: vec!["anabranch".into()],
+        started: 0.0,
+        duration: 1.0,
+    };
+    out.write_study(&scenario, &study, &report, &provenance, &[]).unwrap();
+    let bytes = std::fs::read(folder.join("runs.parquet")).unwrap();
+    assert_eq!((&bytes[..4], &bytes[bytes.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));
+    let reader = parquet::file::reader::SerializedFileReader::try_from(
+        folder.join("runs.parquet").as_path(),
+    );
+    let reader = reader.unwrap();
+    let rows = parquet::file::reader::FileReader::get_row_iter(&reader, None).unwrap();
+    let rows: Vec<String> = rows.map(|row| row.unwrap().to_string()).collect();
+    assert_eq!(rows.len(), 40);
+    assert!(rows[0].contains("variant: \"tcp/a/cubic\""), "{}", rows[0]);
+    assert!(rows[39].contains("value: null"), "{}", rows[39]);
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["result.json", "run.json", "runs.parquet", "scenario.toml"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

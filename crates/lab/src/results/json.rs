@@ -1,0 +1,124 @@
+//! The document of `compare --json`, as interface.md fixes it.
+
+use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
+use crate::report::{Class, Difference, Report, Summary};
+use crate::scenario::Scenario;
+use crate::statistics::Interval;
+use crate::traffic_spec::show_traffic;
+use serde_json::{Map, Value, json};
+
+/// The version of the document.
+const SCHEMA: u32 = 1;
+
+/// The document for a study.
+pub fn document(scenario: &Scenario, report: &Report) -> Value {
+    let paths: Vec<Value> = scenario.paths.iter().map(path).collect();
+    let variants: Vec<Value> = report.variants.iter().map(|v| variant(scenario, v)).collect();
+    json!({
+        "schema": SCHEMA,
+        "traffic": show_traffic(&scenario.traffic),
+        "metric": report.metric.name(),
+        "unit": report.metric.unit(),
+        "seed": scenario.seed,
+        "runs": scenario.runs,
+        "baseline": report.baseline,
+        "paths": paths,
+        "variants": variants,
+        "verdict": report.verdict,
+        "hash": report.hash,
+        "reverse": scenario.reverse,
+        "interrupted": report.interrupted,
+        "notes": scenario.notes,
+    })
+}
+
+fn path(path: &PathSpec) -> Value {
+    json!({
+        "name": path.name,
+        "spec": path.given,
+        "understood": path.to_string(),
+        "downlink": link(&path.down),
+        "uplink": link(&path.up),
+    })
+}
+
+/// A link in SI units; a range that runs draw from is a list of its two ends.
+fn link(link: &LinkSpec) -> Value {
+    let (rate, trace) = match &link.capacity {
+        CapacitySpec::Rate(rate) => (span(*rate, |rate| rate.as_bps() as f64), Value::Null),
+        CapacitySpec::Trace(trace) => (Value::Null, json!(trace.file)),
+    };
+    let loss = match link.loss {
+        Loss::Random(loss) => span(loss, |p| p),
+        Loss::GilbertElliott { p, r, one_minus_h, one_minus_k } => {
+            json!({"p": p, "r": r, "one_minus_h": one_minus_h, "one_minus_k": one_minus_k})
+        }
+    };
+    json!({
+        "rate": rate,
+        "trace": trace,
+        "delay": span(link.delay, |delay| delay.as_secs_f64()),
+        "jitter": link.jitter.as_secs_f64(),
+        "loss": loss,
+        "limit": link.limit.to_string(),
+        "reorder": link.reorder,
+        "duplicate": link.duplicate,
+        "corrupt": link.corrupt,
+    })
+}
+
+fn span<T: Copy + PartialEq>(span: Span<T>, number: impl Fn(T) -> f64) -> Value {
+    if span.is_drawn() {
+        json!([number(span.low), number(span.high)])
+    } else {
+        json!(number(span.low))
+    }
+}
+
+fn variant(scenario: &Scenario, summary: &Summary) -> Value {
+    let path = scenario.paths.get(summary.variant.path).map(|path| path.name.as_str());
+    let share: Map<String, Value> =
+        summary.share.iter().map(|(name, share)| (name.clone(), json!(share))).collect();
+    let extra: Map<String, Value> =
+        summary.extra.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    let class = summary.class.filter(|_| summary.qualifies());
+    let magnitude = summary.difference.as_ref().filter(|_| class.is_some());
+    json!({
+        "name": summary.variant.name,
+        "protocol": summary.variant.protocol,
+        "path": path,
+        "scheduler": null,
+        "cc": summary.variant.congestion,
+        "policy": null,
+        "profile": scenario.profile.name(),
+        "n": summary.n,
+        "incomplete": summary.incomplete,
+        "mean": summary.mean,
+        "median": summary.median,
+        "ci95": summary.mean_interval.map(ends),
+        "diff": summary.difference.as_ref().map(difference),
+        "class": class.map(Class::name),
+        "magnitude": magnitude.map(Difference::magnitude),
+        "share": share,
+        "median_ci95": summary.median_interval.map(ends),
+        "deterministic": summary.deterministic,
+        "heavy_tail": summary.heavy_tail,
+        "retransmitted_segments": summary.retransmitted,
+        "extra": extra,
+    })
+}
+
+fn difference(difference: &Difference) -> Value {
+    json!({
+        "mean": difference.mean,
+        "ci95": difference.interval.map(ends),
+        "unpaired_ci95": difference.unpaired.map(ends),
+        "correlation": difference.correlation,
+        "corrected_ci": difference.corrected.map(ends),
+        "relative": difference.relative,
+    })
+}
+
+fn ends(interval: Interval) -> Value {
+    json!([interval.low, interval.high])
+}

@@ -1,0 +1,219 @@
+//! Carrying out a study: variants times repetitions, on all cores, on common random numbers.
+//!
+//! Results depend on the scenario only, never on the number of threads: a repetition's chance is
+//! keyed by (seed, run), and every result has its place. Leaves statistics to `report`.
+
+use crate::scenario::Scenario;
+use crate::variants::{Variant, variants_of};
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+use simulator::{PathSetup, RunRecord, RunSetup, simulate};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use traffic::Metric;
+use transport::TcpConfig;
+
+/// Every repetition of every variant.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// In the order of `variants_of`.
+    pub variants: Vec<VariantRuns>,
+    /// Stopped early: only repetitions that all variants finished are there.
+    pub interrupted: bool,
+}
+
+/// The repetitions of one variant.
+#[derive(Clone, Debug)]
+pub struct VariantRuns {
+    /// Which one.
+    pub variant: Variant,
+    /// In the order of their numbers.
+    pub runs: Vec<Run>,
+}
+
+/// What the study keeps of a repetition.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its number, the key of its chance.
+    pub number: u64,
+    /// What the simulator yielded, without the capture.
+    pub record: RunRecord,
+}
+
+/// Follows a study from outside.
+pub trait Watcher: Sync {
+    /// One more repetition of a variant is done.
+    fn on_run(&self, variant: &Variant, run: &Run);
+    /// Whether to start no more repetitions.
+    fn is_stopped(&self) -> bool;
+    /// A capture of the first repetition of a variant, if captures were asked for.
+    fn on_capture(&self, _variant: &Variant, _pcapng: Vec<u8>) {}
+    /// Whether captures are wanted.
+    fn wants_captures(&self) -> bool {
+        false
+    }
+}
+
+/// Why a study could not be carried out.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StudyError {
+    /// No threads.
+    #[error("cannot start {jobs} threads: {reason}")]
+    Threads {
+        /// As asked for.
+        jobs: usize,
+        /// The system's words.
+        reason: String,
+    },
+    /// A repetition could not be carried out.
+    #[error("{variant}, repetition {run}, seed {seed}: {reason}")]
+    Run {
+        /// Name of the variant.
+        variant: String,
+        /// Number of the repetition.
+        run: u64,
+        /// Of the study.
+        seed: u64,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// Carry out all repetitions of all variants.
+pub fn run_study(scenario: &Scenario, watcher: &dyn Watcher) -> Result<Study, StudyError> {
+    let variants = variants_of(&scenario.paths, &scenario.congestion);
+    let threads = |e: rayon::ThreadPoolBuildError| StudyError::Threads {
+        jobs: scenario.jobs,
+        reason: e.to_string(),
+    };
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(scenario.jobs).build().map_err(threads)?;
+    // Repetition by repetition, so that what an interrupted study has done can be compared.
+    let tasks: Vec<(u64, &Variant)> = (0..u64::from(scenario.runs))
+        .flat_map(|number| variants.iter().map(move |variant| (number, variant)))
+        .collect();
+    let results: Vec<Option<Run>> = pool.install(|| {
+        tasks
+            .par_iter()
+            .with_max_len(1)
+            .map(|(number, variant)| one_run(scenario, variant, *number, watcher))
+            .collect::<Result<_, StudyError>>()
+    })?;
+    Ok(collected(variants, results))
+}
+
+/// Sort results of complete repetitions to their variants.
+fn collected(variants: Vec<Variant>, results: Vec<Option<Run>>) -> Study {
+    let width = variants.len().max(1);
+    let mut study: Vec<VariantRuns> =
+        variants.into_iter().map(|variant| VariantRuns { variant, runs: Vec::new() }).collect();
+    let mut interrupted = false;
+    let mut results = results.into_iter();
+    loop {
+        let repetition: Vec<Option<Run>> = results.by_ref().take(width).collect();
+        if repetition.is_empty() {
+            return Study { variants: study, interrupted };
+        }
+        if repetition.iter().any(Option::is_none) {
+            interrupted = true;
+            continue;
+        }
+        for (variant, run) in study.iter_mut().zip(repetition.into_iter().flatten()) {
+            variant.runs.push(run);
+        }
+    }
+}
+
+fn one_run(
+    scenario: &Scenario,
+    variant: &Variant,
+    number: u64,
+    watcher: &dyn Watcher,
+) -> Result<Option<Run>, StudyError> {
+    if watcher.is_stopped() {
+        return Ok(None);
+    }
+    let mut setup = setup(scenario, variant, number);
+    setup.capture = number == 0 && watcher.wants_captures();
+    let fault = |reason: String| StudyError::Run {
+        variant: variant.name.clone(),
+        run: number,
+        seed: scenario.seed,
+        reason,
+    };
+    // A defect of the engine must not take the other repetitions' results with it.
+    let mut record = catch_unwind(AssertUnwindSafe(|| simulate(&setup)))
+        .map_err(|panic| fault(format!("defect of the engine: {}", panic_text(panic.as_ref()))))?
+        .map_err(|error| fault(error.to_string()))?;
+    if let Some(pcapng) = record.capture.take() {
+        watcher.on_capture(variant, pcapng);
+    }
+    let run = Run { number, record };
+    watcher.on_run(variant, &run);
+    Ok(Some(run))
+}
+
+/// What one repetition depends on.
+fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
+    let paths: Vec<PathSetup> =
+        scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect();
+    RunSetup {
+        seed: scenario.seed,
+        run: number,
+        paths,
+        tcp_path: variant.path,
+        traffic: scenario.traffic,
+        reverse: scenario.reverse,
+        tcp: TcpConfig {
+            profile: scenario.profile,
+            congestion: variant.congestion,
+            buffers: scenario.buffers,
+            ..TcpConfig::default()
+        },
+        nic: scenario.nic,
+        ..RunSetup::default()
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message")
+}
+
+impl Run {
+    /// The metric's value; `None` if the run did not finish.
+    pub fn value(&self) -> Option<f64> {
+        self.record.outcome.value
+    }
+}
+
+impl Study {
+    /// What is measured; `None` of an empty study.
+    pub fn metric(&self) -> Option<Metric> {
+        self.variants.iter().find_map(|v| v.runs.first()).map(|run| run.record.outcome.metric)
+    }
+
+    /// SHA-256 over every run's packet and delivery events and metric values, in the order of
+    /// variants and runs.
+    pub fn hash(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        for variant in &self.variants {
+            hash.update(variant.variant.name.as_bytes());
+            hash.update([0]);
+            for run in &variant.runs {
+                hash.update(run.number.to_le_bytes());
+                hash.update(run.record.hash.unwrap_or_default());
+                hash.update(run.value().unwrap_or(f64::NAN).to_bits().to_le_bytes());
+            }
+        }
+        hash.finalize().into()
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
