@@ -154,8 +154,9 @@ impl ReceiveBuffer {
         self.period_start = now;
     }
 
-    /// A data segment with something new was queued.
-    pub fn on_segment(&mut self, segment: &Received) {
+    /// A data segment with something new was queued. Whether the window opened: then the sender
+    /// is to hear of it with the next acknowledgement, at once.
+    pub fn on_segment(&mut self, segment: &Received) -> bool {
         if self.used > u64::from(self.size) {
             self.on_overrun();
         }
@@ -167,12 +168,12 @@ impl ReceiveBuffer {
         if segment.in_order {
             self.rtt.on_data(segment.now, segment.next_offset, self.advertised);
         }
-        if !segment.in_order || segment.len >= MIN_GROWTH_LEN {
-            self.open(segment);
-        }
+        let counts = !segment.in_order || segment.len >= MIN_GROWTH_LEN;
+        let opened = counts && self.open(segment);
         if !segment.in_order {
             self.enlarge(self.space, segment.highest.saturating_sub(segment.next_offset));
         }
+        opened
     }
 
     /// More memory is in use than the buffer has: enlarge it, or take the window back.
@@ -196,10 +197,13 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Let the window grow by what such a segment earns.
-    fn open(&mut self, segment: &Received) {
+    /// Let the window grow by what such a segment earns; whether it did.
+    fn open(&mut self, segment: &Received) -> bool {
         let room = u64::from(self.clamp).min(self.free_space());
-        let Some(room) = room.checked_sub(u64::from(self.ssthresh)) else { return };
+        let room = room.saturating_sub(u64::from(self.ssthresh));
+        if room == 0 {
+            return false;
+        }
         let earned = if self.to_window(u64::from(segment.truesize)) <= segment.len {
             2 * self.advmss
         } else {
@@ -210,6 +214,7 @@ impl ReceiveBuffer {
             // Bounded by `clamp`, a u32.
             self.ssthresh += step as u32;
         }
+        earned > 0
     }
 
     /// A segment with much memory for little payload earns something only while the window is

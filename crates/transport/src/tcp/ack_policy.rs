@@ -144,6 +144,12 @@ impl AckPolicy {
         self.quick = self.quick.max(wanted.min(QUICK_ACKS));
     }
 
+    /// The window is growing: the sender should hear of it segment by segment (Linux sets the
+    /// lowest bit of the count of quick acknowledgements).
+    pub const fn on_window_growth(&mut self, opened: bool) {
+        self.quick |= opened as u32;
+    }
+
     /// The segment was out of order or a duplicate: the sender should know at once, and of the
     /// following ones too.
     pub fn enter_quick(&mut self, window: u32, segment_size: u32) {

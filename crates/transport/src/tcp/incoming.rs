@@ -197,7 +197,7 @@ impl Subflow {
             self.rx.ack.now();
             return;
         }
-        self.rx.buffer.on_segment(&Queued {
+        let opened = self.rx.buffer.on_segment(&Queued {
             now: cx.now,
             len,
             truesize,
@@ -208,6 +208,7 @@ impl Subflow {
         });
         if inserted.advanced == 0 {
             self.rx.ack.owe();
+            self.rx.ack.on_window_growth(opened);
             return;
         }
         self.rx.ack.on_data(&Arrival {
@@ -218,6 +219,7 @@ impl Subflow {
             rto: self.rtt.rto(),
             window: self.rx.announced_window,
         });
+        self.rx.ack.on_window_growth(opened);
         if had_gaps && self.rx.data.out_of_order_bytes() == 0 {
             // RFC 5681 s4.2: the last gap is filled.
             self.rx.ack.now();
@@ -236,8 +238,8 @@ impl Subflow {
         }
         self.rx.last_sampled_echo = Some(timestamps.echo);
         let ticks = self.hs.ts_value(cx.now).wrapping_sub(timestamps.echo);
-        if (ticks as i32) >= 0 {
-            self.rx.on_rtt(Duration::from_millis(u64::from(ticks.max(1))));
+        if (ticks as i32) > 0 {
+            self.rx.on_rtt(Duration::from_millis(u64::from(ticks)));
         }
     }
 

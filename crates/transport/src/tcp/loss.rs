@@ -476,7 +476,16 @@ impl Subflow {
             );
             self.loss.start_undo(self.tx.una, self.tx.board.retrans_out());
         } else {
-            cc.set_recovery_window(self.path, cwnd_after_rto_segs);
+            cc.on_congestion(
+                self.path,
+                &CongestionEvent {
+                    now: cx.now,
+                    kind: CongestionKind::RtoRepeated,
+                    inflight_segs: self.inflight(),
+                    snd_nxt: self.tx.nxt,
+                    cwnd_after_rto_segs,
+                },
+            );
         }
         if fresh {
             self.loss.dup.on_rto(self.tx.board.sacked_out());

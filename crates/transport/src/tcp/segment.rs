@@ -26,7 +26,9 @@ impl Subflow {
         if fin {
             flags = flags | Flags::FIN;
         }
-        if len > 0 && offset + u64::from(len) == self.tx.buffer.end() {
+        // Linux marks the end of what was written and of every burst of several segments.
+        let ends_burst = self.tx.burst_left == 0 && self.tx.burst_segs > 1;
+        if len > 0 && (ends_burst || offset + u64::from(len) == self.tx.buffer.end()) {
             flags = flags | Flags::PSH;
         }
         self.stats.bytes_sent += u64::from(len);

@@ -49,8 +49,10 @@ pub struct Sender {
     /// IP bytes handed to the NIC that have not left it.
     pub below: u64,
     pub small_queue_throttled: bool,
-    /// Segments of the present burst still to go out.
+    /// Segments of the present burst still to go out,
     pub burst_left: u32,
+    /// of so many.
+    pub burst_segs: u32,
     /// New segments sent since `cwnd` usage was last judged.
     pub round_sent: u32,
     /// Bytes per second, as pacing would have it; kept whether or not pacing is on.
@@ -89,6 +91,7 @@ impl Sender {
             below: 0,
             small_queue_throttled: false,
             burst_left: 0,
+            burst_segs: 0,
             round_sent: 0,
             pacing_rate: None,
         }

@@ -124,6 +124,7 @@ impl Subflow {
 
     fn poll_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         if !self.tx.has_unsent() {
+            self.tx.burst_segs = 0;
             self.finish_round(cx, cc, false);
             return None;
         }
@@ -133,6 +134,7 @@ impl Subflow {
                 let (socket, path) = (self.socket, self.path);
                 cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
                 self.tx.burst_left = 0;
+                self.tx.burst_segs = 0;
                 self.finish_round(cx, cc, why == Blocked::CongestionWindow);
                 self.check_persist(cx);
                 None
@@ -144,7 +146,10 @@ impl Subflow {
         if self.tx.burst_left == 0 {
             self.restart_after_idle(cx, cc);
             match self.size_burst(cx, cc) {
-                Ok(segs) => self.tx.burst_left = segs,
+                Ok(segs) => {
+                    self.tx.burst_left = segs;
+                    self.tx.burst_segs = segs;
+                }
                 Err(why) => return NewData::Blocked(why),
             }
         }
