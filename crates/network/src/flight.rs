@@ -1,7 +1,7 @@
 //! Packets between the queue and the far end: a FIFO while the delay is constant, a heap ordered
 //! by (arrival, number) while jitter or reordering is on.
 //!
-//! Packets lie apart from their times: they are large, and are moved once in and once out.
+//! Packets stay in their boxes: they are large, and pass several links.
 
 use base::Instant;
 use std::cmp::Reverse;
@@ -29,8 +29,7 @@ pub(crate) enum Flights {
 /// Packets that arrive in the order they left.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
-    flights: VecDeque<Flight>,
-    packets: VecDeque<Packet>,
+    flights: VecDeque<(Flight, Box<Packet>)>,
 }
 
 /// Packets that may overtake each other.
@@ -38,7 +37,7 @@ pub(crate) struct Fifo {
 pub(crate) struct Heap {
     /// Flights with the place of their packet in `packets`.
     flights: BinaryHeap<Reverse<(Flight, usize)>>,
-    packets: Vec<Option<Packet>>,
+    packets: Vec<Option<Box<Packet>>>,
     /// Empty places in `packets`.
     free: Vec<usize>,
 }
@@ -59,12 +58,9 @@ impl Flights {
     /// Add a packet. In a FIFO it comes out no earlier than the one before it, whatever its
     /// arrival: a delay that falls does not make packets overtake.
     #[inline(always)]
-    pub(crate) fn push(&mut self, flight: Flight, packet: Packet) {
+    pub(crate) fn push(&mut self, flight: Flight, packet: Box<Packet>) {
         match self {
-            Flights::Fifo(fifo) => {
-                fifo.flights.push_back(flight);
-                fifo.packets.push_back(packet);
-            }
+            Flights::Fifo(fifo) => fifo.flights.push_back((flight, packet)),
             Flights::Heap(heap) => heap.push(flight, packet),
         }
     }
@@ -73,7 +69,7 @@ impl Flights {
     #[inline]
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
         let arrival = match self {
-            Flights::Fifo(fifo) => fifo.flights.front()?.arrival,
+            Flights::Fifo(fifo) => fifo.flights.front()?.0.arrival,
             Flights::Heap(heap) => heap.flights.peek()?.0.0.arrival,
         };
         (arrival != Instant::FAR_FUTURE).then_some(arrival)
@@ -84,27 +80,24 @@ impl Flights {
     pub(crate) fn due(&self, now: Instant) -> Option<(Flight, &Packet)> {
         match self {
             Flights::Fifo(fifo) => {
-                let flight = fifo.flights.front().filter(|flight| flight.arrival <= now)?;
-                Some((*flight, fifo.packets.front()?))
+                let (flight, packet) = fifo.flights.front()?;
+                (flight.arrival <= now).then_some((*flight, packet))
             }
             Flights::Heap(heap) => {
                 let Reverse((flight, place)) = heap.flights.peek()?;
                 if flight.arrival > now {
                     return None;
                 }
-                Some((*flight, heap.packets.get(*place)?.as_ref()?))
+                Some((*flight, heap.packets.get(*place)?.as_deref()?))
             }
         }
     }
 
     /// Take the first packet.
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Option<Packet> {
+    pub(crate) fn pop(&mut self) -> Option<Box<Packet>> {
         match self {
-            Flights::Fifo(fifo) => {
-                fifo.flights.pop_front();
-                fifo.packets.pop_front()
-            }
+            Flights::Fifo(fifo) => fifo.flights.pop_front().map(|(_, packet)| packet),
             Flights::Heap(heap) => heap.pop(),
         }
     }
@@ -114,7 +107,7 @@ impl Flights {
     pub(crate) fn reschedule(&mut self, mut arrival_of: impl FnMut(u64) -> Option<Instant>) {
         match self {
             Flights::Fifo(fifo) => {
-                for flight in &mut fifo.flights {
+                for (flight, _) in &mut fifo.flights {
                     if let Some(arrival) = arrival_of(flight.number) {
                         flight.arrival = arrival;
                     }
@@ -134,7 +127,7 @@ impl Flights {
 }
 
 impl Heap {
-    fn push(&mut self, flight: Flight, packet: Packet) {
+    fn push(&mut self, flight: Flight, packet: Box<Packet>) {
         let place = match self.free.pop() {
             Some(place) => {
                 self.packets[place] = Some(packet);
@@ -148,7 +141,7 @@ impl Heap {
         self.flights.push(Reverse((flight, place)));
     }
 
-    fn pop(&mut self) -> Option<Packet> {
+    fn pop(&mut self) -> Option<Box<Packet>> {
         let Reverse((_, place)) = self.flights.pop()?;
         self.free.push(place);
         self.packets[place].take()

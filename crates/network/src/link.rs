@@ -105,7 +105,11 @@ impl Link {
     }
 
     /// Send a packet. Whether the link took it; if not, it is gone.
-    pub fn enqueue(&mut self, cx: &mut Context<'_>, packet: Packet) -> bool {
+    pub fn enqueue(&mut self, cx: &mut Context<'_>, packet: impl Into<Box<Packet>>) -> bool {
+        self.take(cx, packet.into())
+    }
+
+    fn take(&mut self, cx: &mut Context<'_>, packet: Box<Packet>) -> bool {
         let len = packet.wire_len();
         self.advance(cx);
         if let Err(reason) = self.admit(cx, len) {
@@ -134,7 +138,7 @@ impl Link {
     }
 
     /// Take the next packet that has arrived at the far end by now.
-    pub fn poll(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         if matches!(self.queue, Queue::Head(_)) {
             self.advance(cx);
         }
@@ -166,8 +170,10 @@ impl Link {
         cx.record(EventMask::STATE, || Event::LinkChange { link, what });
         match change {
             LinkChange::Down | LinkChange::Silent => {
-                self.down = true;
-                self.suspend();
+                if !std::mem::replace(&mut self.down, true) {
+                    self.server.suspend(cx.now);
+                    self.suspend();
+                }
             }
             LinkChange::Up => {
                 if std::mem::replace(&mut self.down, false) {
@@ -282,7 +288,7 @@ impl Link {
 
     /// Send a packet on its way, now and then damaged or with a copy behind it.
     #[inline(always)]
-    fn launch(&mut self, cx: &Context<'_>, flight: Flight, mut packet: Packet) {
+    fn launch(&mut self, cx: &Context<'_>, flight: Flight, mut packet: Box<Packet>) {
         if self.config.corrupt > 0.0 || self.config.duplicate > 0.0 {
             self.meddle(cx, flight, &mut packet);
         }
@@ -297,7 +303,7 @@ impl Link {
         }
         if chance.happens(self.config.duplicate, owner, Purpose::Duplicate, number) {
             self.stats.duplicated += 1;
-            self.flights.push(flight, packet.clone());
+            self.flights.push(flight, Box::new(packet.clone()));
         }
     }
 

@@ -9,7 +9,7 @@ use wire::Packet;
 /// An element that packets pass.
 pub trait MiddleBox {
     /// Take a packet and put what goes on into `out`: nothing, the packet, or several.
-    fn handle(&mut self, cx: &mut Context<'_>, packet: Packet, out: &mut Vec<Packet>);
+    fn handle(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, out: &mut Vec<Box<Packet>>);
 }
 
 /// Swallows every packet and says nothing.
@@ -17,7 +17,8 @@ pub trait MiddleBox {
 pub struct BlackHole;
 
 impl MiddleBox for BlackHole {
-    fn handle(&mut self, _cx: &mut Context<'_>, _packet: Packet, _out: &mut Vec<Packet>) {}
+    fn handle(&mut self, _cx: &mut Context<'_>, _packet: Box<Packet>, _out: &mut Vec<Box<Packet>>) {
+    }
 }
 
 #[cfg(test)]
@@ -33,7 +34,7 @@ mod tests {
         let packet = Packet::new(address, address, Body::Udp(UdpDatagram::default()));
         let mut out = Vec::new();
         let mut cx = Context::quiet(Instant::ZERO, Chance::new(1, 0));
-        BlackHole.handle(&mut cx, packet, &mut out);
+        BlackHole.handle(&mut cx, Box::new(packet), &mut out);
         assert!(out.is_empty());
     }
 }

@@ -66,11 +66,17 @@ impl Server {
         }
     }
 
-    /// Forget what was promised: the next service starts no earlier than `now`.
+    /// Begin anew: the next service starts at `now` at the earliest.
     pub(crate) fn reset(&mut self, now: Instant) {
         self.busy_until = now;
         self.carry = 0;
-        self.spent = Spent::default();
+    }
+
+    /// Stop at `now`: of a recording is used up what has passed by then, not what was promised.
+    pub(crate) fn suspend(&mut self, now: Instant) {
+        if let Capacity::Trace { trace, offset } = &self.capacity {
+            trace.lapse(&mut self.spent, now + *offset);
+        }
     }
 
     /// Work (in 10^-9 bits) still to do at `now` for a packet that would leave at `depart`, where
@@ -87,6 +93,7 @@ impl Server {
     /// Change the capacity from `now` on.
     pub(crate) fn set_capacity(&mut self, now: Instant, capacity: Capacity) {
         self.capacity = capacity;
+        self.spent = Spent::default();
         self.reset(now);
     }
 

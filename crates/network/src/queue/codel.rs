@@ -155,7 +155,8 @@ mod tests {
         let address = std::net::IpAddr::from([10, 0, 0, 1]);
         let echo =
             Icmp::Echo { reply: false, identifier: 0, sequence: 0, data: bytes_of(1472).into() };
-        Held { since, number, len: 1500, packet: Packet::new(address, address, Body::Icmp(echo)) }
+        let packet = Box::new(Packet::new(address, address, Body::Icmp(echo)));
+        Held { since, number, len: 1500, packet }
     }
 
     fn bytes_of(len: usize) -> Vec<u8> {

@@ -173,7 +173,7 @@ mod tests {
             address,
             Body::Udp(UdpDatagram { src_port: port, dst_port: 9, payload }),
         );
-        Held { since: Instant::ZERO, number, len: packet.wire_len(), packet }
+        Held { since: Instant::ZERO, number, len: packet.wire_len(), packet: Box::new(packet) }
     }
 
     fn source(held: &Held) -> u16 {

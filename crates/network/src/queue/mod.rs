@@ -96,7 +96,7 @@ pub(crate) struct Held {
     pub number: u64,
     /// IP length.
     pub len: u32,
-    pub packet: Packet,
+    pub packet: Box<Packet>,
 }
 
 /// A link's queue.

@@ -62,6 +62,11 @@ impl Chances {
         self.time_of(last).saturating_mul(NANOS_PER_MILLI).max(start)
     }
 
+    /// Bytes that have passed or lapse with the millisecond of `nanos`.
+    pub(super) fn passed(&self, nanos: u64) -> u128 {
+        u128::from(self.before(nanos / NANOS_PER_MILLI + 1).saturating_mul(CHANCE_BYTES))
+    }
+
     fn count(&self) -> u64 {
         self.millis.len() as u64
     }

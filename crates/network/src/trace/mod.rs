@@ -104,6 +104,14 @@ impl CapacityTrace {
         };
         Instant::from_nanos(nanos)
     }
+
+    /// Use up what has passed by `now`, and no more: of chances, those of the millisecond too.
+    pub(crate) fn lapse(&self, spent: &mut Spent, now: Instant) {
+        spent.position = match &self.shape {
+            Shape::Chances(chances) => chances.passed(now.as_nanos()),
+            Shape::Steps(steps) => steps.passed(now.as_nanos()),
+        };
+    }
 }
 
 #[cfg(test)]

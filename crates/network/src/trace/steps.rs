@@ -79,6 +79,11 @@ impl Steps {
         self.time_of(spent.position, &mut spent.step).max(start)
     }
 
+    /// Work that has passed by `nanos`.
+    pub(super) fn passed(&self, nanos: u64) -> u128 {
+        self.work_until(nanos, &mut 0)
+    }
+
     /// Work that could have been done by `nanos`.
     fn work_until(&self, nanos: u64, hint: &mut usize) -> u128 {
         let (cycle, within) = (nanos / self.period, nanos % self.period);

@@ -254,7 +254,8 @@ mod head_disciplines {
         assert_eq!(bench.link.next_deadline(), None);
         bench.apply(ms(50), LinkChange::Up);
         bench.apply(us(50_500), LinkChange::Rate(Rate::from_mbit(6)));
-        assert_eq!(bench.receive_all(), [(51_500, 1), (53_500, 2), (55_500, 3)]);
+        // The fourth is of the first one's flow, which has some of its quantum left.
+        assert_eq!(bench.receive_all(), [(51_500, 3), (53_500, 1), (55_500, 2)]);
     }
 
     #[test]
