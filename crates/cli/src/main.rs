@@ -1,2 +1,47 @@
 //! The `anabranch` command.
-fn main() {}
+//!
+//! Results go to standard output, progress and messages to standard error. Exit codes: 0 done,
+//! 1 run-time failure, 2 usage or scenario error, 130 interrupted. Everything else is the lab's.
+
+mod args;
+mod compare;
+mod html;
+mod list;
+mod output;
+mod progress;
+mod table;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, FromArgMatches};
+use std::process::ExitCode;
+
+/// A run-time failure.
+const FAILED: u8 = 1;
+/// A usage or scenario error.
+const USAGE: u8 = 2;
+/// Stopped by the user.
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    let matches = Cli::command().get_matches();
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    match cli.command {
+        Command::Compare(args) => {
+            let sources = matches.subcommand_matches("compare");
+            ExitCode::from(compare::compare(&args, sources))
+        }
+        Command::List => {
+            output::print(&list::list());
+            ExitCode::SUCCESS
+        }
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "anabranch", &mut text);
+            output::print(&String::from_utf8_lossy(&text));
+            ExitCode::SUCCESS
+        }
+    }
+}

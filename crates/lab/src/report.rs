@@ -2,7 +2,7 @@
 //!
 //! Definitions are interface.md's "Variants". Leaves words to `verdict` and files to `results`.
 
-use crate::path_spec::RUN_LIMIT;
+use crate::path_spec::{PathSpec, RUN_LIMIT};
 use crate::scenario::{Baseline, Scenario};
 use crate::statistics::{
     Interval, Paired, has_heavy_tail, holm, mean, mean_interval, median, median_interval, paired,
@@ -197,7 +197,7 @@ impl Analysis<'_> {
     fn summary(&self, runs: &VariantRuns) -> Summary {
         let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.value()).collect();
         let equal = values.windows(2).all(|pair| pair[0] == pair[1]);
-        let deterministic = equal && !values.is_empty() && !self.scenario.is_random();
+        let deterministic = equal && !values.is_empty() && !self.is_random(runs);
         let owner = owner_of(&runs.variant.name);
         let per_run = runs.runs.len().max(1) as f64;
         let retransmitted: u64 = runs.runs.iter().map(|run| run.record.retransmitted_segs).sum();
@@ -220,6 +220,11 @@ impl Analysis<'_> {
             retransmitted: retransmitted as f64 / per_run,
             failure: failures.map(ToString::to_string).next(),
         }
+    }
+
+    /// Whether there is any chance on the path of a variant.
+    fn is_random(&self, runs: &VariantRuns) -> bool {
+        self.scenario.paths.get(runs.variant.path).is_none_or(PathSpec::is_random)
     }
 
     fn share(&self, runs: &VariantRuns) -> Vec<(String, f64)> {

@@ -1,0 +1,180 @@
+//! Arguments, their help, and what they ask the lab for.
+//!
+//! Values stay texts here: the lab reads them, and its messages name the option.
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Parser, Subcommand};
+use lab::{Given, Options, PathOption};
+use transport::Profile;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default());
+
+/// Tells beforehand whether sending over several network paths pays off.
+#[derive(Parser, Debug)]
+#[command(name = "anabranch", version, styles = STYLES, max_term_width = 100)]
+#[command(after_help = "Begin with `anabranch compare --help` and `anabranch list`.")]
+#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run the same traffic over the same paths in different ways, and say which is best
+    #[command(after_help = EXAMPLES, after_long_help = long_help())]
+    Compare(Box<CompareArgs>),
+    /// List path profiles, traffic models, congestion controls and sender profiles
+    List,
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  anabranch compare --path wlan --path 3g --traffic video
+  anabranch compare --path home='rate 25mbit delay 20ms loss 1% limit 100p' \\
+                    --path 3g='rate 4mbit delay 70ms limit 3750p' \\
+                    --traffic bulk:4MiB --cc cubic,reno --runs 20
+  anabranch compare --path lte='trace recorded.json delay 30ms limit 200p' --path wlan \\
+                    --traffic bulk:30s --json
+  anabranch compare scenarios/demo.toml --out results";
+
+const GRAMMAR: &str = "\
+Paths:
+  --path NAME           a profile by name (see `anabranch list`)
+  --path NAME='ITEMS'   items in the words of tc, both directions alike unless said:
+    rate 25mbit | trace FILE [unit=mbit] | trace-up FILE | profile NAME
+    delay 20ms [JITTER]     one way
+    loss 1% | loss gemodel P R 1-H 1-K
+    limit 100p              packets, 64KiB or 50ms; without it 1000p
+    queue droptail | red MIN MAX P | codel | fq_codel
+    reorder P | duplicate P | corrupt P
+    down @20s..35s          an outage that the host is told of; silent: that it is not
+    rate|delay|loss VALUE @20s..35s    another value for a time
+    uplink ITEM | downlink ITEM        one direction only
+
+Environment: every option that takes one value, such as --runs 20, can be given as
+ANABRANCH_RUNS=20; an option wins over the environment, the environment over the file.
+
+Exit codes: 0 done, 1 failure, 2 wrong usage or scenario, 130 interrupted.";
+
+fn long_help() -> String {
+    let mut text = format!("{EXAMPLES}\n\n{GRAMMAR}\n\nSender profiles (--profile):\n");
+    text.push_str("  linux       Linux 6.18\n");
+    for (profile, name) in Profile::ALL.into_iter().filter(|(profile, _)| profile.is_old()) {
+        let unverified = profile.unverified().join(", ");
+        text.push_str(&format!("  {name:<11} from memory, not verified: {unverified}\n"));
+    }
+    text
+}
+
+/// Options of `compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// Scenario file (TOML) with the same keys; options win over it
+    pub scenario: Option<String>,
+    /// Add a path: a profile's NAME, or NAME='rate 25mbit delay 20ms ...'
+    #[arg(long = "path", value_name = "NAME[='ITEMS']")]
+    pub paths: Vec<String>,
+    /// What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]
+    #[arg(long, value_name = "MODEL", env = "ANABRANCH_TRAFFIC", hide_env = true)]
+    pub traffic: Option<String>,
+    /// Protocols to compare: tcp (each path alone)
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_PROTOCOLS", hide_env = true)]
+    pub protocols: Option<String>,
+    /// Congestion controls to compare: cubic, reno [default: cubic]
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_CC", hide_env = true)]
+    pub cc: Option<String>,
+    /// Repetitions of every variant [default: 20]
+    #[arg(long, value_name = "N", env = "ANABRANCH_RUNS", hide_env = true)]
+    #[arg(allow_negative_numbers = true)]
+    pub runs: Option<String>,
+    /// Key of all chance: the same seed gives the same result [default: 1]
+    #[arg(long, value_name = "N", env = "ANABRANCH_SEED", hide_env = true)]
+    #[arg(allow_negative_numbers = true)]
+    pub seed: Option<String>,
+    /// Threads; the result does not depend on it [default: all cores]
+    #[arg(long, value_name = "N", env = "ANABRANCH_JOBS", hide_env = true)]
+    #[arg(allow_negative_numbers = true)]
+    pub jobs: Option<String>,
+    /// Kernel that both ends behave like: linux (6.18), linux-4.1, linux-3.14, linux-3.11,
+    /// linux-3.5; switches of the old ones that are unverified: see --help [default: linux]
+    #[arg(long, value_name = "NAME", env = "ANABRANCH_PROFILE", hide_env = true)]
+    pub profile: Option<String>,
+    /// Client to server instead of a download
+    #[arg(long)]
+    pub reverse: bool,
+    /// Rate of the hosts' network interfaces, or none [default: 1gbit]
+    #[arg(long, value_name = "RATE", env = "ANABRANCH_NIC", hide_env = true)]
+    pub nic: Option<String>,
+    /// Largest socket buffers SEND/RECEIVE; fixed:SEND/RECEIVE without auto-tuning
+    /// [default: 4MiB/6MiB]
+    #[arg(long, value_name = "SND/RCV", env = "ANABRANCH_BUFFERS", hide_env = true)]
+    pub buffers: Option<String>,
+    /// Compare with best, average (of the single paths) or a variant's name [default: best]
+    #[arg(long, value_name = "NAME", env = "ANABRANCH_BASELINE", hide_env = true)]
+    pub baseline: Option<String>,
+    /// Path of the first subflow [default: the first path named]
+    #[arg(long, value_name = "PATH", env = "ANABRANCH_FIRST", hide_env = true)]
+    pub first: Option<String>,
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// Write run.json, runs.parquet, scenario.toml, result.json and report.html to a folder
+    #[arg(long, value_name = "DIR", env = "ANABRANCH_OUT", hide_env = true)]
+    pub out: Option<String>,
+    /// Write the packets of every variant's first repetition to a folder, for Wireshark
+    #[arg(long, value_name = "DIR", env = "ANABRANCH_PCAP", hide_env = true)]
+    pub pcap: Option<String>,
+    /// No progress and no notes
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// A line for every repetition
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// No colours; so does the environment variable NO_COLOR
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+impl CompareArgs {
+    /// What these arguments ask for.
+    pub fn options(&self, sources: Option<&ArgMatches>) -> Options {
+        let given = |id: &str, text: &Option<String>| {
+            let from = sources.and_then(|matches| matches.value_source(id));
+            let name = if from == Some(ValueSource::EnvVariable) {
+                format!("ANABRANCH_{}", id.to_uppercase())
+            } else {
+                format!("--{id}")
+            };
+            text.as_ref().map(|text| Given::argument(&name, text))
+        };
+        let whole = |text: &String| PathOption::Whole(Given::argument("--path", text));
+        Options {
+            title: None,
+            paths: self.paths.iter().map(whole).collect(),
+            traffic: given("traffic", &self.traffic),
+            protocols: given("protocols", &self.protocols).into_iter().collect(),
+            cc: given("cc", &self.cc).into_iter().collect(),
+            profile: given("profile", &self.profile),
+            buffers: given("buffers", &self.buffers),
+            nic: given("nic", &self.nic),
+            reverse: self.reverse.then_some(true),
+            first: given("first", &self.first),
+            runs: given("runs", &self.runs),
+            seed: given("seed", &self.seed),
+            jobs: given("jobs", &self.jobs),
+            baseline: given("baseline", &self.baseline),
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The table on standard output, as wide as the terminal allows; the verdict is its last line.
+
+use crate::output::Screen;
+use lab::{Class, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
+use std::fmt::Write;
+use traffic::Metric;
+
+/// Blanks between columns.
+const GAP: usize = 2;
+
+/// Everything `compare` prints without `--json`.
+pub fn text(scenario: &Scenario, report: &Report, quiet: bool, screen: Screen) -> String {
+    let mut text = String::new();
+    heading(&mut text, scenario, report, screen);
+    paths(&mut text, scenario, quiet, screen);
+    text.push_str(&results(scenario, report).render(screen));
+    if let Some(messages) = messages(report) {
+        text.push('\n');
+        text.push_str(&messages.render(screen));
+    }
+    remarks(&mut text, report);
+    line(&mut text, "");
+    line(&mut text, &screen.styled("1", &report.verdict));
+    text
+}
+
+fn line(text: &mut String, content: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{content}");
+}
+
+fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Screen) {
+    if let Some(title) = &scenario.title {
+        line(text, &screen.styled("1", title));
+    }
+    let runs = report.variants.first().map_or(0, |variant| variant.n);
+    let stopped =
+        if report.interrupted { format!(" (interrupted after {runs})") } else { String::new() };
+    let heading = format!(
+        "{}; TCP over each path alone, sender {}; {} run{}{stopped}, seed {}",
+        describe_traffic(&scenario.traffic, scenario.reverse),
+        scenario.profile.name(),
+        scenario.runs,
+        if scenario.runs == 1 { "" } else { "s" },
+        scenario.seed
+    );
+    wrapped(text, &heading, 0, screen);
+    line(text, "");
+}
+
+fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen) {
+    let width = scenario.paths.iter().map(|path| path.name.len()).max().unwrap_or(0).max(4);
+    line(text, &screen.styled("1", &format!("{:<width$}  as understood", "path")));
+    for path in &scenario.paths {
+        wrapped(text, &format!("{:<width$}  {path}", path.name), width + GAP, screen);
+    }
+    if !quiet {
+        for note in &scenario.notes {
+            wrapped(text, &format!("note: {note}"), 6, screen);
+        }
+    }
+    line(text, "");
+}
+
+/// The text with line breaks at blanks, later lines indented.
+fn wrapped(text: &mut String, content: &str, indent: usize, screen: Screen) {
+    let Some(width) = screen.width.filter(|width| *width > indent + 20) else {
+        return line(text, content);
+    };
+    let mut rest = content;
+    let mut prefix = String::new();
+    loop {
+        let room = width - prefix.len();
+        if rest.chars().count() <= room {
+            return line(text, &format!("{prefix}{rest}"));
+        }
+        let cut = rest.char_indices().nth(room).map_or(rest.len(), |(at, _)| at);
+        // Past the first word's column a line may break anywhere there is a blank.
+        let skip = if prefix.is_empty() { indent } else { 0 };
+        let at = rest[..cut].rfind(' ').filter(|at| *at > skip).unwrap_or(cut);
+        line(text, &format!("{prefix}{}", rest[..at].trim_end()));
+        rest = rest[at..].trim_start();
+        prefix = " ".repeat(indent);
+    }
+}
+
+/// A table whose less important columns give way on a narrow terminal.
+struct Table {
+    columns: Vec<Column>,
+}
+
+struct Column {
+    heading: String,
+    cells: Vec<String>,
+    styles: Vec<&'static str>,
+    right: bool,
+    /// The highest goes first when there is no room; 0 stays.
+    dispensable: u8,
+}
+
+impl Column {
+    fn new(heading: impl Into<String>, right: bool, dispensable: u8, cells: Vec<String>) -> Self {
+        let styles = vec![""; cells.len()];
+        Column { heading: heading.into(), cells, styles, right, dispensable }
+    }
+
+    fn width(&self) -> usize {
+        let cells = self.cells.iter().map(|cell| cell.chars().count());
+        cells.max().unwrap_or(0).max(self.heading.chars().count())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.cells.iter().all(String::is_empty)
+    }
+
+    fn padded(&self, cell: &str) -> String {
+        let width = self.width();
+        if self.right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+    }
+}
+
+impl Table {
+    fn render(mut self, screen: Screen) -> String {
+        self.columns.retain(|column| !column.is_empty());
+        while screen.width.is_some_and(|width| self.width() > width) {
+            let most = self.columns.iter().map(|column| column.dispensable).max().unwrap_or(0);
+            if most == 0 {
+                break;
+            }
+            self.columns.retain(|column| column.dispensable < most);
+        }
+        let mut text = String::new();
+        let headings: Vec<String> = self.columns.iter().map(|c| c.padded(&c.heading)).collect();
+        line(&mut text, &screen.styled("1", headings.join("  ").trim_end()));
+        for row in 0..self.columns.first().map_or(0, |column| column.cells.len()) {
+            let cell = |column: &Column| {
+                screen.styled(column.styles[row], &column.padded(&column.cells[row]))
+            };
+            let cells: Vec<String> = self.columns.iter().map(cell).collect();
+            line(&mut text, cells.join("  ").trim_end());
+        }
+        text
+    }
+
+    fn width(&self) -> usize {
+        let widths: usize = self.columns.iter().map(Column::width).sum();
+        widths + GAP * self.columns.len().saturating_sub(1)
+    }
+}
+
+fn results(_scenario: &Scenario, report: &Report) -> Table {
+    let scale = scale(report.metric, &report.variants);
+    let name = match report.metric {
+        Metric::CompletionTime => "completion",
+        Metric::Goodput => "goodput",
+        Metric::MessageDelay => "delay",
+    };
+    let each = |cell: &dyn Fn(&Summary) -> String| report.variants.iter().map(cell).collect();
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| scale.number(value));
+    let versus = match report.baseline.as_deref() {
+        Some("average") => "vs average",
+        _ => "vs best",
+    };
+    let versus = if report.variants.iter().any(|v| v.class == Some(Class::PaysOff)) {
+        "vs baseline"
+    } else {
+        versus
+    };
+    let mut result = Column::new("result", false, 0, each(&result));
+    result.styles = report.variants.iter().map(style).collect();
+    Table {
+        columns: vec![
+            Column::new("variant", false, 0, each(&|v| v.variant.name.clone())),
+            Column::new(format!("{name} [{}]", scale.unit), true, 0, each(&|v| number(v.mean))),
+            Column::new("95 % interval", false, 0, each(&|v| certainty(v, &scale))),
+            Column::new("median", true, 3, each(&|v| number(v.median))),
+            Column::new("resent", true, 4, each(&|v| format!("{:.1}", v.retransmitted))),
+            Column::new(versus, true, 0, each(&|v| difference(v, &scale))),
+            Column::new("", true, 1, each(&relative)),
+            Column::new("95 % interval", false, 2, each(&|v| difference_interval(v, &scale))),
+            result,
+        ],
+    }
+}
+
+fn certainty(summary: &Summary, scale: &Scale) -> String {
+    match summary.mean_interval {
+        _ if summary.deterministic => "deterministic".to_owned(),
+        Some(interval) => {
+            format!("{} to {}", scale.number(interval.low), scale.number(interval.high))
+        }
+        None => "-".to_owned(),
+    }
+}
+
+fn difference(summary: &Summary, scale: &Scale) -> String {
+    summary.difference.as_ref().map_or(String::new(), |d| scale.signed(d.mean))
+}
+
+fn relative(summary: &Summary) -> String {
+    let share = summary.difference.as_ref().and_then(|difference| difference.relative);
+    share.map_or(String::new(), |share| {
+        let sign = if share >= 0.0 { "+" } else { "" };
+        format!("{sign}{}", percent(share))
+    })
+}
+
+fn difference_interval(summary: &Summary, scale: &Scale) -> String {
+    let interval = summary.difference.as_ref().and_then(|difference| difference.interval);
+    interval.map_or(String::new(), |interval| {
+        if interval.half_width() == 0.0 {
+            "deterministic".to_owned()
+        } else {
+            format!("{} to {}", scale.signed(interval.low), scale.signed(interval.high))
+        }
+    })
+}
+
+fn result(summary: &Summary) -> String {
+    match (summary.class, &summary.difference) {
+        (None, _) if !summary.qualifies() => {
+            format!("no verdict: {} of {} incomplete", summary.incomplete, summary.n)
+        }
+        (Some(class @ (Class::PaysOff | Class::Hurts)), Some(difference)) => {
+            format!("{}, {}", class.name(), difference.magnitude())
+        }
+        (Some(class), _) => class.name().to_owned(),
+        (None, _) => "-".to_owned(),
+    }
+}
+
+/// Okabe and Ito's green, orange and yellow as near as sixteen colours come.
+fn style(summary: &Summary) -> &'static str {
+    match summary.class {
+        Some(Class::PaysOff | Class::Baseline) => "32",
+        Some(Class::Hurts) => "31",
+        Some(Class::Undecided) | None => "33",
+        Some(Class::NoDifference) => "",
+    }
+}
+
+/// What single messages met, for traffic that has several in a run.
+fn messages(report: &Report) -> Option<Table> {
+    let names: Vec<&'static str> =
+        report.variants.first()?.extra.iter().map(|(name, _)| *name).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let variants: Vec<String> = report.variants.iter().map(|v| v.variant.name.clone()).collect();
+    let mut columns = vec![Column::new("messages", false, 0, variants)];
+    for name in names {
+        let heading = match name {
+            "over_100ms" => "over 100 ms".to_owned(),
+            "over_150ms" => "over 150 ms".to_owned(),
+            other => format!("{other} [ms]"),
+        };
+        let cell = |summary: &Summary| {
+            let value = summary.extra.iter().find(|(other, _)| *other == name);
+            value.map_or("-".to_owned(), |(_, value)| {
+                if name.starts_with("over") {
+                    format!("{:.2} %", value * 100.0)
+                } else {
+                    format!("{:.1}", value * 1e3)
+                }
+            })
+        };
+        columns.push(Column::new(heading, true, 0, report.variants.iter().map(cell).collect()));
+    }
+    Some(Table { columns })
+}
+
+/// What a reader must know before trusting a number.
+fn remarks(text: &mut String, report: &Report) {
+    let scale = scale(report.metric, &report.variants);
+    for summary in &report.variants {
+        let name = &summary.variant.name;
+        if !summary.qualifies() || summary.incomplete > 0 {
+            line(text, &format!("note: {name}: {}", summary.disqualification()));
+        }
+        if let (true, Some(median)) = (summary.heavy_tail, summary.median) {
+            let interval = summary.median_interval.map_or(String::new(), |interval| {
+                format!(" (95 % interval {})", scale.interval(interval))
+            });
+            let median = scale.value(median);
+            line(
+                text,
+                &format!(
+                    "note: {name}: a few runs lie far out, so the mean's interval may be too \
+                     narrow; median {median}{interval}"
+                ),
+            );
+        }
+    }
+}
