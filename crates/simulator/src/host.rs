@@ -141,7 +141,7 @@ impl<A: Application> Host<A> {
         cx: &mut Context<'_>,
         wiring: &mut Wiring,
         interface: InterfaceId,
-        packet: Packet,
+        packet: Box<Packet>,
     ) {
         self.counters.packets += 1;
         self.counters.data_packets += u64::from(packet.payload_len() > 0);

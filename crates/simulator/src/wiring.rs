@@ -8,6 +8,7 @@ use crate::event_queue::{EventQueue, Target};
 use crate::guard::Guard;
 use base::{Context, HostId, Instant, InterfaceId, LinkId};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, Topology};
+use std::collections::VecDeque;
 use wire::Packet;
 
 /// Something that must not happen, found on the way of a packet.
@@ -50,10 +51,10 @@ struct Wired {
     behind: Option<Box<Behind>>,
 }
 
-/// A middlebox and the packets it has let through but nobody has taken yet, last one first.
+/// A middlebox and the packets it has let through but nobody has taken yet.
 struct Behind {
     middlebox: Box<dyn MiddleBox>,
-    through: Vec<Packet>,
+    through: VecDeque<Box<Packet>>,
 }
 
 /// The link between a host's interface and the network.
@@ -102,7 +103,7 @@ impl Wiring {
 
     /// Put a middlebox at the far end of a link.
     pub(crate) fn set_middlebox(&mut self, link: LinkId, middlebox: Box<dyn MiddleBox>) {
-        let behind = Behind { middlebox, through: Vec::new() };
+        let behind = Behind { middlebox, through: VecDeque::new() };
         self.links[link.index()].behind = Some(Box::new(behind));
     }
 
@@ -116,14 +117,14 @@ impl Wiring {
     }
 
     /// Put a packet on a link.
-    pub(crate) fn enqueue(&mut self, cx: &mut Context<'_>, link: LinkId, packet: Packet) {
+    pub(crate) fn enqueue(&mut self, cx: &mut Context<'_>, link: LinkId, packet: Box<Packet>) {
         if self.count_step(cx.now) {
             self.links[link.index()].enqueue(cx, packet, &mut self.queue);
         }
     }
 
     /// Give a packet to a NIC.
-    pub(crate) fn enqueue_nic(&mut self, cx: &mut Context<'_>, nic: usize, packet: Packet) {
+    pub(crate) fn enqueue_nic(&mut self, cx: &mut Context<'_>, nic: usize, packet: Box<Packet>) {
         self.nics[nic].wired.enqueue(cx, packet, &mut self.queue);
     }
 
@@ -132,7 +133,7 @@ impl Wiring {
         &mut self,
         cx: &mut Context<'_>,
         link: LinkId,
-    ) -> Option<(HostId, InterfaceId, Packet)> {
+    ) -> Option<(HostId, InterfaceId, Box<Packet>)> {
         while let Some(mut packet) = self.links[link.index()].poll(cx, &mut self.queue) {
             match self.topology.forward(link, &mut packet) {
                 Hop::Host(host, interface) => return Some((host, interface, packet)),
@@ -180,15 +181,15 @@ impl Wiring {
 
     /// The packet, pushed through bytes and back if that is asked for.
     #[inline]
-    pub(crate) fn pass_through(&mut self, packet: Packet) -> Option<Packet> {
+    pub(crate) fn pass_through(&mut self, packet: Box<Packet>) -> Option<Box<Packet>> {
         if self.through_codec { self.push_through(packet) } else { Some(packet) }
     }
 
-    fn push_through(&mut self, packet: Packet) -> Option<Packet> {
+    fn push_through(&mut self, packet: Box<Packet>) -> Option<Box<Packet>> {
         match packet.roundtrip() {
             // A damaged packet must not come through, and its mark is what a receiver sees.
             Err(_) if packet.corrupted => Some(packet),
-            Ok(same) if same == packet => Some(same),
+            Ok(same) if same == *packet => Some(Box::new(same)),
             other => {
                 let what = format!("{packet:?} came back as {other:?}");
                 self.fault.get_or_insert(Fault::Codec(what));
@@ -220,13 +221,13 @@ impl Wired {
     }
 
     #[inline]
-    fn enqueue(&mut self, cx: &mut Context<'_>, packet: Packet, queue: &mut EventQueue) {
+    fn enqueue(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, queue: &mut EventQueue) {
         self.link.enqueue(cx, packet);
         queue.set(self.target, self.link.next_deadline());
     }
 
     #[inline]
-    fn poll(&mut self, cx: &mut Context<'_>, queue: &mut EventQueue) -> Option<Packet> {
+    fn poll(&mut self, cx: &mut Context<'_>, queue: &mut EventQueue) -> Option<Box<Packet>> {
         let packet = match &mut self.behind {
             None => self.link.poll(cx),
             Some(behind) => behind.poll(cx, &mut self.link),
@@ -239,12 +240,13 @@ impl Wired {
 }
 
 impl Behind {
-    fn poll(&mut self, cx: &mut Context<'_>, link: &mut Link) -> Option<Packet> {
+    fn poll(&mut self, cx: &mut Context<'_>, link: &mut Link) -> Option<Box<Packet>> {
         while self.through.is_empty() {
             let packet = link.poll(cx)?;
-            self.middlebox.handle(cx, packet, &mut self.through);
-            self.through.reverse();
+            let mut out = Vec::new();
+            self.middlebox.handle(cx, packet, &mut out);
+            self.through.extend(out);
         }
-        self.through.pop()
+        self.through.pop_front()
     }
 }

@@ -130,7 +130,7 @@ fn count_work(name: &str) -> Option<(f64, f64)> {
         .ok()?;
     let packets = String::from_utf8(output.stdout).ok()?.trim().parse().ok()?;
     let report = String::from_utf8_lossy(&output.stderr).into_owned();
-    let refs = report.lines().find_map(|line| Some(line.split_once("I refs:")?.1))?;
+    let refs = report.lines().find_map(|line| Some(line.split_once("refs:")?.1))?;
     Some((refs.trim().replace(',', "").parse().ok()?, packets))
 }
 

@@ -69,7 +69,7 @@ fn a_path_that_never_carries_anything_is_incomplete_not_endless() {
 struct Flood;
 
 impl MiddleBox for Flood {
-    fn handle(&mut self, _cx: &mut Context<'_>, packet: Packet, out: &mut Vec<Packet>) {
+    fn handle(&mut self, _cx: &mut Context<'_>, packet: Box<Packet>, out: &mut Vec<Box<Packet>>) {
         out.extend(std::iter::repeat_n(packet, 3));
     }
 }

@@ -18,7 +18,7 @@ struct LoseNth {
 }
 
 impl MiddleBox for LoseNth {
-    fn handle(&mut self, _cx: &mut Context<'_>, packet: Packet, out: &mut Vec<Packet>) {
+    fn handle(&mut self, _cx: &mut Context<'_>, packet: Box<Packet>, out: &mut Vec<Box<Packet>>) {
         self.seen.set(self.seen.get() + 1);
         if self.seen.get() != self.nth {
             out.push(packet);
@@ -180,11 +180,8 @@ fn late_segments_after_the_close_do_not_fail_the_connection() {
 #[test]
 fn connect_outlasts_an_outage_of_a_minute() {
     let mut setup = one_path(&link(10, 20), Traffic::BulkSize(1));
-    let event = |at, change| PathEvent {
-        at: Duration::from_secs(at),
-        direction: Direction::Both,
-        change,
-    };
+    let event =
+        |at, change| PathEvent { at: Duration::from_secs(at), direction: Direction::Both, change };
     setup.paths[0].events = vec![event(0, LinkChange::Silent), event(60, LinkChange::Up)];
     let time = pair::value(&setup);
     assert!((67.0..68.0).contains(&time), "{time} s");

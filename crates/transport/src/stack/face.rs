@@ -23,7 +23,7 @@ pub struct InterfaceConfig {
 #[derive(Debug)]
 pub enum Input {
     /// A packet arrived on an interface.
-    Packet { interface: InterfaceId, packet: Packet },
+    Packet { interface: InterfaceId, packet: Box<Packet> },
     /// The time that `poll_deadline` named has come. Harmless if early.
     Timeout,
     /// `bytes` (IP length) of `flow` (`Packet::flow`) left the NIC.
@@ -45,7 +45,7 @@ pub enum InterfaceEvent {
 #[derive(Debug)]
 pub struct Transmit {
     pub interface: InterfaceId,
-    pub packet: Packet,
+    pub packet: Box<Packet>,
 }
 
 /// News about a socket.

@@ -22,7 +22,7 @@ impl Stack {
         &mut self,
         cx: &mut Context<'_>,
         interface: InterfaceId,
-        mut packet: Packet,
+        packet: &mut Packet,
     ) {
         // A damaged packet has a wrong checksum; an unknown destination is not ours.
         if packet.corrupted || self.addressing.interface_of(packet.dst).is_none() {
@@ -182,7 +182,8 @@ impl Stack {
         body: Body,
     ) {
         if self.stray.len() < MAX_STRAY {
-            self.stray.push_back(Transmit { interface, packet: Packet::new(src, dst, body) });
+            let packet = Box::new(Packet::new(src, dst, body));
+            self.stray.push_back(Transmit { interface, packet });
         }
     }
 }

@@ -71,7 +71,9 @@ impl Stack {
     /// Feed one input. Drain `poll_transmit` and `poll_event` afterwards.
     pub fn handle(&mut self, cx: &mut Context<'_>, input: Input) {
         match input {
-            Input::Packet { interface, packet } => self.handle_packet(cx, interface, packet),
+            Input::Packet { interface, mut packet } => {
+                self.handle_packet(cx, interface, &mut packet);
+            }
             Input::Timeout => self.handle_timeout(cx),
             Input::Departed { flow, bytes } => self.handle_departed(flow, bytes),
             Input::Interface { interface, event } => {
@@ -98,7 +100,7 @@ impl Stack {
     fn poll_connection(&mut self, cx: &mut Context<'_>, id: SocketId) -> Option<Transmit> {
         let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { return None };
         let packet = connection.poll_segment(cx)?;
-        Some(Transmit { interface: connection.interface, packet: *packet })
+        Some(Transmit { interface: connection.interface, packet })
     }
 
     /// The next news for an application, until `None`.
