@@ -142,9 +142,11 @@ impl Window {
         self.ssthresh = self.whole(segs).max(1.0);
     }
 
-    /// A reduction begins: remember window and threshold, set the new threshold.
+    /// A reduction begins: remember window and threshold, set the new threshold. What the counter
+    /// gathered is void: the first step after recovery takes a whole window (as Linux).
     pub fn reduce(&mut self, ssthresh: f64) {
         self.saved = Some((self.cwnd, self.current_ssthresh()));
+        self.counter = 0;
         self.set_ssthresh(ssthresh);
     }
 
@@ -205,6 +207,18 @@ mod tests {
 
     fn window(arithmetic: Arithmetic, cwnd: u32, ssthresh: Option<u32>) -> Window {
         Window::new(arithmetic, 1448, cwnd, ssthresh)
+    }
+
+    #[test]
+    fn reduction_forgets_what_the_counter_gathered() {
+        let mut window = Window::new(Arithmetic::Counter, 1448, 10, None);
+        window.count(10, 9);
+        window.reduce(5.0);
+        window.settle();
+        window.count(5, 4);
+        assert_eq!(window.cwnd_segs(), 5, "a whole window since the reduction is needed");
+        window.count(5, 1);
+        assert_eq!(window.cwnd_segs(), 6);
     }
 
     #[test]

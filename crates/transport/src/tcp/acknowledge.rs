@@ -91,11 +91,13 @@ impl Subflow {
             self.after_empty_ack();
             return true;
         }
-        if !segment.options.sack.is_empty() {
-            self.process_sacks(cx, &mut news, ack as i64, &segment.options.sack);
-        }
+        // Lowest first: what this acknowledgement covers cannot have been overtaken by what it
+        // SACKs.
         if ack > self.tx.una {
             self.advance_una(cx, &mut news, ack);
+        }
+        if !segment.options.sack.is_empty() {
+            self.process_sacks(cx, &mut news, ack as i64, &segment.options.sack);
         }
         self.take_rtt_samples(cx, &mut news);
         self.loss.rack.on_dsack_round(news.dsack.is_some(), self.tx.una, self.tx.nxt);
@@ -135,6 +137,7 @@ impl Subflow {
         blocks: &SackBlocks,
     ) {
         let base = self.hs.iss + 1;
+        let mut ranges = [0u64..0, 0..0, 0..0, 0..0];
         for (index, &(start, end)) in blocks.as_slice().iter().enumerate() {
             let start = start.to_offset(base, self.tx.una);
             let end = end.to_offset(base, self.tx.una);
@@ -143,11 +146,14 @@ impl Subflow {
             }
             if index == 0 && self.is_dsack(blocks, ack, start, end) {
                 self.note_dsack(news, start, end);
-                continue;
+            } else if end > self.tx.una as i64 {
+                ranges[index] = start.max(0) as u64..end as u64;
             }
-            if end > self.tx.una as i64 {
-                self.sack_block(cx, news, start.max(0) as u64..end as u64);
-            }
+        }
+        // Blocks come most recent first; what overtook what shows in ascending order only.
+        ranges.sort_unstable_by_key(|range| range.start);
+        for range in ranges.into_iter().filter(|range| !range.is_empty()) {
+            self.sack_block(cx, news, range);
         }
     }
 

@@ -14,7 +14,8 @@ use wire::Packet;
 
 /// Segments that one buffer of the send queue holds (Linux: 64 KiB).
 const BUFFER_SEGS: u64 = 44;
-/// A burst is deferred only if the last one left this recently (Linux).
+/// A burst is deferred only if the last one left this recently, and the acknowledgement of the
+/// oldest segment is due this soon (Linux).
 const DEFER_WITHIN: Duration = Duration::from_millis(1);
 /// IP and TCP header with timestamps, in bytes.
 const HEADERS: u64 = 52;
@@ -227,7 +228,8 @@ impl Subflow {
             return false;
         }
         let Some((_, oldest)) = self.tx.board.head() else { return false };
-        if cx.now - oldest.sent_at < self.rtt.srtt() / 2 {
+        let due = oldest.sent_at + self.rtt.srtt();
+        if due - cx.now > DEFER_WITHIN.min(self.rtt.srtt() / 2) {
             return false;
         }
         limit <= head && !(self.tx.fin_queued && limit >= unsent)
