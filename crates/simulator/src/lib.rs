@@ -8,6 +8,7 @@ mod capture;
 mod event_queue;
 mod guard;
 mod host;
+mod nic;
 mod processor;
 mod result_hash;
 mod run;

@@ -6,11 +6,11 @@
 use crate::capture::Capture;
 use crate::host::Endpoint;
 use crate::result_hash::ResultHash;
+use crate::run::Until;
 use crate::run::{Direction, PathCounters, PathEvent, PathSetup, RunError, RunRecord, RunSetup};
-use crate::run::{NicSetup, Until};
 use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder, chance};
-use network::{Capacity, End, Limit, LinkChange, LinkConfig, Network, Wiring};
+use network::{End, LinkChange, Network, Wiring};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use traffic::{Application, OneWay, Role};
 use transport::{InterfaceConfig, InterfaceEvent, StackConfig};
@@ -115,9 +115,8 @@ fn build(setup: &RunSetup) -> Result<World<OneWay>, RunError> {
     for path in &setup.paths {
         add_links(&mut world, path);
     }
-    let nic = setup.nic.map(nic_config);
     for (host, cost) in [(CLIENT, setup.client_cost), (SERVER, setup.server_cost)] {
-        let id = world.add_host(stack_config(setup, host), cost, nic.as_ref());
+        let id = world.add_host(stack_config(setup, host), cost, setup.nic);
         debug_assert_eq!(id, host);
     }
     for (number, path) in setup.paths.iter().enumerate() {
@@ -173,14 +172,6 @@ fn add_links(world: &mut World<OneWay>, path: &PathSetup) {
     let owner = |direction| chance::owner_of(&format!("{}/{direction}", path.name));
     world.add_link(path.down.clone(), owner("down"));
     world.add_link(path.up.clone(), owner("up"));
-}
-
-fn nic_config(nic: NicSetup) -> LinkConfig {
-    LinkConfig {
-        capacity: Capacity::Rate(nic.rate),
-        limit: Limit::Packets(nic.queue_packets),
-        ..LinkConfig::default()
-    }
 }
 
 fn add_events(world: &mut World<OneWay>, number: usize, path: &PathSetup) {

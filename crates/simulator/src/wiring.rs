@@ -6,6 +6,8 @@
 use crate::capture::Capture;
 use crate::event_queue::{EventQueue, Target};
 use crate::guard::Guard;
+use crate::nic::Nic;
+use crate::run::NicSetup;
 use base::{Context, HostId, Instant, InterfaceId, LinkId};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, Topology};
 use std::collections::VecDeque;
@@ -34,7 +36,7 @@ pub(crate) struct Wiring {
     pub queue: EventQueue,
     topology: Topology,
     links: Vec<Wired>,
-    nics: Vec<Nic>,
+    nics: Vec<(Nic, Target)>,
     /// Push every packet through bytes and back.
     pub through_codec: bool,
     pub capture: Option<Capture>,
@@ -55,13 +57,6 @@ struct Wired {
 struct Behind {
     middlebox: Box<dyn MiddleBox>,
     through: VecDeque<Box<Packet>>,
-}
-
-/// The link between a host's interface and the network.
-struct Nic {
-    wired: Wired,
-    host: HostId,
-    next: LinkId,
 }
 
 impl Wiring {
@@ -86,18 +81,16 @@ impl Wiring {
         (id, target)
     }
 
-    /// A NIC of `host` in front of the link `next`. Its own link has a number behind those of the
-    /// topology's links, and no chance.
+    /// A NIC of `host` in front of the link `next`.
     pub(crate) fn add_nic(
         &mut self,
-        config: LinkConfig,
+        setup: NicSetup,
         host: HostId,
         next: LinkId,
     ) -> (usize, Target) {
         let id = LinkId((self.links.len() + self.nics.len()) as u32);
         let target = self.queue.add_target();
-        let wired = Wired::new(Link::new(id, config, 0), target);
-        self.nics.push(Nic { wired, host, next });
+        self.nics.push((Nic::new(setup, id, host, next), target));
         (self.nics.len() - 1, target)
     }
 
@@ -125,7 +118,9 @@ impl Wiring {
 
     /// Give a packet to a NIC.
     pub(crate) fn enqueue_nic(&mut self, cx: &mut Context<'_>, nic: usize, packet: Box<Packet>) {
-        self.nics[nic].wired.enqueue(cx, packet, &mut self.queue);
+        let (nic, target) = &mut self.nics[nic];
+        nic.enqueue(cx, packet);
+        self.queue.set(*target, nic.next_deadline());
     }
 
     /// The next packet that a host gets from `link` now; what goes to routers is sent on.
@@ -151,9 +146,12 @@ impl Wiring {
         cx: &mut Context<'_>,
         nic: usize,
     ) -> Option<(HostId, u32, u32)> {
-        let Nic { wired, host, next } = &mut self.nics[nic];
-        let packet = wired.poll(cx, &mut self.queue)?;
-        let (host, next, flow, bytes) = (*host, *next, packet.flow, packet.wire_len());
+        let (nic, target) = &mut self.nics[nic];
+        let Some(packet) = nic.poll(cx.now) else {
+            self.queue.set(*target, nic.next_deadline());
+            return None;
+        };
+        let (host, next, flow, bytes) = (nic.host, nic.next, packet.flow, packet.wire_len());
         self.enqueue(cx, next, packet);
         Some((host, flow, bytes))
     }

@@ -9,6 +9,7 @@ use crate::event_queue::Target;
 use crate::host::{Endpoint, Host, HostCounters};
 use crate::processor::ProcessingCost;
 use crate::result_hash::ResultHash;
+use crate::run::NicSetup;
 use crate::wiring::{Fault, FirstHop, Wiring};
 use base::{Chance, Context, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Recorder};
 use network::{LinkChange, LinkConfig, LinkStats, MiddleBox, Network, Topology, TopologyError};
@@ -92,12 +93,12 @@ impl<A: Application> World<A> {
         id
     }
 
-    /// Add a host, each of whose interfaces has a NIC link of `nic`, if any, before the network's.
+    /// Add a host, each of whose interfaces has a NIC, if any, before the network's link.
     pub fn add_host(
         &mut self,
         config: StackConfig,
         cost: ProcessingCost,
-        nic: Option<&LinkConfig>,
+        nic: Option<NicSetup>,
     ) -> HostId {
         let id = HostId(self.hosts.len() as u16);
         let interfaces = config.interfaces.len();
@@ -108,12 +109,12 @@ impl<A: Application> World<A> {
         id
     }
 
-    fn first_hop(&mut self, host: HostId, number: usize, nic: Option<&LinkConfig>) -> FirstHop {
+    fn first_hop(&mut self, host: HostId, number: usize, nic: Option<NicSetup>) -> FirstHop {
         match (self.wiring.egress(host, InterfaceId(number as u16)), nic) {
             (None, _) => FirstHop::Nowhere,
             (Some(link), None) => FirstHop::Link(link),
-            (Some(link), Some(config)) => {
-                let (nic, target) = self.wiring.add_nic(config.clone(), host, link);
+            (Some(link), Some(setup)) => {
+                let (nic, target) = self.wiring.add_nic(setup, host, link);
                 self.wake(target, Wake::Nic(nic));
                 FirstHop::Nic(nic)
             }

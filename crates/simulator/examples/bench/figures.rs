@@ -3,7 +3,7 @@
 use crate::meter::{cpu_seconds, peak_kib, resident_kib};
 use base::{Chance, Duration, HostId, Instant, InterfaceId, Rate};
 use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
-use simulator::{Endpoint, ProcessingCost, World};
+use simulator::{Endpoint, NicSetup, ProcessingCost, World};
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
@@ -157,9 +157,9 @@ fn build(shape: &Shape) -> Result<World<OneWay>, String> {
     for (owner, _) in network.links.iter().enumerate() {
         world.add_link(link.clone(), owner as u64);
     }
-    let nic = LinkConfig { capacity: Capacity::Rate(Rate::from_mbit(1000)), ..Default::default() };
+    let nic = Some(NicSetup::default());
     for host in [CLIENT, SERVER] {
-        world.add_host(stack(host, shape.connections), ProcessingCost::default(), Some(&nic));
+        world.add_host(stack(host, shape.connections), ProcessingCost::default(), nic);
     }
     for number in 0..shape.connections {
         add_connection(&mut world, shape, number).map_err(|error| error.to_string())?;

@@ -1,0 +1,123 @@
+//! A host's network interface card: a queue in front of the network, served at a constant rate.
+//!
+//! What `network::Link` does with a rate, a drop-tail queue in packets and no delay, in a tenth of
+//! the work: every packet passes one, and a world with a thousand connections has thousands.
+
+use crate::run::NicSetup;
+use base::{Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Rate};
+use std::collections::VecDeque;
+use wire::Packet;
+
+/// One NIC.
+#[derive(Debug)]
+pub(crate) struct Nic {
+    /// Packets in service or waiting for it, with the time each leaves at.
+    queue: VecDeque<(Instant, Box<Packet>)>,
+    busy_until: Instant,
+    /// Work below one nanosecond that the last packet left over; see `Rate::serialisation`.
+    carry: u64,
+    rate: Rate,
+    queue_packets: u32,
+    pub host: HostId,
+    /// Its number, behind those of the network's links.
+    id: LinkId,
+    /// The link it stands in front of.
+    pub next: LinkId,
+}
+
+impl Nic {
+    pub(crate) const fn new(setup: NicSetup, id: LinkId, host: HostId, next: LinkId) -> Self {
+        Nic {
+            queue: VecDeque::new(),
+            busy_until: Instant::ZERO,
+            carry: 0,
+            rate: setup.rate,
+            queue_packets: setup.queue_packets,
+            host,
+            id,
+            next,
+        }
+    }
+
+    /// Queue a packet; dropped if too many wait (the one in service does not).
+    #[inline]
+    pub(crate) fn enqueue(&mut self, cx: &mut Context<'_>, packet: Box<Packet>) {
+        let len = packet.wire_len();
+        if self.queue.len() > self.queue_packets as usize {
+            let (link, reason) = (self.id, DropReason::QueueFull);
+            cx.record(EventMask::PACKET, || Event::PacketDropped { link, len, reason });
+            return;
+        }
+        if self.busy_until < cx.now {
+            self.busy_until = cx.now;
+            self.carry = 0;
+        }
+        let (time, carry) = self.rate.serialisation(u64::from(len), self.carry);
+        self.busy_until += time;
+        self.carry = carry;
+        self.queue.push_back((self.busy_until, packet));
+    }
+
+    /// When the packet in service leaves.
+    #[inline]
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.queue.front().map(|(leaves_at, _)| *leaves_at)
+    }
+
+    /// The packet that leaves by `now`.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Box<Packet>> {
+        if self.next_deadline()? > now {
+            return None;
+        }
+        self.queue.pop_front().map(|(_, packet)| packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Chance;
+    use network::{Capacity, Limit, Link, LinkConfig};
+    use proptest::prelude::*;
+    use wire::{Body, Payload, UdpDatagram};
+
+    fn packet(len: u32, number: u16) -> Box<Packet> {
+        let payload = Payload::virtual_range(0, 0, len);
+        let body = Body::Udp(UdpDatagram { src_port: number, dst_port: 0, payload });
+        let address = [10, 0, 0, 1].into();
+        Box::new(Packet::new(address, address, body))
+    }
+
+    proptest! {
+        #[test]
+        fn nic_does_what_a_link_does(
+            arrivals in proptest::collection::vec((0u64..40_000, 0u32..1400), 1..60),
+            queue_packets in 0u32..6,
+        ) {
+            let rate = Rate::from_mbit(700);
+            let setup = NicSetup { rate, queue_packets };
+            let mut nic = Nic::new(setup, LinkId(9), HostId(0), LinkId(0));
+            let limit = Limit::Packets(queue_packets);
+            let config =
+                LinkConfig { capacity: Capacity::Rate(rate), limit, ..LinkConfig::default() };
+            let mut link = Link::new(LinkId(9), config, 0);
+            let mut now = Instant::ZERO;
+            for (number, (gap, len)) in (0u16..).zip(arrivals) {
+                now += base::Duration::from_nanos(gap);
+                let mut cx = Context::quiet(now, Chance::new(1, 0));
+                loop {
+                    prop_assert_eq!(nic.next_deadline(), link.next_deadline());
+                    let (ours, theirs) = (nic.poll(now), link.poll(&mut cx));
+                    prop_assert_eq!(&ours, &theirs);
+                    if ours.is_none() {
+                        break;
+                    }
+                }
+                nic.enqueue(&mut cx, packet(len, number));
+                link.enqueue(&mut cx, packet(len, number));
+            }
+            prop_assert_eq!(nic.next_deadline(), link.next_deadline());
+        }
+    }
+}
