@@ -188,6 +188,10 @@ impl Subflow {
         let whole = std::mem::take(&mut segment.payload);
         let payload = if keep == len { whole } else { whole.slice(cut, keep) };
         let had_gaps = self.rx.data.out_of_order_bytes() > 0;
+        let end = offset + u64::from(keep);
+        if self.timers.compressed_ack_runs() && self.rx.would_crowd_sacks(offset, end) {
+            self.rx.ack.now();
+        }
         let inserted = self.rx.data.insert(offset, payload);
         if let Some(duplicate) = inserted.duplicate {
             self.rx.dsack = Some(duplicate);

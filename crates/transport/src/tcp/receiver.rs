@@ -9,6 +9,9 @@ use crate::recovery::ReceiveBuffer;
 use base::{Duration, Instant};
 use std::ops::Range;
 
+/// SACK blocks that an acknowledgement has room for in any case (three with timestamps).
+const SACK_BLOCKS_EXPECTED: usize = 2;
+
 /// The receive side of a subflow. Offsets count payload from zero; a FIN takes one more.
 #[derive(Debug)]
 pub struct Receiver {
@@ -102,6 +105,15 @@ impl Receiver {
         }
         let window = u64::from(self.buffer.select_window(shift));
         window > 0 && window >= 2 * left
+    }
+
+    /// Whether payload `start..end` makes a new out-of-order range, or touches one not recently
+    /// changed, where the blocks of one acknowledgement are all in use: held acknowledgements
+    /// must go first, lest a range is never told (Linux `TCP_SACK_BLOCKS_EXPECTED`).
+    pub fn would_crowd_sacks(&self, start: u64, end: u64) -> bool {
+        let recent = self.data.sack_ranges();
+        let touched = recent.iter().position(|range| range.start <= end && start <= range.end);
+        touched.unwrap_or(recent.len()) >= SACK_BLOCKS_EXPECTED
     }
 
     /// Something is odd: acknowledge the next segments at once.
