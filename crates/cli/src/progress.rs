@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// Time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
+/// The name of a variant and the packets of its first repetition.
+type Capture = (String, Vec<u8>);
+
 /// Shows how far a study is, keeps its captures, and stops it.
 pub struct Progress {
     total: usize,
@@ -20,7 +23,7 @@ pub struct Progress {
     last_line: Mutex<Option<Instant>>,
     verbose: bool,
     stopped: Arc<AtomicBool>,
-    captures: Option<Mutex<Vec<(String, Vec<u8>)>>>,
+    captures: Option<Mutex<Vec<Capture>>>,
 }
 
 impl Progress {
@@ -66,7 +69,7 @@ impl Progress {
     }
 
     /// The captures, with the names of their variants.
-    pub fn take_captures(&self) -> Vec<(String, Vec<u8>)> {
+    pub fn take_captures(&self) -> Vec<Capture> {
         let Some(captures) = &self.captures else { return Vec::new() };
         std::mem::take(&mut captures.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -178,7 +178,7 @@ pub(crate) fn in_file_error(
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct InputError {
     place: String,
-    excerpt: Option<Excerpt>,
+    excerpt: Option<Box<Excerpt>>,
     problem: String,
     help: String,
 }
@@ -207,7 +207,7 @@ impl InputError {
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, sanitised(&self.problem))?;
+        write!(f, "{}: {}", sanitised(&self.place), sanitised(&self.problem))?;
         if let Some(excerpt) = &self.excerpt {
             write!(f, "\n{excerpt}")?;
         }
@@ -231,7 +231,7 @@ struct Excerpt {
 
 impl Excerpt {
     /// The part of `line` around `span`; `None` when there is nothing to show.
-    fn new(line: &str, span: Range<usize>, number: Option<usize>) -> Option<Excerpt> {
+    fn new(line: &str, span: Range<usize>, number: Option<usize>) -> Option<Box<Excerpt>> {
         if line.trim().is_empty() {
             return None;
         }
@@ -242,7 +242,7 @@ impl Excerpt {
         let skipped = if before + width > SHOWN { before.saturating_sub(SHOWN / 2) } else { 0 };
         let shown: String = line.chars().skip(skipped).take(SHOWN).collect();
         let (dots, more) = (skipped > 0, line.chars().nth(skipped + SHOWN).is_some());
-        Some(Excerpt {
+        Some(Box::new(Excerpt {
             label: number.map_or(String::new(), |n| format!("{n} | ")),
             line: format!(
                 "{}{}{}",
@@ -252,7 +252,7 @@ impl Excerpt {
             ),
             indent: before - skipped + if dots { 3 } else { 0 },
             width: width.min(SHOWN - (before - skipped).min(SHOWN - 1)),
-        })
+        }))
     }
 }
 
@@ -263,9 +263,22 @@ impl fmt::Display for Excerpt {
     }
 }
 
-/// Text without control characters, so that input cannot steer a terminal through a message.
+/// Characters of a sentence of a message; input quoted in it can be of any length.
+const SENTENCE: usize = 600;
+
+/// Text without control characters, so that input cannot steer a terminal through a message, and
+/// not longer than a person reads.
 pub(crate) fn sanitised(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+    let harmless = |c: char| match c {
+        '\n' => ' ',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    let mut shown: String = text.chars().take(SENTENCE).map(harmless).collect();
+    if text.chars().nth(SENTENCE).is_some() {
+        shown.push_str("...");
+    }
+    shown
 }
 
 fn floor_boundary(text: &str, index: usize) -> usize {

@@ -217,10 +217,10 @@ impl Traces<'_> {
         };
         let file = &trace.file;
         let Some(up) = sibling(self.given.folder(), file) else {
-            self.notes.push(format!("the uplink follows `{file}` too, for want of its own"));
+            self.notes.push("the uplink follows the same recording, having none of its own".into());
             return Ok(Some(same.clone()));
         };
-        self.notes.push(format!("the uplink follows `{up}`, found beside `{file}`"));
+        self.notes.push(format!("the recording of the uplink was found beside `{file}`"));
         let trace = TraceDraft { file: up, ..trace.clone() };
         self.read(&trace, TraceDirection::Up).map(Some)
     }
@@ -237,7 +237,8 @@ impl Traces<'_> {
         };
         let trace = TraceFile::read(self.given.folder(), file, unit.as_deref(), direction)
             .map_err(place)?;
-        self.notes.push(format!("`{file}`: {}", trace.recognised()));
+        let way = if direction == TraceDirection::Down { "downlink" } else { "uplink" };
+        self.notes.push(format!("the {way} follows `{file}`: {}", trace.recognised()));
         Ok(CapacitySpec::Trace(Arc::new(trace)))
     }
 }
@@ -276,11 +277,11 @@ fn contradictions(items: &[Item]) -> Result<(), Refusal> {
             }
             let what = decides(&later.kind);
             match (event_time(&earlier.kind), event_time(&later.kind)) {
-                (Some(a), Some(b)) => {
-                    if touch(earlier.direction, later.direction) && a.0 < b.1 && b.0 < a.1 {
-                        let problem = format!("two events change {what} at the same time");
-                        return Err(at(later, problem, "let one end before the other begins"));
-                    }
+                (Some(a), Some(b))
+                    if touch(earlier.direction, later.direction) && a.0 < b.1 && b.0 < a.1 =>
+                {
+                    let problem = format!("two events change {what} at the same time");
+                    return Err(at(later, problem, "let one end before the other begins"));
                 }
                 (None, None) if earlier.direction == later.direction => {
                     let both = matches!(

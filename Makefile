@@ -1,0 +1,34 @@
+# The commands of this repository. Only the Rust tool chain is needed.
+# One profile (release) for everything, so that dependencies compile once.
+
+CARGO ?= cargo
+export CARGO
+TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: demo test bench lint fuzz clean help
+
+demo: ## build, then compare one download over LTE and over WLAN; writes target/demo/report.html
+	@$(CARGO) build --locked --release --quiet -p anabranch-cli
+	@$(TARGET)/release/anabranch compare scenarios/demo.toml --out target/demo
+
+test: ## every test of the repository; the last line counts them
+	@.ci/test
+
+bench: ## one line a figure: name value unit
+	@$(CARGO) run --locked --release --quiet -p anabranch-simulator --example bench
+
+lint: ## formatting, and clippy with warnings as errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --release --workspace --all-targets -- -D warnings
+
+fuzz: ## every fuzz target for a minute (needs a nightly tool chain and cargo-fuzz)
+	@cd fuzz && for target in $$(cargo +nightly fuzz list); do \
+	  cargo +nightly fuzz run $$target -- -max_total_time=60 || exit 1; done
+
+clean: ## remove everything that was built
+	$(CARGO) clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

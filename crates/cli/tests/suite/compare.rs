@@ -1,0 +1,184 @@
+//! What `compare` prints: the table, the verdict, the document, and that both are repeatable.
+
+use crate::{anabranch, stderr, stdout, succeeds};
+use serde_json::Value;
+
+/// Two described paths and little traffic.
+const SMALL: [&str; 9] = [
+    "compare",
+    "--path",
+    "wlan=rate 25mbit delay 20ms loss 1% limit 100p",
+    "--path",
+    "3g=rate 4mbit delay 70ms limit 3750p",
+    "--traffic",
+    "bulk:256KiB",
+    "--runs",
+    "4",
+];
+
+fn document(more: &[&str]) -> Value {
+    let text = succeeds(&[&SMALL[..], more, &["--json"]].concat());
+    serde_json::from_str(&text).expect("one JSON document")
+}
+
+#[test]
+fn example_of_the_issue_gives_a_table_that_ends_with_the_verdict() {
+    let text = succeeds(&[&SMALL[..], &["--protocols", "tcp", "--cc", "cubic,reno"]].concat());
+    for part in [
+        "rate 25mbit delay 20ms loss 1% limit 100p",
+        "tcp/wlan/cubic",
+        "tcp/wlan/reno",
+        "tcp/3g/cubic",
+        "tcp/3g/reno",
+        "95 % interval",
+        "deterministic",
+        "baseline",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing in:\n{text}");
+    }
+    assert!(text.lines().last().is_some_and(|line| line.starts_with("Verdict: best is")), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colours when not on a terminal");
+}
+
+#[test]
+fn document_is_that_of_the_interface() {
+    let document = document(&["--cc", "cubic,lia"]);
+    assert_eq!(document["schema"], 1);
+    assert_eq!(document["traffic"], "bulk:256KiB");
+    assert_eq!((&document["metric"], &document["unit"]), (&"completion_time".into(), &"s".into()));
+    assert_eq!((&document["seed"], &document["runs"]), (&1.into(), &4.into()));
+    let paths = document["paths"].as_array().expect("paths");
+    assert_eq!(paths[1]["spec"], "rate 4mbit delay 70ms limit 3750p");
+    assert_eq!(paths[1]["downlink"]["rate"], 4e6);
+    let variants = document["variants"].as_array().expect("variants");
+    let names: Vec<&str> = variants.iter().filter_map(|v| v["name"].as_str()).collect();
+    assert_eq!(names, ["tcp/wlan/cubic", "tcp/3g/cubic"]);
+    for variant in variants {
+        let mean = variant["mean"].as_f64().expect("a mean");
+        let ends = variant["ci95"].as_array().expect("an interval");
+        let (low, high) = (ends[0].as_f64().expect("low"), ends[1].as_f64().expect("high"));
+        assert!(0.05 < low && low <= mean && mean <= high && high < 30.0, "{variant}");
+        assert_eq!((&variant["n"], &variant["incomplete"]), (&4.into(), &0.into()));
+        assert_eq!((&variant["scheduler"], &variant["policy"]), (&Value::Null, &Value::Null));
+        assert_eq!((&variant["protocol"], &variant["profile"]), (&"tcp".into(), &"linux".into()));
+        let own = variant["path"].as_str().expect("a path");
+        assert_eq!(variant["share"][own], 1.0);
+    }
+    let baseline = document["baseline"].as_str().expect("a baseline");
+    for variant in variants {
+        let is_baseline = variant["name"] == baseline;
+        assert_eq!(variant["diff"].is_null(), is_baseline);
+        assert_eq!(variant["class"] == "baseline", is_baseline);
+    }
+    assert_eq!(document["hash"].as_str().map(str::len), Some(64));
+    assert!(document["notes"][0].as_str().is_some_and(|note| note.contains("skipped `lia`")));
+}
+
+#[test]
+fn hash_depends_on_the_seed_and_not_on_the_threads() {
+    let one = document(&["--jobs", "1"]);
+    let two = document(&["--jobs", "2"]);
+    assert_eq!(one, two, "the whole document is the same");
+    let other = document(&["--jobs", "2", "--seed", "2"]);
+    assert_ne!(one["hash"], other["hash"]);
+}
+
+#[test]
+fn document_holds_what_the_table_shows() {
+    let document = document(&["--seed", "3"]);
+    let table = succeeds(&[&SMALL[..], &["--seed", "3"]].concat());
+    let verdict = document["verdict"].as_str().expect("a verdict");
+    assert_eq!(table.lines().last(), Some(verdict));
+}
+
+#[test]
+fn every_traffic_has_its_metric() {
+    for (traffic, metric, unit) in [
+        ("bulk:64KiB", "completion_time", "s"),
+        ("bulk:2s", "goodput", "bit/s"),
+        ("burst:10", "message_delay", "s"),
+        ("video:2s", "message_delay", "s"),
+    ] {
+        let text = succeeds(&[
+            "compare",
+            "--path",
+            "dsl",
+            "--path",
+            "3g",
+            "--traffic",
+            traffic,
+            "--runs",
+            "2",
+            "--json",
+        ]);
+        let document: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!((&document["metric"], &document["unit"]), (&metric.into(), &unit.into()));
+        assert!(document["variants"][0]["mean"].as_f64().is_some_and(|m| m > 0.0), "{traffic}");
+    }
+}
+
+#[test]
+fn upload_outage_and_recording_are_carried_out() {
+    let mean = |arguments: &[&str]| {
+        let all = [&["compare", "--runs", "2", "--json"], arguments].concat();
+        let document: Value = serde_json::from_str(&succeeds(&all)).expect("JSON");
+        document["variants"][0]["mean"].as_f64().expect("a mean")
+    };
+    let up = ["--path", "p=rate 20mbit uplink rate 2mbit delay 5ms", "--traffic", "bulk:1MiB"];
+    assert!(mean(&[&up[..], &["--reverse"]].concat()) > 5.0 * mean(&up));
+    let steady = mean(&["--path", "p=rate 5mbit delay 5ms", "--traffic", "bulk:1MiB"]);
+    let outage = mean(&["--path", "p=rate 5mbit delay 5ms down @1s..4s", "--traffic", "bulk:1MiB"]);
+    assert!(outage > steady + 2.5, "{steady} {outage}");
+    let recording = "p=trace data/links/lte-ghent/report_bus_0001.json delay 30ms limit 200p";
+    let recorded = mean(&["--path", recording, "--traffic", "bulk:1MiB"]);
+    assert!((0.1..20.0).contains(&recorded), "{recorded}");
+}
+
+#[test]
+fn old_kernels_and_options_are_carried_out() {
+    for profile in ["linux", "linux-4.1", "linux-3.14", "linux-3.11", "linux-3.5"] {
+        let text = succeeds(
+            &[&SMALL[..], &["--profile", profile, "--nic", "none", "--buffers", "fixed:1MiB/2MiB"]]
+                .concat(),
+        );
+        assert!(text.contains(&format!("sender {profile}")), "{text}");
+    }
+}
+
+#[test]
+fn environment_stands_between_option_and_file() {
+    let run = |name: &str, value: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_anabranch"));
+        command.args(["compare", "--path", "3g", "--traffic", "bulk:64KiB", "--json"]);
+        command.env(name, value).output().expect("the program starts")
+    };
+    let document: Value = serde_json::from_str(&stdout(&run("ANABRANCH_RUNS", "3"))).expect("JSON");
+    assert_eq!(document["runs"], 3);
+    let refused = run("ANABRANCH_RUNS", "three");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("ANABRANCH_RUNS: `three`"), "{}", stderr(&refused));
+}
+
+#[test]
+fn messages_go_to_standard_error_only() {
+    let output = anabranch(&[&SMALL[..], &["--verbose"]].concat());
+    assert_eq!(stderr(&output).lines().count(), 8, "one line a run: {}", stderr(&output));
+    let output = anabranch(&[&SMALL[..], &["--quiet"]].concat());
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn help_lists_and_version_are_printed() {
+    let help = succeeds(&["compare", "--help"]);
+    for part in ["Examples:", "--path wlan --path 3g --traffic video", "not verified", "ANABRANCH_"]
+    {
+        assert!(help.contains(part), "{part}");
+    }
+    assert!(succeeds(&["--version"]).starts_with("anabranch "));
+    let lists = succeeds(&["list"]);
+    for part in ["wlan", "assumed", "Table 3", "cubic", "linux-3.5", "burst"] {
+        assert!(lists.contains(part), "{part}");
+    }
+    assert!(succeeds(&["completions", "bash"]).contains("anabranch"));
+    assert_eq!(anabranch(&[]).status.code(), Some(2));
+}

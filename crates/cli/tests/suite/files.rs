@@ -1,0 +1,105 @@
+//! Scenario files in, result files out.
+
+use crate::{Scratch, anabranch, stdout, succeeds};
+use serde_json::Value;
+
+const SCENARIO: &str = "\
+title = \"A <small> study\"
+traffic = \"bulk:128KiB\"
+runs = 3
+cc = [\"cubic\", \"reno\"]
+[path]
+wlan = \"profile wlan\"
+[path.slow]
+rate = \"2mbit\"
+delay = \"30ms\"
+events = [\"down @20s..35s\"]
+";
+
+#[test]
+fn scenario_file_and_options_say_the_same() {
+    let scratch = Scratch::new("same");
+    let file = scratch.file("study.toml", SCENARIO);
+    let from_file = succeeds(&["compare", &file, "--json"]);
+    let from_options = succeeds(&[
+        "compare",
+        "--path",
+        "wlan",
+        "--path",
+        "slow=rate 2mbit delay 30ms down @20s..35s",
+        "--traffic",
+        "bulk:128KiB",
+        "--runs",
+        "3",
+        "--cc",
+        "cubic,reno",
+        "--json",
+    ]);
+    let hash = |text: &str| {
+        let document: Value = serde_json::from_str(text).expect("JSON");
+        document["hash"].clone()
+    };
+    assert_eq!(hash(&from_file), hash(&from_options));
+    assert_ne!(hash(&from_file), hash(&succeeds(&["compare", &file, "--json", "--seed", "5"])));
+}
+
+#[test]
+fn result_folder_can_be_run_again() {
+    let scratch = Scratch::new("again");
+    let (file, out) = (scratch.file("study.toml", SCENARIO), scratch.path("deep/results"));
+    let first = succeeds(&["compare", &file, "--out", &out]);
+    for name in ["run.json", "runs.parquet", "scenario.toml", "result.json", "report.html"] {
+        let size = std::fs::metadata(format!("{out}/{name}")).map(|data| data.len());
+        assert!(size.is_ok_and(|size| size > 100), "{name}");
+    }
+    let again = succeeds(&["compare", &format!("{out}/scenario.toml"), "--out", &out]);
+    assert_eq!(first, again, "the same table from the folder, written over itself");
+    let run = std::fs::read_to_string(format!("{out}/run.json")).expect("run.json");
+    let run: Value = serde_json::from_str(&run).expect("JSON");
+    assert_eq!((&run["seed"], &run["interrupted"]), (&1.into(), &false.into()));
+    assert_eq!(run["command"][1], "compare");
+    let report = std::fs::read_to_string(format!("{out}/report.html")).expect("report.html");
+    assert!(report.contains("A &lt;small&gt; study"), "the title cannot become markup");
+    assert!(report.contains("<svg") && !report.contains("<script"));
+    assert!(!report.contains("src=") && !report.contains("@import"), "nothing from elsewhere");
+}
+
+#[test]
+fn trace_names_are_relative_to_the_scenario_file() {
+    let scratch = Scratch::new("relative");
+    scratch.file("my trace.down", "0\n1\n2\n3\n");
+    scratch.file("my trace.up", "0\n2\n4\n");
+    let file = scratch.file(
+        "study.toml",
+        "traffic = \"bulk:64KiB\"\nruns = 2\n[path.lte]\ntrace = \"my trace.down\"\n\
+         delay = \"30ms\"\nlimit = \"200p\"\n",
+    );
+    let out = scratch.path("results");
+    let text = succeeds(&["compare", &file, "--out", &out]);
+    assert!(text.contains("mahimahi milliseconds"), "{text}");
+    assert!(text.contains("found beside"), "{text}");
+    let hash = |file: &str| {
+        let text = succeeds(&["compare", file, "--json"]);
+        serde_json::from_str::<Value>(&text).expect("JSON")["hash"].clone()
+    };
+    assert_eq!(hash(&format!("{out}/scenario.toml")), hash(&file));
+}
+
+#[test]
+fn captures_are_written_for_the_first_repetition() {
+    let scratch = Scratch::new("captures");
+    let (file, folder) = (scratch.file("study.toml", SCENARIO), scratch.path("pcap"));
+    succeeds(&["compare", &file, "--pcap", &folder]);
+    for name in ["tcp-wlan-cubic", "tcp-wlan-reno", "tcp-slow-cubic", "tcp-slow-reno"] {
+        let bytes = std::fs::read(format!("{folder}/{name}.pcapng")).expect("a capture");
+        assert_eq!(bytes[..4], [0x0A, 0x0D, 0x0D, 0x0A], "a pcapng section header");
+        assert!(bytes.len() > 1000);
+    }
+}
+
+#[test]
+fn shipped_scenarios_are_understood() {
+    let output = anabranch(&["compare", "scenarios/demo.toml", "--runs", "2", "--quiet"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).lines().last().is_some_and(|line| line.starts_with("Verdict:")));
+}

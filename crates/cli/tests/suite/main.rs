@@ -1,0 +1,65 @@
+//! The command line as users meet it: the program itself is run.
+
+mod bad_input;
+mod compare;
+mod files;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The program with `arguments`, in the root of the repository.
+fn anabranch(arguments: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+    // Nobody's environment changes what is tested.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("ANABRANCH_") {
+            command.env_remove(name);
+        }
+    }
+    command.current_dir(root).args(arguments).output().expect("the program starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The standard output of a run that must succeed.
+#[track_caller]
+fn succeeds(arguments: &[&str]) -> String {
+    let output = anabranch(arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    stdout(&output)
+}
+
+/// A folder of its own for one test, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        Scratch(folder)
+    }
+
+    fn file(&self, name: &str, content: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).expect("a file for the test");
+        path.display().to_string()
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
