@@ -1,0 +1,209 @@
+//! When and what a receiver acknowledges: quick, delayed, compressed, SACK, D-SACK, PAWS
+//! (RFC 9293 s3.8.6.3, 2018, 2883, 7323 s5; specs/tcp-subflow.md s1 and s3.3).
+
+use crate::bare::{Bare, modern};
+use base::Duration;
+use transport::{Profile, TcpConfig};
+use wire::{TcpOptions, TcpSegment, Timestamps};
+
+const MSS: u32 = 1448;
+
+fn accepted(profile: Profile) -> Bare {
+    Bare::accepted(TcpConfig { profile, ..TcpConfig::default() }, modern())
+}
+
+/// A receiver whose quick acknowledgements are used up.
+fn settled() -> Bare {
+    let mut bare = accepted(Profile::Linux);
+    for _ in 0..40 {
+        bare.send_data(MSS);
+        bare.wait_ms(1);
+    }
+    bare.wait_ms(300);
+    while bare.read(1 << 20).0 > 0 {}
+    bare.wait_ms(10);
+    bare
+}
+
+fn blocks(bare: &Bare, segment: &TcpSegment) -> Vec<(i64, i64)> {
+    let position = |seq: wire::SeqNumber| seq.to_offset(crate::bare::ISS + 1, 0);
+    let _ = bare;
+    segment.options.sack.as_slice().iter().map(|(a, b)| (position(*a), position(*b))).collect()
+}
+
+#[test]
+fn first_sixteen_segments_are_acknowledged_at_once() {
+    let mut bare = accepted(Profile::Linux);
+    let mut immediate = Vec::new();
+    for _ in 0..20 {
+        immediate.push(bare.send_data(MSS).len());
+        bare.wait_ms(1);
+    }
+    assert_eq!(immediate[..16], [1; 16]);
+    assert!(immediate[16..].iter().sum::<usize>() < 4);
+}
+
+#[test]
+fn lone_segment_is_acknowledged_after_forty_milliseconds() {
+    let mut bare = settled();
+    let at = bare.now;
+    assert!(bare.send_data(MSS).is_empty());
+    let sent = bare.wait_ms(250);
+    assert_eq!(sent.len(), 1);
+    let delay = (sent[0].0 - at).as_millis();
+    assert!((36..=44).contains(&delay), "{delay} ms: ATO of 40 on a 4 ms wheel");
+}
+
+#[test]
+fn second_full_segment_is_acknowledged_at_once() {
+    let mut bare = settled();
+    assert!(bare.send_data(MSS).is_empty());
+    assert_eq!(bare.send_data(MSS).len(), 1);
+}
+
+#[test]
+fn acknowledgement_rides_on_data() {
+    let mut bare = settled();
+    assert!(bare.send_data(MSS).is_empty());
+    let sent = bare.write(100);
+    assert_eq!((sent.len(), bare.acks(&sent[0])), (1, i64::from(bare.sent)));
+    bare.acked = 100;
+    bare.ack(100);
+    assert!(bare.wait_ms(300).is_empty(), "nothing is owed any more");
+}
+
+#[test]
+fn short_segment_is_acknowledged_once_it_is_read() {
+    let mut bare = settled();
+    assert!(bare.send_data(100).is_empty());
+    let (len, sent) = bare.read(1000);
+    assert_eq!((len, sent.len()), (100, 1));
+}
+
+#[test]
+fn gap_is_reported_at_once_and_its_filling_too() {
+    let mut bare = settled();
+    let start = bare.sent;
+    let answers = bare.send(bare.data_at(start + MSS, MSS));
+    assert_eq!(answers.len(), 1);
+    assert_eq!(bare.acks(&answers[0]), i64::from(start));
+    let (from, to) = (i64::from(start + MSS), i64::from(start + 2 * MSS));
+    assert_eq!(blocks(&bare, &answers[0]), [(from, to)]);
+    let answers = bare.send(bare.data_at(start, MSS));
+    assert_eq!((answers.len(), bare.acks(&answers[0])), (1, to), "RFC 5681 s4.2");
+    assert!(answers[0].options.sack.is_empty());
+}
+
+#[test]
+fn sack_blocks_begin_with_the_latest_and_three_fit_beside_timestamps() {
+    for (options, most) in [(modern(), 3), (TcpOptions { timestamps: None, ..modern() }, 4)] {
+        let mut bare = Bare::accepted(TcpConfig::default(), options);
+        let mut last = Vec::new();
+        for n in [1u32, 3, 5, 7, 9] {
+            let answers = bare.send(bare.data_at(n * 1000, 1000));
+            bare.wait_ms(2).into_iter().for_each(|(_, segment)| last = blocks(&bare, &segment));
+            answers.iter().for_each(|segment| last = blocks(&bare, segment));
+        }
+        let expected = [(9000, 10_000), (7000, 8000), (5000, 6000), (3000, 4000)];
+        assert_eq!(last, expected[..most], "RFC 2018 s4");
+    }
+}
+
+#[test]
+fn duplicate_is_reported_first_and_once() {
+    let mut bare = settled();
+    let start = bare.sent;
+    bare.send(bare.data_at(start + MSS, MSS));
+    let again = bare.send(bare.data_at(0, MSS));
+    let gap = (i64::from(start + MSS), i64::from(start + 2 * MSS));
+    assert_eq!(again.len(), 1, "a duplicate is acknowledged at once");
+    assert_eq!(blocks(&bare, &again[0]), [(0, i64::from(MSS)), gap], "RFC 2883 s4");
+    let next = bare.send(bare.data_at(start + 2 * MSS, MSS));
+    assert_eq!(blocks(&bare, &next[0]), [(gap.0, gap.1 + i64::from(MSS))]);
+}
+
+#[test]
+fn duplicate_above_a_gap_is_reported_inside_its_block() {
+    let mut bare = settled();
+    let start = bare.sent;
+    bare.send(bare.data_at(start + MSS, 2 * MSS));
+    let again = bare.send(bare.data_at(start + MSS, MSS));
+    let from = i64::from(start + MSS);
+    let mss = i64::from(MSS);
+    assert_eq!(blocks(&bare, &again[0]), [(from, from + mss), (from, from + 2 * mss)]);
+}
+
+/// Immediate answers to nine segments behind one gap.
+fn answers_behind_a_gap(profile: Profile) -> Vec<usize> {
+    let mut bare = accepted(profile);
+    (1..10).map(|n| bare.send(bare.data_at(n * MSS, MSS)).len()).collect()
+}
+
+#[test]
+fn switch_compressed_acks_merges_from_the_fourth_duplicate() {
+    assert_eq!(answers_behind_a_gap(Profile::Linux), [1, 1, 1, 0, 0, 0, 0, 0, 0]);
+    for old in [Profile::Linux41, Profile::Linux314, Profile::Linux311, Profile::Linux35] {
+        assert_eq!(answers_behind_a_gap(old), [1; 9]);
+    }
+}
+
+#[test]
+fn compressed_acks_are_held_at_most_a_millisecond() {
+    let mut bare = accepted(Profile::Linux);
+    bare.write(100);
+    bare.wait_ms(100);
+    bare.ack(100);
+    (1..8).for_each(|n| drop(bare.send(bare.data_at(n * MSS, MSS))));
+    let at = bare.now;
+    let sent = bare.wait_ms(30);
+    assert_eq!(sent.len(), 1);
+    assert_eq!(sent[0].0 - at, Duration::from_millis(1));
+    assert_eq!(blocks(&bare, &sent[0].1), [(i64::from(MSS), i64::from(8 * MSS))]);
+}
+
+#[test]
+fn compressed_acks_go_when_forty_four_are_merged() {
+    let mut bare = accepted(Profile::Linux);
+    bare.write(100);
+    bare.wait_ms(100);
+    bare.ack(100);
+    let immediate: Vec<u32> =
+        (1..60).filter(|n| !bare.send(bare.data_at(n * MSS, MSS)).is_empty()).collect();
+    assert_eq!(immediate, [1, 2, 3, 48]);
+}
+
+#[test]
+fn paws_old_timestamp_is_refused_with_an_acknowledgement() {
+    let mut bare = settled();
+    let mut old = bare.data_at(bare.sent, MSS);
+    let stamps = old.options.timestamps.unwrap();
+    old.options.timestamps = Some(Timestamps { value: stamps.value - 1000, ..stamps });
+    let answers = bare.send(old);
+    assert_eq!((answers.len(), bare.acks(&answers[0])), (1, i64::from(bare.sent)));
+    assert_eq!(bare.stack.readable(bare.socket), 0, "RFC 7323 s5.3");
+}
+
+#[test]
+fn paws_is_forgotten_after_twenty_four_days() {
+    let mut bare = settled();
+    let mut old = bare.data_at(bare.sent, MSS);
+    bare.wait(Duration::from_secs(25 * 24 * 3600));
+    old.options.timestamps = Some(Timestamps { value: 1, echo: bare.stamps.unwrap() });
+    bare.send(old);
+    assert_eq!(bare.stack.readable(bare.socket), u64::from(MSS), "RFC 7323 s5.5");
+}
+
+#[test]
+fn echoed_timestamp_is_that_of_the_segment_that_filled_the_edge() {
+    let mut bare = settled();
+    let echo_of = |bare: &mut Bare, offset, value| {
+        let mut segment = bare.data_at(offset, MSS);
+        segment.options.timestamps.as_mut().unwrap().value = value;
+        let answers = bare.send(segment);
+        answers.first().and_then(|answer| answer.options.timestamps).map(|stamps| stamps.echo)
+    };
+    let (start, clock) = (bare.sent, bare.clock());
+    let before = echo_of(&mut bare, start + MSS, clock + 5);
+    assert!(before.is_some_and(|echo| echo <= clock), "out of order: not taken, RFC 7323 s4.3");
+    assert_eq!(echo_of(&mut bare, start, clock + 7), Some(clock + 7));
+}

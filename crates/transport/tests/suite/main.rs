@@ -1,0 +1,24 @@
+//! Tests of the engine's face: pairs of stacks in virtual time, and stacks against hand-made
+//! peers. One binary, so that it links once.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
+mod ack;
+mod bare;
+mod close;
+mod end;
+mod fate;
+mod handshake;
+mod hostile;
+mod hosts;
+mod loss_loops;
+mod middlebox;
+mod pair;
+mod peers;
+mod profiles;
+mod random_ops;
+mod recovery;
+mod reset;
+mod sending;
+mod undo;
+mod window;

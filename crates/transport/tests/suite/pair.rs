@@ -1,0 +1,584 @@
+//! The test pair: two stacks in memory, virtual time, and a programmable fate for every packet.
+//!
+//! `step` does the next thing, `drive` goes on until nothing is left to do, `drive_bounded` until
+//! all written data are read. Live-lock (too many steps at one instant) and silence (data
+//! undelivered and no deadline) fail the test, and so does a packet that acknowledges what was
+//! never sent or takes window back. Fates are in `fate`, applications in `end`.
+
+use crate::end::End;
+use crate::fate::{Fate, Logged, Rule, Sight};
+use base::{
+    Chance, Context, Duration, Event, EventMask, HostId, Instant, InterfaceId, Recorder, SocketId,
+};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use transport::{Input, InterfaceConfig, Stack, StackConfig, TcpConfig, TcpInfo, Transmit};
+use wire::{Body, Flags, Packet, Payload, SeqNumber, TcpSegment};
+
+/// More steps at one instant are taken for a live-lock: the largest windows here hold fewer.
+const MAX_STEPS_AT_ONCE: u32 = 20_000;
+/// The port servers listen on.
+pub const PORT: u16 = 80;
+
+/// One of the two hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    Client,
+    Server,
+}
+
+impl Side {
+    pub const BOTH: [Side; 2] = [Side::Client, Side::Server];
+
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    pub const fn other(self) -> Side {
+        match self {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        }
+    }
+}
+
+/// What a pair is made of.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub client: TcpConfig,
+    pub server: TcpConfig,
+    /// One way, both directions.
+    pub delay: Duration,
+    pub mtu: u32,
+    pub interfaces: u8,
+    pub ipv6: bool,
+    pub seed: u64,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Setup {
+            client: TcpConfig::default(),
+            server: TcpConfig::default(),
+            delay: Duration::from_millis(20),
+            mtu: 1500,
+            interfaces: 1,
+            ipv6: false,
+            seed: 1,
+        }
+    }
+}
+
+impl Setup {
+    /// Both ends with this configuration.
+    pub fn with(config: TcpConfig) -> Setup {
+        Setup { client: config.clone(), server: config, ..Setup::default() }
+    }
+
+    pub fn delay_ms(self, ms: u64) -> Setup {
+        Setup { delay: Duration::from_millis(ms), ..self }
+    }
+
+    /// Nothing opened; the server listens.
+    pub fn idle(&self) -> Pair {
+        Pair::new(self)
+    }
+
+    /// The client's SYN is on its way.
+    pub fn syn_sent(&self) -> Pair {
+        let mut pair = self.idle();
+        pair.connect(0);
+        pair
+    }
+
+    /// Both ends established, nothing sent.
+    pub fn established(&self) -> Pair {
+        let mut pair = self.syn_sent();
+        pair.run_until("established", Duration::from_secs(1), |pair| {
+            Side::BOTH.iter().all(|side| pair.state(*side) == "ESTABLISHED")
+        });
+        pair
+    }
+}
+
+struct Arrival {
+    to: Side,
+    interface: InterfaceId,
+    packet: Packet,
+}
+
+/// Remembers the engine's events.
+pub struct Tape {
+    pub mask: EventMask,
+    pub events: Vec<(Instant, HostId, Event)>,
+}
+
+impl Recorder for Tape {
+    fn mask(&self) -> EventMask {
+        self.mask
+    }
+
+    fn record(&mut self, now: Instant, host: HostId, event: &Event) {
+        self.events.push((now, host, event.clone()));
+    }
+}
+
+/// What was seen of one direction of one connection.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    iss: Option<SeqNumber>,
+    /// The window scale it offered.
+    shift: Option<u8>,
+    /// Highest position sent, FIN included.
+    end: i64,
+    /// Highest `ack + window` announced.
+    edge: i64,
+}
+
+/// Changes packets on their way, as a middlebox would.
+pub type Mangler = Box<dyn FnMut(Side, &mut Packet)>;
+
+/// Two hosts and what lies between them.
+pub struct Pair {
+    pub now: Instant,
+    pub chance: Chance,
+    ends: [End; 2],
+    /// One-way delay of what each side sends.
+    pub delay: [Duration; 2],
+    arrivals: BTreeMap<(Instant, u64), Arrival>,
+    inserted: u64,
+    counts: [u64; 2],
+    rules: Vec<Rule>,
+    pub mangle: Option<Mangler>,
+    /// Directions that hold everything back.
+    stopped: [bool; 2],
+    held: [Vec<Arrival>; 2],
+    /// Sides whose NIC keeps what it is given (no departure notices).
+    pub nic_holds: [bool; 2],
+    below: [Vec<(u32, u32)>; 2],
+    pub keep_log: bool,
+    pub log: Vec<Logged>,
+    pub tape: Tape,
+    seen: BTreeMap<(u8, u16, u16), Seen>,
+    steps_here: u32,
+    client_config: TcpConfig,
+    ipv6: bool,
+}
+
+impl Pair {
+    fn new(setup: &Setup) -> Pair {
+        let stack = |side| {
+            let interface = |index| InterfaceConfig {
+                addresses: vec![address(setup.ipv6, index, side)],
+                mtu: setup.mtu,
+            };
+            let interfaces = (0..setup.interfaces).map(interface).collect();
+            End::new(Stack::new(StackConfig { interfaces }))
+        };
+        let mut pair = Pair {
+            now: Instant::ZERO,
+            chance: Chance::new(setup.seed, 0),
+            ends: [stack(Side::Client), stack(Side::Server)],
+            delay: [setup.delay; 2],
+            arrivals: BTreeMap::new(),
+            inserted: 0,
+            counts: [0; 2],
+            rules: Vec::new(),
+            mangle: None,
+            stopped: [false; 2],
+            held: [Vec::new(), Vec::new()],
+            nic_holds: [false; 2],
+            below: [Vec::new(), Vec::new()],
+            keep_log: true,
+            log: Vec::new(),
+            tape: Tape { mask: EventMask::TIMER, events: Vec::new() },
+            seen: BTreeMap::new(),
+            steps_here: 0,
+            client_config: setup.client.clone(),
+            ipv6: setup.ipv6,
+        };
+        pair.end_mut(Side::Server).stack.listen(PORT, setup.server.clone()).unwrap();
+        pair
+    }
+
+    pub fn end(&self, side: Side) -> &End {
+        &self.ends[side.index()]
+    }
+
+    pub fn end_mut(&mut self, side: Side) -> &mut End {
+        &mut self.ends[side.index()]
+    }
+
+    /// Address of a side's interface.
+    pub fn address(&self, interface: u8, side: Side) -> IpAddr {
+        address(self.ipv6, interface, side)
+    }
+
+    /// Call into one side with the present context, then let it send.
+    pub fn with<R>(
+        &mut self,
+        side: Side,
+        call: impl FnOnce(&mut End, &mut Context<'_>) -> R,
+    ) -> R {
+        let host = HostId(side.index() as u16);
+        let mut cx = Context::recording(self.now, self.chance, &mut self.tape).for_host(host);
+        let result = call(&mut self.ends[side.index()], &mut cx);
+        self.drain(side);
+        result
+    }
+
+    /// The client connects to the server's port over an interface.
+    pub fn connect(&mut self, interface: u8) -> SocketId {
+        self.connect_to(Side::Client, interface, PORT)
+    }
+
+    /// One side connects to a port of the other.
+    pub fn connect_to(&mut self, side: Side, interface: u8, port: u16) -> SocketId {
+        let local = self.address(interface, side);
+        let remote = SocketAddr::new(self.address(interface, side.other()), port);
+        let config = self.client_config.clone();
+        self.with(side, |end, cx| {
+            let socket = end.stack.connect(cx, local, remote, config).unwrap();
+            end.socket.get_or_insert(socket);
+            socket
+        })
+    }
+
+    /// Have `side` write `len` real bytes of its pattern.
+    pub fn write(&mut self, side: Side, len: u32) {
+        let from = self.end(side).asked;
+        let bytes: Vec<u8> = (from..from + u64::from(len)).map(|at| pattern(side, at)).collect();
+        self.write_payload(side, bytes.into());
+    }
+
+    /// Have `side` write `len` bytes of virtual stream 1.
+    pub fn write_virtual(&mut self, side: Side, len: u32) {
+        let from = self.end(side).asked;
+        self.write_payload(side, Payload::virtual_range(1, from, len));
+    }
+
+    fn write_payload(&mut self, side: Side, payload: Payload) {
+        self.with(side, |end, cx| {
+            end.queue(payload);
+            end.act(cx);
+        });
+    }
+
+    /// Have `side` close its sending direction after what it has to write.
+    pub fn shutdown(&mut self, side: Side) {
+        self.with(side, |end, cx| {
+            end.queue_shutdown();
+            end.act(cx);
+        });
+    }
+
+    /// Reading stops, or goes on.
+    pub fn set_reading(&mut self, side: Side, reading: bool) {
+        self.with(side, |end, cx| {
+            end.reading = reading;
+            end.act(cx);
+        });
+    }
+
+    /// The state of a side's connection, RFC 9293's name; "-" without one.
+    pub fn state(&self, side: Side) -> &'static str {
+        let end = self.end(side);
+        let info = end.socket.and_then(|socket| end.stack.tcp_info(socket));
+        info.map_or("-", |info| info.state)
+    }
+
+    pub fn info(&self, side: Side) -> TcpInfo {
+        let end = self.end(side);
+        end.stack.tcp_info(end.socket.unwrap()).unwrap()
+    }
+
+    /// Add a rule of fate.
+    pub fn rule(&mut self, rule: Rule) {
+        self.rules.push(rule);
+    }
+
+    /// Forget all rules.
+    pub fn calm(&mut self) {
+        self.rules.clear();
+        Side::BOTH.into_iter().for_each(|side| self.resume(side));
+    }
+
+    /// Hold back what `from` sends.
+    pub fn stop(&mut self, from: Side) {
+        self.stopped[from.index()] = true;
+    }
+
+    /// Let go what was held back.
+    pub fn resume(&mut self, from: Side) {
+        self.stopped[from.index()] = false;
+        for arrival in std::mem::take(&mut self.held[from.index()]) {
+            self.insert(Duration::ZERO, arrival);
+        }
+    }
+
+    /// Everything in a side's NIC leaves it.
+    pub fn release_nic(&mut self, side: Side) {
+        for (flow, bytes) in std::mem::take(&mut self.below[side.index()]) {
+            self.with(side, |end, cx| end.stack.handle(cx, Input::Departed { flow, bytes }));
+        }
+    }
+
+    /// IP bytes in a side's NIC.
+    pub fn nic_bytes(&self, side: Side) -> u32 {
+        self.below[side.index()].iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// A packet arrives at `to` now, wherever it came from.
+    pub fn inject(&mut self, to: Side, packet: Packet) {
+        let interface = InterfaceId(0);
+        self.with(to, |end, cx| end.stack.handle(cx, Input::Packet { interface, packet: packet.into() }));
+    }
+
+    /// When something happens next.
+    pub fn next_time(&self) -> Option<Instant> {
+        let arrival = self.arrivals.first_key_value().map(|((at, _), _)| *at);
+        let deadlines = self.ends.iter().filter_map(|end| end.stack.poll_deadline());
+        deadlines.chain(arrival).min()
+    }
+
+    /// Do what is next. `false` if there is nothing.
+    pub fn step(&mut self) -> bool {
+        let Some(at) = self.next_time() else { return false };
+        if at > self.now {
+            self.now = at;
+            self.steps_here = 0;
+        }
+        self.steps_here += 1;
+        assert!(self.steps_here < MAX_STEPS_AT_ONCE, "live-lock at {}", self.describe());
+        if let Some(entry) = self.arrivals.first_entry()
+            && entry.key().0 <= self.now
+        {
+            let Arrival { to, interface, packet } = entry.remove();
+            self.with(to, |end, cx| end.stack.handle(cx, Input::Packet { interface, packet: packet.into() }));
+            return true;
+        }
+        for side in Side::BOTH {
+            if self.end(side).stack.poll_deadline().is_some_and(|at| at <= self.now) {
+                self.with(side, |end, cx| end.stack.handle(cx, Input::Timeout));
+            }
+        }
+        true
+    }
+
+    /// Until nothing is left to do; TIME-WAIT is over then.
+    pub fn drive(&mut self) {
+        while self.step() {}
+    }
+
+    /// Until `span` has passed.
+    pub fn drive_for(&mut self, span: Duration) {
+        let end = self.now + span;
+        while self.next_time().is_some_and(|at| at <= end) {
+            self.step();
+        }
+        self.now = end;
+        self.steps_here = 0;
+    }
+
+    /// Until all that was asked to be written is read and all closing is done.
+    pub fn drive_bounded(&mut self, limit: Duration) {
+        self.run_until("delivery", limit, Pair::is_delivered);
+    }
+
+    /// Until `done`. Fails after `limit`, and on silence.
+    pub fn run_until(&mut self, what: &str, limit: Duration, done: impl Fn(&Pair) -> bool) {
+        let end = self.now + limit;
+        while !done(self) {
+            assert!(self.step(), "silence while waiting for {what}: {}", self.describe());
+            assert!(self.now <= end, "{what} took too long: {}", self.describe());
+        }
+    }
+
+    /// All data written are read, and ends of streams are seen.
+    pub fn is_delivered(&self) -> bool {
+        Side::BOTH.iter().all(|side| {
+            let (writer, reader) = (self.end(*side), self.end(side.other()));
+            writer.is_idle()
+                && reader.received == writer.asked
+                && (!writer.is_shut() || reader.ended)
+        })
+    }
+
+    /// What was read is exactly what was written, so far as it was read.
+    pub fn assert_intact(&self) {
+        for side in Side::BOTH {
+            let reader = self.end(side);
+            let from = side.other();
+            let wrong = reader.bytes.iter().zip(0..).find(|(byte, at)| **byte != pattern(from, *at));
+            assert_eq!(wrong, None, "first wrong byte and position read by {side:?}");
+            assert!(reader.received <= self.end(from).asked, "{side:?} read more than was written");
+        }
+    }
+
+    /// The timers that fired at a side, with their times.
+    pub fn timers(&self, side: Side) -> Vec<(Instant, &'static str)> {
+        let events = self.tape.events.iter().filter(|(_, host, _)| host.index() == side.index());
+        events
+            .filter_map(|(at, _, event)| match event {
+                Event::TimerFired { timer, .. } => Some((*at, *timer)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Names of the timers that fired at a side, delayed acknowledgements not among them.
+    pub fn timer_names(&self, side: Side) -> Vec<&'static str> {
+        self.timers(side).into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// Segments with payload that `from` sent.
+    pub fn data_sent(&self, from: Side) -> Vec<&Logged> {
+        self.log.iter().filter(|sent| sent.from == from && sent.len() > 0).collect()
+    }
+
+    /// Segments with payload whose first byte had been sent before.
+    pub fn retransmissions(&self, from: Side) -> Vec<&Logged> {
+        let mut next = 0;
+        let data = self.data_sent(from).into_iter();
+        data.filter(|sent| {
+            let again = sent.offset < next;
+            next = next.max(sent.offset + i64::from(sent.len()));
+            again
+        })
+        .collect()
+    }
+
+    fn describe(&self) -> String {
+        let one = |side: Side| {
+            let end = self.end(side);
+            let info = end.socket.and_then(|socket| end.stack.tcp_info(socket));
+            format!(
+                "{side:?}: {} of {} read by the other, failure {:?}, {info:?}",
+                self.end(side.other()).received,
+                end.asked,
+                end.failure(),
+            )
+        };
+        format!("{}\n  {}\n  {}", self.now, one(Side::Client), one(Side::Server))
+    }
+
+    /// Habit 8: transmit until none, events until none.
+    fn drain(&mut self, side: Side) {
+        let host = HostId(side.index() as u16);
+        loop {
+            let mut cx = Context::recording(self.now, self.chance, &mut self.tape).for_host(host);
+            let end = &mut self.ends[side.index()];
+            if let Some(transmit) = end.stack.poll_transmit(&mut cx) {
+                self.dispatch(side, transmit);
+            } else if let Some(event) = end.stack.poll_event() {
+                end.on_event(&mut cx, event);
+            } else if !self.nic_holds[side.index()] && !self.below[side.index()].is_empty() {
+                for (flow, bytes) in std::mem::take(&mut self.below[side.index()]) {
+                    end.stack.handle(&mut cx, Input::Departed { flow, bytes });
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn dispatch(&mut self, from: Side, transmit: Transmit) {
+        let (interface, mut packet) = (transmit.interface, *transmit.packet);
+        self.below[from.index()].push((packet.flow, packet.wire_len()));
+        self.counts[from.index()] += 1;
+        if let Some(mangle) = &mut self.mangle {
+            mangle(from, &mut packet);
+        }
+        let n = self.counts[from.index()];
+        let sight = Sight { from, n, now: self.now, packet: &packet };
+        let fates = self.rules.iter_mut().map(|rule| rule(&sight));
+        // Every rule sees every packet, so that those that count stay right.
+        let fate = fates.fold(Fate::Pass, |so_far, fate| {
+            if so_far == Fate::Pass { fate } else { so_far }
+        });
+        if let Body::Tcp(segment) = &packet.body {
+            self.witness(from, fate, segment);
+        }
+        let mut arrival = Arrival { to: from.other(), interface, packet };
+        let copy = || Arrival { packet: arrival.packet.clone(), ..arrival };
+        match fate {
+            Fate::Pass => self.insert(Duration::ZERO, arrival),
+            Fate::Drop => {}
+            Fate::Late(by) => self.insert(by, arrival),
+            Fate::Twice(by) => {
+                let twin = copy();
+                self.insert(Duration::ZERO, arrival);
+                self.insert(by, twin);
+            }
+            Fate::Damage => {
+                arrival.packet.corrupted = true;
+                self.insert(Duration::ZERO, arrival);
+            }
+        }
+    }
+
+    fn insert(&mut self, extra: Duration, arrival: Arrival) {
+        let from = arrival.to.other().index();
+        if self.stopped[from] {
+            self.held[from].push(arrival);
+            return;
+        }
+        self.inserted += 1;
+        self.arrivals.insert((self.now + self.delay[from] + extra, self.inserted), arrival);
+    }
+
+    /// Log a segment, and hold it against what both sides sent before.
+    fn witness(&mut self, from: Side, fate: Fate, segment: &TcpSegment) {
+        let ports = (segment.src_port.min(segment.dst_port), segment.src_port.max(segment.dst_port));
+        let key = |side: Side| (side.index() as u8, ports.0, ports.1);
+        let peer = self.seen.get(&key(from.other())).copied().unwrap_or_default();
+        let seen = self.seen.entry(key(from)).or_default();
+        let is_syn = segment.flags.contains(Flags::SYN);
+        if is_syn {
+            seen.iss = Some(segment.seq);
+            seen.shift = segment.options.window_scale;
+        }
+        let position = |seen: &Seen, seq: SeqNumber| {
+            seen.iss.map_or(0, |iss| seq.to_offset(iss + 1, seen.end.max(0) as u64))
+        };
+        let offset = position(seen, segment.seq);
+        seen.end = seen.end.max(offset + i64::from(segment.sequence_len()));
+        let ack = position(&peer, segment.ack);
+        let blocks = segment.options.sack.as_slice().iter();
+        let sack: Vec<(i64, i64)> =
+            blocks.map(|(start, end)| (position(&peer, *start), position(&peer, *end))).collect();
+        let reset = segment.flags.contains(Flags::RST);
+        if segment.flags.contains(Flags::ACK) && !reset && peer.iss.is_some() {
+            assert!(ack <= peer.end, "{from:?} acknowledges {ack}, sent was {}", peer.end);
+            for (start, end) in &sack {
+                assert!(*start >= 0 && start < end && *end <= peer.end, "SACK {start}..{end}");
+            }
+            let agreed = seen.shift.filter(|_| peer.shift.is_some() && !is_syn);
+            let scaled = agreed.unwrap_or(0);
+            let edge = ack + (i64::from(segment.window) << scaled);
+            // Scaling rounds down.
+            let slack = 1i64 << scaled;
+            assert!(edge + slack > seen.edge, "{from:?} moved its window's edge left");
+            seen.edge = seen.edge.max(edge);
+        }
+        if self.keep_log {
+            let segment = segment.clone();
+            self.log.push(Logged { at: self.now, from, fate, offset, ack, sack, segment });
+        }
+    }
+}
+
+fn address(ipv6: bool, interface: u8, side: Side) -> IpAddr {
+    let host = 1 + side.index() as u8;
+    if ipv6 {
+        return Ipv6Addr::new(0xFD00, 0, 0, interface.into(), 0, 0, 0, host.into()).into();
+    }
+    Ipv4Addr::new(10, 0, interface, host).into()
+}
+
+/// The byte at a position of what a side writes: different everywhere, so that a byte out of
+/// place shows.
+pub fn pattern(side: Side, at: u64) -> u8 {
+    let mixed = (at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+    mixed as u8 ^ (at >> 8) as u8 ^ (side.index() as u8 * 0x55)
+}

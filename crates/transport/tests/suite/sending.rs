@@ -1,0 +1,182 @@
+//! What limits a sender that has data: Nagle, `notsent_lowat`, initial window, idle restart,
+//! pacing, the NIC's queue, and numbers that wrap.
+
+use crate::bare::{Bare, bytes, modern};
+use crate::pair::{Setup, Side};
+use base::{Chance, Duration, Instant, Purpose};
+use transport::{Buffers, SocketEventKind, TcpConfig};
+use wire::{Flags, Payload};
+
+const MSS: u32 = 1448;
+const SECOND: Duration = Duration::from_secs(1);
+
+fn accepted(config: TcpConfig) -> Bare {
+    Bare::accepted(config, modern())
+}
+
+#[test]
+fn nagle_holds_a_short_segment_until_all_is_acknowledged() {
+    let mut bare = accepted(TcpConfig { nagle: true, ..TcpConfig::default() });
+    assert_eq!(bytes(&bare.write(100)), 100, "nothing in flight: it goes");
+    assert!(bare.write(100).is_empty());
+    assert!(bare.write(100).is_empty());
+    assert_eq!(bytes(&bare.ack(100)), 200, "both in one");
+    assert_eq!(bytes(&bare.write(2 * MSS + 10)), 2 * MSS, "full segments go");
+}
+
+#[test]
+fn nagle_does_not_hold_a_segment_with_fin() {
+    let mut bare = accepted(TcpConfig { nagle: true, ..TcpConfig::default() });
+    bare.write(100);
+    assert!(bare.write(100).is_empty());
+    let sent = bare.shutdown();
+    assert_eq!((sent.len(), bytes(&sent)), (1, 100));
+    assert!(sent[0].flags.contains(Flags::FIN));
+}
+
+#[test]
+fn without_nagle_every_write_goes_at_once() {
+    let mut bare = accepted(TcpConfig::default());
+    for _ in 0..5 {
+        assert_eq!(bytes(&bare.write(100)), 100);
+    }
+}
+
+#[test]
+fn initial_window_is_ten_segments_and_push_marks_the_end() {
+    let mut bare = accepted(TcpConfig::default());
+    let sent = bare.write(12 * MSS);
+    assert_eq!(sent.len(), 10, "RFC 6928");
+    assert!(sent.iter().all(|segment| !segment.flags.contains(Flags::PSH)));
+    let rest = bare.ack(2 * MSS);
+    assert_eq!(rest.len(), 2);
+    assert!(rest[1].flags.contains(Flags::PSH));
+}
+
+#[test]
+fn notsent_lowat_bounds_what_is_taken_ahead() {
+    let lowat = 20_000;
+    let config = TcpConfig { notsent_lowat: Some(lowat), ..TcpConfig::default() };
+    let mut pair = Setup::with(config).established();
+    let taken = pair.with(Side::Client, |end, cx| {
+        let socket = end.socket.unwrap();
+        let mut taken = 0;
+        loop {
+            let payload = Payload::virtual_range(1, taken, 4_000);
+            match end.stack.write(cx, socket, &payload).unwrap() {
+                0 => return taken,
+                some => taken += u64::from(some),
+            }
+        }
+    });
+    assert!((20_000..=24_000).contains(&taken), "{taken}: nothing was sent meanwhile");
+    pair.end_mut(Side::Client).asked = taken;
+    pair.drive_bounded(SECOND);
+    let news = &pair.end(Side::Client).news;
+    assert!(news.iter().any(|(_, kind)| *kind == SocketEventKind::Writable));
+}
+
+/// IDLE-1 (congestion-control.md s0 rule 9): each RTO of silence halves the window, not below
+/// the initial one; the threshold keeps three quarters of it.
+#[test]
+fn idle_1_window_halves_for_each_rto_of_silence() {
+    let grown = || {
+        let mut pair = Setup::default().established();
+        pair.write_virtual(Side::Client, 600_000);
+        pair.drive_bounded(SECOND);
+        pair.drive_for(Duration::from_millis(100));
+        pair
+    };
+    let pair = grown();
+    let before = pair.info(Side::Client);
+    assert!(before.cwnd_segs >= 80, "{}", before.cwnd_segs);
+    let last = pair.data_sent(Side::Client).last().unwrap().at;
+    for (rtos, halvings) in [(0.5, 0), (1.5, 1), (2.5, 2), (20.0, 20)] {
+        let mut pair = grown();
+        let until = last + Duration::from_secs_f64(before.rto.as_secs_f64() * rtos);
+        let idle = until - pair.now;
+        pair.drive_for(idle);
+        pair.log.clear();
+        pair.write_virtual(Side::Client, 600_000);
+        let expected = (before.cwnd_segs >> halvings.min(31)).max(10);
+        assert_eq!(pair.info(Side::Client).cwnd_segs, expected, "after {rtos} RTO");
+        assert_eq!(pair.data_sent(Side::Client).len(), expected as usize);
+        if halvings > 0 {
+            let kept = before.cwnd_segs / 2 + before.cwnd_segs / 4;
+            assert!(pair.info(Side::Client).ssthresh_segs.is_none_or(|now| now >= kept));
+        }
+    }
+}
+
+#[test]
+fn pacing_spreads_a_window_over_the_round_trip() {
+    let spread = |pacing: bool| {
+        let mut pair =
+            Setup::with(TcpConfig { pacing, ..TcpConfig::default() }).delay_ms(50).established();
+        pair.write_virtual(Side::Client, 300_000);
+        pair.drive_bounded(SECOND * 5);
+        let data = pair.data_sent(Side::Client);
+        let second: Vec<Instant> = data.iter().skip(12).take(12).map(|sent| sent.at).collect();
+        second[11] - second[0]
+    };
+    assert!(spread(false) < Duration::from_millis(2));
+    assert!(spread(true) > Duration::from_millis(10));
+}
+
+#[test]
+fn nic_that_keeps_packets_stops_the_sender_until_they_leave() {
+    let buffers = Buffers { send_max: 8 << 20, receive_max: 8 << 20, auto_tuning: false };
+    let config = TcpConfig { buffers, ..TcpConfig::default() };
+    let mut pair = Setup::with(config).established();
+    pair.write_virtual(Side::Client, 4_000_000);
+    pair.drive_for(Duration::from_millis(200));
+    pair.nic_holds[0] = true;
+    pair.drive_for(Duration::from_millis(100));
+    let held = pair.nic_bytes(Side::Client);
+    let cwnd = pair.info(Side::Client).cwnd_segs * MSS;
+    assert!(held > 0 && held < cwnd / 2, "{held} bytes below, window {cwnd}");
+    pair.nic_holds[0] = false;
+    pair.release_nic(Side::Client);
+    pair.drive_bounded(Duration::from_secs(5));
+}
+
+#[test]
+fn stream_longer_than_four_gib_wraps_and_goes_on() {
+    // Both initial numbers just below a wrap.
+    let near_wrap = |seed: &u64| {
+        let chance = Chance::new(*seed, 0);
+        let client = chance.bits(0, Purpose::InitialSequence, 2) as u32;
+        let server = chance.bits(1, Purpose::InitialSequence, 1) as u32;
+        client > u32::MAX - 4_000_000 && server > u32::MAX - 4_000_000
+    };
+    let seed = (0..10_000_000).find(near_wrap).unwrap();
+    let buffers = Buffers { send_max: 64 << 20, receive_max: 64 << 20, auto_tuning: false };
+    let config = TcpConfig { buffers, ..TcpConfig::default() };
+    let delay = Duration::from_millis(1);
+    let setup = Setup { mtu: 65_535, seed, delay, ..Setup::with(config) };
+    let mut pair = setup.established();
+    let iss: Vec<u32> = pair
+        .log
+        .iter()
+        .filter(|sent| sent.has(Flags::SYN))
+        .map(|sent| sent.segment.seq.0)
+        .collect();
+    assert!(iss.iter().all(|iss| *iss > u32::MAX - 4_000_000), "{iss:?}");
+    pair.keep_log = false;
+    // The last bytes of every 64 MiB are lost once.
+    let mut data = 0u32;
+    pair.rule(Box::new(move |sight| {
+        data += u32::from(sight.payload_len() > 0);
+        let lost = sight.payload_len() > 0 && data % 1000 == 999;
+        if lost { crate::fate::Fate::Drop } else { crate::fate::Fate::Pass }
+    }));
+    for _ in 0..5 {
+        pair.write_virtual(Side::Client, 1 << 30);
+    }
+    pair.write(Side::Server, 100_000);
+    pair.shutdown(Side::Client);
+    pair.drive_bounded(Duration::from_secs(600));
+    assert_eq!(pair.end(Side::Server).received, 5 << 30);
+    pair.assert_intact();
+    assert_eq!(pair.info(Side::Client).bytes_acked, (5 << 30) + 1);
+}
