@@ -48,6 +48,8 @@ pub(crate) struct Host<A> {
     target: Target,
     stack: Stack,
     applications: Vec<Running<A>>,
+    /// Of the applications, by number; apart from them because they are seldom looked at.
+    endpoints: Vec<Endpoint>,
     owners: Owners,
     /// By interface.
     first_hops: Vec<FirstHop>,
@@ -60,7 +62,6 @@ pub(crate) struct Host<A> {
 /// An application and its surroundings.
 struct Running<A> {
     application: A,
-    endpoint: Endpoint,
     target: Target,
     started: bool,
 }
@@ -95,6 +96,7 @@ impl<A: Application> Host<A> {
             target,
             stack: Stack::new(config),
             applications: Vec::new(),
+            endpoints: Vec::new(),
             owners: Owners::default(),
             first_hops,
             processor: (!cost.is_zero()).then(|| Processor::new(cost)),
@@ -115,7 +117,8 @@ impl<A: Application> Host<A> {
             let listener = self.stack.listen(port, endpoint.tcp.clone())?;
             self.owners.set(listener, number);
         }
-        self.applications.push(Running { application, endpoint, target, started: false });
+        self.applications.push(Running { application, target, started: false });
+        self.endpoints.push(endpoint);
         Ok(number)
     }
 
@@ -316,9 +319,10 @@ impl<A: Application> Host<A> {
     ) {
         cx.host = self.id;
         self.called = true;
-        let Running { application, endpoint, target, started } = &mut self.applications[number];
+        let Running { application, target, started } = &mut self.applications[number];
         let stack = &mut self.stack;
-        let mut port = Port { cx, stack, endpoint, owners: &mut self.owners, number };
+        let (endpoint, owners) = (&self.endpoints[number], &mut self.owners);
+        let mut port = Port { cx, stack, endpoint, owners, number };
         what(application, &mut port);
         if *started {
             wiring.queue.set(*target, application.poll_deadline());

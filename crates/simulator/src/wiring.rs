@@ -11,6 +11,7 @@ use crate::run::NicSetup;
 use base::{Context, HostId, Instant, InterfaceId, LinkId};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, Topology};
 use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr};
 use wire::Packet;
 
 /// Something that must not happen, found on the way of a packet.
@@ -49,6 +50,8 @@ pub(crate) struct Wiring {
 struct Wired {
     link: Link,
     target: Target,
+    /// The host it leads to, if it does; kept here so that nothing else has to be looked up.
+    host: Option<(HostId, InterfaceId)>,
     /// What stands at its far end, if anything does.
     behind: Option<Box<Behind>>,
 }
@@ -77,7 +80,13 @@ impl Wiring {
     pub(crate) fn add_link(&mut self, config: LinkConfig, owner: u64) -> (LinkId, Target) {
         let id = LinkId(self.links.len() as u32);
         let target = self.queue.add_target();
-        self.links.push(Wired::new(Link::new(id, config, owner), target));
+        let anywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let host = match self.topology.next_hop(id, anywhere) {
+            Hop::Host(host, interface) => Some((host, interface)),
+            Hop::Link(_) | Hop::Drop => None,
+        };
+        let link = Link::new(id, config, owner);
+        self.links.push(Wired { link, target, host, behind: None });
         (id, target)
     }
 
@@ -129,6 +138,10 @@ impl Wiring {
         cx: &mut Context<'_>,
         link: LinkId,
     ) -> Option<(HostId, InterfaceId, Box<Packet>)> {
+        let wired = &mut self.links[link.index()];
+        if let Some((host, interface)) = wired.host {
+            return wired.poll(cx, &mut self.queue).map(|packet| (host, interface, packet));
+        }
         while let Some(mut packet) = self.links[link.index()].poll(cx, &mut self.queue) {
             match self.topology.forward(link, &mut packet) {
                 Hop::Host(host, interface) => return Some((host, interface, packet)),
@@ -214,10 +227,6 @@ impl Wiring {
 }
 
 impl Wired {
-    const fn new(link: Link, target: Target) -> Self {
-        Wired { link, target, behind: None }
-    }
-
     #[inline]
     fn enqueue(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, queue: &mut EventQueue) {
         self.link.enqueue(cx, packet);

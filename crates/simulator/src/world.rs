@@ -24,22 +24,27 @@ pub struct World<A> {
     wiring: Wiring,
     /// What each target of the event queue is.
     wakes: Vec<Wake>,
+    changes: Vec<Change>,
     recorders: Recorders,
 }
 
-/// Whom an event wakes.
-#[derive(Clone, Debug)]
+/// Whom an event wakes. Small: one is looked up for every event.
+#[derive(Clone, Copy, Debug)]
 enum Wake {
     Link(LinkId),
-    Nic(usize),
+    Nic(u32),
     Host(HostId),
-    Application(HostId, usize),
-    /// Something that happens to a link, and what its sender is told of it.
-    Change {
-        link: LinkId,
-        change: LinkChange,
-        told: Option<Told>,
-    },
+    Application(HostId, u32),
+    /// One of the list of changes.
+    Change(u32),
+}
+
+/// Something that happens to a link, and what its sender is told of it.
+#[derive(Clone, Debug)]
+struct Change {
+    link: LinkId,
+    change: LinkChange,
+    told: Option<Told>,
 }
 
 /// News of an interface.
@@ -82,6 +87,7 @@ impl<A: Application> World<A> {
             hosts: Vec::new(),
             wiring: Wiring::new(Topology::new(network)?),
             wakes: Vec::new(),
+            changes: Vec::new(),
             recorders: Recorders { hash: None, other: None },
         })
     }
@@ -115,7 +121,7 @@ impl<A: Application> World<A> {
             (Some(link), None) => FirstHop::Link(link),
             (Some(link), Some(setup)) => {
                 let (nic, target) = self.wiring.add_nic(setup, host, link);
-                self.wake(target, Wake::Nic(nic));
+                self.wake(target, Wake::Nic(nic as u32));
                 FirstHop::Nic(nic)
             }
         }
@@ -130,7 +136,7 @@ impl<A: Application> World<A> {
     ) -> Result<(), SocketError> {
         let number = self.hosts[host.index()].applications().count();
         let target = self.wiring.queue.add_target();
-        self.wake(target, Wake::Application(host, number));
+        self.wake(target, Wake::Application(host, number as u32));
         let starts_at = endpoint.starts_at;
         self.hosts[host.index()].add(application, endpoint, target)?;
         self.wiring.queue.set(target, Some(starts_at));
@@ -140,7 +146,8 @@ impl<A: Application> World<A> {
     /// Something happens to a link at `at`; its sender may be told.
     pub fn change_at(&mut self, at: Instant, link: LinkId, change: LinkChange, told: Option<Told>) {
         let target = self.wiring.queue.add_target();
-        self.wake(target, Wake::Change { link, change, told });
+        self.wake(target, Wake::Change(self.changes.len() as u32));
+        self.changes.push(Change { link, change, told });
         self.wiring.queue.set(target, Some(at));
     }
 
@@ -235,24 +242,25 @@ impl<A: Application> World<A> {
     }
 
     fn dispatch(&mut self, target: Target) {
-        let World { hosts, wiring, recorders, now, chance, wakes, .. } = self;
+        let World { hosts, wiring, recorders, now, chance, wakes, changes } = self;
         let mut cx = context(*now, *chance, recorders);
-        match &wakes[target.0 as usize] {
+        match wakes[target.0 as usize] {
             Wake::Link(link) => {
-                while let Some((host, interface, packet)) = wiring.poll(&mut cx, *link) {
+                while let Some((host, interface, packet)) = wiring.poll(&mut cx, link) {
                     hosts[host.index()].receive(&mut cx, wiring, interface, packet);
                 }
             }
             Wake::Nic(nic) => {
-                while let Some((host, flow, bytes)) = wiring.poll_nic(&mut cx, *nic) {
+                while let Some((host, flow, bytes)) = wiring.poll_nic(&mut cx, nic as usize) {
                     hosts[host.index()].departed(&mut cx, wiring, flow, bytes);
                 }
             }
             Wake::Host(host) => hosts[host.index()].wake(&mut cx, wiring),
             Wake::Application(host, number) => {
-                hosts[host.index()].wake_application(&mut cx, wiring, *number);
+                hosts[host.index()].wake_application(&mut cx, wiring, number as usize);
             }
-            Wake::Change { link, change, told } => {
+            Wake::Change(number) => {
+                let Change { link, change, told } = &changes[number as usize];
                 wiring.apply(&mut cx, *link, change.clone());
                 if let Some(Told { host, interface, event }) = *told {
                     let input = Input::Interface { interface, event };

@@ -119,6 +119,14 @@ pub fn work(seconds: u64) -> Result<(), String> {
     Ok(())
 }
 
+/// A piece of `sim/connections-N` for a profiler to look at; prints its packets.
+pub fn work_connections(count: u16) -> Result<(), String> {
+    let mut world = build(&slow_connections(count, FOREVER))?;
+    run_to(&mut world, 4)?;
+    println!("{}", world.counters(CLIENT).data_packets);
+    Ok(())
+}
+
 /// Instructions and packets of a figure.
 fn count_work(name: &str) -> Option<(f64, f64)> {
     let program = std::env::current_exe().ok()?;

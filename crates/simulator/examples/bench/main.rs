@@ -24,6 +24,7 @@ const FIGURES: &[(&str, Take)] = &[
     ("sim/instructions", figures::instructions),
     ("work/tcp-bulk-2s", || figures::work(2)),
     ("work/tcp-bulk-6s", || figures::work(6)),
+    ("work/connections-1000", || figures::work_connections(1000)),
 ];
 
 /// Only run by another figure.
