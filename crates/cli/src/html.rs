@@ -177,12 +177,14 @@ fn mark(scenario: &Scenario, summary: &Summary, y: f64, x: &dyn Fn(f64) -> f64) 
         summary.mean_interval.map_or((mean, mean), |interval| (x(interval.low), x(interval.high)));
     format!(
         "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"#222\">{}</text>\
-         <line x1=\"{low:.1}\" y1=\"{y}\" x2=\"{high:.1}\" y2=\"{y}\" stroke=\"{colour}\" \
-         stroke-width=\"5\" stroke-linecap=\"butt\" opacity=\"0.55\"/>\
-         <circle cx=\"{mean:.1}\" cy=\"{y}\" r=\"5\" fill=\"{colour}\"/>",
+         <path d=\"M{low:.1} {y}H{high:.1}M{low:.1} {}v12M{high:.1} {}v12\" fill=\"none\" \
+         stroke=\"{colour}\" stroke-width=\"2\"/>\
+         <circle cx=\"{mean:.1}\" cy=\"{y}\" r=\"3.5\" fill=\"{colour}\"/>",
         LEFT - 10.0,
         y + 4.0,
         escaped(&summary.variant.name),
+        y - 6.0,
+        y - 6.0,
     )
 }
 

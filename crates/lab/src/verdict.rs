@@ -24,8 +24,13 @@ pub(crate) fn verdict(
     };
     let words = Words { scenario, metric, scale: scale(metric, variants) };
     let mut sentences = vec![words.opening(best, variants)];
-    if let Some(next) = words.runner_up(best, variants) {
-        sentences.push(words.comparison(best, next));
+    let next = words.runner_up(best, variants, |_| true);
+    sentences.extend(next.map(|next| words.comparison(best, next)));
+    // Which congestion control wins is one question, which path wins the other.
+    let same_path = |other: &Summary| other.variant.path == best.variant.path;
+    if next.is_some_and(same_path) {
+        let next = words.runner_up(best, variants, |other| !same_path(other));
+        sentences.extend(next.map(|next| words.comparison(best, next)));
     }
     if !excluded.is_empty() {
         sentences.push(format!("No verdict on {}.", excluded.join("; ")));
@@ -68,12 +73,17 @@ impl Words<'_> {
         }
     }
 
-    /// The nearest rival that qualifies.
-    fn runner_up<'v>(&self, best: &Summary, variants: &'v [Summary]) -> Option<&'v Summary> {
+    /// The nearest rival that qualifies, among those that count.
+    fn runner_up<'v>(
+        &self,
+        best: &Summary,
+        variants: &'v [Summary],
+        counts: impl Fn(&Summary) -> bool,
+    ) -> Option<&'v Summary> {
         let gap = |summary: &Summary| summary.difference.as_ref().map(|d| d.mean.abs());
         variants
             .iter()
-            .filter(|variant| variant.variant != best.variant && variant.qualifies())
+            .filter(|other| other.variant != best.variant && other.qualifies() && counts(other))
             .min_by(|a, b| {
                 let far = f64::INFINITY;
                 gap(a).unwrap_or(far).total_cmp(&gap(b).unwrap_or(far))

@@ -9,9 +9,16 @@ use base::{Chance, Purpose};
 /// Resamples drawn.
 const RESAMPLES: u64 = 10_000;
 
+/// Larger samples take the distribution-free interval, which is the same by then and needs no
+/// resamples.
+const LARGEST: usize = 5_000;
+
 /// The 95 % interval of the median; `owner` keys the draws. `None` of fewer than two values.
 pub fn median_interval(values: &[f64], seed: u64, owner: u64) -> Option<Interval> {
     let centre = median(values).filter(|_| values.len() > 1)?;
+    if values.len() > LARGEST {
+        return Some(order_statistics(values));
+    }
     let medians = resampled_medians(values, seed, owner);
     let below = medians.iter().filter(|m| **m < centre).count() as f64;
     let equal = medians.iter().filter(|m| **m == centre).count() as f64;
@@ -29,6 +36,16 @@ pub fn median_interval(values: &[f64], seed: u64, owner: u64) -> Option<Interval
         medians[index.min(medians.len() - 1)]
     };
     Some(Interval { low: end(0.025), high: end(0.975) })
+}
+
+/// The interval between the order statistics n/2 -+ 1.96 sqrt(n)/2 (binomial, normal limit).
+fn order_statistics(values: &[f64]) -> Interval {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len() as f64;
+    let reach = normal_quantile(0.975) * n.sqrt() / 2.0;
+    let rank = |rank: f64| sorted[(rank.max(0.0) as usize).min(sorted.len() - 1)];
+    Interval { low: rank(n / 2.0 - reach), high: rank(n / 2.0 + reach) }
 }
 
 /// The medians of all resamples, sorted.

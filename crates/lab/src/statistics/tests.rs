@@ -108,6 +108,16 @@ fn bootstrap_of_the_median_is_repeatable_and_near_the_truth() {
     assert!(median_interval(&[3.0, 4.0], 1, 7).is_some());
 }
 
+#[test]
+fn median_of_a_large_sample_has_nearly_the_same_interval_without_resamples() {
+    let chance = Chance::new(3, 0);
+    let draw = |i| chance.uniform(1, Purpose::Traffic, i);
+    let small: Vec<f64> = (0..5_000).map(draw).collect();
+    let large: Vec<f64> = (0..5_001).map(draw).collect();
+    let (a, b) = (median_interval(&small, 1, 7).unwrap(), median_interval(&large, 1, 7).unwrap());
+    assert!(close(a.low, b.low, 0.003) && close(a.high, b.high, 0.003), "{a:?} {b:?}");
+}
+
 /// A standard normal by the polar method from keyed draws.
 fn normal(chance: &Chance, owner: u64, index: u64) -> f64 {
     (0..100)
