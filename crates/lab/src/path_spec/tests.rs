@@ -219,8 +219,9 @@ proptest! {
 
     #[test]
     fn any_words_are_answered(words in prop::collection::vec(prop::sample::select(vec![
-        "rate", "5mbit", "delay", "20ms", "loss", "1%", "gemodel", "limit", "100p", "down", "silent",
-        "@1s..2s", "@5s", "uplink", "downlink", "queue", "red", "profile", "wlan", "@", "..", "@..",
+        "rate", "5mbit", "delay", "20ms", "loss", "1%", "gemodel", "limit", "100p", "down",
+        "silent", "@1s..2s", "@5s", "uplink", "downlink", "queue",
+        "red", "profile", "wlan", "@", "..", "@..",
     ]), 0..12)) {
         let text = format!("p={}", words.join(" "));
         if let Ok(path) = PathSpec::parse(&Given::argument("--path", &text)) {
