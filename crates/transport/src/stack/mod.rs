@@ -201,6 +201,7 @@ impl Stack {
         match self.sockets.get_mut(socket.index()) {
             Some(Socket::Tcp(connection)) => {
                 connection.released = true;
+                connection.subflow.on_released(cx);
                 self.settle(cx, socket);
             }
             Some(Socket::Listener(listener)) => {
@@ -298,15 +299,17 @@ impl Stack {
         if !connection.subflow.has_news() {
             return;
         }
+        let news = connection.take_news();
         let listener = connection.listener;
-        for news in connection.take_news() {
-            let over = matches!(news, News::Accepted | News::Failed(_));
-            if over
-                && let Some(Socket::Listener(listener)) =
-                    listener.and_then(|listener| self.sockets.get_mut(listener.index()))
-            {
-                listener.embryonic = listener.embryonic.saturating_sub(1);
-            }
+        let accepted = news.contains(&News::Accepted);
+        if accepted || news.iter().any(|news| matches!(news, News::Failed(_))) {
+            connection.listener = None;
+            self.leave_backlog(listener);
+        }
+        if listener.is_some() && self.is_stillborn(id, accepted) {
+            return;
+        }
+        for news in news {
             let kind = match (news, listener) {
                 (News::Connected, _) | (News::Accepted, None) => SocketEventKind::Connected,
                 (News::Accepted, Some(listener)) => SocketEventKind::Accepted { listener },
@@ -318,6 +321,23 @@ impl Stack {
             };
             self.events.push_back(SocketEvent { socket: id, kind });
         }
+    }
+
+    /// The handshake of a connection that `listener` answered is over.
+    fn leave_backlog(&mut self, listener: Option<SocketId>) {
+        let socket = listener.and_then(|listener| self.sockets.get_mut(listener.index()));
+        if let Some(Socket::Listener(listener)) = socket {
+            listener.embryonic = listener.embryonic.saturating_sub(1);
+        }
+    }
+
+    /// A connection that failed before it was accepted: the application never knew of it, so that
+    /// nobody else would let go of it.
+    fn is_stillborn(&mut self, id: SocketId, accepted: bool) -> bool {
+        let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { return false };
+        let stillborn = !accepted && connection.subflow.is_closed();
+        connection.released |= stillborn;
+        stillborn
     }
 
     fn handle_timeout(&mut self, cx: &mut Context<'_>) {

@@ -68,6 +68,7 @@ impl Subflow {
             self.rx.ack.now();
             return false;
         }
+        self.tx.probes_unanswered = 0;
         let mut news = AckNews {
             prior_una: self.tx.una,
             prior_inflight: self.inflight(),
@@ -89,6 +90,7 @@ impl Subflow {
         self.update_window(segment, ack, &mut news);
         if self.tx.board.is_empty() {
             self.after_empty_ack();
+            self.process_late_dsack(cx, cc, segment, &mut news);
             return true;
         }
         // Lowest first: what this acknowledgement covers cannot have been overtaken by what it
@@ -126,6 +128,24 @@ impl Subflow {
         if self.tx.has_unsent() && self.tx.window_left() >= self.next_len() {
             self.rtt.reset_back_off();
             self.timers.stop_retransmit();
+        }
+    }
+
+    /// Nothing was outstanding, but a D-SACK may still tell that a probe or a retransmission was
+    /// needless (Linux `tcp_ack`, `no_queue`).
+    fn process_late_dsack(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        segment: &TcpSegment,
+        news: &mut AckNews,
+    ) {
+        let ack = self.tx.una;
+        self.process_sacks(cx, news, ack as i64, &segment.options.sack);
+        self.finish_probe(cx, cc, news, ack);
+        if news.dsack.is_some() {
+            self.loss.rack.on_dsack_round(true, ack, self.tx.nxt);
+            self.on_alert(cx, cc, news);
         }
     }
 
@@ -182,14 +202,14 @@ impl Subflow {
     fn sack_block(&mut self, cx: &Context<'_>, news: &mut AckNews, block: Range<u64>) {
         let (rack, high_seq) = (&mut self.loss.rack, self.loss.high_seq);
         let min_rtt = self.min_rtt.get();
-        let hs = &self.hs;
         let highest = news.prior_highest_sacked;
         let use_fack_order = self.hs.sack;
         self.tx.board.sack(block, |segment| {
             news.newly_sacked += 1;
             news.delivered += 1;
             news.delivered_bytes += u64::from(segment.len);
-            let older = is_echo_older(hs.ts_value(segment.sent_at), news.echo);
+            // The echo is that of the last segment in order (RFC 7323 s4.3): it says nothing here.
+            let older = false;
             news.rack_advanced |= rack.on_delivered(
                 cx.now,
                 segment.sent_at,
@@ -250,7 +270,7 @@ impl Subflow {
     fn after_una(&mut self, cx: &mut Context<'_>) {
         if self.fsm.is_time_wait() {
             self.enter_time_wait(cx);
-        } else if self.fsm.is_fin_wait_2() {
+        } else if self.fsm.is_fin_wait_2() && self.orphaned {
             self.bound_fin_wait_2(cx);
         } else if self.fsm.is_closed() {
             self.timers.stop_all();

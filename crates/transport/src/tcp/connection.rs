@@ -17,7 +17,7 @@ pub struct Connection {
     pub subflow: Subflow,
     controller: Controller,
     pub interface: InterfaceId,
-    /// The listener that accepted it.
+    /// The listener that answered its SYN, until it is accepted.
     pub listener: Option<SocketId>,
     /// The application let go of it.
     pub released: bool,

@@ -45,6 +45,8 @@ pub struct Handshake {
     /// SYN or SYN/ACK to be sent now.
     pub due: bool,
     pub retries: u32,
+    /// Times the SYN or SYN/ACK was sent, in answer to a repeated SYN, too.
+    pub sends: u32,
     pub sent_at: Instant,
 }
 
@@ -62,6 +64,7 @@ impl Handshake {
             offered_shift,
             due: true,
             retries: 0,
+            sends: 0,
             sent_at: Instant::ZERO,
         }
     }
@@ -90,6 +93,7 @@ impl Subflow {
         let wait = syn_timeout(self.hs.retries, linear);
         self.timers.set_retransmit(Retransmit::Handshake, cx.now, wait);
         self.hs.sent_at = cx.now;
+        self.hs.sends += 1;
         self.stats.segs_out += 1;
         Some(self.syn_segment(cx.now, syn_ack))
     }
@@ -193,6 +197,7 @@ impl Subflow {
             // Simultaneous open: answer with SYN/ACK.
             self.fsm.open_simultaneously(cx);
             self.hs.retries = 0;
+            self.hs.sends = 0;
             self.hs.due = true;
             return;
         }
@@ -220,7 +225,7 @@ impl Subflow {
         self.fsm.establish(cx);
         self.timers.stop_retransmit();
         self.hs.due = false;
-        if self.hs.retries == 0 {
+        if self.hs.sends <= 1 {
             let rtt = cx.now - self.hs.sent_at;
             self.min_rtt.update(cx.now, rtt);
             self.rtt.sample(rtt, 0, 0);
@@ -230,7 +235,7 @@ impl Subflow {
         }
         // RFC 6928 s2: a single lost SYN keeps the initial window.
         let initial_window_segs =
-            if self.hs.retries > 1 { 1 } else { self.switches.initial_window_segs };
+            if self.hs.sends > 2 { 1 } else { self.switches.initial_window_segs };
         cc.on_path_added(
             self.path,
             &PathStart {

@@ -146,7 +146,7 @@ impl Subflow {
             return;
         }
         if !self.fsm.may_receive() {
-            self.receive_after_end(segment);
+            self.receive_after_end(cx, segment);
             return;
         }
         let start = self.offset_of(segment);
@@ -167,9 +167,13 @@ impl Subflow {
     }
 
     /// Payload or a FIN came although the peer's FIN was received: a retransmission.
-    fn receive_after_end(&mut self, segment: &TcpSegment) {
+    fn receive_after_end(&mut self, cx: &Context<'_>, segment: &TcpSegment) {
         if segment.sequence_len() > 0 {
             self.answer_unacceptable(segment);
+        }
+        if self.fsm.is_time_wait() {
+            // RFC 9293 s3.10.7.4: the peer did not hear that we are done; wait anew.
+            self.enter_time_wait(cx);
         }
     }
 

@@ -46,6 +46,8 @@ pub struct Sender {
     pub cwnd_stamp: Instant,
     pub last_data_sent: Option<Instant>,
     pub pacer: Pacer,
+    /// Probes of a closed window since an acknowledgement came.
+    pub probes_unanswered: u32,
     /// IP bytes handed to the NIC that have not left it.
     pub below: u64,
     pub small_queue_throttled: bool,
@@ -88,6 +90,7 @@ impl Sender {
             cwnd_stamp: Instant::ZERO,
             last_data_sent: None,
             pacer: Pacer::new(),
+            probes_unanswered: 0,
             below: 0,
             small_queue_throttled: false,
             burst_left: 0,

@@ -79,6 +79,8 @@ pub struct Subflow {
     /// Largest IP datagram of the interface, in bytes.
     pub(super) mtu: u32,
     pub(super) fsm: StateMachine,
+    /// The application let go of it: nobody will read.
+    pub(super) orphaned: bool,
     pub(super) switches: Switches,
     pub(super) options: Options,
     pub(super) hs: Handshake,
@@ -129,6 +131,7 @@ impl Subflow {
             tuple: identity.tuple,
             mtu: identity.mtu,
             fsm,
+            orphaned: false,
             switches,
             options: Options {
                 nagle: config.nagle,
@@ -226,6 +229,14 @@ impl Subflow {
             self.news.push(News::Closed);
         } else {
             self.fail(cx, SocketError::Reset);
+        }
+    }
+
+    /// The application let go of the connection. One in FIN-WAIT-2 lasts no longer than a minute
+    /// from now; with a reader it may last as long as the peer sends.
+    pub fn on_released(&mut self, cx: &Context<'_>) {
+        if !std::mem::replace(&mut self.orphaned, true) && self.fsm.is_fin_wait_2() {
+            self.bound_fin_wait_2(cx);
         }
     }
 

@@ -13,7 +13,7 @@ use base::{CaState, Context, Duration};
 
 /// Retransmissions of one segment before the connection is given up (Linux `tcp_retries2`).
 const MAX_TIMEOUTS: u32 = 15;
-/// The same while closing, without anybody to tell (Linux `tcp_orphan_retries`).
+/// Probes of a closed window without an answer before it is given up (Linux `tcp_retries2`).
 const MAX_PROBES: u32 = 15;
 
 impl Subflow {
@@ -93,10 +93,11 @@ impl Subflow {
         if !self.tx.has_unsent() || !self.tx.board.is_empty() {
             return;
         }
-        if self.loss.timeouts >= MAX_PROBES {
+        if self.tx.probes_unanswered >= MAX_PROBES {
             self.fail(cx, SocketError::TimedOut);
             return;
         }
+        self.tx.probes_unanswered += 1;
         self.outbox.window_probe = true;
         self.rtt.back_off();
         self.timers.set_retransmit(Retransmit::Persist, cx.now, self.rtt.rto());

@@ -188,8 +188,10 @@ impl Subflow {
             return Err(Blocked::SmallQueue);
         }
         let in_window = (self.tx.window_left() / mss).max(1);
-        let available = self.tx.unsent().div_ceil(mss).max(1);
-        // A short last segment goes with the burst, the window permitting (Nagle is off).
+        // A short last segment goes with the burst, the window and Nagle permitting.
+        let unsent = self.tx.unsent();
+        let held = self.options.nagle && !self.tx.fin_queued && !self.tx.board.is_empty();
+        let available = if held { unsent / mss } else { unsent.div_ceil(mss) }.max(1);
         let segs = u64::from(room.min((cwnd / 2).max(1)).min(most)).min(in_window).min(available);
         Ok(segs as u32)
     }

@@ -3,13 +3,15 @@
 
 use crate::bare::{Bare, modern};
 use base::Duration;
-use transport::{Profile, TcpConfig};
+use transport::{Buffers, Profile, TcpConfig};
 use wire::{TcpOptions, TcpSegment, Timestamps};
 
 const MSS: u32 = 1448;
 
+/// With a buffer of fixed size: while the window grows, Linux acknowledges every segment.
 fn accepted(profile: Profile) -> Bare {
-    Bare::accepted(TcpConfig { profile, ..TcpConfig::default() }, modern())
+    let buffers = Buffers { send_max: 1 << 20, receive_max: 256 << 10, auto_tuning: false };
+    Bare::accepted(TcpConfig { profile, buffers, ..TcpConfig::default() }, modern())
 }
 
 /// A receiver whose quick acknowledgements are used up.

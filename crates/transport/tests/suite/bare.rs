@@ -84,9 +84,10 @@ impl Bare {
         (bare, syn_ack)
     }
 
-    /// The stack accepted a connection from the peer.
+    /// The stack accepted a connection from the peer, 40 ms away.
     pub fn accepted(config: TcpConfig, options: TcpOptions) -> Bare {
         let (mut bare, _) = Bare::syn_received(config, options);
+        bare.wait_ms(40);
         let answers = bare.send(bare.segment(Flags::ACK));
         assert!(answers.is_empty(), "nothing to say to the last ACK of the handshake");
         assert_eq!(bare.state(), "ESTABLISHED");

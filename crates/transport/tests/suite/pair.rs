@@ -534,6 +534,10 @@ impl Pair {
         let peer = self.seen.get(&key(from.other())).copied().unwrap_or_default();
         let seen = self.seen.entry(key(from)).or_default();
         let is_syn = segment.flags.contains(Flags::SYN);
+        if is_syn && seen.iss.is_some_and(|iss| iss != segment.seq) {
+            // A new connection between the same ports.
+            *seen = Seen::default();
+        }
         if is_syn {
             seen.iss = Some(segment.seq);
             seen.shift = segment.options.window_scale;

@@ -104,7 +104,7 @@ fn switch_early_retransmit_repairs_a_small_window_after_a_quarter_round_trip() {
         assert!(bare.sack(&[(at(1), at(2))]).is_empty());
         assert!(bare.sack(&[(at(1), at(3))]).is_empty());
         let after = repaired(&mut bare, at(0)).unwrap();
-        assert!(after >= ms(10) && after <= ms(16), "RFC 5827, srtt/4: {old:?} {after}");
+        assert!(after >= ms(8) && after <= ms(16), "RFC 5827, srtt/4: {old:?} {after}");
         // With two of three lost it is not allowed: the time-out has to do it.
         let mut bare = in_flight(old, 3);
         assert!(bare.sack(&[(at(2), at(3))]).is_empty());
@@ -199,22 +199,18 @@ fn switch_prr_old_kernels_always_add_one() {
 fn switch_cwnd_after_rto_counts_what_is_in_flight() {
     let after = |profile| {
         let mut pair = Setup::with(config(profile)).delay_ms(100).established();
-        pair.write(Side::Client, 20 * MSS);
+        pair.write(Side::Client, 100 * MSS);
         pair.drive_bounded(Duration::from_secs(2));
-        pair.drive_for(Duration::from_secs(1));
+        pair.drive_for(ms(250));
         pair.tape.events.clear();
         pair.rule(Box::new(|sight| {
             if sight.from == Side::Client { Fate::Drop } else { Fate::Pass }
         }));
         pair.write(Side::Client, 2 * MSS);
-        let mut late = pair.end(Side::Client).asked;
         // Keep the pipe full of recent segments until the time-out.
         while !pair.timer_names(Side::Client).contains(&"rto") {
             pair.drive_for(ms(20));
-            if late < 24 * u64::from(MSS) {
-                pair.write(Side::Client, MSS);
-                late += 1;
-            }
+            pair.write(Side::Client, MSS);
             assert!(pair.now < Instant::from_secs(20));
         }
         pair.info(Side::Client).cwnd_segs

@@ -5,7 +5,7 @@ use crate::bare::{Bare, bytes, modern};
 use crate::fate::{Fate, data, first};
 use crate::pair::{Pair, Setup, Side};
 use base::{CaState, Duration, Event, EventMask};
-use transport::{SocketError, TcpConfig};
+use transport::{Buffers, SocketError, TcpConfig};
 
 const MSS: u32 = 1448;
 const SECOND: Duration = Duration::from_secs(1);
@@ -82,7 +82,7 @@ fn retransmission_lost_is_found_by_time_and_sent_again() {
         seen += u32::from(is_it);
         if is_it && seen <= 2 { Fate::Drop } else { Fate::Pass }
     }));
-    pair.write(Side::Client, 60 * MSS);
+    pair.write(Side::Client, 300 * MSS);
     pair.drive_bounded(SECOND * 2);
     pair.assert_intact();
     assert_eq!(pair.retransmissions(Side::Client).len(), 2);
@@ -162,7 +162,12 @@ fn probe_sends_new_data_if_there_are_any() {
 
 #[test]
 fn prr_keeps_sending_while_the_window_is_reduced() {
-    let mut pair = grown(200);
+    let buffers = Buffers { send_max: 16 << 20, receive_max: 16 << 20, auto_tuning: false };
+    let mut pair = Setup::with(TcpConfig { buffers, ..TcpConfig::default() }).established();
+    pair.write(Side::Client, 200 * MSS);
+    pair.drive_bounded(SECOND);
+    pair.drive_for(ms(100));
+    pair.log.clear();
     let cwnd = pair.info(Side::Client).cwnd_segs;
     pair.rule(data(Side::Client, &[1], Fate::Drop));
     pair.write(Side::Client, 4 * cwnd * MSS);
