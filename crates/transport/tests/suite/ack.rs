@@ -10,26 +10,30 @@ const MSS: u32 = 1448;
 
 /// With a buffer of fixed size: while the window grows, Linux acknowledges every segment.
 fn accepted(profile: Profile) -> Bare {
-    let buffers = Buffers { send_max: 1 << 20, receive_max: 256 << 10, auto_tuning: false };
+    let buffers = Buffers { send_max: 1 << 20, receive_max: 128 << 10, auto_tuning: false };
     Bare::accepted(TcpConfig { profile, buffers, ..TcpConfig::default() }, modern())
 }
 
-/// A receiver whose quick acknowledgements are used up.
-fn settled() -> Bare {
-    let mut bare = accepted(Profile::Linux);
-    for _ in 0..40 {
-        bare.send_data(MSS);
+/// A receiver whose quick acknowledgements are used up and whose window grows no more.
+fn settled_as(profile: Profile) -> Bare {
+    let mut bare = accepted(profile);
+    for n in 0.. {
+        let acknowledged = bare.send_data(MSS).len();
+        bare.read(1 << 20);
         bare.wait_ms(1);
+        if n >= 80 && acknowledged == 1 {
+            break;
+        }
     }
-    bare.wait_ms(300);
-    while bare.read(1 << 20).0 > 0 {}
-    bare.wait_ms(10);
     bare
 }
 
-fn blocks(bare: &Bare, segment: &TcpSegment) -> Vec<(i64, i64)> {
+fn settled() -> Bare {
+    settled_as(Profile::Linux)
+}
+
+fn blocks(segment: &TcpSegment) -> Vec<(i64, i64)> {
     let position = |seq: wire::SeqNumber| seq.to_offset(crate::bare::ISS + 1, 0);
-    let _ = bare;
     segment.options.sack.as_slice().iter().map(|(a, b)| (position(*a), position(*b))).collect()
 }
 
@@ -90,7 +94,7 @@ fn gap_is_reported_at_once_and_its_filling_too() {
     assert_eq!(answers.len(), 1);
     assert_eq!(bare.acks(&answers[0]), i64::from(start));
     let (from, to) = (i64::from(start + MSS), i64::from(start + 2 * MSS));
-    assert_eq!(blocks(&bare, &answers[0]), [(from, to)]);
+    assert_eq!(blocks(&answers[0]), [(from, to)]);
     let answers = bare.send(bare.data_at(start, MSS));
     assert_eq!((answers.len(), bare.acks(&answers[0])), (1, to), "RFC 5681 s4.2");
     assert!(answers[0].options.sack.is_empty());
@@ -103,8 +107,8 @@ fn sack_blocks_begin_with_the_latest_and_three_fit_beside_timestamps() {
         let mut last = Vec::new();
         for n in [1u32, 3, 5, 7, 9] {
             let answers = bare.send(bare.data_at(n * 1000, 1000));
-            bare.wait_ms(2).into_iter().for_each(|(_, segment)| last = blocks(&bare, &segment));
-            answers.iter().for_each(|segment| last = blocks(&bare, segment));
+            bare.wait_ms(2).into_iter().for_each(|(_, segment)| last = blocks(&segment));
+            answers.iter().for_each(|segment| last = blocks(segment));
         }
         let expected = [(9000, 10_000), (7000, 8000), (5000, 6000), (3000, 4000)];
         assert_eq!(last, expected[..most], "RFC 2018 s4");
@@ -119,9 +123,9 @@ fn duplicate_is_reported_first_and_once() {
     let again = bare.send(bare.data_at(0, MSS));
     let gap = (i64::from(start + MSS), i64::from(start + 2 * MSS));
     assert_eq!(again.len(), 1, "a duplicate is acknowledged at once");
-    assert_eq!(blocks(&bare, &again[0]), [(0, i64::from(MSS)), gap], "RFC 2883 s4");
+    assert_eq!(blocks(&again[0]), [(0, i64::from(MSS)), gap], "RFC 2883 s4");
     let next = bare.send(bare.data_at(start + 2 * MSS, MSS));
-    assert_eq!(blocks(&bare, &next[0]), [(gap.0, gap.1 + i64::from(MSS))]);
+    assert_eq!(blocks(&next[0]), [(gap.0, gap.1 + i64::from(MSS))]);
 }
 
 #[test]
@@ -132,13 +136,14 @@ fn duplicate_above_a_gap_is_reported_inside_its_block() {
     let again = bare.send(bare.data_at(start + MSS, MSS));
     let from = i64::from(start + MSS);
     let mss = i64::from(MSS);
-    assert_eq!(blocks(&bare, &again[0]), [(from, from + mss), (from, from + 2 * mss)]);
+    assert_eq!(blocks(&again[0]), [(from, from + mss), (from, from + 2 * mss)]);
 }
 
 /// Immediate answers to nine segments behind one gap.
 fn answers_behind_a_gap(profile: Profile) -> Vec<usize> {
-    let mut bare = accepted(profile);
-    (1..10).map(|n| bare.send(bare.data_at(n * MSS, MSS)).len()).collect()
+    let mut bare = settled_as(profile);
+    let start = bare.sent;
+    (1..10).map(|n| bare.send(bare.data_at(start + n * MSS, MSS)).len()).collect()
 }
 
 #[test]
@@ -151,26 +156,23 @@ fn switch_compressed_acks_merges_from_the_fourth_duplicate() {
 
 #[test]
 fn compressed_acks_are_held_at_most_a_millisecond() {
-    let mut bare = accepted(Profile::Linux);
-    bare.write(100);
-    bare.wait_ms(100);
-    bare.ack(100);
-    (1..8).for_each(|n| drop(bare.send(bare.data_at(n * MSS, MSS))));
+    let mut bare = settled();
+    let start = bare.sent;
+    (1..8).for_each(|n| drop(bare.send(bare.data_at(start + n * MSS, MSS))));
     let at = bare.now;
     let sent = bare.wait_ms(30);
     assert_eq!(sent.len(), 1);
-    assert_eq!(sent[0].0 - at, Duration::from_millis(1));
-    assert_eq!(blocks(&bare, &sent[0].1), [(i64::from(MSS), i64::from(8 * MSS))]);
+    assert_eq!(sent[0].0 - at, Duration::from_millis(1), "RTT/20 would be 2 ms");
+    let (from, to) = (i64::from(start + MSS), i64::from(start + 8 * MSS));
+    assert_eq!(blocks(&sent[0].1), [(from, to)]);
 }
 
 #[test]
 fn compressed_acks_go_when_forty_four_are_merged() {
-    let mut bare = accepted(Profile::Linux);
-    bare.write(100);
-    bare.wait_ms(100);
-    bare.ack(100);
-    let immediate: Vec<u32> =
-        (1..60).filter(|n| !bare.send(bare.data_at(n * MSS, MSS)).is_empty()).collect();
+    let mut bare = settled();
+    let start = bare.sent;
+    let mut answered = |n: &u32| !bare.send(bare.data_at(start + n * 1000, 1000)).is_empty();
+    let immediate: Vec<u32> = (1..60).filter(|n| answered(n)).collect();
     assert_eq!(immediate, [1, 2, 3, 48]);
 }
 

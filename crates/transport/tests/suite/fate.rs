@@ -44,11 +44,6 @@ impl Sight<'_> {
 /// A rule of fate.
 pub type Rule = Box<dyn FnMut(&Sight<'_>) -> Fate>;
 
-/// Drop the `n`-th packet that `from` sends.
-pub fn drop_nth(from: Side, n: u64) -> Rule {
-    Box::new(move |sight| pass_unless(sight.from == from && sight.n == n, Fate::Drop))
-}
-
 /// Give `fate` to packets `from` sends that `which` picks, the first `count` of them.
 pub fn first(
     from: Side,

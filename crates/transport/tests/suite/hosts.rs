@@ -136,8 +136,7 @@ fn unreachable_with_nonsense_inside_is_ignored() {
             if len >= 24 && first == 0x45 {
                 continue;
             }
-            let message =
-                Icmp::Unreachable { code: 1, next_hop_mtu: 0, original: quoted.into() };
+            let message = Icmp::Unreachable { code: 1, next_hop_mtu: 0, original: quoted.into() };
             bare.send_packet(Packet::new(PEER, HERE, Body::Icmp(message)));
         }
     }

@@ -56,9 +56,12 @@ fn for_each_packet(profile: Profile, fate: Fate) {
     for script in &SCRIPTS {
         for side in Side::BOTH {
             for n in 1.. {
-                let rule: Rule = Box::new(move |sight| {
-                    if sight.from == side && sight.n == n { fate } else { Fate::Pass }
-                });
+                let rule: Rule =
+                    Box::new(
+                        move |sight| {
+                            if sight.from == side && sight.n == n { fate } else { Fate::Pass }
+                        },
+                    );
                 let pair = run(script, profile, rule);
                 if pair.log.iter().all(|sent| sent.fate == Fate::Pass) {
                     assert!(n > 3, "handshake and close have packets");

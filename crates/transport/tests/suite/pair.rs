@@ -215,11 +215,7 @@ impl Pair {
     }
 
     /// Call into one side with the present context, then let it send.
-    pub fn with<R>(
-        &mut self,
-        side: Side,
-        call: impl FnOnce(&mut End, &mut Context<'_>) -> R,
-    ) -> R {
+    pub fn with<R>(&mut self, side: Side, call: impl FnOnce(&mut End, &mut Context<'_>) -> R) -> R {
         let host = HostId(side.index() as u16);
         let mut cx = Context::recording(self.now, self.chance, &mut self.tape).for_host(host);
         let result = call(&mut self.ends[side.index()], &mut cx);
@@ -331,7 +327,9 @@ impl Pair {
     /// A packet arrives at `to` now, wherever it came from.
     pub fn inject(&mut self, to: Side, packet: Packet) {
         let interface = InterfaceId(0);
-        self.with(to, |end, cx| end.stack.handle(cx, Input::Packet { interface, packet: packet.into() }));
+        self.with(to, |end, cx| {
+            end.stack.handle(cx, Input::Packet { interface, packet: packet.into() })
+        });
     }
 
     /// When something happens next.
@@ -354,7 +352,9 @@ impl Pair {
             && entry.key().0 <= self.now
         {
             let Arrival { to, interface, packet } = entry.remove();
-            self.with(to, |end, cx| end.stack.handle(cx, Input::Packet { interface, packet: packet.into() }));
+            self.with(to, |end, cx| {
+                end.stack.handle(cx, Input::Packet { interface, packet: packet.into() })
+            });
             return true;
         }
         for side in Side::BOTH {
@@ -409,7 +409,8 @@ impl Pair {
         for side in Side::BOTH {
             let reader = self.end(side);
             let from = side.other();
-            let wrong = reader.bytes.iter().zip(0..).find(|(byte, at)| **byte != pattern(from, *at));
+            let wrong =
+                reader.bytes.iter().zip(0..).find(|(byte, at)| **byte != pattern(from, *at));
             assert_eq!(wrong, None, "first wrong byte and position read by {side:?}");
             assert!(reader.received <= self.end(from).asked, "{side:?} read more than was written");
         }
@@ -493,9 +494,8 @@ impl Pair {
         let sight = Sight { from, n, now: self.now, packet: &packet };
         let fates = self.rules.iter_mut().map(|rule| rule(&sight));
         // Every rule sees every packet, so that those that count stay right.
-        let fate = fates.fold(Fate::Pass, |so_far, fate| {
-            if so_far == Fate::Pass { fate } else { so_far }
-        });
+        let fate =
+            fates.fold(Fate::Pass, |so_far, fate| if so_far == Fate::Pass { fate } else { so_far });
         if let Body::Tcp(segment) = &packet.body {
             self.witness(from, fate, segment);
         }
@@ -529,15 +529,18 @@ impl Pair {
 
     /// Log a segment, and hold it against what both sides sent before.
     fn witness(&mut self, from: Side, fate: Fate, segment: &TcpSegment) {
-        let ports = (segment.src_port.min(segment.dst_port), segment.src_port.max(segment.dst_port));
+        let ports =
+            (segment.src_port.min(segment.dst_port), segment.src_port.max(segment.dst_port));
         let key = |side: Side| (side.index() as u8, ports.0, ports.1);
+        let is_syn = segment.flags.contains(Flags::SYN);
+        let known = self.seen.get(&key(from)).and_then(|seen| seen.iss);
+        if is_syn && known.is_some_and(|iss| iss != segment.seq) {
+            // A new connection between the same ports.
+            self.seen.insert(key(from), Seen::default());
+            self.seen.entry(key(from.other())).or_default().edge = 0;
+        }
         let peer = self.seen.get(&key(from.other())).copied().unwrap_or_default();
         let seen = self.seen.entry(key(from)).or_default();
-        let is_syn = segment.flags.contains(Flags::SYN);
-        if is_syn && seen.iss.is_some_and(|iss| iss != segment.seq) {
-            // A new connection between the same ports.
-            *seen = Seen::default();
-        }
         if is_syn {
             seen.iss = Some(segment.seq);
             seen.shift = segment.options.window_scale;

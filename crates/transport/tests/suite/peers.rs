@@ -82,10 +82,8 @@ fn peer_without_sack_has_each_hole_repaired_by_a_partial_acknowledgement() {
 
 #[test]
 fn peer_without_sack_and_one_loss_needs_no_time_out() {
-    let mut pair = connected(Profile::Linux, |options| TcpOptions {
-        sack_permitted: false,
-        ..options
-    });
+    let mut pair =
+        connected(Profile::Linux, |options| TcpOptions { sack_permitted: false, ..options });
     pair.write(Side::Client, 100_000);
     pair.drive_bounded(SECOND);
     pair.rule(data(Side::Client, &[5], Fate::Drop));
@@ -98,10 +96,8 @@ fn peer_without_sack_and_one_loss_needs_no_time_out() {
 
 #[test]
 fn peer_without_sack_and_many_losses_needs_no_time_out() {
-    let mut pair = connected(Profile::Linux, |options| TcpOptions {
-        sack_permitted: false,
-        ..options
-    });
+    let mut pair =
+        connected(Profile::Linux, |options| TcpOptions { sack_permitted: false, ..options });
     pair.write(Side::Client, 200_000);
     pair.drive_bounded(SECOND);
     pair.rule(data(Side::Client, &[5, 8, 11, 20], Fate::Drop));

@@ -74,7 +74,8 @@ fn retransmission_lost_is_found_by_time_and_sent_again() {
         let wire::Body::Tcp(segment) = &sight.packet.body else { return Fate::Pass };
         let is_it = sight.from == Side::Client
             && segment.payload.len() > 0
-            && crate::pair::pattern(Side::Client, lost.into()) == segment.payload.byte_at(0).unwrap()
+            && crate::pair::pattern(Side::Client, lost.into())
+                == segment.payload.byte_at(0).unwrap()
             && crate::pair::pattern(Side::Client, (lost + 1).into())
                 == segment.payload.byte_at(1).unwrap()
             && crate::pair::pattern(Side::Client, (lost + 2).into())
@@ -144,9 +145,10 @@ fn probe_of_a_late_acknowledgement_costs_nothing() {
     // The acknowledgements of the next ten are late, so that the probe was needless.
     pair.rule(first(Side::Server, 10, Fate::Late(ms(150)), |_| true));
     pair.write(Side::Client, 10 * MSS);
-    pair.drive_for(ms(600));
+    // Less than an RTO after the last one, lest the window be halved for idleness.
+    pair.drive_for(ms(280));
     pair.write(Side::Client, MSS);
-    pair.drive_for(ms(600));
+    pair.drive_for(ms(100));
     assert_eq!(pair.timer_names(Side::Client)[0], "loss-probe");
     assert_eq!(pair.info(Side::Client).spurious_retrans, 1, "D-SACK");
     assert!(pair.info(Side::Client).cwnd_segs >= before.cwnd_segs, "RFC 8985 s7.4.2");
@@ -184,11 +186,7 @@ fn prr_keeps_sending_while_the_window_is_reduced() {
 #[test]
 fn heavy_loss_is_repaired_by_slow_start_from_the_pipe() {
     let mut pair = grown(60);
-    let took = losing(
-        &mut pair,
-        &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
-        20,
-    );
+    let took = losing(&mut pair, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], 20);
     assert_eq!(pair.retransmissions(Side::Client).len(), 15);
     assert!(!pair.timer_names(Side::Client).contains(&"rto"));
     // PRR-2: 3, then doubling: 3 + 6 + 6.

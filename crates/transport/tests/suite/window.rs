@@ -98,6 +98,7 @@ fn reader_that_takes_little_does_not_open_a_silly_window() {
 #[test]
 fn sender_waits_for_a_full_segment_and_the_persist_timer_ends_the_wait() {
     let mut bare = Bare::accepted(TcpConfig::default(), modern());
+    bare.send_data(1);
     bare.window = 1500 >> 7;
     bare.send_data(1);
     assert_eq!(bare.info().snd_wnd, 1408);
