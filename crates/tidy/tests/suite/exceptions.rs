@@ -2,7 +2,6 @@
 
 /// (rule, file, findings forgiven).
 pub const EXCEPTIONS: &[(&str, &str, usize)] = &[
-    ("columns", "crates/lab/src/path_spec/tests.rs", 1),
     ("columns", "crates/transport/tests/suite/pair.rs", 4),
     ("columns", "crates/transport/tests/suite/recovery.rs", 1),
 ];
