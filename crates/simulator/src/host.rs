@@ -253,6 +253,9 @@ impl<A: Application> Host<A> {
             self.stack.handle(cx, input);
         } else if let Some(transmit) = self.stack.poll_transmit(cx) {
             processor.make(cx.now, transmit);
+        } else if let Some(event) = self.stack.poll_event() {
+            // Having nothing to send, a connection tells its news.
+            self.notify(cx, wiring, event);
         } else if self.stack.poll_deadline().is_some_and(|deadline| deadline <= cx.now) {
             self.stack.handle(cx, Input::Timeout);
         } else {

@@ -8,7 +8,7 @@ use simulator::{Direction, NicSetup, PathEvent, ProcessingCost, RunSetup, Stoppe
 use std::cell::Cell;
 use std::rc::Rc;
 use traffic::Traffic;
-use transport::Buffers;
+use transport::{Buffers, Profile};
 use wire::Packet;
 
 /// Loses one packet and counts all.
@@ -105,16 +105,30 @@ fn outage() -> impl Strategy<Value = Vec<PathEvent>> {
 fn hostile_run() -> impl Strategy<Value = RunSetup> {
     let choices = (any::<u64>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let buffers = (16_384u32..400_000, 16_384u32..400_000, any::<bool>());
-    (hostile_link(), hostile_link(), outage(), 1u64..300_000, choices, buffers).prop_map(
-        |(down, up, events, bytes, (seed, reverse, nic, reno, pass_through), buffers)| {
+    let profile = prop_oneof![
+        Just(Profile::Linux),
+        Just(Profile::Linux41),
+        Just(Profile::Linux314),
+        Just(Profile::Linux311),
+        Just(Profile::Linux35),
+    ];
+    // A host without a cost is the common case; one with a cost is another way through the code.
+    let cost = (prop_oneof![Just(0u64), 1u64..100], profile);
+    (hostile_link(), hostile_link(), outage(), 1u64..300_000, choices, buffers, cost).prop_map(
+        |(down, up, events, bytes, choices, buffers, (cost, profile))| {
+            let (seed, reverse, nic, reno, pass_through) = choices;
+            let per_segment = Duration::from_micros(cost);
+            let server_cost = ProcessingCost { per_segment, ..ProcessingCost::default() };
             let mut setup = one_path(&down, Traffic::BulkSize(bytes));
             setup.paths[0].up = up;
             setup.paths[0].events = events;
             setup.tcp.congestion = if reno { "reno" } else { "cubic" };
             setup.tcp.buffers =
                 Buffers { send_max: buffers.0, receive_max: buffers.1, auto_tuning: buffers.2 };
+            setup.tcp.profile = profile;
             let nic = nic.then(NicSetup::default);
-            RunSetup { seed, reverse, nic, pass_through, until: Until::Closed, ..setup }
+            let until = Until::Closed;
+            RunSetup { seed, reverse, nic, pass_through, until, server_cost, ..setup }
         },
     )
 }
@@ -185,4 +199,27 @@ fn connect_outlasts_an_outage_of_a_minute() {
     setup.paths[0].events = vec![event(0, LinkChange::Silent), event(60, LinkChange::Up)];
     let time = pair::value(&setup);
     assert!((67.0..68.0).contains(&time), "{time} s");
+}
+
+/// Found at random: a serial host whose last packet brought news, and nothing to send, went idle
+/// without telling its application.
+#[test]
+fn serial_host_tells_the_news_of_its_last_packet() {
+    let down = LinkConfig { jitter: Duration::from_millis(14), ..link(3, 35) };
+    let up = LinkConfig {
+        jitter: Duration::from_millis(17),
+        reorder: 0.15493594621489745,
+        corrupt: 0.0498775348003875,
+        ..link(4, 20)
+    };
+    // One seed in two hundred ends on such a packet.
+    for seed in 0..1000 {
+        let mut setup = one_path(&down, Traffic::BulkSize(14_788));
+        setup.paths[0].up = up.clone();
+        setup.tcp.profile = Profile::Linux41;
+        setup.tcp.buffers = Buffers { send_max: 22_872, receive_max: 55_349, auto_tuning: false };
+        setup.server_cost.per_segment = Duration::from_micros(14);
+        let setup = RunSetup { seed, reverse: true, nic: None, ..setup };
+        assert!(record(&setup).outcome.is_complete(), "seed {seed}");
+    }
 }
