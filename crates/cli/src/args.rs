@@ -2,11 +2,11 @@
 //!
 //! Values stay texts here: the lab reads them, and its messages name the option.
 
+use crate::list::sender_profiles;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Parser, Subcommand};
 use lab::{Given, Options, PathOption};
-use transport::Profile;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -69,13 +69,9 @@ ANABRANCH_RUNS=20; an option wins over the environment, the environment over the
 Exit codes: 0 done, 1 failure, 2 wrong usage or scenario, 130 interrupted.";
 
 fn long_help() -> String {
-    let mut text = format!("{EXAMPLES}\n\n{GRAMMAR}\n\nSender profiles (--profile):\n");
-    text.push_str("  linux       Linux 6.18\n");
-    for (profile, name) in Profile::ALL.into_iter().filter(|(profile, _)| profile.is_old()) {
-        let unverified = profile.unverified().join(", ");
-        text.push_str(&format!("  {name:<11} from memory, not verified: {unverified}\n"));
-    }
-    text
+    let profiles = sender_profiles();
+    let heading = "Sender profiles (--profile); what is unverified is from memory:";
+    format!("{EXAMPLES}\n\n{GRAMMAR}\n\n{heading}\n{profiles}")
 }
 
 /// Options of `compare`.

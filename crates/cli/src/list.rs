@@ -1,13 +1,13 @@
 //! The verb `list`: every name that an option takes, with its source.
 
-use lab::Profile;
+use lab::Profile as PathProfile;
 use std::fmt::Write;
-use transport::congestion;
+use transport::{Profile, congestion};
 
 /// The lists.
 pub fn list() -> String {
     let mut text = String::from("Path profiles (--path NAME, or `profile NAME` in a path)\n");
-    for profile in Profile::all() {
+    for profile in PathProfile::all() {
         row(&mut text, profile.name, &profile.spec);
         row(&mut text, "", &format!("source: {}", profile.source));
     }
@@ -20,14 +20,26 @@ pub fn list() -> String {
         row(&mut text, name, &format!("{summary} ({source})"));
     }
     text.push_str("\nSender profiles (--profile)\n");
-    for (profile, name) in transport::Profile::ALL {
-        let unverified = profile.unverified();
-        let summary = if unverified.is_empty() {
-            "Linux 6.18, held against the running kernel".to_owned()
-        } else {
-            format!("from memory, not verified: {}", unverified.join(", "))
+    text.push_str(&sender_profiles());
+    text
+}
+
+/// The profiles of the sender, with what is not verified of them.
+pub fn sender_profiles() -> String {
+    let mut text = String::new();
+    for (profile, name) in Profile::ALL {
+        let about = match profile {
+            Profile::Linux => "Linux 6.18",
+            Profile::Linux41 => "the kernel of paper 002, MPTCP 0.91",
+            Profile::Linux314 => "the kernel of paper 000, MPTCP 0.89",
+            Profile::Linux311 => "the kernel of paper 004, MPTCP 0.88",
+            Profile::Linux35 => "the kernel of paper 001, MPTCP 0.86",
         };
-        row(&mut text, name, &summary);
+        row(&mut text, name, about);
+        let unverified = profile.unverified();
+        if !unverified.is_empty() {
+            row(&mut text, "", &format!("unverified: {}", unverified.join(", ")));
+        }
     }
     text
 }

@@ -170,7 +170,7 @@ fn messages_go_to_standard_error_only() {
 #[test]
 fn help_lists_and_version_are_printed() {
     let help = succeeds(&["compare", "--help"]);
-    for part in ["Examples:", "--path wlan --path 3g --traffic video", "not verified", "ANABRANCH_"]
+    for part in ["Examples:", "--path wlan --path 3g --traffic video", "unverified: ", "ANABRANCH_"]
     {
         assert!(help.contains(part), "{part}");
     }
