@@ -401,3 +401,6 @@ impl<'a> Iterator for ByTime<'a> {
         Some((id, segment))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -91,10 +91,6 @@ pub struct Logged {
     pub fate: Fate,
     /// Position of its first byte of payload (the SYN is at -1).
     pub offset: i64,
-    /// Position that it acknowledges in the other direction.
-    pub ack: i64,
-    /// SACK blocks as positions.
-    pub sack: Vec<(i64, i64)>,
     pub segment: TcpSegment,
 }
 

@@ -162,12 +162,8 @@ impl Bare {
     }
 }
 
-fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(cases(192))]
+    #![proptest_config(crate::cases(192))]
 
     #[test]
     fn random_segments_never_panic_nor_corrupt_the_stream(

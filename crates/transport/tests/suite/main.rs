@@ -22,3 +22,14 @@ mod reset;
 mod sending;
 mod undo;
 mod window;
+
+/// `cases` random cases, or as many as `PROPTEST_CASES` says; a failure prints its smallest input.
+fn cases(cases: u32) -> proptest::prelude::ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|asked| asked.parse().ok());
+    proptest::prelude::ProptestConfig {
+        cases: asked.unwrap_or(cases),
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..Default::default()
+    }
+}

@@ -223,11 +223,7 @@ fn replay(world: World, ops: &[Op]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 96,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(crate::cases(96))]
 
     #[test]
     fn whatever_happens_all_bytes_arrive_in_order_exactly_once(
