@@ -73,7 +73,7 @@ fn retransmission_lost_is_found_by_time_and_sent_again() {
     pair.rule(Box::new(move |sight| {
         let wire::Body::Tcp(segment) = &sight.packet.body else { return Fate::Pass };
         let is_it = sight.from == Side::Client
-            && segment.payload.len() > 0
+            && !segment.payload.is_empty()
             && crate::pair::pattern(Side::Client, lost.into())
                 == segment.payload.byte_at(0).unwrap()
             && crate::pair::pattern(Side::Client, (lost + 1).into())

@@ -46,7 +46,7 @@ fn closed_window_is_probed_with_growing_distance() {
         let ratio = second.as_secs_f64() / first.as_secs_f64();
         assert!((1.9..2.1).contains(&ratio), "{first} then {second}");
     }
-    assert!(pair.timer_names(Side::Client).iter().any(|name| *name == "persist"));
+    assert!(pair.timer_names(Side::Client).contains(&"persist"));
     assert!(pair.retransmissions(Side::Client).is_empty());
 }
 

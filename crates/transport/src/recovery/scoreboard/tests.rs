@@ -177,7 +177,7 @@ impl Rig {
             // A tail loss probe: a copy of the highest segment, not counted.
             Op::Probe => {
                 let last = self.model.segments.last().copied();
-                if let Some(last) = last.filter(|last| !last.sacked && !(last.lost && !last.out)) {
+                if let Some(last) = last.filter(|last| !last.sacked && (!last.lost || last.out)) {
                     self.retransmit(last.id, false);
                 }
             }
