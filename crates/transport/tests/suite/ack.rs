@@ -68,6 +68,14 @@ fn second_full_segment_is_acknowledged_at_once() {
 }
 
 #[test]
+fn pause_longer_than_the_time_out_brings_quick_acknowledgements_back() {
+    let mut bare = settled();
+    bare.wait_ms(1000);
+    let immediate: usize = (0..8).map(|_| bare.send_data(MSS).len()).sum();
+    assert_eq!(immediate, 8, "the sender may be in slow start again");
+}
+
+#[test]
 fn acknowledgement_rides_on_data() {
     let mut bare = settled();
     assert!(bare.send_data(MSS).is_empty());
@@ -181,7 +189,7 @@ fn paws_old_timestamp_is_refused_with_an_acknowledgement() {
     let mut bare = settled();
     let mut old = bare.data_at(bare.sent, MSS);
     let stamps = old.options.timestamps.unwrap();
-    old.options.timestamps = Some(Timestamps { value: stamps.value - 1000, ..stamps });
+    old.options.timestamps = Some(Timestamps { value: stamps.value.wrapping_sub(1000), ..stamps });
     let answers = bare.send(old);
     assert_eq!((answers.len(), bare.acks(&answers[0])), (1, i64::from(bare.sent)));
     assert_eq!(bare.stack.readable(bare.socket), 0, "RFC 7323 s5.3");

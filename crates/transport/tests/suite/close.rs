@@ -164,7 +164,7 @@ fn time_wait_is_not_reopened_by_an_old_syn() {
     let mut syn = bare.segment(Flags::SYN);
     syn.seq = ISS - 5;
     let stamps = syn.options.timestamps.as_mut().unwrap();
-    stamps.value -= 10_000;
+    stamps.value = stamps.value.wrapping_sub(10_000);
     let answers = bare.send(syn);
     assert!(answers.iter().all(|answer| answer.flags == Flags::ACK), "{answers:?}");
     assert_eq!(bare.state(), "TIME-WAIT");

@@ -220,6 +220,18 @@ fn handshake_without_retries_gives_the_first_rtt_sample() {
     assert_eq!(pair.info(Side::Client).rto, Duration::from_secs(3), "RFC 6298 s5.7");
 }
 
+/// Karn's rule for handshakes: which of two SYN/ACKs is acknowledged nobody knows.
+#[test]
+fn syn_ack_repeated_for_a_repeated_syn_gives_no_rtt_sample() {
+    let (mut bare, _) = Bare::syn_received(TcpConfig::default(), modern());
+    bare.wait_ms(90);
+    assert_eq!(bare.send_syn(modern()).len(), 1);
+    bare.wait_ms(10);
+    bare.send(bare.segment(Flags::ACK));
+    assert_eq!(bare.state(), "ESTABLISHED");
+    assert_eq!(bare.info().srtt, Duration::ZERO);
+}
+
 /// Both ends connect to the port that the other will draw.
 fn simultaneous() -> crate::pair::Pair {
     let mut pair = Setup::default().idle();

@@ -243,6 +243,27 @@ fn back_off_ends_with_the_next_valid_sample() {
     assert!(pair.info(Side::Client).rto < ms(400), "{}", pair.info(Side::Client).rto);
 }
 
+/// RFC 8985 s7: the probe of a tail that had arrived must not reduce the window, although its
+/// D-SACK comes when nothing is outstanding any more. Once it was ignored then.
+#[test]
+fn regression_d_sack_with_nothing_outstanding_clears_the_probe() {
+    let mut bare = Bare::accepted(TcpConfig::default(), modern());
+    bare.write(5 * MSS);
+    bare.wait_ms(40);
+    bare.ack(4 * MSS);
+    let probe = bare.wait_ms(245);
+    assert_eq!(bare.position(probe[0].1.seq), i64::from(4 * MSS));
+    let before = bare.info();
+    bare.ack(5 * MSS);
+    bare.sack(&[(4 * MSS, 5 * MSS)]);
+    assert_eq!(bare.info().spurious_retrans, 1);
+    bare.write(MSS);
+    bare.wait_ms(40);
+    bare.ack(6 * MSS);
+    assert!(bare.info().cwnd_segs >= before.cwnd_segs);
+    assert_eq!(bare.info().ssthresh_segs, None);
+}
+
 #[test]
 fn reordering_seen_is_tolerated_afterwards() {
     let mut pair = grown(100);

@@ -112,6 +112,16 @@ fn idle_1_window_halves_for_each_rto_of_silence() {
 }
 
 #[test]
+fn closing_does_not_wait_for_nagle_nor_a_full_buffer() {
+    let mut pair = Setup::with(TcpConfig { nagle: true, ..TcpConfig::default() }).established();
+    pair.write(Side::Client, 10 * MSS + 1);
+    pair.write(Side::Client, 1);
+    pair.shutdown(Side::Client);
+    pair.drive_bounded(Duration::from_millis(100));
+    pair.assert_intact();
+}
+
+#[test]
 fn pacing_spreads_a_window_over_the_round_trip() {
     let spread = |pacing: bool| {
         let mut pair =
