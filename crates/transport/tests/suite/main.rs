@@ -20,8 +20,10 @@ mod random_ops;
 mod recovery;
 mod reset;
 mod sending;
+mod setup;
 mod undo;
 mod window;
+mod witness;
 
 /// `cases` random cases, or as many as `PROPTEST_CASES` says; a failure prints its smallest input.
 fn cases(cases: u32) -> proptest::prelude::ProptestConfig {

@@ -3,17 +3,19 @@
 //! `step` does the next thing, `drive` goes on until nothing is left to do, `drive_bounded` until
 //! all written data are read. Live-lock (too many steps at one instant) and silence (data
 //! undelivered and no deadline) fail the test, and so does a packet that acknowledges what was
-//! never sent or takes window back. Fates are in `fate`, applications in `end`.
+//! never sent or takes window back (`witness`). Fates are in `fate`, applications in `end`.
 
 use crate::end::End;
 use crate::fate::{Fate, Logged, Rule, Sight};
+pub use crate::setup::Setup;
+use crate::witness::Witness;
 use base::{
     Chance, Context, Duration, Event, EventMask, HostId, Instant, InterfaceId, Recorder, SocketId,
 };
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use transport::{Input, InterfaceConfig, Stack, StackConfig, TcpConfig, TcpInfo, Transmit};
-use wire::{Body, Flags, Packet, Payload, SeqNumber, TcpSegment};
+use wire::{Body, Packet, Payload, TcpSegment};
 
 /// More steps at one instant are taken for a live-lock: the largest windows here hold fewer.
 const MAX_STEPS_AT_ONCE: u32 = 20_000;
@@ -42,65 +44,6 @@ impl Side {
     }
 }
 
-/// What a pair is made of.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    pub client: TcpConfig,
-    pub server: TcpConfig,
-    /// One way, both directions.
-    pub delay: Duration,
-    pub mtu: u32,
-    pub interfaces: u8,
-    pub ipv6: bool,
-    pub seed: u64,
-}
-
-impl Default for Setup {
-    fn default() -> Self {
-        Setup {
-            client: TcpConfig::default(),
-            server: TcpConfig::default(),
-            delay: Duration::from_millis(20),
-            mtu: 1500,
-            interfaces: 1,
-            ipv6: false,
-            seed: 1,
-        }
-    }
-}
-
-impl Setup {
-    /// Both ends with this configuration.
-    pub fn with(config: TcpConfig) -> Setup {
-        Setup { client: config.clone(), server: config, ..Setup::default() }
-    }
-
-    pub fn delay_ms(self, ms: u64) -> Setup {
-        Setup { delay: Duration::from_millis(ms), ..self }
-    }
-
-    /// Nothing opened; the server listens.
-    pub fn idle(&self) -> Pair {
-        Pair::new(self)
-    }
-
-    /// The client's SYN is on its way.
-    pub fn syn_sent(&self) -> Pair {
-        let mut pair = self.idle();
-        pair.connect(0);
-        pair
-    }
-
-    /// Both ends established, nothing sent.
-    pub fn established(&self) -> Pair {
-        let mut pair = self.syn_sent();
-        pair.run_until("established", Duration::from_secs(1), |pair| {
-            Side::BOTH.iter().all(|side| pair.state(*side) == "ESTABLISHED")
-        });
-        pair
-    }
-}
-
 struct Arrival {
     to: Side,
     interface: InterfaceId,
@@ -121,20 +64,6 @@ impl Recorder for Tape {
     fn record(&mut self, now: Instant, host: HostId, event: &Event) {
         self.events.push((now, host, event.clone()));
     }
-}
-
-/// What was seen of one direction of one connection.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    iss: Option<SeqNumber>,
-    /// The window scale it offered.
-    shift: Option<u8>,
-    /// Highest position sent, FIN included.
-    end: i64,
-    /// Highest `ack + window` announced.
-    edge: i64,
-    /// There was an earlier connection between the same ports.
-    again: bool,
 }
 
 /// Changes packets on their way, as a middlebox would.
@@ -161,14 +90,15 @@ pub struct Pair {
     pub keep_log: bool,
     pub log: Vec<Logged>,
     pub tape: Tape,
-    seen: BTreeMap<(u8, u16, u16), Seen>,
+    witness: Witness,
     steps_here: u32,
     client_config: TcpConfig,
     ipv6: bool,
 }
 
 impl Pair {
-    fn new(setup: &Setup) -> Pair {
+    /// Two hosts; the server listens.
+    pub fn new(setup: &Setup) -> Pair {
         let stack = |side| {
             let interface = |index| InterfaceConfig {
                 addresses: vec![address(setup.ipv6, index, side)],
@@ -194,7 +124,7 @@ impl Pair {
             keep_log: true,
             log: Vec::new(),
             tape: Tape { mask: EventMask::TIMER, events: Vec::new() },
-            seen: BTreeMap::new(),
+            witness: Witness::default(),
             steps_here: 0,
             client_config: setup.client.clone(),
             ipv6: setup.ipv6,
@@ -529,53 +459,9 @@ impl Pair {
         self.arrivals.insert((self.now + self.delay[from] + extra, self.inserted), arrival);
     }
 
-    /// Log a segment, and hold it against what both sides sent before.
+    /// Hold a segment against what both sides sent before, and log it.
     fn witness(&mut self, from: Side, fate: Fate, segment: &TcpSegment) {
-        let ports =
-            (segment.src_port.min(segment.dst_port), segment.src_port.max(segment.dst_port));
-        let key = |side: Side| (side.index() as u8, ports.0, ports.1);
-        let is_syn = segment.flags.contains(Flags::SYN);
-        let known = self.seen.get(&key(from)).and_then(|seen| seen.iss);
-        if is_syn && known.is_some_and(|iss| iss != segment.seq) {
-            // A new connection between the same ports.
-            self.seen.insert(key(from), Seen { again: true, ..Seen::default() });
-            self.seen.entry(key(from.other())).or_default().edge = 0;
-        }
-        let peer = self.seen.get(&key(from.other())).copied().unwrap_or_default();
-        let seen = self.seen.entry(key(from)).or_default();
-        if is_syn {
-            seen.iss = Some(segment.seq);
-            seen.shift = segment.options.window_scale;
-        }
-        let position = |seen: &Seen, seq: SeqNumber| {
-            seen.iss.map_or(0, |iss| seq.to_offset(iss + 1, seen.end.max(0) as u64))
-        };
-        let offset = position(seen, segment.seq);
-        seen.end = seen.end.max(offset + i64::from(segment.sequence_len()));
-        let ack = position(&peer, segment.ack);
-        let blocks = segment.options.sack.as_slice().iter();
-        let sack: Vec<(i64, i64)> =
-            blocks.map(|(start, end)| (position(&peer, *start), position(&peer, *end))).collect();
-        let reset = segment.flags.contains(Flags::RST);
-        let of_earlier = peer.again && ack < 0;
-        if segment.flags.contains(Flags::ACK) && !reset && peer.iss.is_some() && !of_earlier {
-            assert!(ack <= peer.end, "{from:?} acknowledges {ack}, sent was {}", peer.end);
-            for (start, end) in &sack {
-                assert!(*start >= 0 && start < end && *end <= peer.end, "SACK {start}..{end}");
-            }
-            let agreed = seen.shift.filter(|_| peer.shift.is_some() && !is_syn);
-            let scaled = agreed.unwrap_or(0);
-            let edge = ack + (i64::from(segment.window) << scaled);
-            // Scaling rounds down.
-            let slack = 1i64 << scaled;
-            assert!(
-                edge + slack > seen.edge,
-                "{from:?} moved its window's edge left from {} to {edge} at {}: {segment:?}",
-                seen.edge,
-                self.now
-            );
-            seen.edge = seen.edge.max(edge);
-        }
+        let offset = self.witness.observe(from, segment);
         if self.keep_log {
             let segment = segment.clone();
             self.log.push(Logged { at: self.now, from, fate, offset, segment });

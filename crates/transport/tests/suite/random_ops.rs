@@ -119,7 +119,7 @@ impl Plan {
     }
 }
 
-fn pair_of(world: World) -> Pair {
+fn idle_of(world: World) -> Pair {
     let buffers = match world.buffer_kib {
         0 => Buffers::default(),
         kib => Buffers { send_max: kib << 10, receive_max: kib << 10, auto_tuning: false },
@@ -145,6 +145,11 @@ fn pair_of(world: World) -> Pair {
         change = also(change, strip(|options| TcpOptions { window_scale: None, ..options }));
     }
     pair.mangle = Some(change);
+    pair
+}
+
+fn pair_of(world: World) -> Pair {
+    let mut pair = idle_of(world);
     pair.connect(0);
     pair.run_until("connect", Duration::from_secs(2), |pair| {
         Side::BOTH.iter().all(|side| pair.state(*side) == "ESTABLISHED")
@@ -224,6 +229,35 @@ fn replay(world: World, ops: &[Op]) {
 
 proptest! {
     #![proptest_config(crate::cases(96))]
+
+    /// The first packets of both sides meet their fates, up to three of them in a row.
+    #[test]
+    fn connections_open_and_close_through_anything(
+        world in world(),
+        kinds in prop::array::uniform2((0u8..4, 0u32..4, 1u64..2500)),
+        sizes in prop::array::uniform2(0u32..8000),
+        closes_first in any::<bool>(),
+    ) {
+        let mut pair = idle_of(world);
+        let plan = Plan::default();
+        for (side, (kind, count, ms)) in Side::BOTH.into_iter().zip(kinds) {
+            plan.set(side, kind, count, ms);
+        }
+        pair.rule(Box::new(move |sight| plan.next(sight.from)));
+        pair.connect(0);
+        for (side, size) in Side::BOTH.into_iter().zip(sizes) {
+            pair.write(side, size);
+            if closes_first {
+                pair.shutdown(side);
+            }
+        }
+        pair.drive_bounded(Duration::from_secs(60));
+        Side::BOTH.into_iter().for_each(|side| pair.shutdown(side));
+        pair.drive_bounded(Duration::from_secs(60));
+        check(&pair);
+        pair.drive();
+        prop_assert!(Side::BOTH.iter().all(|side| pair.state(*side) == "CLOSED"));
+    }
 
     #[test]
     fn whatever_happens_all_bytes_arrive_in_order_exactly_once(
