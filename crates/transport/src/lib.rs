@@ -17,6 +17,8 @@
 pub mod buffer;
 pub mod congestion;
 pub mod recovery;
+pub mod reinjection;
+pub mod scheduler;
 pub mod stack;
 pub mod tcp;
 

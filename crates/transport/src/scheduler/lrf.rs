@@ -1,0 +1,135 @@
+//! LRF, lowest RTT first (also minRTT; `default` of the papers' kernels, not of today's).
+//!
+//! Decision rule (002 sII-C): of the paths `i` with `inflight_i < CWND_i`, the one with the
+//! smallest `SRTT_i`. As in the multipath-tcp kernel v0.95 (schedulers spec s1), besides: a
+//! segment sent before prefers paths it was not on; backups carry data only if no other path can
+//! or the segment was on all of them; a full receive window or send buffer calls for an
+//! opportunistic retransmission (`reinjection`). Availability is `view`'s.
+
+use super::view::{Offer, PathView, View};
+use super::{Action, Decision, Options, Scheduler};
+use crate::reinjection::OpportunisticRetransmission;
+use base::Blocked;
+
+/// Lowest RTT first.
+#[derive(Clone, Debug)]
+pub struct Lrf {
+    kernel_compat: bool,
+    opportunistic: OpportunisticRetransmission,
+}
+
+impl Lrf {
+    /// With the switches that concern it: `kernel_compat`, `opportunistic`.
+    pub const fn new(options: &Options) -> Self {
+        Lrf {
+            kernel_compat: options.kernel_compat,
+            opportunistic: OpportunisticRetransmission::new(options.opportunistic),
+        }
+    }
+
+    /// Nothing of the offer can be sent: help the segment that holds the window or the buffer.
+    fn help(&mut self, view: &View<'_>, fast: &PathView, why: Blocked) -> Decision {
+        let mut actions = Vec::new();
+        let copy = self.opportunistic.run(view, fast, &mut actions);
+        let mut decision = match copy {
+            Some(range) => Decision::copy(fast.id, range),
+            None => Decision::wait(why),
+        };
+        decision.actions = actions;
+        decision
+    }
+}
+
+impl Scheduler for Lrf {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        let Some(offer) = view.offered() else {
+            let choice = choose(view, &view.unsent_offer(), self.kernel_compat);
+            return match choice.path {
+                Some(path) if view.data.sndbuf_limited => {
+                    self.help(view, path, Blocked::SendBuffer)
+                }
+                _ => Decision::wait(Blocked::NothingToSend),
+            };
+        };
+        let choice = choose(view, &offer, self.kernel_compat);
+        match choice.path {
+            Some(path) if !offer.reinject && !view.fits_window(&offer, path) => {
+                self.help(view, path, Blocked::ReceiveWindow)
+            }
+            _ => choice.decide(view, &offer),
+        }
+    }
+}
+
+/// The path for a segment.
+pub(super) struct Choice<'a> {
+    pub path: Option<&'a PathView>,
+    /// The segment was on every path that could take it: forget where it was.
+    forget: bool,
+}
+
+impl Choice<'_> {
+    /// Send the offer there, or say why not.
+    pub fn decide(&self, view: &View<'_>, offer: &Offer) -> Decision {
+        let decision = match self.path {
+            Some(path) => Decision::offer(path, offer),
+            None => Decision::wait(view.why_blocked(offer)),
+        };
+        if !self.forget {
+            return decision;
+        }
+        let end = view.data.segment_at(offer.offset).map_or(offer.end, |segment| segment.end());
+        decision.with(Action::ForgetPaths { range: offer.offset..end.min(offer.end) })
+    }
+}
+
+/// The procedure `lrf(seg)` of the spec.
+pub(super) fn choose<'a>(view: &View<'a>, offer: &Offer, kernel_compat: bool) -> Choice<'a> {
+    let only = |path: &'a PathView| path.is_available(offer).then_some(path);
+    if let [path] = view.paths {
+        return Choice { path: only(path), forget: false };
+    }
+    if let Some(id) = view.data.fin_path
+        && let Some(path) = view.paths.iter().find(|path| path.id == id).and_then(only)
+    {
+        return Choice { path: Some(path), forget: false };
+    }
+    let mut offer = *offer;
+    let mut forget = false;
+    loop {
+        let active = pick(view, &offer, false, kernel_compat);
+        if active.force {
+            return Choice { path: active.best, forget };
+        }
+        let backup = pick(view, &offer, true, kernel_compat);
+        if backup.force || offer.paths.is_empty() {
+            return Choice { path: backup.best, forget };
+        }
+        offer.paths = super::PathSet::EMPTY;
+        forget = true;
+    }
+}
+
+struct Pick<'a> {
+    best: Option<&'a PathView>,
+    /// The search ends here: `best` is new to the segment, or one that is new will open soon.
+    force: bool,
+}
+
+/// The fastest available path among the active ones or the backups.
+fn pick<'a>(view: &View<'a>, offer: &Offer, backup: bool, kernel_compat: bool) -> Pick<'a> {
+    let group = view
+        .paths
+        .iter()
+        .filter(|path| path.backup == backup && !path.is_definitely_unavailable(offer));
+    // A path without a sample has an SRTT of zero; the kernels prefer it for that.
+    let rank = |path: &&PathView| (path.srtt.is_zero() && !kernel_compat, path.srtt);
+    let is_unused = |path: &&PathView| !offer.paths.contains(path.id);
+    let available = group.clone().filter(|path| !path.is_temporarily_unavailable(offer));
+    if let Some(best) = available.clone().filter(is_unused).min_by_key(rank) {
+        return Pick { best: Some(best), force: true };
+    }
+    let best = available.min_by_key(rank);
+    let unused_is_blocked = group.clone().any(|path| is_unused(&path));
+    Pick { best, force: best.is_none() && unused_is_blocked }
+}

@@ -1,0 +1,150 @@
+//! Schedulers: which path sends next, and what (house rule 4; schedulers spec s0).
+//!
+//! The question, its answers, and the table of names. A scheduler sees a borrowed [`View`] and
+//! answers one question at a time. Who carries an answer out: the connection (assignments, copies,
+//! the forgetting of paths), the congestion controller (penalties), the path policy (probing).
+//! The segment on offer, availability and why nothing was sent are `view`'s, shared by all.
+
+mod lrf;
+mod redundant;
+mod rr;
+mod table;
+mod view;
+
+use base::{Blocked, Instant, PathId};
+use std::ops::Range;
+
+pub use lrf::Lrf;
+pub use redundant::Redundant;
+pub use rr::{RoundRobin, Turns};
+pub use table::{AnyScheduler, NAMES, Options, by_name};
+pub use view::{DataSegment, DataView, Offer, PathSet, PathView, View};
+
+/// Decides which path sends what.
+///
+/// The connection asks [`next`](Scheduler::next) until it gets [`Step::Wait`], then again after
+/// every acknowledgement, write, departure from the NIC, change of a path, and timer. It carries
+/// out every `Send` before it asks again, and brings the view up to date in between.
+pub trait Scheduler {
+    /// What to do now.
+    fn next(&mut self, view: &View<'_>) -> Decision;
+
+    /// `path` acknowledged data, or the peer acknowledged data of the connection.
+    fn on_ack(&mut self, _view: &View<'_>, _path: PathId) {}
+
+    /// A `Wait` for the connection's window began: the peer's buffer holds the sender up.
+    fn on_window_blocked(&mut self, _view: &View<'_>) {}
+
+    /// A path came, went, or changed what it may do.
+    fn on_path_changed(&mut self, _path: PathId, _change: PathChange) {}
+
+    /// When to ask again if nothing else happens; only schedulers with a period have an answer.
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+}
+
+/// What happened to a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathChange {
+    /// It may be used from now on; its number may have belonged to another path before.
+    Added,
+    /// It is no more.
+    Removed,
+    /// Backup mark, failure or return.
+    State,
+}
+
+/// An answer: what to change (always carried out, in order), then what to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// Mostly empty, which allocates nothing.
+    pub actions: Vec<Action>,
+    pub step: Step,
+}
+
+impl Decision {
+    /// Nothing to change, nothing to send.
+    pub const fn wait(why: Blocked) -> Self {
+        Decision { actions: Vec::new(), step: Step::Wait(why) }
+    }
+
+    /// Send now, change nothing.
+    pub const fn send(path: PathId, what: What, max_bytes: u32) -> Self {
+        let step = Step::Send { path, what, bind: Bind::Now, max_bytes };
+        Decision { actions: Vec::new(), step }
+    }
+
+    /// Send one segment of the offer on `path`.
+    fn offer(path: &PathView, offer: &Offer) -> Self {
+        let what = if offer.reinject { What::Reinject } else { What::New };
+        Decision::send(path.id, what, offer.len_on(path))
+    }
+
+    /// Send these data, which are on other paths, on `path` too.
+    const fn copy(path: PathId, range: Range<u64>) -> Self {
+        // Ranges are cut to a segment.
+        let len = (range.end - range.start) as u32;
+        Decision::send(path, What::Copy(range), len)
+    }
+
+    /// The same answer with an action more.
+    #[must_use]
+    pub fn with(mut self, action: Action) -> Self {
+        self.actions.push(action);
+        self
+    }
+}
+
+/// What to do now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Hand data to a path.
+    Send {
+        path: PathId,
+        what: What,
+        bind: Bind,
+        /// At most so many bytes. A grant ends earlier when the window is full, data is lost on
+        /// the path, or the path changes its state.
+        max_bytes: u32,
+    },
+    /// Send nothing until something happens, and why.
+    Wait(Blocked),
+}
+
+/// Which data.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum What {
+    /// Data never handed to a path; the range assigned to that path first, if there is one.
+    New,
+    /// The head of the reinject queue.
+    Reinject,
+    /// Data already sent elsewhere, at these offsets; the connection's `snd_nxt` stays.
+    Copy(Range<u64>),
+    /// The newest data already sent elsewhere, to measure a path that is probed.
+    Probe,
+}
+
+/// When data are bound to a position in the subflow's stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bind {
+    /// At transmission: the path has room, it goes out at once.
+    Now,
+    /// Now, whatever the window: it waits in the path's queue and cannot be taken back.
+    Queue,
+}
+
+/// A change that comes with an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// These unsent data are meant for `path`. Revocable: no mapping exists before transmission.
+    Assign { range: Range<u64>, path: PathId, revocable: bool },
+    /// Take a revocable assignment back.
+    Unassign { range: Range<u64> },
+    /// Halve the window of a path that holds its siblings up.
+    Penalise(PathId),
+    /// Mark a path as probed only, or end that.
+    SetProbing(PathId, bool),
+    /// Forget which paths these data were on: every path was tried.
+    ForgetPaths { range: Range<u64> },
+}

@@ -1,0 +1,150 @@
+//! Round robin and weighted round robin.
+//!
+//! Decision rule (000 s2.3.2, kernel v0.95 `mptcp_rr.c`, schedulers spec s2): path `i` sends
+//! `weight_i * num_segments` segments, then it is the next path's turn; a round ends when every
+//! path that can send has used its quota. With `cwnd_limited` a full path is passed over, without
+//! it the turn waits for it. Weights, the order by number and the rest of backups are our
+//! additions. `num_segments` without end is CMT-SCTP's rule: stay while there is room.
+
+use super::view::{Offer, PathView, View};
+use super::{Action, Decision, PathChange, Scheduler};
+use base::{Blocked, PathId};
+
+/// The parameters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Turns {
+    /// Segments a turn for a path of weight 1.
+    pub num_segments: u32,
+    /// Pass over a path whose window is full.
+    pub cwnd_limited: bool,
+    /// By path number; 1 beyond its end, and for 0.
+    pub weights: Vec<u32>,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Turns { num_segments: 1, cwnd_limited: true, weights: Vec::new() }
+    }
+}
+
+impl Turns {
+    /// Segments a turn of that path.
+    fn quota(&self, path: PathId) -> u32 {
+        let weight = self.weights.get(path.index()).copied().unwrap_or(1).max(1);
+        weight.saturating_mul(self.num_segments.max(1))
+    }
+}
+
+/// Round robin.
+#[derive(Clone, Debug)]
+pub struct RoundRobin {
+    turns: Turns,
+    /// Segments sent in this round, by path number.
+    used: Vec<u32>,
+    last: Option<PathId>,
+}
+
+impl RoundRobin {
+    /// The first round begins with the lowest path.
+    pub const fn new(turns: Turns) -> Self {
+        RoundRobin { turns, used: Vec::new(), last: None }
+    }
+
+    fn used(&self, path: PathId) -> u32 {
+        self.used.get(path.index()).copied().unwrap_or(0)
+    }
+
+    fn set_used(&mut self, path: PathId, segs: u32) {
+        if self.used.len() <= path.index() {
+            self.used.resize(path.index() + 1, 0);
+        }
+        self.used[path.index()] = segs;
+    }
+
+    /// Whose turn it is among the paths that `is_considered`.
+    fn turn<'a>(
+        &mut self,
+        view: &View<'a>,
+        is_considered: impl Fn(&PathView) -> bool,
+    ) -> Option<&'a PathView> {
+        let considered = || self.in_order(view).filter(|path| is_considered(path));
+        let is_begun =
+            |path: &&PathView| (1..self.turns.quota(path.id)).contains(&self.used(path.id));
+        if let Some(path) = considered().find(is_begun) {
+            return Some(path);
+        }
+        // A new turn belongs to the path after the last one, which therefore comes at the end.
+        let last = self.last;
+        let after = || considered().filter(move |path| Some(path.id) != last);
+        let cyclic = || after().chain(considered());
+        if let Some(path) = cyclic().find(|path| self.used(path.id) == 0) {
+            return Some(path);
+        }
+        let path = cyclic().next();
+        let round: Vec<PathId> = considered().map(|path| path.id).collect();
+        round.into_iter().for_each(|id| self.set_used(id, 0));
+        path
+    }
+
+    /// The paths from the last one chosen on, in a circle.
+    fn in_order<'a>(&self, view: &View<'a>) -> impl Iterator<Item = &'a PathView> + use<'a> {
+        let first = self.last.map_or(0, |last| view.paths.partition_point(|path| path.id < last));
+        let (before, from) = view.paths.split_at(first);
+        from.iter().chain(before)
+    }
+
+    fn send_new(&mut self, view: &View<'_>, offer: &Offer) -> Decision {
+        let has_active = view.has_active(offer);
+        let cwnd_limited = self.turns.cwnd_limited;
+        let is_considered = |path: &PathView| {
+            !path.is_definitely_unavailable(offer)
+                && path.held_by(offer).is_none()
+                && !(cwnd_limited && path.is_window_full())
+                && (path.is_active() || !has_active)
+        };
+        match self.turn(view, is_considered) {
+            None => Decision::wait(view.why_blocked(offer)),
+            Some(path) if !view.fits_window(offer, path) => Decision::wait(Blocked::ReceiveWindow),
+            Some(path) if path.is_window_full() => Decision::wait(Blocked::SchedulerWaits),
+            Some(path) => {
+                self.set_used(path.id, self.used(path.id).saturating_add(1));
+                self.last = Some(path.id);
+                Decision::offer(path, offer)
+            }
+        }
+    }
+}
+
+impl Scheduler for RoundRobin {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        match view.offered() {
+            None => Decision::wait(Blocked::NothingToSend),
+            Some(offer) if offer.reinject => reinject(view, &offer),
+            Some(offer) => self.send_new(view, &offer),
+        }
+    }
+
+    fn on_path_changed(&mut self, path: PathId, change: PathChange) {
+        if change != PathChange::State {
+            self.set_used(path, 0);
+        }
+    }
+}
+
+/// Any path that was not on the segment's way yet, otherwise any.
+fn reinject(view: &View<'_>, offer: &Offer) -> Decision {
+    let has_active = view.has_active(offer);
+    let mut available = view
+        .paths
+        .iter()
+        .filter(|path| path.is_available(offer) && (path.is_active() || !has_active));
+    let Some(first) = available.clone().next() else {
+        return Decision::wait(view.why_blocked(offer));
+    };
+    match available.find(|path| !offer.paths.contains(path.id)) {
+        Some(path) => Decision::offer(path, offer),
+        None => {
+            Decision::offer(first, offer).with(Action::ForgetPaths { range: offer.range_on(first) })
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `AnyScheduler`: the table of schedulers and their dispatch without boxing (house rule 3).
+//!
+//! Adding one touches its file, an arm here, the table, and its tests. The word `default` is not
+//! in the table: it means `lrf` in the papers' kernels and another rule in today's; who reads the
+//! word explains that.
+
+use super::{Decision, Lrf, PathChange, Redundant, RoundRobin, Scheduler, Turns, View};
+use crate::reinjection::Opportunistic;
+use base::{Instant, PathId};
+
+/// The switches of all schedulers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Do as the papers' kernels where we mend them: a path without RTT sample comes first.
+    pub kernel_compat: bool,
+    /// What `lrf` does when the receive window or the send buffer is full.
+    pub opportunistic: Opportunistic,
+    /// The turns of `rr` and `wrr`.
+    pub turns: Turns,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            kernel_compat: false,
+            opportunistic: Opportunistic::Kernel,
+            turns: Turns::default(),
+        }
+    }
+}
+
+/// Name, one sentence and source of every scheduler.
+pub const NAMES: &[(&str, &str, &str)] = &[
+    (
+        "lrf",
+        "Lowest RTT first (minrtt): the fastest path that has room in its window.",
+        "002 sII-C, multipath-tcp kernel v0.95 `default`",
+    ),
+    ("rr", "Round robin: one segment a path in turn.", "000 s2.3.2, kernel v0.95 `roundrobin`"),
+    ("wrr", "Weighted round robin: a path's weight in segments a turn.", "000 s2.3.2"),
+    (
+        "redundant",
+        "Every path carries everything not yet acknowledged, at its own speed.",
+        "multipath-tcp kernel v0.95 `redundant`",
+    ),
+];
+
+/// A scheduler.
+pub enum AnyScheduler {
+    Lrf(Lrf),
+    Rr(RoundRobin),
+    Redundant(Redundant),
+    /// One from outside of this crate.
+    Custom(Box<dyn Scheduler + Send>),
+}
+
+/// The scheduler of that name; `None` if there is none.
+pub fn by_name(name: &str, options: &Options) -> Option<AnyScheduler> {
+    match name {
+        "lrf" | "minrtt" => Some(AnyScheduler::Lrf(Lrf::new(options))),
+        "rr" => {
+            let turns = Turns { weights: Vec::new(), ..options.turns.clone() };
+            Some(AnyScheduler::Rr(RoundRobin::new(turns)))
+        }
+        "wrr" => Some(AnyScheduler::Rr(RoundRobin::new(options.turns.clone()))),
+        "redundant" => Some(AnyScheduler::Redundant(Redundant::new(options))),
+        _ => None,
+    }
+}
+
+/// Calls the same method of whichever scheduler it is.
+macro_rules! dispatch {
+    ($self:ident.$method:ident($($arg:expr),*)) => {
+        match $self {
+            AnyScheduler::Lrf(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Rr(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Redundant(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Custom(scheduler) => scheduler.$method($($arg),*),
+        }
+    };
+}
+
+impl Scheduler for AnyScheduler {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        dispatch!(self.next(view))
+    }
+
+    fn on_ack(&mut self, view: &View<'_>, path: PathId) {
+        dispatch!(self.on_ack(view, path));
+    }
+
+    fn on_window_blocked(&mut self, view: &View<'_>) {
+        dispatch!(self.on_window_blocked(view));
+    }
+
+    fn on_path_changed(&mut self, path: PathId, change: PathChange) {
+        dispatch!(self.on_path_changed(path, change));
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        dispatch!(self.poll_timeout())
+    }
+}
