@@ -28,7 +28,7 @@ fn flip(payload: &mut Payload, bit: u64) {
             if let Some(byte) = damaged.get_mut((bit / 8) as usize) {
                 *byte ^= 1 << (bit % 8);
             }
-            *bytes = damaged.into();
+            **bytes = damaged.into();
         }
         Payload::Mixed(pieces) => {
             let mut bit = bit;
@@ -64,10 +64,10 @@ mod tests {
 
     #[test]
     fn real_payload_loses_exactly_one_bit() {
-        let mut damaged = packet(Payload::Real(vec![0u8; 4].into()));
+        let mut damaged = packet(Payload::from(vec![0u8; 4]));
         corrupt(&mut damaged, 32 + 9);
         assert!(damaged.corrupted);
-        assert_eq!(payload(damaged), Payload::Real(vec![0, 2, 0, 0].into()));
+        assert_eq!(payload(damaged), Payload::from(vec![0, 2, 0, 0]));
     }
 
     #[test]
@@ -81,10 +81,10 @@ mod tests {
     #[test]
     fn mixed_payload_is_hit_in_the_piece_that_holds_the_bit() {
         let mut mixed = Payload::virtual_range(1, 0, 2);
-        mixed.append(Payload::Real(vec![0u8; 2].into()));
+        mixed.append(Payload::from(vec![0u8; 2]));
         let mut damaged = packet(mixed);
         corrupt(&mut damaged, 16);
         let pieces = payload(damaged).into_pieces();
-        assert_eq!(pieces[1], Payload::Real(vec![1, 0].into()));
+        assert_eq!(pieces[1], Payload::from(vec![1, 0]));
     }
 }

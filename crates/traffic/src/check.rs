@@ -100,9 +100,9 @@ mod tests {
     fn real_bytes_are_compared_with_the_stream() {
         let bytes = Payload::virtual_range(2, 0, 1001).to_bytes();
         let mut check = StreamCheck::new(2);
-        assert_eq!(check.advance(&Payload::Real(bytes.slice(..333))), Ok(()));
-        assert!(check.advance(&Payload::Real(bytes.slice(334..))).is_err(), "a byte is missing");
-        assert_eq!(check.advance(&Payload::Real(bytes.slice(333..))), Ok(()));
+        assert_eq!(check.advance(&Payload::from(bytes.slice(..333))), Ok(()));
+        assert!(check.advance(&Payload::from(bytes.slice(334..))).is_err(), "a byte is missing");
+        assert_eq!(check.advance(&Payload::from(bytes.slice(333..))), Ok(()));
         assert_eq!(check.bytes_read(), 1001);
     }
 }

@@ -66,6 +66,11 @@ impl Checksum {
         !self.fold()
     }
 
+    /// Whether a checksum field that came with what was summed is right, in either form of zero.
+    pub const fn agrees_with(self, checksum: u16) -> bool {
+        matches!(fold(self.sum + checksum as u64), 0 | 0xFFFF)
+    }
+
     /// Append a piece of `len` bytes whose sum is `sum` if it begins at an even position.
     fn add_aligned(&mut self, sum: u64, len: usize) {
         let sum = u64::from(fold(sum));

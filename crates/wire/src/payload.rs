@@ -14,8 +14,8 @@ pub enum Payload {
     Empty,
     /// Bytes `offset..offset + len` of the virtual stream `stream`.
     Virtual(VirtualRange),
-    /// Real bytes.
-    Real(Bytes),
+    /// Real bytes; boxed, because packets are moved often and simulated ones have none.
+    Real(Box<Bytes>),
     /// Several pieces in order; never nested, never with empty pieces.
     Mixed(Box<[Payload]>),
 }
@@ -71,9 +71,7 @@ impl Payload {
             Payload::Virtual(range) => {
                 Payload::virtual_range(range.stream, range.offset.wrapping_add(from.into()), len)
             }
-            Payload::Real(bytes) => {
-                Payload::Real(bytes.slice(from as usize..(from + len) as usize))
-            }
+            Payload::Real(bytes) => bytes.slice(from as usize..(from + len) as usize).into(),
             Payload::Mixed(pieces) => slice_pieces(pieces, from, len),
         }
     }
@@ -101,7 +99,7 @@ impl Payload {
     /// The bytes, made or copied unless this is one piece of real bytes.
     pub fn to_bytes(&self) -> Bytes {
         if let Payload::Real(bytes) = self {
-            return bytes.clone();
+            return (**bytes).clone();
         }
         let mut out = Vec::new();
         self.write_to(&mut out);
@@ -163,7 +161,7 @@ impl Payload {
                 let reshaped = pieces.iter().map(|piece| {
                     let part = bytes.slice(from..from + piece.len() as usize);
                     from += part.len();
-                    Payload::Real(part).reshaped_like(piece)
+                    Payload::from(part).reshaped_like(piece)
                 });
                 Payload::Mixed(reshaped.collect())
             }
@@ -201,7 +199,7 @@ impl VirtualRange {
 impl From<Bytes> for Payload {
     /// Real bytes; `Empty` if there are none.
     fn from(bytes: Bytes) -> Payload {
-        if bytes.is_empty() { Payload::Empty } else { Payload::Real(bytes) }
+        if bytes.is_empty() { Payload::Empty } else { Payload::Real(Box::new(bytes)) }
     }
 }
 
@@ -283,7 +281,7 @@ mod tests {
     fn appending_joins_ranges_that_continue_and_skips_nothing() {
         let mut payload = Payload::from(Bytes::new());
         payload.append(Payload::virtual_range(1, 0, 5));
-        payload.append(Payload::Real(Bytes::new()));
+        payload.append(Payload::Real(Box::default()));
         payload.append(Payload::virtual_range(1, 5, 5));
         assert_eq!(payload, Payload::virtual_range(1, 0, 10));
         let mut real = Payload::from(vec![7]);
@@ -296,7 +294,7 @@ mod tests {
     #[test]
     fn reshaping_finds_virtual_pieces_again_and_only_where_they_are() {
         let original = mixed();
-        let wire = Payload::Real(original.to_bytes());
+        let wire = Payload::from(original.to_bytes());
         assert_eq!(wire.clone().reshaped_like(&original), original);
 
         let mut damaged = original.to_bytes().to_vec();

@@ -222,7 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn real(bytes: &[u8]) -> Payload {
-        Payload::Real(Bytes::copy_from_slice(bytes))
+        Bytes::copy_from_slice(bytes).into()
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl SendBuffer {
             Payload::Real(bytes) => {
                 let len = bytes.len() as u64;
                 if len > 0 {
-                    let content = Content::Real(bytes);
+                    let content = Content::Real(*bytes);
                     self.pieces.push_back(Piece { start: self.end, content });
                     self.end += len;
                 }
@@ -158,7 +158,7 @@ impl Content {
             }
             Content::Real(bytes) => {
                 let from = from as usize;
-                Payload::Real(bytes.slice(from..from + len as usize))
+                bytes.slice(from..from + len as usize).into()
             }
         }
     }
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_slice_outside_gives_what_is_there() {
         let mut buffer = SendBuffer::new();
-        buffer.append(Payload::Real(Bytes::from_static(b"abcdef")));
+        buffer.append(Bytes::from_static(b"abcdef").into());
         buffer.release_below(2);
         assert_eq!(bytes_of(buffer.slice(0, 4)), b"cd");
         assert_eq!(bytes_of(buffer.slice(4, 100)), b"ef");
@@ -240,7 +240,7 @@ mod tests {
                 match op {
                     Op::Real(bytes) => {
                         model.extend_from_slice(&bytes);
-                        buffer.append(Payload::Real(Bytes::from(bytes)));
+                        buffer.append(Payload::from(bytes));
                     }
                     Op::Virtual(len, fresh) => {
                         stream += u32::from(fresh);

@@ -4,7 +4,7 @@
 //! urgent pointer and the bits beyond the eight flags are not part of a segment's value: they are
 //! emitted as 0 and ignored. Leaves the checksum, which covers the addresses, to `ip`.
 
-use super::options::{MAX_OPTIONS, OpaqueOption, SackBlocks, TcpOptions, Timestamps};
+use super::options::{MAX_OPTIONS, SackBlocks, TcpOptions, Timestamps};
 use super::segment::{Flags, TcpSegment};
 use crate::SeqNumber;
 use crate::error::{Layer, ParseError, at_least, be16, be32};
@@ -67,10 +67,10 @@ impl TcpSegment {
 impl TcpOptions {
     /// Append the options, without the padding at their end.
     fn emit(&self, out: &mut Vec<u8>) {
-        let aligned = self.fits_aligned();
+        let (start, aligned) = (out.len(), self.fits_aligned());
         let align = |out: &mut Vec<u8>, nops: usize| {
             if aligned {
-                out.extend_from_slice(&[NOP, NOP][..nops]);
+                out.extend_from_slice(&[NOP; 3][..nops]);
             }
         };
         if let Some(mss) = self.mss {
@@ -99,10 +99,10 @@ impl TcpOptions {
                 out.extend_from_slice(&end.0.to_be_bytes());
             }
         }
-        if let Some(mptcp) = &self.mptcp {
-            out.extend_from_slice(&[MPTCP, 2 + mptcp.content.len() as u8]);
-            out.extend_from_slice(&mptcp.content);
-        }
+        self.mptcp.emit(out, |out| {
+            let len = out.len() - start;
+            align(out, len.next_multiple_of(4) - len);
+        });
     }
 
     /// The options in the part of a header behind its first 20 bytes.
@@ -135,11 +135,7 @@ impl TcpOptions {
                 self.timestamps = Some(Timestamps { value, echo });
             }
             (SACK, content) => self.sack = sack_blocks(content)?,
-            (MPTCP, content) => {
-                // A second one has no place until the option is understood; the first counts.
-                self.mptcp
-                    .get_or_insert_with(|| Box::new(OpaqueOption { content: content.into() }));
-            }
+            (MPTCP, content) => self.mptcp.parse(content),
             (MSS | WINDOW_SCALE | SACK_PERMITTED | TIMESTAMPS, _) => return None,
             _ => {}
         }

@@ -4,5 +4,5 @@ mod codec;
 mod options;
 mod segment;
 
-pub use options::{OpaqueOption, SackBlocks, TcpOptions, Timestamps};
+pub use options::{SackBlocks, TcpOptions, Timestamps};
 pub use segment::{Flags, TcpSegment};

@@ -1,8 +1,9 @@
 //! The options of a TCP segment as values (RFC 9293 s3.2, 2018, 7323, 8684).
 //!
-//! Option 30 (MPTCP) is an opaque slot here.
+//! What option 30 carries is in `mptcp`.
 
 use crate::SeqNumber;
+use crate::mptcp::{MptcpOption, MptcpOptions};
 
 /// The options this engine knows, in the order Linux sends them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,8 +16,7 @@ pub struct TcpOptions {
     pub sack_permitted: bool,
     pub timestamps: Option<Timestamps>,
     pub sack: SackBlocks,
-    /// Option 30, content not looked into.
-    pub mptcp: Option<Box<OpaqueOption>>,
+    pub mptcp: MptcpOptions,
 }
 
 /// The timestamps option (RFC 7323 s3.2).
@@ -27,17 +27,14 @@ pub struct Timestamps {
 }
 
 /// Up to four SACK blocks `[start, end)`, the most recent first (RFC 2018 s4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SackBlocks {
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SackBlocks(Option<Box<Blocks>>);
+
+/// Most segments have none, so they do not lie in the segment. At least one, the rest zero.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Blocks {
     len: u8,
     blocks: [(SeqNumber, SeqNumber); 4],
-}
-
-/// The content of an option this layer does not look into, kind and length excluded.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct OpaqueOption {
-    /// At most 38 bytes.
-    pub content: Vec<u8>,
 }
 
 /// The most a header has room for, in bytes (RFC 9293 s3.1).
@@ -53,6 +50,18 @@ impl TcpOptions {
             len if len <= MAX_OPTIONS => len,
             _ => self.natural_len().next_multiple_of(4),
         }
+    }
+
+    /// Bytes of a header that the options leave free; a multiple of four.
+    #[inline]
+    pub fn space_left(&self) -> u32 {
+        MAX_OPTIONS.saturating_sub(self.aligned_len())
+    }
+
+    /// Whether there is room for one more option.
+    #[inline]
+    pub fn fits(&self, option: &MptcpOption) -> bool {
+        option.padded_len() <= self.space_left()
     }
 
     /// Whether there is room for the NOPs that keep each option at a multiple of four.
@@ -76,50 +85,50 @@ impl TcpOptions {
             len += 4;
         }
         if !self.sack.is_empty() {
-            len += 4 + 8 * u32::from(self.sack.len);
+            len += 4 + 8 * self.sack.len() as u32;
         }
-        if let Some(mptcp) = &self.mptcp {
-            len += (2 + mptcp.content.len() as u32).next_multiple_of(4);
-        }
-        len
+        len + self.mptcp.padded_len()
     }
 
     fn natural_len(&self) -> u32 {
-        let sack = if self.sack.is_empty() { 0 } else { 2 + 8 * u32::from(self.sack.len) };
-        let mptcp = self.mptcp.as_ref().map_or(0, |mptcp| 2 + mptcp.content.len() as u32);
+        let sack = if self.sack.is_empty() { 0 } else { 2 + 8 * self.sack.len() as u32 };
         4 * u32::from(self.mss.is_some())
             + 2 * u32::from(self.sack_permitted)
             + 10 * u32::from(self.timestamps.is_some())
             + 3 * u32::from(self.window_scale.is_some())
             + sack
-            + mptcp
+            + self.mptcp.natural_len()
     }
 }
 
 impl SackBlocks {
     /// No blocks.
-    pub const NONE: SackBlocks = SackBlocks { len: 0, blocks: [(SeqNumber(0), SeqNumber(0)); 4] };
+    pub const NONE: SackBlocks = SackBlocks(None);
 
     /// Append a block; a fifth is refused with `false`.
     pub fn push(&mut self, start: SeqNumber, end: SeqNumber) -> bool {
-        let Some(slot) = self.blocks.get_mut(self.len as usize) else { return false };
+        let Blocks { len, blocks } = &mut **self.0.get_or_insert_default();
+        let Some(slot) = blocks.get_mut(usize::from(*len)) else { return false };
         *slot = (start, end);
-        self.len += 1;
+        *len += 1;
         true
     }
 
     /// The blocks in order.
+    #[inline]
     pub fn as_slice(&self) -> &[(SeqNumber, SeqNumber)] {
-        &self.blocks[..self.len as usize]
+        self.0.as_ref().map_or(&[], |all| &all.blocks[..usize::from(all.len)])
     }
 
     /// Number of blocks.
-    pub const fn len(&self) -> usize {
-        self.len as usize
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |all| usize::from(all.len))
     }
 
     /// Whether there is none.
+    #[inline]
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.0.is_none()
     }
 }

@@ -5,10 +5,12 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use std::net::IpAddr;
-use wire::tcp::OpaqueOption;
+use wire::mptcp::{
+    AddAddr, Capable, CapableFlags, CapableForm, DataNumber, Join, Key, Mapping, ResetReason, Token,
+};
 use wire::{
-    Body, Flags, Icmp, Packet, Payload, SackBlocks, SeqNumber, TcpOptions, TcpSegment, Timestamps,
-    UdpDatagram,
+    Body, Dss, Flags, Icmp, MptcpOption, MptcpOptions, Packet, Payload, SackBlocks, SeqNumber,
+    TcpOptions, TcpSegment, Timestamps, UdpDatagram,
 };
 
 /// A packet of any kind that a host could send, not corrupted.
@@ -64,27 +66,109 @@ fn options() -> impl Strategy<Value = TcpOptions> {
         }
         blocks
     });
-    let mptcp = vec(any::<u8>(), 0..=38).prop_map(|content| Box::new(OpaqueOption { content }));
+    let mptcp = vec(mptcp_option(), 0..4);
     (
         option::of(any::<u16>()),
         option::of(any::<u8>()),
         any::<bool>(),
         option::of(timestamps),
         sack,
-        option::weighted(0.3, mptcp),
+        mptcp,
     )
         .prop_map(|(mss, window_scale, sack_permitted, timestamps, sack, mptcp)| {
+            let none = MptcpOptions::default();
             let mut options =
-                TcpOptions { mss, window_scale, sack_permitted, timestamps, sack, mptcp };
-            // What does not fit is left out, the bulkiest first.
-            if options.padded_len() > 40 {
-                options.mptcp = None;
-            }
+                TcpOptions { mss, window_scale, sack_permitted, timestamps, sack, mptcp: none };
+            // What does not fit is left out.
             if options.padded_len() > 40 {
                 options.sack = SackBlocks::NONE;
             }
+            for option in mptcp {
+                let before = options.mptcp.clone();
+                options.mptcp.push(option);
+                if options.padded_len() > 40 {
+                    options.mptcp = before;
+                }
+            }
             options
         })
+}
+
+/// An option of any subtype in any of its lengths.
+pub fn mptcp_option() -> impl Strategy<Value = MptcpOption> {
+    prop_oneof![
+        2 => capable().prop_map(MptcpOption::Capable),
+        2 => join().prop_map(MptcpOption::Join),
+        4 => dss().prop_map(MptcpOption::Dss),
+        2 => add_addr().prop_map(MptcpOption::AddAddr),
+        1 => vec(any::<u8>(), 1..9).prop_map(|ids| MptcpOption::RemoveAddr { ids }),
+        1 => any::<bool>().prop_map(|backup| MptcpOption::Prio { backup }),
+        1 => any::<u64>().prop_map(|dsn| MptcpOption::Fail { dsn }),
+        1 => any::<u64>().prop_map(|key| MptcpOption::FastClose { receiver: Key(key) }),
+        1 => any::<(bool, u8)>().prop_map(|(transient, reason)| {
+            MptcpOption::TcpRst { transient, reason: ResetReason(reason) }
+        }),
+    ]
+}
+
+fn capable() -> impl Strategy<Value = Capable> {
+    let key = || any::<u64>().prop_map(Key);
+    let form = prop_oneof![
+        Just(CapableForm::Syn),
+        key().prop_map(|sender| CapableForm::SynAck { sender }),
+        (key(), key()).prop_map(|(sender, receiver)| CapableForm::Ack { sender, receiver }),
+        (key(), key(), any::<u16>(), any::<Option<u16>>()).prop_map(
+            |(sender, receiver, len, checksum)| CapableForm::Data {
+                sender,
+                receiver,
+                len,
+                checksum
+            }
+        ),
+    ];
+    let v1 = (any::<u8>(), form)
+        .prop_map(|(flags, form)| Capable::V1 { flags: CapableFlags(flags), form });
+    let other =
+        (0u8..15).prop_map(|n| Capable::Unsupported { version: if n == 1 { 15 } else { n } });
+    prop_oneof![9 => v1, 1 => other]
+}
+
+fn join() -> impl Strategy<Value = Join> {
+    prop_oneof![
+        any::<(bool, u8, u32, u32)>().prop_map(|(backup, address_id, token, nonce)| {
+            Join::Syn { backup, address_id, token: Token(token), nonce }
+        }),
+        any::<(bool, u8, [u8; 8], u32)>().prop_map(|(backup, address_id, hmac, nonce)| {
+            Join::SynAck { backup, address_id, hmac, nonce }
+        }),
+        any::<[u8; 20]>().prop_map(|hmac| Join::Ack { hmac }),
+    ]
+}
+
+fn data_number() -> impl Strategy<Value = DataNumber> {
+    prop_oneof![any::<u32>().prop_map(DataNumber::Short), any::<u64>().prop_map(DataNumber::Long),]
+}
+
+fn dss() -> impl Strategy<Value = Dss> {
+    let mapping = (data_number(), any::<(u32, u16, Option<u16>)>()).prop_map(
+        |(dsn, (subflow_seq, len, checksum))| Mapping { dsn, subflow_seq, len, checksum },
+    );
+    (option::of(data_number()), option::of(mapping), any::<bool>()).prop_map(
+        |(ack, mapping, fin)| {
+            let dss = ack.map_or(Dss::EMPTY, |ack| Dss::EMPTY.with_ack(ack));
+            let dss = mapping.map_or(dss, |mapping| dss.with_mapping(mapping));
+            if fin { dss.with_fin() } else { dss }
+        },
+    )
+}
+
+fn add_addr() -> impl Strategy<Value = AddAddr> {
+    let address = prop_oneof![
+        any::<[u8; 4]>().prop_map(IpAddr::from),
+        any::<[u8; 16]>().prop_map(IpAddr::from),
+    ];
+    (any::<u8>(), address, any::<(Option<u16>, Option<[u8; 8]>)>())
+        .prop_map(|(address_id, address, (port, hmac))| AddAddr { address_id, address, port, hmac })
 }
 
 pub fn payload() -> impl Strategy<Value = Payload> {

@@ -1,10 +1,10 @@
 //! Known bytes: layouts as Linux sends them, and what parsing skips and refuses.
 
 use std::net::IpAddr;
-use wire::tcp::OpaqueOption;
+use wire::mptcp::{Capable, CapableFlags, CapableForm};
 use wire::{
-    Body, Flags, Icmp, Layer, Packet, ParseError, Payload, SeqNumber, TcpOptions, TcpSegment,
-    Timestamps, UdpDatagram,
+    Body, Flags, Icmp, Layer, MptcpOption, Packet, ParseError, Payload, SeqNumber, TcpOptions,
+    TcpSegment, Timestamps, UdpDatagram,
 };
 
 const V4: [[u8; 4]; 2] = [[10, 0, 0, 1], [10, 0, 0, 2]];
@@ -69,12 +69,14 @@ const TS: [u8; 10] = [8, 10, 0x11, 0x12, 0x13, 0x14, 0x21, 0x22, 0x23, 0x24];
 
 #[test]
 fn syn_options_lie_as_linux_lays_them() {
+    let flags = CapableFlags::HMAC_SHA256;
+    let capable = Capable::V1 { flags, form: CapableForm::Syn };
     let options = TcpOptions {
         mss: Some(1460),
         window_scale: Some(7),
         sack_permitted: true,
         timestamps: timestamps(),
-        mptcp: Some(Box::new(OpaqueOption { content: vec![0x01, 0x01] })),
+        mptcp: MptcpOption::Capable(capable).into(),
         ..TcpOptions::default()
     };
     let mut expected = vec![2, 4, 0x05, 0xB4, 4, 2];
@@ -98,10 +100,10 @@ fn options_without_timestamps_are_aligned_with_nops() {
     let options = TcpOptions {
         sack_permitted: true,
         window_scale: Some(2),
-        mptcp: Some(Box::new(OpaqueOption { content: vec![9, 9, 9] })),
+        mptcp: MptcpOption::RemoveAddr { ids: vec![9, 8] }.into(),
         ..TcpOptions::default()
     };
-    assert_eq!(emitted(options), [1, 1, 4, 2, 1, 3, 3, 2, 30, 5, 9, 9, 9, 1, 1, 1]);
+    assert_eq!(emitted(options), [1, 1, 4, 2, 1, 3, 3, 2, 30, 5, 0x40, 9, 8, 1, 1, 1]);
 }
 
 #[test]
@@ -269,7 +271,7 @@ fn packet_too_big_is_unreachable_with_an_mtu() {
 #[test]
 fn datagram_that_our_layout_would_make_too_long_is_refused() {
     // Options of 8 bytes that take 12 once aligned, in the longest datagram there is.
-    let mut bytes = with_options(&[30, 5, 1, 2, 3, 3, 3, 7]);
+    let mut bytes = with_options(&[30, 5, 0x40, 2, 3, 3, 3, 7]);
     bytes.resize(65_535, 0);
     bytes[2..4].fill(0xFF);
     let refused = ParseError::Length { layer: Layer::Ipv4, len: 65_539 };

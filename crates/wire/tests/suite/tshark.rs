@@ -4,14 +4,14 @@ use base::Instant;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::Command;
-use wire::tcp::OpaqueOption;
+use wire::mptcp::{Capable, CapableFlags, CapableForm};
 use wire::{
-    Body, Flags, Icmp, Packet, Payload, PcapngWriter, SackBlocks, SeqNumber, TcpOptions,
-    TcpSegment, Timestamps, UdpDatagram,
+    Body, Flags, Icmp, MptcpOption, Packet, Payload, PcapngWriter, SackBlocks, SeqNumber,
+    TcpOptions, TcpSegment, Timestamps, UdpDatagram,
 };
 
 /// The columns asked of tshark, in this order.
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 12] = [
     "frame.interface_name",
     "frame.time_epoch",
     "ip.checksum.status",
@@ -22,6 +22,8 @@ const FIELDS: [&str; 10] = [
     "tcp.len",
     "tcp.option_kind",
     "_ws.malformed",
+    "tcp.options.mptcp.subtype",
+    "_ws.expert.message",
 ];
 
 fn segment(flags: Flags, options: TcpOptions, payload: Payload) -> Body {
@@ -39,8 +41,8 @@ fn timestamps() -> Option<Timestamps> {
 }
 
 fn syn_options() -> TcpOptions {
-    // MP_CAPABLE of a SYN, version 1.
-    let mptcp = Some(Box::new(OpaqueOption { content: vec![0x01, 0x01] }));
+    let flags = CapableFlags::HMAC_SHA256;
+    let mptcp = MptcpOption::Capable(Capable::V1 { flags, form: CapableForm::Syn }).into();
     TcpOptions {
         mss: Some(1460),
         window_scale: Some(7),

@@ -1,0 +1,144 @@
+//! `MptcpOptions`: all options of kind 30 of one segment.
+//!
+//! A DSS lies inline, because nearly every segment has one. The others are rare, but may come in
+//! numbers and beside a DSS. Which go together is left to `transport` (RFC 8684 s3).
+
+use super::{AddAddr, Capable, Dss, Join, MptcpOption};
+
+/// The MPTCP options of a segment. Equal ones are emitted as the same bytes.
+#[derive(Clone, Debug, Default)]
+pub struct MptcpOptions {
+    /// The data sequence signal, of which a segment has at most one.
+    pub dss: Option<Dss>,
+    rare: Option<Box<Rare>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    /// Never a DSS.
+    options: Vec<MptcpOption>,
+    ignored: u8,
+}
+
+impl MptcpOptions {
+    /// Append an option; a DSS takes the place of the one before.
+    pub fn push(&mut self, option: MptcpOption) {
+        match option {
+            MptcpOption::Dss(dss) => self.dss = Some(dss),
+            other => self.rare().options.push(other),
+        }
+    }
+
+    /// Every option but the DSS, in the order they came or were appended.
+    #[inline]
+    pub fn others(&self) -> &[MptcpOption] {
+        self.rare.as_ref().map_or(&[], |rare| &rare.options)
+    }
+
+    /// The `MP_CAPABLE`.
+    pub fn capable(&self) -> Option<Capable> {
+        self.others().iter().find_map(|option| match option {
+            MptcpOption::Capable(capable) => Some(*capable),
+            _ => None,
+        })
+    }
+
+    /// The `MP_JOIN`.
+    pub fn join(&self) -> Option<Join> {
+        self.others().iter().find_map(|option| match option {
+            MptcpOption::Join(join) => Some(*join),
+            _ => None,
+        })
+    }
+
+    /// The `ADD_ADDR`.
+    pub fn add_addr(&self) -> Option<AddAddr> {
+        self.others().iter().find_map(|option| match option {
+            MptcpOption::AddAddr(add) => Some(*add),
+            _ => None,
+        })
+    }
+
+    /// How many options were ignored when the segment was parsed: unknown subtypes, wrong
+    /// lengths, a second DSS. Not on the wire when the segment is emitted.
+    pub fn ignored(&self) -> u8 {
+        self.rare.as_ref().map_or(0, |rare| rare.ignored)
+    }
+
+    /// Whether the segment has no option that counts.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.dss.is_none() && self.others().is_empty()
+    }
+
+    /// Bytes the options take, each padded to a multiple of four.
+    #[inline]
+    pub(crate) fn padded_len(&self) -> u32 {
+        let dss = self.dss.as_ref().map_or(0, |dss| dss.wire_len().next_multiple_of(4));
+        match &self.rare {
+            None => dss,
+            Some(rare) => dss + rare.options.iter().map(MptcpOption::padded_len).sum::<u32>(),
+        }
+    }
+
+    /// Bytes the options take without padding.
+    pub(crate) fn natural_len(&self) -> u32 {
+        let dss = self.dss.as_ref().map_or(0, Dss::wire_len);
+        dss + self.others().iter().map(MptcpOption::wire_len).sum::<u32>()
+    }
+
+    /// Append the options, and what `align` does behind each.
+    pub(crate) fn emit(&self, out: &mut Vec<u8>, align: impl Fn(&mut Vec<u8>)) {
+        if let Some(dss) = self.dss {
+            MptcpOption::Dss(dss).emit(out);
+            align(out);
+        }
+        for option in self.others() {
+            option.emit(out);
+            align(out);
+        }
+    }
+
+    /// Take in the option whose bytes behind kind and length are `content`.
+    pub(crate) fn parse(&mut self, content: &[u8]) {
+        match MptcpOption::parse(content) {
+            Some(MptcpOption::Dss(_)) if self.dss.is_some() => self.rare().ignored += 1,
+            Some(option) => self.push(option),
+            // A header has room for less than 20 options.
+            None => self.rare().ignored += 1,
+        }
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+}
+
+impl PartialEq for MptcpOptions {
+    fn eq(&self, other: &MptcpOptions) -> bool {
+        self.dss == other.dss && self.others() == other.others()
+    }
+}
+
+impl Eq for MptcpOptions {}
+
+impl FromIterator<MptcpOption> for MptcpOptions {
+    fn from_iter<I: IntoIterator<Item = MptcpOption>>(options: I) -> MptcpOptions {
+        let mut all = MptcpOptions::default();
+        options.into_iter().for_each(|option| all.push(option));
+        all
+    }
+}
+
+impl From<MptcpOption> for MptcpOptions {
+    fn from(option: MptcpOption) -> MptcpOptions {
+        [option].into_iter().collect()
+    }
+}
+
+impl From<Dss> for MptcpOptions {
+    #[inline]
+    fn from(dss: Dss) -> MptcpOptions {
+        MptcpOptions { dss: Some(dss), rare: None }
+    }
+}
