@@ -27,7 +27,15 @@ impl Lrf {
         }
     }
 
-    /// Nothing of the offer can be sent: help the segment that holds the window or the buffer.
+    /// The application waits for the send buffer, all of it is sent (s0.3 rule 4).
+    fn free_send_buffer(&mut self, view: &View<'_>) -> Decision {
+        match choose(view, &view.unsent_offer(), self.kernel_compat).path {
+            Some(path) => self.help(view, path, Blocked::SendBuffer),
+            None => Decision::wait(Blocked::SendBuffer),
+        }
+    }
+
+    /// `fast` has room and nothing to send: help the segment that holds window or buffer up.
     fn help(&mut self, view: &View<'_>, fast: &PathView, why: Blocked) -> Decision {
         let mut actions = Vec::new();
         let copy = self.opportunistic.run(view, fast, &mut actions);
@@ -43,12 +51,10 @@ impl Lrf {
 impl Scheduler for Lrf {
     fn next(&mut self, view: &View<'_>) -> Decision {
         let Some(offer) = view.offered() else {
-            let choice = choose(view, &view.unsent_offer(), self.kernel_compat);
-            return match choice.path {
-                Some(path) if view.data.sndbuf_limited => {
-                    self.help(view, path, Blocked::SendBuffer)
-                }
-                _ => Decision::wait(Blocked::NothingToSend),
+            return if view.data.sndbuf_limited {
+                self.free_send_buffer(view)
+            } else {
+                Decision::wait(Blocked::NothingToSend)
             };
         };
         let choice = choose(view, &offer, self.kernel_compat);

@@ -11,6 +11,9 @@ mod rr;
 mod table;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 use base::{Blocked, Instant, PathId};
 use std::ops::Range;
 

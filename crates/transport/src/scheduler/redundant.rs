@@ -4,7 +4,8 @@
 //! s3): paths take turns; path `i` sends the segment after the last one it sent, or the first one
 //! not acknowledged if that lies further, so a slow path skips what others delivered. Backups
 //! never carry a second copy. The reinject queue goes first, by LRF. Ours, besides: a path does
-//! not repeat what it carried already as a reinjection.
+//! not repeat what it carried already as a reinjection, and a backup in need goes straight to
+//! what was never sent (the kernel's rests until the others' data are acknowledged).
 
 use super::lrf::choose;
 use super::view::{Offer, PathView, View};
@@ -34,25 +35,28 @@ impl Redundant {
         &mut self.cursors[path.index()]
     }
 
-    /// The next segment for that path, not yet sent at all if `reinject` is not set.
-    fn candidate(&mut self, view: &View<'_>, path: PathId) -> Option<Offer> {
-        let mut offset = (*self.cursor(path)).max(view.data.snd_una);
-        while offset < view.data.snd_nxt {
+    /// The next segment for that path: a second copy if `reinject` is set.
+    fn candidate(&mut self, view: &View<'_>, path: &PathView) -> Option<Offer> {
+        let mut offset = (*self.cursor(path.id)).max(view.data.snd_una);
+        while path.is_active() && offset < view.data.snd_nxt {
             let segment = view.data.segment_at(offset)?;
-            if !segment.paths.contains(path) {
+            if !segment.paths.contains(path.id) {
                 let paths = segment.paths;
                 return Some(Offer { reinject: true, offset, end: segment.end(), paths });
             }
             offset = segment.end();
-            *self.cursor(path) = offset;
+            *self.cursor(path.id) = offset;
         }
         Some(view.unsent_offer()).filter(|offer| offer.offset < offer.end)
     }
 
     /// What `path` would do now.
     fn try_path(&mut self, view: &View<'_>, path: &PathView) -> Option<Decision> {
-        let offer = self.candidate(view, path.id)?;
-        let may_use = path.is_active() || (offer.paths.is_empty() && !view.has_active(&offer));
+        if path.probing || path.is_window_full() {
+            return None;
+        }
+        let offer = self.candidate(view, path)?;
+        let may_use = path.is_active() || !view.has_active(&offer);
         if !may_use || !path.is_available(&offer) {
             return None;
         }

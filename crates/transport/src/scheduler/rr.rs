@@ -6,7 +6,7 @@
 //! it the turn waits for it. Weights, the order by number and the rest of backups are our
 //! additions. `num_segments` without end is CMT-SCTP's rule: stay while there is room.
 
-use super::view::{Offer, PathView, View};
+use super::view::{Offer, PathSet, PathView, View};
 use super::{Action, Decision, PathChange, Scheduler};
 use base::{Blocked, PathId};
 
@@ -61,33 +61,29 @@ impl RoundRobin {
         self.used[path.index()] = segs;
     }
 
-    /// Whose turn it is among the paths that `is_considered`.
-    fn turn<'a>(
-        &mut self,
-        view: &View<'a>,
-        is_considered: impl Fn(&PathView) -> bool,
-    ) -> Option<&'a PathView> {
-        let considered = || self.in_order(view).filter(|path| is_considered(path));
-        let is_begun =
-            |path: &&PathView| (1..self.turns.quota(path.id)).contains(&self.used(path.id));
-        if let Some(path) = considered().find(is_begun) {
+    /// Whose turn it is among the paths `considered`.
+    fn turn<'a>(&mut self, view: &View<'a>, considered: PathSet) -> Option<&'a PathView> {
+        let in_order = self.in_order(view).filter(move |path| considered.contains(path.id));
+        let begun = |path: &&PathView| (1..self.turns.quota(path.id)).contains(&self.used(path.id));
+        if let Some(path) = in_order.clone().find(begun) {
             return Some(path);
         }
         // A new turn belongs to the path after the last one, which therefore comes at the end.
         let last = self.last;
-        let after = || considered().filter(move |path| Some(path.id) != last);
-        let cyclic = || after().chain(considered());
-        if let Some(path) = cyclic().find(|path| self.used(path.id) == 0) {
+        let mut cyclic =
+            in_order.clone().filter(move |path| Some(path.id) != last).chain(in_order.clone());
+        if let Some(path) = cyclic.clone().find(|path| self.used(path.id) == 0) {
             return Some(path);
         }
-        let path = cyclic().next();
-        let round: Vec<PathId> = considered().map(|path| path.id).collect();
-        round.into_iter().for_each(|id| self.set_used(id, 0));
-        path
+        in_order.for_each(|path| self.set_used(path.id, 0));
+        cyclic.next()
     }
 
     /// The paths from the last one chosen on, in a circle.
-    fn in_order<'a>(&self, view: &View<'a>) -> impl Iterator<Item = &'a PathView> + use<'a> {
+    fn in_order<'a>(
+        &self,
+        view: &View<'a>,
+    ) -> impl Iterator<Item = &'a PathView> + Clone + use<'a> {
         let first = self.last.map_or(0, |last| view.paths.partition_point(|path| path.id < last));
         let (before, from) = view.paths.split_at(first);
         from.iter().chain(before)
@@ -96,13 +92,15 @@ impl RoundRobin {
     fn send_new(&mut self, view: &View<'_>, offer: &Offer) -> Decision {
         let has_active = view.has_active(offer);
         let cwnd_limited = self.turns.cwnd_limited;
-        let is_considered = |path: &PathView| {
-            !path.is_definitely_unavailable(offer)
-                && path.held_by(offer).is_none()
-                && !(cwnd_limited && path.is_window_full())
-                && (path.is_active() || !has_active)
-        };
-        match self.turn(view, is_considered) {
+        let considered = view
+            .paths
+            .iter()
+            .filter(|path| !path.is_definitely_unavailable(offer))
+            .filter(|path| path.held_by(offer).is_none())
+            .filter(|path| !(cwnd_limited && path.is_window_full()))
+            .filter(|path| path.is_active() || !has_active)
+            .fold(PathSet::EMPTY, |set, path| set.with(path.id));
+        match self.turn(view, considered) {
             None => Decision::wait(view.why_blocked(offer)),
             Some(path) if !view.fits_window(offer, path) => Decision::wait(Blocked::ReceiveWindow),
             Some(path) if path.is_window_full() => Decision::wait(Blocked::SchedulerWaits),

@@ -271,7 +271,8 @@ impl View<'_> {
         Offer { reinject: false, offset: start, end, paths: PathSet::EMPTY }
     }
 
-    /// Whether the connection's window takes a segment of the offer on `path` (s0.3 rule 5).
+    /// Whether the connection's window takes a segment of the offer on `path` (s0.3 rule 5). A
+    /// window that stays smaller than a segment is a matter of the connection's window probe.
     pub fn fits_window(&self, offer: &Offer, path: &PathView) -> bool {
         offer.range_on(path).end <= self.data.window_end
     }

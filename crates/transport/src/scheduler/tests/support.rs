@@ -1,0 +1,272 @@
+//! Paths for tests, and the abstract model of the spec's examples: paths with an RTT and a
+//! window, no bandwidth limit, no loss. Every answer is checked before it is carried out.
+
+use crate::scheduler::*;
+use base::{Blocked, CaState, Duration, Instant, PathId};
+use std::collections::VecDeque;
+
+pub const MSS: u32 = 1428;
+
+/// A path that may send: a window of `cwnd_segs`, `inflight_segs` of it used.
+pub fn path(id: u8, srtt_ms: u64, cwnd_segs: u32, inflight_segs: u32) -> PathView {
+    let srtt = Duration::from_millis(srtt_ms);
+    PathView {
+        id: PathId(id),
+        can_send: true,
+        pre_established: false,
+        fully_established: true,
+        pf: false,
+        backup: false,
+        probing: false,
+        tsq_throttled: false,
+        ca_state: CaState::Open,
+        loss_repaired: false,
+        srtt,
+        rttvar: Duration::ZERO,
+        rtt_last: srtt,
+        rtt_first: srtt,
+        rto: srtt * 2,
+        last_send: None,
+        cwnd_segs,
+        ssthresh_segs: None,
+        inflight_segs,
+        inflight_bytes: u64::from(inflight_segs * MSS),
+        unsent_bytes: 0,
+        unsent_segs: 0,
+        outstanding_bytes: u64::from(inflight_segs * MSS),
+        mss: MSS,
+        window_left_bytes: 1 << 30,
+        pacing_rate: None,
+        last_end: None,
+    }
+}
+
+/// A segment on its way: when it is acknowledged, on which path, what it carries.
+#[derive(Clone, Debug)]
+struct Flight {
+    acked_at: Instant,
+    path: usize,
+    range: std::ops::Range<u64>,
+}
+
+/// A connection of the abstract model.
+pub struct Model {
+    pub now: Instant,
+    pub paths: Vec<PathView>,
+    pub segments: VecDeque<DataSegment>,
+    pub reinject: VecDeque<std::ops::Range<u64>>,
+    pub snd_una: u64,
+    pub snd_nxt: u64,
+    pub write_end: u64,
+    pub window: u64,
+    pub sndbuf_limited: bool,
+    flights: Vec<Flight>,
+    /// What the receiver has, segment by segment: end and arrival of the last one missing.
+    received: Vec<std::ops::Range<u64>>,
+    /// Path of everything sent, in order.
+    pub sent: Vec<u8>,
+    /// When everything written had arrived.
+    pub completion: Option<Duration>,
+}
+
+impl Model {
+    pub fn new(paths: Vec<PathView>, segments: u64) -> Self {
+        Model {
+            now: Instant::ZERO,
+            paths,
+            segments: VecDeque::new(),
+            reinject: VecDeque::new(),
+            snd_una: 0,
+            snd_nxt: 0,
+            write_end: segments * u64::from(MSS),
+            window: 400_000,
+            sndbuf_limited: false,
+            flights: Vec::new(),
+            received: Vec::new(),
+            sent: Vec::new(),
+            completion: None,
+        }
+    }
+
+    pub fn view(&self) -> View<'_> {
+        View {
+            now: self.now,
+            paths: &self.paths,
+            data: DataView {
+                segments: &self.segments,
+                snd_una: self.snd_una,
+                snd_nxt: self.snd_nxt,
+                write_end: self.write_end,
+                window_end: self.snd_una + self.window,
+                reinject: self.reinject.front().cloned(),
+                sndbuf_limited: self.sndbuf_limited,
+                fin_path: None,
+            },
+        }
+    }
+
+    /// Ask until the scheduler waits; why it does.
+    pub fn push(&mut self, scheduler: &mut impl Scheduler) -> Blocked {
+        for _ in 0..10_000 {
+            if let Some(why) = self.step(scheduler) {
+                return why;
+            }
+        }
+        panic!("the scheduler never waits");
+    }
+
+    /// Ask once; why nothing was sent, if nothing was.
+    pub fn step(&mut self, scheduler: &mut impl Scheduler) -> Option<Blocked> {
+        let decision = scheduler.next(&self.view());
+        self.check(&decision);
+        for action in decision.actions {
+            match action {
+                Action::Penalise(path) => {
+                    let slow = self.index(path);
+                    self.paths[slow].cwnd_segs = (self.paths[slow].cwnd_segs / 2).max(1);
+                }
+                Action::ForgetPaths { range } => self.mark(&range, |_| PathSet::EMPTY),
+                other => panic!("no scheduler of these answers {other:?}"),
+            }
+        }
+        match decision.step {
+            Step::Wait(why) => Some(why),
+            Step::Send { path, what, max_bytes, .. } => {
+                self.send(path, &what, u64::from(max_bytes));
+                None
+            }
+        }
+    }
+
+    /// Acknowledgements until nothing is on its way.
+    pub fn run(&mut self, scheduler: &mut impl Scheduler) {
+        self.push(scheduler);
+        while let Some(at) = self.flights.iter().map(|flight| flight.acked_at).min() {
+            self.now = at;
+            while let Some(index) = self.flights.iter().position(|f| f.acked_at == at) {
+                self.acknowledge(index);
+                self.push(scheduler);
+            }
+        }
+    }
+
+    /// The oldest segment on that path is acknowledged.
+    pub fn acknowledge_one_on(&mut self, id: u8) {
+        let path = self.index(PathId(id));
+        if let Some(index) = self.flights.iter().position(|flight| flight.path == path) {
+            self.acknowledge(index);
+        }
+    }
+
+    pub fn on_path(&self, id: u8) -> usize {
+        self.sent.iter().filter(|path| **path == id).count()
+    }
+
+    pub fn index(&self, id: PathId) -> usize {
+        self.paths.iter().position(|path| path.id == id).expect("paths of answers exist")
+    }
+
+    /// The rules that hold for every scheduler.
+    fn check(&self, decision: &Decision) {
+        let view = self.view();
+        let Step::Send { path, what, bind, max_bytes } = &decision.step else { return };
+        let path = view.path(*path).expect("the path chosen exists");
+        assert!(*bind == Bind::Now && (1..=MSS).contains(max_bytes));
+        match what {
+            What::New => {
+                let offer = view.unsent_offer();
+                assert!(view.data.reinject.is_none(), "the reinject queue goes first");
+                assert!(path.is_available(&offer), "{path:?}");
+                let end = self.snd_nxt + u64::from(*max_bytes);
+                assert!(end <= view.data.window_end && end <= self.write_end);
+                assert!(path.is_active() || !view.has_active(&offer), "backups rest");
+            }
+            What::Reinject => {
+                assert!(path.is_available(&view.offered().expect("something to reinject")));
+            }
+            What::Copy(range) => {
+                assert!(self.snd_una <= range.start && range.end <= self.snd_nxt);
+                assert_eq!(range.end - range.start, u64::from(*max_bytes));
+                let segment = view.data.segment_at(range.start).expect("copies are of something");
+                assert!(range.end <= segment.end() && !segment.paths.contains(path.id));
+            }
+            What::Probe => panic!("no scheduler of these probes"),
+        }
+    }
+
+    fn send(&mut self, id: PathId, what: &What, max_bytes: u64) {
+        let range = match what {
+            What::New => {
+                let (offset, len) = (self.snd_nxt, max_bytes as u32);
+                self.segments.push_back(DataSegment { offset, len, paths: PathSet::EMPTY });
+                self.snd_nxt += max_bytes;
+                offset..self.snd_nxt
+            }
+            What::Reinject => {
+                let head = self.reinject.front_mut().expect("checked");
+                let start = head.start.max(self.snd_una);
+                head.start = start + max_bytes;
+                if head.start >= head.end {
+                    self.reinject.pop_front();
+                }
+                start..start + max_bytes
+            }
+            What::Copy(range) => range.clone(),
+            What::Probe => unreachable!("checked"),
+        };
+        self.mark(&range, |paths| paths.with(id));
+        let index = self.index(id);
+        let path = &mut self.paths[index];
+        path.inflight_segs += 1;
+        path.outstanding_bytes += max_bytes;
+        path.last_send = Some(self.now);
+        path.last_end = Some(range.end);
+        self.sent.push(id.0);
+        self.flights.push(Flight { acked_at: self.now + path.srtt, path: index, range });
+    }
+
+    /// Change the paths of a range; segments are split where it begins and ends.
+    fn mark(&mut self, range: &std::ops::Range<u64>, change: impl Fn(PathSet) -> PathSet) {
+        for at in [range.start, range.end] {
+            let Some(index) = self.segments.iter().position(|s| s.offset < at && at < s.end())
+            else {
+                continue;
+            };
+            let whole = self.segments[index];
+            let first = (at - whole.offset) as u32;
+            self.segments[index].len = first;
+            let rest = DataSegment { offset: at, len: whole.len - first, ..whole };
+            self.segments.insert(index + 1, rest);
+        }
+        for segment in &mut self.segments {
+            if range.start <= segment.offset && segment.end() <= range.end {
+                segment.paths = change(segment.paths);
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, index: usize) {
+        let flight = self.flights.remove(index);
+        let path = &mut self.paths[flight.path];
+        path.inflight_segs -= 1;
+        path.outstanding_bytes -= flight.range.end - flight.range.start;
+        if path.ssthresh_segs.is_none_or(|ssthresh| path.cwnd_segs < ssthresh) {
+            path.cwnd_segs += 1;
+        }
+        let arrived_at = flight.acked_at.as_nanos() - path.srtt.as_nanos() / 2;
+        self.received.push(flight.range);
+        // The peer's connection acknowledges what has no gap before it.
+        while let Some(range) = self.received.iter().find(|range| range.contains(&self.snd_una)) {
+            self.snd_una = range.end;
+        }
+        if self.snd_una == self.write_end && self.completion.is_none() {
+            self.completion = Some(Duration::from_nanos(arrived_at));
+        }
+        while self.segments.front().is_some_and(|segment| segment.end() <= self.snd_una) {
+            self.segments.pop_front();
+        }
+        while self.reinject.front().is_some_and(|range| range.end <= self.snd_una) {
+            self.reinject.pop_front();
+        }
+    }
+}
