@@ -49,6 +49,12 @@ pub trait StreamHost {
     fn shutdown(&mut self, socket: SocketId);
     /// The application has no more use for the socket.
     fn close(&mut self, socket: SocketId);
+    /// The application gives the connection up: the peer is to learn that data is missing, where
+    /// the host can tell it.
+    fn abort(&mut self, socket: SocketId) {
+        self.shutdown(socket);
+        self.close(socket);
+    }
 }
 
 /// Why a connection failed.

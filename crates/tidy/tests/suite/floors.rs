@@ -8,8 +8,9 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("network", &["base", "wire"]),
     ("traffic", &["base", "wire"]),
     ("simulator", &["base", "wire", "transport", "network", "traffic"]),
-    ("lab", &["base", "wire", "transport", "network", "traffic", "simulator"]),
-    ("cli", &["base", "wire", "transport", "network", "traffic", "simulator", "lab"]),
+    ("linux", &["base", "wire", "transport", "network", "traffic"]),
+    ("lab", &["base", "wire", "transport", "network", "traffic", "simulator", "linux"]),
+    ("cli", &["base", "wire", "transport", "network", "traffic", "simulator", "linux", "lab"]),
     ("tidy", &[]),
 ];
 

@@ -1,0 +1,102 @@
+//! Waiting: for packets on the devices, for the next deadline, for devices that change, and for
+//! being told to stop.
+//!
+//! A timer file instead of the poll's own time-out, because that counts milliseconds and the
+//! engine's timers do not. What happens then is `host`'s.
+
+use crate::error::LiveError;
+use crate::interface::Interface;
+use crate::monitor::Monitor;
+use base::Duration;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token, Waker};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Devices have the tokens below.
+const TIMER: Token = Token(usize::MAX);
+const MONITOR: Token = Token(usize::MAX - 1);
+const STOP: Token = Token(usize::MAX - 2);
+
+/// What a host waits with.
+pub(crate) struct Driver {
+    poll: Poll,
+    events: Events,
+    timer: TimerFd,
+    armed: Option<Duration>,
+}
+
+/// Why waiting ended.
+#[derive(Debug, Default)]
+pub(crate) struct Woken {
+    /// Devices with packets, by number.
+    pub(crate) readable: Vec<usize>,
+    /// A device or address changed.
+    pub(crate) changed: bool,
+}
+
+impl Driver {
+    pub(crate) fn new(interfaces: &[Interface], monitor: &Monitor) -> Result<Self, LiveError> {
+        Self::try_new(interfaces, monitor).map_err(|error| LiveError::system("waiting", &error))
+    }
+
+    fn try_new(interfaces: &[Interface], monitor: &Monitor) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let timer = TimerFd::new(
+            ClockId::CLOCK_MONOTONIC,
+            TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC,
+        )?;
+        let register = |fd: i32, token| {
+            poll.registry().register(&mut SourceFd(&fd), token, Interest::READABLE)
+        };
+        for (number, interface) in interfaces.iter().enumerate() {
+            register(interface.tun.as_raw_fd(), Token(number))?;
+        }
+        register(timer.as_fd().as_raw_fd(), TIMER)?;
+        register(monitor.as_raw_fd(), MONITOR)?;
+        Ok(Driver { poll, events: Events::with_capacity(64), timer, armed: None })
+    }
+
+    /// Something that ends the waiting from another thread.
+    pub(crate) fn waker(&self) -> io::Result<Waker> {
+        Waker::new(self.poll.registry(), STOP)
+    }
+
+    /// Wait until something happens, `timeout` at most; not at all if it is zero.
+    pub(crate) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Woken> {
+        let at_once = timeout == Some(Duration::ZERO);
+        if !at_once {
+            self.arm(timeout)?;
+        }
+        let limit = at_once.then_some(std::time::Duration::ZERO);
+        match self.poll.poll(&mut self.events, limit) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+        let mut woken = Woken::default();
+        for event in &self.events {
+            match event.token() {
+                TIMER | STOP => {}
+                MONITOR => woken.changed = true,
+                Token(number) => woken.readable.push(number),
+            }
+        }
+        Ok(woken)
+    }
+
+    fn arm(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        match timeout {
+            Some(timeout) => {
+                let time =
+                    TimeSpec::from_duration(std::time::Duration::from_nanos(timeout.as_nanos()));
+                self.timer.set(Expiration::OneShot(time), TimerSetTimeFlags::empty())?;
+            }
+            None if self.armed.is_some() => self.timer.unset()?,
+            None => {}
+        }
+        self.armed = timeout;
+        Ok(())
+    }
+}

@@ -1,0 +1,238 @@
+//! The client of `live get`: asks a server for one file and keeps it.
+//!
+//! The file is written beside its place under another name and takes its place when it is
+//! complete; a download that fails leaves nothing. Only after a kill a rest remains, which the next
+//! download to the same place takes over. The format is `http`'s.
+
+mod output;
+
+use crate::error::LiveError;
+use crate::http;
+use base::{Duration, Instant, SocketId};
+use bytes::Bytes;
+use output::Output;
+use sha2::{Digest, Sha256};
+use std::net::SocketAddr;
+use std::path::Path;
+use traffic::{Application, StreamFailure, StreamHost};
+use wire::Payload;
+
+/// Time without a byte after which the server is held to be gone.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes read from the connection at once.
+const CHUNK: u32 = 256 * 1024;
+
+/// A download that came to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Received {
+    pub bytes: u64,
+    /// From the start of the connection to the last byte read.
+    pub time: Duration,
+    /// Hexadecimal, if it was asked for.
+    pub sha256: Option<String>,
+}
+
+/// How far a download is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    pub received: u64,
+    /// If the server says.
+    pub total: Option<u64>,
+}
+
+/// Downloads one file.
+pub struct Download {
+    server: SocketAddr,
+    request: Payload,
+    output: Output,
+    hash: Option<Sha256>,
+    on_progress: Box<dyn FnMut(Progress)>,
+    state: State,
+    started: Instant,
+    progress_at: Instant,
+    progress: Progress,
+    result: Option<Result<Received, String>>,
+}
+
+enum State {
+    Connecting,
+    /// The head of the answer is coming.
+    Head(Vec<u8>),
+    /// The file is coming.
+    Body,
+}
+
+impl Download {
+    /// Of `path` from `server` to the file `output`; with its hash if wanted.
+    pub fn new(
+        server: SocketAddr,
+        path: &str,
+        output: &Path,
+        hash: bool,
+        on_progress: impl FnMut(Progress) + 'static,
+    ) -> Result<Self, LiveError> {
+        Ok(Download {
+            server,
+            request: Bytes::from(http::request_head(path, server)).into(),
+            output: Output::create(output)?,
+            hash: hash.then(Sha256::new),
+            on_progress: Box::new(on_progress),
+            state: State::Connecting,
+            started: Instant::ZERO,
+            progress_at: Instant::ZERO,
+            progress: Progress { received: 0, total: None },
+            result: None,
+        })
+    }
+
+    /// What came of it; an error if it was stopped before.
+    pub fn result(&self) -> Result<Received, LiveError> {
+        match &self.result {
+            Some(Ok(received)) => Ok(received.clone()),
+            Some(Err(why)) => Err(LiveError::Failed(why.clone())),
+            None => Err(LiveError::Failed("interrupted".to_owned())),
+        }
+    }
+
+    fn fail(&mut self, host: &mut dyn StreamHost, socket: SocketId, why: String) {
+        host.abort(socket);
+        self.result.get_or_insert(Err(why));
+    }
+
+    fn take(&mut self, host: &mut dyn StreamHost, data: &Payload) -> Result<(), String> {
+        self.progress_at = host.now();
+        match &mut self.state {
+            State::Connecting => Ok(()),
+            State::Body => self.keep(&data.to_bytes()),
+            State::Head(buffer) => {
+                data.write_to(buffer);
+                let buffer = std::mem::take(buffer);
+                match http::parse_response(&buffer)? {
+                    None => {
+                        self.state = State::Head(buffer);
+                        Ok(())
+                    }
+                    Some(head) if head.status != 200 => {
+                        Err(format!("the server answers: {} {}", head.status, head.phrase))
+                    }
+                    Some(head) => {
+                        self.state = State::Body;
+                        self.progress.total = head.content_length;
+                        self.keep(&buffer[head.len..])
+                    }
+                }
+            }
+        }
+    }
+
+    /// Bytes of the file; beyond the length the server named there are none.
+    fn keep(&mut self, data: &[u8]) -> Result<(), String> {
+        let left = self.progress.total.map_or(u64::MAX, |total| total - self.progress.received);
+        let len = usize::try_from(left).map_or(data.len(), |left| data.len().min(left));
+        let data = &data[..len];
+        self.output.write(data)?;
+        if let Some(hash) = &mut self.hash {
+            hash.update(data);
+        }
+        self.progress.received += len as u64;
+        (self.on_progress)(self.progress);
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        matches!(self.state, State::Body) && self.progress.total == Some(self.progress.received)
+    }
+
+    fn finish(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        if self.result.is_some() {
+            return;
+        }
+        let time = host.now() - self.started;
+        let hash = self.hash.take().map(|hash| hex(&hash.finalize()));
+        let received = Received { bytes: self.progress.received, time, sha256: hash };
+        self.result = Some(self.output.finish().map(|()| received));
+        host.shutdown(socket);
+        host.close(socket);
+    }
+}
+
+impl Application for Download {
+    fn on_start(&mut self, host: &mut dyn StreamHost) {
+        self.started = host.now();
+        self.progress_at = self.started;
+        if let Err(failure) = host.connect() {
+            self.result = Some(Err(format!("connecting to {}: {failure}", self.server)));
+        }
+    }
+
+    fn on_connected(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.state = State::Head(Vec::new());
+        self.progress_at = host.now();
+        // A request is far smaller than any send buffer.
+        if host.write(socket, &self.request) < self.request.len() {
+            self.fail(host, socket, "the request could not be sent".to_owned());
+        }
+    }
+
+    fn on_readable(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        while self.result.is_none() {
+            let data = host.read(socket, CHUNK);
+            if data.is_empty() {
+                return;
+            }
+            if let Err(why) = self.take(host, &data) {
+                self.fail(host, socket, why);
+            } else if self.is_complete() {
+                self.finish(host, socket);
+            }
+        }
+    }
+
+    fn on_peer_closed(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.on_readable(host, socket);
+        if self.result.is_some() {
+            return;
+        }
+        match (&self.state, self.progress.total) {
+            // Without a length the end of the stream is the end of the file.
+            (State::Body, None) => self.finish(host, socket),
+            (State::Body, Some(total)) => {
+                let why =
+                    format!("the server closed after {} of {total} bytes", self.progress.received);
+                self.fail(host, socket, why);
+            }
+            _ => self.fail(host, socket, "the server closed without an answer".to_owned()),
+        }
+    }
+
+    fn on_failed(&mut self, _socket: SocketId, failure: StreamFailure) {
+        let Progress { received, total } = self.progress;
+        let why = match (&self.state, total) {
+            (State::Connecting, _) => format!("connecting to {}: {failure}", self.server),
+            (_, Some(total)) => format!("{failure} after {received} of {total} bytes"),
+            (_, None) => format!("{failure} after {received} bytes"),
+        };
+        self.result.get_or_insert(Err(why));
+    }
+
+    fn on_timeout(&mut self, host: &mut dyn StreamHost) {
+        if self.result.is_none() && host.now() - self.progress_at >= PATIENCE {
+            self.result = Some(Err(format!("nothing arrived for {PATIENCE}")));
+        }
+    }
+
+    fn poll_deadline(&self) -> Option<Instant> {
+        self.result.is_none().then_some(self.progress_at + PATIENCE)
+    }
+
+    fn is_done(&self) -> bool {
+        self.result.is_some()
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

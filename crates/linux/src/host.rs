@@ -1,0 +1,323 @@
+//! The live host: a stack, an application, and the TUN devices that packets pass.
+//!
+//! Drives the stack by its contract: one input, then `poll_transmit` and `poll_event` until
+//! empty. The same steps as a simulated host's, with a kernel in place of links. Waiting is
+//! `driver`'s.
+
+use crate::clock::Clock;
+use crate::entropy::Entropy;
+use crate::error::LiveError;
+use crate::interface::Interface;
+use crate::live::{Endpoint, LiveCounters};
+use base::{Context, Instant, InterfaceId, SocketId};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use traffic::{Application, StreamFailure, StreamHost};
+use transport::{
+    Input, InterfaceConfig, InterfaceEvent, SocketError, SocketEvent, SocketEventKind, Stack,
+    StackConfig, Transmit,
+};
+use wire::{Packet, Payload, PcapngWriter};
+
+/// Packets read from one device before the others get their turn.
+const BATCH: usize = 64;
+/// Packets and events one input may cause before the engine is held to be in a live-lock.
+const DRAIN_LIMIT: u32 = 1_000_000;
+/// The longest datagram.
+const LONGEST: usize = 65_535;
+
+/// Where captured packets go.
+pub(crate) type Capture = PcapngWriter<std::io::BufWriter<std::fs::File>>;
+
+/// A host with one application.
+pub(crate) struct Host<A> {
+    stack: Stack,
+    pub(crate) application: A,
+    pub(crate) interfaces: Vec<Interface>,
+    pub(crate) capture: Option<Capture>,
+    endpoint: Endpoint,
+    /// What the application opened and nobody has seen the end of.
+    sockets: BTreeSet<SocketId>,
+    clock: Clock,
+    entropy: Entropy,
+    pub(crate) counters: LiveCounters,
+    buffer: Vec<u8>,
+}
+
+impl<A: Application> Host<A> {
+    pub(crate) fn new(
+        interfaces: Vec<Interface>,
+        endpoint: Endpoint,
+        application: A,
+    ) -> Result<Self, LiveError> {
+        let config = |interface: &Interface| InterfaceConfig {
+            addresses: interface.addresses.clone(),
+            mtu: interface.mtu,
+        };
+        let interface_configs = interfaces.iter().map(config).collect();
+        let mut stack = Stack::new(StackConfig { interfaces: interface_configs });
+        let mut sockets = BTreeSet::new();
+        if let Some(port) = endpoint.listen {
+            let listener = stack
+                .listen(port, endpoint.tcp.clone())
+                .map_err(|error| LiveError::Failed(format!("listening at port {port}: {error}")))?;
+            sockets.insert(listener);
+        }
+        let entropy = Entropy::new().map_err(|error| no_chance(&error))?;
+        Ok(Host {
+            stack,
+            application,
+            interfaces,
+            capture: None,
+            endpoint,
+            sockets,
+            clock: Clock::start(),
+            entropy,
+            counters: LiveCounters::default(),
+            buffer: vec![0; LONGEST],
+        })
+    }
+
+    /// Let the application begin.
+    pub(crate) fn start(&mut self) -> Result<(), LiveError> {
+        self.call(|application, host| application.on_start(host))?;
+        self.drain()
+    }
+
+    /// Take what a device has, at most a batch; whether there may be more.
+    pub(crate) fn receive(&mut self, number: usize) -> Result<bool, LiveError> {
+        for _ in 0..BATCH {
+            let Some(interface) = self.interfaces.get(number) else { return Ok(false) };
+            match interface.tun.receive(&mut self.buffer) {
+                Ok(Some(len)) => self.take_in(number, len)?,
+                Ok(None) => return Ok(false),
+                Err(_) => {
+                    // The device was removed under us: its news comes by the monitor too.
+                    self.interface_changed(number, InterfaceEvent::Down)?;
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn take_in(&mut self, number: usize, len: usize) -> Result<(), LiveError> {
+        let now = self.clock.now();
+        let datagram = &self.buffer[..len];
+        if let Some(capture) = &mut self.capture {
+            capture.write_datagram(number, now, datagram).map_err(|error| capturing(&error))?;
+        }
+        self.counters.received += 1;
+        match Packet::parse(datagram) {
+            Ok(packet) => {
+                let interface = InterfaceId(number as u16);
+                self.input(Input::Packet { interface, packet: Box::new(packet) })
+            }
+            Err(_) => {
+                // Neighbour discovery and the like, or damage: no business of the engine's.
+                self.counters.ignored += 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// An interface went up or down.
+    pub(crate) fn interface_changed(
+        &mut self,
+        number: usize,
+        event: InterfaceEvent,
+    ) -> Result<(), LiveError> {
+        self.input(Input::Interface { interface: InterfaceId(number as u16), event })
+    }
+
+    /// Fire what is due; the time until the next thing is.
+    pub(crate) fn fire(&mut self) -> Result<Option<base::Duration>, LiveError> {
+        let now = self.clock.now();
+        if self.stack.poll_deadline().is_some_and(|deadline| deadline <= now) {
+            self.input(Input::Timeout)?;
+        }
+        if self.application.poll_deadline().is_some_and(|deadline| deadline <= now) {
+            self.call(|application, host| application.on_timeout(host))?;
+            self.drain()?;
+        }
+        let deadlines = [self.stack.poll_deadline(), self.application.poll_deadline()];
+        let now = self.clock.now();
+        Ok(deadlines.into_iter().flatten().min().map(|deadline| deadline - now))
+    }
+
+    /// Whether every connection has come to its end, or waits for late packets only.
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        let stack = &self.stack;
+        self.sockets.retain(|socket| {
+            stack
+                .tcp_info(*socket)
+                .is_some_and(|info| !matches!(info.state, "CLOSED" | "TIME-WAIT"))
+        });
+        self.sockets.is_empty()
+    }
+
+    /// Reset every connection, so that peers learn at once that nobody is here.
+    pub(crate) fn abort(&mut self) -> Result<(), LiveError> {
+        for socket in std::mem::take(&mut self.sockets) {
+            let mut cx = Context::quiet(self.clock.now(), chance(&mut self.entropy)?);
+            // A listener, or gone already: nothing to reset.
+            let _ = self.stack.abort(&mut cx, socket);
+        }
+        self.drain()
+    }
+
+    /// The present.
+    pub(crate) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn input(&mut self, input: Input) -> Result<(), LiveError> {
+        let mut cx = Context::quiet(self.clock.now(), chance(&mut self.entropy)?);
+        self.stack.handle(&mut cx, input);
+        self.drain()
+    }
+
+    /// The contract's steps 2 and 3.
+    fn drain(&mut self) -> Result<(), LiveError> {
+        for _ in 0..DRAIN_LIMIT {
+            let mut cx = Context::quiet(self.clock.now(), chance(&mut self.entropy)?);
+            if let Some(transmit) = self.stack.poll_transmit(&mut cx) {
+                self.send(&mut cx, &transmit)?;
+            } else if let Some(event) = self.stack.poll_event() {
+                self.notify(event)?;
+            } else {
+                return Ok(());
+            }
+        }
+        Err(LiveError::Failed("one input leads to packets without end".to_owned()))
+    }
+
+    /// Hand a packet to the kernel. It has departed then: there is no queue of ours behind.
+    fn send(&mut self, cx: &mut Context<'_>, transmit: &Transmit) -> Result<(), LiveError> {
+        let Transmit { interface, packet } = transmit;
+        let number = interface.index();
+        self.buffer.clear();
+        packet.emit(&mut self.buffer);
+        let sent = match self.interfaces.get(number) {
+            Some(interface) => interface.tun.send(&self.buffer),
+            None => Ok(()),
+        };
+        match sent {
+            Ok(()) => self.counters.sent += 1,
+            // A device that is down, a kernel without memory: the packet is lost like any other.
+            Err(_) => self.counters.unsent += 1,
+        }
+        let captured = match &mut self.capture {
+            Some(capture) => capture.write_datagram(number, cx.now, &self.buffer),
+            None => Ok(()),
+        };
+        self.buffer.resize(LONGEST, 0);
+        if packet.flow != 0 {
+            let (flow, bytes) = (packet.flow, packet.wire_len());
+            self.stack.handle(cx, Input::Departed { flow, bytes });
+        }
+        captured.map_err(|error| capturing(&error))
+    }
+
+    fn notify(&mut self, event: SocketEvent) -> Result<(), LiveError> {
+        let SocketEvent { socket, kind } = event;
+        if let SocketEventKind::Accepted { .. } = kind {
+            self.sockets.insert(socket);
+        }
+        self.call(|application, host| match kind {
+            SocketEventKind::Connected => application.on_connected(host, socket),
+            SocketEventKind::Accepted { .. } => application.on_accepted(host, socket),
+            SocketEventKind::Readable => application.on_readable(host, socket),
+            SocketEventKind::Writable => application.on_writable(host, socket),
+            SocketEventKind::PeerClosed => application.on_peer_closed(host, socket),
+            SocketEventKind::Closed => application.on_closed(socket),
+            SocketEventKind::Failed(error) => application.on_failed(socket, failure(error)),
+        })
+    }
+
+    fn call(&mut self, what: impl FnOnce(&mut A, &mut dyn StreamHost)) -> Result<(), LiveError> {
+        let cx = Context::quiet(self.clock.now(), chance(&mut self.entropy)?);
+        let (stack, endpoint) = (&mut self.stack, &self.endpoint);
+        let sockets = &mut self.sockets;
+        what(&mut self.application, &mut Port { cx, stack, endpoint, sockets });
+        Ok(())
+    }
+}
+
+/// What an application sees of its host.
+struct Port<'a> {
+    cx: Context<'a>,
+    stack: &'a mut Stack,
+    endpoint: &'a Endpoint,
+    sockets: &'a mut BTreeSet<SocketId>,
+}
+
+impl StreamHost for Port<'_> {
+    fn now(&self) -> Instant {
+        self.cx.now
+    }
+
+    fn connect(&mut self) -> Result<SocketId, StreamFailure> {
+        let Endpoint { local, remote, tcp, .. } = self.endpoint;
+        let (Some(local), Some(remote)) = (*local, *remote) else {
+            return Err(StreamFailure::Local);
+        };
+        let socket =
+            self.stack.connect(&mut self.cx, local, remote, tcp.clone()).map_err(failure)?;
+        self.sockets.insert(socket);
+        Ok(socket)
+    }
+
+    fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
+        // A failed connection says so by an event of its own.
+        self.stack.write(&mut self.cx, socket, payload).unwrap_or(0)
+    }
+
+    fn read(&mut self, socket: SocketId, max: u32) -> Payload {
+        self.stack.read(&mut self.cx, socket, max).unwrap_or_default()
+    }
+
+    fn shutdown(&mut self, socket: SocketId) {
+        // Already shut, or gone: nothing is left to do either way.
+        let _ = self.stack.shutdown(&mut self.cx, socket);
+    }
+
+    fn close(&mut self, socket: SocketId) {
+        self.stack.release(&mut self.cx, socket);
+    }
+
+    fn abort(&mut self, socket: SocketId) {
+        // Gone already: nothing is left to do.
+        let _ = self.stack.abort(&mut self.cx, socket);
+        self.close(socket);
+    }
+}
+
+/// An address of ours of the family of `remote`.
+pub(crate) fn local_for(interfaces: &[Interface], remote: IpAddr) -> Option<IpAddr> {
+    let mut addresses = interfaces.iter().flat_map(|interface| &interface.addresses);
+    addresses.find(|address| address.is_ipv4() == remote.is_ipv4()).copied()
+}
+
+fn chance(entropy: &mut Entropy) -> Result<base::Chance, LiveError> {
+    entropy.chance().map_err(|error| no_chance(&error))
+}
+
+fn no_chance(error: &std::io::Error) -> LiveError {
+    LiveError::Failed(format!("the system gives no random bytes: {error}"))
+}
+
+fn capturing(error: &std::io::Error) -> LiveError {
+    LiveError::Failed(format!("writing the capture: {error}"))
+}
+
+/// An engine's error as an application sees it.
+const fn failure(error: SocketError) -> StreamFailure {
+    match error {
+        SocketError::Refused => StreamFailure::Refused,
+        SocketError::Reset => StreamFailure::Reset,
+        SocketError::TimedOut => StreamFailure::TimedOut,
+        SocketError::Unreachable => StreamFailure::Unreachable,
+        _ => StreamFailure::Local,
+    }
+}

@@ -1,0 +1,257 @@
+//! The little of HTTP (RFC 9110, 9112) that a plain file transfer needs, as bytes.
+//!
+//! A request is `GET /FILE HTTP/1.0`, the answer a head with `Content-Length` and the file; then
+//! the server closes. So the other side may as well be `curl` or any web server. No persistent
+//! connections, ranges, encodings or uploads. Sockets and files are `serve`'s and `get`'s.
+
+use std::net::SocketAddr;
+
+/// Longest head that is read, in bytes.
+pub const MAX_HEAD: usize = 16 * 1024;
+/// Most header lines that are read.
+const MAX_HEADERS: usize = 64;
+
+/// A request that was understood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// `HEAD`: everything but the file.
+    pub is_head: bool,
+    /// Decoded, without the leading `/`; its components are names, none of them `..`.
+    pub path: String,
+}
+
+/// The answers a server gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    Ok,
+    BadRequest,
+    Forbidden,
+    NotFound,
+    MethodNotAllowed,
+    RequestTimeout,
+    HeadTooLarge,
+    ServerError,
+}
+
+impl Status {
+    /// Number and phrase (RFC 9110 s15).
+    pub const fn line(self) -> (u16, &'static str) {
+        match self {
+            Status::Ok => (200, "OK"),
+            Status::BadRequest => (400, "Bad Request"),
+            Status::Forbidden => (403, "Forbidden"),
+            Status::NotFound => (404, "Not Found"),
+            Status::MethodNotAllowed => (405, "Method Not Allowed"),
+            Status::RequestTimeout => (408, "Request Timeout"),
+            Status::HeadTooLarge => (431, "Request Header Fields Too Large"),
+            Status::ServerError => (500, "Internal Server Error"),
+        }
+    }
+}
+
+/// The request at the beginning of `bytes`; `Ok(None)` if its end is not there yet.
+pub fn parse_request(bytes: &[u8]) -> Result<Option<Request>, Status> {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    let status = match request.parse(bytes) {
+        Ok(status) => status,
+        Err(httparse::Error::TooManyHeaders) => return Err(Status::HeadTooLarge),
+        Err(_) => return Err(Status::BadRequest),
+    };
+    if status.is_partial() {
+        return if bytes.len() < MAX_HEAD { Ok(None) } else { Err(Status::HeadTooLarge) };
+    }
+    let is_head = match request.method {
+        Some("GET") => false,
+        Some("HEAD") => true,
+        _ => return Err(Status::MethodNotAllowed),
+    };
+    let path = decode_path(request.path.unwrap_or_default()).ok_or(Status::BadRequest)?;
+    Ok(Some(Request { is_head, path }))
+}
+
+/// The head of an answer.
+pub fn response_head(status: Status, content_length: u64) -> Vec<u8> {
+    let (number, phrase) = status.line();
+    format!(
+        "HTTP/1.0 {number} {phrase}\r\nServer: anabranch\r\n\
+         Content-Type: {}\r\nContent-Length: {content_length}\r\nConnection: close\r\n\r\n",
+        if status == Status::Ok { "application/octet-stream" } else { "text/plain" },
+    )
+    .into_bytes()
+}
+
+/// The request for a file of a server.
+pub fn request_head(path: &str, server: SocketAddr) -> Vec<u8> {
+    format!(
+        "GET /{} HTTP/1.0\r\nHost: {server}\r\nUser-Agent: anabranch\r\n\r\n",
+        encode_path(path)
+    )
+    .into_bytes()
+}
+
+/// The head of an answer as far as it matters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ResponseHead {
+    /// Bytes of the head.
+    pub len: usize,
+    pub status: u16,
+    pub phrase: String,
+    /// Bytes of the content, if the server says.
+    pub content_length: Option<u64>,
+}
+
+/// The head at the beginning of `bytes`; `Ok(None)` if its end is not there yet.
+pub fn parse_response(bytes: &[u8]) -> Result<Option<ResponseHead>, String> {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut headers);
+    let status = response.parse(bytes).map_err(|error| format!("no HTTP answer: {error}"))?;
+    let httparse::Status::Complete(len) = status else {
+        return if bytes.len() < MAX_HEAD {
+            Ok(None)
+        } else {
+            Err(format!("the head of the answer is longer than {MAX_HEAD} bytes"))
+        };
+    };
+    let content_length = content_length(response.headers)?;
+    Ok(Some(ResponseHead {
+        len,
+        status: response.code.unwrap_or(0),
+        phrase: response.reason.unwrap_or_default().to_owned(),
+        content_length,
+    }))
+}
+
+/// RFC 9112 s6.3: several lengths must agree, and no other framing is understood here.
+fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<u64>, String> {
+    let mut length = None;
+    for header in headers {
+        if header.name.eq_ignore_ascii_case("Transfer-Encoding") {
+            return Err("the server encodes its answer, though HTTP/1.0 was asked for".to_owned());
+        }
+        if !header.name.eq_ignore_ascii_case("Content-Length") {
+            continue;
+        }
+        let value = std::str::from_utf8(header.value).unwrap_or_default().trim();
+        let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        let number = value.parse().ok().filter(|_| is_number);
+        let number = number.ok_or_else(|| format!("`{value}` is no length of a file"))?;
+        if length.is_some_and(|known| known != number) {
+            return Err("the server names two lengths of the file".to_owned());
+        }
+        length = Some(number);
+    }
+    Ok(length)
+}
+
+/// The file that the path of a request names; `None` if it leads anywhere but down.
+fn decode_path(path: &str) -> Option<String> {
+    let path = path.split(['?', '#']).next()?.strip_prefix('/')?;
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, behind @ ..] = rest {
+        rest = behind;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, behind) = rest.split_first_chunk::<2>()?;
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        bytes.push((digit(digits[0])? * 16 + digit(digits[1])?) as u8);
+        rest = behind;
+    }
+    let path = String::from_utf8(bytes).ok()?;
+    let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
+    path.split('/').all(is_name).then_some(path)
+}
+
+/// RFC 3986 s2: what is not unreserved is written in hexadecimal; `/` stays.
+fn encode_path(path: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    path.bytes().map(encode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(path: &str) -> Result<Option<Request>, Status> {
+        parse_request(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
+    }
+
+    #[test]
+    fn request_of_curl_is_understood() {
+        let request = get("/a/b%20c.txt?x=1").expect("well-formed").expect("complete");
+        assert_eq!(request, Request { is_head: false, path: "a/b c.txt".to_owned() });
+        assert_eq!(parse_request(b"GET /a HTTP/1.0\r\n"), Ok(None));
+        assert_eq!(parse_request(b"POST /a HTTP/1.0\r\n\r\n"), Err(Status::MethodNotAllowed));
+        assert_eq!(parse_request(b"\x16\x03\x01\x00"), Err(Status::BadRequest));
+    }
+
+    #[test]
+    fn path_that_leads_up_or_nowhere_is_refused() {
+        for path in [
+            "/../etc/passwd",
+            "/a/../../b",
+            "/%2e%2e/x",
+            "/%2E%2E%2fetc",
+            "//etc",
+            "/",
+            "x",
+            "/a//b",
+            "/a%00b",
+            "/%",
+            "/%zz",
+            "/%+1",
+            "/.",
+            "/a/..",
+            "http://x/y",
+            "/%ff",
+        ] {
+            assert_eq!(get(path), Err(Status::BadRequest), "{path}");
+        }
+    }
+
+    #[test]
+    fn endless_request_is_refused() {
+        let mut bytes = b"GET /a HTTP/1.0\r\nX: ".to_vec();
+        bytes.resize(MAX_HEAD, b'x');
+        assert_eq!(parse_request(&bytes), Err(Status::HeadTooLarge));
+        let many = "A: b\r\n".repeat(MAX_HEADERS + 1);
+        let text = format!("GET /a HTTP/1.0\r\n{many}\r\n");
+        assert_eq!(parse_request(text.as_bytes()), Err(Status::HeadTooLarge));
+    }
+
+    #[test]
+    fn own_request_and_answer_are_understood() {
+        let server: SocketAddr = "10.0.0.1:80".parse().expect("an address");
+        let request = parse_request(&request_head("a b/ü%.txt", server));
+        assert_eq!(request.map(|r| r.map(|r| r.path)), Ok(Some("a b/ü%.txt".to_owned())));
+        let head = response_head(Status::Ok, 17);
+        let parsed = parse_response(&head).expect("an answer").expect("complete");
+        assert_eq!((parsed.status, parsed.content_length), (200, Some(17)));
+        assert_eq!(parsed.len, head.len());
+        assert_eq!(parse_response(&head[..20]), Ok(None));
+    }
+
+    #[test]
+    fn doubtful_lengths_are_refused() {
+        for headers in [
+            "Content-Length: 5\r\nContent-Length: 6",
+            "Content-Length: -1",
+            "Content-Length: +5",
+            "Content-Length: 99999999999999999999",
+            "Content-Length: 5, 5",
+            "Transfer-Encoding: chunked",
+        ] {
+            let text = format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\n");
+            assert!(parse_response(text.as_bytes()).is_err(), "{headers}");
+        }
+        assert!(parse_response(b"SSH-2.0-OpenSSH\r\n").is_err());
+    }
+}

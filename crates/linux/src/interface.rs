@@ -1,0 +1,192 @@
+//! An interface of the live host: a TUN device, the engine's addresses on it, and its MTU.
+//!
+//! Devices that exist are taken as they are: their addresses say which ones are left for the
+//! engine. A device that is made here gets its other end from the engine's address.
+
+use crate::address::{KernelAddress, Subnet};
+use crate::device::Tun;
+use crate::error::LiveError;
+use crate::namespace::bring_up;
+use crate::netlink::{Link, Netlink};
+use crate::path::PathDevice;
+use std::net::IpAddr;
+
+/// A device with the engine's side of it.
+pub struct Interface {
+    pub tun: Tun,
+    /// The kernel's number of the device.
+    pub index: u32,
+    /// The engine's.
+    pub addresses: Vec<IpAddr>,
+    /// Largest IP datagram, in bytes.
+    pub mtu: u32,
+}
+
+/// Open the devices of `paths` in the calling thread's namespace. `listen` becomes an address of
+/// the engine's on the device whose subnet it lies in, or on the first if that must be made.
+pub fn open(paths: &[PathDevice], listen: Option<IpAddr>) -> Result<Vec<Interface>, LiveError> {
+    let listen = listen.filter(|address| !address.is_unspecified());
+    let mut netlink = Netlink::open().map_err(|error| failed("reading devices", &error))?;
+    let mut interfaces = Vec::with_capacity(paths.len());
+    for (number, path) in paths.iter().enumerate() {
+        let tun = Tun::open(&path.name)?;
+        if tun.is_ours() {
+            set_up_new(&mut netlink, path, listen.filter(|_| number == 0))?;
+        }
+        interfaces.push(adopt(&mut netlink, path, tun, listen)?);
+    }
+    if let Some(address) = listen
+        && !interfaces.iter().any(|interface| interface.addresses.contains(&address))
+    {
+        return Err(LiveError::Usage(format!(
+            "{address} lies in the subnet of no device: {}",
+            describe(&interfaces)
+        )));
+    }
+    Ok(interfaces)
+}
+
+/// `tun0 has 10.9.0.2, tun1 has 10.9.1.2`.
+pub fn describe(interfaces: &[Interface]) -> String {
+    let one = |interface: &Interface| {
+        let addresses: Vec<String> = interface.addresses.iter().map(IpAddr::to_string).collect();
+        format!("{} has {}", interface.tun.name(), addresses.join(" and "))
+    };
+    interfaces.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Give the kernel the other end of a device that was just made, and set it up.
+fn set_up_new(
+    netlink: &mut Netlink,
+    path: &PathDevice,
+    listen: Option<IpAddr>,
+) -> Result<(), LiveError> {
+    let name = &path.name;
+    let mut ours = path.addresses.clone();
+    if ours.is_empty() {
+        ours.extend(listen.map(Subnet::usual));
+    }
+    if ours.is_empty() {
+        return Err(LiveError::missing(
+            format!("there is no device {name}"),
+            format!(
+                "sudo ip tuntap add dev {name} mode tun && sudo ip addr add 10.9.0.1/24 \
+                 dev {name} && sudo ip link set {name} up\n  or have it made: \
+                 --path dev={name},addr=10.9.0.2/24 (the engine's address; the kernel gets another)"
+            ),
+        ));
+    }
+    let taken: Vec<IpAddr> = ours.iter().map(|subnet| subnet.address).collect();
+    let other_end = |subnet: &Subnet| {
+        let free = subnet.free_address(&taken).map(|ip| Subnet { address: ip, ..*subnet });
+        free.ok_or_else(|| LiveError::Usage(format!("{subnet} has no room for a second host")))
+    };
+    let kernels = ours.iter().map(other_end).collect::<Result<Vec<_>, _>>()?;
+    bring_up(netlink, name, &kernels).map_err(|error| failed(&format!("setting {name} up"), &error))
+}
+
+/// Take a device as it is now.
+fn adopt(
+    netlink: &mut Netlink,
+    path: &PathDevice,
+    tun: Tun,
+    listen: Option<IpAddr>,
+) -> Result<Interface, LiveError> {
+    let doing = format!("reading the addresses of {}", path.name);
+    let link = netlink.link(&path.name).map_err(|error| failed(&doing, &error))?;
+    let Link { index, is_up, mtu, .. } =
+        link.ok_or_else(|| LiveError::Failed(format!("{doing}: the device is gone")))?;
+    if !is_up {
+        let what = format!("{} is down", path.name);
+        return Err(LiveError::missing(what, format!("sudo ip link set {} up", path.name)));
+    }
+    let known = netlink.addresses().map_err(|error| failed(&doing, &error))?;
+    let taken: Vec<IpAddr> = known.iter().map(|(_, known)| known.subnet.address).collect();
+    let here: Vec<KernelAddress> =
+        known.into_iter().filter(|(at, _)| *at == index).map(|(_, known)| known).collect();
+    let addresses = engine_addresses(path, &here, &taken, listen)?;
+    Ok(Interface { tun, index, addresses, mtu })
+}
+
+/// The engine's addresses: those given, or one beside each of the kernel's; `listen` in its subnet.
+fn engine_addresses(
+    path: &PathDevice,
+    here: &[KernelAddress],
+    taken: &[IpAddr],
+    listen: Option<IpAddr>,
+) -> Result<Vec<IpAddr>, LiveError> {
+    let given: Vec<IpAddr> = path.addresses.iter().map(|subnet| subnet.address).collect();
+    if let Some(address) = given.iter().chain(&listen).find(|address| taken.contains(address)) {
+        return Err(LiveError::Usage(format!(
+            "{address} is the kernel's own address; the engine needs another one of its subnet"
+        )));
+    }
+    let beside = |kernel: &KernelAddress| match listen {
+        Some(address) if kernel.subnet.contains(address) => Some(address),
+        _ => kernel.engine_address(taken),
+    };
+    let addresses = if given.is_empty() { here.iter().filter_map(beside).collect() } else { given };
+    if addresses.is_empty() {
+        let name = &path.name;
+        return Err(LiveError::missing(
+            format!("{name} has no address, so there is none beside it for the engine"),
+            format!("sudo ip addr add 10.9.0.1/24 dev {name}"),
+        ));
+    }
+    Ok(addresses)
+}
+
+fn failed(doing: &str, error: &std::io::Error) -> LiveError {
+    LiveError::system(doing, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    fn path(addresses: &[&str]) -> PathDevice {
+        let addresses = addresses.iter().map(|text| text.parse().expect("a subnet")).collect();
+        PathDevice { name: "tun0".to_owned(), addresses }
+    }
+
+    fn kernel() -> Vec<KernelAddress> {
+        let address =
+            |text: &str| KernelAddress { subnet: text.parse().expect("a subnet"), peer: None };
+        vec![address("10.9.0.1/24"), address("fd00::1/64"), address("fe80::7/64")]
+    }
+
+    fn taken() -> Vec<IpAddr> {
+        kernel().iter().map(|kernel| kernel.subnet.address).collect()
+    }
+
+    #[test]
+    fn engine_has_an_address_of_each_family_beside_the_kernels() {
+        let ours = engine_addresses(&path(&[]), &kernel(), &taken(), None).expect("addresses");
+        assert_eq!(ours, [ip("10.9.0.2"), ip("fd00::2")]);
+    }
+
+    #[test]
+    fn address_to_listen_at_replaces_the_one_of_its_subnet() {
+        let listen = Some(ip("10.9.0.77"));
+        let ours = engine_addresses(&path(&[]), &kernel(), &taken(), listen).expect("addresses");
+        assert_eq!(ours, [ip("10.9.0.77"), ip("fd00::2")]);
+    }
+
+    #[test]
+    fn address_of_the_kernel_is_refused() {
+        for (path, listen) in [(path(&["10.9.0.1"]), None), (path(&[]), Some(ip("10.9.0.1")))] {
+            let error = engine_addresses(&path, &kernel(), &taken(), listen).expect_err("taken");
+            assert!(error.to_string().contains("10.9.0.1 is the kernel's own"), "{error}");
+        }
+    }
+
+    #[test]
+    fn device_without_addresses_asks_for_one() {
+        let error = engine_addresses(&path(&[]), &[], &[], None).expect_err("none");
+        assert!(error.to_string().contains("ip addr add"), "{error}");
+    }
+}

@@ -1,0 +1,39 @@
+//! The engine in real time: TUN devices, the monotonic clock, namespaces, file transfer.
+//!
+//! A [`Live`] host drives one [`transport::Stack`] by its contract, as the simulator does, only
+//! that packets come from TUN devices and time from the machine: no code of the engine knows the
+//! difference. Applications are [`traffic::Application`]s; [`serve`] and [`get`] are the two of
+//! the `live` command. Reading command lines and printing is left to the command. Empty on
+//! systems other than Linux.
+//!
+//! Everything made here (devices, namespaces) belongs to the process and is removed by the kernel
+//! when the process ends, however it ends: nothing is made persistent, so nothing can be left.
+
+#![cfg(target_os = "linux")]
+
+pub mod address;
+pub mod clock;
+pub mod device;
+mod driver;
+mod entropy;
+pub mod error;
+pub mod get;
+mod host;
+pub mod http;
+pub mod interface;
+pub mod live;
+pub mod monitor;
+pub mod namespace;
+pub mod netlink;
+pub mod path;
+pub mod serve;
+
+pub use address::{KernelAddress, Subnet};
+pub use device::Tun;
+pub use error::LiveError;
+pub use get::{Download, Progress, Received};
+pub use live::{End, Endpoint, Live, LiveCounters, Stopper};
+pub use namespace::Namespace;
+pub use netlink::{Link, Netlink};
+pub use path::PathDevice;
+pub use serve::{FileServer, Served};

@@ -1,0 +1,215 @@
+//! `Live`: an engine on TUN devices with one application, from start to end.
+//!
+//! One thread, one loop. Another thread ends it by a [`Stopper`].
+
+use crate::driver::Driver;
+use crate::error::LiveError;
+use crate::host::{Host, local_for};
+use crate::interface::{self, Interface};
+use crate::monitor::Monitor;
+use crate::path::PathDevice;
+use base::Duration;
+use mio::Waker;
+use std::fs::File;
+use std::io::BufWriter;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use traffic::Application;
+use transport::{InterfaceEvent, TcpConfig};
+use wire::PcapngWriter;
+
+/// How long connections may take to close when the application is done: a few round trips.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// What an application talks to.
+#[derive(Clone, Debug, Default)]
+pub struct Endpoint {
+    /// The address to connect from; `None`: the first one of the family of `remote`.
+    pub local: Option<IpAddr>,
+    /// The peer, for `connect`.
+    pub remote: Option<SocketAddr>,
+    /// The port to accept connections on.
+    pub listen: Option<u16>,
+    pub tcp: TcpConfig,
+}
+
+/// What a live host counted, in packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LiveCounters {
+    /// From the kernel.
+    pub received: u64,
+    /// Those of them that are no TCP, UDP or ICMP, or damaged.
+    pub ignored: u64,
+    /// To the kernel.
+    pub sent: u64,
+    /// Refused by the kernel, because a device was down.
+    pub unsent: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The application is done.
+    Done,
+    /// A [`Stopper`] stopped it; connections were reset.
+    Stopped,
+}
+
+/// Ends a run from another thread.
+#[derive(Clone, Debug)]
+pub struct Stopper {
+    stopped: Arc<AtomicBool>,
+    waker: Arc<Waker>,
+}
+
+impl Stopper {
+    /// End the run.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        // Without a wake-up the run ends at its next event.
+        let _ = self.waker.wake();
+    }
+}
+
+/// A live host.
+pub struct Live<A> {
+    host: Host<A>,
+    driver: Driver,
+    monitor: Monitor,
+    stopper: Stopper,
+}
+
+impl<A: Application> Live<A> {
+    /// On the devices of `paths`, in the calling thread's namespace. `listen` is an address that
+    /// the engine shall have.
+    pub fn open(
+        paths: &[PathDevice],
+        listen: Option<IpAddr>,
+        endpoint: Endpoint,
+        application: A,
+    ) -> Result<Self, LiveError> {
+        // Before the devices are looked at, so that no change is missed.
+        let failed = |error| LiveError::system("watching devices", &error);
+        let monitor = Monitor::open().map_err(failed)?;
+        let interfaces = interface::open(paths, listen)?;
+        let endpoint = complete(endpoint, &interfaces)?;
+        let driver = Driver::new(&interfaces, &monitor)?;
+        let waker = Arc::new(driver.waker().map_err(failed)?);
+        let stopper = Stopper { stopped: Arc::new(AtomicBool::new(false)), waker };
+        let host = Host::new(interfaces, endpoint, application)?;
+        Ok(Live { host, driver, monitor, stopper })
+    }
+
+    /// Write every packet that passes to a pcapng file, one interface per device.
+    pub fn capture(&mut self, file: &Path) -> Result<(), LiveError> {
+        let failed = |error| LiveError::Failed(format!("capturing to {}: {error}", file.display()));
+        let out = BufWriter::new(File::create(file).map_err(failed)?);
+        let names: Vec<&str> = self.host.interfaces.iter().map(|each| each.tun.name()).collect();
+        self.host.capture = Some(PcapngWriter::new(out, &names).map_err(failed)?);
+        Ok(())
+    }
+
+    /// What ends `run`.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// The devices and the engine's addresses, in words.
+    pub fn describe(&self) -> String {
+        interface::describe(&self.host.interfaces)
+    }
+
+    /// The application.
+    pub const fn application(&self) -> &A {
+        &self.host.application
+    }
+
+    /// What was counted.
+    pub const fn counters(&self) -> LiveCounters {
+        self.host.counters
+    }
+
+    /// Until the application is done and its connections are closed, or somebody stops it.
+    pub fn run(&mut self) -> Result<End, LiveError> {
+        let end = self.run_to_end();
+        if !matches!(end, Ok(End::Done)) {
+            self.host.abort()?;
+        }
+        if let Some(capture) = &mut self.host.capture {
+            let failed = |error| LiveError::Failed(format!("writing the capture: {error}"));
+            capture.flush().map_err(failed)?;
+        }
+        end
+    }
+
+    fn run_to_end(&mut self) -> Result<End, LiveError> {
+        self.host.start()?;
+        let mut pending = vec![false; self.host.interfaces.len()];
+        let mut close_by = None;
+        loop {
+            if self.stopper.stopped.load(Ordering::Acquire) {
+                return Ok(End::Stopped);
+            }
+            let mut timeout = self.host.fire()?;
+            if self.host.application.is_done() {
+                let now = self.host.now();
+                let close_by = *close_by.get_or_insert(now + LINGER);
+                if self.host.is_quiet() || now >= close_by {
+                    return Ok(End::Done);
+                }
+                timeout = Some(timeout.unwrap_or(LINGER).min(close_by - now));
+            }
+            if pending.contains(&true) {
+                timeout = Some(Duration::ZERO);
+            }
+            self.wait(timeout, &mut pending)?;
+            for (number, pending) in pending.iter_mut().enumerate() {
+                if *pending {
+                    *pending = self.host.receive(number)?;
+                }
+            }
+        }
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>, pending: &mut [bool]) -> Result<(), LiveError> {
+        let woken = self.driver.wait(timeout);
+        let woken = woken.map_err(|error| LiveError::system("waiting", &error))?;
+        for number in woken.readable {
+            if let Some(pending) = pending.get_mut(number) {
+                *pending = true;
+            }
+        }
+        if woken.changed {
+            self.on_device_news()?;
+        }
+        Ok(())
+    }
+
+    fn on_device_news(&mut self) -> Result<(), LiveError> {
+        for news in self.monitor.take() {
+            let ours = |interface: &Interface| interface.index == news.index;
+            if let Some(number) = self.host.interfaces.iter().position(ours) {
+                let event = if news.is_up { InterfaceEvent::Up } else { InterfaceEvent::Down };
+                self.host.interface_changed(number, event)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Choose what was left open.
+fn complete(mut endpoint: Endpoint, interfaces: &[Interface]) -> Result<Endpoint, LiveError> {
+    if let (Some(remote), None) = (endpoint.remote, endpoint.local) {
+        endpoint.local = local_for(interfaces, remote.ip());
+        if endpoint.local.is_none() {
+            let family = if remote.is_ipv4() { "IPv4" } else { "IPv6" };
+            return Err(LiveError::Usage(format!(
+                "no {family} address to reach {remote} from: {}",
+                interface::describe(interfaces)
+            )));
+        }
+    }
+    Ok(endpoint)
+}

@@ -1,0 +1,61 @@
+//! News of devices: which of ours went up, down or away.
+//!
+//! The kernel sends them to the rtnetlink group of links. What follows from a path that is down is
+//! the engine's business.
+
+use crate::netlink::{link_of, messages};
+use netlink_packet_core::NetlinkPayload;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+
+/// The group of news of links (Linux RTMGRP_LINK).
+const LINKS: u32 = 1;
+
+/// Listens for changes in the namespace it was opened in.
+pub struct Monitor {
+    socket: Socket,
+}
+
+/// What became of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkNews {
+    pub index: u32,
+    pub is_up: bool,
+}
+
+impl Monitor {
+    /// For the namespace that the calling thread is in.
+    pub fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind(&SocketAddr::new(0, LINKS))?;
+        socket.set_non_blocking(true)?;
+        Ok(Monitor { socket })
+    }
+
+    /// The news there are, oldest first.
+    pub fn take(&mut self) -> Vec<LinkNews> {
+        let mut news = Vec::new();
+        // Any failure: no news now, or some were lost; either way the next ones will do.
+        while let Ok((datagram, _)) = self.socket.recv_from_full() {
+            news.extend(messages(&datagram).filter_map(|message| match message.ok()?.payload {
+                NetlinkPayload::InnerMessage(inner) => news_of(&inner),
+                _ => None,
+            }));
+        }
+        news
+    }
+}
+
+impl AsRawFd for Monitor {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+fn news_of(message: &RouteNetlinkMessage) -> Option<LinkNews> {
+    let link = link_of(message)?;
+    let is_gone = matches!(message, RouteNetlinkMessage::DelLink(_));
+    Some(LinkNews { index: link.index, is_up: link.is_up && !is_gone })
+}

@@ -1,0 +1,264 @@
+//! Devices, addresses and routes of the namespace the calling thread is in, by rtnetlink.
+//!
+//! One request, one answer, no threads. Knows nothing of paths and engines; news of changes are
+//! `monitor`'s.
+
+use crate::address::{KernelAddress, Subnet};
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{
+    AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
+};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// A connection to the kernel's routing of one namespace.
+pub struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+/// A network device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link {
+    pub index: u32,
+    pub name: String,
+    /// Set up by the administrator, whether or not there is a carrier.
+    pub is_up: bool,
+    /// Largest IP datagram, in bytes.
+    pub mtu: u32,
+}
+
+impl Netlink {
+    /// To the namespace that the calling thread is in.
+    pub fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Netlink { socket, sequence: 0 })
+    }
+
+    /// The device of this name.
+    pub fn link(&mut self, name: &str) -> io::Result<Option<Link>> {
+        Ok(self.links()?.into_iter().find(|link| link.name == name))
+    }
+
+    /// All devices.
+    pub fn links(&mut self) -> io::Result<Vec<Link>> {
+        let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
+        let answers = self.request(request, NLM_F_DUMP)?;
+        Ok(answers.iter().filter_map(link_of).collect())
+    }
+
+    /// All addresses, with the indices of their devices.
+    pub fn addresses(&mut self) -> io::Result<Vec<(u32, KernelAddress)>> {
+        let request = RouteNetlinkMessage::GetAddress(AddressMessage::default());
+        let answers = self.request(request, NLM_F_DUMP)?;
+        Ok(answers.iter().filter_map(address_of).collect())
+    }
+
+    /// Set a device up or down.
+    pub fn set_up(&mut self, index: u32, up: bool) -> io::Result<()> {
+        let mut message = link_message(index);
+        message.header.change_mask = LinkFlags::Up;
+        message.header.flags = if up { LinkFlags::Up } else { LinkFlags::empty() };
+        self.command(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// Set the largest IP datagram of a device, in bytes.
+    pub fn set_mtu(&mut self, index: u32, mtu: u32) -> io::Result<()> {
+        let mut message = link_message(index);
+        message.attributes.push(LinkAttribute::Mtu(mtu));
+        self.command(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// Remove a device.
+    pub fn delete_link(&mut self, index: u32) -> io::Result<()> {
+        self.command(RouteNetlinkMessage::DelLink(link_message(index)), 0)
+    }
+
+    /// Make a pair of devices joined by a wire, the second one in another namespace.
+    pub fn add_veth(&mut self, name: &str, peer: &str, other: BorrowedFd<'_>) -> io::Result<()> {
+        let mut far = LinkMessage::default();
+        far.attributes.push(LinkAttribute::IfName(peer.to_owned()));
+        far.attributes.push(LinkAttribute::NetNsFd(other.as_raw_fd()));
+        let info = vec![
+            LinkInfo::Kind(InfoKind::Veth),
+            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(far))),
+        ];
+        let mut near = LinkMessage::default();
+        near.attributes.push(LinkAttribute::IfName(name.to_owned()));
+        near.attributes.push(LinkAttribute::LinkInfo(info));
+        self.command(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Give the kernel an address on a device, and with it a route to the subnet. It can be used
+    /// at once: nobody else is asked whether he has it.
+    pub fn add_address(&mut self, index: u32, subnet: Subnet) -> io::Result<()> {
+        self.command(address_message(index, subnet, true), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Take an address from a device.
+    pub fn delete_address(&mut self, index: u32, subnet: Subnet) -> io::Result<()> {
+        self.command(address_message(index, subnet, false), 0)
+    }
+
+    /// Route a subnet over a device, by way of `gateway` if there is one.
+    pub fn add_route(
+        &mut self,
+        destination: Subnet,
+        index: u32,
+        gateway: Option<IpAddr>,
+    ) -> io::Result<()> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family_of(destination.address);
+        message.header.destination_prefix_length = destination.prefix_len;
+        message.header.table = RouteHeader::RT_TABLE_MAIN;
+        message.header.protocol = RouteProtocol::Static;
+        message.header.kind = RouteType::Unicast;
+        message.header.scope =
+            if gateway.is_some() { RouteScope::Universe } else { RouteScope::Link };
+        let attributes = &mut message.attributes;
+        attributes.push(RouteAttribute::Destination(destination.address.into()));
+        attributes.push(RouteAttribute::Oif(index));
+        attributes.extend(gateway.map(|gateway| RouteAttribute::Gateway(gateway.into())));
+        self.command(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    fn command(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.request(message, flags | NLM_F_ACK).map(drop)
+    }
+
+    fn request(
+        &mut self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> io::Result<Vec<RouteNetlinkMessage>> {
+        self.sequence += 1;
+        let mut request = NetlinkMessage::from(message);
+        request.header.flags = NLM_F_REQUEST | flags;
+        request.header.sequence_number = self.sequence;
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        self.answer()
+    }
+
+    /// Everything up to the end of a dump or the acknowledgement.
+    fn answer(&mut self) -> io::Result<Vec<RouteNetlinkMessage>> {
+        let mut answers = Vec::new();
+        loop {
+            let (datagram, _) = self.socket.recv_from_full()?;
+            for message in messages(&datagram) {
+                let message = message?;
+                if message.header.sequence_number != self.sequence {
+                    continue;
+                }
+                match message.payload {
+                    NetlinkPayload::Done(_) => return Ok(answers),
+                    NetlinkPayload::Error(error) if error.code.is_some() => {
+                        return Err(error.to_io());
+                    }
+                    NetlinkPayload::Error(_) => return Ok(answers),
+                    NetlinkPayload::InnerMessage(inner) => answers.push(inner),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// The messages in a datagram of the kernel.
+pub(crate) fn messages(
+    mut bytes: &[u8],
+) -> impl Iterator<Item = io::Result<NetlinkMessage<RouteNetlinkMessage>>> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
+        let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(bytes);
+        let len = message.as_ref().map_or(usize::MAX, |message| message.header.length as usize);
+        // Messages begin at multiples of four; at least a header, so that this comes to an end.
+        let next = len.max(16).checked_next_multiple_of(4).unwrap_or(usize::MAX);
+        bytes = bytes.get(next..).unwrap_or(&[]);
+        Some(message.map_err(|error| io::Error::other(format!("netlink: {error}"))))
+    })
+}
+
+/// The device a message speaks of.
+pub(crate) fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
+    let (RouteNetlinkMessage::NewLink(message) | RouteNetlinkMessage::DelLink(message)) = message
+    else {
+        return None;
+    };
+    let mut link = Link {
+        index: message.header.index,
+        name: String::new(),
+        is_up: message.header.flags.contains(LinkFlags::Up),
+        mtu: 1500,
+    };
+    for attribute in &message.attributes {
+        match attribute {
+            LinkAttribute::IfName(name) => link.name.clone_from(name),
+            LinkAttribute::Mtu(mtu) => link.mtu = *mtu,
+            _ => {}
+        }
+    }
+    Some(link)
+}
+
+fn address_of(message: &RouteNetlinkMessage) -> Option<(u32, KernelAddress)> {
+    let RouteNetlinkMessage::NewAddress(message) = message else { return None };
+    let (mut address, mut local) = (None, None);
+    for attribute in &message.attributes {
+        match attribute {
+            AddressAttribute::Address(ip) => address = Some(*ip),
+            AddressAttribute::Local(ip) => local = Some(*ip),
+            _ => {}
+        }
+    }
+    // With a peer, `address` is the peer's; IPv6 without one has no `local`.
+    let own = local.or(address)?;
+    let peer = address.filter(|address| *address != own);
+    let subnet = Subnet::new(own, message.header.prefix_len)?;
+    Some((message.header.index, KernelAddress { subnet, peer }))
+}
+
+fn link_message(index: u32) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message
+}
+
+fn address_message(index: u32, subnet: Subnet, add: bool) -> RouteNetlinkMessage {
+    let mut message = AddressMessage::default();
+    message.header.family = family_of(subnet.address);
+    message.header.prefix_len = subnet.prefix_len;
+    message.header.scope = AddressScope::Universe;
+    message.header.index = index;
+    if add && subnet.address.is_ipv6() {
+        message.header.flags = AddressHeaderFlags::Nodad;
+    }
+    message.attributes.push(AddressAttribute::Local(subnet.address));
+    message.attributes.push(AddressAttribute::Address(subnet.address));
+    if add {
+        RouteNetlinkMessage::NewAddress(message)
+    } else {
+        RouteNetlinkMessage::DelAddress(message)
+    }
+}
+
+fn family_of(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
