@@ -54,9 +54,10 @@ pub(super) fn congestion(lists: &[Given]) -> Result<(Vec<&'static str>, Vec<Stri
     Ok((chosen, notes))
 }
 
-/// The names of the controls that can run.
+/// The names of the controls that can run on one path.
 pub(super) fn available() -> Vec<&'static str> {
-    congestion::NAMES.iter().map(|(name, _, _)| *name).collect()
+    let names = congestion::NAMES.iter().map(|(name, _, _)| *name);
+    names.filter(|name| !congestion::is_coupled(name)).collect()
 }
 
 /// The control of that name, `None` for a coupled one.

@@ -3,6 +3,7 @@
 //! Adding one touches its file, an arm here, the table, and its tests.
 
 use super::cubic::Cubic;
+use super::lia::Lia;
 use super::reno::Reno;
 use super::uncoupled::Uncoupled;
 use super::{
@@ -20,6 +21,8 @@ pub struct Options {
     pub idle: IdleRule,
     /// The most segments an ACK may add in slow start; `None` for no limit.
     pub slow_start_limit_segs: Option<u32>,
+    /// Coupled controls: the integers of the multipath-tcp kernels instead of real numbers.
+    pub kernel_compat: bool,
 }
 
 impl Options {
@@ -30,6 +33,7 @@ impl Options {
         hystart: HyStartKind::Classic,
         idle: IdleRule::Rfc2861,
         slow_start_limit_segs: None,
+        kernel_compat: false,
     };
 
     /// What the RFCs say: real windows, RFC 9438 and 9406, two segments an ACK (RFC 3465).
@@ -39,6 +43,7 @@ impl Options {
         hystart: HyStartKind::PlusPlus,
         idle: IdleRule::Rfc2861,
         slow_start_limit_segs: Some(2),
+        kernel_compat: false,
     };
 }
 
@@ -60,12 +65,18 @@ pub const NAMES: &[(&str, &str, &str)] = &[
         "CUBIC: the window follows a cubic function of the time since the last loss.",
         "RFC 9438, RFC 9406, Linux 6.x",
     ),
+    (
+        "lia",
+        "LIA, coupled: all paths together take what one TCP would on the best of them.",
+        "RFC 6356, 001",
+    ),
 ];
 
 /// A congestion controller.
 pub enum Controller {
     Reno(Uncoupled<Reno>),
     Cubic(Uncoupled<Cubic>),
+    Lia(Lia),
     /// One from outside of this crate.
     Custom(Box<dyn CongestionControl + Send>),
 }
@@ -75,8 +86,14 @@ pub fn by_name(name: &str, options: &Options) -> Option<Controller> {
     match name {
         "reno" => Some(Controller::Reno(Uncoupled::new(*options))),
         "cubic" => Some(Controller::Cubic(Uncoupled::new(*options))),
+        "lia" => Some(Controller::Lia(Lia::new(*options))),
         _ => None,
     }
+}
+
+/// Whether the controller of that name couples the paths of a connection: nothing for one path.
+pub fn is_coupled(name: &str) -> bool {
+    name == "lia"
 }
 
 /// Calls the same method of whichever controller it is.
@@ -85,6 +102,7 @@ macro_rules! dispatch {
         match $self {
             Controller::Reno(controller) => controller.$method($($arg),*),
             Controller::Cubic(controller) => controller.$method($($arg),*),
+            Controller::Lia(controller) => controller.$method($($arg),*),
             Controller::Custom(controller) => controller.$method($($arg),*),
         }
     };

@@ -9,6 +9,7 @@ mod cubic;
 mod cubic_linux;
 mod hystart;
 mod idle;
+mod lia;
 mod reno;
 mod uncoupled;
 mod window;
@@ -20,7 +21,7 @@ mod tests;
 
 use base::{CaState, Duration, Instant, PathId};
 
-pub use controller::{Controller, NAMES, Options, by_name};
+pub use controller::{Controller, NAMES, Options, by_name, is_coupled};
 pub use cubic::CubicFlavour;
 pub use hystart::HyStartKind;
 pub use idle::IdleRule;

@@ -70,6 +70,18 @@ impl<A: Algorithm> Uncoupled<A> {
     pub fn window(&self, path: PathId) -> Option<&Window> {
         self.path(path).map(|path| &path.window)
     }
+
+    /// The algorithm of a path, for the controllers that couple paths.
+    pub fn algorithm_mut(&mut self, path: PathId) -> Option<&mut A> {
+        self.path_mut(path).map(|path| &mut path.algorithm)
+    }
+
+    /// Window and algorithm of every path, by number.
+    pub fn parts(&self) -> impl Iterator<Item = (PathId, &Window, &A)> {
+        let numbered = (0..=u8::MAX).map(PathId).zip(&self.paths);
+        numbered
+            .filter_map(|(id, path)| path.as_ref().map(|path| (id, &path.window, &path.algorithm)))
+    }
 }
 
 impl<A: Algorithm> Path<A> {

@@ -47,7 +47,7 @@ fn copy_and_penalty_come_once_in_a_round_trip() {
     assert_eq!((model.on_path(0), model.paths[1].cwnd_segs), (1, 10));
     model.push(&mut lrf);
     assert_eq!((model.on_path(0), model.paths[1].cwnd_segs), (1, 10));
-    model.now = model.now + Duration::from_millis(10);
+    model.now += Duration::from_millis(10);
     model.push(&mut lrf);
     assert_eq!((model.on_path(0), model.paths[1].cwnd_segs), (1, 5), "the copy is on its way");
 }
