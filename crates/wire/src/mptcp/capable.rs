@@ -109,11 +109,11 @@ impl Capable {
 
     /// The option whose version is `version` and whose flags and fields are `content`.
     pub(super) fn parse(version: u8, content: &[u8]) -> Option<Capable> {
+        let mut fields = Fields(content);
+        let flags = CapableFlags(fields.u8()?);
         if version != VERSION {
             return Some(Capable::Unsupported { version });
         }
-        let mut fields = Fields(content);
-        let flags = CapableFlags(fields.u8()?);
         let mut key = || fields.u64().map(Key);
         let form = match content.len() + 3 {
             4 => CapableForm::Syn,

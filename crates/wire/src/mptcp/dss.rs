@@ -49,6 +49,7 @@ const DSN_LONG: u8 = 0x08;
 const FIN: u8 = 0x10;
 const CHECKSUM: u8 = 0x20;
 /// Set in every value, so that an `Option` of it takes no more room.
+// Evaluated by the compiler, and 0x80 is not 0.
 const PRESENT: NonZeroU8 = NonZeroU8::new(0x80).unwrap();
 const ON_THE_WIRE: u8 = ACK | ACK_LONG | MAPPING | DSN_LONG | FIN;
 

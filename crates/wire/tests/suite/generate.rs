@@ -57,7 +57,7 @@ fn segment() -> impl Strategy<Value = TcpSegment> {
 }
 
 /// Any options that fit a header.
-fn options() -> impl Strategy<Value = TcpOptions> {
+pub fn options() -> impl Strategy<Value = TcpOptions> {
     let timestamps = any::<(u32, u32)>().prop_map(|(value, echo)| Timestamps { value, echo });
     let sack = vec(any::<(u32, u32)>(), 0..=4).prop_map(|pairs| {
         let mut blocks = SackBlocks::NONE;

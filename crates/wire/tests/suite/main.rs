@@ -6,5 +6,6 @@ mod capture_files;
 mod captures;
 mod generate;
 mod layout;
+mod mptcp;
 mod packets;
 mod tshark;

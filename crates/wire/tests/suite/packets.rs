@@ -148,5 +148,5 @@ fn check_stable(bytes: &[u8]) {
 #[test]
 fn packets_stay_small() {
     // Packets are moved several times on their way through a simulation.
-    assert!(size_of::<Packet>() <= 168, "{}", size_of::<Packet>());
+    assert!(size_of::<Packet>() <= 160, "{}", size_of::<Packet>());
 }
