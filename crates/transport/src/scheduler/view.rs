@@ -6,6 +6,7 @@
 
 use base::{Blocked, CaState, Duration, Instant, PathId};
 use std::collections::VecDeque;
+use std::iter;
 use std::ops::Range;
 
 /// A set of the paths that a connection has at present. A path's number is its bit: a connection
@@ -202,12 +203,13 @@ impl Offer {
 /// What the connection has to send; 64-bit offsets from zero in its stream.
 #[derive(Clone, Debug)]
 pub struct DataView<'a> {
-    /// Handed to some path and not acknowledged by the connection; ordered, without gaps from
-    /// `snd_una` (which the first may straddle) to `snd_nxt`.
+    /// Handed to some path and not acknowledged by the peer's connection; ordered. Without gaps
+    /// from `snd_una` (which the first may straddle) to `snd_nxt`; beyond only what a scheduler
+    /// assigned out of order.
     pub segments: &'a VecDeque<DataSegment>,
     /// Everything below was acknowledged by the peer's connection.
     pub snd_una: u64,
-    /// Everything from here was never handed to a path.
+    /// The first byte never handed to a path.
     pub snd_nxt: u64,
     /// The end of what the application wrote.
     pub write_end: u64,
@@ -227,9 +229,18 @@ impl DataView<'_> {
         self.segments.iter()
     }
 
-    /// What was never handed to a path.
-    pub fn unsent(&self) -> Range<u64> {
-        self.snd_nxt..self.write_end
+    /// What was never handed to a path, in order: mostly one range.
+    pub fn unsent(&self) -> impl Iterator<Item = Range<u64>> {
+        let first = match self.segments.back() {
+            Some(last) if last.end() > self.snd_nxt => {
+                self.segments.partition_point(|segment| segment.end() <= self.snd_nxt)
+            }
+            _ => self.segments.len(),
+        };
+        let above = self.segments.range(first..);
+        let starts = iter::once(self.snd_nxt).chain(above.clone().map(DataSegment::end));
+        let ends = above.map(|segment| segment.offset).chain(iter::once(self.write_end));
+        starts.zip(ends).map(|(start, end)| start..end).filter(|range| !range.is_empty())
     }
 
     /// The unacknowledged segment that holds `offset`.
@@ -267,7 +278,8 @@ impl View<'_> {
 
     /// What was never sent as an offer, empty if there is nothing.
     pub fn unsent_offer(&self) -> Offer {
-        let Range { start, end } = self.data.unsent();
+        let nothing = self.data.snd_nxt..self.data.snd_nxt;
+        let Range { start, end } = self.data.unsent().next().unwrap_or(nothing);
         Offer { reinject: false, offset: start, end, paths: PathSet::EMPTY }
     }
 
@@ -299,5 +311,69 @@ impl View<'_> {
             return Blocked::CongestionWindow;
         }
         first.held_by(offer).unwrap_or(Blocked::SchedulerWaits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(segments: &VecDeque<DataSegment>) -> DataView<'_> {
+        DataView {
+            segments,
+            snd_una: 150,
+            snd_nxt: 300,
+            write_end: 900,
+            window_end: 1000,
+            reinject: None,
+            sndbuf_limited: false,
+            fin_path: None,
+        }
+    }
+
+    fn segments(offsets: &[u64]) -> VecDeque<DataSegment> {
+        let segment = |offset: &u64| DataSegment { offset: *offset, len: 100, paths: PathSet(1) };
+        offsets.iter().map(segment).collect()
+    }
+
+    #[test]
+    fn unsent_is_the_tail_and_what_lies_between_early_assignments() {
+        let contiguous = segments(&[100, 200]);
+        assert!(data(&contiguous).unsent().eq(iter::once(300..900)));
+        let early = segments(&[100, 200, 500, 600, 800]);
+        assert_eq!(data(&early).unsent().collect::<Vec<_>>(), [300..500, 700..800]);
+        let all_sent = DataView { snd_nxt: 900, ..data(&early) };
+        assert_eq!(all_sent.unsent().next(), None);
+    }
+
+    #[test]
+    fn segment_is_found_by_any_of_its_bytes() {
+        let segments = segments(&[100, 200, 500]);
+        let at = |offset| data(&segments).segment_at(offset).map(|segment| segment.offset);
+        assert_eq!(
+            [at(150), at(199), at(200), at(299)],
+            [Some(100), Some(100), Some(200), Some(200)]
+        );
+        assert_eq!([at(99), at(300), at(499), at(600)], [None; 4]);
+    }
+
+    #[test]
+    fn reinjection_is_offered_first_and_cut_to_what_is_unacknowledged() {
+        let segments = segments(&[100, 200]);
+        let data = DataView { reinject: Some(100..300), ..data(&segments) };
+        let mut view = View { now: Instant::ZERO, paths: &[], data };
+        let offer = Offer { reinject: true, offset: 150, end: 300, paths: PathSet(1) };
+        assert_eq!(view.offered(), Some(offer));
+        view.data.reinject = Some(100..150);
+        let offer = Offer { reinject: false, offset: 300, end: 900, paths: PathSet::EMPTY };
+        assert_eq!(view.offered(), Some(offer), "an acknowledged one is nothing");
+    }
+
+    #[test]
+    fn set_of_paths_has_sixty_four_places() {
+        let set = PathSet::EMPTY.with(PathId(0)).with(PathId(63)).with(PathId(64));
+        assert_eq!(set, PathSet(1 << 63 | 1));
+        assert!(set.contains(PathId(63)) && !set.contains(PathId(64)));
+        assert!(set.without(PathId(0)).without(PathId(63)).is_empty());
     }
 }

@@ -85,6 +85,29 @@ proptest! {
         }
     }
 
+    /// Against the rule as 002 writes it.
+    #[test]
+    fn lrf_takes_the_lowest_rtt_with_room(
+        paths in prop::collection::vec((1..6u64, 1..4u32, 0..4u32, any::<bool>()), 1..6),
+    ) {
+        let paths: Vec<PathView> = (0..)
+            .zip(paths)
+            .map(|(id, (srtt, cwnd, inflight, pf))| {
+                PathView { pf, ..path(id, srtt * 10, cwnd, inflight) }
+            })
+            .collect();
+        let mut expected: Option<&PathView> = None;
+        for path in paths.iter().filter(|path| !path.pf && path.inflight_segs < path.cwnd_segs) {
+            if expected.is_none_or(|best| path.srtt < best.srtt) {
+                expected = Some(path);
+            }
+        }
+        let expected = expected.map(|path| path.id.0);
+        let mut model = Model::new(paths.clone(), 1);
+        model.step(&mut by_name("lrf", &Options::default()).unwrap());
+        prop_assert_eq!(model.sent.first().copied(), expected);
+    }
+
     /// Without a limit everything arrives, each byte first sent once, on one path or several.
     #[test]
     fn everything_is_sent_once(

@@ -61,7 +61,7 @@ pub struct Model {
     pub window: u64,
     pub sndbuf_limited: bool,
     flights: Vec<Flight>,
-    /// What the receiver has, segment by segment: end and arrival of the last one missing.
+    /// What the receiver has.
     received: Vec<std::ops::Range<u64>>,
     /// Path of everything sent, in order.
     pub sent: Vec<u8>,
