@@ -5,10 +5,12 @@
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use std::net::IpAddr;
-use wire::tcp::OpaqueOption;
+use wire::mptcp::{
+    AddAddr, Capable, CapableFlags, CapableForm, DataNumber, Join, Key, Mapping, ResetReason, Token,
+};
 use wire::{
-    Body, Flags, Icmp, Layer, Packet, ParseError, Payload, SackBlocks, SeqNumber, TcpOptions,
-    TcpSegment, Timestamps, UdpDatagram,
+    Body, Dss, Flags, Icmp, Layer, MptcpOption, MptcpOptions, Packet, ParseError, Payload,
+    SackBlocks, SeqNumber, TcpOptions, TcpSegment, Timestamps, UdpDatagram,
 };
 
 fuzz_target!(|input: Input| {
@@ -80,19 +82,95 @@ fn options(u: &mut Unstructured<'_>) -> Result<TcpOptions> {
         sack_permitted: u.arbitrary()?,
         timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
         sack,
-        mptcp: None,
+        mptcp: MptcpOptions::default(),
     };
-    if u.arbitrary()? {
-        let len = u.int_in_range(0..=38)?;
-        options.mptcp = Some(Box::new(OpaqueOption { content: u.bytes(len)?.to_vec() }));
-    }
-    if options.padded_len() > 40 {
-        options.mptcp = None;
-    }
     if options.padded_len() > 40 {
         options.sack = SackBlocks::NONE;
     }
+    for _ in 0..u.int_in_range(0..=3)? {
+        let before = options.mptcp.clone();
+        options.mptcp.push(mptcp_option(u)?);
+        if options.padded_len() > 40 {
+            options.mptcp = before;
+        }
+    }
     Ok(options)
+}
+
+fn mptcp_option(u: &mut Unstructured<'_>) -> Result<MptcpOption> {
+    Ok(match u.int_in_range(0..=9)? {
+        0 => MptcpOption::Capable(capable(u)?),
+        1 => MptcpOption::Join(join(u)?),
+        2 => MptcpOption::AddAddr(add_addr(u)?),
+        3 => {
+            let len = u.int_in_range(1..=37)?;
+            MptcpOption::RemoveAddr { ids: u.bytes(len)?.to_vec() }
+        }
+        4 => MptcpOption::Prio { backup: u.arbitrary()? },
+        5 => MptcpOption::Fail { dsn: u.arbitrary()? },
+        6 => MptcpOption::FastClose { receiver: Key(u.arbitrary()?) },
+        7 => {
+            let reason = ResetReason(u.arbitrary()?);
+            MptcpOption::TcpRst { transient: u.arbitrary()?, reason }
+        }
+        _ => MptcpOption::Dss(dss(u)?),
+    })
+}
+
+fn capable(u: &mut Unstructured<'_>) -> Result<Capable> {
+    let version = u.int_in_range(0..=15)?;
+    if version < 4 && version != 1 {
+        return Ok(Capable::Unsupported { version });
+    }
+    let flags = CapableFlags(u.arbitrary()?);
+    let (sender, receiver) = (Key(u.arbitrary()?), Key(u.arbitrary()?));
+    let form = match u.int_in_range(0..=3)? {
+        0 => CapableForm::Syn,
+        1 => CapableForm::SynAck { sender },
+        2 => CapableForm::Ack { sender, receiver },
+        _ => {
+            let (len, checksum) = (u.arbitrary()?, u.arbitrary()?);
+            CapableForm::Data { sender, receiver, len, checksum }
+        }
+    };
+    Ok(Capable::V1 { flags, form })
+}
+
+fn join(u: &mut Unstructured<'_>) -> Result<Join> {
+    let (backup, address_id, nonce) = (u.arbitrary()?, u.arbitrary()?, u.arbitrary()?);
+    Ok(match u.int_in_range(0..=2)? {
+        0 => Join::Syn { backup, address_id, token: Token(u.arbitrary()?), nonce },
+        1 => Join::SynAck { backup, address_id, hmac: u.arbitrary()?, nonce },
+        _ => Join::Ack { hmac: u.arbitrary()? },
+    })
+}
+
+fn add_addr(u: &mut Unstructured<'_>) -> Result<AddAddr> {
+    let address: IpAddr = match u.arbitrary()? {
+        true => u.arbitrary::<[u8; 4]>()?.into(),
+        false => u.arbitrary::<[u8; 16]>()?.into(),
+    };
+    Ok(AddAddr { address_id: u.arbitrary()?, address, port: u.arbitrary()?, hmac: u.arbitrary()? })
+}
+
+fn dss(u: &mut Unstructured<'_>) -> Result<Dss> {
+    let mut dss = Dss::EMPTY;
+    if u.arbitrary()? {
+        dss = dss.with_ack(data_number(u)?);
+    }
+    if u.arbitrary()? {
+        let dsn = data_number(u)?;
+        let (subflow_seq, len, checksum) = (u.arbitrary()?, u.arbitrary()?, u.arbitrary()?);
+        dss = dss.with_mapping(Mapping { dsn, subflow_seq, len, checksum });
+    }
+    Ok(if u.arbitrary()? { dss.with_fin() } else { dss })
+}
+
+fn data_number(u: &mut Unstructured<'_>) -> Result<DataNumber> {
+    Ok(match u.arbitrary()? {
+        true => DataNumber::Long(u.arbitrary()?),
+        false => DataNumber::Short(u.arbitrary()?),
+    })
 }
 
 fn payload(u: &mut Unstructured<'_>) -> Result<Payload> {

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use wire::mptcp::{Capable, CapableForm, Join, Key, Mapping, add_addr_hmac, join_hmac};
-use wire::{Body, CaptureReader, Flags, MptcpOption, Packet, Payload, SeqNumber, TcpSegment};
+use wire::{
+    Body, CaptureReader, Flags, MptcpOption, Packet, ParseError, Payload, SeqNumber, TcpSegment,
+};
 
 /// How many options of each subtype a file has; versions other than 1 and ignored ones apart.
 #[derive(PartialEq, Eq, Debug, Default)]
@@ -103,6 +105,37 @@ fn every_option_of_every_capture_is_recognised() {
         let segments = segments(&folder.join(format!("{name}.pcap")));
         segments.iter().for_each(|(_, packet)| count(&mut census, packet));
         assert_eq!(census, expected, "{name}");
+    }
+}
+
+/// Lengths damaged in any option of any kernel: refused, ignored or another option, never taken
+/// for what it was.
+#[test]
+fn damaged_option_is_refused_or_ignored() {
+    let Some(folder) = folder("mptcp") else { return };
+    for name in ["2subflows", "backup-rmaddr", "csum-addaddr", "fastclose"] {
+        for (datagram, packet) in segments(&folder.join(format!("linux-6.18-v4-{name}.pcap"))) {
+            // Behind the header and, in all of these, 12 bytes of timestamps or 20 of a SYN.
+            let at = 40 + if segment(&packet).options.mss.is_some() { 20 } else { 12 };
+            if segment(&packet).options.mptcp.is_empty() || datagram[at] != 30 {
+                continue;
+            }
+            let parsed = |len: u8| {
+                let mut damaged = datagram.clone();
+                damaged[at + 1] = len;
+                // Checksum left to the hardware.
+                damaged[36..38].fill(0);
+                Packet::parse_captured(&damaged)
+            };
+            let right = datagram[at + 1];
+            assert_eq!(parsed(right), Ok(packet.clone()));
+            for len in (0..=255).filter(|len| *len != right) {
+                assert_ne!(parsed(len), Ok(packet.clone()), "length {len} instead of {right}");
+            }
+            for len in [0, 1, 41, 255] {
+                assert_eq!(parsed(len), Err(ParseError::TcpOption { kind: 30, len }));
+            }
+        }
     }
 }
 
