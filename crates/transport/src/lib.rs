@@ -16,6 +16,8 @@
 
 pub mod buffer;
 pub mod congestion;
+pub mod mptcp;
+pub mod path_manager;
 pub mod recovery;
 pub mod reinjection;
 pub mod scheduler;

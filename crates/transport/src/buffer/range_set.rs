@@ -106,6 +106,23 @@ impl RangeSet {
         }
     }
 
+    /// Uncover a range.
+    pub fn remove(&mut self, range: Range<u64>) {
+        while let Some(overlap) = self.first_overlap(range.clone()) {
+            let Some(whole) = self.range_containing(overlap.start) else { return };
+            self.ranges.remove(&whole.start);
+            self.covered -= whole.end - whole.start;
+            for rest in
+                [whole.start..range.start.min(whole.end), range.end.max(whole.start)..whole.end]
+            {
+                if rest.start < rest.end {
+                    self.ranges.insert(rest.start, rest.end);
+                    self.covered += rest.end - rest.start;
+                }
+            }
+        }
+    }
+
     /// The ranges in ascending order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
         self.ranges.iter().map(|(&start, &end)| start..end)
@@ -143,6 +160,20 @@ mod tests {
             set.insert(start..end);
         }
         set
+    }
+
+    #[test]
+    fn remove_cuts_what_it_touches() {
+        let mut set = RangeSet::new();
+        set.insert(0..10);
+        set.insert(20..30);
+        set.remove(5..25);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0..5, 25..30]);
+        assert_eq!(set.covered_bytes(), 10);
+        set.remove(2..3);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0..2, 3..5, 25..30]);
+        set.remove(40..50);
+        assert_eq!(set.covered_bytes(), 9);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use base::{InterfaceId, SocketId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use wire::mptcp::Token;
 
 /// Ephemeral ports (Linux `ip_local_port_range`).
 const EPHEMERAL: std::ops::Range<u16> = 32_768..61_000;
@@ -35,12 +36,21 @@ fn as_bits(address: IpAddr) -> u128 {
     }
 }
 
+/// A subflow of a socket; plain TCP has one, number 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowRef {
+    pub socket: SocketId,
+    pub subflow: u8,
+}
+
 /// The address book of a stack. The maps are looked up, never walked.
 #[derive(Debug)]
 pub struct Addressing {
     interfaces: Vec<InterfaceConfig>,
     addresses: FxHashMap<IpAddr, InterfaceId>,
-    flows: FxHashMap<FlowKey, SocketId>,
+    flows: FxHashMap<FlowKey, FlowRef>,
+    /// MPTCP connections by the token that joins name.
+    tokens: FxHashMap<Token, SocketId>,
     listeners: BTreeMap<u16, SocketId>,
     udp: BTreeMap<u16, SocketId>,
 }
@@ -58,6 +68,7 @@ impl Addressing {
             interfaces: config.interfaces,
             addresses,
             flows: FxHashMap::default(),
+            tokens: FxHashMap::default(),
             listeners: BTreeMap::new(),
             udp: BTreeMap::new(),
         }
@@ -87,8 +98,41 @@ impl Addressing {
     }
 
     /// The connection between these ends.
-    pub fn flow(&self, key: &FlowKey) -> Option<SocketId> {
+    pub fn flow(&self, key: &FlowKey) -> Option<FlowRef> {
         self.flows.get(key).copied()
+    }
+
+    /// All addresses of this host, by interface.
+    pub fn host(&self) -> Vec<(IpAddr, InterfaceId)> {
+        let of = |(index, interface): (usize, &InterfaceConfig)| {
+            let addresses = interface.addresses.clone().into_iter();
+            addresses.map(move |address| (address, InterfaceId(index as u16)))
+        };
+        let all = self.interfaces.iter().enumerate().flat_map(of);
+        all.filter(|(address, _)| self.addresses.contains_key(address)).collect()
+    }
+
+    /// Addresses of one interface.
+    pub fn addresses_of(&self, interface: InterfaceId) -> Vec<IpAddr> {
+        let interface = self.interfaces.get(interface.index());
+        interface.map(|interface| interface.addresses.clone()).unwrap_or_default()
+    }
+
+    /// The connection that joins name by this token.
+    pub fn by_token(&self, token: Token) -> Option<SocketId> {
+        self.tokens.get(&token).copied()
+    }
+
+    /// Joins may name this connection.
+    pub fn bind_token(&mut self, token: Token, id: SocketId) {
+        self.tokens.insert(token, id);
+    }
+
+    /// The connection is over.
+    pub fn unbind_token(&mut self, token: Token, id: SocketId) {
+        if self.tokens.get(&token) == Some(&id) {
+            self.tokens.remove(&token);
+        }
     }
 
     /// The listener on `port`.
@@ -102,13 +146,13 @@ impl Addressing {
     }
 
     /// A connection began.
-    pub fn bind_flow(&mut self, key: FlowKey, id: SocketId) {
-        self.flows.insert(key, id);
+    pub fn bind_flow(&mut self, key: FlowKey, flow: FlowRef) {
+        self.flows.insert(key, flow);
     }
 
     /// A connection ended.
     pub fn unbind_flow(&mut self, key: FlowKey, id: SocketId) {
-        if self.flows.get(&key) == Some(&id) {
+        if self.flows.get(&key).is_some_and(|flow| flow.socket == id) {
             self.flows.remove(&key);
         }
     }

@@ -1,14 +1,16 @@
 //! Packets that arrive: to a connection, a listener, a UDP port, or answered by the host itself
 //! (RFC 9293 s3.10.7.1 resets, RFC 792 and 4443 echo and unreachable).
 
-use super::addressing::FlowKey;
+use super::addressing::{FlowKey, FlowRef};
 use super::face::{SocketError, Transmit};
-use super::{MAX_EMBRYONIC, Socket, Stack};
+use super::{ListenerConfig, MAX_EMBRYONIC, Socket, Stack};
+use crate::mptcp::{MptcpConfig, acceptable_capable};
 use crate::tcp::connection::Connection;
 use crate::tcp::subflow::Tuple;
 use base::{Context, InterfaceId, SocketId};
 use bytes::Bytes;
 use std::net::{IpAddr, SocketAddr};
+use wire::mptcp::Join;
 use wire::{Body, Flags, Icmp, Packet, SeqNumber, TcpSegment, UdpDatagram};
 
 /// ICMP code "port unreachable" (RFC 792); ICMPv6 has 4 (RFC 4443 s3.1).
@@ -47,11 +49,14 @@ impl Stack {
         let local = SocketAddr::new(dst, segment.dst_port);
         let remote = SocketAddr::new(src, segment.src_port);
         let known = self.addressing.flow(&FlowKey::new(local, remote));
-        if let Some(id) = known.filter(|id| !self.is_reusable(*id, segment))
-            && let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index())
+        if let Some(flow) = known.filter(|flow| !self.is_reusable(*flow, segment)) {
+            self.deliver(cx, flow, segment);
+            return;
+        }
+        if is_opening(segment)
+            && let Some(Join::Syn { token, .. }) = segment.options.mptcp.join()
         {
-            connection.handle_segment(cx, segment);
-            self.wake(id);
+            self.accept_join(cx, interface, token, Tuple { local, remote }, segment);
             return;
         }
         let listener = self.addressing.listener(local.port());
@@ -63,11 +68,29 @@ impl Stack {
         }
     }
 
+    fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, segment: &mut TcpSegment) {
+        match self.sockets.get_mut(flow.socket.index()) {
+            Some(Socket::Tcp(connection)) => connection.handle_segment(cx, segment),
+            Some(Socket::Mptcp(connection)) => {
+                connection.handle_segment(cx, usize::from(flow.subflow), segment);
+            }
+            _ => return,
+        }
+        self.wake(flow.socket);
+    }
+
     /// A new SYN may take the place of a connection in TIME-WAIT (RFC 9293 s3.6.1).
-    fn is_reusable(&self, id: SocketId, segment: &TcpSegment) -> bool {
-        let Some(Socket::Tcp(connection)) = self.sockets.get(id.index()) else { return true };
-        connection.subflow.is_closed()
-            || (is_opening(segment) && connection.subflow.may_be_reopened(segment))
+    fn is_reusable(&self, flow: FlowRef, segment: &TcpSegment) -> bool {
+        match self.sockets.get(flow.socket.index()) {
+            Some(Socket::Tcp(connection)) => {
+                connection.subflow.is_closed()
+                    || (is_opening(segment) && connection.subflow.may_be_reopened(segment))
+            }
+            Some(Socket::Mptcp(connection)) => {
+                connection.is_subflow_closed(usize::from(flow.subflow))
+            }
+            _ => true,
+        }
     }
 
     fn accept(
@@ -78,17 +101,35 @@ impl Stack {
         tuple: Tuple,
         syn: &TcpSegment,
     ) {
-        let id = self.next_id();
-        let identity = self.identity(cx, id, interface, tuple);
-        let Some(Socket::Listener(entry)) = self.sockets.get_mut(listener.index()) else { return };
+        let Some(Socket::Listener(entry)) = self.sockets.get(listener.index()) else { return };
         if entry.embryonic >= MAX_EMBRYONIC {
             return;
         }
-        let made = Connection::accept(cx.now, &identity, interface, &entry.config, syn, listener);
+        let tcp = match &entry.config {
+            ListenerConfig::Tcp(config) => config.clone(),
+            ListenerConfig::Mptcp(config) => {
+                if let Some(asked) = acceptable_capable(syn) {
+                    let config = MptcpConfig::clone(config);
+                    self.accept_capable(cx, interface, listener, &config, tuple, (syn, asked));
+                    return;
+                }
+                config.tcp.clone()
+            }
+        };
+        let id = self.next_id();
+        let identity = self.identity(cx, id, interface, tuple);
+        let made = Connection::accept(cx.now, &identity, interface, &tcp, syn, listener);
         let Some(connection) = made else { return };
-        entry.embryonic += 1;
         self.insert(id, connection);
+        self.join_backlog(listener);
         self.wake(id);
+    }
+
+    /// One more handshake that a listener waits for.
+    pub(super) fn join_backlog(&mut self, listener: SocketId) {
+        if let Some(Socket::Listener(entry)) = self.sockets.get_mut(listener.index()) {
+            entry.embryonic += 1;
+        }
     }
 
     /// RFC 9293 s3.10.7.1: no connection, no listener.
@@ -167,11 +208,17 @@ impl Stack {
     /// Which connection an error is about stands in the packet it quotes.
     fn handle_unreachable(&mut self, cx: &mut Context<'_>, original: &[u8]) {
         let Some((local, remote)) = quoted_tcp_ends(original) else { return };
-        let Some(id) = self.addressing.flow(&FlowKey::new(local, remote)) else { return };
-        if let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) {
-            connection.subflow.on_unreachable(cx, SocketError::Unreachable);
-            self.wake(id);
+        let Some(flow) = self.addressing.flow(&FlowKey::new(local, remote)) else { return };
+        match self.sockets.get_mut(flow.socket.index()) {
+            Some(Socket::Tcp(connection)) => {
+                connection.subflow.on_unreachable(cx, SocketError::Unreachable);
+            }
+            Some(Socket::Mptcp(connection)) => {
+                connection.on_unreachable(cx, usize::from(flow.subflow), SocketError::Unreachable);
+            }
+            _ => return,
         }
+        self.wake(flow.socket);
     }
 
     pub(super) fn send_stray(

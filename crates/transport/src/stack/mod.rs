@@ -6,6 +6,8 @@
 mod addressing;
 mod face;
 mod input;
+mod multipath;
+mod stream;
 mod udp;
 
 pub use face::{
@@ -13,14 +15,20 @@ pub use face::{
     Transmit,
 };
 
+pub use stream::Marks;
+
+use crate::mptcp::MptcpConfig;
+use crate::mptcp::connection::Connection as MptcpConnection;
+use crate::mptcp::split_flow;
 use crate::tcp::connection::Connection;
 use crate::tcp::subflow::{Identity, News, Tuple};
 use crate::tcp::{TcpConfig, TcpInfo};
-use addressing::{Addressing, FlowKey};
+use addressing::{Addressing, FlowKey, FlowRef};
 use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
+use stream::Stream;
 use udp::UdpSocket;
 use wire::{Payload, SeqNumber};
 
@@ -43,6 +51,7 @@ pub struct Stack {
 
 enum Socket {
     Tcp(Box<Connection>),
+    Mptcp(Box<MptcpConnection>),
     Listener(Listener),
     Udp(UdpSocket),
     Gone,
@@ -50,8 +59,14 @@ enum Socket {
 
 struct Listener {
     port: u16,
-    config: TcpConfig,
+    config: ListenerConfig,
     embryonic: u32,
+}
+
+enum ListenerConfig {
+    Tcp(TcpConfig),
+    /// Also accepts peers that speak plain TCP.
+    Mptcp(Box<MptcpConfig>),
 }
 
 impl Stack {
@@ -77,7 +92,7 @@ impl Stack {
             Input::Timeout => self.handle_timeout(cx),
             Input::Departed { flow, bytes } => self.handle_departed(flow, bytes),
             Input::Interface { interface, event } => {
-                self.addressing.on_interface_event(interface, event);
+                self.on_interface_event(cx, interface, event);
             }
         }
     }
@@ -91,6 +106,9 @@ impl Stack {
             if let Some(transmit) = self.poll_connection(cx, id) {
                 return Some(transmit);
             }
+            if self.open_joins(cx, id) {
+                continue;
+            }
             self.ready.pop_front();
             self.settle(cx, id);
         }
@@ -98,9 +116,17 @@ impl Stack {
     }
 
     fn poll_connection(&mut self, cx: &mut Context<'_>, id: SocketId) -> Option<Transmit> {
-        let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { return None };
-        let packet = connection.poll_segment(cx)?;
-        Some(Transmit { interface: connection.interface, packet })
+        match self.sockets.get_mut(id.index())? {
+            Socket::Tcp(connection) => {
+                let packet = connection.poll_segment(cx)?;
+                Some(Transmit { interface: connection.interface, packet })
+            }
+            Socket::Mptcp(connection) => {
+                let (packet, interface) = connection.poll_packet(cx)?;
+                Some(Transmit { interface, packet })
+            }
+            _ => None,
+        }
     }
 
     /// The next news for an application, until `None`.
@@ -118,7 +144,11 @@ impl Stack {
     pub fn listen(&mut self, port: u16, config: TcpConfig) -> Result<SocketId, SocketError> {
         let id = self.next_id();
         self.addressing.bind_listener(port, id)?;
-        self.sockets.push(Socket::Listener(Listener { port, config, embryonic: 0 }));
+        self.sockets.push(Socket::Listener(Listener {
+            port,
+            config: ListenerConfig::Tcp(config),
+            embryonic: 0,
+        }));
         Ok(id)
     }
 
@@ -146,11 +176,11 @@ impl Stack {
     /// `Writable` event follows when there is room again.
     pub fn write(
         &mut self,
-        _cx: &mut Context<'_>,
+        cx: &mut Context<'_>,
         socket: SocketId,
         payload: &Payload,
     ) -> Result<u32, SocketError> {
-        let taken = self.connection_mut(socket)?.write(payload)?;
+        let taken = self.stream_mut(socket)?.write(cx, payload)?;
         if taken > 0 {
             self.wake(socket);
         }
@@ -165,9 +195,9 @@ impl Stack {
         socket: SocketId,
         max: u32,
     ) -> Result<Payload, SocketError> {
-        let connection = self.connection_mut(socket)?;
-        let payload = connection.read(cx, max)?;
-        if connection.subflow.owes_ack_now() {
+        let stream = self.stream_mut(socket)?;
+        let payload = stream.read(cx, max)?;
+        if stream.owes_now() {
             self.wake(socket);
         }
         Ok(payload)
@@ -177,20 +207,21 @@ impl Stack {
     pub fn readable(&self, socket: SocketId) -> u64 {
         match self.sockets.get(socket.index()) {
             Some(Socket::Tcp(connection)) => connection.subflow.readable(),
+            Some(Socket::Mptcp(connection)) => connection.readable(),
             _ => 0,
         }
     }
 
     /// No more data will be written: FIN after what is buffered.
     pub fn shutdown(&mut self, cx: &mut Context<'_>, socket: SocketId) -> Result<(), SocketError> {
-        self.connection_mut(socket)?.shutdown(cx)?;
+        self.stream_mut(socket)?.shutdown(cx)?;
         self.wake(socket);
         Ok(())
     }
 
     /// Reset the connection at once.
     pub fn abort(&mut self, cx: &mut Context<'_>, socket: SocketId) -> Result<(), SocketError> {
-        self.connection_mut(socket)?.subflow.abort(cx);
+        self.stream_mut(socket)?.abort(cx);
         self.wake(socket);
         Ok(())
     }
@@ -198,12 +229,13 @@ impl Stack {
     /// The application has no more use for the socket: its state goes once TCP is done with it.
     /// A listener or UDP port goes at once.
     pub fn release(&mut self, cx: &mut Context<'_>, socket: SocketId) {
+        if let Ok(stream) = self.stream_mut(socket) {
+            stream.marks().released = true;
+            stream.on_released(cx);
+            self.settle(cx, socket);
+            return;
+        }
         match self.sockets.get_mut(socket.index()) {
-            Some(Socket::Tcp(connection)) => {
-                connection.released = true;
-                connection.subflow.on_released(cx);
-                self.settle(cx, socket);
-            }
             Some(Socket::Listener(listener)) => {
                 self.addressing.unbind_listener(listener.port);
                 self.sockets[socket.index()] = Socket::Gone;
@@ -212,7 +244,7 @@ impl Stack {
                 self.addressing.unbind_udp(udp.port);
                 self.sockets[socket.index()] = Socket::Gone;
             }
-            Some(Socket::Gone) | None => {}
+            _ => {}
         }
     }
 
@@ -253,21 +285,23 @@ impl Stack {
     fn insert(&mut self, id: SocketId, connection: Connection) {
         debug_assert_eq!(id.index(), self.sockets.len());
         let Tuple { local, remote } = *connection.subflow.tuple();
-        self.addressing.bind_flow(FlowKey::new(local, remote), id);
+        let flow = FlowRef { socket: id, subflow: 0 };
+        self.addressing.bind_flow(FlowKey::new(local, remote), flow);
         self.sockets.push(Socket::Tcp(Box::new(connection)));
     }
 
-    fn connection_mut(&mut self, socket: SocketId) -> Result<&mut Connection, SocketError> {
+    fn stream_mut(&mut self, socket: SocketId) -> Result<&mut dyn Stream, SocketError> {
         match self.sockets.get_mut(socket.index()) {
-            Some(Socket::Tcp(connection)) => Ok(connection),
+            Some(Socket::Tcp(connection)) => Ok(&mut **connection),
+            Some(Socket::Mptcp(connection)) => Ok(&mut **connection),
             _ => Err(SocketError::NoSuchSocket),
         }
     }
 
     /// The connection may have something to send.
     fn wake(&mut self, id: SocketId) {
-        if let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index())
-            && !std::mem::replace(&mut connection.ready, true)
+        if let Ok(stream) = self.stream_mut(id)
+            && !std::mem::replace(&mut stream.marks().ready, true)
         {
             self.ready.push_back(id);
         }
@@ -277,33 +311,44 @@ impl Stack {
     /// it go.
     fn settle(&mut self, cx: &mut Context<'_>, id: SocketId) {
         self.collect_news(id);
-        let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { return };
-        connection.ready = false;
-        if connection.subflow.is_closed() {
-            let Tuple { local, remote } = *connection.subflow.tuple();
-            self.addressing.unbind_flow(FlowKey::new(local, remote), id);
-            if connection.released {
-                self.sockets[id.index()] = Socket::Gone;
-            }
+        let Ok(stream) = self.stream_mut(id) else { return };
+        stream.marks().ready = false;
+        if stream.is_closed() {
+            self.bury(id);
             return;
         }
-        let deadline = connection.subflow.deadline();
-        if deadline < connection.armed_at {
-            connection.armed_at = deadline;
+        let deadline = stream.deadline();
+        if deadline < stream.marks().armed_at {
+            stream.marks().armed_at = deadline;
             self.deadlines.push(Reverse((deadline.max(cx.now), id)));
         }
     }
 
+    /// A connection is over: its ends are free, and if nobody looks at it any more it goes.
+    fn bury(&mut self, id: SocketId) {
+        let Ok(stream) = self.stream_mut(id) else { return };
+        let released = stream.marks().released;
+        for Tuple { local, remote } in stream.tuples() {
+            self.addressing.unbind_flow(FlowKey::new(local, remote), id);
+        }
+        if let Some(Socket::Mptcp(connection)) = self.sockets.get(id.index()) {
+            self.addressing.unbind_token(connection.token(), id);
+        }
+        if released {
+            self.sockets[id.index()] = Socket::Gone;
+        }
+    }
+
     fn collect_news(&mut self, id: SocketId) {
-        let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { return };
-        if !connection.subflow.has_news() {
+        let Ok(stream) = self.stream_mut(id) else { return };
+        if !stream.has_news() {
             return;
         }
-        let news = connection.take_news();
-        let listener = connection.listener;
+        let news = stream.take_news();
+        let listener = stream.marks().listener;
         let accepted = news.contains(&News::Accepted);
         if accepted || news.iter().any(|news| matches!(news, News::Failed(_))) {
-            connection.listener = None;
+            stream.marks().listener = None;
             self.leave_backlog(listener);
         }
         if listener.is_some() && self.is_stillborn(id, accepted) {
@@ -334,9 +379,9 @@ impl Stack {
     /// A connection that failed before it was accepted: the application never knew of it, so that
     /// nobody else would let go of it.
     fn is_stillborn(&mut self, id: SocketId, accepted: bool) -> bool {
-        let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { return false };
-        let stillborn = !accepted && connection.subflow.is_closed();
-        connection.released |= stillborn;
+        let Ok(stream) = self.stream_mut(id) else { return false };
+        let stillborn = !accepted && stream.is_closed();
+        stream.marks().released |= stillborn;
         stillborn
     }
 
@@ -346,21 +391,22 @@ impl Stack {
                 break;
             }
             self.deadlines.pop();
-            let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index()) else { continue };
-            if connection.armed_at > at {
+            let Ok(stream) = self.stream_mut(id) else { continue };
+            if stream.marks().armed_at > at {
                 continue;
             }
-            connection.armed_at = Instant::FAR_FUTURE;
-            connection.on_timeout(cx);
+            stream.marks().armed_at = Instant::FAR_FUTURE;
+            stream.on_timeout(cx);
             self.wake(id);
         }
     }
 
     fn handle_departed(&mut self, flow: u32, bytes: u32) {
-        let Some(index) = flow.checked_sub(1) else { return };
+        let (socket, subflow) = split_flow(flow);
+        let Some(index) = socket.checked_sub(1) else { return };
         let id = SocketId(index);
-        if let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id.index())
-            && connection.subflow.on_departed(bytes)
+        if let Ok(stream) = self.stream_mut(id)
+            && stream.on_departed(subflow, bytes)
         {
             self.wake(id);
         }

@@ -11,6 +11,9 @@ use base::{CaState, Context, Duration, Event, EventMask, Instant};
 use std::ops::Range;
 use wire::{SackBlocks, TcpSegment};
 
+/// More than any connection window.
+const LIFTED_WINDOW: u64 = 1 << 40;
+
 /// What one acknowledgement brought.
 #[derive(Clone, Debug, Default)]
 pub struct AckNews {
@@ -73,7 +76,8 @@ impl Subflow {
             prior_una: self.tx.una,
             prior_inflight: self.inflight(),
             prior_highest_sacked: self.tx.board.highest_sacked(self.tx.una),
-            not_dup: !segment.payload.is_empty(),
+            // RFC 8684 s3: an option other than a DSS makes no duplicate.
+            not_dup: !segment.payload.is_empty() || !segment.options.mptcp.others().is_empty(),
             echo: segment.options.timestamps.map(|timestamps| timestamps.echo),
             ..AckNews::default()
         };
@@ -118,9 +122,14 @@ impl Subflow {
         if ack > self.tx.una || newer || (same && (window > self.tx.window || window == 0)) {
             news.not_dup |= window != self.tx.window;
             self.tx.window_updated_at = segment.seq;
-            self.tx.window = window;
+            self.tx.window = if self.is_lifted() { LIFTED_WINDOW } else { window };
             self.tx.max_window = self.tx.max_window.max(window);
         }
+    }
+
+    /// The connection's window counts, not the subflow's (`subflow_window = lift`).
+    fn is_lifted(&self) -> bool {
+        self.mp.as_ref().is_some_and(|mp| !mp.plain)
     }
 
     /// Nothing was outstanding: at most the window opened.
@@ -264,6 +273,9 @@ impl Subflow {
         // The window was counted from the old edge; the segment that moves it also carries it.
         self.tx.una = ack;
         self.tx.buffer.release_below(ack);
+        if let Some(mp) = self.mp.as_mut() {
+            mp.forget_below(ack);
+        }
         self.after_una(cx);
     }
 

@@ -5,7 +5,7 @@
 use super::config::{TcpConfig, TcpInfo};
 use super::subflow::{Identity, News, Subflow};
 use crate::congestion::{Controller, Options, by_name};
-use crate::stack::SocketError;
+use crate::stack::{Marks, SocketError};
 use base::{Context, Event, EventMask, Instant, InterfaceId, SocketId};
 use wire::{Packet, Payload, TcpSegment};
 
@@ -17,14 +17,8 @@ pub struct Connection {
     pub subflow: Subflow,
     controller: Controller,
     pub interface: InterfaceId,
-    /// The listener that answered its SYN, until it is accepted.
-    pub listener: Option<SocketId>,
-    /// The application let go of it.
-    pub released: bool,
-    /// In the stack's list of sockets that may have something to send.
-    pub ready: bool,
-    /// The earliest entry in the stack's timer heap.
-    pub armed_at: Instant,
+    /// The stack's notes.
+    pub marks: Marks,
 }
 
 impl Connection {
@@ -58,15 +52,7 @@ impl Connection {
         interface: InterfaceId,
         listener: Option<SocketId>,
     ) -> Connection {
-        Connection {
-            subflow,
-            controller,
-            interface,
-            listener,
-            released: false,
-            ready: false,
-            armed_at: Instant::FAR_FUTURE,
-        }
+        Connection { subflow, controller, interface, marks: Marks::new(listener) }
     }
 
     /// A segment arrived.
@@ -110,7 +96,8 @@ impl Connection {
     }
 }
 
-fn controller(config: &TcpConfig) -> Option<Controller> {
+/// The controller that a configuration names.
+pub fn controller(config: &TcpConfig) -> Option<Controller> {
     let mut options = Options::LINUX;
     if let Some(hystart) = config.hystart {
         options.hystart = hystart;

@@ -8,7 +8,7 @@ use super::timers::Retransmit;
 use crate::congestion::{CongestionControl, Controller, PathStart};
 use crate::stack::SocketError;
 use base::{Context, Duration, Instant};
-use wire::{Flags, Packet, SeqNumber, TcpOptions, TcpSegment, Timestamps};
+use wire::{Flags, MptcpOptions, Packet, SeqNumber, TcpOptions, TcpSegment, Timestamps};
 
 /// First time-out of a SYN and a SYN/ACK (RFC 6298 s2.1).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -117,6 +117,10 @@ impl Subflow {
                 window_scale: scale_agreed.then_some(self.hs.offered_shift),
                 sack_permitted: self.hs.sack,
                 timestamps,
+                mptcp: self
+                    .mp
+                    .as_ref()
+                    .map_or_else(MptcpOptions::default, |mp| mp.syn_options(self.hs.retries)),
                 ..TcpOptions::default()
             },
             ..TcpSegment::default()
@@ -161,7 +165,10 @@ impl Subflow {
                 self.hs.offered_shift = 0;
             }
         }
-        let option_bytes = if self.hs.timestamps { 12 } else { 0 };
+        let mut option_bytes = if self.hs.timestamps { 12 } else { 0 };
+        if let Some(mp) = self.mp.as_ref().filter(|_| !segment.options.mptcp.is_empty()) {
+            option_bytes += mp.room;
+        }
         self.tx.mss = u32::from(mss.min(self.advertised_mss())) - option_bytes;
         // The window of a SYN is never scaled (RFC 7323 s2.2).
         self.tx.window = u64::from(segment.window);
@@ -201,6 +208,7 @@ impl Subflow {
             self.hs.due = true;
             return;
         }
+        self.hear(segment, 0, false);
         self.become_established(cx, cc);
         self.rx.ack.on_connected(cx.now);
         self.rx.ack.now();

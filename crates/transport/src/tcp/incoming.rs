@@ -5,6 +5,7 @@
 //! acknowledgement is in `acknowledge`.
 
 use super::ack_policy::{Arrival, Received, Verdict};
+use super::multipath::Heard;
 use super::subflow::{News, Subflow};
 use crate::congestion::Controller;
 use crate::recovery::{Received as Queued, received_truesize};
@@ -42,8 +43,13 @@ impl Subflow {
             self.accept_ack_of_syn(cx, cc, segment);
         }
         self.replace_ts_recent(cx, segment);
+        let una = self.tx.una;
         if !self.process_ack(cx, cc, segment) {
             return;
+        }
+        if self.mp.is_some() {
+            let offset = u64::try_from(self.offset_of(segment)).unwrap_or(0);
+            self.hear(segment, offset, self.tx.una > una);
         }
         self.receive_payload(cx, segment);
         self.decide_acknowledgement(cx);
@@ -52,6 +58,20 @@ impl Subflow {
     fn acks_something_sent(&self, segment: &TcpSegment) -> bool {
         let ack = segment.ack.to_offset(self.hs.iss + 1, self.tx.una);
         (0..=self.tx.nxt as i64).contains(&ack)
+    }
+
+    /// Keep what an accepted segment says to the multi-path connection.
+    pub(super) fn hear(&mut self, segment: &TcpSegment, offset: u64, acked_data: bool) {
+        let window = u64::from(segment.window) << self.hs.peer_shift;
+        if let Some(mp) = self.mp.as_mut() {
+            mp.hear(Heard {
+                options: segment.options.mptcp.clone(),
+                offset,
+                len: segment.payload.len(),
+                window,
+                acked_data,
+            });
+        }
     }
 
     /// The offset of a segment's first byte in the peer's stream; may lie before its beginning.

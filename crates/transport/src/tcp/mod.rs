@@ -11,6 +11,8 @@ pub(crate) mod connection;
 mod handshake;
 mod incoming;
 mod loss;
+pub(crate) mod multipath;
+mod owned;
 mod profile;
 mod receiver;
 mod segment;

@@ -21,6 +21,8 @@ pub struct Receiver {
     pub announced_at: u64,
     /// The window announced then, in bytes.
     pub announced_window: u32,
+    /// The window of the multi-path connection, which all its subflows announce, in bytes.
+    pub shared_window: Option<u32>,
     /// Offset of the peer's FIN, once seen.
     pub fin_offset: Option<u64>,
     /// The FIN was reached in order.
@@ -48,6 +50,7 @@ impl Receiver {
             buffer,
             announced_at: 0,
             announced_window: 0,
+            shared_window: None,
             fin_offset: None,
             fin_received: false,
             ts_recent: 0,
@@ -87,6 +90,13 @@ impl Receiver {
     /// Choose the window to announce and remember it. The right edge never moves left
     /// (RFC 9293 s3.8.6).
     pub fn announce_window(&mut self, shift: u8) -> u16 {
+        if let Some(window) = self.shared_window {
+            // It counts the connection's bytes: what one subflow may bring is bounded by the
+            // buffer alone, and the connection checks the rest (RFC 8684 s3.3.5).
+            self.announced_window = self.buffer.max();
+            self.announced_at = self.nxt();
+            return (window >> shift).min(65_535) as u16;
+        }
         let kept = u32::try_from(self.window_left()).unwrap_or(u32::MAX);
         let window = self.buffer.window(kept, shift).min(65_535 << shift);
         self.announced_window = window;

@@ -5,13 +5,12 @@
 use super::subflow::Subflow;
 use base::Context;
 use wire::{
-    Body, Flags, Packet, Payload, SackBlocks, SeqNumber, TcpOptions, TcpSegment, Timestamps,
+    Body, Flags, MptcpOptions, Packet, Payload, SackBlocks, SeqNumber, TcpOptions, TcpSegment,
+    Timestamps,
 };
 
 /// Option bytes of a TCP header.
 const OPTION_SPACE: u32 = 40;
-/// Timestamps with their padding.
-const TIMESTAMPS: u32 = 12;
 
 impl Subflow {
     /// Payload `offset..offset + len`, with FIN if asked. The acknowledgement rides along.
@@ -37,20 +36,19 @@ impl Subflow {
             self.rx.ack.on_data_sent(cx.now);
         }
         let payload = self.tx.buffer.slice(offset, len);
-        self.segment(cx, self.seq_of(offset), flags, payload)
+        self.segment(cx, offset, flags, payload)
     }
 
     /// An acknowledgement without data.
     pub(super) fn pure_ack(&mut self, cx: &Context<'_>) -> Box<Packet> {
-        let seq = self.seq_of(self.tx.nxt);
-        self.segment(cx, seq, Flags::ACK, Payload::Empty)
+        self.segment(cx, self.tx.nxt, Flags::ACK, Payload::Empty)
     }
 
     /// A probe of a closed window: an old sequence number, so that the peer answers
     /// (RFC 9293 s3.8.6.1).
     pub(super) fn window_probe(&mut self, cx: &Context<'_>) -> Box<Packet> {
-        let seq = self.seq_of(self.tx.una) - 1;
-        self.segment(cx, seq, Flags::ACK, Payload::Empty)
+        let before = self.tx.una.wrapping_sub(1);
+        self.segment(cx, before, Flags::ACK, Payload::Empty)
     }
 
     /// A reset (RFC 9293 s3.5.2).
@@ -63,7 +61,14 @@ impl Subflow {
             seq,
             ack: if with_ack { self.ack_number() } else { SeqNumber(0) },
             flags: if with_ack { Flags::RST | Flags::ACK } else { Flags::RST },
-            options: TcpOptions { timestamps: self.timestamps(cx), ..TcpOptions::default() },
+            options: TcpOptions {
+                timestamps: self.timestamps(cx),
+                mptcp: self
+                    .mp
+                    .as_ref()
+                    .map_or_else(MptcpOptions::default, |mp| mp.on_reset.clone()),
+                ..TcpOptions::default()
+            },
             ..TcpSegment::default()
         };
         self.packet(segment)
@@ -96,17 +101,20 @@ impl Subflow {
     fn segment(
         &mut self,
         cx: &Context<'_>,
-        seq: SeqNumber,
+        offset: u64,
         flags: Flags,
         payload: Payload,
     ) -> Box<Packet> {
+        let seq = self.seq_of(offset);
         let ack = self.ack_number();
         let window = self.rx.announce_window(self.hs.our_shift);
-        let options = TcpOptions {
-            timestamps: self.timestamps(cx),
-            sack: self.sack_blocks(payload.len()),
-            ..TcpOptions::default()
+        let mptcp = match self.mp.as_mut() {
+            Some(mp) => mp.options(offset, payload.len()),
+            None => MptcpOptions::default(),
         };
+        let mut options =
+            TcpOptions { timestamps: self.timestamps(cx), mptcp, ..TcpOptions::default() };
+        options.sack = self.sack_blocks(options.padded_len(), payload.len());
         self.rx.dsack = None;
         self.rx.ack.on_ack_sent();
         self.timers.stop_acks();
@@ -127,16 +135,15 @@ impl Subflow {
 
     /// SACK blocks beside `len` bytes of payload: D-SACK first (RFC 2883), then the most recently
     /// changed ranges (RFC 2018 s4), as many as fit.
-    fn sack_blocks(&self, len: u32) -> SackBlocks {
+    fn sack_blocks(&self, taken: u32, len: u32) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         let nothing = self.rx.dsack.is_none() && self.rx.data.out_of_order_bytes() == 0;
         if nothing || !self.hs.sack {
             return blocks;
         }
-        let stamps = if self.hs.timestamps { TIMESTAMPS } else { 0 };
         let header = if self.tuple.local.is_ipv4() { 40 } else { 60 };
         let space = self.mtu.saturating_sub(header + len).min(OPTION_SPACE);
-        let most = (space.saturating_sub(stamps + 4) / 8) as usize;
+        let most = (space.saturating_sub(taken + 4) / 8) as usize;
         let base = self.hs.irs + 1;
         let ranges = self.rx.dsack.iter().chain(self.rx.data.sack_ranges());
         for range in ranges.take(most) {

@@ -7,6 +7,7 @@
 use super::config::{TcpConfig, TcpInfo};
 use super::handshake::Handshake;
 use super::loss::LossState;
+use super::multipath::Multipath;
 use super::profile::Switches;
 use super::receiver::Receiver;
 use super::sender::Sender;
@@ -92,6 +93,8 @@ pub struct Subflow {
     pub(super) timers: Timers,
     pub(super) outbox: Outbox,
     pub(super) news: Vec<News>,
+    /// Only of a subflow of a multi-path connection.
+    pub(super) mp: Option<Box<Multipath>>,
     pub(super) stats: Counters,
 }
 
@@ -116,6 +119,21 @@ impl Subflow {
     pub fn accept(now: Instant, identity: &Identity, config: &TcpConfig, syn: &TcpSegment) -> Self {
         let mut subflow =
             Subflow::new(identity, config, StateMachine::syn_received(identity.socket));
+        subflow.learn_from_syn(now, syn);
+        subflow
+    }
+
+    /// A passive opener of a multi-path connection.
+    pub fn accept_multipath(
+        now: Instant,
+        identity: &Identity,
+        config: &TcpConfig,
+        syn: &TcpSegment,
+        mp: Multipath,
+    ) -> Self {
+        let mut subflow =
+            Subflow::new(identity, config, StateMachine::syn_received(identity.socket));
+        subflow.mp = Some(Box::new(mp));
         subflow.learn_from_syn(now, syn);
         subflow
     }
@@ -148,6 +166,7 @@ impl Subflow {
             timers: Timers::new(switches.tick),
             outbox: Outbox::default(),
             news: Vec::new(),
+            mp: None,
             stats: Counters::default(),
         }
     }

@@ -28,6 +28,9 @@ impl Subflow {
         }
         self.enter_loss(cx, cc);
         self.loss.timeouts += 1;
+        if let Some(mp) = self.mp.as_mut() {
+            mp.timed_out = true;
+        }
         self.rtt.back_off();
         self.loss.rexmit = Rexmit::Lost;
         let rto = self.rtt.rto();

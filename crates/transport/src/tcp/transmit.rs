@@ -279,7 +279,12 @@ impl Subflow {
 
     /// Payload bytes of the next new segment; 0 if only a FIN is left.
     pub(super) fn next_len(&self) -> u64 {
-        self.tx.unsent().min(u64::from(self.tx.mss))
+        let len = self.tx.unsent().min(u64::from(self.tx.mss));
+        // A segment lies within one mapping.
+        self.mp
+            .as_ref()
+            .and_then(|mp| mp.mapped_from(self.tx.nxt))
+            .map_or(len, |left| len.min(left))
     }
 
     /// After a round of sending: judge how full the window was, and set the probe timer.

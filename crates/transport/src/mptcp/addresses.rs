@@ -1,0 +1,149 @@
+//! The addresses of both sides by their numbers, and what was announced (RFC 8684 s3.4).
+
+use crate::path_manager::Address;
+use base::{Duration, Instant, InterfaceId};
+use std::net::{IpAddr, SocketAddr};
+use wire::mptcp::AddAddr;
+
+/// Addresses of either side that are remembered (the kernels' limit).
+const MAX_ADDRESSES: usize = 8;
+/// An announcement that is not echoed is repeated after this (Linux `add_addr_timeout`: 120 s,
+/// shortened by newer kernels to the scale of the RTO).
+const REPEAT_ANNOUNCEMENT: Duration = Duration::from_secs(1);
+/// And so often at most.
+const MAX_REPETITIONS: u32 = 3;
+
+/// An address of this host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LocalAddress {
+    pub id: u8,
+    pub ip: IpAddr,
+    pub interface: InterfaceId,
+    pub backup: bool,
+}
+
+/// An address of the peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RemoteAddress {
+    pub id: u8,
+    pub address: SocketAddr,
+}
+
+/// An announcement that waits for its echo.
+#[derive(Clone, Copy, Debug)]
+pub struct Announcement {
+    pub option: AddAddr,
+    pub due: Instant,
+    pub sent: u32,
+}
+
+/// The address tables of a connection.
+#[derive(Clone, Debug, Default)]
+pub struct Addresses {
+    pub local: Vec<LocalAddress>,
+    pub remote: Vec<RemoteAddress>,
+    pub announced: Vec<Announcement>,
+}
+
+impl Addresses {
+    /// Those of the first subflow have number 0; the host's others follow in order.
+    pub fn new(
+        first: IpAddr,
+        peer: SocketAddr,
+        host: &[(IpAddr, InterfaceId)],
+        backup: &[IpAddr],
+    ) -> Self {
+        let mut local = Vec::new();
+        let mut id = 1;
+        for &(ip, interface) in host.iter().take(MAX_ADDRESSES) {
+            let own = if ip == first { 0 } else { id };
+            id += u8::from(ip != first);
+            local.push(LocalAddress { id: own, ip, interface, backup: backup.contains(&ip) });
+        }
+        let remote = vec![RemoteAddress { id: 0, address: peer }];
+        Addresses { local, remote, announced: Vec::new() }
+    }
+
+    /// The address of this host with that number.
+    pub fn local(&self, id: u8) -> Option<&LocalAddress> {
+        self.local.iter().find(|address| address.id == id)
+    }
+
+    /// The number of an address of this host.
+    pub fn local_id(&self, ip: IpAddr) -> Option<u8> {
+        self.local.iter().find(|address| address.ip == ip).map(|address| address.id)
+    }
+
+    /// The peer's address with that number.
+    pub fn remote(&self, id: u8) -> Option<&RemoteAddress> {
+        self.remote.iter().find(|address| address.id == id)
+    }
+
+    /// Learn of an address of the peer. Whether it is news; a number keeps its address until it
+    /// is withdrawn, its port may change.
+    pub fn learn(&mut self, id: u8, address: SocketAddr) -> bool {
+        if let Some(known) = self.remote.iter_mut().find(|known| known.id == id) {
+            let news = known.address.ip() == address.ip() && known.address != address;
+            if news {
+                known.address = address;
+            }
+            return news;
+        }
+        let room = self.remote.len() < MAX_ADDRESSES;
+        let known = self.remote.iter().any(|known| known.address == address);
+        if room && !known {
+            self.remote.push(RemoteAddress { id, address });
+        }
+        room && !known
+    }
+
+    /// As path managers see them.
+    pub fn tables(&self) -> (Vec<Address>, Vec<Address>) {
+        let local = self.local.iter().map(|at| Address { id: at.id, ip: at.ip });
+        let remote = self.remote.iter().map(|at| Address { id: at.id, ip: at.address.ip() });
+        (local.collect(), remote.collect())
+    }
+
+    /// An announcement is on its way.
+    pub fn announce(&mut self, now: Instant, option: AddAddr) {
+        self.announced.retain(|open| open.option.address_id != option.address_id);
+        self.announced.push(Announcement { option, due: now + REPEAT_ANNOUNCEMENT, sent: 1 });
+    }
+
+    /// The peer echoed it.
+    pub fn echoed(&mut self, echo: &AddAddr) {
+        self.announced.retain(|open| open.option.echo() != *echo);
+    }
+
+    /// When an announcement is to be repeated.
+    pub fn deadline(&self) -> Instant {
+        self.announced.iter().map(|open| open.due).min().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// Announcements to repeat now; those repeated often enough are given up.
+    pub fn take_due(&mut self, now: Instant) -> Vec<AddAddr> {
+        let mut due = Vec::new();
+        for open in self.announced.iter_mut().filter(|open| open.due <= now) {
+            if open.sent <= MAX_REPETITIONS {
+                due.push(open.option);
+            }
+            open.due = now + REPEAT_ANNOUNCEMENT * (1 << open.sent.min(8));
+            open.sent += 1;
+        }
+        self.announced.retain(|open| open.sent <= MAX_REPETITIONS + 1);
+        due
+    }
+}
+
+/// Whether two addresses share their leading `bits`.
+pub fn share_prefix(one: IpAddr, other: IpAddr, bits: u8) -> bool {
+    let (one, other, width) = match (one, other) {
+        (IpAddr::V4(one), IpAddr::V4(other)) => {
+            (u128::from(one.to_bits()), u128::from(other.to_bits()), 32)
+        }
+        (IpAddr::V6(one), IpAddr::V6(other)) => (one.to_bits(), other.to_bits(), 128),
+        _ => return false,
+    };
+    let shift = u32::from(width - bits.min(width));
+    one.checked_shr(shift).unwrap_or(0) == other.checked_shr(shift).unwrap_or(0)
+}

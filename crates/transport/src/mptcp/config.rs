@@ -1,0 +1,69 @@
+//! What an MPTCP connection can be told, and what it tells.
+
+use crate::path_manager::PathManagerKind;
+use crate::tcp::{TcpConfig, TcpInfo};
+use base::{InterfaceId, PathId};
+use std::net::IpAddr;
+
+/// The configuration of a multi-path connection.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MptcpConfig {
+    /// Of every subflow; its controller owns the windows of all of them.
+    pub tcp: TcpConfig,
+    /// A name from the table in `scheduler`.
+    pub scheduler: &'static str,
+    pub path_manager: PathManagerKind,
+    /// Ask for DSS checksums (RFC 8684 s3.3.1).
+    pub checksum: bool,
+    /// Subflows beyond the first, opened or accepted.
+    pub max_extra_subflows: u8,
+    /// Only pairs of addresses that share so many leading bits are joined; `None`: all pairs of
+    /// one family. Hosts whose networks do not reach each other set this.
+    pub common_prefix_bits: Option<u8>,
+    /// Addresses of this host whose subflows are for backup.
+    pub backup: Vec<IpAddr>,
+}
+
+impl Default for MptcpConfig {
+    fn default() -> Self {
+        MptcpConfig {
+            tcp: TcpConfig::default(),
+            scheduler: "lrf",
+            path_manager: PathManagerKind::Fullmesh,
+            checksum: false,
+            max_extra_subflows: 8,
+            common_prefix_bits: None,
+            backup: Vec::new(),
+        }
+    }
+}
+
+/// The state of a connection, for measurement; counters as `nstat` and `ss -Mi` name them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MptcpInfo {
+    pub subflows: Vec<SubflowInfo>,
+    /// It is plain TCP by now.
+    pub fallback: bool,
+    pub token: u32,
+    /// Data sequence offsets from zero.
+    pub snd_una: u64,
+    pub snd_nxt: u64,
+    pub rcv_nxt: u64,
+    /// Bytes handed to a second path although another one had them.
+    pub reinjected_bytes: u64,
+    /// Bytes that arrived twice.
+    pub duplicate_bytes: u64,
+    /// Options and mappings refused.
+    pub refused: u64,
+}
+
+/// One subflow of a connection.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SubflowInfo {
+    pub path: PathId,
+    pub interface: InterfaceId,
+    pub backup: bool,
+    pub tcp: TcpInfo,
+    /// Payload first handed to this path, in bytes.
+    pub first_sent_bytes: u64,
+}

@@ -1,0 +1,422 @@
+//! `Connection`: an MPTCP socket: its subflows, both halves of the data sequence space, its
+//! controller, scheduler and path manager, and the application's side.
+
+use super::addresses::{Addresses, share_prefix};
+use super::config::{MptcpConfig, MptcpInfo, SubflowInfo};
+use super::receive::DataReceive;
+use super::send::DataSend;
+use super::slot::{Slot, Stage};
+use super::timers::Timers;
+use crate::congestion::{CongestionControl, Controller};
+use crate::path_manager::{Command, PathEvent, PathManager};
+use crate::scheduler::{self, AnyScheduler, PathChange, PathView, Scheduler};
+use crate::stack::{Marks, SocketError};
+use crate::tcp::connection::controller;
+use crate::tcp::subflow::News;
+use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use wire::Payload;
+use wire::mptcp::{AddAddr, Key, MptcpOption, Token};
+
+/// Bytes taken from a writer at once (Linux fills buffers of up to 64 KiB).
+const WRITE_STEP: u32 = 64 << 10;
+
+/// An MPTCP socket.
+pub struct Connection {
+    pub(super) socket: SocketId,
+    pub(super) config: MptcpConfig,
+    /// This host opened it.
+    pub(super) client: bool,
+    pub(super) local_key: Key,
+    pub(super) remote_key: Option<Key>,
+    /// DSS checksums are used: either side asked for them.
+    pub(super) checksum: bool,
+    /// The peer forbids joins to the address of the first subflow.
+    pub(super) no_join_to_first: bool,
+    pub(super) fully_established: bool,
+    /// Plain TCP.
+    pub(super) plain: bool,
+    /// A wrong checksum was found and the peer told: what follows is not mapped.
+    pub(super) failed_checksum: bool,
+    /// Both directions are over, or the connection failed.
+    pub(super) closed: bool,
+    pub(super) slots: Vec<Slot>,
+    pub(super) send: DataSend,
+    pub(super) receive: DataReceive,
+    pub(super) controller: Controller,
+    pub(super) scheduler: AnyScheduler,
+    pub(super) addresses: Addresses,
+    pub(super) manager: PathManager,
+    pub(super) timers: Timers,
+    pub(super) news: Vec<News>,
+    pub(super) joins: VecDeque<JoinRequest>,
+    /// Options, mappings and joins refused.
+    pub(super) refused: u64,
+    /// Subflows that may have something to send.
+    pub(super) to_poll: VecDeque<usize>,
+    /// Data or acknowledgements changed: subflows are to be told before they send.
+    pub(super) signals_stale: bool,
+    /// Something happened that a scheduler would want to know.
+    pub(super) schedule_due: bool,
+    /// Reused for the scheduler's view.
+    pub(super) views: Vec<PathView>,
+    /// The stack's notes.
+    pub marks: Marks,
+}
+
+/// A subflow that the path manager wants: the stack finds a port for it.
+#[derive(Clone, Copy, Debug)]
+pub struct JoinRequest {
+    pub local_id: u8,
+    pub remote_id: u8,
+    pub local: IpAddr,
+    pub remote: SocketAddr,
+    pub interface: InterfaceId,
+    pub backup: bool,
+}
+
+/// What a connection begins with.
+pub struct Start<'a> {
+    pub socket: SocketId,
+    pub config: &'a MptcpConfig,
+    pub client: bool,
+    pub key: Key,
+    pub local: IpAddr,
+    pub remote: SocketAddr,
+    /// All addresses of this host.
+    pub host: &'a [(IpAddr, InterfaceId)],
+    pub listener: Option<SocketId>,
+}
+
+impl Connection {
+    /// Without a subflow yet. `None`: a name in the configuration is unknown.
+    pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Option<Connection> {
+        let config = start.config.clone();
+        let scheduler = scheduler::by_name(config.scheduler, &scheduler::Options::default())?;
+        let host = start.host;
+        let addresses = Addresses::new(start.local, start.remote, host, &config.backup);
+        let send = DataSend { first_dsn: start.key.idsn().wrapping_add(1), ..DataSend::default() };
+        Some(Connection {
+            socket: start.socket,
+            client: start.client,
+            local_key: start.key,
+            remote_key: None,
+            checksum: config.checksum,
+            no_join_to_first: false,
+            fully_established: false,
+            plain: false,
+            failed_checksum: false,
+            closed: false,
+            slots: Vec::new(),
+            send,
+            receive,
+            controller: controller(&config.tcp)?,
+            scheduler,
+            addresses,
+            manager: PathManager::new(config.path_manager, start.client),
+            timers: Timers::default(),
+            news: Vec::new(),
+            joins: VecDeque::new(),
+            refused: 0,
+            to_poll: VecDeque::new(),
+            signals_stale: true,
+            schedule_due: true,
+            views: Vec::new(),
+            marks: Marks::new(start.listener),
+            config,
+        })
+    }
+
+    /// What joins name this connection by.
+    pub fn token(&self) -> Token {
+        self.local_key.token()
+    }
+
+    /// The subflow may have something to send.
+    pub(super) fn wake(&mut self, index: usize) {
+        if !std::mem::replace(&mut self.slots[index].in_ready, true) {
+            self.to_poll.push_back(index);
+        }
+    }
+
+    /// Append to the stream; how many bytes were taken.
+    pub fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
+        if self.send.fin_queued || self.closed {
+            return Err(SocketError::Closed);
+        }
+        if self.slots.first().is_none_or(|slot| slot.stage == Stage::Opening) {
+            return Err(SocketError::NotConnected);
+        }
+        let len = payload.len();
+        let limit = self.send_limit();
+        let mut taken = 0;
+        while taken < len && self.send.memory() < limit {
+            let step = (len - taken).min(WRITE_STEP);
+            self.send.buffer.append(payload.slice(taken, step));
+            taken += step;
+        }
+        self.send.writer_waits |= taken < len;
+        self.schedule_due = true;
+        if self.plain {
+            self.push_plain();
+        }
+        Ok(taken)
+    }
+
+    /// Size of the send buffer: fixed, or the sum of what the subflows' auto-tuning gives
+    /// (Linux; specs/linux-kernel-behaviour.md "Buffers").
+    fn send_limit(&mut self) -> u32 {
+        let buffers = self.config.tcp.buffers;
+        if !buffers.auto_tuning {
+            return buffers.send_max;
+        }
+        let controller = &self.controller;
+        let tuned = self.slots.iter_mut().filter(|slot| slot.stage == Stage::Open);
+        let sum: u32 = tuned.map(|slot| slot.subflow.tuned_send_buffer(controller)).sum();
+        sum.min(buffers.send_max)
+    }
+
+    /// Acknowledgements freed space: wake a writer that waits.
+    pub(super) fn check_writer(&mut self) {
+        if !self.send.writer_waits {
+            return;
+        }
+        let limit = self.send_limit();
+        let used = self.send.memory();
+        if limit.saturating_sub(used) >= used / 2 {
+            self.send.writer_waits = false;
+            self.news.push(News::Writable);
+        }
+    }
+
+    /// Take the next bytes in order.
+    pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+        let offset = self.receive.data.read_offset();
+        let payload = self.receive.data.read(max);
+        let len = payload.len();
+        if len == 0 {
+            let ended = self.receive.fin_received || self.closed;
+            return if ended { Err(SocketError::Closed) } else { Ok(payload) };
+        }
+        let socket = self.socket;
+        cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
+        let shift = self.shift();
+        if self.receive.on_read(cx.now, shift) && !self.plain {
+            self.signals_stale = true;
+            self.acknowledge_everywhere();
+        }
+        Ok(payload)
+    }
+
+    /// Bytes that can be read.
+    pub fn readable(&self) -> u64 {
+        self.receive.data.readable()
+    }
+
+    pub(super) fn tell_readable(&mut self) {
+        if self.news.last() != Some(&News::Readable) {
+            self.news.push(News::Readable);
+        }
+    }
+
+    pub(super) fn shift(&self) -> u8 {
+        self.slots.first().map_or(0, |slot| slot.subflow.window_shift())
+    }
+
+    /// News for the application.
+    pub fn take_news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Whether there is news.
+    pub fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+
+    /// Something waits to be sent.
+    pub fn has_to_poll(&self) -> bool {
+        !self.to_poll.is_empty()
+    }
+
+    /// The application let go of the socket.
+    pub fn on_released(&mut self, cx: &mut Context<'_>) {
+        for slot in &mut self.slots {
+            slot.subflow.on_released(cx);
+        }
+    }
+
+    /// Whether subflow `index` is over, so that its ends may be used again.
+    pub fn is_subflow_closed(&self, index: usize) -> bool {
+        self.slots.get(index).is_none_or(|slot| slot.subflow.is_closed())
+    }
+
+    /// Nothing more will happen, resets to be sent included.
+    pub fn is_closed(&self) -> bool {
+        self.slots.iter().all(|slot| slot.subflow.is_closed()) && self.to_poll.is_empty()
+    }
+
+    /// Both ends of every subflow with its number.
+    pub fn subflows(&self) -> impl Iterator<Item = (u8, &crate::tcp::subflow::Tuple)> {
+        self.slots.iter().map(|slot| (slot.path.0, slot.subflow.tuple()))
+    }
+
+    /// Subflows that the path manager wants opened.
+    pub fn take_join(&mut self) -> Option<JoinRequest> {
+        self.joins.pop_front()
+    }
+
+    /// Tell the path manager, and do what it says.
+    pub(super) fn manage(&mut self, cx: &mut Context<'_>, event: PathEvent) {
+        let (local, remote) = self.addresses.tables();
+        for command in self.manager.on_event(event, &local, &remote) {
+            match command {
+                Command::Announce { local_id } => self.announce(cx, local_id),
+                Command::Join { local_id, remote_id } => self.request_join(local_id, remote_id),
+                Command::Withdraw { local_id } => self.withdraw(cx, local_id),
+            }
+        }
+    }
+
+    fn announce(&mut self, cx: &Context<'_>, local_id: u8) {
+        let Some(receiver) = self.remote_key else { return };
+        let Some(address) = self.addresses.local(local_id) else { return };
+        let option = AddAddr::signed(self.local_key, receiver, local_id, address.ip, None);
+        self.addresses.announce(cx.now, option);
+        self.send_announcement(option);
+    }
+
+    /// An ADD_ADDR on an acknowledgement of its own.
+    pub(super) fn send_announcement(&mut self, option: AddAddr) {
+        self.say(MptcpOption::AddAddr(option));
+    }
+
+    /// An option on the next acknowledgement of the first open subflow.
+    pub(super) fn say(&mut self, option: MptcpOption) {
+        let Some(index) = self.slots.iter().position(|slot| slot.stage == Stage::Open) else {
+            return;
+        };
+        let slot = &mut self.slots[index];
+        if let Some(mp) = slot.subflow.multipath() {
+            mp.pending.push_back(option);
+        }
+        slot.subflow.acknowledge();
+        self.wake(index);
+    }
+
+    fn request_join(&mut self, local_id: u8, remote_id: u8) {
+        let extra = self.slots.iter().filter(|slot| slot.stage != Stage::Gone).count();
+        let full = extra + self.joins.len() > usize::from(self.config.max_extra_subflows);
+        if full || self.plain || (remote_id == 0 && self.no_join_to_first) {
+            return;
+        }
+        let (Some(local), Some(remote)) =
+            (self.addresses.local(local_id), self.addresses.remote(remote_id))
+        else {
+            return;
+        };
+        let apart = self
+            .config
+            .common_prefix_bits
+            .is_some_and(|bits| !share_prefix(local.ip, remote.address.ip(), bits));
+        if apart {
+            return;
+        }
+        self.joins.push_back(JoinRequest {
+            local_id,
+            remote_id,
+            local: local.ip,
+            remote: remote.address,
+            interface: local.interface,
+            backup: local.backup,
+        });
+    }
+
+    fn withdraw(&mut self, cx: &mut Context<'_>, local_id: u8) {
+        self.say(MptcpOption::RemoveAddr { ids: vec![local_id] });
+        for index in 0..self.slots.len() {
+            if self.slots[index].local_id == local_id {
+                self.drop_slot(cx, index, wire::mptcp::ResetReason::UNSPECIFIED);
+            }
+        }
+    }
+
+    /// An address of this host came or went.
+    pub fn on_local_address(
+        &mut self,
+        cx: &mut Context<'_>,
+        ip: IpAddr,
+        interface: InterfaceId,
+        up: bool,
+    ) {
+        if up {
+            if self.addresses.local_id(ip).is_none() {
+                let used = self.addresses.local.iter().map(|at| at.id).max().unwrap_or(0);
+                let backup = self.config.backup.contains(&ip);
+                self.addresses.local.push(super::addresses::LocalAddress {
+                    id: used.saturating_add(1),
+                    ip,
+                    interface,
+                    backup,
+                });
+            }
+            let Some(id) = self.addresses.local_id(ip) else { return };
+            self.manage(cx, PathEvent::LocalUp(crate::path_manager::Address { id, ip }));
+        } else if let Some(id) = self.addresses.local_id(ip) {
+            self.manage(cx, PathEvent::LocalDown { id });
+        }
+    }
+
+    /// A subflow ended: its data go elsewhere; with the last one the connection is over.
+    pub(super) fn lose_slot(&mut self, cx: &mut Context<'_>, index: usize) {
+        let slot = &mut self.slots[index];
+        let stage = std::mem::replace(&mut slot.stage, Stage::Gone);
+        if stage == Stage::Gone {
+            return;
+        }
+        slot.repeat_ack_at = None;
+        let (path, local_id, remote_id) = (slot.path, slot.local_id, slot.remote_id);
+        let initiator = slot.initiator;
+        self.send.reinject_all_of(path);
+        self.send.forget_path(path);
+        self.controller.on_path_removed(path);
+        self.scheduler.on_path_changed(path, PathChange::Removed);
+        self.schedule_due = true;
+        if initiator && stage != Stage::Open && !self.closed {
+            self.manage(cx, PathEvent::Failed { local_id, remote_id });
+        }
+    }
+
+    /// The state for measurement.
+    pub fn info(&self) -> MptcpInfo {
+        let subflows = self.slots.iter().map(|slot| SubflowInfo {
+            path: slot.path,
+            interface: slot.interface,
+            backup: slot.is_backup(),
+            tcp: slot.subflow.info(&self.controller),
+            first_sent_bytes: slot.first_sent_bytes,
+        });
+        MptcpInfo {
+            subflows: subflows.collect(),
+            fallback: self.plain,
+            token: self.token().0,
+            snd_una: self.send.una,
+            snd_nxt: self.send.nxt,
+            rcv_nxt: self.receive.nxt(),
+            reinjected_bytes: self.send.reinjected_bytes,
+            duplicate_bytes: self.receive.duplicate_bytes,
+            refused: self.refused,
+        }
+    }
+
+    /// The number of the next subflow; `None` if there are too many.
+    pub(super) fn next_path(&self) -> Option<PathId> {
+        let used = u8::try_from(self.slots.len()).ok()?;
+        (used < scheduler::PathSet::CAPACITY).then_some(PathId(used))
+    }
+
+    /// Keep the paths a scheduler asked to penalise within what the controller knows.
+    pub(super) fn penalise(&mut self, now: Instant, path: PathId) {
+        self.controller.penalise(path, now);
+    }
+}

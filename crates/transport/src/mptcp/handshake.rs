@@ -1,0 +1,362 @@
+//! Opening a connection and joining subflows to it: MP_CAPABLE and MP_JOIN (RFC 8684 s3.1, s3.2).
+
+use super::connection::{Connection, JoinRequest, Start};
+use super::receive::DataReceive;
+use super::slot::{ReceivedMaps, Slot, Stage};
+use crate::path_manager::PathEvent;
+use crate::recovery::ReceiveBuffer;
+use crate::scheduler::{PathChange, Scheduler};
+use crate::tcp::TcpConfig;
+use crate::tcp::multipath::{Heard, Multipath};
+use crate::tcp::subflow::{Identity, News, Subflow};
+use base::{Context, Instant, InterfaceId, PathId};
+use wire::TcpSegment;
+use wire::mptcp::{
+    Capable, CapableFlags, CapableForm, Join, Key, Mapping, MptcpOption, MptcpOptions, ResetReason,
+    join_hmac,
+};
+
+/// SYNs repeated with the option before it is left out (Linux `syn_retrans_before_tcp_fallback`).
+const SYN_REPETITIONS: u32 = 2;
+/// Option bytes of a mapping with 64 bits and an acknowledgement with 32, padded.
+pub(super) const SHORT_ROOM: u32 = 24;
+/// With 64 bits both, or a checksum.
+pub(super) const LONG_ROOM: u32 = 28;
+
+fn receive_buffer(config: &TcpConfig, mtu: u32) -> DataReceive {
+    let advmss = mtu.saturating_sub(52).max(64);
+    let buffers = &config.buffers;
+    DataReceive::new(if buffers.auto_tuning {
+        ReceiveBuffer::auto(buffers.receive_max, advmss)
+    } else {
+        ReceiveBuffer::fixed(buffers.receive_max, advmss)
+    })
+}
+
+/// What the peer asks for in a SYN that we can serve.
+pub fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
+    match syn.options.mptcp.capable()? {
+        Capable::V1 { flags, form: CapableForm::Syn } if !flags.must_be_ignored() => Some(flags),
+        _ => None,
+    }
+}
+
+impl Connection {
+    /// An active opener: the first subflow's SYN is due.
+    pub fn connect(
+        start: &Start<'_>,
+        identity: &Identity,
+        interface: InterfaceId,
+    ) -> Option<Connection> {
+        let receive = receive_buffer(&start.config.tcp, identity.mtu);
+        let mut connection = Connection::new(start, receive)?;
+        let mut on_syn = MptcpOptions::default();
+        let flags = connection.flags();
+        on_syn.push(MptcpOption::Capable(Capable::V1 { flags, form: CapableForm::Syn }));
+        let mut subflow = Subflow::connect(identity, &start.config.tcp);
+        let mut mp = Multipath::new(on_syn, connection.room());
+        mp.syn_repetitions = Some(SYN_REPETITIONS);
+        subflow.set_multipath(mp);
+        connection.add_slot(subflow, interface, true, (0, 0));
+        Some(connection)
+    }
+
+    /// A passive opener that answers a SYN with MP_CAPABLE.
+    pub fn accept(
+        now: Instant,
+        start: &Start<'_>,
+        identity: &Identity,
+        interface: InterfaceId,
+        syn: &TcpSegment,
+        asked: CapableFlags,
+    ) -> Option<Connection> {
+        let receive = receive_buffer(&start.config.tcp, identity.mtu);
+        let mut connection = Connection::new(start, receive)?;
+        connection.checksum |= asked.contains(CapableFlags::CHECKSUM);
+        connection.no_join_to_first = asked.contains(CapableFlags::NO_JOIN);
+        let form = CapableForm::SynAck { sender: connection.local_key };
+        let flags = connection.flags();
+        let mut on_syn = MptcpOptions::default();
+        on_syn.push(MptcpOption::Capable(Capable::V1 { flags, form }));
+        let mp = Multipath::new(on_syn, connection.room());
+        let subflow = Subflow::accept_multipath(now, identity, &start.config.tcp, syn, mp);
+        connection.add_slot(subflow, interface, false, (0, 0));
+        Some(connection)
+    }
+
+    fn flags(&self) -> CapableFlags {
+        let flags = CapableFlags::HMAC_SHA256;
+        if self.checksum { flags.with(CapableFlags::CHECKSUM) } else { flags }
+    }
+
+    fn room(&self) -> u32 {
+        if self.checksum || self.receive.long_numbers { LONG_ROOM } else { SHORT_ROOM }
+    }
+
+    fn add_slot(
+        &mut self,
+        subflow: Subflow,
+        interface: InterfaceId,
+        initiator: bool,
+        (local_id, remote_id): (u8, u8),
+    ) -> usize {
+        let index = self.slots.len();
+        self.slots.push(Slot {
+            path: subflow.path(),
+            subflow,
+            interface,
+            stage: Stage::Opening,
+            initiator,
+            local_id,
+            remote_id,
+            local_nonce: 0,
+            remote_nonce: 0,
+            backup_local: false,
+            backup_remote: false,
+            pf: false,
+            pf_una: 0,
+            repeat_ack_at: None,
+            received: ReceivedMaps::default(),
+            last_end: None,
+            first_sent_bytes: 0,
+            in_ready: false,
+        });
+        self.wake(index);
+        index
+    }
+
+    /// Path number for a subflow that is to be opened or accepted.
+    pub fn free_path(&self) -> Option<PathId> {
+        self.next_path()
+    }
+
+    /// Open the subflow that was asked for.
+    pub fn open_join(&mut self, request: &JoinRequest, identity: &Identity, nonce: u32) {
+        let Some(remote_key) = self.remote_key else { return };
+        let JoinRequest { local_id, remote_id, backup, interface, .. } = *request;
+        let mut on_syn = MptcpOptions::default();
+        on_syn.push(MptcpOption::Join(Join::Syn {
+            backup,
+            address_id: local_id,
+            token: remote_key.token(),
+            nonce,
+        }));
+        let mut subflow = Subflow::connect(identity, &self.config.tcp);
+        subflow.set_multipath(Multipath::new(on_syn, self.room()));
+        let index = self.add_slot(subflow, interface, true, (local_id, remote_id));
+        self.slots[index].local_nonce = nonce;
+        self.slots[index].backup_local = backup;
+    }
+
+    /// Whether the SYN of a join is taken: fully established, and room for one more.
+    pub fn may_accept_join(&self) -> bool {
+        let open = self.slots.iter().filter(|slot| slot.stage != Stage::Gone).count();
+        self.fully_established
+            && !self.plain
+            && !self.closed
+            && open <= usize::from(self.config.max_extra_subflows)
+            && self.next_path().is_some()
+    }
+
+    /// Answer the SYN of a join.
+    pub fn accept_join(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        interface: InterfaceId,
+        syn: &TcpSegment,
+        nonce: u32,
+    ) {
+        let Some(Join::Syn { backup, address_id, nonce: theirs, .. }) = syn.options.mptcp.join()
+        else {
+            return;
+        };
+        let Some(remote_key) = self.remote_key else { return };
+        let local_id = self.addresses.local_id(identity.tuple.local.ip()).unwrap_or(0);
+        let hmac = join_hmac((self.local_key, nonce), (remote_key, theirs)).left8();
+        let backup_local = self.config.backup.contains(&identity.tuple.local.ip());
+        let answer = Join::SynAck { backup: backup_local, address_id: local_id, hmac, nonce };
+        let mut on_syn = MptcpOptions::default();
+        on_syn.push(MptcpOption::Join(answer));
+        let mp = Multipath::new(on_syn, self.room());
+        let subflow = Subflow::accept_multipath(now, identity, &self.config.tcp, syn, mp);
+        let index = self.add_slot(subflow, interface, false, (local_id, address_id));
+        let slot = &mut self.slots[index];
+        slot.local_nonce = nonce;
+        slot.remote_nonce = theirs;
+        slot.backup_remote = backup;
+        slot.backup_local = backup_local;
+    }
+
+    /// A segment arrived on a subflow that is being opened. `false`: it is no more.
+    pub(super) fn hear_opening(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        heard: &Heard,
+    ) -> bool {
+        let first = index == 0;
+        match (first, self.slots[index].initiator) {
+            (true, true) => self.hear_capable_answer(cx, heard),
+            (true, false) => self.hear_capable_proof(cx, heard),
+            (false, true) => return self.hear_join_answer(cx, index, heard),
+            (false, false) => return self.hear_join_proof(cx, index, heard),
+        }
+        true
+    }
+
+    /// The client's first subflow: the SYN/ACK.
+    fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+        self.send.window_end = self.send.window_end.max(self.send.una + heard.window);
+        self.slots[0].stage = Stage::Open;
+        self.news.push(News::Connected);
+        let (flags, remote) = match heard.options.capable() {
+            Some(Capable::V1 { flags, form: CapableForm::SynAck { sender } })
+                if !flags.must_be_ignored() =>
+            {
+                (flags, sender)
+            }
+            _ => return self.fall_back(cx, false),
+        };
+        self.checksum |= flags.contains(CapableFlags::CHECKSUM);
+        self.no_join_to_first |= flags.contains(CapableFlags::NO_JOIN);
+        self.learn_remote_key(remote);
+        let flags = self.flags();
+        let (sender, receiver) = (self.local_key, remote);
+        let room = self.room();
+        if let Some(mp) = self.slots[0].subflow.multipath() {
+            let form = CapableForm::Ack { sender, receiver };
+            mp.on_ack = Some(MptcpOption::Capable(Capable::V1 { flags, form }));
+            mp.first_data = Some((flags, sender, receiver));
+        }
+        self.slots[0].subflow.set_option_room(room);
+    }
+
+    /// The server's first subflow: the third packet, or the first data.
+    fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+        self.send.window_end = self.send.window_end.max(self.send.una + heard.window);
+        self.slots[0].stage = Stage::Open;
+        self.news.push(News::Accepted);
+        let form = match heard.options.capable() {
+            Some(Capable::V1 { form, .. }) => form,
+            _ => return self.fall_back(cx, false),
+        };
+        let (sender, receiver) = match form {
+            CapableForm::Ack { sender, receiver } | CapableForm::Data { sender, receiver, .. } => {
+                (sender, receiver)
+            }
+            _ => return self.fall_back(cx, false),
+        };
+        if receiver != self.local_key {
+            self.refused += 1;
+            return self.fall_back(cx, false);
+        }
+        self.learn_remote_key(sender);
+        self.become_fully_established(cx);
+    }
+
+    fn learn_remote_key(&mut self, key: Key) {
+        self.remote_key = Some(key);
+        self.receive.first_dsn = key.idsn().wrapping_add(1);
+        self.signals_stale = true;
+    }
+
+    /// Both sides know that both have the keys.
+    pub(super) fn become_fully_established(&mut self, cx: &mut Context<'_>) {
+        if std::mem::replace(&mut self.fully_established, true) {
+            return;
+        }
+        if let Some(mp) = self.slots[0].subflow.multipath() {
+            mp.on_ack = None;
+            mp.first_data = None;
+        }
+        self.signals_stale = true;
+        self.schedule_due = true;
+        self.manage(cx, PathEvent::Established);
+        self.check_fin(cx);
+    }
+
+    /// The initiator of a join: the SYN/ACK.
+    fn hear_join_answer(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
+        let Some(remote_key) = self.remote_key else { return false };
+        let Some(answer @ Join::SynAck { backup, address_id, nonce, .. }) = heard.options.join()
+        else {
+            self.refused += 1;
+            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            return false;
+        };
+        let ours = self.slots[index].local_nonce;
+        let expected = join_hmac((remote_key, nonce), (self.local_key, ours));
+        if !answer.proves(&expected) {
+            self.refused += 1;
+            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            return false;
+        }
+        let proof = join_hmac((self.local_key, ours), (remote_key, nonce)).left20();
+        let slot = &mut self.slots[index];
+        slot.stage = Stage::PreEstablished;
+        slot.remote_nonce = nonce;
+        slot.remote_id = address_id;
+        slot.backup_remote |= backup;
+        slot.repeat_ack_at = Some(cx.now + slot.subflow.rto());
+        if let Some(mp) = slot.subflow.multipath() {
+            mp.on_ack = Some(MptcpOption::Join(Join::Ack { hmac: proof }));
+        }
+        true
+    }
+
+    /// The third packet of a join is repeated until the fourth comes (RFC 8684 s3.2).
+    pub(super) fn repeat_third_packet(&mut self, cx: &mut Context<'_>, index: usize) {
+        let slot = &mut self.slots[index];
+        if slot.stage != Stage::PreEstablished {
+            slot.repeat_ack_at = None;
+            return;
+        }
+        slot.repeat_ack_at = Some(cx.now + slot.subflow.rto() * 2);
+        slot.subflow.acknowledge();
+        self.wake(index);
+    }
+
+    /// The acceptor of a join: the third packet.
+    fn hear_join_proof(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
+        let Some(remote_key) = self.remote_key else { return false };
+        let slot = &self.slots[index];
+        let expected =
+            join_hmac((remote_key, slot.remote_nonce), (self.local_key, slot.local_nonce));
+        if !heard.options.join().is_some_and(|proof| proof.proves(&expected)) {
+            self.refused += 1;
+            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            return false;
+        }
+        self.open_slot(index);
+        // The fourth packet, at once.
+        self.slots[index].subflow.acknowledge();
+        true
+    }
+
+    /// A join is complete.
+    pub(super) fn open_slot(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.stage = Stage::Open;
+        slot.repeat_ack_at = None;
+        if let Some(mp) = slot.subflow.multipath() {
+            mp.on_ack = None;
+        }
+        let path = slot.path;
+        self.scheduler.on_path_changed(path, PathChange::Added);
+        self.signals_stale = true;
+        self.schedule_due = true;
+        self.check_writer();
+    }
+
+    /// The implied mapping of first data that carry the keys.
+    pub(super) fn implied_mapping(&self, heard: &Heard) -> Option<Mapping> {
+        let form = match heard.options.capable()? {
+            Capable::V1 { form, .. } => form,
+            Capable::Unsupported { .. } => return None,
+        };
+        let CapableForm::Data { len, checksum, .. } = form else { return None };
+        let dsn = wire::mptcp::DataNumber::Long(self.receive.first_dsn);
+        Some(Mapping { dsn, subflow_seq: 1, len, checksum })
+    }
+}

@@ -1,0 +1,151 @@
+//! The sending half of the data sequence space: what was written, handed to paths, acknowledged,
+//! and what must go again (RFC 8684 s3.3).
+//!
+//! Offsets count from zero; data sequence numbers begin one above the initial one. Which path
+//! gets what is a scheduler's decision, carried out in `outgoing`.
+
+use crate::buffer::{RangeSet, SendBuffer};
+use crate::recovery::sent_truesize;
+use crate::scheduler::{DataSegment, PathSet};
+use base::PathId;
+use std::collections::VecDeque;
+use std::ops::Range;
+use wire::Payload;
+
+/// Bytes that one buffer of the send queue holds (Linux: 64 KiB).
+const BUFFER_BYTES: u32 = 64 << 10;
+
+/// The sending half.
+#[derive(Debug, Default)]
+pub struct DataSend {
+    pub buffer: SendBuffer,
+    /// Handed to some path and not acknowledged, in order, without gaps.
+    pub segments: VecDeque<DataSegment>,
+    /// Everything below is acknowledged by the peer's connection; a DATA_FIN counts one.
+    pub una: u64,
+    /// Everything from here was never handed to a path.
+    pub nxt: u64,
+    /// End of the peer's receive window; never moves left.
+    pub window_end: u64,
+    /// To be handed to another path.
+    pub reinject: RangeSet,
+    /// Data sequence number of offset zero.
+    pub first_dsn: u64,
+    /// The application will write no more.
+    pub fin_queued: bool,
+    /// The DATA_FIN was sent.
+    pub fin_sent: bool,
+    pub writer_waits: bool,
+    pub reinjected_bytes: u64,
+}
+
+impl DataSend {
+    /// The number on the wire of `offset`.
+    pub const fn dsn(&self, offset: u64) -> u64 {
+        self.first_dsn.wrapping_add(offset)
+    }
+
+    /// Everything written was handed to paths.
+    pub fn is_drained(&self) -> bool {
+        self.nxt == self.buffer.end()
+    }
+
+    /// The peer acknowledged the DATA_FIN.
+    pub fn is_fin_acked(&self) -> bool {
+        self.fin_sent && self.una > self.buffer.end()
+    }
+
+    /// A data acknowledgement and the window that came with it. Whether data were acknowledged;
+    /// `None`: it acknowledges what was never sent and is ignored.
+    pub fn on_data_ack(&mut self, up_to: u64, window: u64) -> Option<bool> {
+        let sent = self.nxt + u64::from(self.fin_sent);
+        if up_to > sent {
+            return None;
+        }
+        self.window_end = self.window_end.max(up_to + window);
+        if up_to <= self.una {
+            return Some(false);
+        }
+        self.una = up_to;
+        while self.segments.front().is_some_and(|segment| segment.end() <= up_to) {
+            self.segments.pop_front();
+        }
+        self.buffer.release_below(up_to.min(self.buffer.end()));
+        self.reinject.remove_below(up_to);
+        Some(true)
+    }
+
+    /// Take `len` bytes never sent for `path`.
+    pub fn take_new(&mut self, path: PathId, len: u32) -> (u64, Payload) {
+        let offset = self.nxt;
+        let payload = self.buffer.slice(offset, len);
+        let len = payload.len();
+        self.nxt += u64::from(len);
+        let paths = PathSet::EMPTY.with(path);
+        self.segments.push_back(DataSegment { offset, len, paths });
+        (offset, payload)
+    }
+
+    /// Take a copy of data that some path already has for `path`; what was acknowledged since is
+    /// left out.
+    pub fn take_copy(&mut self, path: PathId, range: Range<u64>) -> Option<(u64, Payload)> {
+        let start = range.start.max(self.una);
+        let end = range.end.min(self.nxt);
+        if start >= end {
+            return None;
+        }
+        let first = self.segments.partition_point(|segment| segment.end() <= start);
+        for segment in self.segments.range_mut(first..) {
+            if segment.offset >= end {
+                break;
+            }
+            segment.paths = segment.paths.with(path);
+        }
+        let len = u32::try_from(end - start).unwrap_or(u32::MAX);
+        self.reinjected_bytes += u64::from(len);
+        Some((start, self.buffer.slice(start, len)))
+    }
+
+    /// The head of the reinject queue, cut to one range of data not acknowledged.
+    pub fn reinject_head(&self) -> Option<Range<u64>> {
+        self.reinject.first().map(|range| range.start.max(self.una)..range.end)
+    }
+
+    /// A range of the reinject queue was handed out.
+    pub fn reinjected(&mut self, range: Range<u64>) {
+        self.reinject.remove(range);
+    }
+
+    /// Everything that `path` has and the peer has not acknowledged goes to another one, unless
+    /// one has it already.
+    pub fn reinject_all_of(&mut self, path: PathId) {
+        for segment in &self.segments {
+            let only_there = segment.paths == PathSet::EMPTY.with(path);
+            if only_there && segment.end() > self.una {
+                self.reinject.insert(segment.offset.max(self.una)..segment.end());
+            }
+        }
+    }
+
+    /// A path left: its number may be given to another one.
+    pub fn forget_path(&mut self, path: PathId) {
+        for segment in &mut self.segments {
+            segment.paths = segment.paths.without(path);
+        }
+    }
+
+    /// Every path was tried with these.
+    pub fn forget_paths_of(&mut self, range: &Range<u64>) {
+        for segment in &mut self.segments {
+            if segment.offset < range.end && segment.end() > range.start {
+                segment.paths = PathSet::EMPTY;
+            }
+        }
+    }
+
+    /// Memory of what is buffered, in bytes.
+    pub fn memory(&self) -> u32 {
+        let bytes = u32::try_from(self.buffer.len()).unwrap_or(u32::MAX);
+        sent_truesize(bytes, bytes.div_ceil(BUFFER_BYTES))
+    }
+}

@@ -1,0 +1,158 @@
+//! The connection's own timers: data-level retransmission, closed window, DATA_FIN
+//! (specs/tcp-subflow.md s6.4, s6.5; mptcp-protocol spec s3.3). Subflows have theirs.
+
+use super::connection::Connection;
+use super::slot::Stage;
+use base::{Context, Duration, Instant};
+
+/// First interval of an unanswered DATA_FIN, doubled each time (Linux).
+const FIN_INTERVAL: Duration = Duration::from_millis(200);
+/// Its longest.
+const MAX_FIN_INTERVAL: Duration = Duration::from_millis(102_400);
+/// Longest interval of data-level retransmission (RFC 6298's bound).
+const MAX_INTERVAL: Duration = Duration::from_secs(120);
+/// Data-level retransmissions or probes without an answer before the connection is given up.
+const MAX_TRIES: u32 = 15;
+
+/// Deadlines of the connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Timers {
+    /// The head of the data is to be handed to another path, or a closed window probed.
+    pub data: Instant,
+    data_tries: u32,
+    /// The DATA_FIN is to be repeated.
+    pub fin: Instant,
+    fin_tries: u32,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        let never = Instant::FAR_FUTURE;
+        Timers { data: never, data_tries: 0, fin: never, fin_tries: 0 }
+    }
+}
+
+impl Connection {
+    /// The earliest deadline of connection and subflows.
+    pub fn deadline(&self) -> Instant {
+        let own = self.timers.data.min(self.timers.fin).min(self.addresses.deadline());
+        self.slots
+            .iter()
+            .map(|slot| {
+                let repeat = slot.repeat_ack_at.unwrap_or(Instant::FAR_FUTURE);
+                slot.subflow.deadline().min(repeat)
+            })
+            .fold(own, Instant::min)
+    }
+
+    /// Run what is due.
+    pub fn on_timeout(&mut self, cx: &mut Context<'_>) {
+        for index in 0..self.slots.len() {
+            if self.slots[index].subflow.deadline() <= cx.now {
+                self.slots[index].subflow.on_timeout(cx, &mut self.controller);
+                self.after_subflow(cx, index);
+                self.wake(index);
+            }
+            if self.slots[index].repeat_ack_at.is_some_and(|at| at <= cx.now) {
+                self.repeat_third_packet(cx, index);
+            }
+        }
+        if self.timers.data <= cx.now {
+            self.on_data_timeout(cx);
+        }
+        if self.timers.fin <= cx.now {
+            self.on_fin_timeout(cx);
+        }
+        for option in self.addresses.take_due(cx.now) {
+            self.send_announcement(option);
+        }
+    }
+
+    /// Interval of the data-level timer: the kernel's, twice the longest RTO of a usable path.
+    fn data_interval(&self) -> Duration {
+        let usable = self.slots.iter().filter(|slot| slot.is_usable());
+        let longest = usable.map(|slot| slot.subflow.rto()).max().unwrap_or(FIN_INTERVAL);
+        let doublings = self.timers.data_tries.min(10);
+        (longest * 2 * (1 << doublings)).min(MAX_INTERVAL)
+    }
+
+    /// Data or acknowledgements moved: begin anew, or stop if nothing is open.
+    pub(super) fn restart_data_timer(&mut self, now: Instant) {
+        self.timers.data_tries = 0;
+        self.set_data_timer(now);
+    }
+
+    /// Keep the timer running while something is open.
+    pub(super) fn ensure_data_timer(&mut self, now: Instant) {
+        if self.timers.data == Instant::FAR_FUTURE {
+            self.set_data_timer(now);
+        }
+    }
+
+    fn set_data_timer(&mut self, now: Instant) {
+        let open = !self.send.segments.is_empty() || !self.send.is_drained();
+        self.timers.data =
+            if open && !self.is_plain() { now + self.data_interval() } else { Instant::FAR_FUTURE };
+    }
+
+    /// The head was not acknowledged by the connection for long, whatever subflows say.
+    fn on_data_timeout(&mut self, cx: &mut Context<'_>) {
+        self.timers.data_tries += 1;
+        self.set_data_timer(cx.now);
+        if self.timers.data_tries > MAX_TRIES {
+            self.fail_all(cx);
+            return;
+        }
+        match self.send.segments.front() {
+            Some(head) => {
+                let range = head.offset.max(self.send.una)..head.end();
+                let all_stuck = self.slots.iter().all(|slot| !slot.is_usable() || slot.pf);
+                if !all_stuck || self.timers.data_tries > 1 {
+                    self.send.reinject.insert(range);
+                }
+            }
+            // Written, never handed out: the window is closed, or was when last heard.
+            None => self.probe_window(),
+        }
+    }
+
+    fn probe_window(&mut self) {
+        let usable = self.slots.iter().position(|slot| slot.is_usable() && !slot.pf);
+        if let Some(index) = usable {
+            self.slots[index].subflow.probe_window();
+            self.wake(index);
+        }
+    }
+
+    /// Start repeating the DATA_FIN.
+    pub(super) fn start_fin_timer(&mut self, now: Instant) {
+        self.timers.fin_tries = 0;
+        self.timers.fin = now + FIN_INTERVAL;
+    }
+
+    /// The DATA_FIN was acknowledged.
+    pub(super) const fn stop_fin_timer(&mut self) {
+        self.timers.fin = Instant::FAR_FUTURE;
+    }
+
+    fn on_fin_timeout(&mut self, cx: &mut Context<'_>) {
+        self.timers.fin_tries += 1;
+        if self.timers.fin_tries > MAX_TRIES {
+            self.fail_all(cx);
+            return;
+        }
+        let interval = FIN_INTERVAL * (1 << self.timers.fin_tries.min(10));
+        self.timers.fin = cx.now + interval.min(MAX_FIN_INTERVAL);
+        self.acknowledge_everywhere();
+    }
+
+    /// An acknowledgement on every open subflow.
+    pub(super) fn acknowledge_everywhere(&mut self) {
+        for index in 0..self.slots.len() {
+            if self.slots[index].stage == Stage::Open {
+                self.slots[index].subflow.acknowledge();
+                self.wake(index);
+            }
+        }
+    }
+}

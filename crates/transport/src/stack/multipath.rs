@@ -1,0 +1,223 @@
+//! MPTCP sockets: opening, listening, joins by token, and interfaces that come and go.
+
+use super::addressing::{FlowKey, FlowRef};
+use super::face::{InterfaceEvent, SocketError};
+use super::{Listener, ListenerConfig, Socket, Stack};
+use crate::mptcp::connection::{Connection, Start};
+use crate::mptcp::{MptcpConfig, MptcpInfo};
+use crate::tcp::subflow::{Identity, Tuple};
+use base::{Context, InterfaceId, PathId, Purpose, SocketId};
+use std::net::{IpAddr, SocketAddr};
+use wire::mptcp::{CapableFlags, Key, MptcpOption, ResetReason, Token};
+use wire::{Body, Flags, SeqNumber, TcpSegment};
+
+impl Stack {
+    /// Accept MPTCP connections, and plain TCP ones, on a local port.
+    pub fn listen_mptcp(
+        &mut self,
+        port: u16,
+        config: MptcpConfig,
+    ) -> Result<SocketId, SocketError> {
+        let id = self.next_id();
+        self.addressing.bind_listener(port, id)?;
+        let config = ListenerConfig::Mptcp(Box::new(config));
+        self.sockets.push(Socket::Listener(Listener { port, config, embryonic: 0 }));
+        Ok(id)
+    }
+
+    /// Open an MPTCP connection, its first subflow from `local` to `remote`. A peer that speaks
+    /// plain TCP is taken as such.
+    pub fn connect_mptcp(
+        &mut self,
+        cx: &mut Context<'_>,
+        local: IpAddr,
+        remote: SocketAddr,
+        config: &MptcpConfig,
+    ) -> Result<SocketId, SocketError> {
+        let interface = self.addressing.interface_of(local).ok_or(SocketError::NoSuchAddress)?;
+        let first = self.draw(cx, Purpose::Port);
+        let local = self.addressing.free_port(local, remote, first)?;
+        let id = self.next_id();
+        let identity = self.identity(cx, id, interface, Tuple { local, remote });
+        let key = self.draw_key(cx);
+        let host = self.addressing.host();
+        let start = Start {
+            socket: id,
+            config,
+            client: true,
+            key,
+            local: local.ip(),
+            remote,
+            host: &host,
+            listener: None,
+        };
+        let connection =
+            Connection::connect(&start, &identity, interface).ok_or(SocketError::NotConnected)?;
+        self.insert_mptcp(id, connection, Tuple { local, remote });
+        Ok(id)
+    }
+
+    /// A key whose token no other connection has.
+    fn draw_key(&mut self, cx: &Context<'_>) -> Key {
+        loop {
+            let key = Key(self.draw(cx, Purpose::Key));
+            if self.addressing.by_token(key.token()).is_none() {
+                return key;
+            }
+        }
+    }
+
+    fn insert_mptcp(&mut self, id: SocketId, connection: Connection, tuple: Tuple) {
+        self.addressing.bind_token(connection.token(), id);
+        let flow = FlowRef { socket: id, subflow: 0 };
+        self.addressing.bind_flow(FlowKey::new(tuple.local, tuple.remote), flow);
+        self.sockets.push(Socket::Mptcp(Box::new(connection)));
+        self.wake(id);
+    }
+
+    /// A SYN with MP_CAPABLE for a listener.
+    pub(super) fn accept_capable(
+        &mut self,
+        cx: &mut Context<'_>,
+        interface: InterfaceId,
+        listener: SocketId,
+        config: &MptcpConfig,
+        tuple: Tuple,
+        (syn, asked): (&TcpSegment, CapableFlags),
+    ) {
+        let id = self.next_id();
+        let identity = self.identity(cx, id, interface, tuple);
+        let key = self.draw_key(cx);
+        let host = self.addressing.host();
+        let start = Start {
+            socket: id,
+            config,
+            client: false,
+            key,
+            local: tuple.local.ip(),
+            remote: tuple.remote,
+            host: &host,
+            listener: Some(listener),
+        };
+        let made = Connection::accept(cx.now, &start, &identity, interface, syn, asked);
+        let Some(connection) = made else { return };
+        self.insert_mptcp(id, connection, tuple);
+        self.join_backlog(listener);
+    }
+
+    /// A SYN with MP_JOIN: the token names the connection, not the port (RFC 8684 s3.2).
+    pub(super) fn accept_join(
+        &mut self,
+        cx: &mut Context<'_>,
+        interface: InterfaceId,
+        token: Token,
+        tuple: Tuple,
+        syn: &TcpSegment,
+    ) {
+        let id = self.addressing.by_token(token);
+        let socket = id.and_then(|id| self.sockets.get(id.index()));
+        let (Some(id), Some(Socket::Mptcp(connection))) = (id, socket) else {
+            self.refuse_join(interface, tuple, syn, ResetReason::MPTCP_ERROR);
+            return;
+        };
+        let path = connection.free_path().filter(|_| connection.may_accept_join());
+        let Some(path) = path else {
+            let reason = ResetReason::ADMINISTRATIVELY_PROHIBITED;
+            self.refuse_join(interface, tuple, syn, reason);
+            return;
+        };
+        let identity = self.join_identity(cx, id, interface, tuple, path);
+        let nonce = self.draw(cx, Purpose::Key) as u32;
+        if let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index()) {
+            connection.accept_join(cx.now, &identity, interface, syn, nonce);
+        }
+        let flow = FlowRef { socket: id, subflow: path.0 };
+        self.addressing.bind_flow(FlowKey::new(tuple.local, tuple.remote), flow);
+        self.wake(id);
+    }
+
+    fn join_identity(
+        &mut self,
+        cx: &Context<'_>,
+        id: SocketId,
+        interface: InterfaceId,
+        tuple: Tuple,
+        path: PathId,
+    ) -> Identity {
+        Identity { path, ..self.identity(cx, id, interface, tuple) }
+    }
+
+    fn refuse_join(
+        &mut self,
+        interface: InterfaceId,
+        tuple: Tuple,
+        syn: &TcpSegment,
+        reason: ResetReason,
+    ) {
+        let mut reset = TcpSegment {
+            src_port: tuple.local.port(),
+            dst_port: tuple.remote.port(),
+            seq: SeqNumber(0),
+            ack: syn.seq + syn.sequence_len(),
+            flags: Flags::RST | Flags::ACK,
+            ..TcpSegment::default()
+        };
+        reset.options.mptcp.push(MptcpOption::TcpRst { transient: false, reason });
+        self.send_stray(interface, tuple.local.ip(), tuple.remote.ip(), Body::Tcp(reset));
+    }
+
+    /// Open the subflows that a path manager asked for. Whether there were any.
+    pub(super) fn open_joins(&mut self, cx: &mut Context<'_>, id: SocketId) -> bool {
+        let mut opened = false;
+        loop {
+            let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index()) else { break };
+            let Some(request) = connection.take_join() else { break };
+            let Some(path) = connection.free_path() else { break };
+            let first = self.draw(cx, Purpose::Port);
+            let Ok(local) = self.addressing.free_port(request.local, request.remote, first) else {
+                continue;
+            };
+            let tuple = Tuple { local, remote: request.remote };
+            let identity = self.join_identity(cx, id, request.interface, tuple, path);
+            let nonce = self.draw(cx, Purpose::Key) as u32;
+            if let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index()) {
+                connection.open_join(&request, &identity, nonce);
+            }
+            let flow = FlowRef { socket: id, subflow: path.0 };
+            self.addressing.bind_flow(FlowKey::new(tuple.local, tuple.remote), flow);
+            opened = true;
+        }
+        opened
+    }
+
+    /// An interface or address came or went: connections with several paths care.
+    pub(super) fn on_interface_event(
+        &mut self,
+        cx: &mut Context<'_>,
+        interface: InterfaceId,
+        event: InterfaceEvent,
+    ) {
+        let (addresses, up) = match event {
+            InterfaceEvent::Up => (self.addressing.addresses_of(interface), true),
+            InterfaceEvent::Down => (self.addressing.addresses_of(interface), false),
+            InterfaceEvent::AddressAdded(address) => (vec![address], true),
+            InterfaceEvent::AddressRemoved(address) => (vec![address], false),
+        };
+        self.addressing.on_interface_event(interface, event);
+        for index in 0..self.sockets.len() {
+            let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(index) else { continue };
+            for address in &addresses {
+                connection.on_local_address(cx, *address, interface, up);
+            }
+            self.wake(SocketId(index as u32));
+        }
+    }
+
+    /// The state of an MPTCP connection, for measurement.
+    pub fn mptcp_info(&self, socket: SocketId) -> Option<MptcpInfo> {
+        match self.sockets.get(socket.index()) {
+            Some(Socket::Mptcp(connection)) => Some(connection.info()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What the stack does with any stream socket, TCP or MPTCP.
+
+use super::face::SocketError;
+use crate::mptcp::connection::Connection as MptcpConnection;
+use crate::tcp::connection::Connection as TcpConnection;
+use crate::tcp::subflow::{News, Tuple};
+use base::{Context, Instant, SocketId};
+use wire::Payload;
+
+/// What the stack notes about a socket.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    /// The listener that accepted it, until the application knows.
+    pub listener: Option<SocketId>,
+    /// The application let go of it.
+    pub released: bool,
+    /// In the stack's list of sockets that may have something to send.
+    pub ready: bool,
+    /// The earliest entry in the stack's timer heap.
+    pub armed_at: Instant,
+}
+
+impl Marks {
+    /// Of a new socket.
+    pub const fn new(listener: Option<SocketId>) -> Self {
+        Marks { listener, released: false, ready: false, armed_at: Instant::FAR_FUTURE }
+    }
+}
+
+/// A stream socket.
+pub trait Stream {
+    fn marks(&mut self) -> &mut Marks;
+    fn write(&mut self, cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError>;
+    fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError>;
+    fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError>;
+    fn abort(&mut self, cx: &mut Context<'_>);
+    fn on_released(&mut self, cx: &mut Context<'_>);
+    fn on_timeout(&mut self, cx: &mut Context<'_>);
+    fn on_departed(&mut self, subflow: usize, bytes: u32) -> bool;
+    /// A read made an acknowledgement urgent.
+    fn owes_now(&self) -> bool;
+    fn has_news(&self) -> bool;
+    fn take_news(&mut self) -> Vec<News>;
+    fn deadline(&self) -> Instant;
+    fn is_closed(&self) -> bool;
+    /// The ends of its subflows, in order.
+    fn tuples(&self) -> Vec<Tuple>;
+}
+
+impl Stream for TcpConnection {
+    fn marks(&mut self) -> &mut Marks {
+        &mut self.marks
+    }
+    fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
+        self.write(payload)
+    }
+    fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+        self.read(cx, max)
+    }
+    fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
+        self.shutdown(cx)
+    }
+    fn abort(&mut self, cx: &mut Context<'_>) {
+        self.subflow.abort(cx);
+    }
+    fn on_released(&mut self, cx: &mut Context<'_>) {
+        self.subflow.on_released(cx);
+    }
+    fn on_timeout(&mut self, cx: &mut Context<'_>) {
+        self.on_timeout(cx);
+    }
+    fn on_departed(&mut self, _subflow: usize, bytes: u32) -> bool {
+        self.subflow.on_departed(bytes)
+    }
+    fn owes_now(&self) -> bool {
+        self.subflow.owes_ack_now()
+    }
+    fn has_news(&self) -> bool {
+        self.subflow.has_news()
+    }
+    fn take_news(&mut self) -> Vec<News> {
+        self.take_news()
+    }
+    fn deadline(&self) -> Instant {
+        self.subflow.deadline()
+    }
+    fn is_closed(&self) -> bool {
+        self.subflow.is_closed()
+    }
+    fn tuples(&self) -> Vec<Tuple> {
+        vec![*self.subflow.tuple()]
+    }
+}
+
+impl Stream for MptcpConnection {
+    fn marks(&mut self) -> &mut Marks {
+        &mut self.marks
+    }
+    fn write(&mut self, cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
+        self.write(cx, payload)
+    }
+    fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+        self.read(cx, max)
+    }
+    fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
+        self.shutdown(cx)
+    }
+    fn abort(&mut self, cx: &mut Context<'_>) {
+        self.abort(cx);
+    }
+    fn on_released(&mut self, cx: &mut Context<'_>) {
+        self.on_released(cx);
+    }
+    fn on_timeout(&mut self, cx: &mut Context<'_>) {
+        self.on_timeout(cx);
+    }
+    fn on_departed(&mut self, subflow: usize, bytes: u32) -> bool {
+        self.on_departed(subflow, bytes)
+    }
+    fn owes_now(&self) -> bool {
+        self.has_to_poll()
+    }
+    fn has_news(&self) -> bool {
+        self.has_news()
+    }
+    fn take_news(&mut self) -> Vec<News> {
+        self.take_news()
+    }
+    fn deadline(&self) -> Instant {
+        self.deadline()
+    }
+    fn is_closed(&self) -> bool {
+        self.is_closed()
+    }
+    fn tuples(&self) -> Vec<Tuple> {
+        self.subflows().map(|(_, tuple)| *tuple).collect()
+    }
+}

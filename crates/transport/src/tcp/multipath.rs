@@ -1,0 +1,220 @@
+//! What a subflow carries for the multi-path connection that owns it: options to send, mappings,
+//! the connection's window, and what arrived (RFC 8684 s3).
+//!
+//! Plain values on both sides: the connection writes what is to be said before it lets the
+//! subflow send, and reads what was heard after a segment was handled. A subflow never sees a
+//! sibling, and what an option means is the connection's business.
+
+use std::collections::VecDeque;
+use wire::mptcp::{
+    Capable, CapableFlags, CapableForm, DataNumber, Dss, Key, Mapping, MptcpOption, MptcpOptions,
+};
+
+/// Heard and not yet read by the connection at most; a connection reads after every segment.
+const MAX_HEARD: usize = 64;
+
+/// The multi-path side of a subflow.
+#[derive(Clone, Debug, Default)]
+pub struct Multipath {
+    /// On the SYN or SYN/ACK.
+    pub on_syn: MptcpOptions,
+    /// SYNs sent with the option before it is left out (Linux: 2 repetitions); `None`: always.
+    pub syn_repetitions: Option<u32>,
+    /// On every pure acknowledgement until the peer proved that it got one.
+    pub on_ack: Option<MptcpOption>,
+    /// Both keys, to go with the first data in place of a DSS until they are known to be there.
+    pub first_data: Option<(CapableFlags, Key, Key)>,
+    /// Each to go once on an acknowledgement without data.
+    pub pending: VecDeque<MptcpOption>,
+    /// On a reset.
+    pub on_reset: MptcpOptions,
+    /// The data acknowledgement of every segment; `None` before one may be sent and after
+    /// fallback.
+    pub data_ack: Option<DataNumber>,
+    /// A `DATA_FIN` alone, to be repeated on segments without data.
+    pub data_fin: Option<Mapping>,
+    /// One mapping without end, to be sent once with the next data: the fallback's announcement.
+    pub infinite: Option<u64>,
+    /// Bytes of every segment's options that are kept free for the DSS.
+    pub room: u32,
+    /// The connection fell back: this subflow is TCP and nothing else.
+    pub plain: bool,
+    /// The retransmission timer fired since the connection last looked.
+    pub timed_out: bool,
+    maps: VecDeque<SentMap>,
+    heard: Vec<Heard>,
+}
+
+/// Bytes of the subflow mapped to bytes of the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SentMap {
+    /// Offset of the first byte in the subflow.
+    pub offset: u64,
+    pub len: u16,
+    /// As on the wire.
+    pub dsn: DataNumber,
+    pub checksum: Option<u16>,
+    /// The mapping's last number is the `DATA_FIN`, which takes no byte of the subflow.
+    pub fin: bool,
+}
+
+/// What an acceptable segment said.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    pub options: MptcpOptions,
+    /// Offset of its first byte in the subflow.
+    pub offset: u64,
+    /// Payload bytes.
+    pub len: u32,
+    /// Its window in bytes, relative to the data acknowledgement.
+    pub window: u64,
+    /// It acknowledged data of the subflow, cumulatively.
+    pub acked_data: bool,
+}
+
+impl Multipath {
+    /// With these options on the SYN or SYN/ACK, and `room` bytes kept free for the DSS.
+    pub fn new(on_syn: MptcpOptions, room: u32) -> Self {
+        Multipath { on_syn, room, ..Multipath::default() }
+    }
+
+    /// Options of a SYN or SYN/ACK repeated `repetitions` times.
+    pub fn syn_options(&self, repetitions: u32) -> MptcpOptions {
+        match self.syn_repetitions {
+            Some(most) if repetitions > most => MptcpOptions::default(),
+            _ => self.on_syn.clone(),
+        }
+    }
+
+    /// The bytes from `map.offset` on belong to the connection's `map.dsn`. Offsets ascend.
+    pub fn map(&mut self, map: SentMap) {
+        self.maps.push_back(map);
+    }
+
+    /// How many bytes from `offset` on lie in one mapping.
+    pub fn mapped_from(&self, offset: u64) -> Option<u64> {
+        if self.plain {
+            return None;
+        }
+        let map = self.map_at(offset)?;
+        Some(map.offset + u64::from(map.bytes()) - offset)
+    }
+
+    /// Everything below `offset` is acknowledged.
+    pub fn forget_below(&mut self, offset: u64) {
+        while let Some(first) = self.maps.front()
+            && first.offset + u64::from(first.bytes()) <= offset
+        {
+            self.maps.pop_front();
+        }
+    }
+
+    fn map_at(&self, offset: u64) -> Option<&SentMap> {
+        let index = self.maps.partition_point(|map| map.offset + u64::from(map.bytes()) <= offset);
+        self.maps.get(index).filter(|map| map.offset <= offset)
+    }
+
+    /// Options of a segment with `len` bytes from `offset`.
+    pub fn options(&mut self, offset: u64, len: u32) -> MptcpOptions {
+        if self.plain {
+            return self.plain_options(offset, len);
+        }
+        if len > 0 {
+            return self.data_options(offset);
+        }
+        let mut options = MptcpOptions::default();
+        if let Some(option) = &self.on_ack {
+            options.push(option.clone());
+            return options;
+        }
+        if let Some(option) = self.pending.pop_front() {
+            options.push(option);
+            if !options.others().iter().all(may_go_with_dss) {
+                return options;
+            }
+        }
+        let mut dss = Dss::EMPTY;
+        if let Some(ack) = self.data_ack {
+            dss = dss.with_ack(ack);
+        }
+        if let Some(mapping) = self.data_fin {
+            dss = dss.with_mapping(mapping).with_fin();
+        }
+        if dss != Dss::EMPTY {
+            options.dss = Some(dss);
+        }
+        options
+    }
+
+    fn data_options(&self, offset: u64) -> MptcpOptions {
+        let mut options = MptcpOptions::default();
+        let Some(map) = self.map_at(offset) else {
+            options.dss = self.data_ack.map(|ack| Dss::EMPTY.with_ack(ack));
+            return options;
+        };
+        if let Some((flags, sender, receiver)) = self.first_data.filter(|_| map.offset == 0) {
+            let (len, checksum) = (map.len, map.checksum);
+            let form = CapableForm::Data { sender, receiver, len, checksum };
+            options.push(MptcpOption::Capable(Capable::V1 { flags, form }));
+            return options;
+        }
+        let mut dss = Dss::EMPTY.with_mapping(map.mapping());
+        if let Some(ack) = self.data_ack {
+            dss = dss.with_ack(ack);
+        }
+        if map.fin {
+            dss = dss.with_fin();
+        }
+        options.dss = Some(dss);
+        options
+    }
+
+    fn plain_options(&mut self, offset: u64, len: u32) -> MptcpOptions {
+        let mut options = MptcpOptions::default();
+        if len > 0
+            && let Some(dsn) = self.infinite.take()
+        {
+            let subflow_seq = (offset as u32).wrapping_add(1);
+            let dsn = DataNumber::Long(dsn);
+            let mapping = Mapping { dsn, subflow_seq, len: 0, checksum: None };
+            options.dss = Some(Dss::EMPTY.with_mapping(mapping));
+        }
+        options
+    }
+
+    /// A segment was accepted.
+    pub fn hear(&mut self, heard: Heard) {
+        if self.heard.len() < MAX_HEARD {
+            self.heard.push(heard);
+        }
+    }
+
+    /// What was heard since the last call, in order.
+    pub fn take_heard(&mut self) -> Vec<Heard> {
+        std::mem::take(&mut self.heard)
+    }
+}
+
+impl SentMap {
+    /// Bytes of the subflow that the mapping covers.
+    pub const fn bytes(&self) -> u16 {
+        self.len - self.fin as u16
+    }
+
+    fn mapping(&self) -> Mapping {
+        Mapping {
+            dsn: self.dsn,
+            subflow_seq: (self.offset as u32).wrapping_add(1),
+            len: self.len,
+            checksum: self.checksum,
+        }
+    }
+}
+
+/// RFC 8684 s3: which options share a segment with a DSS.
+fn may_go_with_dss(option: &MptcpOption) -> bool {
+    matches!(
+        option,
+        MptcpOption::RemoveAddr { .. } | MptcpOption::Prio { .. } | MptcpOption::Fail { .. }
+    )
+}

@@ -1,0 +1,179 @@
+//! A subflow's face towards the multi-path connection that owns it.
+//!
+//! What is said in options goes through `multipath`; here is the rest: data in and out, and what
+//! a scheduler wants to know.
+
+use super::multipath::{Multipath, SentMap};
+use super::subflow::Subflow;
+use crate::congestion::{CongestionControl, Controller};
+use crate::scheduler::PathView;
+use base::{Context, Duration, Instant, PathId};
+use wire::Payload;
+
+impl Subflow {
+    /// The multi-path side; every subflow of a connection has one.
+    pub fn multipath(&mut self) -> Option<&mut Multipath> {
+        self.mp.as_deref_mut()
+    }
+
+    /// Make this a subflow of a connection, before anything is sent.
+    pub fn set_multipath(&mut self, mp: Multipath) {
+        self.mp = Some(Box::new(mp));
+    }
+
+    /// Number of this path in its connection.
+    pub const fn path(&self) -> PathId {
+        self.path
+    }
+
+    /// New data may be handed to it.
+    pub fn may_send(&self) -> bool {
+        self.fsm.may_send() && !self.tx.fin_queued
+    }
+
+    /// Its own FIN was queued.
+    pub const fn is_shut_down(&self) -> bool {
+        self.tx.fin_queued
+    }
+
+    /// Offset of the next byte handed to it.
+    pub fn write_end(&self) -> u64 {
+        self.tx.buffer.end()
+    }
+
+    /// Everything below is acknowledged on this subflow.
+    pub const fn una(&self) -> u64 {
+        self.tx.una
+    }
+
+    /// Hand mapped payload to this subflow; it cannot be taken back.
+    pub fn push(&mut self, payload: Payload, map: SentMap) {
+        debug_assert_eq!(map.offset, self.tx.buffer.end());
+        self.tx.buffer.append(payload);
+        if let Some(mp) = self.mp.as_mut() {
+            mp.map(map);
+        }
+    }
+
+    /// Hand payload to a subflow of a connection that fell back.
+    pub fn push_plain(&mut self, payload: Payload) {
+        self.tx.buffer.append(payload);
+    }
+
+    /// Offset of the next in-order byte that was not taken yet, and how many are there.
+    pub fn received(&self) -> (u64, u64) {
+        (self.rx.data.read_offset(), self.rx.data.readable())
+    }
+
+    /// Take in-order bytes, at most `max`.
+    pub fn take_received(&mut self, now: Instant, max: u32) -> Payload {
+        let payload = self.rx.data.read(max);
+        self.rx.on_read(now, self.hs.our_shift);
+        let unacked = self.rx.nxt().saturating_sub(self.rx.announced_at);
+        let size = self.rx.buffer.segment_size();
+        if self.rx.data.readable() == 0 {
+            self.rx.ack.on_all_read(unacked, size);
+        }
+        payload
+    }
+
+    /// The peer closed this subflow's direction.
+    pub const fn is_fin_received(&self) -> bool {
+        self.rx.fin_received
+    }
+
+    /// An acknowledgement is to go out at once.
+    pub fn acknowledge(&mut self) {
+        if self.fsm.is_synchronised() {
+            self.rx.ack.now();
+        }
+    }
+
+    /// Announce this window from now on, the connection's.
+    pub const fn share_window(&mut self, window: u32) {
+        self.rx.shared_window = Some(window);
+    }
+
+    /// Announce a window of its own again: the connection fell back.
+    pub const fn unshare_window(&mut self) {
+        self.rx.shared_window = None;
+    }
+
+    /// Shift of the windows it sends.
+    pub const fn window_shift(&self) -> u8 {
+        self.hs.our_shift
+    }
+
+    /// Probe the peer's window.
+    pub const fn probe_window(&mut self) {
+        self.outbox.window_probe = true;
+    }
+
+    /// Queue a FIN: the connection fell back and its application is done.
+    pub const fn queue_fin(&mut self) {
+        self.tx.fin_queued = true;
+    }
+
+    /// Queue a FIN after what was handed to it.
+    pub fn finish(&mut self, cx: &mut Context<'_>) {
+        // Refused only if it is closed already.
+        self.shutdown(cx).ok();
+    }
+
+    /// Keep `room` bytes of options free for the DSS from now on.
+    pub fn set_option_room(&mut self, room: u32) {
+        let Some(mp) = self.mp.as_mut() else { return };
+        let before = std::mem::replace(&mut mp.room, room);
+        self.tx.mss = (self.tx.mss + before).saturating_sub(room).max(1);
+    }
+
+    /// The retransmission time-out.
+    pub fn rto(&self) -> Duration {
+        self.rtt.rto()
+    }
+
+    /// Memory that its own auto-tuning would give the send buffer, after growing it.
+    pub fn tuned_send_buffer(&mut self, cc: &Controller) -> u32 {
+        if self.fsm.is_synchronised() {
+            let cwnd = cc.cwnd_segs(self.path);
+            self.tx.tuning.expand(cwnd, self.loss.dup_thresh(), self.tx.mss);
+        }
+        self.tx.tuning.size()
+    }
+
+    /// What a scheduler sees of it; marks that are the connection's are left at their defaults.
+    pub fn view(&self, cc: &Controller) -> PathView {
+        let unsent = self.tx.unsent();
+        let mss = self.tx.mss.max(1);
+        let inflight_segs = self.inflight();
+        PathView {
+            id: self.path,
+            can_send: self.may_send(),
+            pre_established: false,
+            fully_established: true,
+            pf: false,
+            backup: false,
+            probing: false,
+            tsq_throttled: self.tx.small_queue_throttled,
+            ca_state: self.loss.ca_state,
+            loss_repaired: false,
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            rtt_last: self.rtt.latest(),
+            rtt_first: self.rtt.first(),
+            rto: self.rtt.rto(),
+            last_send: self.tx.last_data_sent,
+            cwnd_segs: cc.cwnd_segs(self.path),
+            ssthresh_segs: cc.ssthresh_segs(self.path),
+            inflight_segs,
+            inflight_bytes: u64::from(inflight_segs) * u64::from(mss),
+            unsent_bytes: unsent,
+            unsent_segs: u32::try_from(unsent.div_ceil(u64::from(mss))).unwrap_or(u32::MAX),
+            outstanding_bytes: self.tx.buffer.end().saturating_sub(self.tx.una),
+            mss,
+            window_left_bytes: 0,
+            pacing_rate: self.tx.pacing_rate,
+            last_end: None,
+        }
+    }
+}
