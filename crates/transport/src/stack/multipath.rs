@@ -169,10 +169,10 @@ impl Stack {
     /// Open the subflows that a path manager asked for. Whether there were any.
     pub(super) fn open_joins(&mut self, cx: &mut Context<'_>, id: SocketId) -> bool {
         let mut opened = false;
-        loop {
-            let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index()) else { break };
-            let Some(request) = connection.take_join() else { break };
-            let Some(path) = connection.free_path() else { break };
+        while let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index())
+            && let Some(request) = connection.take_join()
+            && let Some(path) = connection.free_path()
+        {
             let first = self.draw(cx, Purpose::Port);
             let Ok(local) = self.addressing.free_port(request.local, request.remote, first) else {
                 continue;
