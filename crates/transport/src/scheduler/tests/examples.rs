@@ -47,6 +47,16 @@ fn lrf_1_fastest_with_room() {
     assert_eq!(first("lrf", paths), Err(Blocked::CongestionWindow));
 }
 
+/// Test 4 of s0.2 is strict: one segment may wait beside an exactly filled window.
+#[test]
+fn path_with_a_queue_of_its_free_window_still_has_room() {
+    let mut paths = fast_and_slow(8);
+    paths[0].unsent_bytes = 2 * u64::from(MSS);
+    assert_eq!(first("lrf", paths.clone()), Ok(0));
+    paths[0].unsent_bytes += 1;
+    assert_eq!(first("lrf", paths), Ok(1));
+}
+
 #[test]
 fn lrf_2_burst_of_fifteen() {
     let mut model = Model::new(fast_and_slow(0), 15);
@@ -143,6 +153,17 @@ fn lrf_reinjection_tried_on_all_active_goes_to_the_backup() {
     model.paths[0].inflight_segs = 10;
     model.paths[2].inflight_segs = 10;
     assert_eq!(model.push(&mut scheduler("lrf")), Blocked::CongestionWindow);
+}
+
+/// As the kernel: no active path is new to the segment and open, so a new backup is preferred.
+#[test]
+fn lrf_reinjection_goes_to_an_unused_backup_rather_than_repeat() {
+    let mut paths = fast_and_slow(0);
+    paths[1].backup = true;
+    paths.push(path(2, 50, 10, 10));
+    let mut model = reinjecting(paths);
+    model.push(&mut scheduler("lrf"));
+    assert_eq!(model.sent, [0, 1]);
 }
 
 /// As the kernel: the procedure ends at a backup that is unused and merely full.

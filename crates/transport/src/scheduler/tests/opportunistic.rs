@@ -40,6 +40,14 @@ fn rp_1_gate_of_four_rtts() {
 }
 
 #[test]
+fn penalty_counts_for_the_gate() {
+    let decision = lrf(Opportunistic::Kernel).next(&blocked(30, 8).view());
+    assert!(matches!(decision.step, Step::Send { what: What::Copy(_), .. }), "8 became 4");
+    let decision = lrf(Opportunistic::Kernel).next(&blocked(30, 10).view());
+    assert_eq!(decision.step, Step::Wait(Blocked::ReceiveWindow), "10 became 5");
+}
+
+#[test]
 fn copy_and_penalty_come_once_in_a_round_trip() {
     let mut model = blocked(10, 20);
     let mut lrf = lrf(Opportunistic::Kernel);
