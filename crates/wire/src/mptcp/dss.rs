@@ -53,6 +53,18 @@ const CHECKSUM: u8 = 0x20;
 const PRESENT: NonZeroU8 = NonZeroU8::new(0x80).unwrap();
 const ON_THE_WIRE: u8 = ACK | ACK_LONG | MAPPING | DSN_LONG | FIN;
 
+/// Bytes an option of these bits takes. Lengths are asked for several times on the way of each
+/// packet, hence no branches.
+const LENGTHS: [u8; 256] = {
+    let mut lengths = [0; 256];
+    let mut bits = 0;
+    while bits < lengths.len() {
+        lengths[bits] = len_of(bits as u8);
+        bits += 1;
+    }
+    lengths
+};
+
 impl Dss {
     /// A signal of nothing.
     pub const EMPTY: Dss =
@@ -126,9 +138,7 @@ impl Dss {
     /// Bytes the option takes, padding excluded.
     #[inline]
     pub const fn wire_len(&self) -> u32 {
-        let ack = if self.has(ACK) { if self.has(ACK_LONG) { 8 } else { 4 } } else { 0 };
-        let mapping = if self.has(MAPPING) { if self.has(DSN_LONG) { 14 } else { 10 } } else { 0 };
-        4 + ack + mapping + if self.has(CHECKSUM) { 2 } else { 0 }
+        LENGTHS[self.bits.get() as usize] as u32
     }
 
     #[inline]
@@ -174,6 +184,20 @@ impl Dss {
         }
         fields.is_empty().then_some(dss)
     }
+}
+
+const fn len_of(bits: u8) -> u8 {
+    let ack = match bits & (ACK | ACK_LONG) {
+        0 | ACK_LONG => 0,
+        ACK => 4,
+        _ => 8,
+    };
+    let mapping = match bits & (MAPPING | DSN_LONG) {
+        0 | DSN_LONG => 0,
+        MAPPING => 4 + 6,
+        _ => 8 + 6,
+    };
+    4 + ack + mapping + if bits & CHECKSUM != 0 { 2 } else { 0 }
 }
 
 /// The bits of a signal; with `PRESENT` they are never zero.
