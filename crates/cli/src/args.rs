@@ -2,7 +2,7 @@
 //!
 //! Values stay texts here: the lab reads them, and its messages name the option.
 
-use crate::list::sender_profiles;
+use crate::list::{Topic, sender_profiles};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Parser, Subcommand};
@@ -30,8 +30,16 @@ pub enum Command {
     /// Run the same traffic over the same paths in different ways, and say which is best
     #[command(after_help = EXAMPLES, after_long_help = long_help())]
     Compare(Box<CompareArgs>),
-    /// List path profiles, traffic models, congestion controls and sender profiles
-    List,
+    /// Serve and get files with our engine on TUN devices
+    #[cfg(all(feature = "linux", target_os = "linux"))]
+    Live(crate::live::LiveArgs),
+    /// Say what this machine allows of live use, what is missing, and what adds it
+    Doctor(crate::doctor::DoctorArgs),
+    /// List path profiles, traffic models, schedulers, congestion controls and more
+    List {
+        /// Only these [default: everything]
+        topic: Option<Topic>,
+    },
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -45,6 +53,8 @@ Examples:
   anabranch compare --path home='rate 25mbit delay 20ms loss 1% limit 100p' \\
                     --path 3g='rate 4mbit delay 70ms limit 3750p' \\
                     --traffic bulk:4MiB --cc cubic,reno --runs 20
+  anabranch compare --path wlan --path 3g --traffic bulk:16MiB --protocols tcp,mptcp \\
+                    --schedulers lrf,rr,redundant --cc cubic,lia
   anabranch compare --path lte='trace recorded.json delay 30ms limit 200p' --path wlan \\
                     --traffic bulk:30s --json
   anabranch compare scenarios/demo.toml --out results";
@@ -85,12 +95,20 @@ pub struct CompareArgs {
     /// What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]
     #[arg(long, value_name = "MODEL", env = "ANABRANCH_TRAFFIC", hide_env = true)]
     pub traffic: Option<String>,
-    /// Protocols to compare: tcp (each path alone)
+    /// Protocols to compare: tcp (each path alone), mptcp (all paths together) [default: tcp]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_PROTOCOLS", hide_env = true)]
     pub protocols: Option<String>,
-    /// Congestion controls to compare: cubic, reno [default: cubic]
+    /// Congestion controls to compare: cubic, reno, and for mptcp the coupled lia [default: cubic]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_CC", hide_env = true)]
     pub cc: Option<String>,
+    /// Schedulers of mptcp to compare: lrf, rr, redundant [default: lrf]
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_SCHEDULERS", hide_env = true)]
+    pub schedulers: Option<String>,
+    /// Path managers of mptcp to compare: fullmesh (joins every path), default (none)
+    /// [default: fullmesh]
+    #[arg(long, visible_alias = "pm", value_name = "LIST")]
+    #[arg(env = "ANABRANCH_PATH_MANAGERS", hide_env = true)]
+    pub path_managers: Option<String>,
     /// Repetitions of every variant [default: 20]
     #[arg(long, value_name = "N", env = "ANABRANCH_RUNS", hide_env = true)]
     #[arg(allow_negative_numbers = true)]
@@ -151,7 +169,7 @@ impl CompareArgs {
             let name = if from == Some(ValueSource::EnvVariable) {
                 format!("ANABRANCH_{}", id.to_uppercase())
             } else {
-                format!("--{id}")
+                format!("--{}", id.replace('_', "-"))
             };
             text.as_ref().map(|text| Given::argument(&name, text))
         };
@@ -162,6 +180,8 @@ impl CompareArgs {
             traffic: given("traffic", &self.traffic),
             protocols: given("protocols", &self.protocols).into_iter().collect(),
             cc: given("cc", &self.cc).into_iter().collect(),
+            schedulers: given("schedulers", &self.schedulers).into_iter().collect(),
+            path_managers: given("path_managers", &self.path_managers).into_iter().collect(),
             profile: given("profile", &self.profile),
             buffers: given("buffers", &self.buffers),
             nic: given("nic", &self.nic),

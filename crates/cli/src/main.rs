@@ -1,12 +1,16 @@
 //! The `anabranch` command.
 //!
 //! Results go to standard output, progress and messages to standard error. Exit codes: 0 done,
-//! 1 run-time failure, 2 usage or scenario error, 130 interrupted. Everything else is the lab's.
+//! 1 run-time failure, 2 usage or scenario error, 3 privilege or kernel feature missing,
+//! 130 interrupted. Everything else is the lab's.
 
 mod args;
 mod compare;
+mod doctor;
 mod html;
 mod list;
+#[cfg(all(feature = "linux", target_os = "linux"))]
+mod live;
 mod output;
 mod progress;
 mod table;
@@ -33,8 +37,11 @@ fn main() -> ExitCode {
             let sources = matches.subcommand_matches("compare");
             ExitCode::from(compare::compare(&args, sources))
         }
-        Command::List => {
-            output::print(&list::list());
+        #[cfg(all(feature = "linux", target_os = "linux"))]
+        Command::Live(args) => ExitCode::from(live::live(&args)),
+        Command::Doctor(args) => ExitCode::from(doctor::doctor(&args)),
+        Command::List { topic } => {
+            output::print(&list::list(topic));
             ExitCode::SUCCESS
         }
         Command::Completions { shell } => {

@@ -10,6 +10,8 @@ use crate::monitor::Monitor;
 use base::Duration;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use std::io;
@@ -19,6 +21,7 @@ use std::os::fd::{AsFd, AsRawFd};
 const TIMER: Token = Token(usize::MAX);
 const MONITOR: Token = Token(usize::MAX - 1);
 const STOP: Token = Token(usize::MAX - 2);
+const SIGNALS: Token = Token(usize::MAX - 3);
 
 /// What a host waits with.
 pub(crate) struct Driver {
@@ -26,6 +29,8 @@ pub(crate) struct Driver {
     events: Events,
     timer: TimerFd,
     armed: Option<Duration>,
+    /// Once signals are watched.
+    signals: Option<SignalFd>,
 }
 
 /// Why waiting ended.
@@ -35,6 +40,8 @@ pub(crate) struct Woken {
     pub(crate) readable: Vec<usize>,
     /// A device or address changed.
     pub(crate) changed: bool,
+    /// A signal asked for the end.
+    pub(crate) stopped: bool,
 }
 
 impl Driver {
@@ -56,7 +63,24 @@ impl Driver {
         }
         register(timer.as_fd().as_raw_fd(), TIMER)?;
         register(monitor.as_raw_fd(), MONITOR)?;
-        Ok(Driver { poll, events: Events::with_capacity(64), timer, armed: None })
+        let events = Events::with_capacity(64);
+        Ok(Driver { poll, events, timer, armed: None, signals: None })
+    }
+
+    /// From now on an interrupt, a hang-up or a request to terminate does not kill the process
+    /// but ends the waiting. To be called while there is no other thread: those there are would
+    /// still be killed.
+    pub(crate) fn watch_signals(&mut self) -> io::Result<()> {
+        let mut ends = SigSet::empty();
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            ends.add(signal);
+        }
+        ends.thread_block()?;
+        let signals = SignalFd::with_flags(&ends, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+        let fd = signals.as_fd().as_raw_fd();
+        self.poll.registry().register(&mut SourceFd(&fd), SIGNALS, Interest::READABLE)?;
+        self.signals = Some(signals);
+        Ok(())
     }
 
     /// Something that ends the waiting from another thread.
@@ -80,6 +104,7 @@ impl Driver {
             match event.token() {
                 TIMER | STOP => {}
                 MONITOR => woken.changed = true,
+                SIGNALS => woken.stopped = true,
                 Token(number) => woken.readable.push(number),
             }
         }

@@ -14,6 +14,7 @@
 pub mod address;
 pub mod clock;
 pub mod device;
+pub mod doctor;
 mod driver;
 mod entropy;
 pub mod error;

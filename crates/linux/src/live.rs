@@ -116,6 +116,12 @@ impl<A: Application> Live<A> {
         self.stopper.clone()
     }
 
+    /// Stop at an interrupt, a hang-up or a request to terminate. To be called while the process
+    /// has no other threads.
+    pub fn stop_on_signals(&mut self) -> Result<(), LiveError> {
+        self.driver.watch_signals().map_err(|error| LiveError::system("watching signals", &error))
+    }
+
     /// The devices and the engine's addresses, in words.
     pub fn describe(&self) -> String {
         interface::describe(&self.host.interfaces)
@@ -180,6 +186,9 @@ impl<A: Application> Live<A> {
             if let Some(pending) = pending.get_mut(number) {
                 *pending = true;
             }
+        }
+        if woken.stopped {
+            self.stopper.stopped.store(true, Ordering::Release);
         }
         if woken.changed {
             self.on_device_news()?;

@@ -1,0 +1,79 @@
+//! The verb `doctor`: what this machine allows, what is missing, and the command that adds it.
+//!
+//! The checks are those of the `linux` crate; elsewhere there is nothing to check.
+
+use crate::output::print;
+use clap::Args;
+
+/// Something is missing on this machine.
+pub const MISSING: u8 = 3;
+
+/// Options of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Carries it out; the answer is the exit code.
+#[cfg(all(feature = "linux", target_os = "linux"))]
+pub fn doctor(args: &DoctorArgs) -> u8 {
+    let checks = linux::doctor::examine();
+    print(&if args.json { document(&checks) } else { table(&checks) });
+    if checks.iter().all(|check| check.detail.is_ok()) { 0 } else { MISSING }
+}
+
+/// Carries it out where live use is not built in.
+#[cfg(not(all(feature = "linux", target_os = "linux")))]
+pub fn doctor(args: &DoctorArgs) -> u8 {
+    let why = "live use needs Linux, and the feature `linux` of this program";
+    print(&if args.json {
+        format!("{:#}\n", serde_json::json!({"schema": 1, "ok": false, "reason": why}))
+    } else {
+        format!("missing: {why}\n")
+    });
+    MISSING
+}
+
+#[cfg(all(feature = "linux", target_os = "linux"))]
+fn table(checks: &[linux::doctor::Check]) -> String {
+    let mut text = String::new();
+    for check in checks {
+        let (word, detail) = match &check.detail {
+            Ok(detail) => ("ok", detail),
+            Err(why) => ("MISSING", why),
+        };
+        text.push_str(&format!("{word:<8} {:<20} {detail}\n", check.name));
+        if check.detail.is_err() {
+            text.push_str(&format!("{:<9}needed for: {}\n", "", check.needed_for));
+            text.push_str(&format!("{:<9}remedy: {}\n", "", check.remedy));
+        }
+    }
+    let missing = checks.iter().filter(|check| check.detail.is_err()).count();
+    text.push_str(&match missing {
+        0 => "everything is there\n".to_owned(),
+        missing => {
+            format!("{missing} of {} missing; simulation needs none of them\n", checks.len())
+        }
+    });
+    text
+}
+
+#[cfg(all(feature = "linux", target_os = "linux"))]
+fn document(checks: &[linux::doctor::Check]) -> String {
+    let one = |check: &linux::doctor::Check| {
+        let (Ok(detail) | Err(detail)) = &check.detail;
+        let ok = check.detail.is_ok();
+        serde_json::json!({
+            "name": check.name,
+            "ok": ok,
+            "detail": detail,
+            "needed_for": check.needed_for,
+            "remedy": (!ok).then_some(check.remedy),
+        })
+    };
+    let ok = checks.iter().all(|check| check.detail.is_ok());
+    let checks: Vec<_> = checks.iter().map(one).collect();
+    format!("{:#}\n", serde_json::json!({"schema": 1, "ok": ok, "checks": checks}))
+}

@@ -1,0 +1,293 @@
+//! The verb `live`: serve and get files with our engine on TUN devices.
+//!
+//! Reads arguments, shows progress and results; everything else is the `linux` crate's.
+
+use crate::doctor::MISSING;
+use crate::output::{error, message, print};
+use crate::progress::real_time;
+use crate::{FAILED, INTERRUPTED, USAGE};
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use linux::{Download, End, Endpoint, FileServer, Live, LiveError, PathDevice, Received, Served};
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use traffic::Application;
+use transport::{TcpConfig, congestion};
+
+/// Time between two plain lines of progress.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo ip tuntap add dev tun0 mode tun && sudo ip addr add 10.9.0.1/24 dev tun0
+  sudo ip link set tun0 up
+  sudo anabranch live serve --dir . --listen 10.9.0.2:8080 --path dev=tun0
+  curl -O http://10.9.0.2:8080/FILE            # the kernel's TCP as the peer
+
+  sudo anabranch live get 10.9.0.1:8080/FILE -o FILE --path dev=tun0
+
+On a TUN device the kernel has the addresses that `ip addr` shows; the engine takes the lowest
+free address beside each of them, or those of addr=: dev=tun0,addr=10.9.0.7. A device that does
+not exist is made, and removed at the end: dev=tun7,addr=10.7.0.2/24.
+
+Exit codes: 0 done, 1 failure, 2 wrong usage, 3 privilege or device missing, 130 interrupted.";
+
+/// Options of `live`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES, disable_help_subcommand = true)]
+pub struct LiveArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand, Debug)]
+enum Verb {
+    /// Serve the files of a folder over HTTP
+    #[command(after_help = EXAMPLES)]
+    Serve(ServeArgs),
+    /// Get a file from an HTTP server
+    #[command(after_help = EXAMPLES)]
+    Get(GetArgs),
+}
+
+#[derive(Args, Debug)]
+struct ServeArgs {
+    /// Folder whose files are served
+    #[arg(long, value_name = "DIR", env = "ANABRANCH_DIR", hide_env = true)]
+    dir: PathBuf,
+    /// Address (of the engine) and port to listen at; 0.0.0.0 or [::] for all of its addresses
+    #[arg(long, value_name = "ADDR:PORT", env = "ANABRANCH_LISTEN", hide_env = true)]
+    listen: String,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Args, Debug)]
+struct GetArgs {
+    /// Server, port and file, such as 10.9.0.1:8080/a.bin or [fd00:9::1]:8080/a.bin
+    #[arg(value_name = "ADDR:PORT/FILE")]
+    source: String,
+    /// Where to keep the file [default: its own name, here]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print the SHA-256 of the file
+    #[arg(long)]
+    hash: bool,
+    /// Print one JSON document: file, bytes, seconds, goodput_bps, sha256
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Args, Debug)]
+struct CommonArgs {
+    /// TUN devices, one a path, and the engine's addresses on them
+    #[arg(long = "path", value_name = "dev=TUN[,addr=A/LEN][,dev=...]", required = true)]
+    paths: Vec<String>,
+    /// Congestion control: cubic or reno
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    #[arg(env = "ANABRANCH_CC", hide_env = true)]
+    cc: String,
+    /// Write the packets to a pcapng file, for Wireshark
+    #[arg(long, value_name = "FILE", env = "ANABRANCH_PCAP", hide_env = true)]
+    pcap: Option<PathBuf>,
+    /// No progress and no notes
+    #[arg(long, short, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Packet counts at the end
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+/// Carries it out; the answer is the exit code.
+pub fn live(args: &LiveArgs) -> u8 {
+    let result = match &args.verb {
+        Verb::Serve(args) => serve(args),
+        Verb::Get(args) => get(args),
+    };
+    match result {
+        Ok(End::Done) => 0,
+        Ok(End::Stopped) => INTERRUPTED,
+        Err(failure) => {
+            error(&failure);
+            match failure {
+                LiveError::Usage(_) => USAGE,
+                LiveError::Missing { .. } => MISSING,
+                LiveError::Failed(_) => FAILED,
+            }
+        }
+    }
+}
+
+fn serve(args: &ServeArgs) -> Result<End, LiveError> {
+    let listen = address("--listen", &args.listen)?;
+    let endpoint =
+        Endpoint { listen: Some(listen.port()), tcp: tcp(&args.common)?, ..<_>::default() };
+    let quiet = args.common.quiet;
+    let server = FileServer::new(&args.dir, move |served| {
+        if !quiet {
+            message(&log_line(served));
+        }
+    })?;
+    let mut live = Live::open(&paths(&args.common)?, Some(listen.ip()), endpoint, server)?;
+    if !quiet {
+        message(&format!(
+            "serving {} at port {}: {}",
+            args.dir.display(),
+            listen.port(),
+            live.describe()
+        ));
+    }
+    run(&mut live, &args.common)
+}
+
+fn get(args: &GetArgs) -> Result<End, LiveError> {
+    let (server, path) = source(&args.source)?;
+    let own_name = || PathBuf::from(path.rsplit('/').next().unwrap_or(path));
+    let output = args.output.clone().unwrap_or_else(own_name);
+    let endpoint = Endpoint { remote: Some(server), tcp: tcp(&args.common)?, ..<_>::default() };
+    let bar = Meter::new(args.common.quiet);
+    let finished = bar.bar.clone();
+    let show = bar.show();
+    let download = Download::new(server, path, &output, args.hash || args.json, show)?;
+    let mut live = Live::open(&paths(&args.common)?, None, endpoint, download)?;
+    let end = run(&mut live, &args.common);
+    if let Some(bar) = finished {
+        bar.finish_and_clear();
+    }
+    if end? == End::Stopped && !live.application().is_done() {
+        message("interrupted: nothing was kept");
+        return Ok(End::Stopped);
+    }
+    let received = live.application().result()?;
+    print(&if args.json { document(&output, &received) } else { summary(&output, &received) });
+    Ok(End::Done)
+}
+
+fn run<A: Application>(live: &mut Live<A>, common: &CommonArgs) -> Result<End, LiveError> {
+    live.stop_on_signals()?;
+    if let Some(file) = &common.pcap {
+        live.capture(file)?;
+    }
+    let end = live.run();
+    if common.verbose {
+        let count = live.counters();
+        message(&format!(
+            "packets: {} received ({} of them ignored), {} sent, {} refused by the kernel",
+            count.received, count.ignored, count.sent, count.unsent
+        ));
+    }
+    end
+}
+
+fn paths(common: &CommonArgs) -> Result<Vec<PathDevice>, LiveError> {
+    linux::path::parse(common.paths.iter().map(String::as_str))
+}
+
+fn tcp(common: &CommonArgs) -> Result<TcpConfig, LiveError> {
+    let known = congestion::NAMES.iter().map(|(name, ..)| *name);
+    let congestion = known.clone().find(|name| *name == common.cc).ok_or_else(|| {
+        let known: Vec<&str> = known.collect();
+        LiveError::Usage(format!("--cc {}: there are {}", common.cc, known.join(", ")))
+    })?;
+    Ok(TcpConfig { congestion, ..TcpConfig::default() })
+}
+
+fn address(option: &str, text: &str) -> Result<SocketAddr, LiveError> {
+    let refuse = |why: &str| {
+        LiveError::Usage(format!(
+            "{option} {text}: {why}\n  write it as 10.9.0.2:8080 or [fd00:9::2]:8080"
+        ))
+    };
+    let address: SocketAddr = text.parse().map_err(|_| refuse("is no address with a port"))?;
+    if address.port() == 0 {
+        return Err(refuse("port 0 cannot be reached"));
+    }
+    Ok(address)
+}
+
+/// `ADDR:PORT/FILE`, as a URL too.
+fn source(text: &str) -> Result<(SocketAddr, &str), LiveError> {
+    let bare = text.strip_prefix("http://").unwrap_or(text);
+    let refuse = || LiveError::Usage(format!("{text}: there is no file; write ADDR:PORT/FILE"));
+    let (server, path) = bare.split_once('/').ok_or_else(refuse)?;
+    if path.is_empty() || path.ends_with('/') {
+        return Err(refuse());
+    }
+    Ok((address("source", server)?, path))
+}
+
+fn log_line(served: &Served) -> String {
+    let Served { path, status, bytes, time, failure } = served;
+    let (number, _) = status.line();
+    let end = failure.as_ref().map_or(String::new(), |why| format!(": {why}"));
+    format!("{number} /{path} {bytes} bytes in {time}{end}")
+}
+
+fn summary(output: &Path, received: &Received) -> String {
+    let Received { bytes, time, sha256 } = received;
+    let seconds = time.as_secs_f64();
+    let rate = goodput(received) / 1e6;
+    let mut text =
+        format!("{}: {bytes} bytes in {seconds:.3} s, {rate:.1} Mbit/s\n", output.display());
+    if let Some(hash) = sha256 {
+        text.push_str(&format!("sha256 {hash}\n"));
+    }
+    text
+}
+
+fn document(output: &Path, received: &Received) -> String {
+    let document = serde_json::json!({
+        "schema": 1,
+        "file": output.to_string_lossy(),
+        "bytes": received.bytes,
+        "seconds": received.time.as_secs_f64(),
+        "goodput_bps": goodput(received),
+        "sha256": received.sha256,
+    });
+    format!("{document:#}\n")
+}
+
+fn goodput(received: &Received) -> f64 {
+    received.bytes as f64 * 8.0 / received.time.as_secs_f64().max(1e-9)
+}
+
+/// Progress of a download on standard error.
+struct Meter {
+    bar: Option<ProgressBar>,
+    quiet: bool,
+}
+
+impl Meter {
+    fn new(quiet: bool) -> Meter {
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let bar = ProgressBar::new(0);
+            let template = "{bar:40} {binary_bytes}/{binary_total_bytes}, {eta} left";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Meter { bar, quiet }
+    }
+
+    /// A bar on a terminal, a plain line every ten seconds elsewhere.
+    fn show(self) -> impl FnMut(linux::Progress) + 'static {
+        let mut last_line = real_time();
+        move |progress| match &self.bar {
+            Some(bar) => {
+                bar.set_length(progress.total.unwrap_or(progress.received));
+                bar.set_position(progress.received);
+            }
+            None if !self.quiet && last_line.elapsed() >= LINE_EVERY => {
+                last_line = real_time();
+                let total = progress.total.map_or(String::new(), |total| format!(" of {total}"));
+                message(&format!("{}{total} bytes", progress.received));
+            }
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What this machine allows of the live and emulated worlds, and what adds the rest.
+//!
+//! Every check tries the thing itself, in a namespace that is gone afterwards; nothing of the
+//! machine is changed. Printing is left to the command.
+
+use crate::device::Tun;
+use crate::namespace::Namespace;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Linux IPPROTO_MPTCP.
+const MPTCP: i32 = 262;
+/// Congestion controls that comparisons with the kernel need.
+const CONTROLS: [&str; 2] = ["reno", "cubic"];
+
+/// What adds namespaces, and all that is tried in one.
+const PRIVILEGE: &str = "run the same command with sudo (needs CAP_SYS_ADMIN, CAP_NET_ADMIN)";
+
+/// The outcome of one check.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Check {
+    pub name: &'static str,
+    /// What needs it.
+    pub needed_for: &'static str,
+    /// What was seen, or why not.
+    pub detail: Result<String, String>,
+    /// A command that adds it.
+    pub remedy: &'static str,
+}
+
+/// All checks, in the order in which they build on each other.
+pub fn examine() -> Vec<Check> {
+    let namespace = Namespace::new();
+    let inside = namespace.as_ref().map_err(|error| first_line(&error.to_string()));
+    // What is tried in a namespace cannot be tried without one: first things first.
+    let first = |remedy| if inside.is_ok() { remedy } else { PRIVILEGE };
+    let check = |name, needed_for, detail, remedy| Check { name, needed_for, detail, remedy };
+    vec![
+        check(
+            "privilege",
+            "live, emulate",
+            capabilities(),
+            "run the same command with sudo, or for live only: sudo setcap cap_net_admin+ep anabranch",
+        ),
+        check(
+            "TUN device",
+            "live, emulate",
+            tun_file(),
+            "sudo modprobe tun (in a container: --device /dev/net/tun)",
+        ),
+        check(
+            "network namespaces",
+            "emulate, tests",
+            inside.clone().map(|_| "can be made".to_owned()),
+            PRIVILEGE,
+        ),
+        check(
+            "TUN in a namespace",
+            "emulate, tests",
+            inside.clone().and_then(tun_inside),
+            PRIVILEGE,
+        ),
+        check(
+            "user namespaces",
+            "namespaces without root",
+            user_namespaces(),
+            "sudo sysctl -w user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1",
+        ),
+        check(
+            "kernel MPTCP",
+            "kernel peers over several paths",
+            kernel_mptcp(),
+            "sudo sysctl -w net.mptcp.enabled=1 (needs CONFIG_MPTCP, Linux 5.6 or later)",
+        ),
+        check(
+            "ip mptcp",
+            "path managers of kernel peers",
+            runs("ip", &["mptcp", "limits"]),
+            "sudo apt-get install iproute2",
+        ),
+        check(
+            "congestion controls",
+            "comparisons with the kernel",
+            congestion_controls(),
+            "sudo modprobe tcp_cubic (needs CONFIG_TCP_CONG_CUBIC)",
+        ),
+        check(
+            "tbf",
+            "rate limits between namespaces",
+            inside.clone().and_then(tbf),
+            first("sudo apt-get install iproute2 && sudo modprobe sch_tbf"),
+        ),
+        check(
+            "nftables",
+            "middleboxes between namespaces",
+            inside.clone().and_then(nftables),
+            first("sudo apt-get install nftables && sudo modprobe nf_tables"),
+        ),
+    ]
+}
+
+/// Effective capabilities of the calling thread (capabilities(7): 12 and 21).
+fn capabilities() -> Result<String, String> {
+    let status = std::fs::read_to_string("/proc/thread-self/status").map_err(|e| e.to_string())?;
+    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap_or("0").trim();
+    let set = u64::from_str_radix(set, 16).unwrap_or(0);
+    let missing: Vec<&str> = [(12, "CAP_NET_ADMIN"), (21, "CAP_SYS_ADMIN")]
+        .into_iter()
+        .filter(|(bit, _)| set & (1 << bit) == 0)
+        .map(|(_, name)| name)
+        .collect();
+    if missing.is_empty() {
+        return Ok("CAP_NET_ADMIN and CAP_SYS_ADMIN".to_owned());
+    }
+    Err(format!("{} missing", missing.join(" and ")))
+}
+
+fn tun_file() -> Result<String, String> {
+    let file = Path::new("/dev/net/tun");
+    let opened = std::fs::OpenOptions::new().read(true).write(true).open(file);
+    opened.map(|_| file.display().to_string()).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+fn tun_inside(namespace: &Namespace) -> Result<String, String> {
+    let opened = namespace.run(|| Tun::open("probe").map(drop)).map_err(|e| e.to_string())?;
+    opened.map(|()| "can be made".to_owned()).map_err(|error| first_line(&error.to_string()))
+}
+
+fn user_namespaces() -> Result<String, String> {
+    let limit = std::fs::read_to_string("/proc/sys/user/max_user_namespaces");
+    if limit.is_ok_and(|limit| limit.trim() == "0") {
+        return Err("user.max_user_namespaces is 0".to_owned());
+    }
+    // A process with threads cannot make one, so another one tries.
+    runs("unshare", &["--user", "--map-root-user", "--net", "true"])
+        .map(|_| "can be made".to_owned())
+}
+
+fn kernel_mptcp() -> Result<String, String> {
+    let enabled = std::fs::read_to_string("/proc/sys/net/mptcp/enabled")
+        .map_err(|_| "the kernel was built without it".to_owned())?;
+    if enabled.trim() != "1" {
+        return Err("net.mptcp.enabled is 0".to_owned());
+    }
+    Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::from(MPTCP)))
+        .map_err(|error| format!("making a socket: {error}"))?;
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    Ok(format!("Linux {}", release.trim()))
+}
+
+fn congestion_controls() -> Result<String, String> {
+    let read = |name: &str| {
+        let file = format!("/proc/sys/net/ipv4/tcp_{name}congestion_control");
+        std::fs::read_to_string(file).map(|text| text.trim().to_owned()).map_err(|e| e.to_string())
+    };
+    let (available, default) = (read("available_")?, read("")?);
+    let known: Vec<&str> = available.split_whitespace().collect();
+    match CONTROLS.into_iter().find(|control| !known.contains(control)) {
+        None => Ok(format!("{available}; default {default}")),
+        Some(control) => Err(format!("{control} is not among: {available}")),
+    }
+}
+
+fn tbf(namespace: &Namespace) -> Result<String, String> {
+    let rate = ["rate", "1mbit", "burst", "10kb", "latency", "10ms"];
+    let words = ["qdisc", "add", "dev", "lo", "root", "tbf"];
+    inside(namespace, "tc", &[&words[..], &rate].concat())
+}
+
+fn nftables(namespace: &Namespace) -> Result<String, String> {
+    inside(namespace, "nft", &["add", "table", "inet", "probe"])
+}
+
+fn inside(namespace: &Namespace, program: &str, arguments: &[&str]) -> Result<String, String> {
+    namespace.run(|| runs(program, arguments)).map_err(|error| error.to_string())?
+}
+
+/// Whether a program ends well; else the first thing it complains of.
+fn runs(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(format!("{program} works"));
+    }
+    let complaint = first_line(&String::from_utf8_lossy(&output.stderr));
+    Err(format!("{program} {}: {complaint}", arguments.join(" ")))
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or("no reason given").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_check_has_a_name_of_its_own_and_a_remedy() {
+        let checks = examine();
+        let mut names: Vec<&str> = checks.iter().map(|check| check.name).collect();
+        names.dedup();
+        assert_eq!(names.len(), checks.len());
+        assert!(
+            checks.iter().all(|check| !check.remedy.is_empty() && !check.needed_for.is_empty())
+        );
+    }
+
+    #[test]
+    fn program_that_does_not_exist_or_fails_says_so() {
+        assert!(runs("anabranch-no-such-program", &[]).is_err());
+        let failure = runs("ls", &["no such file of ours"]).expect_err("fails");
+        assert!(failure.starts_with("ls no such file of ours: "), "{failure}");
+        assert_eq!(runs("true", &[]), Ok("true works".to_owned()));
+    }
+}
