@@ -3,7 +3,7 @@
 //!
 //! Sans-IO and on any clock: a world calls [`Link::enqueue`], [`Link::poll`] until `None`, and
 //! asks [`Link::next_deadline`] when to poll again. The simulator and a real-time emulator drive
-//! the same code. Nothing here knows a protocol: a link reads the length of a packet, its ECN bits
+//! the same code. Only a middlebox knows a protocol: a link reads the length of a packet, its ECN bits
 //! and, for fair queueing, its addresses and ports. All chance is a keyed draw from the context
 //! (rule 11 of the house). Reading files and command lines is left to the lab.
 
@@ -21,7 +21,7 @@ pub mod trace;
 pub use link::{Link, LinkStats};
 pub use link_config::{Capacity, Limit, LinkChange, LinkConfig};
 pub use loss::LossConfig;
-pub use middlebox::{BlackHole, MiddleBox};
+pub use middlebox::{MiddleBox, MiddleBoxConfig};
 pub use queue::{Backlog, QueueConfig};
 pub use topology::{End, Hop, Network, Route, RouterId, Topology, TopologyError, Wiring};
 pub use trace::{CapacityTrace, TraceError, TraceFault};

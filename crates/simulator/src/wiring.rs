@@ -173,7 +173,7 @@ impl Wiring {
     pub(crate) fn apply(&mut self, cx: &mut Context<'_>, link: LinkId, change: LinkChange) {
         let wired = &mut self.links[link.index()];
         wired.link.apply(cx, change);
-        self.queue.set(wired.target, wired.link.next_deadline());
+        self.queue.set(wired.target, wired.next_deadline());
     }
 
     /// A packet passes an interface of a host, in or out.
@@ -230,7 +230,7 @@ impl Wired {
     #[inline]
     fn enqueue(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, queue: &mut EventQueue) {
         self.link.enqueue(cx, packet);
-        queue.set(self.target, self.link.next_deadline());
+        queue.set(self.target, self.next_deadline());
     }
 
     #[inline]
@@ -240,19 +240,35 @@ impl Wired {
             Some(behind) => behind.poll(cx, &mut self.link),
         };
         if packet.is_none() {
-            queue.set(self.target, self.link.next_deadline());
+            queue.set(self.target, self.next_deadline());
         }
         packet
+    }
+
+    #[inline]
+    fn next_deadline(&self) -> Option<Instant> {
+        let link = self.link.next_deadline();
+        match self.behind.as_ref().and_then(|behind| behind.middlebox.next_deadline()) {
+            None => link,
+            Some(held) => Some(link.map_or(held, |link| link.min(held))),
+        }
     }
 }
 
 impl Behind {
     fn poll(&mut self, cx: &mut Context<'_>, link: &mut Link) -> Option<Box<Packet>> {
         while self.through.is_empty() {
-            let packet = link.poll(cx)?;
             let mut out = Vec::new();
-            self.middlebox.handle(cx, packet, &mut out);
+            let packet = link.poll(cx);
+            let last = packet.is_none();
+            match packet {
+                Some(packet) => self.middlebox.handle(cx, packet, &mut out),
+                None => self.middlebox.release(cx, &mut out),
+            }
             self.through.extend(out);
+            if last {
+                break;
+            }
         }
         self.through.pop_front()
     }

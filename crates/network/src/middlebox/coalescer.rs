@@ -1,0 +1,116 @@
+//! `Coalescer`: joins data segments of one flow that continue each other.
+//!
+//! Receive offload and traffic normalisers do it (Honda s4.5). A segment is held until the next
+//! one comes or its time is up; order is kept. What becomes of options that do not agree is the
+//! rule: offload leaves such segments apart, a careless box keeps those of the first, and then
+//! MPTCP misses mappings (RFC 8684 s3.3.1). One object is one direction.
+
+use super::MiddleBox;
+use super::flow::{tcp, tcp_mut};
+use base::{Context, Duration, Instant};
+use wire::{Flags, Packet, TcpSegment};
+
+/// The most a packet can hold beside its headers, in bytes.
+const LARGEST_PAYLOAD: u32 = 65_535 - 40 - 60;
+
+/// Which segments may be joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JoinRule {
+    /// Those with the same options.
+    SameOptions,
+    /// All; the options of the first one are kept.
+    FirstOptions,
+}
+
+/// Joins the data segments of one direction.
+#[derive(Clone, Debug)]
+pub struct Coalescer {
+    max_bytes: u32,
+    hold: Duration,
+    rule: JoinRule,
+    /// What waits for more, and until when.
+    held: Option<(Box<Packet>, Instant)>,
+}
+
+impl Coalescer {
+    /// Joins up to `max_bytes` of payload, waiting for `hold` after the first segment.
+    pub fn new(max_bytes: u32, hold: Duration, rule: JoinRule) -> Self {
+        Coalescer { max_bytes: max_bytes.min(LARGEST_PAYLOAD), hold, rule, held: None }
+    }
+
+    /// Whether `next` may be put behind what is held.
+    fn joins(&self, held: &Packet, next: &Packet) -> bool {
+        let (Some(first), Some(second)) = (tcp(held), tcp(next)) else { return false };
+        let same_flow = held.src == next.src
+            && held.dst == next.dst
+            && first.src_port == second.src_port
+            && first.dst_port == second.dst_port;
+        same_flow
+            && held.ecn == next.ecn
+            && !next.corrupted
+            && is_plain_data(second)
+            && second.seq == first.seq + first.payload.len()
+            && first.payload.len() + second.payload.len() <= self.max_bytes
+            && (self.rule == JoinRule::FirstOptions || first.options == second.options)
+    }
+
+    /// Whether more may follow behind `packet`.
+    fn waits(&self, packet: &Packet) -> bool {
+        !packet.corrupted
+            && tcp(packet).is_some_and(|segment| {
+                is_plain_data(segment)
+                    && !segment.flags.contains(Flags::PSH)
+                    && segment.payload.len() < self.max_bytes
+            })
+    }
+
+    /// Hold a packet until `until` if more may come, give it back otherwise.
+    fn hold(&mut self, packet: Box<Packet>, until: Instant) -> Option<Box<Packet>> {
+        if !self.waits(&packet) {
+            return Some(packet);
+        }
+        self.held = Some((packet, until));
+        None
+    }
+}
+
+impl MiddleBox for Coalescer {
+    fn handle(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, out: &mut Vec<Box<Packet>>) {
+        let Some((mut held, until)) = self.held.take() else {
+            out.extend(self.hold(packet, cx.now + self.hold));
+            return;
+        };
+        if self.joins(&held, &packet) {
+            append(&mut held, &packet);
+            out.extend(self.hold(held, until));
+        } else {
+            out.push(held);
+            out.extend(self.hold(packet, cx.now + self.hold));
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.held.as_ref().map(|(_, until)| *until)
+    }
+
+    fn release(&mut self, cx: &mut Context<'_>, out: &mut Vec<Box<Packet>>) {
+        if let Some((held, _)) = self.held.take_if(|(_, until)| *until <= cx.now) {
+            out.push(held);
+        }
+    }
+}
+
+/// Payload, and no flag that says more than ACK and PSH.
+fn is_plain_data(segment: &TcpSegment) -> bool {
+    !segment.payload.is_empty() && segment.flags.0 & !(Flags::ACK | Flags::PSH).0 == 0
+}
+
+/// Put the payload of `next` behind that of `held`, with what it says anew.
+fn append(held: &mut Packet, next: &Packet) {
+    if let (Some(first), Some(second)) = (tcp_mut(held), tcp(next)) {
+        first.payload.append(second.payload.clone());
+        first.flags = first.flags | second.flags;
+        first.ack = second.ack;
+        first.window = second.window;
+    }
+}

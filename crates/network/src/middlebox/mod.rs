@@ -1,0 +1,179 @@
+//! Middleboxes: elements between links that change, swallow, hold or multiply packets.
+//!
+//! The faces, the table by name, and the configuration as plain data; each box is a file of its
+//! own. Boxes edit packets as `wire` has them, so checksums are right whatever they do; a link
+//! never looks into a box. A world puts boxes behind links, one half for each direction. What
+//! such boxes do to MPTCP is collected in RFC 6182 s4, RFC 8684 s6 and in Honda et al., "Is it
+//! Still Possible to Extend TCP?", IMC 2011.
+
+mod coalescer;
+mod flow;
+mod nat;
+mod option_stripper;
+mod payload_rewriter;
+mod sequence_rewriter;
+mod silent_drop;
+mod splitter;
+mod stream_edits;
+
+pub use coalescer::{Coalescer, JoinRule};
+pub use nat::Nat;
+pub use option_stripper::{OptionStripper, Stage};
+pub use payload_rewriter::PayloadRewriter;
+pub use sequence_rewriter::SequenceRewriter;
+pub use silent_drop::{SilentDrop, Swallowed};
+pub use splitter::{OptionCopies, Splitter};
+
+use base::{Context, Duration, Instant};
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+use wire::Packet;
+
+/// An element that packets of one direction pass.
+pub trait MiddleBox {
+    /// Take a packet and put what goes on into `out`: nothing, the packet, or several.
+    fn handle(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, out: &mut Vec<Box<Packet>>);
+
+    /// When a box that holds packets wants `release` to be called.
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Put what is due by now into `out`. Harmless if early.
+    fn release(&mut self, _cx: &mut Context<'_>, _out: &mut Vec<Box<Packet>>) {}
+}
+
+/// A direction through a box that has an inside, where the client is, and an outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    Outward,
+    Inward,
+}
+
+/// A box whose two directions share their state.
+pub trait TwoWay {
+    /// As [`MiddleBox::handle`], for a packet that goes `way`.
+    fn handle(
+        &mut self,
+        cx: &mut Context<'_>,
+        way: Way,
+        packet: Box<Packet>,
+        out: &mut Vec<Box<Packet>>,
+    );
+}
+
+/// The two halves of a middlebox: outward, inward.
+pub type Halves = [Box<dyn MiddleBox>; 2];
+
+/// A box for both directions as the two elements that links need.
+pub fn halves(shared: impl TwoWay + 'static) -> Halves {
+    let shared = Rc::new(RefCell::new(shared));
+    [Way::Outward, Way::Inward]
+        .map(|way| Box::new(Half { shared: Rc::clone(&shared), way }) as Box<dyn MiddleBox>)
+}
+
+/// One direction of a box with common state.
+struct Half<T> {
+    shared: Rc<RefCell<T>>,
+    way: Way,
+}
+
+impl<T: TwoWay> MiddleBox for Half<T> {
+    fn handle(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, out: &mut Vec<Box<Packet>>) {
+        // Never borrowed twice: `handle` knows of no other half.
+        self.shared.borrow_mut().handle(cx, self.way, packet, out);
+    }
+}
+
+/// Name, one sentence and source of every middlebox.
+pub const NAMES: &[(&str, &str, &str)] = &[
+    ("nat", "Translates addresses and ports, a mapping for each flow.", "RFC 4787, RFC 5382"),
+    ("strip-options", "Removes the MPTCP options of some segments.", "RFC 8684 s3.7, Honda s4.2"),
+    ("rewrite-sequence", "Adds a random offset to the numbers of a flow.", "Honda s4.3"),
+    ("rewrite-payload", "Replaces bytes of the payload and mends the numbers.", "RFC 8684 s3.7"),
+    ("coalesce", "Joins data segments that continue each other.", "RFC 6182 s4, Honda s4.5"),
+    ("split", "Splits data segments, their options copied.", "RFC 6182 s4, Honda s4.5"),
+    ("silent-drop", "Swallows some packets and says nothing.", "RFC 8684 s3.1, Honda s4.2"),
+];
+
+/// Every middlebox with its parameters, as plain data.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MiddleBoxConfig {
+    /// `outside` stands for all inside addresses of its family; a mapping ends after `idle`.
+    Nat {
+        outside: IpAddr,
+        idle: Duration,
+    },
+    StripOptions {
+        stage: Stage,
+    },
+    /// `owner` keys the offsets.
+    RewriteSequence {
+        owner: u64,
+    },
+    /// Replaces `find` by `replace` in what goes `way`.
+    RewritePayload {
+        way: Way,
+        find: Vec<u8>,
+        replace: Vec<u8>,
+    },
+    /// Joins up to `max_bytes` of payload; what is alone goes on after `hold`.
+    Coalesce {
+        max_bytes: u32,
+        hold: Duration,
+        rule: JoinRule,
+    },
+    /// No segment has more than `max_bytes` of payload afterwards.
+    Split {
+        max_bytes: u32,
+        copies: OptionCopies,
+    },
+    SilentDrop {
+        swallowed: Swallowed,
+    },
+}
+
+impl MiddleBoxConfig {
+    /// The name in the table.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            MiddleBoxConfig::Nat { .. } => "nat",
+            MiddleBoxConfig::StripOptions { .. } => "strip-options",
+            MiddleBoxConfig::RewriteSequence { .. } => "rewrite-sequence",
+            MiddleBoxConfig::RewritePayload { .. } => "rewrite-payload",
+            MiddleBoxConfig::Coalesce { .. } => "coalesce",
+            MiddleBoxConfig::Split { .. } => "split",
+            MiddleBoxConfig::SilentDrop { .. } => "silent-drop",
+        }
+    }
+
+    /// The box. To disturb one direction only, leave the other half out.
+    pub fn build(&self) -> Halves {
+        match self.clone() {
+            MiddleBoxConfig::Nat { outside, idle } => halves(Nat::new(outside, idle)),
+            MiddleBoxConfig::StripOptions { stage } => both(|_| OptionStripper::new(stage)),
+            MiddleBoxConfig::RewriteSequence { owner } => {
+                both(|way| SequenceRewriter::new(owner, way))
+            }
+            MiddleBoxConfig::RewritePayload { way, find, replace } => {
+                halves(PayloadRewriter::new(way, find, replace))
+            }
+            MiddleBoxConfig::Coalesce { max_bytes, hold, rule } => {
+                both(|_| Coalescer::new(max_bytes, hold, rule))
+            }
+            MiddleBoxConfig::Split { max_bytes, copies } => {
+                both(|_| Splitter::new(max_bytes, copies))
+            }
+            MiddleBoxConfig::SilentDrop { swallowed } => both(|_| SilentDrop::new(swallowed)),
+        }
+    }
+}
+
+/// Two boxes without common state.
+fn both<T: MiddleBox + 'static>(make: impl Fn(Way) -> T) -> Halves {
+    [Box::new(make(Way::Outward)), Box::new(make(Way::Inward))]
+}
+
+#[cfg(test)]
+mod tests;
