@@ -1,1 +1,10 @@
-//! x
+//! The live world on this machine: the engine and kernels in namespaces that each test makes.
+//!
+//! Needs root and TUN devices; without them every test says `skipped: ...`. No packet leaves the
+//! namespaces of a test.
+
+mod cleanup;
+mod forwarder;
+mod kernel;
+mod transfer;
+mod world;

@@ -1,0 +1,1 @@
+//! Nothing is left: after the end, after a stop, after a kill.

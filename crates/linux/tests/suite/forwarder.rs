@@ -1,0 +1,94 @@
+//! A wire between two TUN devices of two namespaces: it delays, and it drops by count.
+//!
+//! Rates are tbf's. Loss by count instead of chance, so that a test loses the same each time.
+
+use linux::Tun;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How often a forwarder looks whether it is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What a wire does to packets, both ways.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Conditions {
+    pub delay: Duration,
+    /// Every so many-th packet is lost; 0: none.
+    pub drop_every: u64,
+}
+
+/// Threads that carry packets until this is dropped.
+pub struct Forwarder {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+type Parcel = (Instant, Vec<u8>);
+
+impl Forwarder {
+    /// Between two devices.
+    pub fn start(near: Tun, far: Tun, conditions: Conditions) -> Forwarder {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (near, far) = (Arc::new(near), Arc::new(far));
+        let mut threads = Vec::new();
+        for (from, to) in [(&near, &far), (&far, &near)] {
+            let (sender, receiver) = channel();
+            let (from, to, stop) = (Arc::clone(from), Arc::clone(to), Arc::clone(&stop));
+            threads.push(thread::spawn(move || collect(&from, &sender, conditions, &stop)));
+            threads.push(thread::spawn(move || deliver(&to, &receiver)));
+        }
+        Forwarder { stop, threads }
+    }
+}
+
+impl Drop for Forwarder {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            thread.join().expect("a forwarder's thread");
+        }
+    }
+}
+
+fn collect(from: &Tun, sender: &Sender<Parcel>, conditions: Conditions, stop: &AtomicBool) {
+    let mut poll = Poll::new().expect("a poll");
+    let fd = from.as_raw_fd();
+    let source = &mut SourceFd(&fd);
+    poll.registry().register(source, Token(0), Interest::READABLE).expect("a device to wait for");
+    let mut events = Events::with_capacity(4);
+    let mut buffer = vec![0; 65_535];
+    let mut count = 0;
+    while !stop.load(Ordering::Relaxed) {
+        // Interrupted or not, what is there is read.
+        let _ = poll.poll(&mut events, Some(LOOK_EVERY));
+        while let Ok(Some(len)) = from.receive(&mut buffer) {
+            count += 1;
+            if conditions.drop_every > 0 && count % conditions.drop_every == 0 {
+                continue;
+            }
+            let due = now() + conditions.delay;
+            if sender.send((due, buffer[..len].to_vec())).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn deliver(to: &Tun, receiver: &Receiver<Parcel>) {
+    while let Ok((due, datagram)) = receiver.recv() {
+        thread::sleep(due.saturating_duration_since(now()));
+        // The device may be down: then the packet is lost, as on any wire.
+        let _ = to.send(&datagram);
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "a wire in real time")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,168 @@
+//! Whole files between the engine and kernels, and between two engines, with equal hashes.
+
+use crate::forwarder::Conditions;
+use crate::kernel::{self, Transport};
+use crate::world::{Family, PATIENCE, PORT, World};
+use linux::{Download, End, Endpoint, FileServer, Live, LiveError, Received, Stopper};
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+use traffic::Application;
+
+const SIZE: usize = 8 << 20;
+
+/// Small delays, so that round trips exist.
+const NEAR: Conditions = Conditions { delay: Duration::from_millis(1), drop_every: 0 };
+const LOSSY: Conditions = Conditions { delay: Duration::from_millis(1), drop_every: 50 };
+
+/// A folder that goes with the test.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("anabranch-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Run an engine to its end, or to the end of patience.
+fn run<A: Application>(live: &mut Live<A>) -> Result<End, LiveError> {
+    let stopper = live.stopper();
+    let (done, waiting) = channel::<()>();
+    let guard = thread::spawn(move || {
+        if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            stopper.stop();
+        }
+    });
+    let end = live.run();
+    drop(done);
+    guard.join().expect("the guard");
+    end
+}
+
+/// Download a file with the engine.
+fn get(world: &World, family: Family, folder: &Folder) -> Result<Received, LiveError> {
+    let server = world.peer_server(family, 0);
+    let download = Download::new(server, "file", &folder.0.join("got"), true, |_| {})?;
+    let endpoint = Endpoint { remote: Some(server), ..Endpoint::default() };
+    let mut live = world.open(endpoint, download)?;
+    run(&mut live)?;
+    live.application().result()
+}
+
+/// Serve a folder's file with the engine until stopped; says when it listens.
+fn serve(live: Result<Live<FileServer>, LiveError>, ready: &Sender<Stopper>) {
+    let mut live = live.expect("a server");
+    ready.send(live.stopper()).expect("somebody who waits");
+    assert_eq!(run(&mut live).expect("a run"), End::Stopped);
+}
+
+fn server(folder: &Folder) -> (Endpoint, FileServer) {
+    let endpoint = Endpoint { listen: Some(PORT), ..Endpoint::default() };
+    let server = FileServer::new(&folder.0, |served| assert_eq!(served.failure, None));
+    (endpoint, server.expect("a server"))
+}
+
+fn engine_gets_from_kernel(name: &str, family: Family, conditions: Conditions) {
+    let Some(world) = World::with_kernel(&[conditions]) else { return };
+    let folder = Folder::new(name);
+    let content = kernel::content(SIZE);
+    thread::scope(|scope| {
+        let address = world.peer_server(family, 0);
+        let listener = world.peer.run(|| kernel::listen(Transport::Tcp, address));
+        let listener = listener.expect("the namespace").expect("a listener");
+        let kernel = scope.spawn({
+            let content = &content;
+            move || kernel::serve_once(&listener, content)
+        });
+        let engine = scope.spawn(|| get(&world, family, &folder));
+        let received = engine.join().expect("no panic").expect("a download");
+        kernel.join().expect("no panic").expect("a transfer");
+        assert_eq!(received.bytes, SIZE as u64);
+        assert_eq!(received.sha256, Some(kernel::sha256(&content)));
+        let kept = std::fs::read(folder.0.join("got")).expect("the file");
+        assert!(kept == content, "the file differs");
+    });
+}
+
+fn kernel_gets_from_engine(name: &str, family: Family, conditions: Conditions) {
+    let Some(world) = World::with_kernel(&[conditions]) else { return };
+    let folder = Folder::new(name);
+    let content = kernel::content(SIZE);
+    std::fs::write(folder.0.join("file"), &content).expect("a file");
+    thread::scope(|scope| {
+        let (ready, wait) = channel();
+        let (world, folder) = (&world, &folder);
+        scope.spawn(move || {
+            let (endpoint, application) = server(folder);
+            serve(world.open(endpoint, application), &ready);
+        });
+        let stopper = wait.recv_timeout(PATIENCE).expect("a server");
+        let address = world.engine_server(family, 0);
+        let got = world.peer.run(|| kernel::get(Transport::Tcp, address, "file"));
+        stopper.stop();
+        let got = got.expect("the namespace").expect("a transfer");
+        assert_eq!(got.len(), SIZE);
+        assert_eq!(kernel::sha256(&got), kernel::sha256(&content));
+    });
+}
+
+fn engine_gets_from_engine(name: &str, family: Family, conditions: Conditions) {
+    let Some(world) = World::with_engine(&[conditions]) else { return };
+    let folder = Folder::new(name);
+    let content = kernel::content(SIZE);
+    std::fs::write(folder.0.join("file"), &content).expect("a file");
+    thread::scope(|scope| {
+        let (ready, wait) = channel();
+        let (world, folder) = (&world, &folder);
+        scope.spawn(move || {
+            let (endpoint, application) = server(folder);
+            serve(world.open_far(endpoint, application), &ready);
+        });
+        let stopper = wait.recv_timeout(PATIENCE).expect("a server");
+        let received = scope.spawn(|| get(world, family, folder)).join().expect("no panic");
+        stopper.stop();
+        assert_eq!(received.expect("a download").sha256, Some(kernel::sha256(&content)));
+    });
+}
+
+#[test]
+fn engine_gets_a_file_from_a_kernel_over_ipv4() {
+    engine_gets_from_kernel("get4", Family::V4, NEAR);
+}
+
+#[test]
+fn engine_gets_a_file_from_a_kernel_over_ipv6() {
+    engine_gets_from_kernel("get6", Family::V6, NEAR);
+}
+
+#[test]
+fn kernel_gets_a_file_from_the_engine_over_ipv4() {
+    kernel_gets_from_engine("serve4", Family::V4, NEAR);
+}
+
+#[test]
+fn kernel_gets_a_file_from_the_engine_over_ipv6() {
+    kernel_gets_from_engine("serve6", Family::V6, NEAR);
+}
+
+#[test]
+fn engine_gets_a_file_from_an_engine() {
+    engine_gets_from_engine("both4", Family::V4, NEAR);
+    engine_gets_from_engine("both6", Family::V6, NEAR);
+}
+
+#[test]
+fn every_50th_packet_lost_still_gives_the_same_file() {
+    engine_gets_from_kernel("lossy-get", Family::V4, LOSSY);
+    kernel_gets_from_engine("lossy-serve", Family::V4, LOSSY);
+    engine_gets_from_engine("lossy-both", Family::V6, LOSSY);
+}

@@ -1,0 +1,170 @@
+//! Two namespaces joined by any number of paths: the engine's and its peer's.
+//!
+//! ```text
+//! engine -- tunN -- kernel as router -- wireN ==forwarder== wireN -- kernel of the peer
+//!      namespace of the engine                                  namespace of the peer
+//! ```
+//!
+//! Path N has the subnets 10.1.N.0/24 and fd01:N::/64 between engine and router and 10.2.N.0/24
+//! and fd02:N::/64 between router and peer; hosts count from 1 as seen from the router, so the
+//! engine and the peer are 2. The peer may be another engine: then there is a second router.
+
+use crate::forwarder::{Conditions, Forwarder};
+use linux::{Endpoint, Live, LiveError, Namespace, PathDevice, Subnet, Tun};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+use traffic::Application;
+
+/// Longer than any test takes.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+/// Where servers listen.
+pub const PORT: u16 = 8080;
+
+/// An IP version.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    V4,
+    V6,
+}
+
+/// Which network of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Net {
+    Engine = 1,
+    Wire = 2,
+    FarEngine = 3,
+}
+
+/// The namespaces and what joins them.
+pub struct World {
+    pub engine: Namespace,
+    pub peer: Namespace,
+    paths: usize,
+    /// The peer is an engine behind its kernel.
+    far_engine: bool,
+    _forwarders: Vec<Forwarder>,
+}
+
+impl World {
+    /// A kernel as the peer, one path per entry; `None`, after saying so, where it cannot be made.
+    pub fn with_kernel(conditions: &[Conditions]) -> Option<World> {
+        World::new(conditions, false)
+    }
+
+    /// An engine as the peer.
+    pub fn with_engine(conditions: &[Conditions]) -> Option<World> {
+        World::new(conditions, true)
+    }
+
+    fn new(conditions: &[Conditions], far_engine: bool) -> Option<World> {
+        let (engine, peer) = match (namespace(), namespace()) {
+            (Ok(engine), Ok(peer)) => (engine, peer),
+            (Err(why), _) | (_, Err(why)) => {
+                println!("skipped: {}", why.to_string().lines().next().unwrap_or_default());
+                return None;
+            }
+        };
+        let join = |(number, conditions): (usize, &Conditions)| {
+            let near = wire(&engine, number, 1);
+            let far = wire(&peer, number, 2);
+            route(&engine, number, Net::FarEngine);
+            route(&peer, number, Net::Engine);
+            Forwarder::start(near, far, *conditions)
+        };
+        let forwarders = conditions.iter().enumerate().map(join).collect();
+        Some(World { engine, peer, paths: conditions.len(), far_engine, _forwarders: forwarders })
+    }
+
+    /// Open an engine in its namespace, on all paths. To be called in a thread of its own.
+    pub fn open<A: Application>(
+        &self,
+        endpoint: Endpoint,
+        application: A,
+    ) -> Result<Live<A>, LiveError> {
+        self.engine.enter().expect("the namespace of the engine");
+        Live::open(&self.devices(Net::Engine), None, endpoint, application)
+    }
+
+    /// The same for the engine that is the peer.
+    pub fn open_far<A: Application>(
+        &self,
+        endpoint: Endpoint,
+        application: A,
+    ) -> Result<Live<A>, LiveError> {
+        self.peer.enter().expect("the namespace of the peer");
+        Live::open(&self.devices(Net::FarEngine), None, endpoint, application)
+    }
+
+    /// Where the engine's server listens, on path `number`.
+    pub fn engine_server(&self, family: Family, number: usize) -> SocketAddr {
+        SocketAddr::new(host(family, Net::Engine, number, 2), PORT)
+    }
+
+    /// Where the peer's server listens, on path `number`.
+    pub fn peer_server(&self, family: Family, number: usize) -> SocketAddr {
+        let net = if self.far_engine { Net::FarEngine } else { Net::Wire };
+        SocketAddr::new(host(family, net, number, 2), PORT)
+    }
+
+    fn devices(&self, net: Net) -> Vec<PathDevice> {
+        let device = |number| PathDevice {
+            name: format!("tun{number}"),
+            addresses: [Family::V4, Family::V6]
+                .map(|family| Subnet::usual(host(family, net, number, 2)))
+                .to_vec(),
+        };
+        (0..self.paths).map(device).collect()
+    }
+}
+
+/// A namespace that routes, if TUN devices can be made in it.
+fn namespace() -> Result<Namespace, LiveError> {
+    let namespace = Namespace::new()?;
+    let probed = namespace.run(|| Tun::open("probe").map(drop));
+    probed.expect("a namespace to enter")?;
+    for (name, value) in [
+        ("ipv4.ip_forward", "1"),
+        ("ipv6.conf.all.forwarding", "1"),
+        ("ipv4.conf.all.rp_filter", "0"),
+        ("ipv4.conf.default.rp_filter", "0"),
+    ] {
+        namespace.set(name, value).expect("a setting of our own namespace");
+    }
+    Ok(namespace)
+}
+
+/// The end of a path's wire in a namespace.
+fn wire(namespace: &Namespace, number: usize, end: u8) -> Tun {
+    let name = format!("wire{number}");
+    let tun = namespace.run(|| Tun::open(&name)).expect("the namespace").expect("a TUN device");
+    let addresses =
+        [Family::V4, Family::V6].map(|family| Subnet::usual(host(family, Net::Wire, number, end)));
+    namespace.bring_up(&name, &addresses).expect("addresses of the wire");
+    tun
+}
+
+/// Lead to the engine on the far side of a wire.
+fn route(namespace: &Namespace, number: usize, net: Net) {
+    let routed = namespace.configure(|netlink| {
+        let link = netlink.link(&format!("wire{number}"))?.expect("it was just made");
+        for family in [Family::V4, Family::V6] {
+            netlink.add_route(subnet(family, net, number), link.index, None)?;
+        }
+        Ok(())
+    });
+    routed.expect("a route");
+}
+
+fn host(family: Family, net: Net, number: usize, host: u8) -> IpAddr {
+    match family {
+        Family::V4 => Ipv4Addr::new(10, net as u8, number as u8, host).into(),
+        Family::V6 => {
+            let net = 0xfd00 | net as u16;
+            Ipv6Addr::new(net, number as u16, 0, 0, 0, 0, 0, host.into()).into()
+        }
+    }
+}
+
+fn subnet(family: Family, net: Net, number: usize) -> Subnet {
+    Subnet::usual(host(family, net, number, 0))
+}
