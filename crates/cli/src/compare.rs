@@ -46,7 +46,7 @@ fn prepare(args: &CompareArgs, sources: Option<&ArgMatches>) -> Result<Prepared,
 
 fn carry_out(args: &CompareArgs, prepared: &Prepared) -> Result<u8, String> {
     let scenario = &prepared.scenario;
-    let variants = variants_of(&scenario.paths, &scenario.congestion).len();
+    let variants = variants_of(scenario).len();
     let total = variants * scenario.runs as usize;
     let progress = Progress::new(total, args.quiet, args.verbose, prepared.pcap.is_some());
     progress.stop_on_interrupt();

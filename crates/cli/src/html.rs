@@ -3,11 +3,13 @@
 //!
 //! No script, no font, no picture from elsewhere: the file opens offline and for ever.
 
+use crate::table::protocols;
 use lab::results::Provenance;
 use lab::{Class, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
 use std::fmt::Write;
 
-/// Okabe and Ito's palette, told apart by colour-blind readers too; one colour a path.
+/// Okabe and Ito's palette, told apart by colour-blind readers too; one colour a path and
+/// one for all of them together.
 const PALETTE: [&str; 7] =
     ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#000000"];
 
@@ -63,8 +65,9 @@ fn summary_line(scenario: &Scenario, report: &Report) -> String {
     let runs = report.variants.first().map_or(0, |variant| variant.n);
     let stopped = if report.interrupted { ", interrupted" } else { "" };
     format!(
-        "{}; TCP over each path alone, sender {}, {runs} repetitions{stopped}, seed {}.",
+        "{}; {}, sender {}, {runs} repetitions{stopped}, seed {}.",
         describe_traffic(&scenario.traffic, scenario.reverse),
+        protocols(scenario),
         scenario.profile.name(),
         scenario.seed,
     )
@@ -76,7 +79,7 @@ fn table(page: &mut Page, report: &Report) {
     page.line("<div class=\"scroll\"><table><tr><th>variant</th>");
     page.line(&format!("<th class=\"n\">mean {name} [{}]</th><th>95 % interval</th>", scale.unit));
     page.line("<th class=\"n\">median</th><th class=\"n\">difference</th>");
-    page.line("<th>95 % interval, paired</th><th>result</th></tr>");
+    page.line("<th>95 % interval, paired</th><th>sent first on</th><th>result</th></tr>");
     for summary in &report.variants {
         page.line(&row(summary, &scale));
     }
@@ -114,12 +117,20 @@ fn row(summary: &Summary, scale: &Scale) -> String {
     };
     format!(
         "<tr><td>{}</td><td class=\"n\">{}</td><td>{certainty}</td><td class=\"n\">{}</td>\
-         <td class=\"n\">{difference}</td><td>{interval}</td><td>{}</td></tr>",
+         <td class=\"n\">{difference}</td><td>{interval}</td><td>{}</td><td>{}</td></tr>",
         escaped(&summary.variant.name),
         number(summary.mean),
         number(summary.median),
+        escaped(&share(summary)),
         escaped(&result),
     )
+}
+
+/// The paths that carried payload first, with their shares of it.
+fn share(summary: &Summary) -> String {
+    let used = summary.share.iter().filter(|(_, share)| *share > 0.0);
+    let words = used.map(|(name, share)| format!("{name} {:.0} %", share * 100.0));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// The drawing area: left of it stand the names, below it the axis.
@@ -170,7 +181,8 @@ fn plot(scenario: &Scenario, report: &Report) -> String {
 
 /// One variant: its name, a bar for the interval, a dot for the mean.
 fn mark(scenario: &Scenario, summary: &Summary, y: f64, x: &dyn Fn(f64) -> f64) -> String {
-    let path = summary.variant.path.min(scenario.paths.len().saturating_sub(1));
+    // Those over several paths have the colour after the last path's.
+    let path = summary.variant.single_path().unwrap_or(scenario.paths.len());
     let colour = PALETTE[path % PALETTE.len()];
     let mean = x(summary.mean.unwrap_or(0.0));
     let (low, high) =

@@ -1,26 +1,80 @@
 //! The verb `list`: every name that an option takes, with its source.
 
+use clap::ValueEnum;
 use lab::Profile as PathProfile;
-use std::fmt::Write;
-use transport::{Profile, congestion};
+use std::fmt::{Display, Write};
+use transport::{Profile, congestion, path_manager, scheduler};
 
-/// The lists.
-pub fn list() -> String {
+/// What can be listed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Topic {
+    /// Profiles of paths
+    Paths,
+    /// Traffic models
+    Traffic,
+    /// Schedulers
+    Schedulers,
+    /// Congestion controls
+    Congestion,
+    /// Path managers
+    PathManagers,
+    /// Sender profiles
+    Profiles,
+}
+
+/// One list, or all of them.
+pub fn list(topic: Option<Topic>) -> String {
+    let topics = match &topic {
+        Some(topic) => std::slice::from_ref(topic),
+        None => Topic::value_variants(),
+    };
+    topics.iter().map(|topic| one(*topic)).collect::<Vec<_>>().join("\n")
+}
+
+fn one(topic: Topic) -> String {
+    match topic {
+        Topic::Paths => paths(),
+        Topic::Traffic => {
+            let models = traffic::MODELS.iter().map(|m| (m.name, m.summary, m.source));
+            names("Traffic (--traffic)", models)
+        }
+        Topic::Schedulers => {
+            let title =
+                "Schedulers (--schedulers); the bare word `default` names two and is refused";
+            names(title, scheduler::NAMES.iter().copied())
+        }
+        Topic::Congestion => {
+            let row = |(name, summary, source): &(&'static str, &'static str, &'static str)| {
+                let coupled = congestion::is_coupled(name);
+                (*name, format!("{summary}{}", if coupled { " Coupled." } else { "" }), *source)
+            };
+            names("Congestion controls (--cc)", congestion::NAMES.iter().map(row))
+        }
+        Topic::PathManagers => {
+            names("Path managers (--path-managers)", path_manager::NAMES.iter().copied())
+        }
+        Topic::Profiles => format!("Sender profiles (--profile)\n{}", sender_profiles()),
+    }
+}
+
+/// Names, each with a sentence and its source.
+fn names<S: Display>(
+    title: &str,
+    rows: impl Iterator<Item = (&'static str, S, &'static str)>,
+) -> String {
+    let mut text = format!("{title}\n");
+    for (name, summary, source) in rows {
+        row(&mut text, name, &format!("{summary} ({source})"));
+    }
+    text
+}
+
+fn paths() -> String {
     let mut text = String::from("Path profiles (--path NAME, or `profile NAME` in a path)\n");
     for profile in PathProfile::all() {
         row(&mut text, profile.name, &profile.spec);
         row(&mut text, "", &format!("source: {}", profile.source));
     }
-    text.push_str("\nTraffic (--traffic)\n");
-    for model in traffic::MODELS {
-        row(&mut text, model.name, &format!("{} ({})", model.summary, model.source));
-    }
-    text.push_str("\nCongestion controls (--cc)\n");
-    for (name, summary, source) in congestion::NAMES {
-        row(&mut text, name, &format!("{summary} ({source})"));
-    }
-    text.push_str("\nSender profiles (--profile)\n");
-    text.push_str(&sender_profiles());
     text
 }
 

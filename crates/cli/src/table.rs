@@ -1,7 +1,7 @@
 //! The table on standard output, as wide as the terminal allows; the verdict is its last line.
 
 use crate::output::Screen;
-use lab::{Class, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
+use lab::{Class, Protocol, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
 use std::fmt::Write;
 use traffic::Metric;
 
@@ -37,8 +37,9 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
     let stopped =
         if report.interrupted { format!(" (interrupted after {runs})") } else { String::new() };
     let heading = format!(
-        "{}; TCP over each path alone, sender {}; {} run{}{stopped}, seed {}",
+        "{}; {}, sender {}; {} run{}{stopped}, seed {}",
         describe_traffic(&scenario.traffic, scenario.reverse),
+        protocols(scenario),
         scenario.profile.name(),
         scenario.runs,
         if scenario.runs == 1 { "" } else { "s" },
@@ -46,6 +47,18 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
     );
     wrapped(text, &heading, 0, screen);
     line(text, "");
+}
+
+/// What is compared, in words.
+pub fn protocols(scenario: &Scenario) -> String {
+    let words = scenario.protocols.iter().map(|protocol| match protocol {
+        Protocol::Tcp => "TCP over each path alone".to_owned(),
+        Protocol::Mptcp => {
+            let first = scenario.paths.get(scenario.first).map_or("", |path| &path.name);
+            format!("MPTCP over all paths, {first} first")
+        }
+    });
+    words.collect::<Vec<_>>().join(" and ")
 }
 
 fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen) {
@@ -148,7 +161,7 @@ impl Table {
     }
 }
 
-fn results(_scenario: &Scenario, report: &Report) -> Table {
+fn results(scenario: &Scenario, report: &Report) -> Table {
     let scale = scale(report.metric, &report.variants);
     let name = match report.metric {
         Metric::CompletionTime => "completion",
@@ -159,16 +172,12 @@ fn results(_scenario: &Scenario, report: &Report) -> Table {
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| scale.number(value));
     let versus = match report.baseline.as_deref() {
         Some("average") => "vs average",
+        _ if report.variants.iter().any(|v| v.class == Some(Class::PaysOff)) => "vs baseline",
         _ => "vs best",
-    };
-    let versus = if report.variants.iter().any(|v| v.class == Some(Class::PaysOff)) {
-        "vs baseline"
-    } else {
-        versus
     };
     let mut result = Column::new("result", false, 0, each(&result));
     result.styles = report.variants.iter().map(style).collect();
-    Table {
+    let mut table = Table {
         columns: vec![
             Column::new("variant", false, 0, each(&|v| v.variant.name.clone())),
             Column::new(format!("{name} [{}]", scale.unit), true, 0, each(&|v| number(v.mean))),
@@ -178,9 +187,26 @@ fn results(_scenario: &Scenario, report: &Report) -> Table {
             Column::new(versus, true, 0, each(&|v| difference(v, &scale))),
             Column::new("", true, 1, each(&relative)),
             Column::new("95 % interval", false, 2, each(&|v| difference_interval(v, &scale))),
-            result,
         ],
+    };
+    if scenario.has_multipath() {
+        table.columns.extend(shares(scenario, report));
     }
+    table.columns.push(result);
+    table
+}
+
+/// Where the payload was sent first, path by path.
+fn shares(scenario: &Scenario, report: &Report) -> Vec<Column> {
+    let of = |(index, name): (usize, &String)| {
+        let cell = |summary: &Summary| {
+            summary.share.get(index).map_or(String::new(), |(_, share)| {
+                if *share == 0.0 { "-".to_owned() } else { format!("{:.0} %", share * 100.0) }
+            })
+        };
+        Column::new(format!("on {name}"), true, 0, report.variants.iter().map(cell).collect())
+    };
+    scenario.paths.iter().map(|path| &path.name).enumerate().map(of).collect()
 }
 
 fn certainty(summary: &Summary, scale: &Scale) -> String {

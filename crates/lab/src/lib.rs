@@ -2,7 +2,7 @@
 //!
 //! The way through: [`Options`] is what was asked for, [`Scenario`] what that means, [`Study`]
 //! what the simulator yielded, [`Report`] what it says, `results` the files anybody can read.
-//! Nothing here knows a protocol; arguments, tables and pages are left to the command line.
+//! Nothing here knows how a protocol works; arguments, tables and pages are left to the command line.
 
 mod error;
 mod path_spec;
@@ -25,5 +25,5 @@ pub use report::{Class, Difference, Report, Summary};
 pub use scenario::{Baseline, DEFAULT_RUNS, DEFAULT_SEED, Options, PathOption, Scenario};
 pub use study::{Run, Study, StudyError, VariantRuns, Watcher, run_study};
 pub use traffic_spec::{describe_traffic, show_traffic};
-pub use variants::{Variant, variants_of};
+pub use variants::{Carrier, Protocol, Variant, variants_of};
 pub use verdict::scale;

@@ -8,7 +8,7 @@ use crate::statistics::{
     Interval, Paired, has_heavy_tail, holm, mean, mean_interval, median, median_interval, paired,
     welch,
 };
-use crate::study::{Study, VariantRuns, hex};
+use crate::study::{Run, Study, VariantRuns, hex};
 use crate::variants::Variant;
 use base::chance::owner_of;
 use traffic::Metric;
@@ -65,8 +65,10 @@ pub struct Summary {
     pub extra: Vec<(&'static str, f64)>,
     /// Share of the payload first sent on each path, by name.
     pub share: Vec<(String, f64)>,
-    /// Segments sent again, per repetition.
+    /// Segments sent again on their own path, per repetition.
     pub retransmitted: f64,
+    /// Bytes sent on a second path although another one had them, per repetition.
+    pub reinjected: f64,
     /// Why connections failed, if they did.
     pub failure: Option<String>,
 }
@@ -148,9 +150,12 @@ impl Report {
         let analysis = Analysis { scenario, study, metric };
         let mut variants: Vec<Summary> =
             study.variants.iter().map(|runs| analysis.summary(runs)).collect();
-        let best = analysis.best(&variants);
+        let best = analysis.best(&variants, |_| true);
+        let best_alone = analysis.best(&variants, |v| v.variant.single_path().is_some());
+        // Does multi-path pay off? That is a question about the best path alone.
+        let reference = best_alone.or(best);
         let baseline = match &scenario.baseline {
-            Baseline::Best => best.map(Series::Variant),
+            Baseline::Best => reference.map(Series::Variant),
             Baseline::Average => Some(Series::Average),
             Baseline::Named(name) => {
                 variants.iter().position(|v| v.variant.name == *name).map(Series::Variant)
@@ -163,11 +168,11 @@ impl Report {
             Series::Variant(index) => variants[index].variant.name.clone(),
             Series::Average => Baseline::Average.to_string(),
         });
-        let mut against_best = variants.clone();
-        if let Some(best) = best {
-            analysis.compare(&mut against_best, Series::Variant(best));
+        let mut against = variants.clone();
+        if let Some(reference) = reference {
+            analysis.compare(&mut against, Series::Variant(reference));
         }
-        let verdict = crate::verdict::verdict(scenario, metric, &against_best, best);
+        let verdict = crate::verdict::verdict(scenario, metric, &against, reference);
         Some(Report {
             metric,
             baseline: name,
@@ -199,8 +204,9 @@ impl Analysis<'_> {
         let equal = values.windows(2).all(|pair| pair[0] == pair[1]);
         let deterministic = equal && !values.is_empty() && !self.is_random(runs);
         let owner = owner_of(&runs.variant.name);
-        let per_run = runs.runs.len().max(1) as f64;
-        let retransmitted: u64 = runs.runs.iter().map(|run| run.record.retransmitted_segs).sum();
+        let per_run = |of: fn(&Run) -> u64| {
+            runs.runs.iter().map(of).sum::<u64>() as f64 / runs.runs.len().max(1) as f64
+        };
         let failures = runs.runs.iter().filter_map(|run| run.record.failure.as_ref());
         Summary {
             variant: runs.variant.clone(),
@@ -217,14 +223,18 @@ impl Analysis<'_> {
             class: None,
             extra: extra(runs),
             share: self.share(runs),
-            retransmitted: retransmitted as f64 / per_run,
+            retransmitted: per_run(|run| run.record.retransmitted_segs),
+            reinjected: per_run(|run| run.record.reinjected_bytes),
             failure: failures.map(ToString::to_string).next(),
         }
     }
 
-    /// Whether there is any chance on the path of a variant.
+    /// Whether there is any chance on the paths of a variant.
     fn is_random(&self, runs: &VariantRuns) -> bool {
-        self.scenario.paths.get(runs.variant.path).is_none_or(PathSpec::is_random)
+        match runs.variant.single_path() {
+            Some(path) => self.scenario.paths.get(path).is_none_or(PathSpec::is_random),
+            None => self.scenario.is_random(),
+        }
     }
 
     fn share(&self, runs: &VariantRuns) -> Vec<(String, f64)> {
@@ -238,11 +248,12 @@ impl Analysis<'_> {
         named.map(|(index, path)| (path.name.clone(), share(index))).collect()
     }
 
-    /// The variant with the best mean among those that qualify.
-    fn best(&self, variants: &[Summary]) -> Option<usize> {
+    /// The variant with the best mean among those that qualify and count.
+    fn best(&self, variants: &[Summary], counts: impl Fn(&Summary) -> bool) -> Option<usize> {
         let better = |a: f64, b: f64| if self.metric.larger_is_better() { a > b } else { a < b };
         let mut best: Option<(usize, f64)> = None;
-        for (index, variant) in variants.iter().enumerate().filter(|(_, v)| v.qualifies()) {
+        let rivals = variants.iter().enumerate().filter(|(_, v)| v.qualifies() && counts(v));
+        for (index, variant) in rivals {
             if let Some(mean) = variant.mean
                 && best.is_none_or(|(_, so_far)| better(mean, so_far))
             {
@@ -336,7 +347,9 @@ impl Analysis<'_> {
         match series {
             Series::Variant(index) => self.study.variants.get(index).map_or(Vec::new(), of),
             Series::Average => {
-                let columns: Vec<Vec<Option<f64>>> = self.study.variants.iter().map(of).collect();
+                let alone = |runs: &&VariantRuns| runs.variant.single_path().is_some();
+                let alone = self.study.variants.iter().filter(alone);
+                let columns: Vec<Vec<Option<f64>>> = alone.map(of).collect();
                 let rows = columns.first().map_or(0, Vec::len);
                 let row = |i: usize| -> Option<f64> {
                     let row: Option<Vec<f64>> = columns.iter().map(|column| column[i]).collect();
@@ -355,7 +368,7 @@ fn extra(runs: &VariantRuns) -> Vec<(&'static str, f64)> {
     let names = first.record.outcome.extra.iter().map(|(name, _)| *name);
     names
         .filter_map(|name| {
-            let of = |run: &&&crate::study::Run| {
+            let of = |run: &&&Run| {
                 let found = run.record.outcome.extra.iter().find(|(other, _)| *other == name);
                 found.map(|(_, value)| *value)
             };

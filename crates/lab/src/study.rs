@@ -4,10 +4,10 @@
 //! keyed by (seed, run), and every result has its place. Leaves statistics to `report`.
 
 use crate::scenario::Scenario;
-use crate::variants::{Variant, variants_of};
+use crate::variants::{Carrier, Variant, variants_of};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
-use simulator::{PathSetup, RunRecord, RunSetup, simulate};
+use simulator::{Multipath, PathSetup, Protocol, RunRecord, RunSetup, simulate};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use traffic::Metric;
@@ -81,7 +81,7 @@ pub enum StudyError {
 
 /// Carry out all repetitions of all variants.
 pub fn run_study(scenario: &Scenario, watcher: &dyn Watcher) -> Result<Study, StudyError> {
-    let variants = variants_of(&scenario.paths, &scenario.congestion);
+    let variants = variants_of(scenario);
     let threads = |e: rayon::ThreadPoolBuildError| StudyError::Threads {
         jobs: scenario.jobs,
         reason: e.to_string(),
@@ -163,7 +163,15 @@ fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
         seed: scenario.seed,
         run: number,
         paths,
-        tcp_path: variant.path,
+        protocol: match variant.carrier {
+            Carrier::Tcp { path } => Protocol::Tcp { path },
+            Carrier::Mptcp { scheduler, path_manager } => Protocol::Mptcp(Multipath {
+                first: scenario.first,
+                scheduler,
+                path_manager,
+                ..Multipath::default()
+            }),
+        },
         traffic: scenario.traffic,
         reverse: scenario.reverse,
         tcp: TcpConfig {

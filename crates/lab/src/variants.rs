@@ -1,30 +1,125 @@
-//! Variants: one way of carrying the traffic, by name `tcp/PATH/CC`.
+//! Variants: one way of carrying the traffic, by name `tcp/PATH/CC` or `mptcp/SCHEDULER/CC[/PM]`.
 
-use crate::path_spec::PathSpec;
+use crate::scenario::Scenario;
+use transport::congestion;
+use transport::path_manager::PathManagerKind;
 
 /// One combination of choices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variant {
-    /// `tcp/wlan/cubic`.
+    /// `tcp/wlan/cubic`, `mptcp/lrf/lia`.
     pub name: String,
-    /// `tcp`.
-    pub protocol: &'static str,
-    /// Index of the path it uses.
-    pub path: usize,
+    /// What carries the traffic over which paths.
+    pub carrier: Carrier,
     /// Name of its congestion control.
     pub congestion: &'static str,
 }
 
-/// Each path alone with every congestion control, in the order asked for.
-pub fn variants_of(paths: &[PathSpec], congestion: &[&'static str]) -> Vec<Variant> {
-    let on_path = |(index, path): (usize, &PathSpec)| {
-        let name = path.name.clone();
-        congestion.iter().map(move |cc| Variant {
-            name: format!("tcp/{name}/{cc}"),
-            protocol: "tcp",
-            path: index,
+/// A protocol with what it has to choose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Carrier {
+    /// TCP over one path.
+    Tcp {
+        /// Index of the path.
+        path: usize,
+    },
+    /// MPTCP over all paths.
+    Mptcp {
+        /// Name of the scheduler.
+        scheduler: &'static str,
+        /// Which subflows are opened.
+        path_manager: PathManagerKind,
+    },
+}
+
+/// A protocol that can be asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// Each path alone.
+    Tcp,
+    /// All paths together.
+    Mptcp,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Protocol; 2] = [Protocol::Tcp, Protocol::Mptcp];
+
+    /// As `--protocols` spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Protocol::Tcp => "tcp",
+            Protocol::Mptcp => "mptcp",
+        }
+    }
+}
+
+impl Variant {
+    /// Which protocol it is.
+    pub const fn protocol(&self) -> Protocol {
+        match self.carrier {
+            Carrier::Tcp { .. } => Protocol::Tcp,
+            Carrier::Mptcp { .. } => Protocol::Mptcp,
+        }
+    }
+
+    /// Index of the only path it uses; `None` if it may use all.
+    pub const fn single_path(&self) -> Option<usize> {
+        match self.carrier {
+            Carrier::Tcp { path } => Some(path),
+            Carrier::Mptcp { .. } => None,
+        }
+    }
+
+    /// The name of its scheduler; `None` where there is nothing to schedule.
+    pub const fn scheduler(&self) -> Option<&'static str> {
+        match self.carrier {
+            Carrier::Tcp { .. } => None,
+            Carrier::Mptcp { scheduler, .. } => Some(scheduler),
+        }
+    }
+}
+
+/// Everything to be compared, in the order asked for.
+pub fn variants_of(scenario: &Scenario) -> Vec<Variant> {
+    let of = |protocol: &Protocol| match protocol {
+        Protocol::Tcp => each_path_alone(scenario),
+        Protocol::Mptcp => all_paths_together(scenario),
+    };
+    scenario.protocols.iter().flat_map(of).collect()
+}
+
+/// Each path with every uncoupled congestion control.
+fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
+    let on_path = |path: usize| {
+        let controls = scenario.congestion.iter().filter(|name| !congestion::is_coupled(name));
+        controls.map(move |cc| Variant {
+            name: format!("tcp/{}/{cc}", scenario.paths[path].name),
+            carrier: Carrier::Tcp { path },
             congestion: cc,
         })
     };
-    paths.iter().enumerate().flat_map(on_path).collect::<Vec<_>>()
+    (0..scenario.paths.len()).flat_map(on_path).collect()
+}
+
+/// Every scheduler with every congestion control and every path manager.
+fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
+    let mut variants = Vec::new();
+    for &scheduler in &scenario.schedulers {
+        for &congestion in &scenario.congestion {
+            for &path_manager in &scenario.path_managers {
+                let suffix = if path_manager == PathManagerKind::default() {
+                    String::new()
+                } else {
+                    format!("/{}", path_manager.name())
+                };
+                variants.push(Variant {
+                    name: format!("mptcp/{scheduler}/{congestion}{suffix}"),
+                    carrier: Carrier::Mptcp { scheduler, path_manager },
+                    congestion,
+                });
+            }
+        }
+    }
+    variants
 }

@@ -1,13 +1,15 @@
-//! The verdict: one line a person can act on. Which variant, by how much, how sure.
+//! The verdict: one line a person can act on. Which variant, by how much, how sure; and if both
+//! single paths and several at once were compared, whether using several pays off.
 
-use crate::path_spec::PathSpec;
 use crate::quantity::{Scale, percent};
 use crate::report::{Class, Summary};
 use crate::scenario::Scenario;
 use crate::statistics::Interval;
 use traffic::Metric;
+use transport::congestion::is_coupled;
 
-/// The verdict on variants that were compared with the best of them.
+/// The verdict on variants that were compared with `best`: the best one, or the best path alone if
+/// there are several paths at once to hold against it.
 pub(crate) fn verdict(
     scenario: &Scenario,
     metric: Metric,
@@ -23,19 +25,20 @@ pub(crate) fn verdict(
         return format!("Verdict: none. {}.", excluded.join("; "));
     };
     let words = Words { scenario, metric, scale: scale(metric, variants) };
-    let mut sentences = vec![words.opening(best, variants)];
-    let next = words.runner_up(best, variants, |_| true);
-    sentences.extend(next.map(|next| words.comparison(best, next)));
-    // Which congestion control wins is one question, which path wins the other.
-    let same_path = |other: &Summary| other.variant.path == best.variant.path;
-    if next.is_some_and(same_path) {
-        let next = words.runner_up(best, variants, |other| !same_path(other));
-        sentences.extend(next.map(|next| words.comparison(best, next)));
-    }
+    let together = words.best_together(variants).filter(|_| !is_together(best));
+    let mut sentences = match together {
+        Some(together) => words.on_multipath(best, together, variants),
+        None => words.on_rivals(best, variants),
+    };
     if !excluded.is_empty() {
         sentences.push(format!("No verdict on {}.", excluded.join("; ")));
     }
     format!("Verdict: {}", sentences.join(" "))
+}
+
+/// Whether a variant may use several paths at once.
+const fn is_together(summary: &Summary) -> bool {
+    summary.variant.single_path().is_none()
 }
 
 /// The scale for all means of a table.
@@ -51,17 +54,104 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// What to use and what it gives.
-    fn opening(&self, best: &Summary, variants: &[Summary]) -> String {
-        let name = self.name(best);
+    /// On the best variant, and how far the next ones are behind.
+    fn on_rivals(&self, best: &Summary, variants: &[Summary]) -> Vec<String> {
         let best_is = if variants.len() == 1 { "" } else { "best is " };
         let what = match self.metric {
             Metric::CompletionTime => "completes in",
             Metric::Goodput => "goodput",
             Metric::MessageDelay => "message delay",
         };
-        let mean = best.mean.map_or(String::new(), |mean| self.scale.value(mean));
-        format!("{best_is}{name}: {what} {mean} on average ({}).", self.certainty(best))
+        let (name, mean) = (self.name(best), self.mean(best));
+        let mut sentences = vec![format!("{best_is}{name}: {what} {mean}.")];
+        let next = self.runner_up(best, variants, |_| true);
+        sentences.extend(next.map(|next| self.comparison(best, next)));
+        // Which congestion control wins is one question, which path wins the other.
+        let same_path = |other: &Summary| other.variant.single_path() == best.variant.single_path();
+        if next.is_some_and(same_path) {
+            let next = self.runner_up(best, variants, |other| !same_path(other));
+            sentences.extend(next.map(|next| self.comparison(best, next)));
+        }
+        sentences
+    }
+
+    /// Whether several paths at once are better than the best one alone, and with what not.
+    fn on_multipath(
+        &self,
+        alone: &Summary,
+        together: &Summary,
+        variants: &[Summary],
+    ) -> Vec<String> {
+        let path = format!("{}, the best path alone", self.name(alone));
+        let opening = match together.class {
+            Some(Class::PaysOff) => "multi-path pays off",
+            Some(Class::Hurts) => "multi-path hurts",
+            Some(Class::NoDifference) => "multi-path makes no difference that matters",
+            _ => "undecided whether multi-path pays off (more runs may tell)",
+        };
+        let name = &together.variant.name;
+        let verb = match self.metric {
+            Metric::CompletionTime => "completes in",
+            Metric::Goodput => "has a goodput of",
+            Metric::MessageDelay => "has a message delay of",
+        };
+        let performance = format!("{verb} {}", self.mean(together));
+        let mut sentences =
+            vec![format!("{opening}: {name} {performance}{}.", self.distance(together, &path))];
+        let rivals = variants.iter().filter(|v| is_together(v) && v.variant != together.variant);
+        let worse: Vec<String> = rivals
+            .filter(|v| v.class == Some(Class::Hurts) && together.class != Some(Class::Hurts))
+            .map(|v| v.variant.name.clone())
+            .collect();
+        if !worse.is_empty() {
+            let verb = if worse.len() == 1 { "hurts" } else { "hurt" };
+            sentences.push(format!("But {} {verb}.", worse.join(", ")));
+        }
+        sentences
+    }
+
+    /// How far a variant is from the one it was compared with.
+    fn distance(&self, summary: &Summary, reference: &str) -> String {
+        let Some(difference) = &summary.difference else { return String::new() };
+        let by = self.scale.value(difference.mean.abs());
+        let more = if difference.mean > 0.0 { "more" } else { "less" };
+        let share = difference.relative.map_or(String::new(), |share| percent(share.abs()));
+        let magnitude = match summary.class {
+            Some(Class::PaysOff | Class::Hurts) => format!(": {}", difference.magnitude()),
+            _ => String::new(),
+        };
+        let ends = match difference.interval {
+            Some(interval) if interval.half_width() > 0.0 => self.ends(interval),
+            Some(_) => "deterministic".to_owned(),
+            None => "no interval".to_owned(),
+        };
+        format!(", {by} {more} than {reference} ({share}; {ends}){magnitude}")
+    }
+
+    /// An interval of a difference whose sign the words say; with both signs in it, as it is.
+    fn ends(&self, interval: Interval) -> String {
+        if interval.includes_zero() {
+            let (low, high) = (interval.low, interval.high);
+            let (low, high) = (self.scale.signed(low), self.scale.signed(high));
+            return format!("95 % interval {low} to {high} {}", self.scale.unit);
+        }
+        let (a, b) = (interval.low.abs(), interval.high.abs());
+        let ends = Interval { low: a.min(b), high: a.max(b) };
+        format!("95 % interval {}", self.scale.interval(ends))
+    }
+
+    /// The best of those that use several paths.
+    fn best_together<'v>(&self, variants: &'v [Summary]) -> Option<&'v Summary> {
+        let sign = if self.metric.larger_is_better() { -1.0 } else { 1.0 };
+        let key = |summary: &&Summary| sign * summary.mean.unwrap_or(f64::INFINITY);
+        let rivals = variants.iter().filter(|v| is_together(v) && v.qualifies());
+        rivals.min_by(|a, b| key(a).total_cmp(&key(b)))
+    }
+
+    /// The mean and how sure it is.
+    fn mean(&self, summary: &Summary) -> String {
+        let mean = summary.mean.map_or(String::new(), |mean| self.scale.value(mean));
+        format!("{mean} on average ({})", self.certainty(summary))
     }
 
     fn certainty(&self, summary: &Summary) -> String {
@@ -104,11 +194,7 @@ impl Words<'_> {
         };
         match (next.class, difference.interval) {
             (Some(Class::Hurts), Some(interval)) if interval.half_width() > 0.0 => {
-                // The sign is in the words.
-                let (a, b) = (interval.low.abs(), interval.high.abs());
-                let ends = Interval { low: a.min(b), high: a.max(b) };
-                let ends = self.scale.interval(ends);
-                format!("{worse} ({share}; 95 % interval {ends}): {}.", difference.magnitude())
+                format!("{worse} ({share}; {}): {}.", self.ends(interval), difference.magnitude())
             }
             (Some(Class::Hurts), _) => {
                 format!("{worse} ({share}, deterministic): {}.", difference.magnitude())
@@ -123,12 +209,14 @@ impl Words<'_> {
         }
     }
 
-    /// The path, with the congestion control if there are several, and one path's own name.
+    /// The path, with the congestion control if paths were alone with several; of a variant over
+    /// all paths its name.
     fn name(&self, summary: &Summary) -> String {
-        let path = self.scenario.paths.get(summary.variant.path).map(|path: &PathSpec| &path.name);
-        match (path, self.scenario.congestion.len()) {
-            (Some(path), 1) => path.clone(),
-            (Some(path), _) => format!("{path} with {}", summary.variant.congestion),
+        let path = summary.variant.single_path().and_then(|path| self.scenario.paths.get(path));
+        let controls = self.scenario.congestion.iter().filter(|name| !is_coupled(name)).count();
+        match (path, controls) {
+            (Some(path), 0 | 1) => path.name.clone(),
+            (Some(path), _) => format!("{} with {}", path.name, summary.variant.congestion),
             (None, _) => summary.variant.name.clone(),
         }
     }

@@ -10,6 +10,7 @@ use crate::wiring::{FirstHop, Wiring};
 use base::{Context, HostId, Instant, InterfaceId, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use traffic::{Application, StreamFailure, StreamHost};
+use transport::mptcp::MptcpConfig;
 use transport::{
     Input, SocketError, SocketEvent, SocketEventKind, Stack, StackConfig, TcpConfig, Transmit,
 };
@@ -30,7 +31,20 @@ pub struct Endpoint {
     pub listen: Option<u16>,
     /// When the application starts.
     pub starts_at: Instant,
-    pub tcp: TcpConfig,
+    pub socket: SocketConfig,
+}
+
+/// Which protocol an application's sockets speak.
+#[derive(Clone, Debug)]
+pub enum SocketConfig {
+    Tcp(TcpConfig),
+    Mptcp(Box<MptcpConfig>),
+}
+
+impl Default for SocketConfig {
+    fn default() -> Self {
+        SocketConfig::Tcp(TcpConfig::default())
+    }
 }
 
 /// What a host counted.
@@ -114,7 +128,10 @@ impl<A: Application> Host<A> {
     ) -> Result<usize, SocketError> {
         let number = self.applications.len();
         if let Some(port) = endpoint.listen {
-            let listener = self.stack.listen(port, endpoint.tcp.clone())?;
+            let listener = match &endpoint.socket {
+                SocketConfig::Tcp(tcp) => self.stack.listen(port, tcp.clone()),
+                SocketConfig::Mptcp(mptcp) => self.stack.listen_mptcp(port, (**mptcp).clone()),
+            }?;
             self.owners.set(listener, number);
         }
         self.applications.push(Running { application, target, started: false });
@@ -348,8 +365,12 @@ impl StreamHost for Port<'_, '_> {
     }
 
     fn connect(&mut self) -> Result<SocketId, StreamFailure> {
-        let Endpoint { local, remote, tcp, .. } = self.endpoint;
-        let socket = self.stack.connect(self.cx, *local, *remote, tcp.clone()).map_err(failure)?;
+        let Endpoint { local, remote, socket, .. } = self.endpoint;
+        let socket = match socket {
+            SocketConfig::Tcp(tcp) => self.stack.connect(self.cx, *local, *remote, tcp.clone()),
+            SocketConfig::Mptcp(mptcp) => self.stack.connect_mptcp(self.cx, *local, *remote, mptcp),
+        }
+        .map_err(failure)?;
         self.owners.set(socket, self.number);
         Ok(socket)
     }

@@ -17,11 +17,12 @@ mod wiring;
 mod world;
 
 pub use capture::Capture;
-pub use host::{Endpoint, HostCounters};
+pub use host::{Endpoint, HostCounters, SocketConfig};
 pub use processor::ProcessingCost;
 pub use result_hash::ResultHash;
 pub use run::{
-    Direction, NicSetup, PathCounters, PathEvent, PathSetup, RunError, RunRecord, RunSetup, Until,
+    Direction, Multipath, NicSetup, PathCounters, PathEvent, PathSetup, Protocol, RunError,
+    RunRecord, RunSetup, Until,
 };
 pub use simulate::{simulate, simulate_recorded};
 pub use world::{Stopped, Told, World, WorldError};

@@ -1,15 +1,16 @@
 //! One run: what the lab asks for and what it gets back.
 //!
 //! Two hosts, client and server, N paths between them, one traffic model over a TCP connection on
-//! one of the paths. Everything a run depends on is in [`RunSetup`]; equal setups give equal
-//! records on any machine and with any number of threads. Leaves names, texts, repetitions and
-//! statistics to the lab.
+//! one of the paths or an MPTCP connection over all of them. Everything a run depends on is in
+//! [`RunSetup`]; equal setups give equal records on any machine and with any number of threads.
+//! Leaves names, texts, repetitions and statistics to the lab.
 
 use crate::processor::ProcessingCost;
 use crate::world::WorldError;
 use base::{Duration, Instant, Rate};
 use network::{LinkChange, LinkConfig, LinkStats, TopologyError};
 use traffic::{Outcome, StreamFailure, StreamMismatch, Traffic};
+use transport::path_manager::PathManagerKind;
 use transport::{SocketError, TcpConfig};
 
 /// Everything one run depends on.
@@ -20,12 +21,11 @@ pub struct RunSetup {
     /// Number of the repetition.
     pub run: u64,
     pub paths: Vec<PathSetup>,
-    /// Index of the path that the TCP connection uses.
-    pub tcp_path: usize,
+    pub protocol: Protocol,
     pub traffic: Traffic,
     /// Client to server instead of a download.
     pub reverse: bool,
-    /// For both ends.
+    /// For both ends and all subflows.
     pub tcp: TcpConfig,
     /// The NIC link before every path, on both hosts; `None`: packets leave at once.
     pub nic: Option<NicSetup>,
@@ -45,6 +45,27 @@ pub struct RunSetup {
     pub hash: bool,
     /// Write a capture of all packets, one pcapng section with an interface block per path.
     pub capture: bool,
+}
+
+/// How the traffic is carried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// A TCP connection on the path of this index.
+    Tcp { path: usize },
+    /// An MPTCP connection that may use every path.
+    Mptcp(Multipath),
+}
+
+/// What only a connection over several paths has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Multipath {
+    /// Index of the path of the first subflow.
+    pub first: usize,
+    /// A name from `transport::scheduler::NAMES`.
+    pub scheduler: &'static str,
+    pub path_manager: PathManagerKind,
+    /// DSS checksums (RFC 8684 s3.3.1).
+    pub checksum: bool,
 }
 
 /// A path between client and server.
@@ -116,8 +137,12 @@ pub struct RunRecord {
     pub idle: bool,
     /// Payload bytes first sent by the data sender on each path, retransmissions excluded.
     pub first_sent_bytes: Vec<u64>,
-    /// Segments that the data sender sent again.
+    /// Segments that the data sender sent again on the same path, over all paths.
     pub retransmitted_segs: u64,
+    /// Bytes that the data sender handed to a second path although another one had them.
+    pub reinjected_bytes: u64,
+    /// Bytes that reached the data receiver's connection more than once.
+    pub duplicate_bytes: u64,
     /// Segments with payload that reached the data receiver.
     pub data_packets: u64,
     /// All packets that came out of a path's links.
@@ -158,6 +183,28 @@ pub enum RunError {
     StreamBroken { at: Instant, what: StreamMismatch, seed: u64, run: u64 },
 }
 
+impl Protocol {
+    /// Index of the path of the connection or of its first subflow.
+    pub const fn first_path(&self) -> usize {
+        match self {
+            Protocol::Tcp { path } => *path,
+            Protocol::Mptcp(multipath) => multipath.first,
+        }
+    }
+}
+
+impl Default for Multipath {
+    /// `lrf` and `fullmesh`, the first subflow on the first path, no checksum.
+    fn default() -> Self {
+        Multipath {
+            first: 0,
+            scheduler: "lrf",
+            path_manager: PathManagerKind::Fullmesh,
+            checksum: false,
+        }
+    }
+}
+
 impl Default for RunSetup {
     /// A setup with the interface's defaults and no path yet.
     fn default() -> Self {
@@ -165,7 +212,7 @@ impl Default for RunSetup {
             seed: 1,
             run: 0,
             paths: Vec::new(),
-            tcp_path: 0,
+            protocol: Protocol::Tcp { path: 0 },
             traffic: Traffic::BulkSize(1 << 20),
             reverse: false,
             tcp: TcpConfig::default(),

@@ -4,15 +4,17 @@
 //! Links are numbered 2P (down) and 2P + 1 (up), NIC links come after all of them.
 
 use crate::capture::Capture;
-use crate::host::Endpoint;
+use crate::host::{Endpoint, SocketConfig};
 use crate::result_hash::ResultHash;
-use crate::run::Until;
-use crate::run::{Direction, PathCounters, PathEvent, PathSetup, RunError, RunRecord, RunSetup};
+use crate::run::{
+    Direction, PathCounters, PathEvent, PathSetup, Protocol, RunError, RunRecord, RunSetup, Until,
+};
 use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder, chance};
 use network::{End, LinkChange, Network, Wiring};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use traffic::{Application, OneWay, Role};
+use transport::mptcp::MptcpConfig;
 use transport::{InterfaceConfig, InterfaceEvent, StackConfig};
 
 const CLIENT: HostId = HostId(0);
@@ -41,25 +43,22 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
     let fault = |error| fault(setup, error);
     let limit = Instant::ZERO + setup.limit;
     let mut stopped = world.run_until(limit, measured).map_err(fault)?;
-    let sender = if setup.reverse { CLIENT } else { SERVER };
-    let socket = half(&world, sender).socket();
-    let info = socket.and_then(|socket| world.tcp_info(sender, socket));
+    let sent = sent(setup, &world);
     let ended = world.now();
     if setup.until == Until::Closed && stopped == Stopped::Condition {
         stopped = world.run_until(limit, |_| false).map_err(fault)?;
     }
     check_streams(setup, &world)?;
     let outcome = outcome(setup, &world);
-    let mut first_sent_bytes = vec![0; setup.paths.len()];
-    first_sent_bytes[setup.tcp_path] =
-        info.map_or(0, |info| info.bytes_sent.saturating_sub(info.bytes_retrans));
     let links: Vec<PathCounters> = (0..setup.paths.len()).map(|p| counters(&world, p)).collect();
-    let receiver = if setup.reverse { SERVER } else { CLIENT };
+    let (_, receiver) = ends(setup);
     Ok(RunRecord {
         ended: ended - Instant::ZERO,
         idle: stopped == Stopped::Idle,
-        first_sent_bytes,
-        retransmitted_segs: info.map_or(0, |info| info.segs_retrans),
+        first_sent_bytes: sent.first_sent_bytes,
+        retransmitted_segs: sent.retransmitted_segs,
+        reinjected_bytes: sent.reinjected_bytes,
+        duplicate_bytes: sent.duplicate_bytes,
         data_packets: world.counters(receiver).data_packets,
         packets: links.iter().map(|path| path.down.delivered + path.up.delivered).sum(),
         links,
@@ -68,6 +67,44 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         hash: world.take_hash().map(|hash| hash.finish(&outcome)),
         outcome,
     })
+}
+
+/// The sender and the receiver of the data.
+const fn ends(setup: &RunSetup) -> (HostId, HostId) {
+    if setup.reverse { (CLIENT, SERVER) } else { (SERVER, CLIENT) }
+}
+
+/// What a connection did by the time its number was known.
+#[derive(Default)]
+struct Sent {
+    /// Per path.
+    first_sent_bytes: Vec<u64>,
+    retransmitted_segs: u64,
+    reinjected_bytes: u64,
+    duplicate_bytes: u64,
+}
+
+fn sent(setup: &RunSetup, world: &World<OneWay>) -> Sent {
+    let (sender, receiver) = ends(setup);
+    let mut sent = Sent { first_sent_bytes: vec![0; setup.paths.len()], ..Sent::default() };
+    let socket = half(world, sender).socket();
+    if let Some(info) = socket.and_then(|socket| world.tcp_info(sender, socket)) {
+        let first = info.bytes_sent.saturating_sub(info.bytes_retrans);
+        sent.first_sent_bytes[setup.protocol.first_path()] = first;
+        sent.retransmitted_segs = info.segs_retrans;
+    }
+    if let Some(info) = socket.and_then(|socket| world.mptcp_info(sender, socket)) {
+        for subflow in &info.subflows {
+            sent.first_sent_bytes[subflow.interface.index()] += subflow.first_sent_bytes;
+            sent.retransmitted_segs += subflow.tcp.segs_retrans;
+        }
+        sent.reinjected_bytes = info.reinjected_bytes;
+    }
+    let socket = half(world, receiver).socket();
+    if let Some(info) = socket.and_then(|socket| world.mptcp_info(receiver, socket)) {
+        sent.duplicate_bytes = info.duplicate_bytes;
+    }
+    sent
 }
 
 /// The number of the run is known, or never will be.
@@ -107,8 +144,9 @@ fn fault(setup: &RunSetup, error: WorldError) -> RunError {
 
 /// The world of a run, everything in it but the recorder.
 fn build(setup: &RunSetup) -> Result<World<OneWay>, RunError> {
-    if setup.tcp_path >= setup.paths.len() {
-        return Err(RunError::NoSuchPath(setup.tcp_path));
+    let first = setup.protocol.first_path();
+    if first >= setup.paths.len() {
+        return Err(RunError::NoSuchPath(first));
     }
     let chance = Chance::new(setup.seed, setup.run);
     let mut world = World::new(chance, &network(setup.paths.len())).map_err(RunError::Topology)?;
@@ -198,14 +236,33 @@ fn add_events(world: &mut World<OneWay>, number: usize, path: &PathSetup) {
 }
 
 fn add_applications(setup: &RunSetup, world: &mut World<OneWay>) -> Result<(), RunError> {
-    let [client, server] = [CLIENT, SERVER].map(|host| address(setup, setup.tcp_path, host));
+    let first = setup.protocol.first_path();
+    let [client, server] = [CLIENT, SERVER].map(|host| address(setup, first, host));
     let remote = SocketAddr::new(server, SERVER_PORT);
     for (host, role, local) in [(CLIENT, Role::Client, client), (SERVER, Role::Server, server)] {
         let listen = (role == Role::Server).then_some(SERVER_PORT);
         let starts_at = Instant::ZERO;
-        let endpoint = Endpoint { local, remote, listen, starts_at, tcp: setup.tcp.clone() };
+        let socket = socket_config(setup);
+        let endpoint = Endpoint { local, remote, listen, starts_at, socket };
         let application = OneWay::new(setup.traffic, role, setup.reverse, 0);
         world.add_application(host, application, endpoint).map_err(RunError::Socket)?;
     }
     Ok(())
+}
+
+fn socket_config(setup: &RunSetup) -> SocketConfig {
+    let tcp = setup.tcp.clone();
+    match setup.protocol {
+        Protocol::Tcp { .. } => SocketConfig::Tcp(tcp),
+        Protocol::Mptcp(multipath) => SocketConfig::Mptcp(Box::new(MptcpConfig {
+            tcp,
+            scheduler: multipath.scheduler,
+            path_manager: multipath.path_manager,
+            checksum: multipath.checksum,
+            // Every path that was named is meant to be used, but none leads into another.
+            max_extra_subflows: u8::try_from(setup.paths.len() - 1).unwrap_or(u8::MAX),
+            common_prefix_bits: Some(if setup.ipv6 { 112 } else { 24 }),
+            ..MptcpConfig::default()
+        })),
+    }
 }

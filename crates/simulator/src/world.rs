@@ -11,9 +11,12 @@ use crate::processor::ProcessingCost;
 use crate::result_hash::ResultHash;
 use crate::run::NicSetup;
 use crate::wiring::{Fault, FirstHop, Wiring};
-use base::{Chance, Context, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Recorder};
+use base::{
+    Chance, Context, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Recorder, SocketId,
+};
 use network::{LinkChange, LinkConfig, LinkStats, MiddleBox, Network, Topology, TopologyError};
 use traffic::Application;
+use transport::mptcp::MptcpInfo;
 use transport::{Input, InterfaceEvent, SocketError, StackConfig, TcpInfo};
 
 /// Hosts with applications of type `A`, and links between them.
@@ -220,9 +223,14 @@ impl<A: Application> World<A> {
         self.hosts[host.index()].applications()
     }
 
-    /// The state of a connection.
-    pub fn tcp_info(&self, host: HostId, socket: base::SocketId) -> Option<TcpInfo> {
+    /// The state of a TCP connection.
+    pub fn tcp_info(&self, host: HostId, socket: SocketId) -> Option<TcpInfo> {
         self.hosts[host.index()].stack().tcp_info(socket)
+    }
+
+    /// The state of an MPTCP connection.
+    pub fn mptcp_info(&self, host: HostId, socket: SocketId) -> Option<MptcpInfo> {
+        self.hosts[host.index()].stack().mptcp_info(socket)
     }
 
     /// What a host counted.

@@ -98,7 +98,7 @@ fn contradictory_options_are_refused() {
 
 #[test]
 fn what_is_not_available_yet_says_so() {
-    for protocol in ["mptcp", "sctp", "cmt-sctp"] {
+    for protocol in ["sctp", "cmt-sctp"] {
         refused(
             &["--path", "wlan", "--traffic", "video", "--protocols", protocol],
             &[&format!("the protocol `{protocol}` is not available yet")],

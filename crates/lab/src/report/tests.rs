@@ -34,6 +34,8 @@ fn record(metric: Metric, value: Option<f64>) -> RunRecord {
         idle: true,
         first_sent_bytes: vec![1000, 0],
         retransmitted_segs: 2,
+        reinjected_bytes: 0,
+        duplicate_bytes: 0,
         data_packets: 10,
         packets: 20,
         links: Vec::new(),
@@ -49,7 +51,7 @@ fn study(scenario: &Scenario, metric: Metric, values: &[Vec<Option<f64>>]) -> St
             |(i, v): (usize, &Option<f64>)| Run { number: i as u64, record: record(metric, *v) };
         values.iter().enumerate().map(run).collect()
     };
-    let variants = variants_of(&scenario.paths, &scenario.congestion);
+    let variants = variants_of(scenario);
     let variants = variants.into_iter().zip(values);
     Study {
         variants: variants.map(|(variant, v)| VariantRuns { variant, runs: runs(v) }).collect(),

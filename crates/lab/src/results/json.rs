@@ -5,6 +5,7 @@ use crate::report::{Class, Difference, Report, Summary};
 use crate::scenario::Scenario;
 use crate::statistics::Interval;
 use crate::traffic_spec::show_traffic;
+use crate::variants::Carrier;
 use serde_json::{Map, Value, json};
 
 /// The version of the document.
@@ -76,7 +77,11 @@ fn span<T: Copy + PartialEq>(span: Span<T>, number: impl Fn(T) -> f64) -> Value 
 }
 
 fn variant(scenario: &Scenario, summary: &Summary) -> Value {
-    let path = scenario.paths.get(summary.variant.path).map(|path| path.name.as_str());
+    let path = summary.variant.single_path().and_then(|path| scenario.paths.get(path));
+    let path_manager = match summary.variant.carrier {
+        Carrier::Tcp { .. } => None,
+        Carrier::Mptcp { path_manager, .. } => Some(path_manager.name()),
+    };
     let share: Map<String, Value> =
         summary.share.iter().map(|(name, share)| (name.clone(), json!(share))).collect();
     let extra: Map<String, Value> =
@@ -85,9 +90,10 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
     let magnitude = summary.difference.as_ref().filter(|_| class.is_some());
     json!({
         "name": summary.variant.name,
-        "protocol": summary.variant.protocol,
-        "path": path,
-        "scheduler": null,
+        "protocol": summary.variant.protocol().name(),
+        "path": path.map(|path| path.name.as_str()),
+        "scheduler": summary.variant.scheduler(),
+        "path_manager": path_manager,
         "cc": summary.variant.congestion,
         "policy": null,
         "profile": scenario.profile.name(),
@@ -104,6 +110,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "deterministic": summary.deterministic,
         "heavy_tail": summary.heavy_tail,
         "retransmitted_segments": summary.retransmitted,
+        "reinjected_bytes": summary.reinjected,
         "extra": extra,
     })
 }

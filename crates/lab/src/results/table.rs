@@ -33,12 +33,14 @@ enum Column {
     Extra(&'static str),
 }
 
-const COLUMNS: [Column; 19] = [
+const COLUMNS: [Column; 23] = [
     Column::Text("variant", |_, row| row.variant.name.clone()),
-    Column::Text("protocol", |_, row| row.variant.protocol.to_owned()),
+    Column::Text("protocol", |_, row| row.variant.protocol().name().to_owned()),
     Column::Text("path", |scenario, row| {
-        scenario.paths.get(row.variant.path).map_or(String::new(), |path| path.name.clone())
+        let path = row.variant.single_path().and_then(|path| scenario.paths.get(path));
+        path.map_or(String::new(), |path| path.name.clone())
     }),
+    Column::Text("scheduler", |_, row| row.variant.scheduler().unwrap_or_default().to_owned()),
     Column::Text("cc", |_, row| row.variant.congestion.to_owned()),
     Column::Text("profile", |scenario, _| scenario.profile.name().to_owned()),
     Column::Whole("run", |row| row.run.number),
@@ -49,6 +51,9 @@ const COLUMNS: [Column; 19] = [
     Column::Whole("bytes_read", |row| row.run.record.outcome.bytes_read),
     Column::Whole("data_packets", |row| row.run.record.data_packets),
     Column::Whole("retransmitted_segments", |row| row.run.record.retransmitted_segs),
+    Column::Whole("reinjected_bytes", |row| row.run.record.reinjected_bytes),
+    Column::Whole("duplicate_bytes", |row| row.run.record.duplicate_bytes),
+    Column::Text("first_sent_bytes", first_sent),
     Column::Whole("dropped_full", |row| links(row, |link| link.dropped_full)),
     Column::Whole("dropped_early", |row| {
         links(row, |link| link.dropped_early + link.dropped_queued)
@@ -60,6 +65,13 @@ const COLUMNS: [Column; 19] = [
     }),
     Column::Text("hash", |_, row| hex(&row.run.record.hash.unwrap_or_default())),
 ];
+
+/// Payload first sent on each path, `wlan=1234,3g=567`.
+fn first_sent(scenario: &Scenario, row: &Row) -> String {
+    let paths = scenario.paths.iter().zip(&row.run.record.first_sent_bytes);
+    let words: Vec<String> = paths.map(|(path, bytes)| format!("{}={bytes}", path.name)).collect();
+    words.join(",")
+}
 
 /// A counter summed over both links of all paths.
 fn links(row: &Row, counter: fn(&network::LinkStats) -> u64) -> u64 {

@@ -24,12 +24,14 @@ use toml::de::{DeTable, DeValue};
 /// Larger files are not scenarios.
 const LARGEST: u64 = 1 << 20;
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 16] = [
     "title",
     "path",
     "traffic",
     "protocols",
     "cc",
+    "schedulers",
+    "path-managers",
     "profile",
     "buffers",
     "nic",
@@ -114,6 +116,8 @@ impl Reader<'_> {
             "path" => to.paths = self.paths(value)?,
             "protocols" => to.protocols = self.list(key, value)?,
             "cc" => to.cc = self.list(key, value)?,
+            "schedulers" => to.schedulers = self.list(key, value)?,
+            "path-managers" => to.path_managers = self.list(key, value)?,
             "reverse" => match value.get_ref().as_bool() {
                 Some(reverse) => to.reverse = Some(reverse),
                 None => {

@@ -1,9 +1,10 @@
 //! Scenarios: everything a study depends on, checked.
 //!
 //! `options` is what was asked for, from a command line, an environment or a file; `file` reads
-//! TOML into it; `values` reads single values. A `Scenario` is the result: every name known, every
+//! TOML into it; `values` reads single values, `choice` lists of names of what is to be compared. A `Scenario` is the result: every name known, every
 //! default filled in, contradictions refused. Leaves which variants follow from it to `variants`.
 
+mod choice;
 mod file;
 mod options;
 mod values;
@@ -14,10 +15,12 @@ use crate::error::InputError;
 use crate::path_spec::{CapacitySpec, PathSpec};
 use crate::traffic_spec::show_traffic;
 use crate::units::show_size;
+use crate::variants::Protocol;
 use sha2::{Digest, Sha256};
 use simulator::NicSetup;
 use std::fmt::Write;
 use traffic::Traffic;
+use transport::path_manager::PathManagerKind;
 use transport::{Buffers, Profile};
 
 /// Repetitions unless said otherwise.
@@ -34,8 +37,14 @@ pub struct Scenario {
     pub paths: Vec<PathSpec>,
     /// What is sent.
     pub traffic: Traffic,
-    /// Uncoupled congestion controls, in the order asked for.
+    /// In the order asked for.
+    pub protocols: Vec<Protocol>,
+    /// Congestion controls, in the order asked for; a coupled one is for several paths only.
     pub congestion: Vec<&'static str>,
+    /// Of protocols over several paths, in the order asked for.
+    pub schedulers: Vec<&'static str>,
+    /// Likewise.
+    pub path_managers: Vec<PathManagerKind>,
     /// Which kernel both ends behave like.
     pub profile: Profile,
     /// Of both ends.
@@ -61,7 +70,7 @@ pub struct Scenario {
 /// What variants are compared with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Baseline {
-    /// The best single-path variant over all runs.
+    /// The best single-path variant over all runs; without any, the best of all.
     Best,
     /// The mean over the single paths, per run.
     Average,
@@ -80,6 +89,16 @@ impl Scenario {
         self.paths.iter().any(PathSpec::is_random)
     }
 
+    /// Whether a protocol over several paths is among those compared.
+    pub fn has_multipath(&self) -> bool {
+        self.protocols.contains(&Protocol::Mptcp)
+    }
+
+    /// Whether paths are compared alone.
+    pub fn has_single_path(&self) -> bool {
+        self.protocols.contains(&Protocol::Tcp)
+    }
+
     /// The same study as a scenario file; `spec` writes a path's description.
     fn to_toml_with(&self, spec: impl Fn(&PathSpec) -> String) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
@@ -92,8 +111,14 @@ impl Scenario {
             line("title", quoted(title));
         }
         line("traffic", quoted(&show_traffic(&self.traffic)));
-        line("protocols", quoted("tcp"));
+        let names: Vec<&str> = self.protocols.iter().map(|protocol| protocol.name()).collect();
+        line("protocols", quoted(&names.join(",")));
         line("cc", quoted(&self.congestion.join(",")));
+        if self.has_multipath() {
+            line("schedulers", quoted(&self.schedulers.join(",")));
+            let names: Vec<&str> = self.path_managers.iter().map(|kind| kind.name()).collect();
+            line("path-managers", quoted(&names.join(",")));
+        }
         line("profile", quoted(self.profile.name()));
         line("buffers", quoted(&show_buffers(&self.buffers)));
         line("nic", quoted(&self.nic.map_or("none".into(), |nic| nic.rate.to_string())));

@@ -1,5 +1,6 @@
 //! What was asked for, not yet checked: the same struct for command line, environment and file.
 
+use super::choice::Choice;
 use super::{Baseline, DEFAULT_RUNS, DEFAULT_SEED, Scenario, values};
 use crate::error::{Given, InputError};
 use crate::path_spec::PathSpec;
@@ -18,6 +19,8 @@ pub struct Options {
     pub traffic: Option<Given>,
     pub protocols: Vec<Given>,
     pub cc: Vec<Given>,
+    pub schedulers: Vec<Given>,
+    pub path_managers: Vec<Given>,
     pub profile: Option<Given>,
     pub buffers: Option<Given>,
     pub nic: Option<Given>,
@@ -56,6 +59,8 @@ impl Options {
             traffic: self.traffic.or(fallback.traffic),
             protocols: list(self.protocols, fallback.protocols),
             cc: list(self.cc, fallback.cc),
+            schedulers: list(self.schedulers, fallback.schedulers),
+            path_managers: list(self.path_managers, fallback.path_managers),
             profile: self.profile.or(fallback.profile),
             buffers: self.buffers.or(fallback.buffers),
             nic: self.nic.or(fallback.nic),
@@ -78,26 +83,23 @@ impl Options {
                 "add `--traffic bulk:4MiB`, `bulk:30s`, `burst:20` or `video`",
             )
         })?;
-        values::protocols(&self.protocols)?;
         let profile = said(self.profile.as_ref(), values::profile)?.unwrap_or(Profile::Linux);
         let traffic = parse_traffic(&traffic_given.text, profile)
             .map_err(|refusal| traffic_given.refuse(refusal))?;
-        let (congestion, mut notes) = match self.cc.as_slice() {
-            [] => (vec!["cubic"], Vec::new()),
-            lists => values::congestion(lists)?,
-        };
+        let choice = Choice::resolve(self, paths.len())?;
+        let mut notes = choice.notes;
         notes.extend(paths.iter().flat_map(|path| {
             path.notes.iter().map(|note| format!("path `{}`: {note}", path.name))
         }));
-        let names: Vec<String> =
-            variants_of(&paths, &congestion).into_iter().map(|variant| variant.name).collect();
-        let baseline = said(self.baseline.as_ref(), |given| values::baseline(given, &names))?;
-        Ok(Scenario {
+        let mut scenario = Scenario {
             title: self.title.as_ref().map(|given| given.text.clone()),
             first: self.first_path(&paths)?,
             paths,
             traffic,
-            congestion,
+            protocols: choice.protocols,
+            congestion: choice.congestion,
+            schedulers: choice.schedulers,
+            path_managers: choice.path_managers,
             profile,
             buffers: said(self.buffers.as_ref(), values::buffers)?.unwrap_or_else(Buffers::default),
             nic: said(self.nic.as_ref(), values::nic)?.unwrap_or(Some(NicSetup::default())),
@@ -105,9 +107,14 @@ impl Options {
             runs: said(self.runs.as_ref(), values::runs)?.unwrap_or(DEFAULT_RUNS),
             seed: said(self.seed.as_ref(), values::seed)?.unwrap_or(DEFAULT_SEED),
             jobs: said(self.jobs.as_ref(), values::jobs)?.unwrap_or_else(all_cores),
-            baseline: baseline.unwrap_or(Baseline::Best),
+            baseline: Baseline::Best,
             notes,
-        })
+        };
+        let variants = variants_of(&scenario);
+        if let Some(given) = &self.baseline {
+            scenario.baseline = values::baseline(given, &variants)?;
+        }
+        Ok(scenario)
     }
 
     fn resolve_paths(&self) -> Result<Vec<PathSpec>, InputError> {

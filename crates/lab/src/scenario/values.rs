@@ -1,18 +1,14 @@
-//! Single values of a scenario: congestion controls, protocols, profiles, buffers, numbers.
+//! Single values of a scenario: profiles, buffers, numbers, the baseline. Leaves lists of names to
+//! `choice`.
 
 use super::Baseline;
 use crate::error::{Given, InputError, Refusal};
 use crate::units::{parse_rate, parse_size};
+use crate::variants::Variant;
 use crate::words::nearest_help;
 use simulator::NicSetup;
-use transport::{Buffers, Profile, congestion};
+use transport::{Buffers, Profile};
 
-/// Controls that couple several paths: nothing for one path alone.
-const COUPLED: [&str; 7] = ["lia", "olia", "balia", "wvegas", "cmtrpv1", "cmtrpv2", "mptcp-like"];
-/// Controls that are known but not built yet.
-const LATER: [&str; 1] = ["bbr"];
-/// Protocols that are known but not built yet.
-const PROTOCOLS_LATER: [&str; 3] = ["mptcp", "sctp", "cmt-sctp"];
 /// Most repetitions of a study.
 const MOST_RUNS: u64 = 1_000_000;
 /// Most threads.
@@ -21,81 +17,6 @@ const MOST_JOBS: u64 = 4_096;
 const LEAST_BUFFER: u64 = 4 << 10;
 /// Largest buffer: what TCP's window field can announce.
 const MOST_BUFFER: u64 = 1 << 30;
-
-/// The uncoupled controls of a list, and notes on those left out.
-pub(super) fn congestion(lists: &[Given]) -> Result<(Vec<&'static str>, Vec<String>), InputError> {
-    let mut chosen: Vec<&'static str> = Vec::new();
-    let mut notes = Vec::new();
-    for given in lists {
-        for (span, word) in given.split_at_commas() {
-            let refuse = |problem: String, help: String| {
-                given.refuse(Refusal { span: span.clone(), problem, help })
-            };
-            match controller(word) {
-                Ok(Some(name)) if chosen.contains(&name) => {
-                    return Err(refuse(format!("`{name}` is given twice"), "keep one".into()));
-                }
-                Ok(Some(name)) => chosen.push(name),
-                Ok(None) => notes.push(format!(
-                    "skipped `{word}`: it couples several paths, and TCP has one at a time"
-                )),
-                Err((problem, help)) => return Err(refuse(problem, help)),
-            }
-        }
-    }
-    if chosen.is_empty()
-        && let Some(given) = lists.first()
-    {
-        return Err(given.refuse_whole(
-            "no congestion control is left: coupled ones need multi-path TCP, not available yet",
-            format!("add one of: {}", available().join(", ")),
-        ));
-    }
-    Ok((chosen, notes))
-}
-
-/// The names of the controls that can run on one path.
-pub(super) fn available() -> Vec<&'static str> {
-    let names = congestion::NAMES.iter().map(|(name, _, _)| *name);
-    names.filter(|name| !congestion::is_coupled(name)).collect()
-}
-
-/// The control of that name, `None` for a coupled one.
-fn controller(word: &str) -> Result<Option<&'static str>, (String, String)> {
-    let known = available();
-    if let Some(name) = known.iter().find(|name| **name == word) {
-        return Ok(Some(name));
-    }
-    if COUPLED.contains(&word) {
-        return Ok(None);
-    }
-    if LATER.contains(&word) {
-        let problem = format!("the congestion control `{word}` is not available yet");
-        return Err((problem, format!("available are: {}", known.join(", "))));
-    }
-    let problem = format!("unknown congestion control `{word}`");
-    Err((problem, nearest_help(word, &[known.as_slice(), &COUPLED].concat())))
-}
-
-/// Checks that only available protocols are asked for.
-pub(super) fn protocols(lists: &[Given]) -> Result<(), InputError> {
-    for given in lists {
-        for (span, word) in given.split_at_commas() {
-            if word == "tcp" {
-                continue;
-            }
-            let (problem, help) = if PROTOCOLS_LATER.contains(&word) {
-                let problem = format!("the protocol `{word}` is not available yet");
-                (problem, "use `tcp`: each path alone".to_owned())
-            } else {
-                let names = [&["tcp"][..], &PROTOCOLS_LATER].concat();
-                (format!("unknown protocol `{word}`"), nearest_help(word, &names))
-            };
-            return Err(given.refuse(Refusal { span, problem, help }));
-        }
-    }
-    Ok(())
-}
 
 pub(super) fn profile(given: &Given) -> Result<Profile, InputError> {
     Profile::by_name(&given.text).ok_or_else(|| {
@@ -180,16 +101,21 @@ fn number(
     })
 }
 
-pub(super) fn baseline(given: &Given, variants: &[String]) -> Result<Baseline, InputError> {
+pub(super) fn baseline(given: &Given, variants: &[Variant]) -> Result<Baseline, InputError> {
     match given.text.as_str() {
         "best" => Ok(Baseline::Best),
+        "average" if variants.iter().all(|variant| variant.single_path().is_none()) => Err(given
+            .refuse_whole(
+                "no path is used alone, so there is nothing to take the average of",
+                "add `tcp` to the protocols: `--protocols tcp,mptcp`",
+            )),
         "average" => Ok(Baseline::Average),
-        name if variants.iter().any(|variant| variant == name) => {
+        name if variants.iter().any(|variant| variant.name == name) => {
             Ok(Baseline::Named(name.to_owned()))
         }
         name => {
             let mut names = vec!["best", "average"];
-            names.extend(variants.iter().map(String::as_str));
+            names.extend(variants.iter().map(|variant| variant.name.as_str()));
             let problem = format!("no variant is called `{name}`");
             Err(given.refuse_whole(problem, nearest_help(name, &names)))
         }

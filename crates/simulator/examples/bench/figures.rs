@@ -3,12 +3,12 @@
 use crate::meter::{cpu_seconds, peak_kib, resident_kib};
 use base::{Chance, Duration, HostId, Instant, InterfaceId, Rate};
 use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
-use simulator::{Endpoint, NicSetup, ProcessingCost, World};
+use simulator::{Endpoint, NicSetup, ProcessingCost, SocketConfig, World};
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 use traffic::{OneWay, Role, Traffic};
-use transport::{InterfaceConfig, StackConfig, TcpConfig};
+use transport::{InterfaceConfig, StackConfig};
 
 const CLIENT: HostId = HostId(0);
 const SERVER: HostId = HostId(1);
@@ -207,7 +207,7 @@ fn add_connection(
             listen: (host == SERVER).then_some(port),
             // Not in step with each other: spread over the first 300 ms.
             starts_at: Instant::from_micros(u64::from(number) * 300_000 / 1000),
-            tcp: TcpConfig::default(),
+            socket: SocketConfig::default(),
         };
         let application = OneWay::new(shape.traffic, role, false, u32::from(number));
         world.add_application(host, application, endpoint)?;

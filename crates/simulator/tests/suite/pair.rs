@@ -2,10 +2,12 @@
 
 use base::{Chance, Duration, HostId, Instant, InterfaceId, LinkId, Rate};
 use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
-use simulator::{Endpoint, PathSetup, ProcessingCost, RunRecord, RunSetup, World, simulate};
+use simulator::{
+    Endpoint, PathSetup, ProcessingCost, RunRecord, RunSetup, SocketConfig, World, simulate,
+};
 use std::net::{Ipv4Addr, SocketAddr};
 use traffic::{OneWay, Role, Traffic};
-use transport::{InterfaceConfig, StackConfig, TcpConfig};
+use transport::{InterfaceConfig, StackConfig};
 
 pub const CLIENT: HostId = HostId(0);
 pub const SERVER: HostId = HostId(1);
@@ -83,7 +85,7 @@ pub fn connect(
             remote: SocketAddr::new(address(hosts[1]).into(), port),
             listen: (role == Role::Server).then_some(port),
             starts_at,
-            tcp: TcpConfig::default(),
+            socket: SocketConfig::default(),
         };
         let application = OneWay::new(traffic, role, false, u32::from(number));
         world.add_application(host, application, endpoint).unwrap();

@@ -34,6 +34,24 @@ pub const NAMES: &[(&str, &str, &str)] = &[
     ),
 ];
 
+impl PathManagerKind {
+    /// Every manager.
+    pub const ALL: [PathManagerKind; 2] = [PathManagerKind::Default, PathManagerKind::Fullmesh];
+
+    /// Its name in the table.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PathManagerKind::Default => "default",
+            PathManagerKind::Fullmesh => "fullmesh",
+        }
+    }
+
+    /// The manager of that name; `None` if there is none.
+    pub fn by_name(name: &str) -> Option<PathManagerKind> {
+        PathManagerKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
 /// A manager of one connection.
 #[derive(Clone, Debug)]
 pub enum PathManager {

@@ -1,0 +1,207 @@
+//! What is to be compared: protocols, congestion controls, schedulers, path managers, by name.
+//!
+//! Every name must be known, no name may come twice, and a choice that would have no effect is
+//! refused. Leaves single values to `values` and the variants that follow to `variants`.
+
+use super::Options;
+use crate::error::{Given, InputError, Refusal};
+use crate::variants::Protocol;
+use crate::words::nearest_help;
+use transport::path_manager::{self, PathManagerKind};
+use transport::{congestion, scheduler};
+
+/// Controls that will couple several paths.
+const COUPLED_LATER: [&str; 6] = ["olia", "balia", "wvegas", "cmtrpv1", "cmtrpv2", "mptcp-like"];
+/// Other controls that are known but not built yet.
+const LATER: [&str; 1] = ["bbr"];
+/// Schedulers that are known but not built yet.
+const SCHEDULERS_LATER: [&str; 8] =
+    ["linux", "blest", "blest-kernel", "ecf", "ecf-kernel", "daps", "otias", "sttf"];
+/// Path managers that are known but not built yet.
+const PATH_MANAGERS_LATER: [&str; 1] = ["ndiffports"];
+/// Protocols that are known but not built yet.
+const PROTOCOLS_LATER: [&str; 2] = ["sctp", "cmt-sctp"];
+/// Addresses that one end of an MPTCP connection knows at most, as in Linux.
+const MOST_PATHS: usize = 8;
+
+/// The names chosen, each list in the order asked for.
+pub(super) struct Choice {
+    pub protocols: Vec<Protocol>,
+    pub congestion: Vec<&'static str>,
+    pub schedulers: Vec<&'static str>,
+    pub path_managers: Vec<PathManagerKind>,
+    /// What was left out, and why.
+    pub notes: Vec<String>,
+}
+
+/// What is wrong with a word, and the mend.
+type Complaint = (String, String);
+
+impl Choice {
+    pub(super) fn resolve(options: &Options, paths: usize) -> Result<Choice, InputError> {
+        let protocols = chosen(&options.protocols, vec![Protocol::Tcp], protocol)?;
+        let mut notes = Vec::new();
+        let multipath = protocols.contains(&Protocol::Mptcp);
+        if multipath {
+            check_paths(options, paths, &mut notes)?;
+        } else {
+            for lists in [&options.schedulers, &options.path_managers] {
+                only_with_multipath(lists)?;
+            }
+        }
+        let congestion = controls(&options.cc, &protocols, &mut notes)?;
+        let schedulers = chosen(&options.schedulers, vec!["lrf"], scheduler)?;
+        let default = vec![PathManagerKind::default()];
+        let path_managers = chosen(&options.path_managers, default, path_manager)?;
+        if schedulers.contains(&"wrr") {
+            notes.push("`wrr`: weights cannot be given yet; all are 1, as with `rr`".to_owned());
+        }
+        if multipath && !protocols.contains(&Protocol::Tcp) && options.baseline.is_none() {
+            notes.push(
+                "no path is used alone, so variants are compared with the best of them; add `tcp` \
+                 to the protocols to learn whether several paths pay off"
+                    .to_owned(),
+            );
+        }
+        Ok(Choice { protocols, congestion, schedulers, path_managers, notes })
+    }
+}
+
+/// The values of all words of some lists, `default` if there are none.
+fn chosen<T: PartialEq>(
+    lists: &[Given],
+    default: Vec<T>,
+    read: impl Fn(&str) -> Result<T, Complaint>,
+) -> Result<Vec<T>, InputError> {
+    let mut values = Vec::new();
+    for given in lists {
+        for (span, word) in given.split_at_commas() {
+            let value = match read(word) {
+                Ok(value) if values.contains(&value) => {
+                    Err((format!("`{word}` is given twice"), "keep one".to_owned()))
+                }
+                other => other,
+            };
+            values.push(
+                value.map_err(|(problem, help)| given.refuse(Refusal { span, problem, help }))?,
+            );
+        }
+    }
+    Ok(if values.is_empty() { default } else { values })
+}
+
+fn protocol(word: &str) -> Result<Protocol, Complaint> {
+    let names = Protocol::ALL.map(Protocol::name);
+    if let Some(protocol) = Protocol::ALL.into_iter().find(|protocol| protocol.name() == word) {
+        return Ok(protocol);
+    }
+    Err(unknown("protocol", word, &names, &PROTOCOLS_LATER))
+}
+
+/// Not known at all, or known and not built yet.
+fn unknown(what: &str, word: &str, names: &[&str], later: &[&str]) -> Complaint {
+    if later.contains(&word) {
+        let problem = format!("the {what} `{word}` is not available yet");
+        return (problem, format!("available are: {}", names.join(", ")));
+    }
+    let problem = format!("unknown {what} `{word}`");
+    (problem, nearest_help(word, &[names, later].concat()))
+}
+
+/// Many paths are too many, one is odd.
+fn check_paths(options: &Options, paths: usize, notes: &mut Vec<String>) -> Result<(), InputError> {
+    if paths == 1 {
+        notes.push("one path is given: `mptcp` has a single subflow and no choice".to_owned());
+    }
+    let Some(given) = options.protocols.first().filter(|_| paths > MOST_PATHS) else {
+        return Ok(());
+    };
+    Err(given.refuse_whole(
+        format!(
+            "`mptcp` knows at most {MOST_PATHS} addresses of a host, and {paths} paths are given"
+        ),
+        "leave paths out, or compare them with `--protocols tcp`",
+    ))
+}
+
+/// Refuses a list that says something about several paths when only single ones are compared.
+fn only_with_multipath(lists: &[Given]) -> Result<(), InputError> {
+    match lists.first() {
+        None => Ok(()),
+        Some(given) => Err(given.refuse_whole(
+            "this is about several paths at once, but each path is compared alone",
+            "add `mptcp` to the protocols: `--protocols tcp,mptcp`",
+        )),
+    }
+}
+
+/// The canonical name of a scheduler.
+fn scheduler(word: &str) -> Result<&'static str, Complaint> {
+    let names: Vec<&'static str> = scheduler::NAMES.iter().map(|(name, _, _)| *name).collect();
+    if let Some(name) = names.iter().find(|name| **name == word) {
+        return Ok(name);
+    }
+    match word {
+        "minrtt" => Ok("lrf"),
+        "default" => Err((
+            "`default` names two schedulers: lowest RTT first in the kernels of the papers, \
+             another rule (by queued bytes over pacing rate) in today's Linux"
+                .to_owned(),
+            "write `lrf` for the first; `linux`, the second, is not available yet".to_owned(),
+        )),
+        "roundrobin" => {
+            Err(("unknown scheduler `roundrobin`".to_owned(), "it is called `rr` here".to_owned()))
+        }
+        _ => Err(unknown("scheduler", word, &names, &SCHEDULERS_LATER)),
+    }
+}
+
+fn path_manager(word: &str) -> Result<PathManagerKind, Complaint> {
+    let names: Vec<&str> = path_manager::NAMES.iter().map(|(name, _, _)| *name).collect();
+    PathManagerKind::by_name(word)
+        .ok_or_else(|| unknown("path manager", word, &names, &PATH_MANAGERS_LATER))
+}
+
+/// The controls of some lists that a protocol among `protocols` can use, and notes on the others.
+fn controls(
+    lists: &[Given],
+    protocols: &[Protocol],
+    notes: &mut Vec<String>,
+) -> Result<Vec<&'static str>, InputError> {
+    let multipath = protocols.contains(&Protocol::Mptcp);
+    let asked = chosen(lists, vec!["cubic"], |word| control(word, multipath))?;
+    let is_coupled = |name: &&str| congestion::is_coupled(name) || COUPLED_LATER.contains(name);
+    if protocols.contains(&Protocol::Tcp) {
+        notes.extend(asked.iter().filter(|name| is_coupled(name)).map(|name| {
+            format!(
+                "skipped `{name}` with tcp: it couples several paths, and TCP has one at a time"
+            )
+        }));
+    }
+    let usable: Vec<&'static str> =
+        asked.into_iter().filter(|name| multipath || !is_coupled(name)).collect();
+    if let (true, Some(given)) = (usable.is_empty(), lists.first()) {
+        let uncoupled = names().into_iter().filter(|name| !congestion::is_coupled(name));
+        let uncoupled: Vec<&str> = uncoupled.collect();
+        return Err(given.refuse_whole(
+            "no congestion control is left: coupled ones are for several paths",
+            format!("add one of {}, or `--protocols tcp,mptcp`", uncoupled.join(", ")),
+        ));
+    }
+    Ok(usable)
+}
+
+fn names() -> Vec<&'static str> {
+    congestion::NAMES.iter().map(|(name, _, _)| *name).collect()
+}
+
+/// The control of that name. One for several paths need not be built if none asked for it could
+/// be used anyhow.
+fn control(word: &str, multipath: bool) -> Result<&'static str, Complaint> {
+    let names = names();
+    let skipped = COUPLED_LATER.iter().filter(|_| !multipath);
+    names.iter().chain(skipped).find(|name| **name == word).copied().ok_or_else(|| {
+        let later = [&COUPLED_LATER[..], &LATER].concat();
+        unknown("congestion control", word, &names, &later)
+    })
+}
