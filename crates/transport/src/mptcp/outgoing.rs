@@ -149,6 +149,7 @@ impl Connection {
             return false;
         }
         let most = max_bytes.min(u32::from(u16::MAX));
+        let fresh = what == What::New;
         let (offset, payload) = match what {
             What::New => match self.take_new(path, most) {
                 Some(taken) => taken,
@@ -165,7 +166,6 @@ impl Connection {
             },
             What::Probe => return false,
         };
-        let fresh = offset + u64::from(payload.len()) == self.send.nxt;
         if fresh {
             self.slots[index].first_sent_bytes += u64::from(payload.len());
         }
