@@ -23,7 +23,7 @@ pub(crate) struct Flight {
 #[derive(Debug)]
 pub(crate) enum Flights {
     Fifo(Fifo),
-    Heap(Heap),
+    Heap(Box<Heap>),
 }
 
 /// Packets that arrive in the order they left.
@@ -45,7 +45,7 @@ pub(crate) struct Heap {
 impl Flights {
     /// `overtaking`: whether packets may arrive in another order than they left.
     pub(crate) fn new(overtaking: bool) -> Self {
-        if overtaking { Flights::Heap(Heap::default()) } else { Flights::Fifo(Fifo::default()) }
+        if overtaking { Flights::Heap(Box::default()) } else { Flights::Fifo(Fifo::default()) }
     }
 
     pub(crate) fn len(&self) -> usize {

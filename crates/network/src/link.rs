@@ -21,25 +21,43 @@ use std::collections::VecDeque;
 use wire::{Body, Packet};
 
 /// A one-way link.
+///
+/// In a world of thousands of links a packet finds none of this in a cache, so what every packet
+/// needs comes first and is small, in this order; the rest is elsewhere.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Link {
-    id: LinkId,
-    /// Key of this link's draws.
-    owner: u64,
-    config: LinkConfig,
+    flights: Flights,
     queue: Queue,
-    server: Server,
+    stats: LinkStats,
     /// Packets that are in service or wait for it, in order; a head discipline holds the waiting
     /// ones itself. Those whose departure has passed are forgotten at the next look.
     service: VecDeque<Service>,
     /// Bytes in `service`.
     service_bytes: u64,
+    server: Server,
+    /// One-way propagation.
+    delay: Duration,
+    limit: Limit,
     loss: Loss,
+    /// Key of this link's draws.
+    owner: u64,
+    id: LinkId,
+    down: bool,
+    /// Whether packets are damaged or doubled now and then.
+    meddles: bool,
+    rare: Box<Rare>,
+}
+
+/// What few packets need.
+#[derive(Debug)]
+struct Rare {
+    jitter: Duration,
+    reorder: f64,
+    duplicate: f64,
+    corrupt: f64,
     /// How long a 1500-byte packet takes at the configured capacity.
     packet_time: Option<Duration>,
-    flights: Flights,
-    down: bool,
-    stats: LinkStats,
     /// Where a head discipline puts what it drops; empty between calls.
     dropped: Vec<Held>,
 }
@@ -55,9 +73,17 @@ struct Service {
 /// What has happened on a link so far. At any time
 /// `accepted + duplicated = delivered + lost + dropped_queued + Link::in_transit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
 pub struct LinkStats {
+    /// Packets that came out, copies included.
+    pub delivered: u64,
+    /// IP bytes of `accepted` and `delivered`.
+    pub bytes_delivered: u64,
+    pub bytes_accepted: u64,
     /// Packets taken into the queue.
     pub accepted: u64,
+    /// The most that ever waited.
+    pub max_backlog: Backlog,
     /// Packets refused because the queue was full.
     pub dropped_full: u64,
     /// Packets refused by the discipline before that (RED).
@@ -73,13 +99,6 @@ pub struct LinkStats {
     pub duplicated: u64,
     /// Packets damaged.
     pub corrupted: u64,
-    /// Packets that came out, copies included.
-    pub delivered: u64,
-    /// IP bytes of `accepted` and `delivered`.
-    pub bytes_accepted: u64,
-    pub bytes_delivered: u64,
-    /// The most that ever waited.
-    pub max_backlog: Backlog,
 }
 
 impl Link {
@@ -88,19 +107,27 @@ impl Link {
         let packet_time = config.capacity.typical_packet_time();
         let overtaking = !config.jitter.is_zero() || config.reorder > 0.0;
         Link {
-            id,
-            owner,
+            flights: Flights::new(overtaking),
             queue: Queue::new(config.queue, packet_time),
-            server: Server::new(config.capacity.clone()),
+            stats: LinkStats::default(),
             service: VecDeque::new(),
             service_bytes: 0,
+            server: Server::new(config.capacity),
+            delay: config.delay,
+            limit: config.limit,
             loss: Loss::new(config.loss, packet_time),
-            packet_time,
-            flights: Flights::new(overtaking),
+            owner,
+            id,
             down: false,
-            stats: LinkStats::default(),
-            dropped: Vec::new(),
-            config,
+            meddles: config.corrupt > 0.0 || config.duplicate > 0.0,
+            rare: Box::new(Rare {
+                jitter: config.jitter,
+                reorder: config.reorder,
+                duplicate: config.duplicate,
+                corrupt: config.corrupt,
+                packet_time,
+                dropped: Vec::new(),
+            }),
         }
     }
 
@@ -184,12 +211,11 @@ impl Link {
             LinkChange::Rate(rate) => self.set_capacity(cx, Capacity::Rate(rate)),
             LinkChange::Capacity(capacity) => self.set_capacity(cx, capacity),
             LinkChange::Delay(delay) => {
-                self.config.delay = delay;
+                self.delay = delay;
                 self.reroute(cx);
             }
             LinkChange::Loss(loss) => {
-                self.config.loss = loss;
-                self.loss = Loss::new(loss, self.packet_time);
+                self.loss = Loss::new(loss, self.rare.packet_time);
             }
         }
     }
@@ -250,7 +276,7 @@ impl Link {
             // The moment the link became free, which may be past: what has arrived since then
             // was caught up on first, so the discipline sees what it would have seen then.
             let at = self.server.busy_until();
-            let held = head.dequeue(at, &mut self.dropped);
+            let held = head.dequeue(at, &mut self.rare.dropped);
             self.record_dropped(cx, DropReason::Early);
             if let Some(Held { number, len, packet, .. }) = held
                 && let Some(flight) = self.serve(cx, at, number, len)
@@ -289,7 +315,7 @@ impl Link {
     /// Send a packet on its way, now and then damaged or with a copy behind it.
     #[inline(always)]
     fn launch(&mut self, cx: &Context<'_>, flight: Flight, mut packet: Box<Packet>) {
-        if self.config.corrupt > 0.0 || self.config.duplicate > 0.0 {
+        if self.meddles {
             self.meddle(cx, flight, &mut packet);
         }
         self.flights.push(flight, packet);
@@ -297,11 +323,11 @@ impl Link {
 
     fn meddle(&mut self, cx: &Context<'_>, flight: Flight, packet: &mut Packet) {
         let (chance, owner, number) = (cx.chance, self.owner, flight.number);
-        if chance.happens(self.config.corrupt, owner, Purpose::Corrupt, number) {
+        if chance.happens(self.rare.corrupt, owner, Purpose::Corrupt, number) {
             self.stats.corrupted += 1;
             corrupt(packet, chance.bits(owner, Purpose::CorruptBit, number));
         }
-        if chance.happens(self.config.duplicate, owner, Purpose::Duplicate, number) {
+        if chance.happens(self.rare.duplicate, owner, Purpose::Duplicate, number) {
             self.stats.duplicated += 1;
             self.flights.push(flight, Box::new(packet.clone()));
         }
@@ -310,15 +336,15 @@ impl Link {
     /// How long a packet travels after its service.
     #[inline]
     fn propagation(&self, draw: &Draw) -> Duration {
-        let delay = self.config.delay;
+        let delay = self.delay;
         if matches!(self.flights, Flights::Fifo(_)) {
             return delay;
         }
         let Draw { chance, owner, number } = *draw;
-        if chance.happens(self.config.reorder, owner, Purpose::Reorder, number) {
+        if chance.happens(self.rare.reorder, owner, Purpose::Reorder, number) {
             return Duration::ZERO;
         }
-        let jitter = self.config.jitter;
+        let jitter = self.rare.jitter;
         let spread = jitter.as_nanos().saturating_mul(2).saturating_add(1);
         let up = Duration::from_nanos(chance.below(spread, owner, Purpose::Jitter, number));
         (delay + up).saturating_sub(jitter)
@@ -356,14 +382,14 @@ impl Link {
         }
         while !room.fits(head.backlog(), len) {
             let Some(held) = head.evict() else { return Err(DropReason::QueueFull) };
-            self.dropped.push(held);
+            self.rare.dropped.push(held);
         }
         self.record_dropped(cx, DropReason::QueueFull);
         Ok(())
     }
 
     fn room(&self, now: Instant) -> Room {
-        match self.config.limit {
+        match self.limit {
             Limit::Packets(packets) => Room::Packets(u64::from(packets)),
             limit => Room::Bytes(self.server.byte_limit(limit, now).unwrap_or(u64::MAX)),
         }
@@ -385,8 +411,7 @@ impl Link {
         let left =
             self.service.front().and_then(|first| self.server.work_left(cx.now, first.depart));
         let remembers = matches!(capacity, Capacity::Rate(_));
-        self.server.set_capacity(cx.now, capacity.clone());
-        self.config.capacity = capacity;
+        self.server.set_capacity(cx.now, capacity);
         if !self.down {
             self.reschedule(cx, left.filter(|_| remembers));
             self.advance(cx);
@@ -441,7 +466,7 @@ impl Link {
 
     fn record_dropped(&mut self, cx: &mut Context<'_>, reason: DropReason) {
         let link = self.id;
-        for Held { len, .. } in self.dropped.drain(..) {
+        for Held { len, .. } in self.rare.dropped.drain(..) {
             self.stats.dropped_queued += 1;
             cx.record(EventMask::PACKET, || Event::PacketDropped { link, len, reason });
         }

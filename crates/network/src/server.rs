@@ -3,8 +3,9 @@
 //! Pure arithmetic over time; which packet goes into service is left to the queue.
 
 use crate::link_config::{Capacity, Limit};
-use crate::trace::Spent;
+use crate::trace::{CapacityTrace, Spent};
 use base::{Duration, Instant, Rate};
+use std::sync::Arc;
 
 /// Bytes of the packet that rates are turned into times with: the mean service time of RED and
 /// the slot of Gilbert-Elliott.
@@ -13,17 +14,53 @@ pub(crate) const TYPICAL_BYTES: u32 = 1500;
 /// Serves one packet after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
-    capacity: Capacity,
+    pace: Pace,
     /// Work below one nanosecond that the last packet left over; see `Rate::serialisation`.
     carry: u64,
-    /// What is used up of a recording.
-    spent: Spent,
     busy_until: Instant,
+}
+
+/// A `Capacity` being used. Small: every link has one.
+#[derive(Clone, Debug)]
+enum Pace {
+    Unlimited,
+    Rate(Rate),
+    Trace(Box<Playback>),
+}
+
+/// A recording being used.
+#[derive(Clone, Debug)]
+struct Playback {
+    trace: Arc<CapacityTrace>,
+    offset: Duration,
+    /// What is used up.
+    spent: Spent,
+}
+
+impl Pace {
+    fn new(capacity: Capacity) -> Self {
+        match capacity {
+            Capacity::Unlimited => Pace::Unlimited,
+            Capacity::Rate(rate) => Pace::Rate(rate),
+            Capacity::Trace { trace, offset } => {
+                Pace::Trace(Box::new(Playback { trace, offset, spent: Spent::default() }))
+            }
+        }
+    }
+}
+
+impl Playback {
+    fn finish(&mut self, start: Instant, bytes: u32) -> Instant {
+        match self.trace.finish(&mut self.spent, start + self.offset, bytes) {
+            Instant::FAR_FUTURE => Instant::FAR_FUTURE,
+            end => end - self.offset,
+        }
+    }
 }
 
 impl Server {
     pub(crate) fn new(capacity: Capacity) -> Self {
-        Server { capacity, carry: 0, spent: Spent::default(), busy_until: Instant::ZERO }
+        Server { pace: Pace::new(capacity), carry: 0, busy_until: Instant::ZERO }
     }
 
     /// The instant at which `bytes` have been served that go into service at `start`, or as soon
@@ -40,20 +77,15 @@ impl Server {
         } else {
             self.busy_until
         };
-        self.busy_until = match &self.capacity {
-            Capacity::Unlimited => start,
-            Capacity::Rate(rate) => {
+        self.busy_until = match &mut self.pace {
+            Pace::Unlimited => start,
+            Pace::Rate(rate) => {
                 let (time, carry) =
                     rate.serialisation(u64::from(bytes), self.carry.saturating_add(work));
                 self.carry = carry;
                 start + time
             }
-            Capacity::Trace { trace, offset } => {
-                match trace.finish(&mut self.spent, start + *offset, bytes) {
-                    Instant::FAR_FUTURE => Instant::FAR_FUTURE,
-                    end => end - *offset,
-                }
-            }
+            Pace::Trace(playback) => playback.finish(start, bytes),
         };
         self.busy_until
     }
@@ -74,15 +106,16 @@ impl Server {
 
     /// Stop at `now`: of a recording is used up what has passed by then, not what was promised.
     pub(crate) fn suspend(&mut self, now: Instant) {
-        if let Capacity::Trace { trace, offset } = &self.capacity {
-            trace.lapse(&mut self.spent, now + *offset);
+        if let Pace::Trace(playback) = &mut self.pace {
+            let Playback { trace, offset, spent } = &mut **playback;
+            trace.lapse(spent, now + *offset);
         }
     }
 
     /// Work (in 10^-9 bits) still to do at `now` for a packet that would leave at `depart`, where
     /// the server knows it: a recorded trace does not, and serves the packet again.
     pub(crate) fn work_left(&self, now: Instant, depart: Instant) -> Option<u64> {
-        let Capacity::Rate(rate) = &self.capacity else { return None };
+        let Pace::Rate(rate) = &self.pace else { return None };
         if depart == Instant::FAR_FUTURE {
             return None;
         }
@@ -92,8 +125,7 @@ impl Server {
 
     /// Change the capacity from `now` on.
     pub(crate) fn set_capacity(&mut self, now: Instant, capacity: Capacity) {
-        self.capacity = capacity;
-        self.spent = Spent::default();
+        self.pace = Pace::new(capacity);
         self.reset(now);
     }
 
@@ -113,10 +145,11 @@ impl Server {
 
     /// The rate of the moment; `None` without one.
     fn rate_at(&self, now: Instant) -> Option<Rate> {
-        match &self.capacity {
-            Capacity::Unlimited => None,
-            Capacity::Rate(rate) => Some(*rate),
-            Capacity::Trace { trace, offset } => {
+        match &self.pace {
+            Pace::Unlimited => None,
+            Pace::Rate(rate) => Some(*rate),
+            Pace::Trace(playback) => {
+                let Playback { trace, offset, .. } = &**playback;
                 Some(trace.rate_at((now + *offset).since(Instant::ZERO)))
             }
         }

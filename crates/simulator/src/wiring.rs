@@ -46,14 +46,15 @@ pub(crate) struct Wiring {
     guard: Guard,
 }
 
-/// A link and what wakes it.
+/// A link and what wakes it. Begins with a cache line, and with what every packet needs.
+#[repr(C, align(64))]
 struct Wired {
-    link: Link,
+    /// What stands at its far end, if anything does.
+    behind: Option<Box<Behind>>,
     target: Target,
     /// The host it leads to, if it does; kept here so that nothing else has to be looked up.
     host: Option<(HostId, InterfaceId)>,
-    /// What stands at its far end, if anything does.
-    behind: Option<Box<Behind>>,
+    link: Link,
 }
 
 /// A middlebox and the packets it has let through but nobody has taken yet.

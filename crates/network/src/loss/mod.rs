@@ -43,7 +43,7 @@ pub(crate) trait LossModel {
 pub(crate) enum Loss {
     None,
     Bernoulli(Bernoulli),
-    GilbertElliott(GilbertElliott),
+    GilbertElliott(Box<GilbertElliott>),
 }
 
 impl Loss {
@@ -54,7 +54,7 @@ impl Loss {
             LossConfig::None => Loss::None,
             LossConfig::Bernoulli { p } => Loss::Bernoulli(Bernoulli::new(p)),
             LossConfig::GilbertElliott { p, r, one_minus_h, one_minus_k } => Loss::GilbertElliott(
-                GilbertElliott::new(p, r, one_minus_h, one_minus_k, packet_time),
+                Box::new(GilbertElliott::new(p, r, one_minus_h, one_minus_k, packet_time)),
             ),
         }
     }

@@ -110,7 +110,7 @@ pub(crate) enum Queue {
 #[derive(Debug)]
 pub(crate) enum Tail {
     DropTail(DropTail),
-    Red(Red),
+    Red(Box<Red>),
 }
 
 /// The head disciplines by name.
@@ -126,7 +126,8 @@ impl Queue {
         match config {
             QueueConfig::DropTail => Queue::Tail(Tail::DropTail(DropTail)),
             QueueConfig::Red { min_packets, max_packets, max_p } => {
-                Queue::Tail(Tail::Red(Red::new(min_packets, max_packets, max_p, packet_time)))
+                let red = Red::new(min_packets, max_packets, max_p, packet_time);
+                Queue::Tail(Tail::Red(Box::new(red)))
             }
             QueueConfig::CoDel => Queue::Head(Box::new(Head::CoDel(CoDelQueue::default()))),
             QueueConfig::FqCoDel => Queue::Head(Box::new(Head::FqCoDel(FqCoDel::new()))),

@@ -26,13 +26,14 @@ impl Stack {
         interface: InterfaceId,
         packet: &mut Packet,
     ) {
-        // A damaged packet has a wrong checksum; an unknown destination is not ours.
-        if packet.corrupted || self.addressing.interface_of(packet.dst).is_none() {
+        // A damaged packet has a wrong checksum.
+        if packet.corrupted {
             return;
         }
         let (src, dst) = (packet.src, packet.dst);
         match &mut packet.body {
             Body::Tcp(segment) => self.handle_tcp(cx, interface, src, dst, segment),
+            _ if self.addressing.interface_of(dst).is_none() => {}
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
             Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
         }
@@ -48,9 +49,12 @@ impl Stack {
     ) {
         let local = SocketAddr::new(dst, segment.dst_port);
         let remote = SocketAddr::new(src, segment.src_port);
-        let known = self.addressing.flow(&FlowKey::new(local, remote));
+        let known = self.addressing.receiver(local, remote);
         if let Some(flow) = known.filter(|flow| !self.is_reusable(*flow, segment)) {
             self.deliver(cx, flow, segment);
+            return;
+        }
+        if self.addressing.interface_of(dst).is_none() {
             return;
         }
         if is_opening(segment)
@@ -208,7 +212,7 @@ impl Stack {
     /// Which connection an error is about stands in the packet it quotes.
     fn handle_unreachable(&mut self, cx: &mut Context<'_>, original: &[u8]) {
         let Some((local, remote)) = quoted_tcp_ends(original) else { return };
-        let Some(flow) = self.addressing.flow(&FlowKey::new(local, remote)) else { return };
+        let Some(flow) = self.addressing.flow(FlowKey::new(local, remote)) else { return };
         match self.sockets.get_mut(flow.socket.index()) {
             Some(Socket::Tcp(connection)) => {
                 connection.subflow.on_unreachable(cx, SocketError::Unreachable);
