@@ -4,6 +4,8 @@
 //! caller passes in (rules 1 and 11 of the house); the recorder is where measurement hangs off
 //! (rule 8).
 
+mod prefetch;
+
 pub mod chance;
 pub mod id;
 pub mod rate;
@@ -12,6 +14,7 @@ pub mod time;
 
 pub use chance::{Chance, Purpose};
 pub use id::{HostId, InterfaceId, LinkId, PathId, SocketId};
+pub use prefetch::prefetch;
 pub use rate::Rate;
 pub use record::{Blocked, CaState, Context, DropReason, Event, EventMask, LossReason, Recorder};
 pub use time::{Duration, Instant};

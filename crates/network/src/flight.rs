@@ -3,7 +3,7 @@
 //!
 //! Packets stay in their boxes: they are large, and pass several links.
 
-use base::Instant;
+use base::{Instant, prefetch};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use wire::Packet;
@@ -62,6 +62,36 @@ impl Flights {
         match self {
             Flights::Fifo(fifo) => fifo.flights.push_back((flight, packet)),
             Flights::Heap(heap) => heap.push(flight, packet),
+        }
+    }
+
+    /// Ask for what is known of the first packet.
+    pub(crate) fn prefetch_first(&self) {
+        if let Flights::Fifo(fifo) = self
+            && let Some(first) = fifo.flights.front()
+        {
+            prefetch(first);
+        }
+    }
+
+    /// Ask for the place behind the last packet.
+    pub(crate) fn prefetch_last(&self) {
+        if let Flights::Fifo(fifo) = self
+            && let Some(last) = fifo.flights.back()
+        {
+            prefetch(last);
+        }
+    }
+
+    /// Ask for the first packet.
+    pub(crate) fn prefetch_packet(&self) {
+        if let Flights::Fifo(fifo) = self
+            && let Some((_, packet)) = fifo.flights.front()
+        {
+            prefetch(&**packet);
+            prefetch(&packet.body);
+            prefetch(&packet.flow);
+            prefetch(&packet.dst);
         }
     }
 

@@ -11,6 +11,7 @@ mod damage;
 mod flight;
 pub mod link;
 pub mod link_config;
+mod link_stats;
 pub mod loss;
 pub mod middlebox;
 pub mod queue;
@@ -18,8 +19,9 @@ mod server;
 pub mod topology;
 pub mod trace;
 
-pub use link::{Link, LinkStats};
+pub use link::Link;
 pub use link_config::{Capacity, Limit, LinkChange, LinkConfig};
+pub use link_stats::LinkStats;
 pub use loss::LossConfig;
 pub use middlebox::{MiddleBox, MiddleBoxConfig};
 pub use queue::{Backlog, QueueConfig};

@@ -13,10 +13,11 @@
 use crate::damage::corrupt;
 use crate::flight::{Flight, Flights};
 use crate::link_config::{Capacity, Limit, LinkChange, LinkConfig};
+use crate::link_stats::LinkStats;
 use crate::loss::{Draw, Loss, LossModel};
 use crate::queue::{Arrival, Backlog, HeadDiscipline, Held, Queue, Room, TailDiscipline};
 use crate::server::Server;
-use base::{Context, DropReason, Duration, Event, EventMask, Instant, LinkId, Purpose};
+use base::{Context, DropReason, Duration, Event, EventMask, Instant, LinkId, Purpose, prefetch};
 use std::collections::VecDeque;
 use wire::{Body, Packet};
 
@@ -70,37 +71,6 @@ struct Service {
     number: u64,
 }
 
-/// What has happened on a link so far. At any time
-/// `accepted + duplicated = delivered + lost + dropped_queued + Link::in_transit`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(C)]
-pub struct LinkStats {
-    /// Packets that came out, copies included.
-    pub delivered: u64,
-    /// IP bytes of `accepted` and `delivered`.
-    pub bytes_delivered: u64,
-    pub bytes_accepted: u64,
-    /// Packets taken into the queue.
-    pub accepted: u64,
-    /// The most that ever waited.
-    pub max_backlog: Backlog,
-    /// Packets refused because the queue was full.
-    pub dropped_full: u64,
-    /// Packets refused by the discipline before that (RED).
-    pub dropped_early: u64,
-    /// Packets refused because the link was down.
-    pub dropped_down: u64,
-    /// Accepted packets that the discipline dropped from the queue (CoDel, FQ-CoDel), early or
-    /// for want of room.
-    pub dropped_queued: u64,
-    /// Accepted packets that were lost at random after their service.
-    pub lost: u64,
-    /// Copies made.
-    pub duplicated: u64,
-    /// Packets damaged.
-    pub corrupted: u64,
-}
-
 impl Link {
     /// A link that draws its chance as `owner`, which must be its own.
     pub fn new(id: LinkId, config: LinkConfig, owner: u64) -> Self {
@@ -140,7 +110,7 @@ impl Link {
         let len = packet.wire_len();
         self.advance(cx);
         if let Err(reason) = self.admit(cx, len) {
-            self.count_refused(reason);
+            self.stats.count_refused(reason);
             self.record_drop(cx, len, reason);
             return false;
         }
@@ -234,6 +204,34 @@ impl Link {
             Queue::Tail(_) => 0,
         };
         self.flights.len() as u64 + held
+    }
+
+    /// Ask for the memory of what every packet needs.
+    pub fn prefetch(&self) {
+        prefetch(&self.flights);
+        prefetch(&self.stats.accepted);
+        prefetch(&self.service);
+        prefetch(&self.delay);
+        prefetch(&self.down);
+    }
+
+    /// Ask for what `poll` will look at, the packet itself excepted.
+    pub fn prefetch_next(&self) {
+        self.flights.prefetch_first();
+    }
+
+    /// Ask for the packet that `poll` will give.
+    pub fn prefetch_packet(&self) {
+        self.flights.prefetch_packet();
+    }
+
+    /// Ask for what `enqueue` will look at.
+    pub fn prefetch_queue(&self) {
+        if let (Some(first), Some(last)) = (self.service.front(), self.service.back()) {
+            prefetch(first);
+            prefetch(last);
+        }
+        self.flights.prefetch_last();
     }
 
     /// Counters since the beginning.
@@ -469,14 +467,6 @@ impl Link {
         for Held { len, .. } in self.rare.dropped.drain(..) {
             self.stats.dropped_queued += 1;
             cx.record(EventMask::PACKET, || Event::PacketDropped { link, len, reason });
-        }
-    }
-
-    const fn count_refused(&mut self, reason: DropReason) {
-        match reason {
-            DropReason::Down => self.stats.dropped_down += 1,
-            DropReason::Early => self.stats.dropped_early += 1,
-            _ => self.stats.dropped_full += 1,
         }
     }
 }

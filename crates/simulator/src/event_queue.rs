@@ -20,6 +20,17 @@ struct Entry {
     key: u64,
 }
 
+impl Entry {
+    const fn target(self) -> Target {
+        Target((self.key & ((1 << TARGET_BITS) - 1)) as u32)
+    }
+}
+
+/// What so many pending events need does not fit into a cache: it pays to look ahead,
+const CROWD: usize = 64;
+/// by so many.
+const LOOK_AHEAD: usize = 7;
+
 /// Targets fit into this many bits; a million million insertions are left.
 const TARGET_BITS: u32 = 24;
 
@@ -82,6 +93,14 @@ impl EventQueue {
         self.armed.iter().all(|entry| *entry == IDLE)
     }
 
+    /// Some of the next targets, the first one first, the others in no order; some of them may
+    /// have been moved since. Few targets: none.
+    pub(crate) fn upcoming(&self) -> impl Iterator<Item = Target> {
+        let entries = self.heap.as_slice();
+        let count = if entries.len() < CROWD { 0 } else { LOOK_AHEAD };
+        entries[..count].iter().map(|Reverse(entry)| entry.target())
+    }
+
     /// Take the next event if it is due by `limit`. The target is idle afterwards.
     pub(crate) fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Target)> {
         while let Some(&Reverse(entry)) = self.heap.peek() {
@@ -89,7 +108,7 @@ impl EventQueue {
                 return None;
             }
             self.heap.pop();
-            let target = Target((entry.key & ((1 << TARGET_BITS) - 1)) as u32);
+            let target = entry.target();
             let slot = &mut self.armed[target.0 as usize];
             if *slot == entry {
                 *slot = IDLE;

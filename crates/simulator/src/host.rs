@@ -7,7 +7,7 @@
 use crate::event_queue::Target;
 use crate::processor::{ProcessingCost, Processor};
 use crate::wiring::{FirstHop, Wiring};
-use base::{Context, HostId, Instant, InterfaceId, SocketId};
+use base::{Context, HostId, Instant, InterfaceId, SocketId, prefetch};
 use std::net::{IpAddr, SocketAddr};
 use traffic::{Application, StreamFailure, StreamHost};
 use transport::mptcp::MptcpConfig;
@@ -168,6 +168,21 @@ impl<A: Application> Host<A> {
         wiring.tap(cx.now, self.id, interface, &packet);
         let Some(packet) = wiring.pass_through(packet) else { return };
         self.input(cx, wiring, Input::Packet { interface, packet });
+    }
+
+    /// The socket that the last packet went to.
+    pub(crate) const fn reader(&self) -> Option<SocketId> {
+        self.stack.reader()
+    }
+
+    /// Ask for the memory of a socket and of what uses it.
+    pub(crate) fn prefetch(&self, socket: SocketId) {
+        self.stack.prefetch(socket);
+        if let Some(owner) = self.owners.of(socket) {
+            let running = &self.applications[owner];
+            prefetch(running);
+            running.application.prefetch();
+        }
     }
 
     /// A packet left a NIC.

@@ -8,7 +8,7 @@ use crate::event_queue::{EventQueue, Target};
 use crate::guard::Guard;
 use crate::nic::Nic;
 use crate::run::NicSetup;
-use base::{Context, HostId, Instant, InterfaceId, LinkId};
+use base::{Context, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, Topology};
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
@@ -54,6 +54,8 @@ struct Wired {
     target: Target,
     /// The host it leads to, if it does; kept here so that nothing else has to be looked up.
     host: Option<(HostId, InterfaceId)>,
+    /// Of that host, the socket that the last packet went to; a hint.
+    reader: Option<SocketId>,
     link: Link,
 }
 
@@ -87,7 +89,7 @@ impl Wiring {
             Hop::Link(_) | Hop::Drop => None,
         };
         let link = Link::new(id, config, owner);
-        self.links.push(Wired { link, target, host, behind: None });
+        self.links.push(Wired { link, target, host, reader: None, behind: None });
         (id, target)
     }
 
@@ -168,6 +170,43 @@ impl Wiring {
         let (host, next, flow, bytes) = (nic.host, nic.next, packet.flow, packet.wire_len());
         self.enqueue(cx, next, packet);
         Some((host, flow, bytes))
+    }
+
+    /// Packets of `link` go to this socket at present.
+    pub(crate) fn note_reader(&mut self, link: LinkId, reader: Option<SocketId>) {
+        self.links[link.index()].reader = reader;
+    }
+
+    /// An event of `link` will come soon.
+    pub(crate) fn prefetch_link(&self, link: LinkId) {
+        let wired = &self.links[link.index()];
+        prefetch(wired);
+        wired.link.prefetch();
+    }
+
+    /// An event of `link` will come very soon.
+    pub(crate) fn prefetch_next(&self, link: LinkId) {
+        self.links[link.index()].link.prefetch_next();
+    }
+
+    /// An event of `link` is the next one; who will get its packet, by and large.
+    pub(crate) fn prefetch_packet(&self, link: LinkId) -> Option<(HostId, SocketId)> {
+        let wired = &self.links[link.index()];
+        wired.link.prefetch_packet();
+        wired.host.map(|(host, _)| host).zip(wired.reader)
+    }
+
+    /// A packet will leave `nic` soon.
+    pub(crate) fn prefetch_nic(&self, nic: usize) {
+        let (nic, _) = &self.nics[nic];
+        prefetch(nic);
+        self.prefetch_link(nic.next);
+    }
+
+    /// A packet will leave `nic` next.
+    pub(crate) fn prefetch_behind_nic(&self, nic: usize) {
+        let next = self.nics[nic].0.next;
+        self.links[next.index()].link.prefetch_queue();
     }
 
     /// Something happens to a link.

@@ -198,6 +198,7 @@ impl<A: Application> World<A> {
         while let Some((at, target)) = self.wiring.queue.pop_until(limit) {
             self.now = at;
             self.wiring.count_step(at);
+            self.look_ahead();
             self.dispatch(target);
             self.check()?;
             if self.hosts.iter_mut().fold(false, |any, host| host.take_called() | any)
@@ -211,6 +212,25 @@ impl<A: Application> World<A> {
         }
         self.now = limit;
         Ok(Stopped::Limit)
+    }
+
+    /// Ask for the memory that the next events need while this one is being dealt with.
+    fn look_ahead(&self) {
+        let wiring = &self.wiring;
+        for (place, target) in wiring.queue.upcoming().enumerate() {
+            match (self.wakes[target.0 as usize], place) {
+                (Wake::Link(link), 0) => {
+                    if let Some((host, socket)) = wiring.prefetch_packet(link) {
+                        self.hosts[host.index()].prefetch(socket);
+                    }
+                }
+                (Wake::Link(link), 1..=2) => wiring.prefetch_next(link),
+                (Wake::Link(link), _) => wiring.prefetch_link(link),
+                (Wake::Nic(nic), 0..=2) => wiring.prefetch_behind_nic(nic as usize),
+                (Wake::Nic(nic), _) => wiring.prefetch_nic(nic as usize),
+                _ => {}
+            }
+        }
     }
 
     /// The present.
@@ -255,7 +275,9 @@ impl<A: Application> World<A> {
         match wakes[target.0 as usize] {
             Wake::Link(link) => {
                 while let Some((host, interface, packet)) = wiring.poll(&mut cx, link) {
-                    hosts[host.index()].receive(&mut cx, wiring, interface, packet);
+                    let host = &mut hosts[host.index()];
+                    host.receive(&mut cx, wiring, interface, packet);
+                    wiring.note_reader(link, host.reader());
                 }
             }
             Wake::Nic(nic) => {

@@ -30,6 +30,8 @@ pub trait Application {
     fn poll_deadline(&self) -> Option<Instant> {
         None
     }
+    /// Ask for the memory that a packet's arrival needs.
+    fn prefetch(&self) {}
     /// Whether this half has nothing left to do for the measurement.
     fn is_done(&self) -> bool;
 }

@@ -8,7 +8,7 @@
 use crate::application::{Application, StreamFailure, StreamHost};
 use crate::check::{StreamCheck, StreamMismatch};
 use crate::model::{Due, Message, Traffic, TrafficModel};
-use base::{Duration, Instant, SocketId};
+use base::{Duration, Instant, SocketId, prefetch};
 use wire::Payload;
 
 /// The most one read takes, as in the measured kernel runs.
@@ -237,6 +237,15 @@ impl Application for OneWay {
             (Some(end), Some(next)) => Some(end.min(next)),
             (end, next) => end.or(next),
         }
+    }
+
+    fn prefetch(&self) {
+        prefetch(&self.ends_at);
+        prefetch(&self.report);
+        prefetch(&self.report.bytes_read);
+        prefetch(&self.outgoing);
+        prefetch(&self.incoming);
+        prefetch(&self.socket);
     }
 
     fn is_done(&self) -> bool {

@@ -80,6 +80,7 @@ impl Stack {
             }
             _ => return,
         }
+        self.reader = Some(flow.socket);
         self.wake(flow.socket);
     }
 
@@ -222,6 +223,7 @@ impl Stack {
             }
             _ => return,
         }
+        self.reader = Some(flow.socket);
         self.wake(flow.socket);
     }
 

@@ -45,6 +45,8 @@ pub struct Stack {
     events: VecDeque<SocketEvent>,
     /// Packets that belong to no connection: resets, echo replies, datagrams.
     stray: VecDeque<Transmit>,
+    /// Who got the last packet.
+    reader: Option<SocketId>,
     /// Times a socket asked for anything of chance.
     draws: u64,
 }
@@ -79,6 +81,7 @@ impl Stack {
             deadlines: BinaryHeap::new(),
             events: VecDeque::new(),
             stray: VecDeque::new(),
+            reader: None,
             draws: 0,
         }
     }
@@ -94,6 +97,18 @@ impl Stack {
             Input::Interface { interface, event } => {
                 self.on_interface_event(cx, interface, event);
             }
+        }
+    }
+
+    /// The socket that the last packet was for.
+    pub const fn reader(&self) -> Option<SocketId> {
+        self.reader
+    }
+
+    /// Ask for the memory of a connection.
+    pub fn prefetch(&self, socket: SocketId) {
+        if let Some(Socket::Tcp(connection)) = self.sockets.get(socket.index()) {
+            connection.prefetch();
         }
     }
 

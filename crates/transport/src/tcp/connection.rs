@@ -6,7 +6,7 @@ use super::config::{TcpConfig, TcpInfo};
 use super::subflow::{Identity, News, Subflow};
 use crate::congestion::{Controller, Options, by_name};
 use crate::stack::{Marks, SocketError};
-use base::{Context, Event, EventMask, Instant, InterfaceId, SocketId};
+use base::{Context, Event, EventMask, Instant, InterfaceId, SocketId, prefetch};
 use wire::{Packet, Payload, TcpSegment};
 
 /// Segments taken from a writer at once (Linux fills buffers of up to 64 KiB).
@@ -53,6 +53,38 @@ impl Connection {
         listener: Option<SocketId>,
     ) -> Connection {
         Connection { subflow, controller, interface, marks: Marks::new(listener) }
+    }
+
+    /// Ask for the memory of it all.
+    pub fn prefetch(&self) {
+        let Subflow { tx, rx, loss, .. } = &self.subflow;
+        prefetch(&self.controller);
+        prefetch(&self.marks);
+        prefetch(&tx.board);
+        prefetch(&tx.una);
+        prefetch(&tx.usage_round_end);
+        prefetch(&tx.buffer);
+        prefetch(&tx.last_data_sent);
+        prefetch(&tx.round_sent);
+        prefetch(&rx.buffer);
+        prefetch(&rx.dsack);
+        prefetch(&rx.ack);
+        prefetch(&rx.data);
+        prefetch(&rx.announced_at);
+        prefetch(&loss.rack);
+        prefetch(&loss.tlp);
+        prefetch(&loss.high_seq);
+        prefetch(&loss.ca_state);
+        prefetch(&self.subflow.rtt);
+        prefetch(&self.subflow.min_rtt);
+        prefetch(&self.subflow.news);
+        prefetch(&self.subflow.tuple);
+        prefetch(&self.subflow.switches);
+        prefetch(&self.subflow.hs);
+        prefetch(&self.subflow.timers);
+        prefetch(&self.subflow.fsm);
+        prefetch(&self.subflow.stats);
+        prefetch(&self.subflow.outbox);
     }
 
     /// A segment arrived.

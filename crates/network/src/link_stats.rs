@@ -1,0 +1,46 @@
+//! What a link counts.
+
+use crate::queue::Backlog;
+use base::DropReason;
+
+/// What has happened on a link so far. At any time
+/// `accepted + duplicated = delivered + lost + dropped_queued + Link::in_transit`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct LinkStats {
+    /// Packets that came out, copies included.
+    pub delivered: u64,
+    /// IP bytes of `accepted` and `delivered`.
+    pub bytes_delivered: u64,
+    pub bytes_accepted: u64,
+    /// Packets taken into the queue.
+    pub accepted: u64,
+    /// The most that ever waited.
+    pub max_backlog: Backlog,
+    /// Packets refused because the queue was full.
+    pub dropped_full: u64,
+    /// Packets refused by the discipline before that (RED).
+    pub dropped_early: u64,
+    /// Packets refused because the link was down.
+    pub dropped_down: u64,
+    /// Accepted packets that the discipline dropped from the queue (CoDel, FQ-CoDel), early or
+    /// for want of room.
+    pub dropped_queued: u64,
+    /// Accepted packets that were lost at random after their service.
+    pub lost: u64,
+    /// Copies made.
+    pub duplicated: u64,
+    /// Packets damaged.
+    pub corrupted: u64,
+}
+
+impl LinkStats {
+    /// A packet was not taken.
+    pub(crate) const fn count_refused(&mut self, reason: DropReason) {
+        match reason {
+            DropReason::Down => self.dropped_down += 1,
+            DropReason::Early => self.dropped_early += 1,
+            _ => self.dropped_full += 1,
+        }
+    }
+}
