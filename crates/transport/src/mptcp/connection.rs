@@ -315,6 +315,11 @@ impl Connection {
         else {
             return;
         };
+        let there = |slot: &Slot| slot.local_id == local_id && slot.remote_id == remote_id;
+        if self.slots.iter().any(|slot| slot.stage != Stage::Gone && there(slot)) {
+            // It outlived an address that was gone for a while.
+            return;
+        }
         let apart = self
             .config
             .common_prefix_bits
@@ -332,13 +337,18 @@ impl Connection {
         });
     }
 
+    /// Close the subflows of an address that is gone. Without another one they stay: the address
+    /// may return, and TCP would have waited for it too.
     fn withdraw(&mut self, cx: &mut Context<'_>, local_id: u8) {
-        self.say(MptcpOption::RemoveAddr { ids: vec![local_id] });
+        if !self.slots.iter().any(|slot| slot.local_id != local_id && slot.is_usable()) {
+            return;
+        }
         for index in 0..self.slots.len() {
             if self.slots[index].local_id == local_id {
                 self.drop_slot(cx, index, wire::mptcp::ResetReason::UNSPECIFIED);
             }
         }
+        self.say(MptcpOption::RemoveAddr { ids: vec![local_id] });
     }
 
     /// An address of this host came or went.
