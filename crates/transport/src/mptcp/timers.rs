@@ -9,6 +9,8 @@ use base::{Context, Duration, Instant};
 const FIN_INTERVAL: Duration = Duration::from_millis(200);
 /// Its longest.
 const MAX_FIN_INTERVAL: Duration = Duration::from_millis(102_400);
+/// What is handed out again at once: what one buffer of Linux's send queue holds.
+const RETRANSMIT_BYTES: u64 = 64 << 10;
 /// Longest interval of data-level retransmission (RFC 6298's bound).
 const MAX_INTERVAL: Duration = Duration::from_secs(120);
 /// Data-level retransmissions or probes without an answer before the connection is given up.
@@ -105,10 +107,12 @@ impl Connection {
         }
         match self.send.segments.front() {
             Some(head) => {
-                let range = head.offset.max(self.send.una)..head.end();
+                let start = head.offset.max(self.send.una);
+                let range = start..self.send.nxt.min(start + RETRANSMIT_BYTES);
                 let all_stuck = self.slots.iter().all(|slot| !slot.is_usable() || slot.pf);
                 if !all_stuck || self.timers.data_tries > 1 {
                     self.send.reinject.insert(range);
+                    self.schedule_due = true;
                 }
             }
             // Written, never handed out: the window is closed, or was when last heard.

@@ -62,7 +62,9 @@ impl Subflow {
 
     /// Keep what an accepted segment says to the multi-path connection.
     pub(super) fn hear(&mut self, segment: &TcpSegment, offset: u64, acked_data: bool) {
-        let window = u64::from(segment.window) << self.hs.peer_shift;
+        // The window of a SYN is never scaled (RFC 7323 s2.2).
+        let shift = if segment.flags.contains(Flags::SYN) { 0 } else { self.hs.peer_shift };
+        let window = u64::from(segment.window) << shift;
         if let Some(mp) = self.mp.as_mut() {
             mp.hear(Heard {
                 options: segment.options.mptcp.clone(),
