@@ -76,6 +76,7 @@ impl FileServer {
         Ok(FileServer { folder: opened, connections: BTreeMap::new(), check_at: None, log })
     }
 
+    /// The end of a transfer is when the client has closed too: it has everything then.
     fn end(&mut self, socket: SocketId, failure: Option<String>) {
         if let Some(mut connection) = self.connections.remove(&socket) {
             connection.served.failure = failure;
@@ -219,10 +220,15 @@ impl Application for FileServer {
 
     fn on_peer_closed(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         self.on_readable(host, socket);
-        let connection = self.connections.get(&socket);
-        if connection.is_some_and(|connection| matches!(connection.state, State::Reading(_))) {
-            host.abort(socket);
-            self.end(socket, Some("closed before the request was complete".to_owned()));
+        match self.connections.get(&socket).map(|connection| &connection.state) {
+            Some(State::Reading(_)) => {
+                host.abort(socket);
+                self.end(socket, Some("closed before the request was complete".to_owned()));
+            }
+            // What is left are TCP's own time-outs.
+            Some(State::Closing) => self.end(socket, None),
+            // It may close its side early and still read.
+            Some(State::Sending { .. }) | None => {}
         }
     }
 
@@ -256,6 +262,17 @@ impl Application for FileServer {
 
     fn is_done(&self) -> bool {
         false
+    }
+}
+
+impl Drop for FileServer {
+    /// What has not ended is told as well.
+    fn drop(&mut self) {
+        while let Some((socket, connection)) = self.connections.first_key_value() {
+            let complete = matches!(connection.state, State::Closing);
+            let socket = *socket;
+            self.end(socket, (!complete).then(|| "the server was stopped".to_owned()));
+        }
     }
 }
 

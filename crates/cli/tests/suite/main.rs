@@ -3,6 +3,8 @@
 mod bad_input;
 mod compare;
 mod files;
+#[cfg(all(feature = "linux", target_os = "linux"))]
+mod live;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -102,7 +102,8 @@ fn file_is_sent_whole_though_the_socket_takes_it_in_bits() {
         case.host.room += 50_000;
         case.server.on_writable(&mut case.host, SOCKET);
     }
-    case.server.on_closed(SOCKET);
+    assert_eq!(case.log.borrow().len(), 0);
+    case.server.on_peer_closed(&mut case.host, SOCKET);
     let head = http::parse_response(&case.host.written).expect("an answer").expect("complete");
     assert_eq!((head.status, head.content_length), (200, Some(600_000)));
     assert_eq!(case.host.written[head.len..], vec![7; 600_000]);
@@ -160,6 +161,15 @@ fn silent_client_is_reset_when_patience_ends() {
     assert!(case.host.aborted);
     assert!(case.log.borrow()[0].failure.as_ref().is_some_and(|why| why.contains("60s")));
     assert_eq!(case.server.poll_deadline(), None);
+}
+
+#[test]
+fn server_that_ends_tells_what_it_was_at() {
+    let mut case = case("ends", 1000);
+    get(&mut case, "/a.bin");
+    let Case { server, log, .. } = case;
+    drop(server);
+    assert_eq!(log.borrow()[0].failure.as_deref(), Some("the server was stopped"));
 }
 
 #[test]

@@ -67,6 +67,8 @@ fn socket(transport: Transport, address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(protocol))?;
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
+    // The machine's default may be another one, and the setting of a namespace may be refused.
+    socket.set_tcp_congestion(b"cubic")?;
     Ok(socket)
 }
 

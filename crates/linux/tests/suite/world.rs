@@ -57,13 +57,7 @@ impl World {
     }
 
     fn new(conditions: &[Conditions], far_engine: bool) -> Option<World> {
-        let (engine, peer) = match (namespace(), namespace()) {
-            (Ok(engine), Ok(peer)) => (engine, peer),
-            (Err(why), _) | (_, Err(why)) => {
-                println!("skipped: {}", why.to_string().lines().next().unwrap_or_default());
-                return None;
-            }
-        };
+        let (engine, peer) = (namespace_or_skip()?, namespace_or_skip()?);
         let join = |(number, conditions): (usize, &Conditions)| {
             let near = wire(&engine, number, 1);
             let far = wire(&peer, number, 2);
@@ -117,7 +111,17 @@ impl World {
     }
 }
 
-/// A namespace that routes, if TUN devices can be made in it.
+/// A namespace that routes and has TUN devices; `None`, after saying why, where that cannot be.
+pub fn namespace_or_skip() -> Option<Namespace> {
+    match namespace() {
+        Ok(namespace) => Some(namespace),
+        Err(why) => {
+            println!("skipped: {}", why.to_string().lines().next().unwrap_or_default());
+            None
+        }
+    }
+}
+
 fn namespace() -> Result<Namespace, LiveError> {
     let namespace = Namespace::new()?;
     let probed = namespace.run(|| Tun::open("probe").map(drop));

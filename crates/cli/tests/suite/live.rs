@@ -1,0 +1,196 @@
+//! `live` and `doctor` as users meet them, in namespaces of the tests' own.
+
+use crate::{Scratch, anabranch, stderr, stdout};
+use linux::{Namespace, Tun};
+use serde_json::Value;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The kernel's side of the device that the program makes, and the engine's.
+const KERNEL: &str = "10.8.0.1:8080";
+const ENGINE: &str = "10.8.0.2:8080";
+const PATH: &str = "dev=tun8,addr=10.8.0.2/24";
+
+/// A namespace to work in; `None`, after saying why, where that cannot be.
+fn namespace() -> Option<Namespace> {
+    let made = Namespace::new();
+    let probed = made.and_then(|namespace| {
+        let tun = namespace.run(|| Tun::open("probe").map(drop));
+        tun.expect("a namespace to enter").map(|()| namespace)
+    });
+    probed
+        .map_err(|why| println!("skipped: {}", why.to_string().lines().next().unwrap_or_default()))
+        .ok()
+}
+
+fn start(namespace: &Namespace, arguments: &[&str]) -> Child {
+    let child = namespace.run(|| {
+        Command::new(env!("CARGO_BIN_EXE_anabranch"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+    });
+    child.expect("the namespace").expect("the program starts")
+}
+
+fn signal(child: Child, name: &str) -> Output {
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", name, &id]).status().expect("kill(1)");
+    assert!(sent.success());
+    child.wait_with_output().expect("an end")
+}
+
+/// A connection to the engine's server, once it listens.
+fn connect(namespace: &Namespace) -> TcpStream {
+    let server: SocketAddr = ENGINE.parse().expect("an address");
+    for _ in 0..200 {
+        let limit = Duration::from_millis(200);
+        let stream = namespace.run(|| TcpStream::connect_timeout(&server, limit));
+        if let Ok(stream) = stream.expect("the namespace") {
+            stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+            return stream;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("no server at {ENGINE}");
+}
+
+fn has_device(namespace: &Namespace) -> bool {
+    namespace.configure(|netlink| netlink.link("tun8")).expect("the devices").is_some()
+}
+
+#[test]
+fn bad_arguments_are_refused_with_the_mend() {
+    for (arguments, part) in [
+        (&["get", "10.8.0.1:80/x", "--path", "tun8"][..], "dev=TUN"),
+        (&["get", "10.8.0.1:80/x", "--path", "dev=tun8,addr=1.2.3"], "no address"),
+        (&["get", "10.8.0.1:80/", "--path", "dev=tun8"], "ADDR:PORT/FILE"),
+        (&["get", "10.8.0.1/x", "--path", "dev=tun8"], "10.9.0.2:8080"),
+        (&["get", "10.8.0.1:80/x", "--path", "dev=tun8", "--cc", "bbr"], "cubic"),
+        (&["get", "10.8.0.1:80/x"], "--path"),
+        (&["get", "10.8.0.1:80/x", "-o", "/", "--path", "dev=tun8"], "name of a file"),
+        (&["serve", "--dir", ".", "--listen", "10.8.0.2", "--path", "dev=tun8"], "--listen"),
+        (&["serve", "--dir", "Makefile", "--listen", ENGINE, "--path", PATH], "no folder"),
+    ] {
+        let output = anabranch(&[&["live"], arguments].concat());
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(part), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn lack_of_privilege_or_of_a_device_is_code_3_with_a_remedy() {
+    let unprivileged = Command::new("setpriv")
+        .args(["--reuid=65534", "--clear-groups", env!("CARGO_BIN_EXE_anabranch")])
+        .args(["live", "serve", "--dir", "/", "--listen", ENGINE, "--path", PATH])
+        .output();
+    match unprivileged {
+        Ok(output) if output.status.code() == Some(3) => {
+            let said = stderr(&output);
+            assert!(said.contains("remedy: run the same command with sudo"), "{said}");
+        }
+        Ok(output) if !stderr(&output).contains("setpriv:") => panic!("{}", stderr(&output)),
+        _ => println!("skipped: privileges cannot be dropped here"),
+    }
+    let Some(namespace) = namespace() else { return };
+    let arguments = ["live", "get", "10.8.0.1:80/x", "-o", "/tmp/x", "--path", "dev=tun8"];
+    let output = start(&namespace, &arguments).wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("ip tuntap add dev tun8"), "{}", stderr(&output));
+}
+
+#[test]
+fn served_file_reaches_a_kernel_socket() {
+    let Some(namespace) = namespace() else { return };
+    let scratch = Scratch::new("live-serve");
+    scratch.file("hello.txt", "hello");
+    let folder = scratch.path("");
+    let arguments = ["live", "serve", "--dir", &folder, "--listen", ENGINE, "--path", PATH];
+    let child = start(&namespace, &arguments);
+    let mut stream = connect(&namespace);
+    stream.write_all(b"GET /hello.txt HTTP/1.0\r\n\r\n").expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.0 200 OK\r\n") && answer.ends_with("\r\n\r\nhello"));
+    drop(stream);
+    let output = signal(child, "INT");
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(
+        said.contains("tun8 has 10.8.0.2") && said.contains("200 /hello.txt 5 bytes"),
+        "{said}"
+    );
+    assert!(!has_device(&namespace));
+}
+
+#[test]
+fn file_from_a_kernel_socket_is_kept_and_described() {
+    let Some(namespace) = namespace() else { return };
+    let scratch = Scratch::new("live-get");
+    let listener = namespace.run(|| TcpListener::bind("0.0.0.0:8080")).expect("the namespace");
+    let listener = listener.expect("a listener");
+    let server = thread::spawn(move || {
+        let mut stream = listener.accept().expect("a connection").0;
+        let _ = stream.read(&mut [0; 1000]).expect("a request");
+        stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc").expect("an answer");
+    });
+    let (source, kept) = (format!("{KERNEL}/a.txt"), scratch.path("kept"));
+    let arguments = ["live", "get", &source, "-o", &kept, "--path", PATH, "--json"];
+    let output = start(&namespace, &arguments).wait_with_output().expect("an end");
+    server.join().expect("no panic");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert_eq!(document["bytes"], 3);
+    // FIPS 180-4's example.
+    let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(document["sha256"], hash);
+    assert_eq!(std::fs::read(&kept).expect("the file"), b"abc");
+}
+
+#[test]
+fn signals_leave_nothing_and_tell_the_peer() {
+    let Some(namespace) = namespace() else { return };
+    let scratch = Scratch::new("live-signals");
+    let listener = namespace.run(|| TcpListener::bind("0.0.0.0:8080")).expect("the namespace");
+    let listener = listener.expect("a listener");
+    let (source, kept) = (format!("{KERNEL}/a.txt"), scratch.path("kept"));
+    for name in ["INT", "TERM", "HUP"] {
+        let child = start(&namespace, &["live", "get", &source, "-o", &kept, "--path", PATH]);
+        let mut stream = listener.accept().expect("a connection").0;
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        let _ = stream.read(&mut [0; 1000]).expect("a request");
+        stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 9\r\n\r\nhalf").expect("a write");
+        assert!(has_device(&namespace));
+        let output = signal(child, name);
+        assert_eq!(output.status.code(), Some(130), "{name}: {}", stderr(&output));
+        assert!(!has_device(&namespace), "{name}");
+        assert_eq!(std::fs::read_dir(&scratch.0).expect("the folder").count(), 0, "{name}");
+        let read = stream.read(&mut [0; 10]).expect_err("a reset");
+        assert_eq!(read.kind(), ErrorKind::ConnectionReset, "{name}");
+    }
+}
+
+#[test]
+fn doctor_names_what_is_missing_and_what_adds_it() {
+    let output = anabranch(&["doctor", "--json"]);
+    let document: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let checks = document["checks"].as_array().expect("checks");
+    assert!(checks.len() >= 8, "{document}");
+    let missing = checks.iter().filter(|check| check["ok"] == false);
+    assert!(missing.clone().all(|check| check["remedy"].is_string()), "{document}");
+    let code = if missing.count() == 0 { 0 } else { 3 };
+    assert_eq!(output.status.code(), Some(code));
+    assert_eq!(document["ok"], code == 0);
+    let table = anabranch(&["doctor"]);
+    assert_eq!(table.status.code(), Some(code));
+    let text = stdout(&table);
+    assert!(text.contains("kernel MPTCP") && text.contains("TUN device"), "{text}");
+    assert_eq!(text.contains("remedy: "), code == 3, "{text}");
+}
