@@ -3,9 +3,9 @@
 //!
 //! Sans-IO and on any clock: a world calls [`Link::enqueue`], [`Link::poll`] until `None`, and
 //! asks [`Link::next_deadline`] when to poll again. The simulator and a real-time emulator drive
-//! the same code. Only a middlebox knows a protocol: a link reads the length of a packet, its ECN bits
-//! and, for fair queueing, its addresses and ports. All chance is a keyed draw from the context
-//! (rule 11 of the house). Reading files and command lines is left to the lab.
+//! the same code. Only a [`middlebox`] knows a protocol: a link reads the length of a packet, its
+//! ECN bits and, for fair queueing, its addresses and ports. All chance is a keyed draw from the
+//! context (rule 11 of the house). Reading files and command lines is left to the lab.
 
 mod damage;
 mod flight;

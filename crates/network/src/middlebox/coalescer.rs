@@ -16,9 +16,9 @@ const LARGEST_PAYLOAD: u32 = 65_535 - 40 - 60;
 /// Which segments may be joined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JoinRule {
-    /// Those with the same options.
+    /// As receive offload: those with the same options, and PSH ends the wait.
     SameOptions,
-    /// All; the options of the first one are kept.
+    /// All, whatever PSH says; the options of the first one are kept.
     FirstOptions,
 }
 
@@ -58,8 +58,9 @@ impl Coalescer {
     fn waits(&self, packet: &Packet) -> bool {
         !packet.corrupted
             && tcp(packet).is_some_and(|segment| {
+                let pushed = segment.flags.contains(Flags::PSH);
                 is_plain_data(segment)
-                    && !segment.flags.contains(Flags::PSH)
+                    && !(pushed && self.rule == JoinRule::SameOptions)
                     && segment.payload.len() < self.max_bytes
             })
     }

@@ -72,15 +72,19 @@ fn neighbours_are_joined_until_there_is_no_room() {
 }
 
 #[test]
-fn push_ends_the_wait() {
-    let mut bench = coalesce(60_000, JoinRule::FirstOptions);
-    assert_eq!(out(&mut bench, data(0, 1400)), []);
+fn push_ends_the_wait_of_offload_alone() {
     let mut last = data(1400, 100);
     last.flags = last.flags | Flags::PSH;
     let mut joined = data(0, 1500);
     joined.flags = joined.flags | Flags::PSH;
-    assert_eq!(out(&mut bench, last), [joined]);
-    assert_eq!(bench.half(Way::Outward).next_deadline(), None);
+    for (rule, at_once) in [(JoinRule::SameOptions, true), (JoinRule::FirstOptions, false)] {
+        let mut bench = coalesce(60_000, rule);
+        assert_eq!(out(&mut bench, data(0, 1400)), []);
+        let came = out(&mut bench, last.clone());
+        assert_eq!(came, if at_once { vec![joined.clone()] } else { vec![] });
+        bench.pass(HOLD);
+        assert_eq!(bench.release(Way::Outward).len(), usize::from(!at_once));
+    }
 }
 
 #[test]
