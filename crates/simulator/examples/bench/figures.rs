@@ -3,7 +3,10 @@
 use crate::meter::{cpu_seconds, peak_kib, resident_kib};
 use base::{Chance, Duration, HostId, Instant, InterfaceId, Rate};
 use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
-use simulator::{Endpoint, NicSetup, ProcessingCost, SocketConfig, World};
+use simulator::{
+    Endpoint, Multipath, NicSetup, PathSetup, ProcessingCost, Protocol, RunSetup, SocketConfig,
+    World, simulate,
+};
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
@@ -56,6 +59,45 @@ pub fn tcp_bulk() -> Result<(), String> {
     rate_line("sim/tcp-bulk", packets, seconds);
     line("sim/tcp-bulk-goodput", goodput(packets, 100, TCP_BULK.rate), "of_rate");
     Ok(())
+}
+
+/// 25 Mbit/s, 20 ms and 4 Mbit/s, 70 ms at once, 300 s of virtual time; lrf and cubic.
+pub fn mptcp_two_path() -> Result<(), String> {
+    let setup = two_paths(Duration::from_secs(300));
+    let begin = cpu_seconds();
+    let record = simulate(&setup).map_err(|error| error.to_string())?;
+    let seconds = cpu_seconds() - begin;
+    rate_line("sim/mptcp-two-path", record.data_packets, seconds);
+    let goodput = record.outcome.value.unwrap_or(f64::NAN) / 1e6;
+    line("sim/mptcp-two-path-goodput", format_args!("{goodput:.2}"), "Mbit/s");
+    Ok(())
+}
+
+/// `sim/mptcp-two-path` for a profiler to look at; prints its packets.
+pub fn work_mptcp() -> Result<(), String> {
+    let setup = two_paths(Duration::from_secs(500));
+    let record = simulate(&setup).map_err(|error| error.to_string())?;
+    println!("{}", record.data_packets);
+    Ok(())
+}
+
+fn two_paths(time: Duration) -> RunSetup {
+    let path = |name: &str, mbit, delay_ms| {
+        let link = LinkConfig {
+            capacity: Rate::from_mbit(mbit).into(),
+            delay: Duration::from_millis(delay_ms),
+            limit: Limit::Packets(100),
+            ..LinkConfig::default()
+        };
+        PathSetup { name: name.into(), down: link.clone(), up: link, events: Vec::new() }
+    };
+    RunSetup {
+        paths: vec![path("wlan", 25, 20), path("3g", 4, 70)],
+        protocol: Protocol::Mptcp(Multipath::default()),
+        traffic: Traffic::BulkTime(time),
+        hash: false,
+        ..RunSetup::default()
+    }
 }
 
 /// Each 1 Mbit/s, 20 ms, 100 packets, own links, in the steady state after 20 s.

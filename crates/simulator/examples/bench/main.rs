@@ -17,6 +17,7 @@ type Take = fn() -> Result<(), String>;
 const FIGURES: &[(&str, Take)] = &[
     ("calibration", figures::calibration),
     ("sim/tcp-bulk", figures::tcp_bulk),
+    ("sim/mptcp-two-path", figures::mptcp_two_path),
     ("sim/connections-1", || figures::connections(1)),
     ("sim/connections-100", || figures::connections(100)),
     ("sim/connections-1000", || figures::connections(1000)),
@@ -24,6 +25,7 @@ const FIGURES: &[(&str, Take)] = &[
     ("sim/instructions", figures::instructions),
     ("work/tcp-bulk-2s", || figures::work(2)),
     ("work/tcp-bulk-6s", || figures::work(6)),
+    ("work/mptcp-two-path", figures::work_mptcp),
     ("work/connections-1000", || figures::work_connections(1000)),
 ];
 
