@@ -114,8 +114,10 @@ impl Subflow {
         };
         let mut options =
             TcpOptions { timestamps: self.timestamps(cx), mptcp, ..TcpOptions::default() };
-        options.sack = self.sack_blocks(options.padded_len(), payload.len());
-        self.rx.dsack = None;
+        if self.has_sacks() {
+            options.sack = self.sack_blocks(options.padded_len(), payload.len());
+            self.rx.dsack = None;
+        }
         self.rx.ack.on_ack_sent();
         self.timers.stop_acks();
         self.stats.segs_out += 1;
@@ -133,14 +135,16 @@ impl Subflow {
         packet
     }
 
+    /// Whether there is anything to say in SACK blocks.
+    const fn has_sacks(&self) -> bool {
+        let something = self.rx.dsack.is_some() || self.rx.data.out_of_order_bytes() > 0;
+        something && self.hs.sack
+    }
+
     /// SACK blocks beside `len` bytes of payload: D-SACK first (RFC 2883), then the most recently
     /// changed ranges (RFC 2018 s4), as many as fit.
     fn sack_blocks(&self, taken: u32, len: u32) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
-        let nothing = self.rx.dsack.is_none() && self.rx.data.out_of_order_bytes() == 0;
-        if nothing || !self.hs.sack {
-            return blocks;
-        }
         let header = if self.tuple.local.is_ipv4() { 40 } else { 60 };
         let space = self.mtu.saturating_sub(header + len).min(OPTION_SPACE);
         let most = (space.saturating_sub(taken + 4) / 8) as usize;
