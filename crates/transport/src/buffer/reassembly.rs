@@ -159,6 +159,12 @@ impl Reassembly {
         }
     }
 
+    /// Forget everything that was not read; nothing more will be inserted.
+    pub fn discard(&mut self) {
+        let next = self.next;
+        *self = Reassembly { next, read: next, ..Reassembly::default() };
+    }
+
     /// Take the next bytes, at most `max`; empty if there are none.
     pub fn read(&mut self, max: u32) -> Payload {
         let mut left = max;

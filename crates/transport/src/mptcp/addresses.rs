@@ -74,20 +74,28 @@ impl Addresses {
         self.local.iter().find(|address| address.ip == ip).map(|address| address.id)
     }
 
+    /// Another address of this host; its number was never another one's.
+    pub fn add_local(&mut self, ip: IpAddr, interface: InterfaceId, backup: bool) {
+        let used = self.local.iter().map(|address| address.id).max().unwrap_or(0);
+        if let Some(id) = used.checked_add(1) {
+            self.local.push(LocalAddress { id, ip, interface, backup });
+        }
+    }
+
     /// The peer's address with that number.
     pub fn remote(&self, id: u8) -> Option<&RemoteAddress> {
         self.remote.iter().find(|address| address.id == id)
     }
 
-    /// Learn of an address of the peer. Whether it is news; a number keeps its address until it
-    /// is withdrawn, its port may change.
+    /// Learn of an address of the peer. Whether it may be used now: it is new, or announced
+    /// again. A number keeps its address until it is withdrawn, its port may change.
     pub fn learn(&mut self, id: u8, address: SocketAddr) -> bool {
         if let Some(known) = self.remote.iter_mut().find(|known| known.id == id) {
-            let news = known.address.ip() == address.ip() && known.address != address;
-            if news {
+            let same = id != 0 && known.address.ip() == address.ip();
+            if same {
                 known.address = address;
             }
-            return news;
+            return same;
         }
         let room = self.remote.len() < MAX_ADDRESSES;
         let known = self.remote.iter().any(|known| known.address == address);

@@ -2,9 +2,10 @@
 
 use super::connection::Connection;
 use super::slot::Stage;
+use super::timers::Timers;
 use crate::stack::SocketError;
 use crate::tcp::subflow::News;
-use base::Context;
+use base::{Context, Instant};
 use wire::mptcp::{DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
 
 impl Connection {
@@ -23,13 +24,33 @@ impl Connection {
         Ok(())
     }
 
+    /// Nobody reads any more and this side is done: the peer has a minute to end, too.
+    pub(super) fn bound_linger(&mut self, now: Instant) {
+        if self.released && self.send.is_fin_acked() && !self.closed && !self.plain {
+            self.set_linger_timer(now);
+        }
+    }
+
     /// Send the DATA_FIN once everything written was handed to subflows.
     pub(super) fn check_fin(&mut self, cx: &mut Context<'_>) {
         let due = self.send.fin_queued && !self.send.fin_sent && self.send.is_drained();
-        if !due || self.is_plain() || !self.fully_established {
+        // A client without data may end what its peer does not know to be open yet; its keys go
+        // along in turns with the DATA_FIN.
+        let known = self.fully_established || (self.client && self.remote_key.is_some());
+        if !due || self.is_plain() || !known {
             return;
         }
         self.send.fin_sent = true;
+        self.offer_fin();
+        self.acknowledge_everywhere();
+        self.start_fin_timer(cx.now);
+    }
+
+    /// Every open subflow repeats the DATA_FIN while it is not acknowledged.
+    pub(super) fn offer_fin(&mut self) {
+        if !self.send.fin_sent || self.send.is_fin_acked() || self.is_plain() {
+            return;
+        }
         let dsn = self.send.dsn(self.send.buffer.end());
         let checksum =
             self.checksum.then(|| Mapping::checksum_of(dsn, 0, 1, &wire::Payload::Empty));
@@ -40,8 +61,6 @@ impl Connection {
                 mp.data_fin = Some(mapping);
             }
         }
-        self.acknowledge_everywhere();
-        self.start_fin_timer(cx.now);
     }
 
     /// The peer acknowledged the DATA_FIN.
@@ -52,6 +71,7 @@ impl Connection {
                 mp.data_fin = None;
             }
         }
+        self.bound_linger(cx.now);
         self.check_closed(cx);
     }
 
@@ -69,8 +89,32 @@ impl Connection {
                 self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
             }
         }
+        self.close();
+    }
+
+    fn close(&mut self) {
+        self.timers = Timers::default();
+        self.addresses.announced.clear();
         if !std::mem::replace(&mut self.closed, true) {
             self.news.push(News::Closed);
+        }
+    }
+
+    /// After a subflow ended: without another one a new one may come within a minute
+    /// (mptcp-protocol spec s3.6); before the connection was established none can.
+    pub(super) fn check_alone(&mut self, cx: &mut Context<'_>, error: SocketError) {
+        if self.closed || self.slots.iter().any(|slot| slot.stage != Stage::Gone) {
+            return;
+        }
+        let data_acked = self.send.una >= self.send.buffer.end();
+        if self.is_plain() || !self.fully_established {
+            self.fail(error);
+        } else if self.receive.fin_received && self.send.fin_sent && data_acked {
+            // The peer, which ends its subflows when both DATA_FINs are acknowledged, did: only
+            // the acknowledgement of ours was lost.
+            self.close();
+        } else {
+            self.set_alone_timer(cx.now);
         }
     }
 
@@ -83,6 +127,8 @@ impl Connection {
         for index in 0..self.slots.len() {
             self.reset_slot(cx, index, options.clone());
         }
+        self.timers = Timers::default();
+        self.addresses.announced.clear();
         self.closed = true;
     }
 
@@ -104,7 +150,7 @@ impl Connection {
 
     /// The connection failed: tell once.
     pub(super) fn fail(&mut self, error: SocketError) {
-        self.timers = super::timers::Timers::default();
+        self.timers = Timers::default();
         self.addresses.announced.clear();
         if !std::mem::replace(&mut self.closed, true) {
             self.news.push(News::Failed(error));
@@ -118,7 +164,7 @@ impl Connection {
         self.reset_slot(cx, index, options);
     }
 
-    fn reset_slot(&mut self, cx: &mut Context<'_>, index: usize, options: MptcpOptions) {
+    pub(super) fn reset_slot(&mut self, cx: &mut Context<'_>, index: usize, options: MptcpOptions) {
         let slot = &mut self.slots[index];
         if slot.stage == Stage::Gone {
             return;

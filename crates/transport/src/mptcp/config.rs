@@ -22,6 +22,9 @@ pub struct MptcpConfig {
     pub common_prefix_bits: Option<u8>,
     /// Addresses of this host whose subflows are for backup.
     pub backup: Vec<IpAddr>,
+    /// For tests near a wrap: the initial data sequence numbers of client and server, in place
+    /// of those that their keys give. Both sides must be told the same.
+    pub test_idsn: Option<[u64; 2]>,
 }
 
 impl Default for MptcpConfig {
@@ -34,6 +37,7 @@ impl Default for MptcpConfig {
             max_extra_subflows: 8,
             common_prefix_bits: None,
             backup: Vec::new(),
+            test_idsn: None,
         }
     }
 }
@@ -55,6 +59,10 @@ pub struct MptcpInfo {
     pub duplicate_bytes: u64,
     /// Options and mappings refused.
     pub refused: u64,
+    /// Payload received and not read, of the connection and waiting in subflows, in bytes.
+    pub held_bytes: u64,
+    /// Mappings received whose data were not taken yet.
+    pub mappings: u32,
 }
 
 /// One subflow of a connection.

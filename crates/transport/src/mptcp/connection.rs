@@ -9,7 +9,7 @@ use super::slot::{Slot, Stage};
 use super::timers::Timers;
 use crate::congestion::{CongestionControl, Controller};
 use crate::path_manager::{Command, PathEvent, PathManager};
-use crate::scheduler::{self, AnyScheduler, PathChange, PathView, Scheduler};
+use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
 use crate::stack::{Marks, SocketError};
 use crate::tcp::connection::controller;
 use crate::tcp::subflow::News;
@@ -39,6 +39,14 @@ pub struct Connection {
     pub(super) plain: bool,
     /// A wrong checksum was found and the peer told: what follows is not mapped.
     pub(super) failed_checksum: bool,
+    /// The payload it was found in, which is the stream's once the peer agrees to fall back.
+    pub(super) doubted: Option<(u64, Payload)>,
+    /// The peer found a wrong checksum, and was answered.
+    pub(super) answered_fail: bool,
+    /// A second subflow proved itself: falling back is over.
+    pub(super) joined: bool,
+    /// The application let go.
+    pub(super) released: bool,
     /// Both directions are over, or the connection failed.
     pub(super) closed: bool,
     pub(super) slots: Vec<Slot>,
@@ -51,6 +59,10 @@ pub struct Connection {
     pub(super) timers: Timers,
     pub(super) news: Vec<News>,
     pub(super) joins: VecDeque<JoinRequest>,
+    /// Pairs of addresses to be tried again, and when.
+    pub(super) retries: Vec<(Instant, u8, u8)>,
+    /// Payload held by all subflows, in bytes.
+    pub(super) held: u64,
     /// Options, mappings and joins refused.
     pub(super) refused: u64,
     /// Subflows that may have something to send.
@@ -96,7 +108,17 @@ impl Connection {
         let scheduler = scheduler::by_name(config.scheduler, &scheduler::Options::default())?;
         let host = start.host;
         let addresses = Addresses::new(start.local, start.remote, host, &config.backup);
-        let send = DataSend { first_dsn: start.key.idsn().wrapping_add(1), ..DataSend::default() };
+        let idsn = match config.test_idsn {
+            Some([client, server]) => {
+                if start.client {
+                    client
+                } else {
+                    server
+                }
+            }
+            None => start.key.idsn(),
+        };
+        let send = DataSend { first_dsn: idsn.wrapping_add(1), ..DataSend::default() };
         Some(Connection {
             socket: start.socket,
             client: start.client,
@@ -107,6 +129,10 @@ impl Connection {
             fully_established: false,
             plain: false,
             failed_checksum: false,
+            doubted: None,
+            answered_fail: false,
+            joined: false,
+            released: false,
             closed: false,
             slots: Vec::new(),
             send,
@@ -118,6 +144,8 @@ impl Connection {
             timers: Timers::default(),
             news: Vec::new(),
             joins: VecDeque::new(),
+            retries: Vec::new(),
+            held: 0,
             refused: 0,
             to_poll: VecDeque::new(),
             signals_stale: true,
@@ -202,7 +230,7 @@ impl Connection {
         let socket = self.socket;
         cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
         let shift = self.shift();
-        if self.receive.on_read(cx.now, shift) && !self.plain {
+        if self.receive.on_read(cx.now, shift) {
             self.signals_stale = true;
             self.acknowledge_everywhere();
         }
@@ -241,9 +269,11 @@ impl Connection {
 
     /// The application let go of the socket.
     pub fn on_released(&mut self, cx: &mut Context<'_>) {
+        self.released = true;
         for slot in &mut self.slots {
             slot.subflow.on_released(cx);
         }
+        self.bound_linger(cx.now);
     }
 
     /// Whether subflow `index` is over, so that its ends may be used again.
@@ -253,7 +283,9 @@ impl Connection {
 
     /// Nothing more will happen, resets to be sent included.
     pub fn is_closed(&self) -> bool {
-        self.slots.iter().all(|slot| slot.subflow.is_closed()) && self.to_poll.is_empty()
+        self.closed
+            && self.slots.iter().all(|slot| slot.subflow.is_closed())
+            && self.to_poll.is_empty()
     }
 
     /// Both ends of every subflow with its number.
@@ -261,13 +293,24 @@ impl Connection {
         self.slots.iter().map(|slot| (slot.path.0, slot.subflow.tuple()))
     }
 
+    /// The ends of the subflow whose number `path` is taken by a new one.
+    pub fn ends_replaced_by(&self, path: PathId) -> Option<crate::tcp::subflow::Tuple> {
+        self.slots.get(path.index()).map(|slot| *slot.subflow.tuple())
+    }
+
     /// Subflows that the path manager wants opened.
     pub fn take_join(&mut self) -> Option<JoinRequest> {
+        if self.closed || self.plain {
+            self.joins.clear();
+        }
         self.joins.pop_front()
     }
 
     /// Tell the path manager, and do what it says.
     pub(super) fn manage(&mut self, cx: &mut Context<'_>, event: PathEvent) {
+        if self.closed || self.plain {
+            return;
+        }
         let (local, remote) = self.addresses.tables();
         for command in self.manager.on_event(event, &local, &remote) {
             match command {
@@ -288,23 +331,35 @@ impl Connection {
 
     /// An ADD_ADDR on an acknowledgement of its own.
     pub(super) fn send_announcement(&mut self, option: AddAddr) {
-        self.say(MptcpOption::AddAddr(option));
+        self.say(MptcpOption::AddAddr(option), None);
     }
 
-    /// An option on the next acknowledgement of the first open subflow.
-    pub(super) fn say(&mut self, option: MptcpOption) {
-        let Some(index) = self.slots.iter().position(|slot| slot.stage == Stage::Open) else {
-            return;
-        };
-        let slot = &mut self.slots[index];
-        if let Some(mp) = slot.subflow.multipath() {
-            mp.pending.push_back(option);
+    /// An option on an acknowledgement of an open subflow, not of the address `without`; one
+    /// that works is preferred.
+    fn say(&mut self, option: MptcpOption, without: Option<u8>) {
+        let open = |slot: &Slot| slot.stage == Stage::Open && Some(slot.local_id) != without;
+        let works = self.slots.iter().position(|slot| open(slot) && !slot.pf);
+        if let Some(index) = works.or_else(|| self.slots.iter().position(open)) {
+            self.say_on(index, option);
         }
-        slot.subflow.acknowledge();
+    }
+
+    /// An option on an acknowledgement of that subflow.
+    pub(super) fn say_on(&mut self, index: usize, option: MptcpOption) {
+        self.slots[index].subflow.say(option);
         self.wake(index);
     }
 
-    fn request_join(&mut self, local_id: u8, remote_id: u8) {
+    /// Whether a subflow between these is there or on its way.
+    fn is_joined(&self, local: IpAddr, remote: SocketAddr) -> bool {
+        let same =
+            |ends: &crate::tcp::subflow::Tuple| ends.local.ip() == local && ends.remote == remote;
+        let mut alive = self.slots.iter().filter(|slot| slot.stage != Stage::Gone);
+        alive.any(|slot| same(slot.subflow.tuple()))
+            || self.joins.iter().any(|join| join.local == local && join.remote == remote)
+    }
+
+    pub(super) fn request_join(&mut self, local_id: u8, remote_id: u8) {
         let extra = self.slots.iter().filter(|slot| slot.stage != Stage::Gone).count();
         let full = extra + self.joins.len() > usize::from(self.config.max_extra_subflows);
         if full || self.plain || (remote_id == 0 && self.no_join_to_first) {
@@ -315,8 +370,7 @@ impl Connection {
         else {
             return;
         };
-        let there = |slot: &Slot| slot.local_id == local_id && slot.remote_id == remote_id;
-        if self.slots.iter().any(|slot| slot.stage != Stage::Gone && there(slot)) {
+        if self.is_joined(local.ip, remote.address) {
             // It outlived an address that was gone for a while.
             return;
         }
@@ -340,6 +394,8 @@ impl Connection {
     /// Close the subflows of an address that is gone. Without another one they stay: the address
     /// may return, and TCP would have waited for it too.
     fn withdraw(&mut self, cx: &mut Context<'_>, local_id: u8) {
+        self.addresses.announced.retain(|open| open.option.address_id != local_id);
+        self.joins.retain(|join| join.local_id != local_id);
         if !self.slots.iter().any(|slot| slot.local_id != local_id && slot.is_usable()) {
             return;
         }
@@ -348,7 +404,28 @@ impl Connection {
                 self.drop_slot(cx, index, wire::mptcp::ResetReason::UNSPECIFIED);
             }
         }
-        self.say(MptcpOption::RemoveAddr { ids: vec![local_id] });
+        self.say(MptcpOption::RemoveAddr { ids: vec![local_id] }, Some(local_id));
+    }
+
+    /// Ask the peer to spare, or to use again, the subflows of an address of this host
+    /// (RFC 8684 s3.3.8).
+    pub fn set_backup(&mut self, ip: IpAddr, backup: bool) {
+        for address in self.addresses.local.iter_mut().filter(|address| address.ip == ip) {
+            address.backup = backup;
+        }
+        for index in 0..self.slots.len() {
+            let slot = &mut self.slots[index];
+            if slot.subflow.tuple().local.ip() != ip || slot.backup_local == backup {
+                continue;
+            }
+            slot.backup_local = backup;
+            if slot.stage == Stage::Open && !self.plain {
+                let path = slot.path;
+                self.scheduler.on_path_changed(path, PathChange::State);
+                self.say_on(index, MptcpOption::Prio { backup });
+            }
+        }
+        self.schedule_due = true;
     }
 
     /// An address of this host came or went.
@@ -361,14 +438,8 @@ impl Connection {
     ) {
         if up {
             if self.addresses.local_id(ip).is_none() {
-                let used = self.addresses.local.iter().map(|at| at.id).max().unwrap_or(0);
                 let backup = self.config.backup.contains(&ip);
-                self.addresses.local.push(super::addresses::LocalAddress {
-                    id: used.saturating_add(1),
-                    ip,
-                    interface,
-                    backup,
-                });
+                self.addresses.add_local(ip, interface, backup);
             }
             let Some(id) = self.addresses.local_id(ip) else { return };
             self.manage(cx, PathEvent::LocalUp(crate::path_manager::Address { id, ip }));
@@ -377,7 +448,25 @@ impl Connection {
         }
     }
 
-    /// A subflow ended: its data go elsewhere; with the last one the connection is over.
+    /// The paths that carry data now.
+    pub(super) fn working_paths(&self) -> PathSet {
+        let working = self.slots.iter().filter(|slot| slot.is_usable() && !slot.pf);
+        working.fold(PathSet::EMPTY, |set, slot| set.with(slot.path))
+    }
+
+    /// What only stuck paths have goes to one that works, if there is one.
+    pub(super) fn reinject_stuck(&mut self) {
+        let working = self.working_paths();
+        if working.is_empty() {
+            return;
+        }
+        for slot in self.slots.iter().filter(|slot| slot.pf && slot.stage == Stage::Open) {
+            self.send.reinject_all_of(slot.path, working);
+        }
+        self.schedule_due = true;
+    }
+
+    /// A subflow ended: its data go elsewhere.
     pub(super) fn lose_slot(&mut self, cx: &mut Context<'_>, index: usize) {
         let slot = &mut self.slots[index];
         let stage = std::mem::replace(&mut slot.stage, Stage::Gone);
@@ -385,16 +474,18 @@ impl Connection {
             return;
         }
         slot.repeat_ack_at = None;
-        let (path, local_id, remote_id) = (slot.path, slot.local_id, slot.remote_id);
-        let initiator = slot.initiator;
-        self.send.reinject_all_of(path);
+        slot.received = super::slot::ReceivedMaps::default();
+        slot.pf = false;
+        slot.subflow.discard();
+        self.held -= std::mem::take(&mut slot.held);
+        let path = slot.path;
+        let working = self.working_paths();
+        self.send.reinject_all_of(path, working);
         self.send.forget_path(path);
         self.controller.on_path_removed(path);
         self.scheduler.on_path_changed(path, PathChange::Removed);
         self.schedule_due = true;
-        if initiator && stage != Stage::Open && !self.closed {
-            self.manage(cx, PathEvent::Failed { local_id, remote_id });
-        }
+        self.restart_data_timer(cx.now);
     }
 
     /// The state for measurement.
@@ -416,13 +507,20 @@ impl Connection {
             reinjected_bytes: self.send.reinjected_bytes,
             duplicate_bytes: self.receive.duplicate_bytes,
             refused: self.refused,
+            held_bytes: self.held + self.receive.held(),
+            mappings: self.slots.iter().map(|slot| slot.received.len() as u32).sum(),
         }
     }
 
-    /// The number of the next subflow; `None` if there are too many.
+    /// The number of the next subflow: a new one, then one whose subflow is over; `None` if there
+    /// are too many.
     pub(super) fn next_path(&self) -> Option<PathId> {
-        let used = u8::try_from(self.slots.len()).ok()?;
-        (used < scheduler::PathSet::CAPACITY).then_some(PathId(used))
+        let used = u8::try_from(self.slots.len()).unwrap_or(u8::MAX);
+        if used < PathSet::CAPACITY {
+            return Some(PathId(used));
+        }
+        // The first one's place stands for the connection itself.
+        self.slots.iter().skip(1).find(|slot| slot.is_free()).map(|slot| slot.path)
     }
 
     /// Keep the paths a scheduler asked to penalise within what the controller knows.

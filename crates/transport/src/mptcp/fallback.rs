@@ -4,9 +4,11 @@
 //! the subflow are the same numbers: after it everything goes straight to the subflow.
 
 use super::connection::Connection;
-use super::slot::Stage;
+use super::slot::{ReceivedMaps, Stage};
+use crate::tcp::multipath::Heard;
 use base::Context;
-use wire::mptcp::{DataNumber, MptcpOption, MptcpOptions};
+use wire::Payload;
+use wire::mptcp::{DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
 
 impl Connection {
     /// Whether the connection is plain TCP by now.
@@ -14,9 +16,9 @@ impl Connection {
         self.plain
     }
 
-    /// Only one subflow was ever tried, and nothing was sent twice.
+    /// Only one subflow was ever used, and nothing was sent twice.
     pub(super) fn may_fall_back(&self) -> bool {
-        self.slots.len() == 1 && self.send.reinjected_bytes == 0
+        !self.joined && self.send.reinjected_bytes == 0 && !self.receive.shifted
     }
 
     /// Become TCP. `announce`: tell the peer with an infinite mapping.
@@ -26,21 +28,46 @@ impl Connection {
         }
         self.timers = super::timers::Timers::default();
         self.addresses.announced.clear();
-        let end = self.send.dsn(self.send.nxt);
+        self.failed_checksum = false;
+        self.signals_stale = true;
+        for index in 1..self.slots.len() {
+            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+        }
+        let infinite = announce.then(|| self.infinite_mapping());
+        let window = self.send.window_end;
         let Some(slot) = self.slots.first_mut() else { return };
         slot.stage = if slot.stage == Stage::Gone { Stage::Gone } else { Stage::Open };
-        slot.subflow.unshare_window();
+        slot.received = ReceivedMaps::default();
         slot.subflow.set_option_room(0);
+        let una = slot.subflow.una();
         if let Some(mp) = slot.subflow.multipath() {
             mp.plain = true;
-            mp.infinite = announce.then_some(end);
+            mp.infinite = infinite;
             mp.on_ack = None;
             mp.first_data = None;
             mp.data_ack = None;
+            mp.keep_pending(|option| matches!(option, MptcpOption::Fail { .. }));
+        }
+        slot.subflow.lower_window(window.saturating_sub(una));
+        if let Some((offset, payload)) = self.doubted.take() {
+            self.receive.edge = self.receive.edge.max(offset + u64::from(payload.len()));
+            self.receive.insert(cx.now, offset, payload);
+            self.tell_readable();
         }
         self.push_plain();
         self.drain_plain(cx);
         self.wake(0);
+    }
+
+    /// Everything from the last data known intact on lies where the subflow has it.
+    fn infinite_mapping(&self) -> Mapping {
+        let start = self.send.una.min(self.send.buffer.end());
+        Mapping {
+            dsn: DataNumber::Long(self.send.dsn(start)),
+            subflow_seq: (start as u32).wrapping_add(1),
+            len: 0,
+            checksum: self.checksum.then_some(0),
+        }
     }
 
     /// Hand what was written to the one subflow.
@@ -92,44 +119,67 @@ impl Connection {
 
     /// A checksum was wrong: a middlebox changed the payload of subflow `index` from data
     /// sequence number `dsn` on.
-    pub(super) fn on_checksum_failure(&mut self, cx: &mut Context<'_>, index: usize, dsn: u64) {
+    pub(super) fn on_checksum_failure(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        dsn: u64,
+        (offset, payload): (u64, Payload),
+    ) {
         self.refused += 1;
-        let fail = MptcpOption::Fail { dsn };
         if self.may_fall_back() {
-            if let Some(mp) = self.slots[index].subflow.multipath() {
-                mp.pending.push_back(fail);
-            }
-            self.slots[index].subflow.acknowledge();
-            self.wake(index);
+            // What a middlebox wrote is the stream of the TCP connection that this becomes.
             self.failed_checksum = true;
+            self.doubted = Some((offset, payload));
+            self.start_fail_timer(cx.now);
+            self.tell_failure();
             return;
         }
         let mut options = MptcpOptions::default();
-        options.push(fail);
-        self.slots[index].subflow.acknowledge();
-        self.drop_with(cx, index, options);
+        options.push(MptcpOption::Fail { dsn });
+        let reason = ResetReason::MIDDLEBOX_INTERFERENCE;
+        options.push(MptcpOption::TcpRst { transient: false, reason });
+        self.reset_slot(cx, index, options);
+        self.fail_if_alone();
     }
 
-    /// The peer found a wrong checksum: data from the last acknowledged on go again, unmapped.
+    /// Say where the mapping with the wrong checksum begins.
+    pub(super) fn tell_failure(&mut self) {
+        let dsn = self.receive.ack_number();
+        self.say_on(0, MptcpOption::Fail { dsn });
+    }
+
+    /// The peer found a wrong checksum, or answers that it agrees to fall back.
     pub(super) fn on_mp_fail(&mut self, cx: &mut Context<'_>, index: usize) {
         if !self.may_fall_back() {
+            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.fail_if_alone();
             return;
         }
-        let una = self.send.una;
-        if let Some(mp) = self.slots[index].subflow.multipath() {
-            mp.infinite = Some(self.send.first_dsn.wrapping_add(una));
-            mp.data_ack = None;
+        if !self.failed_checksum {
+            self.answered_fail = true;
+            self.tell_failure();
         }
         self.fall_back(cx, true);
     }
 
-    /// An infinite mapping arrived, or the first data without one.
-    pub(super) fn on_infinite_mapping(&mut self, cx: &mut Context<'_>, dsn: Option<DataNumber>) {
-        let _ = dsn;
+    /// The connection is plain, and something was heard all the same: the answer to the peer's
+    /// MP_FAIL may have been lost.
+    pub(super) fn hear_plain(&mut self, heard: &Heard) {
+        let fail = |option: &MptcpOption| matches!(option, MptcpOption::Fail { .. });
+        if self.answered_fail && heard.options.others().iter().any(fail) {
+            self.tell_failure();
+        }
+    }
+
+    /// An infinite mapping arrived on subflow `index`.
+    pub(super) fn on_infinite_mapping(&mut self, cx: &mut Context<'_>, index: usize) {
         if self.may_fall_back() {
             self.fall_back(cx, false);
         } else {
             self.refused += 1;
+            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.fail_if_alone();
         }
     }
 }

@@ -10,14 +10,16 @@ use crate::tcp::TcpConfig;
 use crate::tcp::multipath::{Heard, Multipath};
 use crate::tcp::subflow::{Identity, News, Subflow};
 use base::{Context, Instant, InterfaceId, PathId};
-use wire::TcpSegment;
 use wire::mptcp::{
     Capable, CapableFlags, CapableForm, Join, Key, Mapping, MptcpOption, MptcpOptions, ResetReason,
     join_hmac,
 };
+use wire::{Flags, TcpSegment};
 
 /// SYNs repeated with the option before it is left out (Linux `syn_retrans_before_tcp_fallback`).
 const SYN_REPETITIONS: u32 = 2;
+/// Third packets of a join repeated before it is given up (Linux `tcp_synack_retries`).
+const ACK_REPETITIONS: u32 = 5;
 /// Option bytes of a mapping with 64 bits and an acknowledgement with 32, padded.
 pub(super) const SHORT_ROOM: u32 = 24;
 /// With 64 bits both, or a checksum.
@@ -100,8 +102,8 @@ impl Connection {
         initiator: bool,
         (local_id, remote_id): (u8, u8),
     ) -> usize {
-        let index = self.slots.len();
-        self.slots.push(Slot {
+        let index = subflow.path().index();
+        let slot = Slot {
             path: subflow.path(),
             subflow,
             interface,
@@ -116,11 +118,18 @@ impl Connection {
             pf: false,
             pf_una: 0,
             repeat_ack_at: None,
+            ack_repetitions: 0,
             received: ReceivedMaps::default(),
             last_end: None,
             first_sent_bytes: 0,
+            held: 0,
             in_ready: false,
-        });
+        };
+        if index < self.slots.len() {
+            self.slots[index] = slot;
+        } else {
+            self.slots.push(slot);
+        }
         self.wake(index);
         index
     }
@@ -255,9 +264,46 @@ impl Connection {
         self.become_fully_established(cx);
     }
 
+    /// A segment that says by its DSS that the peer speaks MPTCP, but lacks the keys, came before
+    /// the one with them: it is as good as lost. The SYN/ACK is repeated, and the keys with it.
+    pub(super) fn comes_before_keys(&self, segment: &TcpSegment) -> bool {
+        let Some(slot) = self.slots.first() else { return false };
+        let waits = !self.client && slot.stage == Stage::Opening;
+        let options = &segment.options.mptcp;
+        waits
+            && slot.subflow.handshake_repetitions() <= SYN_REPETITIONS
+            && !segment.flags.contains(Flags::SYN)
+            && options.dss.is_some()
+            && options.capable().is_none()
+    }
+
+    /// The peer's SYN came again without the option: it is answered without (RFC 8684 s3.1).
+    pub(super) fn heed_repeated_syn(&mut self, segment: &TcpSegment) {
+        let opening = self.slots.first().is_some_and(|slot| slot.stage == Stage::Opening);
+        let syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
+        if syn
+            && opening
+            && !self.client
+            && acceptable_capable(segment).is_none()
+            && let Some(mp) = self.slots[0].subflow.multipath()
+        {
+            mp.on_syn = MptcpOptions::default();
+        }
+    }
+
     fn learn_remote_key(&mut self, key: Key) {
         self.remote_key = Some(key);
-        self.receive.first_dsn = key.idsn().wrapping_add(1);
+        let idsn = match self.config.test_idsn {
+            Some([client, server]) => {
+                if self.client {
+                    server
+                } else {
+                    client
+                }
+            }
+            None => key.idsn(),
+        };
+        self.receive.first_dsn = idsn.wrapping_add(1);
         self.signals_stale = true;
     }
 
@@ -293,6 +339,7 @@ impl Connection {
             return false;
         }
         let proof = join_hmac((self.local_key, ours), (remote_key, nonce)).left20();
+        self.joined = true;
         let slot = &mut self.slots[index];
         slot.stage = Stage::PreEstablished;
         slot.remote_nonce = nonce;
@@ -312,7 +359,13 @@ impl Connection {
             slot.repeat_ack_at = None;
             return;
         }
-        slot.repeat_ack_at = Some(cx.now + slot.subflow.rto() * 2);
+        slot.ack_repetitions += 1;
+        if slot.ack_repetitions > ACK_REPETITIONS {
+            self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
+            return;
+        }
+        let wait = slot.subflow.rto() * (1 << slot.ack_repetitions);
+        slot.repeat_ack_at = Some(cx.now + wait);
         slot.subflow.acknowledge();
         self.wake(index);
     }
@@ -328,6 +381,7 @@ impl Connection {
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
+        self.joined = true;
         self.open_slot(index);
         // The fourth packet, at once.
         self.slots[index].subflow.acknowledge();
@@ -346,6 +400,9 @@ impl Connection {
         self.scheduler.on_path_changed(path, PathChange::Added);
         self.signals_stale = true;
         self.schedule_due = true;
+        self.stop_alone_timer();
+        self.offer_fin();
+        self.reinject_stuck();
         self.check_writer();
     }
 
@@ -355,7 +412,10 @@ impl Connection {
             Capable::V1 { form, .. } => form,
             Capable::Unsupported { .. } => return None,
         };
-        let CapableForm::Data { len, checksum, .. } = form else { return None };
+        let CapableForm::Data { sender, receiver, len, checksum } = form else { return None };
+        if self.remote_key != Some(sender) || receiver != self.local_key {
+            return None;
+        }
         let dsn = wire::mptcp::DataNumber::Long(self.receive.first_dsn);
         Some(Mapping { dsn, subflow_seq: 1, len, checksum })
     }

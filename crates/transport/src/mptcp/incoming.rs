@@ -11,20 +11,53 @@ use crate::tcp::multipath::Heard;
 use crate::tcp::subflow::News;
 use base::Context;
 use std::net::SocketAddr;
-use wire::TcpSegment;
-use wire::mptcp::{AddAddr, DataNumber, Dss, Mapping, MptcpOption, MptcpOptions, ResetReason};
+use wire::mptcp::{AddAddr, DataNumber, Dss, Mapping, MptcpOption, ResetReason};
+use wire::{Payload, TcpSegment};
 
-/// Mappings of one subflow that wait for their data; a peer that sends more is broken.
+/// Mappings of one subflow that wait for their data: so many, or one for every so many bytes of
+/// the receive buffer; a peer that sends more is broken.
 const MAX_MAPPINGS: usize = 4096;
+const BYTES_PER_MAPPING: usize = 512;
+/// What a subflow may bring in any case, whatever others hold.
+const LEAST_RECEPTION: u64 = 65_535;
 
 impl Connection {
     /// A segment arrived on subflow `index`.
     pub fn handle_segment(&mut self, cx: &mut Context<'_>, index: usize, segment: &mut TcpSegment) {
-        let Some(slot) = self.slots.get_mut(index) else { return };
-        slot.subflow.handle_segment(cx, &mut self.controller, segment);
+        if index >= self.slots.len() || (index == 0 && self.comes_before_keys(segment)) {
+            return;
+        }
+        if index == 0 {
+            self.heed_repeated_syn(segment);
+        }
+        self.limit_reception(index);
+        self.slots[index].subflow.handle_segment(cx, &mut self.controller, segment);
         self.after_subflow(cx, index);
+        self.count_held(index);
         self.wake(index);
         self.schedule_due = true;
+    }
+
+    /// All subflows together hold no more than the receive buffer (tcp-subflow spec s3.3).
+    fn limit_reception(&mut self, index: usize) {
+        let all = u64::from(self.receive.buffer.max());
+        let (_, own_gaps) = self.slots[index].subflow.held();
+        let others = self.held.saturating_sub(own_gaps);
+        let plain = self.receive.edge.saturating_sub(self.receive.data.next_offset());
+        let limit = match self.plain {
+            true => plain,
+            false => all.saturating_sub(others).max(LEAST_RECEPTION),
+        };
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        self.slots[index].subflow.limit_reception(limit);
+    }
+
+    fn count_held(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        let (in_order, gaps) = slot.subflow.held();
+        let now = if slot.stage == Stage::Gone { 0 } else { in_order + gaps };
+        self.held = self.held - slot.held + now;
+        slot.held = now;
     }
 
     /// An ICMP error about subflow `index`.
@@ -43,7 +76,6 @@ impl Connection {
                 break;
             }
         }
-        self.take_subflow_news(cx, index);
         if self.plain {
             self.on_plain_ack();
             self.drain_plain(cx);
@@ -52,6 +84,7 @@ impl Connection {
             self.drain(cx, index);
             self.notice_timeout(index);
         }
+        self.take_subflow_news(cx, index);
     }
 
     fn take_subflow_news(&mut self, cx: &mut Context<'_>, index: usize) {
@@ -70,10 +103,21 @@ impl Connection {
     }
 
     fn on_subflow_failed(&mut self, cx: &mut Context<'_>, index: usize, error: SocketError) {
+        let slot = &self.slots[index];
+        let (stage, local_id, remote_id) = (slot.stage, slot.local_id, slot.remote_id);
+        let initiator = slot.initiator;
         self.lose_slot(cx, index);
-        let alive = self.slots.iter().any(|slot| slot.stage != Stage::Gone);
-        if !alive || self.plain {
-            self.fail(error);
+        self.check_alone(cx, error);
+        // One that was refused is not tried again before the peer announces it anew.
+        match error {
+            SocketError::Unreachable | SocketError::TimedOut if !initiator => {}
+            SocketError::TimedOut if stage == Stage::Open => {
+                self.manage(cx, PathEvent::Lost { local_id, remote_id });
+            }
+            SocketError::Unreachable | SocketError::TimedOut => {
+                self.retry_later(cx.now, local_id, remote_id);
+            }
+            _ => {}
         }
     }
 
@@ -82,13 +126,20 @@ impl Connection {
             self.news.push(News::Closed);
         }
         self.lose_slot(cx, index);
+        self.check_alone(cx, SocketError::TimedOut);
     }
 
-    /// The peer ended a subflow: so do we. With the connection's data unfinished and no other
-    /// subflow it is over.
+    /// The peer ended its direction of a subflow. With all of its data here that is how a peer
+    /// closes that does not wait for us (RFC 8684 s3.3.3), and our data still go there; otherwise
+    /// it gave the subflow up.
     fn on_subflow_fin(&mut self, cx: &mut Context<'_>, index: usize) {
+        if !self.closed && self.receive.fin_received {
+            return;
+        }
         if !self.closed {
-            self.send.reinject_all_of(self.slots[index].path);
+            let path = self.slots[index].path;
+            let working = self.working_paths().without(path);
+            self.send.reinject_all_of(path, working);
         }
         self.slots[index].subflow.finish(cx);
         self.schedule_due = true;
@@ -104,21 +155,27 @@ impl Connection {
         if fired {
             slot.pf = true;
             slot.pf_una = una;
-            if self.slots.iter().filter(|slot| slot.is_usable()).count() > 1 {
-                self.send.reinject_all_of(path);
-            }
         } else if slot.pf && una > slot.pf_una {
             slot.pf = false;
         } else {
             return;
         }
+        self.reinject_stuck();
         self.scheduler.on_path_changed(path, PathChange::State);
         self.schedule_due = true;
     }
 
     /// `false`: the subflow is gone, or the connection is no longer MPTCP.
     fn hear(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
-        if self.plain || self.slots[index].stage == Stage::Gone {
+        if self.slots[index].stage == Stage::Gone {
+            return false;
+        }
+        if heard.reset {
+            self.hear_reset(cx, heard);
+            return false;
+        }
+        if self.plain {
+            self.hear_plain(heard);
             return false;
         }
         let stage = self.slots[index].stage;
@@ -140,7 +197,7 @@ impl Connection {
         let implied = self.implied_mapping(heard);
         match heard.options.dss {
             Some(dss) => self.hear_dss(cx, index, heard, &dss),
-            None if implied.is_some() => {
+            None if implied.is_some() && index == 0 => {
                 self.hear_mapping(cx, index, heard, implied, false);
             }
             None if heard.options.is_empty() => return self.hear_nothing(cx, index, heard),
@@ -149,24 +206,40 @@ impl Connection {
         self.slots[index].stage != Stage::Gone && !self.plain
     }
 
+    /// A reset may close the whole connection.
+    fn hear_reset(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+        for option in heard.options.others() {
+            if let MptcpOption::FastClose { receiver } = option
+                && !self.plain
+            {
+                if *receiver == self.local_key {
+                    self.on_fast_close(cx);
+                    return;
+                }
+                self.refused += 1;
+            }
+        }
+    }
+
     /// A segment without any option: a middlebox may strip them (RFC 8684 s3.7).
     fn hear_nothing(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
         let slot = &self.slots[index];
-        let unmapped = heard.len > 0 && slot.received.at(heard.offset).is_none();
+        let taken = slot.subflow.received().0;
+        let fresh = heard.offset + u64::from(heard.len) > taken;
+        let unmapped =
+            heard.len > 0 && fresh && slot.received.at(heard.offset.max(taken)).is_none();
         let unacked = heard.acked_data && heard.len == 0 && slot.last_end.is_some();
-        if !unmapped && !unacked {
+        if !unmapped && !unacked && !self.failed_checksum {
             return true;
         }
-        if self.may_fall_back() && (!self.fully_established || unmapped || unacked) {
+        if self.may_fall_back() {
             self.fall_back(cx, unacked);
             return false;
         }
-        if index > 0 {
-            self.refused += 1;
-            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
-            return false;
-        }
-        true
+        self.refused += 1;
+        self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+        self.fail_if_alone();
+        false
     }
 
     fn hear_dss(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard, dss: &Dss) {
@@ -187,6 +260,7 @@ impl Connection {
     ) {
         let number = ack.expand(self.send.dsn(self.send.una));
         let up_to = number.wrapping_sub(self.send.first_dsn);
+        self.timers.heard_at = cx.now;
         match self.send.on_data_ack(up_to, heard.window) {
             Some(true) => {
                 self.restart_data_timer(cx.now);
@@ -213,7 +287,7 @@ impl Connection {
     ) {
         let Some(mapping) = mapping else { return };
         if mapping.is_infinite() {
-            self.on_infinite_mapping(cx, Some(mapping.dsn));
+            self.on_infinite_mapping(cx, index);
             return;
         }
         if mapping.checksum.is_some() != self.checksum {
@@ -227,6 +301,10 @@ impl Connection {
         let dsn = mapping.dsn.expand(expected);
         let data = dsn.wrapping_sub(self.receive.first_dsn);
         let bytes = u32::from(mapping.len) - u32::from(fin);
+        if bytes == 0 && !mapping.matches(dsn, &Payload::Empty) {
+            self.refused += 1;
+            return;
+        }
         if fin {
             self.hear_data_fin(data.wrapping_add(u64::from(bytes)));
         }
@@ -254,14 +332,22 @@ impl Connection {
         let Some(offset) = heard.offset.checked_add_signed(i64::from(distance)) else {
             return self.refuse_mapping(cx, index);
         };
+        // It applies to a part of the segment at least (RFC 8684 s3.3.1).
+        let ends = (offset + u64::from(len), heard.offset + u64::from(heard.len));
+        if heard.len == 0 || heard.offset >= ends.0 || offset >= ends.1 {
+            self.refused += 1;
+            return;
+        }
         let slot = &mut self.slots[index];
-        if offset + u64::from(len) <= slot.subflow.received().0 {
+        if ends.0 <= slot.subflow.received().0 {
             // A repetition of what was taken already.
             return;
         }
+        self.receive.shifted |= data != offset;
         let map = ReceivedMap { offset, len, data, wire, dsn };
         let contradicts = slot.received.insert(map).is_err();
-        if contradicts || slot.received.len() > MAX_MAPPINGS {
+        let most = MAX_MAPPINGS.max(self.receive.buffer.max() as usize / BYTES_PER_MAPPING);
+        if contradicts || slot.received.len() > most {
             self.refuse_mapping(cx, index);
         }
     }
@@ -278,7 +364,7 @@ impl Connection {
     }
 
     /// After a subflow was dropped: without another one the connection is over.
-    fn fail_if_alone(&mut self) {
+    pub(super) fn fail_if_alone(&mut self) {
         if self.slots.iter().all(|slot| slot.stage == Stage::Gone) {
             self.fail(SocketError::Reset);
         }
@@ -296,8 +382,8 @@ impl Connection {
     }
 
     fn hear_data_fin(&mut self, offset: u64) {
-        // A stream ends once; another end is not believed.
-        let within = offset <= self.receive.edge;
+        // A stream ends once, behind everything that came; another end is not believed.
+        let within = (self.receive.highest()..=self.receive.edge).contains(&offset);
         if within && self.receive.fin_offset.is_none() {
             self.receive.fin_offset = Some(offset);
         } else if self.receive.fin_offset != Some(offset) {
@@ -318,11 +404,18 @@ impl Connection {
 
     /// Take in-order data of a subflow to where they belong in the connection.
     fn drain(&mut self, cx: &mut Context<'_>, index: usize) {
+        if self.failed_checksum || self.slots[index].stage == Stage::Gone {
+            return;
+        }
         let before = self.receive.data.next_offset();
         loop {
             let slot = &mut self.slots[index];
             let (offset, readable) = slot.subflow.received();
-            let Some(map) = slot.received.at(offset).copied().filter(|_| readable > 0) else {
+            if readable == 0 {
+                break;
+            }
+            let Some(map) = slot.received.at(offset).copied() else {
+                self.check_unmapped(cx, index, readable);
                 break;
             };
             let left = map.offset + u64::from(map.len) - offset;
@@ -333,19 +426,27 @@ impl Connection {
             let len = left.min(readable) as u32;
             let payload = slot.subflow.take_received(cx.now, len);
             slot.received.forget_below(offset + u64::from(len));
-            if self.failed_checksum || !map.wire.matches(map.dsn, &payload) {
-                if !self.failed_checksum {
-                    self.on_checksum_failure(cx, index, map.dsn);
-                }
+            if !map.wire.matches(map.dsn, &payload) {
+                self.on_checksum_failure(cx, index, map.dsn, (offset, payload));
                 break;
             }
-            let data = map.data + (offset - map.offset);
+            let data = map.data.wrapping_add(offset - map.offset);
             self.receive.insert(cx.now, data, payload);
         }
         if self.receive.data.next_offset() > before {
             self.signals_stale = true;
             self.tell_readable();
             self.reach_fin(cx);
+        }
+    }
+
+    /// Data wait for a mapping: not for longer than a receive window of them.
+    fn check_unmapped(&mut self, cx: &mut Context<'_>, index: usize, waiting: u64) {
+        let window = self.receive.edge.saturating_sub(self.receive.data.next_offset());
+        if waiting > window.max(LEAST_RECEPTION) {
+            self.refused += 1;
+            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.fail_if_alone();
         }
     }
 
@@ -360,13 +461,17 @@ impl Connection {
             }
             MptcpOption::Fail { .. } => {
                 self.on_mp_fail(cx, index);
-                return !self.plain;
+                return false;
             }
             MptcpOption::FastClose { receiver } if *receiver == self.local_key => {
                 self.on_fast_close(cx);
                 return false;
             }
             MptcpOption::FastClose { .. } => self.refused += 1,
+            MptcpOption::Join(_) if index > 0 && !self.slots[index].initiator => {
+                // The third packet again: the fourth was lost.
+                self.slots[index].subflow.acknowledge();
+            }
             MptcpOption::Capable(_)
             | MptcpOption::Join(_)
             | MptcpOption::Dss(_)
@@ -385,17 +490,13 @@ impl Connection {
             self.refused += 1;
             return;
         }
-        if let Some(mp) = self.slots[index].subflow.multipath() {
-            mp.pending.push_back(MptcpOption::AddAddr(add.echo()));
-        }
-        self.slots[index].subflow.acknowledge();
-        self.wake(index);
+        self.say_on(index, MptcpOption::AddAddr(add.echo()));
         let port = add.port.unwrap_or_else(|| self.slots[index].subflow.tuple().remote.port());
-        let news = self.addresses.learn(add.address_id, SocketAddr::new(add.address, port));
+        let known = self.addresses.learn(add.address_id, SocketAddr::new(add.address, port));
         if self.client && index == 0 {
             self.become_fully_established(cx);
         }
-        if news {
+        if known {
             let address = Address { id: add.address_id, ip: add.address };
             self.manage(cx, PathEvent::Announced(address));
         }
@@ -408,22 +509,12 @@ impl Connection {
             for index in 0..self.slots.len() {
                 let slot = &self.slots[index];
                 let alone = self.slots.iter().filter(|slot| slot.is_usable()).count() <= 1;
-                if slot.remote_id == *id && slot.stage == Stage::Open && !alone {
+                let open = slot.stage == Stage::Open;
+                if slot.remote_id == *id && slot.stage != Stage::Gone && !(open && alone) {
                     self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
                 }
             }
             self.manage(cx, PathEvent::Withdrawn { id: *id });
         }
-    }
-
-    /// Reset a subflow with these options, and the connection with it if it was the last one.
-    pub(super) fn drop_with(&mut self, cx: &mut Context<'_>, index: usize, options: MptcpOptions) {
-        if let Some(mp) = self.slots[index].subflow.multipath() {
-            mp.on_reset = options;
-        }
-        self.slots[index].subflow.abort(cx);
-        self.wake(index);
-        self.lose_slot(cx, index);
-        self.fail_if_alone();
     }
 }

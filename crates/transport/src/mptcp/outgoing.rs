@@ -34,10 +34,10 @@ impl Connection {
 
     /// Tell every subflow what to acknowledge and which window to announce.
     fn refresh_signals(&mut self) {
-        if self.plain || !std::mem::take(&mut self.signals_stale) {
+        if !std::mem::take(&mut self.signals_stale) {
             return;
         }
-        let known = self.remote_key.is_some();
+        let known = self.remote_key.is_some() && !self.plain;
         let window = self.receive.window(self.shift());
         let number = self.receive.ack_number();
         let ack = data_number(self.receive.long_numbers, number);

@@ -22,6 +22,9 @@ pub struct DataReceive {
     /// The peer sent a 64-bit number: acknowledgements must have 64 bits.
     pub long_numbers: bool,
     pub duplicate_bytes: u64,
+    /// Some data came at another offset of the connection than of the subflow: the two are not
+    /// one stream, as they must be for falling back.
+    pub shifted: bool,
 }
 
 impl DataReceive {
@@ -37,6 +40,7 @@ impl DataReceive {
             fin_received: false,
             long_numbers: false,
             duplicate_bytes: 0,
+            shifted: false,
         }
     }
 
@@ -51,10 +55,11 @@ impl DataReceive {
     }
 
     /// Payload from a subflow. Whether something new arrived in order; what lies beyond the
-    /// announced edge is dropped (RFC 8684 s3.8).
+    /// announced edge (RFC 8684 s3.8) or behind the end of the stream is dropped.
     pub fn insert(&mut self, now: Instant, offset: u64, payload: Payload) -> bool {
         let len = payload.len();
-        let room = self.edge.saturating_sub(offset).min(u64::from(len)) as u32;
+        let end = self.fin_offset.map_or(self.edge, |fin| fin.min(self.edge));
+        let room = end.saturating_sub(offset).min(u64::from(len)) as u32;
         let payload = if room == len { payload } else { payload.slice(0, room) };
         if payload.is_empty() {
             return false;
@@ -64,10 +69,12 @@ impl DataReceive {
         if inserted.new_bytes == 0 {
             return false;
         }
+        // New bytes are a part of a payload, whose length is a u32.
+        let fresh = inserted.new_bytes as u32;
         self.buffer.on_segment(&Received {
             now,
-            len: room,
-            truesize: received_truesize(room + 80),
+            len: fresh,
+            truesize: received_truesize(fresh + 80),
             push: false,
             in_order: !inserted.out_of_order,
             next_offset: self.data.next_offset(),
@@ -76,7 +83,13 @@ impl DataReceive {
         inserted.advanced > 0
     }
 
-    fn highest(&self) -> u64 {
+    /// Payload that was not read, in bytes.
+    pub const fn held(&self) -> u64 {
+        self.data.readable() + self.data.out_of_order_bytes()
+    }
+
+    /// End of the highest byte received.
+    pub fn highest(&self) -> u64 {
         let above = self.data.ranges_above().next_back();
         above.map_or(self.data.next_offset(), |range| range.end)
     }

@@ -117,11 +117,12 @@ impl DataSend {
     }
 
     /// Everything that `path` has and the peer has not acknowledged goes to another one, unless
-    /// one has it already.
-    pub fn reinject_all_of(&mut self, path: PathId) {
+    /// one of those that work has it already.
+    pub fn reinject_all_of(&mut self, path: PathId, working: PathSet) {
         for segment in &self.segments {
-            let only_there = segment.paths == PathSet::EMPTY.with(path);
-            if only_there && segment.end() > self.una {
+            let others = segment.paths.without(path);
+            let stuck = segment.paths.contains(path) && !others.meets(working);
+            if stuck && segment.end() > self.una {
                 self.reinject.insert(segment.offset.max(self.una)..segment.end());
             }
         }

@@ -41,10 +41,14 @@ pub struct Slot {
     pub pf_una: u64,
     /// When to repeat the third packet of a join.
     pub repeat_ack_at: Option<Instant>,
+    /// Times it was repeated.
+    pub ack_repetitions: u32,
     pub received: ReceivedMaps,
     /// Where the last data handed to it end in the connection's stream.
     pub last_end: Option<u64>,
     pub first_sent_bytes: u64,
+    /// Payload that the subflow holds, in bytes, when last counted.
+    pub held: u64,
     pub in_ready: bool,
 }
 
@@ -118,6 +122,11 @@ impl Slot {
     /// Whether it can be used for data at all.
     pub fn is_usable(&self) -> bool {
         self.stage == Stage::Open && self.subflow.may_send()
+    }
+
+    /// It is over, and nothing of it is left to be sent.
+    pub fn is_free(&self) -> bool {
+        self.stage == Stage::Gone && self.subflow.is_closed() && !self.in_ready
     }
 
     /// Either side wants it spared.

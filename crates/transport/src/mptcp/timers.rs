@@ -3,7 +3,10 @@
 
 use super::connection::Connection;
 use super::slot::Stage;
+use crate::path_manager::PathEvent;
+use crate::stack::SocketError;
 use base::{Context, Duration, Instant};
+use wire::mptcp::ResetReason;
 
 /// First interval of an unanswered DATA_FIN, doubled each time (Linux).
 const FIN_INTERVAL: Duration = Duration::from_millis(200);
@@ -15,6 +18,13 @@ const RETRANSMIT_BYTES: u64 = 64 << 10;
 const MAX_INTERVAL: Duration = Duration::from_secs(120);
 /// Data-level retransmissions or probes without an answer before the connection is given up.
 const MAX_TRIES: u32 = 15;
+/// A connection without any subflow waits so long for a new one (Linux `close_timeout`), and so
+/// long for its peer when nobody reads any more.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long the finder of a wrong checksum waits for an answer (Linux: TCP_RTO_MAX).
+const FAIL_TIMEOUT: Duration = Duration::from_secs(120);
+/// An address pair that could not be reached is tried again after this (the kernels' fullmesh).
+const RETRY_JOIN: Duration = Duration::from_secs(1);
 
 /// Deadlines of the connection.
 #[derive(Clone, Copy, Debug)]
@@ -25,19 +35,40 @@ pub struct Timers {
     /// The DATA_FIN is to be repeated.
     pub fin: Instant,
     fin_tries: u32,
+    /// Without a subflow for too long, or without a reader.
+    pub end: Instant,
+    /// A wrong checksum is to be told again,
+    pub fail: Instant,
+    /// at most until then.
+    fail_end: Instant,
+    fail_tries: u32,
+    /// When the peer's connection was last heard.
+    pub heard_at: Instant,
 }
 
 impl Default for Timers {
     fn default() -> Self {
         let never = Instant::FAR_FUTURE;
-        Timers { data: never, data_tries: 0, fin: never, fin_tries: 0 }
+        Timers {
+            data: never,
+            data_tries: 0,
+            fin: never,
+            fin_tries: 0,
+            end: never,
+            fail: never,
+            fail_end: never,
+            fail_tries: 0,
+            heard_at: Instant::ZERO,
+        }
     }
 }
 
 impl Connection {
     /// The earliest deadline of connection and subflows.
     pub fn deadline(&self) -> Instant {
-        let own = self.timers.data.min(self.timers.fin).min(self.addresses.deadline());
+        let Timers { data, fin, end, fail, .. } = self.timers;
+        let retry = self.retries.iter().map(|(at, ..)| *at).min().unwrap_or(Instant::FAR_FUTURE);
+        let own = data.min(fin).min(end).min(fail).min(retry).min(self.addresses.deadline());
         self.slots
             .iter()
             .map(|slot| {
@@ -65,6 +96,13 @@ impl Connection {
         if self.timers.fin <= cx.now {
             self.on_fin_timeout(cx);
         }
+        if self.timers.fail <= cx.now {
+            self.on_fail_timeout(cx);
+        }
+        if self.timers.end <= cx.now {
+            self.fail_all(cx);
+        }
+        self.retry_joins(cx);
         for option in self.addresses.take_due(cx.now) {
             self.send_announcement(option);
         }
@@ -72,7 +110,7 @@ impl Connection {
 
     /// Interval of the data-level timer: the kernel's, twice the longest RTO of a usable path.
     fn data_interval(&self) -> Duration {
-        let usable = self.slots.iter().filter(|slot| slot.is_usable());
+        let usable = self.slots.iter().filter(|slot| slot.is_usable() && !slot.pf);
         let longest = usable.map(|slot| slot.subflow.rto()).max().unwrap_or(FIN_INTERVAL);
         let doublings = self.timers.data_tries.min(10);
         (longest * 2 * (1 << doublings)).min(MAX_INTERVAL)
@@ -93,15 +131,15 @@ impl Connection {
 
     fn set_data_timer(&mut self, now: Instant) {
         let open = !self.send.segments.is_empty() || !self.send.is_drained();
-        self.timers.data =
-            if open && !self.is_plain() { now + self.data_interval() } else { Instant::FAR_FUTURE };
+        let runs = open && !self.is_plain() && !self.closed;
+        self.timers.data = if runs { now + self.data_interval() } else { Instant::FAR_FUTURE };
     }
 
     /// The head was not acknowledged by the connection for long, whatever subflows say.
     fn on_data_timeout(&mut self, cx: &mut Context<'_>) {
-        self.timers.data_tries += 1;
+        self.timers.data_tries = self.timers.data_tries.saturating_add(1);
         self.set_data_timer(cx.now);
-        if self.timers.data_tries > MAX_TRIES {
+        if self.timers.data_tries > MAX_TRIES && self.is_peer_silent(cx.now) {
             self.fail_all(cx);
             return;
         }
@@ -118,6 +156,11 @@ impl Connection {
             // Written, never handed out: the window is closed, or was when last heard.
             None => self.probe_window(),
         }
+    }
+
+    /// A peer that answers may keep its window closed for as long as it likes.
+    fn is_peer_silent(&self, now: Instant) -> bool {
+        now - self.timers.heard_at > MAX_INTERVAL * 2
     }
 
     fn probe_window(&mut self) {
@@ -140,14 +183,63 @@ impl Connection {
     }
 
     fn on_fin_timeout(&mut self, cx: &mut Context<'_>) {
-        self.timers.fin_tries += 1;
-        if self.timers.fin_tries > MAX_TRIES {
+        self.timers.fin_tries = self.timers.fin_tries.saturating_add(1);
+        if self.timers.fin_tries > MAX_TRIES && self.is_peer_silent(cx.now) {
             self.fail_all(cx);
             return;
         }
         let interval = FIN_INTERVAL * (1 << self.timers.fin_tries.min(10));
         self.timers.fin = cx.now + interval.min(MAX_FIN_INTERVAL);
+        self.offer_fin();
         self.acknowledge_everywhere();
+    }
+
+    /// No subflow is left.
+    pub(super) fn set_alone_timer(&mut self, now: Instant) {
+        self.timers.end = self.timers.end.min(now + CLOSE_TIMEOUT);
+    }
+
+    /// Nobody reads any more.
+    pub(super) fn set_linger_timer(&mut self, now: Instant) {
+        self.timers.end = self.timers.end.min(now + CLOSE_TIMEOUT);
+    }
+
+    /// There is a subflow again.
+    pub(super) fn stop_alone_timer(&mut self) {
+        if !(self.released && self.send.is_fin_acked()) {
+            self.timers.end = Instant::FAR_FUTURE;
+        }
+    }
+
+    /// A wrong checksum was told.
+    pub(super) fn start_fail_timer(&mut self, now: Instant) {
+        self.timers.fail_tries = 0;
+        self.timers.fail = now + FIN_INTERVAL;
+        self.timers.fail_end = now + FAIL_TIMEOUT;
+    }
+
+    fn on_fail_timeout(&mut self, cx: &mut Context<'_>) {
+        if cx.now >= self.timers.fail_end {
+            self.drop_slot(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.fail(SocketError::Reset);
+            return;
+        }
+        self.timers.fail_tries += 1;
+        let interval = FIN_INTERVAL * (1 << self.timers.fail_tries.min(10));
+        self.timers.fail = (cx.now + interval).min(self.timers.fail_end);
+        self.tell_failure();
+    }
+
+    /// A pair of addresses could not be reached; it may be tried again.
+    pub(super) fn retry_later(&mut self, now: Instant, local_id: u8, remote_id: u8) {
+        self.retries.push((now + RETRY_JOIN, local_id, remote_id));
+    }
+
+    fn retry_joins(&mut self, cx: &mut Context<'_>) {
+        while let Some(due) = self.retries.iter().position(|(at, ..)| *at <= cx.now) {
+            let (_, local_id, remote_id) = self.retries.swap_remove(due);
+            self.manage(cx, PathEvent::Failed { local_id, remote_id });
+        }
     }
 
     /// An acknowledgement on every open subflow.

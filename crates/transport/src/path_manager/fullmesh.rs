@@ -60,7 +60,15 @@ impl Fullmesh {
                     self.tried.remove(&(local_id, remote_id));
                 }
             }
-            PathEvent::Announced(_) | PathEvent::LocalUp(_) => {}
+            PathEvent::Lost { local_id, remote_id } => {
+                self.tried.remove(&(local_id, remote_id));
+                self.retried.remove(&(local_id, remote_id));
+            }
+            PathEvent::Announced(address) => {
+                self.tried.retain(|(_, remote_id)| *remote_id != address.id);
+                self.retried.retain(|(_, remote_id)| *remote_id != address.id);
+            }
+            PathEvent::LocalUp(_) => {}
         }
         if self.client && self.established {
             self.mesh(local, remote, &mut commands);
@@ -106,8 +114,8 @@ mod tests {
         let remote = addresses(&[0, 1], 2);
         let more = mesh.on_event(PathEvent::Announced(remote[1]), &local, &remote);
         assert_eq!(joins(&more), [(0, 1), (1, 1)]);
-        let again = mesh.on_event(PathEvent::Announced(remote[1]), &local, &remote);
-        assert!(joins(&again).is_empty(), "no pair twice");
+        let again = mesh.on_event(PathEvent::LocalUp(local[1]), &local, &remote);
+        assert_eq!(joins(&again), [(1, 0), (1, 1)], "only what the address has to do with");
     }
 
     #[test]

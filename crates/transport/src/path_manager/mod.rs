@@ -71,7 +71,7 @@ pub struct Address {
 pub enum PathEvent {
     /// The connection is fully established over the addresses with number 0.
     Established,
-    /// The peer has another address.
+    /// The peer has another address, or announces one again: what failed may be tried once more.
     Announced(Address),
     /// The peer lost an address.
     Withdrawn { id: u8 },
@@ -79,8 +79,10 @@ pub enum PathEvent {
     LocalUp(Address),
     /// This host lost an address.
     LocalDown { id: u8 },
-    /// A subflow could not be opened.
+    /// A subflow could not be opened for lack of an answer.
     Failed { local_id: u8, remote_id: u8 },
+    /// A subflow that was open ended for lack of answers.
+    Lost { local_id: u8, remote_id: u8 },
 }
 
 /// What to do.

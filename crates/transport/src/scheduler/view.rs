@@ -43,6 +43,11 @@ impl PathSet {
         PathSet(self.0 & !Self::bit(path))
     }
 
+    /// Whether a path is in both.
+    pub const fn meets(self, other: PathSet) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// Whether no path is in it.
     pub const fn is_empty(self) -> bool {
         self.0 == 0

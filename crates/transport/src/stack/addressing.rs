@@ -113,14 +113,21 @@ impl Addressing {
     /// Addresses come and go; links up and down are the path manager's business.
     pub fn on_interface_event(&mut self, interface: InterfaceId, event: InterfaceEvent) {
         match event {
-            InterfaceEvent::AddressAdded(address) if interface.index() < self.interfaces.len() => {
+            InterfaceEvent::AddressAdded(address) => {
+                let Some(interface_of) = self.interfaces.get_mut(interface.index()) else { return };
+                if !interface_of.addresses.contains(&address) {
+                    interface_of.addresses.push(address);
+                }
                 self.addresses.insert(address, interface);
             }
             InterfaceEvent::AddressRemoved(address) => {
+                if let Some(interface_of) = self.interfaces.get_mut(interface.index()) {
+                    interface_of.addresses.retain(|known| *known != address);
+                }
                 self.addresses.remove(&address);
                 self.shrunk = true;
             }
-            InterfaceEvent::AddressAdded(_) | InterfaceEvent::Up | InterfaceEvent::Down => {}
+            InterfaceEvent::Up | InterfaceEvent::Down => {}
         }
     }
 

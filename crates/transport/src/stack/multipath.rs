@@ -128,12 +128,37 @@ impl Stack {
         };
         let identity = self.join_identity(cx, id, interface, tuple, path);
         let nonce = self.draw(cx, Purpose::Key) as u32;
+        self.unbind_replaced(id, path);
         if let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index()) {
             connection.accept_join(cx.now, &identity, interface, syn, nonce);
         }
         let flow = FlowRef { socket: id, subflow: path.0 };
         self.addressing.bind_flow(FlowKey::new(tuple.local, tuple.remote), flow);
         self.wake(id);
+    }
+
+    /// A new subflow takes the number of one that is over: packets for that one are nobody's.
+    fn unbind_replaced(&mut self, id: SocketId, path: PathId) {
+        let Some(Socket::Mptcp(connection)) = self.sockets.get(id.index()) else { return };
+        if let Some(Tuple { local, remote }) = connection.ends_replaced_by(path) {
+            self.addressing.unbind_flow(FlowKey::new(local, remote), id);
+        }
+    }
+
+    /// Ask the peer of an MPTCP connection to spare the subflows of a local address, or to use
+    /// them again (MP_PRIO, RFC 8684 s3.3.8); this host does likewise.
+    pub fn set_backup(
+        &mut self,
+        socket: SocketId,
+        local: IpAddr,
+        backup: bool,
+    ) -> Result<(), SocketError> {
+        let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(socket.index()) else {
+            return Err(SocketError::NoSuchSocket);
+        };
+        connection.set_backup(local, backup);
+        self.wake(socket);
+        Ok(())
     }
 
     fn join_identity(
@@ -180,6 +205,7 @@ impl Stack {
             let tuple = Tuple { local, remote: request.remote };
             let identity = self.join_identity(cx, id, request.interface, tuple, path);
             let nonce = self.draw(cx, Purpose::Key) as u32;
+            self.unbind_replaced(id, path);
             if let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index()) {
                 connection.open_join(&request, &identity, nonce);
             }

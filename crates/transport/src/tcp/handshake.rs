@@ -166,7 +166,10 @@ impl Subflow {
             }
         }
         let mut option_bytes = if self.hs.timestamps { 12 } else { 0 };
-        if let Some(mp) = self.mp.as_ref().filter(|_| !segment.options.mptcp.is_empty()) {
+        if let Some(mp) = self.mp.as_mut() {
+            if segment.options.mptcp.is_empty() {
+                mp.room = 0;
+            }
             option_bytes += mp.room;
         }
         self.tx.mss = u32::from(mss.min(self.advertised_mss())) - option_bytes;

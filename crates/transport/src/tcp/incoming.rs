@@ -72,6 +72,7 @@ impl Subflow {
                 len: segment.payload.len(),
                 window,
                 acked_data,
+                reset: segment.flags.contains(Flags::RST),
             });
         }
     }
@@ -104,6 +105,7 @@ impl Subflow {
         }
         if reset {
             if start == self.rx.nxt() as i64 {
+                self.hear(segment, 0, false);
                 self.reset_by_peer(cx);
             } else {
                 self.rx.ack.now();

@@ -12,6 +12,10 @@ use wire::mptcp::{
 
 /// Heard and not yet read by the connection at most; a connection reads after every segment.
 const MAX_HEARD: usize = 64;
+/// Options that wait for an acknowledgement at most; the oldest give way.
+const MAX_PENDING: usize = 16;
+/// Acknowledgements in a row that only bring an option: more look like a loss (RFC 8684 s3).
+const MAX_SAID_IN_ROW: u32 = 2;
 
 /// The multi-path side of a subflow.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +29,7 @@ pub struct Multipath {
     /// Both keys, to go with the first data in place of a DSS until they are known to be there.
     pub first_data: Option<(CapableFlags, Key, Key)>,
     /// Each to go once on an acknowledgement without data.
-    pub pending: VecDeque<MptcpOption>,
+    pending: VecDeque<MptcpOption>,
     /// On a reset.
     pub on_reset: MptcpOptions,
     /// The data acknowledgement of every segment; `None` before one may be sent and after
@@ -33,8 +37,8 @@ pub struct Multipath {
     pub data_ack: Option<DataNumber>,
     /// A `DATA_FIN` alone, to be repeated on segments without data.
     pub data_fin: Option<Mapping>,
-    /// One mapping without end, to be sent once with the next data: the fallback's announcement.
-    pub infinite: Option<u64>,
+    /// The mapping without end, to be sent once with the next data: the fallback's announcement.
+    pub infinite: Option<Mapping>,
     /// Bytes of every segment's options that are kept free for the DSS.
     pub room: u32,
     /// The connection fell back: this subflow is TCP and nothing else.
@@ -43,6 +47,12 @@ pub struct Multipath {
     pub timed_out: bool,
     maps: VecDeque<SentMap>,
     heard: Vec<Heard>,
+    /// Acknowledgements in a row that were sent for the sake of an option.
+    said_in_row: u32,
+    /// The last acknowledgement carried the keys: a `DATA_FIN` that waits has the next one.
+    keys_went: bool,
+    /// An option took the place of the `DATA_FIN`, which is still to go.
+    fin_put_off: bool,
 }
 
 /// Bytes of the subflow mapped to bytes of the connection.
@@ -70,6 +80,8 @@ pub struct Heard {
     pub window: u64,
     /// It acknowledged data of the subflow, cumulatively.
     pub acked_data: bool,
+    /// It was an acceptable reset.
+    pub reset: bool,
 }
 
 impl Multipath {
@@ -117,32 +129,74 @@ impl Multipath {
     /// Options of a segment with `len` bytes from `offset`.
     pub fn options(&mut self, offset: u64, len: u32) -> MptcpOptions {
         if self.plain {
-            return self.plain_options(offset, len);
+            return self.plain_options(len);
         }
         if len > 0 {
+            self.said_in_row = 0;
             return self.data_options(offset);
         }
         let mut options = MptcpOptions::default();
-        if let Some(option) = &self.on_ack {
+        let fin_waits = self.data_fin.is_some() && self.keys_went;
+        if let Some(option) = self.on_ack.as_ref().filter(|_| !fin_waits) {
+            self.keys_went = true;
             options.push(option.clone());
             return options;
         }
-        if let Some(option) = self.pending.pop_front() {
-            options.push(option);
-            if !options.others().iter().all(may_go_with_dss) {
-                return options;
-            }
+        self.keys_went = false;
+        let said = self.say_pending(&mut options);
+        if !options.others().iter().all(may_go_with_dss) {
+            return options;
         }
         let mut dss = Dss::EMPTY;
         if let Some(ack) = self.data_ack {
             dss = dss.with_ack(ack);
         }
-        if let Some(mapping) = self.data_fin {
+        // Both do not fit.
+        if let Some(mapping) = self.data_fin.filter(|_| !said) {
             dss = dss.with_mapping(mapping).with_fin();
         }
         if dss != Dss::EMPTY {
             options.dss = Some(dss);
         }
+        options
+    }
+
+    fn say_pending(&mut self, options: &mut MptcpOptions) -> bool {
+        let option = self.pending.pop_front();
+        let said = option.is_some();
+        self.said_in_row = if said { self.said_in_row + 1 } else { 0 };
+        self.fin_put_off = said && self.data_fin.is_some();
+        option.into_iter().for_each(|option| options.push(option));
+        said
+    }
+
+    /// Say `option` on an acknowledgement of its own.
+    pub fn say(&mut self, option: MptcpOption) {
+        if self.pending.len() == MAX_PENDING {
+            self.pending.pop_front();
+        }
+        self.pending.push_back(option);
+    }
+
+    /// Say nothing more but these.
+    pub fn keep_pending(&mut self, keep: impl Fn(&MptcpOption) -> bool) {
+        self.pending.retain(keep);
+    }
+
+    /// Whether an acknowledgement is to go out for the sake of an option.
+    pub fn owes_option(&self) -> bool {
+        let waits = !self.pending.is_empty() && self.on_ack.is_none();
+        self.fin_put_off || (waits && self.said_in_row < MAX_SAID_IN_ROW)
+    }
+
+    /// The options of a segment with data from `offset` on for which [`Multipath::options`] leave
+    /// no room: a data acknowledgement may be left out (RFC 8684 s3.3.2).
+    pub fn shorter_options(&self, offset: u64) -> MptcpOptions {
+        let mut options = self.data_options(offset);
+        options.dss = self.map_at(offset).and(options.dss).map(|dss| {
+            let kept = dss.mapping().map_or(Dss::EMPTY, |map| Dss::EMPTY.with_mapping(map));
+            if dss.fin() { kept.with_fin() } else { kept }
+        });
         options
     }
 
@@ -169,21 +223,18 @@ impl Multipath {
         options
     }
 
-    fn plain_options(&mut self, offset: u64, len: u32) -> MptcpOptions {
-        let mut options = MptcpOptions::default();
-        if len > 0
-            && let Some(dsn) = self.infinite.take()
-        {
-            let subflow_seq = (offset as u32).wrapping_add(1);
-            let dsn = DataNumber::Long(dsn);
-            let mapping = Mapping { dsn, subflow_seq, len: 0, checksum: None };
-            options.dss = Some(Dss::EMPTY.with_mapping(mapping));
+    /// What is said after falling back: why, and where it begins.
+    fn plain_options(&mut self, len: u32) -> MptcpOptions {
+        if len == 0 {
+            return self.pending.pop_front().map(MptcpOptions::from).unwrap_or_default();
         }
-        options
+        let mapping = self.infinite.take();
+        mapping.map(|mapping| Dss::EMPTY.with_mapping(mapping).into()).unwrap_or_default()
     }
 
     /// A segment was accepted.
     pub fn hear(&mut self, heard: Heard) {
+        self.said_in_row = 0;
         if self.heard.len() < MAX_HEARD {
             self.heard.push(heard);
         }

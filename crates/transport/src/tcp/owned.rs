@@ -9,6 +9,7 @@ use crate::congestion::{CongestionControl, Controller};
 use crate::scheduler::PathView;
 use base::{Context, Duration, Instant, PathId};
 use wire::Payload;
+use wire::mptcp::MptcpOption;
 
 impl Subflow {
     /// The multi-path side; every subflow of a connection has one.
@@ -82,6 +83,13 @@ impl Subflow {
         self.rx.fin_received
     }
 
+    /// Say an option on an acknowledgement of its own.
+    pub fn say(&mut self, option: MptcpOption) {
+        if let Some(mp) = self.mp.as_mut().filter(|_| self.fsm.is_synchronised()) {
+            mp.say(option);
+        }
+    }
+
     /// An acknowledgement is to go out at once.
     pub fn acknowledge(&mut self) {
         if self.fsm.is_synchronised() {
@@ -94,9 +102,31 @@ impl Subflow {
         self.rx.shared_window = Some(window);
     }
 
-    /// Announce a window of its own again: the connection fell back.
-    pub const fn unshare_window(&mut self) {
-        self.rx.shared_window = None;
+    /// Take so many bytes beyond what arrived in order.
+    pub const fn limit_reception(&mut self, bytes: u32) {
+        self.rx.share_limit = bytes;
+    }
+
+    /// Bytes received and not taken: in order, and behind gaps.
+    pub fn held(&self) -> (u64, u64) {
+        (self.rx.data.readable(), self.rx.data.out_of_order_bytes())
+    }
+
+    /// It is over: forget what was received and what was to be sent.
+    pub fn discard(&mut self) {
+        self.rx.data.discard();
+        let end = self.tx.buffer.end();
+        self.tx.buffer.release_below(end);
+    }
+
+    /// The connection fell back: the peer's window ends `bytes` after what is acknowledged.
+    pub fn lower_window(&mut self, bytes: u64) {
+        self.tx.window = self.tx.window.min(bytes);
+    }
+
+    /// Times the SYN or SYN/ACK was repeated because nothing came.
+    pub const fn handshake_repetitions(&self) -> u32 {
+        self.hs.retries
     }
 
     /// Shift of the windows it sends.

@@ -23,6 +23,8 @@ pub struct Receiver {
     pub announced_window: u32,
     /// The window of the multi-path connection, which all its subflows announce, in bytes.
     pub shared_window: Option<u32>,
+    /// Bytes beyond `nxt` that such a subflow takes, whatever it announced.
+    pub share_limit: u32,
     /// Offset of the peer's FIN, once seen.
     pub fin_offset: Option<u64>,
     /// The FIN was reached in order.
@@ -51,6 +53,7 @@ impl Receiver {
             announced_at: 0,
             announced_window: 0,
             shared_window: None,
+            share_limit: 0,
             fin_offset: None,
             fin_received: false,
             ts_recent: 0,
@@ -84,6 +87,9 @@ impl Receiver {
 
     /// What is left of the announced window (Linux `tcp_receive_window`).
     pub const fn window_left(&self) -> u64 {
+        if self.shared_window.is_some() {
+            return self.share_limit as u64;
+        }
         (self.announced_at + self.announced_window as u64).saturating_sub(self.nxt())
     }
 
@@ -91,9 +97,9 @@ impl Receiver {
     /// (RFC 9293 s3.8.6).
     pub fn announce_window(&mut self, shift: u8) -> u16 {
         if let Some(window) = self.shared_window {
-            // It counts the connection's bytes: what one subflow may bring is bounded by the
-            // buffer alone, and the connection checks the rest (RFC 8684 s3.3.5).
-            self.announced_window = self.buffer.max();
+            // It counts the connection's bytes; what one subflow may bring is bounded by
+            // `share_limit`, and the connection checks the rest (RFC 8684 s3.3.5).
+            self.announced_window = window;
             self.announced_at = self.nxt();
             return (window >> shift).min(65_535) as u16;
         }

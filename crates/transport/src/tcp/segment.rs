@@ -114,6 +114,12 @@ impl Subflow {
         };
         let mut options =
             TcpOptions { timestamps: self.timestamps(cx), mptcp, ..TcpOptions::default() };
+        if payload.len() > self.tx.mss
+            && let Some(mp) = self.mp.as_ref()
+        {
+            // The segment was cut while acknowledgements were shorter.
+            options.mptcp = mp.shorter_options(offset);
+        }
         if self.has_sacks() {
             options.sack = self.sack_blocks(options.padded_len(), payload.len());
             self.rx.dsack = None;

@@ -46,7 +46,7 @@ impl Subflow {
         if data.is_some() {
             return data;
         }
-        if self.rx.ack.is_urgent() {
+        if self.rx.ack.is_urgent() || self.mp.as_ref().is_some_and(|mp| mp.owes_option()) {
             return Some(self.pure_ack(cx));
         }
         None
