@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod aggregate;
 mod capture;
 mod determinism;
 mod guards;
+mod multipath;
 mod pair;
 mod robustness;
 mod sharing;

@@ -62,12 +62,22 @@ pub fn two_hosts(link: &LinkConfig, cost: ProcessingCost) -> World<OneWay> {
 
 /// The stack of a host with one interface.
 pub fn stack(host: HostId) -> StackConfig {
-    let addresses = vec![address(host).into()];
-    StackConfig { interfaces: vec![InterfaceConfig { addresses, mtu: 1500 }] }
+    stack_of(host, 1)
+}
+
+/// The stack of a host with an interface on each path.
+pub fn stack_of(host: HostId, paths: u8) -> StackConfig {
+    let on = |path| InterfaceConfig { addresses: vec![address_on(path, host).into()], mtu: 1500 };
+    StackConfig { interfaces: (0..paths).map(on).collect() }
 }
 
 pub fn address(host: HostId) -> Ipv4Addr {
-    Ipv4Addr::new(10, 0, 0, host.0 as u8 + 1)
+    address_on(0, host)
+}
+
+/// The address of a host on a path.
+pub fn address_on(path: u8, host: HostId) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, path, host.0 as u8 + 1)
 }
 
 /// A connection from `client` to `server` that starts at `starts_at`.

@@ -62,7 +62,7 @@ fn transfer_completes_and_closes_whichever_packet_is_lost() {
 }
 
 /// A path that does everything at once.
-fn hostile_link() -> impl Strategy<Value = LinkConfig> {
+pub fn hostile_link() -> impl Strategy<Value = LinkConfig> {
     let loss = prop_oneof![
         Just(LossConfig::None),
         (0.0..0.08).prop_map(|p| LossConfig::Bernoulli { p }),
@@ -87,7 +87,7 @@ fn hostile_link() -> impl Strategy<Value = LinkConfig> {
 }
 
 /// Silence for up to some seconds, at any time.
-fn outage() -> impl Strategy<Value = Vec<PathEvent>> {
+pub fn outage() -> impl Strategy<Value = Vec<PathEvent>> {
     let event = |at: u64, change| PathEvent {
         at: Duration::from_millis(at),
         direction: Direction::Both,

@@ -1,0 +1,223 @@
+//! MPTCP over two and three paths: bytes out are bytes in, exactly once, and every transfer
+//! completes while one path lives.
+
+use crate::pair::{link, record};
+use crate::robustness::{hostile_link, outage};
+use base::Duration;
+use network::{LinkChange, LinkConfig, LossConfig};
+use proptest::prelude::*;
+use simulator::{
+    Direction, Multipath, NicSetup, PathEvent, PathSetup, ProcessingCost, Protocol, RunRecord,
+    RunSetup, Until,
+};
+use traffic::Traffic;
+use transport::path_manager::PathManagerKind;
+use transport::{Buffers, Profile};
+
+const SCHEDULERS: [&str; 3] = ["lrf", "rr", "redundant"];
+
+/// A run of MPTCP over these links, each alike in both directions.
+pub fn over(links: &[LinkConfig], scheduler: &'static str, traffic: Traffic) -> RunSetup {
+    let path = |(number, link): (usize, &LinkConfig)| PathSetup {
+        name: format!("p{number}"),
+        down: link.clone(),
+        up: link.clone(),
+        events: Vec::new(),
+    };
+    RunSetup {
+        paths: links.iter().enumerate().map(path).collect(),
+        protocol: Protocol::Mptcp(Multipath { scheduler, ..Multipath::default() }),
+        traffic,
+        ..RunSetup::default()
+    }
+}
+
+/// From `from` on, for good or until `to`.
+fn gone(change: LinkChange, from: Duration, to: Option<Duration>) -> Vec<PathEvent> {
+    let event = |at, change| PathEvent { at, direction: Direction::Both, change };
+    let end = to.map(|to| event(to, LinkChange::Up));
+    std::iter::once(event(from, change)).chain(end).collect()
+}
+
+/// A path that does its worst, comes and goes.
+fn hostile_path() -> impl Strategy<Value = PathSetup> {
+    (hostile_link(), hostile_link(), outage()).prop_map(|(down, up, events)| PathSetup {
+        name: String::new(),
+        down,
+        up,
+        events,
+    })
+}
+
+fn multipath() -> impl Strategy<Value = Multipath> {
+    let manager = prop_oneof![
+        1 => Just(PathManagerKind::Default),
+        5 => Just(PathManagerKind::Fullmesh),
+    ];
+    (0usize..2, 0..SCHEDULERS.len(), manager, any::<bool>()).prop_map(
+        |(first, scheduler, path_manager, checksum)| Multipath {
+            first,
+            scheduler: SCHEDULERS[scheduler],
+            path_manager,
+            checksum,
+        },
+    )
+}
+
+fn hostile_run() -> impl Strategy<Value = RunSetup> {
+    let paths = proptest::collection::vec(hostile_path(), 2..4);
+    let buffers = (16_384u32..400_000, 16_384u32..400_000, any::<bool>()).prop_map(
+        |(send_max, receive_max, auto_tuning)| Buffers { send_max, receive_max, auto_tuning },
+    );
+    let congestion = prop_oneof![Just("cubic"), Just("reno"), Just("lia")];
+    let profile = prop_oneof![Just(Profile::Linux), Just(Profile::Linux41), Just(Profile::Linux35)];
+    let tcp = (buffers, congestion, profile);
+    let cost = prop_oneof![4 => Just(0u64), 1 => 1u64..100];
+    // One path may die for good, if it is not the first one.
+    let death = proptest::option::of((0u64..3000, any::<bool>()));
+    let choices = (any::<u64>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (paths, multipath(), tcp, cost, death, 1u64..300_000, choices).prop_map(
+        |(mut paths, multipath, tcp, cost, death, bytes, choices)| {
+            let (seed, reverse, nic, pass_through, ipv6) = choices;
+            for (number, path) in paths.iter_mut().enumerate() {
+                path.name = format!("p{number}");
+            }
+            if let Some((at, told)) = death {
+                let change = if told { LinkChange::Down } else { LinkChange::Silent };
+                let mortal = 1 - multipath.first;
+                paths[mortal].events = gone(change, Duration::from_millis(at), None);
+            }
+            let (buffers, congestion, profile) = tcp;
+            let per_segment = Duration::from_micros(cost);
+            let mut setup = RunSetup {
+                seed,
+                paths,
+                protocol: Protocol::Mptcp(multipath),
+                traffic: Traffic::BulkSize(bytes),
+                reverse,
+                nic: nic.then(NicSetup::default),
+                pass_through,
+                ipv6,
+                until: Until::Closed,
+                server_cost: ProcessingCost { per_segment, ..ProcessingCost::default() },
+                ..RunSetup::default()
+            };
+            setup.tcp.buffers = buffers;
+            setup.tcp.congestion = congestion;
+            setup.tcp.profile = profile;
+            setup
+        },
+    )
+}
+
+/// What must hold of every run.
+fn assert_exactly_once(setup: &RunSetup) -> RunRecord {
+    let Traffic::BulkSize(bytes) = setup.traffic else { unreachable!() };
+    let record = record(setup);
+    let context = || format!("{record:#?}\n{setup:#?}");
+    assert_eq!(record.failure, None, "{}", context());
+    assert_eq!(record.outcome.bytes_read, bytes, "{}", context());
+    assert!(record.outcome.is_complete(), "{}", context());
+    let dies = |path: &PathSetup| path.events.len() == 1;
+    // TCP itself goes on for a quarter of an hour on a path that is gone.
+    let dead = setup.paths.iter().any(dies);
+    assert!(record.idle || dead, "nothing is left to happen: {}", context());
+    let first_sent: u64 = record.first_sent_bytes.iter().sum();
+    assert_eq!(first_sent, bytes, "every byte is first sent once: {}", context());
+    record
+}
+
+proptest! {
+    // What is found becomes a named test below.
+    #![proptest_config(ProptestConfig {
+        cases: 96,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_byte_arrives_exactly_once_over_hostile_paths(setup in hostile_run()) {
+        assert_exactly_once(&setup);
+    }
+}
+
+#[test]
+fn every_scheduler_uses_every_path() {
+    for scheduler in SCHEDULERS {
+        for paths in [2, 3] {
+            let links: Vec<LinkConfig> = (0..paths).map(|n| link(10, 10 + 15 * n)).collect();
+            let record = assert_exactly_once(&RunSetup {
+                until: Until::Closed,
+                ..over(&links, scheduler, Traffic::BulkSize(4_000_000))
+            });
+            let carried = |path: &simulator::PathCounters| path.down.delivered > 500;
+            assert!(record.links.iter().all(carried), "{scheduler}: {record:?}");
+        }
+    }
+}
+
+#[test]
+fn path_manager_default_stays_on_the_first_path() {
+    for first in [0, 1] {
+        let mut setup = over(&[link(10, 10), link(10, 10)], "lrf", Traffic::BulkSize(100_000));
+        let path_manager = PathManagerKind::Default;
+        setup.protocol =
+            Protocol::Mptcp(Multipath { first, path_manager, ..Multipath::default() });
+        let record = record(&setup);
+        assert_eq!(record.first_sent_bytes[first], 100_000);
+        assert_eq!(record.links[1 - first].down.delivered, 0);
+    }
+}
+
+#[test]
+fn transfer_goes_on_when_either_path_is_gone_for_good() {
+    for scheduler in SCHEDULERS {
+        for change in [LinkChange::Down, LinkChange::Silent] {
+            for mortal in [0, 1] {
+                let links = [link(10, 20), link(10, 30)];
+                let mut setup = over(&links, scheduler, Traffic::BulkSize(6_000_000));
+                setup.until = Until::Closed;
+                setup.paths[mortal].events =
+                    gone(change.clone(), Duration::from_secs(1), None);
+                let record = assert_exactly_once(&setup);
+                let time = record.outcome.value.expect("complete");
+                let case = format!("{scheduler} {change:?} of path {mortal}: {time} s");
+                println!("{case}");
+                // 5.2 s over one path alone, and the time to find out.
+                assert!(time < 7.5, "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn path_that_returns_carries_again() {
+    for change in [LinkChange::Down, LinkChange::Silent] {
+        for (path, first) in [(1, 0), (0, 0), (0, 1)] {
+            let links = [link(10, 20), link(10, 20)];
+            let mut setup = over(&links, "lrf", Traffic::BulkTime(Duration::from_secs(30)));
+            setup.protocol = Protocol::Mptcp(Multipath { first, ..Multipath::default() });
+            let (from, to) = (Duration::from_secs(5), Duration::from_secs(8));
+            let never = record(&setup).first_sent_bytes[path];
+            setup.paths[path].events = gone(change.clone(), from, Some(to));
+            let with = record(&setup).first_sent_bytes[path];
+            setup.paths[path].events = gone(change.clone(), from, None);
+            let until = record(&setup).first_sent_bytes[path];
+            println!("{change:?} of path {path}: {never} {with} {until}");
+            let back = with.saturating_sub(until) as f64 / never as f64;
+            assert!(back > 0.55, "{change:?} of path {path}, {first} first: {back} of {never}");
+        }
+    }
+}
+
+#[test]
+fn lossy_path_does_not_take_the_other_one_with_it() {
+    let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.05 }, ..link(10, 20) };
+    for scheduler in SCHEDULERS {
+        let both = over(&[link(10, 20), lossy.clone()], scheduler, Traffic::BulkSize(4_000_000));
+        let alone = RunSetup { protocol: Protocol::Tcp { path: 0 }, ..both.clone() };
+        let (both, alone) = (crate::pair::value(&both), crate::pair::value(&alone));
+        println!("{scheduler}: {both:.3} s, alone {alone:.3} s");
+        assert!(both < 1.05 * alone, "{scheduler}: {both} s, the good path alone {alone} s");
+    }
+}
