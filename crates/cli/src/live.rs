@@ -8,12 +8,16 @@ use crate::progress::real_time;
 use crate::{FAILED, INTERRUPTED, USAGE};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use linux::{Download, End, Endpoint, FileServer, Live, LiveError, PathDevice, Received, Served};
+use linux::{
+    Download, End, Endpoint, FileServer, Live, LiveError, PathDevice, Protocol, Received, Served,
+};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use traffic::Application;
+use transport::mptcp::MptcpConfig;
+use transport::path_manager::{self, PathManagerKind};
 use transport::{TcpConfig, congestion};
 
 /// Time between two plain lines of progress.
@@ -85,12 +89,27 @@ struct GetArgs {
 #[derive(Args, Debug)]
 struct CommonArgs {
     /// TUN devices, one a path, and the engine's addresses on them
-    #[arg(long = "path", value_name = "dev=TUN[,addr=A/LEN][,dev=...]", required = true)]
+    #[arg(long = "path", value_name = "dev=TUN[,addr=A/LEN][,backup][,dev=...]", required = true)]
     paths: Vec<String>,
-    /// Congestion control: cubic or reno
+    /// What to speak: mptcp, which is plain TCP with a peer that speaks nothing else; or tcp
+    #[arg(long, value_name = "NAME", default_value = "mptcp")]
+    #[arg(env = "ANABRANCH_PROTOCOL", hide_env = true)]
+    protocol: String,
+    /// Congestion control: cubic, reno, or for mptcp the coupled lia
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     #[arg(env = "ANABRANCH_CC", hide_env = true)]
     cc: String,
+    /// Scheduler of mptcp: lrf, rr, redundant
+    #[arg(long, value_name = "NAME", default_value = "lrf")]
+    #[arg(env = "ANABRANCH_SCHEDULER", hide_env = true)]
+    scheduler: String,
+    /// Path manager of mptcp: fullmesh (joins every path), default (none)
+    #[arg(long, visible_alias = "pm", value_name = "NAME", default_value = "fullmesh")]
+    #[arg(env = "ANABRANCH_PATH_MANAGER", hide_env = true)]
+    path_manager: String,
+    /// Ask for checksums of the data sequence mappings
+    #[arg(long)]
+    checksum: bool,
     /// Write the packets to a pcapng file, for Wireshark
     #[arg(long, value_name = "FILE", env = "ANABRANCH_PCAP", hide_env = true)]
     pcap: Option<PathBuf>,
@@ -125,14 +144,14 @@ pub fn live(args: &LiveArgs) -> u8 {
 fn serve(args: &ServeArgs) -> Result<End, LiveError> {
     let listen = address("--listen", &args.listen)?;
     let endpoint =
-        Endpoint { listen: Some(listen.port()), tcp: tcp(&args.common)?, ..<_>::default() };
+        Endpoint { listen: Some(listen), protocol: protocol(&args.common)?, ..<_>::default() };
     let quiet = args.common.quiet;
     let server = FileServer::new(&args.dir, move |served| {
         if !quiet {
             message(&log_line(served));
         }
     })?;
-    let mut live = Live::open(&paths(&args.common)?, Some(listen.ip()), endpoint, server)?;
+    let mut live = Live::open(&paths(&args.common)?, endpoint, server)?;
     if !quiet {
         message(&format!(
             "serving {} at port {}: {}",
@@ -148,12 +167,13 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
     let (server, path) = source(&args.source)?;
     let own_name = || PathBuf::from(path.rsplit('/').next().unwrap_or(path));
     let output = args.output.clone().unwrap_or_else(own_name);
-    let endpoint = Endpoint { remote: Some(server), tcp: tcp(&args.common)?, ..<_>::default() };
+    let endpoint =
+        Endpoint { remote: Some(server), protocol: protocol(&args.common)?, ..<_>::default() };
     let bar = Meter::new(args.common.quiet);
     let finished = bar.bar.clone();
     let show = bar.show();
     let download = Download::new(server, path, &output, args.hash || args.json, show)?;
-    let mut live = Live::open(&paths(&args.common)?, None, endpoint, download)?;
+    let mut live = Live::open(&paths(&args.common)?, endpoint, download)?;
     let end = run(&mut live, &args.common);
     if let Some(bar) = finished {
         bar.finish_and_clear();
@@ -187,13 +207,39 @@ fn paths(common: &CommonArgs) -> Result<Vec<PathDevice>, LiveError> {
     linux::path::parse(common.paths.iter().map(String::as_str))
 }
 
-fn tcp(common: &CommonArgs) -> Result<TcpConfig, LiveError> {
-    let known = congestion::NAMES.iter().map(|(name, ..)| *name);
-    let congestion = known.clone().find(|name| *name == common.cc).ok_or_else(|| {
-        let known: Vec<&str> = known.collect();
-        LiveError::Usage(format!("--cc {}: there are {}", common.cc, known.join(", ")))
-    })?;
-    Ok(TcpConfig { congestion, ..TcpConfig::default() })
+fn protocol(common: &CommonArgs) -> Result<Protocol, LiveError> {
+    let schedulers = transport::scheduler::NAMES;
+    let congestion = pick("--cc", &common.cc, congestion::NAMES)?;
+    let scheduler = pick("--scheduler", &common.scheduler, schedulers)?;
+    let manager = pick("--path-manager", &common.path_manager, path_manager::NAMES)?;
+    let tcp = TcpConfig { congestion, ..TcpConfig::default() };
+    match common.protocol.as_str() {
+        "mptcp" => {
+            let path_manager = PathManagerKind::by_name(manager).unwrap_or_default();
+            let checksum = common.checksum;
+            let default = MptcpConfig::default();
+            let config = MptcpConfig { tcp, scheduler, path_manager, checksum, ..default };
+            Ok(Protocol::Mptcp(Box::new(config)))
+        }
+        "tcp" if congestion == "lia" => {
+            Err(LiveError::Usage("--cc lia couples paths: it needs --protocol mptcp".to_owned()))
+        }
+        "tcp" => Ok(Protocol::Tcp(tcp)),
+        other => Err(LiveError::Usage(format!("--protocol {other}: there are mptcp, tcp"))),
+    }
+}
+
+/// A name of one of the engine's tables.
+fn pick(
+    option: &str,
+    name: &str,
+    table: &[(&'static str, &str, &str)],
+) -> Result<&'static str, LiveError> {
+    let known = || table.iter().map(|(name, ..)| *name);
+    known().find(|known| *known == name).ok_or_else(|| {
+        let known: Vec<&str> = known().collect();
+        LiveError::Usage(format!("{option} {name}: there are {}", known.join(", ")))
+    })
 }
 
 fn address(option: &str, text: &str) -> Result<SocketAddr, LiveError> {

@@ -8,14 +8,14 @@ use crate::clock::Clock;
 use crate::entropy::Entropy;
 use crate::error::LiveError;
 use crate::interface::Interface;
-use crate::live::{Endpoint, LiveCounters};
+use crate::live::{Endpoint, LiveCounters, Protocol};
 use base::{Context, Instant, InterfaceId, SocketId};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use traffic::{Application, StreamFailure, StreamHost};
 use transport::{
     Input, InterfaceConfig, InterfaceEvent, SocketError, SocketEvent, SocketEventKind, Stack,
-    StackConfig, Transmit,
+    StackConfig, TcpInfo, Transmit,
 };
 use wire::{Packet, Payload, PcapngWriter};
 
@@ -57,11 +57,13 @@ impl<A: Application> Host<A> {
         let interface_configs = interfaces.iter().map(config).collect();
         let mut stack = Stack::new(StackConfig { interfaces: interface_configs });
         let mut sockets = BTreeSet::new();
-        if let Some(port) = endpoint.listen {
-            let listener = stack
-                .listen(port, endpoint.tcp.clone())
-                .map_err(|error| LiveError::Failed(format!("listening at port {port}: {error}")))?;
-            sockets.insert(listener);
+        if let Some(port) = endpoint.listen.map(|listen| listen.port()) {
+            let listener = match &endpoint.protocol {
+                Protocol::Tcp(config) => stack.listen(port, config.clone()),
+                Protocol::Mptcp(config) => stack.listen_mptcp(port, (**config).clone()),
+            };
+            let failed = |error| LiveError::Failed(format!("listening at port {port}: {error}"));
+            sockets.insert(listener.map_err(failed)?);
         }
         let entropy = Entropy::new().map_err(|error| no_chance(&error))?;
         Ok(Host {
@@ -148,11 +150,7 @@ impl<A: Application> Host<A> {
     /// Whether every connection has come to its end, or waits for late packets only.
     pub(crate) fn is_quiet(&mut self) -> bool {
         let stack = &self.stack;
-        self.sockets.retain(|socket| {
-            stack
-                .tcp_info(*socket)
-                .is_some_and(|info| !matches!(info.state, "CLOSED" | "TIME-WAIT"))
-        });
+        self.sockets.retain(|socket| is_busy(stack, *socket));
         self.sockets.is_empty()
     }
 
@@ -258,12 +256,15 @@ impl StreamHost for Port<'_> {
     }
 
     fn connect(&mut self) -> Result<SocketId, StreamFailure> {
-        let Endpoint { local, remote, tcp, .. } = self.endpoint;
-        let (Some(local), Some(remote)) = (*local, *remote) else {
+        let (Some(local), Some(remote)) = (self.endpoint.local, self.endpoint.remote) else {
             return Err(StreamFailure::Local);
         };
-        let socket =
-            self.stack.connect(&mut self.cx, local, remote, tcp.clone()).map_err(failure)?;
+        let (stack, cx) = (&mut *self.stack, &mut self.cx);
+        let socket = match &self.endpoint.protocol {
+            Protocol::Tcp(config) => stack.connect(cx, local, remote, config.clone()),
+            Protocol::Mptcp(config) => stack.connect_mptcp(cx, local, remote, config),
+        };
+        let socket = socket.map_err(failure)?;
         self.sockets.insert(socket);
         Ok(socket)
     }
@@ -291,6 +292,14 @@ impl StreamHost for Port<'_> {
         let _ = self.stack.abort(&mut self.cx, socket);
         self.close(socket);
     }
+}
+
+/// Whether packets of a connection still matter.
+fn is_busy(stack: &Stack, socket: SocketId) -> bool {
+    let busy = |info: &TcpInfo| !matches!(info.state, "CLOSED" | "TIME-WAIT");
+    let over_one = stack.tcp_info(socket).is_some_and(|info| busy(&info));
+    let over_several = stack.mptcp_info(socket);
+    over_one || over_several.is_some_and(|info| info.subflows.iter().any(|each| busy(&each.tcp)))
 }
 
 /// An address of ours of the family of `remote`.

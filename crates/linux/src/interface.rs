@@ -20,6 +20,8 @@ pub struct Interface {
     pub addresses: Vec<IpAddr>,
     /// Largest IP datagram, in bytes.
     pub mtu: u32,
+    /// For use when nothing else is left.
+    pub backup: bool,
 }
 
 /// Open the devices of `paths` in the calling thread's namespace. `listen` becomes an address of
@@ -50,7 +52,8 @@ pub fn open(paths: &[PathDevice], listen: Option<IpAddr>) -> Result<Vec<Interfac
 pub fn describe(interfaces: &[Interface]) -> String {
     let one = |interface: &Interface| {
         let addresses: Vec<String> = interface.addresses.iter().map(IpAddr::to_string).collect();
-        format!("{} has {}", interface.tun.name(), addresses.join(" and "))
+        let addresses = if addresses.is_empty() { "none" } else { &addresses.join(" and ") };
+        format!("{} has {addresses}", interface.tun.name())
     };
     interfaces.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -105,7 +108,7 @@ fn adopt(
     let here: Vec<KernelAddress> =
         known.into_iter().filter(|(at, _)| *at == index).map(|(_, known)| known).collect();
     let addresses = engine_addresses(path, &here, &taken, listen)?;
-    Ok(Interface { tun, index, addresses, mtu })
+    Ok(Interface { tun, index, addresses, mtu, backup: path.backup })
 }
 
 /// The engine's addresses: those given, or one beside each of the kernel's; `listen` in its subnet.
@@ -150,7 +153,7 @@ mod tests {
 
     fn path(addresses: &[&str]) -> PathDevice {
         let addresses = addresses.iter().map(|text| text.parse().expect("a subnet")).collect();
-        PathDevice { name: "tun0".to_owned(), addresses }
+        PathDevice { name: "tun0".to_owned(), addresses, backup: false }
     }
 
     fn kernel() -> Vec<KernelAddress> {

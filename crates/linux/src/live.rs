@@ -12,11 +12,12 @@ use base::Duration;
 use mio::Waker;
 use std::fs::File;
 use std::io::BufWriter;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use traffic::Application;
+use transport::mptcp::MptcpConfig;
 use transport::{InterfaceEvent, TcpConfig};
 use wire::PcapngWriter;
 
@@ -30,9 +31,36 @@ pub struct Endpoint {
     pub local: Option<IpAddr>,
     /// The peer, for `connect`.
     pub remote: Option<SocketAddr>,
-    /// The port to accept connections on.
-    pub listen: Option<u16>,
-    pub tcp: TcpConfig,
+    /// The address and port to accept connections at. The unspecified address of IPv4 stands for
+    /// all of that family, that of IPv6 for all there are.
+    pub listen: Option<SocketAddr>,
+    pub protocol: Protocol,
+}
+
+impl Endpoint {
+    /// Whether an address of the engine's is of use.
+    fn wants(&self, address: IpAddr) -> bool {
+        let serves = |listen: SocketAddr| {
+            listen.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+                || listen.is_ipv4() == address.is_ipv4()
+        };
+        let reaches = |remote: SocketAddr| remote.is_ipv4() == address.is_ipv4();
+        self.listen.is_some_and(serves) || self.remote.is_some_and(reaches)
+    }
+}
+
+/// What a live host speaks.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Protocol {
+    Tcp(TcpConfig),
+    /// Plain TCP with peers that speak nothing else.
+    Mptcp(Box<MptcpConfig>),
+}
+
+impl Default for Protocol {
+    fn default() -> Self {
+        Protocol::Tcp(TcpConfig::default())
+    }
 }
 
 /// What a live host counted, in packets.
@@ -82,18 +110,22 @@ pub struct Live<A> {
 }
 
 impl<A: Application> Live<A> {
-    /// On the devices of `paths`, in the calling thread's namespace. `listen` is an address that
-    /// the engine shall have.
+    /// On the devices of `paths`, in the calling thread's namespace.
     pub fn open(
         paths: &[PathDevice],
-        listen: Option<IpAddr>,
         endpoint: Endpoint,
         application: A,
     ) -> Result<Self, LiveError> {
         // Before the devices are looked at, so that no change is missed.
         let failed = |error| LiveError::system("watching devices", &error);
         let monitor = Monitor::open().map_err(failed)?;
-        let interfaces = interface::open(paths, listen)?;
+        let listen = endpoint.listen.map(|listen| listen.ip());
+        let mut interfaces = interface::open(paths, listen)?;
+        for interface in &mut interfaces {
+            // A connection of one family has no use for the other's addresses, and announcing
+            // them fills a peer's list of those it accepts.
+            interface.addresses.retain(|address| endpoint.wants(*address));
+        }
         let endpoint = complete(endpoint, &interfaces)?;
         let driver = Driver::new(&interfaces, &monitor)?;
         let waker = Arc::new(driver.waker().map_err(failed)?);
@@ -215,10 +247,13 @@ fn complete(mut endpoint: Endpoint, interfaces: &[Interface]) -> Result<Endpoint
         if endpoint.local.is_none() {
             let family = if remote.is_ipv4() { "IPv4" } else { "IPv6" };
             return Err(LiveError::Usage(format!(
-                "no {family} address to reach {remote} from: {}",
-                interface::describe(interfaces)
+                "no {family} address on any device to reach {remote} from"
             )));
         }
+    }
+    if let Protocol::Mptcp(config) = &mut endpoint.protocol {
+        let backup = interfaces.iter().filter(|interface| interface.backup);
+        config.backup.extend(backup.flat_map(|interface| &interface.addresses));
     }
     Ok(endpoint)
 }

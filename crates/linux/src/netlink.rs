@@ -14,8 +14,9 @@ use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
@@ -37,6 +38,22 @@ pub struct Link {
     pub is_up: bool,
     /// Largest IP datagram, in bytes.
     pub mtu: u32,
+}
+
+/// The table of routes that is looked into without a rule.
+pub const MAIN_TABLE: u32 = 254;
+
+/// Where packets to a subnet go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Route {
+    /// Its first address.
+    pub destination: Subnet,
+    /// The number of the device.
+    pub device: u32,
+    /// The next host, if the subnet is not reached at once.
+    pub gateway: Option<IpAddr>,
+    /// The number of the table it stands in.
+    pub table: u32,
 }
 
 impl Netlink {
@@ -113,26 +130,33 @@ impl Netlink {
         self.command(address_message(index, subnet, false), 0)
     }
 
-    /// Route a subnet over a device, by way of `gateway` if there is one.
-    pub fn add_route(
-        &mut self,
-        destination: Subnet,
-        index: u32,
-        gateway: Option<IpAddr>,
-    ) -> io::Result<()> {
+    /// Add a route.
+    pub fn add_route(&mut self, route: &Route) -> io::Result<()> {
+        let Route { destination, device, gateway, table } = *route;
         let mut message = RouteMessage::default();
         message.header.address_family = family_of(destination.address);
         message.header.destination_prefix_length = destination.prefix_len;
-        message.header.table = RouteHeader::RT_TABLE_MAIN;
         message.header.protocol = RouteProtocol::Static;
         message.header.kind = RouteType::Unicast;
         message.header.scope =
             if gateway.is_some() { RouteScope::Universe } else { RouteScope::Link };
         let attributes = &mut message.attributes;
         attributes.push(RouteAttribute::Destination(destination.address.into()));
-        attributes.push(RouteAttribute::Oif(index));
+        attributes.push(RouteAttribute::Oif(device));
+        attributes.push(RouteAttribute::Table(table));
         attributes.extend(gateway.map(|gateway| RouteAttribute::Gateway(gateway.into())));
         self.command(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Packets of a family that come in from the device `input` follow the routes of `table`,
+    /// those that none of them fits the usual ones.
+    pub fn add_rule(&mut self, input: &str, table: u32, ipv4: bool) -> io::Result<()> {
+        let mut message = RuleMessage::default();
+        message.header.family = if ipv4 { AddressFamily::Inet } else { AddressFamily::Inet6 };
+        message.header.action = RuleAction::ToTable;
+        message.attributes.push(RuleAttribute::Iifname(input.to_owned()));
+        message.attributes.push(RuleAttribute::Table(table));
+        self.command(RouteNetlinkMessage::NewRule(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     fn command(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! `--path dev=TUN[,dev=TUN]`: the devices an engine uses, and addresses on them if they are given.
 //!
-//! The grammar is `dev=NAME[,addr=ADDRESS[/LENGTH]]...`, repeated; an address belongs to the device
-//! before it. Opening devices is left to `device`.
+//! The grammar is `dev=NAME[,addr=ADDRESS[/LENGTH]]...[,backup]`, repeated; what follows a device
+//! belongs to it. `backup` is the word of `ip mptcp`. Opening devices is left to `device`.
 
 use crate::address::Subnet;
 use crate::error::LiveError;
@@ -15,6 +15,8 @@ pub struct PathDevice {
     pub name: String,
     /// The engine's addresses on it; empty: derived from the kernel's.
     pub addresses: Vec<Subnet>,
+    /// Data goes here only when no other path is left (MPTCP's B flag).
+    pub backup: bool,
 }
 
 /// The devices of all `--path` options, in order.
@@ -38,14 +40,21 @@ fn read_item(devices: &mut Vec<PathDevice>, item: &str) -> Result<(), String> {
             if devices.iter().any(|device| device.name == name) {
                 return Err(format!("`{name}` is named twice"));
             }
-            devices.push(PathDevice { name: name.to_owned(), addresses: Vec::new() });
+            let (name, addresses) = (name.to_owned(), Vec::new());
+            devices.push(PathDevice { name, addresses, backup: false });
         }
         Some(("addr", address)) => {
             let subnet = address.parse().map_err(|()| format!("`{address}` is no address"))?;
             let device = devices.last_mut().ok_or("an address needs a device before it")?;
             device.addresses.push(subnet);
         }
-        Some((key, _)) => return Err(format!("`{key}` is not known; there are dev and addr")),
+        None if item.trim() == "backup" => {
+            let device = devices.last_mut().ok_or("`backup` needs a device before it")?;
+            device.backup = true;
+        }
+        Some((key, _)) => {
+            return Err(format!("`{key}` is not known; there are dev, addr and backup"));
+        }
         None => return Err(format!("`{item}` is not KEY=VALUE")),
     }
     Ok(())
@@ -65,7 +74,7 @@ fn check_name(name: &str) -> Result<(), String> {
 
 fn refuse(text: &str, why: &str) -> LiveError {
     LiveError::Usage(format!(
-        "--path {text}: {why}\n  write it as dev=TUN[,addr=ADDRESS/LENGTH][,dev=TUN...]"
+        "--path {text}: {why}\n  write it as dev=TUN[,addr=ADDRESS/LENGTH][,backup][,dev=TUN...]"
     ))
 }
 
@@ -75,12 +84,14 @@ mod tests {
 
     #[test]
     fn devices_and_their_addresses_are_read_in_order() {
-        let devices = parse(["dev=tun0,addr=10.9.0.2/24,addr=fd00::2", "dev=tun1"]);
+        let devices = parse(["dev=tun0,addr=10.9.0.2/24,addr=fd00::2", "dev=tun1,backup"]);
         let devices = devices.expect("two devices");
         assert_eq!(devices[0].name, "tun0");
         let addresses: Vec<String> = devices[0].addresses.iter().map(ToString::to_string).collect();
         assert_eq!(addresses, ["10.9.0.2/24", "fd00::2/64"]);
-        assert_eq!(devices[1], PathDevice { name: "tun1".to_owned(), addresses: vec![] });
+        let (name, addresses) = ("tun1".to_owned(), vec![]);
+        assert_eq!(devices[1], PathDevice { name, addresses, backup: true });
+        assert!(!devices[0].backup);
     }
 
     #[test]
@@ -93,6 +104,7 @@ mod tests {
             ("dev=abcdefghijklmnop", "longer than 15"),
             ("dev=a,dev=a", "twice"),
             ("addr=10.0.0.1", "device before"),
+            ("backup", "device before"),
             ("dev=a,addr=10.0.0.300", "no address"),
             ("dev=a,via=b", "not known"),
         ] {

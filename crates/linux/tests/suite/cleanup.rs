@@ -4,7 +4,7 @@
 use crate::forwarder::Conditions;
 use crate::kernel::{self, Transport};
 use crate::transfer::{Folder, run};
-use crate::world::{PATIENCE, PORT, World, namespace_or_skip};
+use crate::world::{Family, PATIENCE, PORT, World, namespace_or_skip};
 use linux::{Download, End, Endpoint, FileServer, Live, LiveError, Namespace, PathDevice};
 use socket2::Socket;
 use std::io::Write;
@@ -25,7 +25,7 @@ fn download(folder: &Path) -> Result<Live<Download>, LiveError> {
     let server: SocketAddr = (Ipv4Addr::new(10, 7, 0, 1), PORT).into();
     let endpoint = Endpoint { remote: Some(server), ..Endpoint::default() };
     let download = Download::new(server, "file", &folder.join("got"), false, |_| {})?;
-    Live::open(&paths, None, endpoint, download)
+    Live::open(&paths, endpoint, download)
 }
 
 /// Not a test of its own: what the tests below start as another process.
@@ -125,7 +125,8 @@ fn server_that_stops_resets_its_connections() {
         let (world, folder) = (&world, &folder);
         scope.spawn(move || {
             let server = FileServer::new(&folder.0, |_| {}).expect("a server");
-            let endpoint = Endpoint { listen: Some(PORT), ..Endpoint::default() };
+            let listen = Some(world.engine_server(Family::V4, 0));
+            let endpoint = Endpoint { listen, ..Endpoint::default() };
             let mut live = world.open(endpoint, server).expect("an engine");
             ready.send(live.stopper()).expect("somebody who waits");
             run(&mut live).expect("a run");
@@ -135,7 +136,7 @@ fn server_that_stops_resets_its_connections() {
             thread::sleep(Duration::from_millis(200));
             stopper.stop();
         });
-        let address = world.engine_server(crate::world::Family::V4, 0);
+        let address = world.engine_server(Family::V4, 0);
         let got = world.peer.run(|| kernel::get(Transport::Tcp, address, "file"));
         let error = got.expect("the namespace").expect_err("a reset");
         assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
@@ -154,7 +155,8 @@ fn device_that_goes_down_and_comes_back_only_delays() {
         let (world, folder) = (&world, &folder);
         scope.spawn(move || {
             let server = FileServer::new(&folder.0, |_| {}).expect("a server");
-            let endpoint = Endpoint { listen: Some(PORT), ..Endpoint::default() };
+            let listen = Some(world.engine_server(Family::V4, 0));
+            let endpoint = Endpoint { listen, ..Endpoint::default() };
             let mut live = world.open(endpoint, server).expect("an engine");
             ready.send(live.stopper()).expect("somebody who waits");
             run(&mut live).expect("a run");
@@ -167,7 +169,7 @@ fn device_that_goes_down_and_comes_back_only_delays() {
             thread::sleep(Duration::from_millis(100));
             set_up(&world.engine, "tun0", true);
         });
-        let address = world.engine_server(crate::world::Family::V4, 0);
+        let address = world.engine_server(Family::V4, 0);
         let got = world.peer.run(|| kernel::get(Transport::Tcp, address, "file"));
         cut.join().expect("no panic");
         stopper.stop();
@@ -188,7 +190,7 @@ fn refusal(namespace: &Namespace, path: &str) -> LiveError {
     let opened = namespace.run(|| {
         let paths: Vec<PathDevice> = linux::path::parse([path])?;
         let folder = std::env::temp_dir();
-        Live::open(&paths, None, Endpoint::default(), FileServer::new(&folder, |_| {})?).map(drop)
+        Live::open(&paths, Endpoint::default(), FileServer::new(&folder, |_| {})?).map(drop)
     });
     opened.expect("the namespace").expect_err(path)
 }

@@ -1,14 +1,17 @@
-//! A wire between two TUN devices of two namespaces: it delays, and it drops by count.
+//! A wire between two TUN devices of two namespaces: it delays, drops by count, can be cut, and
+//! can take MPTCP's options away.
 //!
 //! Rates are tbf's. Loss by count instead of chance, so that a test loses the same each time.
+//! Which options go is `strip`'s.
 
+use crate::strip::{Stage, strip};
 use linux::Tun;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -23,8 +26,18 @@ pub struct Conditions {
     pub drop_every: u64,
 }
 
+/// What is done to a wire while it is in use.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Everything is lost, and nobody is told.
+    pub cut: AtomicBool,
+    /// Where MPTCP's options are taken away.
+    pub strip: Mutex<Option<Stage>>,
+}
+
 /// Threads that carry packets until this is dropped.
 pub struct Forwarder {
+    pub control: Arc<Control>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -35,15 +48,18 @@ impl Forwarder {
     /// Between two devices.
     pub fn start(near: Tun, far: Tun, conditions: Conditions) -> Forwarder {
         let stop = Arc::new(AtomicBool::new(false));
+        let control = Arc::new(Control::default());
         let (near, far) = (Arc::new(near), Arc::new(far));
         let mut threads = Vec::new();
         for (from, to) in [(&near, &far), (&far, &near)] {
             let (sender, receiver) = channel();
             let (from, to, stop) = (Arc::clone(from), Arc::clone(to), Arc::clone(&stop));
-            threads.push(thread::spawn(move || collect(&from, &sender, conditions, &stop)));
+            let control = Arc::clone(&control);
+            let collect = move || collect(&from, &sender, conditions, (&control, &stop));
+            threads.push(thread::spawn(collect));
             threads.push(thread::spawn(move || deliver(&to, &receiver)));
         }
-        Forwarder { stop, threads }
+        Forwarder { control, stop, threads }
     }
 }
 
@@ -56,7 +72,12 @@ impl Drop for Forwarder {
     }
 }
 
-fn collect(from: &Tun, sender: &Sender<Parcel>, conditions: Conditions, stop: &AtomicBool) {
+fn collect(
+    from: &Tun,
+    sender: &Sender<Parcel>,
+    conditions: Conditions,
+    (control, stop): (&Control, &AtomicBool),
+) {
     let mut poll = Poll::new().expect("a poll");
     let fd = from.as_raw_fd();
     let source = &mut SourceFd(&fd);
@@ -71,6 +92,12 @@ fn collect(from: &Tun, sender: &Sender<Parcel>, conditions: Conditions, stop: &A
             count += 1;
             if conditions.drop_every > 0 && count % conditions.drop_every == 0 {
                 continue;
+            }
+            if control.cut.load(Ordering::Relaxed) {
+                continue;
+            }
+            if let Some(stage) = *control.strip.lock().expect("no panic") {
+                strip(&mut buffer[..len], stage);
             }
             let due = now() + conditions.delay;
             if sender.send((due, buffer[..len].to_vec())).is_err() {

@@ -14,7 +14,6 @@ use std::net::{SocketAddr, TcpStream};
 pub enum Transport {
     Tcp,
     /// IPPROTO_MPTCP.
-    #[allow(dead_code, reason = "for the tests of MPTCP")]
     Mptcp,
 }
 
@@ -59,7 +58,7 @@ pub fn get(transport: Transport, server: SocketAddr, path: &str) -> io::Result<V
     Ok(answer.split_off(end + 4))
 }
 
-fn socket(transport: Transport, address: SocketAddr) -> io::Result<Socket> {
+pub fn socket(transport: Transport, address: SocketAddr) -> io::Result<Socket> {
     let protocol = match transport {
         Transport::Tcp => Protocol::TCP,
         Transport::Mptcp => Protocol::from(262),

@@ -4,7 +4,10 @@
 //! namespaces of a test.
 
 mod cleanup;
+mod exchange;
 mod forwarder;
+mod interop;
 mod kernel;
+mod strip;
 mod transfer;
 mod world;

@@ -2,8 +2,9 @@
 
 use crate::forwarder::Conditions;
 use crate::kernel::{self, Transport};
-use crate::world::{Family, PATIENCE, PORT, World};
-use linux::{Download, End, Endpoint, FileServer, Live, LiveError, Received, Stopper};
+use crate::world::{Family, PATIENCE, World};
+use linux::{Download, End, Endpoint, FileServer, Live, LiveError, Protocol, Received, Stopper};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -51,10 +52,15 @@ pub fn run<A: Application>(live: &mut Live<A>) -> Result<End, LiveError> {
 }
 
 /// Download a file with the engine.
-fn get(world: &World, family: Family, folder: &Folder) -> Result<Received, LiveError> {
+fn get(
+    world: &World,
+    family: Family,
+    protocol: Protocol,
+    folder: &Folder,
+) -> Result<Received, LiveError> {
     let server = world.peer_server(family, 0);
     let download = Download::new(server, "file", &folder.0.join("got"), true, |_| {})?;
-    let endpoint = Endpoint { remote: Some(server), ..Endpoint::default() };
+    let endpoint = Endpoint { remote: Some(server), protocol, ..Endpoint::default() };
     let mut live = world.open(endpoint, download)?;
     run(&mut live)?;
     live.application().result()
@@ -67,8 +73,8 @@ fn serve(live: Result<Live<FileServer>, LiveError>, ready: &Sender<Stopper>) {
     assert_eq!(run(&mut live).expect("a run"), End::Stopped);
 }
 
-fn server(folder: &Folder) -> (Endpoint, FileServer) {
-    let endpoint = Endpoint { listen: Some(PORT), ..Endpoint::default() };
+fn server(folder: &Folder, listen: SocketAddr, protocol: Protocol) -> (Endpoint, FileServer) {
+    let endpoint = Endpoint { listen: Some(listen), protocol, ..Endpoint::default() };
     let server = FileServer::new(&folder.0, |served| assert_eq!(served.failure, None));
     (endpoint, server.expect("a server"))
 }
@@ -90,7 +96,7 @@ fn engine_gets_from_kernel(name: &str, family: Family, conditions: Conditions) {
             let content = &content;
             move || kernel::serve_once(&listener, content)
         });
-        let engine = scope.spawn(|| get(&world, family, &folder));
+        let engine = scope.spawn(|| get(&world, family, Protocol::default(), &folder));
         let received = engine.join().expect("no panic").expect("a download");
         kernel.join().expect("no panic").expect("a transfer");
         assert_eq!(received.bytes, size as u64);
@@ -110,7 +116,8 @@ fn kernel_gets_from_engine(name: &str, family: Family, conditions: Conditions) {
         let (ready, wait) = channel();
         let (world, folder) = (&world, &folder);
         scope.spawn(move || {
-            let (endpoint, application) = server(folder);
+            let listen = world.engine_server(family, 0);
+            let (endpoint, application) = server(folder, listen, Protocol::default());
             serve(world.open(endpoint, application), &ready);
         });
         let stopper = wait.recv_timeout(PATIENCE).expect("a server");
@@ -133,11 +140,15 @@ fn engine_gets_from_engine(name: &str, family: Family, conditions: Conditions) {
         let (ready, wait) = channel();
         let (world, folder) = (&world, &folder);
         scope.spawn(move || {
-            let (endpoint, application) = server(folder);
+            let listen = world.peer_server(family, 0);
+            let (endpoint, application) = server(folder, listen, Protocol::default());
             serve(world.open_far(endpoint, application), &ready);
         });
         let stopper = wait.recv_timeout(PATIENCE).expect("a server");
-        let received = scope.spawn(|| get(world, family, folder)).join().expect("no panic");
+        let received = scope
+            .spawn(|| get(world, family, Protocol::default(), folder))
+            .join()
+            .expect("no panic");
         stopper.stop();
         assert_eq!(received.expect("a download").sha256, Some(kernel::sha256(&content)));
     });

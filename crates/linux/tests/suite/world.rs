@@ -9,9 +9,12 @@
 //! and fd02:N::/64 between router and peer; hosts count from 1 as seen from the router, so the
 //! engine and the peer are 2. The peer may be another engine: then there is a second router.
 
-use crate::forwarder::{Conditions, Forwarder};
-use linux::{Endpoint, Live, LiveError, Namespace, PathDevice, Subnet, Tun};
+use crate::forwarder::{Conditions, Control, Forwarder};
+use crate::kernel::{self, Transport};
+use linux::netlink::MAIN_TABLE;
+use linux::{Endpoint, Live, LiveError, Namespace, PathDevice, Route, Subnet, Tun};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::Command;
 use std::time::Duration;
 use traffic::Application;
 
@@ -42,7 +45,7 @@ pub struct World {
     paths: usize,
     /// The peer is an engine behind its kernel.
     far_engine: bool,
-    _forwarders: Vec<Forwarder>,
+    forwarders: Vec<Forwarder>,
 }
 
 impl World {
@@ -66,7 +69,7 @@ impl World {
             Forwarder::start(near, far, *conditions)
         };
         let forwarders = conditions.iter().enumerate().map(join).collect();
-        Some(World { engine, peer, paths: conditions.len(), far_engine, _forwarders: forwarders })
+        Some(World { engine, peer, paths: conditions.len(), far_engine, forwarders })
     }
 
     /// Open an engine in its namespace, on all paths. To be called in a thread of its own.
@@ -76,7 +79,7 @@ impl World {
         application: A,
     ) -> Result<Live<A>, LiveError> {
         self.engine.enter().expect("the namespace of the engine");
-        Live::open(&self.devices(Net::Engine), None, endpoint, application)
+        Live::open(&self.devices(Net::Engine), endpoint, application)
     }
 
     /// The same for the engine that is the peer.
@@ -86,7 +89,7 @@ impl World {
         application: A,
     ) -> Result<Live<A>, LiveError> {
         self.peer.enter().expect("the namespace of the peer");
-        Live::open(&self.devices(Net::FarEngine), None, endpoint, application)
+        Live::open(&self.devices(Net::FarEngine), endpoint, application)
     }
 
     /// Where the engine's server listens, on path `number`.
@@ -100,12 +103,56 @@ impl World {
         SocketAddr::new(host(family, net, number, 2), PORT)
     }
 
+    /// `ip mptcp` with these words, in the namespace of the peer.
+    pub fn ip_mptcp(&self, words: &str) {
+        let status = self
+            .peer
+            .run(|| Command::new("ip").arg("mptcp").args(words.split_whitespace()).status());
+        let status = status.expect("the namespace").expect("ip(8)");
+        assert!(status.success(), "ip mptcp {words}");
+    }
+
+    /// A counter of the peer's kernel, as `nstat` names it.
+    pub fn counter(&self, name: &str) -> u64 {
+        let file = "/proc/thread-self/net/netstat";
+        let text = self.peer.run(|| std::fs::read_to_string(file));
+        let text = text.expect("the namespace").expect("the counters");
+        let lines: Vec<&str> = text.lines().collect();
+        for pair in lines.chunks_exact(2) {
+            let prefix = pair[0].split(':').next().unwrap_or_default();
+            let names = pair[0].split_whitespace().skip(1);
+            for (counter, value) in names.zip(pair[1].split_whitespace().skip(1)) {
+                if name == format!("{prefix}{counter}") {
+                    return value.parse().expect("a number");
+                }
+            }
+        }
+        panic!("no counter {name}");
+    }
+
+    /// Whether the peer's kernel speaks MPTCP; says so if not.
+    pub fn has_mptcp(&self) -> bool {
+        let probe =
+            self.peer.run(|| kernel::listen(Transport::Mptcp, self.peer_server(Family::V4, 0)));
+        let probed = probe.expect("the namespace").is_ok();
+        if !probed {
+            println!("skipped: the kernel has no MPTCP (sudo sysctl -w net.mptcp.enabled=1)");
+        }
+        probed
+    }
+
+    /// What can be done to the wire of path `number`.
+    pub fn control(&self, number: usize) -> &Control {
+        &self.forwarders[number].control
+    }
+
     fn devices(&self, net: Net) -> Vec<PathDevice> {
         let device = |number| PathDevice {
             name: format!("tun{number}"),
             addresses: [Family::V4, Family::V6]
                 .map(|family| Subnet::usual(host(family, net, number, 2)))
                 .to_vec(),
+            backup: false,
         };
         (0..self.paths).map(device).collect()
     }
@@ -147,16 +194,31 @@ fn wire(namespace: &Namespace, number: usize, end: u8) -> Tun {
     tun
 }
 
-/// Lead to the engine on the far side of a wire.
-fn route(namespace: &Namespace, number: usize, net: Net) {
+/// Lead to the engine on the far side of a wire; and what the engine here sends from the path's
+/// device over that wire, wherever it goes: an address of an engine stands for a path.
+fn route(namespace: &Namespace, number: usize, far: Net) {
+    let own_table = 100 + number as u32;
     let routed = namespace.configure(|netlink| {
-        let link = netlink.link(&format!("wire{number}"))?.expect("it was just made");
+        let device = netlink.link(&format!("wire{number}"))?.expect("it was just made").index;
         for family in [Family::V4, Family::V6] {
-            netlink.add_route(subnet(family, net, number), link.index, None)?;
+            netlink.add_rule(&format!("tun{number}"), own_table, family == Family::V4)?;
+            for (destination, table) in
+                [(subnet(family, far, number), MAIN_TABLE), (everything(family), own_table)]
+            {
+                netlink.add_route(&Route { destination, device, gateway: None, table })?;
+            }
         }
         Ok(())
     });
     routed.expect("a route");
+}
+
+fn everything(family: Family) -> Subnet {
+    let address = match family {
+        Family::V4 => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        Family::V6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    Subnet { address, prefix_len: 0 }
 }
 
 fn host(family: Family, net: Net, number: usize, host: u8) -> IpAddr {

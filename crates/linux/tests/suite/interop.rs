@@ -1,0 +1,308 @@
+//! MPTCP with an unmodified kernel, both ways at once: handshake, joins, addresses, checksums,
+//! fallback, closing, resets, paths that are cut.
+//!
+//! The engine is the client and the server in turn. Contents must be equal, and what the kernel
+//! counts as an error must not have happened.
+
+use crate::exchange::{self, Close, Exchange};
+use crate::forwarder::Conditions;
+use crate::kernel::{self, Transport};
+use crate::strip::Stage;
+use crate::transfer::run;
+use crate::world::{Family, PATIENCE, World};
+use linux::{Endpoint, Protocol, Stopper};
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+use traffic::StreamFailure;
+use transport::mptcp::MptcpConfig;
+
+const MIB: usize = 1 << 20;
+const SIZE: usize = 4 * MIB;
+const NEAR: Conditions = Conditions { delay: Duration::from_millis(2), drop_every: 0 };
+const FAR: Conditions = Conditions { delay: Duration::from_millis(5), drop_every: 0 };
+const ROLES: [Role; 2] = [Role::Client, Role::Server];
+const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
+
+/// What the kernel counts as wrong (names of `nstat`, less their prefix).
+const ERRORS: [&str; 20] = [
+    "MPFallbackTokenInit",
+    "MPJoinNoTokenFound",
+    "MPJoinSynAckHMacFailure",
+    "MPJoinAckHMacFailure",
+    "MPJoinSynTxConnectErr",
+    "DSSNotMatching",
+    "DSSCorruptionFallback",
+    "DSSCorruptionReset",
+    "InfiniteMapTx",
+    "InfiniteMapRx",
+    "DSSNoMatchTCP",
+    "DataCsumErr",
+    "NoDSSInWindow",
+    "MismatchPortSynRx",
+    "MismatchPortAckRx",
+    "MPFailTx",
+    "MPFailRx",
+    "RcvWndConflict",
+    "AddAddrTxDrop",
+    "FallbackFailed",
+];
+/// What it counts when a connection becomes plain TCP.
+const FALLBACKS: [&str; 5] = [
+    "MPCapableFallbackACK",
+    "MPCapableFallbackSYNACK",
+    "MPCapableDataFallback",
+    "DssFallback",
+    "Blackhole",
+];
+
+/// What the engine is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    Client,
+    Server,
+}
+
+/// One connection and its transfers.
+struct Case {
+    role: Role,
+    family: Family,
+    config: MptcpConfig,
+    /// Bytes each way.
+    size: usize,
+    engine_closes: Close,
+    kernel_closes: Close,
+    engine_aborts_at: Option<usize>,
+}
+
+impl Case {
+    fn new(role: Role, family: Family) -> Case {
+        Case {
+            role,
+            family,
+            config: MptcpConfig::default(),
+            size: SIZE,
+            engine_closes: Close::AtOnce,
+            kernel_closes: Close::AtOnce,
+            engine_aborts_at: None,
+        }
+    }
+}
+
+/// What became of it.
+struct Ends {
+    engine: Result<Vec<u8>, StreamFailure>,
+    kernel: io::Result<Vec<u8>>,
+}
+
+fn world(paths: &[Conditions]) -> Option<World> {
+    let world = World::with_kernel(paths)?;
+    if !world.has_mptcp() {
+        return None;
+    }
+    world.ip_mptcp("limits set subflows 8 add_addr_accepted 8");
+    Some(world)
+}
+
+/// Both halves, `meanwhile` beside them.
+fn connect(world: &World, case: &Case, meanwhile: impl FnOnce() + Send) -> Ends {
+    let content = kernel::content(case.size);
+    let address = world.peer_server(case.family, 0);
+    let (ready, wait) = channel();
+    thread::scope(|scope| {
+        scope.spawn(meanwhile);
+        let content = &content;
+        let listen = || kernel::listen(Transport::Mptcp, address);
+        let listener = (case.role == Role::Client).then(|| world.peer.run(listen));
+        let listener = listener.map(|made| made.expect("the namespace").expect("a listener"));
+        let engine = scope.spawn(move || engine(world, case, content, &ready));
+        wait.recv_timeout(PATIENCE).expect("an engine");
+        let server = world.engine_server(case.family, 0);
+        let kernel = world.peer.run(|| match &listener {
+            Some(listener) => exchange::accept(listener, content, case.kernel_closes),
+            None => exchange::connect(server, content, case.kernel_closes),
+        });
+        let kernel = kernel.expect("the namespace");
+        Ends { engine: engine.join().expect("no panic"), kernel }
+    })
+}
+
+fn engine(
+    world: &World,
+    case: &Case,
+    content: &[u8],
+    ready: &Sender<Stopper>,
+) -> Result<Vec<u8>, StreamFailure> {
+    let client = case.role == Role::Client;
+    let protocol = Protocol::Mptcp(Box::new(case.config.clone()));
+    let endpoint = Endpoint {
+        remote: client.then(|| world.peer_server(case.family, 0)),
+        listen: (!client).then(|| world.engine_server(case.family, 0)),
+        protocol,
+        ..Endpoint::default()
+    };
+    let mut application = Exchange::new(client, content.to_vec(), case.engine_closes);
+    application.abort_at = case.engine_aborts_at;
+    let mut live = world.open(endpoint, application).expect("an engine");
+    if let Some(file) = std::env::var_os("ANABRANCH_TEST_PCAP") {
+        live.capture(file.as_ref()).expect("a file");
+    }
+    ready.send(live.stopper()).expect("somebody who waits");
+    run(&mut live).expect("a run");
+    let application = live.application();
+    application.failure.map_or_else(|| Ok(application.received.clone()), Err)
+}
+
+/// Everything arrived at both ends, and nothing went wrong.
+fn transfer(world: &World, case: &Case, meanwhile: impl FnOnce() + Send) {
+    let Ends { engine, kernel } = connect(world, case, meanwhile);
+    let content = kernel::content(case.size);
+    let (engine, kernel) = (engine.expect("no failure"), kernel.expect("no failure"));
+    assert_eq!((engine.len(), kernel.len()), (content.len(), content.len()), "{:?}", case.role);
+    assert!(engine == content && kernel == content, "contents differ");
+    for name in ERRORS {
+        assert_eq!(count(world, name), 0, "{name}: {:?} {:?}", case.role, case.family);
+    }
+}
+
+fn transfer_multipath(world: &World, case: &Case, meanwhile: impl FnOnce() + Send) {
+    transfer(world, case, meanwhile);
+    for name in FALLBACKS {
+        assert_eq!(count(world, name), 0, "{name}: {:?} {:?}", case.role, case.family);
+    }
+    let capable = match case.role {
+        Role::Client => "MPCapableACKRX",
+        Role::Server => "MPCapableSYNACKRX",
+    };
+    assert_eq!(count(world, capable), 1);
+}
+
+fn count(world: &World, name: &str) -> u64 {
+    world.counter(&format!("MPTcpExt{name}"))
+}
+
+#[test]
+fn one_path_carries_both_directions() {
+    for role in ROLES {
+        for family in FAMILIES {
+            let Some(world) = world(&[NEAR]) else { return };
+            transfer_multipath(&world, &Case::new(role, family), || {});
+        }
+    }
+}
+
+#[test]
+fn either_end_may_close_first() {
+    for role in ROLES {
+        for (engine_closes, kernel_closes) in
+            [(Close::AtOnce, Close::Second), (Close::Second, Close::AtOnce)]
+        {
+            let Some(world) = world(&[NEAR]) else { return };
+            let case = Case { engine_closes, kernel_closes, ..Case::new(role, Family::V4) };
+            transfer_multipath(&world, &Case { size: MIB / 4, ..case }, || {});
+        }
+    }
+}
+
+#[test]
+fn client_engine_joins_every_path() {
+    for family in FAMILIES {
+        for paths in [&[NEAR, FAR][..], &[NEAR, FAR, NEAR]] {
+            let Some(world) = world(paths) else { return };
+            transfer_multipath(&world, &Case::new(Role::Client, family), || {});
+            assert!(count(&world, "MPJoinAckRx") >= paths.len() as u64 - 1);
+        }
+    }
+}
+
+#[test]
+fn kernel_that_is_a_client_joins_from_its_other_addresses() {
+    for (family, net) in [(Family::V4, "10.2.N.2"), (Family::V6, "fd02:N::2")] {
+        let Some(world) = world(&[NEAR, FAR, NEAR]) else { return };
+        for number in ["1", "2"] {
+            let address = net.replace('N', number);
+            world.ip_mptcp(&format!("endpoint add {address} dev wire{number} subflow"));
+        }
+        transfer_multipath(&world, &Case::new(Role::Server, family), || {});
+        assert!(count(&world, "MPJoinSynAckRx") >= 2);
+    }
+}
+
+#[test]
+fn address_that_the_kernel_announces_is_echoed_and_joined() {
+    for (family, address) in [(Family::V4, "10.2.1.2"), (Family::V6, "fd02:1::2")] {
+        let Some(world) = world(&[NEAR, FAR]) else { return };
+        world.ip_mptcp(&format!("endpoint add {address} dev wire1 signal"));
+        transfer_multipath(&world, &Case::new(Role::Client, family), || {});
+        assert!(count(&world, "AddAddrTx") >= 1);
+        assert!(count(&world, "EchoAdd") >= 1);
+        assert!(count(&world, "MPJoinAckRx") >= 1);
+    }
+}
+
+#[test]
+fn address_that_the_engine_announces_is_echoed_and_joined() {
+    for family in FAMILIES {
+        let Some(world) = world(&[NEAR, FAR]) else { return };
+        transfer_multipath(&world, &Case::new(Role::Server, family), || {});
+        assert!(count(&world, "AddAddr") >= 1);
+        assert!(count(&world, "EchoAddTx") >= 1);
+        assert!(count(&world, "MPJoinSynAckRx") >= 1);
+    }
+}
+
+#[test]
+fn checksums_are_right_whoever_asks_for_them() {
+    for role in ROLES {
+        for (ours, theirs) in [(true, "0"), (false, "1"), (true, "1")] {
+            let Some(world) = world(&[NEAR, FAR]) else { return };
+            world.peer.set("mptcp.checksum_enabled", theirs).expect("a setting of ours");
+            let mut case = Case::new(role, Family::V4);
+            case.config.checksum = ours;
+            transfer_multipath(&world, &case, || {});
+        }
+    }
+}
+
+#[test]
+fn options_that_vanish_in_the_handshake_leave_plain_tcp() {
+    for role in ROLES {
+        for stage in [Stage::Syn, Stage::SynAck, Stage::AfterSyn] {
+            let Some(world) = world(&[NEAR]) else { return };
+            *world.control(0).strip.lock().expect("no panic") = Some(stage);
+            println!("{role:?} {stage:?}");
+            transfer(&world, &Case { size: MIB, ..Case::new(role, Family::V4) }, || {});
+        }
+    }
+}
+
+#[test]
+fn path_that_is_cut_and_returns_loses_nothing() {
+    for role in ROLES {
+        for number in [0, 1] {
+            let Some(world) = world(&[NEAR, FAR]) else { return };
+            println!("{role:?} path {number}");
+            let cut = || {
+                thread::sleep(Duration::from_millis(150));
+                world.control(number).cut.store(true, Ordering::Relaxed);
+                thread::sleep(Duration::from_millis(600));
+                world.control(number).cut.store(false, Ordering::Relaxed);
+            };
+            transfer_multipath(&world, &Case { size: 16 * MIB, ..Case::new(role, Family::V4) }, cut);
+        }
+    }
+}
+
+#[test]
+fn engine_that_aborts_resets_the_kernel() {
+    for role in ROLES {
+        let Some(world) = world(&[NEAR, FAR]) else { return };
+        let case = Case { engine_aborts_at: Some(MIB), ..Case::new(role, Family::V4) };
+        let ends = connect(&world, &case, || {});
+        let error = ends.kernel.expect_err("a reset");
+        println!("{role:?} {error}");
+        assert!(count(&world, "MPFastcloseRx") >= 1);
+    }
+}
