@@ -152,7 +152,8 @@ fn holds(rates: [u64; 2], delays: [u64; 2]) {
     for congestion in ["cubic", "reno"] {
         for (up, down) in [(LARGE, SMALL), (SMALL, LARGE)] {
             let time = time(paths, congestion, up, down);
-            let case = format!("{rates:?} Mbit/s, {delays:?} ms, {congestion}, {up} up {down} down");
+            let case =
+                format!("{rates:?} Mbit/s, {delays:?} ms, {congestion}, {up} up {down} down");
             println!("{case}: {time:.3} s of {bound:.3} s");
             assert!(time <= bound, "{case}: {time:.3} s, bound {bound:.3} s");
         }

@@ -161,8 +161,7 @@ fn path_manager_default_stays_on_the_first_path() {
     for first in [0, 1] {
         let mut setup = over(&[link(10, 10), link(10, 10)], "lrf", Traffic::BulkSize(100_000));
         let path_manager = PathManagerKind::Default;
-        setup.protocol =
-            Protocol::Mptcp(Multipath { first, path_manager, ..Multipath::default() });
+        setup.protocol = Protocol::Mptcp(Multipath { first, path_manager, ..Multipath::default() });
         let record = record(&setup);
         assert_eq!(record.first_sent_bytes[first], 100_000);
         assert_eq!(record.links[1 - first].down.delivered, 0);
@@ -177,8 +176,7 @@ fn transfer_goes_on_when_either_path_is_gone_for_good() {
                 let links = [link(10, 20), link(10, 30)];
                 let mut setup = over(&links, scheduler, Traffic::BulkSize(6_000_000));
                 setup.until = Until::Closed;
-                setup.paths[mortal].events =
-                    gone(change.clone(), Duration::from_secs(1), None);
+                setup.paths[mortal].events = gone(change.clone(), Duration::from_secs(1), None);
                 let record = assert_exactly_once(&setup);
                 let time = record.outcome.value.expect("complete");
                 let case = format!("{scheduler} {change:?} of path {mortal}: {time} s");
@@ -219,5 +217,45 @@ fn lossy_path_does_not_take_the_other_one_with_it() {
         let (both, alone) = (crate::pair::value(&both), crate::pair::value(&alone));
         println!("{scheduler}: {both:.3} s, alone {alone:.3} s");
         assert!(both < 1.05 * alone, "{scheduler}: {both} s, the good path alone {alone} s");
+    }
+}
+
+/// Found at random: a link that was told down during the handshake took the connection with it.
+#[test]
+fn first_path_told_down_during_the_handshake_is_waited_for() {
+    let mut setup = over(&[link(10, 20), link(10, 20)], "lrf", Traffic::BulkSize(30_000));
+    setup.until = Until::Closed;
+    let (from, to) = (Duration::from_millis(1), Duration::from_millis(30));
+    setup.paths[0].events = gone(LinkChange::Down, from, Some(to));
+    let time = assert_exactly_once(&setup).outcome.value.expect("complete");
+    assert!((1.0..1.4).contains(&time), "a second SYN after a second: {time} s");
+}
+
+/// Found at random: the client scaled the window of the SYN/ACK, overran the server's buffer, and
+/// data that a subflow had acknowledged and the connection had not were sent again too slowly.
+#[test]
+fn upload_into_a_small_buffer_over_queues_that_overflow_is_not_stuck() {
+    let narrow = LinkConfig { limit: network::Limit::Packets(4), ..link(1, 1) };
+    let mut setup = over(&[narrow.clone(), narrow], "lrf", Traffic::BulkSize(32_293));
+    setup.tcp.buffers = Buffers { send_max: 16_384, receive_max: 16_384, auto_tuning: false };
+    let setup = RunSetup { reverse: true, nic: None, until: Until::Closed, ..setup };
+    let record = assert_exactly_once(&setup);
+    let time = record.outcome.value.expect("complete");
+    assert!(time < 0.5, "{time} s; 0.14 s at the rate of both links");
+}
+
+/// Found at random: the server lost the address of the path that worked for a moment, just when
+/// the other path died unnoticed; its reset ended the first subflow, and nobody opened another.
+#[test]
+fn address_lost_for_a_moment_is_joined_again() {
+    for moment in 0..60 {
+        let mut setup = over(&[link(5, 10), link(5, 40)], "lrf", Traffic::BulkSize(100_000));
+        setup.until = Until::Closed;
+        let at = Duration::from_millis(40 + 4 * moment);
+        let back = at + Duration::from_millis(1);
+        setup.paths[0].events = gone(LinkChange::Down, at, Some(back));
+        setup.paths[1].events = gone(LinkChange::Silent, at, None);
+        let time = assert_exactly_once(&setup).outcome.value.expect("complete");
+        assert!(time < 8.0, "gone after {at}: {time} s");
     }
 }

@@ -117,6 +117,10 @@ impl Connection {
             SocketError::Unreachable | SocketError::TimedOut => {
                 self.retry_later(cx.now, local_id, remote_id);
             }
+            // One that worked is: the peer may have lost the address for a moment only.
+            SocketError::Reset if initiator && stage == Stage::Open => {
+                self.retry_later(cx.now, local_id, remote_id);
+            }
             _ => {}
         }
     }
