@@ -228,10 +228,11 @@ impl Connection {
     /// A segment without any option: a middlebox may strip them (RFC 8684 s3.7).
     fn hear_nothing(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
         let slot = &self.slots[index];
-        let taken = slot.subflow.received().0;
-        let fresh = heard.offset + u64::from(heard.len) > taken;
-        let unmapped =
-            heard.len > 0 && fresh && slot.received.at(heard.offset.max(taken)).is_none();
+        let (taken, readable) = slot.subflow.received();
+        let end = heard.offset + u64::from(heard.len);
+        // What came out of order may be covered by what fills the gap (RFC 8684 s3.3.1).
+        let fresh = heard.len > 0 && (taken + 1..=taken + readable).contains(&end);
+        let unmapped = fresh && slot.received.at(heard.offset.max(taken)).is_none();
         let unacked = heard.acked_data && heard.len == 0 && slot.last_end.is_some();
         if !unmapped && !unacked && !self.failed_checksum {
             return true;
@@ -419,7 +420,7 @@ impl Connection {
                 break;
             }
             let Some(map) = slot.received.at(offset).copied() else {
-                self.check_unmapped(cx, index, readable);
+                self.check_unmapped(cx, index, offset, readable);
                 break;
             };
             let left = map.offset + u64::from(map.len) - offset;
@@ -444,10 +445,15 @@ impl Connection {
         }
     }
 
-    /// Data wait for a mapping: not for longer than a receive window of them.
-    fn check_unmapped(&mut self, cx: &mut Context<'_>, index: usize, waiting: u64) {
+    /// Data from `offset` on wait for a mapping: not for longer than a receive window of them,
+    /// and not once one for later data came. Then a middlebox joined segments and kept the
+    /// options of the first one.
+    fn check_unmapped(&mut self, cx: &mut Context<'_>, index: usize, offset: u64, waiting: u64) {
         let window = self.receive.edge.saturating_sub(self.receive.data.next_offset());
-        if waiting > window.max(LEAST_RECEPTION) {
+        let lost = self.slots[index].received.reach_beyond(offset);
+        if lost && self.may_fall_back() {
+            self.fall_back(cx, false);
+        } else if lost || waiting > window.max(LEAST_RECEPTION) {
             self.refused += 1;
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();

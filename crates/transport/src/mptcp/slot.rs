@@ -105,6 +105,11 @@ impl ReceivedMaps {
         self.maps.get(index).filter(|map| map.offset <= offset)
     }
 
+    /// Whether a byte behind `offset` is mapped.
+    pub fn reach_beyond(&self, offset: u64) -> bool {
+        self.maps.back().is_some_and(|map| map.offset > offset)
+    }
+
     /// Everything below `offset` went to the connection.
     pub fn forget_below(&mut self, offset: u64) {
         while self.maps.front().is_some_and(|map| map.offset + u64::from(map.len) <= offset) {
