@@ -29,11 +29,12 @@ pub struct RemoteAddress {
     pub address: SocketAddr,
 }
 
-/// An announcement that waits for its echo.
+/// An announcement that waits for its echo, or for its turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Announcement {
     pub option: AddAddr,
     pub due: Instant,
+    /// How often; 0 while another one waits for its echo.
     pub sent: u32,
 }
 
@@ -112,15 +113,31 @@ impl Addresses {
         (local.collect(), remote.collect())
     }
 
-    /// An announcement is on its way.
-    pub fn announce(&mut self, now: Instant, option: AddAddr) {
+    /// Announce an address. Its option, if it is to be sent now: one waits for its echo at a time,
+    /// because Linux drops those that come while it is busy with another one.
+    pub fn announce(&mut self, now: Instant, option: AddAddr) -> Option<AddAddr> {
         self.announced.retain(|open| open.option.address_id != option.address_id);
-        self.announced.push(Announcement { option, due: now + REPEAT_ANNOUNCEMENT, sent: 1 });
+        self.announced.push(Announcement { option, due: Instant::FAR_FUTURE, sent: 0 });
+        self.next_announcement(now)
     }
 
-    /// The peer echoed it.
-    pub fn echoed(&mut self, echo: &AddAddr) {
+    /// The peer echoed it; the next one to send.
+    pub fn echoed(&mut self, now: Instant, echo: &AddAddr) -> Option<AddAddr> {
         self.announced.retain(|open| open.option.echo() != *echo);
+        self.next_announcement(now)
+    }
+
+    /// An address is announced no more; the next one to send.
+    pub fn unannounce(&mut self, now: Instant, id: u8) -> Option<AddAddr> {
+        self.announced.retain(|open| open.option.address_id != id);
+        self.next_announcement(now)
+    }
+
+    fn next_announcement(&mut self, now: Instant) -> Option<AddAddr> {
+        let next = self.announced.first_mut().filter(|open| open.sent == 0)?;
+        next.due = now + REPEAT_ANNOUNCEMENT;
+        next.sent = 1;
+        Some(next.option)
     }
 
     /// When an announcement is to be repeated.
@@ -139,6 +156,7 @@ impl Addresses {
             open.sent += 1;
         }
         self.announced.retain(|open| open.sent <= MAX_REPETITIONS + 1);
+        due.extend(self.next_announcement(now));
         due
     }
 }
@@ -154,4 +172,50 @@ pub fn share_prefix(one: IpAddr, other: IpAddr, bits: u8) -> bool {
     };
     let shift = u32::from(width - bits.min(width));
     one.checked_shr(shift).unwrap_or(0) == other.checked_shr(shift).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use wire::mptcp::Key;
+
+    fn option(id: u8) -> AddAddr {
+        AddAddr::signed(Key(1), Key(2), id, Ipv4Addr::new(10, 0, 0, id).into(), None)
+    }
+
+    #[test]
+    fn second_announcement_waits_for_the_echo_of_the_first() {
+        let now = Instant::ZERO;
+        let mut addresses = Addresses::default();
+        assert_eq!(addresses.announce(now, option(1)), Some(option(1)));
+        assert_eq!(addresses.announce(now, option(2)), None);
+        assert_eq!(addresses.deadline(), now + REPEAT_ANNOUNCEMENT);
+        assert_eq!(addresses.echoed(now, &option(2).echo()), None, "it was never sent");
+        assert_eq!(addresses.announce(now, option(3)), None);
+        assert_eq!(addresses.echoed(now, &option(1).echo()), Some(option(3)));
+        assert_eq!(addresses.echoed(now, &option(3).echo()), None);
+        assert_eq!(addresses.deadline(), Instant::FAR_FUTURE);
+    }
+
+    #[test]
+    fn peer_that_never_echoes_holds_no_announcement_up_for_ever() {
+        let mut addresses = Addresses::default();
+        addresses.announce(Instant::ZERO, option(1));
+        addresses.announce(Instant::ZERO, option(2));
+        let mut sent = Vec::new();
+        while addresses.deadline() != Instant::FAR_FUTURE {
+            sent.extend(addresses.take_due(addresses.deadline()));
+        }
+        assert_eq!(sent.iter().filter(|sent| **sent == option(1)).count(), 3, "repetitions");
+        assert_eq!(sent.iter().filter(|sent| **sent == option(2)).count(), 4);
+    }
+
+    #[test]
+    fn address_withdrawn_before_its_echo_makes_way_for_the_next() {
+        let mut addresses = Addresses::default();
+        addresses.announce(Instant::ZERO, option(1));
+        addresses.announce(Instant::ZERO, option(2));
+        assert_eq!(addresses.unannounce(Instant::ZERO, 1), Some(option(2)));
+    }
 }

@@ -325,8 +325,9 @@ impl Connection {
         let Some(receiver) = self.remote_key else { return };
         let Some(address) = self.addresses.local(local_id) else { return };
         let option = AddAddr::signed(self.local_key, receiver, local_id, address.ip, None);
-        self.addresses.announce(cx.now, option);
-        self.send_announcement(option);
+        if let Some(option) = self.addresses.announce(cx.now, option) {
+            self.send_announcement(option);
+        }
     }
 
     /// An ADD_ADDR on an acknowledgement of its own.
@@ -394,7 +395,9 @@ impl Connection {
     /// Close the subflows of an address that is gone. Without another one they stay: the address
     /// may return, and TCP would have waited for it too.
     fn withdraw(&mut self, cx: &mut Context<'_>, local_id: u8) {
-        self.addresses.announced.retain(|open| open.option.address_id != local_id);
+        if let Some(next) = self.addresses.unannounce(cx.now, local_id) {
+            self.send_announcement(next);
+        }
         self.joins.retain(|join| join.local_id != local_id);
         if !self.slots.iter().any(|slot| slot.local_id != local_id && slot.is_usable()) {
             return;

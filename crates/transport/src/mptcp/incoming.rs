@@ -492,7 +492,9 @@ impl Connection {
 
     fn hear_add_addr(&mut self, cx: &mut Context<'_>, index: usize, add: &AddAddr) {
         if add.hmac.is_none() {
-            self.addresses.echoed(add);
+            if let Some(next) = self.addresses.echoed(cx.now, add) {
+                self.send_announcement(next);
+            }
             return;
         }
         let Some(remote_key) = self.remote_key else { return };
