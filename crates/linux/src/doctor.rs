@@ -41,7 +41,7 @@ pub fn examine() -> Vec<Check> {
             "privilege",
             "live, emulate",
             capabilities(),
-            "run the same command with sudo, or for live only: sudo setcap cap_net_admin+ep anabranch",
+            "run the same command with sudo; for live only: sudo setcap cap_net_admin+ep anabranch",
         ),
         check(
             "TUN device",

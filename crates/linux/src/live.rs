@@ -257,3 +257,27 @@ fn complete(mut endpoint: Endpoint, interfaces: &[Interface]) -> Result<Endpoint
     }
     Ok(endpoint)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn addresses_of_the_family_in_use_are_wanted() {
+        let (v4, v6): (IpAddr, IpAddr) = (Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into());
+        for (address, wants_v4, wants_v6) in [
+            ("10.0.0.1:1", true, false),
+            ("0.0.0.0:1", true, false),
+            ("[fd00::1]:1", false, true),
+            ("[::]:1", true, true),
+        ] {
+            let listen = Some(address.parse().expect("an address"));
+            let endpoint = Endpoint { listen, ..Endpoint::default() };
+            assert_eq!((endpoint.wants(v4), endpoint.wants(v6)), (wants_v4, wants_v6), "{address}");
+        }
+        let remote = Some("[fd00::1]:1".parse().expect("an address"));
+        let endpoint = Endpoint { remote, ..Endpoint::default() };
+        assert!(endpoint.wants(v6) && !endpoint.wants(v4));
+    }
+}

@@ -3,6 +3,8 @@
 //! Needs root and TUN devices; without them every test says `skipped: ...`. No packet leaves the
 //! namespaces of a test.
 
+#![cfg(target_os = "linux")]
+
 mod cleanup;
 mod exchange;
 mod forwarder;
