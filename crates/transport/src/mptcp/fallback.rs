@@ -5,7 +5,7 @@
 
 use super::connection::Connection;
 use super::slot::{ReceivedMaps, Stage};
-use crate::tcp::multipath::Heard;
+use crate::tcp::multipath::{Heard, Multipath};
 use base::Context;
 use wire::Payload;
 use wire::mptcp::{DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
@@ -38,7 +38,6 @@ impl Connection {
         let Some(slot) = self.slots.first_mut() else { return };
         slot.stage = if slot.stage == Stage::Gone { Stage::Gone } else { Stage::Open };
         slot.received = ReceivedMaps::default();
-        slot.subflow.set_option_room(0);
         let una = slot.subflow.una();
         if let Some(mp) = slot.subflow.multipath() {
             mp.plain = true;
@@ -90,8 +89,13 @@ impl Connection {
 
     /// What the subflow acknowledged frees the connection's buffer.
     pub(super) fn on_plain_ack(&mut self) {
-        let Some(slot) = self.slots.first() else { return };
+        let Some(slot) = self.slots.first_mut() else { return };
         let una = slot.subflow.una().min(self.send.buffer.end());
+        // Room for options is not needed once the infinite mapping is out.
+        let announced = |mp: &mut Multipath| mp.infinite.is_none();
+        if slot.subflow.multipath().is_some_and(announced) {
+            slot.subflow.set_option_room(0);
+        }
         self.send.una = self.send.una.max(una);
         self.send.buffer.release_below(una);
         while self.send.segments.front().is_some_and(|segment| segment.end() <= una) {

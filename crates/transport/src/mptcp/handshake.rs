@@ -163,6 +163,7 @@ impl Connection {
         self.fully_established
             && !self.plain
             && !self.closed
+            && !self.failed_checksum
             && open <= usize::from(self.config.max_extra_subflows)
             && self.next_path().is_some()
     }
@@ -331,6 +332,11 @@ impl Connection {
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         };
+        if self.failed_checksum {
+            // Falling back was proposed when no join was known to both.
+            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+            return false;
+        }
         let ours = self.slots[index].local_nonce;
         let expected = join_hmac((remote_key, nonce), (self.local_key, ours));
         if !answer.proves(&expected) {
@@ -382,6 +388,12 @@ impl Connection {
             return false;
         }
         self.joined = true;
+        if std::mem::take(&mut self.failed_checksum) {
+            // The peer took the join for done before it heard of the wrong checksum.
+            self.doubted = None;
+            self.stop_fail_timer();
+            self.drop_slot(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
+        }
         self.open_slot(index);
         // The fourth packet, at once.
         self.slots[index].subflow.acknowledge();

@@ -30,6 +30,9 @@ impl Connection {
         if index == 0 {
             self.heed_repeated_syn(segment);
         }
+        if self.failed_checksum && !segment.payload.is_empty() {
+            self.tell_failure();
+        }
         self.limit_reception(index);
         self.slots[index].subflow.handle_segment(cx, &mut self.controller, segment);
         self.after_subflow(cx, index);
@@ -234,7 +237,8 @@ impl Connection {
         let fresh = heard.len > 0 && (taken + 1..=taken + readable).contains(&end);
         let unmapped = fresh && slot.received.at(heard.offset.max(taken)).is_none();
         let unacked = heard.acked_data && heard.len == 0 && slot.last_end.is_some();
-        if !unmapped && !unacked && !self.failed_checksum {
+        // A FIN without options ends the stream of a peer that is plain TCP already.
+        if !unmapped && !unacked && !heard.fin && !self.failed_checksum {
             return true;
         }
         if self.may_fall_back() {

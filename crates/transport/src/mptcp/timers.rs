@@ -23,6 +23,11 @@ const MAX_TRIES: u32 = 15;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the finder of a wrong checksum waits for an answer (Linux: TCP_RTO_MAX).
 const FAIL_TIMEOUT: Duration = Duration::from_secs(120);
+/// First interval of an unanswered MP_FAIL, doubled each time.
+const FAIL_INTERVAL: Duration = Duration::from_millis(100);
+/// Expiries of the data-level timer that are let pass on an only subflow, where a copy could only
+/// stand in the way of falling back.
+const PATIENCE: u32 = 2;
 /// An address pair that could not be reached is tried again after this (the kernels' fullmesh).
 const RETRY_JOIN: Duration = Duration::from_secs(1);
 
@@ -148,7 +153,8 @@ impl Connection {
                 let start = head.offset.max(self.send.una);
                 let range = start..self.send.nxt.min(start + RETRANSMIT_BYTES);
                 let all_stuck = self.slots.iter().all(|slot| !slot.is_usable() || slot.pf);
-                if !all_stuck || self.timers.data_tries > 1 {
+                let patience = if self.joined { u32::from(all_stuck) } else { PATIENCE };
+                if self.timers.data_tries > patience {
                     self.send.reinject.insert(range);
                     self.schedule_due = true;
                 }
@@ -214,8 +220,13 @@ impl Connection {
     /// A wrong checksum was told.
     pub(super) fn start_fail_timer(&mut self, now: Instant) {
         self.timers.fail_tries = 0;
-        self.timers.fail = now + FIN_INTERVAL;
+        self.timers.fail = now + FAIL_INTERVAL;
         self.timers.fail_end = now + FAIL_TIMEOUT;
+    }
+
+    /// It does not matter any more.
+    pub(super) const fn stop_fail_timer(&mut self) {
+        self.timers.fail = Instant::FAR_FUTURE;
     }
 
     fn on_fail_timeout(&mut self, cx: &mut Context<'_>) {
@@ -225,7 +236,7 @@ impl Connection {
             return;
         }
         self.timers.fail_tries += 1;
-        let interval = FIN_INTERVAL * (1 << self.timers.fail_tries.min(10));
+        let interval = FAIL_INTERVAL * (1 << self.timers.fail_tries.min(10));
         self.timers.fail = (cx.now + interval).min(self.timers.fail_end);
         self.tell_failure();
     }

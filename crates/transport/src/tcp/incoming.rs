@@ -72,6 +72,7 @@ impl Subflow {
                 len: segment.payload.len(),
                 window,
                 acked_data,
+                fin: segment.flags.contains(Flags::FIN),
                 reset: segment.flags.contains(Flags::RST),
             });
         }

@@ -80,6 +80,8 @@ pub struct Heard {
     pub window: u64,
     /// It acknowledged data of the subflow, cumulatively.
     pub acked_data: bool,
+    /// It ends the subflow's direction.
+    pub fin: bool,
     /// It was an acceptable reset.
     pub reset: bool,
 }

@@ -1,13 +1,16 @@
 //! Two stacks joined by several paths, each with its delay, rate of loss and fate of packets.
 //!
 //! Fails on live-lock (too many steps at one instant) and on silence (data undelivered and
-//! nothing left to happen). What is read must be what was written.
+//! nothing left to happen). What is read must be what was written; every packet must fit its
+//! interface and survive the wire format.
 
 use base::{Chance, Context, Duration, HostId, Instant, InterfaceId, Purpose, SocketId};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use transport::mptcp::{MptcpConfig, MptcpInfo};
-use transport::{Input, InterfaceConfig, SocketError, SocketEventKind, Stack, StackConfig};
+use transport::{
+    Input, InterfaceConfig, InterfaceEvent, SocketError, SocketEventKind, Stack, StackConfig,
+};
 use wire::{Body, Packet, Payload, TcpSegment};
 
 /// More steps at one instant are taken for a live-lock.
@@ -48,6 +51,21 @@ impl Path {
 /// What a middlebox makes of a packet; `false`: it is dropped.
 pub type Mangler = Box<dyn FnMut(Side, usize, &mut Packet) -> bool>;
 
+/// What a path does with a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    Pass,
+    Drop,
+    /// It comes so much later than others.
+    Late(Duration),
+    /// Another copy comes so much later.
+    Twice(Duration),
+    Damage,
+}
+
+/// Decides about packets, by side, path and time.
+pub type Rule = Box<dyn FnMut(Side, usize, Instant) -> Fate>;
+
 #[derive(Default)]
 pub struct End {
     pub socket: Option<SocketId>,
@@ -59,6 +77,12 @@ pub struct End {
     pub closed: bool,
     pub failed: Option<SocketError>,
     pub shut: bool,
+    /// The application does not read.
+    pub paused: bool,
+    /// It writes no more, but does not say so.
+    pub hold_open: bool,
+    /// Bytes read; `read` has them unless they are virtual.
+    pub got: u64,
 }
 
 pub struct Pair {
@@ -70,6 +94,10 @@ pub struct Pair {
     arrivals: BTreeMap<(Instant, u64), (Side, usize, Box<Packet>)>,
     sent: u64,
     pub mangle: Option<Mangler>,
+    pub rule: Option<Rule>,
+    mtu: u32,
+    /// Payloads are virtual.
+    pub fictive: bool,
     /// Data segments per path that the server sent.
     pub data_packets: Vec<u64>,
     /// Finish each direction when everything was written.
@@ -91,17 +119,21 @@ impl Pair {
         Pair::with_seed(paths, client, server, 1)
     }
 
-    pub fn with_seed(
+    pub fn with_seed(paths: &[Path], client: MptcpConfig, server: MptcpConfig, seed: u64) -> Pair {
+        Pair::with_mtu(paths, client, server, seed, 1500)
+    }
+
+    pub fn with_mtu(
         paths: &[Path],
         mut client: MptcpConfig,
         mut server: MptcpConfig,
         seed: u64,
+        mtu: u32,
     ) -> Pair {
         client.common_prefix_bits = Some(24);
         server.common_prefix_bits = Some(24);
         let stack = |side| {
-            let interface =
-                |path| InterfaceConfig { addresses: vec![address(side, path)], mtu: 1500 };
+            let interface = |path| InterfaceConfig { addresses: vec![address(side, path)], mtu };
             Stack::new(StackConfig { interfaces: (0..paths.len()).map(interface).collect() })
         };
         let mut pair = Pair {
@@ -113,14 +145,18 @@ impl Pair {
             arrivals: BTreeMap::new(),
             sent: 0,
             mangle: None,
+            rule: None,
+            mtu,
+            fictive: false,
             data_packets: vec![0; paths.len()],
             finish: true,
         };
-        pair.stacks[1].listen_mptcp(PORT, server).unwrap();
+        pair.stacks[1].listen_mptcp(PORT, server).expect("a free port");
         let mut cx = Context::quiet(pair.now, pair.chance);
         let remote = SocketAddr::new(address(Side::Server, 0), PORT);
         let local = address(Side::Client, 0);
-        let socket = pair.stacks[0].connect_mptcp(&mut cx, local, remote, &client).unwrap();
+        let socket = pair.stacks[0].connect_mptcp(&mut cx, local, remote, &client);
+        let socket = socket.expect("a configuration that is known");
         pair.ends[0].socket = Some(socket);
         pair
     }
@@ -172,16 +208,84 @@ impl Pair {
 
     fn send(&mut self, side: Side, path: usize, mut packet: Box<Packet>) {
         self.sent += 1;
+        let len = packet.wire_len();
+        assert!(len <= self.mtu, "{len} bytes with {:?}", tcp(&mut packet).map(|s| &s.options));
+        if !self.fictive {
+            let passed = packet.roundtrip().expect("what was emitted");
+            assert_eq!(passed.wire_len(), packet.wire_len());
+        }
         if side == Side::Server && packet.payload_len() > 0 {
             self.data_packets[path] += 1;
         }
         let Path { delay, loss, cut } = self.paths[path];
         let lost = self.chance.happens(loss, path as u64, Purpose::Loss, self.sent);
         let passed = self.mangle.as_mut().is_none_or(|mangle| mangle(side, path, &mut packet));
-        if cut || lost || !passed {
+        let now = self.now;
+        let fate = self.rule.as_mut().map_or(Fate::Pass, |rule| rule(side, path, now));
+        if cut || lost || !passed || fate == Fate::Drop {
             return;
         }
-        self.arrivals.insert((self.now + delay, self.sent), (side.other(), path, packet));
+        let mut at = self.now + delay;
+        match fate {
+            Fate::Late(by) => at += by,
+            Fate::Twice(by) => self.deliver_at(at + by, side.other(), path, packet.clone()),
+            Fate::Damage => packet.corrupted = true,
+            Fate::Pass | Fate::Drop => {}
+        }
+        self.deliver_at(at, side.other(), path, packet);
+    }
+
+    fn deliver_at(&mut self, at: Instant, side: Side, path: usize, packet: Box<Packet>) {
+        self.sent += 1;
+        self.arrivals.insert((at, self.sent), (side, path, packet));
+    }
+
+    /// Put a packet of somebody else on the way to `side`.
+    pub fn inject(&mut self, side: Side, path: usize, packet: Packet) {
+        self.deliver_at(self.now, side, path, Box::new(packet));
+    }
+
+    /// The host notices a change of one of its interfaces.
+    pub fn interface(&mut self, side: Side, path: usize, event: InterfaceEvent) {
+        let mut cx = self.cx(side);
+        let interface = InterfaceId(path as u16);
+        self.stacks[side as usize].handle(&mut cx, Input::Interface { interface, event });
+        self.settle();
+    }
+
+    pub fn socket(&self, side: Side) -> SocketId {
+        self.ends[side as usize].socket.expect("a socket")
+    }
+
+    pub fn abort(&mut self, side: Side) {
+        let mut cx = self.cx(side);
+        let socket = self.socket(side);
+        self.stacks[side as usize].abort(&mut cx, socket).expect("a socket");
+        self.settle();
+    }
+
+    pub fn shutdown(&mut self, side: Side) {
+        let mut cx = self.cx(side);
+        let socket = self.socket(side);
+        self.ends[side as usize].shut = true;
+        self.stacks[side as usize].shutdown(&mut cx, socket).ok();
+        self.settle();
+    }
+
+    pub fn release(&mut self, side: Side) {
+        let mut cx = self.cx(side);
+        let socket = self.socket(side);
+        self.stacks[side as usize].release(&mut cx, socket);
+        self.settle();
+    }
+
+    /// Go on reading, or stop.
+    pub fn set_reading(&mut self, side: Side, on: bool) {
+        self.ends[side as usize].paused = !on;
+        if on {
+            self.read(side);
+        }
+        self.settle();
     }
 
     fn events(&mut self, side: Side) -> bool {
@@ -207,11 +311,19 @@ impl Pair {
     pub fn read(&mut self, side: Side) {
         let mut cx = self.cx(side);
         let Some(socket) = self.ends[side as usize].socket else { return };
+        if self.ends[side as usize].paused {
+            return;
+        }
         loop {
             match self.stacks[side as usize].read(&mut cx, socket, 1 << 20) {
                 Ok(payload) if payload.is_empty() => return,
                 Ok(payload) => {
                     let end = &mut self.ends[side as usize];
+                    if self.fictive {
+                        end.got = follow(side.other(), end.got, payload);
+                        continue;
+                    }
+                    end.got += u64::from(payload.len());
                     for read in payload.to_bytes() {
                         let expected = byte(side.other(), end.read.len() as u64);
                         assert_eq!(read, expected, "byte {} of {side:?}", end.read.len());
@@ -234,16 +346,18 @@ impl Pair {
         };
         let left = end.to_write - end.written;
         if left == 0 {
-            if self.finish && !end.shut && end.to_write > 0 {
+            if self.finish && !end.shut && end.to_write > 0 && !end.hold_open {
                 end.shut = true;
                 return self.stacks[side as usize].shutdown(&mut cx, socket).is_ok();
             }
             return false;
         }
         let from = end.written;
-        let bytes: Vec<u8> =
-            (from..from + left.min(64 << 10)).map(|offset| byte(side, offset)).collect();
-        let payload = Payload::from(bytes);
+        let upto = from + left.min(64 << 10);
+        let payload = match self.fictive {
+            true => Payload::virtual_range(side as u32, from, (upto - from) as u32),
+            false => (from..upto).map(|offset| byte(side, offset)).collect::<Vec<u8>>().into(),
+        };
         let taken = self.stacks[side as usize].write(&mut cx, socket, &payload).unwrap_or(0);
         self.ends[side as usize].written += u64::from(taken);
         taken > 0
@@ -279,8 +393,8 @@ impl Pair {
         let end = self.now + limit;
         let mut steps = 0u64;
         while !done(self) {
-            assert!(self.step(), "silence at {}: nothing is left to happen", self.now);
-            assert!(self.now <= end, "not done after {limit}, at {}", self.now);
+            assert!(self.step(), "silence: nothing is left to happen\n{}", self.describe());
+            assert!(self.now <= end, "not done after {limit}\n{}", self.describe());
             steps += 1;
             assert!(steps < 20_000_000, "too many steps");
         }
@@ -290,9 +404,94 @@ impl Pair {
     pub fn transfer(&mut self, up: u64, down: u64) {
         self.ends[0].to_write = up;
         self.ends[1].to_write = down;
-        self.run_until(Duration::from_secs(600), |pair| {
-            pair.ends[1].read.len() as u64 == up && pair.ends[0].read.len() as u64 == down
+        self.run_until(Duration::from_secs(600), |pair| pair.is_delivered());
+    }
+
+    /// Everything that is to be written was read.
+    pub fn is_delivered(&self) -> bool {
+        self.ends[1].got == self.ends[0].to_write && self.ends[0].got == self.ends[1].to_write
+    }
+
+    /// Both applications know that it is over.
+    pub fn is_closed(&self) -> bool {
+        self.ends.iter().all(|end| end.closed && end.ended)
+    }
+
+    /// Let both directions end; neither may fail.
+    pub fn close(&mut self) {
+        self.run_until(Duration::from_secs(600), Pair::is_closed);
+        self.assert_intact();
+    }
+
+    /// Neither application heard of a failure.
+    pub fn assert_intact(&self) {
+        for end in &self.ends {
+            assert_eq!(end.failed, None, "at {}", self.now);
+        }
+    }
+
+    /// Read until something goes on between the hosts that satisfies `until`.
+    pub fn expect(&mut self, what: &str, limit: Duration, until: impl Fn(&Pair) -> bool) {
+        let end = self.now + limit;
+        while !until(self) {
+            assert!(self.step() && self.now <= end, "no {what}\n{}", self.describe());
+        }
+    }
+
+    /// Where both sides are, for a failure's message.
+    pub fn describe(&self) -> String {
+        let mut text = format!("at {}", self.now);
+        for (end, stack) in self.ends.iter().zip(&self.stacks) {
+            let End { written, to_write, got, ended, closed, failed, shut, .. } = end;
+            text += &format!(
+                "\nwrote {written} of {to_write} (shut {shut}), got {got}, ended {ended}, closed \
+                 {closed}, failed {failed:?}"
+            );
+            let Some(info) = end.socket.and_then(|socket| stack.mptcp_info(socket)) else {
+                continue;
+            };
+            text += &format!(
+                "\n  una {} nxt {} rcv {} held {} refused {} fallback {}",
+                info.snd_una,
+                info.snd_nxt,
+                info.rcv_nxt,
+                info.held_bytes,
+                info.refused,
+                info.fallback,
+            );
+            for subflow in &info.subflows {
+                let tcp = &subflow.tcp;
+                text += &format!(
+                    "\n  {} {}: {:?} cwnd {} sent {} acked {} rto {} wnd {}/{}",
+                    subflow.path.0,
+                    tcp.state,
+                    tcp.ca_state,
+                    tcp.cwnd_segs,
+                    tcp.bytes_sent,
+                    tcp.bytes_acked,
+                    tcp.rto,
+                    tcp.snd_wnd,
+                    tcp.rcv_wnd,
+                );
+            }
+        }
+        text
+    }
+
+    /// Both sides have so many subflows in use.
+    pub fn await_subflows(&mut self, count: usize) {
+        self.expect("subflows", Duration::from_secs(200), |pair| {
+            [Side::Client, Side::Server].iter().all(|side| pair.live(*side) == count)
         });
+    }
+
+    /// Subflows of a side that are established.
+    pub fn live(&self, side: Side) -> usize {
+        if self.ends[side as usize].socket.is_none() {
+            return 0;
+        }
+        let info = self.info(side);
+        info.subflows.iter().filter(|subflow| subflow.tcp.state == "ESTABLISHED").count()
     }
 
     /// Let `span` pass.
@@ -300,6 +499,17 @@ impl Pair {
         let end = self.now + span;
         while self.now < end && self.step() {}
     }
+}
+
+/// Follow a virtual stream from `offset` on; where it goes on.
+fn follow(writer: Side, offset: u64, payload: Payload) -> u64 {
+    let mut at = offset;
+    for piece in payload.into_pieces() {
+        let Payload::Virtual(range) = piece else { panic!("a real piece at {at}") };
+        assert_eq!((range.stream, range.offset), (writer as u32, at));
+        at += u64::from(range.len);
+    }
+    at
 }
 
 /// The TCP segment of a packet.
