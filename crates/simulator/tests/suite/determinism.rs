@@ -1,5 +1,6 @@
 //! Same setup, same bytes; another seed, others; the codec and the recorder change nothing.
 
+use crate::multipath::over;
 use crate::pair::{link, one_path, record};
 use network::{LinkConfig, LossConfig};
 use simulator::{RunSetup, Until};
@@ -54,4 +55,22 @@ fn hash_is_the_same_on_any_thread() {
         .map(|thread| thread.join().unwrap())
         .collect();
     assert_eq!(there, [here, here]);
+}
+
+#[test]
+fn mptcp_is_the_same_again_on_any_thread_and_through_bytes() {
+    let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.01 }, ..link(20, 15) };
+    for scheduler in ["lrf", "rr", "redundant"] {
+        for ipv6 in [false, true] {
+            let links = [lossy.clone(), link(8, 40)];
+            let setup = over(&links, scheduler, Traffic::BulkSize(2_000_000));
+            let setup = RunSetup { until: Until::Closed, ipv6, ..setup };
+            let here = record(&setup);
+            let through = RunSetup { pass_through: true, capture: true, ..setup.clone() };
+            let through = std::thread::spawn(move || record(&through)).join().unwrap();
+            assert_eq!(here.hash, through.hash, "{scheduler}");
+            assert_eq!(here.first_sent_bytes, through.first_sent_bytes);
+            assert_ne!(here.hash, record(&RunSetup { seed: 2, ..setup }).hash);
+        }
+    }
 }

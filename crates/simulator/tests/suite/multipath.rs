@@ -249,7 +249,7 @@ fn upload_into_a_small_buffer_over_queues_that_overflow_is_not_stuck() {
 #[test]
 fn address_lost_for_a_moment_is_joined_again() {
     for moment in 0..60 {
-        let mut setup = over(&[link(5, 10), link(5, 40)], "lrf", Traffic::BulkSize(100_000));
+        let mut setup = over(&[link(5, 10), link(5, 40)], "lrf", Traffic::BulkSize(1_000_000));
         setup.until = Until::Closed;
         let at = Duration::from_millis(40 + 4 * moment);
         let back = at + Duration::from_millis(1);
