@@ -36,6 +36,8 @@ pub struct Exchange {
     pub closed: bool,
     /// Reset the connection when this much has come.
     pub abort_at: Option<usize>,
+    /// Plain TCP is closed only after TIME-WAIT: when both ends have said so, it is over.
+    pub is_tcp: bool,
 }
 
 impl Exchange {
@@ -51,6 +53,7 @@ impl Exchange {
             failure: None,
             closed: false,
             abort_at: None,
+            is_tcp: false,
         }
     }
 
@@ -120,7 +123,8 @@ impl Application for Exchange {
     }
 
     fn is_done(&self) -> bool {
-        self.closed || self.failure.is_some()
+        let over = self.is_tcp && self.shut && self.peer_closed;
+        self.closed || self.failure.is_some() || over
     }
 }
 

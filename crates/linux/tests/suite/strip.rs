@@ -57,8 +57,7 @@ fn mend(segment: &mut [u8], addresses: u64) {
 }
 
 fn sum(bytes: &[u8]) -> u64 {
-    let word = |pair: &[u8]| {
-        u64::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]))
-    };
+    let word =
+        |pair: &[u8]| u64::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
     bytes.chunks(2).map(word).sum()
 }
