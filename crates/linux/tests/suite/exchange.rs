@@ -4,10 +4,11 @@
 use crate::kernel::{self, Transport};
 use crate::world::PATIENCE;
 use base::SocketId;
-use socket2::Socket;
+use socket2::{SockRef, Socket};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::thread;
+use std::time::Duration;
 use traffic::{Application, StreamFailure, StreamHost};
 use wire::Payload;
 
@@ -21,6 +22,8 @@ pub enum Close {
     AtOnce,
     /// When the other end has closed too.
     Second,
+    /// Never: reset when this much has come. Of the kernel only.
+    Abort(usize),
 }
 
 /// The engine's half.
@@ -148,10 +151,21 @@ fn exchange(socket: Socket, content: &[u8], close: Close) -> io::Result<Vec<u8>>
     let mut writer = reader.try_clone()?;
     thread::scope(|scope| {
         let writing = scope.spawn(move || {
+            if matches!(close, Close::Abort(_)) {
+                return Ok(());
+            }
             writer.write_all(content)?;
             if close == Close::AtOnce { writer.shutdown(Shutdown::Write) } else { Ok(()) }
         });
         let mut received = Vec::new();
+        if let Close::Abort(most) = close {
+            SockRef::from(&reader).set_linger(Some(Duration::ZERO))?;
+            (&reader).take(most as u64).read_to_end(&mut received)?;
+            // The writer's copy is gone already.
+            writing.join().expect("no panic")?;
+            drop(reader);
+            return Ok(received);
+        }
         let read = reader.read_to_end(&mut received);
         writing.join().expect("no panic")?;
         read?;

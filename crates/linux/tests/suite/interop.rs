@@ -183,6 +183,16 @@ fn transfer_multipath(world: &World, case: &Case, meanwhile: impl FnOnce() + Sen
     assert_eq!(count(world, capable), 1);
 }
 
+fn wait_until(condition: impl Fn() -> bool) {
+    for _ in 0..PATIENCE.as_millis() / 5 {
+        if condition() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    panic!("it did not come about");
+}
+
 fn count(world: &World, name: &str) -> u64 {
     world.counter(&format!("MPTcpExt{name}"))
 }
@@ -277,7 +287,6 @@ fn options_that_vanish_in_the_handshake_leave_plain_tcp() {
         for stage in [Stage::Syn, Stage::SynAck, Stage::AfterSyn] {
             let Some(world) = world(&[NEAR]) else { return };
             *world.control(0).strip.lock().expect("no panic") = Some(stage);
-            println!("{role:?} {stage:?}");
             let case = Case::new(role, Family::V4);
             transfer(&world, &Case { size: MIB, becomes_tcp: true, ..case }, || {});
         }
@@ -303,6 +312,75 @@ fn path_that_is_cut_and_returns_loses_nothing() {
             );
         }
     }
+}
+
+#[test]
+fn address_that_the_kernel_withdraws_ends_its_subflow_only() {
+    for (family, address) in [(Family::V4, "10.2.1.2"), (Family::V6, "fd02:1::2")] {
+        let Some(world) = world(&[NEAR, FAR]) else { return };
+        world.ip_mptcp(&format!("endpoint add {address} id 7 signal"));
+        let withdraw = || {
+            wait_until(|| count(&world, "MPJoinAckRx") > 0);
+            world.ip_mptcp("endpoint delete id 7");
+        };
+        let case = Case { size: 16 * MIB, ..Case::new(Role::Client, family) };
+        transfer_multipath(&world, &case, withdraw);
+        assert!(count(&world, "RmAddrTx") >= 1);
+    }
+}
+
+#[test]
+fn priority_that_the_kernel_changes_is_heard() {
+    for role in ROLES {
+        let Some(world) = world(&[NEAR, FAR]) else { return };
+        world.ip_mptcp("endpoint add 10.2.1.2 id 7 subflow signal");
+        let change = || {
+            wait_until(|| count(&world, "MPJoinAckRx") + count(&world, "MPJoinSynAckRx") > 0);
+            world.ip_mptcp("endpoint change id 7 backup");
+            thread::sleep(Duration::from_millis(50));
+            world.ip_mptcp("endpoint change id 7 nobackup");
+        };
+        let case = Case { size: 16 * MIB, ..Case::new(role, Family::V4) };
+        transfer_multipath(&world, &case, change);
+        assert!(count(&world, "MPPrioTx") >= 1);
+    }
+}
+
+#[test]
+fn kernel_that_aborts_resets_the_engine() {
+    for role in ROLES {
+        let Some(world) = world(&[NEAR, FAR]) else { return };
+        let case = Case { kernel_closes: Close::Abort(MIB), ..Case::new(role, Family::V4) };
+        let ends = connect(&world, &case, || {});
+        assert_eq!(ends.engine, Err(StreamFailure::Reset));
+        assert!(count(&world, "MPFastcloseTx") >= 1);
+    }
+}
+
+#[test]
+fn sixty_four_mebibytes_both_ways_over_one_and_two_paths() {
+    for role in ROLES {
+        for paths in [&[NEAR][..], &[NEAR, FAR]] {
+            let Some(world) = world(paths) else { return };
+            let case = Case { size: large_size(), ..Case::new(role, Family::V4) };
+            let took = timed(|| transfer_multipath(&world, &case, || {}));
+            let rate = 8.0 * case.size as f64 / took.as_secs_f64() / 1e6;
+            println!("{role:?}, {} paths: {rate:.0} Mbit/s each way", paths.len());
+        }
+    }
+}
+
+/// 64 MiB; more for a soak test.
+fn large_size() -> usize {
+    let mebibytes = std::env::var("ANABRANCH_SOAK_MIB").ok().and_then(|text| text.parse().ok());
+    mebibytes.unwrap_or(64) * MIB
+}
+
+#[allow(clippy::disallowed_methods, reason = "goodput in real time")]
+fn timed(what: impl FnOnce()) -> Duration {
+    let start = std::time::Instant::now();
+    what();
+    start.elapsed()
 }
 
 #[test]
