@@ -7,7 +7,7 @@ TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: demo test bench lint fuzz clean help
+.PHONY: demo test bench soak lint fuzz clean help
 
 demo: ## build, then compare one download over LTE and over WLAN; writes target/demo/report.html
 	@$(CARGO) build --locked --release --quiet -p anabranch-cli
@@ -18,6 +18,10 @@ test: ## every test of the repository; the last line counts them
 
 bench: ## one line a figure: name value unit
 	@$(CARGO) run --locked --release --quiet -p anabranch-simulator --example bench
+
+soak: ## 1 GiB both ways with the kernel's MPTCP (as root)
+	@ANABRANCH_SOAK_MIB=1024 $(CARGO) test --locked --release --quiet -p anabranch-linux \
+	  sixty_four_mebibytes -- --show-output
 
 lint: ## formatting, and clippy with warnings as errors
 	$(CARGO) fmt --all --check

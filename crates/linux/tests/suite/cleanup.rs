@@ -4,7 +4,7 @@
 use crate::forwarder::Conditions;
 use crate::kernel::{self, Transport};
 use crate::transfer::{Folder, run};
-use crate::world::{Family, PATIENCE, PORT, World, namespace_or_skip};
+use crate::world::{Family, PATIENCE, PORT, World, namespace_or_skip, wait_until};
 use linux::{Download, End, Endpoint, FileServer, Live, LiveError, Namespace, PathDevice};
 use socket2::Socket;
 use std::io::Write;
@@ -78,16 +78,6 @@ impl Halfway {
         let entries = std::fs::read_dir(&self.folder.0).expect("the folder");
         entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
     }
-}
-
-fn wait_until(condition: impl Fn() -> bool) {
-    for _ in 0..PATIENCE.as_millis() / 10 {
-        if condition() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    panic!("it did not come about");
 }
 
 #[test]
@@ -164,7 +154,7 @@ fn device_that_goes_down_and_comes_back_only_delays() {
         });
         let stopper = wait.recv_timeout(PATIENCE).expect("a server");
         let cut = scope.spawn(|| {
-            thread::sleep(Duration::from_millis(80));
+            wait_until(|| world.carried(0) > 1 << 20);
             set_up(&world.engine, "tun0", false);
             thread::sleep(Duration::from_millis(100));
             set_up(&world.engine, "tun0", true);

@@ -38,10 +38,15 @@ impl Drop for Folder {
 
 /// Run an engine to its end, or to the end of patience.
 pub fn run<A: Application>(live: &mut Live<A>) -> Result<End, LiveError> {
+    run_for(live, PATIENCE)
+}
+
+/// The same with a patience of its own.
+pub fn run_for<A: Application>(live: &mut Live<A>, patience: Duration) -> Result<End, LiveError> {
     let stopper = live.stopper();
     let (done, waiting) = channel::<()>();
     let guard = thread::spawn(move || {
-        if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        if waiting.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
             stopper.stop();
         }
     });

@@ -15,6 +15,7 @@ use linux::netlink::MAIN_TABLE;
 use linux::{Endpoint, Live, LiveError, Namespace, PathDevice, Route, Subnet, Tun};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 use traffic::Application;
 
@@ -22,6 +23,17 @@ use traffic::Application;
 pub const PATIENCE: Duration = Duration::from_secs(20);
 /// Where servers listen.
 pub const PORT: u16 = 8080;
+
+/// Wait for something that comes soon.
+pub fn wait_until(condition: impl Fn() -> bool) {
+    for _ in 0..PATIENCE.as_millis() / 5 {
+        if condition() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    panic!("it did not come about");
+}
 
 /// An IP version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,6 +140,16 @@ impl World {
             }
         }
         panic!("no counter {name}");
+    }
+
+    /// Bytes that the peer's kernel received from the wire of a path.
+    pub fn carried(&self, number: usize) -> u64 {
+        let text = self.peer.run(|| std::fs::read_to_string("/proc/thread-self/net/dev"));
+        let text = text.expect("the namespace").expect("the devices");
+        let name = format!("wire{number}:");
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(&name));
+        let bytes = line.and_then(|line| line.split_whitespace().next());
+        bytes.and_then(|bytes| bytes.parse().ok()).expect("a counter")
     }
 
     /// Whether the peer's kernel speaks MPTCP; says so if not.
