@@ -54,6 +54,11 @@ fn unknown_key_unit_and_name_are_refused_with_the_nearest_word() {
         &["--cc", "unknown congestion control `cubik`", "did you mean `cubic`"],
     );
     refused(&["--path", "wlan", "--pth", "3g"], &["--pth", "--path"]);
+    let together = ["--path", "wlan", "--path", "3g", "--traffic", "video", "--protocols", "mptcp"];
+    let with = |option, value| [&together[..], &[option, value]].concat();
+    refused(&with("--schedulers", "lfr"), &["--schedulers", "did you mean `lrf`", "^^^"]);
+    refused(&with("--schedulers", "default"), &["names two schedulers", "`lrf`", "`linux`"]);
+    refused(&with("--path-managers", "fullmehs"), &["--path-managers", "`fullmesh`"]);
 }
 
 #[test]
@@ -91,6 +96,7 @@ fn contradictory_options_are_refused() {
     refused(&[&video[..], &["--first", "3g"]].concat(), &["no path is called `3g`"]);
     refused(&[&video[..], &["--quiet", "--verbose"]].concat(), &["cannot be used with"]);
     refused(&[&video[..], &["--cc", "lia"]].concat(), &["no congestion control is left"]);
+    refused(&[&video[..], &["--schedulers", "lrf"]].concat(), &["add `mptcp`"]);
     refused(&[&video[..], &["--runs", "0"]].concat(), &["from 1 to"]);
     refused(&[&video[..], &["--jobs", "0"]].concat(), &["from 1 to"]);
     refused(&[&video[..], &["--buffers", "4M/6MiB"]].concat(), &["two readings"]);

@@ -74,6 +74,57 @@ fn document_is_that_of_the_interface() {
     assert!(document["notes"][0].as_str().is_some_and(|note| note.contains("skipped `lia`")));
 }
 
+/// The options that compare multi-path with single paths.
+const TOGETHER: [&str; 6] =
+    ["--protocols", "tcp,mptcp", "--schedulers", "lrf,rr,redundant", "--cc", "cubic,lia"];
+
+#[test]
+fn multipath_is_compared_with_the_best_path_alone() {
+    let text = succeeds(&[&SMALL[..], &TOGETHER].concat());
+    for part in [
+        "MPTCP over all paths, wlan first",
+        "skipped `lia` with tcp",
+        "tcp/wlan/cubic",
+        "mptcp/lrf/cubic",
+        "mptcp/rr/lia",
+        "mptcp/redundant/lia",
+        "on wlan",
+        "on 3g",
+        "100 %",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing in:\n{text}");
+    }
+    assert!(text.lines().last().is_some_and(|line| line.contains("multi-path")), "{text}");
+}
+
+#[test]
+fn multipath_document_names_scheduler_and_shares() {
+    let document = document(&TOGETHER);
+    let variants = document["variants"].as_array().expect("variants");
+    assert_eq!(variants.len(), 8);
+    assert!(document["baseline"].as_str().is_some_and(|name| name.starts_with("tcp/")));
+    for variant in &variants[2..] {
+        assert_eq!((&variant["protocol"], &variant["path"]), (&"mptcp".into(), &Value::Null));
+        assert!(variant["scheduler"].is_string() && variant["cc"].is_string(), "{variant}");
+        let share = |name: &str| variant["share"][name].as_f64().expect("a share");
+        let (wlan, slow) = (share("wlan"), share("3g"));
+        assert!((wlan + slow - 1.0).abs() < 1e-9 && wlan > 0.0, "{variant}");
+        assert_eq!(variant["incomplete"], 0);
+    }
+    let again = succeeds(&[&SMALL[..], &TOGETHER, &["--json", "--jobs", "1"]].concat());
+    let again: Value = serde_json::from_str(&again).expect("JSON");
+    assert_eq!(document["hash"], again["hash"], "whatever the number of threads");
+}
+
+#[test]
+fn first_subflow_is_where_it_is_asked_for() {
+    let traffic = ["--protocols", "mptcp", "--pm", "default"];
+    let document = document(&[&traffic[..], &["--first", "3g"]].concat());
+    let variant = &document["variants"][0];
+    assert_eq!(variant["name"], "mptcp/lrf/cubic/default");
+    assert_eq!(variant["share"]["3g"], 1.0);
+}
+
 #[test]
 fn hash_depends_on_the_seed_and_not_on_the_threads() {
     let one = document(&["--jobs", "1"]);
@@ -179,6 +230,10 @@ fn help_lists_and_version_are_printed() {
     for part in ["wlan", "assumed", "Table 3", "cubic", "linux-3.5", "burst"] {
         assert!(lists.contains(part), "{part}");
     }
+    let schedulers = succeeds(&["list", "schedulers"]);
+    assert!(schedulers.contains("lrf") && !schedulers.contains("cubic"), "{schedulers}");
+    assert!(succeeds(&["list", "path-managers"]).contains("fullmesh"));
+    assert!(succeeds(&["list", "congestion"]).contains("Coupled."));
     assert!(succeeds(&["completions", "bash"]).contains("anabranch"));
     assert_eq!(anabranch(&[]).status.code(), Some(2));
 }

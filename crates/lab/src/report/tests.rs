@@ -7,6 +7,7 @@ use crate::scenario::{Options, PathOption};
 use crate::study::Run;
 use crate::variants::variants_of;
 use base::Duration;
+use serde_json::Value;
 use simulator::RunRecord;
 use traffic::Outcome;
 
@@ -174,6 +175,111 @@ fn incomplete_runs_above_five_per_cent_get_no_verdict() {
     assert!(none.verdict.starts_with("Verdict: none."), "{}", none.verdict);
 }
 
+/// A report on `a` and `b` alone and both at once by these schedulers, in this order.
+fn together(schedulers: &str, random: bool, baseline: &str, values: &[Vec<Option<f64>>]) -> Report {
+    let scenario = together_scenario(schedulers, random, baseline);
+    Report::new(&scenario, &study(&scenario, Metric::CompletionTime, values)).unwrap()
+}
+
+fn together_scenario(schedulers: &str, random: bool, baseline: &str) -> Scenario {
+    let loss = if random { " loss 1%" } else { "" };
+    let path =
+        |name| PathOption::Whole(Given::argument("--path", &format!("{name}=rate 5mbit{loss}")));
+    let given = |name, text| Given::argument(name, text);
+    let options = Options {
+        paths: vec![path("a"), path("b")],
+        traffic: Some(given("--traffic", "bulk:4MiB")),
+        protocols: vec![given("--protocols", "tcp,mptcp")],
+        schedulers: vec![given("--schedulers", schedulers)],
+        baseline: Some(given("--baseline", baseline)),
+        ..Options::default()
+    };
+    options.resolve().unwrap()
+}
+
+#[test]
+fn multipath_that_is_faster_than_the_best_path_alone_pays_off() {
+    let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2), noisy(1.2, 0.2, 3), noisy(2.5, 0.2, 4)];
+    let report = together("lrf,redundant", true, "best", &values);
+    assert_eq!(report.baseline.as_deref(), Some("tcp/b/cubic"), "the best path alone");
+    let [_, baseline, lrf, redundant] = &classes(&report)[..] else { panic!("four variants") };
+    assert_eq!(*baseline, Some(Class::Baseline));
+    assert_eq!((*lrf, *redundant), (Some(Class::PaysOff), Some(Class::Hurts)));
+    let verdict = &report.verdict;
+    assert!(
+        verdict.starts_with("Verdict: multi-path pays off: mptcp/lrf/cubic completes in 1."),
+        "{verdict}"
+    );
+    for part in
+        ["less than b, the best path alone (", "significant", "But mptcp/redundant/cubic hurts."]
+    {
+        assert!(verdict.contains(part), "`{part}` is missing in: {verdict}");
+    }
+}
+
+#[test]
+fn multipath_that_is_slower_hurts_and_without_difference_says_so() {
+    let slower = together(
+        "lrf",
+        true,
+        "best",
+        &[noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2), noisy(2.6, 0.2, 3)],
+    );
+    assert!(slower.verdict.contains("multi-path hurts: mptcp/lrf/cubic"), "{}", slower.verdict);
+    assert!(slower.verdict.contains("more than b, the best path alone"), "{}", slower.verdict);
+    let same = together(
+        "lrf",
+        true,
+        "best",
+        &[noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2), noisy(2.0, 0.2, 3)],
+    );
+    assert!(same.verdict.contains("makes no difference that matters"), "{}", same.verdict);
+    let wide = together(
+        "lrf",
+        true,
+        "best",
+        &[noisy(3.0, 0.2, 1), noisy(2.0, 2.0, 2), noisy(2.0, 2.0, 3)],
+    );
+    assert!(wide.verdict.contains("undecided whether multi-path pays off"), "{}", wide.verdict);
+    let certain =
+        together("lrf", false, "best", &[vec![Some(3.0)], vec![Some(2.0)], vec![Some(1.0)]]);
+    assert!(certain.verdict.contains("1.000 s less than b"), "{}", certain.verdict);
+    assert!(certain.verdict.contains("deterministic"), "{}", certain.verdict);
+}
+
+#[test]
+fn average_is_over_the_single_paths_only() {
+    let values = [vec![Some(3.0)], vec![Some(2.0)], vec![Some(1.0)]];
+    let report = together("lrf", false, "average", &values);
+    let difference = report.variants[2].difference.as_ref().unwrap().mean;
+    assert!((difference + 1.5).abs() < 1e-12, "{difference}");
+}
+
+#[test]
+fn multipath_without_a_verdict_is_named() {
+    let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2), vec![None; 20]];
+    let report = together("lrf", true, "best", &values);
+    assert!(report.verdict.starts_with("Verdict: best is b"), "{}", report.verdict);
+    assert!(report.verdict.contains("No verdict on mptcp/lrf/cubic"), "{}", report.verdict);
+}
+
+#[test]
+fn document_of_a_multipath_variant_names_scheduler_and_shares() {
+    let scenario = together_scenario("lrf", true, "best");
+    let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2), noisy(1.2, 0.2, 3)];
+    let mut study = study(&scenario, Metric::CompletionTime, &values);
+    for run in &mut study.variants[2].runs {
+        run.record.first_sent_bytes = vec![250, 750];
+    }
+    let document = document(&scenario, &Report::new(&scenario, &study).unwrap());
+    let together = &document["variants"][2];
+    assert_eq!(together["name"], "mptcp/lrf/cubic");
+    assert_eq!((&together["protocol"], &together["scheduler"]), (&"mptcp".into(), &"lrf".into()));
+    assert_eq!((&together["path"], &together["policy"]), (&Value::Null, &Value::Null));
+    assert_eq!((&together["share"]["a"], &together["share"]["b"]), (&0.25.into(), &0.75.into()));
+    assert_eq!(together["class"], "pays-off");
+}
+
 #[test]
 fn document_has_the_keys_of_the_interface() {
     let scenario = scenario(&["a", "b"], true, Metric::CompletionTime, "best");
@@ -209,7 +315,7 @@ fn document_has_the_keys_of_the_interface() {
     ] {
         assert!(first.get(key).is_some(), "{key}");
     }
-    assert_eq!((&first["scheduler"], &first["class"]), (&serde_json::Value::Null, &"hurts".into()));
+    assert_eq!((&first["scheduler"], &first["class"]), (&Value::Null, &"hurts".into()));
     assert_eq!(first["share"]["a"], 1.0);
     assert!(first["diff"]["ci95"][0].as_f64().unwrap() > 0.9);
     assert!(document["variants"][1]["diff"].is_null(), "the baseline has no difference");

@@ -105,7 +105,7 @@ fn unknown(what: &str, word: &str, names: &[&str], later: &[&str]) -> Complaint 
         return (problem, format!("available are: {}", names.join(", ")));
     }
     let problem = format!("unknown {what} `{word}`");
-    (problem, nearest_help(word, &[names, later].concat()))
+    (problem, nearest_help(word, names))
 }
 
 /// Many paths are too many, one is odd.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::Given;
+use crate::variants::variants_of;
 
 fn options(text: &str) -> Result<Options, InputError> {
     file::parse("study.toml", text.to_owned())
@@ -144,6 +145,78 @@ fn names_that_do_not_exist_are_refused() {
     refused_with(&format!("nic = \"1gbps\"\n{SHORT}"), &["`gbps` is refused"]);
     refused_with(&format!("seed = \"-1\"\n{SHORT}"), &["not a seed"]);
     refused_with(&format!("runs = \"auto\"\n{SHORT}"), &["not available yet"]);
+}
+
+/// Two paths, and more keys before them.
+fn together(keys: &str) -> String {
+    format!(
+        "traffic = \"bulk:4MiB\"\nprotocols = \"tcp,mptcp\"\n{keys}\n[path]\n\
+         wlan = \"profile wlan\"\n3g = \"profile 3g\"\n"
+    )
+}
+
+#[test]
+fn multipath_has_a_variant_for_every_choice() {
+    let names = |text: &str| -> Vec<String> {
+        variants_of(&scenario(text)).into_iter().map(|variant| variant.name).collect()
+    };
+    assert_eq!(names(&together("")), ["tcp/wlan/cubic", "tcp/3g/cubic", "mptcp/lrf/cubic"]);
+    let keys = "schedulers = \"minrtt,rr\"\ncc = [\"reno\", \"lia\"]\nfirst = \"3g\"";
+    assert_eq!(
+        names(&together(keys)),
+        [
+            "tcp/wlan/reno",
+            "tcp/3g/reno",
+            "mptcp/lrf/reno",
+            "mptcp/lrf/lia",
+            "mptcp/rr/reno",
+            "mptcp/rr/lia"
+        ]
+    );
+    let scenario = scenario(&together(keys));
+    assert_eq!(scenario.first, 1);
+    assert!(scenario.notes[0].contains("skipped `lia` with tcp"), "{:?}", scenario.notes);
+    let managers = "path-managers = \"default,fullmesh\"";
+    assert_eq!(names(&together(managers))[2..], ["mptcp/lrf/cubic/default", "mptcp/lrf/cubic"]);
+    let coupled_only = names(&together("cc = \"lia\""));
+    assert_eq!(coupled_only, ["mptcp/lrf/lia"], "no path alone can be coupled");
+}
+
+#[test]
+fn written_multipath_scenario_is_the_same_scenario() {
+    let keys = "schedulers = \"lrf,redundant\"\npath-managers = \"default\"\ncc = \"cubic,lia\"";
+    let first = scenario(&together(keys));
+    let again = scenario(&first.to_toml());
+    assert_eq!(first.to_toml(), again.to_toml());
+    assert_eq!(first.hash(), again.hash());
+    assert_ne!(first.hash(), scenario(&together("")).hash());
+}
+
+#[test]
+fn multipath_choices_that_cannot_be_are_refused() {
+    let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
+    refused("schedulers = \"default\"", &["study.toml:3:15", "two schedulers", "write `lrf`"]);
+    refused("schedulers = \"lfr\"", &["unknown scheduler `lfr`", "did you mean `lrf`"]);
+    refused("schedulers = \"lrf,minrtt\"", &["`minrtt` is given twice"]);
+    refused("schedulers = \"blest\"", &["`blest` is not available yet"]);
+    refused("path-managers = \"fullmseh\"", &["did you mean `fullmesh`"]);
+    refused("cc = \"olia\"", &["`olia` is not available yet"]);
+    refused("scheduler = \"lrf\"", &["unknown key `scheduler`", "did you mean `schedulers`"]);
+    refused_with(&format!("schedulers = \"lrf\"\n{SHORT}"), &["add `mptcp` to the protocols"]);
+    let alone = SHORT.replace("[path]", "protocols = \"mptcp\"\nbaseline = \"average\"\n[path]");
+    refused_with(&alone, &["nothing to take the average of"]);
+    let many: String = (0..9).map(|n| format!("p{n} = \"rate 5mbit\"\n")).collect();
+    let many = format!("traffic = \"video\"\nprotocols = \"mptcp\"\n[path]\n{many}");
+    refused_with(&many, &["at most 8 addresses"]);
+}
+
+#[test]
+fn one_path_and_no_single_path_are_noted() {
+    let one = scenario(&SHORT.replace("[path]", "protocols = \"tcp,mptcp\"\n[path]"));
+    assert!(one.notes.iter().any(|note| note.contains("single subflow")), "{:?}", one.notes);
+    let text = together("").replace("tcp,mptcp", "mptcp");
+    let alone = scenario(&text);
+    assert!(alone.notes.iter().any(|note| note.contains("no path is used alone")));
 }
 
 #[test]
