@@ -2,7 +2,8 @@
 //!
 //! The way through: [`Options`] is what was asked for, [`Scenario`] what that means, [`Study`]
 //! what the simulator yielded, [`Report`] what it says, `results` the files anybody can read.
-//! Nothing here knows how a protocol works; arguments, tables and pages are left to the command line.
+//! Nothing here knows how a protocol works; arguments, tables and pages are left to the command
+//! line.
 
 mod error;
 mod path_spec;

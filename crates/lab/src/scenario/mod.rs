@@ -1,8 +1,9 @@
 //! Scenarios: everything a study depends on, checked.
 //!
 //! `options` is what was asked for, from a command line, an environment or a file; `file` reads
-//! TOML into it; `values` reads single values, `choice` lists of names of what is to be compared. A `Scenario` is the result: every name known, every
-//! default filled in, contradictions refused. Leaves which variants follow from it to `variants`.
+//! TOML into it; `values` reads single values, `choice` the names of what is to be compared. A
+//! `Scenario` is the result: every name known, every default filled in, contradictions refused.
+//! Leaves which variants follow from it to `variants`.
 
 mod choice;
 mod file;
