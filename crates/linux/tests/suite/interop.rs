@@ -4,6 +4,7 @@
 //! The engine is the client and the server in turn. Contents must be equal, and what the kernel
 //! counts as an error must not have happened.
 
+use crate::cleanup::set_up;
 use crate::exchange::{self, Close, Exchange};
 use crate::forwarder::Conditions;
 use crate::kernel::{self, Transport};
@@ -12,6 +13,7 @@ use crate::transfer::run_for;
 use crate::world::{Family, PATIENCE, World, wait_until};
 use linux::{Endpoint, Protocol, Stopper};
 use std::io;
+use std::net::Ipv4Addr;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -288,6 +290,58 @@ fn options_that_vanish_in_the_handshake_leave_plain_tcp() {
             assert_eq!(fallbacks >= 1, !unknown, "{role:?} {stage:?}: {fallbacks}");
         }
     }
+}
+
+#[test]
+fn options_that_vanish_in_mid_stream_leave_plain_tcp() {
+    for role in ROLES {
+        let Some(world) = world(&[NEAR]) else { return };
+        let case = Case { becomes_tcp: true, ..Case::new(role, Family::V4) };
+        let ends = connect(&world, &case, || {
+            wait_until(|| world.carried(0) > CUT_AFTER);
+            *world.control(0).strip.lock().expect("no panic") = Some(Stage::AfterSyn);
+        });
+        let content = kernel::content(case.size);
+        assert!(ends.engine.expect("no failure") == content, "{role:?}: contents differ");
+        assert!(ends.kernel.expect("no failure") == content, "{role:?}: contents differ");
+    }
+}
+
+#[test]
+fn device_of_the_engine_that_goes_away_is_withdrawn_and_announced_again() {
+    for role in ROLES {
+        let Some(world) = world(&[NEAR, FAR]) else { return };
+        let away = || {
+            wait_until(|| world.carried(1) > CUT_AFTER);
+            set_up(&world.engine, "tun1", false);
+            thread::sleep(Duration::from_millis(100));
+            set_up(&world.engine, "tun1", true);
+        };
+        let case = Case { size: 16 * MIB, ..Case::new(role, Family::V4) };
+        transfer_multipath(&world, &case, away);
+        assert!(count(&world, "RmAddr") >= 1);
+    }
+}
+
+#[test]
+fn losses_on_both_paths_cost_time_only() {
+    for role in ROLES {
+        for family in FAMILIES {
+            let lossy = |path| Conditions { drop_every: 50, ..path };
+            let Some(world) = world(&[lossy(NEAR), lossy(FAR)]) else { return };
+            transfer_multipath(&world, &Case { size: MIB, ..Case::new(role, family) }, || {});
+        }
+    }
+}
+
+#[test]
+fn backup_path_of_the_engine_carries_nothing_but_signals() {
+    let Some(world) = world(&[NEAR, FAR]) else { return };
+    let mut case = Case::new(Role::Client, Family::V4);
+    case.config.backup = vec![Ipv4Addr::new(10, 1, 1, 2).into()];
+    transfer_multipath(&world, &case, || {});
+    assert!(count(&world, "MPJoinSynBackupRx") >= 1);
+    assert!(world.carried(1) < 10_000, "{} bytes", world.carried(1));
 }
 
 #[test]
