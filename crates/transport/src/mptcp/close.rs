@@ -120,6 +120,13 @@ impl Connection {
 
     /// End at once: MP_FASTCLOSE and a reset on every subflow (RFC 8684 s3.5, option R).
     pub fn abort(&mut self, cx: &mut Context<'_>) {
+        self.reset_all(cx);
+        self.timers = Timers::default();
+        self.addresses.announced.clear();
+        self.closed = true;
+    }
+
+    fn reset_all(&mut self, cx: &mut Context<'_>) {
         let mut options = MptcpOptions::default();
         if let Some(receiver) = self.remote_key.filter(|_| !self.is_plain()) {
             options.push(MptcpOption::FastClose { receiver });
@@ -127,9 +134,6 @@ impl Connection {
         for index in 0..self.slots.len() {
             self.reset_slot(cx, index, options.clone());
         }
-        self.timers = Timers::default();
-        self.addresses.announced.clear();
-        self.closed = true;
     }
 
     /// The peer ended the connection at once.
@@ -142,9 +146,7 @@ impl Connection {
 
     /// No path leads on.
     pub(super) fn fail_all(&mut self, cx: &mut Context<'_>) {
-        for index in 0..self.slots.len() {
-            self.reset_slot(cx, index, MptcpOptions::default());
-        }
+        self.reset_all(cx);
         self.fail(SocketError::TimedOut);
     }
 

@@ -338,10 +338,22 @@ impl Connection {
     /// An option on an acknowledgement of an open subflow, not of the address `without`; one
     /// that works is preferred.
     fn say(&mut self, option: MptcpOption, without: Option<u8>) {
+        if let Some(index) = self.speaker(without) {
+            self.say_on(index, option);
+        }
+    }
+
+    fn speaker(&self, without: Option<u8>) -> Option<usize> {
         let open = |slot: &Slot| slot.stage == Stage::Open && Some(slot.local_id) != without;
         let works = self.slots.iter().position(|slot| open(slot) && !slot.pf);
-        if let Some(index) = works.or_else(|| self.slots.iter().position(open)) {
-            self.say_on(index, option);
+        works.or_else(|| self.slots.iter().position(open))
+    }
+
+    /// An acknowledgement of the subflow that options go to.
+    pub(super) fn acknowledge_first(&mut self) {
+        if let Some(index) = self.speaker(None) {
+            self.slots[index].subflow.acknowledge();
+            self.wake(index);
         }
     }
 

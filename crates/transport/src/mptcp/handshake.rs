@@ -217,7 +217,7 @@ impl Connection {
 
     /// The client's first subflow: the SYN/ACK.
     fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &Heard) {
-        self.send.window_end = self.send.window_end.max(self.send.una + heard.window);
+        self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.news.push(News::Connected);
         let (flags, remote) = match heard.options.capable() {
@@ -244,7 +244,7 @@ impl Connection {
 
     /// The server's first subflow: the third packet, or the first data.
     fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &Heard) {
-        self.send.window_end = self.send.window_end.max(self.send.una + heard.window);
+        self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.news.push(News::Accepted);
         let form = match heard.options.capable() {

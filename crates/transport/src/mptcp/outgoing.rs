@@ -105,6 +105,9 @@ impl Connection {
             view.window_left_bytes =
                 if self.send.reinject.is_empty() { window_left } else { u64::from(u32::MAX) };
             view.last_end = slot.last_end;
+            // Where the window never held a whole segment, smaller ones go (Linux
+            // `tcp_bound_to_half_wnd`).
+            view.mss = view.mss.min(self.send.half_window());
             self.views.push(view);
         }
         let view = View {
@@ -171,6 +174,12 @@ impl Connection {
         }
         self.push(index, offset, payload);
         true
+    }
+
+    /// Hand what the window still takes to a path, were it less than a segment.
+    pub(super) fn fill_window(&mut self, index: usize) -> bool {
+        let path = self.slots[index].path;
+        self.hand(path, What::New, self.slots[index].subflow.segment_size())
     }
 
     fn take_new(&mut self, path: PathId, most: u32) -> Option<(u64, Payload)> {

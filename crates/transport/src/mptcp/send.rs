@@ -15,6 +15,9 @@ use wire::Payload;
 /// Bytes that one buffer of the send queue holds (Linux: 64 KiB).
 const BUFFER_BYTES: u32 = 64 << 10;
 
+/// Windows up to this are not halved (RFC 9293 s3.7.1's default segment).
+const SMALL_WINDOW: u64 = 536;
+
 /// The sending half.
 #[derive(Debug, Default)]
 pub struct DataSend {
@@ -27,6 +30,8 @@ pub struct DataSend {
     pub nxt: u64,
     /// End of the peer's receive window; never moves left.
     pub window_end: u64,
+    /// The largest window it announced.
+    pub max_window: u64,
     /// To be handed to another path.
     pub reinject: RangeSet,
     /// Data sequence number of offset zero.
@@ -43,6 +48,18 @@ impl DataSend {
     /// The number on the wire of `offset`.
     pub const fn dsn(&self, offset: u64) -> u64 {
         self.first_dsn.wrapping_add(offset)
+    }
+
+    /// The peer takes `window` bytes from `from` on; its window never shrinks.
+    pub fn allow(&mut self, from: u64, window: u64) {
+        self.window_end = self.window_end.max(from + window);
+        self.max_window = self.max_window.max(window);
+    }
+
+    /// The largest segment that is not to wait for more of a small window: half of its most.
+    pub fn half_window(&self) -> u32 {
+        let most = if self.max_window > SMALL_WINDOW { self.max_window / 2 } else { SMALL_WINDOW };
+        u32::try_from(most).unwrap_or(u32::MAX)
     }
 
     /// Everything written was handed to paths.
@@ -62,7 +79,7 @@ impl DataSend {
         if up_to > sent {
             return None;
         }
-        self.window_end = self.window_end.max(up_to + window);
+        self.allow(up_to, window);
         if up_to <= self.una {
             return Some(false);
         }

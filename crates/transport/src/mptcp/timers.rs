@@ -110,6 +110,8 @@ impl Connection {
         self.retry_joins(cx);
         for option in self.addresses.take_due(cx.now) {
             self.send_announcement(option);
+            // Nothing may have been heard since the last one.
+            self.acknowledge_first();
         }
     }
 
@@ -171,7 +173,9 @@ impl Connection {
 
     fn probe_window(&mut self) {
         let usable = self.slots.iter().position(|slot| slot.is_usable() && !slot.pf);
-        if let Some(index) = usable {
+        let Some(index) = usable else { return };
+        // A window smaller than a segment is filled only now (RFC 9293 s3.8.6.2.1).
+        if !self.fill_window(index) {
             self.slots[index].subflow.probe_window();
             self.wake(index);
         }

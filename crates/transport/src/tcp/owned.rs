@@ -134,6 +134,11 @@ impl Subflow {
         self.hs.our_shift
     }
 
+    /// Payload of a full segment.
+    pub const fn segment_size(&self) -> u32 {
+        self.tx.mss
+    }
+
     /// Probe the peer's window.
     pub const fn probe_window(&mut self) {
         self.outbox.window_probe = true;

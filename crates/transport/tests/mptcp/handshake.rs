@@ -127,6 +127,22 @@ fn first_data_carry_the_keys() {
 }
 
 #[test]
+fn first_flight_consists_of_full_segments() {
+    // Payload of a segment with a 64-bit number and a 32-bit acknowledgement, as Linux's.
+    let mut pair = two_paths(checksums(false), checksums(false));
+    let lens = Rc::new(std::cell::RefCell::new(Vec::new()));
+    let seen = Rc::clone(&lens);
+    pair.mangle = Some(Box::new(move |side, _, packet| {
+        if side == Side::Client && packet.payload_len() > 0 {
+            seen.borrow_mut().push(packet.payload_len());
+        }
+        true
+    }));
+    run(&mut pair, 14_240, 0);
+    assert_eq!(*lens.borrow(), [1424; 10]);
+}
+
+#[test]
 fn first_data_without_third_ack_establish() {
     let mut pair = two_paths(checksums(true), checksums(false));
     pair.mangle = Some(Box::new(|side, _, packet| {

@@ -326,7 +326,7 @@ fn options_out_of_the_window_are_not_heard() {
     let mut raw = client();
     let fast_close = MptcpOption::FastClose { receiver: raw.their_key };
     let mut segment = raw.segment(0, fast_close.into(), Payload::Empty);
-    segment.seq = segment.seq + (1 << 30);
+    segment.seq += 1 << 30;
     raw.put(0, segment);
     assert_eq!(raw.failed, None);
     assert_eq!(raw.info().refused, 0);
@@ -436,7 +436,6 @@ fn third_packet_again_is_answered_again() {
 #[test]
 fn a_client_accepts_a_join_of_its_server() {
     let mut raw = Raw::server(&MptcpConfig::default());
-    raw.their_key = raw.their_key;
     let sub = raw.join(3);
     raw.send_mapped(sub, 0, 100);
     raw.send_mapped(0, 100, 100);

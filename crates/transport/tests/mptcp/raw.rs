@@ -47,7 +47,6 @@ pub struct Raw {
     /// Segments to no subflow of ours.
     pub strays: Vec<(SocketAddr, TcpSegment)>,
     pub their_key: Key,
-    pub checksum: bool,
 }
 
 fn host(side: u8, net: u8) -> IpAddr {
@@ -55,7 +54,7 @@ fn host(side: u8, net: u8) -> IpAddr {
 }
 
 impl Raw {
-    fn new(config: &MptcpConfig, nets: u8) -> Raw {
+    fn new(nets: u8) -> Raw {
         let interface = |net| InterfaceConfig { addresses: vec![host(1, net)], mtu: 1500 };
         Raw {
             now: Instant::ZERO,
@@ -67,13 +66,12 @@ impl Raw {
             came: Vec::new(),
             strays: Vec::new(),
             their_key: Key(0),
-            checksum: config.checksum,
         }
     }
 
     /// Listening; nothing was said yet.
     pub fn listener(config: &MptcpConfig) -> Raw {
-        let mut raw = Raw::new(config, 3);
+        let mut raw = Raw::new(3);
         raw.stack.listen_mptcp(PORT, config.clone()).expect("a free port");
         raw
     }
@@ -114,7 +112,7 @@ impl Raw {
 
     /// The stack is the client, with these numbers of networks; fully established, both ways.
     pub fn server(config: &MptcpConfig) -> Raw {
-        let mut raw = Raw::new(config, 2);
+        let mut raw = Raw::new(2);
         let mut cx = raw.cx();
         let remote = SocketAddr::new(host(2, 1), PORT);
         let socket = raw.stack.connect_mptcp(&mut cx, host(1, 1), remote, config);
