@@ -65,31 +65,33 @@ const FALLBACKS: [&str; 5] = [
 
 /// What the engine is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Role {
+pub enum Role {
     Client,
     Server,
 }
 
 /// One connection and its transfers.
-struct Case {
-    role: Role,
-    family: Family,
-    config: MptcpConfig,
-    /// Bytes each way.
-    size: usize,
-    engine_closes: Close,
-    kernel_closes: Close,
-    engine_aborts_at: Option<usize>,
-    becomes_tcp: bool,
+pub struct Case {
+    pub role: Role,
+    pub family: Family,
+    pub config: MptcpConfig,
+    /// Bytes that the engine sends, and the kernel too if nothing else is said.
+    pub size: usize,
+    pub kernel_sends: Option<usize>,
+    pub engine_closes: Close,
+    pub kernel_closes: Close,
+    pub engine_aborts_at: Option<usize>,
+    pub becomes_tcp: bool,
 }
 
 impl Case {
-    fn new(role: Role, family: Family) -> Case {
+    pub fn new(role: Role, family: Family) -> Case {
         Case {
             role,
             family,
             config: MptcpConfig::default(),
             size: SIZE,
+            kernel_sends: None,
             engine_closes: Close::AtOnce,
             kernel_closes: Close::AtOnce,
             engine_aborts_at: None,
@@ -104,7 +106,7 @@ struct Ends {
     kernel: io::Result<Vec<u8>>,
 }
 
-fn world(paths: &[Conditions]) -> Option<World> {
+pub fn world(paths: &[Conditions]) -> Option<World> {
     let world = World::with_kernel(paths)?;
     if !world.has_mptcp() {
         return None;
@@ -116,11 +118,12 @@ fn world(paths: &[Conditions]) -> Option<World> {
 /// Both halves, `meanwhile` beside them.
 fn connect(world: &World, case: &Case, meanwhile: impl FnOnce() + Send) -> Ends {
     let content = kernel::content(case.size);
+    let answer = kernel::content(case.kernel_sends.unwrap_or(case.size));
     let address = world.peer_server(case.family, 0);
     let (ready, wait) = channel();
     thread::scope(|scope| {
         scope.spawn(meanwhile);
-        let content = &content;
+        let (content, answer) = (&content, &answer);
         let listen = || kernel::listen(Transport::Mptcp, address);
         let listener = (case.role == Role::Client).then(|| world.peer.run(listen));
         let listener = listener.map(|made| made.expect("the namespace").expect("a listener"));
@@ -128,8 +131,8 @@ fn connect(world: &World, case: &Case, meanwhile: impl FnOnce() + Send) -> Ends 
         wait.recv_timeout(PATIENCE).expect("an engine");
         let server = world.engine_server(case.family, 0);
         let kernel = world.peer.run(|| match &listener {
-            Some(listener) => exchange::accept(listener, content, case.kernel_closes),
-            None => exchange::connect(server, content, case.kernel_closes),
+            Some(listener) => exchange::accept(listener, answer, case.kernel_closes),
+            None => exchange::connect(server, answer, case.kernel_closes),
         });
         let kernel = kernel.expect("the namespace");
         Ends { engine: engine.join().expect("no panic"), kernel }
@@ -167,16 +170,17 @@ fn engine(
 /// Everything arrived at both ends, and nothing went wrong.
 fn transfer(world: &World, case: &Case, meanwhile: impl FnOnce() + Send) {
     let Ends { engine, kernel } = connect(world, case, meanwhile);
-    let content = kernel::content(case.size);
     let (engine, kernel) = (engine.expect("no failure"), kernel.expect("no failure"));
-    assert_eq!((engine.len(), kernel.len()), (content.len(), content.len()), "{:?}", case.role);
-    assert!(engine == content && kernel == content, "contents differ");
+    let content = kernel::content(case.size);
+    let answer = kernel::content(case.kernel_sends.unwrap_or(case.size));
+    assert_eq!((engine.len(), kernel.len()), (answer.len(), content.len()), "{:?}", case.role);
+    assert!(engine == answer && kernel == content, "contents differ");
     for name in ERRORS {
         assert_eq!(count(world, name), 0, "{name}: {:?} {:?}", case.role, case.family);
     }
 }
 
-fn transfer_multipath(world: &World, case: &Case, meanwhile: impl FnOnce() + Send) {
+pub fn transfer_multipath(world: &World, case: &Case, meanwhile: impl FnOnce() + Send) {
     transfer(world, case, meanwhile);
     for name in FALLBACKS {
         assert_eq!(count(world, name), 0, "{name}: {:?} {:?}", case.role, case.family);
@@ -431,7 +435,7 @@ fn large_size() -> usize {
 }
 
 #[allow(clippy::disallowed_methods, reason = "goodput in real time")]
-fn timed(what: impl FnOnce()) -> Duration {
+pub fn timed(what: impl FnOnce()) -> Duration {
     let start = std::time::Instant::now();
     what();
     start.elapsed()

@@ -5,6 +5,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod aggregate;
 mod cleanup;
 mod exchange;
 mod forwarder;
