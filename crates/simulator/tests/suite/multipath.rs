@@ -259,3 +259,15 @@ fn address_lost_for_a_moment_is_joined_again() {
         assert!(time < 8.0, "gone after {at}: {time} s");
     }
 }
+
+/// Found in captures: every segment was pushed alone, so that it carried PSH, and a join took its
+/// own options off the segment size that it expected; either brought one ACK for each segment.
+#[test]
+fn acknowledgements_are_for_two_segments_on_every_subflow() {
+    let links = [link(25, 20), link(4, 70)];
+    let record = record(&over(&links, "lrf", Traffic::BulkTime(Duration::from_secs(20))));
+    for path in &record.links {
+        let share = path.up.delivered as f64 / path.down.delivered as f64;
+        assert!((0.49..0.65).contains(&share), "{share} ACKs a segment: {path:?}");
+    }
+}

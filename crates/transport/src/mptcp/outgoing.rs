@@ -15,21 +15,21 @@ const SUBFLOW_SHIFT: u32 = 24;
 impl Connection {
     /// The next packet to send and its interface, until `None`.
     pub fn poll_packet(&mut self, cx: &mut Context<'_>) -> Option<(Box<Packet>, InterfaceId)> {
-        loop {
-            self.refresh_signals();
-            while let Some(&index) = self.to_poll.front() {
-                let slot = &mut self.slots[index];
-                if let Some(mut packet) = slot.subflow.poll_segment(cx, &mut self.controller) {
-                    packet.flow |= u32::from(slot.path.0) << SUBFLOW_SHIFT;
-                    return Some((packet, slot.interface));
-                }
-                self.to_poll.pop_front();
-                self.slots[index].in_ready = false;
+        // Everything that fits is handed out before anything leaves, so that a subflow knows
+        // whether its window or the data end first, and where a burst ends (as Linux, which
+        // pushes after filling).
+        while self.schedule(cx) {}
+        self.refresh_signals();
+        while let Some(&index) = self.to_poll.front() {
+            let slot = &mut self.slots[index];
+            if let Some(mut packet) = slot.subflow.poll_segment(cx, &mut self.controller) {
+                packet.flow |= u32::from(slot.path.0) << SUBFLOW_SHIFT;
+                return Some((packet, slot.interface));
             }
-            if !self.schedule(cx) {
-                return None;
-            }
+            self.to_poll.pop_front();
+            self.slots[index].in_ready = false;
         }
+        None
     }
 
     /// Tell every subflow what to acknowledge and which window to announce.

@@ -258,7 +258,9 @@ impl Subflow {
         );
         self.tx.tuning.expand(cc.cwnd_segs(self.path), self.loss.dup_thresh(), self.tx.mss);
         self.tx.cwnd_stamp = cx.now;
-        self.rx.on_established(cx.now, self.tx.mss);
+        // What the peer may send is not lowered by options of our own (Linux `advmss`).
+        let room = self.mp.as_ref().map_or(0, |mp| mp.room);
+        self.rx.on_established(cx.now, self.tx.mss + room);
     }
 }
 
