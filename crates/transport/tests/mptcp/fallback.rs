@@ -155,7 +155,7 @@ fn old_data_again_without_options_do_no_harm() {
     for paths in [1, 2] {
         let mut pair = if paths == 1 { one_path(false) } else { two_paths(false) };
         pair.ends[0].to_write = 1;
-        pair.ends[1].to_write = 1 << 20;
+        pair.ends[1].to_write = 4 << 20;
         let kept = Rc::new(RefCell::new(None));
         let keep = Rc::clone(&kept);
         pair.mangle = Some(Box::new(move |side, path, packet| {
@@ -174,7 +174,7 @@ fn old_data_again_without_options_do_no_harm() {
         }
         let copy = kept.borrow_mut().take().expect("a data segment");
         pair.inject(Side::Client, 0, copy);
-        pair.transfer(1, 1 << 20);
+        pair.transfer(1, 4 << 20);
         assert_eq!(pair.info(Side::Client).refused, 0);
         assert!(!pair.info(Side::Client).fallback);
     }
