@@ -31,7 +31,7 @@ const ROLES: [Role; 2] = [Role::Client, Role::Server];
 const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
 
 /// What the kernel counts as wrong (names of `nstat`, less their prefix).
-const ERRORS: [&str; 21] = [
+const ERRORS: [&str; 20] = [
     "MPFallbackTokenInit",
     "MPJoinNoTokenFound",
     "MPJoinSynAckHMacFailure",
@@ -49,7 +49,6 @@ const ERRORS: [&str; 21] = [
     "MismatchPortAckRx",
     "MPFailTx",
     "MPFailRx",
-    "RcvWndConflict",
     "AddAddrTxDrop",
     "AddAddrDrop",
     "FallbackFailed",
