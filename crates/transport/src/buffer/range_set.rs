@@ -26,8 +26,11 @@ impl RangeSet {
         if range.start >= range.end {
             return 0;
         }
-        let (mut start, mut end) = (range.start, range.end);
         let before = self.covered;
+        if self.extends_last(&range) {
+            return self.covered - before;
+        }
+        let (mut start, mut end) = (range.start, range.end);
         // From the highest neighbour that touches the range downwards.
         while let Some((&s, &e)) = self.ranges.range(..=end).next_back() {
             if e < start {
@@ -41,6 +44,25 @@ impl RangeSet {
         self.ranges.insert(start, end);
         self.covered += end - start;
         self.covered - before
+    }
+
+    /// The common case of arrivals: the range continues or follows the highest one, and no search
+    /// is needed.
+    fn extends_last(&mut self, range: &Range<u64>) -> bool {
+        let Some(mut last) = self.ranges.last_entry() else { return false };
+        let (start, end) = (*last.key(), *last.get());
+        if range.start < start {
+            return false;
+        }
+        if range.start <= end {
+            let further = end.max(range.end);
+            *last.get_mut() = further;
+            self.covered += further - end;
+        } else {
+            self.ranges.insert(range.start, range.end);
+            self.covered += range.end - range.start;
+        }
+        true
     }
 
     /// The parts of `range` that are not covered, in order.
@@ -131,6 +153,11 @@ impl RangeSet {
     /// The lowest range.
     pub fn first(&self) -> Option<Range<u64>> {
         self.ranges.first_key_value().map(|(&start, &end)| start..end)
+    }
+
+    /// The highest range.
+    pub fn last(&self) -> Option<Range<u64>> {
+        self.ranges.last_key_value().map(|(&start, &end)| start..end)
     }
 
     /// Whether nothing is covered.

@@ -1,7 +1,8 @@
 //! `Reassembly`: what arrived of a stream, in order for the reader, out of order until gaps fill.
 //!
 //! In-order arrival with nothing waiting is O(1) and touches no tree; everything else is
-//! O(log n) plus the pieces it joins. It also says what a TCP receiver must report: the most
+//! O(log n) plus the pieces it joins, and needs no search where it fills the first gap or lies
+//! behind everything. It also says what a TCP receiver must report: the most
 //! recently changed out-of-order ranges first (RFC 2018 s4) and the duplicate part of a segment
 //! (RFC 2883). Windows, and deciding what may be accepted at all, are left to the connection.
 
@@ -83,12 +84,39 @@ impl Reassembly {
         if len == 0 {
             return Inserted::default();
         }
-        if offset == self.next && self.above.is_empty() {
-            self.next += len;
+        let end = offset.saturating_add(len);
+        let waiting = self.above.first();
+        if offset == self.next && waiting.as_ref().is_none_or(|first| end <= first.start) {
+            self.next = end;
             self.push_ready(payload);
-            return Inserted { new_bytes: len, advanced: len, ..Inserted::default() };
+            let touches = waiting.is_some_and(|first| end == first.start);
+            let filled = if touches { self.fill_gap() } else { 0 };
+            return Inserted { new_bytes: len, advanced: len + filled, ..Inserted::default() };
         }
-        self.insert_slowly(offset..offset.saturating_add(len), payload)
+        if offset > self.next && self.above.last().is_none_or(|last| last.end <= offset) {
+            return self.insert_behind(offset..end, payload);
+        }
+        self.insert_slowly(offset..end, payload)
+    }
+
+    /// Something arrived behind all that is there.
+    fn insert_behind(&mut self, range: Range<u64>, payload: Payload) -> Inserted {
+        let new_bytes = range.end - range.start;
+        self.above.insert(range.clone());
+        let payload = payload.slice(0, new_bytes as u32);
+        let last = self.waiting.last_entry();
+        let touching = last.filter(|last| last.key() + u64::from(last.get().len()) == range.start);
+        if !touching.is_some_and(|mut last| join(last.get_mut(), &payload)) {
+            keep(&mut self.waiting, range.start, payload);
+        }
+        if let Some(changed) = self.above.last() {
+            match self.recent.first_mut() {
+                // It grew at its end, where nothing else is.
+                Some(first) if first.start == changed.start => *first = changed,
+                _ => self.report_first(changed),
+            }
+        }
+        Inserted { new_bytes, out_of_order: true, ..Inserted::default() }
     }
 
     fn insert_slowly(&mut self, range: Range<u64>, payload: Payload) -> Inserted {
@@ -138,7 +166,12 @@ impl Reassembly {
 
     /// The range around `offset` changed: it is the first to report.
     fn touch(&mut self, offset: u64) {
-        let Some(changed) = self.above.range_containing(offset) else { return };
+        if let Some(changed) = self.above.range_containing(offset) {
+            self.report_first(changed);
+        }
+    }
+
+    fn report_first(&mut self, changed: Range<u64>) {
         self.recent.retain(|range| range.start < changed.start || range.start >= changed.end);
         self.recent.truncate(RECENT_RANGES - 1);
         self.recent.insert(0, changed);

@@ -72,11 +72,13 @@ impl Connection {
 
     /// Take what a subflow heard, received and became.
     pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
-        let heard =
-            self.slots[index].subflow.multipath().map(|mp| mp.take_heard()).unwrap_or_default();
-        for heard in &heard {
-            if !self.hear(cx, index, heard) {
-                break;
+        while let Some(mp) = self.slots[index].subflow.multipath()
+            && let Some(heard) = mp.take_heard()
+        {
+            if !self.hear(cx, index, &heard)
+                && let Some(mp) = self.slots[index].subflow.multipath()
+            {
+                mp.forget_heard();
             }
         }
         if self.plain {

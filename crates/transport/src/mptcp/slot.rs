@@ -80,6 +80,11 @@ pub struct Contradiction;
 impl ReceivedMaps {
     /// Keep a mapping. Repetitions are welcome, contradictions are not (RFC 8684 s3.3.1).
     pub fn insert(&mut self, map: ReceivedMap) -> Result<(), Contradiction> {
+        let follows = |last: &ReceivedMap| last.offset + u64::from(last.len) <= map.offset;
+        if self.maps.back().is_none_or(follows) {
+            self.maps.push_back(map);
+            return Ok(());
+        }
         let index = self.maps.partition_point(|known| known.offset < map.offset);
         let end = map.offset + u64::from(map.len);
         if let Some(next) = self.maps.get(index) {
@@ -101,8 +106,13 @@ impl ReceivedMaps {
 
     /// The mapping of the byte at `offset`.
     pub fn at(&self, offset: u64) -> Option<&ReceivedMap> {
-        let index = self.maps.partition_point(|map| map.offset + u64::from(map.len) <= offset);
-        self.maps.get(index).filter(|map| map.offset <= offset)
+        let ends_above = |map: &&ReceivedMap| map.offset + u64::from(map.len) > offset;
+        // What is taken next is mapped first.
+        let map = self.maps.front().filter(ends_above).or_else(|| {
+            let below = |map: &ReceivedMap| map.offset + u64::from(map.len) <= offset;
+            self.maps.get(self.maps.partition_point(below))
+        });
+        map.filter(|map| map.offset <= offset)
     }
 
     /// Whether a byte behind `offset` is mapped.

@@ -257,7 +257,8 @@ impl Subflow {
             // RFC 5681 s4.2: the last gap is filled.
             self.rx.ack.now();
         }
-        if self.news.last() != Some(&News::Readable) {
+        // A multi-path connection looks for data after every segment.
+        if self.mp.is_none() && self.news.last() != Some(&News::Readable) {
             self.news.push(News::Readable);
         }
     }

@@ -12,6 +12,8 @@ use wire::mptcp::{
 
 /// Heard and not yet read by the connection at most; a connection reads after every segment.
 const MAX_HEARD: usize = 64;
+/// Mappings that are looked at before one is searched for.
+const NEWEST_MAPS: usize = 4;
 /// Options that wait for an acknowledgement at most; the oldest give way.
 const MAX_PENDING: usize = 16;
 /// Acknowledgements in a row that only bring an option: more look like a loss (RFC 8684 s3).
@@ -46,7 +48,7 @@ pub struct Multipath {
     /// The retransmission timer fired since the connection last looked.
     pub timed_out: bool,
     maps: VecDeque<SentMap>,
-    heard: Vec<Heard>,
+    heard: VecDeque<Heard>,
     /// Acknowledgements in a row that were sent for the sake of an option.
     said_in_row: u32,
     /// The last acknowledgement carried the keys: a `DATA_FIN` that waits has the next one.
@@ -124,8 +126,14 @@ impl Multipath {
     }
 
     fn map_at(&self, offset: u64) -> Option<&SentMap> {
-        let index = self.maps.partition_point(|map| map.offset + u64::from(map.bytes()) <= offset);
-        self.maps.get(index).filter(|map| map.offset <= offset)
+        let end = |map: &SentMap| map.offset + u64::from(map.bytes());
+        // New data are mapped last.
+        let mut newest = self.maps.iter().rev().take(NEWEST_MAPS);
+        let map = newest.find(|map| map.offset <= offset).or_else(|| {
+            let below = self.maps.partition_point(|map| end(map) <= offset);
+            self.maps.get(below).filter(|map| map.offset <= offset)
+        });
+        map.filter(|map| offset < end(map))
     }
 
     /// Options of a segment with `len` bytes from `offset`.
@@ -238,13 +246,18 @@ impl Multipath {
     pub fn hear(&mut self, heard: Heard) {
         self.said_in_row = 0;
         if self.heard.len() < MAX_HEARD {
-            self.heard.push(heard);
+            self.heard.push_back(heard);
         }
     }
 
-    /// What was heard since the last call, in order.
-    pub fn take_heard(&mut self) -> Vec<Heard> {
-        std::mem::take(&mut self.heard)
+    /// The oldest of what was heard and not yet read.
+    pub fn take_heard(&mut self) -> Option<Heard> {
+        self.heard.pop_front()
+    }
+
+    /// What was heard and not yet read is of no interest any more.
+    pub fn forget_heard(&mut self) {
+        self.heard.clear();
     }
 }
 
