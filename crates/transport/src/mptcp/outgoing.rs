@@ -1,8 +1,8 @@
 //! Handing data to subflows as the scheduler decides, and letting them send (house rule 4).
 
 use super::connection::Connection;
-use super::slot::{Stage, data_number};
-use crate::scheduler::{Action, AnyScheduler, DataView, Scheduler, Step, View, What};
+use super::slot::{Slot, Stage, data_number};
+use crate::scheduler::{Action, AnyScheduler, DataView, PathView, Scheduler, Step, View, What};
 use crate::tcp::multipath::SentMap;
 use base::{Blocked, Context, Event, EventMask, InterfaceId, PathId};
 use std::ops::Range;
@@ -18,7 +18,7 @@ impl Connection {
         // Everything that fits is handed out before anything leaves, so that a subflow knows
         // whether its window or the data end first, and where a burst ends (as Linux, which
         // pushes after filling).
-        while self.schedule(cx) {}
+        self.schedule(cx);
         self.refresh_signals();
         while let Some(&index) = self.to_poll.front() {
             let slot = &mut self.slots[index];
@@ -49,34 +49,32 @@ impl Connection {
         }
     }
 
-    /// Ask the scheduler once and carry its answer out. Whether something was handed out.
-    fn schedule(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.plain || self.closed || !self.schedule_due {
-            return false;
+    /// Ask the scheduler what to send where until it waits, and carry its answers out.
+    fn schedule(&mut self, cx: &mut Context<'_>) {
+        if !std::mem::take(&mut self.schedule_due) || self.plain || self.closed {
+            return;
         }
-        if !self.has_offer() {
-            self.schedule_due = false;
-            return false;
-        }
-        let decision = self.decide(cx);
-        for action in decision.actions {
-            self.act(cx, action);
-        }
-        match decision.step {
-            Step::Send { path, what, max_bytes, .. } => {
-                let handed = self.hand(path, what, max_bytes);
-                if handed {
-                    self.ensure_data_timer(cx.now);
-                    self.check_fin(cx);
-                }
-                self.schedule_due = handed;
-                handed
+        let mut known = false;
+        while self.has_offer() {
+            // Between two questions only the path that was answered with changes.
+            if !std::mem::replace(&mut known, true) {
+                self.look_at_paths();
             }
-            Step::Wait(why) => {
-                self.schedule_due = false;
-                self.wait(cx, why);
-                false
+            let decision = self.decide(cx);
+            for action in decision.actions {
+                self.act(cx, action);
+                known = false;
             }
+            let (path, what, max_bytes) = match decision.step {
+                Step::Send { path, what, max_bytes, .. } => (path, what, max_bytes),
+                Step::Wait(why) => return self.wait(cx, why),
+            };
+            if !self.hand(path, what, max_bytes) {
+                return;
+            }
+            self.ensure_data_timer(cx.now);
+            self.check_fin(cx);
+            self.look_again_at(path);
         }
     }
 
@@ -89,26 +87,49 @@ impl Connection {
             || ((copies || self.send.writer_waits) && !self.send.segments.is_empty())
     }
 
-    fn decide(&mut self, cx: &Context<'_>) -> crate::scheduler::Decision {
-        let window_left = self.send.window_end.saturating_sub(self.send.nxt);
+    /// What the scheduler sees of every path.
+    fn look_at_paths(&mut self) {
         self.views.clear();
-        for slot in self.slots.iter().filter(|slot| slot.stage != Stage::Gone) {
-            let mut view = slot.subflow.view(&self.controller);
-            let open = slot.stage == Stage::Open;
-            let first_alone = slot.path == PathId(0);
-            view.can_send &= open;
-            view.pre_established = slot.stage == Stage::PreEstablished;
-            view.fully_established = self.fully_established || !first_alone;
-            view.pf = slot.pf;
-            view.backup = slot.is_backup();
-            // The subflow's window is lifted to the connection's; copies lie below it anyhow.
-            view.window_left_bytes =
-                if self.send.reinject.is_empty() { window_left } else { u64::from(u32::MAX) };
+        for index in 0..self.slots.len() {
+            if self.slots[index].stage != Stage::Gone {
+                let view = self.view_of(&self.slots[index]);
+                self.views.push(view);
+            }
+        }
+    }
+
+    /// A path was given something.
+    fn look_again_at(&mut self, path: PathId) {
+        let view = self.views.iter_mut().find(|view| view.id == path);
+        let slot = self.slots.iter().find(|slot| slot.path == path);
+        if let (Some(view), Some(slot)) = (view, slot) {
+            slot.subflow.view_queue(view);
             view.last_end = slot.last_end;
-            // Where the window never held a whole segment, smaller ones go (Linux
-            // `tcp_bound_to_half_wnd`).
-            view.mss = view.mss.min(self.send.half_window());
-            self.views.push(view);
+        }
+    }
+
+    fn view_of(&self, slot: &Slot) -> PathView {
+        let mut view = slot.subflow.view(&self.controller);
+        view.can_send &= slot.stage == Stage::Open;
+        view.pre_established = slot.stage == Stage::PreEstablished;
+        view.fully_established = self.fully_established || slot.path != PathId(0);
+        view.pf = slot.pf;
+        view.backup = slot.is_backup();
+        view.last_end = slot.last_end;
+        // Where the window never held a whole segment, smaller ones go (Linux
+        // `tcp_bound_to_half_wnd`).
+        view.mss = view.mss.min(self.send.half_window());
+        view
+    }
+
+    fn decide(&mut self, cx: &Context<'_>) -> crate::scheduler::Decision {
+        // The subflow's window is lifted to the connection's; copies lie below it anyhow.
+        let window_left = match self.send.reinject.is_empty() {
+            true => self.send.window_end.saturating_sub(self.send.nxt),
+            false => u64::from(u32::MAX),
+        };
+        for view in &mut self.views {
+            view.window_left_bytes = window_left;
         }
         let view = View {
             now: cx.now,

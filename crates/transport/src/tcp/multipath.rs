@@ -12,8 +12,6 @@ use wire::mptcp::{
 
 /// Heard and not yet read by the connection at most; a connection reads after every segment.
 const MAX_HEARD: usize = 64;
-/// Mappings that are looked at before one is searched for.
-const NEWEST_MAPS: usize = 4;
 /// Options that wait for an acknowledgement at most; the oldest give way.
 const MAX_PENDING: usize = 16;
 /// Acknowledgements in a row that only bring an option: more look like a loss (RFC 8684 s3).
@@ -48,6 +46,8 @@ pub struct Multipath {
     /// The retransmission timer fired since the connection last looked.
     pub timed_out: bool,
     maps: VecDeque<SentMap>,
+    /// Index of the mapping that data were last sent from.
+    sent_last: usize,
     heard: VecDeque<Heard>,
     /// Acknowledgements in a row that were sent for the sake of an option.
     said_in_row: u32,
@@ -118,22 +118,22 @@ impl Multipath {
 
     /// Everything below `offset` is acknowledged.
     pub fn forget_below(&mut self, offset: u64) {
-        while let Some(first) = self.maps.front()
-            && first.offset + u64::from(first.bytes()) <= offset
-        {
+        while self.maps.front().is_some_and(|first| first.end() <= offset) {
             self.maps.pop_front();
+            self.sent_last = self.sent_last.saturating_sub(1);
         }
     }
 
     fn map_at(&self, offset: u64) -> Option<&SentMap> {
-        let end = |map: &SentMap| map.offset + u64::from(map.bytes());
-        // New data are mapped last.
-        let mut newest = self.maps.iter().rev().take(NEWEST_MAPS);
-        let map = newest.find(|map| map.offset <= offset).or_else(|| {
-            let below = self.maps.partition_point(|map| end(map) <= offset);
-            self.maps.get(below).filter(|map| map.offset <= offset)
-        });
-        map.filter(|map| offset < end(map))
+        self.maps.get(self.index_of(offset)).filter(|map| map.offset <= offset)
+    }
+
+    /// The mapping of the byte at `offset`, if it has one. What is sent now mostly follows what
+    /// was sent last.
+    fn index_of(&self, offset: u64) -> usize {
+        let covers = |index: &usize| self.maps.get(*index).is_some_and(|map| map.covers(offset));
+        let likely = [self.sent_last, self.sent_last + 1].into_iter().find(covers);
+        likely.unwrap_or_else(|| self.maps.partition_point(|map| map.end() <= offset))
     }
 
     /// Options of a segment with `len` bytes from `offset`.
@@ -143,6 +143,7 @@ impl Multipath {
         }
         if len > 0 {
             self.said_in_row = 0;
+            self.sent_last = self.index_of(offset);
             return self.data_options(offset);
         }
         let mut options = MptcpOptions::default();
@@ -265,6 +266,14 @@ impl SentMap {
     /// Bytes of the subflow that the mapping covers.
     pub const fn bytes(&self) -> u16 {
         self.len - self.fin as u16
+    }
+
+    fn end(&self) -> u64 {
+        self.offset + u64::from(self.bytes())
+    }
+
+    fn covers(&self, offset: u64) -> bool {
+        (self.offset..self.end()).contains(&offset)
     }
 
     fn mapping(&self) -> Mapping {

@@ -177,11 +177,11 @@ impl Subflow {
     }
 
     /// What a scheduler sees of it; marks that are the connection's are left at their defaults.
+    #[inline]
     pub fn view(&self, cc: &Controller) -> PathView {
-        let unsent = self.tx.unsent();
         let mss = self.tx.mss.max(1);
         let inflight_segs = self.inflight();
-        PathView {
+        let mut view = PathView {
             id: self.path,
             can_send: self.may_send(),
             pre_established: false,
@@ -202,13 +202,24 @@ impl Subflow {
             ssthresh_segs: cc.ssthresh_segs(self.path),
             inflight_segs,
             inflight_bytes: u64::from(inflight_segs) * u64::from(mss),
-            unsent_bytes: unsent,
-            unsent_segs: u32::try_from(unsent.div_ceil(u64::from(mss))).unwrap_or(u32::MAX),
-            outstanding_bytes: self.tx.buffer.end().saturating_sub(self.tx.una),
+            unsent_bytes: 0,
+            unsent_segs: 0,
+            outstanding_bytes: 0,
             mss,
             window_left_bytes: 0,
             pacing_rate: self.tx.pacing_rate,
             last_end: None,
-        }
+        };
+        self.view_queue(&mut view);
+        view
+    }
+
+    /// What handing data to it changed in the view of it.
+    pub fn view_queue(&self, view: &mut PathView) {
+        let unsent = self.tx.unsent();
+        let mss = u64::from(self.tx.mss.max(1));
+        view.unsent_bytes = unsent;
+        view.unsent_segs = u32::try_from(unsent.div_ceil(mss)).unwrap_or(u32::MAX);
+        view.outstanding_bytes = self.tx.buffer.end().saturating_sub(self.tx.una);
     }
 }
