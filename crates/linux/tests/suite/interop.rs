@@ -444,9 +444,12 @@ pub fn timed(what: impl FnOnce()) -> Duration {
 fn engine_that_aborts_resets_the_kernel() {
     for role in ROLES {
         let Some(world) = world(&[NEAR, FAR]) else { return };
-        let case = Case { engine_aborts_at: Some(MIB), ..Case::new(role, Family::V4) };
+        let mut case = Case { engine_aborts_at: Some(MIB), ..Case::new(role, Family::V4) };
+        // A stream that was closed before the abort may have been read to its end by the kernel.
+        case.engine_closes = Close::Second;
         let ends = connect(&world, &case, || {});
-        let error = ends.kernel.expect_err("a reset");
+        let outcome = ends.kernel.map(|received| received.len());
+        let error = outcome.expect_err("a reset");
         println!("{role:?} {error}");
         assert!(count(&world, "MPFastcloseRx") >= 1);
     }
