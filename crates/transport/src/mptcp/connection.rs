@@ -45,6 +45,8 @@ pub struct Connection {
     pub(super) answered_fail: bool,
     /// A second subflow proved itself: falling back is over.
     pub(super) joined: bool,
+    /// Both sides know of a second subflow.
+    pub(super) shared: bool,
     /// The application let go.
     pub(super) released: bool,
     /// Both directions are over, or the connection failed.
@@ -132,6 +134,7 @@ impl Connection {
             doubted: None,
             answered_fail: false,
             joined: false,
+            shared: false,
             released: false,
             closed: false,
             slots: Vec::new(),

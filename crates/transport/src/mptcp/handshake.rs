@@ -412,6 +412,7 @@ impl Connection {
         self.scheduler.on_path_changed(path, PathChange::Added);
         self.signals_stale = true;
         self.schedule_due = true;
+        self.shared = true;
         self.stop_alone_timer();
         self.offer_fin();
         self.reinject_stuck();

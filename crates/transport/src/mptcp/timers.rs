@@ -25,9 +25,6 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 const FAIL_TIMEOUT: Duration = Duration::from_secs(120);
 /// First interval of an unanswered MP_FAIL, doubled each time.
 const FAIL_INTERVAL: Duration = Duration::from_millis(100);
-/// Expiries of the data-level timer that are let pass on an only subflow, where a copy could only
-/// stand in the way of falling back.
-const PATIENCE: u32 = 2;
 /// An address pair that could not be reached is tried again after this (the kernels' fullmesh).
 const RETRY_JOIN: Duration = Duration::from_secs(1);
 
@@ -155,8 +152,9 @@ impl Connection {
                 let start = head.offset.max(self.send.una);
                 let range = start..self.send.nxt.min(start + RETRANSMIT_BYTES);
                 let all_stuck = self.slots.iter().all(|slot| !slot.is_usable() || slot.pf);
-                let patience = if self.joined { u32::from(all_stuck) } else { PATIENCE };
-                if self.timers.data_tries > patience {
+                // On an only subflow a copy would be taken for new data by a peer that fell back.
+                let patience = u32::from(all_stuck);
+                if self.shared && self.timers.data_tries > patience {
                     self.send.reinject.insert(range);
                     self.schedule_due = true;
                 }

@@ -11,6 +11,7 @@ mod hostile;
 mod joins;
 mod mappings;
 mod pair;
+mod random_fates;
 mod random_ops;
 mod raw;
 

@@ -391,6 +391,34 @@ fn join_with_a_wrong_or_missing_proof_is_reset_with_reason_1() {
 }
 
 #[test]
+fn proof_of_an_old_join_proves_nothing_in_a_new_one() {
+    // Who saw a join sees its proof, but the listener's nonce is another one every time.
+    let mut raw = client();
+    let token = raw.their_key.token();
+    let (first, theirs) = raw.begin_join(5, token, 77);
+    let theirs = theirs.expect("an answer");
+    raw.prove(first, 77, theirs);
+    let (second, fresh) = raw.begin_join(6, token, 77);
+    assert_ne!(fresh, Some(theirs));
+    raw.prove(second, 77, theirs);
+    assert_eq!(raw.reason(second), Some(ResetReason::MPTCP_ERROR.0));
+    assert!(raw.subs[first].reset.is_none());
+}
+
+#[test]
+fn half_open_connections_are_bounded() {
+    let mut raw = Raw::listener(&MptcpConfig::default());
+    for _ in 0..4_200 {
+        raw.begin_again();
+    }
+    assert_eq!(raw.came.len(), 4_096, "as many as a listener's backlog");
+    raw.pass(Duration::from_secs(120));
+    let before = raw.came.len();
+    raw.begin_again();
+    assert!(raw.came.len() > before, "they time out");
+}
+
+#[test]
 fn forged_joins_do_not_use_up_the_numbers_of_subflows() {
     let mut raw = client();
     for round in 0..200 {

@@ -166,6 +166,12 @@ impl Pair {
         self.stacks[side as usize].mptcp_info(socket).expect("an MPTCP socket")
     }
 
+    /// Unless there is no connection yet, or it is one of plain TCP.
+    pub fn try_info(&self, side: Side) -> Option<MptcpInfo> {
+        let socket = self.ends[side as usize].socket?;
+        self.stacks[side as usize].mptcp_info(socket)
+    }
+
     pub fn stack(&mut self, side: Side) -> &mut Stack {
         &mut self.stacks[side as usize]
     }
@@ -365,11 +371,13 @@ impl Pair {
 
     /// The next thing: a packet arrives or a timer fires. `false`: nothing is left.
     pub fn step(&mut self) -> bool {
+        self.step_until(Instant::FAR_FUTURE)
+    }
+
+    /// The next thing, if it happens until `end`. Hosts rest first, which may move it.
+    fn step_until(&mut self, end: Instant) -> bool {
         self.settle();
-        let arrival = self.arrivals.first_key_value().map(|((at, _), _)| *at);
-        let deadline = self.stacks.iter().filter_map(Stack::poll_deadline).min();
-        let next = [arrival, deadline].into_iter().flatten().min();
-        let Some(next) = next.filter(|next| *next != Instant::FAR_FUTURE) else { return false };
+        let Some(next) = self.next_at().filter(|next| *next <= end) else { return false };
         self.now = self.now.max(next);
         while let Some(((at, _), _)) = self.arrivals.first_key_value()
             && *at <= self.now
@@ -487,17 +495,23 @@ impl Pair {
 
     /// Subflows of a side that are established.
     pub fn live(&self, side: Side) -> usize {
-        if self.ends[side as usize].socket.is_none() {
-            return 0;
-        }
-        let info = self.info(side);
+        let Some(info) = self.try_info(side) else { return 0 };
         info.subflows.iter().filter(|subflow| subflow.tcp.state == "ESTABLISHED").count()
     }
 
-    /// Let `span` pass.
+    fn next_at(&self) -> Option<Instant> {
+        let arrival = self.arrivals.first_key_value().map(|((at, _), _)| *at);
+        let deadline = self.stacks.iter().filter_map(Stack::poll_deadline).min();
+        let next = [arrival, deadline].into_iter().flatten().min();
+        next.filter(|next| *next != Instant::FAR_FUTURE)
+    }
+
+    /// Let `span` pass, and not more.
     pub fn pass(&mut self, span: Duration) {
         let end = self.now + span;
-        while self.now < end && self.step() {}
+        while self.step_until(end) {}
+        self.now = self.now.max(end);
+        self.settle();
     }
 }
 

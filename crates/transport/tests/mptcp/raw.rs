@@ -87,9 +87,7 @@ impl Raw {
 
     /// SYN and SYN/ACK are over.
     pub fn begin(&mut self) {
-        let flags = CapableFlags::HMAC_SHA256;
-        let capable = Capable::V1 { flags, form: CapableForm::Syn };
-        self.open(2, PORT, MptcpOption::Capable(capable));
+        self.begin_again();
         let answer = self.subs[0].clone();
         let capable = self.came.last().and_then(|(_, segment)| segment.options.mptcp.capable());
         match capable {
@@ -98,6 +96,13 @@ impl Raw {
             }
             other => panic!("{answer:?}: {other:?}"),
         }
+    }
+
+    /// Another SYN with MP_CAPABLE.
+    pub fn begin_again(&mut self) {
+        let flags = CapableFlags::HMAC_SHA256;
+        let capable = Capable::V1 { flags, form: CapableForm::Syn };
+        self.open(2, PORT, MptcpOption::Capable(capable));
     }
 
     /// The option with both keys, with data of `len` bytes.
@@ -166,7 +171,7 @@ impl Raw {
         let count = self.subs.len() as u32;
         let ours = SocketAddr::new(host(last, 1), 40_000 + count as u16);
         let theirs = SocketAddr::new(host(1, 1), port);
-        let isn = SeqNumber(u32::MAX - 3_000 + 999 * count);
+        let isn = SeqNumber((u32::MAX - 3_000).wrapping_add(999 * count));
         let irs = SeqNumber(0);
         self.subs.push(Sub { ours, theirs, isn, sent: 0, irs, ack: irs, reset: None });
         let sub = self.subs.len() - 1;
@@ -199,10 +204,14 @@ impl Raw {
     pub fn join(&mut self, id: u8) -> usize {
         let token = self.their_key.token();
         let (sub, theirs) = self.begin_join(id, token, 77);
-        let theirs = theirs.expect("an answer");
-        let hmac = join_hmac((KEY, 77), (self.their_key, theirs)).left20();
-        self.say(sub, MptcpOption::Join(Join::Ack { hmac }).into());
+        self.prove(sub, 77, theirs.expect("an answer"));
         sub
+    }
+
+    /// The third packet of a join.
+    pub fn prove(&mut self, sub: usize, nonce: u32, theirs: u32) {
+        let hmac = join_hmac((KEY, nonce), (self.their_key, theirs)).left20();
+        self.say(sub, MptcpOption::Join(Join::Ack { hmac }).into());
     }
 
     /// A segment with the present numbers.
@@ -260,6 +269,11 @@ impl Raw {
     /// Our number of an offset.
     pub fn number(&self, dsn: u64) -> u64 {
         KEY.idsn().wrapping_add(1).wrapping_add(dsn)
+    }
+
+    /// Their number of an offset.
+    pub fn their_number(&self, dsn: u64) -> u64 {
+        self.their_key.idsn().wrapping_add(1).wrapping_add(dsn)
     }
 
     /// A mapping, with the acknowledgement of nothing.
@@ -353,6 +367,20 @@ impl Raw {
         at
     }
 
+    /// The application reads everything, whatever it is.
+    pub fn read_any(&mut self, from: u64) -> u64 {
+        let mut cx = self.cx();
+        let socket = self.socket.expect("a socket");
+        let mut at = from;
+        while let Ok(payload) = self.stack.read(&mut cx, socket, 1 << 20)
+            && !payload.is_empty()
+        {
+            at += u64::from(payload.len());
+        }
+        self.drain();
+        at
+    }
+
     /// The application writes.
     pub fn write(&mut self, len: u32) -> u32 {
         let mut cx = self.cx();
@@ -382,5 +410,5 @@ impl Raw {
 /// Bytes of our stream.
 pub fn stream(offset: u64, len: u32) -> Payload {
     let byte = |at: u64| (at.wrapping_mul(0x9E37_79B9) >> 9) as u8;
-    Payload::from((0..u64::from(len)).map(|at| byte(offset + at)).collect::<Vec<u8>>())
+    Payload::from((0..u64::from(len)).map(|at| byte(offset.wrapping_add(at))).collect::<Vec<u8>>())
 }
