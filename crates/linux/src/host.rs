@@ -132,6 +132,15 @@ impl<A: Application> Host<A> {
         self.input(Input::Interface { interface: InterfaceId(number as u16), event })
     }
 
+    /// Spare the paths of an address, or use them again.
+    pub(crate) fn set_backup(&mut self, address: IpAddr, backup: bool) -> Result<(), LiveError> {
+        for socket in &self.sockets {
+            // A listener, or a connection over one path.
+            let _ = self.stack.set_backup(*socket, address, backup);
+        }
+        self.drain()
+    }
+
     /// Fire what is due; the time until the next thing is.
     pub(crate) fn fire(&mut self) -> Result<Option<base::Duration>, LiveError> {
         let now = self.clock.now();

@@ -33,7 +33,7 @@ pub use address::{KernelAddress, Subnet};
 pub use device::Tun;
 pub use error::LiveError;
 pub use get::{Download, Progress, Received};
-pub use live::{End, Endpoint, Live, LiveCounters, Protocol, Stopper};
+pub use live::{End, Endpoint, Live, LiveCounters, PathSwitch, Protocol, Stopper};
 pub use namespace::Namespace;
 pub use netlink::{Link, Netlink, Route};
 pub use path::PathDevice;

@@ -14,8 +14,8 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use traffic::Application;
 use transport::mptcp::MptcpConfig;
 use transport::{InterfaceEvent, TcpConfig};
@@ -101,12 +101,34 @@ impl Stopper {
     }
 }
 
+/// Changes what addresses are for, from another thread.
+#[derive(Clone, Debug)]
+pub struct PathSwitch {
+    asked: Arc<Mutex<Vec<(IpAddr, bool)>>>,
+    waker: Arc<Waker>,
+}
+
+impl PathSwitch {
+    /// Spare the paths of an address of the engine's while others are left, or use them again.
+    /// Peers of open MPTCP connections are asked to do likewise (MP_PRIO, RFC 8684 s3.3.8).
+    pub fn set_backup(&self, address: IpAddr, backup: bool) {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push((address, backup));
+        // Without a wake-up it is done at the next event.
+        let _ = self.waker.wake();
+    }
+
+    fn take(&self) -> Vec<(IpAddr, bool)> {
+        std::mem::take(&mut self.asked.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// A live host.
 pub struct Live<A> {
     host: Host<A>,
     driver: Driver,
     monitor: Monitor,
     stopper: Stopper,
+    switch: PathSwitch,
 }
 
 impl<A: Application> Live<A> {
@@ -129,9 +151,10 @@ impl<A: Application> Live<A> {
         let endpoint = complete(endpoint, &interfaces)?;
         let driver = Driver::new(&interfaces, &monitor)?;
         let waker = Arc::new(driver.waker().map_err(failed)?);
+        let switch = PathSwitch { asked: Arc::default(), waker: Arc::clone(&waker) };
         let stopper = Stopper { stopped: Arc::new(AtomicBool::new(false)), waker };
         let host = Host::new(interfaces, endpoint, application)?;
-        Ok(Live { host, driver, monitor, stopper })
+        Ok(Live { host, driver, monitor, stopper, switch })
     }
 
     /// Write every packet that passes to a pcapng file, one interface per device.
@@ -146,6 +169,11 @@ impl<A: Application> Live<A> {
     /// What ends `run`.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
+    }
+
+    /// What changes the priority of paths while `run` runs.
+    pub fn path_switch(&self) -> PathSwitch {
+        self.switch.clone()
     }
 
     /// Stop at an interrupt, a hang-up or a request to terminate. To be called while the process
@@ -224,6 +252,9 @@ impl<A: Application> Live<A> {
         }
         if woken.changed {
             self.on_device_news()?;
+        }
+        for (address, backup) in self.switch.take() {
+            self.host.set_backup(address, backup)?;
         }
         Ok(())
     }

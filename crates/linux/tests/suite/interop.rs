@@ -5,24 +5,22 @@
 //! counts as an error must not have happened.
 
 use crate::cleanup::set_up;
-use crate::exchange::{self, Close, Exchange};
+use crate::connection::{
+    Case, FALLBACKS, Role, connect, count, transfer, transfer_multipath, world,
+};
+use crate::exchange::Close;
 use crate::forwarder::Conditions;
-use crate::kernel::{self, Transport};
+use crate::kernel;
 use crate::strip::Stage;
-use crate::transfer::run_for;
-use crate::world::{Family, PATIENCE, World, wait_until};
-use linux::{Endpoint, Protocol, Stopper};
-use std::io;
+use crate::world::{Family, wait_until};
+use linux::PathSwitch;
 use std::net::Ipv4Addr;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 use traffic::StreamFailure;
-use transport::mptcp::MptcpConfig;
 
 const MIB: usize = 1 << 20;
-const SIZE: usize = 4 * MIB;
 const NEAR: Conditions = Conditions { delay: Duration::from_millis(2), drop_every: 0 };
 const FAR: Conditions = Conditions { delay: Duration::from_millis(5), drop_every: 0 };
 /// Bytes on a path before it is cut.
@@ -30,177 +28,12 @@ const CUT_AFTER: u64 = 400_000;
 const ROLES: [Role; 2] = [Role::Client, Role::Server];
 const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
 
-/// What the kernel counts as wrong (names of `nstat`, less their prefix).
-const ERRORS: [&str; 20] = [
-    "MPFallbackTokenInit",
-    "MPJoinNoTokenFound",
-    "MPJoinSynAckHMacFailure",
-    "MPJoinAckHMacFailure",
-    "MPJoinSynTxConnectErr",
-    "DSSNotMatching",
-    "DSSCorruptionFallback",
-    "DSSCorruptionReset",
-    "InfiniteMapTx",
-    "InfiniteMapRx",
-    "DSSNoMatchTCP",
-    "DataCsumErr",
-    "NoDSSInWindow",
-    "MismatchPortSynRx",
-    "MismatchPortAckRx",
-    "MPFailTx",
-    "MPFailRx",
-    "AddAddrTxDrop",
-    "AddAddrDrop",
-    "FallbackFailed",
-];
-/// What it counts when a connection becomes plain TCP.
-const FALLBACKS: [&str; 5] = [
-    "MPCapableFallbackACK",
-    "MPCapableFallbackSYNACK",
-    "MPCapableDataFallback",
-    "DssFallback",
-    "Blackhole",
-];
-
-/// What the engine is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
-    Client,
-    Server,
-}
-
-/// One connection and its transfers.
-pub struct Case {
-    pub role: Role,
-    pub family: Family,
-    pub config: MptcpConfig,
-    /// Bytes that the engine sends, and the kernel too if nothing else is said.
-    pub size: usize,
-    pub kernel_sends: Option<usize>,
-    pub engine_closes: Close,
-    pub kernel_closes: Close,
-    pub engine_aborts_at: Option<usize>,
-    pub becomes_tcp: bool,
-}
-
-impl Case {
-    pub fn new(role: Role, family: Family) -> Case {
-        Case {
-            role,
-            family,
-            config: MptcpConfig::default(),
-            size: SIZE,
-            kernel_sends: None,
-            engine_closes: Close::AtOnce,
-            kernel_closes: Close::AtOnce,
-            engine_aborts_at: None,
-            becomes_tcp: false,
-        }
-    }
-}
-
-/// What became of it.
-struct Ends {
-    engine: Result<Vec<u8>, StreamFailure>,
-    kernel: io::Result<Vec<u8>>,
-}
-
-pub fn world(paths: &[Conditions]) -> Option<World> {
-    let world = World::with_kernel(paths)?;
-    if !world.has_mptcp() {
-        return None;
-    }
-    world.ip_mptcp("limits set subflows 8 add_addr_accepted 8");
-    Some(world)
-}
-
-/// Both halves, `meanwhile` beside them.
-fn connect(world: &World, case: &Case, meanwhile: impl FnOnce() + Send) -> Ends {
-    let content = kernel::content(case.size);
-    let answer = kernel::content(case.kernel_sends.unwrap_or(case.size));
-    let address = world.peer_server(case.family, 0);
-    let (ready, wait) = channel();
-    thread::scope(|scope| {
-        scope.spawn(meanwhile);
-        let (content, answer) = (&content, &answer);
-        let listen = || kernel::listen(Transport::Mptcp, address);
-        let listener = (case.role == Role::Client).then(|| world.peer.run(listen));
-        let listener = listener.map(|made| made.expect("the namespace").expect("a listener"));
-        let engine = scope.spawn(move || engine(world, case, content, &ready));
-        wait.recv_timeout(PATIENCE).expect("an engine");
-        let server = world.engine_server(case.family, 0);
-        let kernel = world.peer.run(|| match &listener {
-            Some(listener) => exchange::accept(listener, answer, case.kernel_closes),
-            None => exchange::connect(server, answer, case.kernel_closes),
-        });
-        let kernel = kernel.expect("the namespace");
-        Ends { engine: engine.join().expect("no panic"), kernel }
-    })
-}
-
-fn engine(
-    world: &World,
-    case: &Case,
-    content: &[u8],
-    ready: &Sender<Stopper>,
-) -> Result<Vec<u8>, StreamFailure> {
-    let client = case.role == Role::Client;
-    let protocol = Protocol::Mptcp(Box::new(case.config.clone()));
-    let endpoint = Endpoint {
-        remote: client.then(|| world.peer_server(case.family, 0)),
-        listen: (!client).then(|| world.engine_server(case.family, 0)),
-        protocol,
-        ..Endpoint::default()
-    };
-    let mut application = Exchange::new(client, content.to_vec(), case.engine_closes);
-    application.abort_at = case.engine_aborts_at;
-    application.is_tcp = case.becomes_tcp;
-    let mut live = world.open(endpoint, application).expect("an engine");
-    if let Some(file) = std::env::var_os("ANABRANCH_TEST_PCAP") {
-        live.capture(file.as_ref()).expect("a file");
-    }
-    ready.send(live.stopper()).expect("somebody who waits");
-    let patience = PATIENCE + Duration::from_secs((case.size / (4 * MIB)) as u64);
-    run_for(&mut live, patience).expect("a run");
-    let application = live.application();
-    application.failure.map_or_else(|| Ok(application.received.clone()), Err)
-}
-
-/// Everything arrived at both ends, and nothing went wrong.
-fn transfer(world: &World, case: &Case, meanwhile: impl FnOnce() + Send) {
-    let Ends { engine, kernel } = connect(world, case, meanwhile);
-    let (engine, kernel) = (engine.expect("no failure"), kernel.expect("no failure"));
-    let content = kernel::content(case.size);
-    let answer = kernel::content(case.kernel_sends.unwrap_or(case.size));
-    assert_eq!((engine.len(), kernel.len()), (answer.len(), content.len()), "{:?}", case.role);
-    assert!(engine == answer && kernel == content, "contents differ");
-    for name in ERRORS {
-        assert_eq!(count(world, name), 0, "{name}: {:?} {:?}", case.role, case.family);
-    }
-}
-
-pub fn transfer_multipath(world: &World, case: &Case, meanwhile: impl FnOnce() + Send) {
-    transfer(world, case, meanwhile);
-    for name in FALLBACKS {
-        assert_eq!(count(world, name), 0, "{name}: {:?} {:?}", case.role, case.family);
-    }
-    let capable = match case.role {
-        Role::Client => "MPCapableACKRX",
-        Role::Server => "MPCapableSYNACKRX",
-    };
-    assert_eq!(count(world, capable), 1);
-}
-
-fn count(world: &World, name: &str) -> u64 {
-    world.counter(&format!("MPTcpExt{name}"))
-}
-
 #[test]
 fn one_path_carries_both_directions() {
     for role in ROLES {
         for family in FAMILIES {
             let Some(world) = world(&[NEAR]) else { return };
-            transfer_multipath(&world, &Case::new(role, family), || {});
+            transfer_multipath(&world, &Case::new(role, family), |_| {});
         }
     }
 }
@@ -213,7 +46,7 @@ fn either_end_may_close_first() {
         {
             let Some(world) = world(&[NEAR]) else { return };
             let case = Case { engine_closes, kernel_closes, ..Case::new(role, Family::V4) };
-            transfer_multipath(&world, &Case { size: MIB / 4, ..case }, || {});
+            transfer_multipath(&world, &Case { size: MIB / 4, ..case }, |_| {});
         }
     }
 }
@@ -223,7 +56,7 @@ fn client_engine_joins_every_path() {
     for family in FAMILIES {
         for paths in [&[NEAR, FAR][..], &[NEAR, FAR, NEAR]] {
             let Some(world) = world(paths) else { return };
-            transfer_multipath(&world, &Case::new(Role::Client, family), || {});
+            transfer_multipath(&world, &Case::new(Role::Client, family), |_| {});
             assert!(count(&world, "MPJoinAckRx") >= paths.len() as u64 - 1);
         }
     }
@@ -237,7 +70,7 @@ fn kernel_that_is_a_client_joins_from_its_other_addresses() {
             let address = net.replace('N', number);
             world.ip_mptcp(&format!("endpoint add {address} subflow"));
         }
-        transfer_multipath(&world, &Case::new(Role::Server, family), || {});
+        transfer_multipath(&world, &Case::new(Role::Server, family), |_| {});
         let joins = count(&world, "MPJoinSynAckRx");
         assert!(joins >= 2, "{joins} joins, {family:?}");
     }
@@ -248,7 +81,7 @@ fn address_that_the_kernel_announces_is_echoed_and_joined() {
     for (family, address) in [(Family::V4, "10.2.1.2"), (Family::V6, "fd02:1::2")] {
         let Some(world) = world(&[NEAR, FAR]) else { return };
         world.ip_mptcp(&format!("endpoint add {address} dev wire1 signal"));
-        transfer_multipath(&world, &Case::new(Role::Client, family), || {});
+        transfer_multipath(&world, &Case::new(Role::Client, family), |_| {});
         assert!(count(&world, "AddAddrTx") >= 1);
         assert!(count(&world, "EchoAdd") >= 1);
         assert!(count(&world, "MPJoinAckRx") >= 1);
@@ -259,7 +92,7 @@ fn address_that_the_kernel_announces_is_echoed_and_joined() {
 fn address_that_the_engine_announces_is_echoed_and_joined() {
     for family in FAMILIES {
         let Some(world) = world(&[NEAR, FAR]) else { return };
-        transfer_multipath(&world, &Case::new(Role::Server, family), || {});
+        transfer_multipath(&world, &Case::new(Role::Server, family), |_| {});
         assert!(count(&world, "AddAddr") >= 1);
         assert!(count(&world, "EchoAddTx") >= 1);
         assert!(count(&world, "MPJoinSynAckRx") >= 1);
@@ -274,7 +107,7 @@ fn checksums_are_right_whoever_asks_for_them() {
             world.peer.set("mptcp.checksum_enabled", theirs).expect("a setting of ours");
             let mut case = Case::new(role, Family::V4);
             case.config.checksum = ours;
-            transfer_multipath(&world, &case, || {});
+            transfer_multipath(&world, &case, |_| {});
         }
     }
 }
@@ -286,7 +119,7 @@ fn options_that_vanish_in_the_handshake_leave_plain_tcp() {
             let Some(world) = world(&[NEAR]) else { return };
             *world.control(0).strip.lock().expect("no panic") = Some(stage);
             let case = Case::new(role, Family::V4);
-            transfer(&world, &Case { size: MIB, becomes_tcp: true, ..case }, || {});
+            transfer(&world, &Case { size: MIB, becomes_tcp: true, ..case }, |_| {});
             // A server that never saw the option does not know of a fallback.
             let unknown = role == Role::Client && stage == Stage::Syn;
             let fallbacks: u64 = FALLBACKS.iter().map(|name| count(&world, name)).sum();
@@ -300,7 +133,7 @@ fn options_that_vanish_in_mid_stream_leave_plain_tcp() {
     for role in ROLES {
         let Some(world) = world(&[NEAR]) else { return };
         let case = Case { becomes_tcp: true, ..Case::new(role, Family::V4) };
-        let ends = connect(&world, &case, || {
+        let ends = connect(&world, &case, |_| {
             wait_until(|| world.carried(0) > CUT_AFTER);
             *world.control(0).strip.lock().expect("no panic") = Some(Stage::AfterSyn);
         });
@@ -314,7 +147,7 @@ fn options_that_vanish_in_mid_stream_leave_plain_tcp() {
 fn device_of_the_engine_that_goes_away_is_withdrawn_and_announced_again() {
     for role in ROLES {
         let Some(world) = world(&[NEAR, FAR]) else { return };
-        let away = || {
+        let away = |_: &PathSwitch| {
             wait_until(|| world.carried(1) > CUT_AFTER);
             set_up(&world.engine, "tun1", false);
             thread::sleep(Duration::from_millis(100));
@@ -332,7 +165,7 @@ fn losses_on_both_paths_cost_time_only() {
         for family in FAMILIES {
             let lossy = |path| Conditions { drop_every: 50, ..path };
             let Some(world) = world(&[lossy(NEAR), lossy(FAR)]) else { return };
-            transfer_multipath(&world, &Case { size: MIB, ..Case::new(role, family) }, || {});
+            transfer_multipath(&world, &Case { size: MIB, ..Case::new(role, family) }, |_| {});
         }
     }
 }
@@ -342,7 +175,7 @@ fn backup_path_of_the_engine_carries_nothing_but_signals() {
     let Some(world) = world(&[NEAR, FAR]) else { return };
     let mut case = Case::new(Role::Client, Family::V4);
     case.config.backup = vec![Ipv4Addr::new(10, 1, 1, 2).into()];
-    transfer_multipath(&world, &case, || {});
+    transfer_multipath(&world, &case, |_| {});
     assert!(count(&world, "MPJoinSynBackupRx") >= 1);
     assert!(world.carried(1) < 10_000, "{} bytes", world.carried(1));
 }
@@ -352,7 +185,7 @@ fn path_that_is_cut_and_returns_loses_nothing() {
     for role in ROLES {
         for number in [0, 1] {
             let Some(world) = world(&[NEAR, FAR]) else { return };
-            let cut = || {
+            let cut = |_: &PathSwitch| {
                 wait_until(|| world.carried(number) > CUT_AFTER);
                 world.control(number).cut.store(true, Ordering::Relaxed);
                 thread::sleep(Duration::from_millis(600));
@@ -372,7 +205,7 @@ fn address_that_the_kernel_withdraws_ends_its_subflow_only() {
     for (family, address) in [(Family::V4, "10.2.1.2"), (Family::V6, "fd02:1::2")] {
         let Some(world) = world(&[NEAR, FAR]) else { return };
         world.ip_mptcp(&format!("endpoint add {address} id 7 signal"));
-        let withdraw = || {
+        let withdraw = |_: &PathSwitch| {
             wait_until(|| count(&world, "MPJoinAckRx") > 0);
             world.ip_mptcp("endpoint delete id 7");
         };
@@ -387,7 +220,7 @@ fn priority_that_the_kernel_changes_is_heard() {
     for role in ROLES {
         let Some(world) = world(&[NEAR, FAR]) else { return };
         world.ip_mptcp("endpoint add 10.2.1.2 id 7 subflow signal");
-        let change = || {
+        let change = |_: &PathSwitch| {
             wait_until(|| count(&world, "MPJoinAckRx") + count(&world, "MPJoinSynAckRx") > 0);
             world.ip_mptcp("endpoint change id 7 backup");
             thread::sleep(Duration::from_millis(50));
@@ -404,7 +237,7 @@ fn kernel_that_aborts_resets_the_engine() {
     for role in ROLES {
         let Some(world) = world(&[NEAR, FAR]) else { return };
         let case = Case { kernel_closes: Close::Abort(MIB), ..Case::new(role, Family::V4) };
-        let ends = connect(&world, &case, || {});
+        let ends = connect(&world, &case, |_| {});
         assert_eq!(ends.engine, Err(StreamFailure::Reset));
         assert!(count(&world, "MPFastcloseTx") >= 1);
     }
@@ -416,7 +249,7 @@ fn sixty_four_mebibytes_both_ways_over_one_and_two_paths() {
         for paths in [&[NEAR][..], &[NEAR, FAR]] {
             let Some(world) = world(paths) else { return };
             let case = Case { size: large_size(), ..Case::new(role, Family::V4) };
-            let took = timed(|| transfer_multipath(&world, &case, || {}));
+            let took = transfer_multipath(&world, &case, |_| {});
             for number in 0..paths.len() {
                 let carried = world.carried(number);
                 assert!(carried > case.size as u64 / 20, "path {number}: {carried} bytes");
@@ -433,13 +266,6 @@ fn large_size() -> usize {
     mebibytes.unwrap_or(64) * MIB
 }
 
-#[allow(clippy::disallowed_methods, reason = "goodput in real time")]
-pub fn timed(what: impl FnOnce()) -> Duration {
-    let start = std::time::Instant::now();
-    what();
-    start.elapsed()
-}
-
 #[test]
 fn engine_that_aborts_resets_the_kernel() {
     for role in ROLES {
@@ -447,7 +273,7 @@ fn engine_that_aborts_resets_the_kernel() {
         let mut case = Case { engine_aborts_at: Some(MIB), ..Case::new(role, Family::V4) };
         // A stream that was closed before the abort may have been read to its end by the kernel.
         case.engine_closes = Close::Second;
-        let ends = connect(&world, &case, || {});
+        let ends = connect(&world, &case, |_| {});
         let outcome = ends.kernel.map(|received| received.len());
         let error = outcome.expect_err("a reset");
         println!("{role:?} {error}");

@@ -5,12 +5,11 @@
 
 #![cfg(target_os = "linux")]
 
-mod aggregate;
+#[path = "../support/mod.rs"]
+mod support;
+
 mod cleanup;
-mod exchange;
-mod forwarder;
 mod interop;
-mod kernel;
-mod strip;
 mod transfer;
-mod world;
+
+use support::{connection, exchange, forwarder, kernel, strip, world};

@@ -1,12 +1,13 @@
 //! Whole files between the engine and kernels, and between two engines, with equal hashes.
 
+use crate::connection::run_for;
 use crate::forwarder::Conditions;
 use crate::kernel::{self, Transport};
 use crate::world::{Family, PATIENCE, World};
 use linux::{Download, End, Endpoint, FileServer, Live, LiveError, Protocol, Received, Stopper};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 use traffic::Application;
@@ -39,21 +40,6 @@ impl Drop for Folder {
 /// Run an engine to its end, or to the end of patience.
 pub fn run<A: Application>(live: &mut Live<A>) -> Result<End, LiveError> {
     run_for(live, PATIENCE)
-}
-
-/// The same with a patience of its own.
-pub fn run_for<A: Application>(live: &mut Live<A>, patience: Duration) -> Result<End, LiveError> {
-    let stopper = live.stopper();
-    let (done, waiting) = channel::<()>();
-    let guard = thread::spawn(move || {
-        if waiting.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-            stopper.stop();
-        }
-    });
-    let end = live.run();
-    drop(done);
-    guard.join().expect("the guard");
-    end
 }
 
 /// Download a file with the engine.

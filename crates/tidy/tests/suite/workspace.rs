@@ -140,6 +140,28 @@ fn reach(
             reach(texts, &child, is_test || behind_test, reached);
         }
     }
+    for place in text.lines().filter_map(path_attribute) {
+        reach(texts, &beside(path, place), is_test, reached);
+    }
+}
+
+/// Where a module lies that is not where its name says.
+fn path_attribute(line: &str) -> Option<&str> {
+    line.trim().strip_prefix("#[path = \"")?.strip_suffix("\"]")
+}
+
+/// A place relative to the folder of a file.
+fn beside(path: &str, place: &str) -> String {
+    let mut parts: Vec<&str> = path.split('/').collect();
+    parts.pop();
+    for part in place.split('/') {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
 }
 
 /// Where the modules of a file lie: beside a root or a `mod.rs`, else in the folder of its name.
@@ -156,11 +178,15 @@ fn files_behind_test_modules_are_tests_and_orphans_are_dead() {
         ("crates/a/src/used/inner.rs", ""),
         ("crates/a/src/tests.rs", "fn f() {}\n"),
         ("crates/a/src/orphan.rs", ""),
+        ("crates/a/tests/suite/main.rs", "#[path = \"../support/mod.rs\"]\nmod support;\n"),
+        ("crates/a/tests/support/mod.rs", "mod world;\n"),
+        ("crates/a/tests/support/world.rs", "fn g() {}\n"),
     ];
     let texts = texts.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
     let workspace = Workspace::of(&texts);
     assert_eq!(workspace.dead_sources(), ["crates/a/src/orphan.rs"]);
     let tests: Vec<_> = workspace.sources.iter().filter(|s| s.is_test.contains(&true)).collect();
-    assert_eq!(tests.len(), 1);
-    assert_eq!(tests[0].path, "crates/a/src/tests.rs");
+    let tests: Vec<&str> = tests.iter().map(|source| source.path.as_str()).collect();
+    let shared = "crates/a/tests/support/world.rs";
+    assert!(tests.contains(&"crates/a/src/tests.rs") && tests.contains(&shared), "{tests:?}");
 }

@@ -4,7 +4,8 @@
 //! Rates are tbf's. Loss by count instead of chance, so that a test loses the same each time.
 //! Which options go is `strip`'s.
 
-use crate::strip::{Stage, strip};
+use super::prompt;
+use super::strip::{Stage, strip};
 use linux::Tun;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
@@ -78,6 +79,7 @@ fn collect(
     conditions: Conditions,
     (control, stop): (&Control, &AtomicBool),
 ) {
+    prompt::hurry();
     let mut poll = Poll::new().expect("a poll");
     let fd = from.as_raw_fd();
     let source = &mut SourceFd(&fd);
@@ -108,6 +110,7 @@ fn collect(
 }
 
 fn deliver(to: &Tun, receiver: &Receiver<Parcel>) {
+    prompt::hurry();
     while let Ok((due, datagram)) = receiver.recv() {
         thread::sleep(due.saturating_duration_since(now()));
         // The device may be down: then the packet is lost, as on any wire.

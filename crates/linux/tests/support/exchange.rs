@@ -1,9 +1,9 @@
 //! Both directions of one connection at once: what the engine and a kernel send each other, and
 //! who closes first.
 
-use crate::kernel::{self, Transport};
-use crate::world::PATIENCE;
-use base::SocketId;
+use super::kernel::{self, Transport};
+use super::world::PATIENCE;
+use base::{Instant, SocketId};
 use socket2::{SockRef, Socket};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -14,6 +14,8 @@ use wire::Payload;
 
 /// Bytes taken or given at once.
 const CHUNK: u32 = 1 << 16;
+/// What is written before a pause (the kernel's `mptcp_connect -j`).
+const PROLOGUE: u32 = 100;
 
 /// When an end closes its direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +43,13 @@ pub struct Exchange {
     pub abort_at: Option<usize>,
     /// Plain TCP is closed only after TIME-WAIT: when both ends have said so, it is over.
     pub is_tcp: bool,
+    /// Wait so long after the first bytes.
+    pub pause: Duration,
+    resumes_at: Option<Instant>,
+    socket: Option<SocketId>,
+    connected_at: Option<Instant>,
+    /// When the peer had closed and everything was written.
+    over_at: Option<Instant>,
 }
 
 impl Exchange {
@@ -57,12 +66,27 @@ impl Exchange {
             closed: false,
             abort_at: None,
             is_tcp: false,
+            pause: Duration::ZERO,
+            resumes_at: None,
+            socket: None,
+            connected_at: None,
+            over_at: None,
         }
     }
 
+    /// From connected until both directions were over, as far as this end knows.
+    pub fn took(&self) -> Duration {
+        let ends = self.connected_at.zip(self.over_at);
+        ends.map_or(Duration::ZERO, |(from, to)| Duration::from_nanos((to - from).as_nanos()))
+    }
+
     fn pump(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.socket = Some(socket);
         while self.sent < self.content.len() {
-            let len = CHUNK.min(self.content.len() - self.sent);
+            let len = self.next_len(host.now());
+            if len == 0 {
+                return;
+            }
             let taken = host.write(socket, &self.content.slice(self.sent, len));
             self.sent += taken;
             if taken < len {
@@ -73,6 +97,24 @@ impl Exchange {
             self.shut = true;
             host.shutdown(socket);
         }
+        if self.peer_closed {
+            self.over_at.get_or_insert(host.now());
+        }
+    }
+
+    /// How much may be written at once now.
+    fn next_len(&mut self, now: Instant) -> u32 {
+        let left = self.content.len() - self.sent;
+        if self.pause.is_zero() {
+            return left.min(CHUNK);
+        }
+        let prologue = left.min(PROLOGUE.saturating_sub(self.sent));
+        if prologue > 0 {
+            return prologue;
+        }
+        let pause = base::Duration::from_micros(self.pause.as_micros() as u64);
+        let resumes_at = *self.resumes_at.get_or_insert(now + pause);
+        if now < resumes_at { 0 } else { left.min(CHUNK) }
     }
 }
 
@@ -84,10 +126,12 @@ impl Application for Exchange {
     }
 
     fn on_connected(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.connected_at = Some(host.now());
         self.pump(host, socket);
     }
 
     fn on_accepted(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.connected_at = Some(host.now());
         self.pump(host, socket);
         self.on_readable(host, socket);
     }
@@ -125,36 +169,65 @@ impl Application for Exchange {
         self.failure = Some(failure);
     }
 
+    fn poll_deadline(&self) -> Option<Instant> {
+        self.resumes_at.filter(|_| self.sent <= PROLOGUE)
+    }
+
+    fn on_timeout(&mut self, host: &mut dyn StreamHost) {
+        if let Some(socket) = self.socket.filter(|_| self.poll_deadline() <= Some(host.now())) {
+            self.pump(host, socket);
+        }
+    }
+
     fn is_done(&self) -> bool {
         let over = self.is_tcp && self.shut && self.peer_closed;
         self.closed || self.failure.is_some() || over
     }
 }
 
+/// How the kernel's half behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    pub close: Close,
+    /// Wait so long after the first bytes.
+    pub pause: Duration,
+}
+
+/// What the kernel's half received, and how long it took from connected on.
+pub struct Kept {
+    pub content: Vec<u8>,
+    pub took: Duration,
+}
+
 /// The kernel's half, as the client.
-pub fn connect(server: SocketAddr, content: &[u8], close: Close) -> io::Result<Vec<u8>> {
+pub fn connect(server: SocketAddr, content: &[u8], manner: Manner) -> io::Result<Kept> {
     let socket = kernel::socket(Transport::Mptcp, server)?;
     socket.connect_timeout(&server.into(), PATIENCE)?;
-    exchange(socket, content, close)
+    exchange(socket, content, manner)
 }
 
 /// The kernel's half, as the server of one connection.
-pub fn accept(listener: &Socket, content: &[u8], close: Close) -> io::Result<Vec<u8>> {
+pub fn accept(listener: &Socket, content: &[u8], manner: Manner) -> io::Result<Kept> {
     let (socket, _) = listener.accept()?;
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
-    exchange(socket, content, close)
+    exchange(socket, content, manner)
 }
 
-fn exchange(socket: Socket, content: &[u8], close: Close) -> io::Result<Vec<u8>> {
+fn exchange(socket: Socket, content: &[u8], manner: Manner) -> io::Result<Kept> {
+    let start = now();
+    let Manner { close, pause } = manner;
     let mut reader = TcpStream::from(socket);
     let mut writer = reader.try_clone()?;
-    thread::scope(|scope| {
+    let content = thread::scope(|scope| {
         let writing = scope.spawn(move || {
             if matches!(close, Close::Abort(_)) {
                 return Ok(());
             }
-            writer.write_all(content)?;
+            let at = if pause.is_zero() { 0 } else { content.len().min(PROLOGUE as usize) };
+            writer.write_all(&content[..at])?;
+            thread::sleep(pause);
+            writer.write_all(&content[at..])?;
             if close == Close::AtOnce { writer.shutdown(Shutdown::Write) } else { Ok(()) }
         });
         let mut received = Vec::new();
@@ -172,6 +245,12 @@ fn exchange(socket: Socket, content: &[u8], close: Close) -> io::Result<Vec<u8>>
         if close == Close::Second {
             reader.shutdown(Shutdown::Write)?;
         }
-        Ok(received)
-    })
+        io::Result::Ok(received)
+    })?;
+    Ok(Kept { content, took: start.elapsed() })
+}
+
+#[allow(clippy::disallowed_methods, reason = "goodput in real time")]
+fn now() -> std::time::Instant {
+    std::time::Instant::now()
 }

@@ -3,7 +3,7 @@
 //! Over TCP or, with the same calls, over the kernel's MPTCP. To be called in a thread that is in
 //! the namespace of the peer. Blocking, with time-outs.
 
-use crate::world::PATIENCE;
+use super::world::PATIENCE;
 use sha2::{Digest, Sha256};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, Read, Write};

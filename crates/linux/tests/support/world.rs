@@ -9,8 +9,8 @@
 //! and fd02:N::/64 between router and peer; hosts count from 1 as seen from the router, so the
 //! engine and the peer are 2. The peer may be another engine: then there is a second router.
 
-use crate::forwarder::{Conditions, Control, Forwarder};
-use crate::kernel::{self, Transport};
+use super::forwarder::{Conditions, Control, Forwarder};
+use super::kernel::{self, Transport};
 use linux::netlink::MAIN_TABLE;
 use linux::{Endpoint, Live, LiveError, Namespace, PathDevice, Route, Subnet, Tun};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -1,0 +1,123 @@
+//! The rule by which the kernel judges its own scheduler (its `simult_flows` test), on the wire:
+//! paths with a rate, a large transfer one way and a small one the other.
+//!
+//! The rule bounds a time, and a machine that is busy with something else misses it: a transfer
+//! that comes late is repeated, three times at most. Everything else must hold each time.
+
+use crate::support::connection::{Case, Role, transfer_multipath, world};
+use crate::support::forwarder::Conditions;
+use crate::support::prompt;
+use crate::support::world::{Family, World};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+const LARGE: usize = 16 << 20;
+const SMALL: usize = 80 << 10;
+/// What may be lost beyond a tenth of the rate: the pause of both ends, and 50 ms.
+const SLACK: Duration = Duration::from_millis(450);
+/// As in the kernel's test, so that joins are complete before an end closes its direction: after
+/// that a kernel refuses them for good.
+const PAUSE: Duration = Duration::from_millis(200);
+const ATTEMPTS: u32 = 3;
+/// One way, in milliseconds.
+const DELAYS: [[u64; 2]; 3] = [[0, 0], [1, 25], [25, 1]];
+
+/// One transfer under the rule.
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    role: Role,
+    /// Mbit/s.
+    rates: [u64; 2],
+    delays: [u64; 2],
+    engine_sends_more: bool,
+}
+
+impl Rule {
+    /// The time it takes; `None`: this machine cannot limit rates.
+    fn take(&self) -> Option<Duration> {
+        prompt::want();
+        let path = |delay| Conditions { delay: Duration::from_millis(delay), drop_every: 0 };
+        let world = world(&self.delays.map(path))?;
+        // One end asks for the second subflow: the client engine joins, and what a server engine
+        // announces is joined by the kernel. Both at once would make two of them.
+        let accepted = if self.role == Role::Client { 0 } else { 8 };
+        world.ip_mptcp(&format!("limits set subflows 8 add_addr_accepted {accepted}"));
+        // A window that is no narrower than the paths.
+        world.peer.set("ipv4.tcp_rmem", "4096 1048576 6291456").expect("a setting of ours");
+        for (number, rate) in self.rates.iter().enumerate() {
+            if !limit(&world, number, *rate) {
+                println!("skipped: the kernel has no tbf");
+                return None;
+            }
+        }
+        let (size, kernel_sends) =
+            if self.engine_sends_more { (LARGE, SMALL) } else { (SMALL, LARGE) };
+        let kernel_sends = Some(kernel_sends);
+        let case = Case { size, kernel_sends, pause: PAUSE, ..Case::new(self.role, Family::V4) };
+        Some(transfer_multipath(&world, &case, |_| {}))
+    }
+
+    /// 8 x size / (0.9 x (r1 + r2)) + 450 ms.
+    fn limit(&self) -> Duration {
+        let bits_per_s = (self.rates[0] + self.rates[1]) as f64 * 1e6;
+        Duration::from_secs_f64(8.0 * LARGE as f64 / (0.9 * bits_per_s)) + SLACK
+    }
+
+    fn holds(&self) {
+        for attempt in 1..=ATTEMPTS {
+            let Some(took) = self.take() else { return };
+            println!("{self:?}: {took:?} of {:?}", self.limit());
+            if took <= self.limit() {
+                return;
+            }
+            assert!(attempt < ATTEMPTS, "{self:?}: {took:?}, allowed {:?}", self.limit());
+        }
+    }
+}
+
+/// Give both ends of a path's wire a rate in Mbit/s.
+fn limit(world: &World, number: usize, rate: u64) -> bool {
+    let words =
+        format!("qdisc add dev wire{number} root tbf rate {rate}mbit burst 32kb limit 300kb");
+    let add = || Command::new("tc").args(words.split_whitespace()).status();
+    [&world.engine, &world.peer].iter().all(|end| {
+        let status = end.run(add).expect("the namespace");
+        status.is_ok_and(|status| status.success())
+    })
+}
+
+/// All delays and both directions at once, as they wait for the wire most of the time; but no
+/// more than that.
+fn all_hold(role: Role, rates: [u64; 2]) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    thread::scope(|scope| {
+        for delays in DELAYS {
+            for engine_sends_more in [true, false] {
+                scope.spawn(move || Rule { role, rates, delays, engine_sends_more }.holds());
+            }
+        }
+    });
+}
+
+#[test]
+fn like_paths_of_a_client_engine_add_up() {
+    all_hold(Role::Client, [10, 10]);
+}
+
+#[test]
+fn unlike_paths_of_a_client_engine_add_up() {
+    all_hold(Role::Client, [15, 5]);
+}
+
+#[test]
+fn like_paths_of_a_server_engine_add_up() {
+    all_hold(Role::Server, [10, 10]);
+}
+
+#[test]
+fn unlike_paths_of_a_server_engine_add_up() {
+    all_hold(Role::Server, [15, 5]);
+}

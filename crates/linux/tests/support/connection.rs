@@ -1,0 +1,231 @@
+//! One connection between the engine and the peer's kernel, and what both made of it.
+
+use super::exchange::{self, Close, Exchange, Manner};
+use super::forwarder::Conditions;
+use super::kernel::{self, Transport};
+use super::prompt;
+use super::world::{Family, PATIENCE, World};
+use linux::{End, Endpoint, Live, LiveError, PathSwitch, Protocol};
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+use traffic::{Application, StreamFailure};
+use transport::mptcp::MptcpConfig;
+
+const MIB: usize = 1 << 20;
+const SIZE: usize = 4 * MIB;
+
+/// What the kernel counts as wrong (names of `nstat`, less their prefix).
+const ERRORS: [&str; 20] = [
+    "MPFallbackTokenInit",
+    "MPJoinNoTokenFound",
+    "MPJoinSynAckHMacFailure",
+    "MPJoinAckHMacFailure",
+    "MPJoinSynTxConnectErr",
+    "DSSNotMatching",
+    "DSSCorruptionFallback",
+    "DSSCorruptionReset",
+    "InfiniteMapTx",
+    "InfiniteMapRx",
+    "DSSNoMatchTCP",
+    "DataCsumErr",
+    "NoDSSInWindow",
+    "MismatchPortSynRx",
+    "MismatchPortAckRx",
+    "MPFailTx",
+    "MPFailRx",
+    "AddAddrTxDrop",
+    "AddAddrDrop",
+    "FallbackFailed",
+];
+/// What it counts when a connection becomes plain TCP.
+pub const FALLBACKS: [&str; 5] = [
+    "MPCapableFallbackACK",
+    "MPCapableFallbackSYNACK",
+    "MPCapableDataFallback",
+    "DssFallback",
+    "Blackhole",
+];
+
+/// What the engine is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    Client,
+    Server,
+}
+
+/// One connection and its transfers.
+pub struct Case {
+    pub role: Role,
+    pub family: Family,
+    pub config: MptcpConfig,
+    /// Bytes that the engine sends, and the kernel too if nothing else is said.
+    pub size: usize,
+    pub kernel_sends: Option<usize>,
+    pub engine_closes: Close,
+    pub kernel_closes: Close,
+    pub engine_aborts_at: Option<usize>,
+    pub becomes_tcp: bool,
+    /// Both ends wait so long after their first bytes, so that joins come before a close.
+    pub pause: Duration,
+    /// Names of `ERRORS` that are no error here.
+    pub errors: &'static [&'static str],
+    /// Where the engine's packets are written.
+    pub capture: Option<PathBuf>,
+}
+
+impl Case {
+    pub fn new(role: Role, family: Family) -> Case {
+        Case {
+            role,
+            family,
+            config: MptcpConfig::default(),
+            size: SIZE,
+            kernel_sends: None,
+            engine_closes: Close::AtOnce,
+            kernel_closes: Close::AtOnce,
+            engine_aborts_at: None,
+            becomes_tcp: false,
+            pause: Duration::ZERO,
+            errors: &[],
+            capture: None,
+        }
+    }
+}
+
+/// What became of it.
+pub struct Ends {
+    pub engine: Result<Vec<u8>, StreamFailure>,
+    pub kernel: io::Result<Vec<u8>>,
+    /// From connected until everything was written and read: the longer of both ends'.
+    pub took: Duration,
+}
+
+/// Paths to a kernel that speaks MPTCP and takes every subflow; `None`, after saying so, where
+/// they cannot be made.
+pub fn world(paths: &[Conditions]) -> Option<World> {
+    let world = World::with_kernel(paths)?;
+    if !world.has_mptcp() {
+        return None;
+    }
+    world.ip_mptcp("limits set subflows 8 add_addr_accepted 8");
+    Some(world)
+}
+
+/// Both halves, `meanwhile` beside them.
+pub fn connect(world: &World, case: &Case, meanwhile: impl FnOnce(&PathSwitch) + Send) -> Ends {
+    let content = kernel::content(case.size);
+    let answer = kernel::content(case.kernel_sends.unwrap_or(case.size));
+    let address = world.peer_server(case.family, 0);
+    let (ready, wait) = channel();
+    thread::scope(|scope| {
+        let (content, answer) = (&content, &answer);
+        let listen = || kernel::listen(Transport::Mptcp, address);
+        let listener = (case.role == Role::Client).then(|| world.peer.run(listen));
+        let listener = listener.map(|made| made.expect("the namespace").expect("a listener"));
+        let engine = scope.spawn(move || engine(world, case, content, &ready));
+        let switch = wait.recv_timeout(PATIENCE).expect("an engine");
+        scope.spawn(move || meanwhile(&switch));
+        let server = world.engine_server(case.family, 0);
+        let manner = Manner { close: case.kernel_closes, pause: case.pause };
+        let kernel = world.peer.run(|| match &listener {
+            Some(listener) => exchange::accept(listener, answer, manner),
+            None => exchange::connect(server, answer, manner),
+        });
+        let kernel = kernel.expect("the namespace");
+        let (engine, took) = engine.join().expect("no panic");
+        let took = kernel.as_ref().map_or(took, |kernel| kernel.took.max(took));
+        Ends { engine, kernel: kernel.map(|kernel| kernel.content), took }
+    })
+}
+
+fn engine(
+    world: &World,
+    case: &Case,
+    content: &[u8],
+    ready: &Sender<PathSwitch>,
+) -> (Result<Vec<u8>, StreamFailure>, Duration) {
+    prompt::hurry();
+    let client = case.role == Role::Client;
+    let protocol = Protocol::Mptcp(Box::new(case.config.clone()));
+    let endpoint = Endpoint {
+        remote: client.then(|| world.peer_server(case.family, 0)),
+        listen: (!client).then(|| world.engine_server(case.family, 0)),
+        protocol,
+        ..Endpoint::default()
+    };
+    let mut application = Exchange::new(client, content.to_vec(), case.engine_closes);
+    application.abort_at = case.engine_aborts_at;
+    application.is_tcp = case.becomes_tcp;
+    application.pause = case.pause;
+    let mut live = world.open(endpoint, application).expect("an engine");
+    // For a look at a failure.
+    let asked = std::env::var_os("ANABRANCH_TEST_PCAP").map(PathBuf::from);
+    if let Some(file) = case.capture.clone().or(asked) {
+        live.capture(&file).expect("a file");
+    }
+    ready.send(live.path_switch()).expect("somebody who waits");
+    let patience = PATIENCE + Duration::from_secs((case.size / (4 * MIB)) as u64);
+    run_for(&mut live, patience).expect("a run");
+    let application = live.application();
+    let received = application.failure.map_or_else(|| Ok(application.received.clone()), Err);
+    (received, application.took())
+}
+
+/// Run an engine to its end, or to the end of patience.
+pub fn run_for<A: Application>(live: &mut Live<A>, patience: Duration) -> Result<End, LiveError> {
+    let stopper = live.stopper();
+    let (done, waiting) = channel::<()>();
+    let guard = thread::spawn(move || {
+        if waiting.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+            stopper.stop();
+        }
+    });
+    let end = live.run();
+    drop(done);
+    guard.join().expect("the guard");
+    end
+}
+
+/// Everything arrived at both ends, and nothing went wrong; how long it took.
+pub fn transfer(
+    world: &World,
+    case: &Case,
+    meanwhile: impl FnOnce(&PathSwitch) + Send,
+) -> Duration {
+    let Ends { engine, kernel, took } = connect(world, case, meanwhile);
+    let (engine, kernel) = (engine.expect("no failure"), kernel.expect("no failure"));
+    let content = kernel::content(case.size);
+    let answer = kernel::content(case.kernel_sends.unwrap_or(case.size));
+    assert_eq!((engine.len(), kernel.len()), (answer.len(), content.len()), "{:?}", case.role);
+    assert!(engine == answer && kernel == content, "contents differ");
+    for name in ERRORS.into_iter().filter(|name| !case.errors.contains(name)) {
+        assert_eq!(count(world, name), 0, "{name}: {:?} {:?}", case.role, case.family);
+    }
+    took
+}
+
+/// The same, over MPTCP to the end.
+pub fn transfer_multipath(
+    world: &World,
+    case: &Case,
+    meanwhile: impl FnOnce(&PathSwitch) + Send,
+) -> Duration {
+    let took = transfer(world, case, meanwhile);
+    for name in FALLBACKS {
+        assert_eq!(count(world, name), 0, "{name}: {:?} {:?}", case.role, case.family);
+    }
+    let capable = match case.role {
+        Role::Client => "MPCapableACKRX",
+        Role::Server => "MPCapableSYNACKRX",
+    };
+    assert_eq!(count(world, capable), 1);
+    took
+}
+
+/// What the peer's kernel counted of MPTCP.
+pub fn count(world: &World, name: &str) -> u64 {
+    world.counter(&format!("MPTcpExt{name}"))
+}

@@ -1,0 +1,24 @@
+//! Threads that must not wait for a busy machine: real-time priority where it can be had.
+
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static WANTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on, wires and engines of this program come before everything else.
+pub fn want() {
+    WANTED.store(true, Ordering::Relaxed);
+}
+
+/// Give the calling thread its priority, if that is wanted.
+pub fn hurry() {
+    if WANTED.load(Ordering::Relaxed) {
+        let thread = nix::unistd::gettid().to_string();
+        // Without the program or the right to do so a late transfer is repeated, as ever.
+        let _ = Command::new("chrt")
+            .args(["--fifo", "--pid", "10", &thread])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+}
