@@ -13,7 +13,8 @@ table = sys.argv[1]
 try:
     import duckdb
     rows = duckdb.sql(f"""
-        select variant, count(*), avg(value), min(seed), max(run), min(length(hash)), sum(bytes_read)
+        select variant, count(*), avg(value), min(seed), max(run),
+               min(length(hash)), sum(bytes_read)
         from read_parquet('{table}') group by variant""").fetchall()
 except ImportError:
     try:
