@@ -113,7 +113,13 @@ impl SendBuffer {
             let piece_end = self.pieces.get(index + 1).map_or(self.end, |next| next.start);
             let stop = end.min(piece_end);
             // At most `len`, which is a u32.
-            out.append(piece.content.slice(at - piece.start, (stop - at) as u32));
+            let part = piece.content.slice(at - piece.start, (stop - at) as u32);
+            if stop == end && out.is_empty() {
+                // The usual case: all of it lies in one piece.
+                self.hint.set(index);
+                return part;
+            }
+            out.append(part);
             at = stop;
             if at >= end {
                 break;
