@@ -21,6 +21,8 @@ pub struct Reassembly {
     ready: VecDeque<Payload>,
     read: u64,
     next: u64,
+    /// End of the highest byte that arrived.
+    highest: u64,
     /// Disjoint plain pieces above `next`, by offset.
     waiting: BTreeMap<u64, Payload>,
     /// What `waiting` covers.
@@ -74,8 +76,8 @@ impl Reassembly {
     }
 
     /// End of the highest byte that arrived.
-    pub fn highest(&self) -> u64 {
-        self.above.last().map_or(self.next, |range| range.end)
+    pub const fn highest(&self) -> u64 {
+        self.highest
     }
 
     /// Up to four ranges behind gaps, the most recently changed first (RFC 2018 s4).
@@ -90,15 +92,19 @@ impl Reassembly {
         if end == offset {
             return Inserted::default();
         }
-        let waiting = self.above.first();
-        if offset == self.next && waiting.as_ref().is_none_or(|first| end <= first.start) {
-            self.next = end;
-            self.push_ready(payload);
-            let touches = waiting.is_some_and(|first| end == first.start);
-            let filled = if touches { self.fill_gap() } else { 0 };
-            return Inserted { new_bytes: len, advanced: len + filled, ..Inserted::default() };
-        }
-        if offset > self.next && self.above.last().is_none_or(|last| last.end <= offset) {
+        let behind = offset >= self.highest;
+        self.highest = self.highest.max(end);
+        if offset == self.next {
+            // Nothing waits behind data that are the highest.
+            let waiting = if behind { None } else { self.above.first() };
+            if waiting.as_ref().is_none_or(|first| end <= first.start) {
+                self.next = end;
+                self.push_ready(payload);
+                let touches = waiting.is_some_and(|first| end == first.start);
+                let filled = if touches { self.fill_gap() } else { 0 };
+                return Inserted { new_bytes: len, advanced: len + filled, ..Inserted::default() };
+            }
+        } else if behind {
             return self.insert_behind(offset..end, payload);
         }
         self.insert_slowly(offset..end, payload)
@@ -200,7 +206,7 @@ impl Reassembly {
     /// Forget everything that was not read; nothing more will be inserted.
     pub fn discard(&mut self) {
         let next = self.next;
-        *self = Reassembly { next, read: next, ..Reassembly::default() };
+        *self = Reassembly { next, read: next, highest: next, ..Reassembly::default() };
     }
 
     /// Take the next bytes, at most `max`; empty if there are none.

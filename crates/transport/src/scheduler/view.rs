@@ -240,6 +240,11 @@ impl DataView<'_> {
             // Nothing was assigned out of order, as most schedulers never do.
             return self.snd_nxt..self.write_end;
         }
+        self.first_gap()
+    }
+
+    #[cold]
+    fn first_gap(&self) -> Range<u64> {
         self.unsent().next().unwrap_or(self.snd_nxt..self.snd_nxt)
     }
 
