@@ -87,6 +87,8 @@ impl EventMask {
     pub const STATE: EventMask = EventMask(1 << 6);
     /// Scheduler decisions with their inputs.
     pub const DECISION: EventMask = EventMask(1 << 7);
+    /// Data that reached a host, in order or not.
+    pub const ARRIVAL: EventMask = EventMask(1 << 8);
     /// Everything.
     pub const ALL: EventMask = EventMask(u32::MAX);
 
@@ -150,6 +152,25 @@ pub enum Event {
     },
     /// A timer fired; the name is the timer's.
     TimerFired { socket: SocketId, path: PathId, timer: &'static str },
+    /// A segment with payload that was not there yet came.
+    SegmentArrived {
+        socket: SocketId,
+        path: PathId,
+        /// Position of its first byte in the subflow's stream.
+        offset: u64,
+        /// Payload bytes within the window.
+        len: u32,
+    },
+    /// Data in order within a subflow reached its connection.
+    DataArrived {
+        socket: SocketId,
+        path: PathId,
+        /// Position of the first byte in the connection's stream.
+        offset: u64,
+        /// Its position in the subflow's stream.
+        subflow_offset: u64,
+        len: u32,
+    },
     /// In-order data was read by the application.
     Delivered { socket: SocketId, offset: u64, len: u32 },
     /// Sending stopped for a reason.

@@ -33,6 +33,9 @@ pub enum Command {
     /// Serve and get files with our engine on TUN devices
     #[cfg(all(feature = "linux", target_os = "linux"))]
     Live(crate::live::LiveArgs),
+    /// Show what a capture holds: subflows, shares, RTT, loss, reinjection, out-of-order delay
+    #[command(after_help = crate::analyze::EXAMPLES)]
+    Analyze(crate::analyze::AnalyzeArgs),
     /// Say what this machine allows of live use, what is missing, and what adds it
     Doctor(crate::doctor::DoctorArgs),
     /// List path profiles, traffic models, schedulers, congestion controls and more
@@ -144,14 +147,11 @@ pub struct CompareArgs {
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Write run.json, runs.parquet, scenario.toml, result.json and report.html to a folder; runs
-    /// that are there already, of the same scenario and build, are not carried out again
+    /// Write run.json, runs.parquet, scenario.toml, result.json and report.html to a folder
     #[arg(long, value_name = "DIR", env = "ANABRANCH_OUT", hide_env = true)]
     pub out: Option<String>,
-    /// Write runs.csv to that folder too
-    #[arg(long, requires = "out")]
-    pub csv: bool,
-    /// Write the packets of every variant's first repetition to a folder, for Wireshark
+    /// Write the packets of every variant's first repetition to a folder, for Wireshark and for
+    /// `anabranch analyze`, as the sender sees them and as the receiver does
     #[arg(long, value_name = "DIR", env = "ANABRANCH_PCAP", hide_env = true)]
     pub pcap: Option<String>,
     /// No progress and no notes

@@ -4,7 +4,9 @@
 //! 1 run-time failure, 2 usage or scenario error, 3 privilege or kernel feature missing,
 //! 130 interrupted. Everything else is the lab's.
 
+mod analyze;
 mod args;
+mod columns;
 mod compare;
 mod doctor;
 mod html;
@@ -18,10 +20,6 @@ mod table;
 use args::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
 use std::process::ExitCode;
-
-/// Faster than the system's, and asks for huge pages (see `docs/architecture.md`).
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// A run-time failure.
 const FAILED: u8 = 1;
@@ -43,6 +41,7 @@ fn main() -> ExitCode {
         }
         #[cfg(all(feature = "linux", target_os = "linux"))]
         Command::Live(args) => ExitCode::from(live::live(&args)),
+        Command::Analyze(args) => ExitCode::from(analyze::analyze(&args)),
         Command::Doctor(args) => ExitCode::from(doctor::doctor(&args)),
         Command::List { topic } => {
             output::print(&list::list(topic));

@@ -2,7 +2,7 @@
 
 use crate::output::message;
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::{Run, Variant, Watcher};
+use lab::{Captures, Run, Variant, Watcher};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,20 +12,18 @@ use std::time::{Duration, Instant};
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// The name of a variant and the packets of its first repetition.
-type Capture = (String, Vec<u8>);
+type Captured = (String, Captures);
 
 /// Shows how far a study is, keeps its captures, and stops it.
 pub struct Progress {
     total: usize,
     done: AtomicUsize,
-    /// Of those, from before.
-    reused: AtomicUsize,
     bar: Option<ProgressBar>,
     /// When the last plain line was written; `None`: no lines.
     last_line: Mutex<Option<Instant>>,
     verbose: bool,
     stopped: Arc<AtomicBool>,
-    captures: Option<Mutex<Vec<Capture>>>,
+    captures: Option<Mutex<Vec<Captured>>>,
 }
 
 impl Progress {
@@ -43,7 +41,6 @@ impl Progress {
         Progress {
             total,
             done: AtomicUsize::new(0),
-            reused: AtomicUsize::new(0),
             bar,
             last_line: Mutex::new((!quiet && !terminal).then(real_time)),
             verbose,
@@ -71,22 +68,8 @@ impl Progress {
         }
     }
 
-    /// How many runs were there already.
-    pub fn reused(&self) -> usize {
-        self.reused.load(Ordering::Relaxed)
-    }
-
-    /// One more is done.
-    fn advance(&self) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        match &self.bar {
-            Some(bar) => bar.set_position(done as u64),
-            None => self.line(done),
-        }
-    }
-
     /// The captures, with the names of their variants.
-    pub fn take_captures(&self) -> Vec<Capture> {
+    pub fn take_captures(&self) -> Vec<Captured> {
         let Some(captures) = &self.captures else { return Vec::new() };
         std::mem::take(&mut captures.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -102,11 +85,11 @@ impl Progress {
     }
 
     fn detail(&self, variant: &Variant, run: &Run) {
-        let value = run.value.map_or("incomplete".to_owned(), |value| value.to_string());
-        let unit = run.metric.unit();
+        let value = run.value().map_or("incomplete".to_owned(), |value| value.to_string());
+        let unit = run.record.outcome.metric.unit();
         let text = format!(
             "{} run {}: {value} {unit}, {} segments sent again",
-            variant.name, run.number, run.retransmitted_segs
+            variant.name, run.number, run.record.retransmitted_segs
         );
         match &self.bar {
             Some(bar) => bar.println(text),
@@ -117,25 +100,24 @@ impl Progress {
 
 impl Watcher for Progress {
     fn on_run(&self, variant: &Variant, run: &Run) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if self.verbose {
             self.detail(variant, run);
         }
-        self.advance();
-    }
-
-    fn on_stored(&self, _variant: &Variant, _run: &Run) {
-        self.reused.fetch_add(1, Ordering::Relaxed);
-        self.advance();
+        match &self.bar {
+            Some(bar) => bar.set_position(done as u64),
+            None => self.line(done),
+        }
     }
 
     fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    fn on_capture(&self, variant: &Variant, pcapng: Vec<u8>) {
+    fn on_captures(&self, variant: &Variant, files: Captures) {
         if let Some(captures) = &self.captures {
             let mut captures = captures.lock().unwrap_or_else(PoisonError::into_inner);
-            captures.push((variant.name.clone(), pcapng));
+            captures.push((variant.name.clone(), files));
         }
     }
 

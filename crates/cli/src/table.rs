@@ -1,12 +1,10 @@
 //! The table on standard output, as wide as the terminal allows; the verdict is its last line.
 
+use crate::columns::{Column, GAP, Table};
 use crate::output::Screen;
 use lab::{Class, Protocol, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
 use std::fmt::Write;
 use traffic::Metric;
-
-/// Blanks between columns.
-const GAP: usize = 2;
 
 /// Everything `compare` prints without `--json`.
 pub fn text(scenario: &Scenario, report: &Report, quiet: bool, screen: Screen) -> String {
@@ -94,70 +92,6 @@ fn wrapped(text: &mut String, content: &str, indent: usize, screen: Screen) {
         line(text, &format!("{prefix}{}", rest[..at].trim_end()));
         rest = rest[at..].trim_start();
         prefix = " ".repeat(indent);
-    }
-}
-
-/// A table whose less important columns give way on a narrow terminal.
-struct Table {
-    columns: Vec<Column>,
-}
-
-struct Column {
-    heading: String,
-    cells: Vec<String>,
-    styles: Vec<&'static str>,
-    right: bool,
-    /// The highest goes first when there is no room; 0 stays.
-    dispensable: u8,
-}
-
-impl Column {
-    fn new(heading: impl Into<String>, right: bool, dispensable: u8, cells: Vec<String>) -> Self {
-        let styles = vec![""; cells.len()];
-        Column { heading: heading.into(), cells, styles, right, dispensable }
-    }
-
-    fn width(&self) -> usize {
-        let cells = self.cells.iter().map(|cell| cell.chars().count());
-        cells.max().unwrap_or(0).max(self.heading.chars().count())
-    }
-
-    fn is_empty(&self) -> bool {
-        self.cells.iter().all(String::is_empty)
-    }
-
-    fn padded(&self, cell: &str) -> String {
-        let width = self.width();
-        if self.right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-    }
-}
-
-impl Table {
-    fn render(mut self, screen: Screen) -> String {
-        self.columns.retain(|column| !column.is_empty());
-        while screen.width.is_some_and(|width| self.width() > width) {
-            let most = self.columns.iter().map(|column| column.dispensable).max().unwrap_or(0);
-            if most == 0 {
-                break;
-            }
-            self.columns.retain(|column| column.dispensable < most);
-        }
-        let mut text = String::new();
-        let headings: Vec<String> = self.columns.iter().map(|c| c.padded(&c.heading)).collect();
-        line(&mut text, &screen.styled("1", headings.join("  ").trim_end()));
-        for row in 0..self.columns.first().map_or(0, |column| column.cells.len()) {
-            let cell = |column: &Column| {
-                screen.styled(column.styles[row], &column.padded(&column.cells[row]))
-            };
-            let cells: Vec<String> = self.columns.iter().map(cell).collect();
-            line(&mut text, cells.join("  ").trim_end());
-        }
-        text
-    }
-
-    fn width(&self) -> usize {
-        let widths: usize = self.columns.iter().map(Column::width).sum();
-        widths + GAP * self.columns.len().saturating_sub(1)
     }
 }
 
@@ -267,8 +201,8 @@ fn style(summary: &Summary) -> &'static str {
 
 /// What single messages met, for traffic that has several in a run.
 fn messages(report: &Report) -> Option<Table> {
-    let names: Vec<&str> =
-        report.variants.first()?.extra.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&'static str> =
+        report.variants.first()?.extra.iter().map(|(name, _)| *name).collect();
     if names.is_empty() {
         return None;
     }
@@ -281,7 +215,7 @@ fn messages(report: &Report) -> Option<Table> {
             other => format!("{other} [ms]"),
         };
         let cell = |summary: &Summary| {
-            let value = summary.extra.iter().find(|(other, _)| other == name);
+            let value = summary.extra.iter().find(|(other, _)| *other == name);
             value.map_or("-".to_owned(), |(_, value)| {
                 if name.starts_with("over") {
                     format!("{:.2} %", value * 100.0)

@@ -5,12 +5,12 @@
 //! Nothing here knows how a protocol works; arguments, tables and pages are left to the command
 //! line.
 
+pub mod analyze;
 mod error;
 mod path_spec;
 mod quantity;
 mod report;
 pub mod results;
-mod run;
 mod scenario;
 pub mod statistics;
 mod study;
@@ -24,9 +24,9 @@ pub use error::{Given, InputError, Refusal};
 pub use path_spec::{LinkSpec, PathSpec, Profile};
 pub use quantity::{Scale, percent};
 pub use report::{Class, Difference, Report, Summary};
-pub use run::{Drops, Labels, Record, Run};
 pub use scenario::{Baseline, DEFAULT_RUNS, DEFAULT_SEED, Options, PathOption, Scenario};
-pub use study::{Study, StudyError, VariantRuns, Watcher, run_study};
+pub use simulator::Captures;
+pub use study::{Run, Study, StudyError, VariantRuns, Watcher, run_study};
 pub use traffic_spec::{describe_traffic, show_traffic};
 pub use variants::{Carrier, Protocol, Variant, variants_of};
 pub use verdict::scale;

@@ -1,24 +1,24 @@
-//! A capture of the packets that pass one host's interfaces, one pcapng interface per path.
+//! Captures of the packets that pass the hosts' interfaces, one pcapng interface per path.
 //!
-//! Like tcpdump on that host: what is sent is seen before the NIC's queue, what arrives when it
-//! arrives. Leaves the format to `wire` and the file to the caller: the capture is in memory.
+//! Like tcpdump on each host: what is sent is seen before the NIC's queue, what arrives when it
+//! arrives. Leaves the format to `wire` and the files to the caller: a capture is in memory.
 
 use base::{HostId, Instant, InterfaceId};
 use std::io;
 use wire::Packet;
 use wire::pcapng::PcapngWriter;
 
-/// A capture in the making.
+/// Captures in the making, one a host.
 #[derive(Debug)]
 pub struct Capture {
-    host: HostId,
-    writer: PcapngWriter<Vec<u8>>,
+    hosts: Vec<(HostId, PcapngWriter<Vec<u8>>)>,
 }
 
 impl Capture {
-    /// Captures at `host`; interfaces have the `names` of the paths.
-    pub fn new(host: HostId, names: &[&str]) -> io::Result<Self> {
-        Ok(Capture { host, writer: PcapngWriter::new(Vec::new(), names)? })
+    /// Captures at `hosts`; interfaces have the `names` of the paths.
+    pub fn new(hosts: &[HostId], names: &[&str]) -> io::Result<Self> {
+        let writer = |host: &HostId| Ok((*host, PcapngWriter::new(Vec::new(), names)?));
+        Ok(Capture { hosts: hosts.iter().map(writer).collect::<io::Result<_>>()? })
     }
 
     /// A packet passed an interface.
@@ -29,14 +29,14 @@ impl Capture {
         interface: InterfaceId,
         packet: &Packet,
     ) {
-        if host == self.host {
+        if let Some((_, writer)) = self.hosts.iter_mut().find(|(at, _)| *at == host) {
             // Memory does not fail, and interfaces are as many as names.
-            let _ = self.writer.write(interface.index(), now, packet);
+            let _ = writer.write(interface.index(), now, packet);
         }
     }
 
-    /// The file.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.writer.into_inner()
+    /// The files, in the order in which the hosts were named.
+    pub fn into_files(self) -> Vec<Vec<u8>> {
+        self.hosts.into_iter().map(|(_, writer)| writer.into_inner()).collect()
     }
 }

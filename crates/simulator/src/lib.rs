@@ -21,8 +21,8 @@ pub use host::{Endpoint, HostCounters, SocketConfig};
 pub use processor::ProcessingCost;
 pub use result_hash::ResultHash;
 pub use run::{
-    Direction, Multipath, NicSetup, PathCounters, PathEvent, PathSetup, Protocol, RunError,
-    RunRecord, RunSetup, Until,
+    Captures, Direction, Multipath, NicSetup, PathCounters, PathEvent, PathSetup, Protocol,
+    RunError, RunRecord, RunSetup, Until,
 };
 pub use simulate::{simulate, simulate_recorded};
 pub use world::{Stopped, Told, World, WorldError};

@@ -43,7 +43,7 @@ pub struct RunSetup {
     pub pass_through: bool,
     /// Compute the result hash; costs some 50 ns a packet.
     pub hash: bool,
-    /// Write a capture of all packets, one pcapng section with an interface block per path.
+    /// Capture all packets at both hosts, one interface per path.
     pub capture: bool,
 }
 
@@ -151,10 +151,19 @@ pub struct RunRecord {
     pub links: Vec<PathCounters>,
     /// SHA-256 over every packet and delivery event and the metric values, if it was asked for.
     pub hash: Option<[u8; 32]>,
-    /// The capture in pcapng form, if it was asked for.
-    pub capture: Option<Vec<u8>>,
+    /// The captures, if they were asked for.
+    pub captures: Option<Captures>,
     /// Why the connection failed, if it did.
     pub failure: Option<StreamFailure>,
+}
+
+/// Files in pcapng form.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Captures {
+    /// At the host that sends the data.
+    pub sender: Vec<u8>,
+    /// At the host that receives them.
+    pub receiver: Vec<u8>,
 }
 
 /// What a path's links counted.

@@ -7,7 +7,8 @@ use crate::capture::Capture;
 use crate::host::{Endpoint, SocketConfig};
 use crate::result_hash::ResultHash;
 use crate::run::{
-    Direction, PathCounters, PathEvent, PathSetup, Protocol, RunError, RunRecord, RunSetup, Until,
+    Captures, Direction, PathCounters, PathEvent, PathSetup, Protocol, RunError, RunRecord,
+    RunSetup, Until,
 };
 use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder, chance};
@@ -63,10 +64,15 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         packets: links.iter().map(|path| path.down.delivered + path.up.delivered).sum(),
         links,
         failure: [CLIENT, SERVER].iter().find_map(|host| half(&world, *host).report().failure),
-        capture: world.take_capture().map(Capture::into_bytes),
+        captures: world.take_capture().and_then(files),
         hash: world.take_hash().map(|hash| hash.finish(&outcome)),
         outcome,
     })
+}
+
+fn files(capture: Capture) -> Option<Captures> {
+    let [sender, receiver] = capture.into_files().try_into().ok()?;
+    Some(Captures { sender, receiver })
 }
 
 /// The sender and the receiver of the data.
@@ -166,9 +172,10 @@ fn build(setup: &RunSetup) -> Result<World<OneWay>, RunError> {
         world.set_hash(ResultHash::new(LinkId(2 * setup.paths.len() as u32)));
     }
     if setup.capture {
-        let at = if setup.reverse { CLIENT } else { SERVER };
+        let (sender, receiver) = ends(setup);
         let names: Vec<&str> = setup.paths.iter().map(|path| path.name.as_str()).collect();
-        world.set_capture(Capture::new(at, &names).map_err(|_| RunError::PathNames)?);
+        let capture = Capture::new(&[sender, receiver], &names);
+        world.set_capture(capture.map_err(|_| RunError::PathNames)?);
     }
     Ok(world)
 }

@@ -91,9 +91,12 @@ fn captures_are_written_for_the_first_repetition() {
     let (file, folder) = (scratch.file("study.toml", SCENARIO), scratch.path("pcap"));
     succeeds(&["compare", &file, "--pcap", &folder]);
     for name in ["tcp-wlan-cubic", "tcp-wlan-reno", "tcp-slow-cubic", "tcp-slow-reno"] {
-        let bytes = std::fs::read(format!("{folder}/{name}.pcapng")).expect("a capture");
-        assert_eq!(bytes[..4], [0x0A, 0x0D, 0x0D, 0x0A], "a pcapng section header");
-        assert!(bytes.len() > 1000);
+        for place in ["", "-receiver"] {
+            let file = format!("{folder}/{name}{place}.pcapng");
+            let bytes = std::fs::read(file).expect("a capture");
+            assert_eq!(bytes[..4], [0x0A, 0x0D, 0x0D, 0x0A], "a pcapng section header");
+            assert!(bytes.len() > 1000);
+        }
     }
 }
 

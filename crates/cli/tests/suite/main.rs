@@ -1,23 +1,17 @@
 //! The command line as users meet it: the program itself is run.
 
+mod analyze;
 mod bad_input;
 mod compare;
 mod files;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
-mod readers;
-mod resume;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The program with `arguments`, in the root of the repository.
 fn anabranch(arguments: &[&str]) -> Output {
-    command(arguments).output().expect("the program starts")
-}
-
-/// The same, not yet started.
-fn command(arguments: &[&str]) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
     // Nobody's environment changes what is tested.
@@ -26,8 +20,7 @@ fn command(arguments: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
-    command.current_dir(root).args(arguments);
-    command
+    command.current_dir(root).args(arguments).output().expect("the program starts")
 }
 
 fn stdout(output: &Output) -> String {

@@ -37,7 +37,7 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(name: &str, setup: &RunSetup) -> Scratch {
-        let capture = record(setup).capture.expect("asked for");
+        let capture = record(setup).captures.expect("asked for").sender;
         let name = format!("anabranch-capture-{}-{name}.pcapng", std::process::id());
         let file = std::env::temp_dir().join(name);
         std::fs::write(&file, capture).unwrap();

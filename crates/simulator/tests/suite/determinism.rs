@@ -37,7 +37,7 @@ fn packets_are_the_same_after_a_way_through_bytes() {
         assert!(plain.links[0].down.corrupted > 0);
         let through = record(&RunSetup { pass_through: true, capture: true, ..setup });
         assert_eq!(plain.hash, through.hash);
-        assert!(through.capture.is_some_and(|capture| capture.len() > 2_000_000));
+        assert!(through.captures.is_some_and(|captures| captures.sender.len() > 2_000_000));
     }
 }
 

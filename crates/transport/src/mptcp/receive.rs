@@ -90,7 +90,8 @@ impl DataReceive {
 
     /// End of the highest byte received.
     pub fn highest(&self) -> u64 {
-        self.data.highest()
+        let above = self.data.ranges_above().next_back();
+        above.map_or(self.data.next_offset(), |range| range.end)
     }
 
     /// Whether the DATA_FIN is reached just now.

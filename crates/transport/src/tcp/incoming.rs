@@ -9,7 +9,7 @@ use super::multipath::Heard;
 use super::subflow::{News, Subflow};
 use crate::congestion::Controller;
 use crate::recovery::{Received as Queued, received_truesize};
-use base::{Context, Duration};
+use base::{Context, Duration, Event, EventMask};
 use wire::{Flags, TcpSegment};
 
 /// A timestamp older than this may be a wrapped clock and is not compared (RFC 7323 s5.5).
@@ -230,6 +230,8 @@ impl Subflow {
             self.rx.ack.now();
             return;
         }
+        let (socket, path) = (self.socket, self.path);
+        cx.record(EventMask::ARRIVAL, || Event::SegmentArrived { socket, path, offset, len: keep });
         let opened = self.rx.buffer.on_segment(&Queued {
             now: cx.now,
             len,

@@ -81,7 +81,8 @@ impl Receiver {
 
     /// End of the highest byte received.
     pub fn highest(&self) -> u64 {
-        self.data.highest()
+        let above = self.data.ranges_above().next_back();
+        above.map_or(self.data.next_offset(), |range| range.end)
     }
 
     /// What is left of the announced window (Linux `tcp_receive_window`).

@@ -1,0 +1,253 @@
+//! The verb `analyze`: what a capture file shows, as tables or as a document.
+//!
+//! The analysis is the lab's.
+
+use crate::columns::{Column, Table};
+use crate::output::{Screen, error, print};
+use crate::{FAILED, USAGE};
+use clap::Args;
+use lab::analyze::{
+    Analysis, Connection, Flowing, OutOfOrder, Spoken, Subflow, Vantage, analysis_document,
+};
+use std::fmt::Write;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  anabranch compare --path wlan --path 3g --traffic bulk:1MiB --protocols mptcp --pcap packets
+  anabranch analyze packets/mptcp-lrf-cubic.pcapng
+  tcpdump -i any -w mine.pcap tcp port 443 & ...; anabranch analyze mine.pcap --json
+
+A capture at the sender of the data shows RTTs, one at the receiver how long data waited for what
+was before them; both show shares, retransmission and reinjection. Loss is segments sent again over
+segments sent.";
+
+/// Options of `analyze`.
+#[derive(Args, Debug)]
+pub struct AnalyzeArgs {
+    /// Capture file: pcapng or pcap, ours or tcpdump's
+    pub file: String,
+    /// Print one JSON document instead of the tables
+    #[arg(long)]
+    pub json: bool,
+    /// No colours; so does the environment variable NO_COLOR
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// Carries it out; the answer is the exit code.
+pub fn analyze(args: &AnalyzeArgs) -> u8 {
+    let bytes = match std::fs::read(&args.file) {
+        Ok(bytes) => bytes,
+        Err(e) => {
+            error(&format!("cannot read `{}`: {e}", args.file));
+            return if e.kind() == std::io::ErrorKind::NotFound { USAGE } else { FAILED };
+        }
+    };
+    match lab::analyze::analyze(&bytes) {
+        Ok(analysis) if args.json => {
+            print(&format!("{:#}\n", analysis_document(&args.file, &analysis)));
+            0
+        }
+        Ok(analysis) => {
+            print(&text(&args.file, &analysis, Screen::detect(args.no_color)));
+            0
+        }
+        Err(damage) => {
+            error(&format!("`{}`: {damage}", args.file));
+            USAGE
+        }
+    }
+}
+
+/// Everything that is printed without `--json`.
+fn text(file: &str, analysis: &Analysis, screen: Screen) -> String {
+    let mut text = format!(
+        "{file}: {} IP packets, {} of TCP, in {}\n",
+        analysis.packets,
+        analysis.tcp_segments,
+        seconds(analysis.duration)
+    );
+    for (number, connection) in analysis.connections.iter().enumerate() {
+        let heading = heading(number + 1, connection);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n{}", screen.styled("1", &heading));
+        for down in [true, false] {
+            text.push_str(&direction(connection, down).render(screen));
+        }
+        if connection.missed_bytes > 0 {
+            let _ = writeln!(
+                text,
+                "note: {} acknowledged bytes are not in the capture",
+                connection.missed_bytes
+            );
+        }
+    }
+    if analysis.connections.is_empty() {
+        text.push_str("no TCP connection in it\n");
+    }
+    for note in &analysis.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    text
+}
+
+fn heading(number: usize, connection: &Connection) -> String {
+    let spoken = match connection.spoken {
+        Spoken::Tcp => "TCP".to_owned(),
+        Spoken::Mptcp => match connection.subflows.len() {
+            1 => "MPTCP, 1 subflow".to_owned(),
+            many => format!("MPTCP, {many} subflows"),
+        },
+        Spoken::FellBack => "MPTCP that fell back to TCP".to_owned(),
+        Spoken::OtherVersion(version) => {
+            format!("MPTCP of version {version}, which is not supported: shown as TCP")
+        }
+    };
+    let place = match connection.vantage {
+        Vantage::Client => ", captured at the client",
+        Vantage::Server => ", captured at the server",
+        Vantage::Between => ", captured between the ends",
+        Vantage::Unknown => "",
+    };
+    format!(
+        "connection {number}: {spoken}, {} to {}, {}{place}",
+        connection.client,
+        connection.server,
+        seconds(connection.duration)
+    )
+}
+
+/// A row for each subflow.
+fn direction(connection: &Connection, down: bool) -> Table {
+    let rows: Vec<(&Subflow, &Flowing)> =
+        connection.subflows.iter().map(|subflow| (subflow, subflow.flowing(down))).collect();
+    let each = |cell: &dyn Fn(&Subflow, &Flowing) -> String| -> Vec<String> {
+        rows.iter().map(|(subflow, flowing)| cell(subflow, flowing)).collect()
+    };
+    let count = |value: u64| if value == 0 { "-".to_owned() } else { value.to_string() };
+    let way = if down { "server to client" } else { "client to server" };
+    let rtt = |part: fn(&lab::analyze::Distribution) -> f64| {
+        each(&move |_, flowing| flowing.rtt.as_ref().map_or(String::new(), |rtt| millis(part(rtt))))
+    };
+    let waited = |part: fn(&OutOfOrder) -> String| {
+        each(&move |_, flowing| flowing.out_of_order.as_ref().map_or(String::new(), part))
+    };
+    Table {
+        columns: vec![
+            Column::new(way, false, 0, each(&|subflow, _| name(subflow))),
+            Column::new("segments", true, 3, each(&|_, f| count(f.segments))),
+            Column::new("bytes", true, 0, each(&|_, f| count(f.bytes))),
+            Column::new("share", true, 0, each(&|_, f| f.share.map_or("-".to_owned(), percent))),
+            Column::new("resent", true, 1, each(&|_, f| count(f.resent_segments))),
+            Column::new("loss", true, 0, each(&|_, f| f.loss.map_or("-".to_owned(), percent))),
+            Column::new("reinjected", true, 1, each(&|_, f| count(f.reinjected_bytes))),
+            Column::new("RTT [ms]", true, 0, rtt(|rtt| rtt.mean)),
+            Column::new("median", true, 2, rtt(|rtt| rtt.median)),
+            Column::new("95 %", true, 2, rtt(|rtt| rtt.p95)),
+            Column::new(
+                "out of order",
+                true,
+                1,
+                waited(|w| percent(w.segments as f64 / w.delay.n.max(1) as f64)),
+            ),
+            Column::new("delay [ms]", true, 0, waited(|w| millis(w.delay.mean))),
+            Column::new("95 %", true, 2, waited(|w| millis(w.delay.p95))),
+        ],
+    }
+}
+
+/// The path, or the addresses, and what is special about the subflow.
+fn name(subflow: &Subflow) -> String {
+    let mut name = match &subflow.path {
+        Some(path) => path.clone(),
+        None => format!("{} - {}", subflow.client, subflow.server),
+    };
+    for (is, what) in [
+        (subflow.opened_by_server, " (opened by the server)"),
+        (subflow.backup, " (backup)"),
+        (!subflow.established, " (never established)"),
+        (subflow.reset, " (reset)"),
+    ] {
+        name.push_str(if is { what } else { "" });
+    }
+    name
+}
+
+fn seconds(value: f64) -> String {
+    format!("{value:.3} s")
+}
+
+fn millis(value: f64) -> String {
+    format!("{:.1}", value * 1e3)
+}
+
+fn percent(value: f64) -> String {
+    format!("{:.1} %", value * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::analyze::Distribution;
+
+    fn subflow(path: &str, share: f64) -> Subflow {
+        let rtt = Distribution { n: 2, min: 0.02, mean: 0.03, median: 0.03, p95: 0.04, max: 0.04 };
+        let down = Flowing {
+            segments: 10,
+            bytes: 14_480,
+            first_bytes: 13_032,
+            share: Some(share),
+            resent_segments: 1,
+            resent_bytes: 1_448,
+            loss: Some(0.1),
+            rtt: Some(rtt),
+            ..Flowing::default()
+        };
+        Subflow {
+            path: Some(path.to_owned()),
+            client: ([10, 0, 0, 1], 40_000).into(),
+            server: ([10, 0, 0, 2], 5_001).into(),
+            opened_by_server: false,
+            established: true,
+            backup: path == "lte",
+            reset: false,
+            up: Flowing::default(),
+            down,
+        }
+    }
+
+    #[test]
+    fn tables_name_paths_and_leave_out_what_could_not_be_measured() {
+        let connection = Connection {
+            spoken: Spoken::Mptcp,
+            client: ([10, 0, 0, 1], 40_000).into(),
+            server: ([10, 0, 0, 2], 5_001).into(),
+            vantage: Vantage::Server,
+            start: 0.0,
+            duration: 1.5,
+            subflows: vec![subflow("wlan", 0.75), subflow("lte", 0.25)],
+            missed_bytes: 0,
+        };
+        let analysis = Analysis {
+            packets: 41,
+            tcp_segments: 40,
+            duration: 1.5,
+            connections: vec![connection],
+            notes: vec!["1 left out: no TCP".to_owned()],
+        };
+        let text = text("my.pcapng", &analysis, Screen { width: None, colour: false });
+        let expected = "\
+my.pcapng: 41 IP packets, 40 of TCP, in 1.500 s
+
+connection 1: MPTCP, 2 subflows, 10.0.0.1:40000 to 10.0.0.2:5001, 1.500 s, captured at the server
+server to client  segments  bytes   share  resent    loss  reinjected  RTT [ms]  median  95 %
+wlan                    10  14480  75.0 %       1  10.0 %           -      30.0    30.0  40.0
+lte (backup)            10  14480  25.0 %       1  10.0 %           -      30.0    30.0  40.0
+client to server  segments  bytes  share  resent  loss  reinjected
+wlan                     -      -      -       -     -           -
+lte (backup)             -      -      -       -     -           -
+note: 1 left out: no TCP
+";
+        assert_eq!(text, expected);
+    }
+}

@@ -1,0 +1,304 @@
+//! `Connections`: sorts segments to subflows and subflows to connections.
+//!
+//! An `MP_JOIN` names its connection by the token of the receiver's key (RFC 8684 s3.2), so keys
+//! must have been seen. Leaves sequence spaces to `half` and `data`.
+
+use super::capture::Segment;
+use super::data::Data;
+use super::flow::Flow;
+use super::{Connection, Spoken, Subflow};
+use base::Instant;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use wire::Flags;
+use wire::mptcp::{Capable, CapableForm, Join, Key, Mapping, Token};
+
+/// Everything that was seen so far.
+#[derive(Debug, Default)]
+pub struct Connections {
+    flows: Vec<Flow>,
+    /// The newest flow between two ends, the lower one first.
+    newest: BTreeMap<(SocketAddr, SocketAddr), usize>,
+    connections: Vec<Opened>,
+    /// Whose connection, and which side of it, a token names.
+    tokens: BTreeMap<Token, (usize, usize)>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    spoken: Spoken,
+    /// The client offered MPTCP.
+    offered: bool,
+    /// A subflow joined that names a connection whose keys were not seen.
+    unmatched: bool,
+    /// What each side sent.
+    data: [Data; 2],
+}
+
+impl Default for Opened {
+    fn default() -> Self {
+        let data = Default::default();
+        Opened { spoken: Spoken::Tcp, offered: false, unmatched: false, data }
+    }
+}
+
+impl Connections {
+    /// The next segment, in the order of time.
+    pub fn segment(&mut self, segment: &Segment) {
+        let index = self.flow_of(segment);
+        self.flows[index].note(segment);
+        self.hear_handshake(index, segment);
+        self.hear_mapping(index, segment);
+        let end = self.flows[index].sender(segment);
+        self.hear_data(index, end, segment);
+        if segment.flags.contains(Flags::ACK) {
+            self.flows[index].sides[1 - end].half.acked(segment);
+            self.hear_data_ack(index, end, segment);
+        }
+        for end in [0, 1] {
+            self.release(index, end, segment.time);
+        }
+    }
+
+    /// The segment's flow; a new one if it is a SYN with another initial number.
+    fn flow_of(&mut self, segment: &Segment) -> usize {
+        let key = (segment.src.min(segment.dst), segment.src.max(segment.dst));
+        let opens = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
+        let known = self.newest.get(&key).copied().filter(|index| {
+            let flow = &self.flows[*index];
+            let half = &flow.sides[flow.sender(segment)].half;
+            !(opens && half.is_other_connection(segment.seq))
+        });
+        known.unwrap_or_else(|| {
+            let (flow, connection) = (self.flows.len(), self.connections.len());
+            self.flows.push(Flow::new(segment, connection));
+            self.connections.push(Opened::default());
+            self.newest.insert(key, flow);
+            flow
+        })
+    }
+
+    fn hear_handshake(&mut self, index: usize, segment: &Segment) {
+        let syn = segment.flags.contains(Flags::SYN);
+        let answers = syn && segment.flags.contains(Flags::ACK);
+        let connection = self.flows[index].connection;
+        let opened = &mut self.connections[connection];
+        match segment.options.mptcp.capable() {
+            Some(Capable::V1 { form, .. }) => self.hear_keys(index, form),
+            Some(Capable::Unsupported { version }) => {
+                opened.spoken = Spoken::OtherVersion(version);
+            }
+            None if answers && opened.offered && opened.spoken == Spoken::Tcp => {
+                opened.spoken = Spoken::FellBack;
+            }
+            None => {}
+        }
+        match segment.options.mptcp.join() {
+            Some(Join::Syn { token, backup, .. }) => self.join(index, token, backup),
+            Some(Join::SynAck { backup, .. }) => self.flows[index].backup |= backup,
+            _ => {}
+        }
+    }
+
+    fn hear_keys(&mut self, index: usize, form: CapableForm) {
+        let connection = self.flows[index].connection;
+        match form {
+            CapableForm::Syn => self.connections[connection].offered = true,
+            CapableForm::SynAck { sender } => {
+                self.connections[connection].spoken = Spoken::Mptcp;
+                self.learn(connection, 1, sender);
+            }
+            CapableForm::Ack { sender, receiver } => {
+                self.learn(connection, 0, sender);
+                self.learn(connection, 1, receiver);
+            }
+            CapableForm::Data { sender, receiver, len, .. } => {
+                self.learn(connection, 0, sender);
+                self.learn(connection, 1, receiver);
+                self.flows[index].sides[0].mappings.add(1, len.into(), 0);
+            }
+        }
+    }
+
+    fn learn(&mut self, connection: usize, side: usize, key: Key) {
+        let (token, initial) = key.derive();
+        self.tokens.insert(token, (connection, side));
+        let opened = &mut self.connections[connection];
+        opened.data[side].begin(initial);
+        if opened.spoken == Spoken::Tcp {
+            opened.spoken = Spoken::Mptcp;
+        }
+    }
+
+    /// The flow's opener joins the connection whose other side has this token.
+    fn join(&mut self, index: usize, token: Token, backup: bool) {
+        let flow = &mut self.flows[index];
+        flow.backup = backup;
+        match self.tokens.get(&token) {
+            Some(&(connection, joined)) => {
+                flow.connection = connection;
+                flow.flipped = joined == 0;
+            }
+            None => {
+                let own = &mut self.connections[flow.connection];
+                (own.spoken, own.unmatched) = (Spoken::Mptcp, true);
+            }
+        }
+    }
+
+    fn hear_mapping(&mut self, index: usize, segment: &Segment) {
+        let Some(dss) = segment.options.mptcp.dss else { return };
+        let (end, flow) = (self.flows[index].sender(segment), &mut self.flows[index]);
+        let opened = &mut self.connections[flow.connection];
+        if opened.spoken == Spoken::Tcp {
+            // The capture began after the handshake.
+            (opened.spoken, opened.unmatched) = (Spoken::Mptcp, true);
+        }
+        let Some(mapping) = dss.mapping() else { return };
+        let side = flow.side_of(end);
+        let Some(data) = opened.data[side].position(mapping.dsn) else { return };
+        let bytes = u64::from(mapping.len) - u64::from(dss.fin() && mapping.len > 0);
+        if mapping.is_infinite() {
+            opened.spoken = Spoken::FellBack;
+            let from = subflow_position(flow, end, segment, &mapping);
+            // As long as the numbers of a subflow go.
+            flow.sides[end].mappings.add(from, u64::MAX / 4, data);
+        } else if bytes > 0 {
+            let from = subflow_position(flow, end, segment, &mapping);
+            flow.sides[end].mappings.add(from, bytes, data);
+        }
+    }
+
+    fn hear_data(&mut self, index: usize, end: usize, segment: &Segment) {
+        let flow = &mut self.flows[index];
+        let opened = &mut self.connections[flow.connection];
+        let side = flow.side_of(end);
+        let carrier = &mut flow.sides[end];
+        let new = carrier.half.sent(segment);
+        if !new.is_empty() && carrier.mappings.is_empty() {
+            // Data before any mapping make a connection TCP (RFC 8684 s3.7).
+            if opened.spoken == Spoken::Mptcp && !opened.unmatched {
+                opened.spoken = Spoken::FellBack;
+            }
+            carrier.mappings.become_plain();
+        }
+        for range in new {
+            for (part, at) in carrier.mappings.map(range) {
+                let len = part.end - part.start;
+                let first = opened.data[side].seen(at..at + len);
+                carrier.first_bytes += first;
+                carrier.reinjected_bytes += len - first;
+            }
+        }
+    }
+
+    fn hear_data_ack(&mut self, index: usize, end: usize, segment: &Segment) {
+        let flow = &self.flows[index];
+        let other = flow.side_of(1 - end);
+        let ack = segment.options.mptcp.dss.and_then(|dss| dss.ack());
+        let data = &mut self.connections[flow.connection].data[other];
+        let position = match ack {
+            Some(ack) => data.position(ack),
+            None if flow.sides[1 - end].mappings.is_plain() => {
+                flow.sides[1 - end].half.position(segment.ack).and_then(|at| at.checked_sub(1))
+            }
+            None => None,
+        };
+        if let Some(position) = position {
+            data.acknowledged(position);
+        }
+    }
+
+    /// Hand on what is in order now: from the subflow to the connection, and from there on.
+    fn release(&mut self, index: usize, end: usize, now: Instant) {
+        let flow = &mut self.flows[index];
+        let (connection, side) = (flow.connection, flow.side_of(end));
+        let data = &mut self.connections[connection].data[side];
+        let carrier = &mut flow.sides[end];
+        let mut in_order = None;
+        while let Some((start, piece)) = carrier.half.next_in_order() {
+            for (part, at) in carrier.mappings.map(start..piece.end) {
+                data.arrived(at, part.end - part.start, piece.arrival, index);
+            }
+            in_order = Some(piece.end);
+        }
+        if let Some(in_order) = in_order {
+            carrier.mappings.forget_below(in_order);
+        }
+        while let Some(released) = data.next_in_order(now) {
+            let flow = &mut self.flows[released.subflow];
+            let end = flow.side_of(side);
+            flow.sides[end].waited.push(released.waited);
+        }
+    }
+
+    /// The results, in the order in which connections begin.
+    pub fn finish(
+        &self,
+        start: Instant,
+        names: &[String],
+        notes: &mut Vec<String>,
+    ) -> Vec<Connection> {
+        let mut flows: Vec<Vec<&Flow>> = vec![Vec::new(); self.connections.len()];
+        for flow in &self.flows {
+            flows[flow.connection].push(flow);
+        }
+        let unmatched = self.connections.iter().filter(|opened| opened.unmatched).count();
+        if unmatched > 0 {
+            notes.push(format!(
+                "{unmatched} subflow{} of connections whose keys are not in the capture: shown \
+                 as connections of their own",
+                if unmatched == 1 { "" } else { "s" }
+            ));
+        }
+        let opened = self.connections.iter().zip(flows);
+        opened.filter_map(|(opened, flows)| opened.finish(&flows, start, names)).collect()
+    }
+}
+
+/// Where a mapping begins in its subflow. Numbers are relative to the SYN (RFC 8684 s3.3.1), which
+/// a capture that began later does not have; then it is taken to begin with its segment.
+fn subflow_position(flow: &Flow, end: usize, segment: &Segment, mapping: &Mapping) -> u64 {
+    let half = &flow.sides[end].half;
+    match half.position(segment.seq).filter(|_| half.has_syn()) {
+        Some(position) => wire::mptcp::nearest(mapping.subflow_seq, position),
+        None => half.position(segment.seq).unwrap_or(1),
+    }
+}
+
+impl Opened {
+    /// `None` if no flow is left of it.
+    fn finish(&self, flows: &[&Flow], start: Instant, names: &[String]) -> Option<Connection> {
+        let (first, vantage) = (*flows.first()?, flows.first()?.vantage());
+        let last = flows.iter().map(|flow| flow.last).max()?;
+        let side = |flow: &Flow, side: usize| flow.sides[flow.side_of(side)].first_bytes;
+        let total = [0, 1].map(|of| flows.iter().map(|flow| side(flow, of)).sum::<u64>());
+        let subflow = |flow: &&Flow| Subflow {
+            path: flow
+                .interface
+                .and_then(|index| names.get(index))
+                .filter(|n| !n.is_empty())
+                .cloned(),
+            client: flow.ends[flow.side_of(0)],
+            server: flow.ends[flow.side_of(1)],
+            opened_by_server: flow.flipped,
+            established: flow.is_established(),
+            backup: flow.backup,
+            reset: flow.reset,
+            up: flow.flowing(0, vantage, total[0]),
+            down: flow.flowing(1, vantage, total[1]),
+        };
+        let missed =
+            |flow: &&Flow| flow.sides.iter().map(|side| side.half.missed_bytes).sum::<u64>();
+        Some(Connection {
+            spoken: self.spoken,
+            client: first.ends[first.side_of(0)],
+            server: first.ends[first.side_of(1)],
+            vantage,
+            start: (first.first - start).as_secs_f64(),
+            duration: (last - first.first).as_secs_f64(),
+            subflows: flows.iter().map(subflow).collect(),
+            missed_bytes: flows.iter().map(missed).sum(),
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! The analysis of a capture as a JSON document.
+//!
+//! Times in seconds, shares and losses as fractions; what could not be measured is null.
+
+use super::{Analysis, Connection, Distribution, Flowing, OutOfOrder, Spoken, Subflow, Vantage};
+use serde_json::{Value, json};
+
+/// What `analyze --json` prints. `file` is the name that was given.
+pub fn analysis_document(file: &str, analysis: &Analysis) -> Value {
+    json!({
+        "schema": 1,
+        "file": file,
+        "packets": analysis.packets,
+        "tcp_segments": analysis.tcp_segments,
+        "duration": analysis.duration,
+        "connections": analysis.connections.iter().map(connection).collect::<Vec<_>>(),
+        "notes": analysis.notes,
+    })
+}
+
+fn connection(connection: &Connection) -> Value {
+    let (protocol, version) = match connection.spoken {
+        Spoken::Tcp => ("tcp", None),
+        Spoken::Mptcp => ("mptcp", Some(1)),
+        Spoken::FellBack => ("tcp", Some(1)),
+        Spoken::OtherVersion(version) => ("tcp", Some(version)),
+    };
+    json!({
+        "protocol": protocol,
+        "mptcp_version": version,
+        "fell_back": connection.spoken == Spoken::FellBack,
+        "client": connection.client.to_string(),
+        "server": connection.server.to_string(),
+        "captured_at": match connection.vantage {
+            Vantage::Client => Some("client"),
+            Vantage::Server => Some("server"),
+            Vantage::Between => Some("between"),
+            Vantage::Unknown => None,
+        },
+        "start": connection.start,
+        "duration": connection.duration,
+        "missed_bytes": connection.missed_bytes,
+        "subflows": connection.subflows.iter().map(subflow).collect::<Vec<_>>(),
+    })
+}
+
+fn subflow(subflow: &Subflow) -> Value {
+    json!({
+        "path": subflow.path,
+        "client": subflow.client.to_string(),
+        "server": subflow.server.to_string(),
+        "opened_by_server": subflow.opened_by_server,
+        "established": subflow.established,
+        "backup": subflow.backup,
+        "reset": subflow.reset,
+        "up": flowing(&subflow.up),
+        "down": flowing(&subflow.down),
+    })
+}
+
+fn flowing(flowing: &Flowing) -> Value {
+    json!({
+        "segments": flowing.segments,
+        "bytes": flowing.bytes,
+        "first_bytes": flowing.first_bytes,
+        "share": flowing.share,
+        "resent_segments": flowing.resent_segments,
+        "resent_bytes": flowing.resent_bytes,
+        "reinjected_bytes": flowing.reinjected_bytes,
+        "loss": flowing.loss,
+        "rtt": flowing.rtt.as_ref().map(distribution),
+        "out_of_order": flowing.out_of_order.as_ref().map(out_of_order),
+    })
+}
+
+fn out_of_order(waited: &OutOfOrder) -> Value {
+    json!({ "segments": waited.segments, "delay": distribution(&waited.delay) })
+}
+
+fn distribution(of: &Distribution) -> Value {
+    json!({
+        "n": of.n,
+        "min": of.min,
+        "mean": of.mean,
+        "median": of.median,
+        "p95": of.p95,
+        "max": of.max,
+    })
+}

@@ -1,0 +1,155 @@
+//! `Flow`: a subflow of the capture, both directions, and when its handshake took place.
+
+use super::capture::Segment;
+use super::data::Mappings;
+use super::half::Half;
+use super::{Distribution, Flowing, OutOfOrder, Vantage};
+use base::Instant;
+use std::net::SocketAddr;
+use wire::Flags;
+
+/// A pair of addresses and ports, from one SYN to the next.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Who opened it, and the other.
+    pub ends: [SocketAddr; 2],
+    /// What each end sent.
+    pub sides: [Side; 2],
+    /// Index of its connection.
+    pub connection: usize,
+    /// It was opened by the connection's server.
+    pub flipped: bool,
+    pub first: Instant,
+    pub last: Instant,
+    /// Where it was captured; `None` at more than one interface.
+    pub interface: Option<usize>,
+    pub backup: bool,
+    pub reset: bool,
+    handshake: Handshake,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default)]
+pub struct Side {
+    pub half: Half,
+    pub mappings: Mappings,
+    /// Bytes of the connection seen here first.
+    pub first_bytes: u64,
+    /// Bytes of the connection seen before under another mapping.
+    pub reinjected_bytes: u64,
+    /// How long segments waited, in seconds.
+    pub waited: Vec<f64>,
+}
+
+/// When the last of each kind passed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handshake {
+    syn: Option<Instant>,
+    syn_ack: Option<Instant>,
+    ack: Option<Instant>,
+}
+
+impl Flow {
+    /// That `segment` begins.
+    pub fn new(segment: &Segment, connection: usize) -> Flow {
+        let (src, dst) = (segment.src, segment.dst);
+        let syn = segment.flags.contains(Flags::SYN);
+        let answers = syn && segment.flags.contains(Flags::ACK);
+        // Without a SYN the end with the lower port is taken for the server.
+        let src_opened = if syn { !answers } else { src.port() >= dst.port() };
+        Flow {
+            ends: if src_opened { [src, dst] } else { [dst, src] },
+            sides: Default::default(),
+            connection,
+            flipped: false,
+            first: segment.time,
+            last: segment.time,
+            interface: Some(segment.interface),
+            backup: false,
+            reset: false,
+            handshake: Handshake::default(),
+        }
+    }
+
+    /// The end that sent the segment.
+    pub fn sender(&self, segment: &Segment) -> usize {
+        usize::from(segment.src != self.ends[0])
+    }
+
+    /// The side of the connection that this end is: 0 the client.
+    pub fn side_of(&self, end: usize) -> usize {
+        end ^ usize::from(self.flipped)
+    }
+
+    /// Times, interface and state, from any segment.
+    pub fn note(&mut self, segment: &Segment) {
+        self.last = segment.time;
+        if self.interface.is_some_and(|interface| interface != segment.interface) {
+            self.interface = None;
+        }
+        self.reset |= segment.flags.contains(Flags::RST);
+        let (syn, ack) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::ACK));
+        match (syn, ack) {
+            (true, false) => self.handshake.syn = Some(segment.time),
+            (true, true) => self.handshake.syn_ack = Some(segment.time),
+            (false, true) if self.sender(segment) == 0 && self.handshake.ack.is_none() => {
+                self.handshake.ack = self.handshake.syn_ack.and(Some(segment.time));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the handshake was seen to its end, or was over when the capture began.
+    pub fn is_established(&self) -> bool {
+        let Handshake { syn, syn_ack, ack } = self.handshake;
+        ack.is_some() || (syn.is_none() && syn_ack.is_none())
+    }
+
+    /// Where the capture was taken, seen from the ends of this flow: half of the handshake takes no
+    /// time at the end that answers at once.
+    pub fn vantage(&self) -> Vantage {
+        let Handshake { syn: Some(syn), syn_ack: Some(syn_ack), ack: Some(ack) } = self.handshake
+        else {
+            return Vantage::Unknown;
+        };
+        let (to_answer, to_confirm) = (syn_ack.max(syn) - syn, ack - syn_ack);
+        let (opener, other) = match self.flipped {
+            false => (Vantage::Client, Vantage::Server),
+            true => (Vantage::Server, Vantage::Client),
+        };
+        if to_confirm * 3 < to_answer {
+            opener
+        } else if to_answer * 3 < to_confirm {
+            other
+        } else {
+            Vantage::Between
+        }
+    }
+
+    /// What one side of the connection sent here. `total` are the first bytes of the direction.
+    pub fn flowing(&self, side: usize, vantage: Vantage, total: u64) -> Flowing {
+        let Side { half, first_bytes, reinjected_bytes, waited, .. } =
+            &self.sides[self.side_of(side)];
+        let (sender, receiver) = match side {
+            0 => (Vantage::Client, Vantage::Server),
+            _ => (Vantage::Server, Vantage::Client),
+        };
+        let sent = half.segments + half.lost_segments;
+        let delay = Distribution::of(waited).filter(|_| vantage != sender);
+        Flowing {
+            segments: half.segments,
+            bytes: half.bytes,
+            first_bytes: *first_bytes,
+            share: (total > 0).then(|| *first_bytes as f64 / total as f64),
+            resent_segments: half.resent_segments,
+            resent_bytes: half.resent_bytes,
+            reinjected_bytes: *reinjected_bytes,
+            loss: (sent > 0).then(|| half.resent_segments as f64 / sent as f64),
+            rtt: Distribution::of(&half.rtt).filter(|_| vantage != receiver),
+            out_of_order: delay.map(|delay| OutOfOrder {
+                segments: waited.iter().filter(|waited| **waited > 0.0).count() as u64,
+                delay,
+            }),
+        }
+    }
+}

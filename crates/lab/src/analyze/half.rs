@@ -1,0 +1,221 @@
+//! `Half`: what one end of a subflow sent, in the positions of its own sequence space.
+//!
+//! Position 0 is the SYN, 1 the first byte, as in the mappings of a DSS. Leaves the connection's
+//! sequence space to `data`.
+
+use super::capture::Segment;
+use base::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use transport::buffer::RangeSet;
+use wire::{Flags, SeqNumber};
+
+/// Without timestamps: what comes later than this after the gap was seen was sent again.
+const REORDERING: Duration = Duration::from_millis(3);
+
+/// Bytes that wait for what is before them, or have just stopped waiting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piece {
+    pub end: u64,
+    pub arrival: Instant,
+}
+
+/// One direction of a subflow.
+#[derive(Clone, Debug, Default)]
+pub struct Half {
+    /// The number of position 0.
+    initial: Option<SeqNumber>,
+    has_syn: bool,
+    /// Bytes that were seen.
+    seen: RangeSet,
+    /// Behind the highest byte seen.
+    highest: u64,
+    /// By their first position: when they were seen, and what the timestamp of the segment behind
+    /// them was.
+    gaps: BTreeMap<u64, (Instant, Option<u32>)>,
+    /// Sent and not yet acknowledged, by first position.
+    outstanding: BTreeMap<u64, Outstanding>,
+    acknowledged: u64,
+    sacked: RangeSet,
+    /// New bytes by first position, until everything before them was seen.
+    waiting: BTreeMap<u64, Piece>,
+    in_order: u64,
+    pub segments: u64,
+    pub bytes: u64,
+    pub resent_segments: u64,
+    pub resent_bytes: u64,
+    /// Resent ones of which the first copy was never seen: lost before the place of the capture.
+    pub lost_segments: u64,
+    /// Acknowledged, but not in the capture.
+    pub missed_bytes: u64,
+    /// In seconds.
+    pub rtt: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    end: u64,
+    time: Instant,
+    again: bool,
+}
+
+impl Half {
+    /// Position of a number near those seen already; `None` before the first byte.
+    pub fn position(&self, seq: SeqNumber) -> Option<u64> {
+        let near = self.highest.max(self.acknowledged);
+        u64::try_from(seq.to_offset(self.initial?, near)).ok()
+    }
+
+    /// Whether a SYN with this number is of another connection with the same addresses.
+    pub fn is_other_connection(&self, seq: SeqNumber) -> bool {
+        self.initial.is_some_and(|initial| initial != seq)
+    }
+
+    /// Everything that the segment tells of this direction; the ranges whose bytes are new.
+    pub fn sent(&mut self, segment: &Segment) -> Vec<Range<u64>> {
+        if self.initial.is_none() {
+            // In the middle of a connection the first segment's first byte is position 1.
+            let before = if segment.flags.contains(Flags::SYN) { 0 } else { 1 };
+            self.initial = Some(segment.seq - before);
+            self.has_syn = before == 0;
+            (self.highest, self.in_order, self.acknowledged) = (1, 1, 1);
+        }
+        let (Some(position), true) = (self.position(segment.seq), segment.len > 0) else {
+            return Vec::new();
+        };
+        let first = position + u64::from(segment.flags.contains(Flags::SYN));
+        // What is before the first byte cannot be data of this connection.
+        let range = first.max(1)..first + segment.len;
+        let new: Vec<Range<u64>> = self.seen.missing(range.clone()).collect();
+        self.count(segment, &range, &new);
+        self.track(segment, &range, &new);
+        new
+    }
+
+    fn count(&mut self, segment: &Segment, range: &Range<u64>, new: &[Range<u64>]) {
+        let len = range.end - range.start;
+        let fresh: u64 = new.iter().map(|range| range.end - range.start).sum();
+        self.segments += 1;
+        self.bytes += len;
+        let late = new.first().is_some_and(|new| new.start < self.highest);
+        let lost = late && self.was_sent_again(segment, range.start);
+        // One byte of a segment may be new by accident (a probe of a closed window).
+        if fresh < len || lost {
+            self.resent_segments += 1;
+            self.resent_bytes += if lost { len } else { len - fresh };
+        }
+        self.lost_segments += u64::from(lost);
+    }
+
+    /// Whether what fills a gap was sent after the segment behind the gap, and not overtaken by it.
+    fn was_sent_again(&self, segment: &Segment, start: u64) -> bool {
+        let Some((_, (opened, stamp))) = self.gaps.range(..=start).next_back() else {
+            return false;
+        };
+        match (segment.options.timestamps, stamp) {
+            (Some(own), Some(behind)) => (own.value.wrapping_sub(*behind) as i32) > 0,
+            _ => segment.time > *opened + REORDERING,
+        }
+    }
+
+    fn track(&mut self, segment: &Segment, range: &Range<u64>, new: &[Range<u64>]) {
+        let time = segment.time;
+        if range.start > self.highest {
+            let stamp = segment.options.timestamps.map(|stamps| stamps.value);
+            self.gaps.insert(self.highest, (time, stamp));
+        }
+        for (_, sent) in self.outstanding.range_mut(..range.end).rev() {
+            if sent.end <= range.start {
+                break;
+            }
+            sent.again = true;
+        }
+        for new in new {
+            self.seen.insert(new.clone());
+            // A segment that fills a gap may be a second copy of one lost before the capture.
+            let again = new.start < self.highest;
+            self.outstanding.insert(new.start, Outstanding { end: new.end, time, again });
+            self.waiting.insert(new.start, Piece { end: new.end, arrival: time });
+        }
+        self.highest = self.highest.max(range.end);
+    }
+
+    /// The other end acknowledges; takes the RTT of the oldest segment that is newly acknowledged
+    /// and was sent once, as Linux does (`tcp_clean_rtx_queue`), also from SACKs.
+    pub fn acked(&mut self, segment: &Segment) {
+        let Some(up_to) = self.position(segment.ack).filter(|_| self.highest > 0) else { return };
+        let mut oldest: Option<Instant> = None;
+        while let Some((&start, &sent)) = self.outstanding.first_key_value()
+            && sent.end <= up_to
+        {
+            self.outstanding.pop_first();
+            if !sent.again && !self.sacked.contains(start) {
+                oldest = oldest.or(Some(sent.time));
+            }
+        }
+        let selected = self.newly_selected(segment, up_to);
+        if let Some(sent) = oldest.or(selected) {
+            self.rtt.push((segment.time - sent).as_secs_f64());
+        }
+        self.acknowledged = self.acknowledged.max(up_to);
+        self.sacked.remove_below(up_to);
+        self.skip_missed(up_to);
+    }
+
+    /// When the oldest newly selected segment was sent.
+    fn newly_selected(&mut self, segment: &Segment, up_to: u64) -> Option<Instant> {
+        let mut oldest = None;
+        for (left, right) in segment.options.sack.as_slice() {
+            let (Some(start), Some(end)) = (self.position(*left), self.position(*right)) else {
+                continue;
+            };
+            // A block below the acknowledgement is a duplicate's (RFC 2883).
+            if start < up_to || end <= start {
+                continue;
+            }
+            let new: Vec<Range<u64>> = self.sacked.missing(start..end).collect();
+            for new in new {
+                let inside = self.outstanding.range(new.clone());
+                let once = inside.filter(|(_, sent)| sent.end <= new.end && !sent.again);
+                oldest = once.map(|(_, sent)| sent.time).chain(oldest).min();
+                self.sacked.insert(new);
+            }
+        }
+        oldest
+    }
+
+    /// What is acknowledged was received, whether the capture has it or not.
+    fn skip_missed(&mut self, up_to: u64) {
+        // A FIN takes a position and is no byte.
+        let up_to = up_to.min(self.highest);
+        for gap in self.seen.missing(self.in_order..up_to.max(self.in_order)).collect::<Vec<_>>() {
+            self.missed_bytes += gap.end - gap.start;
+            self.seen.insert(gap.clone());
+            if gap.start == self.in_order {
+                self.in_order = gap.end;
+            }
+        }
+        let before = self.in_order;
+        self.gaps = self.gaps.split_off(&before);
+    }
+
+    /// The next bytes before which everything was seen.
+    pub fn next_in_order(&mut self) -> Option<(u64, Piece)> {
+        let (&start, &piece) = self.waiting.first_key_value()?;
+        if start > self.in_order && !self.seen_up_to(start) {
+            return None;
+        }
+        self.waiting.pop_first();
+        self.in_order = self.in_order.max(piece.end);
+        Some((start, piece))
+    }
+
+    fn seen_up_to(&self, position: u64) -> bool {
+        self.seen.missing(self.in_order..position).next().is_none()
+    }
+
+    /// Whether the SYN was seen, so that position 0 is what the other end takes for it.
+    pub fn has_syn(&self) -> bool {
+        self.has_syn
+    }
+}

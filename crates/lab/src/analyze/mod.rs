@@ -1,0 +1,47 @@
+//! What a capture of TCP or MPTCP traffic shows: subflows, shares, RTT, loss, reinjection, and how
+//! long data waited for what was before it.
+//!
+//! Any capture that `wire` reads, ours or tcpdump's, of either end or of a place between. Leaves
+//! tables and documents to the caller. The definitions are those of 001 sIII-B: loss is
+//! segments sent again over segments sent, RTT leaves out what was sent again (Karn), and
+//! out-of-order delay is the time from the arrival of a segment until everything before it has
+//! arrived too.
+
+mod capture;
+mod connection;
+mod data;
+mod distribution;
+mod document;
+mod flow;
+mod half;
+mod result;
+#[cfg(test)]
+mod tests;
+
+pub use distribution::Distribution;
+pub use document::analysis_document;
+pub use result::{Analysis, Connection, Flowing, OutOfOrder, Spoken, Subflow, Vantage};
+
+use capture::{Captured, read};
+use connection::Connections;
+use wire::CaptureError;
+
+/// What the bytes of a pcapng or pcap file show. Damage in the middle ends the reading there and is
+/// noted; a file that is no capture at all is an error.
+pub fn analyze(file: &[u8]) -> Result<Analysis, CaptureError> {
+    let Captured { mut segments, packets, names, mut notes } = read(file)?;
+    // Interfaces are written one after the other, each with its own delay.
+    segments.sort_by_key(|segment| segment.time);
+    let start = segments.first().map(|segment| segment.time);
+    let end = segments.last().map(|segment| segment.time);
+    let mut connections = Connections::default();
+    for segment in &segments {
+        connections.segment(segment);
+    }
+    let duration = start.zip(end).map_or(0.0, |(start, end)| (end - start).as_secs_f64());
+    let connections = match start {
+        Some(start) => connections.finish(start, &names, &mut notes),
+        None => Vec::new(),
+    };
+    Ok(Analysis { packets, tcp_segments: segments.len() as u64, duration, connections, notes })
+}

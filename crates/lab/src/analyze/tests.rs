@@ -1,0 +1,339 @@
+//! Captures whose numbers are known: simulated with a recorder beside, and damaged ones.
+
+use super::{Analysis, Connection, Flowing, Spoken, Vantage, analysis_document, analyze};
+use base::{Duration, Event, EventMask, HostId, Instant, PathId, Rate, Recorder};
+use network::{Capacity, Limit, LinkConfig, LossConfig};
+use proptest::prelude::*;
+use simulator::{
+    Captures, Multipath, PathSetup, Protocol, RunRecord, RunSetup, Until, simulate,
+    simulate_recorded,
+};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use traffic::Traffic;
+
+const CLIENT: HostId = HostId(0);
+const SERVER: HostId = HostId(1);
+
+/// What the recorder says of a download.
+#[derive(Default)]
+struct Truth {
+    /// In seconds, per path of the sender.
+    rtt: BTreeMap<PathId, Vec<f64>>,
+    /// Segments sent, and those among them that were sent again, per path.
+    sent: BTreeMap<PathId, (u64, u64)>,
+    /// When a segment came, per path and position in the subflow.
+    arrivals: BTreeMap<(PathId, u64), Instant>,
+    /// Where the bytes of a path lie in the connection: by the end there, path and position in
+    /// the subflow.
+    mapped: BTreeMap<u64, Vec<(PathId, u64)>>,
+    /// Out-of-order delays in seconds, per path.
+    waited: BTreeMap<PathId, Vec<f64>>,
+    read: u64,
+}
+
+struct Watch(Rc<RefCell<Truth>>);
+
+impl Recorder for Watch {
+    fn mask(&self) -> EventMask {
+        EventMask::ALL
+    }
+
+    fn record(&mut self, now: Instant, host: HostId, event: &Event) {
+        let truth = &mut *self.0.borrow_mut();
+        match *event {
+            Event::RttSample { path, sample, .. } if host == SERVER => {
+                truth.rtt.entry(path).or_default().push(sample.as_secs_f64());
+            }
+            Event::SegmentSent { path, len, retransmission, .. } if host == SERVER && len > 0 => {
+                let (sent, again) = truth.sent.entry(path).or_default();
+                *sent += 1;
+                *again += u64::from(retransmission);
+            }
+            Event::SegmentArrived { path, offset, .. } if host == CLIENT => {
+                truth.arrivals.entry((path, offset)).or_insert(now);
+            }
+            Event::Delivered { offset, len, .. } if host == CLIENT => {
+                truth.read = offset + u64::from(len);
+                truth.release(now);
+            }
+            Event::DataArrived { path, offset, subflow_offset, len, .. } if host == CLIENT => {
+                let mapped = truth.mapped.entry(offset + u64::from(len)).or_default();
+                mapped.push((path, subflow_offset));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Truth {
+    /// What the reader has taken waits no more. One piece of the connection may be several
+    /// segments of a subflow.
+    fn release(&mut self, now: Instant) {
+        let later = self.mapped.split_off(&(self.read + 1));
+        for (_, pieces) in std::mem::replace(&mut self.mapped, later) {
+            // Of two copies the first one counts.
+            let Some((path, position)) = pieces.first().copied() else { continue };
+            if let Some(arrival) = self.arrivals.remove(&(path, position)) {
+                self.waited.entry(path).or_default().push((now - arrival).as_secs_f64());
+            }
+        }
+    }
+}
+
+fn link(mbit: u64, millis: u64, loss: f64) -> LinkConfig {
+    let loss = LossConfig::Bernoulli { p: loss };
+    LinkConfig {
+        capacity: Capacity::Rate(Rate::from_mbit(mbit)),
+        delay: Duration::from_millis(millis),
+        limit: Limit::Packets(100),
+        loss,
+        ..LinkConfig::default()
+    }
+}
+
+/// A download over the paths, and what the recorder saw of it.
+fn download(protocol: Protocol, links: &[LinkConfig]) -> (RunRecord, Truth) {
+    let path = |(number, link): (usize, &LinkConfig)| PathSetup {
+        name: ["wlan", "lte"][number].to_owned(),
+        down: link.clone(),
+        up: link.clone(),
+        events: Vec::new(),
+    };
+    let setup = RunSetup {
+        paths: links.iter().enumerate().map(path).collect(),
+        protocol,
+        traffic: Traffic::BulkSize(4 << 20),
+        until: Until::Measured,
+        capture: true,
+        ..RunSetup::default()
+    };
+    let truth = Rc::new(RefCell::new(Truth::default()));
+    let record = simulate_recorded(&setup, Box::new(Watch(Rc::clone(&truth)))).unwrap();
+    let truth = Rc::try_unwrap(truth).unwrap_or_else(|_| unreachable!("the run is over"));
+    (record, truth.into_inner())
+}
+
+fn captures(record: &RunRecord) -> &Captures {
+    record.captures.as_ref().expect("asked for")
+}
+
+/// The only connection of a capture.
+fn only(file: &[u8]) -> Connection {
+    let Analysis { connections, notes, .. } = analyze(file).unwrap();
+    assert_eq!(notes, Vec::<String>::new());
+    let [connection] = <[Connection; 1]>::try_from(connections).expect("one connection");
+    connection
+}
+
+#[track_caller]
+fn within(what: &str, measured: f64, truth: f64, tolerance: f64) {
+    let error = (measured - truth).abs() / truth.abs().max(1e-9);
+    assert!(
+        error <= tolerance,
+        "{what}: {measured} instead of {truth}, {:.2} % off",
+        error * 100.0
+    );
+}
+
+fn mean(values: &[f64]) -> f64 {
+    crate::statistics::mean(values).expect("values")
+}
+
+/// What both ends show of a path against what was recorded.
+#[track_caller]
+fn agrees(path: PathId, sender: &Flowing, receiver: &Flowing, truth: &Truth) {
+    let rtt = sender.rtt.expect("captured at the sender");
+    within("RTT", rtt.mean, mean(&truth.rtt[&path]), 0.01);
+    let (sent, again) = truth.sent[&path];
+    // What is on its way when the run is over was recorded and captured alike.
+    assert_eq!((sender.segments, sender.resent_segments), (sent, again));
+    within("loss", sender.loss.expect("segments"), again as f64 / sent as f64, 0.01);
+    assert_eq!((sender.out_of_order, receiver.rtt), (None, None));
+    let waited = receiver.out_of_order.expect("captured at the receiver");
+    let truth = &truth.waited[&path];
+    within("segments with new bytes", waited.delay.n as f64, truth.len() as f64, 0.01);
+    within("out-of-order delay", waited.delay.mean, mean(truth), 0.01);
+}
+
+#[test]
+fn lossy_tcp_download_shows_what_the_recorder_counted() {
+    let (record, mut truth) = download(Protocol::Tcp { path: 0 }, &[link(10, 20, 0.02)]);
+    let sender = only(&captures(&record).sender);
+    let receiver = only(&captures(&record).receiver);
+    assert_eq!((sender.spoken, sender.vantage), (Spoken::Tcp, Vantage::Server));
+    assert_eq!(receiver.vantage, Vantage::Client);
+    assert_eq!(sender.first_bytes(true), record.first_sent_bytes[0]);
+    assert_eq!((receiver.first_bytes(true), receiver.first_bytes(false)), (4 << 20, 1));
+    assert_eq!(sender.subflows[0].path.as_deref(), Some("wlan"));
+    // A TCP connection is its own subflow: what arrives is there at once.
+    truth.waited = Truth::default().waited;
+    let arrivals = std::mem::take(&mut truth.arrivals);
+    let mut waited = Vec::new();
+    let mut behind = Instant::ZERO;
+    for ((_, _), arrival) in arrivals {
+        behind = behind.max(arrival);
+        waited.push((behind - arrival).as_secs_f64());
+    }
+    truth.waited.insert(PathId(0), waited);
+    agrees(PathId(0), &sender.subflows[0].down, &receiver.subflows[0].down, &truth);
+    // The receiver tells lost segments from late ones, but not how often one was lost.
+    let down = &record.links[0].down;
+    let lost = down.lost + down.dropped_full;
+    let seen = receiver.subflows[0].down.resent_segments;
+    assert!(seen <= lost && seen * 10 >= lost * 9, "{seen} of {lost} lost");
+}
+
+#[test]
+fn mptcp_download_over_unequal_lossy_paths_shows_what_the_recorder_counted() {
+    let links = [link(10, 15, 0.01), link(4, 60, 0.005)];
+    let (record, truth) = download(Protocol::Mptcp(Multipath::default()), &links);
+    let sender = only(&captures(&record).sender);
+    let receiver = only(&captures(&record).receiver);
+    assert_eq!((sender.spoken, sender.subflows.len()), (Spoken::Mptcp, 2));
+    assert_eq!((sender.vantage, receiver.vantage), (Vantage::Server, Vantage::Client));
+    let total: u64 = record.first_sent_bytes.iter().sum();
+    for (number, path) in [PathId(0), PathId(1)].into_iter().enumerate() {
+        let (sent, received) = (&sender.subflows[number], &receiver.subflows[number]);
+        assert_eq!(sent.path, received.path);
+        assert_eq!(sent.down.first_bytes, record.first_sent_bytes[number]);
+        let share = record.first_sent_bytes[number] as f64 / total as f64;
+        within("share", sent.down.share.expect("bytes"), share, 1e-12);
+        agrees(path, &sent.down, &received.down, &truth);
+    }
+    assert_eq!(receiver.first_bytes(true), 4 << 20);
+    let waited = receiver.subflows[0].down.out_of_order.expect("at the receiver");
+    assert!(waited.segments > 100, "the fast path waits for the slow one: {waited:?}");
+    let reinjected: u64 = sender.subflows.iter().map(|s| s.down.reinjected_bytes).sum();
+    assert_eq!(reinjected, record.reinjected_bytes);
+}
+
+#[test]
+fn capture_that_begins_in_the_middle_is_shown_with_what_it_has() {
+    let (record, _) = download(Protocol::Mptcp(Multipath::default()), &[link(10, 5, 0.0)]);
+    let whole = &captures(&record).sender;
+    let mut reader = wire::CaptureReader::new(whole).unwrap();
+    let packets: Vec<_> = reader.by_ref().map(Result::unwrap).collect();
+    let mut late = wire::PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+    for packet in &packets[50..] {
+        late.write_datagram(packet.interface, packet.time, packet.datagram).unwrap();
+    }
+    let analysis = analyze(&late.into_inner()).unwrap();
+    let [connection] = &analysis.connections[..] else { panic!("{analysis:?}") };
+    assert_eq!((connection.spoken, connection.vantage), (Spoken::Mptcp, Vantage::Unknown));
+    assert!(analysis.notes.iter().any(|note| note.contains("keys")), "{:?}", analysis.notes);
+    let bytes = connection.first_bytes(true);
+    assert!(bytes > 4_000_000 && bytes < 4 << 20, "{bytes}");
+}
+
+#[test]
+fn packets_cut_to_their_headers_keep_their_lengths() {
+    let (record, _) = download(Protocol::Tcp { path: 0 }, &[link(10, 5, 0.01)]);
+    let whole = &captures(&record).sender;
+    let mut cut = wire::PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+    for packet in wire::CaptureReader::new(whole).unwrap().map(Result::unwrap) {
+        let len = packet.datagram.len().min(100);
+        cut.write_datagram(0, packet.time, &packet.datagram[..len]).unwrap();
+    }
+    assert_eq!(only(&cut.into_inner()), only(whole));
+}
+
+/// What every capture of the shared data shows; those of SCTP show that they are none of TCP.
+#[test]
+fn every_capture_of_the_shared_data_is_analysed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/pcap");
+    if !root.is_dir() {
+        println!("skipped: shared/data/pcap is not here");
+        return;
+    }
+    let mut seen = BTreeMap::new();
+    for folder in ["mptcp", "sctp"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.extension().is_some_and(|e| e == "pcap" || e == "cap" || e == "pcapng") {
+                continue;
+            }
+            let analysis = analyze(&std::fs::read(&path).unwrap()).unwrap();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            assert!(analysis.packets > 0, "{name}");
+            let document = analysis_document(&name, &analysis);
+            assert!(document["connections"].is_array());
+            seen.insert(format!("{folder}/{name}"), analysis);
+        }
+    }
+    let two = &seen["mptcp/linux-6.18-v4-2subflows.pcap"].connections;
+    assert_eq!((two.len(), two[0].subflows.len(), two[0].spoken), (1, 2, Spoken::Mptcp));
+    let shares: f64 = two[0].subflows.iter().filter_map(|s| s.down.share.or(s.up.share)).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+    let old = &seen["mptcp/tcpdump-v0.pcap"].connections;
+    assert!(old.iter().any(|c| c.spoken == Spoken::OtherVersion(0)), "{old:?}");
+    assert!(seen["sctp/usrsctp-cmt.pcap"].connections.is_empty());
+}
+
+#[test]
+fn file_that_is_no_capture_is_refused_and_a_damaged_one_read_up_to_the_damage() {
+    assert!(analyze(b"hello, this is text").is_err());
+    let (record, _) = download(Protocol::Tcp { path: 0 }, &[link(10, 5, 0.0)]);
+    let whole = &captures(&record).sender;
+    let half = analyze(&whole[..whole.len() / 2]).unwrap();
+    assert!(half.notes.iter().any(|note| note.contains("damaged")), "{:?}", half.notes);
+    assert!(half.connections[0].first_bytes(true) > 1 << 20);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    /// Packets lost, repeated and out of place, and bytes that mean nothing: no panic, and never
+    /// more first bytes than bytes.
+    #[test]
+    fn mangled_captures_are_analysed_without_harm(
+        seed in any::<u64>(),
+        places in proptest::collection::vec((any::<usize>(), 0u8..4, any::<u8>()), 1..60),
+    ) {
+        let setup = RunSetup {
+            seed,
+            paths: (0..2).map(|n| PathSetup {
+                name: format!("p{n}"),
+                down: link(10, 5 + 10 * n, 0.02),
+                up: link(10, 5, 0.0),
+                events: Vec::new(),
+            }).collect(),
+            protocol: Protocol::Mptcp(Multipath::default()),
+            traffic: Traffic::BulkSize(100_000),
+            capture: true,
+            ..RunSetup::default()
+        };
+        let record = simulate(&setup).unwrap();
+        let file = &captures(&record).receiver;
+        let mut packets: Vec<(usize, Instant, Vec<u8>)> = wire::CaptureReader::new(file)
+            .unwrap()
+            .map(Result::unwrap)
+            .map(|p| (p.interface, p.time, p.datagram.to_vec()))
+            .collect();
+        for (place, what, value) in places {
+            let at = place % packets.len();
+            match what {
+                0 if packets.len() > 1 => { packets.remove(at); }
+                1 => { let copy = packets[at].clone(); packets.push(copy); }
+                2 => { let other = place / 7 % packets.len(); packets.swap(at, other); }
+                _ => {
+                    let bytes = &mut packets[at].2;
+                    let byte = place / 3 % bytes.len();
+                    bytes[byte] = value;
+                }
+            }
+        }
+        let mut mangled = wire::PcapngWriter::new(Vec::new(), &["p0", "p1"]).unwrap();
+        for (interface, time, datagram) in &packets {
+            mangled.write_datagram(*interface, *time, datagram).unwrap();
+        }
+        let analysis = analyze(&mangled.into_inner()).unwrap();
+        for connection in &analysis.connections {
+            for flowing in connection.subflows.iter().flat_map(|s| [&s.up, &s.down]) {
+                prop_assert!(flowing.first_bytes + flowing.reinjected_bytes <= flowing.bytes);
+                prop_assert!(flowing.loss.is_none_or(|loss| (0.0..=1.0).contains(&loss)));
+            }
+        }
+    }
+}
