@@ -11,6 +11,7 @@ SHELL := /bin/bash
 
 demo: ## build, then compare one download over LTE and over WLAN; writes target/demo/report.html
 	@$(CARGO) build --locked --release --quiet -p anabranch-cli
+	@rm -rf target/demo
 	@$(TARGET)/release/anabranch compare scenarios/demo.toml --out target/demo
 
 test: ## every test of the repository; the last line counts them

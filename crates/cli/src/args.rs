@@ -147,9 +147,13 @@ pub struct CompareArgs {
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Write run.json, runs.parquet, scenario.toml, result.json and report.html to a folder
+    /// Write run.json, runs.parquet, scenario.toml, result.json and report.html to a folder; runs
+    /// that are there already, of the same scenario and build, are not carried out again
     #[arg(long, value_name = "DIR", env = "ANABRANCH_OUT", hide_env = true)]
     pub out: Option<String>,
+    /// Write runs.csv to that folder too
+    #[arg(long, requires = "out")]
+    pub csv: bool,
     /// Write the packets of every variant's first repetition to a folder, for Wireshark and for
     /// `anabranch analyze`, as the sender sees them and as the receiver does
     #[arg(long, value_name = "DIR", env = "ANABRANCH_PCAP", hide_env = true)]

@@ -5,7 +5,7 @@ use crate::output::{Screen, error, message, print};
 use crate::progress::{Progress, real_time};
 use crate::{FAILED, INTERRUPTED, USAGE, html, table};
 use clap::ArgMatches;
-use lab::results::{Provenance, ResultFolder, document};
+use lab::results::{Provenance, Records, ResultFolder, Written, document};
 use lab::{InputError, Report, Scenario, run_study, variants_of};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,6 +13,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 struct Prepared {
     scenario: Scenario,
     out: Option<ResultFolder>,
+    /// The runs of `out`.
+    records: Option<Records>,
     pcap: Option<ResultFolder>,
 }
 
@@ -41,47 +43,72 @@ fn prepare(args: &CompareArgs, sources: Option<&ArgMatches>) -> Result<Prepared,
     }
     let scenario = options.resolve()?;
     let folder = |name: &Option<String>| name.as_deref().map(ResultFolder::open).transpose();
-    Ok(Prepared { scenario, out: folder(&args.out)?, pcap: folder(&args.pcap)? })
+    let (out, pcap) = (folder(&args.out)?, folder(&args.pcap)?);
+    let records = out.as_ref().map(|out| Records::open(out, &scenario)).transpose()?;
+    Ok(Prepared { scenario, out, records, pcap })
 }
 
 fn carry_out(args: &CompareArgs, prepared: &Prepared) -> Result<u8, String> {
-    let scenario = &prepared.scenario;
-    let variants = variants_of(scenario).len();
-    let total = variants * scenario.runs as usize;
-    let progress = Progress::new(total, args.quiet, args.verbose, prepared.pcap.is_some());
+    let Prepared { scenario, out, records, pcap } = prepared;
+    let total = variants_of(scenario).len() * scenario.runs as usize;
+    let progress = Progress::new(total, args.quiet, args.verbose, pcap.is_some());
     progress.stop_on_interrupt();
+    if let Some(note) = records.as_ref().and_then(Records::note).filter(|_| !args.quiet) {
+        message(&format!("note: {note}"));
+    }
     let (started, clock) = (seconds_since_1970(), real_time());
-    let study = run_study(scenario, &progress);
+    let study = run_study(scenario, records.as_ref(), &progress);
     progress.finish();
     let study = study.map_err(|failure| failure.to_string())?;
     let Some(report) = Report::new(scenario, &study) else {
         message("interrupted before any repetition was complete: no result");
         return Ok(INTERRUPTED);
     };
+    if progress.reused() > 0 && !args.quiet {
+        message(&format!("{} of {total} runs were there already", progress.reused()));
+    }
     let provenance = Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("ANABRANCH_COMMIT").map(str::to_owned),
         command: std::env::args().collect(),
         started,
         duration: clock.elapsed().as_secs_f64(),
+        reused: progress.reused(),
+        csv: args.csv,
     };
-    if let Some(folder) = &prepared.pcap {
+    if let Some(folder) = pcap {
         write_captures(folder, &progress)?;
     }
-    if let Some(folder) = &prepared.out {
-        let page = html::page(scenario, &report, &provenance);
-        folder
-            .write_study(scenario, &study, &report, &provenance, &[("report.html", page)])
-            .map_err(|e| format!("cannot write to `{}`: {e}", folder.path().display()))?;
-        if !args.quiet {
-            message(&format!("wrote {}", folder.path().display()));
-        }
-    }
+    let written = Written { scenario, study: &study, report: &report, records: records.as_ref() };
+    let saved = out.as_ref().map_or(Ok(()), |out| save(out, &written, &provenance, args.quiet));
     if args.json {
         print(&format!("{:#}\n", document(scenario, &report)));
     } else {
         print(&table::text(scenario, &report, args.quiet, Screen::detect(args.no_color)));
     }
+    saved?;
     Ok(if report.interrupted { INTERRUPTED } else { 0 })
+}
+
+/// Fills the result folder. If that fails, the runs stay in their journal.
+fn save(
+    folder: &ResultFolder,
+    written: &Written<'_>,
+    provenance: &Provenance,
+    quiet: bool,
+) -> Result<(), String> {
+    let page = html::page(written.scenario, written.report, provenance);
+    let name = folder.path().display();
+    folder.write_study(written, provenance, &[("report.html", page)]).map_err(|e| {
+        format!(
+            "cannot write to `{name}`: {e}\n  all runs are kept there; make room, and the same \
+             command writes the files without carrying them out again"
+        )
+    })?;
+    if !quiet {
+        message(&format!("wrote {name}"));
+    }
+    Ok(())
 }
 
 /// Two files a variant, named like it: at the sender of the data, and at the receiver.

@@ -18,6 +18,8 @@ type Captured = (String, Captures);
 pub struct Progress {
     total: usize,
     done: AtomicUsize,
+    /// Of those, from before.
+    reused: AtomicUsize,
     bar: Option<ProgressBar>,
     /// When the last plain line was written; `None`: no lines.
     last_line: Mutex<Option<Instant>>,
@@ -41,6 +43,7 @@ impl Progress {
         Progress {
             total,
             done: AtomicUsize::new(0),
+            reused: AtomicUsize::new(0),
             bar,
             last_line: Mutex::new((!quiet && !terminal).then(real_time)),
             verbose,
@@ -68,6 +71,20 @@ impl Progress {
         }
     }
 
+    /// How many runs were there already.
+    pub fn reused(&self) -> usize {
+        self.reused.load(Ordering::Relaxed)
+    }
+
+    /// One more is done.
+    fn advance(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        match &self.bar {
+            Some(bar) => bar.set_position(done as u64),
+            None => self.line(done),
+        }
+    }
+
     /// The captures, with the names of their variants.
     pub fn take_captures(&self) -> Vec<Captured> {
         let Some(captures) = &self.captures else { return Vec::new() };
@@ -85,11 +102,11 @@ impl Progress {
     }
 
     fn detail(&self, variant: &Variant, run: &Run) {
-        let value = run.value().map_or("incomplete".to_owned(), |value| value.to_string());
-        let unit = run.record.outcome.metric.unit();
+        let value = run.value.map_or("incomplete".to_owned(), |value| value.to_string());
+        let unit = run.metric.unit();
         let text = format!(
             "{} run {}: {value} {unit}, {} segments sent again",
-            variant.name, run.number, run.record.retransmitted_segs
+            variant.name, run.number, run.retransmitted_segs
         );
         match &self.bar {
             Some(bar) => bar.println(text),
@@ -100,14 +117,15 @@ impl Progress {
 
 impl Watcher for Progress {
     fn on_run(&self, variant: &Variant, run: &Run) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if self.verbose {
             self.detail(variant, run);
         }
-        match &self.bar {
-            Some(bar) => bar.set_position(done as u64),
-            None => self.line(done),
-        }
+        self.advance();
+    }
+
+    fn on_stored(&self, _variant: &Variant, _run: &Run) {
+        self.reused.fetch_add(1, Ordering::Relaxed);
+        self.advance();
     }
 
     fn is_stopped(&self) -> bool {

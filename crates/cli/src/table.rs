@@ -201,8 +201,8 @@ fn style(summary: &Summary) -> &'static str {
 
 /// What single messages met, for traffic that has several in a run.
 fn messages(report: &Report) -> Option<Table> {
-    let names: Vec<&'static str> =
-        report.variants.first()?.extra.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> =
+        report.variants.first()?.extra.iter().map(|(name, _)| name.as_str()).collect();
     if names.is_empty() {
         return None;
     }
@@ -215,7 +215,7 @@ fn messages(report: &Report) -> Option<Table> {
             other => format!("{other} [ms]"),
         };
         let cell = |summary: &Summary| {
-            let value = summary.extra.iter().find(|(other, _)| *other == name);
+            let value = summary.extra.iter().find(|(other, _)| other == name);
             value.map_or("-".to_owned(), |(_, value)| {
                 if name.starts_with("over") {
                     format!("{:.2} %", value * 100.0)

@@ -3,12 +3,13 @@
 //! Definitions are interface.md's "Variants". Leaves words to `verdict` and files to `results`.
 
 use crate::path_spec::{PathSpec, RUN_LIMIT};
+use crate::run::Run;
 use crate::scenario::{Baseline, Scenario};
 use crate::statistics::{
     Interval, Paired, has_heavy_tail, holm, mean, mean_interval, median, median_interval, paired,
     welch,
 };
-use crate::study::{Run, Study, VariantRuns, hex};
+use crate::study::{Study, VariantRuns, hex};
 use crate::variants::Variant;
 use base::chance::owner_of;
 use traffic::Metric;
@@ -62,7 +63,7 @@ pub struct Summary {
     /// `None`: no verdict.
     pub class: Option<Class>,
     /// Means of further numbers of the traffic model, by name.
-    pub extra: Vec<(&'static str, f64)>,
+    pub extra: Vec<(String, f64)>,
     /// Share of the payload first sent on each path, by name.
     pub share: Vec<(String, f64)>,
     /// Segments sent again on their own path, per repetition.
@@ -200,14 +201,14 @@ struct Analysis<'a> {
 
 impl Analysis<'_> {
     fn summary(&self, runs: &VariantRuns) -> Summary {
-        let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.value()).collect();
+        let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.value).collect();
         let equal = values.windows(2).all(|pair| pair[0] == pair[1]);
         let deterministic = equal && !values.is_empty() && !self.is_random(runs);
         let owner = owner_of(&runs.variant.name);
         let per_run = |of: fn(&Run) -> u64| {
             runs.runs.iter().map(of).sum::<u64>() as f64 / runs.runs.len().max(1) as f64
         };
-        let failures = runs.runs.iter().filter_map(|run| run.record.failure.as_ref());
+        let failures = runs.runs.iter().filter_map(|run| run.failure.as_ref());
         Summary {
             variant: runs.variant.clone(),
             n: runs.runs.len(),
@@ -223,8 +224,8 @@ impl Analysis<'_> {
             class: None,
             extra: extra(runs),
             share: self.share(runs),
-            retransmitted: per_run(|run| run.record.retransmitted_segs),
-            reinjected: per_run(|run| run.record.reinjected_bytes),
+            retransmitted: per_run(|run| run.retransmitted_segs),
+            reinjected: per_run(|run| run.reinjected_bytes),
             failure: failures.map(ToString::to_string).next(),
         }
     }
@@ -239,7 +240,7 @@ impl Analysis<'_> {
 
     fn share(&self, runs: &VariantRuns) -> Vec<(String, f64)> {
         let bytes = |path: usize| -> u64 {
-            let sent = runs.runs.iter().map(|run| run.record.first_sent_bytes.get(path));
+            let sent = runs.runs.iter().map(|run| run.first_sent_bytes.get(path));
             sent.map(|bytes| bytes.copied().unwrap_or(0)).sum()
         };
         let total: u64 = (0..self.scenario.paths.len()).map(bytes).sum();
@@ -343,7 +344,7 @@ impl Analysis<'_> {
 
     /// The value of every repetition.
     fn values(&self, series: Series) -> Vec<Option<f64>> {
-        let of = |runs: &VariantRuns| runs.runs.iter().map(|run| run.value()).collect();
+        let of = |runs: &VariantRuns| runs.runs.iter().map(|run| run.value).collect();
         match series {
             Series::Variant(index) => self.study.variants.get(index).map_or(Vec::new(), of),
             Series::Average => {
@@ -362,20 +363,18 @@ impl Analysis<'_> {
 }
 
 /// Means over the finished runs of the model's further numbers.
-fn extra(runs: &VariantRuns) -> Vec<(&'static str, f64)> {
-    let complete: Vec<_> = runs.runs.iter().filter(|run| run.value().is_some()).collect();
+fn extra(runs: &VariantRuns) -> Vec<(String, f64)> {
+    let complete: Vec<&Run> = runs.runs.iter().filter(|run| run.value.is_some()).collect();
     let Some(first) = complete.first() else { return Vec::new() };
-    let names = first.record.outcome.extra.iter().map(|(name, _)| *name);
-    names
-        .filter_map(|name| {
-            let of = |run: &&&Run| {
-                let found = run.record.outcome.extra.iter().find(|(other, _)| *other == name);
-                found.map(|(_, value)| *value)
-            };
-            let values: Vec<f64> = complete.iter().filter_map(|run| of(&run)).collect();
-            Some((name, mean(&values)?))
-        })
-        .collect()
+    let mean_of = |name: &str| {
+        let of = |run: &&Run| {
+            let found = run.extra.iter().find(|(other, _)| other == name);
+            found.map(|(_, value)| *value)
+        };
+        mean(&complete.iter().filter_map(of).collect::<Vec<f64>>())
+    };
+    let names = first.extra.iter().map(|(name, _)| name);
+    names.filter_map(|name| Some((name.clone(), mean_of(name)?))).collect()
 }
 
 fn exactly(value: f64) -> Interval {

@@ -3,11 +3,13 @@
 //! Results depend on the scenario only, never on the number of threads: a repetition's chance is
 //! keyed by (seed, run), and every result has its place. Leaves statistics to `report`.
 
+use crate::results::Records;
+use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::variants::{Carrier, Variant, variants_of};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
-use simulator::{Captures, Multipath, PathSetup, Protocol, RunRecord, RunSetup, simulate};
+use simulator::{Captures, Multipath, PathSetup, Protocol, RunSetup, simulate};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use traffic::Metric;
@@ -31,19 +33,12 @@ pub struct VariantRuns {
     pub runs: Vec<Run>,
 }
 
-/// What the study keeps of a repetition.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// Its number, the key of its chance.
-    pub number: u64,
-    /// What the simulator yielded, without captures and single delays.
-    pub record: RunRecord,
-}
-
 /// Follows a study from outside.
 pub trait Watcher: Sync {
-    /// One more repetition of a variant is done.
+    /// One more repetition of a variant is done and kept.
     fn on_run(&self, variant: &Variant, run: &Run);
+    /// One more repetition of a variant was there already.
+    fn on_stored(&self, _variant: &Variant, _run: &Run) {}
     /// Whether to start no more repetitions.
     fn is_stopped(&self) -> bool;
     /// Captures of the first repetition of a variant, if captures were asked for.
@@ -77,10 +72,27 @@ pub enum StudyError {
         /// What went wrong.
         reason: String,
     },
+    /// A run could not be kept, so the study went no further.
+    #[error(
+        "cannot write to `{folder}`: {reason}\n  {kept} runs of before are kept there; make room, \
+         and the same command goes on from them"
+    )]
+    Keep {
+        /// The result folder.
+        folder: String,
+        /// The system's words.
+        reason: String,
+        /// Runs in it.
+        kept: usize,
+    },
 }
 
-/// Carry out all repetitions of all variants.
-pub fn run_study(scenario: &Scenario, watcher: &dyn Watcher) -> Result<Study, StudyError> {
+/// Carry out all repetitions of all variants that `records` does not have, and keep them there.
+pub fn run_study(
+    scenario: &Scenario,
+    records: Option<&Records>,
+    watcher: &dyn Watcher,
+) -> Result<Study, StudyError> {
     let variants = variants_of(scenario);
     let threads = |e: rayon::ThreadPoolBuildError| StudyError::Threads {
         jobs: scenario.jobs,
@@ -92,11 +104,12 @@ pub fn run_study(scenario: &Scenario, watcher: &dyn Watcher) -> Result<Study, St
     let tasks: Vec<(u64, &Variant)> = (0..u64::from(scenario.runs))
         .flat_map(|number| variants.iter().map(move |variant| (number, variant)))
         .collect();
+    let task = Task { scenario, records, watcher };
     let results: Vec<Option<Run>> = pool.install(|| {
         tasks
             .par_iter()
             .with_max_len(1)
-            .map(|(number, variant)| one_run(scenario, variant, *number, watcher))
+            .map(|(number, variant)| task.run(variant, *number))
             .collect::<Result<_, StudyError>>()
     })?;
     Ok(collected(variants, results))
@@ -124,35 +137,60 @@ fn collected(variants: Vec<Variant>, results: Vec<Option<Run>>) -> Study {
     }
 }
 
-fn one_run(
-    scenario: &Scenario,
-    variant: &Variant,
-    number: u64,
-    watcher: &dyn Watcher,
-) -> Result<Option<Run>, StudyError> {
-    if watcher.is_stopped() {
-        return Ok(None);
+/// What every repetition is given.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    scenario: &'a Scenario,
+    records: Option<&'a Records>,
+    watcher: &'a dyn Watcher,
+}
+
+impl Task<'_> {
+    /// The repetition, from before or carried out now; `None` after a stop.
+    fn run(&self, variant: &Variant, number: u64) -> Result<Option<Run>, StudyError> {
+        // A capture is not kept, so its repetition is carried out again.
+        let capture = number == 0 && self.watcher.wants_captures();
+        let stored = self.records.and_then(|records| records.find(variant, number));
+        if let Some(run) = stored.filter(|_| !capture) {
+            self.watcher.on_stored(variant, &run);
+            return Ok(Some(run));
+        }
+        if self.watcher.is_stopped() {
+            return Ok(None);
+        }
+        let run = self.carry_out(variant, number, capture)?;
+        if let Some(records) = self.records {
+            records.keep(self.scenario, variant, &run).map_err(|error| StudyError::Keep {
+                folder: records.folder().display().to_string(),
+                reason: error.to_string(),
+                kept: records.len(),
+            })?;
+        }
+        self.watcher.on_run(variant, &run);
+        Ok(Some(run))
     }
-    let mut setup = setup(scenario, variant, number);
-    setup.capture = number == 0 && watcher.wants_captures();
-    let fault = |reason: String| StudyError::Run {
-        variant: variant.name.clone(),
-        run: number,
-        seed: scenario.seed,
-        reason,
-    };
-    // A defect of the engine must not take the other repetitions' results with it.
-    let mut record = catch_unwind(AssertUnwindSafe(|| simulate(&setup)))
-        .map_err(|panic| fault(format!("defect of the engine: {}", panic_text(panic.as_ref()))))?
-        .map_err(|error| fault(error.to_string()))?;
-    if let Some(captures) = record.captures.take() {
-        watcher.on_captures(variant, captures);
+
+    fn carry_out(&self, variant: &Variant, number: u64, capture: bool) -> Result<Run, StudyError> {
+        let mut setup = setup(self.scenario, variant, number);
+        setup.capture = capture;
+        let fault = |reason: String| StudyError::Run {
+            variant: variant.name.clone(),
+            run: number,
+            seed: self.scenario.seed,
+            reason,
+        };
+        // A defect of the engine must not take the other repetitions' results with it.
+        let simulated = catch_unwind(AssertUnwindSafe(|| simulate(&setup)));
+        let mut record = simulated
+            .map_err(|panic| {
+                fault(format!("defect of the engine: {}", panic_text(panic.as_ref())))
+            })?
+            .map_err(|error| fault(error.to_string()))?;
+        if let Some(captures) = record.captures.take() {
+            self.watcher.on_captures(variant, captures);
+        }
+        Ok(Run::new(number, &record))
     }
-    // A call has thousands; what they amount to is in the outcome's numbers.
-    record.outcome.message_delays = Vec::new();
-    let run = Run { number, record };
-    watcher.on_run(variant, &run);
-    Ok(Some(run))
 }
 
 /// What one repetition depends on.
@@ -193,17 +231,10 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
-impl Run {
-    /// The metric's value; `None` if the run did not finish.
-    pub fn value(&self) -> Option<f64> {
-        self.record.outcome.value
-    }
-}
-
 impl Study {
     /// What is measured; `None` of an empty study.
     pub fn metric(&self) -> Option<Metric> {
-        self.variants.iter().find_map(|v| v.runs.first()).map(|run| run.record.outcome.metric)
+        self.variants.iter().find_map(|v| v.runs.first()).map(|run| run.metric)
     }
 
     /// SHA-256 over every run's packet and delivery events and metric values, in the order of
@@ -215,8 +246,8 @@ impl Study {
             hash.update([0]);
             for run in &variant.runs {
                 hash.update(run.number.to_le_bytes());
-                hash.update(run.record.hash.unwrap_or_default());
-                hash.update(run.value().unwrap_or(f64::NAN).to_bits().to_le_bytes());
+                hash.update(run.hash);
+                hash.update(run.value.unwrap_or(f64::NAN).to_bits().to_le_bytes());
             }
         }
         hash.finalize().into()

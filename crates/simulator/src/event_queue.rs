@@ -2,7 +2,8 @@
 //!
 //! A target is a link, a host, an application or the script of events; what it does when its
 //! time comes is left to `world`. Moving a target's time does not search the heap: the old entry
-//! stays and is recognised as stale when it surfaces.
+//! stays and is recognised as stale when it surfaces. The next few events are kept in order, so
+//! that a world can look ahead; all others are in a heap.
 
 use base::Instant;
 use std::cmp::Reverse;
@@ -26,10 +27,10 @@ impl Entry {
     }
 }
 
-/// What so many pending events need does not fit into a cache: it pays to look ahead,
-const CROWD: usize = 64;
-/// by so many.
-const LOOK_AHEAD: usize = 7;
+/// So many of the next events are known in their order at least, if there are so many,
+const MIN_NEAR: usize = 10;
+/// and at most so many: the rest is only known to come later.
+const MAX_NEAR: usize = 48;
 
 /// Targets fit into this many bits; a million million insertions are left.
 const TARGET_BITS: u32 = 24;
@@ -40,7 +41,9 @@ const IDLE: Entry = Entry { at: u64::MAX, key: u64::MAX };
 /// Pending events.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    heap: BinaryHeap<Reverse<Entry>>,
+    /// The next ones, the last of them first; none in `far` comes before them.
+    near: Vec<Entry>,
+    far: BinaryHeap<Reverse<Entry>>,
     /// The valid entry of each target.
     armed: Vec<Entry>,
     inserted: u64,
@@ -48,7 +51,7 @@ pub(crate) struct EventQueue {
 
 impl EventQueue {
     pub(crate) const fn new() -> Self {
-        EventQueue { heap: BinaryHeap::new(), armed: Vec::new(), inserted: 0 }
+        EventQueue { near: Vec::new(), far: BinaryHeap::new(), armed: Vec::new(), inserted: 0 }
     }
 
     /// One more target.
@@ -85,7 +88,42 @@ impl EventQueue {
         let entry = Entry { at, key: self.inserted << TARGET_BITS | u64::from(target.0) };
         self.inserted += 1;
         *slot = entry;
-        self.heap.push(Reverse(entry));
+        self.keep(entry);
+    }
+
+    /// Put an entry where it belongs: behind those of the same time, as its key is the largest.
+    fn keep(&mut self, entry: Entry) {
+        if self.near.first().is_none_or(|last| last.at <= entry.at)
+            && (self.near.len() >= MIN_NEAR || !self.far.is_empty())
+        {
+            self.far.push(Reverse(entry));
+            return;
+        }
+        let mut place = self.near.len();
+        self.near.push(entry);
+        while place > 0 && self.near[place - 1].at <= entry.at {
+            self.near[place] = self.near[place - 1];
+            place -= 1;
+        }
+        self.near[place] = entry;
+        if self.near.len() > MAX_NEAR {
+            self.far.extend(self.near.drain(..MAX_NEAR / 2).map(Reverse));
+        }
+    }
+
+    /// Let the next ones out of the heap.
+    #[cold]
+    fn refill(&mut self) {
+        let room = MAX_NEAR / 2 - self.near.len();
+        let mut next = [IDLE; MAX_NEAR / 2];
+        let mut count = 0;
+        while count < room
+            && let Some(Reverse(entry)) = self.far.pop()
+        {
+            next[count] = entry;
+            count += 1;
+        }
+        self.near.splice(..0, next[..count].iter().rev().copied());
     }
 
     /// Whether no target is armed.
@@ -93,21 +131,27 @@ impl EventQueue {
         self.armed.iter().all(|entry| *entry == IDLE)
     }
 
-    /// Some of the next targets, the first one first, the others in no order; some of them may
-    /// have been moved since. Few targets: none.
-    pub(crate) fn upcoming(&self) -> impl Iterator<Item = Target> {
-        let entries = self.heap.as_slice();
-        let count = if entries.len() < CROWD { 0 } else { LOOK_AHEAD };
-        entries[..count].iter().map(|Reverse(entry)| entry.target())
+    /// Whether there are so many targets that what they need does not fit into a cache.
+    pub(crate) fn is_crowded(&self) -> bool {
+        !self.far.is_empty()
+    }
+
+    /// The target `ahead` events after the next one; it may have been moved since.
+    pub(crate) fn upcoming(&self, ahead: usize) -> Option<Target> {
+        let place = self.near.len().checked_sub(ahead + 1)?;
+        Some(self.near[place].target())
     }
 
     /// Take the next event if it is due by `limit`. The target is idle afterwards.
     pub(crate) fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Target)> {
-        while let Some(&Reverse(entry)) = self.heap.peek() {
+        while let Some(&entry) = self.near.last() {
             if entry.at > limit.as_nanos() {
                 return None;
             }
-            self.heap.pop();
+            self.near.pop();
+            if self.near.len() < MIN_NEAR && !self.far.is_empty() {
+                self.refill();
+            }
             let target = entry.target();
             let slot = &mut self.armed[target.0 as usize];
             if *slot == entry {
@@ -178,21 +222,51 @@ mod tests {
         assert_eq!(queue.pop_until(Instant::from_millis(5)), at(5).map(|time| (time, target)));
     }
 
+    #[test]
+    fn upcoming_targets_are_those_taken_next() {
+        let mut queue = EventQueue::new();
+        for number in 0..200u64 {
+            let target = queue.add_target();
+            queue.set(target, at(number * 7919 % 211));
+        }
+        while queue.is_crowded() {
+            let ahead: Vec<_> = (0..MIN_NEAR).map_while(|ahead| queue.upcoming(ahead)).collect();
+            assert_eq!(ahead.len(), MIN_NEAR);
+            for target in ahead {
+                let taken = queue.pop_until(Instant::FAR_FUTURE);
+                assert_eq!(taken.map(|(_, target)| target), Some(target));
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn order_equals_a_sorted_list(
-            moves in proptest::collection::vec((0u32..5, 0u64..20), 0..60),
+            few in any::<bool>(),
+            moves in proptest::collection::vec((0u32..200, 0u64..300, any::<bool>()), 0..600),
         ) {
+            let targets = if few { 5 } else { 200 };
             let mut queue = EventQueue::new();
-            let mut model: Vec<Option<(u64, usize)>> = vec![None; 5];
-            for _ in 0..5 {
+            let mut model: Vec<Option<(u64, usize)>> = vec![None; targets as usize];
+            for _ in 0..targets {
                 queue.add_target();
             }
-            for (number, (target, time)) in moves.into_iter().enumerate() {
+            let mut now = 0;
+            for (number, (target, wait, then_take)) in moves.into_iter().enumerate() {
+                let (target, time) = (target % targets, now + wait);
                 queue.set(Target(target), at(time));
                 let slot = &mut model[target as usize];
                 if slot.map(|(time, _)| time) != Some(time) {
                     *slot = Some((time, number));
+                }
+                if then_take {
+                    let first = (0..targets).filter(|target| model[*target as usize].is_some());
+                    let first = first.min_by_key(|target| model[*target as usize]);
+                    let expected = first.and_then(|target| {
+                        now = model[target as usize].take()?.0;
+                        Some((Instant::from_millis(now), Target(target)))
+                    });
+                    prop_assert_eq!(queue.pop_until(Instant::FAR_FUTURE), expected);
                 }
             }
             let mut expected: Vec<(u64, usize, u32)> = model

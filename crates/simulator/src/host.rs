@@ -185,7 +185,7 @@ impl<A: Application> Host<A> {
         }
     }
 
-    /// A packet left a NIC.
+    /// A packet left a NIC, which seldom lets another one go.
     pub(crate) fn departed(
         &mut self,
         cx: &mut Context<'_>,
@@ -193,8 +193,18 @@ impl<A: Application> Host<A> {
         flow: u32,
         bytes: u32,
     ) {
-        if flow != 0 {
-            self.input(cx, wiring, Input::Departed { flow, bytes });
+        if flow == 0 {
+            return;
+        }
+        let input = Input::Departed { flow, bytes };
+        if self.processor.is_some() {
+            self.input(cx, wiring, input);
+            return;
+        }
+        cx.host = self.id;
+        self.stack.handle(cx, input);
+        if !self.stack.is_drained() {
+            self.drain(cx, wiring);
         }
     }
 

@@ -11,8 +11,8 @@ use wire::Packet;
 /// One NIC.
 #[derive(Debug)]
 pub(crate) struct Nic {
-    /// Packets in service or waiting for it, with the time each leaves at.
-    queue: VecDeque<(Instant, Box<Packet>)>,
+    /// Packets in service or waiting for it, in order.
+    queue: VecDeque<Leaving>,
     busy_until: Instant,
     /// Work below one nanosecond that the last packet left over; see `Rate::serialisation`.
     carry: u64,
@@ -23,6 +23,14 @@ pub(crate) struct Nic {
     id: LinkId,
     /// The link it stands in front of.
     pub next: LinkId,
+}
+
+/// A packet, when it leaves, and its length.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    at: Instant,
+    pub len: u32,
+    pub packet: Box<Packet>,
 }
 
 impl Nic {
@@ -55,22 +63,22 @@ impl Nic {
         let (time, carry) = self.rate.serialisation(u64::from(len), self.carry);
         self.busy_until += time;
         self.carry = carry;
-        self.queue.push_back((self.busy_until, packet));
+        self.queue.push_back(Leaving { at: self.busy_until, len, packet });
     }
 
     /// When the packet in service leaves.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.queue.front().map(|(leaves_at, _)| *leaves_at)
+        self.queue.front().map(|first| first.at)
     }
 
     /// The packet that leaves by `now`.
     #[inline]
-    pub(crate) fn poll(&mut self, now: Instant) -> Option<Box<Packet>> {
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Leaving> {
         if self.next_deadline()? > now {
             return None;
         }
-        self.queue.pop_front().map(|(_, packet)| packet)
+        self.queue.pop_front()
     }
 }
 
@@ -108,7 +116,8 @@ mod tests {
                 let mut cx = Context::quiet(now, Chance::new(1, 0));
                 loop {
                     prop_assert_eq!(nic.next_deadline(), link.next_deadline());
-                    let (ours, theirs) = (nic.poll(now), link.poll(&mut cx));
+                    let ours = nic.poll(now).map(|left| left.packet);
+                    let theirs = link.poll(&mut cx);
                     prop_assert_eq!(&ours, &theirs);
                     if ours.is_none() {
                         break;

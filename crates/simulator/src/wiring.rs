@@ -6,7 +6,7 @@
 use crate::capture::Capture;
 use crate::event_queue::{EventQueue, Target};
 use crate::guard::Guard;
-use crate::nic::Nic;
+use crate::nic::{Leaving, Nic};
 use crate::run::NicSetup;
 use base::{Context, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, Topology};
@@ -163,13 +163,13 @@ impl Wiring {
         nic: usize,
     ) -> Option<(HostId, u32, u32)> {
         let (nic, target) = &mut self.nics[nic];
-        let Some(packet) = nic.poll(cx.now) else {
+        let Some(Leaving { packet, len, .. }) = nic.poll(cx.now) else {
             self.queue.set(*target, nic.next_deadline());
             return None;
         };
-        let (host, next, flow, bytes) = (nic.host, nic.next, packet.flow, packet.wire_len());
+        let (host, next, flow) = (nic.host, nic.next, packet.flow);
         self.enqueue(cx, next, packet);
-        Some((host, flow, bytes))
+        Some((host, flow, len))
     }
 
     /// Packets of `link` go to this socket at present.

@@ -214,22 +214,28 @@ impl<A: Application> World<A> {
         Ok(Stopped::Limit)
     }
 
-    /// Ask for the memory that the next events need while this one is being dealt with.
+    /// Ask for the memory that the next events need while this one is being dealt with: what is
+    /// needed last lies behind what was asked for a few events ago.
     fn look_ahead(&self) {
         let wiring = &self.wiring;
-        for (place, target) in wiring.queue.upcoming().enumerate() {
-            match (self.wakes[target.0 as usize], place) {
-                (Wake::Link(link), 0) => {
-                    if let Some((host, socket)) = wiring.prefetch_packet(link) {
-                        self.hosts[host.index()].prefetch(socket);
-                    }
-                }
-                (Wake::Link(link), 1..=2) => wiring.prefetch_next(link),
-                (Wake::Link(link), _) => wiring.prefetch_link(link),
-                (Wake::Nic(nic), 0..=2) => wiring.prefetch_behind_nic(nic as usize),
-                (Wake::Nic(nic), _) => wiring.prefetch_nic(nic as usize),
-                _ => {}
-            }
+        if !wiring.queue.is_crowded() {
+            return;
+        }
+        let upcoming = |ahead| Some(self.wakes[wiring.queue.upcoming(ahead)?.0 as usize]);
+        match upcoming(9) {
+            Some(Wake::Link(link)) => wiring.prefetch_link(link),
+            Some(Wake::Nic(nic)) => wiring.prefetch_nic(nic as usize),
+            _ => {}
+        }
+        match upcoming(6) {
+            Some(Wake::Link(link)) => wiring.prefetch_next(link),
+            Some(Wake::Nic(nic)) => wiring.prefetch_behind_nic(nic as usize),
+            _ => {}
+        }
+        if let Some(Wake::Link(link)) = upcoming(3)
+            && let Some((host, socket)) = wiring.prefetch_packet(link)
+        {
+            self.hosts[host.index()].prefetch(socket);
         }
     }
 

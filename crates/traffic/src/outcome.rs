@@ -30,6 +30,14 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// All of them.
+    pub const ALL: [Metric; 3] = [Metric::CompletionTime, Metric::Goodput, Metric::MessageDelay];
+
+    /// The metric of that name.
+    pub fn by_name(name: &str) -> Option<Metric> {
+        Metric::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+
     /// The name in tables and files.
     pub const fn name(self) -> &'static str {
         match self {

@@ -6,12 +6,19 @@ mod compare;
 mod files;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
+mod readers;
+mod resume;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The program with `arguments`, in the root of the repository.
 fn anabranch(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the program starts")
+}
+
+/// The same, not yet started.
+fn command(arguments: &[&str]) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
     // Nobody's environment changes what is tested.
@@ -20,7 +27,8 @@ fn anabranch(arguments: &[&str]) -> Output {
             command.env_remove(name);
         }
     }
-    command.current_dir(root).args(arguments).output().expect("the program starts")
+    command.current_dir(root).args(arguments);
+    command
 }
 
 fn stdout(output: &Output) -> String {

@@ -150,7 +150,23 @@ impl PathSpec {
     }
 }
 
+impl PathSpec {
+    /// Everything that runs depend on, and nothing else: recordings by their content.
+    pub(crate) fn essence(&self) -> String {
+        let [down, up] = [&self.down, &self.up].map(LinkSpec::essence);
+        format!("{:?} down {down} up {up} events {:?}", self.name, self.events)
+    }
+}
+
 impl LinkSpec {
+    fn essence(&self) -> String {
+        let CapacitySpec::Trace(trace) = &self.capacity else { return format!("{self:?}") };
+        let capacity = CapacitySpec::Rate(Span::fixed(Rate::from_bps(0)));
+        let rest = LinkSpec { capacity, ..self.clone() };
+        let TraceFile { unit, form, digest, .. } = trace.as_ref();
+        format!("{unit:?} {form:?} {digest:?} {rest:?}")
+    }
+
     fn is_random(&self) -> bool {
         let drawn_capacity = match &self.capacity {
             CapacitySpec::Rate(rate) => rate.is_drawn(),

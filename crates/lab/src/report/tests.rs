@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::error::Given;
-use crate::results::document;
+use crate::results::{Provenance, ResultFolder, Written, document};
+use crate::run::Run;
 use crate::scenario::{Options, PathOption};
-use crate::study::Run;
 use crate::variants::variants_of;
 use base::Duration;
 use serde_json::Value;
@@ -48,8 +48,7 @@ fn record(metric: Metric, value: Option<f64>) -> RunRecord {
 
 fn study(scenario: &Scenario, metric: Metric, values: &[Vec<Option<f64>>]) -> Study {
     let runs = |values: &Vec<Option<f64>>| {
-        let run =
-            |(i, v): (usize, &Option<f64>)| Run { number: i as u64, record: record(metric, *v) };
+        let run = |(i, v): (usize, &Option<f64>)| Run::new(i as u64, &record(metric, *v));
         values.iter().enumerate().map(run).collect()
     };
     let variants = variants_of(scenario);
@@ -269,7 +268,7 @@ fn document_of_a_multipath_variant_names_scheduler_and_shares() {
     let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2), noisy(1.2, 0.2, 3)];
     let mut study = study(&scenario, Metric::CompletionTime, &values);
     for run in &mut study.variants[2].runs {
-        run.record.first_sent_bytes = vec![250, 750];
+        run.first_sent_bytes = vec![250, 750];
     }
     let document = document(&scenario, &Report::new(&scenario, &study).unwrap());
     let together = &document["variants"][2];
@@ -328,14 +327,18 @@ fn table_of_runs_is_parquet() {
     let study = study(&scenario, Metric::CompletionTime, &values);
     let report = Report::new(&scenario, &study).unwrap();
     let folder = std::env::temp_dir().join(format!("anabranch-{}", std::process::id()));
-    let out = crate::results::ResultFolder::open(&folder.display().to_string()).unwrap();
-    let provenance = crate::results::Provenance {
+    let out = ResultFolder::open(&folder.display().to_string()).unwrap();
+    let provenance = Provenance {
         version: "0".into(),
         command: vec!["anabranch".into()],
         started: 0.0,
         duration: 1.0,
+        commit: None,
+        reused: 0,
+        csv: false,
     };
-    out.write_study(&scenario, &study, &report, &provenance, &[]).unwrap();
+    let written = Written { scenario: &scenario, study: &study, report: &report, records: None };
+    out.write_study(&written, &provenance, &[]).unwrap();
     let bytes = std::fs::read(folder.join("runs.parquet")).unwrap();
     assert_eq!((&bytes[..4], &bytes[bytes.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));
     let reader = parquet::file::reader::SerializedFileReader::try_from(

@@ -1,14 +1,18 @@
 //! The folder of `--out`: `run.json`, `runs.parquet`, `scenario.toml`, `result.json`, and what the
 //! caller adds.
 
+use super::csv::csv;
 use super::document;
+use super::records::{Records, TABLE};
 use super::table::parquet;
 use crate::error::InputError;
 use crate::report::Report;
+use crate::run::{Labels, Record};
 use crate::scenario::Scenario;
-use crate::study::{Study, hex};
+use crate::study::{Study, VariantRuns, hex};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -30,6 +34,25 @@ pub struct Provenance {
     pub started: f64,
     /// Seconds of real time that it took.
     pub duration: f64,
+    /// The commit the program was built from, if that is known.
+    pub commit: Option<String>,
+    /// Runs that were there before.
+    pub reused: usize,
+    /// Whether the table of runs is wanted as CSV too.
+    pub csv: bool,
+}
+
+/// What is written about a study.
+#[derive(Clone, Copy, Debug)]
+pub struct Written<'a> {
+    /// What was asked for.
+    pub scenario: &'a Scenario,
+    /// What was carried out.
+    pub study: &'a Study,
+    /// What it says.
+    pub report: &'a Report,
+    /// What the folder has.
+    pub records: Option<&'a Records>,
 }
 
 impl ResultFolder {
@@ -57,36 +80,64 @@ impl ResultFolder {
     /// Writes a file under a temporary name and renames it when complete.
     pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let partial = self.path.join(format!(".{name}.partial"));
-        let mut file = fs::File::create(&partial)?;
-        file.write_all(content)?;
-        file.sync_all()?;
+        let written = fs::File::create(&partial).and_then(|mut file| {
+            file.write_all(content)?;
+            file.sync_all()
+        });
+        if let Err(error) = written {
+            // A part of a file is of no use, and on a full disk in the way.
+            let _ = fs::remove_file(&partial);
+            return Err(error);
+        }
         fs::rename(&partial, self.path.join(name))
     }
 
     /// Writes everything a study leaves, and `pages` with it; `run.json` comes last and names the
-    /// others.
+    /// others. Then the journal goes: the table has its runs.
     pub fn write_study(
         &self,
-        scenario: &Scenario,
-        study: &Study,
-        report: &Report,
+        written: &Written<'_>,
         provenance: &Provenance,
         pages: &[(&str, String)],
     ) -> io::Result<()> {
-        let table = parquet(scenario, study).map_err(io::Error::other)?;
+        let Written { scenario, report, records, .. } = *written;
+        let rows = written.rows();
+        let rows: Vec<&Record> = rows.iter().collect();
+        let table = parquet(scenario, &rows).map_err(io::Error::other)?;
         let document = pretty(&document(scenario, report));
         let mut files: Vec<(&str, Vec<u8>)> = vec![
-            ("runs.parquet", table),
+            (TABLE, table),
             ("scenario.toml", scenario.to_toml().into_bytes()),
             ("result.json", document),
         ];
+        if provenance.csv {
+            files.push(("runs.csv", csv(scenario, &rows).into_bytes()));
+        }
         files.extend(pages.iter().map(|(name, text)| (*name, text.clone().into_bytes())));
         let mut outputs = Map::new();
         for (name, content) in &files {
             self.write(name, content)?;
             outputs.insert((*name).to_owned(), json!(hex(&Sha256::digest(content))));
         }
-        self.write("run.json", &pretty(&run(scenario, report, provenance, outputs)))
+        self.write("run.json", &pretty(&run(scenario, report, provenance, outputs)))?;
+        records.map_or(Ok(()), Records::remove_journal)
+    }
+}
+
+impl Written<'_> {
+    /// Variant by variant in the order of the study, then what else the folder has.
+    fn rows(&self) -> Vec<Record> {
+        let mut others = self.records.map_or_else(BTreeMap::new, Records::all);
+        let mut rows = Vec::new();
+        for VariantRuns { variant, runs } in &self.study.variants {
+            for run in runs {
+                others.remove(&(variant.name.clone(), run.number));
+                let labels = Labels::new(self.scenario, variant);
+                rows.push(Record { labels, run: run.clone() });
+            }
+        }
+        rows.extend(others.into_values());
+        rows
     }
 }
 
@@ -100,25 +151,44 @@ fn run(
         "schema": 1,
         "program": "anabranch",
         "version": provenance.version,
+        "commit": provenance.commit,
+        "build": super::BUILD,
         "command": provenance.command,
         "seed": scenario.seed,
         "runs": scenario.runs,
         "jobs": scenario.jobs,
         "scenario_hash": hex(&scenario.hash()),
+        "study": hex(&scenario.study_key()),
         "hash": report.hash,
         "interrupted": report.interrupted,
-        "host": system("hostname"),
-        "kernel": system("osrelease"),
+        "reused_runs": provenance.reused,
+        "host": system("kernel/hostname"),
+        "kernel": system("kernel/osrelease"),
         "system": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        "sysctls": sysctls(),
         "started": provenance.started,
         "duration": provenance.duration,
         "outputs": outputs,
     })
 }
 
+/// The settings of the kernel that transport depends on. A simulation does not; whoever holds it
+/// against this machine wants to know.
+fn sysctls() -> Map<String, Value> {
+    const NAMES: [&str; 6] = [
+        "net/ipv4/tcp_congestion_control",
+        "net/ipv4/tcp_rmem",
+        "net/ipv4/tcp_wmem",
+        "net/ipv4/tcp_sack",
+        "net/ipv4/tcp_timestamps",
+        "net/mptcp/enabled",
+    ];
+    NAMES.iter().map(|name| (name.replace('/', "."), json!(system(name)))).collect()
+}
+
 /// What Linux says of itself; `null` elsewhere.
-fn system(what: &str) -> Option<String> {
-    let text = fs::read_to_string(Path::new("/proc/sys/kernel").join(what)).ok()?;
+fn system(name: &str) -> Option<String> {
+    let text = fs::read_to_string(Path::new("/proc/sys").join(name)).ok()?;
     Some(text.trim().to_owned())
 }
 

@@ -85,7 +85,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
     let share: Map<String, Value> =
         summary.share.iter().map(|(name, share)| (name.clone(), json!(share))).collect();
     let extra: Map<String, Value> =
-        summary.extra.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        summary.extra.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let class = summary.class.filter(|_| summary.qualifies());
     let magnitude = summary.difference.as_ref().filter(|_| class.is_some());
     json!({

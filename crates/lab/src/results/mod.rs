@@ -1,10 +1,23 @@
 //! Result files: the JSON document, the table of runs, what was asked for, where it came from.
 //!
 //! A file is written under a temporary name and renamed when complete (rule 9 of the house).
+//! `records` is what makes a study resumable: `journal` while it goes on, `table` and `csv` at its
+//! end, over the one list of `columns`.
 
+mod columns;
+mod csv;
 mod folder;
+mod journal;
 mod json;
+mod records;
 mod table;
 
-pub use folder::{Provenance, ResultFolder};
+pub use folder::{Provenance, ResultFolder, Written};
 pub use json::document;
+pub use records::Records;
+
+/// A hash over all sources that a run's result can depend on, and the compiler.
+pub const BUILD: &str = env!("ANABRANCH_BUILD");
+
+#[cfg(test)]
+mod tests;

@@ -140,6 +140,15 @@ impl Scenario {
         self.to_toml_with(|path| path.anchored.clone())
     }
 
+    /// SHA-256 over what a run depends on beside its variant and number: the key that stored runs
+    /// are found by. The same for any number of runs, choice of variants and working folder.
+    pub fn study_key(&self) -> [u8; 32] {
+        let paths: Vec<String> = self.paths.iter().map(PathSpec::essence).collect();
+        let ends = (self.profile.name(), &self.buffers, &self.nic, self.reverse, self.first);
+        let key = (self.seed, &self.traffic, ends, paths);
+        Sha256::digest(format!("{key:?}")).into()
+    }
+
     /// SHA-256 over everything that results depend on, recordings included.
     pub fn hash(&self) -> [u8; 32] {
         let mut hash = Sha256::new();

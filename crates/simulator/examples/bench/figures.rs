@@ -75,7 +75,7 @@ pub fn mptcp_two_path() -> Result<(), String> {
 
 /// `sim/mptcp-two-path` for a profiler to look at; prints its packets.
 pub fn work_mptcp() -> Result<(), String> {
-    let setup = two_paths(Duration::from_secs(500));
+    let setup = two_paths(Duration::from_secs(100));
     let record = simulate(&setup).map_err(|error| error.to_string())?;
     println!("{}", record.data_packets);
     Ok(())

@@ -10,6 +10,10 @@ mod meter;
 
 use std::process::{Command, ExitCode};
 
+/// That of the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Takes a figure and prints it.
 type Take = fn() -> Result<(), String>;
 

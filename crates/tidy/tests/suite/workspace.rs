@@ -121,6 +121,7 @@ fn is_root(path: &str) -> bool {
     file == "lib.rs" && parent == Some("src")
         || file == "main.rs"
             && (parent == Some("src") || matches!(grandparent, Some("tests" | "examples")))
+        || file == "build.rs" && grandparent == Some("crates")
         || file.ends_with(".rs") && matches!(parent, Some("examples" | "benches" | "fuzz_targets"))
         || file.ends_with(".rs") && folder.split('/').count() == 3 && parent == Some("tests")
 }

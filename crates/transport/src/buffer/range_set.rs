@@ -46,6 +46,20 @@ impl RangeSet {
         self.covered - before
     }
 
+    /// Cover `range`, which lies behind everything and is not empty; the range that it became a
+    /// part of. Needs no search.
+    pub fn append(&mut self, range: Range<u64>) -> Range<u64> {
+        self.covered += range.end - range.start;
+        if let Some(mut last) = self.ranges.last_entry()
+            && *last.get() == range.start
+        {
+            *last.get_mut() = range.end;
+            return *last.key()..range.end;
+        }
+        self.ranges.insert(range.start, range.end);
+        range
+    }
+
     /// The common case of arrivals: the range continues or follows the highest one, and no search
     /// is needed.
     fn extends_last(&mut self, range: &Range<u64>) -> bool {

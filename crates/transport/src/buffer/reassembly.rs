@@ -21,6 +21,8 @@ pub struct Reassembly {
     ready: VecDeque<Payload>,
     read: u64,
     next: u64,
+    /// End of the highest byte that arrived.
+    highest: u64,
     /// Disjoint plain pieces above `next`, by offset.
     waiting: BTreeMap<u64, Payload>,
     /// What `waiting` covers.
@@ -73,6 +75,11 @@ impl Reassembly {
         self.above.iter()
     }
 
+    /// End of the highest byte that arrived.
+    pub const fn highest(&self) -> u64 {
+        self.highest
+    }
+
     /// Up to four ranges behind gaps, the most recently changed first (RFC 2018 s4).
     pub fn sack_ranges(&self) -> &[Range<u64>] {
         &self.recent
@@ -81,19 +88,23 @@ impl Reassembly {
     /// Bytes `offset..offset + payload.len()` arrived.
     pub fn insert(&mut self, offset: u64, payload: Payload) -> Inserted {
         let len = u64::from(payload.len());
-        if len == 0 {
+        let end = offset.saturating_add(len);
+        if end == offset {
             return Inserted::default();
         }
-        let end = offset.saturating_add(len);
-        let waiting = self.above.first();
-        if offset == self.next && waiting.as_ref().is_none_or(|first| end <= first.start) {
-            self.next = end;
-            self.push_ready(payload);
-            let touches = waiting.is_some_and(|first| end == first.start);
-            let filled = if touches { self.fill_gap() } else { 0 };
-            return Inserted { new_bytes: len, advanced: len + filled, ..Inserted::default() };
-        }
-        if offset > self.next && self.above.last().is_none_or(|last| last.end <= offset) {
+        let behind = offset >= self.highest;
+        self.highest = self.highest.max(end);
+        if offset == self.next {
+            // Nothing waits behind data that are the highest.
+            let waiting = if behind { None } else { self.above.first() };
+            if waiting.as_ref().is_none_or(|first| end <= first.start) {
+                self.next = end;
+                self.push_ready(payload);
+                let touches = waiting.is_some_and(|first| end == first.start);
+                let filled = if touches { self.fill_gap() } else { 0 };
+                return Inserted { new_bytes: len, advanced: len + filled, ..Inserted::default() };
+            }
+        } else if behind {
             return self.insert_behind(offset..end, payload);
         }
         self.insert_slowly(offset..end, payload)
@@ -102,19 +113,19 @@ impl Reassembly {
     /// Something arrived behind all that is there.
     fn insert_behind(&mut self, range: Range<u64>, payload: Payload) -> Inserted {
         let new_bytes = range.end - range.start;
-        self.above.insert(range.clone());
-        let payload = payload.slice(0, new_bytes as u32);
+        let changed = self.above.append(range.clone());
+        // Shorter only at the very end of the offsets.
+        let cut = new_bytes < u64::from(payload.len());
+        let payload = if cut { payload.slice(0, new_bytes as u32) } else { payload };
         let last = self.waiting.last_entry();
         let touching = last.filter(|last| last.key() + u64::from(last.get().len()) == range.start);
         if !touching.is_some_and(|mut last| join(last.get_mut(), &payload)) {
             keep(&mut self.waiting, range.start, payload);
         }
-        if let Some(changed) = self.above.last() {
-            match self.recent.first_mut() {
-                // It grew at its end, where nothing else is.
-                Some(first) if first.start == changed.start => *first = changed,
-                _ => self.report_first(changed),
-            }
+        match self.recent.first_mut() {
+            // It grew at its end, where nothing else is.
+            Some(first) if first.start == changed.start => *first = changed,
+            _ => self.report_first(changed),
         }
         Inserted { new_bytes, out_of_order: true, ..Inserted::default() }
     }
@@ -195,11 +206,16 @@ impl Reassembly {
     /// Forget everything that was not read; nothing more will be inserted.
     pub fn discard(&mut self) {
         let next = self.next;
-        *self = Reassembly { next, read: next, ..Reassembly::default() };
+        *self = Reassembly { next, read: next, highest: next, ..Reassembly::default() };
     }
 
     /// Take the next bytes, at most `max`; empty if there are none.
     pub fn read(&mut self, max: u32) -> Payload {
+        if self.ready.len() == 1 && self.readable() <= u64::from(max) {
+            // The usual case: everything, and it is one piece.
+            self.read = self.next;
+            return self.ready.pop_front().unwrap_or_default();
+        }
         let mut left = max;
         let mut pieces = Vec::new();
         let mut first = Payload::Empty;

@@ -19,11 +19,13 @@ pub struct SendBuffer {
     hint: Cell<usize>,
 }
 
-/// A run of bytes of one kind; its end is where the next one starts.
+/// A run of bytes of one kind.
 #[derive(Clone, Debug)]
 struct Piece {
-    /// Stream offset of the first byte, which may lie below the buffer's start.
+    /// Stream offset of the first byte, which may lie below the buffer's start,
     start: u64,
+    /// and behind the last one.
+    end: u64,
     content: Content,
 }
 
@@ -68,17 +70,9 @@ impl SendBuffer {
         match payload {
             Payload::Empty => {}
             Payload::Virtual(range) => {
-                self.push_virtual(range.stream, range.offset);
-                self.end += u64::from(range.len);
+                self.append_virtual(range.stream, range.offset, u64::from(range.len));
             }
-            Payload::Real(bytes) => {
-                let len = bytes.len() as u64;
-                if len > 0 {
-                    let content = Content::Real(*bytes);
-                    self.pieces.push_back(Piece { start: self.end, content });
-                    self.end += len;
-                }
-            }
+            Payload::Real(bytes) => self.push(bytes.len() as u64, Content::Real(*bytes)),
             mixed @ Payload::Mixed(_) => {
                 for piece in mixed.into_pieces() {
                     self.append(piece);
@@ -87,72 +81,87 @@ impl SendBuffer {
         }
     }
 
-    /// Start a virtual piece at the end, unless the last one continues there by itself.
-    fn push_virtual(&mut self, stream: u32, offset: u64) {
-        if let Some(last) = self.pieces.back()
+    /// Virtual bytes make the last piece longer if they continue it.
+    fn append_virtual(&mut self, stream: u32, offset: u64, len: u64) {
+        if let Some(last) = self.pieces.back_mut()
             && let Content::Virtual { stream: s, offset: o } = last.content
             && s == stream
-            && o.wrapping_add(self.end - last.start) == offset
+            && o.wrapping_add(last.end - last.start) == offset
         {
+            last.end += len;
+            self.end += len;
             return;
         }
-        let content = Content::Virtual { stream, offset };
-        self.pieces.push_back(Piece { start: self.end, content });
+        self.push(len, Content::Virtual { stream, offset });
+    }
+
+    fn push(&mut self, len: u64, content: Content) {
+        if len > 0 {
+            let start = self.end;
+            self.end += len;
+            self.pieces.push_back(Piece { start, end: self.end, content });
+        }
     }
 
     /// The bytes `offset..offset + len`; of a range not wholly held, the part that is.
     pub fn slice(&self, offset: u64, len: u32) -> Payload {
-        let mut at = offset.max(self.start);
+        let start = offset.max(self.start);
         let end = offset.saturating_add(u64::from(len)).min(self.end);
-        if at >= end {
+        if start >= end {
             return Payload::Empty;
         }
-        let mut index = self.piece_at(at);
+        let index = self.index_of(start);
+        match self.pieces.get(index) {
+            // Mostly all of it lies in one piece.
+            Some(piece) if end <= piece.end => {
+                self.hint.set(index);
+                piece.slice(start, end)
+            }
+            _ => self.gather(index, start, end),
+        }
+    }
+
+    /// The bytes `start..end`, of which piece `index` has the first.
+    fn gather(&self, index: usize, start: u64, end: u64) -> Payload {
         let mut out = Payload::Empty;
-        while let Some(piece) = self.pieces.get(index) {
-            let piece_end = self.pieces.get(index + 1).map_or(self.end, |next| next.start);
-            let stop = end.min(piece_end);
-            // At most `len`, which is a u32.
-            out.append(piece.content.slice(at - piece.start, (stop - at) as u32));
-            at = stop;
-            if at >= end {
+        for (index, piece) in self.pieces.iter().enumerate().skip(index) {
+            if piece.start >= end {
                 break;
             }
-            index += 1;
+            self.hint.set(index);
+            out.append(piece.slice(start.max(piece.start), end.min(piece.end)));
         }
-        self.hint.set(index);
         out
     }
 
     /// Index of the piece that holds `offset`, which lies in `start..end`.
-    fn piece_at(&self, offset: u64) -> usize {
+    fn index_of(&self, offset: u64) -> usize {
         let hint = self.hint.get();
-        for index in [hint, hint + 1] {
-            let starts = self.pieces.get(index).is_some_and(|piece| piece.start <= offset);
-            if starts && self.pieces.get(index + 1).is_none_or(|next| offset < next.start) {
-                return index;
-            }
-        }
-        self.pieces.partition_point(|piece| piece.start <= offset).saturating_sub(1)
+        let holds =
+            |index: &usize| self.pieces.get(*index).is_some_and(|piece| piece.holds(offset));
+        let likely = [hint, hint + 1].into_iter().find(holds);
+        likely.unwrap_or_else(|| self.pieces.partition_point(|piece| piece.end <= offset))
     }
 
     /// Forget everything below `offset` (at most everything).
     pub fn release_below(&mut self, offset: u64) {
         self.start = self.start.max(offset.min(self.end));
-        while !self.pieces.is_empty() {
-            let end = self.pieces.get(1).map_or(self.end, |next| next.start);
-            if end > self.start {
-                break;
-            }
+        while self.pieces.front().is_some_and(|first| first.end <= self.start) {
             self.pieces.pop_front();
             self.hint.set(self.hint.get().saturating_sub(1));
         }
     }
 }
 
-impl Content {
-    fn slice(&self, from: u64, len: u32) -> Payload {
-        match self {
+impl Piece {
+    fn holds(&self, offset: u64) -> bool {
+        (self.start..self.end).contains(&offset)
+    }
+
+    /// The bytes `start..end` of the stream, at most 4 GiB, all of which it holds.
+    fn slice(&self, start: u64, end: u64) -> Payload {
+        let (from, len) = (start - self.start, (end - start) as u32);
+        match &self.content {
             Content::Virtual { stream, offset } => {
                 Payload::virtual_range(*stream, offset.wrapping_add(from), len)
             }

@@ -7,7 +7,7 @@ use super::slot::{ReceivedMap, Stage};
 use crate::path_manager::{Address, PathEvent};
 use crate::scheduler::{PathChange, Scheduler};
 use crate::stack::SocketError;
-use crate::tcp::multipath::Heard;
+use crate::tcp::multipath::{Heard, Multipath};
 use crate::tcp::subflow::News;
 use base::{Context, Event, EventMask};
 use std::net::SocketAddr;
@@ -72,14 +72,9 @@ impl Connection {
 
     /// Take what a subflow heard, received and became.
     pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
-        while let Some(mp) = self.slots[index].subflow.multipath()
-            && let Some(heard) = mp.take_heard()
-        {
-            if !self.hear(cx, index, &heard)
-                && let Some(mp) = self.slots[index].subflow.multipath()
-            {
-                mp.forget_heard();
-            }
+        let mp = self.slots[index].subflow.multipath();
+        if let Some(heard) = mp.and_then(Multipath::take_heard) {
+            self.hear(cx, index, &heard);
         }
         if self.plain {
             self.on_plain_ack();
@@ -174,33 +169,33 @@ impl Connection {
         self.schedule_due = true;
     }
 
-    /// `false`: the subflow is gone, or the connection is no longer MPTCP.
-    fn hear(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
+    /// What an accepted segment said.
+    fn hear(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) {
         if self.slots[index].stage == Stage::Gone {
-            return false;
+            return;
         }
         if heard.reset {
             self.hear_reset(cx, heard);
-            return false;
+            return;
         }
         if self.plain {
             self.hear_plain(heard);
-            return false;
+            return;
         }
         let stage = self.slots[index].stage;
         if stage == Stage::Opening && !self.hear_opening(cx, index, heard) {
-            return false;
+            return;
         }
         if stage == Stage::PreEstablished {
             self.open_slot(index);
         }
         if self.plain {
-            return false;
+            return;
         }
         self.refused += u64::from(heard.options.ignored());
         for option in heard.options.others() {
             if !self.hear_option(cx, index, option) {
-                return false;
+                return;
             }
         }
         let implied = self.implied_mapping(heard);
@@ -209,10 +204,9 @@ impl Connection {
             None if implied.is_some() && index == 0 => {
                 self.hear_mapping(cx, index, heard, implied, false);
             }
-            None if heard.options.is_empty() => return self.hear_nothing(cx, index, heard),
+            None if heard.options.is_empty() => self.hear_nothing(cx, index, heard),
             None => {}
         }
-        self.slots[index].stage != Stage::Gone && !self.plain
     }
 
     /// A reset may close the whole connection.
@@ -231,7 +225,7 @@ impl Connection {
     }
 
     /// A segment without any option: a middlebox may strip them (RFC 8684 s3.7).
-    fn hear_nothing(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
+    fn hear_nothing(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) {
         let slot = &self.slots[index];
         let (taken, readable) = slot.subflow.received();
         let end = heard.offset + u64::from(heard.len);
@@ -241,16 +235,15 @@ impl Connection {
         let unacked = heard.acked_data && heard.len == 0 && slot.last_end.is_some();
         // A FIN without options ends the stream of a peer that is plain TCP already.
         if !unmapped && !unacked && !heard.fin && !self.failed_checksum {
-            return true;
+            return;
         }
         if self.may_fall_back() {
             self.fall_back(cx, unacked);
-            return false;
+            return;
         }
         self.refused += 1;
         self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
         self.fail_if_alone();
-        false
     }
 
     fn hear_dss(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard, dss: &Dss) {

@@ -90,8 +90,7 @@ impl DataReceive {
 
     /// End of the highest byte received.
     pub fn highest(&self) -> u64 {
-        let above = self.data.ranges_above().next_back();
-        above.map_or(self.data.next_offset(), |range| range.end)
+        self.data.highest()
     }
 
     /// Whether the DATA_FIN is reached just now.

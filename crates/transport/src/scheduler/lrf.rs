@@ -122,20 +122,28 @@ struct Pick<'a> {
     force: bool,
 }
 
-/// The fastest available path among the active ones or the backups.
+/// The fastest available path among the active ones or the backups. One that the segment was not
+/// on comes before any other.
 fn pick<'a>(view: &View<'a>, offer: &Offer, backup: bool, kernel_compat: bool) -> Pick<'a> {
-    let group = view
-        .paths
-        .iter()
-        .filter(|path| path.backup == backup && !path.is_definitely_unavailable(offer));
-    // A path without a sample has an SRTT of zero; the kernels prefer it for that.
-    let rank = |path: &&PathView| (path.srtt.is_zero() && !kernel_compat, path.srtt);
-    let is_unused = |path: &&PathView| !offer.paths.contains(path.id);
-    let available = group.clone().filter(|path| !path.is_temporarily_unavailable(offer));
-    if let Some(best) = available.clone().filter(is_unused).min_by_key(rank) {
-        return Pick { best: Some(best), force: true };
+    let mut best = None;
+    let mut unused_is_blocked = false;
+    for path in view.paths {
+        if path.backup != backup || path.is_definitely_unavailable(offer) {
+            continue;
+        }
+        let used = offer.paths.contains(path.id);
+        if path.is_temporarily_unavailable(offer) {
+            unused_is_blocked |= !used;
+            continue;
+        }
+        // A path without a sample has an SRTT of zero; the kernels prefer it for that.
+        let rank = (used, path.srtt.is_zero() && !kernel_compat, path.srtt);
+        if best.is_none_or(|(known, _)| rank < known) {
+            best = Some((rank, path));
+        }
     }
-    let best = available.min_by_key(rank);
-    let unused_is_blocked = group.clone().any(|path| is_unused(&path));
-    Pick { best, force: best.is_none() && unused_is_blocked }
+    match best {
+        Some(((used, ..), path)) => Pick { best: Some(path), force: !used },
+        None => Pick { best: None, force: unused_is_blocked },
+    }
 }

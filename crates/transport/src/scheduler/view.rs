@@ -234,6 +234,20 @@ impl DataView<'_> {
         self.segments.iter()
     }
 
+    /// The first of `unsent`; empty if there is nothing.
+    fn first_unsent(&self) -> Range<u64> {
+        if self.segments.back().is_none_or(|last| last.end() <= self.snd_nxt) {
+            // Nothing was assigned out of order, as most schedulers never do.
+            return self.snd_nxt..self.write_end;
+        }
+        self.first_gap()
+    }
+
+    #[cold]
+    fn first_gap(&self) -> Range<u64> {
+        self.unsent().next().unwrap_or(self.snd_nxt..self.snd_nxt)
+    }
+
     /// What was never handed to a path, in order: mostly one range.
     pub fn unsent(&self) -> impl Iterator<Item = Range<u64>> {
         let first = match self.segments.back() {
@@ -283,8 +297,7 @@ impl View<'_> {
 
     /// What was never sent as an offer, empty if there is nothing.
     pub fn unsent_offer(&self) -> Offer {
-        let nothing = self.data.snd_nxt..self.data.snd_nxt;
-        let Range { start, end } = self.data.unsent().next().unwrap_or(nothing);
+        let Range { start, end } = self.data.first_unsent();
         Offer { reinject: false, offset: start, end, paths: PathSet::EMPTY }
     }
 

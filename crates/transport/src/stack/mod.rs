@@ -100,6 +100,12 @@ impl Stack {
         }
     }
 
+    /// Whether there is nothing to drain: `poll_transmit` and `poll_event` would give `None`, and
+    /// `poll_deadline` what it gave after the last drain, unless a timeout was handled since.
+    pub fn is_drained(&self) -> bool {
+        self.ready.is_empty() && self.events.is_empty() && self.stray.is_empty()
+    }
+
     /// The socket that the last packet was for.
     pub const fn reader(&self) -> Option<SocketId> {
         self.reader

@@ -102,9 +102,7 @@ impl Subflow {
         if ack > self.tx.una {
             self.advance_una(cx, &mut news, ack);
         }
-        if !segment.options.sack.is_empty() {
-            self.process_sacks(cx, &mut news, ack as i64, &segment.options.sack);
-        }
+        self.process_sacks(cx, &mut news, ack as i64, &segment.options.sack);
         self.take_rtt_samples(cx, &mut news);
         self.loss.rack.on_dsack_round(news.dsack.is_some(), self.tx.una, self.tx.nxt);
         self.finish_probe(cx, cc, &news, ack);
@@ -165,6 +163,9 @@ impl Subflow {
         ack: i64,
         blocks: &SackBlocks,
     ) {
+        if blocks.is_empty() {
+            return;
+        }
         let base = self.hs.iss + 1;
         let mut ranges = [0u64..0, 0..0, 0..0, 0..0];
         for (index, &(start, end)) in blocks.as_slice().iter().enumerate() {

@@ -10,8 +10,6 @@ use wire::mptcp::{
     Capable, CapableFlags, CapableForm, DataNumber, Dss, Key, Mapping, MptcpOption, MptcpOptions,
 };
 
-/// Heard and not yet read by the connection at most; a connection reads after every segment.
-const MAX_HEARD: usize = 64;
 /// Options that wait for an acknowledgement at most; the oldest give way.
 const MAX_PENDING: usize = 16;
 /// Acknowledgements in a row that only bring an option: more look like a loss (RFC 8684 s3).
@@ -48,7 +46,8 @@ pub struct Multipath {
     maps: VecDeque<SentMap>,
     /// Index of the mapping that data were last sent from.
     sent_last: usize,
-    heard: VecDeque<Heard>,
+    /// What the last segment said; a connection reads after every segment.
+    heard: Option<Heard>,
     /// Acknowledgements in a row that were sent for the sake of an option.
     said_in_row: u32,
     /// The last acknowledgement carried the keys: a `DATA_FIN` that waits has the next one.
@@ -112,8 +111,7 @@ impl Multipath {
         if self.plain {
             return None;
         }
-        let map = self.map_at(offset)?;
-        Some(map.offset + u64::from(map.bytes()) - offset)
+        self.find(offset).map(|(_, map)| map.end() - offset)
     }
 
     /// Everything below `offset` is acknowledged.
@@ -124,16 +122,16 @@ impl Multipath {
         }
     }
 
-    fn map_at(&self, offset: u64) -> Option<&SentMap> {
-        self.maps.get(self.index_of(offset)).filter(|map| map.offset <= offset)
-    }
-
-    /// The mapping of the byte at `offset`, if it has one. What is sent now mostly follows what
+    /// The mapping of the byte at `offset` with its index. What is sent now mostly follows what
     /// was sent last.
-    fn index_of(&self, offset: u64) -> usize {
-        let covers = |index: &usize| self.maps.get(*index).is_some_and(|map| map.covers(offset));
-        let likely = [self.sent_last, self.sent_last + 1].into_iter().find(covers);
-        likely.unwrap_or_else(|| self.maps.partition_point(|map| map.end() <= offset))
+    fn find(&self, offset: u64) -> Option<(usize, &SentMap)> {
+        for index in [self.sent_last + 1, self.sent_last] {
+            if let Some(map) = self.maps.get(index).filter(|map| map.covers(offset)) {
+                return Some((index, map));
+            }
+        }
+        let index = self.maps.partition_point(|map| map.end() <= offset);
+        self.maps.get(index).filter(|map| map.offset <= offset).map(|map| (index, map))
     }
 
     /// Options of a segment with `len` bytes from `offset`.
@@ -143,8 +141,12 @@ impl Multipath {
         }
         if len > 0 {
             self.said_in_row = 0;
-            self.sent_last = self.index_of(offset);
-            return self.data_options(offset);
+            let found = self.find(offset);
+            let options = self.data_options(found.map(|(_, map)| map));
+            if let Some((index, _)) = found {
+                self.sent_last = index;
+            }
+            return options;
         }
         let mut options = MptcpOptions::default();
         let fin_waits = self.data_fin.is_some() && self.keys_went;
@@ -203,25 +205,23 @@ impl Multipath {
     /// The options of a segment with data from `offset` on for which [`Multipath::options`] leave
     /// no room: a data acknowledgement may be left out (RFC 8684 s3.3.2).
     pub fn shorter_options(&self, offset: u64) -> MptcpOptions {
-        let mut options = self.data_options(offset);
-        options.dss = self.map_at(offset).and(options.dss).map(|dss| {
+        let map = self.find(offset).map(|(_, map)| map);
+        let mut options = self.data_options(map);
+        options.dss = map.and(options.dss).map(|dss| {
             let kept = dss.mapping().map_or(Dss::EMPTY, |map| Dss::EMPTY.with_mapping(map));
             if dss.fin() { kept.with_fin() } else { kept }
         });
         options
     }
 
-    fn data_options(&self, offset: u64) -> MptcpOptions {
-        let mut options = MptcpOptions::default();
-        let Some(map) = self.map_at(offset) else {
-            options.dss = self.data_ack.map(|ack| Dss::EMPTY.with_ack(ack));
-            return options;
+    fn data_options(&self, map: Option<&SentMap>) -> MptcpOptions {
+        let Some(map) = map else {
+            return self.data_ack.map(|ack| Dss::EMPTY.with_ack(ack).into()).unwrap_or_default();
         };
         if let Some((flags, sender, receiver)) = self.first_data.filter(|_| map.offset == 0) {
             let (len, checksum) = (map.len, map.checksum);
             let form = CapableForm::Data { sender, receiver, len, checksum };
-            options.push(MptcpOption::Capable(Capable::V1 { flags, form }));
-            return options;
+            return MptcpOption::Capable(Capable::V1 { flags, form }).into();
         }
         let mut dss = Dss::EMPTY.with_mapping(map.mapping());
         if let Some(ack) = self.data_ack {
@@ -230,8 +230,7 @@ impl Multipath {
         if map.fin {
             dss = dss.with_fin();
         }
-        options.dss = Some(dss);
-        options
+        dss.into()
     }
 
     /// What is said after falling back: why, and where it begins.
@@ -246,19 +245,12 @@ impl Multipath {
     /// A segment was accepted.
     pub fn hear(&mut self, heard: Heard) {
         self.said_in_row = 0;
-        if self.heard.len() < MAX_HEARD {
-            self.heard.push_back(heard);
-        }
+        self.heard = Some(heard);
     }
 
-    /// The oldest of what was heard and not yet read.
-    pub fn take_heard(&mut self) -> Option<Heard> {
-        self.heard.pop_front()
-    }
-
-    /// What was heard and not yet read is of no interest any more.
-    pub fn forget_heard(&mut self) {
-        self.heard.clear();
+    /// What the segment that was just handled said, if it was accepted.
+    pub const fn take_heard(&mut self) -> Option<Heard> {
+        self.heard.take()
     }
 }
 

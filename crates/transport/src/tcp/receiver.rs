@@ -81,8 +81,7 @@ impl Receiver {
 
     /// End of the highest byte received.
     pub fn highest(&self) -> u64 {
-        let above = self.data.ranges_above().next_back();
-        above.map_or(self.data.next_offset(), |range| range.end)
+        self.data.highest()
     }
 
     /// What is left of the announced window (Linux `tcp_receive_window`).

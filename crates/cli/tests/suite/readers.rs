@@ -1,0 +1,70 @@
+//! The table of runs in the hands of programs that know nothing of us.
+
+use crate::{Scratch, succeeds};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Reads a table with the first library that is there, and prints one line a variant: its name,
+/// number of runs, mean, and what the other columns must hold.
+const SCRIPT: &str = r#"
+import sys
+table = sys.argv[1]
+try:
+    import duckdb
+    rows = duckdb.sql(f"""
+        select variant, count(*), avg(value), min(seed), max(run),
+               min(length(hash)), sum(bytes_read)
+        from read_parquet('{table}') group by variant""").fetchall()
+except ImportError:
+    try:
+        import polars
+        of = polars.col
+        rows = polars.read_parquet(table).group_by("variant").agg(
+            polars.len(), of("value").mean(), of("seed").min(), of("run").max(),
+            of("hash").str.len_chars().min(), of("bytes_read").sum()).rows()
+    except ImportError:
+        try:
+            import pandas, pyarrow
+        except ImportError:
+            sys.exit(77)
+        frame = pandas.read_parquet(table)
+        frame["digits"] = frame["hash"].str.len()
+        rows = [(name, len(group), group["value"].mean(), group["seed"].min(), group["run"].max(),
+                 group["digits"].min(), group["bytes_read"].sum())
+                for name, group in frame.groupby("variant")]
+for row in rows:
+    print(*row, sep="\t")
+"#;
+
+#[test]
+fn table_of_runs_is_read_by_the_programs_people_use() {
+    let scratch = Scratch::new("readers");
+    let out = scratch.path("results");
+    let study = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:64KiB"];
+    succeeds(
+        &[&study[..], &["--runs", "5", "--seed", "18446744073709551615", "--out", &out]].concat(),
+    );
+    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
+    let mut python = Command::new("python3");
+    python.env("PYTHONPATH", packages).args(["-c", SCRIPT, &format!("{out}/runs.parquet")]);
+    let answer = match python.output() {
+        Ok(answer) if answer.status.code() != Some(77) => answer,
+        _ => return println!("skipped: neither duckdb nor polars nor pandas for python3"),
+    };
+    let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+    let document = std::fs::read_to_string(format!("{out}/result.json")).expect("result.json");
+    let document: Value = serde_json::from_str(&document).expect("JSON");
+    let variants = document["variants"].as_array().expect("variants");
+    assert_eq!(text.lines().count(), variants.len(), "{text}");
+    for variant in variants {
+        let name = variant["name"].as_str().expect("a name");
+        let line = text.lines().find(|line| line.starts_with(name)).expect("a row a variant");
+        let cells: Vec<&str> = line.split('\t').collect();
+        assert_eq!(cells[1], "5", "{line}");
+        let mean: f64 = cells[2].parse().expect("a mean");
+        assert!((mean / variant["mean"].as_f64().expect("a mean") - 1.0).abs() < 1e-12, "{line}");
+        assert_eq!(cells[3..], ["18446744073709551615", "4", "64", "327680"], "{line}");
+    }
+}

@@ -1,0 +1,59 @@
+//! Names the build: a hash over the sources of everything that a run's result can depend on.
+//!
+//! Stored runs are reused only by the build that made them (rule 9 of the house). The lock file
+//! and the compiler enter; where the sources lie does not.
+
+use sha2::{Digest, Sha256};
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The floors that a run passes through, seen from this crate.
+const FLOORS: [&str; 7] = ["base", "wire", "transport", "network", "traffic", "simulator", "lab"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = vec![crates.join("../Cargo.lock"), crates.join("../Cargo.toml")];
+    for floor in FLOORS {
+        files.push(crates.join(floor).join("Cargo.toml"));
+        let folders = ["src", "profiles"].map(|folder| crates.join(floor).join(folder));
+        for folder in folders.iter().filter(|folder| folder.is_dir()) {
+            println!("cargo::rerun-if-changed={}", folder.display());
+            collect(folder, &mut files)?;
+        }
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    let mut hash = Sha256::new();
+    for file in &files {
+        println!("cargo::rerun-if-changed={}", file.display());
+        hash.update(file.strip_prefix(&crates)?.to_string_lossy().as_bytes());
+        hash.update([0]);
+        hash.update(Sha256::digest(std::fs::read(file)?));
+    }
+    hash.update(compiler());
+    hash.update(std::env::var("TARGET")?);
+    let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("cargo::rustc-env=ANABRANCH_BUILD={digits}");
+    Ok(())
+}
+
+/// All files below `folder`, in an order that depends on names only.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let entries = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut entries: Vec<PathBuf> = entries.collect::<Result<_, _>>()?;
+    entries.sort();
+    for entry in entries {
+        if entry.is_dir() {
+            collect(&entry, files)?;
+        } else {
+            files.push(entry);
+        }
+    }
+    Ok(())
+}
+
+/// What the compiler says of itself.
+fn compiler() -> Vec<u8> {
+    let name = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    Command::new(name).arg("-Vv").output().map_or(Vec::new(), |output| output.stdout)
+}

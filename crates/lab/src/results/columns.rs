@@ -1,0 +1,207 @@
+//! The columns of the table of runs: what each takes from a record, and the way back.
+//!
+//! One list for Parquet, CSV and the journal of a study under way. Numbers are in SI units. Behind
+//! the fixed columns stand the further numbers of the traffic model, one column each. Leaves the
+//! forms of files to `table`, `csv` and `journal`.
+
+use crate::run::{Drops, Labels, Record, Run};
+use crate::scenario::Scenario;
+use crate::study::hex;
+use traffic::Metric;
+
+/// A value of a row.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Cell {
+    Text(String),
+    Whole(u64),
+    Number(Option<f64>),
+}
+
+/// What a column's cells are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Text,
+    Whole,
+    Number,
+}
+
+/// A column.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Column {
+    pub name: String,
+    pub kind: Kind,
+}
+
+/// The cell of a record, for a fixed column.
+type Take = fn(&Scenario, &Record) -> Cell;
+
+/// The fixed columns.
+const FIXED: [(&str, Kind, Take); 24] = [
+    ("variant", Kind::Text, |_, r| text(&r.labels.variant)),
+    ("protocol", Kind::Text, |_, r| text(&r.labels.protocol)),
+    ("path", Kind::Text, |_, r| text(&r.labels.path)),
+    ("scheduler", Kind::Text, |_, r| text(&r.labels.scheduler)),
+    ("cc", Kind::Text, |_, r| text(&r.labels.congestion)),
+    ("profile", Kind::Text, |scenario, _| text(scenario.profile.name())),
+    ("seed", Kind::Whole, |scenario, _| Cell::Whole(scenario.seed)),
+    ("run", Kind::Whole, |_, r| Cell::Whole(r.run.number)),
+    ("metric", Kind::Text, |_, r| text(r.run.metric.name())),
+    ("unit", Kind::Text, |_, r| text(r.run.metric.unit())),
+    ("value", Kind::Number, |_, r| Cell::Number(r.run.value)),
+    ("ended", Kind::Number, |_, r| Cell::Number(Some(r.run.ended))),
+    ("bytes_read", Kind::Whole, |_, r| Cell::Whole(r.run.bytes_read)),
+    ("data_packets", Kind::Whole, |_, r| Cell::Whole(r.run.data_packets)),
+    ("retransmitted_segments", Kind::Whole, |_, r| Cell::Whole(r.run.retransmitted_segs)),
+    ("reinjected_bytes", Kind::Whole, |_, r| Cell::Whole(r.run.reinjected_bytes)),
+    ("duplicate_bytes", Kind::Whole, |_, r| Cell::Whole(r.run.duplicate_bytes)),
+    ("first_sent_bytes", Kind::Text, |scenario, r| Cell::Text(first_sent(scenario, &r.run))),
+    ("dropped_full", Kind::Whole, |_, r| Cell::Whole(r.run.drops.full)),
+    ("dropped_early", Kind::Whole, |_, r| Cell::Whole(r.run.drops.early)),
+    ("dropped_random", Kind::Whole, |_, r| Cell::Whole(r.run.drops.random)),
+    ("dropped_down", Kind::Whole, |_, r| Cell::Whole(r.run.drops.down)),
+    ("failure", Kind::Text, |_, r| text(r.run.failure.as_deref().unwrap_or_default())),
+    ("hash", Kind::Text, |_, r| Cell::Text(hex(&r.run.hash))),
+];
+
+fn text(text: &str) -> Cell {
+    Cell::Text(text.to_owned())
+}
+
+/// The columns of a table of these records.
+pub(super) fn columns(records: &[&Record]) -> Vec<Column> {
+    let fixed =
+        FIXED.iter().map(|(name, kind, _)| Column { name: (*name).to_owned(), kind: *kind });
+    let mut columns: Vec<Column> = fixed.collect();
+    for (name, _) in records.iter().flat_map(|record| &record.run.extra) {
+        if !columns.iter().any(|column| column.name == *name) {
+            columns.push(Column { name: name.clone(), kind: Kind::Number });
+        }
+    }
+    columns
+}
+
+/// The cell of a record in a column.
+pub(super) fn cell(scenario: &Scenario, record: &Record, column: &Column) -> Cell {
+    match FIXED.iter().find(|(name, ..)| *name == column.name) {
+        Some((_, _, take)) => take(scenario, record),
+        None => {
+            let found = record.run.extra.iter().find(|(name, _)| *name == column.name);
+            Cell::Number(found.map(|(_, value)| *value))
+        }
+    }
+}
+
+/// Whether the table has a fixed column of that name.
+pub(super) fn is_fixed(name: &str) -> bool {
+    FIXED.iter().any(|(fixed, ..)| *fixed == name)
+}
+
+/// Payload first sent on each path, `wlan=1234,3g=567`.
+fn first_sent(scenario: &Scenario, run: &Run) -> String {
+    let paths = scenario.paths.iter().zip(&run.first_sent_bytes);
+    let words: Vec<String> = paths.map(|(path, bytes)| format!("{}={bytes}", path.name)).collect();
+    words.join(",")
+}
+
+/// The way back, for the paths of this scenario.
+fn parse_first_sent(scenario: &Scenario, text: &str) -> Option<Vec<u64>> {
+    let mut rest = text;
+    let mut bytes = Vec::new();
+    for path in &scenario.paths {
+        rest = rest.strip_prefix(path.name.as_str())?.strip_prefix('=')?;
+        let (number, after) = rest.split_once(',').unwrap_or((rest, ""));
+        bytes.push(number.parse().ok()?);
+        rest = after;
+    }
+    rest.is_empty().then_some(bytes)
+}
+
+/// The record whose cells these are; the error names the column that does not make sense.
+pub(super) fn record(scenario: &Scenario, cells: &[(String, Cell)]) -> Result<Record, String> {
+    let row = Row { cells };
+    let hash = row.text("hash")?;
+    let metric = row.text("metric")?;
+    let failure = row.text("failure")?;
+    let labels = Labels {
+        variant: row.text("variant")?,
+        protocol: row.text("protocol")?,
+        path: row.text("path")?,
+        scheduler: row.text("scheduler")?,
+        congestion: row.text("cc")?,
+    };
+    let run = Run {
+        number: row.whole("run")?,
+        metric: Metric::by_name(&metric).ok_or("metric")?,
+        value: row.number("value")?,
+        extra: row.extra(),
+        ended: row.number("ended")?.ok_or("ended")?,
+        bytes_read: row.whole("bytes_read")?,
+        data_packets: row.whole("data_packets")?,
+        retransmitted_segs: row.whole("retransmitted_segments")?,
+        reinjected_bytes: row.whole("reinjected_bytes")?,
+        duplicate_bytes: row.whole("duplicate_bytes")?,
+        first_sent_bytes: parse_first_sent(scenario, &row.text("first_sent_bytes")?)
+            .ok_or("first_sent_bytes")?,
+        drops: Drops {
+            full: row.whole("dropped_full")?,
+            early: row.whole("dropped_early")?,
+            random: row.whole("dropped_random")?,
+            down: row.whole("dropped_down")?,
+        },
+        failure: Some(failure).filter(|failure| !failure.is_empty()),
+        hash: bytes(&hash).ok_or("hash")?,
+    };
+    Ok(Record { labels, run })
+}
+
+struct Row<'a> {
+    cells: &'a [(String, Cell)],
+}
+
+impl Row<'_> {
+    fn cell(&self, name: &str) -> Option<&Cell> {
+        self.cells.iter().find(|(other, _)| other == name).map(|(_, cell)| cell)
+    }
+
+    fn text(&self, name: &str) -> Result<String, String> {
+        match self.cell(name) {
+            Some(Cell::Text(text)) => Ok(text.clone()),
+            _ => Err(name.to_owned()),
+        }
+    }
+
+    fn whole(&self, name: &str) -> Result<u64, String> {
+        match self.cell(name) {
+            Some(Cell::Whole(number)) => Ok(*number),
+            _ => Err(name.to_owned()),
+        }
+    }
+
+    fn number(&self, name: &str) -> Result<Option<f64>, String> {
+        match self.cell(name) {
+            Some(Cell::Number(number)) => Ok(*number),
+            _ => Err(name.to_owned()),
+        }
+    }
+
+    fn extra(&self) -> Vec<(String, f64)> {
+        let others = self.cells.iter().filter(|(name, _)| !is_fixed(name));
+        let numbers = others.filter_map(|(name, cell)| match cell {
+            Cell::Number(Some(number)) => Some((name.clone(), *number)),
+            _ => None,
+        });
+        numbers.collect()
+    }
+}
+
+/// 32 bytes from 64 hexadecimal digits.
+fn bytes(digits: &str) -> Option<[u8; 32]> {
+    if digits.len() != 64 || !digits.is_ascii() {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&digits[2 * index..2 * index + 2], 16).ok()?;
+    }
+    Some(bytes)
+}

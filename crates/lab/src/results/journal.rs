@@ -1,0 +1,117 @@
+//! The journal of a study under way: every finished run at once, one JSON object a line.
+//!
+//! A line is written by a single call, so that a program killed at any moment leaves whole lines
+//! and at most a torn last one, which does not parse and is left out. What a power failure leaves
+//! is read the same way. The first line says what the runs belong to. When the study is written
+//! out as a table the journal goes.
+
+use super::columns::{self, Cell, cell};
+use crate::run::Record;
+use crate::scenario::Scenario;
+use crate::study::hex;
+use serde_json::{Map, Value, json};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// The version of the lines.
+const SCHEMA: u64 = 1;
+
+/// A journal open for writing, by one program at a time.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+    /// The last call wrote a part of a line.
+    torn: bool,
+}
+
+/// Why a journal cannot be used.
+#[derive(Debug)]
+pub(super) enum Unusable {
+    Io(io::Error),
+    /// Another program has it open.
+    InUse,
+    /// Its first line names another scenario or version.
+    Foreign,
+}
+
+impl Journal {
+    /// Opens or begins the journal at `path`, and yields what it has.
+    pub fn open(path: &Path, scenario: &Scenario) -> Result<(Journal, Vec<Record>), Unusable> {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(Unusable::Io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(Unusable::InUse),
+            // Not every file system has locks; then care is the user's.
+            Err(TryLockError::Error(_)) => {}
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(Unusable::Io)?;
+        let torn = bytes.last().is_some_and(|byte| *byte != b'\n');
+        let text = String::from_utf8_lossy(&bytes);
+        let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut journal = Journal { file, torn };
+        let heading = heading(scenario);
+        match lines.next() {
+            Some(first) if first != heading => return Err(Unusable::Foreign),
+            Some(_) => {}
+            None => journal.line(&heading).map_err(Unusable::Io)?,
+        }
+        let records = lines.filter_map(|line| parse(scenario, &line)).collect();
+        Ok((journal, records))
+    }
+
+    /// Adds a run.
+    pub fn append(&mut self, scenario: &Scenario, record: &Record) -> io::Result<()> {
+        let entry = |column: &columns::Column| {
+            let value = match cell(scenario, record, column) {
+                Cell::Text(text) => json!(text),
+                Cell::Whole(number) => json!(number),
+                Cell::Number(number) => json!(number),
+            };
+            (column.name.clone(), value)
+        };
+        let object: Map<String, Value> = columns::columns(&[record]).iter().map(entry).collect();
+        self.line(&Value::Object(object))
+    }
+
+    /// Writes a line by one call; after a torn one on a new line.
+    fn line(&mut self, value: &Value) -> io::Result<()> {
+        let begin = if self.torn { "\n" } else { "" };
+        let line = format!("{begin}{value}\n");
+        let written = self.file.write_all(line.as_bytes());
+        self.torn = written.is_err();
+        written
+    }
+}
+
+fn heading(scenario: &Scenario) -> Value {
+    json!({
+        "anabranch": "runs",
+        "schema": SCHEMA,
+        "study": hex(&scenario.study_key()),
+        "build": super::BUILD,
+    })
+}
+
+fn parse(scenario: &Scenario, line: &Value) -> Option<Record> {
+    let cell = |(name, value): (&String, &Value)| {
+        let cell = match value {
+            Value::String(text) => Cell::Text(text.clone()),
+            Value::Null => Cell::Number(None),
+            Value::Number(number) => match number.as_u64() {
+                Some(whole) => Cell::Whole(whole),
+                None => Cell::Number(number.as_f64()),
+            },
+            _ => return None,
+        };
+        Some((name.clone(), cell))
+    };
+    let cells: Vec<(String, Cell)> = line.as_object()?.iter().filter_map(cell).collect();
+    columns::record(scenario, &cells).ok()
+}

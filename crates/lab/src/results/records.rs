@@ -1,0 +1,229 @@
+//! The runs of a result folder: what is there is not computed again, what is new is kept at once.
+//!
+//! A run is known by (study key, variant, number) and the build that carried it out: the key is a
+//! hash over scenario and seed, and nothing of another build is reused (rule 9 of the house).
+//! Runs lie in `runs.parquet`, those of a study under way in a journal beside it, one a build.
+//! Killed at any moment, a study goes on from there.
+
+use super::folder::ResultFolder;
+use super::journal::{Journal, Unusable};
+use super::table::{Origin, SCHEMA_VERSION, Table};
+use crate::error::InputError;
+use crate::run::{Labels, Record, Run};
+use crate::scenario::Scenario;
+use crate::study::hex;
+use crate::variants::Variant;
+use parquet::errors::ParquetError;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The table in a result folder.
+pub(super) const TABLE: &str = "runs.parquet";
+/// Hexadecimal digits of the build in the name of a journal.
+const BUILD_DIGITS: usize = 12;
+
+/// The name of a variant and the number of a repetition.
+type Key = (String, u64);
+
+/// The runs of a folder.
+#[derive(Debug)]
+pub struct Records {
+    folder: PathBuf,
+    /// Of this scenario and build, from before.
+    stored: BTreeMap<Key, Record>,
+    /// Their journal, with what was added since.
+    added: Mutex<Added>,
+    note: Option<String>,
+}
+
+#[derive(Debug)]
+struct Added {
+    journal: Journal,
+    records: Vec<Record>,
+}
+
+impl Records {
+    /// What `folder` has for this scenario. A folder with results of another scenario, or with
+    /// files that cannot be understood, is refused, and nothing in it is touched.
+    pub fn open(folder: &ResultFolder, scenario: &Scenario) -> Result<Records, InputError> {
+        let path = folder.path();
+        let (from_table, note) = read_table(path, scenario)?;
+        let name = journal_path(path);
+        let (journal, from_journal) =
+            Journal::open(&name, scenario).map_err(|why| unusable(path, &name, &why))?;
+        let records = from_table.into_iter().chain(from_journal);
+        let keyed = records.map(|record| (key(&record), record));
+        let added = Mutex::new(Added { journal, records: Vec::new() });
+        Ok(Records { folder: path.to_owned(), stored: keyed.collect(), added, note })
+    }
+
+    /// What the user should know about what was found.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// The stored run, if there is one.
+    pub fn find(&self, variant: &Variant, number: u64) -> Option<Run> {
+        let record = self.stored.get(&(variant.name.clone(), number))?;
+        Some(record.run.clone())
+    }
+
+    /// Keeps a run for good.
+    pub fn keep(&self, scenario: &Scenario, variant: &Variant, run: &Run) -> io::Result<()> {
+        let record = Record { labels: Labels::new(scenario, variant), run: run.clone() };
+        let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
+        added.journal.append(scenario, &record)?;
+        added.records.push(record);
+        Ok(())
+    }
+
+    /// How many runs were there when the folder was opened.
+    pub fn found(&self) -> usize {
+        self.stored.len()
+    }
+
+    /// How many runs there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all().len()
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Everything there is, stored and new, by variant and number.
+    pub(super) fn all(&self) -> BTreeMap<Key, Record> {
+        let added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = added.records.iter().map(|record| (key(record), record.clone()));
+        self.stored.clone().into_iter().chain(added).collect()
+    }
+
+    /// The table has everything: the journal is of no more use.
+    pub(super) fn remove_journal(&self) -> io::Result<()> {
+        fs::remove_file(journal_path(&self.folder))
+    }
+}
+
+fn key(record: &Record) -> Key {
+    (record.labels.variant.clone(), record.run.number)
+}
+
+fn journal_path(folder: &Path) -> PathBuf {
+    folder.join(format!(".runs-{}.partial.jsonl", &super::BUILD[..BUILD_DIGITS]))
+}
+
+/// The rows of the folder's table that may be reused, and what to say of the others.
+fn read_table(
+    folder: &Path,
+    scenario: &Scenario,
+) -> Result<(Vec<Record>, Option<String>), InputError> {
+    let path = folder.join(TABLE);
+    let shown = path.display().to_string();
+    let file = match fs::File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), None)),
+        Err(error) => return Err(unreadable(&shown, &error)),
+    };
+    let broken = |error: ParquetError| unreadable(&shown, &error);
+    let table = Table::open(file).map_err(broken)?;
+    check_origin(folder, &shown, scenario, &table.origin())?;
+    if table.origin().build.as_deref() != Some(super::BUILD) {
+        let note = format!(
+            "the runs in `{shown}` are of another build, so all are carried out anew; the file \
+             stays until then"
+        );
+        return Ok((Vec::new(), Some(note)));
+    }
+    let records = table.records(scenario).map_err(broken)?;
+    Ok((records, None))
+}
+
+/// Refuses a table of another version or another scenario.
+fn check_origin(
+    folder: &Path,
+    shown: &str,
+    scenario: &Scenario,
+    origin: &Origin,
+) -> Result<(), InputError> {
+    let elsewhere = "name another folder with `--out`, or move the results there away first";
+    match origin.schema.as_deref() {
+        Some(SCHEMA_VERSION) => {}
+        Some(version) => {
+            let problem = format!(
+                "the table of runs has version {}, this program writes version {SCHEMA_VERSION}",
+                version.chars().take(20).collect::<String>()
+            );
+            return Err(InputError::at(shown, problem, elsewhere));
+        }
+        None => {
+            let problem = "this is a Parquet file, but not a table of runs";
+            return Err(InputError::at(shown, problem, elsewhere));
+        }
+    }
+    if origin.study.as_deref() == Some(hex(&scenario.study_key()).as_str()) {
+        return Ok(());
+    }
+    let difference = difference(folder, scenario);
+    let problem = format!("the folder has results of another scenario{difference}");
+    Err(InputError::at(shown, problem, elsewhere))
+}
+
+/// The first line in which the folder's scenario differs in what runs depend on.
+fn difference(folder: &Path, scenario: &Scenario) -> String {
+    // How many runs of what is compared with what may change.
+    const FREE: [&str; 9] = [
+        "title",
+        "protocols",
+        "cc",
+        "schedulers",
+        "path-managers",
+        "runs",
+        "runs-max",
+        "baseline",
+        "[path]",
+    ];
+    let theirs = fs::read_to_string(folder.join("scenario.toml")).unwrap_or_default();
+    let counts = |line: &&str| {
+        let word = line.split(" = ").next().unwrap_or_default();
+        !line.is_empty() && !FREE.contains(&word)
+    };
+    let ours = scenario.to_toml();
+    let (theirs, ours): (Vec<&str>, Vec<&str>) =
+        (theirs.lines().filter(counts).collect(), ours.lines().filter(counts).collect());
+    let different = |(there, here): &(&&str, &&str)| there != here;
+    match theirs.iter().zip(&ours).find(different) {
+        Some((there, here)) => format!(": there `{there}`, here `{here}`"),
+        None if theirs.is_empty() || theirs.len() == ours.len() => String::new(),
+        None => ": it has other paths".to_owned(),
+    }
+}
+
+fn unreadable(shown: &str, error: &dyn std::fmt::Display) -> InputError {
+    let help = "nothing was changed; name another folder with `--out`, or move this file away";
+    InputError::at(shown, format!("the table of runs cannot be read: {error}"), help)
+}
+
+fn unusable(folder: &Path, journal: &Path, why: &Unusable) -> InputError {
+    let (folder, journal) = (folder.display().to_string(), journal.display().to_string());
+    match why {
+        Unusable::Io(error) => InputError::at(
+            "--out",
+            format!("`{folder}` cannot be written to: {error}"),
+            "name a folder that can be written to; it is made if it is not there",
+        ),
+        Unusable::InUse => InputError::at(
+            "--out",
+            format!("another anabranch is writing to `{folder}`"),
+            "wait until it is done, or name another folder",
+        ),
+        Unusable::Foreign => InputError::at(
+            "--out",
+            format!("`{folder}` has unfinished results of another scenario, in `{journal}`"),
+            "finish them with their own command, name another folder, or remove that file",
+        ),
+    }
+}
