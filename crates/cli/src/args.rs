@@ -144,6 +144,9 @@ pub struct CompareArgs {
     /// Path of the first subflow [default: the first path named]
     #[arg(long, value_name = "PATH", env = "ANABRANCH_FIRST", hide_env = true)]
     pub first: Option<String>,
+    /// Compare each variant with each other one too
+    #[arg(long)]
+    pub pairs: bool,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,

@@ -84,7 +84,8 @@ fn carry_out(args: &CompareArgs, prepared: &Prepared) -> Result<u8, String> {
     if args.json {
         print(&format!("{:#}\n", document(scenario, &report)));
     } else {
-        print(&table::text(scenario, &report, args.quiet, Screen::detect(args.no_color)));
+        let ask = table::Ask { quiet: args.quiet, pairs: args.pairs };
+        print(&table::text(scenario, &report, ask, Screen::detect(args.no_color)));
     }
     saved?;
     Ok(if report.interrupted { INTERRUPTED } else { 0 })

@@ -2,21 +2,37 @@
 
 use crate::columns::{Column, GAP, Table};
 use crate::output::Screen;
-use lab::{Class, Protocol, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
+use lab::statistics::Interval;
+use lab::{
+    Class, Pair, Protocol, Report, Scale, Scenario, Summary, describe_traffic, percent, scale,
+};
 use std::fmt::Write;
 use traffic::Metric;
 
+/// What is asked of the text.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    /// No notes on how inputs were understood.
+    pub quiet: bool,
+    /// Each variant against each.
+    pub pairs: bool,
+}
+
 /// Everything `compare` prints without `--json`.
-pub fn text(scenario: &Scenario, report: &Report, quiet: bool, screen: Screen) -> String {
+pub fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> String {
     let mut text = String::new();
     heading(&mut text, scenario, report, screen);
-    paths(&mut text, scenario, quiet, screen);
+    paths(&mut text, scenario, ask.quiet, screen);
     text.push_str(&results(scenario, report).render(screen));
     if let Some(messages) = messages(report) {
         text.push('\n');
         text.push_str(&messages.render(screen));
     }
     remarks(&mut text, report);
+    if ask.pairs && !report.pairs.is_empty() {
+        text.push('\n');
+        text.push_str(&pairs(report, screen));
+    }
     line(&mut text, "");
     line(&mut text, &screen.styled("1", &report.verdict));
     text
@@ -121,6 +137,8 @@ fn results(scenario: &Scenario, report: &Report) -> Table {
             Column::new(versus, true, 0, each(&|v| difference(v, &scale))),
             Column::new("", true, 1, each(&relative)),
             Column::new("95 % interval", false, 2, each(&|v| difference_interval(v, &scale))),
+            Column::new("unpaired", false, 5, each(&|v| unpaired_interval(v, &scale))),
+            Column::new("corr", true, 5, each(&correlation)),
         ],
     };
     if scenario.has_multipath() {
@@ -176,6 +194,21 @@ fn difference_interval(summary: &Summary, scale: &Scale) -> String {
     })
 }
 
+/// The interval of the difference as if the runs had nothing in common.
+fn unpaired_interval(summary: &Summary, scale: &Scale) -> String {
+    let interval = summary.difference.as_ref().and_then(|difference| difference.unpaired);
+    let interval = interval.filter(|interval| interval.half_width() > 0.0);
+    interval.map_or(String::new(), |interval| {
+        format!("{} to {}", scale.signed(interval.low), scale.signed(interval.high))
+    })
+}
+
+/// What pairing bought.
+fn correlation(summary: &Summary) -> String {
+    let correlation = summary.difference.as_ref().and_then(|difference| difference.correlation);
+    correlation.map_or(String::new(), |correlation| format!("{correlation:.2}"))
+}
+
 fn result(summary: &Summary) -> String {
     match (summary.class, &summary.difference) {
         (None, _) if !summary.qualifies() => {
@@ -229,24 +262,77 @@ fn messages(report: &Report) -> Option<Table> {
     Some(Table { columns })
 }
 
+/// Each variant against each after it: rows have names, columns their numbers.
+fn pairs(report: &Report, screen: Screen) -> String {
+    let both = |pair: &Pair| [pair.variant, pair.with];
+    let mut shown: Vec<usize> = report.pairs.iter().flat_map(both).collect();
+    shown.sort_unstable();
+    shown.dedup();
+    let name = |index: &usize| {
+        let name = report.variants.get(*index).map_or("", |v| v.variant.name.as_str());
+        format!("{} {name}", index + 1)
+    };
+    let cell = |row: usize, other: usize| {
+        let found = report.pairs.iter().find(|pair| (pair.variant, pair.with) == (row, other));
+        found.map_or(String::new(), outcome)
+    };
+    let first = shown.iter().map(name).collect();
+    let mut columns = vec![Column::new("row against column", false, 0, first)];
+    columns.extend(shown.iter().skip(1).map(|other| {
+        let cells = shown.iter().map(|row| cell(*row, *other)).collect();
+        Column::new((other + 1).to_string(), true, 0, cells)
+    }));
+    let table = Table { columns }.render(screen);
+    match report.pairs.len() {
+        1 => table,
+        pairs => format!("{table}corrected for {pairs} comparisons (Holm)\n"),
+    }
+}
+
+/// The outcome of a comparison in two words.
+fn outcome(pair: &Pair) -> String {
+    let share = pair.difference.as_ref().and_then(|difference| difference.relative);
+    let share = share.map_or(String::new(), |share| percent(share.abs()));
+    match pair.class {
+        Class::PaysOff => format!("{share} better"),
+        Class::Hurts => format!("{share} worse"),
+        Class::NoDifference => "equal".to_owned(),
+        Class::Undecided | Class::Baseline => "undecided".to_owned(),
+    }
+}
+
 /// What a reader must know before trusting a number.
 fn remarks(text: &mut String, report: &Report) {
     let scale = scale(report.metric, &report.variants);
+    let beside = |median: f64, interval: Option<Interval>| {
+        let interval =
+            interval.map_or(String::new(), |i| format!(" (95 % interval {})", scale.interval(i)));
+        format!("{}{interval}", scale.value(median))
+    };
     for summary in &report.variants {
         let name = &summary.variant.name;
         if !summary.qualifies() || summary.incomplete > 0 {
             line(text, &format!("note: {name}: {}", summary.disqualification()));
         }
         if let (true, Some(median)) = (summary.heavy_tail, summary.median) {
-            let interval = summary.median_interval.map_or(String::new(), |interval| {
-                format!(" (95 % interval {})", scale.interval(interval))
-            });
-            let median = scale.value(median);
+            let median = beside(median, summary.median_interval);
             line(
                 text,
                 &format!(
                     "note: {name}: a few runs lie far out, so the mean's interval may be too \
-                     narrow; median {median}{interval}"
+                     narrow; median {median}"
+                ),
+            );
+        }
+        if let Some(difference) = summary.difference.as_ref().filter(|d| d.heavy_tail)
+            && let Some(median) = difference.median
+        {
+            let median = beside(median, difference.median_interval);
+            line(
+                text,
+                &format!(
+                    "note: {name}: a few differences lie far out, so their mean's interval may be \
+                     too narrow; median difference {median}"
                 ),
             );
         }

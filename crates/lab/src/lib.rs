@@ -6,6 +6,7 @@
 //! line.
 
 pub mod analyze;
+mod comparison;
 mod error;
 mod path_spec;
 mod quantity;
@@ -15,20 +16,23 @@ mod run;
 mod scenario;
 pub mod statistics;
 mod study;
+mod summary;
 mod traffic_spec;
 mod units;
 mod variants;
 mod verdict;
 mod words;
 
+pub use comparison::{Class, Difference};
 pub use error::{Given, InputError, Refusal};
 pub use path_spec::{LinkSpec, PathSpec, Profile};
 pub use quantity::{Scale, percent};
-pub use report::{Class, Difference, Report, Summary};
+pub use report::{Pair, Report};
 pub use run::{Drops, Labels, Record, Run};
 pub use scenario::{Baseline, DEFAULT_RUNS, DEFAULT_SEED, Options, PathOption, Scenario};
 pub use simulator::Captures;
 pub use study::{Study, StudyError, VariantRuns, Watcher, run_study};
+pub use summary::{Quantile, Summary};
 pub use traffic_spec::{describe_traffic, show_traffic};
 pub use variants::{Carrier, Protocol, Variant, variants_of};
 pub use verdict::scale;

@@ -1,10 +1,11 @@
 //! The verdict: one line a person can act on. Which variant, by how much, how sure; and if both
 //! single paths and several at once were compared, whether using several pays off.
 
+use crate::comparison::Class;
 use crate::quantity::{Scale, percent};
-use crate::report::{Class, Summary};
 use crate::scenario::Scenario;
 use crate::statistics::Interval;
+use crate::summary::Summary;
 use traffic::Metric;
 use transport::congestion::is_coupled;
 

@@ -98,6 +98,28 @@ fn multipath_is_compared_with_the_best_path_alone() {
 }
 
 #[test]
+fn schedulers_are_compared_with_each_other_when_asked_for() {
+    let options = ["--protocols", "mptcp", "--schedulers", "lrf,rr,redundant", "--pairs"];
+    let text = succeeds(&[&SMALL[..], &options].concat());
+    let table = text.split_once("row against column").expect("the table").1;
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["2", "3"]);
+    for (line, name) in lines[1..].iter().zip(["1 mptcp/lrf", "2 mptcp/rr", "3 mptcp/redundant"]) {
+        assert!(line.starts_with(name), "{text}");
+    }
+    assert_eq!(lines[4], "corrected for 3 comparisons (Holm)");
+    assert!(lines[6].starts_with("Verdict: "), "the verdict stays the last line:\n{text}");
+    assert!(!succeeds(&[&SMALL[..], &options[..4]].concat()).contains("row against column"));
+}
+
+#[test]
+fn unpaired_interval_and_correlation_stand_beside_the_paired_one() {
+    let two = ["--path", "wlan", "--path", "3g", "--traffic", "burst:10", "--runs", "5"];
+    let text = succeeds(&[&["compare"], &two[..]].concat());
+    assert!(text.contains("unpaired") && text.contains("corr"), "{text}");
+}
+
+#[test]
 fn multipath_document_names_scheduler_and_shares() {
     let document = document(&TOGETHER);
     let variants = document["variants"].as_array().expect("variants");

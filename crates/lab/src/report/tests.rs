@@ -247,6 +247,72 @@ fn multipath_that_is_slower_hurts_and_without_difference_says_so() {
 }
 
 #[test]
+fn each_variant_is_compared_with_each() {
+    let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2), noisy(1.2, 0.2, 3), noisy(1.2, 0.2, 3)];
+    let report = together("lrf,redundant", true, "best", &values);
+    let pair = |variant, with| {
+        let found = report.pairs.iter().find(|pair| (pair.variant, pair.with) == (variant, with));
+        let pair = found.unwrap();
+        (pair.class, pair.difference.as_ref().unwrap().mean)
+    };
+    assert_eq!(report.pairs.len(), 6);
+    assert_eq!(pair(0, 1).0, Class::Hurts);
+    assert_eq!(pair(1, 2).0, Class::Hurts);
+    assert_eq!(pair(2, 3), (Class::NoDifference, 0.0), "scheduler against scheduler");
+    for pair in &report.pairs {
+        let difference = pair.difference.as_ref().unwrap();
+        let width = |interval: Option<crate::statistics::Interval>| interval.unwrap().half_width();
+        assert!(width(difference.corrected) >= width(difference.interval));
+    }
+}
+
+#[test]
+fn pairs_leave_out_what_has_no_verdict() {
+    let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2), vec![None; 20]];
+    assert_eq!(together("lrf", true, "best", &values).pairs.len(), 1);
+}
+
+#[test]
+fn no_class_stands_without_an_interval_behind_it() {
+    for runs in [1, 2, 20] {
+        for random in [false, true] {
+            let few = |centre, seed| noisy(centre, 0.2, seed)[..runs].to_vec();
+            let equal = |centre| vec![Some(centre); runs];
+            let values = if random {
+                [few(3.0, 1), few(2.0, 2), few(1.2, 3)]
+            } else {
+                [equal(3.0), equal(2.0), equal(1.2)]
+            };
+            let report = together("lrf", random, "best", &values);
+            let shown = report.variants.iter().filter_map(|v| Some((v.class?, &v.difference)));
+            let pairs = report.pairs.iter().map(|pair| (pair.class, &pair.difference));
+            for (class, difference) in shown.chain(pairs) {
+                if matches!(class, Class::PaysOff | Class::Hurts | Class::NoDifference) {
+                    let difference = difference.as_ref().unwrap();
+                    assert!(difference.interval.is_some() && difference.corrected.is_some());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn far_out_differences_are_recognised_with_their_median_beside() {
+    let mut values = noisy(3.0, 0.2, 2);
+    values[4] = Some(30.0);
+    let report = report(&["a", "b"], true, "tcp/b/cubic", &[values, noisy(2.0, 0.2, 2)]);
+    assert!(report.variants[0].heavy_tail && !report.variants[1].heavy_tail);
+    let difference = report.variants[0].difference.as_ref().unwrap();
+    assert!(difference.heavy_tail && difference.mean > 2.0);
+    assert!((difference.median.unwrap() - 1.0).abs() < 1e-9);
+    let interval = difference.median_interval.unwrap();
+    assert!(interval.low <= 1.0 && interval.high < 1.1, "{interval:?}");
+    let relative = difference.relative_interval.unwrap();
+    assert!(relative.low < difference.relative.unwrap(), "{relative:?}");
+    assert!(relative.high > difference.relative.unwrap(), "{relative:?}");
+}
+
+#[test]
 fn average_is_over_the_single_paths_only() {
     let values = [vec![Some(3.0)], vec![Some(2.0)], vec![Some(1.0)]];
     let report = together("lrf", false, "average", &values);
@@ -293,6 +359,15 @@ fn document_has_the_keys_of_the_interface() {
     }
     assert_eq!(document["schema"], 1);
     assert_eq!(document["paths"][0]["name"], "a");
+    let pair = &document["pairs"][0];
+    assert_eq!(
+        (&pair["variant"], &pair["baseline"]),
+        (&"tcp/a/cubic".into(), &"tcp/b/cubic".into())
+    );
+    assert_eq!((&pair["class"], &pair["magnitude"]), (&"hurts".into(), &"significant".into()));
+    assert!(document["variants"][0]["quantiles"]["p75"]["ci95"][0].is_f64());
+    assert!(document["variants"][0]["quantiles"]["p95"]["ci95"].is_null(), "20 runs are too few");
+    assert!(document["variants"][0]["diff"]["relative_ci95"][0].is_f64());
     let first = &document["variants"][0];
     for key in [
         "name",

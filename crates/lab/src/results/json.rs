@@ -1,9 +1,11 @@
 //! The document of `compare --json`, as interface.md fixes it.
 
+use crate::comparison::{Class, Difference};
 use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
-use crate::report::{Class, Difference, Report, Summary};
+use crate::report::{Pair, Report};
 use crate::scenario::Scenario;
 use crate::statistics::Interval;
+use crate::summary::Summary;
 use crate::traffic_spec::show_traffic;
 use crate::variants::Carrier;
 use serde_json::{Map, Value, json};
@@ -21,7 +23,7 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
         "metric": report.metric.name(),
         "unit": report.metric.unit(),
         "seed": scenario.seed,
-        "runs": scenario.runs,
+        "runs": report.runs,
         "baseline": report.baseline,
         "paths": paths,
         "variants": variants,
@@ -29,6 +31,7 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
         "hash": report.hash,
         "reverse": scenario.reverse,
         "interrupted": report.interrupted,
+        "pairs": report.pairs.iter().map(|each| pair(report, each)).collect::<Vec<_>>(),
         "notes": scenario.notes,
     })
 }
@@ -107,6 +110,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "magnitude": magnitude.map(Difference::magnitude),
         "share": share,
         "median_ci95": summary.median_interval.map(ends),
+        "quantiles": quantiles(summary),
         "deterministic": summary.deterministic,
         "heavy_tail": summary.heavy_tail,
         "retransmitted_segments": summary.retransmitted,
@@ -123,7 +127,39 @@ fn difference(difference: &Difference) -> Value {
         "correlation": difference.correlation,
         "corrected_ci": difference.corrected.map(ends),
         "relative": difference.relative,
+        "relative_ci95": difference.relative_interval.map(ends),
+        "median": difference.median,
+        "median_ci95": difference.median_interval.map(ends),
+        "heavy_tail": difference.heavy_tail,
     })
+}
+
+/// A variant minus another one.
+fn pair(report: &Report, pair: &Pair) -> Value {
+    let name = |index: usize| report.variants.get(index).map(|v| v.variant.name.as_str());
+    let difference = pair.difference.as_ref();
+    json!({
+        "variant": name(pair.variant),
+        "baseline": name(pair.with),
+        "diff": difference.map(|difference| json!({
+            "mean": difference.mean,
+            "ci95": difference.interval.map(ends),
+            "unpaired_ci95": difference.unpaired.map(ends),
+            "correlation": difference.correlation,
+            "corrected_ci": difference.corrected.map(ends),
+            "relative": difference.relative,
+        })),
+        "class": pair.class.name(),
+        "magnitude": difference.map(Difference::magnitude),
+    })
+}
+
+fn quantiles(summary: &Summary) -> Map<String, Value> {
+    let quantile = |quantile: &crate::summary::Quantile| {
+        let value = json!({"value": quantile.value, "ci95": quantile.interval.map(ends)});
+        (quantile.name.to_owned(), value)
+    };
+    summary.quantiles.iter().map(quantile).collect()
 }
 
 fn ends(interval: Interval) -> Value {

@@ -1,0 +1,166 @@
+//! One variant by itself: its mean, median, quantiles and shares, with their intervals.
+//!
+//! Leaves comparisons to `comparison`.
+
+use crate::comparison::{Class, Difference};
+use crate::path_spec::{PathSpec, RUN_LIMIT};
+use crate::run::Run;
+use crate::scenario::Scenario;
+use crate::statistics::{
+    Interval, has_heavy_tail, mean, mean_interval, median, quantile, quantile_intervals,
+};
+use crate::study::VariantRuns;
+use crate::variants::Variant;
+use base::chance::owner_of;
+
+/// Above this share of incomplete runs a variant gets no verdict.
+const MOST_INCOMPLETE: f64 = 0.05;
+/// The quantiles over runs that are given beside the median.
+const QUANTILES: [(&str, f64); 3] = [("p25", 0.25), ("p75", 0.75), ("p95", 0.95)];
+
+/// One variant.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Which one.
+    pub variant: Variant,
+    /// Repetitions carried out.
+    pub n: usize,
+    /// Those that had not finished after 600 s.
+    pub incomplete: usize,
+    /// Of the finished ones, in the metric's unit.
+    pub mean: Option<f64>,
+    /// Likewise.
+    pub median: Option<f64>,
+    /// 95 % interval of the mean.
+    pub mean_interval: Option<Interval>,
+    /// 95 % interval of the median.
+    pub median_interval: Option<Interval>,
+    /// Quantiles over the finished runs.
+    pub quantiles: Vec<Quantile>,
+    /// All repetitions are equal and nothing in the scenario is random.
+    pub deterministic: bool,
+    /// The mean's interval is not to be trusted.
+    pub heavy_tail: bool,
+    /// Against the baseline; `None` for the baseline itself.
+    pub difference: Option<Difference>,
+    /// `None`: no verdict.
+    pub class: Option<Class>,
+    /// Means of further numbers of the traffic model, by name.
+    pub extra: Vec<(String, f64)>,
+    /// Share of the payload first sent on each path, by name.
+    pub share: Vec<(String, f64)>,
+    /// Segments sent again on their own path, per repetition.
+    pub retransmitted: f64,
+    /// Bytes sent on a second path although another one had them, per repetition.
+    pub reinjected: f64,
+    /// Why connections failed, if they did.
+    pub failure: Option<String>,
+}
+
+/// A quantile over the runs of a variant.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Quantile {
+    /// `p75`.
+    pub name: &'static str,
+    /// In the metric's unit.
+    pub value: f64,
+    /// 95 % interval; `None` if there are too few runs for one.
+    pub interval: Option<Interval>,
+}
+
+impl Summary {
+    /// What the repetitions of a variant show by themselves.
+    pub(crate) fn new(scenario: &Scenario, runs: &VariantRuns) -> Summary {
+        let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.value).collect();
+        let equal = values.windows(2).all(|pair| pair[0] == pair[1]);
+        let deterministic = equal && !values.is_empty() && !is_random(scenario, runs);
+        let per_run = |of: fn(&Run) -> u64| {
+            runs.runs.iter().map(of).sum::<u64>() as f64 / runs.runs.len().max(1) as f64
+        };
+        let failures = runs.runs.iter().filter_map(|run| run.failure.as_ref());
+        let exactly = |value: &f64| Interval::around(*value, 0.0);
+        let (median_interval, quantiles) = quantiles(scenario, &runs.variant.name, &values);
+        Summary {
+            variant: runs.variant.clone(),
+            n: runs.runs.len(),
+            incomplete: runs.runs.len() - values.len(),
+            mean: mean(&values),
+            median: median(&values),
+            mean_interval: mean_interval(&values, 0.95)
+                .or_else(|| values.first().filter(|_| deterministic).map(exactly)),
+            median_interval,
+            quantiles,
+            deterministic,
+            heavy_tail: has_heavy_tail(&values),
+            difference: None,
+            class: None,
+            extra: extra(runs),
+            share: share(scenario, runs),
+            retransmitted: per_run(|run| run.retransmitted_segs),
+            reinjected: per_run(|run| run.reinjected_bytes),
+            failure: failures.map(ToString::to_string).next(),
+        }
+    }
+
+    /// Whether enough runs finished for a verdict.
+    pub fn qualifies(&self) -> bool {
+        self.mean.is_some() && self.incomplete as f64 <= MOST_INCOMPLETE * self.n as f64
+    }
+
+    /// Why there is no verdict on it, in words.
+    pub fn disqualification(&self) -> String {
+        let why = self.failure.as_ref().map_or(String::new(), |failure| format!(" ({failure})"));
+        let (incomplete, n) = (self.incomplete, self.n);
+        format!("{incomplete} of {n} runs did not finish within {RUN_LIMIT}{why}")
+    }
+}
+
+/// The median's interval, and quantiles with theirs.
+fn quantiles(scenario: &Scenario, name: &str, values: &[f64]) -> (Option<Interval>, Vec<Quantile>) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let levels: Vec<f64> =
+        [0.5].into_iter().chain(QUANTILES.iter().map(|(_, level)| *level)).collect();
+    let mut intervals =
+        quantile_intervals(values, &levels, scenario.seed, owner_of(name)).into_iter();
+    let median = intervals.next().flatten();
+    let named = QUANTILES.iter().zip(intervals);
+    let quantiles = named.filter_map(|((name, level), interval)| {
+        Some(Quantile { name, value: quantile(&sorted, *level)?, interval })
+    });
+    (median, quantiles.collect())
+}
+
+/// Whether there is any chance on the paths of a variant.
+fn is_random(scenario: &Scenario, runs: &VariantRuns) -> bool {
+    match runs.variant.single_path() {
+        Some(path) => scenario.paths.get(path).is_none_or(PathSpec::is_random),
+        None => scenario.is_random(),
+    }
+}
+
+fn share(scenario: &Scenario, runs: &VariantRuns) -> Vec<(String, f64)> {
+    let bytes = |path: usize| -> u64 {
+        let sent = runs.runs.iter().map(|run| run.first_sent_bytes.get(path));
+        sent.map(|bytes| bytes.copied().unwrap_or(0)).sum()
+    };
+    let total: u64 = (0..scenario.paths.len()).map(bytes).sum();
+    let share = |path| if total == 0 { 0.0 } else { bytes(path) as f64 / total as f64 };
+    let named = scenario.paths.iter().enumerate();
+    named.map(|(index, path)| (path.name.clone(), share(index))).collect()
+}
+
+/// Means over the finished runs of the model's further numbers.
+fn extra(runs: &VariantRuns) -> Vec<(String, f64)> {
+    let complete: Vec<&Run> = runs.runs.iter().filter(|run| run.value.is_some()).collect();
+    let Some(first) = complete.first() else { return Vec::new() };
+    let mean_of = |name: &str| {
+        let of = |run: &&Run| {
+            let found = run.extra.iter().find(|(other, _)| other == name);
+            found.map(|(_, value)| *value)
+        };
+        mean(&complete.iter().filter_map(of).collect::<Vec<f64>>())
+    };
+    let names = first.extra.iter().map(|(name, _)| name);
+    names.filter_map(|name| Some((name.clone(), mean_of(name)?))).collect()
+}
