@@ -177,8 +177,8 @@ pub enum Event {
     Blocked { socket: SocketId, path: PathId, why: Blocked },
     /// A connection changed its state; the name is RFC 9293's.
     Connection { socket: SocketId, state: &'static str },
-    /// A link accepted a packet.
-    PacketAccepted { link: LinkId, len: u32 },
+    /// A link accepted a packet; so many waited before it.
+    PacketAccepted { link: LinkId, len: u32, waiting: u32 },
     /// A link lost a packet.
     PacketDropped { link: LinkId, len: u32, reason: DropReason },
     /// A packet came out of a link. `flow` and `seq` identify it for the result hash.

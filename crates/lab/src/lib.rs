@@ -14,6 +14,7 @@ mod report;
 pub mod results;
 mod run;
 mod scenario;
+pub mod series;
 pub mod statistics;
 mod study;
 mod summary;

@@ -118,7 +118,10 @@ impl Link {
         self.stats.accepted += 1;
         self.stats.bytes_accepted += u64::from(len);
         let link = self.id;
-        cx.record(EventMask::PACKET, || Event::PacketAccepted { link, len });
+        cx.record(EventMask::PACKET, || {
+            let waiting = u32::try_from(self.waiting().packets).unwrap_or(u32::MAX);
+            Event::PacketAccepted { link, len, waiting }
+        });
         if let Queue::Head(head) = &mut self.queue {
             if self.service.is_empty() {
                 self.server.idle_until(cx.now);

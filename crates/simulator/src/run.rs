@@ -151,6 +151,10 @@ pub struct RunRecord {
     pub links: Vec<PathCounters>,
     /// SHA-256 over every packet and delivery event and the metric values, if it was asked for.
     pub hash: Option<[u8; 32]>,
+    /// On which path each subflow of the data sender is, by its number.
+    pub sender_subflows: Vec<usize>,
+    /// The same of the receiver, which may count them otherwise.
+    pub receiver_subflows: Vec<usize>,
     /// The captures, if they were asked for.
     pub captures: Option<Captures>,
     /// Why the connection failed, if it did.

@@ -52,8 +52,10 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
     check_streams(setup, &world)?;
     let outcome = outcome(setup, &world);
     let links: Vec<PathCounters> = (0..setup.paths.len()).map(|p| counters(&world, p)).collect();
-    let (_, receiver) = ends(setup);
+    let (sender, receiver) = ends(setup);
     Ok(RunRecord {
+        sender_subflows: subflows(setup, &world, sender),
+        receiver_subflows: subflows(setup, &world, receiver),
         ended: ended - Instant::ZERO,
         idle: stopped == Stopped::Idle,
         first_sent_bytes: sent.first_sent_bytes,
@@ -68,6 +70,16 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         hash: world.take_hash().map(|hash| hash.finish(&outcome)),
         outcome,
     })
+}
+
+/// The path of each subflow that a host has or had.
+fn subflows(setup: &RunSetup, world: &World<OneWay>, host: HostId) -> Vec<usize> {
+    let socket = half(world, host).socket();
+    let multipath = socket.and_then(|socket| world.mptcp_info(host, socket));
+    multipath.map_or_else(
+        || vec![setup.protocol.first_path()],
+        |info| info.subflows.iter().map(|subflow| subflow.interface.index()).collect(),
+    )
 }
 
 fn files(capture: Capture) -> Option<Captures> {

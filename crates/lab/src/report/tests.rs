@@ -41,6 +41,8 @@ fn record(metric: Metric, value: Option<f64>) -> RunRecord {
         packets: 20,
         links: Vec::new(),
         hash: Some([7; 32]),
+        sender_subflows: vec![0],
+        receiver_subflows: vec![0],
         captures: None,
         failure: None,
     }

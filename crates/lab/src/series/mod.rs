@@ -1,0 +1,136 @@
+//! Time series of one run: what every path and the reader did, as the recorder saw it.
+//!
+//! Windows, RTT, segments in flight and queue of each path; which path brought which bytes when,
+//! and how many bytes waited for others before them. Leaves files to `results` and plots to the
+//! caller.
+
+mod recorder;
+
+pub use recorder::record_series;
+
+use base::Instant;
+
+/// A quantity over time.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Series {
+    /// What it is.
+    pub quantity: Quantity,
+    /// Index of the path in the scenario; `None` for the connection.
+    pub path: Option<usize>,
+    /// In the order of time.
+    pub points: Vec<(Instant, f64)>,
+}
+
+/// What is recorded over time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Quantity {
+    /// Congestion window of the data sender, in bytes.
+    CongestionWindow,
+    /// Smoothed round-trip time at the data sender, in seconds.
+    SmoothedRtt,
+    /// Segments in flight at the data sender.
+    InFlight,
+    /// Packets that wait in the queue of the path's link in the direction of the data, whenever
+    /// one more is taken.
+    Queue,
+    /// A segment reached the receiver: the position in the connection behind its last byte.
+    Arrived,
+    /// Bytes the reader has taken.
+    Read,
+    /// Bytes that arrived and wait for bytes before them.
+    ReorderBuffer,
+}
+
+impl Quantity {
+    /// All of them.
+    pub const ALL: [Quantity; 7] = [
+        Quantity::CongestionWindow,
+        Quantity::SmoothedRtt,
+        Quantity::InFlight,
+        Quantity::Queue,
+        Quantity::Arrived,
+        Quantity::Read,
+        Quantity::ReorderBuffer,
+    ];
+
+    /// As tables spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Quantity::CongestionWindow => "cwnd",
+            Quantity::SmoothedRtt => "srtt",
+            Quantity::InFlight => "inflight",
+            Quantity::Queue => "queue",
+            Quantity::Arrived => "arrived",
+            Quantity::Read => "read",
+            Quantity::ReorderBuffer => "reorder_buffer",
+        }
+    }
+
+    /// Of its values.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Quantity::SmoothedRtt => "s",
+            Quantity::InFlight => "segments",
+            Quantity::Queue => "packets",
+            Quantity::CongestionWindow
+            | Quantity::Arrived
+            | Quantity::Read
+            | Quantity::ReorderBuffer => "byte",
+        }
+    }
+}
+
+impl Series {
+    /// At most about `most` points: time is cut into equal bins, and of each the first, the
+    /// lowest, the highest and the last point stay. Nothing is averaged.
+    pub fn thinned(&self, most: usize) -> Series {
+        let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else {
+            return self.clone();
+        };
+        let bins = (most / 4).max(1) as u64;
+        if self.points.len() <= most {
+            return self.clone();
+        }
+        let span = (last.0 - first.0).as_nanos().max(1);
+        let bin = |at: Instant| (at - first.0).as_nanos().saturating_mul(bins) / (span + 1);
+        let same = |a: &(Instant, f64), b: &(Instant, f64)| bin(a.0) == bin(b.0);
+        let points = self.points.chunk_by(same).flat_map(extremes).collect();
+        Series { points, ..*self }
+    }
+}
+
+/// The first, lowest, highest and last of some points, in the order of time, each once.
+fn extremes(points: &[(Instant, f64)]) -> Vec<(Instant, f64)> {
+    let by_value = |a: &&usize, b: &&usize| points[**a].1.total_cmp(&points[**b].1);
+    let all: Vec<usize> = (0..points.len()).collect();
+    let lowest = all.iter().min_by(by_value).copied();
+    let highest = all.iter().max_by(by_value).copied();
+    let mut kept: Vec<usize> =
+        [Some(0), lowest, highest, points.len().checked_sub(1)].into_iter().flatten().collect();
+    kept.sort_unstable();
+    kept.dedup();
+    kept.into_iter().filter_map(|index| points.get(index).copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinned_series_keeps_its_ends_and_its_peaks() {
+        let at = Instant::from_millis;
+        let mut points: Vec<(Instant, f64)> = (0..10_000).map(|n| (at(n), 1.0)).collect();
+        points[5_000].1 = 9.0;
+        points[7_001].1 = -3.0;
+        let series = Series { quantity: Quantity::Queue, path: Some(0), points };
+        let thin = series.thinned(400);
+        assert!(thin.points.len() <= 400 && thin.points.len() >= 200, "{}", thin.points.len());
+        assert!(
+            thin.points.contains(&(at(5_000), 9.0)) && thin.points.contains(&(at(7_001), -3.0))
+        );
+        assert_eq!(thin.points.first(), series.points.first());
+        assert_eq!(thin.points.last(), series.points.last());
+        assert!(thin.points.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert_eq!(thin.thinned(400), thin);
+    }
+}

@@ -1,0 +1,261 @@
+//! The recorder that makes time series of a run's events.
+//!
+//! Subflow numbers become paths of the scenario when the run is over: only then is it known on
+//! which interface each subflow was.
+
+use super::{Quantity, Series};
+use base::{Event, EventMask, HostId, Instant, PathId, Recorder};
+use simulator::{RunError, RunRecord, RunSetup, simulate_recorded};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::mem;
+use std::rc::Rc;
+use transport::buffer::RangeSet;
+
+/// Carry out a run and keep what happened in it, in the order of quantities and paths.
+pub fn record_series(setup: &RunSetup) -> Result<(RunRecord, Vec<Series>), RunError> {
+    let seen = Rc::new(RefCell::new(Seen::new(setup)));
+    let record = simulate_recorded(setup, Box::new(Watch(Rc::clone(&seen))))?;
+    let seen = mem::take(&mut *seen.borrow_mut());
+    let series = seen.into_series(&record);
+    Ok((record, series))
+}
+
+type Points = Vec<(Instant, f64)>;
+
+struct Watch(Rc<RefCell<Seen>>);
+
+/// What was seen so far.
+#[derive(Default)]
+struct Seen {
+    sender: HostId,
+    receiver: HostId,
+    /// Links in the direction of the data have even numbers in a download, odd ones otherwise.
+    odd: bool,
+    links: u32,
+    /// Of the sender's subflows, or of links by path.
+    of_sender: BTreeMap<(Quantity, PathId), Points>,
+    of_links: BTreeMap<usize, Points>,
+    of_receiver: BTreeMap<PathId, Points>,
+    read: Points,
+    held: Points,
+    /// Bytes of each subflow that arrived, those that did and reached the connection too, and
+    /// those of the connection.
+    subflow: BTreeMap<PathId, RangeSet>,
+    reached: u64,
+    connection: RangeSet,
+    taken: u64,
+    multipath: bool,
+}
+
+impl Recorder for Watch {
+    fn mask(&self) -> EventMask {
+        let host = EventMask::WINDOW.union(EventMask::SEGMENT).union(EventMask::DELIVERY);
+        host.union(EventMask::ARRIVAL).union(EventMask::PACKET)
+    }
+
+    fn record(&mut self, now: Instant, host: HostId, event: &Event) {
+        let seen = &mut *self.0.borrow_mut();
+        if let Event::PacketAccepted { link, waiting, .. } = *event {
+            seen.on_link(now, link.0, waiting);
+        } else if host == seen.sender {
+            seen.on_sender(now, event);
+        } else if host == seen.receiver {
+            seen.on_receiver(now, event);
+        }
+    }
+}
+
+impl Seen {
+    fn new(setup: &RunSetup) -> Seen {
+        // The client is host 0, and links are numbered down, up, path by path.
+        let (client, server) = (HostId(0), HostId(1));
+        let (sender, receiver) = if setup.reverse { (client, server) } else { (server, client) };
+        Seen {
+            sender,
+            receiver,
+            odd: setup.reverse,
+            links: 2 * setup.paths.len() as u32,
+            multipath: matches!(setup.protocol, simulator::Protocol::Mptcp(_)),
+            ..Seen::default()
+        }
+    }
+
+    fn on_link(&mut self, now: Instant, link: u32, waiting: u32) {
+        if link < self.links && (link % 2 == 1) == self.odd {
+            let series = self.of_links.entry(link as usize / 2).or_default();
+            series.push((now, waiting.into()));
+        }
+    }
+
+    fn on_sender(&mut self, now: Instant, event: &Event) {
+        let (quantity, path, value) = match *event {
+            Event::WindowChange { path, cwnd_bytes, .. } => {
+                (Quantity::CongestionWindow, path, cwnd_bytes as f64)
+            }
+            Event::RttSample { path, srtt, .. } => {
+                (Quantity::SmoothedRtt, path, srtt.as_secs_f64())
+            }
+            Event::SegmentSent { path, inflight_segs, .. }
+            | Event::SegmentAcked { path, inflight_segs, .. } => {
+                (Quantity::InFlight, path, inflight_segs.into())
+            }
+            _ => return,
+        };
+        let series = self.of_sender.entry((quantity, path)).or_default();
+        // Of several values of one instant the last one holds.
+        match series.last_mut() {
+            Some((at, last)) if *at == now => *last = value,
+            Some((_, last)) if *last == value => {}
+            _ => series.push((now, value)),
+        }
+    }
+
+    fn on_receiver(&mut self, now: Instant, event: &Event) {
+        match *event {
+            Event::SegmentArrived { path, offset, len, .. } => {
+                let end = offset + u64::from(len);
+                self.subflow.entry(path).or_default().insert(offset..end);
+                if !self.multipath {
+                    self.arrived(now, path, end);
+                }
+            }
+            Event::DataArrived { path, offset, len, .. } => {
+                let end = offset + u64::from(len);
+                self.reached += u64::from(len);
+                self.connection.insert(offset..end);
+                self.arrived(now, path, end);
+            }
+            Event::Delivered { offset, len, .. } => {
+                self.taken = offset + u64::from(len);
+                self.read.push((now, self.taken as f64));
+            }
+            _ => return,
+        }
+        self.hold(now);
+    }
+
+    fn arrived(&mut self, now: Instant, path: PathId, end: u64) {
+        self.of_receiver.entry(path).or_default().push((now, end as f64));
+    }
+
+    /// Bytes that arrived and were not read: what the reader can have, it takes at once.
+    fn hold(&mut self, now: Instant) {
+        let subflows: u64 = self.subflow.values().map(RangeSet::covered_bytes).sum();
+        let held = if self.multipath {
+            subflows.saturating_sub(self.reached) + self.connection.covered_bytes()
+        } else {
+            subflows
+        };
+        let held = held.saturating_sub(self.taken) as f64;
+        match self.held.last_mut() {
+            Some((at, last)) if *at == now => *last = held,
+            Some((_, last)) if *last == held => {}
+            _ => self.held.push((now, held)),
+        }
+    }
+
+    fn into_series(self, record: &RunRecord) -> Vec<Series> {
+        let path = |subflows: &[usize], path: PathId| subflows.get(path.index()).copied();
+        let mut merged: BTreeMap<(Quantity, Option<usize>), Points> = BTreeMap::new();
+        for ((quantity, subflow), points) in self.of_sender {
+            let key = (quantity, path(&record.sender_subflows, subflow));
+            merged.entry(key).or_default().extend(points);
+        }
+        for (subflow, points) in self.of_receiver {
+            let key = (Quantity::Arrived, path(&record.receiver_subflows, subflow));
+            merged.entry(key).or_default().extend(points);
+        }
+        for (link, points) in self.of_links {
+            merged.insert((Quantity::Queue, Some(link)), points);
+        }
+        merged.insert((Quantity::Read, None), self.read);
+        merged.insert((Quantity::ReorderBuffer, None), self.held);
+        let mut series: Vec<Series> = merged
+            .into_iter()
+            .filter(|(_, points)| !points.is_empty())
+            .map(|((quantity, path), points)| Series { quantity, path, points })
+            .collect();
+        for one in &mut series {
+            // A path that was joined again has several subflows.
+            one.points.sort_by_key(|(at, _)| *at);
+        }
+        series
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::{Duration, Rate};
+    use network::{Capacity, Limit, LinkConfig, LossConfig};
+    use simulator::{Multipath, PathSetup, Protocol};
+    use traffic::Traffic;
+
+    fn setup(protocol: Protocol) -> RunSetup {
+        let path = |(name, mbit, millis, p): (&str, u64, u64, f64)| {
+            let link = LinkConfig {
+                capacity: Capacity::Rate(Rate::from_mbit(mbit)),
+                delay: Duration::from_millis(millis),
+                limit: Limit::Packets(100),
+                loss: LossConfig::Bernoulli { p },
+                ..LinkConfig::default()
+            };
+            PathSetup { name: name.to_owned(), down: link.clone(), up: link, events: Vec::new() }
+        };
+        RunSetup {
+            paths: [("wlan", 20, 10, 0.01), ("lte", 5, 50, 0.0)].map(path).into(),
+            protocol,
+            traffic: Traffic::BulkSize(2 << 20),
+            ..RunSetup::default()
+        }
+    }
+
+    fn of(series: &[Series], quantity: Quantity, path: Option<usize>) -> &Series {
+        let found = series.iter().find(|s| s.quantity == quantity && s.path == path);
+        found.unwrap_or_else(|| panic!("no {quantity:?} of {path:?}"))
+    }
+
+    #[test]
+    fn two_paths_bring_every_byte_and_the_reader_waits_for_gaps() {
+        let (record, series) =
+            record_series(&setup(Protocol::Mptcp(Multipath::default()))).unwrap();
+        assert_eq!(record.sender_subflows, [0, 1]);
+        for path in [Some(0), Some(1)] {
+            let srtt = &of(&series, Quantity::SmoothedRtt, path).points;
+            let least = if path == Some(0) { 0.02 } else { 0.1 };
+            assert!(srtt.iter().all(|(_, value)| *value >= least), "{:?}", srtt.first());
+            assert!(of(&series, Quantity::CongestionWindow, path).points.len() > 10);
+            let most = of(&series, Quantity::Queue, path).points.iter().map(|(_, n)| *n);
+            assert!(most.fold(0.0, f64::max) <= 101.0);
+        }
+        let end = (2 << 20) as f64;
+        assert_eq!(of(&series, Quantity::Read, None).points.last().map(|(_, at)| *at), Some(end));
+        let arrived = |path| of(&series, Quantity::Arrived, Some(path)).points.iter();
+        let highest = arrived(0).chain(arrived(1)).map(|(_, at)| *at).fold(0.0, f64::max);
+        assert_eq!(highest, end);
+        let held = &of(&series, Quantity::ReorderBuffer, None).points;
+        assert!(held.iter().any(|(_, bytes)| *bytes > 10_000.0), "the fast path overtakes");
+        assert_eq!(held.last().map(|(_, bytes)| *bytes), Some(0.0));
+        assert!(series.iter().all(|s| s.points.windows(2).all(|pair| pair[0].0 <= pair[1].0)));
+    }
+
+    #[test]
+    fn recording_changes_nothing() {
+        for protocol in [Protocol::Tcp { path: 1 }, Protocol::Mptcp(Multipath::default())] {
+            let setup = setup(protocol);
+            let (record, series) = record_series(&setup).unwrap();
+            assert_eq!(record, simulator::simulate(&setup).unwrap());
+            assert!(series.iter().all(|s| s.path.is_none_or(|path| path < 2)));
+        }
+    }
+
+    #[test]
+    fn series_of_an_upload_are_those_of_the_uplink() {
+        let setup = RunSetup { reverse: true, ..setup(Protocol::Tcp { path: 1 }) };
+        let (_, series) = record_series(&setup).unwrap();
+        let queue = &of(&series, Quantity::Queue, Some(1)).points;
+        assert!(queue.len() > 1_000, "{} packets of data", queue.len());
+        assert!(series.iter().all(|s| s.path != Some(0)), "the other path is idle");
+    }
+}
