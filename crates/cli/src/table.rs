@@ -117,6 +117,7 @@ fn results(scenario: &Scenario, report: &Report) -> Table {
         Metric::CompletionTime => "completion",
         Metric::Goodput => "goodput",
         Metric::MessageDelay => "delay",
+        Metric::PageLoadTime => "page load",
     };
     let each = |cell: &dyn Fn(&Summary) -> String| report.variants.iter().map(cell).collect();
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| scale.number(value));

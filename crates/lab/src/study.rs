@@ -210,7 +210,7 @@ fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
                 ..Multipath::default()
             }),
         },
-        traffic: scenario.traffic,
+        traffic: scenario.traffic.clone(),
         reverse: scenario.reverse,
         tcp: TcpConfig {
             profile: scenario.profile,

@@ -2,13 +2,14 @@
 //!
 //! Leaves what a model does to `traffic`.
 
-use crate::error::Refusal;
+use crate::error::{Refusal, sanitised};
 use crate::path_spec::RUN_LIMIT;
 use crate::units::{parse_size, parse_time, show_size};
 use crate::words::nearest_help;
 use base::Duration;
 use traffic::Traffic;
 use traffic::video::Video;
+use traffic::web::{Http, Web};
 use transport::Profile;
 
 /// Payload of a burst's segments (interface, "Traffic").
@@ -93,6 +94,7 @@ pub fn show_traffic(traffic: &Traffic) -> String {
         Traffic::BulkTime(time) => format!("bulk:{time}"),
         Traffic::Burst { segments, .. } => format!("burst:{segments}"),
         Traffic::Video(time) => format!("video:{time}"),
+        Traffic::Web(web) => format!("web:{}", web.page.name()),
     }
 }
 
@@ -106,7 +108,21 @@ pub fn describe_traffic(traffic: &Traffic, reverse: bool) -> String {
             format!("{load} of a burst of {segments} x {segment_bytes} bytes after an idle time")
         }
         Traffic::Video(time) => format!("video call of {time} ({load}, 950 kbit/s)"),
+        Traffic::Web(web) => describe_page(web),
     }
+}
+
+fn describe_page(web: &Web) -> String {
+    let page = &web.page;
+    let (objects, bytes) = (page.objects().len(), show_size(page.response_bytes()));
+    let hosts = page.hosts();
+    let each = if web.per_host { format!(" to each of {hosts} hosts") } else { String::new() };
+    let over = match web.http {
+        Http::One { connections } => format!("{connections} HTTP/1.1 connections{each}"),
+        Http::Two => format!("one HTTP/2 connection{each}"),
+    };
+    let name = sanitised(page.name());
+    format!("page `{name}`, {objects} objects of {bytes} together, over {over}")
 }
 
 #[cfg(test)]

@@ -62,6 +62,7 @@ impl Words<'_> {
             Metric::CompletionTime => "completes in",
             Metric::Goodput => "goodput",
             Metric::MessageDelay => "message delay",
+            Metric::PageLoadTime => "loads in",
         };
         let (name, mean) = (self.name(best), self.mean(best));
         let mut sentences = vec![format!("{best_is}{name}: {what} {mean}.")];
@@ -95,6 +96,7 @@ impl Words<'_> {
             Metric::CompletionTime => "completes in",
             Metric::Goodput => "has a goodput of",
             Metric::MessageDelay => "has a message delay of",
+            Metric::PageLoadTime => "loads the page in",
         };
         let performance = format!("{verb} {}", self.mean(together));
         let mut sentences =
@@ -189,7 +191,7 @@ impl Words<'_> {
         let by = self.scale.value(difference.mean.abs());
         let share = difference.relative.map_or(String::new(), |r| percent(r.abs()));
         let worse = match self.metric {
-            Metric::CompletionTime => format!("{name} takes {by} longer"),
+            Metric::CompletionTime | Metric::PageLoadTime => format!("{name} takes {by} longer"),
             Metric::Goodput => format!("{name} carries {by} less"),
             Metric::MessageDelay => format!("{name} delays by {by} more"),
         };

@@ -1,7 +1,7 @@
 //! One run: what the lab asks for and what it gets back.
 //!
-//! Two hosts, client and server, N paths between them, one traffic model over a TCP connection on
-//! one of the paths or an MPTCP connection over all of them. Everything a run depends on is in
+//! Two hosts, client and server, N paths between them, one traffic model over TCP connections on
+//! one of the paths or MPTCP connections over all of them: one, or as many as a page needs. Everything a run depends on is in
 //! [`RunSetup`]; equal setups give equal records on any machine and with any number of threads.
 //! Leaves names, texts, repetitions and statistics to the lab.
 
@@ -23,7 +23,7 @@ pub struct RunSetup {
     pub paths: Vec<PathSetup>,
     pub protocol: Protocol,
     pub traffic: Traffic,
-    /// Client to server instead of a download.
+    /// Client to server instead of a download; a page is always a download.
     pub reverse: bool,
     /// For both ends and all subflows.
     pub tcp: TcpConfig,
@@ -50,9 +50,9 @@ pub struct RunSetup {
 /// How the traffic is carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protocol {
-    /// A TCP connection on the path of this index.
+    /// TCP connections on the path of this index.
     Tcp { path: usize },
-    /// An MPTCP connection that may use every path.
+    /// MPTCP connections that may use every path.
     Mptcp(Multipath),
 }
 

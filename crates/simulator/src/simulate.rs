@@ -14,7 +14,7 @@ use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder, chance};
 use network::{End, LinkChange, Network, Wiring};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use traffic::{Application, OneWay, Role};
+use traffic::{Application, Half, Role};
 use transport::mptcp::MptcpConfig;
 use transport::{InterfaceConfig, InterfaceEvent, StackConfig};
 
@@ -92,7 +92,7 @@ const fn ends(setup: &RunSetup) -> (HostId, HostId) {
     if setup.reverse { (CLIENT, SERVER) } else { (SERVER, CLIENT) }
 }
 
-/// What a connection did by the time its number was known.
+/// What the connections did by the time the number was known.
 #[derive(Default)]
 struct Sent {
     /// Per path.
@@ -102,51 +102,52 @@ struct Sent {
     duplicate_bytes: u64,
 }
 
-fn sent(setup: &RunSetup, world: &World<OneWay>) -> Sent {
+fn sent(setup: &RunSetup, world: &World<Half>) -> Sent {
     let (sender, receiver) = ends(setup);
     let mut sent = Sent { first_sent_bytes: vec![0; setup.paths.len()], ..Sent::default() };
-    let socket = half(world, sender).socket();
-    if let Some(info) = socket.and_then(|socket| world.tcp_info(sender, socket)) {
-        let first = info.bytes_sent.saturating_sub(info.bytes_retrans);
-        sent.first_sent_bytes[setup.protocol.first_path()] = first;
-        sent.retransmitted_segs = info.segs_retrans;
-    }
-    if let Some(info) = socket.and_then(|socket| world.mptcp_info(sender, socket)) {
-        for subflow in &info.subflows {
-            sent.first_sent_bytes[subflow.interface.index()] += subflow.first_sent_bytes;
-            sent.retransmitted_segs += subflow.tcp.segs_retrans;
+    for socket in half(world, sender).sockets() {
+        if let Some(info) = world.tcp_info(sender, socket) {
+            let first = info.bytes_sent.saturating_sub(info.bytes_retrans);
+            sent.first_sent_bytes[setup.protocol.first_path()] += first;
+            sent.retransmitted_segs += info.segs_retrans;
         }
-        sent.reinjected_bytes = info.reinjected_bytes;
+        if let Some(info) = world.mptcp_info(sender, socket) {
+            for subflow in &info.subflows {
+                sent.first_sent_bytes[subflow.interface.index()] += subflow.first_sent_bytes;
+                sent.retransmitted_segs += subflow.tcp.segs_retrans;
+            }
+            sent.reinjected_bytes += info.reinjected_bytes;
+        }
     }
-    let socket = half(world, receiver).socket();
-    if let Some(info) = socket.and_then(|socket| world.mptcp_info(receiver, socket)) {
-        sent.duplicate_bytes = info.duplicate_bytes;
+    for socket in half(world, receiver).sockets() {
+        if let Some(info) = world.mptcp_info(receiver, socket) {
+            sent.duplicate_bytes += info.duplicate_bytes;
+        }
     }
     sent
 }
 
 /// The number of the run is known, or never will be.
-fn measured(world: &World<OneWay>) -> bool {
+fn measured(world: &World<Half>) -> bool {
     [CLIENT, SERVER].iter().any(|host| half(world, *host).is_done())
 }
 
-fn half(world: &World<OneWay>, host: HostId) -> &OneWay {
+fn half(world: &World<Half>, host: HostId) -> &Half {
     // `build` gives each host exactly one application.
     world.applications(host).next().unwrap_or_else(|| unreachable!("one application a host"))
 }
 
-fn outcome(setup: &RunSetup, world: &World<OneWay>) -> traffic::Outcome {
-    let [client, server] = [CLIENT, SERVER].map(|host| half(world, host).report());
-    let (sender, receiver) = if setup.reverse { (client, server) } else { (server, client) };
-    setup.traffic.model().outcome(client, sender, receiver)
+fn outcome(setup: &RunSetup, world: &World<Half>) -> traffic::Outcome {
+    let [client, server] = [CLIENT, SERVER].map(|host| half(world, host));
+    Half::outcome(&setup.traffic, client, server, setup.reverse)
 }
 
-fn counters(world: &World<OneWay>, path: usize) -> PathCounters {
+fn counters(world: &World<Half>, path: usize) -> PathCounters {
     let [down, up] = links_of(path).map(|link| world.link_stats(link));
     PathCounters { down, up }
 }
 
-fn check_streams(setup: &RunSetup, world: &World<OneWay>) -> Result<(), RunError> {
+fn check_streams(setup: &RunSetup, world: &World<Half>) -> Result<(), RunError> {
     let mismatch = [CLIENT, SERVER].iter().find_map(|host| half(world, *host).report().mismatch);
     match mismatch {
         None => Ok(()),
@@ -161,7 +162,7 @@ fn fault(setup: &RunSetup, error: WorldError) -> RunError {
 }
 
 /// The world of a run, everything in it but the recorder.
-fn build(setup: &RunSetup) -> Result<World<OneWay>, RunError> {
+fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
     let first = setup.protocol.first_path();
     if first >= setup.paths.len() {
         return Err(RunError::NoSuchPath(first));
@@ -223,7 +224,7 @@ const fn links_of(path: usize) -> [LinkId; 2] {
     [LinkId(2 * path as u32), LinkId(2 * path as u32 + 1)]
 }
 
-fn add_links(world: &mut World<OneWay>, path: &PathSetup) {
+fn add_links(world: &mut World<Half>, path: &PathSetup) {
     // The name, not the number, keys the draws: a path meets the same chance whatever other paths
     // a variant has.
     let owner = |direction| chance::owner_of(&format!("{}/{direction}", path.name));
@@ -231,7 +232,7 @@ fn add_links(world: &mut World<OneWay>, path: &PathSetup) {
     world.add_link(path.up.clone(), owner("up"));
 }
 
-fn add_events(world: &mut World<OneWay>, number: usize, path: &PathSetup) {
+fn add_events(world: &mut World<Half>, number: usize, path: &PathSetup) {
     let mut events: Vec<&PathEvent> = path.events.iter().collect();
     events.sort_by_key(|event| event.at);
     let [down, up] = links_of(number);
@@ -254,7 +255,7 @@ fn add_events(world: &mut World<OneWay>, number: usize, path: &PathSetup) {
     }
 }
 
-fn add_applications(setup: &RunSetup, world: &mut World<OneWay>) -> Result<(), RunError> {
+fn add_applications(setup: &RunSetup, world: &mut World<Half>) -> Result<(), RunError> {
     let first = setup.protocol.first_path();
     let [client, server] = [CLIENT, SERVER].map(|host| address(setup, first, host));
     let remote = SocketAddr::new(server, SERVER_PORT);
@@ -263,7 +264,7 @@ fn add_applications(setup: &RunSetup, world: &mut World<OneWay>) -> Result<(), R
         let starts_at = Instant::ZERO;
         let socket = socket_config(setup);
         let endpoint = Endpoint { local, remote, listen, starts_at, socket };
-        let application = OneWay::new(setup.traffic, role, setup.reverse, 0);
+        let application = Half::new(&setup.traffic, role, setup.reverse, 0);
         world.add_application(host, application, endpoint).map_err(RunError::Socket)?;
     }
     Ok(())

@@ -25,6 +25,8 @@ pub enum StreamMismatch {
     Misplaced { stream: u32, offset: u64, expected_stream: u32, expected_offset: u64 },
     #[error("{len} bytes read at offset {offset} are not those of stream {stream}")]
     Content { stream: u32, offset: u64, len: u32 },
+    #[error("read bytes that are no frame of the page where one had to come")]
+    Frame,
 }
 
 impl StreamCheck {

@@ -1,13 +1,14 @@
 //! The trait a traffic model implements, the configuration, and the table of names.
 //!
 //! A one-way model is a list of messages with due times, and a function from what both halves
-//! saw to one number. Leaves sockets to `one_way` and text to the lab.
+//! saw to one number. Leaves sockets to `one_way`, pages to `web` and text to the lab.
 
 use crate::bulk::{BulkSize, BulkTime};
 use crate::burst::Burst;
 use crate::one_way::Report;
 use crate::outcome::Outcome;
 use crate::video::Video;
+use crate::web::Web;
 use base::Duration;
 
 /// What is sent and what is measured.
@@ -49,7 +50,7 @@ pub enum Due {
 }
 
 /// A traffic model with its parameters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Traffic {
     /// Transfer this many bytes.
     BulkSize(u64),
@@ -59,19 +60,28 @@ pub enum Traffic {
     Burst { segments: u32, segment_bytes: u32 },
     /// Constant bit rate for this long.
     Video(Duration),
+    /// Load a page.
+    Web(Web),
+}
+
+/// What is behind a configuration.
+pub enum Model<'a> {
+    OneWay(Box<dyn TrafficModel + Send>),
+    Web(&'a Web),
 }
 
 impl Traffic {
     /// The model behind the configuration.
-    pub fn model(&self) -> Box<dyn TrafficModel + Send> {
-        match *self {
+    pub fn model(&self) -> Model<'_> {
+        Model::OneWay(match *self {
             Traffic::BulkSize(bytes) => Box::new(BulkSize { bytes }),
             Traffic::BulkTime(time) => Box::new(BulkTime { time }),
             Traffic::Burst { segments, segment_bytes } => {
                 Box::new(Burst { segments, segment_bytes })
             }
             Traffic::Video(time) => Box::new(Video { time }),
-        }
+            Traffic::Web(ref web) => return Model::Web(web),
+        })
     }
 }
 
@@ -102,5 +112,11 @@ pub const MODELS: &[ModelInfo] = &[
         name: "video",
         summary: "sends 950 kbit/s as 30 messages of 3958 bytes a second",
         source: "000 s4.3.1",
+    },
+    ModelInfo {
+        name: "web",
+        summary: "loads a page: web:NAME, or web:FILE of a HAR or a dependency graph, over six \
+                  HTTP/1.1 connections or one HTTP/2-like one (--http)",
+        source: "000 s4.3.3, 002 sV-C",
     },
 ];

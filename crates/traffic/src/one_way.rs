@@ -7,7 +7,7 @@
 
 use crate::application::{Application, StreamFailure, StreamHost};
 use crate::check::{StreamCheck, StreamMismatch};
-use crate::model::{Due, Message, Traffic, TrafficModel};
+use crate::model::{Due, Message, TrafficModel};
 use base::{Duration, Instant, SocketId, prefetch};
 use wire::Payload;
 
@@ -77,13 +77,17 @@ pub struct OneWay {
 }
 
 impl OneWay {
-    /// The half of `traffic` that `role` plays. `connection` numbers the connections of a world,
+    /// The half of a model that `role` plays. `connection` numbers the connections of a world,
     /// so that each has virtual streams of its own.
-    pub fn new(traffic: Traffic, role: Role, reverse: bool, connection: u32) -> Self {
+    pub fn new(
+        model: Box<dyn TrafficModel + Send>,
+        role: Role,
+        reverse: bool,
+        connection: u32,
+    ) -> Self {
         let (up, down) = (connection.wrapping_mul(2), connection.wrapping_mul(2).wrapping_add(1));
         let data = if reverse { up } else { down };
         let sends = (role == Role::Client) == reverse;
-        let model = traffic.model();
         let ends_after = model.ends_after().filter(|_| role == Role::Client);
         let (outgoing, incoming) = if sends {
             (Some(Outgoing::new(model, data)), None)

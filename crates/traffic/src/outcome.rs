@@ -12,7 +12,8 @@ pub struct Outcome {
     pub value: Option<f64>,
     /// Application bytes read in the measured direction.
     pub bytes_read: u64,
-    /// Delay of every measured message that arrived, in seconds, in order of sending.
+    /// Delay of every measured message that arrived, in seconds, in order of sending; of a page,
+    /// the time of every object, in the order of the page.
     pub message_delays: Vec<f64>,
     /// Further numbers by name, in SI units.
     pub extra: Vec<(&'static str, f64)>,
@@ -27,6 +28,8 @@ pub enum Metric {
     Goodput,
     /// Send call (or its scheduled time) to last byte of the message read.
     MessageDelay,
+    /// Start of the first connect to the end of what the page needs to be loaded.
+    PageLoadTime,
 }
 
 impl Metric {
@@ -44,6 +47,7 @@ impl Metric {
             Metric::CompletionTime => "completion_time",
             Metric::Goodput => "goodput",
             Metric::MessageDelay => "message_delay",
+            Metric::PageLoadTime => "page_load_time",
         }
     }
 
@@ -51,7 +55,7 @@ impl Metric {
     pub const fn unit(self) -> &'static str {
         match self {
             Metric::Goodput => "bit/s",
-            Metric::CompletionTime | Metric::MessageDelay => "s",
+            Metric::CompletionTime | Metric::MessageDelay | Metric::PageLoadTime => "s",
         }
     }
 

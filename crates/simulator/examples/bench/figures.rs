@@ -10,7 +10,7 @@ use simulator::{
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
-use traffic::{OneWay, Role, Traffic};
+use traffic::{Half, Role, Traffic};
 use transport::{InterfaceConfig, StackConfig};
 
 const CLIENT: HostId = HostId(0);
@@ -194,7 +194,7 @@ const fn slow_connections(count: u16, traffic: Traffic) -> Shape {
 }
 
 /// One client and one server stack that hold all connections.
-fn build(shape: &Shape) -> Result<World<OneWay>, String> {
+fn build(shape: &Shape) -> Result<World<Half>, String> {
     let network = network(shape.connections);
     let chance = Chance::new(1, 0);
     let mut world = World::new(chance, &network).map_err(|error| error.to_string())?;
@@ -237,7 +237,7 @@ fn address(host: HostId, number: u16) -> Ipv4Addr {
 }
 
 fn add_connection(
-    world: &mut World<OneWay>,
+    world: &mut World<Half>,
     shape: &Shape,
     number: u16,
 ) -> Result<(), transport::SocketError> {
@@ -251,17 +251,17 @@ fn add_connection(
             starts_at: Instant::from_micros(u64::from(number) * 300_000 / 1000),
             socket: SocketConfig::default(),
         };
-        let application = OneWay::new(shape.traffic, role, false, u32::from(number));
+        let application = Half::new(&shape.traffic, role, false, u32::from(number));
         world.add_application(host, application, endpoint)?;
     }
     Ok(())
 }
 
-fn run_to(world: &mut World<OneWay>, seconds: u64) -> Result<(), String> {
+fn run_to(world: &mut World<Half>, seconds: u64) -> Result<(), String> {
     run_millis(world, seconds * 1000)
 }
 
-fn run_millis(world: &mut World<OneWay>, millis: u64) -> Result<(), String> {
+fn run_millis(world: &mut World<Half>, millis: u64) -> Result<(), String> {
     world.run_until(Instant::from_millis(millis), |_| false).map_err(|error| error.to_string())?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use network::middlebox::{MiddleBox, MiddleBoxConfig, Way};
 use network::{Capacity, End, Limit, LinkConfig, LossConfig, Network, Wiring};
 use simulator::{Endpoint, ProcessingCost, SocketConfig, Stopped, World};
 use std::net::{IpAddr, SocketAddr};
-use traffic::{OneWay, Report, Role, StreamMismatch, Traffic};
+use traffic::{Half, Report, Role, StreamMismatch, Traffic};
 use transport::mptcp::{MptcpConfig, MptcpInfo};
 use transport::{InterfaceConfig, StackConfig, TcpConfig};
 
@@ -112,7 +112,7 @@ impl Run {
     /// Make the run.
     pub fn go(mut self) -> Seen {
         let mut world = self.build();
-        let done = |world: &World<OneWay>| {
+        let done = |world: &World<Half>| {
             [CLIENT, SERVER]
                 .iter()
                 .any(|host| world.applications(*host).any(traffic::Application::is_done))
@@ -120,7 +120,7 @@ impl Run {
         let mut stopped = world.run_until(Instant::ZERO + LIMIT, done).unwrap();
         let ended = world.now();
         let mptcp = [CLIENT, SERVER].map(|host| {
-            let socket = world.applications(host).next().and_then(OneWay::socket)?;
+            let socket = world.applications(host).next()?.sockets().first().copied()?;
             world.mptcp_info(host, socket)
         });
         if stopped == Stopped::Condition {
@@ -138,7 +138,7 @@ impl Run {
         }
     }
 
-    fn build(&mut self) -> World<OneWay> {
+    fn build(&mut self) -> World<Half> {
         let mut world = World::new(Chance::new(1, 0), &network(self.paths)).unwrap();
         for (path, (mbit, delay)) in PATHS.iter().enumerate().take(self.paths) {
             for side in 0..2 {
@@ -178,7 +178,7 @@ impl Run {
         }
     }
 
-    fn add_applications(&self, world: &mut World<OneWay>) {
+    fn add_applications(&self, world: &mut World<Half>) {
         for (host, role) in [(CLIENT, Role::Client), (SERVER, Role::Server)] {
             let endpoint = Endpoint {
                 local: address(0, host),
@@ -187,7 +187,7 @@ impl Run {
                 starts_at: Instant::ZERO,
                 socket: self.socket.clone(),
             };
-            let application = OneWay::new(Traffic::BulkSize(self.bytes), role, self.upload, 0);
+            let application = Half::new(&Traffic::BulkSize(self.bytes), role, self.upload, 0);
             world.add_application(host, application, endpoint).unwrap();
         }
     }

@@ -105,7 +105,7 @@ fn packets_multiplying_in_a_loop_are_found_to_be_a_live_lock() {
         starts_at: Instant::ZERO,
         socket: simulator::SocketConfig::default(),
     };
-    let application = traffic::OneWay::new(Traffic::BulkSize(1), traffic::Role::Client, false, 0);
+    let application = traffic::Half::new(&Traffic::BulkSize(1), traffic::Role::Client, false, 0);
     world.add_application(CLIENT, application, endpoint).unwrap();
     let error = world.run_until(Instant::from_secs(1), |_| false).unwrap_err();
     assert!(matches!(error, WorldError::LiveLock { .. }), "{error}");

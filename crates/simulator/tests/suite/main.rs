@@ -10,3 +10,4 @@ mod multipath;
 mod pair;
 mod robustness;
 mod sharing;
+mod web;

@@ -6,7 +6,7 @@ use simulator::{
     Endpoint, PathSetup, ProcessingCost, RunRecord, RunSetup, SocketConfig, World, simulate,
 };
 use std::net::{Ipv4Addr, SocketAddr};
-use traffic::{OneWay, Role, Traffic};
+use traffic::{Half, Role, Traffic};
 use transport::{InterfaceConfig, StackConfig};
 
 pub const CLIENT: HostId = HostId(0);
@@ -47,7 +47,7 @@ pub fn value(setup: &RunSetup) -> f64 {
 }
 
 /// Client and server with one link each way and nothing else; `link` for both directions.
-pub fn two_hosts(link: &LinkConfig, cost: ProcessingCost) -> World<OneWay> {
+pub fn two_hosts(link: &LinkConfig, cost: ProcessingCost) -> World<Half> {
     let (client, server) = (End::Host(CLIENT, InterfaceId(0)), End::Host(SERVER, InterfaceId(0)));
     let links = vec![Wiring { from: server, to: client }, Wiring { from: client, to: server }];
     let network = Network { links, routes: Vec::new() };
@@ -82,7 +82,7 @@ pub fn address_on(path: u8, host: HostId) -> Ipv4Addr {
 
 /// A connection from `client` to `server` that starts at `starts_at`.
 pub fn connect(
-    world: &mut World<OneWay>,
+    world: &mut World<Half>,
     hosts: [HostId; 2],
     number: u16,
     traffic: Traffic,
@@ -97,7 +97,7 @@ pub fn connect(
             starts_at,
             socket: SocketConfig::default(),
         };
-        let application = OneWay::new(traffic, role, false, u32::from(number));
+        let application = Half::new(&traffic, role, false, u32::from(number));
         world.add_application(host, application, endpoint).unwrap();
     }
 }

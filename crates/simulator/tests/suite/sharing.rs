@@ -4,7 +4,7 @@ use crate::pair::{address, connect, link};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId};
 use network::{End, LinkConfig, Network, Route, RouterId, Wiring};
 use simulator::{ProcessingCost, World};
-use traffic::{OneWay, Traffic};
+use traffic::{Half, Traffic};
 
 const SERVERS: [HostId; 2] = [HostId(0), HostId(1)];
 const CLIENTS: [HostId; 2] = [HostId(2), HostId(3)];
@@ -37,7 +37,7 @@ fn dumbbell() -> Network {
     Network { links, routes }
 }
 
-fn world() -> World<OneWay> {
+fn world() -> World<Half> {
     let mut world = World::new(Chance::new(1, 0), &dumbbell()).unwrap();
     let fast = LinkConfig { delay: base::Duration::from_millis(1), ..LinkConfig::default() };
     for owner in 0..10 {

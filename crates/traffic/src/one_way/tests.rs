@@ -1,6 +1,7 @@
 //! Both halves of each model over a pipe of constant delay and bounded buffer.
 
 use super::*;
+use crate::model::{Model, Traffic};
 use crate::outcome::{Metric, Outcome};
 use std::collections::VecDeque;
 
@@ -73,9 +74,9 @@ struct Pair {
 }
 
 impl Pair {
-    fn run(traffic: Traffic, reverse: bool, capacity: u64) -> Pair {
-        let halves =
-            [Role::Client, Role::Server].map(|role| OneWay::new(traffic, role, reverse, 0));
+    fn run(traffic: &Traffic, reverse: bool, capacity: u64) -> Pair {
+        let halves = [Role::Client, Role::Server]
+            .map(|role| OneWay::new(model_of(traffic), role, reverse, 0));
         let ends = [End::new(CLIENT, capacity), End::new(SERVER, capacity)];
         let mut pair = Pair { halves, ends, flying: VecDeque::new() };
         pair.halves[0].on_start(&mut pair.ends[0]);
@@ -132,14 +133,21 @@ impl Pair {
         }
     }
 
-    fn outcome(&self, traffic: Traffic, reverse: bool) -> Outcome {
+    fn outcome(&self, traffic: &Traffic, reverse: bool) -> Outcome {
         let [client, server] = [&self.halves[0], &self.halves[1]].map(OneWay::report);
         let (sender, receiver) = if reverse { (client, server) } else { (server, client) };
-        traffic.model().outcome(client, sender, receiver)
+        model_of(traffic).outcome(client, sender, receiver)
     }
 }
 
-fn value_of(traffic: Traffic, reverse: bool, capacity: u64) -> f64 {
+fn model_of(traffic: &Traffic) -> Box<dyn TrafficModel + Send> {
+    match traffic.model() {
+        Model::OneWay(model) => model,
+        Model::Web(_) => panic!("not a one-way model"),
+    }
+}
+
+fn value_of(traffic: &Traffic, reverse: bool, capacity: u64) -> f64 {
     let pair = Pair::run(traffic, reverse, capacity);
     pair.outcome(traffic, reverse).value.expect("a complete run")
 }
@@ -147,20 +155,20 @@ fn value_of(traffic: Traffic, reverse: bool, capacity: u64) -> f64 {
 #[test]
 fn download_completes_two_round_trips_after_the_start_of_connect() {
     let traffic = Traffic::BulkSize(1 << 20);
-    assert!((value_of(traffic, false, u64::MAX) - 0.04).abs() < 1e-9);
+    assert!((value_of(&traffic, false, u64::MAX) - 0.04).abs() < 1e-9);
 }
 
 #[test]
 fn upload_needs_no_request() {
     let traffic = Traffic::BulkSize(1 << 20);
-    assert!((value_of(traffic, true, u64::MAX) - 0.03).abs() < 1e-9);
+    assert!((value_of(&traffic, true, u64::MAX) - 0.03).abs() < 1e-9);
 }
 
 #[test]
 fn a_small_buffer_only_slows_the_transfer() {
     let traffic = Traffic::BulkSize(1_000_000);
-    let pair = Pair::run(traffic, false, 100_000);
-    let outcome = pair.outcome(traffic, false);
+    let pair = Pair::run(&traffic, false, 100_000);
+    let outcome = pair.outcome(&traffic, false);
     assert_eq!(outcome.bytes_read, 1_000_000);
     assert!((outcome.value.expect("complete") - 0.13).abs() < 1e-9, "ten buffers of data");
     assert!(pair.ends[1].shut, "the server closes after its last byte");
@@ -171,8 +179,8 @@ fn a_small_buffer_only_slows_the_transfer() {
 fn bulk_time_ends_by_the_clients_clock() {
     let traffic = Traffic::BulkTime(Duration::from_secs(2));
     for reverse in [false, true] {
-        let pair = Pair::run(traffic, reverse, 125_000);
-        let outcome = pair.outcome(traffic, reverse);
+        let pair = Pair::run(&traffic, reverse, 125_000);
+        let outcome = pair.outcome(&traffic, reverse);
         assert_eq!(outcome.metric, Metric::Goodput);
         let goodput = outcome.value.expect("complete");
         // One buffer per 10 ms is 100 Mbit/s, less the start.
@@ -183,8 +191,8 @@ fn bulk_time_ends_by_the_clients_clock() {
 #[test]
 fn burst_delay_counts_from_the_write_after_the_idle_time() {
     let traffic = Traffic::Burst { segments: 30, segment_bytes: 1420 };
-    let pair = Pair::run(traffic, false, u64::MAX);
-    let outcome = pair.outcome(traffic, false);
+    let pair = Pair::run(&traffic, false, u64::MAX);
+    let outcome = pair.outcome(&traffic, false);
     assert_eq!(outcome.message_delays.len(), 1);
     assert!((outcome.value.expect("complete") - 0.01).abs() < 1e-9);
     assert_eq!(outcome.bytes_read, 50 * 1420);
@@ -195,14 +203,14 @@ fn burst_delay_counts_from_the_write_after_the_idle_time() {
 #[test]
 fn video_delays_count_from_the_schedule_even_when_the_buffer_is_full() {
     let traffic = Traffic::Video(Duration::from_secs(1));
-    assert!((value_of(traffic, false, u64::MAX) - 0.01).abs() < 1e-9);
+    assert!((value_of(&traffic, false, u64::MAX) - 0.01).abs() < 1e-9);
     // Half a message per 10 ms: the second half waits for one more round.
-    assert!((value_of(traffic, false, 1979) - 0.02).abs() < 1e-9);
+    assert!((value_of(&traffic, false, 1979) - 0.02).abs() < 1e-9);
 }
 
 #[test]
 fn first_video_message_is_due_half_a_second_after_the_request() {
-    let pair = Pair::run(Traffic::Video(Duration::from_secs(1)), false, u64::MAX);
+    let pair = Pair::run(&Traffic::Video(Duration::from_secs(1)), false, u64::MAX);
     let sent = &pair.halves[1].report().sent;
     assert_eq!(sent.len(), 30);
     assert_eq!(sent[0], Instant::from_millis(530));
@@ -210,7 +218,7 @@ fn first_video_message_is_due_half_a_second_after_the_request() {
 
 #[test]
 fn wrong_data_ends_the_run_with_a_mismatch() {
-    let mut half = OneWay::new(Traffic::BulkSize(100), Role::Client, false, 0);
+    let mut half = OneWay::new(model_of(&Traffic::BulkSize(100)), Role::Client, false, 0);
     let mut end = End::new(CLIENT, 100);
     half.on_start(&mut end);
     half.on_connected(&mut end, CLIENT);

@@ -1,0 +1,104 @@
+//! `Half`: one end of any traffic, so that a world has one type of application.
+
+use crate::application::{Application, StreamFailure, StreamHost};
+use crate::model::{Model, Traffic};
+use crate::one_way::{OneWay, Report, Role};
+use crate::outcome::{Metric, Outcome};
+use crate::web::{Browser, WebServer};
+use base::{Instant, SocketId};
+
+/// One end of the traffic.
+pub enum Half {
+    OneWay(OneWay),
+    Browser(Box<Browser>),
+    WebServer(Box<WebServer>),
+}
+
+/// Calls the same method of whatever half it is.
+macro_rules! dispatch {
+    ($half:expr, $inner:ident => $call:expr) => {
+        match $half {
+            Half::OneWay($inner) => $call,
+            Half::Browser($inner) => $call,
+            Half::WebServer($inner) => $call,
+        }
+    };
+}
+
+impl Half {
+    /// The half of `traffic` that `role` plays; only one-way traffic can be reversed.
+    /// `connection` numbers the connections of a world, as for `OneWay`.
+    pub fn new(traffic: &Traffic, role: Role, reverse: bool, connection: u32) -> Self {
+        match (traffic.model(), role) {
+            (Model::OneWay(model), role) => {
+                Half::OneWay(OneWay::new(model, role, reverse, connection))
+            }
+            (Model::Web(web), Role::Client) => Half::Browser(Box::new(Browser::new(web))),
+            (Model::Web(web), Role::Server) => Half::WebServer(Box::new(WebServer::new(web))),
+        }
+    }
+
+    /// What this half saw so far.
+    pub fn report(&self) -> &Report {
+        dispatch!(self, half => half.report())
+    }
+
+    /// The sockets of its connections, in the order they came to be.
+    pub fn sockets(&self) -> Vec<SocketId> {
+        match self {
+            Half::OneWay(half) => half.socket().into_iter().collect(),
+            Half::Browser(half) => half.sockets().collect(),
+            Half::WebServer(half) => half.sockets().collect(),
+        }
+    }
+
+    /// The run's number, as the halves of `traffic` saw it.
+    pub fn outcome(traffic: &Traffic, client: &Half, server: &Half, reverse: bool) -> Outcome {
+        let (seen, other) = (client.report(), server.report());
+        let (sender, receiver) = if reverse { (seen, other) } else { (other, seen) };
+        match (traffic.model(), client) {
+            (_, Half::Browser(browser)) => browser.outcome(),
+            (Model::OneWay(model), _) => model.outcome(seen, sender, receiver),
+            (Model::Web(_), _) => Outcome::single(Metric::PageLoadTime, None, 0),
+        }
+    }
+}
+
+impl Application for Half {
+    fn on_start(&mut self, host: &mut dyn StreamHost) {
+        dispatch!(self, half => half.on_start(host));
+    }
+    fn on_connected(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        dispatch!(self, half => half.on_connected(host, socket));
+    }
+    fn on_accepted(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        dispatch!(self, half => half.on_accepted(host, socket));
+    }
+    fn on_readable(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        dispatch!(self, half => half.on_readable(host, socket));
+    }
+    fn on_writable(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        dispatch!(self, half => half.on_writable(host, socket));
+    }
+    fn on_peer_closed(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        dispatch!(self, half => half.on_peer_closed(host, socket));
+    }
+    fn on_closed(&mut self, socket: SocketId) {
+        dispatch!(self, half => half.on_closed(socket));
+    }
+    fn on_failed(&mut self, socket: SocketId, failure: StreamFailure) {
+        dispatch!(self, half => half.on_failed(socket, failure));
+    }
+    fn on_timeout(&mut self, host: &mut dyn StreamHost) {
+        dispatch!(self, half => half.on_timeout(host));
+    }
+    fn poll_deadline(&self) -> Option<Instant> {
+        dispatch!(self, half => half.poll_deadline())
+    }
+    fn prefetch(&self) {
+        dispatch!(self, half => half.prefetch());
+    }
+    fn is_done(&self) -> bool {
+        dispatch!(self, half => half.is_done())
+    }
+}

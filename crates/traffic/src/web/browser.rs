@@ -1,0 +1,253 @@
+//! `Browser`: the client's half. It loads the page, and notes when every object was there.
+
+use super::exchange::{Inbox, Outbox, Way, content_bytes};
+use super::pool::{Pools, Step};
+use super::progress::Progress;
+use super::{Web, outcome};
+use crate::application::{Application, StreamFailure, StreamHost};
+use crate::check::StreamMismatch;
+use crate::one_way::Report;
+use crate::outcome::Outcome;
+use base::{Instant, SocketId};
+use std::collections::BTreeMap;
+
+/// The most one read takes.
+const READ_BYTES: u32 = 256 << 10;
+
+/// The client of a page.
+pub struct Browser {
+    web: Web,
+    progress: Progress,
+    pools: Pools,
+    connections: Vec<Connection>,
+    by_socket: BTreeMap<SocketId, usize>,
+    /// By object.
+    fetches: Vec<Fetch>,
+    closed: bool,
+    report: Report,
+}
+
+struct Connection {
+    socket: SocketId,
+    outbox: Outbox,
+    inbox: Inbox,
+}
+
+/// What is known of the fetching of one object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Fetch {
+    /// When the page wanted it.
+    pub wanted: Option<Instant>,
+    /// When its request was written, and on which connection.
+    pub asked: Option<(Instant, usize)>,
+    pub finished: Option<Instant>,
+}
+
+impl Browser {
+    /// A client that has not begun.
+    pub fn new(web: &Web) -> Self {
+        let pools = if web.per_host { web.page.hosts() as usize } else { 1 };
+        Browser {
+            progress: Progress::new(web.page.clone()),
+            pools: Pools::new(pools, web.http.limits()),
+            connections: Vec::new(),
+            by_socket: BTreeMap::new(),
+            fetches: vec![Fetch::default(); web.page.objects().len()],
+            closed: false,
+            report: Report::default(),
+            web: web.clone(),
+        }
+    }
+
+    /// What this half saw so far.
+    pub const fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The sockets of all connections, in the order they were opened.
+    pub fn sockets(&self) -> impl Iterator<Item = SocketId> {
+        self.connections.iter().map(|connection| connection.socket)
+    }
+
+    /// The numbers of the page.
+    pub fn outcome(&self) -> Outcome {
+        let started = self.report.started;
+        let since = |at: Instant| started.map(|started| (at - started).as_secs_f64());
+        let times = outcome::Times {
+            loaded: self.progress.loaded().and_then(since),
+            finished: self.progress.finished().and_then(since),
+            connections: self.connections.len(),
+            bytes_read: self.report.bytes_read,
+        };
+        outcome::outcome(&times, &self.fetches)
+    }
+
+    /// When each object's request was written.
+    #[cfg(test)]
+    pub(super) fn asked(&self) -> impl Iterator<Item = Option<Instant>> {
+        self.fetches.iter().map(|fetch| fetch.asked.map(|(at, _)| at))
+    }
+
+    /// Ask for everything whose time has come, as far as there are connections for it.
+    fn pump(&mut self, host: &mut dyn StreamHost) {
+        let now = host.now();
+        while let Some(object) = self.progress.poll(now) {
+            let about = &self.web.page.objects()[object as usize];
+            let pool = if self.web.per_host { about.host as usize } else { 0 };
+            self.fetches[object as usize].wanted = Some(now);
+            self.pools.ask(pool, about.urgency, object);
+            self.serve(pool, host);
+        }
+        if self.progress.finished().is_some() {
+            self.close(host);
+        }
+    }
+
+    /// Do what a pool needs.
+    fn serve(&mut self, pool: usize, host: &mut dyn StreamHost) {
+        while let Some(step) = self.pools.step(pool) {
+            match step {
+                Step::Send { connection, object } => self.send(connection, object, host),
+                Step::Open => match host.connect() {
+                    Ok(socket) => self.opened(pool, socket),
+                    Err(failure) => {
+                        self.report.failure.get_or_insert(failure);
+                        return;
+                    }
+                },
+            }
+        }
+    }
+
+    fn opened(&mut self, pool: usize, socket: SocketId) {
+        let number = self.pools.opening(pool);
+        debug_assert_eq!(number, self.connections.len());
+        self.by_socket.insert(socket, number);
+        self.connections.push(Connection {
+            socket,
+            outbox: Outbox::new(Way::Request, self.web.http),
+            inbox: Inbox::new(Way::Response),
+        });
+    }
+
+    fn send(&mut self, connection: usize, object: u32, host: &mut dyn StreamHost) {
+        let about = &self.web.page.objects()[object as usize];
+        self.fetches[object as usize].asked = Some((host.now(), connection));
+        let Connection { socket, outbox, .. } = &mut self.connections[connection];
+        outbox.push(object, about.urgency, about.request_bytes);
+        outbox.flush(host, *socket);
+    }
+
+    /// Read everything there is, then go on with the page.
+    fn receive(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        let Some(&number) = self.by_socket.get(&socket) else { return };
+        loop {
+            let payload = host.read(socket, READ_BYTES);
+            if payload.is_empty() {
+                break;
+            }
+            let now = host.now();
+            self.report.bytes_read += u64::from(payload.len());
+            self.report.last_read = Some(now);
+            let arrivals = self.connections[number].inbox.read(&payload, &self.web.page);
+            let news = arrivals.and_then(|arrivals| {
+                arrivals.iter().try_for_each(|arrival| self.arrived(number, arrival, now))
+            });
+            if let Err(mismatch) = news {
+                self.report.mismatch.get_or_insert(mismatch);
+                return;
+            }
+        }
+        self.pump(host);
+        let pool = self.pools.pool_of(number);
+        self.serve(pool, host);
+    }
+
+    fn arrived(
+        &mut self,
+        connection: usize,
+        arrival: &super::exchange::Arrival,
+        now: Instant,
+    ) -> Result<(), StreamMismatch> {
+        let fetch = &mut self.fetches[arrival.object as usize];
+        let asked_here = fetch.asked.is_some_and(|(_, asked)| asked == connection);
+        if !asked_here || fetch.finished.is_some() {
+            return Err(StreamMismatch::Frame);
+        }
+        let total = content_bytes(self.web.page.objects()[arrival.object as usize].response_bytes);
+        self.progress.on_received(arrival.object, arrival.content, total, now);
+        if arrival.ends {
+            fetch.finished = Some(now);
+            self.pools.over(connection);
+            self.progress.on_fetched(arrival.object, now);
+        }
+        Ok(())
+    }
+
+    /// Nothing more will be fetched.
+    fn close(&mut self, host: &mut dyn StreamHost) {
+        if !std::mem::replace(&mut self.closed, true) {
+            for connection in &self.connections {
+                host.shutdown(connection.socket);
+                host.close(connection.socket);
+            }
+        }
+    }
+}
+
+impl Application for Browser {
+    fn on_start(&mut self, host: &mut dyn StreamHost) {
+        self.report.started = Some(host.now());
+        self.progress.begin(host.now());
+        self.pump(host);
+    }
+
+    fn on_connected(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.report.connected.get_or_insert(host.now());
+        if let Some(&number) = self.by_socket.get(&socket) {
+            let pool = self.pools.connected(number);
+            self.serve(pool, host);
+        }
+    }
+
+    fn on_readable(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.receive(host, socket);
+    }
+
+    fn on_writable(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        if let Some(&number) = self.by_socket.get(&socket) {
+            self.connections[number].outbox.flush(host, socket);
+        }
+    }
+
+    fn on_peer_closed(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.receive(host, socket);
+        if !self.closed {
+            // A server that keeps its connections has no reason to.
+            self.report.failure.get_or_insert(StreamFailure::Reset);
+        }
+    }
+
+    fn on_closed(&mut self, _socket: SocketId) {
+        self.report.closed = true;
+    }
+
+    fn on_failed(&mut self, _socket: SocketId, failure: StreamFailure) {
+        if !self.closed {
+            self.report.failure.get_or_insert(failure);
+        }
+    }
+
+    fn on_timeout(&mut self, host: &mut dyn StreamHost) {
+        self.pump(host);
+    }
+
+    fn poll_deadline(&self) -> Option<Instant> {
+        self.progress.deadline()
+    }
+
+    fn is_done(&self) -> bool {
+        let report = &self.report;
+        self.progress.finished().is_some() || report.failure.is_some() || report.mismatch.is_some()
+    }
+}

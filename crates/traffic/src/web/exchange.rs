@@ -1,0 +1,180 @@
+//! Requests and responses on one connection: what is written next, and what has been read.
+//!
+//! A message is a frame of headers and frames of data. Among several messages the most urgent is
+//! served, equals in turn, frame by frame (RFC 9218 s10); with one message at a time that is
+//! HTTP/1.1. A frame that has begun is finished first. Leaves who may ask for what to `pool`.
+
+use super::frame::{FrameReader, HEADER_BYTES, Header, Kind, LONGEST};
+use super::{Http, page::Page};
+use crate::application::StreamHost;
+use crate::check::{StreamCheck, StreamMismatch};
+use base::SocketId;
+use std::collections::BTreeMap;
+use wire::Payload;
+
+/// The most one call of `write` is given.
+const WRITE_BYTES: u32 = 64 << 10;
+/// Longest content of a frame of data with concurrent streams (RFC 9113 s4.2).
+const SHARED_FRAME: u32 = 1 << 14;
+/// What a message has at least: the headers of two frames.
+const LEAST_BYTES: u64 = 2 * HEADER_BYTES as u64;
+
+/// Which way a message goes; each has virtual streams of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    Request,
+    Response,
+}
+
+impl Way {
+    const fn stream(self, object: u32) -> u32 {
+        match self {
+            Way::Request => object.wrapping_mul(2),
+            Way::Response => object.wrapping_mul(2).wrapping_add(1),
+        }
+    }
+}
+
+/// Bytes of data in a message that has `bytes` in all.
+pub(super) const fn content_bytes(bytes: u64) -> u64 {
+    bytes.saturating_sub(LEAST_BYTES)
+}
+
+/// The writing side.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    way: Way,
+    longest: u32,
+    messages: Vec<Message>,
+    /// Begun and not yet taken by the socket.
+    pending: Payload,
+    /// Frames made and messages begun: who was served longest ago has the smallest number.
+    turn: u64,
+}
+
+#[derive(Debug)]
+struct Message {
+    object: u32,
+    urgency: u8,
+    content: u64,
+    sent: u64,
+    begun: bool,
+    served: u64,
+}
+
+impl Outbox {
+    pub(super) fn new(way: Way, http: Http) -> Self {
+        let longest = match http {
+            Http::One { .. } => LONGEST,
+            Http::Two => SHARED_FRAME,
+        };
+        Outbox { way, longest, messages: Vec::new(), pending: Payload::Empty, turn: 0 }
+    }
+
+    /// Line up a message of `bytes` about an object.
+    pub(super) fn push(&mut self, object: u32, urgency: u8, bytes: u64) {
+        let content = content_bytes(bytes);
+        let served = self.turn;
+        self.turn += 1;
+        self.messages.push(Message { object, urgency, content, sent: 0, begun: false, served });
+    }
+
+    /// Write as much as the socket takes.
+    pub(super) fn flush(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        loop {
+            if self.pending.is_empty() {
+                match self.next_frame() {
+                    Some(frame) => self.pending = frame,
+                    None => return,
+                }
+            }
+            let offered = self.pending.len().min(WRITE_BYTES);
+            let taken = host.write(socket, &self.pending.slice(0, offered)).min(offered);
+            self.pending = self.pending.slice(taken, self.pending.len() - taken);
+            if taken < offered {
+                return;
+            }
+        }
+    }
+
+    /// The next frame of whose turn it is; with the headers of its message, if it is the first.
+    fn next_frame(&mut self) -> Option<Payload> {
+        let order = |message: &(usize, &Message)| (message.1.urgency, message.1.served);
+        let (index, _) = self.messages.iter().enumerate().min_by_key(order)?;
+        let message = &mut self.messages[index];
+        let (object, left) = (message.object, message.content - message.sent);
+        let len = left.min(self.longest.into()) as u32;
+        let ends = u64::from(len) == left;
+        let mut head = Vec::new();
+        if !message.begun {
+            message.begun = true;
+            Header { kind: Kind::Headers, len: 0, object, ends: false }.write_to(&mut head);
+        }
+        Header { kind: Kind::Data, len, object, ends }.write_to(&mut head);
+        let mut frame = Payload::from(head);
+        frame.append(Payload::virtual_range(self.way.stream(object), message.sent, len));
+        message.sent += u64::from(len);
+        message.served = self.turn;
+        self.turn += 1;
+        if ends {
+            self.messages.remove(index);
+        }
+        Some(frame)
+    }
+}
+
+/// The reading side.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    way: Way,
+    frames: FrameReader,
+    open: BTreeMap<u32, StreamCheck>,
+}
+
+/// News of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Arrival {
+    pub object: u32,
+    /// Bytes of its data so far.
+    pub content: u64,
+    /// That was all of it.
+    pub ends: bool,
+}
+
+impl Inbox {
+    pub(super) fn new(way: Way) -> Self {
+        Inbox { way, frames: FrameReader::default(), open: BTreeMap::new() }
+    }
+
+    /// What `payload` brings; nothing in it is trusted.
+    pub(super) fn read(
+        &mut self,
+        payload: &Payload,
+        page: &Page,
+    ) -> Result<Vec<Arrival>, StreamMismatch> {
+        let pieces = self.frames.read(payload).map_err(|_| StreamMismatch::Frame)?;
+        let mut arrivals = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            let object = piece.header.object;
+            if object as usize >= page.objects().len() {
+                return Err(StreamMismatch::Frame);
+            }
+            let stream = self.way.stream(object);
+            let check = match (piece.header.kind, self.open.get_mut(&object)) {
+                (Kind::Headers, None) => {
+                    self.open.entry(object).or_insert_with(|| StreamCheck::new(stream))
+                }
+                (Kind::Data, Some(check)) => check,
+                _ => return Err(StreamMismatch::Frame),
+            };
+            check.advance(&piece.content)?;
+            let content = check.bytes_read();
+            let ends = piece.complete && piece.header.ends;
+            if ends {
+                self.open.remove(&object);
+            }
+            arrivals.push(Arrival { object, content, ends });
+        }
+        Ok(arrivals)
+    }
+}

@@ -1,0 +1,56 @@
+//! The numbers of a page load.
+//!
+//! `page_load_time` counts from before the first `connect` to the end of the last activity that
+//! the page needs to be loaded; an object's time from its request to its last byte read.
+
+use super::browser::Fetch;
+use crate::outcome::{Metric, Outcome, mean, quantile};
+
+/// What a browser measured of the whole page, in seconds since its start.
+pub(super) struct Times {
+    pub loaded: Option<f64>,
+    pub finished: Option<f64>,
+    pub connections: usize,
+    pub bytes_read: u64,
+}
+
+pub(super) fn outcome(times: &Times, fetches: &[Fetch]) -> Outcome {
+    let object_times: Vec<f64> = fetches.iter().filter_map(object_time).collect();
+    Outcome {
+        metric: Metric::PageLoadTime,
+        value: times.loaded,
+        bytes_read: times.bytes_read,
+        extra: extra(times, fetches, &object_times),
+        message_delays: object_times,
+    }
+}
+
+/// Seconds from the request to the last byte.
+fn object_time(fetch: &Fetch) -> Option<f64> {
+    let (asked, _) = fetch.asked?;
+    Some((fetch.finished? - asked).as_secs_f64())
+}
+
+/// Seconds from when the page wanted it to its request.
+fn waiting_time(fetch: &Fetch) -> Option<f64> {
+    Some((fetch.asked?.0 - fetch.wanted?).as_secs_f64())
+}
+
+fn extra(times: &Times, fetches: &[Fetch], object_times: &[f64]) -> Vec<(&'static str, f64)> {
+    let mut sorted = object_times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let waits: Vec<f64> = fetches.iter().filter_map(waiting_time).collect();
+    [
+        ("object_time", mean(object_times)),
+        ("object_time_median", quantile(&sorted, 0.5)),
+        ("object_time_p95", quantile(&sorted, 0.95)),
+        ("object_time_max", sorted.last().copied()),
+        ("object_wait", mean(&waits)),
+        ("all_fetched_time", times.finished),
+        ("objects", Some(sorted.len() as f64)),
+        ("connections", Some(times.connections as f64)),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| value.map(|value| (name, value)))
+    .collect()
+}

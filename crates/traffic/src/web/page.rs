@@ -1,0 +1,256 @@
+//! `Page`: objects to fetch, work to do, and what each of them waits for.
+//!
+//! An activity is a fetch or a piece of work. It begins when all its waits are over; one without
+//! any begins with the page. A page that exists is sound: every wait names an activity, nothing
+//! waits for itself, every object is fetched exactly once. Leaves time to `progress`.
+
+use base::Duration;
+
+/// The last urgency; 0 is the first (RFC 9218 s4.1).
+pub const LEAST_URGENT: u8 = 7;
+/// Larger pages are not pages.
+pub const MOST_ACTIVITIES: usize = 50_000;
+
+/// A page.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Page {
+    name: String,
+    objects: Vec<Object>,
+    activities: Vec<Activity>,
+}
+
+/// Something to fetch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Object {
+    /// Where it comes from, for people.
+    pub label: String,
+    /// Number of its host, from zero.
+    pub host: u32,
+    /// Bytes of the request, head and body.
+    pub request_bytes: u64,
+    /// Bytes of the response, head and body.
+    pub response_bytes: u64,
+    /// From the whole request at the server to the first byte of the response.
+    pub think: Duration,
+    /// From 0, the most urgent, to `LEAST_URGENT`.
+    pub urgency: u8,
+}
+
+/// A fetch or a piece of work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Activity {
+    pub action: Action,
+    /// All of them must be over.
+    pub waits: Vec<Wait>,
+    /// The page counts as loaded when all activities with this mark are done.
+    pub before_load: bool,
+}
+
+/// What an activity does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Fetch the object of this number.
+    Fetch(u32),
+    /// Keep busy: parsing, scripts.
+    Work(Duration),
+}
+
+/// `delay` after something happened to the activity `on`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait {
+    pub on: u32,
+    pub event: Trigger,
+    pub delay: Duration,
+}
+
+/// What can be waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trigger {
+    /// It began: a fetch when it is asked for, before a connection is free for it.
+    Start,
+    /// So many millionths of the response are there, but at least its head; the end of work.
+    Received { ppm: u32 },
+    /// It is done.
+    End,
+}
+
+/// Why activities make no page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PageFault {
+    #[error("it has nothing to fetch")]
+    Empty,
+    #[error("it has more than {MOST_ACTIVITIES} activities")]
+    TooLarge,
+    #[error("activity {activity} waits for an activity {on} that does not exist")]
+    MissingActivity { activity: u32, on: u32 },
+    #[error("activity {activity} fetches an object {object} that does not exist")]
+    MissingObject { activity: u32, object: u32 },
+    #[error("object {object} is not fetched exactly once")]
+    NotOnce { object: u32 },
+    /// This activity waits, by others or not, for itself.
+    #[error("activity {activity} waits for itself in a circle")]
+    Circle { activity: u32 },
+}
+
+impl Page {
+    /// A page, if these make one.
+    pub fn new(
+        name: String,
+        objects: Vec<Object>,
+        activities: Vec<Activity>,
+    ) -> Result<Page, PageFault> {
+        if activities.len() > MOST_ACTIVITIES {
+            return Err(PageFault::TooLarge);
+        }
+        if objects.is_empty() {
+            return Err(PageFault::Empty);
+        }
+        check_numbers(objects.len(), &activities)?;
+        if let Some(activity) = find_circle(&activities) {
+            return Err(PageFault::Circle { activity });
+        }
+        Ok(Page { name, objects, activities })
+    }
+
+    /// As the user names it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// In the order of their numbers.
+    pub fn objects(&self) -> &[Object] {
+        &self.objects
+    }
+
+    /// In the order of their numbers.
+    pub fn activities(&self) -> &[Activity] {
+        &self.activities
+    }
+
+    /// Number of hosts, at least one.
+    pub fn hosts(&self) -> u32 {
+        let last = self.objects.iter().map(|object| object.host).max();
+        last.map_or(1, |last| last.saturating_add(1))
+    }
+
+    /// Bytes of all responses.
+    pub fn response_bytes(&self) -> u64 {
+        self.objects.iter().fold(0, |sum, object| sum.saturating_add(object.response_bytes))
+    }
+}
+
+/// Every number must name something, every object be fetched once.
+fn check_numbers(objects: usize, activities: &[Activity]) -> Result<(), PageFault> {
+    let mut fetched = vec![0u32; objects];
+    for (activity, what) in (0u32..).zip(activities) {
+        if let Action::Fetch(object) = what.action {
+            *fetched
+                .get_mut(object as usize)
+                .ok_or(PageFault::MissingObject { activity, object })? += 1;
+        }
+        if let Some(wait) = what.waits.iter().find(|wait| wait.on as usize >= activities.len()) {
+            return Err(PageFault::MissingActivity { activity, on: wait.on });
+        }
+    }
+    match (0u32..).zip(&fetched).find(|(_, times)| **times != 1) {
+        Some((object, _)) => Err(PageFault::NotOnce { object }),
+        None => Ok(()),
+    }
+}
+
+/// An activity that waits for itself in a circle, if there is one: what is left when everything
+/// that can ever begin has been taken away (Kahn's order), followed back into its circle.
+fn find_circle(activities: &[Activity]) -> Option<u32> {
+    let dependents = dependents_of(activities);
+    let mut open: Vec<usize> = activities.iter().map(|activity| activity.waits.len()).collect();
+    let mut free: Vec<usize> = (0..open.len()).filter(|at| open[*at] == 0).collect();
+    while let Some(done) = free.pop() {
+        for next in &dependents[done] {
+            open[*next] -= 1;
+            if open[*next] == 0 {
+                free.push(*next);
+            }
+        }
+    }
+    let mut at = open.iter().position(|waits| *waits > 0)?;
+    // Each of them waits for another one that is left; as many steps end inside a circle.
+    for _ in 0..activities.len() {
+        let held_by = activities[at].waits.iter().find(|wait| open[wait.on as usize] > 0)?;
+        at = held_by.on as usize;
+    }
+    u32::try_from(at).ok()
+}
+
+/// For every activity those that wait for it, once for each wait.
+fn dependents_of(activities: &[Activity]) -> Vec<Vec<usize>> {
+    let mut dependents = vec![Vec::new(); activities.len()];
+    for (number, activity) in activities.iter().enumerate() {
+        for wait in &activity.waits {
+            dependents[wait.on as usize].push(number);
+        }
+    }
+    dependents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object() -> Object {
+        Object {
+            label: String::new(),
+            host: 0,
+            request_bytes: 100,
+            response_bytes: 1000,
+            think: Duration::ZERO,
+            urgency: 3,
+        }
+    }
+
+    fn work(waits: &[u32]) -> Activity {
+        let after = |on: &u32| Wait { on: *on, event: Trigger::End, delay: Duration::ZERO };
+        let waits = waits.iter().map(after).collect();
+        Activity { action: Action::Work(Duration::ZERO), waits, before_load: true }
+    }
+
+    fn fetch(object: u32, waits: &[u32]) -> Activity {
+        Activity { action: Action::Fetch(object), ..work(waits) }
+    }
+
+    fn fault(activities: Vec<Activity>) -> Option<PageFault> {
+        Page::new("page".into(), vec![object()], activities).err()
+    }
+
+    #[test]
+    fn sound_graph_becomes_a_page() {
+        let page = Page::new("p".into(), vec![object()], vec![fetch(0, &[]), work(&[0, 0])]);
+        let page = page.expect("sound");
+        assert_eq!((page.hosts(), page.response_bytes()), (1, 1000));
+    }
+
+    #[test]
+    fn wrong_numbers_are_found() {
+        assert_eq!(fault(vec![]), Some(PageFault::NotOnce { object: 0 }));
+        assert_eq!(
+            fault(vec![fetch(0, &[]), fetch(0, &[])]),
+            Some(PageFault::NotOnce { object: 0 })
+        );
+        let missing = PageFault::MissingObject { activity: 1, object: 7 };
+        assert_eq!(fault(vec![fetch(0, &[]), fetch(7, &[])]), Some(missing));
+        let missing = PageFault::MissingActivity { activity: 0, on: 2 };
+        assert_eq!(fault(vec![fetch(0, &[2]), work(&[])]), Some(missing));
+        assert_eq!(Page::new("p".into(), vec![], vec![]).err(), Some(PageFault::Empty));
+    }
+
+    #[test]
+    fn circles_are_found_wherever_they_are() {
+        assert_eq!(fault(vec![fetch(0, &[0])]), Some(PageFault::Circle { activity: 0 }));
+        // 3 hangs on the circle of 1 and 2 but is not in it.
+        let graph = vec![fetch(0, &[]), work(&[2]), work(&[1]), work(&[1, 0])];
+        let found = fault(graph);
+        assert!(
+            matches!(found, Some(PageFault::Circle { activity: 1 | 2 })),
+            "{found:?} is in the circle"
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! `WebServer`: the server's half. It answers every request on the connection it came by, after
+//! the object's time to think.
+
+use super::Web;
+use super::exchange::{Inbox, Outbox, Way};
+use crate::application::{Application, StreamFailure, StreamHost};
+use crate::one_way::Report;
+use base::{Instant, SocketId};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// The most one read takes.
+const READ_BYTES: u32 = 256 << 10;
+
+/// The server of a page, for any number of connections.
+pub struct WebServer {
+    web: Web,
+    connections: BTreeMap<SocketId, Connection>,
+    /// In the order they were accepted.
+    sockets: Vec<SocketId>,
+    /// Responses being thought about: (ready when, in which order asked for, where, object).
+    thinking: BinaryHeap<Reverse<(Instant, u64, SocketId, u32)>>,
+    requests: u64,
+    report: Report,
+}
+
+struct Connection {
+    outbox: Outbox,
+    inbox: Inbox,
+    released: bool,
+}
+
+impl WebServer {
+    /// A server that nobody has connected to.
+    pub fn new(web: &Web) -> Self {
+        WebServer {
+            web: web.clone(),
+            connections: BTreeMap::new(),
+            sockets: Vec::new(),
+            thinking: BinaryHeap::new(),
+            requests: 0,
+            report: Report::default(),
+        }
+    }
+
+    /// What this half saw so far.
+    pub const fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The sockets of all connections, in the order they were accepted.
+    pub fn sockets(&self) -> impl Iterator<Item = SocketId> {
+        self.sockets.iter().copied()
+    }
+
+    fn receive(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        loop {
+            let payload = host.read(socket, READ_BYTES);
+            if payload.is_empty() {
+                break;
+            }
+            self.report.bytes_read += u64::from(payload.len());
+            let Some(connection) = self.connections.get_mut(&socket) else { return };
+            let arrivals = match connection.inbox.read(&payload, &self.web.page) {
+                Ok(arrivals) => arrivals,
+                Err(mismatch) => {
+                    self.report.mismatch.get_or_insert(mismatch);
+                    return;
+                }
+            };
+            for arrival in arrivals.iter().filter(|arrival| arrival.ends) {
+                let about = &self.web.page.objects()[arrival.object as usize];
+                let ready = host.now() + about.think;
+                self.thinking.push(Reverse((ready, self.requests, socket, arrival.object)));
+                self.requests += 1;
+            }
+        }
+        self.answer(host);
+    }
+
+    /// Send what has been thought about long enough.
+    fn answer(&mut self, host: &mut dyn StreamHost) {
+        let now = host.now();
+        while let Some(Reverse((ready, _, socket, object))) = self.thinking.peek().copied()
+            && ready <= now
+        {
+            self.thinking.pop();
+            let about = &self.web.page.objects()[object as usize];
+            if let Some(connection) = self.connections.get_mut(&socket) {
+                connection.outbox.push(object, about.urgency, about.response_bytes);
+                // What is ready at the same time waits for its turn, if it is less urgent.
+                if !self.more_is_ready(now, socket) {
+                    self.flush(host, socket);
+                }
+            }
+        }
+    }
+
+    fn more_is_ready(&self, now: Instant, socket: SocketId) -> bool {
+        let next = self.thinking.peek();
+        next.is_some_and(|Reverse((ready, _, of, _))| *ready <= now && *of == socket)
+    }
+
+    fn flush(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        if let Some(connection) = self.connections.get_mut(&socket)
+            && !connection.released
+        {
+            connection.outbox.flush(host, socket);
+        }
+    }
+}
+
+impl Application for WebServer {
+    fn on_accepted(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.report.connected.get_or_insert(host.now());
+        let outbox = Outbox::new(Way::Response, self.web.http);
+        let inbox = Inbox::new(Way::Request);
+        self.connections.insert(socket, Connection { outbox, inbox, released: false });
+        self.sockets.push(socket);
+    }
+
+    fn on_readable(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.receive(host, socket);
+    }
+
+    fn on_writable(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.flush(host, socket);
+    }
+
+    fn on_peer_closed(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        self.receive(host, socket);
+        if let Some(connection) = self.connections.get_mut(&socket)
+            && !std::mem::replace(&mut connection.released, true)
+        {
+            host.shutdown(socket);
+            host.close(socket);
+        }
+    }
+
+    fn on_closed(&mut self, _socket: SocketId) {
+        self.report.closed = true;
+    }
+
+    fn on_failed(&mut self, socket: SocketId, failure: StreamFailure) {
+        let released = self.connections.get(&socket).is_some_and(|c| c.released);
+        if !released {
+            self.report.failure.get_or_insert(failure);
+        }
+    }
+
+    fn on_timeout(&mut self, host: &mut dyn StreamHost) {
+        self.answer(host);
+    }
+
+    fn poll_deadline(&self) -> Option<Instant> {
+        self.thinking.peek().map(|Reverse((ready, ..))| *ready)
+    }
+
+    fn is_done(&self) -> bool {
+        self.report.failure.is_some() || self.report.mismatch.is_some()
+    }
+}
