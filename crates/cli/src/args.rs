@@ -60,6 +60,7 @@ Examples:
                     --schedulers lrf,rr,redundant --cc cubic,lia
   anabranch compare --path lte='trace recorded.json delay 30ms limit 200p' --path wlan \\
                     --traffic bulk:30s --json
+  anabranch compare --path wlan --path 3g --traffic web:page.har --protocols tcp,mptcp
   anabranch compare scenarios/demo.toml --out results";
 
 const GRAMMAR: &str = "\
@@ -95,9 +96,16 @@ pub struct CompareArgs {
     /// Add a path: a profile's NAME, or NAME='rate 25mbit delay 20ms ...'
     #[arg(long = "path", value_name = "NAME[='ITEMS']")]
     pub paths: Vec<String>,
-    /// What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]
+    /// What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], or a page to load:
+    /// web:FILE (HAR, dependency graph) or web:NAME
     #[arg(long, value_name = "MODEL", env = "ANABRANCH_TRAFFIC", hide_env = true)]
     pub traffic: Option<String>,
+    /// How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams) [default: 1.1]
+    #[arg(long, value_name = "VERSION", env = "ANABRANCH_HTTP", hide_env = true)]
+    pub http: Option<String>,
+    /// Connections to each host of a page, not to all together
+    #[arg(long)]
+    pub per_host: bool,
     /// Protocols to compare: tcp (each path alone), mptcp (all paths together) [default: tcp]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_PROTOCOLS", hide_env = true)]
     pub protocols: Option<String>,
@@ -189,6 +197,8 @@ impl CompareArgs {
             title: None,
             paths: self.paths.iter().map(whole).collect(),
             traffic: given("traffic", &self.traffic),
+            http: given("http", &self.http),
+            per_host: self.per_host.then_some(true),
             protocols: given("protocols", &self.protocols).into_iter().collect(),
             cc: given("cc", &self.cc).into_iter().collect(),
             schedulers: given("schedulers", &self.schedulers).into_iter().collect(),

@@ -12,6 +12,8 @@ pub enum Topic {
     Paths,
     /// Traffic models
     Traffic,
+    /// Pages by name
+    Pages,
     /// Schedulers
     Schedulers,
     /// Congestion controls
@@ -38,6 +40,7 @@ fn one(topic: Topic) -> String {
             let models = traffic::MODELS.iter().map(|m| (m.name, m.summary, m.source));
             names("Traffic (--traffic)", models)
         }
+        Topic::Pages => pages(),
         Topic::Schedulers => {
             let title =
                 "Schedulers (--schedulers); the bare word `default` names two and is refused";
@@ -74,6 +77,20 @@ fn paths() -> String {
     for profile in PathProfile::all() {
         row(&mut text, profile.name, &profile.spec);
         row(&mut text, "", &format!("source: {}", profile.source));
+    }
+    text
+}
+
+fn pages() -> String {
+    let mut text = String::from(
+        "Pages (--traffic web:NAME); single sizes are assumed, unless ANABRANCH_DATA names a \
+         folder with web/epload and web/paper000\n",
+    );
+    for page in lab::NAMED_PAGES {
+        let (objects, kilobytes) = (page.objects, page.bytes as f64 / 1e3);
+        let about = format!("{objects} objects, {kilobytes:.0} kB ({})", page.source);
+        // Names are longer than others.
+        let _ = writeln!(text, "  {:<15} {about}", page.name);
     }
     text
 }

@@ -241,21 +241,16 @@ fn messages(report: &Report) -> Option<Table> {
         return None;
     }
     let variants: Vec<String> = report.variants.iter().map(|v| v.variant.name.clone()).collect();
-    let mut columns = vec![Column::new("messages", false, 0, variants)];
+    let what = if report.metric == Metric::PageLoadTime { "objects" } else { "messages" };
+    let mut columns = vec![Column::new(what, false, 0, variants)];
     for name in names {
-        let heading = match name {
-            "over_100ms" => "over 100 ms".to_owned(),
-            "over_150ms" => "over 150 ms".to_owned(),
-            other => format!("{other} [ms]"),
-        };
+        let (heading, unit) = heading_of(name);
         let cell = |summary: &Summary| {
             let value = summary.extra.iter().find(|(other, _)| other == name);
-            value.map_or("-".to_owned(), |(_, value)| {
-                if name.starts_with("over") {
-                    format!("{:.2} %", value * 100.0)
-                } else {
-                    format!("{:.1}", value * 1e3)
-                }
+            value.map_or("-".to_owned(), |(_, value)| match unit {
+                Unit::Share => format!("{:.2} %", value * 100.0),
+                Unit::Milliseconds => format!("{:.1}", value * 1e3),
+                Unit::Number => format!("{value:.0}"),
             })
         };
         columns.push(Column::new(heading, true, 0, report.variants.iter().map(cell).collect()));
@@ -300,6 +295,32 @@ fn outcome(pair: &Pair) -> String {
         Class::NoDifference => "equal".to_owned(),
         Class::Undecided | Class::Baseline => "undecided".to_owned(),
     }
+}
+
+/// How a further number of a traffic model is shown.
+#[derive(Clone, Copy)]
+enum Unit {
+    Share,
+    Milliseconds,
+    Number,
+}
+
+/// The heading of a further number, by its name in files.
+fn heading_of(name: &str) -> (String, Unit) {
+    let words = match name {
+        "over_100ms" => return ("over 100 ms".to_owned(), Unit::Share),
+        "over_150ms" => return ("over 150 ms".to_owned(), Unit::Share),
+        "objects" => return ("fetched".to_owned(), Unit::Number),
+        "connections" => return ("connections".to_owned(), Unit::Number),
+        "object_time" => "mean",
+        "object_time_median" => "median",
+        "object_time_p95" => "p95",
+        "object_time_max" => "longest",
+        "object_wait" => "queued",
+        "all_fetched_time" => "all fetched",
+        other => other,
+    };
+    (format!("{words} [ms]"), Unit::Milliseconds)
 }
 
 /// What a reader must know before trusting a number.

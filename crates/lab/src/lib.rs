@@ -22,6 +22,7 @@ mod traffic_spec;
 mod units;
 mod variants;
 mod verdict;
+mod web_page;
 mod words;
 
 pub use comparison::{Class, Difference};
@@ -37,3 +38,4 @@ pub use summary::{Quantile, Summary};
 pub use traffic_spec::{describe_traffic, show_traffic};
 pub use variants::{Carrier, Protocol, Variant, variants_of};
 pub use verdict::scale;
+pub use web_page::{NAMED_PAGES, NamedPage, PageSource};

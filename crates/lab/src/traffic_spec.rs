@@ -1,12 +1,15 @@
-//! Traffic as people name it: `bulk:4MiB`, `bulk:30s`, `burst:20`, `video`, `video:60s`.
+//! Traffic as people name it: `bulk:4MiB`, `bulk:30s`, `burst:20`, `video:60s`, `web:FILE`.
 //!
-//! Leaves what a model does to `traffic`.
+//! Leaves what a model does to `traffic`, and reading pages to `web_page`.
 
 use crate::error::{Refusal, sanitised};
 use crate::path_spec::RUN_LIMIT;
 use crate::units::{parse_size, parse_time, show_size};
+use crate::web_page::{NAMED_PAGES, PageSource};
 use crate::words::nearest_help;
 use base::Duration;
+use std::path::Path;
+use std::sync::Arc;
 use traffic::Traffic;
 use traffic::video::Video;
 use traffic::web::{Http, Web};
@@ -18,13 +21,61 @@ const BURST_SEGMENT: u32 = 1420;
 const BURST_SEGMENT_OLD: u32 = 1428;
 /// Longest burst, in segments.
 const BURST_MOST: u64 = 1_000_000;
-/// Names that will be models.
-const LATER: [&str; 1] = ["web"];
-const NAMES: [&str; 3] = ["bulk", "burst", "video"];
-const EXAMPLES: &str = "write `bulk:4MiB`, `bulk:30s`, `burst:20` or `video`";
+const NAMES: [&str; 4] = ["bulk", "burst", "video", "web"];
+pub(crate) const EXAMPLES: &str =
+    "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video` or `web:page.har`";
 
-/// Reads a traffic model; a burst's segments depend on the profile.
-pub fn parse_traffic(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
+/// How pages are fetched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fetching {
+    /// How exchanges share connections.
+    pub http: Http,
+    /// Limits hold for each host.
+    pub per_host: bool,
+}
+
+/// Reads a traffic model; a burst's segments depend on the profile. Files are relative to
+/// `folder`; of a page there is more to tell.
+pub fn parse_traffic(
+    text: &str,
+    profile: Profile,
+    folder: Option<&Path>,
+    fetching: Fetching,
+) -> Result<(Traffic, Option<PageSource>), Refusal> {
+    match text.split_once(':') {
+        Some(("web", value)) => {
+            let source = page(folder, value).map_err(|refusal| refusal.shifted("web:".len()))?;
+            let Fetching { http, per_host } = fetching;
+            let web = Web { page: Arc::clone(&source.page), http, per_host };
+            Ok((Traffic::Web(web), Some(source)))
+        }
+        _ => Ok((parse_one_way(text, profile)?, None)),
+    }
+}
+
+fn page(folder: Option<&Path>, value: &str) -> Result<PageSource, Refusal> {
+    if value.is_empty() {
+        let names: Vec<&str> = NAMED_PAGES.iter().map(|named| named.name).collect();
+        let help = format!("give a HAR file, or a page by name: {}", names.join(", "));
+        return Err(Refusal::new("web", "`web:` does not say which page", help));
+    }
+    PageSource::read(folder, value).map_err(|(problem, help)| Refusal::new(value, problem, help))
+}
+
+/// Reads the text of `--http`.
+pub fn parse_http(text: &str) -> Result<Http, Refusal> {
+    match text.to_ascii_lowercase().as_str() {
+        "1.1" | "1" | "http/1.1" => Ok(Http::SIX),
+        "2" | "h2" | "http/2" => Ok(Http::Two),
+        _ => Err(Refusal::new(
+            text,
+            format!("unknown version of HTTP `{text}`"),
+            "write `1.1` (six connections) or `2` (one connection, concurrent streams)",
+        )),
+    }
+}
+
+fn parse_one_way(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
     let (name, value) = match text.split_once(':') {
         Some((name, value)) => (name, Some(value)),
         None => (text, None),
@@ -38,9 +89,7 @@ pub fn parse_traffic(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
         ("bulk" | "burst", None) => {
             Err(Refusal::new(text, format!("`{name}` does not say how much"), EXAMPLES))
         }
-        (later, _) if LATER.contains(&later) => {
-            Err(Refusal::new(text, format!("the traffic `{later}` is not available yet"), EXAMPLES))
-        }
+        ("web", _) => Err(Refusal::new(text, "`web` does not say which page", EXAMPLES)),
         (unknown, _) => Err(Refusal::new(
             text,
             format!("unknown traffic `{unknown}`"),
@@ -114,23 +163,29 @@ pub fn describe_traffic(traffic: &Traffic, reverse: bool) -> String {
 
 fn describe_page(web: &Web) -> String {
     let page = &web.page;
-    let (objects, bytes) = (page.objects().len(), show_size(page.response_bytes()));
+    let objects = page.objects().len();
+    let plural = if objects == 1 { "" } else { "s" };
+    let kilobytes = page.response_bytes() as f64 / 1e3;
     let hosts = page.hosts();
     let each = if web.per_host { format!(" to each of {hosts} hosts") } else { String::new() };
     let over = match web.http {
         Http::One { connections } => format!("{connections} HTTP/1.1 connections{each}"),
         Http::Two => format!("one HTTP/2 connection{each}"),
     };
-    let name = sanitised(page.name());
-    format!("page `{name}`, {objects} objects of {bytes} together, over {over}")
+    // Folders are of no interest here.
+    let name = page.name().rsplit('/').next().unwrap_or_default();
+    let name = sanitised(name);
+    format!("page {name}: {objects} object{plural}, {kilobytes:.0} kB, over {over}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const FETCHING: Fetching = Fetching { http: Http::SIX, per_host: false };
+
     fn read(text: &str) -> Result<Traffic, Refusal> {
-        parse_traffic(text, Profile::Linux)
+        parse_traffic(text, Profile::Linux, None, FETCHING).map(|(traffic, _)| traffic)
     }
 
     fn problem(text: &str) -> String {
@@ -151,8 +206,15 @@ mod tests {
         }
         assert_eq!(read("video").unwrap(), Traffic::Video(Duration::from_secs(60)));
         assert_eq!(read("bulk:1500").unwrap(), Traffic::BulkSize(1500));
-        let old = parse_traffic("burst:20", Profile::Linux41).unwrap();
+        let old = parse_one_way("burst:20", Profile::Linux41).unwrap();
         assert_eq!(old, Traffic::Burst { segments: 20, segment_bytes: 1428 });
+    }
+
+    #[test]
+    fn versions_of_http_are_read() {
+        assert_eq!(parse_http("1.1").unwrap(), Http::SIX);
+        assert_eq!(parse_http("2").unwrap(), Http::Two);
+        assert!(parse_http("3").unwrap_err().help.contains("`2`"));
     }
 
     #[test]
@@ -166,7 +228,10 @@ mod tests {
         assert!(problem("burst:-3").contains("segments from 1"));
         assert!(problem("video:0s").contains("between"));
         assert!(problem("vidoe").contains("did you mean `video`"));
-        assert!(problem("web:news.har").contains("not available yet"));
+        assert!(problem("web").contains("does not say which page"));
+        assert!(problem("web:").contains("does not say which page"));
+        assert!(problem("web:wikipeda").contains("did you mean `web:wikipedia`"));
+        assert!(problem("web:no/such.har").contains("`no/such.har` cannot be read"));
         assert_eq!(read("bulk:4M").unwrap_err().span, 5..7);
     }
 }

@@ -8,6 +8,10 @@ use crate::web::{Browser, WebServer};
 use base::{Instant, SocketId};
 
 /// One end of the traffic.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a world may have thousands of one-way halves, and a step to each costs; pages are few"
+)]
 pub enum Half {
     OneWay(OneWay),
     Browser(Box<Browser>),

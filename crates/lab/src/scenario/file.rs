@@ -24,10 +24,12 @@ use toml::de::{DeTable, DeValue};
 /// Larger files are not scenarios.
 const LARGEST: u64 = 1 << 20;
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 18] = [
     "title",
     "path",
     "traffic",
+    "http",
+    "per-host",
     "protocols",
     "cc",
     "schedulers",
@@ -118,17 +120,13 @@ impl Reader<'_> {
             "cc" => to.cc = self.list(key, value)?,
             "schedulers" => to.schedulers = self.list(key, value)?,
             "path-managers" => to.path_managers = self.list(key, value)?,
-            "reverse" => match value.get_ref().as_bool() {
-                Some(reverse) => to.reverse = Some(reverse),
-                None => {
-                    let problem = "`reverse` is neither true nor false".to_owned();
-                    return Err(self.refuse(value.span(), problem, "write `reverse = true`"));
-                }
-            },
+            "reverse" => to.reverse = Some(self.yes_or_no(key, value)?),
+            "per-host" => to.per_host = Some(self.yes_or_no(key, value)?),
             name => {
                 let slot = match name {
                     "title" => &mut to.title,
                     "traffic" => &mut to.traffic,
+                    "http" => &mut to.http,
                     "profile" => &mut to.profile,
                     "buffers" => &mut to.buffers,
                     "nic" => &mut to.nic,
@@ -147,6 +145,14 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    fn yes_or_no(&self, key: &Key, value: &Value) -> Result<bool, InputError> {
+        value.get_ref().as_bool().ok_or_else(|| {
+            let key = key.get_ref();
+            let problem = format!("`{key}` is neither true nor false");
+            self.refuse(value.span(), problem, format!("write `{key} = true`"))
+        })
     }
 
     /// A string, or a whole number as one.

@@ -17,6 +17,7 @@ use crate::path_spec::{CapacitySpec, PathSpec};
 use crate::traffic_spec::show_traffic;
 use crate::units::show_size;
 use crate::variants::Protocol;
+use crate::web_page::PageSource;
 use sha2::{Digest, Sha256};
 use simulator::NicSetup;
 use std::fmt::Write;
@@ -38,6 +39,8 @@ pub struct Scenario {
     pub paths: Vec<PathSpec>,
     /// What is sent.
     pub traffic: Traffic,
+    /// Where the page comes from, if it is one.
+    pub page: Option<PageSource>,
     /// In the order asked for.
     pub protocols: Vec<Protocol>,
     /// Congestion controls, in the order asked for; a coupled one is for several paths only.
@@ -101,7 +104,7 @@ impl Scenario {
     }
 
     /// The same study as a scenario file; `spec` writes a path's description.
-    fn to_toml_with(&self, spec: impl Fn(&PathSpec) -> String) -> String {
+    fn to_toml_with(&self, traffic: String, spec: impl Fn(&PathSpec) -> String) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let mut text = String::new();
         let mut line = |key: &str, value: String| {
@@ -111,7 +114,11 @@ impl Scenario {
         if let Some(title) = &self.title {
             line("title", quoted(title));
         }
-        line("traffic", quoted(&show_traffic(&self.traffic)));
+        line("traffic", quoted(&traffic));
+        if let Traffic::Web(web) = &self.traffic {
+            line("http", quoted(web.http.name()));
+            line("per-host", web.per_host.to_string());
+        }
         let names: Vec<&str> = self.protocols.iter().map(|protocol| protocol.name()).collect();
         line("protocols", quoted(&names.join(",")));
         line("cc", quoted(&self.congestion.join(",")));
@@ -137,7 +144,9 @@ impl Scenario {
 
     /// What was asked for, as a scenario file that runs from anywhere on this machine.
     pub fn to_toml(&self) -> String {
-        self.to_toml_with(|path| path.anchored.clone())
+        let page = self.page.as_ref().map(|page| format!("web:{}", page.anchored));
+        let traffic = page.unwrap_or_else(|| show_traffic(&self.traffic));
+        self.to_toml_with(traffic, |path| path.anchored.clone())
     }
 
     /// SHA-256 over what a run depends on beside its variant and number: the key that stored runs
@@ -152,7 +161,10 @@ impl Scenario {
     /// SHA-256 over everything that results depend on, recordings included.
     pub fn hash(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
-        hash.update(self.to_toml_with(PathSpec::to_string));
+        hash.update(self.to_toml_with(show_traffic(&self.traffic), PathSpec::to_string));
+        if let Some(digest) = self.page.as_ref().and_then(|page| page.digest) {
+            hash.update(digest);
+        }
         for link in self.paths.iter().flat_map(|path| [&path.down, &path.up]) {
             if let CapacitySpec::Trace(trace) = &link.capacity {
                 hash.update(trace.digest);

@@ -4,10 +4,13 @@ use super::choice::Choice;
 use super::{Baseline, DEFAULT_RUNS, DEFAULT_SEED, Scenario, values};
 use crate::error::{Given, InputError};
 use crate::path_spec::PathSpec;
-use crate::traffic_spec::parse_traffic;
+use crate::traffic_spec::{EXAMPLES, Fetching, parse_http, parse_traffic};
 use crate::variants::variants_of;
+use crate::web_page::PageSource;
 use crate::words::nearest_help;
 use simulator::NicSetup;
+use traffic::Traffic;
+use traffic::web::Http;
 use transport::{Buffers, Profile};
 
 /// Everything that can be asked for; `None` and empty lists mean "not said".
@@ -17,6 +20,8 @@ pub struct Options {
     pub title: Option<Given>,
     pub paths: Vec<PathOption>,
     pub traffic: Option<Given>,
+    pub http: Option<Given>,
+    pub per_host: Option<bool>,
     pub protocols: Vec<Given>,
     pub cc: Vec<Given>,
     pub schedulers: Vec<Given>,
@@ -57,6 +62,8 @@ impl Options {
             title: self.title.or(fallback.title),
             paths: list(self.paths, fallback.paths),
             traffic: self.traffic.or(fallback.traffic),
+            http: self.http.or(fallback.http),
+            per_host: self.per_host.or(fallback.per_host),
             protocols: list(self.protocols, fallback.protocols),
             cc: list(self.cc, fallback.cc),
             schedulers: list(self.schedulers, fallback.schedulers),
@@ -76,18 +83,11 @@ impl Options {
     /// The scenario these options describe.
     pub fn resolve(&self) -> Result<Scenario, InputError> {
         let paths = self.resolve_paths()?;
-        let traffic_given = self.traffic.as_ref().ok_or_else(|| {
-            InputError::at(
-                "--traffic",
-                "nothing says what to send",
-                "add `--traffic bulk:4MiB`, `bulk:30s`, `burst:20` or `video`",
-            )
-        })?;
         let profile = said(self.profile.as_ref(), values::profile)?.unwrap_or(Profile::Linux);
-        let traffic = parse_traffic(&traffic_given.text, profile)
-            .map_err(|refusal| traffic_given.refuse(refusal))?;
+        let (traffic, page) = self.resolve_traffic(profile)?;
         let choice = Choice::resolve(self, paths.len())?;
         let mut notes = choice.notes;
+        notes.extend(page.iter().flat_map(|page| page.notes.iter().cloned()));
         notes.extend(paths.iter().flat_map(|path| {
             path.notes.iter().map(|note| format!("path `{}`: {note}", path.name))
         }));
@@ -96,6 +96,7 @@ impl Options {
             first: self.first_path(&paths)?,
             paths,
             traffic,
+            page,
             protocols: choice.protocols,
             congestion: choice.congestion,
             schedulers: choice.schedulers,
@@ -115,6 +116,39 @@ impl Options {
             scenario.baseline = values::baseline(given, &variants)?;
         }
         Ok(scenario)
+    }
+
+    fn resolve_traffic(
+        &self,
+        profile: Profile,
+    ) -> Result<(Traffic, Option<PageSource>), InputError> {
+        let given = self
+            .traffic
+            .as_ref()
+            .ok_or_else(|| InputError::at("--traffic", "nothing says what to send", EXAMPLES))?;
+        let http = said(self.http.as_ref(), |given| {
+            parse_http(&given.text).map_err(|refusal| given.refuse(refusal))
+        })?;
+        let per_host = self.per_host.unwrap_or(false);
+        let fetching = Fetching { http: http.unwrap_or(Http::SIX), per_host };
+        let (traffic, page) = parse_traffic(&given.text, profile, given.folder(), fetching)
+            .map_err(|refusal| given.refuse(refusal))?;
+        match (&page, &self.http) {
+            (None, Some(http)) => Err(http.refuse_whole(
+                "this is about how pages are fetched, and no page is",
+                "leave it out, or load one: `--traffic web:page.har`",
+            )),
+            (None, None) if per_host => Err(InputError::at(
+                "--per-host",
+                "this is about how pages are fetched, and no page is",
+                "leave it out, or load one: `--traffic web:page.har`",
+            )),
+            (Some(_), _) if self.reverse == Some(true) => Err(given.refuse_whole(
+                "a page is always a download: `--reverse` cannot turn it round",
+                "leave out `--reverse`",
+            )),
+            _ => Ok((traffic, page)),
+        }
     }
 
     fn resolve_paths(&self) -> Result<Vec<PathSpec>, InputError> {

@@ -1,0 +1,433 @@
+//! HAR 1.2: the entries of a page, as plain facts with what had to be mended.
+//!
+//! Recordings come from many programs, and none keeps to the format. What is missing or makes no
+//! sense is replaced by the least surprising value and counted; entries that are no exchange of a
+//! request and a response (aborted ones, sockets, `data:` URLs) are left out and counted. Leaves
+//! what depends on what to `har_graph`.
+
+use super::tree::Tree;
+use super::{date, urls};
+use std::collections::BTreeMap;
+
+/// Bytes of a request head where the recording does not say; assumed.
+pub(super) const REQUEST_HEAD: u64 = 400;
+/// Bytes of a response head where the recording does not say; assumed.
+pub(super) const RESPONSE_HEAD: u64 = 300;
+/// Larger sizes are mistakes.
+const LARGEST: f64 = (1u64 << 40) as f64;
+/// Longer times are mistakes, in milliseconds; a run is given up long before.
+const LONGEST: f64 = 3_600_000.0;
+
+/// One exchange of a page. Times are milliseconds since the first one began.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Entry {
+    pub url: String,
+    pub kind: Kind,
+    /// Numbers the hosts of the page.
+    pub host: u32,
+    /// What answered, as precisely as it is known.
+    pub server: String,
+    pub start: f64,
+    pub first_byte: f64,
+    pub end: f64,
+    /// The time of a TCP handshake, if one was recorded.
+    pub connect: Option<f64>,
+    /// From the request to the first byte, if that was an answer.
+    pub wait: Option<f64>,
+    pub request_bytes: u64,
+    pub response_bytes: u64,
+    /// It went over the network.
+    pub fetched: bool,
+    pub urgency: u8,
+    /// Who asked for it.
+    pub initiator: Option<String>,
+    /// Where it redirects to.
+    pub redirect: Option<String>,
+}
+
+/// What an object is, as far as it matters to what can depend on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Document,
+    Style,
+    Script,
+    /// What scripts fetch.
+    Data,
+    Font,
+    Image,
+    Media,
+    Unknown,
+}
+
+/// A page and how it was read.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Har {
+    /// In order of their start.
+    pub entries: Vec<Entry>,
+    /// When the load event came, if it was recorded.
+    pub loaded: Option<f64>,
+    pub notes: Vec<String>,
+}
+
+/// What was mended or left out, by its sentence.
+#[derive(Default)]
+struct Repairs(BTreeMap<&'static str, usize>);
+
+impl Repairs {
+    fn count(&mut self, what: &'static str) {
+        *self.0.entry(what).or_default() += 1;
+    }
+
+    fn notes(self) -> impl Iterator<Item = String> {
+        self.0.into_iter().map(|(what, times)| {
+            let entries = if times == 1 { "entry" } else { "entries" };
+            format!("{times} {entries} {what}")
+        })
+    }
+}
+
+/// The page of a HAR file; `log` is its root. The error says what is wrong.
+pub(super) fn read(log: &Tree) -> Result<Har, String> {
+    let all = log.get("entries").list();
+    if all.is_empty() {
+        return Err("a HAR file without entries: nothing was recorded".to_owned());
+    }
+    let mut notes = Vec::new();
+    note_version(log, &mut notes);
+    let (page, entries) = chosen_page(log, all, &mut notes);
+    let mut repairs = Repairs::default();
+    let raw: Vec<(f64, &Tree)> = started(&entries, &mut repairs);
+    let Some(zero) = raw.iter().map(|(start, _)| *start).reduce(f64::min) else {
+        return Err("none of its entries is an exchange over the network".to_owned());
+    };
+    let mut hosts = BTreeMap::new();
+    let mut entries: Vec<Entry> = raw
+        .iter()
+        .map(|(start, tree)| entry(tree, (start - zero).min(LONGEST), &mut hosts, &mut repairs))
+        .collect();
+    entries.sort_by(|a, b| a.start.total_cmp(&b.start));
+    if !entries.iter().any(|entry| entry.fetched) {
+        return Err("none of its entries came over the network".to_owned());
+    }
+    notes.extend(repairs.notes());
+    Ok(Har { loaded: loaded(page, zero), entries, notes })
+}
+
+fn note_version(log: &Tree, notes: &mut Vec<String>) {
+    let version = log.get("version");
+    let text = version.text().map(str::to_owned).or(version.number().map(|n| n.to_string()));
+    // Absent means 1.1 (HAR 1.2, "log").
+    if let Some(text) = text.filter(|text| text != "1.2" && text != "1.1") {
+        let text: String = text.chars().take(20).collect();
+        notes.push(format!("HAR version {text} is not known; read as 1.2"));
+    }
+}
+
+/// The first page that has entries, and those of them that are its. Entries of no page are the
+/// first one's.
+fn chosen_page<'t>(
+    log: &'t Tree,
+    all: &'t [Tree],
+    notes: &mut Vec<String>,
+) -> (&'t Tree, Vec<&'t Tree>) {
+    let pages = log.get("pages").list();
+    let id_of = |page: &'t Tree| page.get("id").text();
+    let page_of = |entry: &'t Tree| entry.get("pageref").text();
+    let has_entries = |page: &&'t Tree| {
+        all.iter().any(|entry| page_of(entry).is_some() && page_of(entry) == id_of(page))
+    };
+    let Some(page) = pages.iter().find(has_entries) else {
+        // Nothing refers to a page: all of it is one.
+        return (pages.first().unwrap_or(&Tree::Nothing), all.iter().collect());
+    };
+    let known = |id: &str| pages.iter().any(|page| id_of(page) == Some(id));
+    let is_its = |entry: &&'t Tree| match page_of(entry) {
+        Some(id) if known(id) => Some(id) == id_of(page),
+        _ => true,
+    };
+    let entries: Vec<&Tree> = all.iter().filter(is_its).collect();
+    if entries.len() < all.len() {
+        let name: String = id_of(page).unwrap_or_default().chars().take(40).collect();
+        let (pages, rest) = (pages.len(), all.len() - entries.len());
+        notes.push(format!(
+            "{pages} pages were recorded: only the first, `{name}`, is loaded; {rest} entries of \
+             the others are left out"
+        ));
+    }
+    (page, entries)
+}
+
+/// The entries that are exchanges, each with the time of its start since 1970.
+fn started<'t>(entries: &[&'t Tree], repairs: &mut Repairs) -> Vec<(f64, &'t Tree)> {
+    let mut last = None;
+    let mut started = Vec::new();
+    for entry in entries {
+        if let Some(why) = no_exchange(entry) {
+            repairs.count(why);
+            continue;
+        }
+        let start = entry.get("startedDateTime").text().and_then(date::millis);
+        if start.is_none() {
+            repairs.count("without a time of start: taken to begin with the one before");
+        }
+        last = start.or(last);
+        started.push((start.or(last), *entry));
+    }
+    let zero = started.iter().filter_map(|(start, _)| *start).reduce(f64::min).unwrap_or(0.0);
+    started.into_iter().map(|(start, entry)| (start.unwrap_or(zero), entry)).collect()
+}
+
+/// Why an entry is left out.
+fn no_exchange(entry: &Tree) -> Option<&'static str> {
+    let (request, response) = (entry.get("request"), entry.get("response"));
+    if !entry.is_map() || !request.is_map() {
+        return Some("without a request left out");
+    }
+    let Some(url) = request.get("url").text() else {
+        return Some("without a URL left out");
+    };
+    let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    match scheme.as_str() {
+        "http" | "https" => {}
+        "ws" | "wss" => return Some("of web sockets left out"),
+        _ => return Some("that are not of the network (`data:` and the like) left out"),
+    }
+    let status = response.get("status").number();
+    let failed = response.get("_error").text().or(entry.get("_error").text()).is_some();
+    match status {
+        Some(101.0) => Some("of web sockets left out"),
+        Some(status) if status >= 100.0 && !(failed && bytes_of(entry).is_none()) => None,
+        _ => Some("that were aborted or failed left out"),
+    }
+}
+
+fn entry(
+    tree: &Tree,
+    start: f64,
+    hosts: &mut BTreeMap<String, u32>,
+    repairs: &mut Repairs,
+) -> Entry {
+    let (request, response) = (tree.get("request"), tree.get("response"));
+    let url: String = request.get("url").text().unwrap_or_default().to_owned();
+    let host = urls::host(&url);
+    let next = hosts.len() as u32;
+    let number = *hosts.entry(host.clone()).or_insert(next);
+    let server = tree.get("serverIPAddress").text().map_or(host, str::to_owned);
+    let times = Times::of(tree, repairs);
+    let fetched = is_fetched(tree);
+    if !fetched {
+        repairs.count("from a cache: they take their time, but nothing is fetched");
+    }
+    let kind = kind_of(tree, &url);
+    let status = response.get("status").number().unwrap_or(0.0);
+    let redirect = response.get("redirectURL").text().filter(|_| (300.0..400.0).contains(&status));
+    Entry {
+        kind,
+        host: number,
+        server,
+        start,
+        first_byte: start + (times.total - times.receive).max(0.0),
+        end: start + times.total,
+        connect: times.connect,
+        wait: times.wait.filter(|_| !is_marked_cached(tree)),
+        request_bytes: request_bytes(request),
+        response_bytes: if fetched { response_bytes(tree, repairs) } else { 0 },
+        fetched,
+        urgency: urgency(tree, kind),
+        initiator: initiator(tree.get("_initiator"), 0).map(str::to_owned),
+        redirect: redirect.map(|target| urls::resolve(&url, target)),
+        url,
+    }
+}
+
+/// What the timings of an entry amount to, in milliseconds.
+struct Times {
+    total: f64,
+    receive: f64,
+    connect: Option<f64>,
+    wait: Option<f64>,
+}
+
+impl Times {
+    fn of(entry: &Tree, repairs: &mut Repairs) -> Times {
+        let timings = entry.get("timings");
+        let time = |key: &str| positive(timings.get(key)).map(|time| time.min(LONGEST));
+        // `ssl` is part of `connect` (HAR 1.2, "timings").
+        let sum: f64 = ["blocked", "dns", "connect", "send", "wait", "receive"]
+            .iter()
+            .filter_map(|key| time(key))
+            .sum();
+        let total = positive(entry.get("time")).or((sum > 0.0).then_some(sum));
+        if total.is_none() {
+            repairs.count("without times: taken to last no time");
+        }
+        let total = total.unwrap_or(0.0).min(LONGEST);
+        let connect = time("connect").filter(|connect| *connect > 0.0);
+        let tcp = connect.map(|connect| match time("ssl") {
+            Some(ssl) if ssl <= connect => connect - ssl,
+            _ => connect,
+        });
+        Times {
+            total,
+            receive: time("receive").unwrap_or(0.0).min(total),
+            connect: tcp.filter(|tcp| *tcp > 0.0),
+            wait: time("wait"),
+        }
+    }
+}
+
+/// A number that is not negative: HAR writes -1 for what does not apply.
+fn positive(tree: &Tree) -> Option<f64> {
+    tree.number().filter(|number| *number >= 0.0)
+}
+
+/// Whether it came over the network. A browser answers itself from its caches and, where it
+/// knows that a site wants encryption, with a redirect to it. What a server pushed is marked as
+/// cached too, but has a size.
+fn is_fetched(entry: &Tree) -> bool {
+    let response = entry.get("response");
+    let transferred = response.get("_transferSize").number().is_some_and(|bytes| bytes > 0.0);
+    let internal = response.get("statusText").text() == Some("Internal Redirect");
+    (transferred || !is_marked_cached(entry)) && !internal
+}
+
+fn is_marked_cached(entry: &Tree) -> bool {
+    let response = entry.get("response");
+    ["_fromDiskCache", "_fromCache", "fromCache"]
+        .iter()
+        .any(|key| says_cached(entry.get(key)) || says_cached(response.get(key)))
+}
+
+/// Some programs write which cache it was.
+fn says_cached(value: &Tree) -> bool {
+    value.is_true() || value.text().is_some_and(|text| matches!(text, "memory" | "disk" | "push"))
+}
+
+/// The size on the network, and whether the head is part of it.
+fn bytes_of(entry: &Tree) -> Option<(u64, bool)> {
+    let response = entry.get("response");
+    let sizes = [
+        (response.get("_transferSize"), true),
+        (response.get("bodySize"), false),
+        (entry.get("_objectSize"), false),
+        (entry.get("_bytesIn"), true),
+        (response.get("content").get("size"), false),
+    ];
+    sizes.into_iter().find_map(|(size, with_head)| {
+        let size = size.number().filter(|size| *size > 0.0 && *size <= LARGEST)?;
+        Some((size as u64, with_head))
+    })
+}
+
+fn response_bytes(entry: &Tree, repairs: &mut Repairs) -> u64 {
+    let response = entry.get("response");
+    let body = response.get("bodySize").number().unwrap_or(-1.0);
+    if body < -1.0 || body > LARGEST {
+        repairs.count("with an impossible size: taken as not known");
+    }
+    match bytes_of(entry) {
+        Some((bytes, true)) => bytes,
+        Some((bytes, false)) => bytes + head_bytes(response, RESPONSE_HEAD),
+        None => head_bytes(response, RESPONSE_HEAD),
+    }
+}
+
+fn request_bytes(request: &Tree) -> u64 {
+    let body = request.get("bodySize").number().filter(|body| *body > 0.0 && *body <= LARGEST);
+    head_bytes(request, REQUEST_HEAD) + body.unwrap_or(0.0) as u64
+}
+
+/// Bytes of a head: as recorded, else as its fields add up, else `assumed`.
+fn head_bytes(message: &Tree, assumed: u64) -> u64 {
+    let recorded = message.get("headersSize").number();
+    if let Some(bytes) = recorded.filter(|bytes| *bytes > 0.0 && *bytes <= 1e6) {
+        return bytes as u64;
+    }
+    let length = |field: &Tree, key| field.get(key).text().map_or(0, str::len) as u64;
+    let fields = message.get("headers").list();
+    let fields: u64 = fields.iter().map(|f| length(f, "name") + length(f, "value") + 4).sum();
+    // Shorter ones were cut by whoever published the recording.
+    fields.max(assumed)
+}
+
+fn kind_of(entry: &Tree, url: &str) -> Kind {
+    let resource = entry.get("_resourceType").text().unwrap_or_default().to_ascii_lowercase();
+    match resource.as_str() {
+        "document" => return Kind::Document,
+        "stylesheet" => return Kind::Style,
+        "script" => return Kind::Script,
+        "xhr" | "fetch" | "eventsource" | "preflight" => return Kind::Data,
+        "font" => return Kind::Font,
+        "image" => return Kind::Image,
+        "media" => return Kind::Media,
+        _ => {}
+    }
+    let mime = entry.get("response").get("content").get("mimeType").text().unwrap_or_default();
+    kind_of_mime(mime, url)
+}
+
+/// What an object of a media type is; the ending of its URL decides where the type says nothing.
+pub(super) fn kind_of_mime(mime: &str, url: &str) -> Kind {
+    let mime = mime.to_ascii_lowercase();
+    let has = |word: &str| mime.contains(word);
+    match () {
+        () if has("html") => Kind::Document,
+        () if has("css") => Kind::Style,
+        () if has("javascript") || has("ecmascript") => Kind::Script,
+        () if has("font") => Kind::Font,
+        () if mime.starts_with("image/") => Kind::Image,
+        () if mime.starts_with("video/") || mime.starts_with("audio/") => Kind::Media,
+        () if has("json") || has("xml") => Kind::Data,
+        () => match urls::extension(url).as_str() {
+            "html" | "htm" => Kind::Document,
+            "css" => Kind::Style,
+            "js" | "mjs" => Kind::Script,
+            "woff" | "woff2" | "ttf" | "otf" => Kind::Font,
+            "png" | "jpg" | "jpeg" | "gif" | "webp" | "svg" | "ico" => Kind::Image,
+            _ => Kind::Unknown,
+        },
+    }
+}
+
+/// How urgent: as the browser recorded it, else as browsers hold with such objects
+/// (RFC 9218 s4.1 has eight steps, the names are Chromium's).
+fn urgency(entry: &Tree, kind: Kind) -> u8 {
+    match entry.get("_priority").text() {
+        Some("VeryHigh" | "Highest") => 0,
+        Some("High") => 1,
+        Some("Medium") => 3,
+        Some("Low") => 5,
+        Some("VeryLow" | "Lowest") => 6,
+        _ => usual_urgency(kind),
+    }
+}
+
+/// The urgency of an object of which only the kind is known.
+pub(super) const fn usual_urgency(kind: Kind) -> u8 {
+    match kind {
+        Kind::Document | Kind::Style => 0,
+        Kind::Script | Kind::Font | Kind::Data => 1,
+        Kind::Unknown => 3,
+        Kind::Image | Kind::Media => 5,
+    }
+}
+
+/// The URL that asked for an entry: a text, or an object with a URL or the calls that led to it.
+fn initiator(tree: &Tree, depth: usize) -> Option<&str> {
+    let own = tree.text().or(tree.get("url").text());
+    own.or_else(|| {
+        let stack = if depth == 0 { tree.get("stack") } else { tree };
+        let called = stack.get("callFrames").list().iter().find_map(|call| call.get("url").text());
+        called.or_else(|| {
+            let parent = stack.get("parent");
+            (parent.is_map() && depth < 32).then(|| initiator(parent, depth + 1)).flatten()
+        })
+    })
+}
+
+/// When the load event came, since the first start (`zero`, since 1970).
+fn loaded(page: &Tree, zero: f64) -> Option<f64> {
+    let after = page.get("pageTimings").get("onLoad").number().filter(|after| *after > 0.0)?;
+    let page_start = page.get("startedDateTime").text().and_then(date::millis).unwrap_or(zero);
+    Some((page_start + after - zero).clamp(0.0, LONGEST))
+}

@@ -1,0 +1,223 @@
+//! What depends on what in a HAR file: a rule, because recordings do not say.
+//!
+//! An entry began when the last thing it waited for was over. Its waits are, in this order:
+//!
+//! 1. The redirect that leads to it.
+//! 2. The entry that its initiator names. If that one was still being received, what set it off
+//!    is the part received by then; if it had ended, the last script or style sheet that ended
+//!    after it and before this entry began is waited for too, because parsers and scripts wait
+//!    for those.
+//! 3. Without either: the document, if it was being received; else the response that ended last
+//!    before the entry began, among those that can ask for others (images cannot).
+//! 4. Without any: the start of the first entry.
+//!
+//! What then remains between the last of its waits and its start is time that the network does
+//! not explain: work, kept as a delay. So is, at the server, what remains of the recorded wait
+//! for the first byte beyond a round trip: the shortest handshake known of that server, or
+//! without any the lower quartile of its waits.
+//! Every wait is for an entry that began earlier, so there are no circles.
+
+use super::har::{Entry, Har, Kind};
+use super::urls;
+use base::Duration;
+use std::collections::BTreeMap;
+use traffic::web::{Action, Activity, Object, Page, PageFault, Trigger, Wait};
+
+/// Recorded times are rounded to milliseconds.
+const TOLERANCE_MS: f64 = 1.0;
+
+/// The page that a recording describes.
+pub(super) fn page(name: &str, har: &Har) -> Result<Page, PageFault> {
+    let entries = &har.entries;
+    let round_trips = round_trips(entries);
+    let mut objects = Vec::new();
+    let mut activities = Vec::new();
+    let causes = Causes::new(entries);
+    for (index, entry) in entries.iter().enumerate() {
+        let action = if entry.fetched {
+            objects.push(object(entry, &round_trips));
+            Action::Fetch(objects.len() as u32 - 1)
+        } else {
+            Action::Work(millis(entry.end - entry.start))
+        };
+        let before_load = har.loaded.is_none_or(|loaded| entry.start <= loaded + TOLERANCE_MS);
+        activities.push(Activity { action, waits: causes.of(index), before_load });
+    }
+    Page::new(name.to_owned(), objects, activities)
+}
+
+fn object(entry: &Entry, round_trips: &BTreeMap<&str, f64>) -> Object {
+    let round_trip = round_trips.get(entry.server.as_str()).copied().unwrap_or(0.0);
+    Object {
+        label: entry.url.clone(),
+        host: entry.host,
+        request_bytes: entry.request_bytes,
+        response_bytes: entry.response_bytes,
+        think: millis(entry.wait.map_or(0.0, |wait| wait - round_trip)),
+        urgency: entry.urgency,
+    }
+}
+
+/// The round trip to every server, as far as it is known.
+fn round_trips(entries: &[Entry]) -> BTreeMap<&str, f64> {
+    let mut seen: BTreeMap<&str, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.fetched) {
+        let (handshakes, waits) = seen.entry(&entry.server).or_default();
+        handshakes.extend(entry.connect);
+        waits.extend(entry.wait);
+    }
+    seen.into_iter()
+        .filter_map(|(server, (handshakes, mut waits))| {
+            waits.sort_by(f64::total_cmp);
+            let quartile = waits.get(waits.len() / 4).copied();
+            Some((server, handshakes.into_iter().reduce(f64::min).or(quartile)?))
+        })
+        .collect()
+}
+
+fn millis(ms: f64) -> Duration {
+    Duration::from_secs_f64(ms.max(0.0) / 1e3)
+}
+
+/// Looks for what an entry waited for.
+struct Causes<'e> {
+    entries: &'e [Entry],
+    /// Entries by URL and by URL without query, in order of their start.
+    by_url: BTreeMap<&'e str, Vec<usize>>,
+    /// The redirect that leads to each entry.
+    redirects: Vec<Option<usize>>,
+    /// Entries by their end, for two questions: of any that can ask, and of scripts and styles.
+    askers: Ends,
+    gates: Ends,
+}
+
+/// Ends in order, each with its entry.
+struct Ends(Vec<(f64, usize)>);
+
+impl Ends {
+    fn of(entries: &[Entry], which: impl Fn(&Entry) -> bool) -> Ends {
+        let chosen = entries.iter().enumerate().filter(|(_, entry)| which(entry));
+        let mut ends: Vec<(f64, usize)> = chosen.map(|(index, entry)| (entry.end, index)).collect();
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        Ends(ends)
+    }
+
+    /// The entry before `index` that ended last, at `by` at the latest.
+    fn last(&self, index: usize, by: f64) -> Option<usize> {
+        let ended = self.0.partition_point(|(end, _)| *end <= by);
+        self.0[..ended].iter().rev().find(|(_, entry)| *entry < index).map(|(_, entry)| *entry)
+    }
+}
+
+impl<'e> Causes<'e> {
+    fn new(entries: &'e [Entry]) -> Self {
+        let mut by_url: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let (url, bare) = (entry.url.as_str(), urls::without_query(&entry.url));
+            by_url.entry(url).or_default().push(index);
+            if bare != url {
+                by_url.entry(bare).or_default().push(index);
+            }
+        }
+        let can_ask = |kind| !matches!(kind, Kind::Image | Kind::Media | Kind::Font);
+        let is_gate = |kind| matches!(kind, Kind::Script | Kind::Style);
+        Causes {
+            entries,
+            by_url,
+            redirects: redirects(entries),
+            askers: Ends::of(entries, |entry| can_ask(entry.kind)),
+            gates: Ends::of(entries, |entry| is_gate(entry.kind)),
+        }
+    }
+
+    /// The waits of an entry.
+    fn of(&self, index: usize) -> Vec<Wait> {
+        if index == 0 {
+            return Vec::new();
+        }
+        if let Some(redirect) = self.redirects[index] {
+            return vec![self.after(redirect, index)];
+        }
+        if let Some(initiator) = self.initiator(index) {
+            return self.after_initiator(initiator, index);
+        }
+        let start = self.entries[index].start;
+        let document = self.entries.iter().position(|entry| entry.kind == Kind::Document);
+        let streamed = document.filter(|document| {
+            let entry = &self.entries[*document];
+            *document < index && (entry.first_byte..entry.end - TOLERANCE_MS).contains(&start)
+        });
+        match streamed.or_else(|| self.askers.last(index, start + TOLERANCE_MS)) {
+            Some(cause) => vec![self.after(cause, index)],
+            None => vec![self.since_start(0, index)],
+        }
+    }
+
+    /// The entry that this one's initiator names: the last one of that URL that began before.
+    fn initiator(&self, index: usize) -> Option<usize> {
+        let url = self.entries[index].initiator.as_deref()?;
+        let find = |url: &str| self.by_url.get(url)?.iter().rev().find(|other| **other < index);
+        find(url).or_else(|| find(urls::without_query(url))).copied()
+    }
+
+    fn after_initiator(&self, initiator: usize, index: usize) -> Vec<Wait> {
+        let (by, start) = (&self.entries[initiator], self.entries[index].start);
+        let gate = self
+            .gates
+            .last(index, start + TOLERANCE_MS)
+            .filter(|gate| by.end <= start + TOLERANCE_MS && self.entries[*gate].end > by.end);
+        match gate {
+            None => vec![self.after(initiator, index)],
+            Some(gate) => {
+                let on = initiator as u32;
+                let ended = Wait { on, event: Trigger::End, delay: Duration::ZERO };
+                vec![ended, self.after(gate, index)]
+            }
+        }
+    }
+
+    /// What of `cause` set `index` off, and how long after it.
+    fn after(&self, cause: usize, index: usize) -> Wait {
+        let (by, start) = (&self.entries[cause], self.entries[index].start);
+        let on = cause as u32;
+        if by.end <= start + TOLERANCE_MS {
+            return Wait { on, event: Trigger::End, delay: millis(start - by.end) };
+        }
+        if start < by.first_byte || !by.fetched {
+            return self.since_start(cause, index);
+        }
+        // In the middle of it: this part of its bytes was there.
+        let part = (start - by.first_byte) / (by.end - by.first_byte);
+        let ppm = (part * 1e6) as u32;
+        Wait { on, event: Trigger::Received { ppm }, delay: Duration::ZERO }
+    }
+
+    fn since_start(&self, cause: usize, index: usize) -> Wait {
+        let delay = millis(self.entries[index].start - self.entries[cause].start);
+        Wait { on: cause as u32, event: Trigger::Start, delay }
+    }
+}
+
+/// For every entry the redirect that leads to it: the first entry of its target that begins
+/// after its end and is no other redirect's yet.
+fn redirects(entries: &[Entry]) -> Vec<Option<usize>> {
+    let mut led_by = vec![None; entries.len()];
+    for (from, entry) in entries.iter().enumerate() {
+        let Some(target) = &entry.redirect else { continue };
+        let target = urls::normal(target);
+        let leads_to = (from + 1..entries.len()).find(|to| {
+            led_by[*to].is_none()
+                && entries[*to].start + TOLERANCE_MS >= entry.end
+                && is_target(&urls::normal(&entries[*to].url), &target)
+        });
+        if let Some(to) = leads_to {
+            led_by[to] = Some(from);
+        }
+    }
+    led_by
+}
+
+/// Published recordings have their queries cut.
+fn is_target(url: &str, target: &str) -> bool {
+    url == target || !url.contains('?') && url == urls::without_query(target)
+}

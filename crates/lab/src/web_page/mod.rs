@@ -1,0 +1,139 @@
+//! Pages to load: HAR files, dependency graphs, lists of sizes, and names.
+//!
+//! `document` and `tree` read what anybody may have written, `har` and `har_graph`, `graph` and
+//! `sizes` make a page of it. How a page is loaded is `traffic::web`'s.
+
+mod date;
+mod document;
+mod graph;
+mod har;
+mod har_graph;
+mod sizes;
+mod tree;
+mod urls;
+
+pub use sizes::{NAMED_PAGES, NamedPage};
+
+use crate::error::sanitised;
+use crate::words::nearest;
+use document::{Document, Fault};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use traffic::web::Page;
+
+/// The variable that names a folder of recordings of the named pages.
+const DATA_VARIABLE: &str = "ANABRANCH_DATA";
+/// Where such a folder is looked for without it.
+const DATA_FOLDERS: [&str; 2] = ["shared/data", "../shared/data"];
+
+/// A page that was read, and from where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PageSource {
+    /// The page.
+    pub page: Arc<Page>,
+    /// What holds in every folder: the absolute name of the file, or the name of a model.
+    pub anchored: String,
+    /// SHA-256 of the file, if there is one.
+    pub digest: Option<[u8; 32]>,
+    /// How it was understood and what was mended.
+    pub notes: Vec<String>,
+}
+
+impl PageSource {
+    /// Reads `value`, a name of `NAMED_PAGES` or a file relative to `folder`.
+    pub(crate) fn read(folder: Option<&Path>, value: &str) -> Result<PageSource, Fault> {
+        match NAMED_PAGES.iter().find(|named| named.name == value) {
+            Some(named) => named_page(named),
+            None => from_file(value, value, &located(folder, value)),
+        }
+    }
+}
+
+/// The recording of a named page if it is at hand, else its model.
+fn named_page(named: &NamedPage) -> Result<PageSource, Fault> {
+    let variable = std::env::var_os(DATA_VARIABLE).map(PathBuf::from);
+    let folders = variable.into_iter().chain(DATA_FOLDERS.map(PathBuf::from));
+    let recorded = folders.map(|folder| folder.join("web").join(named.recorded));
+    if let Some(path) = recorded.into_iter().find(|path| path.is_file()) {
+        let file = path.display().to_string();
+        let mut source = from_file(named.name, &file, &path)?;
+        source.notes.insert(0, format!("page: `{}` as recorded in {file}", named.name));
+        return Ok(source);
+    }
+    let page = named.model().map_err(|fault| unsound(named.name, &fault.to_string()))?;
+    let note = format!(
+        "page: `{}` is a model of {} objects and {} bytes in all ({}); single sizes are assumed",
+        named.name, named.objects, named.bytes, named.source
+    );
+    let anchored = named.name.to_owned();
+    Ok(PageSource { page: Arc::new(page), anchored, digest: None, notes: vec![note] })
+}
+
+fn from_file(name: &str, file: &str, path: &Path) -> Result<PageSource, Fault> {
+    let opened = File::open(path).map_err(|error| missing(file, &error))?;
+    if path.is_dir() {
+        let help = "name a HAR file or a dependency graph in it";
+        return Err((format!("page `{file}` is a folder"), help.to_owned()));
+    }
+    let in_file = |(problem, help): Fault| (format!("page `{file}`: {problem}"), help);
+    let document = document::read(opened).map_err(in_file)?;
+    let (page, mut notes) = understood(name, &document).map_err(in_file)?;
+    if document.wrapped {
+        notes.push("the JavaScript around it is left out".to_owned());
+    }
+    let notes = notes.iter().map(|note| format!("page: {}", sanitised(note)));
+    let anchored = path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
+    Ok(PageSource {
+        page: Arc::new(page),
+        anchored,
+        digest: Some(document.digest),
+        notes: notes.collect(),
+    })
+}
+
+/// The page of a document, by the form it has.
+fn understood(name: &str, document: &Document) -> Result<(Page, Vec<String>), Fault> {
+    let tree = &document.tree;
+    let fault = |problem: String| (problem, "mend the file, or record it again".to_owned());
+    if tree.get("log").is_map() {
+        let har = har::read(tree.get("log")).map_err(fault)?;
+        let page = har_graph::page(name, &har).map_err(|f| unsound(name, &f.to_string()))?;
+        Ok((page, har.notes))
+    } else if tree.get("objs").is_list() {
+        graph::read(name, tree).map_err(fault)
+    } else if tree.get("object_bytes").is_list() {
+        sizes::read(name, tree).map_err(fault)
+    } else {
+        let problem = "neither a HAR file (it has no `log`) nor a dependency graph (no `objs`) nor \
+                       a list of sizes (no `object_bytes`)";
+        let help = "save the network log of the page as HAR in a browser's developer tools";
+        Err((problem.to_owned(), help.to_owned()))
+    }
+}
+
+fn unsound(name: &str, problem: &str) -> Fault {
+    (format!("`{name}` makes no page: {problem}"), "give another recording".to_owned())
+}
+
+/// There is no such file; perhaps a name was meant.
+fn missing(file: &str, error: &std::io::Error) -> Fault {
+    let names: Vec<&str> = NAMED_PAGES.iter().map(|named| named.name).collect();
+    let is_path = file.contains(['/', '.', '\\']);
+    let help = match nearest(file, names.iter().copied()).filter(|_| !is_path) {
+        Some(near) => format!("did you mean `web:{near}`? Pages by name: {}", names.join(", ")),
+        None => format!(
+            "check the name; it is relative to the scenario file, or to where you are. Pages by \
+             name: {}",
+            names.join(", ")
+        ),
+    };
+    (format!("page `{file}` cannot be read: {error}"), help)
+}
+
+fn located(folder: Option<&Path>, file: &str) -> PathBuf {
+    folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file))
+}
+
+#[cfg(test)]
+mod tests;

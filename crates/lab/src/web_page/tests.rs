@@ -1,0 +1,462 @@
+//! Pages read from text: what depends on what, sizes, repairs, refusals, and mutated recordings.
+
+use super::document::Document;
+use super::*;
+use base::Duration;
+use proptest::prelude::*;
+use std::fmt::Write;
+use traffic::web::{Action, Activity, Trigger, Wait};
+
+fn parse(text: &str) -> Result<(Page, Vec<String>), Fault> {
+    let document: Document = document::read(text.as_bytes())?;
+    understood("page", &document)
+}
+
+fn page(text: &str) -> Page {
+    parse(text).unwrap_or_else(|fault| panic!("{fault:?}\n{text}")).0
+}
+
+fn notes(text: &str) -> String {
+    parse(text).unwrap_or_else(|fault| panic!("{fault:?}\n{text}")).1.join("; ")
+}
+
+fn problem(text: &str) -> String {
+    parse(text).err().map(|(problem, _)| problem).unwrap_or_default()
+}
+
+/// An entry of a HAR file that begins at `start` ms, waits, and receives; `more` goes into it.
+fn entry(url: &str, start: u32, wait: u32, receive: u32, bytes: i64, more: &str) -> String {
+    let (seconds, millis, time) = (start / 1000, start % 1000, wait + receive);
+    format!(
+        r#"{{"startedDateTime": "2024-05-01T10:00:{seconds:02}.{millis:03}Z", "time": {time},
+        "request": {{"method": "GET", "url": "http://a.org/{url}", "headersSize": 200,
+                     "bodySize": 0}},
+        "response": {{"status": 200, "headersSize": 100, "bodySize": {bytes},
+                      "content": {{"size": {bytes}}}}},
+        "timings": {{"send": 0, "wait": {wait}, "receive": {receive}}}{more}}}"#
+    )
+}
+
+fn har(entries: &[String]) -> String {
+    format!(r#"{{"log": {{"version": "1.2", "entries": [{}]}}}}"#, entries.join(","))
+}
+
+fn by(url: &str) -> String {
+    format!(r#", "_initiator": {{"type": "parser", "url": "http://a.org/{url}"}}"#)
+}
+
+fn wait(on: u32, event: Trigger, millis: u64) -> Wait {
+    Wait { on, event, delay: Duration::from_millis(millis) }
+}
+
+fn waits(page: &Page, activity: usize) -> &[Wait] {
+    &page.activities()[activity].waits
+}
+
+/// A page of a document received from 100 to 200, a script it asked for in the middle, images.
+fn recorded() -> String {
+    har(&[
+        entry("", 0, 100, 100, 50_000, ""),
+        entry("a.js", 150, 40, 60, 20_000, &by("")),
+        // Asked for by the document 60 after the script had ended, 110 after the document.
+        entry("b.png", 310, 30, 10, 5_000, &by("")),
+        // Asked for by the script, 5 after its end; that is also 5 after the last script's end.
+        entry("c.json", 255, 30, 10, 300, &by("a.js")),
+    ])
+}
+
+#[test]
+fn waits_follow_the_rule() {
+    let page = page(&recorded());
+    // In order of their start: document, script, data, image.
+    assert_eq!(waits(&page, 0), []);
+    assert_eq!(waits(&page, 1), [wait(0, Trigger::Received { ppm: 500_000 }, 0)]);
+    assert_eq!(waits(&page, 2), [wait(1, Trigger::End, 5)]);
+    assert_eq!(waits(&page, 3), [wait(0, Trigger::End, 0), wait(1, Trigger::End, 60)]);
+    assert_eq!(page.objects()[2].label, "http://a.org/c.json");
+}
+
+#[test]
+fn sizes_are_head_and_body_and_thinking_is_beyond_a_round_trip() {
+    let connect = r#", "timings": {"connect": 25, "ssl": -1, "wait": 70, "receive": 5}"#;
+    let page = page(&har(&[
+        entry("", 0, 100, 100, 50_000, ""),
+        entry("b.png", 300, 30, 10, 5_000, connect),
+    ]));
+    let [document, image] = page.objects() else { panic!("two objects") };
+    assert_eq!((document.request_bytes, document.response_bytes), (200, 50_100));
+    // A handshake took 25 ms, so of 100 and 70 ms the server thought 75 and 45.
+    assert_eq!(document.think, Duration::from_millis(75));
+    assert_eq!(image.think, Duration::from_millis(45));
+    assert_eq!((document.urgency, image.urgency), (3, 5));
+}
+
+#[test]
+fn without_initiators_the_last_response_that_can_ask_is_the_cause() {
+    let page = page(&har(&[
+        entry("index.html", 0, 50, 50, 10_000, ""),
+        entry("a.css", 60, 30, 20, 1_000, ""),
+        entry("b.png", 61, 200, 100, 9_000, ""),
+        entry("c.js", 120, 30, 20, 1_000, ""),
+        entry("d.png", 400, 30, 10, 1_000, ""),
+    ]));
+    // 60 and 61 are a fifth of the way through the document.
+    assert_eq!(waits(&page, 1), [wait(0, Trigger::Received { ppm: 200_000 }, 0)]);
+    assert_eq!(waits(&page, 2), [wait(0, Trigger::Received { ppm: 220_000 }, 0)]);
+    // The style sheet ended at 110, the document at 100.
+    assert_eq!(waits(&page, 3), [wait(1, Trigger::End, 10)]);
+    // The image of 361 asks for nothing: the script of 170 did.
+    assert_eq!(waits(&page, 4), [wait(3, Trigger::End, 230)]);
+}
+
+#[test]
+fn redirects_lead_to_their_target() {
+    let moved = |to: &str| {
+        format!(
+            r#", "response": {{"status": 302, "redirectURL": "{to}", "headersSize": 150,
+                              "bodySize": 0}}"#
+        )
+    };
+    let page = page(&har(&[
+        entry("", 0, 40, 0, 0, &moved("/home#top")),
+        entry("home", 43, 40, 20, 8_000, ""),
+        entry("c.gif", 110, 40, 0, 0, &(by("home") + &moved("http://A.org:80/d.gif"))),
+        entry("d.gif", 150, 40, 0, 43, &by("home")),
+    ]));
+    assert_eq!(waits(&page, 1), [wait(0, Trigger::End, 3)]);
+    assert_eq!(waits(&page, 2), [wait(1, Trigger::End, 7)]);
+    assert_eq!(waits(&page, 3), [wait(2, Trigger::End, 0)]);
+    assert_eq!(page.objects()[0].response_bytes, 150);
+}
+
+#[test]
+fn initiators_of_every_form_are_understood() {
+    let text = r#", "_initiator": "http://a.org/""#;
+    let stack = r#", "_initiator": {"type": "script", "stack": {"callFrames": [],
+        "parent": {"callFrames": [{"url": "http://a.org/?cut"}]}}}"#;
+    let nonsense = r#", "_initiator": [7]"#;
+    let page = page(&har(&[
+        entry("", 0, 40, 0, 1_000, ""),
+        entry("x.png", 50, 10, 0, 10, ""),
+        entry("1.png", 70, 10, 0, 10, text),
+        entry("2.png", 70, 10, 0, 10, stack),
+        entry("3.png", 70, 10, 0, 10, nonsense),
+    ]));
+    for activity in 2..5 {
+        assert_eq!(waits(&page, activity), [wait(0, Trigger::End, 30)], "{activity}");
+    }
+}
+
+#[test]
+fn what_began_before_any_response_waits_for_the_start() {
+    let page = page(&har(&[
+        entry("", 0, 100, 100, 50_000, ""),
+        entry("hint.css", 30, 40, 60, 20_000, &by("")),
+        entry("other.css", 40, 40, 60, 20_000, ""),
+    ]));
+    assert_eq!(waits(&page, 1), [wait(0, Trigger::Start, 30)]);
+    assert_eq!(waits(&page, 2), [wait(0, Trigger::Start, 40)]);
+}
+
+#[test]
+fn entries_after_the_load_event_do_not_count() {
+    let entries = [entry("", 500, 40, 0, 1_000, ""), entry("late.js", 900, 9, 0, 9, "")].join(",");
+    let text = format!(
+        r#"{{"log": {{"pages": [{{"id": "p", "startedDateTime": "2024-05-01T10:00:00.400Z",
+        "pageTimings": {{"onLoad": 300}}}}], "entries": [{entries}]}}}}"#
+    );
+    let marks: Vec<bool> =
+        page(&text).activities().iter().map(|activity| activity.before_load).collect();
+    assert_eq!(marks, [true, false]);
+    let not_recorded = text.replace("300", "-1");
+    assert!(page(&not_recorded).activities().iter().all(|activity| activity.before_load));
+}
+
+#[test]
+fn only_the_first_page_is_loaded() {
+    let of = |page: &str| format!(r#", "pageref": "{page}""#);
+    let entries = [
+        entry("", 0, 40, 0, 1_000, &of("two")),
+        entry("", 5_000, 40, 0, 1_000, &of("one")),
+        entry("a.png", 5_100, 40, 0, 1_000, &of("one")),
+        entry("b.png", 5_200, 40, 0, 1_000, ""),
+    ];
+    let text = har(&entries).replace(
+        r#""version""#,
+        r#""pages": [{"id": "empty"}, {"id": "one"}, {"id": "two"}], "version""#,
+    );
+    assert_eq!(page(&text).objects().len(), 3);
+    assert!(
+        notes(&text).contains("only the first, `one`, is loaded; 1 entries"),
+        "{}",
+        notes(&text)
+    );
+}
+
+#[test]
+fn odd_entries_are_mended_and_counted() {
+    let ok = entry("", 0, 40, 0, 1_000, "");
+    for (odd, expected, objects) in [
+        (entry("x", 9, 1, 0, -94, ""), "impossible size", 2),
+        (entry("x", 9, 1, 0, 1, r#", "response": {"status": 0}"#), "aborted", 1),
+        (entry("x", 9, 1, 0, 1, r#", "response": {}"#), "aborted", 1),
+        (
+            entry("x", 9, 1, 0, -1, r#", "response": {"status": 200, "_error": "net::ERR"}"#),
+            "aborted",
+            1,
+        ),
+        (entry("x", 9, 1, 0, 1, r#", "response": {"status": 101}"#), "web sockets", 1),
+        (entry("x", 9, 1, 0, 1, r#", "request": {"url": "wss://a.org/"}"#), "web sockets", 1),
+        (entry("x", 9, 1, 0, 1, r#", "request": {"url": "data:,"}"#), "not of the network", 1),
+        (entry("x", 9, 1, 0, 1, r#", "request": {}"#), "without a URL", 1),
+        (entry("x", 9, 1, 0, 1, r#", "request": 7"#), "without a request", 1),
+        (entry("x", 9, 1, 0, 1, r#", "startedDateTime": "noon""#), "without a time of start", 2),
+        (entry("x", 9, 1, 0, 1, r#", "time": null, "timings": 1"#), "without times", 2),
+        (entry("x", 9, 1, 0, 1, r#", "_fromDiskCache": true"#), "from a cache", 1),
+        (entry("x", 9, 1, 0, 1, r#", "_fromCache": "memory""#), "from a cache", 1),
+        ("7".to_owned(), "without a request", 1),
+    ] {
+        let text = har(&[ok.clone(), odd.clone()]);
+        let found = notes(&text);
+        assert!(found.starts_with("1 entry "), "{found} of {odd}");
+        assert!(found.contains(expected), "{found} of {odd}");
+        assert_eq!(page(&text).objects().len(), objects, "{odd}");
+    }
+    assert_eq!(notes(&har(&[ok])), "");
+}
+
+#[test]
+fn pushed_objects_are_fetched_although_they_are_marked_as_cached() {
+    let pushed = r#", "_fromDiskCache": true, "response": {"status": 200, "_transferSize": 7000}"#;
+    let text = har(&[entry("", 0, 40, 0, 1_000, ""), entry("x", 50, 0, 5, 1, pushed)]);
+    assert_eq!(page(&text).objects()[1].response_bytes, 7000, "its head is part of it");
+}
+
+#[test]
+fn cached_entries_take_their_time() {
+    let text = har(&[
+        entry("", 0, 40, 0, 1_000, ""),
+        entry("x.js", 50, 7, 8, 1_000, r#", "_fromDiskCache": true"#),
+        entry("y.png", 70, 7, 8, 1_000, &by("x.js")),
+    ]);
+    let page = page(&text);
+    assert_eq!(page.activities()[1].action, Action::Work(Duration::from_millis(15)));
+    assert_eq!(waits(&page, 2), [wait(1, Trigger::End, 5)]);
+}
+
+#[test]
+fn unknown_version_is_said() {
+    let text = har(&[entry("", 0, 40, 0, 1_000, "")]);
+    assert!(notes(&text.replace("\"1.2\"", "\"2.0\"")).contains("version 2.0 is not known"));
+    assert_eq!(notes(&text.replace("\"1.2\"", "1.1")), "");
+    assert_eq!(notes(&text.replace("version", "versions")), "");
+}
+
+#[test]
+fn what_is_no_page_is_refused() {
+    assert!(problem("{}").contains("neither a HAR file"));
+    assert!(problem("[1]").contains("neither a HAR file"));
+    assert!(problem(r#"{"log": {}}"#).contains("without entries"));
+    assert!(problem(&har(&["{}".to_owned()])).contains("none of its entries"));
+    let cached = entry("", 0, 4, 0, 1, r#", "_fromDiskCache": true"#);
+    assert!(problem(&har(&[cached])).contains("none of its entries"));
+    assert!(problem(r#"{"log": {"entries": [{]}}"#).starts_with("line 1, column"));
+}
+
+#[test]
+fn bodies_of_many_megabytes_cost_no_memory() {
+    let body = "x".repeat(8 << 20);
+    let more = format!(
+        r#", "response": {{"status": 200, "bodySize": 9, "content":
+        {{"text": "{body}"}}}}"#
+    );
+    let page = page(&har(&[entry("", 0, 40, 0, 1_000, &more)]));
+    assert_eq!(page.objects()[0].response_bytes, 309);
+}
+
+const GRAPH: &str = r#"{"objs": [
+    {"id": "r1", "url": "http://a.org/", "bytes": 1000, "when_comp_start": 1,
+     "download": {"id": "d0", "type": "text/html"},
+     "comps": [{"id": "c0", "time": 10}, {"id": "c1", "time": 20}]},
+    {"id": "r2", "url": "http://b.org/x.js", "bytes": 2000, "when_comp_start": -1,
+     "download": {"id": "d1", "type": "text/javascript"}, "comps": [{"id": "c2", "time": 5}]},
+    {"id": "r3", "url": "http://a.org/y.png", "bytes": 3000,
+     "download": {"id": "d2", "type": "image/png"}, "comps": []}],
+    "deps": [{"id": "p1", "a1": "c0", "a2": "d1", "time": 4},
+             {"id": "p2", "a1": "c2", "a2": "d2", "time": -1},
+             {"id": "p3", "a1": "c2", "a2": "c1", "time": -1}],
+    "start_activity": "d0", "load_activity": -1}"#;
+
+#[test]
+fn graph_is_read_as_epload_means_it() {
+    let page = page(GRAPH);
+    // In the order of the file: d0 c0 c1 d1 c2 d2.
+    let none = Vec::new();
+    let work = |millis| Action::Work(Duration::from_millis(millis));
+    let expected = [
+        (Action::Fetch(0), none),
+        (work(10), vec![wait(0, Trigger::Received { ppm: 0 }, 0)]),
+        (work(20), vec![wait(1, Trigger::End, 0), wait(4, Trigger::End, 0)]),
+        (Action::Fetch(1), vec![wait(1, Trigger::Start, 4)]),
+        (work(5), vec![wait(3, Trigger::End, 0)]),
+        (Action::Fetch(2), vec![wait(4, Trigger::End, 0)]),
+    ];
+    let expected = expected.map(|(action, waits)| Activity { action, waits, before_load: true });
+    assert_eq!(page.activities(), expected);
+    let facts: Vec<(u32, u64, u8)> =
+        page.objects().iter().map(|o| (o.host, o.response_bytes, o.urgency)).collect();
+    assert_eq!(facts, [(0, 1300, 0), (1, 2300, 1), (0, 3300, 5)]);
+}
+
+#[test]
+fn graph_can_name_what_loads_it() {
+    let page = page(&GRAPH.replace("\"load_activity\": -1", "\"load_activity\": \"c2\""));
+    let marks: Vec<bool> = page.activities().iter().map(|a| a.before_load).collect();
+    assert_eq!(marks, [false, false, false, false, true, false]);
+}
+
+#[test]
+fn unsound_graphs_are_refused_with_the_place() {
+    for (from, to, expected) in [
+        (r#""a2": "d1""#, r#""a2": "d9""#, "dependency `p1` names `d9` as `a2`"),
+        (r#""a1": "c2", "a2": "c1""#, r#""a2": "c1""#, "dependency `p3` names `` as `a1`"),
+        (r#""a1": "c0""#, r#""a1": "c2""#, "for itself: the graph has a circle"),
+        (r#""id": "c2""#, r#""id": "c0""#, "two activities are called `c0`"),
+        (r#""id": "d2""#, r#""idd": "d2""#, "object 3 of `objs` has no `download`"),
+        (r#"{"id": "c2", "#, "{", "an entry of `comps` of object 2"),
+        (r#""start_activity": "d0""#, r#""start_activity": "x""#, "`start_activity` is `x`"),
+        (r#""load_activity": -1"#, r#""load_activity": "x""#, "`load_activity` is `x`"),
+    ] {
+        assert!(GRAPH.contains(from), "{from}");
+        let found = problem(&GRAPH.replacen(from, to, 1));
+        assert!(found.contains(expected), "{from}: {found}");
+    }
+    assert!(problem(r#"{"objs": []}"#).contains("nothing to fetch"));
+    assert!(notes(&GRAPH.replace("2000", "-5")).contains("1 objects without a size"));
+}
+
+#[test]
+fn list_of_sizes_is_a_page_and_what_is_in_it() {
+    let page = page(r#"{"page": "x", "html_bytes": 700, "object_bytes": [0, 43, 1000]}"#);
+    let sizes: Vec<u64> = page.objects().iter().map(|object| object.response_bytes).collect();
+    assert_eq!(sizes, [1000, 300, 343, 1300], "with 300 bytes of head each");
+    assert!((1..4).all(|index| waits(&page, index) == [wait(0, Trigger::End, 0)]));
+    assert!(problem(r#"{"html_bytes": 1, "object_bytes": [-1]}"#).contains("entry 1"));
+    assert!(problem(r#"{"object_bytes": []}"#).contains("`html_bytes`"));
+}
+
+#[test]
+fn models_have_the_counts_and_totals_of_their_papers() {
+    for named in NAMED_PAGES {
+        let page = named.model().unwrap();
+        assert_eq!(page.objects().len() as u32, named.objects, "{}", named.name);
+        let heads = u64::from(named.objects) * har::RESPONSE_HEAD;
+        assert_eq!(page.response_bytes() - heads, named.bytes, "{}", named.name);
+    }
+}
+
+/// Puts together a HAR file from odd pieces, some of which break it.
+fn odd_har(pieces: &[(u8, u16, i32)]) -> String {
+    let mut entries = Vec::new();
+    for (kind, start, number) in pieces {
+        let more = match kind % 14 {
+            0 => format!(r#", "response": {{"status": {number}}}"#),
+            1 => format!(r#", "response": {{"status": 302, "redirectURL": "/{}"}}"#, number % 7),
+            2 => format!(r#", "time": {number}"#),
+            3 => format!(r#", "timings": {{"wait": {number}, "receive": "{number}"}}"#),
+            4 => by(&format!("{}", number % 7)),
+            5 => r#", "_initiator": {"stack": {"parent": {"callFrames": [{}]}}}"#.to_owned(),
+            6 => r#", "_fromDiskCache": true"#.to_owned(),
+            7 => format!(r#", "startedDateTime": "2024-05-01T10:00:{number}Z""#),
+            8 => r#", "request": null"#.to_owned(),
+            9 => format!(r#", "request": {{"url": "http://h{number}/", "bodySize": {number}}}"#),
+            10 => r#", "pageref": "p", "request": []"#.to_owned(),
+            11 => format!(r#", "response": {{"status": 200, "_transferSize": {number}e9}}"#),
+            _ => by(""),
+        };
+        let url = format!("{}", kind % 7);
+        let number = i64::from(*number);
+        entries.push(entry(&url, u32::from(*start % 20_000), 5, u32::from(*kind), number, &more));
+    }
+    har(&entries)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    /// Whatever is in the entries, there is a page without circles, or a sentence why not.
+    #[test]
+    fn odd_recordings_give_a_page_or_a_reason(
+        pieces in proptest::collection::vec(any::<(u8, u16, i32)>(), 0..40),
+    ) {
+        match parse(&odd_har(&pieces)) {
+            Ok((page, _)) => prop_assert!(page.objects().len() <= pieces.len()),
+            Err((problem, help)) => prop_assert!(!problem.is_empty() && !help.is_empty()),
+        }
+    }
+
+    /// However a file is damaged, reading it ends without a panic.
+    #[test]
+    fn damaged_files_give_a_page_or_a_reason(
+        graph in any::<bool>(),
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 1..6),
+    ) {
+        let text = if graph { GRAPH.to_owned() } else { recorded() };
+        let mut bytes = text.into_bytes();
+        for (place, byte, how) in damage {
+            let at = place.index(bytes.len());
+            match how {
+                0 => bytes[at] = byte,
+                1 => bytes.truncate(at + 1),
+                2 => bytes.insert(at, byte),
+                _ => drop(bytes.remove(at)),
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        if let Err((problem, _)) = document::read(bytes.as_slice())
+            .and_then(|document| understood("page", &document))
+        {
+            prop_assert!(!problem.is_empty());
+        }
+    }
+}
+
+/// What each recording of the shared data comes to: a change of a rule shows here.
+#[test]
+fn recordings_are_read_whole() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/web");
+    if !folder.is_dir() {
+        println!("skipped: shared/data/web is not here");
+        return;
+    }
+    let mut found = String::new();
+    for file in [
+        "har/23andme-5g.har",
+        "har/6pm-4g.har",
+        "har/9gag-5g.har",
+        "har/en.wikipedia.org-spdy-wpt.har",
+        "har/sitespeed-http2-chrome.har",
+        "har/www.nytimes.com-wpt.har",
+        "epload/theguardian.json",
+        "paper000/amazon.json",
+    ] {
+        let source = PageSource::read(Some(&folder), file).unwrap();
+        let page = &source.page;
+        let before = page.activities().iter().filter(|a| a.before_load).count();
+        let (objects, hosts, bytes) = (page.objects().len(), page.hosts(), page.response_bytes());
+        let _ = writeln!(found, "{file} {objects} {hosts} {bytes} {before} {}", source.notes.len());
+    }
+    let expected = "\
+har/23andme-5g.har 93 26 1431644 107 1
+har/6pm-4g.har 52 17 960802 53 2
+har/9gag-5g.har 34 12 472295 23 1
+har/en.wikipedia.org-spdy-wpt.har 32 3 315188 32 1
+har/sitespeed-http2-chrome.har 11 2 108549 10 0
+har/www.nytimes.com-wpt.har 226 73 2471510 98 2
+epload/theguardian.json 228 61 3232957 339 0
+paper000/amazon.json 55 1 912172 55 0
+";
+    assert_eq!(found, expected, "file, objects, hosts, bytes, activities before load, notes");
+}
