@@ -235,8 +235,9 @@ fn style(summary: &Summary) -> &'static str {
 
 /// What single messages met, for traffic that has several in a run.
 fn messages(report: &Report) -> Option<Table> {
-    let names: Vec<&str> =
-        report.variants.first()?.extra.iter().map(|(name, _)| name.as_str()).collect();
+    // Names with a slash are of single objects; files have them.
+    let names = report.variants.first()?.extra.iter().map(|(name, _)| name.as_str());
+    let names: Vec<&str> = names.filter(|name| !name.contains('/')).collect();
     if names.is_empty() {
         return None;
     }

@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use crate::variants::Variant;
 use network::LinkStats;
 use simulator::RunRecord;
-use traffic::Metric;
+use traffic::{Metric, Outcome};
 
 /// A repetition of a variant.
 #[derive(Clone, PartialEq, Debug)]
@@ -82,6 +82,7 @@ impl Run {
     /// What is kept of repetition `number`.
     pub fn new(number: u64, record: &RunRecord) -> Run {
         let extra = record.outcome.extra.iter().map(|(name, value)| ((*name).to_owned(), *value));
+        let extra = extra.chain(object_times(&record.outcome));
         Run {
             number,
             metric: record.outcome.metric,
@@ -99,6 +100,18 @@ impl Run {
             hash: record.hash.unwrap_or_default(),
         }
     }
+}
+
+/// Begins the names of the numbers that single objects of a page have.
+pub(crate) const OBJECT_TIME: &str = "object_time/";
+
+/// The time of every object of a page, by its number from 1. Messages of a call are thousands:
+/// what they amount to is in the outcome's numbers.
+fn object_times(outcome: &Outcome) -> impl Iterator<Item = (String, f64)> {
+    let is_page = outcome.metric == Metric::PageLoadTime;
+    let times =
+        outcome.message_delays.iter().zip(1..).filter(move |(time, _)| is_page && time.is_finite());
+    times.map(|(time, number)| (format!("{OBJECT_TIME}{number}"), *time))
 }
 
 impl Drops {

@@ -1,8 +1,9 @@
 //! One run: what the lab asks for and what it gets back.
 //!
 //! Two hosts, client and server, N paths between them, one traffic model over TCP connections on
-//! one of the paths or MPTCP connections over all of them: one, or as many as a page needs. Everything a run depends on is in
-//! [`RunSetup`]; equal setups give equal records on any machine and with any number of threads.
+//! one of the paths or MPTCP connections over all of them: one, or as many as a page needs.
+//! Everything a run depends on is in [`RunSetup`]; equal setups give equal records on any machine
+//! and with any number of threads.
 //! Leaves names, texts, repetitions and statistics to the lab.
 
 use crate::processor::ProcessingCost;

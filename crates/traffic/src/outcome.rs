@@ -13,7 +13,7 @@ pub struct Outcome {
     /// Application bytes read in the measured direction.
     pub bytes_read: u64,
     /// Delay of every measured message that arrived, in seconds, in order of sending; of a page,
-    /// the time of every object, in the order of the page.
+    /// the time of every object, in the order of the page, NaN if it was not fetched.
     pub message_delays: Vec<f64>,
     /// Further numbers by name, in SI units.
     pub extra: Vec<(&'static str, f64)>,
@@ -34,7 +34,8 @@ pub enum Metric {
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Metric; 3] = [Metric::CompletionTime, Metric::Goodput, Metric::MessageDelay];
+    pub const ALL: [Metric; 4] =
+        [Metric::CompletionTime, Metric::Goodput, Metric::MessageDelay, Metric::PageLoadTime];
 
     /// The metric of that name.
     pub fn by_name(name: &str) -> Option<Metric> {

@@ -110,7 +110,6 @@ fn what_is_not_available_yet_says_so() {
             &[&format!("the protocol `{protocol}` is not available yet")],
         );
     }
-    refused(&["--path", "wlan", "--traffic", "web:news.har"], &["not available yet"]);
 }
 
 #[test]

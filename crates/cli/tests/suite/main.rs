@@ -8,6 +8,7 @@ mod files;
 mod live;
 mod readers;
 mod resume;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

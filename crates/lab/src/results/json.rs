@@ -3,12 +3,15 @@
 use crate::comparison::{Class, Difference};
 use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
 use crate::report::{Pair, Report};
+use crate::run::OBJECT_TIME;
 use crate::scenario::Scenario;
 use crate::statistics::Interval;
 use crate::summary::Summary;
 use crate::traffic_spec::show_traffic;
 use crate::variants::Carrier;
 use serde_json::{Map, Value, json};
+use traffic::Traffic;
+use traffic::web::Object;
 
 /// The version of the document.
 const SCHEMA: u32 = 1;
@@ -33,6 +36,7 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
         "interrupted": report.interrupted,
         "pairs": report.pairs.iter().map(|each| pair(report, each)).collect::<Vec<_>>(),
         "notes": scenario.notes,
+        "page": page(&scenario.traffic),
     })
 }
 
@@ -87,11 +91,17 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
     };
     let share: Map<String, Value> =
         summary.share.iter().map(|(name, share)| (name.clone(), json!(share))).collect();
+    let (single, extra): (Vec<_>, Vec<_>) =
+        summary.extra.iter().partition(|(name, _)| name.starts_with(OBJECT_TIME));
     let extra: Map<String, Value> =
-        summary.extra.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        extra.into_iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let object_times: Map<String, Value> = single
+        .into_iter()
+        .map(|(name, value)| (name[OBJECT_TIME.len()..].to_owned(), json!(value)))
+        .collect();
     let class = summary.class.filter(|_| summary.qualifies());
     let magnitude = summary.difference.as_ref().filter(|_| class.is_some());
-    json!({
+    let mut variant = json!({
         "name": summary.variant.name,
         "protocol": summary.variant.protocol().name(),
         "path": path.map(|path| path.name.as_str()),
@@ -116,6 +126,34 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "retransmitted_segments": summary.retransmitted,
         "reinjected_bytes": summary.reinjected,
         "extra": extra,
+    });
+    if !object_times.is_empty() {
+        variant["object_times"] = json!(object_times);
+    }
+    variant
+}
+
+/// What a page consists of, and how it is fetched; null for other traffic.
+fn page(traffic: &Traffic) -> Value {
+    let Traffic::Web(web) = traffic else { return Value::Null };
+    let object = |(object, number): (&Object, usize)| {
+        json!({
+            "number": number,
+            "url": object.label,
+            "host": object.host,
+            "request_bytes": object.request_bytes,
+            "response_bytes": object.response_bytes,
+            "think": object.think.as_secs_f64(),
+            "urgency": object.urgency,
+        })
+    };
+    json!({
+        "name": web.page.name(),
+        "http": web.http.name(),
+        "per_host": web.per_host,
+        "hosts": web.page.hosts(),
+        "response_bytes": web.page.response_bytes(),
+        "objects": web.page.objects().iter().zip(1..).map(object).collect::<Vec<_>>(),
     })
 }
 

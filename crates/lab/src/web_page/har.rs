@@ -322,7 +322,7 @@ fn bytes_of(entry: &Tree) -> Option<(u64, bool)> {
 fn response_bytes(entry: &Tree, repairs: &mut Repairs) -> u64 {
     let response = entry.get("response");
     let body = response.get("bodySize").number().unwrap_or(-1.0);
-    if body < -1.0 || body > LARGEST {
+    if !(-1.0..=LARGEST).contains(&body) {
         repairs.count("with an impossible size: taken as not known");
     }
     match bytes_of(entry) {

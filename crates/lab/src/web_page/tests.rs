@@ -118,10 +118,10 @@ fn redirects_lead_to_their_target() {
         )
     };
     let page = page(&har(&[
-        entry("", 0, 40, 0, 0, &moved("/home#top")),
-        entry("home", 43, 40, 20, 8_000, ""),
-        entry("c.gif", 110, 40, 0, 0, &(by("home") + &moved("http://A.org:80/d.gif"))),
-        entry("d.gif", 150, 40, 0, 43, &by("home")),
+        entry("", 0, 40, 0, 0, &moved("/start#top")),
+        entry("start", 43, 40, 20, 8_000, ""),
+        entry("c.gif", 110, 40, 0, 0, &(by("start") + &moved("http://A.org:80/d.gif"))),
+        entry("d.gif", 150, 40, 0, 43, &by("start")),
     ]));
     assert_eq!(waits(&page, 1), [wait(0, Trigger::End, 3)]);
     assert_eq!(waits(&page, 2), [wait(1, Trigger::End, 7)]);
@@ -399,7 +399,9 @@ proptest! {
     #[test]
     fn damaged_files_give_a_page_or_a_reason(
         graph in any::<bool>(),
-        damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 1..6),
+        damage in proptest::collection::vec(
+            (any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 1..6,
+        ),
     ) {
         let text = if graph { GRAPH.to_owned() } else { recorded() };
         let mut bytes = text.into_bytes();

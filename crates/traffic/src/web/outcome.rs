@@ -16,12 +16,13 @@ pub(super) struct Times {
 
 pub(super) fn outcome(times: &Times, fetches: &[Fetch]) -> Outcome {
     let object_times: Vec<f64> = fetches.iter().filter_map(object_time).collect();
+    let by_object = fetches.iter().map(|fetch| object_time(fetch).unwrap_or(f64::NAN));
     Outcome {
         metric: Metric::PageLoadTime,
         value: times.loaded,
         bytes_read: times.bytes_read,
         extra: extra(times, fetches, &object_times),
-        message_delays: object_times,
+        message_delays: by_object.collect(),
     }
 }
 
