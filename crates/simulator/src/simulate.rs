@@ -72,9 +72,9 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
     })
 }
 
-/// The path of each subflow that a host has or had.
-fn subflows(setup: &RunSetup, world: &World<OneWay>, host: HostId) -> Vec<usize> {
-    let socket = half(world, host).socket();
+/// The path of each subflow that a host has or had, in the first connection if there are several.
+fn subflows(setup: &RunSetup, world: &World<Half>, host: HostId) -> Vec<usize> {
+    let socket = half(world, host).sockets().first().copied();
     let multipath = socket.and_then(|socket| world.mptcp_info(host, socket));
     multipath.map_or_else(
         || vec![setup.protocol.first_path()],
