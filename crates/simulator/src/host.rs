@@ -232,6 +232,7 @@ impl<A: Application> Host<A> {
     }
 
     /// Something happened to the stack.
+    #[inline]
     pub(crate) fn input(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring, input: Input) {
         cx.host = self.id;
         if let Some(processor) = &mut self.processor {

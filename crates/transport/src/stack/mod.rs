@@ -87,6 +87,8 @@ impl Stack {
     }
 
     /// Feed one input. Drain `poll_transmit` and `poll_event` afterwards.
+    // Inlined: callers know which input it is.
+    #[inline]
     pub fn handle(&mut self, cx: &mut Context<'_>, input: Input) {
         match input {
             Input::Packet { interface, mut packet } => {
