@@ -138,6 +138,7 @@ impl Link {
     }
 
     /// Take the next packet that has arrived at the far end by now.
+    #[inline]
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         if matches!(self.queue, Queue::Head(_)) {
             self.advance(cx);
@@ -151,6 +152,7 @@ impl Link {
     }
 
     /// When to poll next; `None` while nothing is under way.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         let arrival = self.flights.next_arrival();
         if let Queue::Head(head) = &self.queue

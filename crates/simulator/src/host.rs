@@ -69,8 +69,6 @@ pub(crate) struct Host<A> {
     first_hops: Vec<FirstHop>,
     processor: Option<Processor>,
     counters: HostCounters,
-    /// An application was called since this was last taken.
-    called: bool,
 }
 
 /// An application and its surroundings.
@@ -115,7 +113,6 @@ impl<A: Application> Host<A> {
             first_hops,
             processor: (!cost.is_zero()).then(|| Processor::new(cost)),
             counters: HostCounters::default(),
-            called: false,
         }
     }
 
@@ -149,10 +146,6 @@ impl<A: Application> Host<A> {
 
     pub(crate) const fn counters(&self) -> HostCounters {
         self.counters
-    }
-
-    pub(crate) const fn take_called(&mut self) -> bool {
-        std::mem::replace(&mut self.called, false)
     }
 
     /// A packet arrived.
@@ -364,7 +357,7 @@ impl<A: Application> Host<A> {
         what: impl FnOnce(&mut A, &mut dyn StreamHost),
     ) {
         cx.host = self.id;
-        self.called = true;
+        wiring.called = true;
         let Running { application, target, started } = &mut self.applications[number];
         let stack = &mut self.stack;
         let (endpoint, owners) = (&self.endpoints[number], &mut self.owners);

@@ -44,6 +44,8 @@ pub(crate) struct Wiring {
     /// The first thing that went wrong.
     pub fault: Option<Fault>,
     guard: Guard,
+    /// An application was called since this was last taken.
+    pub called: bool,
 }
 
 /// A link and what wakes it. Begins with a cache line, and with what every packet needs.
@@ -76,6 +78,7 @@ impl Wiring {
             capture: None,
             fault: None,
             guard: Guard::default(),
+            called: false,
         }
     }
 
@@ -170,6 +173,30 @@ impl Wiring {
         let (host, next, flow) = (nic.host, nic.next, packet.flow);
         self.enqueue(cx, next, packet);
         Some((host, flow, len))
+    }
+
+    /// Whether `link`, which gave a packet just now, has no other one at `now`. Then it will be
+    /// woken for the next, and another `poll` is spared.
+    pub(crate) fn link_rests(&mut self, now: Instant, link: LinkId) -> bool {
+        let wired = &self.links[link.index()];
+        let next = wired.next_deadline();
+        // What a middlebox let through is known to `poll` only.
+        if wired.behind.is_some() || next.is_some_and(|next| next <= now) {
+            return false;
+        }
+        self.queue.set(wired.target, next);
+        true
+    }
+
+    /// The same of a NIC.
+    pub(crate) fn nic_rests(&mut self, now: Instant, nic: usize) -> bool {
+        let (nic, target) = &self.nics[nic];
+        let next = nic.next_deadline();
+        if next.is_some_and(|next| next <= now) {
+            return false;
+        }
+        self.queue.set(*target, next);
+        true
     }
 
     /// Packets of `link` go to this socket at present.

@@ -201,9 +201,7 @@ impl<A: Application> World<A> {
             self.look_ahead();
             self.dispatch(target);
             self.check()?;
-            if self.hosts.iter_mut().fold(false, |any, host| host.take_called() | any)
-                && condition(self)
-            {
+            if std::mem::take(&mut self.wiring.called) && condition(self) {
                 return Ok(Stopped::Condition);
             }
         }
@@ -284,11 +282,17 @@ impl<A: Application> World<A> {
                     let host = &mut hosts[host.index()];
                     host.receive(&mut cx, wiring, interface, packet);
                     wiring.note_reader(link, host.reader());
+                    if wiring.link_rests(cx.now, link) {
+                        break;
+                    }
                 }
             }
             Wake::Nic(nic) => {
                 while let Some((host, flow, bytes)) = wiring.poll_nic(&mut cx, nic as usize) {
                     hosts[host.index()].departed(&mut cx, wiring, flow, bytes);
+                    if wiring.nic_rests(cx.now, nic as usize) {
+                        break;
+                    }
                 }
             }
             Wake::Host(host) => hosts[host.index()].wake(&mut cx, wiring),

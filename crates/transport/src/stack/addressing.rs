@@ -19,6 +19,7 @@ pub enum FlowKey {
 
 impl FlowKey {
     /// Of a connection between these, which are of one family.
+    #[inline]
     pub fn new(local: SocketAddr, remote: SocketAddr) -> Self {
         let ports = u32::from(local.port()) << 16 | u32::from(remote.port());
         match (local.ip(), remote.ip()) {
@@ -148,6 +149,7 @@ impl Addressing {
 
     /// The connection of a packet to `local`, if that address is still ours. A connection begins
     /// at an address of ours, hence no second look unless one was removed.
+    #[inline]
     pub fn receiver(&self, local: SocketAddr, remote: SocketAddr) -> Option<FlowRef> {
         if self.shrunk && self.interface_of(local.ip()).is_none() {
             return None;

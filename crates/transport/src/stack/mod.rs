@@ -104,6 +104,7 @@ impl Stack {
 
     /// Whether there is nothing to drain: `poll_transmit` and `poll_event` would give `None`, and
     /// `poll_deadline` what it gave after the last drain, unless a timeout was handled since.
+    #[inline]
     pub fn is_drained(&self) -> bool {
         self.ready.is_empty() && self.events.is_empty() && self.stray.is_empty()
     }
@@ -153,12 +154,14 @@ impl Stack {
     }
 
     /// The next news for an application, until `None`.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<SocketEvent> {
         self.events.pop_front()
     }
 
     /// When to call `handle` with `Input::Timeout`; `None` if no timer runs. May be earlier than
     /// anything happens, never later.
+    #[inline]
     pub fn poll_deadline(&self) -> Option<Instant> {
         self.deadlines.peek().map(|Reverse((at, _))| *at)
     }

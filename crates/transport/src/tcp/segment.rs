@@ -75,6 +75,8 @@ impl Subflow {
     }
 
     /// The datagram around a segment.
+    // Inlined, so that a segment is written where it will lie.
+    #[inline]
     pub(super) fn packet(&self, segment: TcpSegment) -> Box<Packet> {
         let mut packet = Box::new(Packet::new(
             self.tuple.local.ip(),

@@ -229,12 +229,15 @@ impl Mapping {
 
     /// Whether the mapping's checksum is that of the bytes that came; also if it has none. `dsn`
     /// is the whole number.
+    #[inline]
     pub fn matches(&self, dsn: u64, payload: &Payload) -> bool {
-        self.checksum.is_none_or(|checksum| {
-            let mut sum = Mapping::pseudo_header(dsn, self.subflow_seq, self.len);
-            sum.add_payload(payload);
-            sum.agrees_with(checksum)
-        })
+        self.checksum.is_none_or(|checksum| self.agrees(checksum, dsn, payload))
+    }
+
+    fn agrees(&self, checksum: u16, dsn: u64, payload: &Payload) -> bool {
+        let mut sum = Mapping::pseudo_header(dsn, self.subflow_seq, self.len);
+        sum.add_payload(payload);
+        sum.agrees_with(checksum)
     }
 
     /// Whether this maps everything that follows: the connection falls back to TCP

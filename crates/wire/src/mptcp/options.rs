@@ -36,6 +36,7 @@ impl MptcpOptions {
     }
 
     /// The `MP_CAPABLE`.
+    #[inline]
     pub fn capable(&self) -> Option<Capable> {
         self.others().iter().find_map(|option| match option {
             MptcpOption::Capable(capable) => Some(*capable),
@@ -44,6 +45,7 @@ impl MptcpOptions {
     }
 
     /// The `MP_JOIN`.
+    #[inline]
     pub fn join(&self) -> Option<Join> {
         self.others().iter().find_map(|option| match option {
             MptcpOption::Join(join) => Some(*join),
@@ -61,6 +63,7 @@ impl MptcpOptions {
 
     /// How many options were ignored when the segment was parsed: unknown subtypes, wrong
     /// lengths, a second DSS. Not on the wire when the segment is emitted.
+    #[inline]
     pub fn ignored(&self) -> u8 {
         self.rare.as_ref().map_or(0, |rare| rare.ignored)
     }
