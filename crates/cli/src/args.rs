@@ -120,10 +120,15 @@ pub struct CompareArgs {
     #[arg(long, visible_alias = "pm", value_name = "LIST")]
     #[arg(env = "ANABRANCH_PATH_MANAGERS", hide_env = true)]
     pub path_managers: Option<String>,
-    /// Repetitions of every variant [default: 20]
+    /// Repetitions of every variant; auto: until every difference is known to 5 % of the baseline
+    /// [default: 20]
     #[arg(long, value_name = "N", env = "ANABRANCH_RUNS", hide_env = true)]
     #[arg(allow_negative_numbers = true)]
     pub runs: Option<String>,
+    /// Most repetitions with --runs auto [default: 1000]
+    #[arg(long, value_name = "N", env = "ANABRANCH_RUNS_MAX", hide_env = true)]
+    #[arg(allow_negative_numbers = true)]
+    pub runs_max: Option<String>,
     /// Key of all chance: the same seed gives the same result [default: 1]
     #[arg(long, value_name = "N", env = "ANABRANCH_SEED", hide_env = true)]
     #[arg(allow_negative_numbers = true)]
@@ -209,6 +214,7 @@ impl CompareArgs {
             reverse: self.reverse.then_some(true),
             first: given("first", &self.first),
             runs: given("runs", &self.runs),
+            runs_max: given("runs_max", &self.runs_max),
             seed: given("seed", &self.seed),
             jobs: given("jobs", &self.jobs),
             baseline: given("baseline", &self.baseline),

@@ -6,7 +6,7 @@ use crate::progress::{Progress, real_time};
 use crate::{FAILED, INTERRUPTED, USAGE, html, table};
 use clap::ArgMatches;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
-use lab::{InputError, Report, Scenario, run_study, variants_of};
+use lab::{InputError, Report, Scenario, run_study};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Everything that must be right before the first run.
@@ -50,8 +50,7 @@ fn prepare(args: &CompareArgs, sources: Option<&ArgMatches>) -> Result<Prepared,
 
 fn carry_out(args: &CompareArgs, prepared: &Prepared) -> Result<u8, String> {
     let Prepared { scenario, out, records, pcap } = prepared;
-    let total = variants_of(scenario).len() * scenario.runs as usize;
-    let progress = Progress::new(total, args.quiet, args.verbose, pcap.is_some());
+    let progress = Progress::new(args.quiet, args.verbose, pcap.is_some());
     progress.stop_on_interrupt();
     if let Some(note) = records.as_ref().and_then(Records::note).filter(|_| !args.quiet) {
         message(&format!("note: {note}"));
@@ -65,7 +64,8 @@ fn carry_out(args: &CompareArgs, prepared: &Prepared) -> Result<u8, String> {
         return Ok(INTERRUPTED);
     };
     if progress.reused() > 0 && !args.quiet {
-        message(&format!("{} of {total} runs were there already", progress.reused()));
+        let (reused, done) = (progress.reused(), progress.done());
+        message(&format!("{reused} of {done} runs were there already"));
     }
     let provenance = Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -16,7 +16,7 @@ type Captured = (String, Captures);
 
 /// Shows how far a study is, keeps its captures, and stops it.
 pub struct Progress {
-    total: usize,
+    total: AtomicUsize,
     done: AtomicUsize,
     /// Of those, from before.
     reused: AtomicUsize,
@@ -29,11 +29,11 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Follows `total` repetitions.
-    pub fn new(total: usize, quiet: bool, verbose: bool, captures: bool) -> Progress {
+    /// Follows a study.
+    pub fn new(quiet: bool, verbose: bool, captures: bool) -> Progress {
         let terminal = std::io::stderr().is_terminal();
         let bar = (!quiet && terminal).then(|| {
-            let bar = ProgressBar::new(total as u64);
+            let bar = ProgressBar::new(0);
             let template = "{bar:40} {pos}/{len} runs, {eta} left";
             if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style);
@@ -41,7 +41,7 @@ impl Progress {
             bar
         });
         Progress {
-            total,
+            total: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
             reused: AtomicUsize::new(0),
             bar,
@@ -71,6 +71,11 @@ impl Progress {
         }
     }
 
+    /// How many runs are done.
+    pub fn done(&self) -> usize {
+        self.done.load(Ordering::Relaxed)
+    }
+
     /// How many runs were there already.
     pub fn reused(&self) -> usize {
         self.reused.load(Ordering::Relaxed)
@@ -97,7 +102,8 @@ impl Progress {
             && before.elapsed() >= LINE_EVERY
         {
             *last = Some(real_time());
-            message(&format!("{done} of {} runs done", self.total));
+            let total = self.total.load(Ordering::Relaxed);
+            message(&format!("{done} of {total} runs done"));
         }
     }
 
@@ -116,6 +122,13 @@ impl Progress {
 }
 
 impl Watcher for Progress {
+    fn on_plan(&self, total: usize) {
+        self.total.store(total, Ordering::Relaxed);
+        if let Some(bar) = &self.bar {
+            bar.set_length(total as u64);
+        }
+    }
+
     fn on_run(&self, variant: &Variant, run: &Run) {
         if self.verbose {
             self.detail(variant, run);

@@ -4,7 +4,7 @@ use crate::columns::{Column, GAP, Table};
 use crate::output::Screen;
 use lab::statistics::Interval;
 use lab::{
-    Class, Pair, Protocol, Report, Scale, Scenario, Summary, describe_traffic, percent, scale,
+    Class, Pair, Protocol, Report, Runs, Scale, Scenario, Summary, describe_traffic, percent, scale,
 };
 use std::fmt::Write;
 use traffic::Metric;
@@ -28,7 +28,7 @@ pub fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> S
         text.push('\n');
         text.push_str(&messages.render(screen));
     }
-    remarks(&mut text, report);
+    remarks(&mut text, scenario, report);
     if ask.pairs && !report.pairs.is_empty() {
         text.push('\n');
         text.push_str(&pairs(report, screen));
@@ -55,8 +55,8 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
         describe_traffic(&scenario.traffic, scenario.reverse),
         protocols(scenario),
         scenario.profile.name(),
-        scenario.runs,
-        if scenario.runs == 1 { "" } else { "s" },
+        report.runs,
+        if report.runs == 1 { "" } else { "s" },
         scenario.seed
     );
     wrapped(text, &heading, 0, screen);
@@ -325,7 +325,16 @@ fn heading_of(name: &str) -> (String, Unit) {
 }
 
 /// What a reader must know before trusting a number.
-fn remarks(text: &mut String, report: &Report) {
+fn remarks(text: &mut String, scenario: &Scenario, report: &Report) {
+    if let (Runs::Auto { most }, Some(width)) = (scenario.runs, report.half_width) {
+        let runs = report.runs;
+        let width = percent(width);
+        let why = if runs >= most { format!(" (--runs-max {most})") } else { String::new() };
+        line(
+            text,
+            &format!("note: after {runs} runs{why} differences are known to {width} or better"),
+        );
+    }
     let scale = scale(report.metric, &report.variants);
     let beside = |median: f64, interval: Option<Interval>| {
         let interval =

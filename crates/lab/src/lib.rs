@@ -9,6 +9,7 @@ pub mod analyze;
 mod comparison;
 mod error;
 mod path_spec;
+mod precision;
 mod quantity;
 mod report;
 pub mod results;
@@ -31,7 +32,9 @@ pub use path_spec::{LinkSpec, PathSpec, Profile};
 pub use quantity::{Scale, percent};
 pub use report::{Pair, Report};
 pub use run::{Drops, Labels, Record, Run};
-pub use scenario::{Baseline, DEFAULT_RUNS, DEFAULT_SEED, Options, PathOption, Scenario};
+pub use scenario::{
+    Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Options, PathOption, Runs, Scenario,
+};
 pub use simulator::Captures;
 pub use study::{Study, StudyError, VariantRuns, Watcher, run_study};
 pub use summary::{Quantile, Summary};

@@ -5,7 +5,8 @@
 //! leaves words to `verdict` and files to `results`.
 
 use crate::comparison::{Class, Comparison, Depth, Difference, Series};
-use crate::scenario::{Baseline, Scenario};
+use crate::precision::widest;
+use crate::scenario::{Baseline, Runs, Scenario};
 use crate::study::{Study, VariantRuns, hex};
 use crate::summary::Summary;
 use traffic::Metric;
@@ -17,6 +18,9 @@ pub struct Report {
     pub metric: Metric,
     /// Repetitions of each variant: as asked for, or as many as `--runs auto` took.
     pub runs: u32,
+    /// With `--runs auto`: the widest half-width of a paired difference that is left, as a share of
+    /// the baseline's mean.
+    pub half_width: Option<f64>,
     /// Name of the variant compared with, or `average`; `None` if no variant qualifies.
     pub baseline: Option<String>,
     /// In the order of the study.
@@ -67,7 +71,14 @@ impl Report {
         });
         Some(Report {
             metric,
-            runs: scenario.runs,
+            runs: match scenario.runs {
+                Runs::Fixed(runs) => runs,
+                Runs::Auto { .. } => study.repetitions(),
+            },
+            half_width: match scenario.runs {
+                Runs::Fixed(_) => None,
+                Runs::Auto { .. } => widest(scenario, study),
+            },
             baseline: name,
             pairs: pairs(&comparison, &variants),
             verdict: crate::verdict::verdict(scenario, metric, &against, reference),

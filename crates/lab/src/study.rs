@@ -3,6 +3,7 @@
 //! Results depend on the scenario only, never on the number of threads: a repetition's chance is
 //! keyed by (seed, run), and every result has its place. Leaves statistics to `report`.
 
+use crate::precision;
 use crate::results::Records;
 use crate::run::Run;
 use crate::scenario::Scenario;
@@ -39,6 +40,8 @@ pub trait Watcher: Sync {
     fn on_run(&self, variant: &Variant, run: &Run);
     /// One more repetition of a variant was there already.
     fn on_stored(&self, _variant: &Variant, _run: &Run) {}
+    /// So many repetitions of all variants together are planned, those done included.
+    fn on_plan(&self, _total: usize) {}
     /// Whether to start no more repetitions.
     fn is_stopped(&self) -> bool;
     /// Captures of the first repetition of a variant, if captures were asked for.
@@ -100,39 +103,27 @@ pub fn run_study(
     };
     let pool =
         rayon::ThreadPoolBuilder::new().num_threads(scenario.jobs).build().map_err(threads)?;
-    // Repetition by repetition, so that what an interrupted study has done can be compared.
-    let tasks: Vec<(u64, &Variant)> = (0..u64::from(scenario.runs))
-        .flat_map(|number| variants.iter().map(move |variant| (number, variant)))
-        .collect();
     let task = Task { scenario, records, watcher };
-    let results: Vec<Option<Run>> = pool.install(|| {
-        tasks
-            .par_iter()
-            .with_max_len(1)
-            .map(|(number, variant)| task.run(variant, *number))
-            .collect::<Result<_, StudyError>>()
-    })?;
-    Ok(collected(variants, results))
-}
-
-/// Sort results of complete repetitions to their variants.
-fn collected(variants: Vec<Variant>, results: Vec<Option<Run>>) -> Study {
-    let width = variants.len().max(1);
-    let mut study: Vec<VariantRuns> =
-        variants.into_iter().map(|variant| VariantRuns { variant, runs: Vec::new() }).collect();
-    let mut interrupted = false;
-    let mut results = results.into_iter();
+    let mut study = Study::empty(&variants);
+    let (mut done, mut wanted) = (0, precision::first(scenario));
     loop {
-        let repetition: Vec<Option<Run>> = results.by_ref().take(width).collect();
-        if repetition.is_empty() {
-            return Study { variants: study, interrupted };
-        }
-        if repetition.iter().any(Option::is_none) {
-            interrupted = true;
-            continue;
-        }
-        for (variant, run) in study.iter_mut().zip(repetition.into_iter().flatten()) {
-            variant.runs.push(run);
+        watcher.on_plan(variants.len() * wanted as usize);
+        // Repetition by repetition, so that what an interrupted study has done can be compared.
+        let tasks: Vec<(u64, &Variant)> = (u64::from(done)..u64::from(wanted))
+            .flat_map(|number| variants.iter().map(move |variant| (number, variant)))
+            .collect();
+        let results: Vec<Option<Run>> = pool.install(|| {
+            tasks
+                .par_iter()
+                .with_max_len(1)
+                .map(|(number, variant)| task.run(variant, *number))
+                .collect::<Result<_, StudyError>>()
+        })?;
+        study.add(results);
+        done = wanted;
+        match precision::next(scenario, &study, done) {
+            Some(more) if !study.interrupted => wanted = more,
+            _ => return Ok(study),
         }
     }
 }
@@ -232,6 +223,37 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 }
 
 impl Study {
+    fn empty(variants: &[Variant]) -> Study {
+        let without_runs =
+            |variant: &Variant| VariantRuns { variant: variant.clone(), runs: Vec::new() };
+        Study { variants: variants.iter().map(without_runs).collect(), interrupted: false }
+    }
+
+    /// Sorts results, repetition by repetition, to their variants; incomplete ones are left out.
+    fn add(&mut self, results: Vec<Option<Run>>) {
+        let width = self.variants.len().max(1);
+        let mut results = results.into_iter();
+        loop {
+            let repetition: Vec<Option<Run>> = results.by_ref().take(width).collect();
+            if repetition.is_empty() {
+                return;
+            }
+            if repetition.iter().any(Option::is_none) {
+                self.interrupted = true;
+                continue;
+            }
+            for (variant, run) in self.variants.iter_mut().zip(repetition.into_iter().flatten()) {
+                variant.runs.push(run);
+            }
+        }
+    }
+
+    /// How many repetitions all variants have.
+    pub fn repetitions(&self) -> u32 {
+        let runs = self.variants.iter().map(|variant| variant.runs.len()).max().unwrap_or(0);
+        u32::try_from(runs).unwrap_or(u32::MAX)
+    }
+
     /// What is measured; `None` of an empty study.
     pub fn metric(&self) -> Option<Metric> {
         self.variants.iter().find_map(|v| v.runs.first()).map(|run| run.metric)

@@ -72,6 +72,13 @@ impl Summary {
     /// What the repetitions of a variant show by themselves.
     pub(crate) fn new(scenario: &Scenario, runs: &VariantRuns) -> Summary {
         let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.value).collect();
+        let (median_interval, quantiles) = quantiles(scenario, &runs.variant.name, &values);
+        Summary { median_interval, quantiles, ..Summary::without_resamples(scenario, runs) }
+    }
+
+    /// The same but for what takes resamples.
+    pub(crate) fn without_resamples(scenario: &Scenario, runs: &VariantRuns) -> Summary {
+        let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.value).collect();
         let equal = values.windows(2).all(|pair| pair[0] == pair[1]);
         let deterministic = equal && !values.is_empty() && !is_random(scenario, runs);
         let per_run = |of: fn(&Run) -> u64| {
@@ -79,7 +86,6 @@ impl Summary {
         };
         let failures = runs.runs.iter().filter_map(|run| run.failure.as_ref());
         let exactly = |value: &f64| Interval::around(*value, 0.0);
-        let (median_interval, quantiles) = quantiles(scenario, &runs.variant.name, &values);
         Summary {
             variant: runs.variant.clone(),
             n: runs.runs.len(),
@@ -88,8 +94,8 @@ impl Summary {
             median: median(&values),
             mean_interval: mean_interval(&values, 0.95)
                 .or_else(|| values.first().filter(|_| deterministic).map(exactly)),
-            median_interval,
-            quantiles,
+            median_interval: None,
+            quantiles: Vec::new(),
             deterministic,
             heavy_tail: has_heavy_tail(&values),
             difference: None,

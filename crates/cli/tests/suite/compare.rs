@@ -113,6 +113,36 @@ fn schedulers_are_compared_with_each_other_when_asked_for() {
 }
 
 #[test]
+fn automatic_number_of_runs_ends_when_differences_are_known() {
+    let study = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:128KiB"];
+    let run = |more: &[&str]| -> Value {
+        let text = succeeds(&[&study[..], &["--runs", "auto", "--json"], more].concat());
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let one = run(&["--jobs", "1"]);
+    assert_eq!(one, run(&["--jobs", "2"]), "whatever the number of threads");
+    let runs = one["runs"].as_u64().expect("runs");
+    assert!((20..1000).contains(&runs), "{runs}");
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let variants = one["variants"].as_array().expect("variants");
+    let baseline = variants.iter().find(|v| v["class"] == "baseline").expect("a baseline");
+    for variant in variants {
+        assert_eq!(variant["n"], runs);
+        if !variant["diff"].is_null() {
+            let ends = &variant["diff"]["ci95"];
+            let half = (number(&ends[1]) - number(&ends[0])) / 2.0;
+            assert!(half <= 0.05 * number(&baseline["mean"]), "{variant}");
+        }
+    }
+    assert!(number(&one["auto"]["half_width"]) <= 0.05);
+    let few = run(&["--runs-max", "22"]);
+    assert_eq!((&few["runs"], &few["auto"]["runs_max"]), (&22.into(), &22.into()));
+    assert!(number(&few["auto"]["half_width"]) > 0.05);
+    let text = succeeds(&[&study[..], &["--runs", "auto", "--runs-max", "22"]].concat());
+    assert!(text.contains("; 22 runs, seed 1") && text.contains("(--runs-max 22)"), "{text}");
+}
+
+#[test]
 fn unpaired_interval_and_correlation_stand_beside_the_paired_one() {
     let two = ["--path", "wlan", "--path", "3g", "--traffic", "burst:10", "--runs", "5"];
     let text = succeeds(&[&["compare"], &two[..]].concat());

@@ -112,6 +112,24 @@ fn more_runs_and_variants_add_to_what_is_there() {
 }
 
 #[test]
+fn automatic_number_of_runs_is_the_same_after_a_kill() {
+    let scratch = Scratch::new("auto");
+    let study = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:128KiB"];
+    let study = [&study[..], &["--runs", "auto", "--json", "--verbose"]].concat();
+    let undisturbed = hash(&succeeds(&study));
+    let out = scratch.path("results");
+    let arguments = [&study[..], &["--out", &out]].concat();
+    let mut done = carried_out(&killed_after(45, &arguments));
+    let last = anabranch(&arguments);
+    done.extend(carried_out(&stderr(&last)));
+    assert_eq!(done.iter().collect::<BTreeSet<_>>().len(), done.len());
+    assert_eq!(
+        (result_hash(&out), hash(&crate::stdout(&last))),
+        (undisturbed.clone(), undisturbed)
+    );
+}
+
+#[test]
 fn folder_of_another_scenario_is_refused_and_stays() {
     let scratch = Scratch::new("foreign");
     let out = scratch.path("results");

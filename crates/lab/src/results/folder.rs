@@ -155,7 +155,7 @@ fn run(
         "build": super::BUILD,
         "command": provenance.command,
         "seed": scenario.seed,
-        "runs": scenario.runs,
+        "runs": report.runs,
         "jobs": scenario.jobs,
         "scenario_hash": hex(&scenario.hash()),
         "study": hex(&scenario.study_key()),

@@ -2,9 +2,10 @@
 
 use crate::comparison::{Class, Difference};
 use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
+use crate::precision::TARGET;
 use crate::report::{Pair, Report};
 use crate::run::OBJECT_TIME;
-use crate::scenario::Scenario;
+use crate::scenario::{Runs, Scenario};
 use crate::statistics::Interval;
 use crate::summary::Summary;
 use crate::traffic_spec::show_traffic;
@@ -34,6 +35,7 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
         "hash": report.hash,
         "reverse": scenario.reverse,
         "interrupted": report.interrupted,
+        "auto": auto(scenario, report),
         "pairs": report.pairs.iter().map(|each| pair(report, each)).collect::<Vec<_>>(),
         "notes": scenario.notes,
         "page": page(&scenario.traffic),
@@ -170,6 +172,16 @@ fn difference(difference: &Difference) -> Value {
         "median_ci95": difference.median_interval.map(ends),
         "heavy_tail": difference.heavy_tail,
     })
+}
+
+/// How far `--runs auto` came; `null` with a number of runs.
+fn auto(scenario: &Scenario, report: &Report) -> Value {
+    match scenario.runs {
+        Runs::Fixed(_) => Value::Null,
+        Runs::Auto { most } => {
+            json!({"target": TARGET, "half_width": report.half_width, "runs_max": most})
+        }
+    }
 }
 
 /// A variant minus another one.

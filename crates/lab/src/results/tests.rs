@@ -6,7 +6,7 @@ use super::records::{Records, TABLE};
 use super::table::parquet;
 use crate::error::Given;
 use crate::run::{Drops, Labels, Record, Run};
-use crate::scenario::{Options, PathOption, Scenario};
+use crate::scenario::{Options, PathOption, Runs, Scenario};
 use crate::variants::{Variant, variants_of};
 use std::fs;
 use std::path::PathBuf;
@@ -250,7 +250,7 @@ fn number_of_runs_and_choice_of_variants_do_not_make_another_study() {
     let first = scenario(1);
     let mut second = scenario(1);
     second.title = Some("The same".into());
-    second.runs += 20;
+    second.runs = Runs::Auto { most: 40 };
     second.congestion.push("reno");
     assert_eq!(first.study_key(), second.study_key());
     assert_ne!(first.hash(), second.hash());

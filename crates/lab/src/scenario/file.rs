@@ -24,7 +24,7 @@ use toml::de::{DeTable, DeValue};
 /// Larger files are not scenarios.
 const LARGEST: u64 = 1 << 20;
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "title",
     "path",
     "traffic",
@@ -40,6 +40,7 @@ const KEYS: [&str; 18] = [
     "reverse",
     "first",
     "runs",
+    "runs-max",
     "seed",
     "jobs",
     "baseline",
@@ -132,6 +133,7 @@ impl Reader<'_> {
                     "nic" => &mut to.nic,
                     "first" => &mut to.first,
                     "runs" => &mut to.runs,
+                    "runs-max" => &mut to.runs_max,
                     "seed" => &mut to.seed,
                     "jobs" => &mut to.jobs,
                     "baseline" => &mut to.baseline,

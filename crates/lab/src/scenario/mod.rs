@@ -27,6 +27,8 @@ use transport::{Buffers, Profile};
 
 /// Repetitions unless said otherwise.
 pub const DEFAULT_RUNS: u32 = 20;
+/// Most repetitions of `--runs auto` unless said otherwise.
+pub const DEFAULT_RUNS_MAX: u32 = 1000;
 /// Seed unless said otherwise.
 pub const DEFAULT_SEED: u64 = 1;
 
@@ -60,7 +62,7 @@ pub struct Scenario {
     /// Index of the path of the first subflow.
     pub first: usize,
     /// Repetitions of every variant.
-    pub runs: u32,
+    pub runs: Runs,
     /// Key of all chance.
     pub seed: u64,
     /// Threads; no result depends on it.
@@ -69,6 +71,18 @@ pub struct Scenario {
     pub baseline: Baseline,
     /// What was left out, and how input was understood.
     pub notes: Vec<String>,
+}
+
+/// How many repetitions there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Runs {
+    /// So many.
+    Fixed(u32),
+    /// As many as it takes to know every difference well enough.
+    Auto {
+        /// But no more.
+        most: u32,
+    },
 }
 
 /// What variants are compared with.
@@ -132,7 +146,13 @@ impl Scenario {
         line("nic", quoted(&self.nic.map_or("none".into(), |nic| nic.rate.to_string())));
         line("reverse", self.reverse.to_string());
         line("first", quoted(self.paths.get(self.first).map_or("", |path| &path.name)));
-        line("runs", self.runs.to_string());
+        match self.runs {
+            Runs::Fixed(runs) => line("runs", runs.to_string()),
+            Runs::Auto { most } => {
+                line("runs", quoted("auto"));
+                line("runs-max", most.to_string());
+            }
+        }
         line("seed", quoted(&self.seed.to_string()));
         line("baseline", quoted(&self.baseline.to_string()));
         text.push_str("\n[path]\n");

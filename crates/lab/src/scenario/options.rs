@@ -1,7 +1,7 @@
 //! What was asked for, not yet checked: the same struct for command line, environment and file.
 
 use super::choice::Choice;
-use super::{Baseline, DEFAULT_RUNS, DEFAULT_SEED, Scenario, values};
+use super::{Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Runs, Scenario, values};
 use crate::error::{Given, InputError};
 use crate::path_spec::PathSpec;
 use crate::traffic_spec::{EXAMPLES, Fetching, parse_http, parse_traffic};
@@ -32,6 +32,7 @@ pub struct Options {
     pub reverse: Option<bool>,
     pub first: Option<Given>,
     pub runs: Option<Given>,
+    pub runs_max: Option<Given>,
     pub seed: Option<Given>,
     pub jobs: Option<Given>,
     pub baseline: Option<Given>,
@@ -74,6 +75,7 @@ impl Options {
             reverse: self.reverse.or(fallback.reverse),
             first: self.first.or(fallback.first),
             runs: self.runs.or(fallback.runs),
+            runs_max: self.runs_max.or(fallback.runs_max),
             seed: self.seed.or(fallback.seed),
             jobs: self.jobs.or(fallback.jobs),
             baseline: self.baseline.or(fallback.baseline),
@@ -91,6 +93,7 @@ impl Options {
         notes.extend(paths.iter().flat_map(|path| {
             path.notes.iter().map(|note| format!("path `{}`: {note}", path.name))
         }));
+        let runs = self.resolve_runs(&mut notes)?;
         let mut scenario = Scenario {
             title: self.title.as_ref().map(|given| given.text.clone()),
             first: self.first_path(&paths)?,
@@ -105,7 +108,7 @@ impl Options {
             buffers: said(self.buffers.as_ref(), values::buffers)?.unwrap_or_else(Buffers::default),
             nic: said(self.nic.as_ref(), values::nic)?.unwrap_or(Some(NicSetup::default())),
             reverse: self.reverse.unwrap_or(false),
-            runs: said(self.runs.as_ref(), values::runs)?.unwrap_or(DEFAULT_RUNS),
+            runs,
             seed: said(self.seed.as_ref(), values::seed)?.unwrap_or(DEFAULT_SEED),
             jobs: said(self.jobs.as_ref(), values::jobs)?.unwrap_or_else(all_cores),
             baseline: Baseline::Best,
@@ -176,6 +179,25 @@ impl Options {
             ));
         }
         Ok(paths)
+    }
+
+    fn resolve_runs(&self, notes: &mut Vec<String>) -> Result<Runs, InputError> {
+        let most = said(self.runs_max.as_ref(), values::runs_max)?;
+        match said(self.runs.as_ref(), values::runs)? {
+            Some(values::RunsWord::Auto) => {
+                Ok(Runs::Auto { most: most.unwrap_or(DEFAULT_RUNS_MAX) })
+            }
+            word => {
+                if most.is_some() {
+                    let note = "`runs-max` has no effect without `--runs auto`";
+                    notes.push(note.to_owned());
+                }
+                Ok(Runs::Fixed(match word {
+                    Some(values::RunsWord::Number(runs)) => runs,
+                    _ => DEFAULT_RUNS,
+                }))
+            }
+        }
     }
 
     fn first_path(&self, paths: &[PathSpec]) -> Result<usize, InputError> {

@@ -28,7 +28,7 @@ const SHORT: &str = "traffic = \"bulk:4MiB\"\n[path]\nwlan = \"profile wlan\"\n"
 #[test]
 fn defaults_are_those_of_the_interface() {
     let scenario = scenario(SHORT);
-    assert_eq!((scenario.runs, scenario.seed, scenario.first), (20, 1, 0));
+    assert_eq!((scenario.runs, scenario.seed, scenario.first), (Runs::Fixed(20), 1, 0));
     assert_eq!(scenario.congestion, ["cubic"]);
     assert_eq!(scenario.baseline, Baseline::Best);
     assert_eq!(scenario.buffers, Buffers::default());
@@ -73,7 +73,7 @@ fn every_key_is_read() {
     assert!(scenario.notes[0].contains("skipped `olia`"), "{:?}", scenario.notes);
     assert_eq!(show_buffers(&scenario.buffers), "fixed:1MiB/2MiB");
     assert_eq!((scenario.nic, scenario.reverse, scenario.first), (None, true, 0));
-    assert_eq!((scenario.runs, scenario.seed, scenario.jobs), (3, 42, 1));
+    assert_eq!((scenario.runs, scenario.seed, scenario.jobs), (Runs::Fixed(3), 42, 1));
     assert_eq!(scenario.baseline, Baseline::Named("tcp/b/reno".into()));
 }
 
@@ -85,6 +85,18 @@ fn written_scenario_is_the_same_scenario() {
     assert_eq!(first.hash(), again.hash());
     let other = scenario(&SHORT.replace("wlan\"\n", "wlan loss 3%\"\n"));
     assert_ne!(first.hash(), other.hash());
+}
+
+#[test]
+fn runs_may_be_as_many_as_it_takes() {
+    let auto = scenario(&format!("runs = \"auto\"\n{SHORT}"));
+    assert_eq!(auto.runs, Runs::Auto { most: 1000 });
+    let few = scenario(&format!("runs = \"auto\"\nruns-max = 50\n{SHORT}"));
+    assert_eq!(few.runs, Runs::Auto { most: 50 });
+    assert_eq!(scenario(&few.to_toml()).runs, few.runs);
+    let fixed = scenario(&format!("runs = 5\nruns-max = 50\n{SHORT}"));
+    assert_eq!(fixed.runs, Runs::Fixed(5));
+    assert!(fixed.notes.iter().any(|note| note.contains("`runs-max`")), "{:?}", fixed.notes);
 }
 
 #[test]
@@ -144,7 +156,8 @@ fn names_that_do_not_exist_are_refused() {
     refused_with(&format!("nic = \"nope\"\n{SHORT}"), &["`none`"]);
     refused_with(&format!("nic = \"1gbps\"\n{SHORT}"), &["`gbps` is refused"]);
     refused_with(&format!("seed = \"-1\"\n{SHORT}"), &["not a seed"]);
-    refused_with(&format!("runs = \"auto\"\n{SHORT}"), &["not available yet"]);
+    refused_with(&format!("runs = \"atuo\"\n{SHORT}"), &["from 1 to 1000000, or `auto`"]);
+    refused_with(&format!("runs = \"auto\"\nruns-max = 0\n{SHORT}"), &["study.toml:2:12:"]);
 }
 
 /// Two paths, and more keys before them.
@@ -231,7 +244,7 @@ fn options_win_over_the_file() {
     first.paths.push(PathOption::Whole(Given::argument("--path", "wlan")));
     first.paths.push(PathOption::Whole(Given::argument("--path", "3g")));
     let scenario = first.clone().or(options(SHORT).unwrap()).resolve().unwrap();
-    assert_eq!((scenario.runs, scenario.paths.len()), (7, 2));
+    assert_eq!((scenario.runs, scenario.paths.len()), (Runs::Fixed(7), 2));
     first.paths.push(PathOption::Whole(Given::argument("--path", "wlan")));
     let message = first.or(options(SHORT).unwrap()).resolve().unwrap_err().to_string();
     assert!(message.contains("two paths are called `wlan`"), "{message}");

@@ -70,10 +70,25 @@ pub(super) fn nic(given: &Given) -> Result<Option<NicSetup>, InputError> {
     }
 }
 
-pub(super) fn runs(given: &Given) -> Result<u32, InputError> {
+/// What `--runs` says.
+pub(super) enum RunsWord {
+    Auto,
+    Number(u32),
+}
+
+pub(super) fn runs(given: &Given) -> Result<RunsWord, InputError> {
     if given.text == "auto" {
-        return Err(given.refuse_whole("`auto` is not available yet", "write a number: 20"));
+        return Ok(RunsWord::Auto);
     }
+    if !given.text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+        let problem = format!("`{}` is not a number of repetitions", given.text);
+        let help = format!("write a whole number from 1 to {MOST_RUNS}, or `auto`");
+        return Err(given.refuse_whole(problem, help));
+    }
+    runs_max(given).map(RunsWord::Number)
+}
+
+pub(super) fn runs_max(given: &Given) -> Result<u32, InputError> {
     let runs = number(given, 1..=MOST_RUNS, "number of repetitions")?;
     // At most a million.
     Ok(u32::try_from(runs).unwrap_or(u32::MAX))
