@@ -128,7 +128,7 @@ mod tests {
     fn study(scenario: &Scenario, n: usize, spread: f64) -> Study {
         let value = |variant: usize, i: usize| match variant {
             0 => 10.0,
-            _ => 11.0 + if i % 2 == 0 { spread } else { -spread },
+            _ => 11.0 + if i.is_multiple_of(2) { spread } else { -spread },
         };
         let variants = variants_of(scenario).into_iter().enumerate();
         let runs = |variant| (0..n).map(|i| run(i, Some(value(variant, i)))).collect();
