@@ -11,20 +11,21 @@ use base::Instant;
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// "No neighbour" in the transmission-time list.
-const NONE: u64 = u64::MAX;
-
-/// One transmitted segment.
+/// One transmitted segment. Small: a connection has as many as its window, and meets each again
+/// after a round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SentSegment {
     /// Position of the first byte.
     pub offset: u64,
     /// Time of the last transmission.
     pub sent_at: Instant,
-    prev: u64,
-    next: u64,
+    /// Neighbours in the list by time where it has any: the lower halves of their identifiers.
+    prev: u32,
+    next: u32,
     /// Sequence space taken: payload bytes, plus one for a FIN.
-    pub len: u32,
+    pub len: u16,
+    /// In the list by time: its delivery is open.
+    open: bool,
     pub fin: bool,
     pub sacked: bool,
     pub lost: bool,
@@ -47,8 +48,11 @@ pub struct Scoreboard {
     segments: VecDeque<SentSegment>,
     /// Identifier of `segments[0]`; identifiers count up by one per segment sent.
     first_id: u64,
-    time_head: Option<u64>,
-    time_tail: Option<u64>,
+    /// Ends of the list by time, unless it is empty,
+    time_head: u32,
+    time_tail: u32,
+    /// and its length.
+    open: u32,
     sacked_ranges: RangeSet,
     /// Lost and not retransmitted since: what goes out next, lowest first.
     awaiting_retransmission: BTreeSet<u64>,
@@ -124,13 +128,15 @@ impl Scoreboard {
     /// A segment that was never sent before goes out. Offsets follow each other.
     pub fn on_sent(&mut self, now: Instant, offset: u64, len: u32, fin: bool) {
         debug_assert!(self.segments.back().is_none_or(|last| last.end() == offset));
+        debug_assert!(len <= u32::from(u16::MAX), "a segment fits into a datagram");
         let id = self.end_id();
         self.segments.push_back(SentSegment {
             offset,
             sent_at: now,
-            prev: NONE,
-            next: NONE,
-            len,
+            prev: 0,
+            next: 0,
+            len: len as u16,
+            open: false,
             fin,
             sacked: false,
             lost: false,
@@ -245,7 +251,7 @@ impl Scoreboard {
 
     /// Segments whose delivery is open, by the time of their last transmission, oldest first.
     pub fn by_time(&self) -> ByTime<'_> {
-        ByTime { board: self, next: self.time_head }
+        ByTime { board: self, next: self.time_head, left: self.open }
     }
 
     /// Forget selective acknowledgements: the receiver broke its word (RFC 2018 s8).
@@ -294,7 +300,7 @@ impl Scoreboard {
         if let Some(head) = self.segments.front_mut()
             && up_to > head.offset
         {
-            head.len -= (up_to - head.offset) as u32;
+            head.len -= (up_to - head.offset) as u16;
             head.offset = up_to;
         }
     }
@@ -325,62 +331,70 @@ impl Scoreboard {
         self.segments.partition_point(|segment| segment.end() <= offset)
     }
 
+    /// The segment whose identifier ends in `half`.
+    fn linked(&self, half: u32) -> Option<&SentSegment> {
+        self.segments.get(half.wrapping_sub(self.first_id as u32) as usize)
+    }
+
+    fn linked_mut(&mut self, half: u32) -> Option<&mut SentSegment> {
+        self.segments.get_mut(half.wrapping_sub(self.first_id as u32) as usize)
+    }
+
     fn link_last(&mut self, id: u64) {
-        let tail = self.time_tail.replace(id);
-        if let Some(segment) = self.segment_mut(id) {
-            segment.prev = tail.unwrap_or(NONE);
-            segment.next = NONE;
-        }
-        match tail.and_then(|tail| self.segment_mut(tail)) {
-            Some(tail) => tail.next = id,
-            None => self.time_head = Some(id),
-        }
+        let after = (self.open > 0).then_some(self.time_tail);
+        self.link(id, after);
     }
 
     /// Put `id` back where its transmission time belongs; rare (undo, reneging).
     fn insert_by_time(&mut self, id: u64) {
         let Some(sent_at) = self.segment(id).map(|segment| segment.sent_at) else { return };
-        let mut after = self.time_tail;
-        while let Some(before) = after.and_then(|at| self.segment(at)) {
-            if before.sent_at <= sent_at {
-                break;
-            }
-            after = (before.prev != NONE).then_some(before.prev);
+        let mut after = (self.open > 0).then_some(self.time_tail);
+        while let Some(half) = after
+            && let Some(before) = self.linked(half)
+            && before.sent_at > sent_at
+        {
+            after = (half != self.time_head).then_some(before.prev);
         }
-        let next = match after {
-            Some(at) => self.segment(at).map_or(NONE, |segment| segment.next),
-            None => self.time_head.unwrap_or(NONE),
+        self.link(id, after);
+    }
+
+    /// Put `id` into the time list, behind `after` or first.
+    fn link(&mut self, id: u64, after: Option<u32>) {
+        let half = id as u32;
+        let was_empty = self.open == 0;
+        let prev = after.unwrap_or_default();
+        let next = match after.and_then(|after| self.linked_mut(after)) {
+            Some(before) => std::mem::replace(&mut before.next, half),
+            None => std::mem::replace(&mut self.time_head, half),
         };
+        if was_empty || after == Some(self.time_tail) {
+            self.time_tail = half;
+        } else if let Some(following) = self.linked_mut(next) {
+            following.prev = half;
+        }
         if let Some(segment) = self.segment_mut(id) {
-            segment.prev = after.unwrap_or(NONE);
-            segment.next = next;
-        }
-        match after.and_then(|at| self.segment_mut(at)) {
-            Some(before) => before.next = id,
-            None => self.time_head = Some(id),
-        }
-        match self.segment_mut(next) {
-            Some(following) => following.prev = id,
-            None => self.time_tail = Some(id),
+            (segment.prev, segment.next, segment.open) = (prev, next, true);
+            self.open += 1;
         }
     }
 
     /// Take `id` out of the time list; harmless if it is not in it.
     fn unlink(&mut self, id: u64) {
         let Some(segment) = self.segment_mut(id) else { return };
-        let (prev, next) = (segment.prev, segment.next);
-        segment.prev = NONE;
-        segment.next = NONE;
-        if prev == NONE && self.time_head != Some(id) {
+        if !std::mem::replace(&mut segment.open, false) {
             return;
         }
-        match self.segment_mut(prev) {
-            Some(before) => before.next = next,
-            None => self.time_head = (next != NONE).then_some(next),
+        let (half, prev, next) = (id as u32, segment.prev, segment.next);
+        self.open -= 1;
+        if half == self.time_head {
+            self.time_head = next;
+        } else if let Some(before) = self.linked_mut(prev) {
+            before.next = next;
         }
-        match self.segment_mut(next) {
-            Some(following) => following.prev = prev,
-            None => self.time_tail = (prev != NONE).then_some(prev),
+        if half == self.time_tail {
+            self.time_tail = prev;
+        } else if let Some(following) = self.linked_mut(next) {
+            following.prev = prev;
         }
     }
 }
@@ -388,19 +402,23 @@ impl Scoreboard {
 /// Iterator of [`Scoreboard::by_time`].
 pub struct ByTime<'a> {
     board: &'a Scoreboard,
-    next: Option<u64>,
+    next: u32,
+    left: u32,
 }
 
 impl<'a> Iterator for ByTime<'a> {
     type Item = (u64, &'a SentSegment);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let id = self.next?;
-        let segment = self.board.segment(id)?;
-        self.next = (segment.next != NONE).then_some(segment.next);
-        Some((id, segment))
+        self.left = self.left.checked_sub(1)?;
+        let index = self.next.wrapping_sub(self.board.first_id as u32);
+        let segment = self.board.linked(self.next)?;
+        self.next = segment.next;
+        Some((self.board.first_id + u64::from(index), segment))
     }
 }
+
+const _: () = assert!(size_of::<SentSegment>() == 32);
 
 #[cfg(test)]
 mod tests;

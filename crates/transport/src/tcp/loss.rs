@@ -358,7 +358,7 @@ impl Subflow {
 
     pub(super) fn mark_lost(&mut self, cx: &mut Context<'_>, id: u64, reason: LossReason) -> bool {
         let Some(segment) = self.tx.board.segment(id) else { return false };
-        let (offset, len) = (segment.offset, segment.len);
+        let (offset, len) = (segment.offset, u32::from(segment.len));
         let (socket, path) = (self.socket, self.path);
         let marked = self.tx.board.mark_lost(id);
         if marked {

@@ -374,7 +374,7 @@ impl Subflow {
     fn retransmit(&mut self, cx: &mut Context<'_>, id: u64, counted: bool) -> Box<Packet> {
         let (offset, len, fin) =
             self.tx.board.segment(id).map_or((self.tx.una, 0, false), |segment| {
-                (segment.offset, segment.len, segment.fin)
+                (segment.offset, u32::from(segment.len), segment.fin)
             });
         let payload = len - u32::from(fin);
         self.tx.board.on_retransmitted(cx.now, id, counted);
