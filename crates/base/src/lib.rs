@@ -10,6 +10,7 @@ pub mod chance;
 pub mod id;
 pub mod rate;
 pub mod record;
+pub mod ring;
 pub mod time;
 
 pub use chance::{Chance, Purpose};

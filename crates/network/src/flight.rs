@@ -3,7 +3,7 @@
 //!
 //! Packets stay in their boxes: they are large, and pass several links.
 
-use base::{Instant, prefetch};
+use base::{Instant, prefetch, ring};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use wire::Packet;
@@ -127,7 +127,7 @@ impl Flights {
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<Box<Packet>> {
         match self {
-            Flights::Fifo(fifo) => fifo.flights.pop_front().map(|(_, packet)| packet),
+            Flights::Fifo(fifo) => ring::pop_front(&mut fifo.flights).map(|(_, packet)| packet),
             Flights::Heap(heap) => heap.pop(),
         }
     }

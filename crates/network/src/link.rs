@@ -17,7 +17,9 @@ use crate::link_stats::LinkStats;
 use crate::loss::{Draw, Loss, LossModel};
 use crate::queue::{Arrival, Backlog, HeadDiscipline, Held, Queue, Room, TailDiscipline};
 use crate::server::Server;
-use base::{Context, DropReason, Duration, Event, EventMask, Instant, LinkId, Purpose, prefetch};
+use base::{
+    Context, DropReason, Duration, Event, EventMask, Instant, LinkId, Purpose, prefetch, ring,
+};
 use std::collections::VecDeque;
 use wire::{Body, Packet};
 
@@ -259,7 +261,7 @@ impl Link {
             && first.depart <= cx.now
         {
             self.service_bytes -= u64::from(first.len);
-            self.service.pop_front();
+            ring::pop_front(&mut self.service);
         }
     }
 
@@ -270,7 +272,7 @@ impl Link {
                     return;
                 }
                 self.service_bytes -= u64::from(first.len);
-                self.service.pop_front();
+                ring::pop_front(&mut self.service);
             }
             let Queue::Head(head) = &mut self.queue else { return };
             if head.backlog().packets == 0 {

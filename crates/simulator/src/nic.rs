@@ -4,7 +4,7 @@
 //! the work: every packet passes one, and a world with a thousand connections has thousands.
 
 use crate::run::NicSetup;
-use base::{Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Rate};
+use base::{Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Rate, ring};
 use std::collections::VecDeque;
 use wire::Packet;
 
@@ -78,7 +78,7 @@ impl Nic {
         if self.next_deadline()? > now {
             return None;
         }
-        self.queue.pop_front()
+        ring::pop_front(&mut self.queue)
     }
 }
 

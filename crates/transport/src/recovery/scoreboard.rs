@@ -7,7 +7,7 @@
 //! `rack` and the callers in `tcp`.
 
 use crate::buffer::RangeSet;
-use base::Instant;
+use base::{Instant, ring};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
@@ -203,7 +203,7 @@ impl Scoreboard {
             return None;
         }
         self.unlink(id);
-        self.segments.pop_front();
+        ring::pop_front(&mut self.segments);
         self.first_id += 1;
         self.forget_counts(id, &head);
         Some(head)

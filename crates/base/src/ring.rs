@@ -1,0 +1,43 @@
+//! Queues that give memory back.
+//!
+//! A `VecDeque` goes round through all of its memory, whatever it holds. One that was long for a
+//! moment (the end of a slow start) would go round through cold memory ever after.
+
+use std::collections::VecDeque;
+
+/// Shorter queues keep what they have.
+const SMALL: usize = 32;
+
+/// Take the first, and give half of the memory back where a third would do. Amortised O(1).
+#[inline]
+pub fn pop_front<T>(queue: &mut VecDeque<T>) -> Option<T> {
+    let first = queue.pop_front();
+    if queue.len() < queue.capacity() / 3 && queue.capacity() > SMALL {
+        shrink(queue);
+    }
+    first
+}
+
+#[cold]
+fn shrink<T>(queue: &mut VecDeque<T>) {
+    queue.shrink_to(queue.capacity() / 2);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queue_that_was_long_becomes_small_again() {
+        let mut queue: VecDeque<u64> = (0..1000).collect();
+        for expected in 0..990 {
+            assert_eq!(pop_front(&mut queue), Some(expected));
+        }
+        assert!(queue.capacity() <= SMALL, "{}", queue.capacity());
+        assert_eq!(queue, (990..1000).collect::<Vec<u64>>());
+        for _ in 0..10 {
+            assert!(pop_front(&mut queue).is_some());
+        }
+        assert_eq!(pop_front(&mut queue), None);
+    }
+}
