@@ -213,6 +213,12 @@ impl Link {
         self.flights.len() as u64 + held
     }
 
+    /// Ask for the memory of what `poll` needs.
+    pub fn prefetch_delivery(&self) {
+        prefetch(&self.flights);
+        prefetch(&self.stats);
+    }
+
     /// Ask for the memory of what every packet needs.
     pub fn prefetch(&self) {
         prefetch(&self.flights);

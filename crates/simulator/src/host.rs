@@ -168,7 +168,22 @@ impl<A: Application> Host<A> {
         self.stack.reader()
     }
 
-    /// Ask for the memory of a socket and of what uses it.
+    /// Where the packets of an interface go.
+    pub(crate) fn first_hop(&self, interface: InterfaceId) -> FirstHop {
+        self.first_hops.get(interface.index()).copied().unwrap_or(FirstHop::Nowhere)
+    }
+
+    /// Ask for where a socket is,
+    pub(crate) fn prefetch_socket(&self, socket: SocketId) {
+        self.stack.prefetch_socket(socket);
+    }
+
+    /// for what lies behind it,
+    pub(crate) fn prefetch_more(&self, socket: SocketId) {
+        self.stack.prefetch_more(socket);
+    }
+
+    /// and between the two for the memory of the socket and of what uses it.
     pub(crate) fn prefetch(&self, socket: SocketId) {
         self.stack.prefetch(socket);
         if let Some(owner) = self.owners.of(socket) {

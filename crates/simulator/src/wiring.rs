@@ -204,36 +204,58 @@ impl Wiring {
         self.links[link.index()].reader = reader;
     }
 
-    /// An event of `link` will come soon.
+    /// Who gets the next packet of `link`, by and large.
+    pub(crate) fn reader(&self, link: LinkId) -> Option<(HostId, InterfaceId, SocketId)> {
+        let wired = &self.links[link.index()];
+        let (host, interface) = wired.host?;
+        Some((host, interface, wired.reader?))
+    }
+
+    /// Ask for what is looked at when a packet comes out of `link`,
     pub(crate) fn prefetch_link(&self, link: LinkId) {
         let wired = &self.links[link.index()];
         prefetch(wired);
-        wired.link.prefetch();
+        wired.link.prefetch_delivery();
     }
 
-    /// An event of `link` will come very soon.
-    pub(crate) fn prefetch_next(&self, link: LinkId) {
+    /// for what it knows of its first packet, once that is there,
+    pub(crate) fn prefetch_first(&self, link: LinkId) {
         self.links[link.index()].link.prefetch_next();
     }
 
-    /// An event of `link` is the next one; who will get its packet, by and large.
-    pub(crate) fn prefetch_packet(&self, link: LinkId) -> Option<(HostId, SocketId)> {
-        let wired = &self.links[link.index()];
-        wired.link.prefetch_packet();
-        wired.host.map(|(host, _)| host).zip(wired.reader)
+    /// and then for the packet itself.
+    pub(crate) fn prefetch_packet(&self, link: LinkId) {
+        self.links[link.index()].link.prefetch_packet();
     }
 
-    /// A packet will leave `nic` soon.
-    pub(crate) fn prefetch_nic(&self, nic: usize) {
-        let (nic, _) = &self.nics[nic];
-        prefetch(nic);
-        self.prefetch_link(nic.next);
+    /// Ask for what a packet will pass that is sent by way of `hop`: the NIC,
+    pub(crate) fn prefetch_nic(&self, hop: FirstHop) {
+        if let FirstHop::Nic(nic) = hop {
+            prefetch(&self.nics[nic]);
+        }
     }
 
-    /// A packet will leave `nic` next.
-    pub(crate) fn prefetch_behind_nic(&self, nic: usize) {
-        let next = self.nics[nic].0.next;
-        self.links[next.index()].link.prefetch_queue();
+    /// then the link,
+    pub(crate) fn prefetch_behind_nic(&self, hop: FirstHop) {
+        if let Some(link) = self.first_link(hop) {
+            prefetch(&self.links[link.index()]);
+            self.links[link.index()].link.prefetch();
+        }
+    }
+
+    /// and then its queue.
+    pub(crate) fn prefetch_queue(&self, hop: FirstHop) {
+        if let Some(link) = self.first_link(hop) {
+            self.links[link.index()].link.prefetch_queue();
+        }
+    }
+
+    fn first_link(&self, hop: FirstHop) -> Option<LinkId> {
+        match hop {
+            FirstHop::Nic(nic) => Some(self.nics[nic].0.next),
+            FirstHop::Link(link) => Some(link),
+            FirstHop::Nowhere => None,
+        }
     }
 
     /// Something happens to a link.

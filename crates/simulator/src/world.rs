@@ -212,28 +212,39 @@ impl<A: Application> World<A> {
         Ok(Stopped::Limit)
     }
 
-    /// Ask for the memory that the next events need while this one is being dealt with: what is
-    /// needed last lies behind what was asked for a few events ago.
+    /// Ask for the memory that the next events need while this one is being dealt with. Each of
+    /// them is thought of several times, as what it needs lies behind what was asked for before:
+    /// the link, its first packet and the way back, the socket.
     fn look_ahead(&self) {
         let wiring = &self.wiring;
         if !wiring.queue.is_crowded() {
             return;
         }
-        let upcoming = |ahead| Some(self.wakes[wiring.queue.upcoming(ahead)?.0 as usize]);
-        match upcoming(9) {
-            Some(Wake::Link(link)) => wiring.prefetch_link(link),
-            Some(Wake::Nic(nic)) => wiring.prefetch_nic(nic as usize),
-            _ => {}
+        let arrival = |ahead| match self.wakes[wiring.queue.upcoming(ahead)?.0 as usize] {
+            Wake::Link(link) => Some(link),
+            _ => None,
+        };
+        let reader = |ahead| {
+            let link = arrival(ahead)?;
+            let (host, interface, socket) = wiring.reader(link)?;
+            Some((link, &self.hosts[host.index()], interface, socket))
+        };
+        if let Some(link) = arrival(9) {
+            wiring.prefetch_link(link);
         }
-        match upcoming(6) {
-            Some(Wake::Link(link)) => wiring.prefetch_next(link),
-            Some(Wake::Nic(nic)) => wiring.prefetch_behind_nic(nic as usize),
-            _ => {}
+        if let Some((link, host, interface, socket)) = reader(7) {
+            wiring.prefetch_first(link);
+            wiring.prefetch_nic(host.first_hop(interface));
+            host.prefetch_socket(socket);
         }
-        if let Some(Wake::Link(link)) = upcoming(3)
-            && let Some((host, socket)) = wiring.prefetch_packet(link)
-        {
-            self.hosts[host.index()].prefetch(socket);
+        if let Some((link, host, interface, socket)) = reader(4) {
+            wiring.prefetch_packet(link);
+            wiring.prefetch_behind_nic(host.first_hop(interface));
+            host.prefetch(socket);
+        }
+        if let Some((_, host, interface, socket)) = reader(1) {
+            wiring.prefetch_queue(host.first_hop(interface));
+            host.prefetch_more(socket);
         }
     }
 

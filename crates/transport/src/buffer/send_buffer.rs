@@ -4,6 +4,7 @@
 //! one piece however long it grows, so a bulk transfer costs O(1) here. Which bytes were sent,
 //! and limits on the size, are left to the connection.
 
+use base::prefetch;
 use bytes::Bytes;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -43,6 +44,11 @@ impl SendBuffer {
     /// An empty buffer at offset zero.
     pub fn new() -> Self {
         SendBuffer::default()
+    }
+
+    /// Ask for the memory of the first bytes.
+    pub fn prefetch(&self) {
+        self.pieces.front().inspect(|piece| prefetch(*piece));
     }
 
     /// Offset of the first byte held.

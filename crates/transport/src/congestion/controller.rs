@@ -108,6 +108,17 @@ macro_rules! dispatch {
     };
 }
 
+impl Controller {
+    /// Ask for the memory of the first path.
+    pub fn prefetch(&self) {
+        match self {
+            Controller::Reno(controller) => controller.prefetch(),
+            Controller::Cubic(controller) => controller.prefetch(),
+            Controller::Lia(_) | Controller::Custom(_) => {}
+        }
+    }
+}
+
 impl CongestionControl for Controller {
     fn on_path_added(&mut self, path: PathId, start: &PathStart) {
         dispatch!(self.on_path_added(path, start));

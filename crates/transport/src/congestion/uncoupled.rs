@@ -11,7 +11,7 @@ use super::{
     AckSample, CongestionControl, CongestionEvent, CongestionKind, HyStartKind, IdleRule, Options,
     PathStart,
 };
-use base::{Duration, Instant, PathId};
+use base::{Duration, Instant, PathId, prefetch};
 
 /// The part of a controller that differs: one instance per path.
 pub trait Algorithm {
@@ -56,6 +56,15 @@ impl<A: Algorithm> Uncoupled<A> {
     /// No path yet.
     pub const fn new(options: Options) -> Self {
         Uncoupled { options, paths: Vec::new() }
+    }
+
+    /// Ask for the memory of the first path.
+    pub fn prefetch(&self) {
+        if let Some(Some(path)) = self.paths.first() {
+            prefetch(&path.window);
+            prefetch(&path.algorithm);
+            prefetch(&path.hystart);
+        }
     }
 
     fn path(&self, path: PathId) -> Option<&Path<A>> {

@@ -7,7 +7,7 @@
 //! `rack` and the callers in `tcp`.
 
 use crate::buffer::RangeSet;
-use base::{Instant, ring};
+use base::{Instant, prefetch, ring};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
@@ -64,6 +64,13 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Ask for the memory of the segments that the next acknowledgement is about, and for that
+    /// behind the last one.
+    pub fn prefetch(&self) {
+        let ends = [self.segments.front(), self.segments.get(1), self.segments.back()];
+        ends.into_iter().flatten().for_each(prefetch);
+    }
+
     /// Segments sent and not cumulatively acknowledged.
     pub fn packets_out(&self) -> u32 {
         self.segments.len() as u32

@@ -24,7 +24,7 @@ use crate::tcp::connection::Connection;
 use crate::tcp::subflow::{Identity, News, Tuple};
 use crate::tcp::{TcpConfig, TcpInfo};
 use addressing::{Addressing, FlowKey, FlowRef};
-use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId};
+use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId, prefetch};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -114,10 +114,24 @@ impl Stack {
         self.reader
     }
 
-    /// Ask for the memory of a connection.
+    /// Ask for the place of a socket,
+    pub fn prefetch_socket(&self, socket: SocketId) {
+        if let Some(socket) = self.sockets.get(socket.index()) {
+            prefetch(socket);
+        }
+    }
+
+    /// for the memory of its connection, once that is there,
     pub fn prefetch(&self, socket: SocketId) {
         if let Some(Socket::Tcp(connection)) = self.sockets.get(socket.index()) {
             connection.prefetch();
+        }
+    }
+
+    /// and then for what the connection has elsewhere.
+    pub fn prefetch_more(&self, socket: SocketId) {
+        if let Some(Socket::Tcp(connection)) = self.sockets.get(socket.index()) {
+            connection.prefetch_more();
         }
     }
 

@@ -87,6 +87,13 @@ impl Connection {
         prefetch(&self.subflow.outbox);
     }
 
+    /// Ask for what lies elsewhere, once it is known where.
+    pub fn prefetch_more(&self) {
+        self.controller.prefetch();
+        self.subflow.tx.board.prefetch();
+        self.subflow.tx.buffer.prefetch();
+    }
+
     /// A segment arrived.
     pub fn handle_segment(&mut self, cx: &mut Context<'_>, segment: &mut TcpSegment) {
         self.subflow.handle_segment(cx, &mut self.controller, segment);
