@@ -72,10 +72,11 @@ pub(crate) struct Host<A> {
 }
 
 /// An application and its surroundings.
+#[repr(C)]
 struct Running<A> {
-    application: A,
     target: Target,
     started: bool,
+    application: A,
 }
 
 /// Which application a socket belongs to. Socket numbers are dense, hence a plain table.

@@ -25,7 +25,12 @@ pub enum Role {
 
 /// What one half saw. Times are the host's.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
 pub struct Report {
+    /// Bytes read in the measured direction.
+    pub bytes_read: u64,
+    /// When the last of them was read.
+    pub last_read: Option<Instant>,
     /// Before `connect` was called.
     pub started: Option<Instant>,
     /// When it returned.
@@ -34,10 +39,6 @@ pub struct Report {
     pub sent: Vec<Instant>,
     /// When the last byte of each measured message was read.
     pub arrived: Vec<Instant>,
-    /// Bytes read in the measured direction.
-    pub bytes_read: u64,
-    /// When the last of them was read.
-    pub last_read: Option<Instant>,
     /// The client's time was up.
     pub timed_out: bool,
     /// The connection is over in both directions.
@@ -58,22 +59,23 @@ impl Report {
     }
 }
 
-/// One half of a one-way model.
+/// One half of a one-way model. What every read needs comes first and lies together.
+#[repr(C)]
 pub struct OneWay {
-    role: Role,
     socket: Option<SocketId>,
+    role: Role,
+    /// The socket was given back to the host.
+    released: bool,
     /// The data, if this half sends it.
-    outgoing: Option<Outgoing>,
+    outgoing: Option<Box<Outgoing>>,
+    ends_at: Option<Instant>,
     /// The data, if this half receives it.
     incoming: Option<Incoming>,
+    report: Report,
+    ends_after: Option<Duration>,
     /// The request of a download, as the server reads it.
     request: StreamCheck,
     request_stream: u32,
-    ends_after: Option<Duration>,
-    ends_at: Option<Instant>,
-    /// The socket was given back to the host.
-    released: bool,
-    report: Report,
 }
 
 impl OneWay {
@@ -90,7 +92,7 @@ impl OneWay {
         let sends = (role == Role::Client) == reverse;
         let ends_after = model.ends_after().filter(|_| role == Role::Client);
         let (outgoing, incoming) = if sends {
-            (Some(Outgoing::new(model, data)), None)
+            (Some(Box::new(Outgoing::new(model, data))), None)
         } else {
             (None, Some(Incoming::new(model, data)))
         };
@@ -236,7 +238,7 @@ impl Application for OneWay {
     }
 
     fn poll_deadline(&self) -> Option<Instant> {
-        let next = self.outgoing.as_ref().and_then(Outgoing::deadline);
+        let next = self.outgoing.as_deref().and_then(Outgoing::deadline);
         match (self.ends_at, next) {
             (Some(end), Some(next)) => Some(end.min(next)),
             (end, next) => end.or(next),
@@ -244,12 +246,9 @@ impl Application for OneWay {
     }
 
     fn prefetch(&self) {
-        prefetch(&self.ends_at);
-        prefetch(&self.report);
-        prefetch(&self.report.bytes_read);
-        prefetch(&self.outgoing);
-        prefetch(&self.incoming);
         prefetch(&self.socket);
+        prefetch(&self.incoming);
+        prefetch(&self.report);
     }
 
     fn is_done(&self) -> bool {

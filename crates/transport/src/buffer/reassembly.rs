@@ -16,17 +16,18 @@ const RECENT_RANGES: usize = 4;
 
 /// A receive buffer with gaps.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Reassembly {
-    /// Unread bytes below `next`: plain pieces, virtual ones joined.
-    ready: VecDeque<Payload>,
-    read: u64,
     next: u64,
+    read: u64,
     /// End of the highest byte that arrived.
     highest: u64,
-    /// Disjoint plain pieces above `next`, by offset.
-    waiting: BTreeMap<u64, Payload>,
+    /// Unread bytes below `next`: plain pieces, virtual ones joined.
+    ready: VecDeque<Payload>,
     /// What `waiting` covers.
     above: RangeSet,
+    /// Disjoint plain pieces above `next`, by offset.
+    waiting: BTreeMap<u64, Payload>,
     /// Out-of-order ranges, most recently changed first; may lack old ones.
     recent: Vec<Range<u64>>,
 }

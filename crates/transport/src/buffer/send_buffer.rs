@@ -12,12 +12,13 @@ use wire::Payload;
 
 /// Bytes `start()..end()` of a stream.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct SendBuffer {
-    pieces: VecDeque<Piece>,
-    start: u64,
     end: u64,
+    start: u64,
     /// Index of the piece read last: the next slice is mostly in the same one or the next.
     hint: Cell<usize>,
+    pieces: VecDeque<Piece>,
 }
 
 /// A run of bytes of one kind.

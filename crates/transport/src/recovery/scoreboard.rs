@@ -44,7 +44,13 @@ impl SentSegment {
 
 /// All outstanding segments of one sequence space.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct Scoreboard {
+    sacked_out: u32,
+    lost_out: u32,
+    retrans_out: u32,
+    /// End of the highest segment ever selectively acknowledged.
+    highest_sacked: u64,
     segments: VecDeque<SentSegment>,
     /// Identifier of `segments[0]`; identifiers count up by one per segment sent.
     first_id: u64,
@@ -56,11 +62,6 @@ pub struct Scoreboard {
     sacked_ranges: RangeSet,
     /// Lost and not retransmitted since: what goes out next, lowest first.
     awaiting_retransmission: BTreeSet<u64>,
-    sacked_out: u32,
-    lost_out: u32,
-    retrans_out: u32,
-    /// End of the highest segment ever selectively acknowledged.
-    highest_sacked: u64,
 }
 
 impl Scoreboard {

@@ -51,11 +51,12 @@ pub struct Stack {
     draws: u64,
 }
 
+/// Small, as one is looked up for every packet.
 enum Socket {
     Tcp(Box<Connection>),
     Mptcp(Box<MptcpConnection>),
-    Listener(Listener),
-    Udp(UdpSocket),
+    Listener(Box<Listener>),
+    Udp(Box<UdpSocket>),
     Gone,
 }
 
@@ -184,11 +185,9 @@ impl Stack {
     pub fn listen(&mut self, port: u16, config: TcpConfig) -> Result<SocketId, SocketError> {
         let id = self.next_id();
         self.addressing.bind_listener(port, id)?;
-        self.sockets.push(Socket::Listener(Listener {
-            port,
-            config: ListenerConfig::Tcp(config),
-            embryonic: 0,
-        }));
+        let config = ListenerConfig::Tcp(config);
+        let listener = Listener { port, config, embryonic: 0 };
+        self.sockets.push(Socket::Listener(Box::new(listener)));
         Ok(id)
     }
 

@@ -21,7 +21,8 @@ impl Stack {
         let id = self.next_id();
         self.addressing.bind_listener(port, id)?;
         let config = ListenerConfig::Mptcp(Box::new(config));
-        self.sockets.push(Socket::Listener(Listener { port, config, embryonic: 0 }));
+        let listener = Listener { port, config, embryonic: 0 };
+        self.sockets.push(Socket::Listener(Box::new(listener)));
         Ok(id)
     }
 

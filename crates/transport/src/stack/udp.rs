@@ -46,7 +46,7 @@ impl Stack {
         let id = self.next_id();
         let port = self.addressing.bind_udp(port, first, id)?;
         let socket = UdpSocket { port, received: VecDeque::new(), held: 0 };
-        self.sockets.push(Socket::Udp(socket));
+        self.sockets.push(Socket::Udp(Box::new(socket)));
         Ok(id)
     }
 

@@ -12,13 +12,14 @@ use wire::{Packet, Payload, TcpSegment};
 /// Segments taken from a writer at once (Linux fills buffers of up to 64 KiB).
 const WRITE_SEGS: u32 = 44;
 
-/// A TCP socket.
+/// A TCP socket. Begins with a cache line and with what every packet needs.
+#[repr(C, align(64))]
 pub struct Connection {
-    pub subflow: Subflow,
-    controller: Controller,
-    pub interface: InterfaceId,
     /// The stack's notes.
     pub marks: Marks,
+    pub interface: InterfaceId,
+    pub subflow: Subflow,
+    controller: Controller,
 }
 
 impl Connection {
@@ -55,43 +56,41 @@ impl Connection {
         Connection { subflow, controller, interface, marks: Marks::new(listener) }
     }
 
-    /// Ask for the memory of it all.
+    /// Ask for the memory of what every packet needs.
     pub fn prefetch(&self) {
-        let Subflow { tx, rx, loss, .. } = &self.subflow;
-        prefetch(&self.controller);
+        let Subflow { tx, rx, loss, rtt, .. } = &self.subflow;
         prefetch(&self.marks);
-        prefetch(&tx.board);
-        prefetch(&tx.una);
-        prefetch(&tx.usage_round_end);
-        prefetch(&tx.buffer);
-        prefetch(&tx.last_data_sent);
-        prefetch(&tx.round_sent);
+        prefetch(&self.subflow.socket);
+        prefetch(&self.subflow.hs);
+        prefetch(&rx.ack);
+        prefetch(&rx.announced_at);
         prefetch(&rx.buffer);
         prefetch(&rx.dsack);
-        prefetch(&rx.ack);
         prefetch(&rx.data);
-        prefetch(&rx.announced_at);
-        prefetch(&loss.rack);
+        prefetch(&tx.una);
+        prefetch(&tx.buffer);
+        prefetch(&tx.board);
         prefetch(&loss.tlp);
-        prefetch(&loss.high_seq);
         prefetch(&loss.ca_state);
-        prefetch(&self.subflow.rtt);
-        prefetch(&self.subflow.min_rtt);
-        prefetch(&self.subflow.news);
-        prefetch(&self.subflow.tuple);
-        prefetch(&self.subflow.switches);
-        prefetch(&self.subflow.hs);
-        prefetch(&self.subflow.timers);
-        prefetch(&self.subflow.fsm);
+        prefetch(rtt);
         prefetch(&self.subflow.stats);
-        prefetch(&self.subflow.outbox);
+        prefetch(&self.subflow.tuple);
+        prefetch(&self.controller);
     }
 
-    /// Ask for what lies elsewhere, once it is known where.
+    /// Ask for what sending needs besides, once it is known whether there is any.
     pub fn prefetch_more(&self) {
+        let Subflow { tx, loss, min_rtt, .. } = &self.subflow;
+        if tx.board.is_empty() {
+            return;
+        }
+        prefetch(&tx.max_packets_out);
+        prefetch(&tx.tuning);
+        prefetch(&loss.rack);
+        prefetch(min_rtt);
         self.controller.prefetch();
-        self.subflow.tx.board.prefetch();
-        self.subflow.tx.buffer.prefetch();
+        tx.board.prefetch();
+        tx.buffer.prefetch();
     }
 
     /// A segment arrived.

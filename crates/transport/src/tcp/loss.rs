@@ -26,24 +26,10 @@ pub enum Rexmit {
     New,
 }
 
-/// The state of loss recovery on one path.
+/// The state of loss recovery on one path. What few acknowledgements need comes first.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct LossState {
-    pub ca_state: CaState,
-    /// Recovery, or the window after a time-out, ends when this is acknowledged.
-    pub high_seq: u64,
-    pub rack: Rack,
-    pub tlp: Tlp,
-    /// Runs while the window is being reduced.
-    pub prr: Option<Prr>,
-    pub recovery_just_began: bool,
-    pub dup: DupThresh,
-    /// F-RTO watches for signs that the time-out was spurious.
-    pub frto: bool,
-    /// What is allowed to be retransmitted now.
-    pub rexmit: Rexmit,
-    /// Time-outs in a row.
-    pub timeouts: u32,
     /// An undo is possible while this is set: `una` when the episode began.
     undo_marker: Option<u64>,
     /// Retransmissions of the episode that no D-SACK has shown to be needless;
@@ -51,10 +37,25 @@ pub struct LossState {
     undo_retrans: Option<u32>,
     /// When the episode's first retransmission was sent.
     pub retrans_stamp: Option<Instant>,
-    /// Duplicate acknowledgements that stand for SACKed segments (NewReno).
-    pub reno_sacked: u32,
     /// FACK: everything below this identifier was marked.
     marked_below: u64,
+    pub dup: DupThresh,
+    /// Runs while the window is being reduced.
+    pub prr: Option<Prr>,
+    /// Time-outs in a row.
+    pub timeouts: u32,
+    /// Recovery, or the window after a time-out, ends when this is acknowledged.
+    pub high_seq: u64,
+    pub rack: Rack,
+    pub tlp: Tlp,
+    /// Duplicate acknowledgements that stand for SACKed segments (NewReno).
+    pub reno_sacked: u32,
+    pub recovery_just_began: bool,
+    /// F-RTO watches for signs that the time-out was spurious.
+    pub frto: bool,
+    /// What is allowed to be retransmitted now.
+    pub rexmit: Rexmit,
+    pub ca_state: CaState,
 }
 
 impl LossState {

@@ -12,31 +12,33 @@ use std::ops::Range;
 /// SACK blocks that an acknowledgement has room for in any case (three with timestamps).
 const SACK_BLOCKS_EXPECTED: usize = 2;
 
-/// The receive side of a subflow. Offsets count payload from zero; a FIN takes one more.
+/// The receive side of a subflow. Offsets count payload from zero; a FIN takes one more. What
+/// sending looks at, too, comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Receiver {
-    pub data: Reassembly,
-    pub buffer: ReceiveBuffer,
+    pub ack: AckPolicy,
     /// `nxt` when the window was last announced (Linux `rcv_wup`).
     pub announced_at: u64,
     /// The window announced then, in bytes.
     pub announced_window: u32,
-    /// The window of the multi-path connection, which all its subflows announce, in bytes.
-    pub shared_window: Option<u32>,
     /// Bytes beyond `nxt` that such a subflow takes, whatever it announced.
     pub share_limit: u32,
-    /// Offset of the peer's FIN, once seen.
-    pub fin_offset: Option<u64>,
-    /// The FIN was reached in order.
-    pub fin_received: bool,
+    /// The window of the multi-path connection, which all its subflows announce, in bytes.
+    pub shared_window: Option<u32>,
     /// The timestamp to echo (RFC 7323 s4.3).
     pub ts_recent: u32,
+    /// The FIN was reached in order.
+    pub fin_received: bool,
     pub ts_recent_at: Instant,
     /// The echo that last gave a round-trip sample.
     pub last_sampled_echo: Option<u32>,
+    pub buffer: ReceiveBuffer,
     /// To be reported as duplicate in the next acknowledgement (RFC 2883).
     pub dsack: Option<Range<u64>>,
-    pub ack: AckPolicy,
+    /// Offset of the peer's FIN, once seen.
+    pub fin_offset: Option<u64>,
+    pub data: Reassembly,
 }
 
 impl Receiver {

@@ -10,55 +10,57 @@ use wire::SeqNumber;
 /// Segments one buffer of the send queue holds at most (Linux: 64 KiB of payload).
 const SEGS_PER_BUFFER: u32 = 44;
 
-/// The send side of a subflow. Offsets count payload from zero; a FIN takes one more.
+/// The send side of a subflow. Offsets count payload from zero; a FIN takes one more. What
+/// receiving looks at, too, comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sender {
-    pub buffer: SendBuffer,
-    pub board: Scoreboard,
     /// First offset not acknowledged.
     pub una: u64,
     /// Next offset never sent.
     pub nxt: u64,
-    /// Payload bytes of a full segment.
-    pub mss: u32,
     /// The peer's window in bytes, from `una` as of its last update.
     pub window: u64,
     pub max_window: u64,
-    /// The peer's sequence number of the segment that last updated the window (SND.WL1).
-    pub window_updated_at: SeqNumber,
-    /// The application will write no more.
-    pub fin_queued: bool,
-    pub fin_sent: bool,
-    pub tuning: SendBufferTuning,
-    /// A write was refused or cut short.
-    pub writer_waits: bool,
-    /// Acknowledgements freed space since a waiting writer was last thought of.
-    pub writer_check_due: bool,
-    /// The congestion window was the limit when last looked at (Linux `is_cwnd_limited`).
-    pub cwnd_limited: bool,
-    /// Most segments outstanding in the present round.
-    pub max_packets_out: u32,
-    /// The round ends when this offset is acknowledged.
-    pub usage_round_end: u64,
-    /// Most segments in flight since the window was last full.
-    pub cwnd_used: u32,
-    /// When the window was last full, or last reduced for lack of data.
-    pub cwnd_stamp: Instant,
-    pub last_data_sent: Option<Instant>,
-    pub pacer: Pacer,
-    /// Probes of a closed window since an acknowledgement came.
-    pub probes_unanswered: u32,
     /// IP bytes handed to the NIC that have not left it.
     pub below: u64,
-    pub small_queue_throttled: bool,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// The peer's sequence number of the segment that last updated the window (SND.WL1).
+    pub window_updated_at: SeqNumber,
+    /// Probes of a closed window since an acknowledgement came.
+    pub probes_unanswered: u32,
     /// Segments of the present burst still to go out,
     pub burst_left: u32,
     /// of so many.
     pub burst_segs: u32,
     /// New segments sent since `cwnd` usage was last judged.
     pub round_sent: u32,
+    /// The application will write no more.
+    pub fin_queued: bool,
+    pub fin_sent: bool,
+    /// A write was refused or cut short.
+    pub writer_waits: bool,
+    /// Acknowledgements freed space since a waiting writer was last thought of.
+    pub writer_check_due: bool,
+    /// The congestion window was the limit when last looked at (Linux `is_cwnd_limited`).
+    pub cwnd_limited: bool,
+    pub small_queue_throttled: bool,
+    pub buffer: SendBuffer,
+    pub board: Scoreboard,
+    /// Most segments outstanding in the present round.
+    pub max_packets_out: u32,
+    /// Most segments in flight since the window was last full.
+    pub cwnd_used: u32,
+    /// The round ends when this offset is acknowledged.
+    pub usage_round_end: u64,
+    /// When the window was last full, or last reduced for lack of data.
+    pub cwnd_stamp: Instant,
+    pub last_data_sent: Option<Instant>,
     /// Bytes per second, as pacing would have it; kept whether or not pacing is on.
     pub pacing_rate: Option<u64>,
+    pub tuning: SendBufferTuning,
+    pub pacer: Pacer,
 }
 
 impl Sender {
