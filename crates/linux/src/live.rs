@@ -38,14 +38,12 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Whether an address of the engine's is of use.
+    /// Whether an address of the engine's takes connections, if any do.
     fn wants(&self, address: IpAddr) -> bool {
-        let serves = |listen: SocketAddr| {
+        self.listen.is_none_or(|listen| {
             listen.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED)
                 || listen.is_ipv4() == address.is_ipv4()
-        };
-        let reaches = |remote: SocketAddr| remote.is_ipv4() == address.is_ipv4();
-        self.listen.is_some_and(serves) || self.remote.is_some_and(reaches)
+        })
     }
 }
 
@@ -144,8 +142,7 @@ impl<A: Application> Live<A> {
         let listen = endpoint.listen.map(|listen| listen.ip());
         let mut interfaces = interface::open(paths, listen)?;
         for interface in &mut interfaces {
-            // A connection of one family has no use for the other's addresses, and announcing
-            // them fills a peer's list of those it accepts.
+            // A server for one family takes nothing at the other's.
             interface.addresses.retain(|address| endpoint.wants(*address));
         }
         let endpoint = complete(endpoint, &interfaces)?;
@@ -295,7 +292,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     #[test]
-    fn addresses_of_the_family_in_use_are_wanted() {
+    fn server_wants_addresses_of_its_family() {
         let (v4, v6): (IpAddr, IpAddr) = (Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into());
         for (address, wants_v4, wants_v6) in [
             ("10.0.0.1:1", true, false),
@@ -307,8 +304,7 @@ mod tests {
             let endpoint = Endpoint { listen, ..Endpoint::default() };
             assert_eq!((endpoint.wants(v4), endpoint.wants(v6)), (wants_v4, wants_v6), "{address}");
         }
-        let remote = Some("[fd00::1]:1".parse().expect("an address"));
-        let endpoint = Endpoint { remote, ..Endpoint::default() };
-        assert!(endpoint.wants(v6) && !endpoint.wants(v4));
+        let client = Endpoint::default();
+        assert!(client.wants(v6) && client.wants(v4));
     }
 }

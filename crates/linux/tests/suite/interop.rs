@@ -233,6 +233,25 @@ fn priority_that_the_kernel_changes_is_heard() {
 }
 
 #[test]
+fn priority_that_the_engine_changes_is_heard() {
+    for role in ROLES {
+        let Some(world) = world(&[NEAR, FAR]) else { return };
+        let change = |switch: &PathSwitch| {
+            wait_until(|| count(&world, "MPJoinAckRx") + count(&world, "MPJoinSynAckRx") > 0);
+            let address = Ipv4Addr::new(10, 1, 1, 2).into();
+            for (number, backup) in [(1, true), (2, false), (3, true)] {
+                switch.set_backup(address, backup);
+                wait_until(|| count(&world, "MPPrioRx") >= number);
+            }
+        };
+        let case = Case { size: 16 * MIB, ..Case::new(role, Family::V4) };
+        transfer_multipath(&world, &case, change);
+        // The second path was for all at first, and at last for none.
+        assert!(world.carried(1) < case.size as u64 / 2, "{} bytes", world.carried(1));
+    }
+}
+
+#[test]
 fn kernel_that_aborts_resets_the_engine() {
     for role in ROLES {
         let Some(world) = world(&[NEAR, FAR]) else { return };

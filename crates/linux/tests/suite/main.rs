@@ -9,7 +9,9 @@
 mod support;
 
 mod cleanup;
+mod damage;
 mod interop;
 mod transfer;
+mod wireshark;
 
 use support::{connection, exchange, forwarder, kernel, strip, world};

@@ -127,12 +127,17 @@ pub fn connect(world: &World, case: &Case, meanwhile: impl FnOnce(&PathSwitch) +
         let listener = listener.map(|made| made.expect("the namespace").expect("a listener"));
         let engine = scope.spawn(move || engine(world, case, content, &ready));
         let switch = wait.recv_timeout(PATIENCE).expect("an engine");
-        scope.spawn(move || meanwhile(&switch));
+        let (over, held) = channel();
+        scope.spawn(move || {
+            // Gone when it is over, be it by a panic.
+            let _over = over;
+            meanwhile(&switch);
+        });
         let server = world.engine_server(case.family, 0);
         let manner = Manner { close: case.kernel_closes, pause: case.pause };
         let kernel = world.peer.run(|| match &listener {
-            Some(listener) => exchange::accept(listener, answer, manner),
-            None => exchange::connect(server, answer, manner),
+            Some(listener) => exchange::accept(listener, answer, manner, held),
+            None => exchange::connect(server, answer, manner, held),
         });
         let kernel = kernel.expect("the namespace");
         let (engine, took) = engine.join().expect("no panic");

@@ -7,6 +7,7 @@ use base::{Instant, SocketId};
 use socket2::{SockRef, Socket};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 use traffic::{Application, StreamFailure, StreamHost};
@@ -200,21 +201,38 @@ pub struct Kept {
 }
 
 /// The kernel's half, as the client.
-pub fn connect(server: SocketAddr, content: &[u8], manner: Manner) -> io::Result<Kept> {
+pub fn connect(
+    server: SocketAddr,
+    content: &[u8],
+    manner: Manner,
+    held: Receiver<()>,
+) -> io::Result<Kept> {
     let socket = kernel::socket(Transport::Mptcp, server)?;
     socket.connect_timeout(&server.into(), PATIENCE)?;
-    exchange(socket, content, manner)
+    exchange(socket, content, manner, held)
 }
 
 /// The kernel's half, as the server of one connection.
-pub fn accept(listener: &Socket, content: &[u8], manner: Manner) -> io::Result<Kept> {
+pub fn accept(
+    listener: &Socket,
+    content: &[u8],
+    manner: Manner,
+    held: Receiver<()>,
+) -> io::Result<Kept> {
     let (socket, _) = listener.accept()?;
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
-    exchange(socket, content, manner)
+    exchange(socket, content, manner, held)
 }
 
-fn exchange(socket: Socket, content: &[u8], manner: Manner) -> io::Result<Kept> {
+/// The last byte goes out when `held` says something or nobody can any more: what happens beside
+/// a transfer has happened then.
+fn exchange(
+    socket: Socket,
+    content: &[u8],
+    manner: Manner,
+    held: Receiver<()>,
+) -> io::Result<Kept> {
     let start = now();
     let Manner { close, pause } = manner;
     let mut reader = TcpStream::from(socket);
@@ -227,7 +245,10 @@ fn exchange(socket: Socket, content: &[u8], manner: Manner) -> io::Result<Kept> 
             let at = if pause.is_zero() { 0 } else { content.len().min(PROLOGUE as usize) };
             writer.write_all(&content[..at])?;
             thread::sleep(pause);
-            writer.write_all(&content[at..])?;
+            let last = content.len().saturating_sub(1).max(at);
+            writer.write_all(&content[at..last])?;
+            let _ = held.recv();
+            writer.write_all(&content[last..])?;
             if close == Close::AtOnce { writer.shutdown(Shutdown::Write) } else { Ok(()) }
         });
         let mut received = Vec::new();

@@ -1,16 +1,16 @@
-//! A wire between two TUN devices of two namespaces: it delays, drops by count, can be cut, and
-//! can take MPTCP's options away.
+//! A wire between two TUN devices of two namespaces: it delays, drops by count, can be cut, can
+//! take MPTCP's options away and rewrite payload.
 //!
 //! Rates are tbf's. Loss by count instead of chance, so that a test loses the same each time.
-//! Which options go is `strip`'s.
+//! What is taken and rewritten is `strip`'s.
 
 use super::prompt;
-use super::strip::{Stage, strip};
+use super::strip::{Stage, rewrite, strip};
 use linux::Tun;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -34,6 +34,15 @@ pub struct Control {
     pub cut: AtomicBool,
     /// Where MPTCP's options are taken away.
     pub strip: Mutex<Option<Stage>>,
+    /// How many segments with payload are rewritten, from the engine and to it.
+    pub rewrite: [AtomicU32; 2],
+}
+
+/// A way over a wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    FromEngine,
+    ToEngine,
 }
 
 /// Threads that carry packets until this is dropped.
@@ -52,11 +61,11 @@ impl Forwarder {
         let control = Arc::new(Control::default());
         let (near, far) = (Arc::new(near), Arc::new(far));
         let mut threads = Vec::new();
-        for (from, to) in [(&near, &far), (&far, &near)] {
+        for (from, to, way) in [(&near, &far, Way::FromEngine), (&far, &near, Way::ToEngine)] {
             let (sender, receiver) = channel();
             let (from, to, stop) = (Arc::clone(from), Arc::clone(to), Arc::clone(&stop));
             let control = Arc::clone(&control);
-            let collect = move || collect(&from, &sender, conditions, (&control, &stop));
+            let collect = move || collect(&from, &sender, (conditions, way), (&control, &stop));
             threads.push(thread::spawn(collect));
             threads.push(thread::spawn(move || deliver(&to, &receiver)));
         }
@@ -76,7 +85,7 @@ impl Drop for Forwarder {
 fn collect(
     from: &Tun,
     sender: &Sender<Parcel>,
-    conditions: Conditions,
+    (conditions, way): (Conditions, Way),
     (control, stop): (&Control, &AtomicBool),
 ) {
     prompt::hurry();
@@ -100,6 +109,11 @@ fn collect(
             }
             if let Some(stage) = *control.strip.lock().expect("no panic") {
                 strip(&mut buffer[..len], stage);
+            }
+            let left = &control.rewrite[way as usize];
+            // Nobody else counts down.
+            if left.load(Ordering::Relaxed) > 0 && rewrite(&mut buffer[..len]) {
+                left.fetch_sub(1, Ordering::Relaxed);
             }
             let due = now() + conditions.delay;
             if sender.send((due, buffer[..len].to_vec())).is_err() {

@@ -1,4 +1,5 @@
-//! A middlebox that takes MPTCP's options away: kind 30 becomes padding, the checksum is mended.
+//! A middlebox that takes MPTCP's options away: kind 30 becomes padding; or that rewrites payload.
+//! The checksum is mended.
 
 /// TCP's option kind of MPTCP.
 const MPTCP: u8 = 30;
@@ -17,13 +18,7 @@ pub enum Stage {
 
 /// Take the options of a datagram away if it belongs to the stage.
 pub fn strip(datagram: &mut [u8], stage: Stage) {
-    let (start, pseudo) = match datagram[0] >> 4 {
-        4 if datagram[9] == TCP => (usize::from(datagram[0] & 15) * 4, 12..20),
-        6 if datagram[6] == TCP => (40, 8..40),
-        _ => return,
-    };
-    let addresses = sum(&datagram[pseudo]);
-    let segment = &mut datagram[start..];
+    let Some((segment, addresses)) = tcp(datagram) else { return };
     let is_stage = match (segment[13] & SYN != 0, segment[13] & ACK != 0) {
         (true, false) => stage == Stage::Syn,
         (true, true) => stage == Stage::SynAck,
@@ -33,6 +28,27 @@ pub fn strip(datagram: &mut [u8], stage: Stage) {
         pad(segment);
         mend(segment, addresses);
     }
+}
+
+/// Change one byte of the payload if there is any; whether there was.
+pub fn rewrite(datagram: &mut [u8]) -> bool {
+    let Some((segment, addresses)) = tcp(datagram) else { return false };
+    let start = usize::from(segment[12] >> 4) * 4;
+    let Some(byte) = segment.get_mut(start) else { return false };
+    *byte = !*byte;
+    mend(segment, addresses);
+    true
+}
+
+/// The TCP segment of a datagram, and the sum of the addresses.
+fn tcp(datagram: &mut [u8]) -> Option<(&mut [u8], u64)> {
+    let (start, pseudo) = match datagram[0] >> 4 {
+        4 if datagram[9] == TCP => (usize::from(datagram[0] & 15) * 4, 12..20),
+        6 if datagram[6] == TCP => (40, 8..40),
+        _ => return None,
+    };
+    let addresses = sum(&datagram[pseudo]);
+    Some((&mut datagram[start..], addresses))
 }
 
 fn pad(segment: &mut [u8]) {

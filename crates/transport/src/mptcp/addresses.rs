@@ -47,7 +47,8 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Those of the first subflow have number 0; the host's others follow in order.
+    /// Those of the first subflow have number 0; the host's others follow in order, those of its
+    /// family first.
     pub fn new(
         first: IpAddr,
         peer: SocketAddr,
@@ -56,7 +57,9 @@ impl Addresses {
     ) -> Self {
         let mut local = Vec::new();
         let mut id = 1;
-        for &(ip, interface) in host.iter().take(MAX_ADDRESSES) {
+        let (same, other): (Vec<_>, Vec<_>) =
+            host.iter().partition(|(ip, _)| ip.is_ipv4() == first.is_ipv4());
+        for (ip, interface) in same.into_iter().chain(other).take(MAX_ADDRESSES) {
             let own = if ip == first { 0 } else { id };
             id += u8::from(ip != first);
             local.push(LocalAddress { id: own, ip, interface, backup: backup.contains(&ip) });
@@ -68,6 +71,16 @@ impl Addresses {
     /// The address of this host with that number.
     pub fn local(&self, id: u8) -> Option<&LocalAddress> {
         self.local.iter().find(|address| address.id == id)
+    }
+
+    /// Whether the peer is told of an address of this host. A connection over IPv4 is one of IPv4
+    /// alone, one over IPv6 may use both (Linux `mptcp_pm_addr_families_match`); then the other
+    /// family serves interfaces that have no address of the first, so that no path counts twice.
+    pub fn is_told(&self, address: &LocalAddress) -> bool {
+        let first_is_ipv4 = self.remote(0).is_none_or(|first| first.address.is_ipv4());
+        let same = |ip: IpAddr| ip.is_ipv4() == first_is_ipv4;
+        let mut beside = self.local.iter().filter(|each| each.interface == address.interface);
+        same(address.ip) || (!first_is_ipv4 && !beside.any(|each| same(each.ip)))
     }
 
     /// The number of an address of this host.
@@ -182,6 +195,25 @@ mod tests {
 
     fn option(id: u8) -> AddAddr {
         AddAddr::signed(Key(1), Key(2), id, Ipv4Addr::new(10, 0, 0, id).into(), None)
+    }
+
+    /// Numbers of the addresses that the peer of a connection from `first` is told of.
+    fn told(first: IpAddr, host: &[(IpAddr, InterfaceId)]) -> Vec<u8> {
+        let addresses = Addresses::new(first, SocketAddr::new(first, 80), host, &[]);
+        let told = addresses.local.iter().filter(|address| addresses.is_told(address));
+        told.map(|address| address.id).collect()
+    }
+
+    #[test]
+    fn peer_is_told_of_the_addresses_that_it_can_use() {
+        let v4 = |net| IpAddr::from([10, 0, net, 1]);
+        let v6 = |net| IpAddr::from([0xfd00, 0, 0, net, 0, 0, 0, 1]);
+        let both = [(0, v4(0)), (0, v6(0)), (1, v4(1)), (1, v6(1)), (2, v4(2))];
+        let host = both.map(|(interface, ip)| (ip, InterfaceId(interface)));
+        // 10.0.0.1, 10.0.1.1, 10.0.2.1; not those of IPv6, which follow.
+        assert_eq!(told(v4(0), &host), [0, 1, 2]);
+        // Both of IPv6; of IPv4 the one whose interface has nothing else.
+        assert_eq!(told(v6(0), &host), [0, 1, 4]);
     }
 
     #[test]

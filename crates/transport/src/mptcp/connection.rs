@@ -41,6 +41,9 @@ pub struct Connection {
     pub(super) failed_checksum: bool,
     /// The payload it was found in, which is the stream's once the peer agrees to fall back.
     pub(super) doubted: Option<(u64, Payload)>,
+    /// The peer was told, and agreed: what a middlebox wrote is the stream, and checksums of it
+    /// say nothing any more. It becomes plain TCP with the peer's infinite mapping.
+    pub(super) agreed_fail: bool,
     /// The peer found a wrong checksum, and was answered.
     pub(super) answered_fail: bool,
     /// A second subflow proved itself: falling back is over.
@@ -132,6 +135,7 @@ impl Connection {
             plain: false,
             failed_checksum: false,
             doubted: None,
+            agreed_fail: false,
             answered_fail: false,
             joined: false,
             shared: false,
@@ -327,6 +331,9 @@ impl Connection {
     fn announce(&mut self, cx: &Context<'_>, local_id: u8) {
         let Some(receiver) = self.remote_key else { return };
         let Some(address) = self.addresses.local(local_id) else { return };
+        if !self.addresses.is_told(address) {
+            return;
+        }
         let option = AddAddr::signed(self.local_key, receiver, local_id, address.ip, None);
         if let Some(option) = self.addresses.announce(cx.now, option) {
             self.send_announcement(option);
@@ -378,7 +385,8 @@ impl Connection {
     pub(super) fn request_join(&mut self, local_id: u8, remote_id: u8) {
         let extra = self.slots.iter().filter(|slot| slot.stage != Stage::Gone).count();
         let full = extra + self.joins.len() > usize::from(self.config.max_extra_subflows);
-        if full || self.plain || (remote_id == 0 && self.no_join_to_first) {
+        let failed = self.failed_checksum || self.agreed_fail;
+        if full || failed || self.plain || (remote_id == 0 && self.no_join_to_first) {
             return;
         }
         let (Some(local), Some(remote)) =
@@ -414,6 +422,11 @@ impl Connection {
             self.send_announcement(next);
         }
         self.joins.retain(|join| join.local_id != local_id);
+        let told = self.addresses.local(local_id).is_some_and(|at| self.addresses.is_told(at));
+        if !told && !self.slots.iter().any(|slot| slot.local_id == local_id) {
+            // The peer never heard of it.
+            return;
+        }
         if !self.slots.iter().any(|slot| slot.local_id != local_id && slot.is_usable()) {
             return;
         }
@@ -437,13 +450,24 @@ impl Connection {
                 continue;
             }
             slot.backup_local = backup;
-            if slot.stage == Stage::Open && !self.plain {
-                let path = slot.path;
+            let path = slot.path;
+            if slot.stage == Stage::Open {
                 self.scheduler.on_path_changed(path, PathChange::State);
-                self.say_on(index, MptcpOption::Prio { backup });
             }
+            self.tell_priority(index);
         }
         self.schedule_due = true;
+    }
+
+    /// Tell the peer whether a subflow is to be spared, if it believes otherwise; of one that is
+    /// being opened once it is open.
+    pub(super) fn tell_priority(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        let backup = slot.backup_local;
+        if slot.stage == Stage::Open && !self.plain && slot.backup_told != backup {
+            slot.backup_told = backup;
+            self.say_on(index, MptcpOption::Prio { backup });
+        }
     }
 
     /// An address of this host came or went.

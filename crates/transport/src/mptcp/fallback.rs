@@ -48,14 +48,19 @@ impl Connection {
             mp.keep_pending(|option| matches!(option, MptcpOption::Fail { .. }));
         }
         slot.subflow.lower_window(window.saturating_sub(una));
+        self.take_doubted(cx);
+        self.push_plain();
+        self.drain_plain(cx);
+        self.wake(0);
+    }
+
+    /// What a middlebox wrote is the stream after all.
+    fn take_doubted(&mut self, cx: &mut Context<'_>) {
         if let Some((offset, payload)) = self.doubted.take() {
             self.receive.edge = self.receive.edge.max(offset + u64::from(payload.len()));
             self.receive.insert(cx.now, offset, payload);
             self.tell_readable();
         }
-        self.push_plain();
-        self.drain_plain(cx);
-        self.wake(0);
     }
 
     /// Everything from the last data known intact on lies where the subflow has it.
@@ -153,11 +158,19 @@ impl Connection {
         self.say_on(0, MptcpOption::Fail { dsn });
     }
 
-    /// The peer found a wrong checksum, or answers that it agrees to fall back.
-    pub(super) fn on_mp_fail(&mut self, cx: &mut Context<'_>, index: usize) {
+    /// The peer found a wrong checksum, or answers that it agrees to fall back; `mapped`: it still
+    /// acknowledges data, so that its own infinite mapping is to come.
+    pub(super) fn on_mp_fail(&mut self, cx: &mut Context<'_>, index: usize, mapped: bool) {
         if !self.may_fall_back() {
             self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
             self.fail_if_alone();
+            return;
+        }
+        if self.agreed_fail {
+            return;
+        }
+        if self.failed_checksum && mapped {
+            self.agree_to_fail(cx);
             return;
         }
         if !self.failed_checksum {
@@ -165,6 +178,23 @@ impl Connection {
             self.tell_failure();
         }
         self.fall_back(cx, true);
+    }
+
+    /// The peer agrees to fall back, and says from where on with its next new data. Until then it
+    /// is acknowledged, as it may have no window left for them; an infinite mapping of ours would
+    /// come too early: a kernel (6.18) that is plain before its own is out makes segments longer
+    /// than the path takes of it.
+    fn agree_to_fail(&mut self, cx: &mut Context<'_>) {
+        self.failed_checksum = false;
+        self.agreed_fail = true;
+        self.stop_fail_timer();
+        if let Some(mp) = self.slots[0].subflow.multipath() {
+            mp.keep_pending(|option| !matches!(option, MptcpOption::Fail { .. }));
+        }
+        self.take_doubted(cx);
+        self.signals_stale = true;
+        self.slots[0].subflow.acknowledge();
+        self.wake(0);
     }
 
     /// The connection is plain, and something was heard all the same: the answer to the peer's

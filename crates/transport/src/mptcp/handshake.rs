@@ -114,6 +114,7 @@ impl Connection {
             local_nonce: 0,
             remote_nonce: 0,
             backup_local: false,
+            backup_told: false,
             backup_remote: false,
             pf: false,
             pf_una: 0,
@@ -155,6 +156,7 @@ impl Connection {
         let index = self.add_slot(subflow, interface, true, (local_id, remote_id));
         self.slots[index].local_nonce = nonce;
         self.slots[index].backup_local = backup;
+        self.slots[index].backup_told = backup;
     }
 
     /// Whether the SYN of a join is taken: fully established, and room for one more.
@@ -164,6 +166,7 @@ impl Connection {
             && !self.plain
             && !self.closed
             && !self.failed_checksum
+            && !self.agreed_fail
             && open <= usize::from(self.config.max_extra_subflows)
             && self.next_path().is_some()
     }
@@ -184,7 +187,7 @@ impl Connection {
         let Some(remote_key) = self.remote_key else { return };
         let local_id = self.addresses.local_id(identity.tuple.local.ip()).unwrap_or(0);
         let hmac = join_hmac((self.local_key, nonce), (remote_key, theirs)).left8();
-        let backup_local = self.config.backup.contains(&identity.tuple.local.ip());
+        let backup_local = self.addresses.local(local_id).is_some_and(|local| local.backup);
         let answer = Join::SynAck { backup: backup_local, address_id: local_id, hmac, nonce };
         let mut on_syn = MptcpOptions::default();
         on_syn.push(MptcpOption::Join(answer));
@@ -196,6 +199,7 @@ impl Connection {
         slot.remote_nonce = theirs;
         slot.backup_remote = backup;
         slot.backup_local = backup_local;
+        slot.backup_told = backup_local;
     }
 
     /// A segment arrived on a subflow that is being opened. `false`: it is no more.
@@ -320,6 +324,10 @@ impl Connection {
         self.signals_stale = true;
         self.schedule_due = true;
         self.manage(cx, PathEvent::Established);
+        if let Some(first) = self.addresses.local(0).filter(|first| first.backup) {
+            // The SYN of a first subflow has no flag for it.
+            self.set_backup(first.ip, true);
+        }
         self.check_fin(cx);
     }
 
@@ -332,7 +340,7 @@ impl Connection {
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         };
-        if self.failed_checksum {
+        if self.failed_checksum || self.agreed_fail {
             // Falling back was proposed when no join was known to both.
             self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
             return false;
@@ -387,6 +395,10 @@ impl Connection {
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
+        if self.agreed_fail {
+            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+            return false;
+        }
         self.joined = true;
         if std::mem::take(&mut self.failed_checksum) {
             // The peer took the join for done before it heard of the wrong checksum.
@@ -410,6 +422,7 @@ impl Connection {
         }
         let path = slot.path;
         self.scheduler.on_path_changed(path, PathChange::Added);
+        self.tell_priority(index);
         self.signals_stale = true;
         self.schedule_due = true;
         self.shared = true;

@@ -175,7 +175,7 @@ impl Connection {
             return;
         }
         if heard.reset {
-            self.hear_reset(cx, heard);
+            self.hear_reset(cx, index, heard);
             return;
         }
         if self.plain {
@@ -194,7 +194,7 @@ impl Connection {
         }
         self.refused += u64::from(heard.options.ignored());
         for option in heard.options.others() {
-            if !self.hear_option(cx, index, option) {
+            if !self.hear_option(cx, index, option, heard.options.dss.is_some()) {
                 return;
             }
         }
@@ -209,9 +209,16 @@ impl Connection {
         }
     }
 
-    /// A reset may close the whole connection.
-    fn hear_reset(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+    /// A reset may close the whole connection; a join that it refuses for now only is tried again
+    /// (RFC 8684 s3.6).
+    fn hear_reset(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) {
         for option in heard.options.others() {
+            let slot = &self.slots[index];
+            let opening = slot.initiator && index > 0 && slot.stage != Stage::Open;
+            if matches!(option, MptcpOption::TcpRst { transient: true, .. }) && opening {
+                let (local_id, remote_id) = (slot.local_id, slot.remote_id);
+                self.retry_later(cx.now, local_id, remote_id);
+            }
             if let MptcpOption::FastClose { receiver } = option
                 && !self.plain
             {
@@ -234,7 +241,8 @@ impl Connection {
         let unmapped = fresh && slot.received.at(heard.offset.max(taken)).is_none();
         let unacked = heard.acked_data && heard.len == 0 && slot.last_end.is_some();
         // A FIN without options ends the stream of a peer that is plain TCP already.
-        if !unmapped && !unacked && !heard.fin && !self.failed_checksum {
+        let doubts = self.failed_checksum || self.agreed_fail;
+        if !unmapped && !unacked && !heard.fin && !doubts {
             return;
         }
         if self.may_fall_back() {
@@ -430,7 +438,7 @@ impl Connection {
             let len = left.min(readable) as u32;
             let payload = slot.subflow.take_received(cx.now, len);
             slot.received.forget_below(offset + u64::from(len));
-            if !map.wire.matches(map.dsn, &payload) {
+            if !self.agreed_fail && !map.wire.matches(map.dsn, &payload) {
                 self.on_checksum_failure(cx, index, map.dsn, (offset, payload));
                 break;
             }
@@ -467,7 +475,14 @@ impl Connection {
         }
     }
 
-    fn hear_option(&mut self, cx: &mut Context<'_>, index: usize, option: &MptcpOption) -> bool {
+    /// `mapped`: beside a DSS. `false`: the connection or the subflow is not what it was.
+    fn hear_option(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        option: &MptcpOption,
+        mapped: bool,
+    ) -> bool {
         match option {
             MptcpOption::AddAddr(add) => self.hear_add_addr(cx, index, add),
             MptcpOption::RemoveAddr { ids } => self.hear_remove_addr(cx, ids),
@@ -477,8 +492,8 @@ impl Connection {
                 self.scheduler.on_path_changed(path, PathChange::State);
             }
             MptcpOption::Fail { .. } => {
-                self.on_mp_fail(cx, index);
-                return false;
+                self.on_mp_fail(cx, index, mapped);
+                return self.agreed_fail && !self.plain;
             }
             MptcpOption::FastClose { receiver } if *receiver == self.local_key => {
                 self.on_fast_close(cx);

@@ -33,6 +33,8 @@ pub struct Slot {
     pub remote_nonce: u32,
     /// This host wants it spared.
     pub backup_local: bool,
+    /// What the peer was told of it.
+    pub backup_told: bool,
     /// The peer wants it spared.
     pub backup_remote: bool,
     /// The retransmission timer expired, no progress since.

@@ -25,6 +25,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 const FAIL_TIMEOUT: Duration = Duration::from_secs(120);
 /// First interval of an unanswered MP_FAIL, doubled each time.
 const FAIL_INTERVAL: Duration = Duration::from_millis(100);
+/// Unanswered DATA_FINs after which a peer that agreed to fall back is taken to be plain.
+const FIN_PATIENCE: u32 = 2;
 /// An address pair that could not be reached is tried again after this (the kernels' fullmesh).
 const RETRY_JOIN: Duration = Duration::from_secs(1);
 
@@ -194,6 +196,11 @@ impl Connection {
         self.timers.fin_tries = self.timers.fin_tries.saturating_add(1);
         if self.timers.fin_tries > MAX_TRIES && self.is_peer_silent(cx.now) {
             self.fail_all(cx);
+            return;
+        }
+        if self.agreed_fail && self.timers.fin_tries > FIN_PATIENCE {
+            // The peer is plain by now, and had no data to say so with.
+            self.fall_back(cx, false);
             return;
         }
         let interval = FIN_INTERVAL * (1 << self.timers.fin_tries.min(10));

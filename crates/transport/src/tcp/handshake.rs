@@ -195,6 +195,7 @@ impl Subflow {
         }
         if segment.flags.contains(Flags::RST) {
             if acks_syn {
+                self.hear(segment, 0, false);
                 self.fail(cx, SocketError::Refused);
             }
             return;

@@ -220,6 +220,43 @@ fn priority_changes_while_data_flow() {
 }
 
 #[test]
+fn priority_set_while_a_join_is_under_way_is_told_once_it_is_open() {
+    for side in [Side::Client, Side::Server] {
+        let mut pair = paths(&[10, 40]);
+        let socket = |pair: &Pair| pair.ends[side as usize].socket;
+        while socket(&pair).and_then(|_| pair.try_info(side)).is_none_or(|i| i.subflows.len() < 2) {
+            pair.pass(Duration::from_millis(1));
+        }
+        let id = pair.socket(side);
+        pair.stack(side).set_backup(id, address(side, 1), true).expect("a socket");
+        pair.settle();
+        download(&mut pair);
+        for end in [Side::Client, Side::Server] {
+            let backups: Vec<bool> = pair.info(end).subflows.iter().map(|s| s.backup).collect();
+            assert_eq!(backups, [false, true], "{side:?} at {end:?}");
+        }
+        let sent = sent_during(&mut pair, Duration::from_secs(2));
+        assert!(sent[0] > 20 && sent[1] == 0, "{side:?} {sent:?}");
+    }
+}
+
+#[test]
+fn first_subflow_from_a_backup_address_is_spared() {
+    for side in [Side::Client, Side::Server] {
+        let backup = MptcpConfig { backup: vec![address(side, 0)], ..MptcpConfig::default() };
+        let (client, server) = match side {
+            Side::Client => (backup, MptcpConfig::default()),
+            Side::Server => (MptcpConfig::default(), backup),
+        };
+        let mut pair = Pair::new(&[Path::ms(10), Path::ms(20)], client, server);
+        download(&mut pair);
+        assert!(pair.info(side.other()).subflows[0].backup, "{side:?}");
+        let sent = sent_during(&mut pair, Duration::from_secs(2));
+        assert!(sent[0] == 0 && sent[1] > 20, "{side:?} {sent:?}");
+    }
+}
+
+#[test]
 fn interface_down_withdraws_its_address_and_up_joins_again() {
     for (side, path) in [(Side::Client, 0), (Side::Client, 1), (Side::Server, 1)] {
         let mut pair = paths(&[10, 20]);

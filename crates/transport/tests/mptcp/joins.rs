@@ -5,7 +5,7 @@ use base::Duration;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use transport::mptcp::MptcpConfig;
-use wire::mptcp::{Join, MptcpOption};
+use wire::mptcp::{Join, MptcpOption, ResetReason};
 use wire::{Flags, TcpSegment};
 
 fn two_paths() -> Pair {
@@ -99,6 +99,30 @@ fn limit_of_the_listener_refuses_once() {
     let mut pair = Pair::new(&[Path::ms(10), Path::ms(30)], MptcpConfig::default(), server);
     let seen = on_path_1(&mut pair, |_, _, _| true);
     fails(&mut pair, &seen);
+}
+
+/// SYNs of the client on path 1, each answered by a reset.
+fn syns_of_a_refused_join(transient: bool) -> usize {
+    let server = MptcpConfig { max_extra_subflows: 0, ..MptcpConfig::default() };
+    let mut pair = Pair::new(&[Path::ms(10), Path::ms(30)], MptcpConfig::default(), server);
+    let seen = on_path_1(&mut pair, move |_, _, segment| {
+        if segment.flags.contains(Flags::RST) {
+            let reason = ResetReason::LACK_OF_RESOURCES;
+            segment.options.mptcp = MptcpOption::TcpRst { transient, reason }.into();
+        }
+        true
+    });
+    pair.finish = false;
+    pair.transfer(200_000, 300_000);
+    pair.pass(Duration::from_secs(5));
+    let seen = seen.borrow();
+    seen.iter().filter(|(_, flags, ..)| *flags == Flags::SYN).count()
+}
+
+#[test]
+fn join_refused_for_now_is_tried_once_more() {
+    assert_eq!(syns_of_a_refused_join(true), 2);
+    assert_eq!(syns_of_a_refused_join(false), 1);
 }
 
 #[test]

@@ -1,0 +1,99 @@
+//! MP_FAIL on the wire (RFC 8684 s3.7): a middlebox rewrites one segment of a connection with
+//! checksums, of one subflow of two and of the only one, on the way to either end.
+
+use crate::connection::{Case, Ends, Role, connect, count, transfer_multipath, world};
+use crate::forwarder::{Conditions, Way};
+use crate::kernel;
+use crate::world::{Family, World, wait_until};
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+const MIB: usize = 1 << 20;
+const NEAR: Conditions = Conditions { delay: Duration::from_millis(2), drop_every: 0 };
+const FAR: Conditions = Conditions { delay: Duration::from_millis(5), drop_every: 0 };
+const ROLES: [Role; 2] = [Role::Client, Role::Server];
+/// Bytes on a path before it is damaged.
+const AFTER: u64 = 200_000;
+
+fn case(role: Role, errors: &'static [&'static str]) -> Case {
+    let mut case = Case { size: 8 * MIB, errors, ..Case::new(role, Family::V4) };
+    case.config.checksum = true;
+    case
+}
+
+/// Rewrite one segment on path `number` of `paths` in the middle of things.
+fn damage(world: &World, (number, paths): (usize, usize), way: Way) {
+    wait_until(|| (0..paths).all(|path| world.carried(path) > AFTER));
+    world.control(number).rewrite[way as usize].store(1, Ordering::Relaxed);
+}
+
+#[test]
+fn damage_to_one_of_two_subflows_is_told_by_the_kernel_and_ends_it_alone() {
+    for role in ROLES {
+        for number in [0, 1] {
+            let Some(world) = world(&[NEAR, FAR]) else { return };
+            let case = case(role, &["DataCsumErr", "MPFailTx"]);
+            transfer_multipath(&world, &case, |_| damage(&world, (number, 2), Way::FromEngine));
+            assert_eq!((count(&world, "DataCsumErr"), count(&world, "MPFailTx")), (1, 1));
+        }
+    }
+}
+
+#[test]
+fn damage_to_one_of_two_subflows_is_told_by_the_engine_and_ends_it_alone() {
+    for role in ROLES {
+        for number in [0, 1] {
+            let Some(world) = world(&[NEAR, FAR]) else { return };
+            let case = case(role, &["MPFailRx"]);
+            transfer_multipath(&world, &case, |_| damage(&world, (number, 2), Way::ToEngine));
+            assert_eq!(count(&world, "MPFailRx"), 1, "{role:?}, path {number}");
+        }
+    }
+}
+
+/// Of the bytes that came one differs.
+fn assert_one_differs(came: &[u8], sent: &[u8]) {
+    assert_eq!(came.len(), sent.len());
+    let differ = came.iter().zip(sent).filter(|(one, other)| one != other).count();
+    assert_eq!(differ, 1);
+}
+
+/// One path, damaged; both ends agree on plain TCP and go on with what the middlebox wrote.
+fn falls_back(role: Role, way: Way) -> Option<World> {
+    let world = world(&[NEAR])?;
+    // A kernel (6.18) that announces its fallback cuts that segment as long as plain TCP's, and
+    // the option does not fit any more; unless it never joins segments.
+    let single = || Command::new("ip").args("link set wire0 gso_max_segs 1".split(' ')).status();
+    assert!(world.peer.run(single).expect("the namespace").expect("ip(8)").success());
+    let case = Case { becomes_tcp: true, ..case(role, &[]) };
+    let Ends { engine, kernel, .. } = connect(&world, &case, |_| damage(&world, (0, 1), way));
+    let content = kernel::content(case.size);
+    let (engine, kernel) = (engine.expect("no failure"), kernel.expect("no failure"));
+    let (whole, damaged) = match way {
+        Way::FromEngine => (engine, kernel),
+        Way::ToEngine => (kernel, engine),
+    };
+    assert!(whole == content, "{role:?} {way:?}: contents differ");
+    assert_one_differs(&damaged, &content);
+    Some(world)
+}
+
+#[test]
+fn damage_to_the_only_subflow_is_told_by_the_kernel_and_leaves_plain_tcp() {
+    for role in ROLES {
+        let Some(world) = falls_back(role, Way::FromEngine) else { return };
+        let counts = ["DataCsumErr", "MPFailTx", "InfiniteMapRx"].map(|name| count(&world, name));
+        assert_eq!(counts, [1, 1, 1], "{role:?}");
+    }
+}
+
+#[test]
+fn damage_to_the_only_subflow_is_told_by_the_engine_and_leaves_plain_tcp() {
+    for role in ROLES {
+        let Some(world) = falls_back(role, Way::ToEngine) else { return };
+        // Told with every segment that comes before the answer.
+        assert!(count(&world, "MPFailRx") >= 1, "{role:?}");
+        assert_eq!(count(&world, "InfiniteMapTx"), 1, "{role:?}");
+    }
+}
