@@ -117,11 +117,12 @@ impl World {
 
     /// `ip mptcp` with these words, in the namespace of the peer.
     pub fn ip_mptcp(&self, words: &str) {
-        let status = self
-            .peer
-            .run(|| Command::new("ip").arg("mptcp").args(words.split_whitespace()).status());
-        let status = status.expect("the namespace").expect("ip(8)");
-        assert!(status.success(), "ip mptcp {words}");
+        ip_mptcp(&self.peer, words);
+    }
+
+    /// The same in the namespace of the engine.
+    pub fn ip_mptcp_near(&self, words: &str) {
+        ip_mptcp(&self.engine, words);
     }
 
     /// A counter of the peer's kernel, as `nstat` names it.
@@ -178,6 +179,12 @@ impl World {
         };
         (0..self.paths).map(device).collect()
     }
+}
+
+fn ip_mptcp(namespace: &Namespace, words: &str) {
+    let command = || Command::new("ip").arg("mptcp").args(words.split_whitespace()).status();
+    let status = namespace.run(command).expect("the namespace").expect("ip(8)");
+    assert!(status.success(), "ip mptcp {words}");
 }
 
 /// A namespace that routes and has TUN devices; `None`, after saying why, where that cannot be.

@@ -1,0 +1,20 @@
+//! The live world's benchmark, one line a figure, `name value unit`: goodput over TUN devices to
+//! a kernel peer, one and two paths, either direction, and the CPU time of the whole process
+//! (engine, wires and what the kernel does for it) per 10^9 bytes; beside it two kernels over the
+//! same wires.
+//!
+//! Needs root and TUN devices; without them a line says why there is no figure.
+
+#[cfg(target_os = "linux")]
+#[path = "../../tests/support/mod.rs"]
+mod support;
+
+#[cfg(target_os = "linux")]
+mod figures;
+
+fn main() {
+    #[cfg(target_os = "linux")]
+    figures::print();
+    #[cfg(not(target_os = "linux"))]
+    println!("skipped: live/mptcp-tun needs Linux");
+}
