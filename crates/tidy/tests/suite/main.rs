@@ -8,6 +8,7 @@
 mod exceptions;
 mod floors;
 mod lexer;
+mod named_tests;
 mod rules;
 mod workspace;
 
@@ -112,6 +113,16 @@ fn floors_only_call_down() {
     let complaints: Vec<String> =
         WORKSPACE.manifests().flat_map(|(name, text)| floors::complaints(name, text)).collect();
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn tests_named_in_the_table_of_threats_exist() {
+    let is_table = |source: &&workspace::Source| source.path == "docs/security.md";
+    let table = WORKSPACE.sources.iter().find(is_table).expect("the table of threats");
+    let complaints = named_tests::complaints(&table.text, &WORKSPACE.sources);
+    assert!(complaints.is_empty(), "docs/security.md: {}", complaints.join("; "));
+    let lines = table.text.lines().filter(|line| line.starts_with("| ") && line.contains("::"));
+    assert!(lines.count() > 20, "the table lost its tests");
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub struct Connection {
     pub(super) joined: bool,
     /// Both sides know of a second subflow.
     pub(super) shared: bool,
+    /// Options were lost while only we took a join for done; what falling back is to announce.
+    pub(super) lost_options: Option<bool>,
     /// The application let go.
     pub(super) released: bool,
     /// Both directions are over, or the connection failed.
@@ -139,6 +141,7 @@ impl Connection {
             answered_fail: false,
             joined: false,
             shared: false,
+            lost_options: None,
             released: false,
             closed: false,
             slots: Vec::new(),
@@ -528,6 +531,7 @@ impl Connection {
         self.scheduler.on_path_changed(path, PathChange::Removed);
         self.schedule_due = true;
         self.restart_data_timer(cx.now);
+        self.resolve_join(cx);
     }
 
     /// The state for measurement.

@@ -4,7 +4,7 @@
 //! the subflow are the same numbers: after it everything goes straight to the subflow.
 
 use super::connection::Connection;
-use super::slot::{ReceivedMaps, Stage};
+use super::slot::{ReceivedMaps, Slot, Stage};
 use crate::tcp::multipath::{Heard, Multipath};
 use base::Context;
 use wire::Payload;
@@ -18,7 +18,44 @@ impl Connection {
 
     /// Only one subflow was ever used, and nothing was sent twice.
     pub(super) fn may_fall_back(&self) -> bool {
-        !self.joined && self.send.reinjected_bytes == 0 && !self.receive.shifted
+        !self.joined && self.is_one_stream()
+    }
+
+    fn is_one_stream(&self) -> bool {
+        self.send.reinjected_bytes == 0 && !self.receive.shifted
+    }
+
+    /// The peer proved a join to us and has not said that it took ours: it may fall back before
+    /// our proof arrives, and refuses the join then.
+    fn is_join_in_doubt(&self) -> bool {
+        self.joined && !self.shared && self.is_one_stream()
+    }
+
+    /// Data or acknowledgements came without options on subflow `index`. While a join is in doubt
+    /// its end decides.
+    pub(super) fn on_options_lost(&mut self, cx: &mut Context<'_>, index: usize, announce: bool) {
+        if index == 0 && self.is_join_in_doubt() {
+            self.lost_options = Some(announce || self.lost_options == Some(true));
+        } else if self.may_fall_back() {
+            self.fall_back(cx, announce);
+        } else {
+            self.refused += 1;
+            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.fail_if_alone();
+        }
+    }
+
+    /// A join is complete, or failed: what was put off until then.
+    pub(super) fn resolve_join(&mut self, cx: &mut Context<'_>) {
+        let waits = |slot: &Slot| slot.stage == Stage::PreEstablished;
+        if self.plain || self.closed || (!self.shared && self.slots.iter().any(waits)) {
+            return;
+        }
+        self.joined = self.shared;
+        let there = self.slots.first().is_some_and(|slot| slot.stage == Stage::Open);
+        if let Some(announce) = self.lost_options.take().filter(|_| there) {
+            self.on_options_lost(cx, 0, announce);
+        }
     }
 
     /// Become TCP. `announce`: tell the peer with an infinite mapping.
@@ -208,7 +245,7 @@ impl Connection {
 
     /// An infinite mapping arrived on subflow `index`.
     pub(super) fn on_infinite_mapping(&mut self, cx: &mut Context<'_>, index: usize) {
-        if self.may_fall_back() {
+        if self.may_fall_back() || self.is_join_in_doubt() {
             self.fall_back(cx, false);
         } else {
             self.refused += 1;

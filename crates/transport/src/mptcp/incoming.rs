@@ -188,6 +188,7 @@ impl Connection {
         }
         if stage == Stage::PreEstablished {
             self.open_slot(index);
+            self.resolve_join(cx);
         }
         if self.plain {
             return;
@@ -245,13 +246,7 @@ impl Connection {
         if !unmapped && !unacked && !heard.fin && !doubts {
             return;
         }
-        if self.may_fall_back() {
-            self.fall_back(cx, unacked);
-            return;
-        }
-        self.refused += 1;
-        self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
-        self.fail_if_alone();
+        self.on_options_lost(cx, index, unacked);
     }
 
     fn hear_dss(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard, dss: &Dss) {
@@ -466,9 +461,9 @@ impl Connection {
     fn check_unmapped(&mut self, cx: &mut Context<'_>, index: usize, offset: u64, waiting: u64) {
         let window = self.receive.edge.saturating_sub(self.receive.data.next_offset());
         let lost = self.slots[index].received.reach_beyond(offset);
-        if lost && self.may_fall_back() {
-            self.fall_back(cx, false);
-        } else if lost || waiting > window.max(LEAST_RECEPTION) {
+        if lost {
+            self.on_options_lost(cx, index, false);
+        } else if waiting > window.max(LEAST_RECEPTION) && self.lost_options.is_none() {
             self.refused += 1;
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();

@@ -134,6 +134,32 @@ fn reasons(pair: &mut Pair) -> Rc<RefCell<Vec<(usize, u8)>>> {
     seen
 }
 
+/// One side may take the join for done and the other one not: the one that knows less waits.
+#[test]
+fn options_lost_while_a_join_is_under_way_leave_both_sides_of_one_mind() {
+    let mut fallen = [0, 0];
+    for (near, far) in [(5, 40), (20, 20), (40, 5), (10, 150)] {
+        for after in (0..12).map(|step| 2 * near + step * (near + 2 * far) / 5) {
+            for way in [[true, false], [false, true], [true, true]] {
+                let config = MptcpConfig { checksum: after % 2 == 0, ..MptcpConfig::default() };
+                let paths = [Path::ms(near), Path::ms(far)];
+                let mut pair = Pair::new(&paths, config.clone(), config);
+                (pair.ends[0].to_write, pair.ends[1].to_write) = (200_000, 200_000);
+                pair.pass(Duration::from_millis(after));
+                strip(&mut pair, move |side, segment| {
+                    way[side as usize] && !segment.flags.contains(Flags::RST)
+                });
+                pair.transfer(200_000, 200_000);
+                pair.close();
+                let plain = [Side::Client, Side::Server].map(|side| pair.info(side).fallback);
+                assert_eq!(plain[0], plain[1], "{near} {far}: {after} ms, {way:?}");
+                fallen[usize::from(plain[0])] += 1;
+            }
+        }
+    }
+    assert!(fallen[0] > 10 && fallen[1] > 10, "{fallen:?}");
+}
+
 #[test]
 fn options_lost_after_a_join_reset_that_subflow_with_reason_6() {
     let mut pair = two_paths(false);

@@ -11,12 +11,14 @@ use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use transport::mptcp::MptcpConfig;
+use transport::path_manager::PathManagerKind;
 use transport::{Buffers, InterfaceEvent};
-use wire::Flags;
+use wire::{Flags, Payload};
 
 /// Packets in a row that may be lost: fewer than a connection gives up after.
 const MAX_BURST: u32 = 8;
 const PATHS: usize = 3;
+const SCHEDULERS: [&str; 4] = ["lrf", "rr", "redundant", "wrr"];
 
 /// One thing that happens.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,8 @@ enum Op {
     Address(bool),
     /// A middlebox begins or ceases to strip options, on a path that joined.
     Strip(usize, bool),
+    /// It changes the next payloads of a side on a path that joined, checksums of TCP and all.
+    Rewrite(Side, usize, u32),
     Backup(Side, usize, bool),
     Advance(u64),
     Shutdown(Side),
@@ -65,6 +69,7 @@ struct World {
     loss: f64,
     scheduler: usize,
     congestion: usize,
+    manager: usize,
     checksum: bool,
     /// 0: auto-tuned; otherwise fixed at so many KiB.
     buffer_kib: u32,
@@ -95,6 +100,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0..PATHS, any::<bool>()).prop_map(|(path, up)| Op::Interface(path, up)),
         1 => any::<bool>().prop_map(Op::Address),
         1 => (1..PATHS, any::<bool>()).prop_map(|(path, on)| Op::Strip(path, on)),
+        1 => (side(), 1..PATHS, 1u32..4).prop_map(|(side, path, n)| Op::Rewrite(side, path, n)),
         1 => (side(), 0..PATHS, any::<bool>()).prop_map(|(side, path, on)| {
             Op::Backup(side, path, on)
         }),
@@ -118,17 +124,20 @@ fn world() -> impl Strategy<Value = World> {
         1 => (0u64..100_000).prop_map(|below| (1 << 32) - below),
     ];
     let network = (2..=PATHS, prop::array::uniform3(0u64..120), prop_oneof![Just(0.0), 0.0..0.04]);
-    let choice = (0usize..3, 0usize..3, any::<bool>(), buffer, prop::bool::weighted(0.2));
+    let manager = prop_oneof![4 => Just(0usize), 1 => Just(1)];
+    let names = (0..SCHEDULERS.len(), 0usize..3, manager);
+    let choice = (names, any::<bool>(), buffer, prop::bool::weighted(0.2));
     let rest = (stage, prop::array::uniform2(start), any::<u64>());
     (network, choice, rest).prop_map(|(network, choice, (stage, start, seed))| {
         let (paths, delays, loss) = network;
-        let (scheduler, congestion, checksum, buffer_kib, backup) = choice;
+        let ((scheduler, congestion, manager), checksum, buffer_kib, backup) = choice;
         World {
             paths,
             delays,
             loss,
             scheduler,
             congestion,
+            manager,
             checksum,
             buffer_kib,
             backup,
@@ -152,9 +161,25 @@ struct Next {
 struct Plan {
     next: RefCell<[[Next; PATHS]; 2]>,
     stripped: Cell<[bool; PATHS]>,
+    rewritten: Cell<[[u32; PATHS]; 2]>,
 }
 
 impl Plan {
+    /// Whether the payload of a segment is to be changed.
+    fn takes_rewrite(&self, side: Side, path: usize) -> bool {
+        let mut left = self.rewritten.get();
+        let count = &mut left[side as usize][path];
+        let changes = *count > 0;
+        *count -= u32::from(changes);
+        self.rewritten.set(left);
+        changes
+    }
+
+    /// Whether middleboxes work somewhere.
+    fn meddles(&self) -> bool {
+        self.stripped.get() != [false; PATHS] || self.rewritten.get() != [[0; PATHS]; 2]
+    }
+
     fn fate(&self, side: Side, path: usize) -> Fate {
         let mut next = self.next.borrow_mut();
         let Next { count, kind, ms } = &mut next[side as usize][path];
@@ -174,7 +199,8 @@ impl Plan {
 
 fn config(world: &World, side: Side) -> MptcpConfig {
     let mut config = MptcpConfig {
-        scheduler: ["lrf", "rr", "redundant"][world.scheduler],
+        scheduler: SCHEDULERS[world.scheduler],
+        path_manager: [PathManagerKind::Fullmesh, PathManagerKind::Default][world.manager],
         checksum: world.checksum && side == Side::Server,
         test_idsn: Some(world.start),
         ..MptcpConfig::default()
@@ -219,11 +245,22 @@ fn pair_of(world: &World, plan: &Rc<Plan>) -> Pair {
         if first || later {
             segment.options.mptcp = Default::default();
         }
+        if len > 0 && stripped.takes_rewrite(side, path) {
+            segment.payload = changed(&segment.payload);
+        }
         !(alone && path > 0)
     }));
     let rules = Rc::clone(plan);
     pair.rule = Some(Box::new(move |side, path, _| rules.fate(side, path)));
     pair
+}
+
+/// One byte of it is another one.
+fn changed(payload: &Payload) -> Payload {
+    let mut bytes = payload.to_bytes().to_vec();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    Payload::from(bytes)
 }
 
 /// Whether both sides have a subflow on the first path.
@@ -237,10 +274,12 @@ fn is_first_open(pair: &Pair) -> bool {
 fn apply(pair: &mut Pair, world: &World, plan: &Plan, op: Op) {
     let exists = |path: usize| path < world.paths;
     // One path lives at any time: the first one is whole while others are stripped.
-    let stripping = plan.stripped.get() != [false; PATHS];
+    let first_works = !pair.paths[0].cut && is_first_open(pair);
     let op = match op {
-        Op::Strip(_, true) if pair.paths[0].cut || !is_first_open(pair) => return,
-        Op::Cut(0, true) | Op::Interface(0, false) if stripping => return,
+        Op::Strip(_, true) | Op::Rewrite(..) if !first_works => return,
+        // Nobody would notice.
+        Op::Rewrite(..) if !world.checksum => return,
+        Op::Cut(0, true) | Op::Interface(0, false) if plan.meddles() => return,
         op => op,
     };
     match op {
@@ -271,6 +310,11 @@ fn apply(pair: &mut Pair, world: &World, plan: &Plan, op: Op) {
             let mut stripped = plan.stripped.get();
             stripped[path] = on;
             plan.stripped.set(stripped);
+        }
+        Op::Rewrite(side, path, count) => {
+            let mut left = plan.rewritten.get();
+            left[side as usize][path] = count;
+            plan.rewritten.set(left);
         }
         Op::Backup(side, path, on) if pair.ends[side as usize].socket.is_some() => {
             let socket = pair.socket(side);
@@ -319,6 +363,7 @@ fn replay(world: &World, ops: &[Op]) {
     }
     pair.rule = None;
     plan.stripped.set([false; PATHS]);
+    plan.rewritten.set([[0; PATHS]; 2]);
     for path in 0..world.paths {
         pair.paths[path].cut = false;
         pair.paths[path].loss = 0.0;
@@ -348,6 +393,7 @@ const CALM: World = World {
     loss: 0.0,
     scheduler: 0,
     congestion: 0,
+    manager: 0,
     checksum: false,
     buffer_kib: 0,
     backup: false,
