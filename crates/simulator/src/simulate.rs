@@ -116,6 +116,10 @@ fn sent(setup: &RunSetup, world: &World<Half>) -> Sent {
                 sent.first_sent_bytes[subflow.interface.index()] += subflow.first_sent_bytes;
                 sent.retransmitted_segs += subflow.tcp.segs_retrans;
             }
+            for retired in &info.retired {
+                sent.first_sent_bytes[retired.interface.index()] += retired.first_sent_bytes;
+                sent.retransmitted_segs += retired.segs_retrans;
+            }
             sent.reinjected_bytes += info.reinjected_bytes;
         }
     }

@@ -7,6 +7,7 @@ use super::Options;
 use crate::error::{Given, InputError, Refusal};
 use crate::variants::Protocol;
 use crate::words::nearest_help;
+use std::ops::Range;
 use transport::path_manager::{self, PathManagerKind};
 use transport::{congestion, scheduler};
 
@@ -50,12 +51,14 @@ impl Choice {
             }
         }
         let congestion = controls(&options.cc, &protocols, &mut notes)?;
-        let schedulers = chosen(&options.schedulers, vec!["lrf"], scheduler)?;
+        let schedulers = chosen_of(&options.schedulers, vec!["lrf"], with_weights, scheduler)?;
         let default = vec![PathManagerKind::default()];
         let path_managers = chosen(&options.path_managers, default, path_manager)?;
         if schedulers.contains(&"wrr") {
-            notes.push("`wrr`: weights cannot be given yet; all are 1, as with `rr`".to_owned());
+            notes
+                .push("`wrr` without weights is `rr`; write `wrr:3,1`, a weight a path".to_owned());
         }
+        check_weights(&options.schedulers, &schedulers, paths)?;
         if multipath && !protocols.contains(&Protocol::Tcp) && options.baseline.is_none() {
             notes.push(
                 "no path is used alone, so variants are compared with the best of them; add `tcp` \
@@ -73,9 +76,22 @@ fn chosen<T: PartialEq>(
     default: Vec<T>,
     read: impl Fn(&str) -> Result<T, Complaint>,
 ) -> Result<Vec<T>, InputError> {
+    chosen_of(lists, default, Given::split_at_commas, read)
+}
+
+/// A word with its place in its list.
+type Word<'a> = (Range<usize>, &'a str);
+
+/// The same of words that `split` finds.
+fn chosen_of<T: PartialEq>(
+    lists: &[Given],
+    default: Vec<T>,
+    split: impl for<'a> Fn(&'a Given) -> Vec<Word<'a>>,
+    read: impl Fn(&str) -> Result<T, Complaint>,
+) -> Result<Vec<T>, InputError> {
     let mut values = Vec::new();
     for given in lists {
-        for (span, word) in given.split_at_commas() {
+        for (span, word) in split(given) {
             let value = match read(word) {
                 Ok(value) if values.contains(&value) => {
                     Err((format!("`{word}` is given twice"), "keep one".to_owned()))
@@ -135,8 +151,53 @@ fn only_with_multipath(lists: &[Given]) -> Result<(), InputError> {
     }
 }
 
+/// The words of a list, numbers after `wrr:` belonging to it.
+fn with_weights(given: &Given) -> Vec<Word<'_>> {
+    let mut words: Vec<Word<'_>> = Vec::new();
+    for (span, word) in given.split_at_commas() {
+        let number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        match words.last_mut().filter(|(_, last)| number && last.starts_with("wrr:")) {
+            Some((whole, last)) => {
+                whole.end = span.end;
+                *last = &given.text[whole.clone()];
+            }
+            None => words.push((span, word)),
+        }
+    }
+    words
+}
+
+/// `wrr:3,1` as written.
+fn weighted(word: &str, weights: &str) -> Result<&'static str, Complaint> {
+    let words: String = weights.split_whitespace().collect();
+    match scheduler::parse_weights(&words) {
+        // A word of a command line: it is kept as long as the command runs.
+        Some(_) => Ok(Box::leak(format!("wrr:{words}").into_boxed_str())),
+        None => Err((
+            format!("the weights of `{word}` are not whole numbers from 1 to 255"),
+            "write one for each path in the order of the paths: `wrr:3,1`".to_owned(),
+        )),
+    }
+}
+
+/// Refuses weights of paths that are not there.
+fn check_weights(lists: &[Given], names: &[&str], paths: usize) -> Result<(), InputError> {
+    let weights = |name: &&str| name.strip_prefix("wrr:").map(|list| list.split(',').count());
+    let Some(count) = names.iter().filter_map(weights).find(|count| *count != paths) else {
+        return Ok(());
+    };
+    let Some(given) = lists.iter().find(|given| given.text.contains("wrr:")) else {
+        return Ok(());
+    };
+    let problem = format!("`wrr` has {count} weights, and there are {paths} paths");
+    Err(given.refuse_whole(problem, "write one weight for each path, in their order"))
+}
+
 /// The canonical name of a scheduler.
 fn scheduler(word: &str) -> Result<&'static str, Complaint> {
+    if let Some(weights) = word.strip_prefix("wrr:") {
+        return weighted(word, weights);
+    }
     let names: Vec<&'static str> = scheduler::NAMES.iter().map(|(name, _, _)| *name).collect();
     if let Some(name) = names.iter().find(|name| **name == word) {
         return Ok(name);

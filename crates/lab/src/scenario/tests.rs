@@ -206,11 +206,27 @@ fn written_multipath_scenario_is_the_same_scenario() {
 }
 
 #[test]
+fn weights_are_a_part_of_the_schedulers_name() {
+    for keys in ["schedulers = \"lrf,wrr:3,1,rr\"", "schedulers = [\"lrf\", \"wrr:3, 1\", \"rr\"]"]
+    {
+        let weighted = scenario(&together(keys));
+        assert_eq!(weighted.schedulers, ["lrf", "wrr:3,1", "rr"]);
+        assert_eq!(scenario(&weighted.to_toml()).hash(), weighted.hash());
+    }
+    let other = |weights| scenario(&together(&format!("schedulers = \"wrr:{weights}\""))).hash();
+    assert_ne!(other("3,1"), other("1,3"));
+}
+
+#[test]
 fn multipath_choices_that_cannot_be_are_refused() {
     let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
     refused("schedulers = \"default\"", &["study.toml:3:15", "two schedulers", "write `lrf`"]);
     refused("schedulers = \"lfr\"", &["unknown scheduler `lfr`", "did you mean `lrf`"]);
     refused("schedulers = \"lrf,minrtt\"", &["`minrtt` is given twice"]);
+    refused("schedulers = \"wrr:3,0\"", &["study.toml:3:15", "whole numbers", "`wrr:3,1`"]);
+    refused("schedulers = \"wrr:3\"", &["1 weights, and there are 2 paths", "one weight for each"]);
+    refused("schedulers = \"wrr:3,1,wrr:3,1\"", &["`wrr:3,1` is given twice"]);
+    refused("schedulers = \"rr,3\"", &["unknown scheduler `3`"]);
     refused("schedulers = \"blest\"", &["`blest` is not available yet"]);
     refused("path-managers = \"fullmseh\"", &["did you mean `fullmesh`"]);
     refused("cc = \"olia\"", &["`olia` is not available yet"]);

@@ -157,6 +157,23 @@ fn every_scheduler_uses_every_path() {
 }
 
 #[test]
+fn weights_of_round_robin_are_the_shares_of_its_paths() {
+    for (weights, expected) in [("wrr:1,3", 0.25), ("wrr:3,1", 0.75), ("wrr", 0.5)] {
+        for first in [0, 1] {
+            // Windows never bind.
+            let links = [link(100, 10), link(100, 10)];
+            let video = Traffic::Video(Duration::from_secs(10));
+            let mut setup = over(&links, weights, video);
+            setup.protocol =
+                Protocol::Mptcp(Multipath { first, scheduler: weights, ..Multipath::default() });
+            let sent = record(&setup).first_sent_bytes;
+            let share = sent[0] as f64 / (sent[0] + sent[1]) as f64;
+            assert!((share - expected).abs() < 0.06, "{weights} from {first}: {share}");
+        }
+    }
+}
+
+#[test]
 fn path_manager_default_stays_on_the_first_path() {
     for first in [0, 1] {
         let mut setup = over(&[link(10, 10), link(10, 10)], "lrf", Traffic::BulkSize(100_000));

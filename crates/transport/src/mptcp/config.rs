@@ -46,6 +46,8 @@ impl Default for MptcpConfig {
 #[derive(Clone, PartialEq, Debug)]
 pub struct MptcpInfo {
     pub subflows: Vec<SubflowInfo>,
+    /// What subflows did whose numbers others have by now, by interface.
+    pub retired: Vec<Retired>,
     /// It is plain TCP by now.
     pub fallback: bool,
     pub token: u32,
@@ -63,6 +65,15 @@ pub struct MptcpInfo {
     pub held_bytes: u64,
     /// Mappings received whose data were not taken yet.
     pub mappings: u32,
+}
+
+/// Sums over the subflows of an interface that are over and forgotten.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Retired {
+    pub interface: InterfaceId,
+    /// Payload first handed to them, in bytes.
+    pub first_sent_bytes: u64,
+    pub segs_retrans: u64,
 }
 
 /// One subflow of a connection.

@@ -2,7 +2,7 @@
 //! controller, scheduler and path manager, and the application's side.
 
 use super::addresses::{Addresses, share_prefix};
-use super::config::{MptcpConfig, MptcpInfo, SubflowInfo};
+use super::config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
 use super::receive::DataReceive;
 use super::send::DataSend;
 use super::slot::{Slot, Stage};
@@ -57,6 +57,8 @@ pub struct Connection {
     /// Both directions are over, or the connection failed.
     pub(super) closed: bool,
     pub(super) slots: Vec<Slot>,
+    /// What subflows did whose place others took.
+    pub(super) retired: Vec<Retired>,
     pub(super) send: DataSend,
     pub(super) receive: DataReceive,
     pub(super) controller: Controller,
@@ -112,7 +114,11 @@ impl Connection {
     /// Without a subflow yet. `None`: a name in the configuration is unknown.
     pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Option<Connection> {
         let config = start.config.clone();
-        let scheduler = scheduler::by_name(config.scheduler, &scheduler::Options::default())?;
+        let options = scheduler::Options {
+            kernel_compat: config.tcp.profile.is_old(),
+            ..scheduler::Options::default()
+        };
+        let scheduler = scheduler::by_name(config.scheduler, &options)?;
         let host = start.host;
         let addresses = Addresses::new(start.local, start.remote, host, &config.backup);
         let idsn = match config.test_idsn {
@@ -145,6 +151,7 @@ impl Connection {
             released: false,
             closed: false,
             slots: Vec::new(),
+            retired: Vec::new(),
             send,
             receive,
             controller: controller(&config.tcp)?,
@@ -545,6 +552,7 @@ impl Connection {
         });
         MptcpInfo {
             subflows: subflows.collect(),
+            retired: self.retired.clone(),
             fallback: self.plain,
             token: self.token().0,
             snd_una: self.send.una,
@@ -555,6 +563,21 @@ impl Connection {
             refused: self.refused,
             held_bytes: self.held + self.receive.held(),
             mappings: self.slots.iter().map(|slot| slot.received.len() as u32).sum(),
+        }
+    }
+
+    /// The place of a subflow that is over goes to another one: keep what it did.
+    pub(super) fn retire(&mut self, index: usize) {
+        let slot = &self.slots[index];
+        let interface = slot.interface;
+        let (first_sent_bytes, segs_retrans) =
+            (slot.first_sent_bytes, slot.subflow.info(&self.controller).segs_retrans);
+        match self.retired.iter_mut().find(|retired| retired.interface == interface) {
+            Some(retired) => {
+                retired.first_sent_bytes += first_sent_bytes;
+                retired.segs_retrans += segs_retrans;
+            }
+            None => self.retired.push(Retired { interface, first_sent_bytes, segs_retrans }),
         }
     }
 

@@ -127,6 +127,7 @@ impl Connection {
             in_ready: false,
         };
         if index < self.slots.len() {
+            self.retire(index);
             self.slots[index] = slot;
         } else {
             self.slots.push(slot);

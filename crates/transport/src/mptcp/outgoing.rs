@@ -110,6 +110,7 @@ impl Connection {
 
     fn view_of(&self, slot: &Slot) -> PathView {
         let mut view = slot.subflow.view(&self.controller);
+        view.interface = slot.interface;
         view.can_send &= slot.stage == Stage::Open;
         view.pre_established = slot.stage == Stage::PreEstablished;
         view.fully_established = self.fully_established || slot.path != PathId(0);

@@ -20,7 +20,7 @@ use std::ops::Range;
 pub use lrf::Lrf;
 pub use redundant::Redundant;
 pub use rr::{RoundRobin, Turns};
-pub use table::{AnyScheduler, NAMES, Options, by_name};
+pub use table::{AnyScheduler, NAMES, Options, by_name, parse_weights};
 pub use view::{DataSegment, DataView, Offer, PathSet, PathView, View};
 
 /// Decides which path sends what.

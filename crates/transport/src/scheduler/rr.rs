@@ -17,7 +17,7 @@ pub struct Turns {
     pub num_segments: u32,
     /// Pass over a path whose window is full.
     pub cwnd_limited: bool,
-    /// By path number; 1 beyond its end, and for 0.
+    /// By interface; 1 beyond its end, and for 0.
     pub weights: Vec<u32>,
 }
 
@@ -29,8 +29,8 @@ impl Default for Turns {
 
 impl Turns {
     /// Segments a turn of that path.
-    fn quota(&self, path: PathId) -> u32 {
-        let weight = self.weights.get(path.index()).copied().unwrap_or(1).max(1);
+    fn quota(&self, path: &PathView) -> u32 {
+        let weight = self.weights.get(path.interface.index()).copied().unwrap_or(1).max(1);
         weight.saturating_mul(self.num_segments.max(1))
     }
 }
@@ -64,7 +64,7 @@ impl RoundRobin {
     /// Whose turn it is among the paths `considered`.
     fn turn<'a>(&mut self, view: &View<'a>, considered: PathSet) -> Option<&'a PathView> {
         let in_order = self.in_order(view).filter(move |path| considered.contains(path.id));
-        let begun = |path: &&PathView| (1..self.turns.quota(path.id)).contains(&self.used(path.id));
+        let begun = |path: &&PathView| (1..self.turns.quota(path)).contains(&self.used(path.id));
         if let Some(path) = in_order.clone().find(begun) {
             return Some(path);
         }

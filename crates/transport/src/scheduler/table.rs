@@ -37,7 +37,11 @@ pub const NAMES: &[(&str, &str, &str)] = &[
         "002 sII-C, multipath-tcp kernel v0.95 `default`",
     ),
     ("rr", "Round robin: one segment a path in turn.", "000 s2.3.2, kernel v0.95 `roundrobin`"),
-    ("wrr", "Weighted round robin: a path's weight in segments a turn.", "000 s2.3.2"),
+    (
+        "wrr",
+        "Weighted round robin: a path's weight in segments a turn, as in `wrr:3,1`.",
+        "000 s2.3.2",
+    ),
     (
         "redundant",
         "Every path carries everything not yet acknowledged, at its own speed.",
@@ -54,8 +58,25 @@ pub enum AnyScheduler {
     Custom(Box<dyn Scheduler + Send>),
 }
 
-/// The scheduler of that name; `None` if there is none.
+/// The largest weight of `wrr`.
+const MAX_WEIGHT: u32 = 255;
+
+/// The weights in `3,1`: one for each interface, from 1 to 255. `None`: they are not that.
+pub fn parse_weights(text: &str) -> Option<Vec<u32>> {
+    let weight = |word: &str| {
+        let weight: u32 = word.parse().ok()?;
+        let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+        (digits && (1..=MAX_WEIGHT).contains(&weight)).then_some(weight)
+    };
+    text.split(',').map(weight).collect()
+}
+
+/// The scheduler of that name; `None` if there is none. `wrr:3,1` names one with its weights.
 pub fn by_name(name: &str, options: &Options) -> Option<AnyScheduler> {
+    if let Some(weights) = name.strip_prefix("wrr:") {
+        let turns = Turns { weights: parse_weights(weights)?, ..options.turns.clone() };
+        return Some(AnyScheduler::Rr(RoundRobin::new(turns)));
+    }
     match name {
         "lrf" | "minrtt" => Some(AnyScheduler::Lrf(Lrf::new(options))),
         "rr" => {
@@ -99,5 +120,28 @@ impl Scheduler for AnyScheduler {
 
     fn poll_timeout(&self) -> Option<Instant> {
         dispatch!(self.poll_timeout())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_belong_to_the_name_of_wrr() {
+        assert_eq!(parse_weights("3,1"), Some(vec![3, 1]));
+        for wrong in ["", "3,", "0", "256", "+3", "3, 1", "a"] {
+            assert_eq!(parse_weights(wrong), None, "{wrong}");
+            assert!(by_name(&format!("wrr:{wrong}"), &Options::default()).is_none());
+        }
+        assert!(by_name("wrr:3,1", &Options::default()).is_some());
+        assert!(by_name("rr:3,1", &Options::default()).is_none());
+    }
+
+    #[test]
+    fn every_name_of_the_table_is_known() {
+        for (name, ..) in NAMES {
+            assert!(by_name(name, &Options::default()).is_some(), "{name}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! is s0.3. Everything is borrowed from arrays that the connection keeps current. Which of the
 //! available paths is the right one is left to the schedulers.
 
-use base::{Blocked, CaState, Duration, Instant, PathId};
+use base::{Blocked, CaState, Duration, Instant, InterfaceId, PathId};
 use std::collections::VecDeque;
 use std::iter;
 use std::ops::Range;
@@ -77,6 +77,8 @@ impl DataSegment {
 pub struct PathView {
     /// Ties are broken by the lowest.
     pub id: PathId,
+    /// The interface it leaves by: what a user calls a path. It outlives a subflow.
+    pub interface: InterfaceId,
     /// The state of the subflow lets data be sent.
     pub can_send: bool,
     /// The initiator of a join that has not heard the fourth ACK: no data.

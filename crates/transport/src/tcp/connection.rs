@@ -136,11 +136,14 @@ impl Connection {
 
 /// The controller that a configuration names.
 pub fn controller(config: &TcpConfig) -> Option<Controller> {
-    let mut options = Options::LINUX;
-    if let Some(hystart) = config.hystart {
-        options.hystart = hystart;
-    }
-    by_name(config.congestion, &options)
+    by_name(config.congestion, &options(config))
+}
+
+fn options(config: &TcpConfig) -> Options {
+    // The papers' kernels compute coupled controls in integers (congestion-control spec s3).
+    let kernel_compat = config.profile.is_old();
+    let hystart = config.hystart.unwrap_or(Options::LINUX.hystart);
+    Options { kernel_compat, hystart, ..Options::LINUX }
 }
 
 impl Subflow {
@@ -213,5 +216,19 @@ impl Subflow {
     /// Whether an acknowledgement is to go out at once.
     pub fn owes_ack_now(&self) -> bool {
         self.rx.ack.is_urgent()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::Profile;
+
+    #[test]
+    fn coupled_control_of_an_old_kernel_counts_in_its_integers() {
+        for (profile, _) in Profile::ALL {
+            let config = TcpConfig { profile, ..TcpConfig::default() };
+            assert_eq!(options(&config).kernel_compat, profile != Profile::Linux);
+        }
     }
 }

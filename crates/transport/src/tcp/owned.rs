@@ -7,7 +7,7 @@ use super::multipath::{Multipath, SentMap};
 use super::subflow::Subflow;
 use crate::congestion::{CongestionControl, Controller};
 use crate::scheduler::PathView;
-use base::{Context, Duration, Instant, PathId};
+use base::{Context, Duration, Instant, InterfaceId, PathId};
 use wire::Payload;
 use wire::mptcp::MptcpOption;
 
@@ -183,6 +183,7 @@ impl Subflow {
         let inflight_segs = self.inflight();
         let mut view = PathView {
             id: self.path,
+            interface: InterfaceId(0),
             can_send: self.may_send(),
             pre_established: false,
             fully_established: true,

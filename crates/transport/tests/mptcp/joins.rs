@@ -1,9 +1,10 @@
 //! Joins over the pair: every packet of the handshake lost or changed (RFC 8684 s3.2).
 
 use crate::pair::{Pair, Path, Side, tcp};
-use base::Duration;
+use base::{Duration, InterfaceId};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use transport::InterfaceEvent;
 use transport::mptcp::MptcpConfig;
 use wire::mptcp::{Join, MptcpOption, ResetReason};
 use wire::{Flags, TcpSegment};
@@ -156,6 +157,35 @@ fn any_packet_of_a_join_lost_delays_it_only() {
             pair.run_until(Duration::from_secs(60), Pair::is_delivered);
         }
     }
+}
+
+#[test]
+fn path_that_joined_again_and_again_keeps_what_it_carried() {
+    let config = MptcpConfig { scheduler: "rr", ..MptcpConfig::default() };
+    let mut pair = Pair::new(&[Path::ms(5), Path::ms(5)], config.clone(), config);
+    pair.await_subflows(2);
+    let mut written = 0;
+    for _ in 0..100 {
+        written += 20_000;
+        pair.ends[0].to_write = written;
+        pair.ends[0].hold_open = true;
+        pair.run_until(Duration::from_secs(10), Pair::is_delivered);
+        pair.interface(Side::Client, 1, InterfaceEvent::Down);
+        pair.pass(Duration::from_millis(50));
+        pair.interface(Side::Client, 1, InterfaceEvent::Up);
+        pair.await_subflows(2);
+    }
+    let info = pair.info(Side::Client);
+    assert_eq!(info.subflows.len(), 64, "numbers are used again");
+    let carried = |interface| {
+        let here = info.subflows.iter().filter(|subflow| subflow.interface == interface);
+        let before = info.retired.iter().filter(|retired| retired.interface == interface);
+        here.map(|subflow| subflow.first_sent_bytes).sum::<u64>()
+            + before.map(|retired| retired.first_sent_bytes).sum::<u64>()
+    };
+    let carried = [carried(InterfaceId(0)), carried(InterfaceId(1))];
+    assert_eq!(carried[0] + carried[1], written);
+    assert!(carried[1] > written / 3, "{carried:?}");
 }
 
 #[test]

@@ -227,6 +227,10 @@ fn rr_1_turns_and_weights() {
     assert_eq!(order(turns(1, &[]), &mut model(), 4), [0, 1, 0, 1]);
     assert_eq!(order(turns(2, &[]), &mut model(), 6), [0, 0, 1, 1, 0, 0]);
     assert_eq!(order(turns(1, &[3, 1]), &mut model(), 8), [0, 0, 0, 1, 0, 0, 0, 1]);
+    // A path that left and came again has another number, and its weight still.
+    let again = vec![path(0, 10, 100, 0), PathView { id: PathId(9), ..path(1, 100, 100, 0) }];
+    let again = order(turns(1, &[1, 2]), &mut Model::new(again, 50), 6);
+    assert_eq!(again, [0, 9, 9, 0, 9, 9]);
     let three = vec![path(0, 9, 100, 0), path(4, 9, 100, 0), path(7, 9, 100, 0)];
     let three = order(turns(1, &[]), &mut Model::new(three, 50), 7);
     assert_eq!(three, [0, 4, 7, 0, 4, 7, 0], "numbers need not be contiguous");

@@ -2,7 +2,7 @@
 //! window, no bandwidth limit, no loss. Every answer is checked before it is carried out.
 
 use crate::scheduler::*;
-use base::{Blocked, CaState, Duration, Instant, PathId};
+use base::{Blocked, CaState, Duration, Instant, InterfaceId, PathId};
 use std::collections::VecDeque;
 
 pub const MSS: u32 = 1428;
@@ -12,6 +12,7 @@ pub fn path(id: u8, srtt_ms: u64, cwnd_segs: u32, inflight_segs: u32) -> PathVie
     let srtt = Duration::from_millis(srtt_ms);
     PathView {
         id: PathId(id),
+        interface: InterfaceId(u16::from(id)),
         can_send: true,
         pre_established: false,
         fully_established: true,
