@@ -231,6 +231,14 @@ mod tests {
     }
 
     #[test]
+    fn peer_that_announces_without_end_is_remembered_as_far_as_there_is_room() {
+        let mut addresses = Addresses::default();
+        let at = |id: u8| SocketAddr::new(Ipv4Addr::new(10, 0, 0, id).into(), 80);
+        let taken = (1..=255).filter(|id| addresses.learn(*id, at(*id))).count();
+        assert_eq!((taken, addresses.remote.len()), (MAX_ADDRESSES, MAX_ADDRESSES));
+    }
+
+    #[test]
     fn peer_that_never_echoes_holds_no_announcement_up_for_ever() {
         let mut addresses = Addresses::default();
         addresses.announce(Instant::ZERO, option(1));

@@ -1,6 +1,7 @@
 //! What an MPTCP connection can be told, and what it tells.
 
 use crate::path_manager::PathManagerKind;
+use crate::scheduler::Custom;
 use crate::tcp::{TcpConfig, TcpInfo};
 use base::{InterfaceId, PathId};
 use std::net::IpAddr;
@@ -12,6 +13,8 @@ pub struct MptcpConfig {
     pub tcp: TcpConfig,
     /// A name from the table in `scheduler`.
     pub scheduler: &'static str,
+    /// One from outside of this crate in its place.
+    pub custom_scheduler: Option<Custom>,
     pub path_manager: PathManagerKind,
     /// Ask for DSS checksums (RFC 8684 s3.3.1).
     pub checksum: bool,
@@ -32,6 +35,7 @@ impl Default for MptcpConfig {
         MptcpConfig {
             tcp: TcpConfig::default(),
             scheduler: "lrf",
+            custom_scheduler: None,
             path_manager: PathManagerKind::Fullmesh,
             checksum: false,
             max_extra_subflows: 8,

@@ -2,6 +2,7 @@
 //! controller, scheduler and path manager, and the application's side.
 
 use super::addresses::{Addresses, share_prefix};
+use super::binding::Assignments;
 use super::config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
 use super::receive::DataReceive;
 use super::send::DataSend;
@@ -13,7 +14,7 @@ use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Schedu
 use crate::stack::{Marks, SocketError};
 use crate::tcp::connection::controller;
 use crate::tcp::subflow::News;
-use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
+use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use wire::Payload;
@@ -63,6 +64,12 @@ pub struct Connection {
     pub(super) receive: DataReceive,
     pub(super) controller: Controller,
     pub(super) scheduler: AnyScheduler,
+    /// Unsent data that it means for a path.
+    pub(super) assigned: Assignments,
+    /// Paths heard from since it was asked, if it wants to know.
+    pub(super) heard_from: PathSet,
+    /// Why it waits, since it was last asked.
+    pub(super) waits: Option<Blocked>,
     pub(super) addresses: Addresses,
     pub(super) manager: PathManager,
     pub(super) timers: Timers,
@@ -118,7 +125,10 @@ impl Connection {
             kernel_compat: config.tcp.profile.is_old(),
             ..scheduler::Options::default()
         };
-        let scheduler = scheduler::by_name(config.scheduler, &options)?;
+        let scheduler = match &config.custom_scheduler {
+            Some(custom) => custom.make(),
+            None => scheduler::by_name(config.scheduler, &options)?,
+        };
         let host = start.host;
         let addresses = Addresses::new(start.local, start.remote, host, &config.backup);
         let idsn = match config.test_idsn {
@@ -156,6 +166,9 @@ impl Connection {
             receive,
             controller: controller(&config.tcp)?,
             scheduler,
+            assigned: Assignments::default(),
+            heard_from: PathSet::EMPTY,
+            waits: None,
             addresses,
             manager: PathManager::new(config.path_manager, start.client),
             timers: Timers::default(),
@@ -534,6 +547,7 @@ impl Connection {
         let working = self.working_paths();
         self.send.reinject_all_of(path, working);
         self.send.forget_path(path);
+        self.assigned.forget(path);
         self.controller.on_path_removed(path);
         self.scheduler.on_path_changed(path, PathChange::Removed);
         self.schedule_due = true;

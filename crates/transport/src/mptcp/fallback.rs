@@ -22,7 +22,7 @@ impl Connection {
     }
 
     fn is_one_stream(&self) -> bool {
-        self.send.reinjected_bytes == 0 && !self.receive.shifted
+        self.send.reinjected_bytes == 0 && !self.send.scattered && !self.receive.shifted
     }
 
     /// The peer proved a join to us and has not said that it took ours: it may fall back before
@@ -65,6 +65,7 @@ impl Connection {
         }
         self.timers = super::timers::Timers::default();
         self.addresses.announced.clear();
+        self.assigned.clear();
         self.failed_checksum = false;
         self.signals_stale = true;
         for index in 1..self.slots.len() {

@@ -117,6 +117,7 @@ impl Connection {
             backup_told: false,
             backup_remote: false,
             pf: false,
+            probing: false,
             pf_una: 0,
             repeat_ack_at: None,
             ack_repetitions: 0,

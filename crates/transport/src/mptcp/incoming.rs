@@ -39,6 +39,9 @@ impl Connection {
         self.count_held(index);
         self.wake(index);
         self.schedule_due = true;
+        if self.scheduler.heeds_acks() {
+            self.heard_from = self.heard_from.with(self.slots[index].path);
+        }
     }
 
     /// All subflows together hold no more than the receive buffer (tcp-subflow spec s3.3).

@@ -2,12 +2,13 @@
 //!
 //! `connection` has the struct and the application's side; `handshake` opens it and its joins,
 //! `slot` is a subflow with what the connection keeps about it, `outgoing` hands data to subflows
-//! as a scheduler decides, `incoming` takes data and options from them, `send` and `receive` are
-//! the two halves of the data sequence space, `close` ends it, `fallback` leaves MPTCP, `timers`
-//! its own timers, `addresses` what path managers work with. Subflows are `tcp`'s, schedulers
-//! `scheduler`'s, path managers `path_manager`'s.
+//! as a scheduler decides, `binding` knows which are meant for whom, `incoming` takes data and
+//! options from them, `send` and `receive` are the two halves of the data sequence space, `close`
+//! ends it, `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work
+//! with. Subflows are `tcp`'s, schedulers `scheduler`'s, path managers `path_manager`'s.
 
 mod addresses;
+mod binding;
 mod close;
 mod config;
 pub(crate) mod connection;
@@ -23,4 +24,4 @@ mod timers;
 pub(crate) use handshake::acceptable_capable;
 pub(crate) use outgoing::split_flow;
 
-pub use config::{MptcpConfig, MptcpInfo, SubflowInfo};
+pub use config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};

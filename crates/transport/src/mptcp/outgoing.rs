@@ -1,10 +1,14 @@
 //! Handing data to subflows as the scheduler decides, and letting them send (house rule 4).
 
+use super::binding::Assignments;
 use super::connection::Connection;
+use super::send::DataSend;
 use super::slot::{Slot, Stage, data_number};
-use crate::scheduler::{Action, AnyScheduler, DataView, PathView, Scheduler, Step, View, What};
+use crate::scheduler::{
+    Action, AnyScheduler, Bind, DataView, Decision, PathView, Scheduler, Step, View, What,
+};
 use crate::tcp::multipath::SentMap;
-use base::{Blocked, Context, Event, EventMask, InterfaceId, PathId};
+use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId};
 use std::ops::Range;
 use wire::mptcp::Mapping;
 use wire::{Packet, Payload};
@@ -54,6 +58,7 @@ impl Connection {
         if !std::mem::take(&mut self.schedule_due) || self.plain || self.closed {
             return;
         }
+        self.tell_acks(cx);
         let mut known = false;
         while self.has_offer() {
             // Between two questions only the path that was answered with changes.
@@ -66,12 +71,16 @@ impl Connection {
                 known = false;
             }
             let (path, what, max_bytes) = match decision.step {
-                Step::Send { path, what, max_bytes, .. } => (path, what, max_bytes),
+                Step::Send { path, what, bind: Bind::Now, max_bytes } => {
+                    (path, what, self.grant(path, max_bytes))
+                }
+                Step::Send { path, what, bind: Bind::Queue, max_bytes } => (path, what, max_bytes),
                 Step::Wait(why) => return self.wait(cx, why),
             };
             if !self.hand(path, what, max_bytes) {
-                return;
+                return self.wait(cx, Blocked::SchedulerWaits);
             }
+            self.waits = None;
             self.ensure_data_timer(cx.now);
             self.check_fin(cx);
             self.look_again_at(path);
@@ -79,7 +88,7 @@ impl Connection {
     }
 
     /// Whether there is anything a scheduler could send.
-    fn has_offer(&self) -> bool {
+    pub(super) fn has_offer(&self) -> bool {
         let unsent = !self.send.is_drained();
         let copies = matches!(self.scheduler, AnyScheduler::Redundant(_) | AnyScheduler::Custom(_));
         unsent
@@ -105,6 +114,7 @@ impl Connection {
         if let (Some(view), Some(slot)) = (view, slot) {
             slot.subflow.view_queue(view);
             view.last_end = slot.last_end;
+            add_assigned(view, &self.assigned);
         }
     }
 
@@ -115,15 +125,38 @@ impl Connection {
         view.pre_established = slot.stage == Stage::PreEstablished;
         view.fully_established = self.fully_established || slot.path != PathId(0);
         view.pf = slot.pf;
+        view.probing = slot.probing;
         view.backup = slot.is_backup();
         view.last_end = slot.last_end;
         // Where the window never held a whole segment, smaller ones go (Linux
         // `tcp_bound_to_half_wnd`).
         view.mss = view.mss.min(self.send.half_window());
+        add_assigned(&mut view, &self.assigned);
         view
     }
 
-    fn decide(&mut self, cx: &Context<'_>) -> crate::scheduler::Decision {
+    fn decide(&mut self, cx: &Context<'_>) -> Decision {
+        self.set_windows_left();
+        self.scheduler.next(&view(cx.now, &self.views, &self.send))
+    }
+
+    /// Tell a scheduler that wants to know where something was heard.
+    fn tell_acks(&mut self, cx: &Context<'_>) {
+        let heard_from = std::mem::take(&mut self.heard_from);
+        if heard_from.is_empty() {
+            return;
+        }
+        self.look_at_paths();
+        self.set_windows_left();
+        for index in 0..self.views.len() {
+            let path = self.views[index].id;
+            if heard_from.contains(path) {
+                self.scheduler.on_ack(&view(cx.now, &self.views, &self.send), path);
+            }
+        }
+    }
+
+    fn set_windows_left(&mut self) {
         // The subflow's window is lifted to the connection's; copies lie below it anyhow.
         let window_left = match self.send.reinject.is_empty() {
             true => self.send.window_end.saturating_sub(self.send.nxt),
@@ -132,33 +165,84 @@ impl Connection {
         for view in &mut self.views {
             view.window_left_bytes = window_left;
         }
-        let view = View {
-            now: cx.now,
-            paths: &self.views,
-            data: DataView {
-                segments: &self.send.segments,
-                snd_una: self.send.una,
-                snd_nxt: self.send.nxt,
-                write_end: self.send.buffer.end(),
-                window_end: self.send.window_end,
-                reinject: self.send.reinject_head(),
-                sndbuf_limited: self.send.writer_waits,
-                fin_path: None,
-            },
-        };
-        self.scheduler.next(&view)
     }
 
-    fn act(&mut self, cx: &Context<'_>, action: Action) {
+    fn act(&mut self, cx: &mut Context<'_>, action: Action) {
         match action {
             Action::Penalise(path) => self.penalise(cx.now, path),
             Action::ForgetPaths { range } => self.send.forget_paths_of(&range),
-            // Late binding and probing come with the schedulers that need them.
-            Action::Assign { .. } | Action::Unassign { .. } | Action::SetProbing(..) => {}
+            Action::Assign { range, path, revocable: true } => self.assign(range, path),
+            Action::Assign { range, path, revocable: false } => self.bind(cx, range, path),
+            Action::Unassign { range } => self.assigned.unassign(range),
+            Action::SetProbing(path, on) => {
+                if let Some(slot) = self.slots.iter_mut().find(|slot| slot.path == path) {
+                    slot.probing = on;
+                }
+            }
         }
     }
 
+    /// What of `range` was never sent is meant for `path`.
+    fn assign(&mut self, range: Range<u64>, path: PathId) {
+        if !self.slots.iter().any(|slot| slot.path == path && slot.stage != Stage::Gone) {
+            return;
+        }
+        let mut left = range;
+        while !left.is_empty() {
+            let part = self.send.unsent_part(left.clone());
+            left.start = part.end;
+            if part.is_empty() {
+                return;
+            }
+            self.assigned.assign(part, path);
+        }
+    }
+
+    /// What of `range` was never sent goes to the queue of `path` for good.
+    fn bind(&mut self, cx: &mut Context<'_>, range: Range<u64>, path: PathId) {
+        let Some(index) = self.slots.iter().position(|slot| slot.path == path) else { return };
+        let mut left = range.start..range.end.min(self.send.window_end);
+        while !left.is_empty() && self.slots[index].is_usable() {
+            let part = self.send.unsent_part(left.clone());
+            left.start = part.end;
+            if part.is_empty() || !self.may_carry(index, part.start) {
+                return;
+            }
+            let most = self.slots[index].subflow.segment_size().clamp(1, u32::from(u16::MAX));
+            let mut at = part.start;
+            while at < part.end {
+                // At most a segment.
+                let len = (part.end - at).min(u64::from(most)) as u32;
+                self.hand_unsent(index, at, len);
+                at += u64::from(len);
+            }
+        }
+        self.ensure_data_timer(cx.now);
+        self.check_fin(cx);
+    }
+
+    /// Before full establishment data are contiguous on the one subflow (RFC 8684 s3.1).
+    fn may_carry(&self, index: usize, offset: u64) -> bool {
+        self.fully_established || self.slots[index].last_end.unwrap_or(0) == offset
+    }
+
+    /// What of `max_bytes` goes out at once: as much as the path's window takes, or a segment.
+    fn grant(&self, path: PathId, max_bytes: u32) -> u32 {
+        let Some(view) = self.views.iter().find(|view| view.id == path) else { return max_bytes };
+        if max_bytes <= view.mss {
+            return max_bytes;
+        }
+        let own_unsent = view.unsent_bytes.saturating_sub(self.assigned.bytes_of(path));
+        let free = u64::from(view.free_segs()) * u64::from(view.mss);
+        let room = free.saturating_sub(own_unsent).max(u64::from(view.mss));
+        u32::try_from(room).unwrap_or(u32::MAX).min(max_bytes)
+    }
+
     fn wait(&mut self, cx: &mut Context<'_>, why: Blocked) {
+        let before = self.waits.replace(why);
+        if why == Blocked::ReceiveWindow && before != Some(why) {
+            self.scheduler.on_window_blocked(&view(cx.now, &self.views, &self.send));
+        }
         let (socket, path) = (self.socket, PathId(0));
         cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
         // A window update may be lost: the timer probes.
@@ -174,12 +258,8 @@ impl Connection {
             return false;
         }
         let most = max_bytes.min(u32::from(u16::MAX));
-        let fresh = what == What::New;
         let (offset, payload) = match what {
-            What::New => match self.take_new(path, most) {
-                Some(taken) => taken,
-                None => return false,
-            },
+            What::New => return self.hand_new(index, most),
             What::Reinject => match self.take_reinject(path, most) {
                 Some(taken) => taken,
                 // Acknowledged in the meantime: the queue got shorter, ask again.
@@ -189,26 +269,65 @@ impl Connection {
                 Some(taken) => taken,
                 None => return false,
             },
-            What::Probe => return false,
+            What::Probe => {
+                let newest = self.send.newest_without(path, most);
+                match newest.and_then(|range| self.take_copy(path, range, most)) {
+                    Some(taken) => taken,
+                    None => return false,
+                }
+            }
         };
-        if fresh {
-            self.slots[index].first_sent_bytes += u64::from(payload.len());
-        }
         self.push(index, offset, payload);
         true
+    }
+
+    /// Hand data to a path that no path had: those meant for it first, else the next ones that
+    /// are meant for nobody.
+    fn hand_new(&mut self, index: usize, most: u32) -> bool {
+        let path = self.slots[index].path;
+        let unsent = match self.assigned.first_of(path) {
+            Some(own) => self.send.unsent_part(own),
+            None if self.assigned.is_empty() => self.send.unsent_part(self.send.nxt..u64::MAX),
+            None => self.free_unsent(),
+        };
+        let end = unsent.end.min(self.send.window_end);
+        let len = u64::from(most).min(end.saturating_sub(unsent.start)) as u32;
+        if len == 0 || !self.may_carry(index, unsent.start) {
+            return false;
+        }
+        self.hand_unsent(index, unsent.start, len);
+        true
+    }
+
+    /// The first unsent data that are meant for nobody.
+    fn free_unsent(&self) -> Range<u64> {
+        let mut left = self.send.nxt..self.send.buffer.end();
+        while !left.is_empty() {
+            let part = self.send.unsent_part(left.clone());
+            let free = self.assigned.free_part(part.clone());
+            if !free.is_empty() {
+                return free;
+            }
+            left.start = part.end.max(left.start + 1);
+        }
+        left
+    }
+
+    fn hand_unsent(&mut self, index: usize, offset: u64, len: u32) {
+        let path = self.slots[index].path;
+        let (offset, payload) = self.send.take_unsent(path, offset, len);
+        let end = offset + u64::from(payload.len());
+        if !self.assigned.is_empty() {
+            self.assigned.unassign(offset..end);
+        }
+        self.slots[index].first_sent_bytes += u64::from(payload.len());
+        self.push(index, offset, payload);
     }
 
     /// Hand what the window still takes to a path, were it less than a segment.
     pub(super) fn fill_window(&mut self, index: usize) -> bool {
         let path = self.slots[index].path;
         self.hand(path, What::New, self.slots[index].subflow.segment_size())
-    }
-
-    fn take_new(&mut self, path: PathId, most: u32) -> Option<(u64, Payload)> {
-        let window = self.send.window_end.saturating_sub(self.send.nxt);
-        let unsent = self.send.buffer.end() - self.send.nxt;
-        let len = u64::from(most).min(window).min(unsent) as u32;
-        (len > 0).then(|| self.send.take_new(path, len))
     }
 
     fn take_reinject(&mut self, path: PathId, most: u32) -> Option<(u64, Payload)> {
@@ -248,6 +367,30 @@ impl Connection {
         }
         released
     }
+}
+
+/// What is meant for a path counts as queued on it (schedulers spec s0.3).
+fn add_assigned(view: &mut PathView, assigned: &Assignments) {
+    let bytes = assigned.bytes_of(view.id);
+    view.unsent_bytes += bytes;
+    view.outstanding_bytes += bytes;
+    let segs = bytes.div_ceil(u64::from(view.mss.max(1)));
+    view.unsent_segs = view.unsent_segs.saturating_add(u32::try_from(segs).unwrap_or(u32::MAX));
+}
+
+/// What a scheduler sees.
+fn view<'a>(now: Instant, paths: &'a [PathView], send: &'a DataSend) -> View<'a> {
+    let data = DataView {
+        segments: &send.segments,
+        snd_una: send.una,
+        snd_nxt: send.nxt,
+        write_end: send.buffer.end(),
+        window_end: send.window_end,
+        reinject: send.reinject_head(),
+        sndbuf_limited: send.writer_waits,
+        fin_path: None,
+    };
+    View { now, paths, data }
 }
 
 /// Socket and subflow of a packet's flow tag.

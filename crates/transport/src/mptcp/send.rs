@@ -22,11 +22,11 @@ const SMALL_WINDOW: u64 = 536;
 #[derive(Debug, Default)]
 pub struct DataSend {
     pub buffer: SendBuffer,
-    /// Handed to some path and not acknowledged, in order, without gaps.
+    /// Handed to some path and not acknowledged, in order; without gaps below `nxt`.
     pub segments: VecDeque<DataSegment>,
     /// Everything below is acknowledged by the peer's connection; a DATA_FIN counts one.
     pub una: u64,
-    /// Everything from here was never handed to a path.
+    /// The first byte never handed to a path.
     pub nxt: u64,
     /// End of the peer's receive window; never moves left.
     pub window_end: u64,
@@ -42,6 +42,8 @@ pub struct DataSend {
     pub fin_sent: bool,
     pub writer_waits: bool,
     pub reinjected_bytes: u64,
+    /// Data were handed out before others that come first.
+    pub scattered: bool,
 }
 
 impl DataSend {
@@ -92,14 +94,44 @@ impl DataSend {
         Some(true)
     }
 
-    /// Take `len` bytes never sent for `path`.
-    pub fn take_new(&mut self, path: PathId, len: u32) -> (u64, Payload) {
-        let offset = self.nxt;
+    /// The first part of `range` that was never handed to a path; empty if there is none.
+    pub fn unsent_part(&self, range: Range<u64>) -> Range<u64> {
+        let end = range.end.min(self.buffer.end());
+        let mut start = range.start.max(self.nxt);
+        if self.segments.back().is_none_or(|last| last.end() <= start) {
+            return start.min(end)..end;
+        }
+        let first = self.segments.partition_point(|segment| segment.end() <= start);
+        for segment in self.segments.range(first..) {
+            if segment.offset > start {
+                return start.min(end)..end.min(segment.offset);
+            }
+            start = segment.end();
+        }
+        start.min(end)..end
+    }
+
+    /// Take bytes never sent for `path`, from `offset` on.
+    pub fn take_unsent(&mut self, path: PathId, offset: u64, len: u32) -> (u64, Payload) {
         let payload = self.buffer.slice(offset, len);
         let len = payload.len();
-        self.nxt += u64::from(len);
         let paths = PathSet::EMPTY.with(path);
-        self.segments.push_back(DataSegment { offset, len, paths });
+        let segment = DataSegment { offset, len, paths };
+        let behind = self.segments.back().is_none_or(|last| last.end() <= offset);
+        if behind && offset == self.nxt {
+            self.segments.push_back(segment);
+            self.nxt = segment.end();
+            return (offset, payload);
+        }
+        self.scattered = true;
+        let index = self.segments.partition_point(|known| known.offset < offset);
+        self.segments.insert(index, segment);
+        for known in self.segments.range(index..) {
+            if known.offset != self.nxt {
+                break;
+            }
+            self.nxt = known.end();
+        }
         (offset, payload)
     }
 
@@ -107,16 +139,18 @@ impl DataSend {
     /// left out.
     pub fn take_copy(&mut self, path: PathId, range: Range<u64>) -> Option<(u64, Payload)> {
         let start = range.start.max(self.una);
-        let end = range.end.min(self.nxt);
-        if start >= end {
-            return None;
-        }
         let first = self.segments.partition_point(|segment| segment.end() <= start);
+        let mut reached = start;
         for segment in self.segments.range_mut(first..) {
-            if segment.offset >= end {
+            if segment.offset > reached || reached >= range.end {
                 break;
             }
             segment.paths = segment.paths.with(path);
+            reached = segment.end();
+        }
+        let end = reached.min(range.end);
+        if start >= end {
+            return None;
         }
         let len = u32::try_from(end - start).unwrap_or(u32::MAX);
         self.reinjected_bytes += u64::from(len);
@@ -150,6 +184,16 @@ impl DataSend {
         for segment in &mut self.segments {
             segment.paths = segment.paths.without(path);
         }
+    }
+
+    /// The newest `len` bytes at most of what others have and `path` has not.
+    pub fn newest_without(&self, path: PathId, len: u32) -> Option<Range<u64>> {
+        let others = |segment: &&DataSegment| {
+            !segment.paths.contains(path) && !segment.paths.is_empty() && segment.end() > self.una
+        };
+        let newest = self.segments.iter().rev().find(others)?;
+        let start = newest.end().saturating_sub(u64::from(len));
+        Some(start.max(newest.offset)..newest.end())
     }
 
     /// Every path was tried with these.

@@ -4,8 +4,9 @@
 use super::connection::Connection;
 use super::slot::Stage;
 use crate::path_manager::PathEvent;
+use crate::scheduler::Scheduler;
 use crate::stack::SocketError;
-use base::{Context, Duration, Instant};
+use base::{Blocked, Context, Duration, Instant};
 use wire::mptcp::ResetReason;
 
 /// First interval of an unanswered DATA_FIN, doubled each time (Linux).
@@ -72,7 +73,14 @@ impl Connection {
     pub fn deadline(&self) -> Instant {
         let Timers { data, fin, end, fail, .. } = self.timers;
         let retry = self.retries.iter().map(|(at, ..)| *at).min().unwrap_or(Instant::FAR_FUTURE);
-        let own = data.min(fin).min(end).min(fail).min(retry).min(self.addresses.deadline());
+        let own = self
+            .scheduler_deadline()
+            .min(data)
+            .min(fin)
+            .min(end)
+            .min(fail)
+            .min(retry)
+            .min(self.addresses.deadline());
         self.slots
             .iter()
             .map(|slot| {
@@ -80,6 +88,12 @@ impl Connection {
                 slot.subflow.deadline().min(repeat)
             })
             .fold(own, Instant::min)
+    }
+
+    /// When the scheduler wants to be asked, if there is something to ask about.
+    fn scheduler_deadline(&self) -> Instant {
+        let asks = |_: &Instant| !self.plain && !self.closed && self.has_offer();
+        self.scheduler.poll_timeout().filter(asks).unwrap_or(Instant::FAR_FUTURE)
     }
 
     /// Run what is due.
@@ -94,6 +108,7 @@ impl Connection {
                 self.repeat_third_packet(cx, index);
             }
         }
+        self.schedule_due |= self.scheduler_deadline() <= cx.now;
         if self.timers.data <= cx.now {
             self.on_data_timeout(cx);
         }
@@ -161,6 +176,8 @@ impl Connection {
                     self.schedule_due = true;
                 }
             }
+            // Its choice: it is asked again.
+            None if self.waits == Some(Blocked::SchedulerWaits) => self.schedule_due = true,
             // Written, never handed out: the window is closed, or was when last heard.
             None => self.probe_window(),
         }

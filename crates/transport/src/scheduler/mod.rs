@@ -20,7 +20,7 @@ use std::ops::Range;
 pub use lrf::Lrf;
 pub use redundant::Redundant;
 pub use rr::{RoundRobin, Turns};
-pub use table::{AnyScheduler, NAMES, Options, by_name, parse_weights};
+pub use table::{AnyScheduler, Custom, NAMES, Options, by_name, parse_weights};
 pub use view::{DataSegment, DataView, Offer, PathSet, PathView, View};
 
 /// Decides which path sends what.
@@ -32,7 +32,13 @@ pub trait Scheduler {
     /// What to do now.
     fn next(&mut self, view: &View<'_>) -> Decision;
 
-    /// `path` acknowledged data, or the peer acknowledged data of the connection.
+    /// Whether [`Scheduler::on_ack`] does anything: it costs a look at all paths.
+    fn heeds_acks(&self) -> bool {
+        false
+    }
+
+    /// A segment came on `path` that may have acknowledged data of it or of the connection. Told
+    /// once before the next question, however many came.
     fn on_ack(&mut self, _view: &View<'_>, _path: PathId) {}
 
     /// A `Wait` for the connection's window began: the peer's buffer holds the sender up.
@@ -42,6 +48,7 @@ pub trait Scheduler {
     fn on_path_changed(&mut self, _path: PathId, _change: PathChange) {}
 
     /// When to ask again if nothing else happens; only schedulers with a period have an answer.
+    /// Asked then, a scheduler names a later time.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
@@ -133,14 +140,16 @@ pub enum What {
 pub enum Bind {
     /// At transmission: the path has room, it goes out at once.
     Now,
-    /// Now, whatever the window: it waits in the path's queue and cannot be taken back.
+    /// Now, whatever the congestion window: it waits in the path's queue and cannot be taken back.
     Queue,
 }
 
 /// A change that comes with an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// These unsent data are meant for `path`. Revocable: no mapping exists before transmission.
+    /// These unsent data are meant for `path`. Revocable: no mapping exists before transmission,
+    /// and the path gets them when it is sent `What::New`. Otherwise they go to its queue at once,
+    /// as far as the peer's window reaches, and cannot be taken back.
     Assign { range: Range<u64>, path: PathId, revocable: bool },
     /// Take a revocable assignment back.
     Unassign { range: Range<u64> },

@@ -7,6 +7,8 @@
 use super::{Decision, Lrf, PathChange, Redundant, RoundRobin, Scheduler, Turns, View};
 use crate::reinjection::Opportunistic;
 use base::{Instant, PathId};
+use std::fmt;
+use std::sync::Arc;
 
 /// The switches of all schedulers.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,6 +60,34 @@ pub enum AnyScheduler {
     Custom(Box<dyn Scheduler + Send>),
 }
 
+/// Makes a scheduler from outside of this crate, one for each connection.
+#[derive(Clone)]
+pub struct Custom(Arc<dyn Fn() -> Box<dyn Scheduler + Send> + Send + Sync>);
+
+impl Custom {
+    /// By calling `make`.
+    pub fn new(make: impl Fn() -> Box<dyn Scheduler + Send> + Send + Sync + 'static) -> Self {
+        Custom(Arc::new(make))
+    }
+
+    /// A new one.
+    pub fn make(&self) -> AnyScheduler {
+        AnyScheduler::Custom((self.0)())
+    }
+}
+
+impl PartialEq for Custom {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Custom")
+    }
+}
+
 /// The largest weight of `wrr`.
 const MAX_WEIGHT: u32 = 255;
 
@@ -104,6 +134,10 @@ macro_rules! dispatch {
 impl Scheduler for AnyScheduler {
     fn next(&mut self, view: &View<'_>) -> Decision {
         dispatch!(self.next(view))
+    }
+
+    fn heeds_acks(&self) -> bool {
+        dispatch!(self.heeds_acks())
     }
 
     fn on_ack(&mut self, view: &View<'_>, path: PathId) {

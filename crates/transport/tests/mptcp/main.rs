@@ -14,6 +14,7 @@ mod pair;
 mod random_fates;
 mod random_ops;
 mod raw;
+mod scheduling;
 
 /// `cases` random cases, or as many as `PROPTEST_CASES` says; a failure prints its smallest input.
 fn cases(cases: u32) -> proptest::prelude::ProptestConfig {

@@ -135,6 +135,10 @@ fn mapping_that_covers_nothing_of_its_segment_is_ignored() {
     assert_eq!(raw.read(0), 0);
     assert_eq!(raw.info().refused, 1);
     assert_eq!(raw.info().mappings, 0);
+    assert_eq!(raw.reason(0), None, "the subflow goes on");
+    let options = raw.mapping(0, 1, 200);
+    raw.send(0, options, stream(100, 100));
+    assert_eq!(raw.read(0), 200);
 }
 
 #[test]
@@ -343,12 +347,15 @@ fn join_with_an_unknown_token_is_refused_with_reason_1() {
 
 #[test]
 fn join_before_full_establishment_is_refused() {
-    let mut raw = Raw::listener(&MptcpConfig::default());
-    raw.begin();
-    let token = raw.their_key.token();
-    let (sub, answer) = raw.begin_join(5, token, 1);
-    assert_eq!(answer, None);
-    assert_eq!(raw.reason(sub), Some(ResetReason::ADMINISTRATIVELY_PROHIBITED.0));
+    let config = MptcpConfig::default();
+    let mut listener = Raw::listener(&config);
+    listener.begin();
+    for mut raw in [listener, Raw::server_unconfirmed(&config)] {
+        let token = raw.their_key.token();
+        let (sub, answer) = raw.begin_join(5, token, 1);
+        assert_eq!(answer, None);
+        assert_eq!(raw.reason(sub), Some(ResetReason::ADMINISTRATIVELY_PROHIBITED.0));
+    }
 }
 
 #[test]

@@ -117,6 +117,13 @@ impl Raw {
 
     /// The stack is the client, with these numbers of networks; fully established, both ways.
     pub fn server(config: &MptcpConfig) -> Raw {
+        let mut raw = Raw::server_unconfirmed(config);
+        raw.say(0, raw.data_ack(0));
+        raw
+    }
+
+    /// The same before the first data acknowledgement.
+    pub fn server_unconfirmed(config: &MptcpConfig) -> Raw {
         let mut raw = Raw::new(2);
         let mut cx = raw.cx();
         let remote = SocketAddr::new(host(2, 1), PORT);
@@ -137,7 +144,6 @@ impl Raw {
             }
             other => panic!("{other:?}"),
         }
-        raw.say(0, raw.data_ack(0));
         raw
     }
 

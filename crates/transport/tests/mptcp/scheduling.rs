@@ -1,0 +1,393 @@
+//! What schedulers from outside may ask for: late and early binding, grants, copies, probes, a
+//! period of their own (house rule 4). Whatever they ask for, every byte arrives once.
+
+use crate::pair::{Pair, Path, Side};
+use base::{Blocked, Duration, Instant, PathId};
+use proptest::prelude::*;
+use std::sync::{Arc, Mutex};
+use transport::InterfaceEvent;
+use transport::mptcp::{MptcpConfig, SubflowInfo};
+use transport::scheduler::{
+    Action, Bind, Custom, Decision, Lrf, Options, Scheduler, Step, View, What,
+};
+
+const MSS: u32 = 1400;
+const FAST: PathId = PathId(0);
+const SLOW: PathId = PathId(1);
+
+/// A scheduler that is a function.
+struct Scripted<F>(F);
+
+impl<F: FnMut(&View<'_>) -> Decision> Scheduler for Scripted<F> {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        (self.0)(view)
+    }
+}
+
+/// A pair whose client schedules by `make()`, over a fast and a slow path.
+fn pair_with<S: Scheduler + Send + 'static>(make: impl Fn() -> S + Send + Sync + 'static) -> Pair {
+    let custom = Custom::new(move || Box::new(make()));
+    let client = MptcpConfig { custom_scheduler: Some(custom), ..MptcpConfig::default() };
+    let mut pair = Pair::new(&[Path::ms(5), Path::ms(20)], client, MptcpConfig::default());
+    pair.finish = false;
+    pair
+}
+
+/// Both subflows are there before anything is written.
+fn joined<F>(decide: impl Fn() -> F + Send + Sync + 'static) -> Pair
+where
+    F: FnMut(&View<'_>) -> Decision + Send + 'static,
+{
+    let mut pair = pair_with(move || Scripted(decide()));
+    open(&mut pair);
+    pair
+}
+
+/// A byte tells the server that the client's keys are known; the server's, that the join may be.
+fn open(pair: &mut Pair) {
+    pair.ends[1].to_write = 1;
+    pair.await_subflows(2);
+    pair.pass(Duration::from_secs(1));
+}
+
+fn write(pair: &mut Pair, len: u64) {
+    pair.ends[0].to_write += len;
+}
+
+fn delivered(pair: &mut Pair) -> [SubflowInfo; 2] {
+    pair.run_until(Duration::from_secs(60), Pair::is_delivered);
+    pair.info(Side::Client).subflows.try_into().expect("two subflows")
+}
+
+fn send(path: PathId, what: What, bind: Bind, max_bytes: u32) -> Decision {
+    Decision { actions: Vec::new(), step: Step::Send { path, what, bind, max_bytes } }
+}
+
+fn assign(range: std::ops::Range<u64>, path: PathId, revocable: bool) -> Action {
+    Action::Assign { range, path, revocable }
+}
+
+/// Send what the path takes now of what is meant for it.
+fn send_own(view: &View<'_>, path: PathId) -> Option<Decision> {
+    let seen = view.path(path)?;
+    let room = seen.free_segs() > 0 && seen.can_send && !seen.pre_established;
+    room.then(|| send(path, What::New, Bind::Now, MSS))
+}
+
+#[test]
+fn data_go_to_the_path_they_are_meant_for() {
+    let mut pair = joined(|| {
+        |view: &View<'_>| {
+            let Some(unsent) = view.data.unsent().next() else {
+                return Decision::wait(Blocked::NothingToSend);
+            };
+            // The last quarter of the stream is meant for the slow path.
+            let quarter = view.data.write_end * 3 / 4;
+            let path = if unsent.start < quarter { FAST } else { SLOW };
+            send_own(view, path)
+                .unwrap_or(Decision::wait(Blocked::CongestionWindow))
+                .with(assign(0..quarter, FAST, true))
+                .with(assign(quarter..view.data.write_end, SLOW, true))
+        }
+    });
+    write(&mut pair, 40_000);
+    let [fast, slow] = delivered(&mut pair);
+    assert_eq!([fast.first_sent_bytes, slow.first_sent_bytes], [30_000, 10_000]);
+}
+
+#[test]
+fn mark_that_is_taken_back_frees_the_data_for_others() {
+    let marked = Arc::new(Mutex::new(0u64));
+    let seen = Arc::clone(&marked);
+    let mut pair = joined(move || {
+        let seen = Arc::clone(&seen);
+        let mut asked = 0;
+        move |view: &View<'_>| {
+            let range = view.data.snd_nxt..view.data.write_end;
+            asked += 1;
+            if asked == 1 {
+                return Decision::wait(Blocked::SchedulerWaits).with(assign(range, SLOW, true));
+            }
+            *seen.lock().unwrap() = view.path(SLOW).map_or(0, |path| path.unsent_bytes);
+            match asked {
+                // Nothing is left for the fast path: asking in vain ends the round.
+                2 => send(FAST, What::New, Bind::Now, MSS),
+                3 => Decision::wait(Blocked::SchedulerWaits).with(Action::Unassign { range }),
+                _ => send_own(view, FAST).unwrap_or(Decision::wait(Blocked::CongestionWindow)),
+            }
+        }
+    });
+    write(&mut pair, 10_000);
+    pair.settle();
+    // What else happens has it asked again.
+    for asked in 2..=3 {
+        pair.ends[1].to_write += 1;
+        pair.pass(Duration::from_millis(100));
+        assert_eq!(*marked.lock().unwrap(), 10_000, "a mark counts as queued, {asked}");
+        assert_eq!(pair.info(Side::Client).snd_nxt, 0);
+    }
+    pair.ends[1].to_write += 1;
+    let [fast, slow] = delivered(&mut pair);
+    assert_eq!([fast.first_sent_bytes, slow.first_sent_bytes], [10_000, 0]);
+}
+
+/// The second half goes to the slow path at once, then the first half to the fast one.
+fn early_halves() -> impl FnMut(&View<'_>) -> Decision + Send {
+    |view: &View<'_>| {
+        let (una, end) = (view.data.snd_una, view.data.write_end);
+        let mut decision = match view.offered() {
+            None => return Decision::wait(Blocked::NothingToSend),
+            Some(offer) if offer.reinject => send(FAST, What::Reinject, Bind::Now, MSS),
+            Some(_) => send_own(view, FAST).unwrap_or(Decision::wait(Blocked::CongestionWindow)),
+        };
+        if view.data.segments.is_empty() && end > una {
+            decision = decision.with(assign(una + (end - una) / 2..end, SLOW, false));
+        }
+        decision
+    }
+}
+
+#[test]
+fn data_bound_before_their_turn_arrive_in_order() {
+    let mut pair = joined(early_halves);
+    write(&mut pair, 20_000);
+    pair.settle();
+    let info = pair.info(Side::Client);
+    assert_eq!(info.subflows[1].first_sent_bytes, 10_000, "at once");
+    let [fast, slow] = delivered(&mut pair);
+    assert_eq!([fast.first_sent_bytes, slow.first_sent_bytes], [10_000, 10_000]);
+    assert_eq!(pair.info(Side::Client).reinjected_bytes, 0);
+    pair.shutdown(Side::Client);
+    pair.shutdown(Side::Server);
+    pair.close();
+}
+
+#[test]
+fn data_bound_to_a_path_that_goes_away_are_sent_again() {
+    let mut pair = joined(early_halves);
+    write(&mut pair, 20_000);
+    pair.settle();
+    pair.paths[1].cut = true;
+    pair.pass(Duration::from_millis(1));
+    pair.interface(Side::Client, 1, InterfaceEvent::Down);
+    pair.run_until(Duration::from_secs(60), Pair::is_delivered);
+    assert_eq!(pair.info(Side::Client).reinjected_bytes, 10_000);
+}
+
+#[test]
+fn queue_takes_more_than_the_window_and_a_grant_does_not() {
+    for bind in [Bind::Queue, Bind::Now] {
+        let most = Arc::new(Mutex::new(0));
+        let seen = Arc::clone(&most);
+        let mut pair = joined(move || {
+            let seen = Arc::clone(&seen);
+            move |view: &View<'_>| {
+                let path = view.path(FAST).expect("a path");
+                let mut most = seen.lock().unwrap();
+                *most = path.unsent_bytes.max(*most);
+                let full = path.is_window_full() && bind == Bind::Now;
+                if view.offered().is_none() || full {
+                    return Decision::wait(Blocked::CongestionWindow);
+                }
+                send(FAST, What::New, bind, 65_428)
+            }
+        });
+        write(&mut pair, 60_000);
+        let [fast, _] = delivered(&mut pair);
+        assert_eq!(fast.first_sent_bytes, 60_000);
+        let most = *most.lock().unwrap();
+        match bind {
+            Bind::Queue => assert_eq!(most, 60_000, "all of it waits in the queue"),
+            Bind::Now => assert!((1400..30_000).contains(&most), "{most}"),
+        }
+    }
+}
+
+/// A path is probed with what the other one carried; nothing new goes there.
+#[test]
+fn probed_path_carries_copies_only() {
+    let mut pair = joined(|| {
+        let mut lrf = Lrf::new(&Options::default());
+        let mut probes = 0;
+        move |view: &View<'_>| {
+            let sent = view.data.segments.back().is_some_and(|last| !last.paths.contains(SLOW));
+            if sent && probes < 5 && view.path(SLOW).is_some_and(|path| path.probing) {
+                probes += 1;
+                return send(SLOW, What::Probe, Bind::Now, 1024);
+            }
+            match view.offered() {
+                Some(_) => lrf.next(view).with(Action::SetProbing(SLOW, true)),
+                None => Decision::wait(Blocked::NothingToSend),
+            }
+        }
+    });
+    write(&mut pair, 200_000);
+    let [fast, slow] = delivered(&mut pair);
+    assert_eq!([fast.first_sent_bytes, slow.first_sent_bytes], [200_000, 0]);
+    pair.pass(Duration::from_secs(1));
+    let info = pair.info(Side::Client);
+    assert_eq!(info.reinjected_bytes, 5 * 1024);
+    assert_eq!(info.subflows[1].tcp.bytes_acked, 5 * 1024);
+}
+
+/// Sends every 300 ms only, and notes what it is told.
+struct Periodic {
+    at: Option<Instant>,
+    told: Arc<Mutex<(u32, u32)>>,
+}
+
+impl Scheduler for Periodic {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        let at = *self.at.get_or_insert(view.now + Duration::from_millis(300));
+        if view.now < at {
+            return Decision::wait(Blocked::SchedulerWaits);
+        }
+        self.at = Some(view.now + Duration::from_millis(300));
+        match view.offered() {
+            Some(offer) if view.path(FAST).is_some_and(|path| view.fits_window(&offer, path)) => {
+                send(FAST, What::New, Bind::Now, MSS)
+            }
+            Some(_) => Decision::wait(Blocked::ReceiveWindow),
+            None => Decision::wait(Blocked::NothingToSend),
+        }
+    }
+
+    fn heeds_acks(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, view: &View<'_>, path: PathId) {
+        assert!(view.path(path).is_some());
+        self.told.lock().unwrap().0 += 1;
+    }
+
+    fn on_window_blocked(&mut self, _view: &View<'_>) {
+        self.told.lock().unwrap().1 += 1;
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.at
+    }
+}
+
+#[test]
+fn scheduler_with_a_period_is_asked_when_it_wants_to_be() {
+    let told = Arc::new(Mutex::new((0, 0)));
+    let noted = Arc::clone(&told);
+    let mut pair = pair_with(move || Periodic { at: None, told: Arc::clone(&noted) });
+    open(&mut pair);
+    write(&mut pair, 5 * u64::from(MSS));
+    let begun = pair.now;
+    delivered(&mut pair);
+    let took = pair.now - begun;
+    assert!((Duration::from_millis(1500)..Duration::from_millis(1560)).contains(&took), "{took}");
+    let (acks, blocked) = *told.lock().unwrap();
+    assert!(acks >= 5, "{acks}");
+    assert_eq!(blocked, 0);
+    pair.set_reading(Side::Server, false);
+    write(&mut pair, 10 << 20);
+    pair.pass(Duration::from_secs(300));
+    assert!(told.lock().unwrap().1 > 0, "told that the window is full");
+}
+
+/// Decides at random for a while, then in earnest.
+struct Random {
+    state: u64,
+    left: u32,
+    lrf: Lrf,
+    /// It may wait when nothing else would happen.
+    at: Option<Instant>,
+}
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.state >> 33) % bound.max(1)
+    }
+
+    fn range(&mut self, view: &View<'_>) -> std::ops::Range<u64> {
+        let from = view.data.snd_una.saturating_sub(1000);
+        let start = from + self.below(view.data.write_end + 2000 - from);
+        start..start + self.below(30_000)
+    }
+
+    fn action(&mut self, view: &View<'_>) -> Action {
+        let path = PathId(self.below(4) as u8);
+        match self.below(5) {
+            0 => Action::Unassign { range: self.range(view) },
+            1 => Action::SetProbing(path, self.below(2) == 0),
+            2 => Action::ForgetPaths { range: self.range(view) },
+            3 => assign(self.range(view), path, false),
+            _ => assign(self.range(view), path, true),
+        }
+    }
+}
+
+impl Scheduler for Random {
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.at
+    }
+
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        self.at = (self.left > 0).then_some(view.now + Duration::from_millis(10));
+        if self.left == 0 {
+            let everything = Action::Unassign { range: 0..u64::MAX };
+            let paths = (0..4).map(|path| Action::SetProbing(PathId(path), false));
+            let mut decision = self.lrf.next(view).with(everything);
+            decision.actions.extend(paths);
+            return decision;
+        }
+        self.left -= 1;
+        let path = PathId(self.below(3) as u8);
+        let what = match self.below(6) {
+            0 => What::Reinject,
+            1 => What::Copy(self.range(view)),
+            2 => What::Probe,
+            _ => What::New,
+        };
+        let bind = if self.below(3) == 0 { Bind::Queue } else { Bind::Now };
+        let max_bytes = 1 + self.below(if self.left % 4 == 0 { 70_000 } else { 3000 }) as u32;
+        let mut decision = match self.below(8) {
+            0 => Decision::wait(Blocked::SchedulerWaits),
+            _ => send(path, what, bind, max_bytes),
+        };
+        for _ in 0..self.below(3) {
+            decision = decision.with(self.action(view));
+        }
+        decision
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::cases(64))]
+
+    #[test]
+    fn whatever_is_decided_bytes_arrive_once(
+        seed in any::<u64>(),
+        left in 0u32..400,
+        size in 1u64..300_000,
+        checksum in any::<bool>(),
+        loss in prop_oneof![Just(0.0), 0.0..0.03],
+        cut in prop::option::of((0usize..3, 1u64..300, 1u64..5000)),
+    ) {
+        let lrf = || Lrf::new(&Options::default());
+        let make = move || Random { state: seed, left, lrf: lrf(), at: None };
+        let config = MptcpConfig {
+            custom_scheduler: Some(Custom::new(move || Box::new(make()))),
+            checksum,
+            ..MptcpConfig::default()
+        };
+        let path = |delay| Path { loss, ..Path::ms(delay) };
+        let paths = [path(5), path(20), path(60)];
+        let mut pair = Pair::with_seed(&paths, config.clone(), config, seed);
+        (pair.ends[0].to_write, pair.ends[1].to_write) = (size, size);
+        if let Some((path, after, span)) = cut {
+            pair.pass(Duration::from_millis(after));
+            pair.paths[path].cut = true;
+            pair.pass(Duration::from_millis(span));
+            pair.paths[path].cut = false;
+        }
+        pair.run_until(Duration::from_secs(900), Pair::is_delivered);
+        pair.close();
+    }
+}
