@@ -13,6 +13,7 @@ use crate::path_manager::{Command, PathEvent, PathManager};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
 use crate::stack::{Marks, SocketError};
 use crate::tcp::connection::controller;
+use crate::tcp::profile::SubflowWindow;
 use crate::tcp::subflow::News;
 use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
 use std::collections::VecDeque;
@@ -61,6 +62,8 @@ pub struct Connection {
     /// What subflows did whose place others took.
     pub(super) retired: Vec<Retired>,
     pub(super) send: DataSend,
+    /// The window announced on a subflow bounds it, beside the connection's.
+    pub(super) own_windows: bool,
     pub(super) receive: DataReceive,
     pub(super) controller: Controller,
     pub(super) scheduler: AnyScheduler,
@@ -129,6 +132,7 @@ impl Connection {
             Some(custom) => custom.make(),
             None => scheduler::by_name(config.scheduler, &options)?,
         };
+        let switches = config.tcp.profile.switches();
         let host = start.host;
         let addresses = Addresses::new(start.local, start.remote, host, &config.backup);
         let idsn = match config.test_idsn {
@@ -163,6 +167,7 @@ impl Connection {
             slots: Vec::new(),
             retired: Vec::new(),
             send,
+            own_windows: switches.subflow_window == SubflowWindow::Rfc,
             receive,
             controller: controller(&config.tcp)?,
             scheduler,

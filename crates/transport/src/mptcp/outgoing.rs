@@ -156,7 +156,11 @@ impl Connection {
         }
     }
 
+    /// What windows take (specs/tcp-subflow.md s6.1).
     fn set_windows_left(&mut self) {
+        if self.own_windows {
+            return;
+        }
         // The subflow's window is lifted to the connection's; copies lie below it anyhow.
         let window_left = match self.send.reinject.is_empty() {
             true => self.send.window_end.saturating_sub(self.send.nxt),

@@ -164,6 +164,9 @@ impl Connection {
             self.fail_all(cx);
             return;
         }
+        if self.own_windows {
+            self.probe_shut_subflows();
+        }
         match self.send.segments.front() {
             Some(head) => {
                 let start = head.offset.max(self.send.una);
@@ -186,6 +189,16 @@ impl Connection {
     /// A peer that answers may keep its window closed for as long as it likes.
     fn is_peer_silent(&self, now: Instant) -> bool {
         now - self.timers.heard_at > MAX_INTERVAL * 2
+    }
+
+    /// The news that a window opened may have been lost on a subflow that is not used since.
+    fn probe_shut_subflows(&mut self) {
+        for index in 0..self.slots.len() {
+            if self.slots[index].is_usable() && self.slots[index].subflow.is_shut() {
+                self.slots[index].subflow.probe_window();
+                self.wake(index);
+            }
+        }
     }
 
     fn probe_window(&mut self) {

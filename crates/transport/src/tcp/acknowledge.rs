@@ -4,6 +4,7 @@
 //! What the news means for loss recovery is decided in `loss`.
 
 use super::loss::Rexmit;
+use super::profile::SubflowWindow;
 use super::subflow::{News, Subflow};
 use crate::congestion::{AckSample, CongestionControl, Controller};
 use crate::recovery::{SentSegment, TlpAck, TlpOutcome, pacing_rate};
@@ -125,9 +126,10 @@ impl Subflow {
         }
     }
 
-    /// The connection's window counts, not the subflow's (`subflow_window = lift`).
+    /// The connection's window counts, not the subflow's.
     fn is_lifted(&self) -> bool {
-        self.mp.as_ref().is_some_and(|mp| !mp.plain)
+        let lifts = self.switches.subflow_window == SubflowWindow::Lift;
+        lifts && self.mp.as_ref().is_some_and(|mp| !mp.plain)
     }
 
     /// Nothing was outstanding: at most the window opened.

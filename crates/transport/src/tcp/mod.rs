@@ -13,7 +13,7 @@ mod incoming;
 mod loss;
 pub(crate) mod multipath;
 mod owned;
-mod profile;
+pub(crate) mod profile;
 mod receiver;
 mod segment;
 mod sender;

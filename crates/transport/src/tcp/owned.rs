@@ -139,6 +139,11 @@ impl Subflow {
         self.tx.mss
     }
 
+    /// Its own window takes no segment more.
+    pub fn is_shut(&self) -> bool {
+        self.tx.window_left() < u64::from(self.tx.mss)
+    }
+
     /// Probe the peer's window.
     pub const fn probe_window(&mut self) {
         self.outbox.window_probe = true;
@@ -221,6 +226,8 @@ impl Subflow {
         let mss = u64::from(self.tx.mss.max(1));
         view.unsent_bytes = unsent;
         view.unsent_segs = u32::try_from(unsent.div_ceil(mss)).unwrap_or(u32::MAX);
-        view.outstanding_bytes = self.tx.buffer.end().saturating_sub(self.tx.una);
+        let write_end = self.tx.buffer.end();
+        view.outstanding_bytes = write_end.saturating_sub(self.tx.una);
+        view.window_left_bytes = self.tx.window_end().saturating_sub(write_end);
     }
 }

@@ -41,6 +41,15 @@ pub enum CwndAfterRto {
     One,
 }
 
+/// Which receive window bounds a subflow of a multi-path connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SubflowWindow {
+    /// The connection's alone (mainline).
+    Lift,
+    /// The one that the peer last announced on the subflow, too (RFC 8684 s3.3.5).
+    Rfc,
+}
+
 /// What TCP Small Queues bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SmallQueue {
@@ -61,6 +70,7 @@ pub struct Switches {
     /// SACKs beyond the third for one gap are merged (1 ms or 44 of them).
     pub compressed_acks: bool,
     pub small_queue: SmallQueue,
+    pub subflow_window: SubflowWindow,
     /// Segments are handed down in bursts of a millisecond's worth, and a burst is deferred
     /// while an acknowledgement that would enlarge it is due (Linux TSO autosizing).
     pub autosized_bursts: bool,
@@ -126,6 +136,7 @@ impl Profile {
             frto: true,
             compressed_acks: true,
             small_queue: SmallQueue { cap_bytes: 4 << 20 },
+            subflow_window: SubflowWindow::Lift,
             autosized_bursts: true,
             linear_syn_retries: 4,
             tick: Duration::from_millis(4),
@@ -139,6 +150,7 @@ impl Profile {
             cwnd_after_rto: CwndAfterRto::One,
             compressed_acks: false,
             small_queue: SmallQueue { cap_bytes: 128 << 10 },
+            subflow_window: SubflowWindow::Rfc,
             linear_syn_retries: 0,
             ..linux
         };

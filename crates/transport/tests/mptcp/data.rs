@@ -4,8 +4,8 @@ use crate::pair::{Fate, Pair, Path, Side, tcp};
 use base::{Duration, Instant};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use transport::Buffers;
 use transport::mptcp::MptcpConfig;
+use transport::{Buffers, Profile};
 use wire::mptcp::{DataNumber, Dss};
 use wire::{Flags, Packet};
 
@@ -334,4 +334,57 @@ fn retransmissions_after_longer_acknowledgements_fit() {
     }));
     pair.ends[1].to_write = 50_000;
     pair.transfer(50_000, 50_000);
+}
+
+/// A middlebox shrinks the windows announced on the second path.
+#[test]
+fn window_of_a_subflow_bounds_it_with_the_papers_kernels() {
+    for (profile, bound) in [(Profile::Linux41, true), (Profile::Linux, false)] {
+        let mut config = MptcpConfig { scheduler: "rr", ..MptcpConfig::default() };
+        config.tcp.profile = profile;
+        let mut pair = Pair::new(&[Path::ms(10), Path::ms(10)], config.clone(), config);
+        pair.mangle = Some(Box::new(|side, path, packet| {
+            if (side, path) == (Side::Client, 1)
+                && let Some(segment) = tcp(packet)
+                && !segment.flags.contains(Flags::SYN)
+            {
+                segment.window = segment.window.min(30);
+            }
+            true
+        }));
+        (pair.ends[0].to_write, pair.ends[1].to_write) = (1, 400_000);
+        let mut most = 0;
+        while !pair.is_delivered() {
+            assert!(pair.step(), "{}", pair.describe());
+            let Some(info) = pair.try_info(Side::Server) else { continue };
+            if let [_, second] = &info.subflows[..] {
+                let tcp = &second.tcp;
+                most = most.max(tcp.bytes_sent - tcp.bytes_retrans - tcp.bytes_acked);
+            }
+        }
+        // 30 units of 128 bytes.
+        assert_eq!(most <= 30 * 128, bound, "{most} bytes under way");
+        assert!(pair.info(Side::Server).subflows[1].first_sent_bytes > 3000);
+    }
+}
+
+/// The news that the window opened gets lost on a path that is used no more until then.
+#[test]
+fn subflow_that_missed_the_opening_of_its_window_is_asked() {
+    let mut config = MptcpConfig::default();
+    config.tcp.profile = Profile::Linux41;
+    config.tcp.buffers = Buffers { send_max: 1 << 20, receive_max: 64 << 10, auto_tuning: false };
+    let mut pair = Pair::new(&[Path::ms(10), Path::ms(30)], config.clone(), config);
+    pair.ends[1].hold_open = true;
+    pair.ends[1].to_write = 1;
+    pair.await_subflows(2);
+    pair.ends[0].paused = true;
+    pair.ends[1].to_write = 400_000;
+    pair.pass(Duration::from_secs(20));
+    pair.paths[1].cut = true;
+    pair.set_reading(Side::Client, true);
+    pair.pass(Duration::from_millis(5));
+    pair.paths[1].cut = false;
+    pair.paths[0].cut = true;
+    pair.run_until(Duration::from_secs(300), Pair::is_delivered);
 }

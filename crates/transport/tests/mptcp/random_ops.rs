@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
-use transport::{Buffers, InterfaceEvent};
+use transport::{Buffers, InterfaceEvent, Profile};
 use wire::{Flags, Payload};
 
 /// Packets in a row that may be lost: fewer than a connection gives up after.
@@ -70,6 +70,7 @@ struct World {
     scheduler: usize,
     congestion: usize,
     manager: usize,
+    profile: usize,
     checksum: bool,
     /// 0: auto-tuned; otherwise fixed at so many KiB.
     buffer_kib: u32,
@@ -125,12 +126,13 @@ fn world() -> impl Strategy<Value = World> {
     ];
     let network = (2..=PATHS, prop::array::uniform3(0u64..120), prop_oneof![Just(0.0), 0.0..0.04]);
     let manager = prop_oneof![4 => Just(0usize), 1 => Just(1)];
-    let names = (0..SCHEDULERS.len(), 0usize..3, manager);
+    let profile = prop_oneof![2 => Just(0usize), 1 => Just(1)];
+    let names = (0..SCHEDULERS.len(), 0usize..3, manager, profile);
     let choice = (names, any::<bool>(), buffer, prop::bool::weighted(0.2));
     let rest = (stage, prop::array::uniform2(start), any::<u64>());
     (network, choice, rest).prop_map(|(network, choice, (stage, start, seed))| {
         let (paths, delays, loss) = network;
-        let ((scheduler, congestion, manager), checksum, buffer_kib, backup) = choice;
+        let ((scheduler, congestion, manager, profile), checksum, buffer_kib, backup) = choice;
         World {
             paths,
             delays,
@@ -138,6 +140,7 @@ fn world() -> impl Strategy<Value = World> {
             scheduler,
             congestion,
             manager,
+            profile,
             checksum,
             buffer_kib,
             backup,
@@ -205,6 +208,7 @@ fn config(world: &World, side: Side) -> MptcpConfig {
         test_idsn: Some(world.start),
         ..MptcpConfig::default()
     };
+    config.tcp.profile = [Profile::Linux, Profile::Linux41][world.profile];
     config.tcp.congestion = ["reno", "cubic", "lia"][world.congestion];
     if world.buffer_kib > 0 {
         let bytes = world.buffer_kib << 10;
@@ -394,6 +398,7 @@ const CALM: World = World {
     scheduler: 0,
     congestion: 0,
     manager: 0,
+    profile: 0,
     checksum: false,
     buffer_kib: 0,
     backup: false,
