@@ -49,6 +49,8 @@ pub struct Stack {
     reader: Option<SocketId>,
     /// Times a socket asked for anything of chance.
     draws: u64,
+    /// SYNs of joins answered with a reset.
+    refused_joins: u64,
 }
 
 /// Small, as one is looked up for every packet.
@@ -84,6 +86,7 @@ impl Stack {
             stray: VecDeque::new(),
             reader: None,
             draws: 0,
+            refused_joins: 0,
         }
     }
 

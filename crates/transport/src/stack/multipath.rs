@@ -180,6 +180,7 @@ impl Stack {
         syn: &TcpSegment,
         reason: ResetReason,
     ) {
+        self.refused_joins += 1;
         let mut reset = TcpSegment {
             src_port: tuple.local.port(),
             dst_port: tuple.remote.port(),
@@ -238,6 +239,12 @@ impl Stack {
             }
             self.wake(SocketId(index as u32));
         }
+    }
+
+    /// Joins refused since the beginning: of unknown connections, or of too many subflows. Those
+    /// that fail their proof are counted by their connections.
+    pub const fn refused_joins(&self) -> u64 {
+        self.refused_joins
     }
 
     /// The state of an MPTCP connection, for measurement.

@@ -3,13 +3,13 @@
 
 use crate::raw::{KEY, Raw, stream};
 use base::Duration;
-use transport::SocketError;
 use transport::mptcp::MptcpConfig;
+use transport::{Buffers, SocketError};
 use wire::mptcp::{
     AddAddr, DataNumber, Dss, Join, Key, Mapping, MptcpOption, MptcpOptions, ResetReason, Token,
     join_hmac,
 };
-use wire::{Flags, Payload};
+use wire::{Body, Flags, Packet, Payload};
 
 fn client() -> Raw {
     Raw::client(&MptcpConfig::default())
@@ -150,6 +150,51 @@ fn mapping_without_data_is_ignored() {
     assert_eq!(raw.info().refused, 1);
     raw.send_mapped(0, 0, 100);
     assert_eq!(raw.read(0), 100);
+}
+
+#[test]
+fn mappings_without_end_reset_the_subflow() {
+    let mut config = MptcpConfig::default();
+    config.tcp.buffers = Buffers { send_max: 96 << 10, receive_max: 96 << 10, auto_tuning: false };
+    let mut raw = Raw::client(&config);
+    let sub = raw.join(5);
+    // Behind a gap of a byte each byte has a mapping of its own.
+    let mut most = 0;
+    for at in 1..=6000 {
+        let options = raw.mapping(u64::from(at), at + 1, 1);
+        let mut segment = raw.segment(sub, options, stream(u64::from(at), 1));
+        segment.seq += at;
+        raw.put(sub, segment);
+        most = most.max(raw.info().mappings);
+        if raw.subs[sub].reset.is_some() {
+            break;
+        }
+    }
+    assert_eq!(raw.reason(sub), Some(ResetReason::MPTCP_ERROR.0));
+    assert!((4000..4200).contains(&most), "{most}");
+    assert_eq!(raw.info().mappings, 0, "forgotten");
+    raw.send_mapped(0, 0, 300);
+    assert_eq!(raw.read(0), 300);
+}
+
+#[test]
+fn options_that_cannot_be_read_are_counted() {
+    let mut raw = client();
+    let priority = MptcpOption::Prio { backup: true };
+    for (count, other) in [(1, 0xE1), (2, 0x31)] {
+        let segment = raw.segment(0, priority.clone().into(), Payload::Empty);
+        let [ours, theirs] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::IpAddr::from);
+        let mut bytes = Vec::new();
+        Packet::new(ours, theirs, Body::Tcp(segment)).emit(&mut bytes);
+        let at = bytes.windows(3).position(|option| option == [30, 3, 0x51]).expect("MP_PRIO");
+        bytes[at + 2] = other;
+        let Body::Tcp(segment) = Packet::parse_captured(&bytes).expect("a packet").body else {
+            panic!("a segment")
+        };
+        raw.put(0, segment);
+        assert_eq!(raw.info().refused, count);
+        assert!(!raw.info().subflows[0].backup);
+    }
 }
 
 #[test]
@@ -343,6 +388,7 @@ fn join_with_an_unknown_token_is_refused_with_reason_1() {
     let (sub, answer) = raw.begin_join(5, token, 1);
     assert_eq!(answer, None);
     assert_eq!(raw.reason(sub), Some(ResetReason::MPTCP_ERROR.0));
+    assert_eq!(raw.stack.refused_joins(), 1, "counted");
 }
 
 #[test]
