@@ -210,7 +210,7 @@ impl Connection {
             let part = self.send.unsent_part(left.clone());
             left.start = part.end;
             if part.is_empty() || !self.may_carry(index, part.start) {
-                return;
+                break;
             }
             let most = self.slots[index].subflow.segment_size().clamp(1, u32::from(u16::MAX));
             let mut at = part.start;
@@ -309,10 +309,10 @@ impl Connection {
         while !left.is_empty() {
             let part = self.send.unsent_part(left.clone());
             let free = self.assigned.free_part(part.clone());
-            if !free.is_empty() {
+            if part.is_empty() || !free.is_empty() {
                 return free;
             }
-            left.start = part.end.max(left.start + 1);
+            left.start = part.end;
         }
         left
     }
@@ -376,6 +376,9 @@ impl Connection {
 /// What is meant for a path counts as queued on it (schedulers spec s0.3).
 fn add_assigned(view: &mut PathView, assigned: &Assignments) {
     let bytes = assigned.bytes_of(view.id);
+    if bytes == 0 {
+        return;
+    }
     view.unsent_bytes += bytes;
     view.outstanding_bytes += bytes;
     let segs = bytes.div_ceil(u64::from(view.mss.max(1)));

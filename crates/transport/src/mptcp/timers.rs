@@ -182,7 +182,10 @@ impl Connection {
             // Its choice: it is asked again.
             None if self.waits == Some(Blocked::SchedulerWaits) => self.schedule_due = true,
             // Written, never handed out: the window is closed, or was when last heard.
-            None => self.probe_window(),
+            None => {
+                self.probe_window();
+                self.check_fin(cx);
+            }
         }
     }
 

@@ -166,6 +166,8 @@ fn path_that_joined_again_and_again_keeps_what_it_carried() {
     pair.await_subflows(2);
     let mut written = 0;
     for _ in 0..100 {
+        // The fourth packet comes.
+        pair.pass(Duration::from_millis(50));
         written += 20_000;
         pair.ends[0].to_write = written;
         pair.ends[0].hold_open = true;

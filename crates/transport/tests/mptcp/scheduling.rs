@@ -108,7 +108,8 @@ fn mark_that_is_taken_back_frees_the_data_for_others() {
             if asked == 1 {
                 return Decision::wait(Blocked::SchedulerWaits).with(assign(range, SLOW, true));
             }
-            *seen.lock().unwrap() = view.path(SLOW).map_or(0, |path| path.unsent_bytes);
+            *seen.lock().expect("nobody panicked") =
+                view.path(SLOW).map_or(0, |path| path.unsent_bytes);
             match asked {
                 // Nothing is left for the fast path: asking in vain ends the round.
                 2 => send(FAST, What::New, Bind::Now, MSS),
@@ -123,7 +124,11 @@ fn mark_that_is_taken_back_frees_the_data_for_others() {
     for asked in 2..=3 {
         pair.ends[1].to_write += 1;
         pair.pass(Duration::from_millis(100));
-        assert_eq!(*marked.lock().unwrap(), 10_000, "a mark counts as queued, {asked}");
+        assert_eq!(
+            *marked.lock().expect("nobody panicked"),
+            10_000,
+            "a mark counts as queued, {asked}"
+        );
         assert_eq!(pair.info(Side::Client).snd_nxt, 0);
     }
     pair.ends[1].to_write += 1;
@@ -183,7 +188,7 @@ fn queue_takes_more_than_the_window_and_a_grant_does_not() {
             let seen = Arc::clone(&seen);
             move |view: &View<'_>| {
                 let path = view.path(FAST).expect("a path");
-                let mut most = seen.lock().unwrap();
+                let mut most = seen.lock().expect("nobody panicked");
                 *most = path.unsent_bytes.max(*most);
                 let full = path.is_window_full() && bind == Bind::Now;
                 if view.offered().is_none() || full {
@@ -195,7 +200,7 @@ fn queue_takes_more_than_the_window_and_a_grant_does_not() {
         write(&mut pair, 60_000);
         let [fast, _] = delivered(&mut pair);
         assert_eq!(fast.first_sent_bytes, 60_000);
-        let most = *most.lock().unwrap();
+        let most = *most.lock().expect("nobody panicked");
         match bind {
             Bind::Queue => assert_eq!(most, 60_000, "all of it waits in the queue"),
             Bind::Now => assert!((1400..30_000).contains(&most), "{most}"),
@@ -258,11 +263,11 @@ impl Scheduler for Periodic {
 
     fn on_ack(&mut self, view: &View<'_>, path: PathId) {
         assert!(view.path(path).is_some());
-        self.told.lock().unwrap().0 += 1;
+        self.told.lock().expect("nobody panicked").0 += 1;
     }
 
     fn on_window_blocked(&mut self, _view: &View<'_>) {
-        self.told.lock().unwrap().1 += 1;
+        self.told.lock().expect("nobody panicked").1 += 1;
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -281,13 +286,13 @@ fn scheduler_with_a_period_is_asked_when_it_wants_to_be() {
     delivered(&mut pair);
     let took = pair.now - begun;
     assert!((Duration::from_millis(1500)..Duration::from_millis(1560)).contains(&took), "{took}");
-    let (acks, blocked) = *told.lock().unwrap();
+    let (acks, blocked) = *told.lock().expect("nobody panicked");
     assert!(acks >= 5, "{acks}");
     assert_eq!(blocked, 0);
     pair.set_reading(Side::Server, false);
     write(&mut pair, 10 << 20);
     pair.pass(Duration::from_secs(300));
-    assert!(told.lock().unwrap().1 > 0, "told that the window is full");
+    assert!(told.lock().expect("nobody panicked").1 > 0, "told that the window is full");
 }
 
 /// Decides at random for a while, then in earnest.
@@ -346,7 +351,8 @@ impl Scheduler for Random {
             _ => What::New,
         };
         let bind = if self.below(3) == 0 { Bind::Queue } else { Bind::Now };
-        let max_bytes = 1 + self.below(if self.left % 4 == 0 { 70_000 } else { 3000 }) as u32;
+        let max_bytes =
+            1 + self.below(if self.left.is_multiple_of(4) { 70_000 } else { 3000 }) as u32;
         let mut decision = match self.below(8) {
             0 => Decision::wait(Blocked::SchedulerWaits),
             _ => send(path, what, bind, max_bytes),
