@@ -105,11 +105,14 @@ impl Link {
 
     /// Send a packet. Whether the link took it; if not, it is gone.
     pub fn enqueue(&mut self, cx: &mut Context<'_>, packet: impl Into<Box<Packet>>) -> bool {
-        self.take(cx, packet.into())
+        let packet = packet.into();
+        let len = packet.wire_len();
+        self.take(cx, packet, len)
     }
 
-    fn take(&mut self, cx: &mut Context<'_>, packet: Box<Packet>) -> bool {
-        let len = packet.wire_len();
+    /// Send a packet whose length on the wire is known to be `len`.
+    pub fn take(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> bool {
+        debug_assert_eq!(len, packet.wire_len());
         self.advance(cx);
         if let Err(reason) = self.admit(cx, len) {
             self.stats.count_refused(reason);

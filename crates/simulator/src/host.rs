@@ -325,7 +325,7 @@ impl<A: Application> Host<A> {
             Some(FirstHop::Nic(nic)) => wiring.enqueue_nic(cx, *nic, packet),
             Some(FirstHop::Link(link)) => {
                 let (flow, bytes) = (packet.flow, packet.wire_len());
-                wiring.enqueue(cx, *link, packet);
+                wiring.enqueue(cx, *link, packet, bytes);
                 self.departed_at_once(cx, flow, bytes);
             }
             Some(FirstHop::Nowhere) | None => {}

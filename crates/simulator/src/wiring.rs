@@ -124,10 +124,18 @@ impl Wiring {
         self.links.get(link.index()).map(|wired| wired.link.stats())
     }
 
-    /// Put a packet on a link.
-    pub(crate) fn enqueue(&mut self, cx: &mut Context<'_>, link: LinkId, packet: Box<Packet>) {
+    /// Put a packet of `len` bytes on a link.
+    pub(crate) fn enqueue(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: LinkId,
+        packet: Box<Packet>,
+        len: u32,
+    ) {
         if self.count_step(cx.now) {
-            self.links[link.index()].enqueue(cx, packet, &mut self.queue);
+            let wired = &mut self.links[link.index()];
+            wired.link.take(cx, packet, len);
+            self.queue.set(wired.target, wired.next_deadline());
         }
     }
 
@@ -151,7 +159,10 @@ impl Wiring {
         while let Some(mut packet) = self.links[link.index()].poll(cx, &mut self.queue) {
             match self.topology.forward(link, &mut packet) {
                 Hop::Host(host, interface) => return Some((host, interface, packet)),
-                Hop::Link(next) => self.enqueue(cx, next, packet),
+                Hop::Link(next) => {
+                    let len = packet.wire_len();
+                    self.enqueue(cx, next, packet, len);
+                }
                 Hop::Drop => {}
             }
         }
@@ -171,7 +182,7 @@ impl Wiring {
             return None;
         };
         let (host, next, flow) = (nic.host, nic.next, packet.flow);
-        self.enqueue(cx, next, packet);
+        self.enqueue(cx, next, packet, len);
         Some((host, flow, len))
     }
 
@@ -316,12 +327,6 @@ impl Wiring {
 }
 
 impl Wired {
-    #[inline]
-    fn enqueue(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, queue: &mut EventQueue) {
-        self.link.enqueue(cx, packet);
-        queue.set(self.target, self.next_deadline());
-    }
-
     #[inline]
     fn poll(&mut self, cx: &mut Context<'_>, queue: &mut EventQueue) -> Option<Box<Packet>> {
         let packet = match &mut self.behind {

@@ -172,6 +172,7 @@ impl CongestionControl for Controller {
         dispatch!(self.cwnd_bytes(path))
     }
 
+    #[inline]
     fn cwnd_segs(&self, path: PathId) -> u32 {
         dispatch!(self.cwnd_segs(path))
     }
@@ -180,6 +181,7 @@ impl CongestionControl for Controller {
         dispatch!(self.ssthresh_bytes(path))
     }
 
+    #[inline]
     fn ssthresh_segs(&self, path: PathId) -> Option<u32> {
         dispatch!(self.ssthresh_segs(path))
     }

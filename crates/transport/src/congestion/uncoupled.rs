@@ -246,6 +246,7 @@ impl<A: Algorithm> CongestionControl for Uncoupled<A> {
         self.path(path).map_or(0, |path| path.window.cwnd_bytes())
     }
 
+    #[inline]
     fn cwnd_segs(&self, path: PathId) -> u32 {
         self.path(path).map_or(0, |path| path.window.cwnd_segs())
     }
@@ -254,6 +255,7 @@ impl<A: Algorithm> CongestionControl for Uncoupled<A> {
         self.path(path)?.window.ssthresh_bytes()
     }
 
+    #[inline]
     fn ssthresh_segs(&self, path: PathId) -> Option<u32> {
         self.path(path)?.window.ssthresh_segs()
     }

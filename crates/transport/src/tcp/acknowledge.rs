@@ -149,6 +149,10 @@ impl Subflow {
         segment: &TcpSegment,
         news: &mut AckNews,
     ) {
+        if segment.options.sack.is_empty() && self.loss.tlp.end_offset().is_none() {
+            // So it is with all that a receiver hears.
+            return;
+        }
         let ack = self.tx.una;
         self.process_sacks(cx, news, ack as i64, &segment.options.sack);
         self.finish_probe(cx, cc, news, ack);
