@@ -105,10 +105,14 @@ impl Run {
 /// Begins the names of the numbers that single objects of a page have.
 pub(crate) const OBJECT_TIME: &str = "object_time/";
 
+/// Objects of a page that have a number of their own; of more, files would be columns only.
+const MOST_OBJECT_TIMES: usize = 1000;
+
 /// The time of every object of a page, by its number from 1. Messages of a call are thousands:
 /// what they amount to is in the outcome's numbers.
 fn object_times(outcome: &Outcome) -> impl Iterator<Item = (String, f64)> {
-    let is_page = outcome.metric == Metric::PageLoadTime;
+    let is_page =
+        outcome.metric == Metric::PageLoadTime && outcome.message_delays.len() <= MOST_OBJECT_TIMES;
     let times =
         outcome.message_delays.iter().zip(1..).filter(move |(time, _)| is_page && time.is_finite());
     times.map(|(time, number)| (format!("{OBJECT_TIME}{number}"), *time))

@@ -53,7 +53,11 @@ impl TraceFile {
     pub fn recognised(&self) -> String {
         let (period, rate) = (self.capacity.period().as_secs_f64(), self.capacity.mean_rate());
         let mbit = rate.as_bps() as f64 / 1e6;
-        format!("{}; {period:.0} s, mean {mbit:.2} Mbit/s", self.form)
+        let gap = self.capacity.longest_gap().map_or(String::new(), |gap| {
+            let secs = gap.as_secs_f64();
+            format!("; in its longest gap, {secs:.0} s, the rate before it holds")
+        });
+        format!("{}; {period:.0} s, mean {mbit:.2} Mbit/s{gap}", self.form)
     }
 }
 

@@ -7,7 +7,8 @@
 
 use super::tree::Tree;
 use super::{date, urls};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use traffic::web::MOST_ACTIVITIES;
 
 /// Bytes of a request head where the recording does not say; assumed.
 pub(super) const REQUEST_HEAD: u64 = 400;
@@ -92,6 +93,9 @@ pub(super) fn read(log: &Tree) -> Result<Har, String> {
     if all.is_empty() {
         return Err("a HAR file without entries: nothing was recorded".to_owned());
     }
+    if all.len() > MOST_ACTIVITIES {
+        return Err(format!("a HAR file of {} entries; no page is so large", all.len()));
+    }
     let mut notes = Vec::new();
     note_version(log, &mut notes);
     let (page, entries) = chosen_page(log, all, &mut notes);
@@ -110,7 +114,14 @@ pub(super) fn read(log: &Tree) -> Result<Har, String> {
         return Err("none of its entries came over the network".to_owned());
     }
     notes.extend(repairs.notes());
-    Ok(Har { loaded: loaded(page, zero), entries, notes })
+    let mut loaded = loaded(page, zero);
+    // The load event waits at least for the first document, whatever the clocks say.
+    let first = entries.iter().find(|entry| entry.fetched && entry.redirect.is_none());
+    if loaded.zip(first).is_some_and(|(loaded, first)| loaded + 1.0 < first.first_byte) {
+        loaded = None;
+        notes.push("the load event is recorded before the first response: left out".to_owned());
+    }
+    Ok(Har { loaded, entries, notes })
 }
 
 fn note_version(log: &Tree, notes: &mut Vec<String>) {
@@ -133,16 +144,15 @@ fn chosen_page<'t>(
     let pages = log.get("pages").list();
     let id_of = |page: &'t Tree| page.get("id").text();
     let page_of = |entry: &'t Tree| entry.get("pageref").text();
-    let has_entries = |page: &&'t Tree| {
-        all.iter().any(|entry| page_of(entry).is_some() && page_of(entry) == id_of(page))
-    };
+    let used: BTreeSet<&str> = all.iter().filter_map(page_of).collect();
+    let known: BTreeSet<&str> = pages.iter().filter_map(id_of).collect();
+    let has_entries = |page: &&'t Tree| id_of(page).is_some_and(|id| used.contains(id));
     let Some(page) = pages.iter().find(has_entries) else {
         // Nothing refers to a page: all of it is one.
         return (pages.first().unwrap_or(&Tree::Nothing), all.iter().collect());
     };
-    let known = |id: &str| pages.iter().any(|page| id_of(page) == Some(id));
     let is_its = |entry: &&'t Tree| match page_of(entry) {
-        Some(id) if known(id) => Some(id) == id_of(page),
+        Some(id) if known.contains(id) => Some(id) == id_of(page),
         _ => true,
     };
     let entries: Vec<&Tree> = all.iter().filter(is_its).collect();
@@ -313,7 +323,10 @@ fn bytes_of(entry: &Tree) -> Option<(u64, bool)> {
         (entry.get("_bytesIn"), true),
         (response.get("content").get("size"), false),
     ];
-    sizes.into_iter().find_map(|(size, with_head)| {
+    // Of what did not change, or is nothing, the content never came over the network.
+    let has_content = !matches!(response.get("status").number(), Some(204.0 | 304.0));
+    let known = if has_content { sizes.len() } else { sizes.len() - 1 };
+    sizes.into_iter().take(known).find_map(|(size, with_head)| {
         let size = size.number().filter(|size| *size > 0.0 && *size <= LARGEST)?;
         Some((size as u64, with_head))
     })

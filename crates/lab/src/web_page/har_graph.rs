@@ -86,6 +86,8 @@ struct Causes<'e> {
     by_url: BTreeMap<&'e str, Vec<usize>>,
     /// The redirect that leads to each entry.
     redirects: Vec<Option<usize>>,
+    /// The first document.
+    document: Option<usize>,
     /// Entries by their end, for two questions: of any that can ask, and of scripts and styles.
     askers: Ends,
     gates: Ends,
@@ -125,6 +127,7 @@ impl<'e> Causes<'e> {
             entries,
             by_url,
             redirects: redirects(entries),
+            document: entries.iter().position(|entry| entry.kind == Kind::Document),
             askers: Ends::of(entries, |entry| can_ask(entry.kind)),
             gates: Ends::of(entries, |entry| is_gate(entry.kind)),
         }
@@ -142,8 +145,7 @@ impl<'e> Causes<'e> {
             return self.after_initiator(initiator, index);
         }
         let start = self.entries[index].start;
-        let document = self.entries.iter().position(|entry| entry.kind == Kind::Document);
-        let streamed = document.filter(|document| {
+        let streamed = self.document.filter(|document| {
             let entry = &self.entries[*document];
             *document < index && (entry.first_byte..entry.end - TOLERANCE_MS).contains(&start)
         });
@@ -156,8 +158,11 @@ impl<'e> Causes<'e> {
     /// The entry that this one's initiator names: the last one of that URL that began before.
     fn initiator(&self, index: usize) -> Option<usize> {
         let url = self.entries[index].initiator.as_deref()?;
-        let find = |url: &str| self.by_url.get(url)?.iter().rev().find(|other| **other < index);
-        find(url).or_else(|| find(urls::without_query(url))).copied()
+        let find = |url: &str| {
+            let named = self.by_url.get(url)?;
+            named[..named.partition_point(|other| *other < index)].last().copied()
+        };
+        find(url).or_else(|| find(urls::without_query(url)))
     }
 
     fn after_initiator(&self, initiator: usize, index: usize) -> Vec<Wait> {
@@ -199,25 +204,29 @@ impl<'e> Causes<'e> {
 }
 
 /// For every entry the redirect that leads to it: the first entry of its target that begins
-/// after its end and is no other redirect's yet.
+/// after its end and is no other redirect's yet. Published recordings have their queries cut, so
+/// an entry without one may be the target of a redirect with one.
 fn redirects(entries: &[Entry]) -> Vec<Option<usize>> {
+    let mut by_url: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, entry) in entries.iter().enumerate() {
+        by_url.entry(urls::normal(&entry.url)).or_default().push(index);
+    }
     let mut led_by = vec![None; entries.len()];
     for (from, entry) in entries.iter().enumerate() {
         let Some(target) = &entry.redirect else { continue };
         let target = urls::normal(target);
-        let leads_to = (from + 1..entries.len()).find(|to| {
-            led_by[*to].is_none()
-                && entries[*to].start + TOLERANCE_MS >= entry.end
-                && is_target(&urls::normal(&entries[*to].url), &target)
+        let candidates = [target.as_str(), urls::without_query(&target)];
+        let leads_to = candidates.iter().find_map(|url| {
+            let named = by_url.get_mut(*url)?;
+            let too_early =
+                |to: &usize| *to <= from || entries[*to].start + TOLERANCE_MS < entry.end;
+            // Nothing is the target of two, so what is found is taken out.
+            let place = named.partition_point(too_early);
+            (place < named.len()).then(|| named.remove(place))
         });
         if let Some(to) = leads_to {
             led_by[to] = Some(from);
         }
     }
     led_by
-}
-
-/// Published recordings have their queries cut.
-fn is_target(url: &str, target: &str) -> bool {
-    url == target || !url.contains('?') && url == urls::without_query(target)
 }

@@ -173,6 +173,24 @@ fn entries_after_the_load_event_do_not_count() {
 }
 
 #[test]
+fn load_event_before_any_response_is_left_out() {
+    let text = har(&[entry("", 0, 40, 0, 1_000, ""), entry("b.js", 60, 40, 0, 9, "")]).replace(
+        r#""version""#,
+        r#""pages": [{"id": "p", "startedDateTime": "2019-01-01T00:00Z",
+                      "pageTimings": {"onLoad": 500}}], "version""#,
+    );
+    assert!(notes(&text).contains("before the first response"), "{}", notes(&text));
+    assert!(page(&text).activities().iter().all(|activity| activity.before_load));
+}
+
+#[test]
+fn content_of_what_did_not_change_is_not_fetched() {
+    let unchanged = r#", "response": {"status": 304, "bodySize": 0, "content": {"size": 9000}}"#;
+    let text = har(&[entry("", 0, 40, 0, 1_000, ""), entry("b.js", 60, 40, 0, 9, unchanged)]);
+    assert_eq!(page(&text).objects()[1].response_bytes, har::RESPONSE_HEAD);
+}
+
+#[test]
 fn only_the_first_page_is_loaded() {
     let of = |page: &str| format!(r#", "pageref": "{page}""#);
     let entries = [
@@ -379,6 +397,17 @@ fn odd_har(pieces: &[(u8, u16, i32)]) -> String {
         entries.push(entry(&url, u32::from(*start % 20_000), 5, u32::from(*kind), number, &more));
     }
     har(&entries)
+}
+
+#[test]
+fn many_like_entries_are_read_in_no_time() {
+    let moved = r#", "response": {"status": 302, "redirectURL": "/x"}"#.to_owned();
+    for more in [moved, by("x"), String::new()] {
+        let entries: Vec<String> = (0..20_000).map(|_| entry("x", 0, 1, 0, 1, &more)).collect();
+        assert_eq!(page(&har(&entries)).objects().len(), 20_000);
+    }
+    let entries: Vec<String> = (0..50_001).map(|_| "7".to_owned()).collect();
+    assert!(problem(&har(&entries)).contains("no page is so large"));
 }
 
 proptest! {

@@ -80,6 +80,15 @@ impl CapacityTrace {
         }
     }
 
+    /// The longest time without a sample, where one is far longer than usual; the rate before it
+    /// holds. Silence between chances is no gap but an outage.
+    pub fn longest_gap(&self) -> Option<Duration> {
+        match &self.shape {
+            Shape::Chances(_) => None,
+            Shape::Steps(steps) => steps.longest_gap_ns().map(Duration::from_nanos),
+        }
+    }
+
     /// The number of chances or steps in a period.
     pub fn samples(&self) -> usize {
         match &self.shape {

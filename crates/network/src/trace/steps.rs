@@ -9,6 +9,9 @@ use base::{Duration, Rate};
 /// 10^-9 bits in a byte.
 const WORK_PER_BYTE: u128 = 8_000_000_000;
 
+/// A step so many times as long as usual is a gap in the recording.
+const GAP: u64 = 5;
+
 /// The steps of one period.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Steps {
@@ -62,6 +65,15 @@ impl Steps {
 
     pub(super) fn mean_rate(&self) -> Rate {
         Rate::from_bps((self.total / u128::from(self.period)) as u64)
+    }
+
+    /// The longest step, if it is far longer than others: something is missing there.
+    pub(super) fn longest_gap_ns(&self) -> Option<u64> {
+        let ends = self.steps.iter().skip(1).map(|step| step.start).chain([self.period]);
+        let mut lengths: Vec<u64> = self.steps.iter().zip(ends).map(|(s, e)| e - s.start).collect();
+        lengths.sort_unstable();
+        let usual = lengths[lengths.len() / 2];
+        lengths.last().copied().filter(|longest| longest / GAP >= usual)
     }
 
     pub(super) fn rate_at(&self, nanos: u64) -> Rate {

@@ -402,4 +402,20 @@ mod reading {
             let _ = read(&text, Direction::Down, None);
         }
     }
+
+    #[test]
+    fn gap_in_a_recording_is_found() {
+        let seconds = |missing: std::ops::Range<u32>| {
+            (1..60)
+                .filter(|second| !missing.contains(second))
+                .map(|second| format!("{second},1000000\r\n"))
+                .collect::<String>()
+        };
+        let gap = |text: &str| {
+            read(text, Direction::Down, None).map(|(trace, _)| trace.longest_gap()).unwrap()
+        };
+        assert_eq!(gap(&seconds(20..31)), Some(Duration::from_secs(12)));
+        assert_eq!(gap(&seconds(20..23)), None, "four seconds are not five times one");
+        assert_eq!(gap(&seconds(0..0)), None);
+    }
 }
