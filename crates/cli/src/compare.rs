@@ -3,9 +3,11 @@
 use crate::args::CompareArgs;
 use crate::output::{Screen, error, message, print};
 use crate::progress::{Progress, real_time};
-use crate::{FAILED, INTERRUPTED, USAGE, html, table};
+use crate::report::{Sheet, page};
+use crate::{FAILED, INTERRUPTED, USAGE, table};
 use clap::ArgMatches;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
+use lab::series::representative_series;
 use lab::{InputError, Report, Scenario, run_study};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -98,7 +100,9 @@ fn save(
     provenance: &Provenance,
     quiet: bool,
 ) -> Result<(), String> {
-    let page = html::page(written.scenario, written.report, provenance);
+    let Written { scenario, study, report, .. } = *written;
+    let series = representative_series(scenario, study).map_err(|error| error.to_string())?;
+    let page = page(&Sheet { scenario, study, report, series: &series, provenance });
     let name = folder.path().display();
     folder.write_study(written, provenance, &[("report.html", page)]).map_err(|e| {
         format!(

@@ -9,12 +9,12 @@ mod args;
 mod columns;
 mod compare;
 mod doctor;
-mod html;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
 mod output;
 mod progress;
+mod report;
 mod table;
 
 use args::{Cli, Command};

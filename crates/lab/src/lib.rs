@@ -35,6 +35,7 @@ pub use run::{Drops, Labels, Record, Run};
 pub use scenario::{
     Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Options, PathOption, Runs, Scenario,
 };
+pub use series::VariantSeries;
 pub use simulator::Captures;
 pub use study::{Study, StudyError, VariantRuns, Watcher, run_study};
 pub use summary::{Quantile, Summary};

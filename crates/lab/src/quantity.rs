@@ -13,6 +13,11 @@ pub struct Scale {
 }
 
 impl Scale {
+    /// The value in the unit that is shown.
+    pub fn shown(&self, value: f64) -> f64 {
+        value / self.factor
+    }
+
     /// The scale for values in `unit`, of which the smallest is `smallest`: it gets four digits.
     pub fn of(unit: &str, smallest: f64) -> Scale {
         let smallest = smallest.abs();

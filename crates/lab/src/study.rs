@@ -185,7 +185,7 @@ impl Task<'_> {
 }
 
 /// What one repetition depends on.
-fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
+pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
     let paths: Vec<PathSetup> =
         scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect();
     RunSetup {

@@ -7,6 +7,7 @@ mod files;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
 mod readers;
+mod report;
 mod resume;
 mod web;
 

@@ -5,8 +5,10 @@
 //! caller.
 
 mod recorder;
+mod representative;
 
 pub use recorder::record_series;
+pub use representative::{VariantSeries, representative_series};
 
 use base::Instant;
 
@@ -81,6 +83,11 @@ impl Quantity {
 }
 
 impl Series {
+    /// The points with the time in seconds since the run began.
+    pub fn seconds(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.points.iter().map(|(at, value)| ((*at - Instant::ZERO).as_secs_f64(), *value))
+    }
+
     /// At most about `most` points: time is cut into equal bins, and of each the first, the
     /// lowest, the highest and the last point stay. Nothing is averaged.
     pub fn thinned(&self, most: usize) -> Series {

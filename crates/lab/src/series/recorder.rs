@@ -1,10 +1,10 @@
 //! The recorder that makes time series of a run's events.
 //!
-//! Subflow numbers become paths of the scenario when the run is over: only then is it known on
-//! which interface each subflow was.
+//! Of several connections the one that carried most stands for all. Subflow numbers become paths of
+//! the scenario when the run is over: only then is it known on which interface each subflow was.
 
 use super::{Quantity, Series};
-use base::{Event, EventMask, HostId, Instant, PathId, Recorder};
+use base::{Event, EventMask, HostId, Instant, PathId, Recorder, SocketId};
 use simulator::{RunError, RunRecord, RunSetup, simulate_recorded};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -33,19 +33,31 @@ struct Seen {
     /// Links in the direction of the data have even numbers in a download, odd ones otherwise.
     odd: bool,
     links: u32,
-    /// Of the sender's subflows, or of links by path.
-    of_sender: BTreeMap<(Quantity, PathId), Points>,
+    multipath: bool,
     of_links: BTreeMap<usize, Points>,
-    of_receiver: BTreeMap<PathId, Points>,
+    of_sender: BTreeMap<SocketId, Sending>,
+    of_receiver: BTreeMap<SocketId, Receiving>,
+}
+
+/// What a connection's sender did.
+#[derive(Default)]
+struct Sending {
+    bytes: u64,
+    of_subflows: BTreeMap<(Quantity, PathId), Points>,
+}
+
+/// What a connection's receiver saw.
+#[derive(Default)]
+struct Receiving {
+    arrived: BTreeMap<PathId, Points>,
     read: Points,
     held: Points,
-    /// Bytes of each subflow that arrived, those that did and reached the connection too, and
-    /// those of the connection.
+    /// Bytes of each subflow that arrived, those that reached the connection too, and those of
+    /// the connection.
     subflow: BTreeMap<PathId, RangeSet>,
     reached: u64,
     connection: RangeSet,
     taken: u64,
-    multipath: bool,
 }
 
 impl Recorder for Watch {
@@ -89,88 +101,55 @@ impl Seen {
     }
 
     fn on_sender(&mut self, now: Instant, event: &Event) {
-        let (quantity, path, value) = match *event {
-            Event::WindowChange { path, cwnd_bytes, .. } => {
-                (Quantity::CongestionWindow, path, cwnd_bytes as f64)
+        let (quantity, socket, path, value) = match *event {
+            Event::WindowChange { socket, path, cwnd_bytes, .. } => {
+                (Quantity::CongestionWindow, socket, path, cwnd_bytes as f64)
             }
-            Event::RttSample { path, srtt, .. } => {
-                (Quantity::SmoothedRtt, path, srtt.as_secs_f64())
+            Event::RttSample { socket, path, srtt, .. } => {
+                (Quantity::SmoothedRtt, socket, path, srtt.as_secs_f64())
             }
-            Event::SegmentSent { path, inflight_segs, .. }
-            | Event::SegmentAcked { path, inflight_segs, .. } => {
-                (Quantity::InFlight, path, inflight_segs.into())
+            Event::SegmentSent { socket, path, len, inflight_segs, .. } => {
+                self.of_sender.entry(socket).or_default().bytes += u64::from(len);
+                (Quantity::InFlight, socket, path, inflight_segs.into())
+            }
+            Event::SegmentAcked { socket, path, inflight_segs, .. } => {
+                (Quantity::InFlight, socket, path, inflight_segs.into())
             }
             _ => return,
         };
-        let series = self.of_sender.entry((quantity, path)).or_default();
-        // Of several values of one instant the last one holds.
-        match series.last_mut() {
-            Some((at, last)) if *at == now => *last = value,
-            Some((_, last)) if *last == value => {}
-            _ => series.push((now, value)),
-        }
+        let sending = self.of_sender.entry(socket).or_default();
+        step(sending.of_subflows.entry((quantity, path)).or_default(), now, value);
     }
 
     fn on_receiver(&mut self, now: Instant, event: &Event) {
-        match *event {
-            Event::SegmentArrived { path, offset, len, .. } => {
-                let end = offset + u64::from(len);
-                self.subflow.entry(path).or_default().insert(offset..end);
-                if !self.multipath {
-                    self.arrived(now, path, end);
-                }
-            }
-            Event::DataArrived { path, offset, len, .. } => {
-                let end = offset + u64::from(len);
-                self.reached += u64::from(len);
-                self.connection.insert(offset..end);
-                self.arrived(now, path, end);
-            }
-            Event::Delivered { offset, len, .. } => {
-                self.taken = offset + u64::from(len);
-                self.read.push((now, self.taken as f64));
-            }
-            _ => return,
-        }
-        self.hold(now);
-    }
-
-    fn arrived(&mut self, now: Instant, path: PathId, end: u64) {
-        self.of_receiver.entry(path).or_default().push((now, end as f64));
-    }
-
-    /// Bytes that arrived and were not read: what the reader can have, it takes at once.
-    fn hold(&mut self, now: Instant) {
-        let subflows: u64 = self.subflow.values().map(RangeSet::covered_bytes).sum();
-        let held = if self.multipath {
-            subflows.saturating_sub(self.reached) + self.connection.covered_bytes()
-        } else {
-            subflows
+        let (Event::SegmentArrived { socket, .. }
+        | Event::DataArrived { socket, .. }
+        | Event::Delivered { socket, .. }) = *event
+        else {
+            return;
         };
-        let held = held.saturating_sub(self.taken) as f64;
-        match self.held.last_mut() {
-            Some((at, last)) if *at == now => *last = held,
-            Some((_, last)) if *last == held => {}
-            _ => self.held.push((now, held)),
-        }
+        self.of_receiver.entry(socket).or_default().on_event(now, event, self.multipath);
     }
 
-    fn into_series(self, record: &RunRecord) -> Vec<Series> {
+    fn into_series(mut self, record: &RunRecord) -> Vec<Series> {
+        let sending = self.of_sender.into_values().max_by_key(|sending| sending.bytes);
+        let receiving = self.of_receiver.into_values().max_by_key(|receiving| receiving.taken);
+        let (sending, receiving) = (sending.unwrap_or_default(), receiving.unwrap_or_default());
         let path = |subflows: &[usize], path: PathId| subflows.get(path.index()).copied();
         let mut merged: BTreeMap<(Quantity, Option<usize>), Points> = BTreeMap::new();
-        for ((quantity, subflow), points) in self.of_sender {
+        for ((quantity, subflow), points) in sending.of_subflows {
             let key = (quantity, path(&record.sender_subflows, subflow));
             merged.entry(key).or_default().extend(points);
         }
-        for (subflow, points) in self.of_receiver {
+        for (subflow, points) in receiving.arrived {
             let key = (Quantity::Arrived, path(&record.receiver_subflows, subflow));
             merged.entry(key).or_default().extend(points);
         }
-        for (link, points) in self.of_links {
+        while let Some((link, points)) = self.of_links.pop_first() {
             merged.insert((Quantity::Queue, Some(link)), points);
         }
-        merged.insert((Quantity::Read, None), self.read);
-        merged.insert((Quantity::ReorderBuffer, None), self.held);
+        merged.insert((Quantity::Read, None), receiving.read);
+        merged.insert((Quantity::ReorderBuffer, None), receiving.held);
         let mut series: Vec<Series> = merged
             .into_iter()
             .filter(|(_, points)| !points.is_empty())
@@ -181,6 +160,53 @@ impl Seen {
             one.points.sort_by_key(|(at, _)| *at);
         }
         series
+    }
+}
+
+impl Receiving {
+    fn on_event(&mut self, now: Instant, event: &Event, multipath: bool) {
+        match *event {
+            Event::SegmentArrived { path, offset, len, .. } => {
+                let end = offset + u64::from(len);
+                self.subflow.entry(path).or_default().insert(offset..end);
+                if !multipath {
+                    self.arrived.entry(path).or_default().push((now, end as f64));
+                }
+            }
+            Event::DataArrived { path, offset, len, .. } => {
+                let end = offset + u64::from(len);
+                self.reached += u64::from(len);
+                self.connection.insert(offset..end);
+                self.arrived.entry(path).or_default().push((now, end as f64));
+            }
+            Event::Delivered { offset, len, .. } => {
+                self.taken = offset + u64::from(len);
+                self.read.push((now, self.taken as f64));
+            }
+            _ => {}
+        }
+        let held = self.held_bytes(multipath) as f64;
+        step(&mut self.held, now, held);
+    }
+
+    /// Bytes that arrived and were not read: what the reader can have, it takes at once.
+    fn held_bytes(&self, multipath: bool) -> u64 {
+        let subflows: u64 = self.subflow.values().map(RangeSet::covered_bytes).sum();
+        let arrived = if multipath {
+            subflows.saturating_sub(self.reached) + self.connection.covered_bytes()
+        } else {
+            subflows
+        };
+        arrived.saturating_sub(self.taken)
+    }
+}
+
+/// Of several values of one instant the last one holds; equal ones are one.
+fn step(points: &mut Points, now: Instant, value: f64) {
+    match points.last_mut() {
+        Some((at, last)) if *at == now => *last = value,
+        Some((_, last)) if *last == value => {}
+        _ => points.push((now, value)),
     }
 }
 

@@ -1,0 +1,107 @@
+//! A figure that can be hovered and zoomed: data and layout for plotly.js, which the page carries.
+
+use super::page::escaped;
+use plotly::Plot;
+use serde_json::{Value, json};
+
+/// One figure of the page.
+pub struct Figure {
+    /// Names its place in the page; letters and digits.
+    pub id: String,
+    pub title: String,
+    /// What is to be known to read it.
+    pub caption: String,
+    /// In CSS pixels.
+    pub height: u32,
+    /// The traces, as plotly.js takes them; several sets, of which the reader chooses one.
+    pub sets: Vec<(String, Vec<Value>)>,
+    pub layout: Value,
+}
+
+impl Figure {
+    /// Its part of the page; empty if there is nothing to show.
+    pub fn html(&self) -> String {
+        let Some((_, first)) = self.sets.first() else { return String::new() };
+        let Figure { id, height, .. } = self;
+        let mut html = format!("<h2>{}</h2>\n", escaped(&self.title));
+        if self.sets.len() > 1 {
+            html.push_str(&self.choice());
+        }
+        html.push_str(&format!(
+            "<div id=\"{id}\" class=\"figure\" style=\"height:{height}px\"></div>\n\
+             <p class=\"small\">{}</p>\n",
+            escaped(&self.caption)
+        ));
+        let sets: Vec<&Vec<Value>> = self.sets.iter().map(|(_, traces)| traces).collect();
+        let sets = if self.sets.len() > 1 { json!(sets) } else { json!([first]) };
+        html.push_str(&format!(
+            "<script>figure({}, {}, {});</script>\n",
+            script(&json!(id)),
+            script(&sets),
+            script(&self.layout)
+        ));
+        html
+    }
+
+    /// Lets the reader choose a set.
+    fn choice(&self) -> String {
+        let options = self.sets.iter().enumerate().map(|(index, (name, _))| {
+            format!("<option value=\"{index}\">{}</option>", escaped(name))
+        });
+        format!(
+            "<p><label>variant <select id=\"{}-choice\">{}</select></label></p>\n",
+            self.id,
+            options.collect::<String>()
+        )
+    }
+}
+
+/// JSON inside a script element: no text in it can end the element.
+fn script(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c")
+}
+
+/// What the page needs once, before its figures: plotly.js itself and how a figure is drawn.
+pub fn scripts() -> String {
+    let sources = Plot::offline_js_sources();
+    // The first element is plotly.js; the second one sets formulas, of which there are none.
+    let end = sources.find("</script>").map_or(sources.len(), |at| at + "</script>".len());
+    format!("{}\n<script>{DRAW}</script>\n", sources[..end].trim())
+}
+
+const DRAW: &str = "\
+function figure(id, sets, layout) {
+  const config = {responsive: true, displaylogo: false};
+  const draw = n => Plotly.react(id, sets[n], layout, config);
+  draw(0);
+  const choice = document.getElementById(id + '-choice');
+  if (choice) choice.addEventListener('change', () => draw(Number(choice.value)));
+}";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_a_variant_cannot_end_the_script() {
+        let figure = Figure {
+            id: "f".to_owned(),
+            title: "<b>".to_owned(),
+            caption: String::new(),
+            height: 100,
+            sets: vec![("one".to_owned(), vec![json!({"name": "</script><script>alert(1)"})])],
+            layout: json!({}),
+        };
+        let html = figure.html();
+        assert_eq!(html.matches("</script>").count(), 1, "{html}");
+        assert!(html.contains("&lt;b&gt;"));
+    }
+
+    #[test]
+    fn scripts_are_one_library_and_load_nothing() {
+        let scripts = scripts();
+        assert_eq!(scripts.matches("<script").count(), 2);
+        assert!(!scripts.contains("<script src"));
+        assert!(scripts.contains("plotly.js v"));
+    }
+}
