@@ -177,6 +177,30 @@ fn mappings_without_end_reset_the_subflow() {
     assert_eq!(raw.read(0), 300);
 }
 
+/// Each subflow alone might hold a window behind a gap.
+#[test]
+fn payload_behind_gaps_of_all_subflows_together_is_bounded() {
+    let mut config = MptcpConfig::default();
+    config.tcp.buffers = Buffers { send_max: 1 << 20, receive_max: 1 << 20, auto_tuning: false };
+    let mut raw = Raw::client(&config);
+    (1..=8).for_each(|id| {
+        raw.join(id);
+    });
+    let mut most = 0;
+    for at in (1u32..1 << 20).step_by(1400) {
+        for sub in 0..9 {
+            let options = raw.mapping(u64::from(at), at + 1, 1400);
+            let mut segment = raw.segment(sub, options, stream(u64::from(at), 1400));
+            segment.seq += at;
+            raw.put(sub, segment);
+        }
+        most = most.max(raw.info().held_bytes);
+    }
+    assert!(most > 100_000, "{most}: nothing was tried");
+    assert!(most <= (1 << 20) + 9 * 65_535, "{most}");
+    assert!(raw.subs.iter().all(|sub| sub.reset.is_none()));
+}
+
 #[test]
 fn options_that_cannot_be_read_are_counted() {
     let mut raw = client();
