@@ -14,7 +14,8 @@ const NEAR: Conditions = Conditions { delay: Duration::from_millis(2), drop_ever
 const FAR: Conditions = Conditions { delay: Duration::from_millis(5), drop_every: 0 };
 const ROLES: [Role; 2] = [Role::Client, Role::Server];
 /// Bytes on a path before it is damaged.
-const AFTER: u64 = 200_000;
+const AFTER: u64 = 100_000;
+const ATTEMPTS: u32 = 5;
 
 fn case(role: Role, errors: &'static [&'static str]) -> Case {
     let mut case = Case { size: 8 * MIB, errors, ..Case::new(role, Family::V4) };
@@ -28,14 +29,45 @@ fn damage(world: &World, (number, paths): (usize, usize), way: Way) {
     world.control(number).rewrite[way as usize].store(1, Ordering::Relaxed);
 }
 
+/// Repeat a run until the damage was told, as the kernel counts by that name: on a busy machine
+/// the transfer may be over before it is looked at, or the damage is to what came twice.
+fn until_told<T>(name: &str, run: impl Fn() -> Option<(World, T)>) -> Option<(World, T)> {
+    for _ in 0..ATTEMPTS {
+        let (world, outcome) = run()?;
+        if count(&world, name) > 0 {
+            return Some((world, outcome));
+        }
+    }
+    panic!("{name}: never");
+}
+
+/// What the kernel counts when MP_FAIL is sent because of damage on that way.
+const fn told(way: Way) -> &'static str {
+    match way {
+        Way::FromEngine => "MPFailTx",
+        Way::ToEngine => "MPFailRx",
+    }
+}
+
+/// Two paths, one of them damaged.
+fn one_of_two(role: Role, at: (usize, Way), errors: &'static [&'static str]) -> Option<World> {
+    let run = || {
+        let world = world(&[NEAR, FAR])?;
+        let case = case(role, errors);
+        transfer_multipath(&world, &case, |_| damage(&world, (at.0, 2), at.1));
+        Some((world, ()))
+    };
+    until_told(told(at.1), run).map(|(world, ())| world)
+}
+
 #[test]
 fn damage_to_one_of_two_subflows_is_told_by_the_kernel_and_ends_it_alone() {
     for role in ROLES {
         for number in [0, 1] {
-            let Some(world) = world(&[NEAR, FAR]) else { return };
-            let case = case(role, &["DataCsumErr", "MPFailTx"]);
-            transfer_multipath(&world, &case, |_| damage(&world, (number, 2), Way::FromEngine));
-            assert_eq!((count(&world, "DataCsumErr"), count(&world, "MPFailTx")), (1, 1));
+            let errors = &["DataCsumErr", "MPFailTx"];
+            let Some(world) = one_of_two(role, (number, Way::FromEngine), errors) else { return };
+            let counts = errors.map(|name| count(&world, name));
+            assert!(counts.iter().all(|count| *count >= 1), "{role:?}, path {number}: {counts:?}");
         }
     }
 }
@@ -44,10 +76,9 @@ fn damage_to_one_of_two_subflows_is_told_by_the_kernel_and_ends_it_alone() {
 fn damage_to_one_of_two_subflows_is_told_by_the_engine_and_ends_it_alone() {
     for role in ROLES {
         for number in [0, 1] {
-            let Some(world) = world(&[NEAR, FAR]) else { return };
-            let case = case(role, &["MPFailRx"]);
-            transfer_multipath(&world, &case, |_| damage(&world, (number, 2), Way::ToEngine));
-            assert_eq!(count(&world, "MPFailRx"), 1, "{role:?}, path {number}");
+            let at = (number, Way::ToEngine);
+            let Some(world) = one_of_two(role, at, &["MPFailRx"]) else { return };
+            assert!(count(&world, "MPFailRx") >= 1, "{role:?}, path {number}");
         }
     }
 }
@@ -61,13 +92,18 @@ fn assert_one_differs(came: &[u8], sent: &[u8]) {
 
 /// One path, damaged; both ends agree on plain TCP and go on with what the middlebox wrote.
 fn falls_back(role: Role, way: Way) -> Option<World> {
-    let world = world(&[NEAR])?;
-    // A kernel (6.18) that announces its fallback cuts that segment as long as plain TCP's, and
-    // the option does not fit any more; unless it never joins segments.
-    let single = || Command::new("ip").args("link set wire0 gso_max_segs 1".split(' ')).status();
-    assert!(world.peer.run(single).expect("the namespace").expect("ip(8)").success());
     let case = Case { becomes_tcp: true, ..case(role, &[]) };
-    let Ends { engine, kernel, .. } = connect(&world, &case, |_| damage(&world, (0, 1), way));
+    let run = || {
+        let world = world(&[NEAR])?;
+        // A kernel (6.18) that announces its fallback cuts that segment as long as plain TCP's,
+        // and the option does not fit any more; unless it never joins segments.
+        let words = "link set wire0 gso_max_segs 1";
+        let single = || Command::new("ip").args(words.split(' ')).status();
+        assert!(world.peer.run(single).expect("the namespace").expect("ip(8)").success());
+        let ends = connect(&world, &case, |_| damage(&world, (0, 1), way));
+        Some((world, ends))
+    };
+    let (world, Ends { engine, kernel, .. }) = until_told(told(way), run)?;
     let content = kernel::content(case.size);
     let (engine, kernel) = (engine.expect("no failure"), kernel.expect("no failure"));
     let (whole, damaged) = match way {
