@@ -7,6 +7,7 @@
 use crate::run::{Drops, Labels, Record, Run};
 use crate::scenario::Scenario;
 use crate::study::hex;
+use std::collections::BTreeSet;
 use traffic::Metric;
 
 /// A value of a row.
@@ -30,6 +31,8 @@ pub(super) enum Kind {
 pub(super) struct Column {
     pub name: String,
     pub kind: Kind,
+    /// Where the first record has it among its further numbers; most others have it there too.
+    place: usize,
 }
 
 /// The cell of a record, for a fixed column.
@@ -69,12 +72,18 @@ fn text(text: &str) -> Cell {
 
 /// The columns of a table of these records.
 pub(super) fn columns(records: &[&Record]) -> Vec<Column> {
-    let fixed =
-        FIXED.iter().map(|(name, kind, _)| Column { name: (*name).to_owned(), kind: *kind });
-    let mut columns: Vec<Column> = fixed.collect();
-    for (name, _) in records.iter().flat_map(|record| &record.run.extra) {
-        if !columns.iter().any(|column| column.name == *name) {
-            columns.push(Column { name: name.clone(), kind: Kind::Number });
+    let column = |name: &str, kind, place| Column { name: name.to_owned(), kind, place };
+    let mut columns: Vec<Column> =
+        FIXED.iter().map(|(name, kind, _)| column(name, *kind, 0)).collect();
+    let mut known: BTreeSet<&str> = FIXED.iter().map(|(name, ..)| *name).collect();
+    // Pages have hundreds of further numbers. The record with the most comes first, so that the
+    // columns keep the order of the model.
+    let most = records.iter().max_by_key(|record| record.run.extra.len());
+    for record in most.into_iter().chain(records) {
+        for (place, (name, _)) in record.run.extra.iter().enumerate() {
+            if known.insert(name) {
+                columns.push(column(name, Kind::Number, place));
+            }
         }
     }
     columns
@@ -85,7 +94,10 @@ pub(super) fn cell(scenario: &Scenario, record: &Record, column: &Column) -> Cel
     match FIXED.iter().find(|(name, ..)| *name == column.name) {
         Some((_, _, take)) => take(scenario, record),
         None => {
-            let found = record.run.extra.iter().find(|(name, _)| *name == column.name);
+            let extra = &record.run.extra;
+            let is_it = |(name, _): &&(String, f64)| *name == column.name;
+            let found = extra.get(column.place).filter(is_it);
+            let found = found.or_else(|| extra.iter().find(is_it));
             Cell::Number(found.map(|(_, value)| *value))
         }
     }

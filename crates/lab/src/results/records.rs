@@ -52,6 +52,7 @@ impl Records {
         let path = folder.path();
         let (from_table, note) = read_table(path, scenario)?;
         let name = journal_path(path);
+        let note = note.or_else(|| other_journal(path, &name));
         let (journal, from_journal) =
             Journal::open(&name, scenario).map_err(|why| unusable(path, &name, &why))?;
         let records = from_table.into_iter().chain(from_journal);
@@ -114,6 +115,21 @@ fn key(record: &Record) -> Key {
 
 fn journal_path(folder: &Path) -> PathBuf {
     folder.join(format!(".runs-{}.partial.jsonl", &super::BUILD[..BUILD_DIGITS]))
+}
+
+/// What to say of unfinished runs of another build.
+fn other_journal(folder: &Path, ours: &Path) -> Option<String> {
+    let entries = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_other = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let is_journal =
+            |name: String| name.starts_with(".runs-") && name.ends_with(".partial.jsonl");
+        path != ours && name.is_some_and(is_journal)
+    };
+    let mut others: Vec<PathBuf> = entries.filter(is_other).collect();
+    others.sort();
+    let other = others.first()?.display();
+    Some(format!("`{other}` has unfinished runs of another build, which are not reused"))
 }
 
 /// The rows of the folder's table that may be reused, and what to say of the others.

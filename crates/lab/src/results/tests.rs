@@ -226,6 +226,19 @@ fn runs_of_another_build_are_not_reused() {
 }
 
 #[test]
+fn unfinished_runs_of_another_build_are_told_of_and_stay() {
+    let scratch = Scratch::new("other-journal");
+    let scenario = scenario(1);
+    let other = scratch.0.join(".runs-0123456789ab.partial.jsonl");
+    fs::write(&other, "{}\n").unwrap();
+    let records = scratch.open(&scenario).unwrap();
+    let note = records.note().unwrap();
+    assert!(note.contains(".runs-0123456789ab") && note.contains("not reused"), "{note}");
+    records.remove_journal().unwrap();
+    assert!(other.exists());
+}
+
+#[test]
 fn damaged_tables_never_panic() {
     let scratch = Scratch::new("damaged");
     let scenario = scenario(1);
@@ -263,7 +276,12 @@ fn number_of_runs_and_choice_of_variants_do_not_make_another_study() {
 fn columns_of_the_traffic_model_stand_behind_the_fixed_ones() {
     let scenario = scenario(1);
     let rows = [record(&scenario, 0), record(&scenario, 3)];
-    let columns = columns::columns(&rows.iter().collect::<Vec<_>>());
+    let mut fewer = rows[0].clone();
+    fewer.run.extra.remove(0);
+    let all: Vec<&Record> = std::iter::once(&fewer).chain(&rows).collect();
+    let columns = columns::columns(&all);
+    let cell = |record| columns::cell(&scenario, record, &columns[25]);
+    assert_eq!(cell(&fewer), cell(&rows[0]), "found at another place too");
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names[..3], ["variant", "protocol", "path"]);
     assert_eq!(names[22..], ["failure", "hash", "median", "p95"]);
