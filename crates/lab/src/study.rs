@@ -77,7 +77,7 @@ pub enum StudyError {
     },
     /// A run could not be kept, so the study went no further.
     #[error(
-        "cannot write to `{folder}`: {reason}\n  {kept} runs of before are kept there; make room, \
+        "cannot write to `{folder}`: {reason}\n  {kept} finished runs are kept there; make room, \
          and the same command goes on from them"
     )]
     Keep {

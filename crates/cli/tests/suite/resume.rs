@@ -186,7 +186,7 @@ fn disk_that_fills_up_stops_the_study_and_loses_nothing() {
     let message = stderr(&full);
     assert_eq!(full.status.code(), Some(1), "{message}");
     assert!(message.contains("error: cannot write to"), "{message}");
-    assert!(message.contains("runs of before are kept there; make room"), "{message}");
+    assert!(message.contains("finished runs are kept there; make room"), "{message}");
     let first = carried_out(&message);
     assert!(!first.is_empty() && first.len() < RUNS, "{}", first.len());
     let last = anabranch(&arguments);
