@@ -19,7 +19,7 @@ test: ## every test of the repository; the last line counts them
 
 bench: ## one line a figure: name value unit
 	@$(CARGO) run --locked --release --quiet -p anabranch-simulator --example bench
-	@$(CARGO) run --locked --release --quiet -p anabranch-linux --example bench
+	@$(CARGO) run --locked --release --quiet -p anabranch-linux --example live_bench
 
 soak: ## 1 GiB both ways with the kernel's MPTCP (as root)
 	@ANABRANCH_SOAK_MIB=1024 $(CARGO) test --locked --release --quiet -p anabranch-linux \
