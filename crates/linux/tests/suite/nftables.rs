@@ -3,17 +3,15 @@
 //! The rule stands where the engine's namespace forwards. Skipped, with the reason, where `nft` or
 //! the rule is missing (`anabranch doctor` tells). The test's forwarder does the same in `interop`.
 
-use crate::connection::{Case, FALLBACKS, Role, connect, count, transfer, world};
+use crate::connection::{Case, FALLBACKS, Role, count, transfer, world};
 use crate::forwarder::Conditions;
-use crate::kernel;
-use crate::world::{Family, World, wait_until};
+use crate::interop::vanish_in_mid_stream;
+use crate::world::{Family, World};
 use std::process::Command;
 use std::time::Duration;
 
 const MIB: usize = 1 << 20;
 const NEAR: Conditions = Conditions { delay: Duration::from_millis(2), drop_every: 0 };
-/// Bytes on the path before options vanish in mid-stream.
-const BEFORE: u64 = 400_000;
 const ROLES: [Role; 2] = [Role::Client, Role::Server];
 /// Which segments lose the option, in the words of nft.
 const SYN: &str = "tcp flags & (syn | ack) == syn";
@@ -58,18 +56,6 @@ fn rule_that_takes_options_from_the_handshake_leaves_plain_tcp() {
 #[test]
 fn rule_that_takes_options_away_in_mid_stream_leaves_plain_tcp() {
     for role in ROLES {
-        let Some(world) = world(&[NEAR]) else { return };
-        let case = Case { becomes_tcp: true, ..Case::new(role, Family::V4) };
-        let mut stripped = true;
-        let ends = connect(&world, &case, |_| {
-            wait_until(|| world.carried(0) > BEFORE);
-            stripped = strip(&world, AFTER_SYN);
-        });
-        if !stripped {
-            return;
-        }
-        let content = kernel::content(case.size);
-        assert!(ends.engine.expect("no failure") == content, "{role:?}: contents differ");
-        assert!(ends.kernel.expect("no failure") == content, "{role:?}: contents differ");
+        vanish_in_mid_stream(role, |world| strip(world, AFTER_SYN));
     }
 }
