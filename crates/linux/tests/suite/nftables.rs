@@ -18,7 +18,7 @@ const SYN: &str = "tcp flags & (syn | ack) == syn";
 const SYN_ACK: &str = "tcp flags & (syn | ack) == (syn | ack)";
 const AFTER_SYN: &str = "tcp flags & syn == 0";
 
-/// Takes the option away from what matches on its way; `false`, after saying why, if that cannot be.
+/// Takes the option away from what matches on its way; `false`, after saying why, if it cannot.
 fn strip(world: &World, matching: &str) -> bool {
     let rules = format!(
         "add table inet strip; \
