@@ -25,7 +25,7 @@ const NEAR: Conditions = Conditions { delay: Duration::from_millis(2), drop_ever
 const FAR: Conditions = Conditions { delay: Duration::from_millis(5), drop_every: 0 };
 /// Bytes on a path before it is cut.
 const CUT_AFTER: u64 = 400_000;
-/// Of a transfer that the kernel may lose the end of.
+/// Of a transfer that the kernel may lose the end of, or a busy machine delay.
 const ATTEMPTS: u32 = 4;
 const ROLES: [Role; 2] = [Role::Client, Role::Server];
 const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
@@ -199,12 +199,20 @@ fn losses_on_both_paths_cost_time_only() {
 
 #[test]
 fn backup_path_of_the_engine_carries_nothing_but_signals() {
-    let Some(world) = world(&[NEAR, FAR]) else { return };
-    let mut case = Case::new(Role::Client, Family::V4);
-    case.config.backup = vec![Ipv4Addr::new(10, 1, 1, 2).into()];
-    transfer_multipath(&world, &case, |_| {});
-    assert!(count(&world, "MPJoinSynBackupRx") >= 1);
-    assert!(world.carried(1) < 10_000, "{} bytes", world.carried(1));
+    for attempt in 1..=ATTEMPTS {
+        let Some(world) = world(&[NEAR, FAR]) else { return };
+        let mut case = Case::new(Role::Client, Family::V4);
+        case.config.backup = vec![Ipv4Addr::new(10, 1, 1, 2).into()];
+        transfer_multipath(&world, &case, |_| {});
+        assert!(count(&world, "MPJoinSynBackupRx") >= 1);
+        let carried = world.carried(1);
+        if carried < 10_000 {
+            return;
+        }
+        // A busy machine lets the other path's timer run out, and then a backup is there for that.
+        println!("attempt {attempt}: {carried} bytes on the backup path");
+    }
+    panic!("data on the backup path in each of {ATTEMPTS} attempts");
 }
 
 #[test]
