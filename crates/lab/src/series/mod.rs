@@ -91,19 +91,21 @@ impl Series {
     /// At most about `most` points: time is cut into equal bins, and of each the first, the
     /// lowest, the highest and the last point stay. Nothing is averaged.
     pub fn thinned(&self, most: usize) -> Series {
-        let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else {
-            return self.clone();
-        };
-        let bins = (most / 4).max(1) as u64;
-        if self.points.len() <= most {
-            return self.clone();
-        }
-        let span = (last.0 - first.0).as_nanos().max(1);
-        let bin = |at: Instant| (at - first.0).as_nanos().saturating_mul(bins) / (span + 1);
-        let same = |a: &(Instant, f64), b: &(Instant, f64)| bin(a.0) == bin(b.0);
-        let points = self.points.chunk_by(same).flat_map(extremes).collect();
-        Series { points, ..*self }
+        Series { points: thinned(&self.points, most), ..*self }
     }
+}
+
+/// As `Series::thinned`.
+fn thinned(points: &[(Instant, f64)], most: usize) -> Vec<(Instant, f64)> {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
+    if points.len() <= most {
+        return points.to_vec();
+    }
+    let bins = (most / 4).max(1) as u64;
+    let span = (last.0 - first.0).as_nanos().max(1);
+    let bin = |at: Instant| (at - first.0).as_nanos().saturating_mul(bins) / (span + 1);
+    let same = |a: &(Instant, f64), b: &(Instant, f64)| bin(a.0) == bin(b.0);
+    points.chunk_by(same).flat_map(extremes).collect()
 }
 
 /// The first, lowest, highest and last of some points, in the order of time, each once.

@@ -3,7 +3,7 @@
 //! Of several connections the one that carried most stands for all. Subflow numbers become paths of
 //! the scenario when the run is over: only then is it known on which interface each subflow was.
 
-use super::{Quantity, Series};
+use super::{Quantity, Series, thinned};
 use base::{Event, EventMask, HostId, Instant, PathId, Recorder, SocketId};
 use simulator::{RunError, RunRecord, RunSetup, simulate_recorded};
 use std::cell::RefCell;
@@ -22,6 +22,9 @@ pub fn record_series(setup: &RunSetup) -> Result<(RunRecord, Vec<Series>), RunEr
 }
 
 type Points = Vec<(Instant, f64)>;
+
+/// Points of a series at which it is thinned.
+const MOST_KEPT: usize = 200_000;
 
 struct Watch(Rc<RefCell<Seen>>);
 
@@ -96,7 +99,7 @@ impl Seen {
     fn on_link(&mut self, now: Instant, link: u32, waiting: u32) {
         if link < self.links && (link % 2 == 1) == self.odd {
             let series = self.of_links.entry(link as usize / 2).or_default();
-            series.push((now, waiting.into()));
+            keep(series, now, waiting.into());
         }
     }
 
@@ -170,18 +173,18 @@ impl Receiving {
                 let end = offset + u64::from(len);
                 self.subflow.entry(path).or_default().insert(offset..end);
                 if !multipath {
-                    self.arrived.entry(path).or_default().push((now, end as f64));
+                    keep(self.arrived.entry(path).or_default(), now, end as f64);
                 }
             }
             Event::DataArrived { path, offset, len, .. } => {
                 let end = offset + u64::from(len);
                 self.reached += u64::from(len);
                 self.connection.insert(offset..end);
-                self.arrived.entry(path).or_default().push((now, end as f64));
+                keep(self.arrived.entry(path).or_default(), now, end as f64);
             }
             Event::Delivered { offset, len, .. } => {
                 self.taken = offset + u64::from(len);
-                self.read.push((now, self.taken as f64));
+                keep(&mut self.read, now, self.taken as f64);
             }
             _ => {}
         }
@@ -206,7 +209,16 @@ fn step(points: &mut Points, now: Instant, value: f64) {
     match points.last_mut() {
         Some((at, last)) if *at == now => *last = value,
         Some((_, last)) if *last == value => {}
-        _ => points.push((now, value)),
+        _ => keep(points, now, value),
+    }
+}
+
+/// One more point. A series that grows too long is thinned on the way, so that a long run takes no
+/// more memory than a short one.
+fn keep(points: &mut Points, now: Instant, value: f64) {
+    points.push((now, value));
+    if points.len() >= MOST_KEPT {
+        *points = thinned(points, MOST_KEPT / 4);
     }
 }
 
@@ -264,6 +276,19 @@ mod tests {
         assert!(held.iter().any(|(_, bytes)| *bytes > 10_000.0), "the fast path overtakes");
         assert_eq!(held.last().map(|(_, bytes)| *bytes), Some(0.0));
         assert!(series.iter().all(|s| s.points.windows(2).all(|pair| pair[0].0 <= pair[1].0)));
+    }
+
+    #[test]
+    fn series_of_a_long_run_stays_bounded_and_keeps_its_peak() {
+        let mut points = Points::new();
+        for n in 0..1_000_000u64 {
+            let value = if n == 123_456 { 9.0 } else { (n % 2) as f64 };
+            step(&mut points, Instant::from_millis(n), value);
+            assert!(points.len() < MOST_KEPT);
+        }
+        assert!(points.contains(&(Instant::from_millis(123_456), 9.0)));
+        assert_eq!(points.first(), Some(&(Instant::ZERO, 0.0)));
+        assert_eq!(points.last(), Some(&(Instant::from_millis(999_999), 1.0)));
     }
 
     #[test]

@@ -28,6 +28,14 @@ fn download(folder: &Path) -> Result<Live<Download>, LiveError> {
     Live::open(&paths, endpoint, download)
 }
 
+/// The engine as the server of a folder's files.
+fn file_server(world: &World, folder: &Folder) -> Live<FileServer> {
+    let server = FileServer::new(&folder.0, |_| {}).expect("a server");
+    let listen = Some(world.engine_server(Family::V4, 0));
+    let endpoint = Endpoint { listen, ..Endpoint::default() };
+    world.open(endpoint, server).expect("an engine")
+}
+
 /// Not a test of its own: what the tests below start as another process.
 #[test]
 fn child() {
@@ -114,10 +122,7 @@ fn server_that_stops_resets_its_connections() {
         let (ready, wait) = channel();
         let (world, folder) = (&world, &folder);
         scope.spawn(move || {
-            let server = FileServer::new(&folder.0, |_| {}).expect("a server");
-            let listen = Some(world.engine_server(Family::V4, 0));
-            let endpoint = Endpoint { listen, ..Endpoint::default() };
-            let mut live = world.open(endpoint, server).expect("an engine");
+            let mut live = file_server(world, folder);
             ready.send(live.stopper()).expect("somebody who waits");
             run(&mut live).expect("a run");
         });
@@ -144,10 +149,7 @@ fn device_that_goes_down_and_comes_back_only_delays() {
         let (ready, wait) = channel();
         let (world, folder) = (&world, &folder);
         scope.spawn(move || {
-            let server = FileServer::new(&folder.0, |_| {}).expect("a server");
-            let listen = Some(world.engine_server(Family::V4, 0));
-            let endpoint = Endpoint { listen, ..Endpoint::default() };
-            let mut live = world.open(endpoint, server).expect("an engine");
+            let mut live = file_server(world, folder);
             ready.send(live.stopper()).expect("somebody who waits");
             run(&mut live).expect("a run");
             assert!(live.counters().unsent > 0, "nothing was sent while the device was down");
