@@ -16,7 +16,7 @@ const STYLES: Styles = Styles::styled()
 /// Tells beforehand whether sending over several network paths pays off.
 #[derive(Parser, Debug)]
 #[command(name = "anabranch", version, styles = STYLES, max_term_width = 100)]
-#[command(after_help = "Begin with `anabranch compare --help` and `anabranch list`.")]
+#[command(after_help = AFTER_HELP)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct Cli {
     /// What to do.
@@ -43,12 +43,20 @@ pub enum Command {
         /// Only these [default: everything]
         topic: Option<Topic>,
     },
+    /// Print the manual page, or write a page for each verb
+    Man(crate::man::ManArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
     },
 }
+
+const AFTER_HELP: &str = "\
+Begin with `anabranch compare --help` and `anabranch list`.
+
+Exit codes: 0 done, 1 failure, 2 wrong usage or input, 3 privilege or kernel feature missing
+(live, doctor), 130 interrupted.";
 
 const EXAMPLES: &str = "\
 Examples:

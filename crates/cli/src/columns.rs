@@ -1,16 +1,28 @@
-//! A table of text columns, the less important of which give way on a narrow terminal.
+//! A table of text columns that fits the width of the terminal.
+//!
+//! On a narrow terminal the less important columns give way first; then the name of a row takes a
+//! line of its own above its values; then every value does. Without a terminal a table is as wide
+//! as it is. Leaves what the columns are to the verbs.
 
-use crate::output::Screen;
+use crate::output::{Screen, width_of};
 
 /// Blanks between columns.
-pub const GAP: usize = 2;
+const GAP: usize = 2;
+
+/// What values under the name of their row are indented by.
+const INDENT: usize = 2;
+
+/// The least important columns that are still shown when every value has a line of its own.
+const WORTH_A_LINE: u8 = 1;
 
 /// A table whose less important columns give way on a narrow terminal.
 pub struct Table {
+    /// The first has the names of the rows.
     pub columns: Vec<Column>,
 }
 
 /// A column of texts.
+#[derive(Clone)]
 pub struct Column {
     heading: String,
     cells: Vec<String>,
@@ -34,17 +46,18 @@ impl Column {
     }
 
     fn width(&self) -> usize {
-        let cells = self.cells.iter().map(|cell| cell.chars().count());
-        cells.max().unwrap_or(0).max(self.heading.chars().count())
+        let cells = self.cells.iter().map(|cell| width_of(cell));
+        cells.max().unwrap_or(0).max(width_of(&self.heading))
     }
 
     fn is_empty(&self) -> bool {
         self.cells.iter().all(String::is_empty)
     }
 
-    fn padded(&self, cell: &str) -> String {
-        let width = self.width();
-        if self.right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+    /// The cell as wide as the column; `shown` is the cell with its style.
+    fn padded(&self, cell: &str, shown: &str) -> String {
+        let blanks = " ".repeat(self.width().saturating_sub(width_of(cell)));
+        if self.right { format!("{blanks}{shown}") } else { format!("{shown}{blanks}") }
     }
 }
 
@@ -52,30 +65,169 @@ impl Table {
     /// The text, as wide as the screen allows; empty columns are left out.
     pub fn render(mut self, screen: Screen) -> String {
         self.columns.retain(|column| !column.is_empty());
-        while screen.width.is_some_and(|width| self.width() > width) {
-            let most = self.columns.iter().map(|column| column.dispensable).max().unwrap_or(0);
-            if most == 0 {
-                break;
+        let Some(width) = screen.width else { return rows(&self.columns, screen) };
+        if let Some(columns) = fitting(&self.columns, width) {
+            return rows(&columns, screen);
+        }
+        let Some((names, values)) = self.columns.split_first() else { return String::new() };
+        match fitting(values, width.saturating_sub(INDENT)) {
+            Some(values) => below_names(names, &values, screen),
+            None => one_a_line(names, values, screen),
+        }
+    }
+}
+
+/// The columns that there is room for; `None` if it is too little for those that must stay.
+fn fitting(columns: &[Column], room: usize) -> Option<Vec<Column>> {
+    let mut columns = columns.to_vec();
+    loop {
+        let widths: usize = columns.iter().map(Column::width).sum();
+        if widths + GAP * columns.len().saturating_sub(1) <= room {
+            return Some(columns);
+        }
+        let most =
+            columns.iter().map(|column| column.dispensable).max().filter(|most| *most > 0)?;
+        columns.retain(|column| column.dispensable < most);
+    }
+}
+
+/// A line of headings, and a line for each row.
+fn rows(columns: &[Column], screen: Screen) -> String {
+    let count = columns.first().map_or(0, |column| column.cells.len());
+    let lines = (0..count).map(|row| values(columns, row, screen) + "\n");
+    let heading = screen.styled("1", &headings(columns));
+    format!("{heading}\n{}", lines.collect::<String>())
+}
+
+/// The name of each row stands above its values.
+fn below_names(names: &Column, columns: &[Column], screen: Screen) -> String {
+    let indent = " ".repeat(INDENT);
+    let mut text = format!("{}\n", screen.styled("1", &names.heading));
+    text.push_str(&format!("{indent}{}\n", screen.styled("1", &headings(columns))));
+    for (row, name) in names.cells.iter().enumerate() {
+        text.push_str(&format!("{name}\n{indent}{}\n", values(columns, row, screen)));
+    }
+    text
+}
+
+/// The name of each row, and below it a line for each of its values.
+fn one_a_line(names: &Column, columns: &[Column], screen: Screen) -> String {
+    let shown: Vec<&Column> = columns.iter().filter(|c| c.dispensable <= WORTH_A_LINE).collect();
+    let width = shown.iter().map(|column| width_of(&column.heading)).max().unwrap_or(0);
+    let mut text = format!("{}\n", screen.styled("1", &names.heading));
+    for (row, name) in names.cells.iter().enumerate() {
+        text.push_str(&format!("{name}\n"));
+        let mut lines: Vec<(&Column, String)> = Vec::new();
+        for column in shown.iter().filter(|column| !column.cells[row].is_empty()) {
+            let cell = &column.cells[row];
+            match lines.last_mut() {
+                // A column without a heading belongs to the one before it.
+                Some((_, value)) if column.heading.is_empty() => {
+                    value.push_str(&format!(", {cell}"));
+                }
+                _ => lines.push((column, cell.clone())),
             }
-            self.columns.retain(|column| column.dispensable < most);
         }
-        let mut text = String::new();
-        let headings: Vec<String> = self.columns.iter().map(|c| c.padded(&c.heading)).collect();
-        text.push_str(&screen.styled("1", headings.join("  ").trim_end()));
-        text.push('\n');
-        for row in 0..self.columns.first().map_or(0, |column| column.cells.len()) {
-            let cell = |column: &Column| {
-                screen.styled(column.styles[row], &column.padded(&column.cells[row]))
-            };
-            let cells: Vec<String> = self.columns.iter().map(cell).collect();
-            text.push_str(cells.join("  ").trim_end());
-            text.push('\n');
+        for (column, value) in lines {
+            let blanks = " ".repeat(width - width_of(&column.heading));
+            let heading = format!("  {}{blanks}  ", column.heading);
+            screen.wrap(&mut text, &heading, &value, column.styles[row]);
         }
-        text
+    }
+    text
+}
+
+fn headings(columns: &[Column]) -> String {
+    let headings: Vec<String> = columns.iter().map(|c| c.padded(&c.heading, &c.heading)).collect();
+    headings.join("  ").trim_end().to_owned()
+}
+
+fn values(columns: &[Column], row: usize, screen: Screen) -> String {
+    let cell = |column: &Column| {
+        let cell = &column.cells[row];
+        column.padded(cell, &screen.styled(column.styles[row], cell))
+    };
+    columns.iter().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(name: &str) -> Table {
+        let column = |heading, right, dispensable, cells: [&str; 2]| {
+            Column::new(heading, right, dispensable, cells.map(str::to_owned).to_vec())
+        };
+        Table {
+            columns: vec![
+                column("variant", false, 0, [name, "short"]),
+                column("mean [ms]", true, 0, ["12.5", "1000.0"]),
+                column("empty", true, 0, ["", ""]),
+                column("resent", true, 2, ["1.0", "2.0"]),
+                column("result", false, 0, ["pays-off, significant", ""]),
+            ],
+        }
     }
 
-    fn width(&self) -> usize {
-        let widths: usize = self.columns.iter().map(Column::width).sum();
-        widths + GAP * self.columns.len().saturating_sub(1)
+    fn render(name: &str, width: Option<usize>) -> String {
+        table(name).render(Screen { width, colour: false })
+    }
+
+    #[test]
+    fn without_a_terminal_everything_stands_in_one_line() {
+        let expected = "\
+variant     mean [ms]  resent  result
+a/long/one       12.5     1.0  pays-off, significant
+short          1000.0     2.0
+";
+        assert_eq!(render("a/long/one", None), expected);
+        assert_eq!(render("a/long/one", Some(52)), expected, "it just fits");
+    }
+
+    #[test]
+    fn less_important_columns_give_way_first() {
+        let expected = "\
+variant     mean [ms]  result
+a/long/one       12.5  pays-off, significant
+short          1000.0
+";
+        assert_eq!(render("a/long/one", Some(51)), expected);
+    }
+
+    #[test]
+    fn long_names_get_a_line_of_their_own() {
+        let expected = "\
+variant
+  mean [ms]  resent  result
+a/very/long/one
+       12.5     1.0  pays-off, significant
+short
+     1000.0     2.0
+";
+        assert_eq!(render("a/very/long/one", Some(48)), expected);
+    }
+
+    #[test]
+    fn very_narrow_terminal_gets_a_value_a_line() {
+        let expected = "\
+variant
+a/long/one
+  mean [ms]  12.5
+  result     pays-off,
+             significant
+short
+  mean [ms]  1000.0
+";
+        assert_eq!(render("a/long/one", Some(33)), expected);
+    }
+
+    #[test]
+    fn wide_characters_count_as_what_they_take() {
+        let text = render("数据", None);
+        let column_of = |line: usize, cell: &str| {
+            let line = text.lines().nth(line).unwrap();
+            width_of(&line[..line.find(cell).unwrap()])
+        };
+        assert_eq!(column_of(1, " 1.0 "), column_of(2, " 2.0"), "{text}");
     }
 }

@@ -8,7 +8,7 @@ use crate::{FAILED, INTERRUPTED, USAGE, table};
 use clap::ArgMatches;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
 use lab::series::representative_series;
-use lab::{InputError, Report, Scenario, run_study};
+use lab::{InputError, Report, Scenario, run_study, variants_of};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Everything that must be right before the first run.
@@ -52,7 +52,7 @@ fn prepare(args: &CompareArgs, sources: Option<&ArgMatches>) -> Result<Prepared,
 
 fn carry_out(args: &CompareArgs, prepared: &Prepared) -> Result<u8, String> {
     let Prepared { scenario, out, records, pcap } = prepared;
-    let progress = Progress::new(args.quiet, args.verbose, pcap.is_some());
+    let progress = Progress::new(&variants_of(scenario), args.quiet, args.verbose, pcap.is_some());
     progress.stop_on_interrupt();
     if let Some(note) = records.as_ref().and_then(Records::note).filter(|_| !args.quiet) {
         message(&format!("note: {note}"));

@@ -3,7 +3,7 @@
 //! Reads arguments, shows progress and results; everything else is the `linux` crate's.
 
 use crate::doctor::MISSING;
-use crate::output::{error, message, print};
+use crate::output::{can_redraw, error, message, print};
 use crate::progress::real_time;
 use crate::{FAILED, INTERRUPTED, USAGE};
 use clap::{Args, Subcommand};
@@ -11,7 +11,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use linux::{
     Download, End, Endpoint, FileServer, Live, LiveError, PathDevice, Protocol, Received, Served,
 };
-use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -309,9 +308,9 @@ struct Meter {
 
 impl Meter {
     fn new(quiet: bool) -> Meter {
-        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+        let bar = (!quiet && can_redraw()).then(|| {
             let bar = ProgressBar::new(0);
-            let template = "{bar:40} {binary_bytes}/{binary_total_bytes}, {eta} left";
+            let template = "{wide_bar} {binary_bytes}/{binary_total_bytes}, {eta} left";
             if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style);
             }

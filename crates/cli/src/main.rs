@@ -12,13 +12,14 @@ mod doctor;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
+mod man;
 mod output;
 mod progress;
 mod report;
 mod table;
 
 use args::{Cli, Command};
-use clap::{CommandFactory, FromArgMatches};
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
 use std::process::ExitCode;
 
 /// Faster than the system's, and asks for huge pages (see `docs/architecture.md`).
@@ -33,7 +34,7 @@ const USAGE: u8 = 2;
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
-    let matches = Cli::command().get_matches();
+    let matches = command().get_matches();
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => error.exit(),
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
             output::print(&list::list(topic));
             ExitCode::SUCCESS
         }
+        Command::Man(args) => ExitCode::from(man::man(&args)),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "anabranch", &mut text);
@@ -58,4 +60,10 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
     }
+}
+
+/// What the arguments are; help and refusals are without colours if so asked, wherever that stands.
+fn command() -> clap::Command {
+    let plain = std::env::args_os().any(|argument| argument == "--no-color");
+    Cli::command().color(if plain { ColorChoice::Never } else { ColorChoice::Auto })
 }

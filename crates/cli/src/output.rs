@@ -18,6 +18,54 @@ pub fn error(text: &impl std::fmt::Display) {
     message(&format!("error: {text}"));
 }
 
+/// Columns that the text takes on a terminal.
+pub fn width_of(text: &str) -> usize {
+    console::measure_text_width(text)
+}
+
+/// The text in at most so many columns.
+pub fn shortened(text: &str, columns: usize) -> String {
+    console::truncate_str(text, columns, "…").into_owned()
+}
+
+/// Whether lines of standard error can be drawn again: it is a terminal, and not a dumb one.
+pub fn can_redraw() -> bool {
+    std::io::stderr().is_terminal() && !is_dumb()
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Columns of a terminal: the environment's COLUMNS wins, as with other programs.
+pub fn columns(terminal: &console::Term) -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let columns = said.unwrap_or_else(|| usize::from(terminal.size().1));
+    columns.max(LEAST_WIDTH)
+}
+
+/// Where a line of at most `room` columns ends: behind its last word, or in the middle of a word
+/// that is longer than that.
+fn break_at(text: &str, room: usize) -> usize {
+    let mut taken = 0;
+    let mut blank = None;
+    let mut utf8 = [0; 4];
+    for (at, c) in text.char_indices() {
+        taken += width_of(c.encode_utf8(&mut utf8));
+        if c == ' ' {
+            blank = Some(at);
+        } else if taken > room {
+            return blank.unwrap_or(at.max(c.len_utf8()));
+        }
+    }
+    text.len()
+}
+
+/// Nothing is laid out for less than this.
+const LEAST_WIDTH: usize = 20;
+/// Text is wrapped if there is so much room beside the indent.
+const LEAST_ROOM: usize = 16;
+
 /// What standard output can show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Screen {
@@ -32,9 +80,28 @@ impl Screen {
     pub fn detect(no_color: bool) -> Screen {
         let terminal = std::io::stdout().is_terminal();
         let refused = no_color || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let width = terminal.then(|| usize::from(console::Term::stdout().size().1));
-        Screen { width, colour: terminal && !refused && !dumb }
+        let width = terminal.then(|| columns(&console::Term::stdout()));
+        Screen { width, colour: terminal && !refused && !is_dumb() }
+    }
+
+    /// Appends the text in a style behind `first`, with line breaks at blanks; later lines begin
+    /// below its first word.
+    pub fn wrap(&self, text: &mut String, first: &str, content: &str, style: &str) {
+        let indent = width_of(first);
+        let width = self.width.filter(|width| *width > indent + LEAST_ROOM).unwrap_or(usize::MAX);
+        let mut rest = content;
+        let mut prefix = first.to_owned();
+        loop {
+            let at = break_at(rest, width - indent);
+            text.push_str(&prefix);
+            text.push_str(&self.styled(style, rest[..at].trim_end()));
+            text.push('\n');
+            rest = rest[at..].trim_start();
+            if rest.is_empty() {
+                return;
+            }
+            prefix = " ".repeat(indent);
+        }
     }
 
     /// The text in an ANSI style, such as `1` for bold.
@@ -44,5 +111,38 @@ impl Screen {
         } else {
             text.to_owned()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrapped(width: usize, first: &str, content: &str) -> String {
+        let mut text = String::new();
+        Screen { width: Some(width), colour: false }.wrap(&mut text, first, content, "");
+        text
+    }
+
+    #[test]
+    fn text_breaks_at_blanks_and_later_lines_are_indented() {
+        let content = "one two three four five";
+        assert_eq!(wrapped(23, "note: ", content), "note: one two three\n      four five\n");
+        assert_eq!(wrapped(80, "note: ", "short"), "note: short\n");
+        assert_eq!(wrapped(20, "", ""), "\n");
+    }
+
+    #[test]
+    fn word_longer_than_a_line_is_broken_and_nothing_is_lost() {
+        let word = "数".repeat(50);
+        let text = wrapped(20, "", &word);
+        assert!(text.lines().all(|line| width_of(line) <= 20), "{text}");
+        assert_eq!(text.replace('\n', ""), word);
+    }
+
+    #[test]
+    fn unusable_width_leaves_the_text_alone() {
+        let content = "a b c d e f g h i j k l m n";
+        assert_eq!(wrapped(20, "0123456789", content), format!("0123456789{content}\n"));
     }
 }

@@ -1,6 +1,6 @@
 //! The table on standard output, as wide as the terminal allows; the verdict is its last line.
 
-use crate::columns::{Column, GAP, Table};
+use crate::columns::{Column, Table};
 use crate::output::Screen;
 use lab::statistics::Interval;
 use lab::{
@@ -28,19 +28,23 @@ pub fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> S
         text.push('\n');
         text.push_str(&messages.render(screen));
     }
-    remarks(&mut text, scenario, report);
+    remarks(&mut text, scenario, report, screen);
     if ask.pairs && !report.pairs.is_empty() {
         text.push('\n');
         text.push_str(&pairs(report, screen));
     }
     line(&mut text, "");
-    line(&mut text, &screen.styled("1", &report.verdict));
+    screen.wrap(&mut text, "", &report.verdict, "1");
     text
 }
 
 fn line(text: &mut String, content: &str) {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{content}");
+}
+
+fn remark(text: &mut String, content: &str, screen: Screen) {
+    screen.wrap(text, "note: ", content, "");
 }
 
 fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Screen) {
@@ -59,7 +63,7 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
         if report.runs == 1 { "" } else { "s" },
         scenario.seed
     );
-    wrapped(text, &heading, 0, screen);
+    screen.wrap(text, "", &heading, "");
     line(text, "");
 }
 
@@ -79,36 +83,15 @@ fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen) {
     let width = scenario.paths.iter().map(|path| path.name.len()).max().unwrap_or(0).max(4);
     line(text, &screen.styled("1", &format!("{:<width$}  as understood", "path")));
     for path in &scenario.paths {
-        wrapped(text, &format!("{:<width$}  {path}", path.name), width + GAP, screen);
+        let name = format!("{:<width$}  ", path.name);
+        screen.wrap(text, &name, &path.to_string(), "");
     }
     if !quiet {
         for note in &scenario.notes {
-            wrapped(text, &format!("note: {note}"), 6, screen);
+            remark(text, note, screen);
         }
     }
     line(text, "");
-}
-
-/// The text with line breaks at blanks, later lines indented.
-fn wrapped(text: &mut String, content: &str, indent: usize, screen: Screen) {
-    let Some(width) = screen.width.filter(|width| *width > indent + 20) else {
-        return line(text, content);
-    };
-    let mut rest = content;
-    let mut prefix = String::new();
-    loop {
-        let room = width - prefix.len();
-        if rest.chars().count() <= room {
-            return line(text, &format!("{prefix}{rest}"));
-        }
-        let cut = rest.char_indices().nth(room).map_or(rest.len(), |(at, _)| at);
-        // Past the first word's column a line may break anywhere there is a blank.
-        let skip = if prefix.is_empty() { indent } else { 0 };
-        let at = rest[..cut].rfind(' ').filter(|at| *at > skip).unwrap_or(cut);
-        line(text, &format!("{prefix}{}", rest[..at].trim_end()));
-        rest = rest[at..].trim_start();
-        prefix = " ".repeat(indent);
-    }
 }
 
 fn results(scenario: &Scenario, report: &Report) -> Table {
@@ -157,7 +140,7 @@ fn shares(scenario: &Scenario, report: &Report) -> Vec<Column> {
                 if *share == 0.0 { "-".to_owned() } else { format!("{:.0} %", share * 100.0) }
             })
         };
-        Column::new(format!("on {name}"), true, 0, report.variants.iter().map(cell).collect())
+        Column::new(format!("on {name}"), true, 1, report.variants.iter().map(cell).collect())
     };
     scenario.paths.iter().map(|path| &path.name).enumerate().map(of).collect()
 }
@@ -254,7 +237,8 @@ fn messages(report: &Report) -> Option<Table> {
                 Unit::Number => format!("{value:.0}"),
             })
         };
-        columns.push(Column::new(heading, true, 0, report.variants.iter().map(cell).collect()));
+        let cells = report.variants.iter().map(cell).collect();
+        columns.push(Column::new(heading, true, dispensable(name), cells));
     }
     Some(Table { columns })
 }
@@ -306,6 +290,16 @@ enum Unit {
     Number,
 }
 
+/// How soon a further number gives way on a narrow terminal.
+fn dispensable(name: &str) -> u8 {
+    match name {
+        "median" | "object_time_median" | "objects" | "connections" => 3,
+        "over_100ms" | "object_time_max" | "all_fetched_time" => 2,
+        "p99" | "object_wait" | "jitter" => 1,
+        _ => 0,
+    }
+}
+
 /// The heading of a further number, by its name in files.
 fn heading_of(name: &str) -> (String, Unit) {
     let words = match name {
@@ -325,15 +319,13 @@ fn heading_of(name: &str) -> (String, Unit) {
 }
 
 /// What a reader must know before trusting a number.
-fn remarks(text: &mut String, scenario: &Scenario, report: &Report) {
+fn remarks(text: &mut String, scenario: &Scenario, report: &Report, screen: Screen) {
+    let mut note = |content: String| remark(text, &content, screen);
     if let (Runs::Auto { most }, Some(width)) = (scenario.runs, report.half_width) {
         let runs = report.runs;
         let width = percent(width);
         let why = if runs >= most { format!(" (--runs-max {most})") } else { String::new() };
-        line(
-            text,
-            &format!("note: after {runs} runs{why} differences are known to {width} or better"),
-        );
+        note(format!("after {runs} runs{why} differences are known to {width} or better"));
     }
     let scale = scale(report.metric, &report.variants);
     let beside = |median: f64, interval: Option<Interval>| {
@@ -344,29 +336,23 @@ fn remarks(text: &mut String, scenario: &Scenario, report: &Report) {
     for summary in &report.variants {
         let name = &summary.variant.name;
         if !summary.qualifies() || summary.incomplete > 0 {
-            line(text, &format!("note: {name}: {}", summary.disqualification()));
+            note(format!("{name}: {}", summary.disqualification()));
         }
         if let (true, Some(median)) = (summary.heavy_tail, summary.median) {
             let median = beside(median, summary.median_interval);
-            line(
-                text,
-                &format!(
-                    "note: {name}: a few runs lie far out, so the mean's interval may be too \
-                     narrow; median {median}"
-                ),
-            );
+            note(format!(
+                "{name}: a few runs lie far out, so the mean's interval may be too narrow; \
+                 median {median}"
+            ));
         }
         if let Some(difference) = summary.difference.as_ref().filter(|d| d.heavy_tail)
             && let Some(median) = difference.median
         {
             let median = beside(median, difference.median_interval);
-            line(
-                text,
-                &format!(
-                    "note: {name}: a few differences lie far out, so their mean's interval may be \
-                     too narrow; median difference {median}"
-                ),
-            );
+            note(format!(
+                "{name}: a few differences lie far out, so their mean's interval may be too \
+                 narrow; median difference {median}"
+            ));
         }
     }
 }

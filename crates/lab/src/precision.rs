@@ -43,6 +43,11 @@ pub(crate) fn next(scenario: &Scenario, study: &Study, done: u32) -> Option<u32>
     Some(needed.clamp(done + LEAST_STEP, doubled).min(most))
 }
 
+/// With `--runs auto`, what `widest` says.
+pub(crate) fn reached(scenario: &Scenario, study: &Study) -> Option<f64> {
+    matches!(scenario.runs, Runs::Auto { .. }).then(|| widest(scenario, study)).flatten()
+}
+
 /// The widest half-width of a difference as a share of the mean it is compared with; without
 /// anything to compare, of a mean as a share of itself. `None` if no variant qualifies.
 pub(crate) fn widest(scenario: &Scenario, study: &Study) -> Option<f64> {

@@ -5,7 +5,7 @@
 //! leaves words to `verdict` and files to `results`.
 
 use crate::comparison::{Class, Comparison, Depth, Difference, Series};
-use crate::precision::widest;
+use crate::precision::reached;
 use crate::scenario::{Baseline, Runs, Scenario};
 use crate::study::{Study, VariantRuns, hex};
 use crate::summary::Summary;
@@ -75,10 +75,7 @@ impl Report {
                 Runs::Fixed(runs) => runs,
                 Runs::Auto { .. } => study.repetitions(),
             },
-            half_width: match scenario.runs {
-                Runs::Fixed(_) => None,
-                Runs::Auto { .. } => widest(scenario, study),
-            },
+            half_width: reached(scenario, study),
             baseline: name,
             pairs: pairs(&comparison, &variants),
             verdict: crate::verdict::verdict(scenario, metric, &against, reference),

@@ -42,6 +42,9 @@ pub trait Watcher: Sync {
     fn on_stored(&self, _variant: &Variant, _run: &Run) {}
     /// So many repetitions of all variants together are planned, those done included.
     fn on_plan(&self, _total: usize) {}
+    /// With `--runs auto`, after so many repetitions of each variant: the widest half-width of a
+    /// paired difference as a share of the baseline's mean, and the one that is narrow enough.
+    fn on_precision(&self, _runs: u32, _half_width: f64, _target: f64) {}
     /// Whether to start no more repetitions.
     fn is_stopped(&self) -> bool;
     /// Captures of the first repetition of a variant, if captures were asked for.
@@ -121,6 +124,9 @@ pub fn run_study(
         })?;
         study.add(results);
         done = wanted;
+        if let Some(width) = precision::reached(scenario, &study) {
+            watcher.on_precision(done, width, precision::TARGET);
+        }
         match precision::next(scenario, &study, done) {
             Some(more) if !study.interrupted => wanted = more,
             _ => return Ok(study),

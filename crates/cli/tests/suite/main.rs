@@ -9,6 +9,7 @@ mod live;
 mod readers;
 mod report;
 mod resume;
+mod terminal;
 mod web;
 
 use std::path::{Path, PathBuf};

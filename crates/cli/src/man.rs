@@ -1,0 +1,143 @@
+//! The verb `man`: manual pages, from the same description of options as the help.
+//!
+//! Without a folder one page with every verb in it, on standard output; with one a page for each
+//! verb, as packages have them.
+
+use crate::args::Cli;
+use crate::output::{error, message, print};
+use crate::{FAILED, USAGE};
+use clap::{Args, Command, CommandFactory};
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
+use std::io;
+use std::path::Path;
+
+/// Options of `man`.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// Folder for a page for each verb: anabranch.1, anabranch-compare.1, ...
+    /// [default: one page with all verbs, on standard output]
+    #[arg(value_name = "DIR")]
+    dir: Option<String>,
+}
+
+/// Carries it out; the answer is the exit code.
+pub fn man(args: &ManArgs) -> u8 {
+    let mut command = Cli::command();
+    command.build();
+    let Some(dir) = &args.dir else {
+        return match whole_page(&command) {
+            Ok(page) => {
+                print(&page);
+                0
+            }
+            Err(e) => failed("cannot write the page", &e),
+        };
+    };
+    let folder = Path::new(dir);
+    if folder.exists() && !folder.is_dir() {
+        error(&format!("`{dir}` is not a folder\n  help: name a folder for the pages"));
+        return USAGE;
+    }
+    match std::fs::create_dir_all(folder).and_then(|()| write_pages(&command, folder)) {
+        Ok(pages) => {
+            message(&format!("wrote {pages} pages to {dir}"));
+            0
+        }
+        Err(e) => failed(&format!("cannot write to `{dir}`"), &e),
+    }
+}
+
+fn failed(what: &str, why: &io::Error) -> u8 {
+    error(&format!("{what}: {why}"));
+    FAILED
+}
+
+/// A page of a command and pages of its verbs; the answer is their number.
+fn write_pages(command: &Command, folder: &Path) -> io::Result<usize> {
+    let man = man_of(command);
+    let mut page = head(&man)?;
+    page.push_str(&body(&man, command)?);
+    std::fs::write(folder.join(man.get_filename()), page)?;
+    let mut pages = 1;
+    for verb in command.get_subcommands() {
+        pages += write_pages(verb, folder)?;
+    }
+    Ok(pages)
+}
+
+/// The command and all of its verbs, whose sections become subsections.
+fn whole_page(command: &Command) -> io::Result<String> {
+    let man = man_of(command);
+    let mut page = head(&man)?;
+    page.push_str(&body(&man, command)?);
+    append_verbs(&mut page, command)?;
+    Ok(page)
+}
+
+/// The generator for a command.
+fn man_of(command: &Command) -> Man {
+    Man::new(command.clone()).source(concat!("anabranch ", env!("CARGO_PKG_VERSION")))
+}
+
+fn append_verbs(page: &mut String, command: &Command) -> io::Result<()> {
+    for verb in command.get_subcommands() {
+        let name = verb.get_bin_name().unwrap_or_else(|| verb.get_name());
+        page.push_str(&format!(".SH \"{}\"\n", name.to_uppercase()));
+        let sections = body(&man_of(verb), verb)?;
+        page.push_str(&sections.replace("\n.SH ", "\n.SS "));
+        append_verbs(page, verb)?;
+    }
+    Ok(())
+}
+
+/// Title and name.
+fn head(man: &Man) -> io::Result<String> {
+    rendered(|out| {
+        man.render_title(out)?;
+        man.render_name_section(out)
+    })
+}
+
+/// Everything below the name.
+fn body(man: &Man, command: &Command) -> io::Result<String> {
+    let mut text = rendered(|out| {
+        man.render_synopsis_section(out)?;
+        man.render_description_section(out)?;
+        man.render_options_section(out)?;
+        if command.has_subcommands() { man.render_subcommands_section(out) } else { Ok(()) }
+    })?;
+    let after = command.get_after_long_help().or_else(|| command.get_after_help());
+    text.push_str(&after.map_or(String::new(), |help| after_help(&help.to_string())));
+    Ok(text)
+}
+
+/// Examples and grammar keep their lines; a line that ends with a colon begins a section.
+fn after_help(help: &str) -> String {
+    let mut roff = Roff::new();
+    let is_heading = |line: &str| !line.starts_with(' ') && line.ends_with(':');
+    if !help.lines().next().is_some_and(is_heading) {
+        roff.control("SH", ["NOTES"]);
+    }
+    roff.control("nf", []);
+    for line in help.lines() {
+        match line.strip_suffix(':').filter(|_| is_heading(line)) {
+            Some(heading) => {
+                roff.control("fi", []);
+                roff.control("SH", [heading.to_uppercase().as_str()]);
+                roff.control("nf", []);
+            }
+            None => {
+                roff.text([roman(line)]);
+            }
+        }
+    }
+    roff.control("fi", []);
+    roff.to_roff()
+}
+
+fn rendered(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<String> {
+    let mut page = Vec::new();
+    write(&mut page)?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}

@@ -1,0 +1,203 @@
+//! Progress on standard error: a line for each variant on a terminal, a plain line every ten
+//! seconds elsewhere.
+//!
+//! Leaves what the lines look like to `frame`.
+
+mod frame;
+
+use crate::output::{can_redraw, columns, message};
+use frame::{Count, Precision, State};
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::{Captures, Run, Variant, Watcher};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Time between two plain lines.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Time between two drawings: fast enough for the eye.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+
+/// The name of a variant and the packets of its first repetition.
+type Captured = (String, Captures);
+
+/// Shows how far a study is, keeps its captures, and stops it.
+pub struct Progress {
+    study: Mutex<Followed>,
+    /// `None`: nothing can be drawn again, or nothing is to be shown.
+    bar: Option<ProgressBar>,
+    quiet: bool,
+    verbose: bool,
+    stopped: Arc<AtomicBool>,
+    captures: Option<Mutex<Vec<Captured>>>,
+}
+
+/// How far a study is, and when that was shown.
+struct Followed {
+    state: State,
+    started: Instant,
+    shown: Instant,
+}
+
+impl Progress {
+    /// Follows a study of these variants.
+    pub fn new(variants: &[Variant], quiet: bool, verbose: bool, captures: bool) -> Progress {
+        let bar = (!quiet && can_redraw()).then(|| {
+            let bar = ProgressBar::new(0);
+            if let Ok(style) = ProgressStyle::with_template("{msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        let names = variants.iter().map(|variant| (variant.name.clone(), Count::default()));
+        let (variants, now) = (names.collect(), real_time());
+        let state = State { variants, elapsed: Duration::ZERO, precision: None };
+        Progress {
+            study: Mutex::new(Followed { state, started: now, shown: now }),
+            bar,
+            quiet,
+            verbose,
+            stopped: Arc::new(AtomicBool::new(false)),
+            captures: captures.then(|| Mutex::new(Vec::new())),
+        }
+    }
+
+    /// Stop at the first interrupt, leave at the second.
+    pub fn stop_on_interrupt(&self) {
+        let stopped = Arc::clone(&self.stopped);
+        let bar = self.bar.clone();
+        // Without a handler an interrupt ends the program at once, which is no worse.
+        let _ = ctrlc::set_handler(move || {
+            if stopped.swap(true, Ordering::Relaxed) {
+                if let Some(bar) = &bar {
+                    bar.finish_and_clear();
+                }
+                std::process::exit(i32::from(crate::INTERRUPTED));
+            }
+            let text = "interrupted: finishing the runs under way; once more to leave at once";
+            say(bar.as_ref(), text);
+        });
+    }
+
+    /// Take the lines away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// How many runs are done.
+    pub fn done(&self) -> usize {
+        self.study().state.whole().done
+    }
+
+    /// How many runs were there already.
+    pub fn reused(&self) -> usize {
+        self.study().state.whole().reused
+    }
+
+    /// The captures, with the names of their variants.
+    pub fn take_captures(&self) -> Vec<Captured> {
+        let Some(captures) = &self.captures else { return Vec::new() };
+        std::mem::take(&mut captures.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn study(&self) -> MutexGuard<'_, Followed> {
+        self.study.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One more of a variant is done.
+    fn advance(&self, variant: &Variant, reused: usize) {
+        let mut study = self.study();
+        let mut variants = study.state.variants.iter_mut();
+        if let Some((_, count)) = variants.find(|(name, _)| *name == variant.name) {
+            count.done += 1;
+            count.reused += reused;
+        }
+        let every = if self.bar.is_some() { DRAW_EVERY } else { LINE_EVERY };
+        if study.shown.elapsed() >= every {
+            self.show(&mut study);
+        }
+    }
+
+    fn show(&self, study: &mut Followed) {
+        study.shown = real_time();
+        study.state.elapsed = study.started.elapsed();
+        match &self.bar {
+            Some(bar) => {
+                let terminal = console::Term::stderr();
+                let rows = usize::from(terminal.size().0);
+                bar.set_message(study.state.lines(columns(&terminal), rows));
+            }
+            None if !self.quiet => message(&study.state.line()),
+            None => {}
+        }
+    }
+
+    fn detail(&self, variant: &Variant, run: &Run) {
+        let value = run.value.map_or("incomplete".to_owned(), |value| value.to_string());
+        let unit = run.metric.unit();
+        let text = format!(
+            "{} run {}: {value} {unit}, {} segments sent again",
+            variant.name, run.number, run.retransmitted_segs
+        );
+        say(self.bar.as_ref(), &text);
+    }
+}
+
+/// A message above what is drawn.
+fn say(bar: Option<&ProgressBar>, text: &str) {
+    match bar {
+        Some(bar) => bar.println(text),
+        None => message(text),
+    }
+}
+
+impl Watcher for Progress {
+    fn on_plan(&self, total: usize) {
+        let mut study = self.study();
+        let variants = study.state.variants.len().max(1);
+        for (_, count) in &mut study.state.variants {
+            count.wanted = total / variants;
+        }
+        if self.bar.is_some() {
+            self.show(&mut study);
+        }
+    }
+
+    fn on_run(&self, variant: &Variant, run: &Run) {
+        if self.verbose {
+            self.detail(variant, run);
+        }
+        self.advance(variant, 0);
+    }
+
+    fn on_stored(&self, variant: &Variant, _run: &Run) {
+        self.advance(variant, 1);
+    }
+
+    fn on_precision(&self, runs: u32, half_width: f64, target: f64) {
+        self.study().state.precision = Some(Precision { runs, half_width, target });
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    fn on_captures(&self, variant: &Variant, files: Captures) {
+        if let Some(captures) = &self.captures {
+            let mut captures = captures.lock().unwrap_or_else(PoisonError::into_inner);
+            captures.push((variant.name.clone(), files));
+        }
+    }
+
+    fn wants_captures(&self) -> bool {
+        self.captures.is_some()
+    }
+}
+
+/// The clock on the wall, for people who wait.
+#[allow(clippy::disallowed_methods, reason = "progress is real time; no result depends on it")]
+pub fn real_time() -> Instant {
+    Instant::now()
+}
