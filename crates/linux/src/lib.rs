@@ -24,10 +24,13 @@ pub mod http;
 pub mod interface;
 pub mod live;
 pub mod monitor;
+pub mod mptcp_pm;
 pub mod namespace;
 pub mod netlink;
 pub mod path;
+mod raw_netlink;
 pub mod serve;
+pub mod system;
 
 pub use address::{KernelAddress, Subnet};
 pub use device::Tun;

@@ -11,6 +11,7 @@ mod support;
 mod cleanup;
 mod damage;
 mod interop;
+mod mptcp_pm;
 mod nftables;
 mod transfer;
 mod wireshark;
