@@ -9,7 +9,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: demo test bench soak lint fuzz clean help
 
-demo: ## build, then compare one download over LTE and over WLAN; writes target/demo/report.html
+demo: ## build, then load a page over WLAN, LTE and both; writes target/demo/report.html
 	@$(CARGO) build --locked --release --quiet -p anabranch-cli
 	@rm -rf target/demo
 	@$(TARGET)/release/anabranch compare scenarios/demo.toml --out target/demo

@@ -6,7 +6,7 @@ use crate::list::{Topic, sender_profiles};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Parser, Subcommand};
-use lab::{Given, Options, PathOption};
+use lab::{Given, InputError, Options, OutputOptions, PathOption};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -45,6 +45,8 @@ pub enum Command {
     },
     /// Print the manual page, or write a page for each verb
     Man(crate::man::ManArgs),
+    /// Print the JSON schema of scenario files, for editors
+    Schema,
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -97,7 +99,7 @@ fn long_help() -> String {
 }
 
 /// Options of `compare`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
     /// Scenario file (TOML) with the same keys; options win over it
     pub scenario: Option<String>,
@@ -207,7 +209,6 @@ impl CompareArgs {
         };
         let whole = |text: &String| PathOption::Whole(Given::argument("--path", text));
         Options {
-            title: None,
             paths: self.paths.iter().map(whole).collect(),
             traffic: given("traffic", &self.traffic),
             http: given("http", &self.http),
@@ -226,6 +227,36 @@ impl CompareArgs {
             seed: given("seed", &self.seed),
             jobs: given("jobs", &self.jobs),
             baseline: given("baseline", &self.baseline),
+            ..Options::default()
         }
+    }
+
+    /// These arguments, with what `file` says of output where these say nothing. Folders in a file
+    /// are relative to it.
+    pub fn with_output(&self, file: &OutputOptions) -> Result<CompareArgs, InputError> {
+        let folder = |given: &Given| match given.folder() {
+            Some(folder) => folder.join(&given.text).display().to_string(),
+            None => given.text.clone(),
+        };
+        let on = |argument: bool, key: Option<bool>| argument || key == Some(true);
+        let args = CompareArgs {
+            pairs: on(self.pairs, file.pairs),
+            json: on(self.json, file.json),
+            out: self.out.clone().or(file.out.as_ref().map(folder)),
+            csv: on(self.csv, file.csv),
+            pcap: self.pcap.clone().or(file.pcap.as_ref().map(folder)),
+            quiet: self.quiet || !self.verbose && file.quiet == Some(true),
+            verbose: self.verbose || !self.quiet && file.verbose == Some(true),
+            no_color: on(self.no_color, file.no_color),
+            ..self.clone()
+        };
+        let refuse = |key, problem, help| Err(InputError::at(key, problem, help));
+        if args.csv && args.out.is_none() {
+            return refuse("csv", "`csv` without a folder to write to", "add `out = \"results\"`");
+        }
+        if args.quiet && args.verbose {
+            return refuse("quiet", "both `quiet` and `verbose`", "keep one of them");
+        }
+        Ok(args)
     }
 }

@@ -13,6 +13,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Everything that must be right before the first run.
 struct Prepared {
+    /// With what the scenario file says of output.
+    args: CompareArgs,
     scenario: Scenario,
     out: Option<ResultFolder>,
     /// The runs of `out`.
@@ -29,7 +31,7 @@ pub fn compare(args: &CompareArgs, sources: Option<&ArgMatches>) -> u8 {
             return USAGE;
         }
     };
-    match carry_out(args, &prepared) {
+    match carry_out(&prepared) {
         Ok(code) => code,
         Err(failure) => {
             error(&failure);
@@ -43,15 +45,16 @@ fn prepare(args: &CompareArgs, sources: Option<&ArgMatches>) -> Result<Prepared,
     if let Some(file) = &args.scenario {
         options = options.or(Scenario::options_from_file(file)?);
     }
+    let args = args.with_output(&options.output)?;
     let scenario = options.resolve()?;
     let folder = |name: &Option<String>| name.as_deref().map(ResultFolder::open).transpose();
     let (out, pcap) = (folder(&args.out)?, folder(&args.pcap)?);
     let records = out.as_ref().map(|out| Records::open(out, &scenario)).transpose()?;
-    Ok(Prepared { scenario, out, records, pcap })
+    Ok(Prepared { args, scenario, out, records, pcap })
 }
 
-fn carry_out(args: &CompareArgs, prepared: &Prepared) -> Result<u8, String> {
-    let Prepared { scenario, out, records, pcap } = prepared;
+fn carry_out(prepared: &Prepared) -> Result<u8, String> {
+    let Prepared { args, scenario, out, records, pcap } = prepared;
     let progress = Progress::new(&variants_of(scenario), args.quiet, args.verbose, pcap.is_some());
     progress.stop_on_interrupt();
     if let Some(note) = records.as_ref().and_then(Records::note).filter(|_| !args.quiet) {

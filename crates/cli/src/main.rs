@@ -53,6 +53,10 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Command::Man(args) => ExitCode::from(man::man(&args)),
+        Command::Schema => {
+            output::print(&format!("{:#}\n", lab::scenario_schema()));
+            ExitCode::SUCCESS
+        }
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "anabranch", &mut text);

@@ -33,7 +33,8 @@ pub use quantity::{Scale, percent};
 pub use report::{Pair, Report};
 pub use run::{Drops, Labels, Record, Run};
 pub use scenario::{
-    Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Options, PathOption, Runs, Scenario,
+    Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Options, OutputOptions, PathOption,
+    Runs, Scenario, scenario_schema,
 };
 pub use series::VariantSeries;
 pub use simulator::Captures;

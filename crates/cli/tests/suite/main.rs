@@ -3,12 +3,14 @@
 mod analyze;
 mod bad_input;
 mod compare;
+mod everyday;
 mod files;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
 mod readers;
 mod report;
 mod resume;
+mod schema;
 mod terminal;
 mod web;
 

@@ -191,8 +191,10 @@ fn check_origin(
 /// The first line in which the folder's scenario differs in what runs depend on.
 fn difference(folder: &Path, scenario: &Scenario) -> String {
     // How many runs of what is compared with what may change.
-    const FREE: [&str; 9] = [
+    const FREE: [&str; 11] = [
         "title",
+        "description",
+        "source",
         "protocols",
         "cc",
         "schedulers",

@@ -12,7 +12,8 @@ use transport::path_manager::{self, PathManagerKind};
 use transport::{congestion, scheduler};
 
 /// Controls that will couple several paths.
-const COUPLED_LATER: [&str; 6] = ["olia", "balia", "wvegas", "cmtrpv1", "cmtrpv2", "mptcp-like"];
+pub(super) const COUPLED_LATER: &[&str] =
+    &["olia", "balia", "wvegas", "cmtrpv1", "cmtrpv2", "mptcp-like"];
 /// Other controls that are known but not built yet.
 const LATER: [&str; 1] = ["bbr"];
 /// Schedulers that are known but not built yet.
@@ -262,7 +263,7 @@ fn control(word: &str, multipath: bool) -> Result<&'static str, Complaint> {
     let names = names();
     let skipped = COUPLED_LATER.iter().filter(|_| !multipath);
     names.iter().chain(skipped).find(|name| **name == word).copied().ok_or_else(|| {
-        let later = [&COUPLED_LATER[..], &LATER].concat();
+        let later = [COUPLED_LATER, &LATER].concat();
         unknown("congestion control", word, &names, &later)
     })
 }

@@ -1,5 +1,7 @@
 //! Scenario files: TOML with the keys of the command line, unknown keys refused.
 //!
+//! `path_table` reads a path that is given key by key, `schema` says all of this to editors.
+//!
 //! ```toml
 //! traffic = "bulk:4MiB"
 //! runs = 20
@@ -13,7 +15,7 @@
 //! ```
 
 use super::{Options, PathOption};
-use crate::error::{Given, InputError, SourceFile, in_file_error};
+use crate::error::{Given, InputError, SourceFile, in_file_error, sanitised};
 use crate::words::nearest_help;
 use std::io::Read;
 use std::ops::Range;
@@ -24,8 +26,11 @@ use toml::de::{DeTable, DeValue};
 /// Larger files are not scenarios.
 const LARGEST: u64 = 1 << 20;
 
-const KEYS: [&str; 19] = [
+/// Every key of a file, with what is read under it.
+pub(super) const KEYS: [&str; 29] = [
     "title",
+    "description",
+    "source",
     "path",
     "traffic",
     "http",
@@ -44,22 +49,14 @@ const KEYS: [&str; 19] = [
     "seed",
     "jobs",
     "baseline",
-];
-const PATH_KEYS: [&str; 14] = [
-    "rate",
-    "delay",
-    "loss",
-    "limit",
-    "queue",
-    "reorder",
-    "duplicate",
-    "corrupt",
-    "trace",
-    "trace-up",
-    "profile",
-    "events",
-    "uplink",
-    "downlink",
+    "pairs",
+    "json",
+    "out",
+    "csv",
+    "pcap",
+    "quiet",
+    "verbose",
+    "no-color",
 ];
 
 /// The options that the file called `name` asks for.
@@ -95,56 +92,45 @@ pub(super) fn parse(name: &str, text: String) -> Result<Options, InputError> {
     Ok(options)
 }
 
-type Key<'a> = Spanned<std::borrow::Cow<'a, str>>;
-type Value<'a> = Spanned<DeValue<'a>>;
+pub(super) type Key<'a> = Spanned<std::borrow::Cow<'a, str>>;
+pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
 /// The entries of a table in the order they stand in the file: paths have one.
-fn in_order<'a, 't>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)> {
+pub(super) fn in_order<'a, 't>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
 }
 
-struct Reader<'f> {
-    file: &'f Arc<SourceFile>,
+/// Reads values of one file.
+pub(super) struct Reader<'f> {
+    pub(super) file: &'f Arc<SourceFile>,
 }
 
 impl Reader<'_> {
-    fn refuse(&self, span: Range<usize>, problem: String, help: impl Into<String>) -> InputError {
+    /// The message for something wrong at these bytes.
+    pub(super) fn refuse(
+        &self,
+        span: Range<usize>,
+        problem: String,
+        help: impl Into<String>,
+    ) -> InputError {
         in_file_error(self.file, span, problem, help.into())
     }
 
     fn option(&self, to: &mut Options, key: &Key, value: &Value) -> Result<(), InputError> {
-        match key.get_ref().as_ref() {
-            "path" => to.paths = self.paths(value)?,
-            "protocols" => to.protocols = self.list(key, value)?,
-            "cc" => to.cc = self.list(key, value)?,
-            "schedulers" => to.schedulers = self.list(key, value)?,
-            "path-managers" => to.path_managers = self.list(key, value)?,
-            "reverse" => to.reverse = Some(self.yes_or_no(key, value)?),
-            "per-host" => to.per_host = Some(self.yes_or_no(key, value)?),
-            name => {
-                let slot = match name {
-                    "title" => &mut to.title,
-                    "traffic" => &mut to.traffic,
-                    "http" => &mut to.http,
-                    "profile" => &mut to.profile,
-                    "buffers" => &mut to.buffers,
-                    "nic" => &mut to.nic,
-                    "first" => &mut to.first,
-                    "runs" => &mut to.runs,
-                    "runs-max" => &mut to.runs_max,
-                    "seed" => &mut to.seed,
-                    "jobs" => &mut to.jobs,
-                    "baseline" => &mut to.baseline,
-                    unknown => {
-                        let problem = format!("unknown key `{unknown}`");
-                        let help = nearest_help(unknown, &KEYS);
-                        return Err(self.refuse(key.span(), problem, help));
-                    }
-                };
-                *slot = Some(self.text(key, value)?);
-            }
+        let name = key.get_ref().as_ref();
+        if let Some(slot) = switch(to, name) {
+            *slot = Some(self.yes_or_no(key, value)?);
+        } else if let Some(slot) = text(to, name) {
+            *slot = Some(self.text(key, value)?);
+        } else if let Some(slot) = list(to, name) {
+            *slot = self.list(key, value)?;
+        } else if name == "path" {
+            to.paths = self.paths(value)?;
+        } else {
+            let problem = format!("unknown key `{}`", sanitised(name));
+            return Err(self.refuse(key.span(), problem, nearest_help(name, &KEYS)));
         }
         Ok(())
     }
@@ -157,32 +143,34 @@ impl Reader<'_> {
         })
     }
 
-    /// A string, or a whole number as one.
-    fn text(&self, key: &Key, value: &Value) -> Result<Given, InputError> {
+    /// A string, or a number as it is written.
+    pub(super) fn text(&self, key: &Key, value: &Value) -> Result<Given, InputError> {
         if let Some(text) = value.get_ref().as_str() {
             return Ok(Given::in_file(self.file, self.inside(value, text), text));
         }
-        match value.get_ref().as_integer() {
-            Some(number) if number.radix() == 10 => {
-                Ok(Given::in_file(self.file, value.span(), number.as_str()))
-            }
-            _ => {
-                let problem = format!("`{}` is not a text", key.get_ref());
-                let help = format!("write `{} = \"...\"`", key.get_ref());
-                Err(self.refuse(value.span(), problem, help))
-            }
-        }
+        let number = match value.get_ref() {
+            DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str()),
+            DeValue::Float(number) => Some(number.as_str()),
+            _ => None,
+        };
+        let refuse = || {
+            let problem = format!("`{}` is not a text", key.get_ref());
+            let help = format!("write `{} = \"...\"`", key.get_ref());
+            self.refuse(value.span(), problem, help)
+        };
+        let number = number.ok_or_else(refuse)?;
+        Ok(Given::in_file(self.file, value.span(), number))
     }
 
     /// The bytes of a string without its quotation marks, if it stands there as it is.
-    fn inside(&self, value: &Value, text: &str) -> Range<usize> {
+    pub(super) fn inside(&self, value: &Value, text: &str) -> Range<usize> {
         let span = value.span();
         let inner = span.start + 1..span.end.saturating_sub(1).max(span.start + 1);
         if self.file.text.get(inner.clone()) == Some(text) { inner } else { span }
     }
 
     /// A text, or a list of texts.
-    fn list(&self, key: &Key, value: &Value) -> Result<Vec<Given>, InputError> {
+    pub(super) fn list(&self, key: &Key, value: &Value) -> Result<Vec<Given>, InputError> {
         match value.get_ref().as_array() {
             Some(values) => values.iter().map(|value| self.text(key, value)).collect(),
             None => Ok(vec![self.text(key, value)?]),
@@ -199,7 +187,7 @@ impl Reader<'_> {
             let spec = match value.get_ref().as_table() {
                 Some(table) => {
                     let mut spec = Given::empty_in_file(self.file);
-                    self.items(table, "", &mut spec)?;
+                    self.path_items(table, "", &mut spec)?;
                     spec
                 }
                 None => self.text(key, value)?,
@@ -208,52 +196,53 @@ impl Reader<'_> {
         };
         in_order(table).into_iter().map(path).collect()
     }
-
-    /// Items given key by key, as words of the grammar; `prefix` is their direction.
-    fn items(&self, table: &DeTable, prefix: &str, spec: &mut Given) -> Result<(), InputError> {
-        for (key, value) in in_order(table) {
-            let word = key.get_ref().as_ref();
-            let known = PATH_KEYS.contains(&word);
-            match word {
-                "uplink" | "downlink" if prefix.is_empty() => match value.get_ref().as_table() {
-                    Some(table) => self.items(table, word, spec)?,
-                    None => {
-                        let problem = format!("`{word}` is not a table");
-                        let help = format!("write `{word} = {{ rate = \"5mbit\" }}`");
-                        return Err(self.refuse(value.span(), problem, help));
-                    }
-                },
-                "events" => {
-                    for event in self.list(key, value)? {
-                        push_directed(spec, prefix, key);
-                        self.push_words(spec, &event.text, value);
-                    }
-                }
-                _ if known => {
-                    let text = self.text(key, value)?.text;
-                    push_directed(spec, prefix, key);
-                    spec.push(word, key.span());
-                    let file = word.starts_with("trace") && text.contains(char::is_whitespace);
-                    let text = if file { format!("\"{text}\"") } else { text };
-                    self.push_words(spec, &text, value);
-                }
-                unknown => {
-                    let problem = format!("unknown key `{unknown}` of a path");
-                    let help = nearest_help(unknown, &PATH_KEYS);
-                    return Err(self.refuse(key.span(), problem, help));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn push_words(&self, spec: &mut Given, text: &str, value: &Value) {
-        spec.push(text, self.inside(value, text));
-    }
 }
 
-fn push_directed(spec: &mut Given, prefix: &str, key: &Key) {
-    if !prefix.is_empty() {
-        spec.push(prefix, key.span());
-    }
+/// Where a key that is true or false goes.
+fn switch<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Option<bool>> {
+    Some(match name {
+        "reverse" => &mut to.reverse,
+        "per-host" => &mut to.per_host,
+        "pairs" => &mut to.output.pairs,
+        "json" => &mut to.output.json,
+        "csv" => &mut to.output.csv,
+        "quiet" => &mut to.output.quiet,
+        "verbose" => &mut to.output.verbose,
+        "no-color" => &mut to.output.no_color,
+        _ => return None,
+    })
+}
+
+/// Where a key with one text goes.
+fn text<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Option<Given>> {
+    Some(match name {
+        "title" => &mut to.title,
+        "description" => &mut to.description,
+        "source" => &mut to.source,
+        "traffic" => &mut to.traffic,
+        "http" => &mut to.http,
+        "profile" => &mut to.profile,
+        "buffers" => &mut to.buffers,
+        "nic" => &mut to.nic,
+        "first" => &mut to.first,
+        "runs" => &mut to.runs,
+        "runs-max" => &mut to.runs_max,
+        "seed" => &mut to.seed,
+        "jobs" => &mut to.jobs,
+        "baseline" => &mut to.baseline,
+        "out" => &mut to.output.out,
+        "pcap" => &mut to.output.pcap,
+        _ => return None,
+    })
+}
+
+/// Where a key with names goes.
+fn list<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Vec<Given>> {
+    Some(match name {
+        "protocols" => &mut to.protocols,
+        "cc" => &mut to.cc,
+        "schedulers" => &mut to.schedulers,
+        "path-managers" => &mut to.path_managers,
+        _ => return None,
+    })
 }

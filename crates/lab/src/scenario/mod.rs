@@ -1,16 +1,19 @@
 //! Scenarios: everything a study depends on, checked.
 //!
 //! `options` is what was asked for, from a command line, an environment or a file; `file` reads
-//! TOML into it; `values` reads single values, `choice` the names of what is to be compared. A
-//! `Scenario` is the result: every name known, every default filled in, contradictions refused.
-//! Leaves which variants follow from it to `variants`.
+//! TOML into it and `schema` describes such files; `values` reads single values, `choice` names of
+//! what is to be compared. A `Scenario` is the result: every name known, every default filled in,
+//! contradictions refused. Leaves which variants follow from it to `variants`.
 
 mod choice;
 mod file;
 mod options;
+mod path_table;
+mod schema;
 mod values;
 
-pub use options::{Options, PathOption};
+pub use options::{Options, OutputOptions, PathOption};
+pub use schema::schema as scenario_schema;
 
 use crate::error::InputError;
 use crate::path_spec::{CapacitySpec, PathSpec};
@@ -37,6 +40,10 @@ pub const DEFAULT_SEED: u64 = 1;
 pub struct Scenario {
     /// A heading for reports.
     pub title: Option<String>,
+    /// Who is in this situation, for those who read the file.
+    pub description: Option<String>,
+    /// Where the values come from.
+    pub source: Option<String>,
     /// In the order named.
     pub paths: Vec<PathSpec>,
     /// What is sent.
@@ -125,8 +132,11 @@ impl Scenario {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{key} = {value}");
         };
-        if let Some(title) = &self.title {
-            line("title", quoted(title));
+        let words = [&self.title, &self.description, &self.source];
+        for (key, text) in ["title", "description", "source"].into_iter().zip(words) {
+            if let Some(text) = text {
+                line(key, quoted(text));
+            }
         }
         line("traffic", quoted(&traffic));
         if let Traffic::Web(web) = &self.traffic {

@@ -18,6 +18,8 @@ use transport::{Buffers, Profile};
 #[allow(missing_docs)] // The fields are the options, documented by `--help`.
 pub struct Options {
     pub title: Option<Given>,
+    pub description: Option<Given>,
+    pub source: Option<Given>,
     pub paths: Vec<PathOption>,
     pub traffic: Option<Given>,
     pub http: Option<Given>,
@@ -36,6 +38,21 @@ pub struct Options {
     pub seed: Option<Given>,
     pub jobs: Option<Given>,
     pub baseline: Option<Given>,
+    pub output: OutputOptions,
+}
+
+/// What is shown and written; no result depends on it.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)] // The fields are the options, documented by `--help`.
+pub struct OutputOptions {
+    pub pairs: Option<bool>,
+    pub json: Option<bool>,
+    pub out: Option<Given>,
+    pub csv: Option<bool>,
+    pub pcap: Option<Given>,
+    pub quiet: Option<bool>,
+    pub verbose: Option<bool>,
+    pub no_color: Option<bool>,
 }
 
 /// A path that was asked for.
@@ -61,6 +78,8 @@ impl Options {
         }
         Options {
             title: self.title.or(fallback.title),
+            description: self.description.or(fallback.description),
+            source: self.source.or(fallback.source),
             paths: list(self.paths, fallback.paths),
             traffic: self.traffic.or(fallback.traffic),
             http: self.http.or(fallback.http),
@@ -79,6 +98,7 @@ impl Options {
             seed: self.seed.or(fallback.seed),
             jobs: self.jobs.or(fallback.jobs),
             baseline: self.baseline.or(fallback.baseline),
+            output: self.output.or(fallback.output),
         }
     }
 
@@ -94,8 +114,13 @@ impl Options {
             path.notes.iter().map(|note| format!("path `{}`: {note}", path.name))
         }));
         let runs = self.resolve_runs(&mut notes)?;
+        // In files such texts go over several lines.
+        let one_line = |given: &Given| given.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = |given: &Option<Given>| given.as_ref().map(one_line);
         let mut scenario = Scenario {
-            title: self.title.as_ref().map(|given| given.text.clone()),
+            title: words(&self.title),
+            description: words(&self.description),
+            source: words(&self.source),
             first: self.first_path(&paths)?,
             paths,
             traffic,
@@ -207,6 +232,22 @@ impl Options {
             let problem = format!("no path is called `{}`", given.text);
             given.refuse_whole(problem, nearest_help(&given.text, &names))
         })
+    }
+}
+
+impl OutputOptions {
+    /// As `Options::or`.
+    fn or(self, fallback: OutputOptions) -> OutputOptions {
+        OutputOptions {
+            pairs: self.pairs.or(fallback.pairs),
+            json: self.json.or(fallback.json),
+            out: self.out.or(fallback.out),
+            csv: self.csv.or(fallback.csv),
+            pcap: self.pcap.or(fallback.pcap),
+            quiet: self.quiet.or(fallback.quiet),
+            verbose: self.verbose.or(fallback.verbose),
+            no_color: self.no_color.or(fallback.no_color),
+        }
     }
 }
 

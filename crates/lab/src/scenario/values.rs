@@ -10,9 +10,9 @@ use simulator::NicSetup;
 use transport::{Buffers, Profile};
 
 /// Most repetitions of a study.
-const MOST_RUNS: u64 = 1_000_000;
+pub(super) const MOST_RUNS: u64 = 1_000_000;
 /// Most threads.
-const MOST_JOBS: u64 = 4_096;
+pub(super) const MOST_JOBS: u64 = 4_096;
 /// Smallest buffer: less than a segment or two would never move.
 const LEAST_BUFFER: u64 = 4 << 10;
 /// Largest buffer: what TCP's window field can announce.

@@ -1,0 +1,182 @@
+//! The published schema of scenario files: what the program prints, what the repository's own
+//! files have, and what it refuses. What it refuses the program refuses too.
+
+use crate::{Scratch, anabranch, stderr, succeeds};
+use std::path::{Path, PathBuf};
+
+/// The schema as it is published.
+const PUBLISHED: &str = "docs/scenario.schema.json";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn validator() -> jsonschema::Validator {
+    let text = std::fs::read_to_string(root().join(PUBLISHED)).expect("a published schema");
+    let schema = serde_json::from_str(&text).expect("the schema is JSON");
+    jsonschema::validator_for(&schema).expect("a schema")
+}
+
+fn document(toml: &str) -> serde_json::Value {
+    let table: toml::Table = toml.parse().expect("TOML");
+    serde_json::to_value(table).expect("JSON has all that TOML has here")
+}
+
+/// Every scenario below `folder`.
+pub(crate) fn scenarios(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder of scenarios");
+    let mut found = Vec::new();
+    for path in entries.map(|entry| entry.expect("an entry").path()) {
+        match path.extension() {
+            None => found.extend(scenarios(&path)),
+            Some(extension) if extension == "toml" => found.push(path),
+            Some(_) => {}
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn published_schema_is_that_of_the_program() {
+    let published = std::fs::read_to_string(root().join(PUBLISHED)).unwrap_or_default();
+    let mend = format!("stale; write it again: anabranch schema > {PUBLISHED}");
+    assert!(succeeds(&["schema"]) == published, "{mend}");
+}
+
+#[test]
+fn every_scenario_of_the_repository_fits_the_schema() {
+    let validator = validator();
+    let files = scenarios(&root().join("scenarios"));
+    assert!(files.len() >= 2, "{files:?}");
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a readable scenario");
+        let faults: Vec<String> =
+            validator.iter_errors(&document(&text)).map(|fault| fault.to_string()).collect();
+        assert!(faults.is_empty(), "{}: {faults:?}", file.display());
+        let named = "#:schema ";
+        let schema = text.lines().find_map(|line| line.strip_prefix(named)).unwrap_or_default();
+        let folder = file.parent().expect("a folder");
+        assert!(folder.join(schema).is_file(), "{}: `{named}` names no file", file.display());
+    }
+}
+
+/// The keys of a file that is in order but for what each test adds.
+fn with(keys: &str, path: &str) -> String {
+    format!("traffic = \"bulk:64KiB\"\n{keys}\n[path]\na = \"rate 5mbit\"\n{path}\n")
+}
+
+#[test]
+fn every_key_fits_the_schema_and_is_read() {
+    let scratch = Scratch::new("every-key");
+    let validator = validator();
+    let several = "protocols = [\"tcp\", \"mptcp\"]";
+    for (keys, path) in [
+        ("title = \"t\"\ndescription = \"\"\"\nd\ne\"\"\"\nsource = \"s\"", ""),
+        ("protocols = \"tcp\"\ncc = [\"cubic\", \"reno\", \"olia\"]\nprofile = \"linux-4.1\"", ""),
+        (&format!("{several}\nschedulers = \"lrf, wrr:3,1,redundant\""), "b = \"wlan\""),
+        (&format!("{several}\npath-managers = [\"default\"]\nfirst = \"b\""), "b = \"wlan\""),
+        ("buffers = \"fixed:1MiB/2MiB\"\nnic = \"none\"\nreverse = true", ""),
+        ("runs = \"auto\"\nruns-max = 3\nseed = \"18446744073709551615\"\njobs = 1", ""),
+        ("runs = \"2\"\nseed = \"7\"\nbaseline = \"average\"\nnic = \"100Mbit\"", ""),
+        ("pairs = true\njson = true\nquiet = true\nno-color = true", ""),
+        ("out = \"o\"\ncsv = true\npcap = \"p\"\nverbose = true", ""),
+        ("", "[path.b]\nrate = \"5mbit\"\ndelay = \"20ms\"\njitter = \"5ms\"\nloss = 0.01"),
+        ("", "[path.b]\nprofile = \"wlan\"\nlimit = \"50ms\"\nqueue = \"red 5p 15p 10%\""),
+        ("", "[path.b]\nrate = \"5mbit\"\nreorder = \"1%\"\nduplicate = 0.1\ncorrupt = 0"),
+        (
+            "",
+            "[path.b]\nrate = \"5mbit\"\nevents = [\"down @20s..35s\", \"loss 3% @1s..2s\"]\n\
+             loss-ge = { p = \"1%\", r = 0.1, one-minus-h = 1, one-minus-k = 0 }",
+        ),
+        (
+            "",
+            "[path.b]\nrate = \"5mbit\"\n[path.b.uplink]\nrate = \"1mbit\"\n\
+             [path.b.downlink]\ndelay = \"5ms 1ms\"\nevents = \"delay 9ms @1s\"",
+        ),
+        ("", "[path.b]\ntrace = \"two columns\"\nunit = \"kbit\"\ntrace-up = \"two columns\""),
+    ] {
+        scratch.file("two columns", "0 4000\n1 5000\n");
+        let text = with(keys, path).replace("b = \"wlan\"", "b = \"profile wlan\"");
+        if let Err(fault) = validator.validate(&document(&text)) {
+            panic!("{fault}\n{text}");
+        }
+        let file = scratch.file("study.toml", &text);
+        let runs: &[&str] = if text.contains("runs = ") { &[] } else { &["--runs", "2"] };
+        succeeds(&[&["compare", &file], runs].concat());
+    }
+    for written in ["o/runs.csv", "o/report.html", "p/tcp-a-cubic.pcapng"] {
+        assert!(Path::new(&scratch.path(written)).is_file(), "`{written}` is beside the file");
+    }
+}
+
+#[test]
+fn what_the_schema_refuses_the_program_refuses() {
+    let scratch = Scratch::new("wrong-keys");
+    let validator = validator();
+    let table = |keys: &str| with("", &format!("[path.b]\nrate = \"5mbit\"\n{keys}"));
+    let wrong = [
+        with("rusn = 3", ""),
+        with("runs = 0", ""),
+        with("runs = \"aut\"", ""),
+        with("runs-max = -1", ""),
+        with("seed = -1", ""),
+        with("jobs = 0", ""),
+        with("reverse = \"yes\"", ""),
+        with("pairs = 1", ""),
+        with("out = true", ""),
+        with("http = 3", ""),
+        with("protocols = \"tpc\"", ""),
+        with("protocols = [\"tcp,mptcp\", \"sctp\"]", ""),
+        with("cc = [\"cubik\"]", ""),
+        with("schedulers = \"default\"", ""),
+        with("path-managers = \"fullmehs\"", ""),
+        with("profile = \"linux-4.0\"", ""),
+        with("buffers = \"1MiB\"", ""),
+        with("nic = \"1gbps\"", ""),
+        with("", "\"a path\" = \"rate 5mbit\""),
+        with("", "b = true"),
+        "traffic = \"vdeo\"\n[path]\na = \"rate 5mbit\"\n".to_owned(),
+        "traffic = \"video\"\n[path]\n".to_owned(),
+        "traffic = \"video\"\npath = \"wlan\"\n".to_owned(),
+        table("dellay = \"20ms\""),
+        table("limit = 100"),
+        table("limit = \"100\""),
+        table("loss = 1.5"),
+        table("loss = \"gemodel 1%\""),
+        table("loss-ge = { p = \"1%\" }"),
+        table("loss-ge = { p = 0, r = 0, one-minus-h = 0, one-minus-k = 0, q = 0 }"),
+        table("queue = \"fifo\""),
+        table("events = [\"dwn @20s\"]"),
+        table("events = [\"down\"]"),
+        table("uplink = \"1mbit\""),
+        table("uplink = { rte = \"1mbit\" }"),
+        table("uplink = { uplink = { delay = \"1ms\" } }"),
+        table("uplink = { profile = \"wlan\" }"),
+        table("unit = \"mbits\"\nuplink = { trace = \"x\" }"),
+        table("profile = \"wlna\""),
+        with("", "[path.b]\nrate = \"25mbps\""),
+        with("", "[path.b]\nrate = 25"),
+    ];
+    for text in wrong {
+        assert!(!validator.is_valid(&document(&text)), "the schema takes\n{text}");
+        let file = scratch.file("study.toml", &text);
+        let output = anabranch(&["compare", &file]);
+        assert_eq!(output.status.code(), Some(2), "the program takes\n{text}");
+        assert!(stderr(&output).contains("help: "), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn output_keys_that_contradict_are_refused() {
+    let scratch = Scratch::new("contradictory-output");
+    for (keys, expected) in [
+        ("csv = true", "`csv` without a folder"),
+        ("quiet = true\nverbose = true", "both `quiet` and `verbose`"),
+    ] {
+        let file = scratch.file("study.toml", &with(keys, ""));
+        let output = anabranch(&["compare", &file, "--runs", "1"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}

@@ -1,0 +1,164 @@
+//! A path given key by key in a scenario file, as the words of the path grammar.
+//!
+//! The keys are the grammar's words and those that TOML makes handier: `jitter` beside `delay`,
+//! `unit` beside a recording, `loss-ge` with its four probabilities by name. Leaves what the words
+//! mean to `path_spec`: a message about one of them points at its key or value all the same.
+
+use super::file::{Key, Reader, Value, in_order};
+use crate::error::{Given, InputError, sanitised};
+use crate::words::nearest_help;
+use std::ops::Range;
+use toml::de::DeTable;
+
+/// Every key of a path.
+pub(super) const PATH_KEYS: [&str; 17] = [
+    "rate",
+    "delay",
+    "jitter",
+    "loss",
+    "loss-ge",
+    "limit",
+    "queue",
+    "reorder",
+    "duplicate",
+    "corrupt",
+    "trace",
+    "trace-up",
+    "unit",
+    "profile",
+    "events",
+    "uplink",
+    "downlink",
+];
+/// The probabilities of a Gilbert-Elliott loss, in the order of netem's `gemodel`.
+pub(super) const GILBERT_ELLIOTT: [&str; 4] = ["p", "r", "one-minus-h", "one-minus-k"];
+
+impl Reader<'_> {
+    /// Appends the items of a table to `spec`; `direction` is the one they are for, or none.
+    pub(super) fn path_items(
+        &self,
+        table: &DeTable,
+        direction: &str,
+        spec: &mut Given,
+    ) -> Result<(), InputError> {
+        for (key, value) in in_order(table) {
+            match key.get_ref().as_ref() {
+                "uplink" | "downlink" if direction.is_empty() => {
+                    let inner = self.table(key, value, "{ rate = \"5mbit\" }")?;
+                    self.path_items(inner, key.get_ref(), spec)?;
+                }
+                "uplink" | "downlink" => {
+                    let problem = format!("`{}` inside `{direction}`", key.get_ref());
+                    let help = "give each direction a table of its own";
+                    return Err(self.refuse(key.span(), problem, help));
+                }
+                "events" => {
+                    for event in self.list(key, value)? {
+                        push(spec, direction, &key.span());
+                        spec.push(&event.text, self.inside(value, &event.text));
+                    }
+                }
+                "loss-ge" => self.gilbert_elliott(key, value, direction, spec)?,
+                "jitter" => self.must_have(table, key, &["delay"])?,
+                "unit" => self.must_have(table, key, &["trace", "trace-up"])?,
+                word if PATH_KEYS.contains(&word) => {
+                    self.item(table, (key, value), direction, spec)?;
+                }
+                unknown => {
+                    let problem = format!("unknown key `{}` of a path", sanitised(unknown));
+                    let help = nearest_help(unknown, &PATH_KEYS);
+                    return Err(self.refuse(key.span(), problem, help));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An item of one word, its value, and what `table` says beside it.
+    fn item(
+        &self,
+        table: &DeTable,
+        (key, value): (&Key, &Value),
+        direction: &str,
+        spec: &mut Given,
+    ) -> Result<(), InputError> {
+        let (word, text) = (key.get_ref().as_ref(), self.text(key, value)?.text);
+        push(spec, direction, &key.span());
+        spec.push(word, key.span());
+        let is_file = word == "trace" || word == "trace-up";
+        // Names of files may have blanks.
+        let quoted = is_file && text.contains(char::is_whitespace);
+        let text = if quoted { format!("\"{text}\"") } else { text };
+        spec.push(&text, self.inside(value, &text));
+        let beside = if is_file { "unit" } else { "jitter" };
+        if (is_file || word == "delay")
+            && let Some((key, value)) = table.get_key_value(beside)
+        {
+            let more = self.text(key, value)?.text;
+            let more = if is_file { format!("unit={more}") } else { more };
+            spec.push(&more, value.span());
+        }
+        Ok(())
+    }
+
+    /// `loss gemodel` with its probabilities by name.
+    fn gilbert_elliott(
+        &self,
+        key: &Key,
+        value: &Value,
+        direction: &str,
+        spec: &mut Given,
+    ) -> Result<(), InputError> {
+        let example = "{ p = \"1%\", r = \"10%\", one-minus-h = \"100%\", one-minus-k = \"0%\" }";
+        let table = self.table(key, value, example)?;
+        for (key, _) in in_order(table) {
+            let name = key.get_ref().as_ref();
+            if !GILBERT_ELLIOTT.contains(&name) {
+                let problem = format!("unknown key `{}` of `loss-ge`", sanitised(name));
+                let help = nearest_help(name, &GILBERT_ELLIOTT);
+                return Err(self.refuse(key.span(), problem, help));
+            }
+        }
+        push(spec, direction, &key.span());
+        spec.push("loss gemodel", key.span());
+        for name in GILBERT_ELLIOTT {
+            let Some((key, probability)) = table.get_key_value(name) else {
+                let problem = format!("`loss-ge` has no `{name}`");
+                let help = format!("write `loss-ge = {example}`");
+                return Err(self.refuse(value.span(), problem, help));
+            };
+            let text = self.text(key, probability)?.text;
+            spec.push(&text, self.inside(probability, &text));
+        }
+        Ok(())
+    }
+
+    fn table<'t, 'a>(
+        &self,
+        key: &Key,
+        value: &'t Value<'a>,
+        example: &str,
+    ) -> Result<&'t DeTable<'a>, InputError> {
+        value.get_ref().as_table().ok_or_else(|| {
+            let problem = format!("`{}` is not a table", key.get_ref());
+            self.refuse(value.span(), problem, format!("write `{} = {example}`", key.get_ref()))
+        })
+    }
+
+    /// Refuses a key that says more of another one which is not there.
+    fn must_have(&self, table: &DeTable, key: &Key, others: &[&str]) -> Result<(), InputError> {
+        if others.iter().any(|other| table.contains_key(*other)) {
+            return Ok(());
+        }
+        let others = others.join("` or `");
+        let problem = format!("`{}` without `{others}`", key.get_ref());
+        let help = format!("give `{others}` in the same table, or leave it out");
+        Err(self.refuse(key.span(), problem, help))
+    }
+}
+
+fn push(spec: &mut Given, direction: &str, span: &Range<usize>) {
+    if !direction.is_empty() {
+        spec.push(direction, span.clone());
+    }
+}

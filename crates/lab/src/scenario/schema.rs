@@ -1,0 +1,370 @@
+//! The JSON schema of scenario files, for editors and other programs.
+//!
+//! The structs here are never filled: their fields are the keys of a file, their comments what an
+//! editor shows, and `schemars` makes the schema of them. Tests hold the keys to those that are
+//! read. A schema cannot say everything (that a name in `first` is a path's, that a path is up at
+//! some time), so `options` and `path_spec` have the last word.
+
+use crate::path_spec;
+use crate::variants::Protocol;
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+use transport::{Profile, congestion, path_manager, scheduler};
+
+/// What a scenario file may hold.
+pub fn schema() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.transforms.push(Box::new(Plain));
+    let schema = settings.into_generator().into_root_schema_for::<ScenarioFile>().to_value();
+    let Value::Object(mut keys) = schema else { return schema };
+    // What a reader looks for first comes first.
+    let mut first: Map<String, Value> = ["$schema", "title", "description"]
+        .into_iter()
+        .filter_map(|key| Some((key.to_owned(), keys.shift_remove(key)?)))
+        .collect();
+    first.extend(keys);
+    Value::Object(first)
+}
+
+/// Without null, which TOML does not have (what is optional is left out), and with descriptions
+/// of one line.
+#[derive(Clone, Debug)]
+struct Plain;
+
+impl Transform for Plain {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let Some(object) = schema.as_object_mut() else { return };
+        if let Some(Value::String(text)) = object.get_mut("description") {
+            *text = text.replace('\n', " ");
+        }
+        let Some(Value::Array(types)) = object.get_mut("type") else { return };
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert("type".to_owned(), only);
+        }
+    }
+}
+
+/// A field with a schema of its own would be required, and no key is: options can say the rest.
+fn nothing_required(schema: &mut Schema) {
+    schema.remove("required");
+}
+
+/// A study for `anabranch compare`: traffic, paths, and what is compared. Keys are the long options
+/// of the command line, which win over the file.
+#[derive(JsonSchema)]
+#[schemars(title = "anabranch scenario", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = nothing_required)]
+#[expect(dead_code, reason = "fields are the keys of a schema")]
+struct ScenarioFile {
+    /// A heading for tables and reports.
+    title: Option<String>,
+    /// Who is in this situation and what the study answers, for those who read the file.
+    description: Option<String>,
+    /// Where the values come from.
+    source: Option<String>,
+    /// What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], web:FILE or web:NAME;
+    /// files are relative to this one.
+    #[schemars(schema_with = "traffic")]
+    traffic: Option<String>,
+    /// How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams).
+    #[schemars(schema_with = "http")]
+    http: Option<String>,
+    /// Connections to each host of a page, not to all together.
+    per_host: Option<bool>,
+    /// What to compare: tcp (each path alone), mptcp (all paths together). Default: tcp.
+    #[schemars(schema_with = "protocols")]
+    protocols: Option<String>,
+    /// Congestion controls to compare. Default: cubic.
+    #[schemars(schema_with = "controls")]
+    cc: Option<String>,
+    /// Schedulers of mptcp to compare. Default: lrf.
+    #[schemars(schema_with = "schedulers")]
+    schedulers: Option<String>,
+    /// Path managers of mptcp to compare. Default: fullmesh.
+    #[schemars(schema_with = "path_managers")]
+    path_managers: Option<String>,
+    /// Kernel that both ends behave like. Default: linux.
+    #[schemars(schema_with = "profiles")]
+    profile: Option<String>,
+    /// Largest socket buffers SEND/RECEIVE; fixed:SEND/RECEIVE without auto-tuning.
+    /// Default: 4MiB/6MiB.
+    #[schemars(regex(pattern = r"^(fixed:)?[0-9.]+[a-zA-Z]*/[0-9.]+[a-zA-Z]*$"))]
+    buffers: Option<String>,
+    /// Rate of the hosts' network interfaces, or none. Default: 1gbit.
+    #[schemars(regex(pattern = r"^(none|[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?)$"))]
+    nic: Option<String>,
+    /// Client to server instead of a download.
+    reverse: Option<bool>,
+    /// Path of the first subflow. Default: the first one of the file.
+    first: Option<String>,
+    /// Repetitions of every variant, or auto: until every difference is known to 5 % of the
+    /// baseline. Default: 20.
+    #[schemars(schema_with = "runs")]
+    runs: Option<String>,
+    /// Most repetitions with auto. Default: 1000.
+    #[schemars(schema_with = "runs_max")]
+    runs_max: Option<String>,
+    /// Key of all chance: the same seed gives the same result. Default: 1.
+    #[schemars(schema_with = "whole_number")]
+    seed: Option<String>,
+    /// Threads; the result does not depend on it. Default: all cores.
+    #[schemars(schema_with = "jobs")]
+    jobs: Option<String>,
+    /// Compare with best, average (of the single paths) or a variant's name. Default: best.
+    baseline: Option<String>,
+    /// Compare each variant with each other one too.
+    pairs: Option<bool>,
+    /// Print one JSON document instead of the table.
+    json: Option<bool>,
+    /// Folder for the results, relative to this file.
+    out: Option<String>,
+    /// Write runs.csv to that folder too.
+    csv: Option<bool>,
+    /// Folder for captures of every variant's first repetition, relative to this file.
+    pcap: Option<String>,
+    /// No progress and no notes.
+    quiet: Option<bool>,
+    /// A line for every repetition.
+    verbose: Option<bool>,
+    /// No colours.
+    no_color: Option<bool>,
+    /// The paths, in the order of the file: NAME = "rate 25mbit delay 20ms loss 1% limit 100p", or
+    /// a table [path.NAME].
+    #[schemars(schema_with = "paths")]
+    path: Option<String>,
+}
+
+/// A path key by key; both directions are alike unless `uplink` or `downlink` says otherwise.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = nothing_required)]
+#[expect(dead_code, reason = "fields are the keys of a schema")]
+struct Link {
+    /// Capacity: 25mbit, 512kbit, 1.5gbit.
+    #[schemars(regex(pattern = r"^[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?$"))]
+    rate: Option<String>,
+    /// One way: 20ms; 20ms 5ms has a jitter of 5 ms.
+    #[schemars(regex(pattern = r"^[0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?[a-zA-Z]+)?$"))]
+    delay: Option<String>,
+    /// Largest deviation of the delay, beside `delay`.
+    #[schemars(regex(pattern = r"^[0-9.]+ ?[a-zA-Z]+$"))]
+    jitter: Option<String>,
+    /// Probability that a packet is lost, or gemodel P R 1-H 1-K.
+    #[schemars(schema_with = "loss")]
+    loss: Option<String>,
+    /// Gilbert-Elliott loss, with the probabilities of netem's gemodel by name.
+    #[schemars(schema_with = "loss_ge")]
+    loss_ge: Option<String>,
+    /// Bound of the queue: 100p, 64KiB or 50ms. Default: 1000p.
+    #[schemars(regex(pattern = r"^[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s)$"))]
+    limit: Option<String>,
+    /// Queue discipline: droptail, red MIN MAX P, codel or fq_codel. Default: droptail.
+    #[schemars(regex(pattern = r"^(droptail|red .+|codel|fq_codel)$"))]
+    queue: Option<String>,
+    /// Probability that a packet overtakes others.
+    #[schemars(schema_with = "probability")]
+    reorder: Option<String>,
+    /// Probability that a packet arrives twice.
+    #[schemars(schema_with = "probability")]
+    duplicate: Option<String>,
+    /// Probability that a packet is damaged.
+    #[schemars(schema_with = "probability")]
+    corrupt: Option<String>,
+    /// File of recorded capacity instead of a rate, relative to this file.
+    trace: Option<String>,
+    /// Unit of a recording in columns.
+    #[schemars(schema_with = "units")]
+    unit: Option<String>,
+    /// Changes at a time: down @20s..35s, silent @20s..35s, rate 5mbit @20s..35s; also delay, loss.
+    #[schemars(schema_with = "events")]
+    events: Option<String>,
+}
+
+/// What only a whole path has.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", transform = nothing_required)]
+#[expect(dead_code, reason = "fields are the keys of a schema")]
+struct WholePath {
+    /// File of recorded upload capacity, relative to this file.
+    trace_up: Option<String>,
+    /// Values of a path profile, before the others given here.
+    #[schemars(schema_with = "path_profiles")]
+    profile: Option<String>,
+    /// From client to server only.
+    uplink: Option<Link>,
+    /// From server to client only.
+    downlink: Option<Link>,
+}
+
+fn paths(generator: &mut SchemaGenerator) -> Schema {
+    let mut table = Link::json_schema(generator);
+    let mut more = WholePath::json_schema(generator);
+    let added = more.remove("properties").unwrap_or_default();
+    if let (Some(Value::Object(known)), Value::Object(added)) = (table.get_mut("properties"), added)
+    {
+        known.extend(added);
+    }
+    json_schema!({
+        "type": "object",
+        "minProperties": 1,
+        "propertyNames": {"pattern": "^[A-Za-z0-9._-]{1,32}$"},
+        "additionalProperties": {"anyOf": [
+            {"type": "string", "description": "Items in the words of tc, as on the command line."},
+            table
+        ]}
+    })
+}
+
+fn traffic(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": "^(bulk:.+|burst:[0-9]+|video(:.+)?|web:.+)$",
+        "examples": ["bulk:4MiB", "bulk:30s", "burst:20", "video", "web:page.har"]
+    })
+}
+
+fn http(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": ["1.1", "2", 1.1, 1, 2, "1", "h2", "http/1.1", "http/2"]})
+}
+
+/// Names in an array, or in one text with commas between them.
+fn names<'n>(names: impl Iterator<Item = &'n str>, more: &[&str]) -> Schema {
+    let names: Vec<&str> = names.collect();
+    let patterns: Vec<&str> = names.iter().chain(more).copied().collect();
+    let one = format!("({})", patterns.join("|"));
+    let item =
+        json!({"anyOf": [{"enum": names}, {"type": "string", "pattern": format!("^{one}$")}]});
+    json_schema!({"anyOf": [
+        {"type": "array", "items": item, "minItems": 1},
+        {"type": "string", "pattern": format!("^ *{one}( *, *{one})* *$")}
+    ]})
+}
+
+fn protocols(_: &mut SchemaGenerator) -> Schema {
+    names(Protocol::ALL.iter().map(|protocol| protocol.name()), &[])
+}
+
+fn controls(_: &mut SchemaGenerator) -> Schema {
+    // Coupled controls that are not built yet are passed over with a note.
+    names(congestion::NAMES.iter().map(|(name, _, _)| *name), super::choice::COUPLED_LATER)
+}
+
+fn schedulers(_: &mut SchemaGenerator) -> Schema {
+    let weighted = "wrr:[0-9]+( *, *[0-9]+)*";
+    names(scheduler::NAMES.iter().map(|(name, _, _)| *name), &["minrtt", weighted])
+}
+
+fn path_managers(_: &mut SchemaGenerator) -> Schema {
+    names(path_manager::NAMES.iter().map(|(name, _, _)| *name), &[])
+}
+
+fn profiles(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": Profile::ALL.map(|(_, name)| name)})
+}
+
+fn path_profiles(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = path_spec::Profile::all().iter().map(|profile| profile.name).collect();
+    json_schema!({"enum": names})
+}
+
+fn units(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": network::trace::Unit::NAMES})
+}
+
+/// A number, as such or as a text.
+fn number(least: u64, most: u64, words: &str) -> Schema {
+    json_schema!({"anyOf": [
+        {"type": "integer", "minimum": least, "maximum": most},
+        {"type": "string", "pattern": format!("^([0-9]+{words})$")}
+    ]})
+}
+
+fn whole_number(_: &mut SchemaGenerator) -> Schema {
+    number(0, u64::MAX, "")
+}
+
+fn runs(_: &mut SchemaGenerator) -> Schema {
+    number(1, super::values::MOST_RUNS, "|auto")
+}
+
+fn runs_max(_: &mut SchemaGenerator) -> Schema {
+    number(1, super::values::MOST_RUNS, "")
+}
+
+fn jobs(_: &mut SchemaGenerator) -> Schema {
+    number(1, super::values::MOST_JOBS, "")
+}
+
+fn probability(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [
+        {"type": "number", "minimum": 0, "maximum": 1},
+        {"type": "string", "pattern": "^[0-9.]+ ?%?$"}
+    ]})
+}
+
+fn loss(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [
+        {"type": "number", "minimum": 0, "maximum": 1},
+        {"type": "string", "pattern": "^([0-9.]+ ?%?|gemodel( [0-9.]+%?){4})$"}
+    ]})
+}
+
+fn loss_ge(generator: &mut SchemaGenerator) -> Schema {
+    let one = probability(generator);
+    let keys = super::path_table::GILBERT_ELLIOTT;
+    let properties: Map<String, Value> =
+        keys.iter().map(|key| ((*key).to_owned(), one.clone().to_value())).collect();
+    json_schema!({
+        "type": "object",
+        "properties": properties,
+        "required": keys,
+        "additionalProperties": false
+    })
+}
+
+fn events(_: &mut SchemaGenerator) -> Schema {
+    let event = json!({
+        "type": "string",
+        "pattern": "^(down|silent|(rate|delay|loss) [^ ]+) *@.+$",
+        "examples": ["down @20s..35s", "silent @20s..35s", "rate 5mbit @20s..35s"]
+    });
+    json_schema!({"anyOf": [{"type": "array", "items": event}, event]})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn keys(schema: &Value) -> BTreeSet<&str> {
+        let properties = schema["properties"].as_object();
+        properties.into_iter().flatten().map(|(key, _)| key.as_str()).collect()
+    }
+
+    #[test]
+    fn schema_has_the_keys_that_are_read() {
+        let schema = schema();
+        assert_eq!(keys(&schema), super::super::file::KEYS.into());
+        let table = &schema["properties"]["path"]["additionalProperties"]["anyOf"][1];
+        assert_eq!(keys(table), super::super::path_table::PATH_KEYS.into());
+        let not_of_a_link = ["trace-up", "profile", "uplink", "downlink"];
+        let mut link: BTreeSet<&str> = super::super::path_table::PATH_KEYS.into();
+        link.retain(|key| !not_of_a_link.contains(key));
+        assert_eq!(keys(&table["properties"]["uplink"]), link);
+    }
+
+    #[test]
+    fn every_key_is_described() {
+        let schema = schema();
+        for (key, value) in schema["properties"].as_object().unwrap() {
+            assert!(value["description"].as_str().is_some_and(|text| text.len() > 9), "{key}");
+        }
+        assert!(!schema.to_string().contains("null"), "TOML has none");
+    }
+}
