@@ -20,7 +20,7 @@ fuzz_target!(|input: Input| {
         let layer = match packet.body {
             Body::Tcp(_) => Layer::Tcp,
             Body::Udp(_) => Layer::Udp,
-            Body::Icmp(_) => Layer::Icmp,
+            Body::Icmp(_) | Body::Opaque(_) => Layer::Icmp,
         };
         assert_eq!(answer, Err(ParseError::Checksum(layer)));
     } else {

@@ -13,6 +13,7 @@ pub(crate) fn corrupt(packet: &mut Packet, draw: u64) {
         Body::Tcp(segment) => &mut segment.payload,
         Body::Udp(datagram) => &mut datagram.payload,
         Body::Icmp(_) => return,
+        Body::Opaque(datagram) => return datagram.flip_bit(draw),
     };
     let bits = u64::from(payload.len()) * 8;
     if bits > 0 {

@@ -18,11 +18,9 @@ mod world;
 
 pub use capture::Capture;
 pub use host::{Endpoint, HostCounters, SocketConfig};
+pub use network::{Direction, NicSetup, PathCounters, PathEvent, PathSetup};
 pub use processor::ProcessingCost;
 pub use result_hash::ResultHash;
-pub use run::{
-    Captures, Direction, Multipath, NicSetup, PathCounters, PathEvent, PathSetup, Protocol,
-    RunError, RunRecord, RunSetup, Until,
-};
+pub use run::{Captures, Multipath, Protocol, RunError, RunRecord, RunSetup, Until};
 pub use simulate::{simulate, simulate_recorded};
 pub use world::{Stopped, Told, World, WorldError};

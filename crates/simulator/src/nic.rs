@@ -3,8 +3,8 @@
 //! What `network::Link` does with a rate, a drop-tail queue in packets and no delay, in a tenth of
 //! the work: every packet passes one, and a world with a thousand connections has thousands.
 
-use crate::run::NicSetup;
 use base::{Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Rate, ring};
+use network::NicSetup;
 use std::collections::VecDeque;
 use wire::Packet;
 

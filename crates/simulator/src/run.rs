@@ -8,8 +8,8 @@
 
 use crate::processor::ProcessingCost;
 use crate::world::WorldError;
-use base::{Duration, Instant, Rate};
-use network::{LinkChange, LinkConfig, LinkStats, TopologyError};
+use base::{Duration, Instant};
+use network::{NicSetup, PathCounters, PathSetup, TopologyError};
 use traffic::{Outcome, StreamFailure, StreamMismatch, Traffic};
 use transport::path_manager::PathManagerKind;
 use transport::{SocketError, TcpConfig};
@@ -69,55 +69,6 @@ pub struct Multipath {
     pub checksum: bool,
 }
 
-/// A path between client and server.
-#[derive(Clone, Debug)]
-pub struct PathSetup {
-    /// Names the path in captures and keys its random draws (with the direction).
-    pub name: String,
-    /// Server to client.
-    pub down: LinkConfig,
-    /// Client to server.
-    pub up: LinkConfig,
-    /// In any order; equal times in the order given.
-    pub events: Vec<PathEvent>,
-}
-
-/// A change of a path at a time.
-#[derive(Clone, Debug)]
-pub struct PathEvent {
-    /// Since the start of the run.
-    pub at: Duration,
-    pub direction: Direction,
-    /// `Down` and the `Up` after it are told to the host that sends into the link, `Silent` is
-    /// not.
-    pub change: LinkChange,
-}
-
-/// Which of a path's links an event concerns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    Both,
-    /// Server to client.
-    Down,
-    /// Client to server.
-    Up,
-}
-
-/// The NIC link in front of a path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NicSetup {
-    pub rate: Rate,
-    /// Waiting packets.
-    pub queue_packets: u32,
-}
-
-impl Default for NicSetup {
-    /// 1 Gbit/s and 1000 packets, Linux's `txqueuelen`.
-    fn default() -> Self {
-        NicSetup { rate: Rate::from_mbit(1000), queue_packets: 1000 }
-    }
-}
-
 /// When a run is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Until {
@@ -169,13 +120,6 @@ pub struct Captures {
     pub sender: Vec<u8>,
     /// At the host that receives them.
     pub receiver: Vec<u8>,
-}
-
-/// What a path's links counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PathCounters {
-    pub down: LinkStats,
-    pub up: LinkStats,
 }
 
 /// Why a run could not be carried out.

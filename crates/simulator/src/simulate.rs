@@ -6,13 +6,10 @@
 use crate::capture::Capture;
 use crate::host::{Endpoint, SocketConfig};
 use crate::result_hash::ResultHash;
-use crate::run::{
-    Captures, Direction, PathCounters, PathEvent, PathSetup, Protocol, RunError, RunRecord,
-    RunSetup, Until,
-};
+use crate::run::{Captures, Protocol, RunError, RunRecord, RunSetup, Until};
 use crate::world::{Stopped, Told, World, WorldError};
-use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder, chance};
-use network::{End, LinkChange, Network, Wiring};
+use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder};
+use network::{Direction, End, Network, PathCounters, PathSetup, ScheduledChange, Wiring};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use traffic::{Application, Half, Role};
 use transport::mptcp::MptcpConfig;
@@ -229,32 +226,20 @@ const fn links_of(path: usize) -> [LinkId; 2] {
 }
 
 fn add_links(world: &mut World<Half>, path: &PathSetup) {
-    // The name, not the number, keys the draws: a path meets the same chance whatever other paths
-    // a variant has.
-    let owner = |direction| chance::owner_of(&format!("{}/{direction}", path.name));
-    world.add_link(path.down.clone(), owner("down"));
-    world.add_link(path.up.clone(), owner("up"));
+    world.add_link(path.down.clone(), path.owner(Direction::Down));
+    world.add_link(path.up.clone(), path.owner(Direction::Up));
 }
 
 fn add_events(world: &mut World<Half>, number: usize, path: &PathSetup) {
-    let mut events: Vec<&PathEvent> = path.events.iter().collect();
-    events.sort_by_key(|event| event.at);
     let [down, up] = links_of(number);
     for (direction, link, host) in [(Direction::Down, down, SERVER), (Direction::Up, up, CLIENT)] {
-        let mut was_told = false;
-        for event in &events {
-            if event.direction != direction && event.direction != Direction::Both {
-                continue;
-            }
-            let news = match event.change {
-                LinkChange::Down => Some(InterfaceEvent::Down),
-                LinkChange::Up if was_told => Some(InterfaceEvent::Up),
-                _ => None,
-            };
-            was_told = news.map_or(was_told, |news| news == InterfaceEvent::Down);
+        for ScheduledChange { at, change, told_up } in path.changes(direction) {
             let interface = InterfaceId(number as u16);
-            let told = news.map(|event| Told { host, interface, event });
-            world.change_at(Instant::ZERO + event.at, link, event.change.clone(), told);
+            let told = told_up.map(|up| {
+                let event = if up { InterfaceEvent::Up } else { InterfaceEvent::Down };
+                Told { host, interface, event }
+            });
+            world.change_at(Instant::ZERO + at, link, change, told);
         }
     }
 }

@@ -9,12 +9,13 @@ use crate::event_queue::Target;
 use crate::host::{Endpoint, Host, HostCounters};
 use crate::processor::ProcessingCost;
 use crate::result_hash::ResultHash;
-use crate::run::NicSetup;
 use crate::wiring::{Fault, FirstHop, Wiring};
 use base::{
     Chance, Context, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Recorder, SocketId,
 };
-use network::{LinkChange, LinkConfig, LinkStats, MiddleBox, Network, Topology, TopologyError};
+use network::{
+    LinkChange, LinkConfig, LinkStats, MiddleBox, Network, NicSetup, Topology, TopologyError,
+};
 use traffic::Application;
 use transport::mptcp::MptcpInfo;
 use transport::{Input, InterfaceEvent, SocketError, StackConfig, TcpInfo};

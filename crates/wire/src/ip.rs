@@ -52,6 +52,9 @@ impl Packet {
     /// If the addresses are of two families, the TCP options take more than 40 bytes or the
     /// datagram more than 65,535. Nothing that `parse` gives does.
     pub fn emit(&self, out: &mut Vec<u8>) {
+        if let Body::Opaque(datagram) = &self.body {
+            return datagram.emit(self.ecn, out);
+        }
         let len = self.wire_len();
         assert!(len <= MAX_LEN, "a datagram of {len} bytes");
         out.reserve(len as usize);
@@ -79,7 +82,10 @@ impl Packet {
     pub fn roundtrip(&self) -> Result<Packet, ParseError> {
         let mut bytes = Vec::new();
         self.emit(&mut bytes);
-        let mut packet = Packet::parse(&bytes)?;
+        let mut packet = match self.body {
+            Body::Opaque(_) => Packet::opaque(bytes)?,
+            _ => Packet::parse(&bytes)?,
+        };
         packet.flow = self.flow;
         match (&mut packet.body, &self.body) {
             (
@@ -103,6 +109,7 @@ impl Packet {
             Body::Udp(_) => UDP,
             Body::Icmp(_) if self.src.is_ipv4() => ICMP,
             Body::Icmp(_) => ICMPV6,
+            Body::Opaque(ref datagram) => datagram.protocol,
         }
     }
 
@@ -136,6 +143,8 @@ impl Packet {
             Body::Tcp(segment) => (segment.emit(out), &segment.payload),
             Body::Udp(datagram) => (datagram.emit(out), &datagram.payload),
             Body::Icmp(message) => (message.emit(self.src.is_ipv6(), out), &Payload::Empty),
+            // Has no unit apart from the datagram, which is emitted whole.
+            Body::Opaque(_) => return,
         };
         let unit = out.len() - start;
         let pseudo = match self.protocol() {

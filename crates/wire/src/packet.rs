@@ -2,7 +2,7 @@
 //!
 //! Leaves bytes to `ip` (emit and parse) and fate to the network.
 
-use crate::{Icmp, TcpSegment, UdpDatagram};
+use crate::{Icmp, Opaque, TcpSegment, UdpDatagram};
 use std::net::IpAddr;
 
 /// An IPv4 or IPv6 datagram. Source and destination are of one family.
@@ -28,6 +28,8 @@ pub enum Body {
     Tcp(TcpSegment),
     Udp(UdpDatagram),
     Icmp(Icmp),
+    /// The datagram as it came, whatever it is; boxed, because simulations have none.
+    Opaque(Box<Opaque>),
 }
 
 impl Packet {
@@ -44,6 +46,7 @@ impl Packet {
             Body::Tcp(segment) => segment.wire_len(),
             Body::Udp(datagram) => datagram.wire_len(),
             Body::Icmp(message) => message.wire_len(),
+            Body::Opaque(datagram) => return datagram.len(),
         };
         ip + body
     }
@@ -54,7 +57,7 @@ impl Packet {
         match &self.body {
             Body::Tcp(segment) => segment.payload.len(),
             Body::Udp(datagram) => datagram.payload.len(),
-            Body::Icmp(_) => 0,
+            Body::Icmp(_) | Body::Opaque(_) => 0,
         }
     }
 }

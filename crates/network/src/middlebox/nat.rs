@@ -157,7 +157,7 @@ const fn ports(body: &Body) -> Option<(Protocol, u16, u16)> {
         Body::Tcp(segment) => Some((Protocol::Tcp, segment.src_port, segment.dst_port)),
         Body::Udp(datagram) => Some((Protocol::Udp, datagram.src_port, datagram.dst_port)),
         Body::Icmp(Icmp::Echo { identifier, .. }) => Some((Protocol::Echo, *identifier, 0)),
-        Body::Icmp(Icmp::Unreachable { .. }) => None,
+        Body::Icmp(Icmp::Unreachable { .. }) | Body::Opaque(_) => None,
     }
 }
 
@@ -169,6 +169,7 @@ const fn may_begin(body: &Body) -> bool {
         }
         Body::Udp(_) => true,
         Body::Icmp(icmp) => matches!(icmp, Icmp::Echo { reply: false, .. }),
+        Body::Opaque(_) => false,
     }
 }
 
@@ -177,7 +178,7 @@ const fn set_source(body: &mut Body, port: u16) {
         Body::Tcp(segment) => segment.src_port = port,
         Body::Udp(datagram) => datagram.src_port = port,
         Body::Icmp(Icmp::Echo { identifier, .. }) => *identifier = port,
-        Body::Icmp(Icmp::Unreachable { .. }) => {}
+        Body::Icmp(Icmp::Unreachable { .. }) | Body::Opaque(_) => {}
     }
 }
 
@@ -186,6 +187,6 @@ const fn set_destination(body: &mut Body, port: u16) {
         Body::Tcp(segment) => segment.dst_port = port,
         Body::Udp(datagram) => datagram.dst_port = port,
         Body::Icmp(Icmp::Echo { identifier, .. }) => *identifier = port,
-        Body::Icmp(Icmp::Unreachable { .. }) => {}
+        Body::Icmp(Icmp::Unreachable { .. }) | Body::Opaque(_) => {}
     }
 }

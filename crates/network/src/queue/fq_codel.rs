@@ -140,6 +140,10 @@ fn flow_of(packet: &Packet) -> u16 {
         Body::Tcp(segment) => (6, ports(segment.src_port, segment.dst_port)),
         Body::Udp(datagram) => (17, ports(datagram.src_port, datagram.dst_port)),
         Body::Icmp(_) => (1, 0),
+        Body::Opaque(datagram) => {
+            let (src, dst) = datagram.ports();
+            (datagram.protocol.into(), ports(src, dst))
+        }
     };
     let mut hash = protocol << 32 | ports;
     for part in [address(packet.src), address(packet.dst)] {

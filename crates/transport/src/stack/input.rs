@@ -36,6 +36,8 @@ impl Stack {
             _ if self.addressing.interface_of(dst).is_none() => {}
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
             Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
+            // Whoever drives a stack parses what it hands in.
+            Body::Opaque(_) => {}
         }
     }
 

@@ -17,7 +17,7 @@ fn as_received(mut packet: Packet) -> Packet {
     match &mut packet.body {
         Body::Tcp(segment) => segment.payload = segment.payload.to_bytes().into(),
         Body::Udp(datagram) => datagram.payload = datagram.payload.to_bytes().into(),
-        Body::Icmp(_) => {}
+        Body::Icmp(_) | Body::Opaque(_) => {}
     }
     packet
 }
@@ -32,6 +32,7 @@ fn layer_of(packet: &Packet) -> Layer {
         Body::Tcp(_) => Layer::Tcp,
         Body::Udp(_) => Layer::Udp,
         Body::Icmp(_) => Layer::Icmp,
+        Body::Opaque(_) => panic!("not generated"),
     }
 }
 

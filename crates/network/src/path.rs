@@ -1,0 +1,144 @@
+//! A path between two hosts: one link each way, changes at a time, a network card before it.
+//!
+//! What every world builds the same from: which key a link's draws have, and which changes the
+//! sending host is told of. Building links and driving them is the worlds'.
+
+use crate::link_config::{LinkChange, LinkConfig};
+use crate::link_stats::LinkStats;
+use base::{Duration, Rate, chance};
+
+/// A path between client and server.
+#[derive(Clone, Debug)]
+pub struct PathSetup {
+    /// Names the path in captures and keys its random draws (with the direction).
+    pub name: String,
+    /// Server to client.
+    pub down: LinkConfig,
+    /// Client to server.
+    pub up: LinkConfig,
+    /// In any order; equal times in the order given.
+    pub events: Vec<PathEvent>,
+}
+
+/// A change of a path at a time.
+#[derive(Clone, Debug)]
+pub struct PathEvent {
+    /// Since the start of the run.
+    pub at: Duration,
+    pub direction: Direction,
+    /// `Down` and the `Up` after it are told to the host that sends into the link, `Silent` is
+    /// not.
+    pub change: LinkChange,
+}
+
+/// Which of a path's links an event concerns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    Both,
+    /// Server to client.
+    Down,
+    /// Client to server.
+    Up,
+}
+
+/// The NIC link in front of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NicSetup {
+    pub rate: Rate,
+    /// Waiting packets.
+    pub queue_packets: u32,
+}
+
+/// What a path's links counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathCounters {
+    pub down: LinkStats,
+    pub up: LinkStats,
+}
+
+/// A change of one link, and what the host that sends into it hears of it.
+#[derive(Clone, Debug)]
+pub struct ScheduledChange {
+    /// Since the start of the run.
+    pub at: Duration,
+    pub change: LinkChange,
+    /// Its interface is up from now on, or down.
+    pub told_up: Option<bool>,
+}
+
+impl Default for NicSetup {
+    /// 1 Gbit/s and 1000 packets, Linux's `txqueuelen`.
+    fn default() -> Self {
+        NicSetup { rate: Rate::from_mbit(1000), queue_packets: 1000 }
+    }
+}
+
+impl PathSetup {
+    /// The key of the draws of one of the links. The name, not the number, makes it: a path meets
+    /// the same chance whatever other paths a variant has.
+    pub fn owner(&self, direction: Direction) -> u64 {
+        let word = if direction == Direction::Up { "up" } else { "down" };
+        chance::owner_of(&format!("{}/{word}", self.name))
+    }
+
+    /// The changes of one of the links in the order of time.
+    pub fn changes(&self, direction: Direction) -> Vec<ScheduledChange> {
+        let concerns = |event: &&PathEvent| [direction, Direction::Both].contains(&event.direction);
+        let mut events: Vec<&PathEvent> = self.events.iter().filter(concerns).collect();
+        events.sort_by_key(|event| event.at);
+        let mut was_told_down = false;
+        let schedule = |event: &PathEvent| {
+            let told_up = match event.change {
+                LinkChange::Down => Some(false),
+                LinkChange::Up if was_told_down => Some(true),
+                _ => None,
+            };
+            was_told_down = told_up.map_or(was_told_down, |up| !up);
+            ScheduledChange { at: event.at, change: event.change.clone(), told_up }
+        };
+        events.into_iter().map(schedule).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(events: Vec<(u64, Direction, LinkChange)>) -> PathSetup {
+        let event = |(seconds, direction, change)| PathEvent {
+            at: Duration::from_secs(seconds),
+            direction,
+            change,
+        };
+        PathSetup {
+            name: "wlan".to_owned(),
+            down: LinkConfig::default(),
+            up: LinkConfig::default(),
+            events: events.into_iter().map(event).collect(),
+        }
+    }
+
+    #[test]
+    fn host_hears_of_an_outage_and_its_end_but_of_nothing_silent() {
+        let path = path(vec![
+            (9, Direction::Up, LinkChange::Up),
+            (1, Direction::Both, LinkChange::Silent),
+            (2, Direction::Both, LinkChange::Up),
+            (3, Direction::Up, LinkChange::Down),
+            (4, Direction::Down, LinkChange::Delay(Duration::ZERO)),
+        ]);
+        let told = |direction| -> Vec<(u64, Option<bool>)> {
+            let changes = path.changes(direction);
+            changes.iter().map(|c| (c.at.as_nanos() / 1_000_000_000, c.told_up)).collect()
+        };
+        assert_eq!(told(Direction::Up), [(1, None), (2, None), (3, Some(false)), (9, Some(true))]);
+        assert_eq!(told(Direction::Down), [(1, None), (2, None), (4, None)]);
+    }
+
+    #[test]
+    fn draws_are_keyed_by_name_and_direction() {
+        let path = path(Vec::new());
+        assert_eq!(path.owner(Direction::Down), chance::owner_of("wlan/down"));
+        assert_ne!(path.owner(Direction::Up), path.owner(Direction::Down));
+    }
+}
