@@ -7,7 +7,7 @@
 use crate::error::LiveError;
 use crate::netlink::Netlink;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::path::Path;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
@@ -65,6 +65,12 @@ impl Tun {
     /// Hand a datagram to the kernel.
     pub fn send(&self, datagram: &[u8]) -> io::Result<()> {
         self.device.send(datagram).map(drop)
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
     }
 }
 

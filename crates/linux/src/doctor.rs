@@ -105,7 +105,7 @@ pub fn examine() -> Vec<Check> {
 }
 
 /// Effective capabilities of the calling thread (capabilities(7): 12 and 21).
-fn capabilities() -> Result<String, String> {
+pub(crate) fn capabilities() -> Result<String, String> {
     let status = std::fs::read_to_string("/proc/thread-self/status").map_err(|e| e.to_string())?;
     let set = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap_or("0").trim();
     let set = u64::from_str_radix(set, 16).unwrap_or(0);

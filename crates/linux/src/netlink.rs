@@ -5,7 +5,8 @@
 
 use crate::address::{KernelAddress, Subnet};
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
+    NetlinkPayload,
 };
 use netlink_packet_route::address::{
     AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
@@ -17,6 +18,7 @@ use netlink_packet_route::route::{
     RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
@@ -99,6 +101,48 @@ impl Netlink {
         self.command(RouteNetlinkMessage::SetLink(message), 0)
     }
 
+    /// Give a device a carrier or take it: to the kernel a cable that is plugged in or not.
+    /// Addresses and routes stay.
+    pub fn set_carrier(&mut self, index: u32, carrier: bool) -> io::Result<()> {
+        let mut message = link_message(index);
+        message.attributes.push(LinkAttribute::Carrier(carrier.into()));
+        self.command(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// Set how many packets may wait in a device for whoever takes them out.
+    pub fn set_queue_len(&mut self, index: u32, packets: u32) -> io::Result<()> {
+        let mut message = link_message(index);
+        message.attributes.push(LinkAttribute::TxQueueLen(packets));
+        self.command(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// Packets that a device could not send on, since it was made.
+    pub fn tx_dropped(&mut self, index: u32) -> io::Result<u64> {
+        let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
+        let answers = self.request(request, NLM_F_DUMP)?;
+        let attributes = answers.iter().find_map(|answer| match answer {
+            RouteNetlinkMessage::NewLink(link) if link.header.index == index => {
+                Some(&link.attributes)
+            }
+            _ => None,
+        });
+        let count = attributes.into_iter().flatten().find_map(|attribute| match attribute {
+            LinkAttribute::Stats64(stats) => Some(stats.tx_dropped),
+            _ => None,
+        });
+        count.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no counters of the device"))
+    }
+
+    /// Let a device send in the order of arrival, whatever queue discipline the machine prefers
+    /// (`fq` would pace what the sender does not).
+    pub fn set_fifo(&mut self, index: u32) -> io::Result<()> {
+        let mut message = TcMessage::with_index(index.cast_signed());
+        message.header.parent = TcHandle::ROOT;
+        message.attributes.push(TcAttribute::Kind("pfifo_fast".to_owned()));
+        let request = RouteNetlinkMessage::NewQueueDiscipline(message);
+        self.command(request, NLM_F_CREATE | NLM_F_REPLACE)
+    }
+
     /// Remove a device.
     pub fn delete_link(&mut self, index: u32) -> io::Result<()> {
         self.command(RouteNetlinkMessage::DelLink(link_message(index)), 0)
@@ -155,6 +199,18 @@ impl Netlink {
         message.header.family = if ipv4 { AddressFamily::Inet } else { AddressFamily::Inet6 };
         message.header.action = RuleAction::ToTable;
         message.attributes.push(RuleAttribute::Iifname(input.to_owned()));
+        message.attributes.push(RuleAttribute::Table(table));
+        self.command(RouteNetlinkMessage::NewRule(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Packets from `source` follow the routes of `table`, those that none of them fits the usual
+    /// ones.
+    pub fn add_source_rule(&mut self, source: IpAddr, table: u32) -> io::Result<()> {
+        let mut message = RuleMessage::default();
+        message.header.family = family_of(source);
+        message.header.src_len = if source.is_ipv4() { 32 } else { 128 };
+        message.header.action = RuleAction::ToTable;
+        message.attributes.push(RuleAttribute::Source(source));
         message.attributes.push(RuleAttribute::Table(table));
         self.command(RouteNetlinkMessage::NewRule(message), NLM_F_CREATE | NLM_F_EXCL)
     }

@@ -1,0 +1,278 @@
+//! The link emulator: two hosts with kernels of their own, joined by paths we control.
+//!
+//! ```text
+//! programs - kernel - TUN == card -> link -> == TUN - kernel - programs
+//!   client's namespace      real-time loop       server's namespace
+//! ```
+//!
+//! The links are `network`'s, the very ones that the simulator drives, only that time comes from
+//! the machine's clock. [`Emulator::start`] makes the hosts and the loop, [`Emulator::begin_run`]
+//! gives it the links of a repetition, [`Emulator::end_run`] says what they counted and whether
+//! the run may be believed; [`measure`] asks beforehand how exact the machine is. Everything
+//! belongs to the process and goes with it, however it ends. Running programs in the hosts is left
+//! to the callers.
+
+mod accuracy;
+mod histogram;
+mod lanes;
+mod measure;
+mod priority;
+mod pump;
+mod quality;
+mod setup;
+mod waiting;
+
+pub use accuracy::{Accuracy, PathAccuracy};
+pub use measure::measure;
+pub use quality::RunQuality;
+pub use setup::{Host, Side, address};
+
+use crate::clock::Clock;
+use crate::error::LiveError;
+use crate::netlink::Netlink;
+use lanes::Lanes;
+use network::{LinkChange, LinkStats, NicSetup, PathCounters, PathSetup};
+use pump::{Command, News, Pump};
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+/// What the two hosts and their paths are, for all runs.
+#[derive(Clone, Debug)]
+pub struct EmulatorConfig {
+    /// The paths' names, which also their devices get where that is possible.
+    pub paths: Vec<String>,
+    /// Largest IP datagram, in bytes.
+    pub mtu: u32,
+    /// IPv6 addresses besides IPv4 ones.
+    pub ipv6: bool,
+    pub buffers: Buffers,
+}
+
+/// What `tcp_wmem` and `tcp_rmem` hold: smallest, initial and largest, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Buffers {
+    pub send: [u32; 3],
+    pub receive: [u32; 3],
+}
+
+/// One repetition.
+#[derive(Clone, Debug)]
+pub struct EmulatedRun {
+    pub seed: u64,
+    /// Number of the repetition.
+    pub run: u64,
+    /// As many as the emulator has, in its order.
+    pub paths: Vec<PathSetup>,
+    /// The NIC link before every path, on both hosts; `None`: packets go into the path at once.
+    pub nic: Option<NicSetup>,
+    /// Keep all packets of both hosts.
+    pub capture: bool,
+}
+
+/// What a run leaves behind.
+#[derive(Clone, Debug)]
+pub struct EmulatedRecord {
+    pub quality: RunQuality,
+    /// Per path.
+    pub links: Vec<PathCounters>,
+    /// Per path: the cards of the server and of the client.
+    pub nics: Vec<[LinkStats; 2]>,
+    /// Files in pcapng form: the client's packets, the server's.
+    pub captures: Option<[Vec<u8>; 2]>,
+}
+
+/// Two hosts and the loop between them.
+pub struct Emulator {
+    pub client: Host,
+    pub server: Host,
+    config: EmulatorConfig,
+    commands: Sender<Command>,
+    /// Closed to end the loop.
+    wake: Option<UnixStream>,
+    threads: Vec<JoinHandle<()>>,
+    /// The loop has real-time priority.
+    realtime: bool,
+    /// The devices' drops when the run began.
+    drops: u64,
+}
+
+impl Default for Buffers {
+    /// Linux's.
+    fn default() -> Self {
+        Buffers { send: [4096, 16_384, 4 << 20], receive: [4096, 131_072, 6 << 20] }
+    }
+}
+
+impl EmulatorConfig {
+    /// Paths of these names, everything else as usual.
+    pub fn new(paths: Vec<String>) -> Self {
+        EmulatorConfig { paths, mtu: 1500, ipv6: false, buffers: Buffers::default() }
+    }
+}
+
+impl Emulator {
+    /// Make the hosts and start the loop. Between runs the paths carry nothing.
+    pub fn start(config: &EmulatorConfig) -> Result<Self, LiveError> {
+        let mut client = Host::new(Side::Client, config)?;
+        let mut server = Host::new(Side::Server, config)?;
+        let (commands, asked) = channel();
+        let (news, heard) = channel();
+        let failed = |error: io::Error| LiveError::system("starting the link emulator", &error);
+        let (wake, woken) = pump::waker().map_err(failed)?;
+        let devices = [&mut client, &mut server].map(|host| std::mem::take(&mut host.devices));
+        let [near, far] = devices;
+        let pump = move |started: &Sender<bool>| {
+            Pump::new(near, far, asked, woken, news).run(started);
+        };
+        let (realtime, emulator) = spawn("link emulator", pump).map_err(failed)?;
+        let carriers = Carriers::open(&client, &server).map_err(failed)?;
+        let (_, teller) = spawn("carriers", move |started| {
+            // Whoever started this waits for it.
+            let _ = started.send(true);
+            carriers.run(&heard);
+        })
+        .map_err(failed)?;
+        Ok(Emulator {
+            client,
+            server,
+            config: config.clone(),
+            commands,
+            wake: Some(wake),
+            threads: vec![emulator, teller],
+            realtime,
+            drops: 0,
+        })
+    }
+
+    /// What it was started with.
+    pub const fn config(&self) -> &EmulatorConfig {
+        &self.config
+    }
+
+    /// Whether the loop comes before all other programs.
+    pub const fn is_realtime(&self) -> bool {
+        self.realtime
+    }
+
+    /// A host's address on a path.
+    pub fn address(&self, side: Side, path: usize) -> IpAddr {
+        address(side, path, false)
+    }
+
+    /// A host.
+    pub const fn host(&self, side: Side) -> &Host {
+        match side {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        }
+    }
+
+    /// Begin a repetition with new links. The answer is its clock, zero at its beginning; changes
+    /// of paths happen by it.
+    pub fn begin_run(&mut self, run: &EmulatedRun) -> Result<Clock, LiveError> {
+        let (given, there) = (run.paths.len(), self.config.paths.len());
+        if given != there {
+            let why = format!("{given} paths for an emulator of {there}");
+            return Err(LiveError::Usage(why));
+        }
+        let failed = |error: io::Error| LiveError::system("beginning an emulated run", &error);
+        // The last run may have ended in an outage.
+        [&self.client, &self.server]
+            .map(Host::plug_in)
+            .into_iter()
+            .collect::<io::Result<()>>()
+            .map_err(failed)?;
+        self.drops = self.count_drops().map_err(failed)?;
+        let lanes = Lanes::new(&run.paths, run.nic, run.seed, run.run);
+        let names = run.capture.then(|| run.paths.iter().map(|path| path.name.clone()).collect());
+        let (answer, heard) = channel();
+        self.ask(Command::Begin { lanes, names, answer }, &heard).map_err(failed)
+    }
+
+    /// End it. Close the programs' connections before, or their packets are lost.
+    pub fn end_run(&mut self) -> Result<EmulatedRecord, LiveError> {
+        let failed = |error: io::Error| LiveError::system("ending an emulated run", &error);
+        let (answer, heard) = channel();
+        let ended = self.ask(Command::End { answer }, &heard).map_err(failed)?;
+        let ended = ended.ok_or_else(|| LiveError::Usage("no run was begun".to_owned()))?;
+        let drops = self.count_drops().map_err(failed)?.saturating_sub(self.drops);
+        let quality = RunQuality::new(&ended.delivered, &ended.taken, drops, ended.refused);
+        Ok(EmulatedRecord {
+            quality,
+            links: ended.counters,
+            nics: ended.nics,
+            captures: ended.captures,
+        })
+    }
+
+    fn count_drops(&self) -> io::Result<u64> {
+        Ok(self.client.drops()? + self.server.drops()?)
+    }
+
+    fn ask<T>(&self, command: Command, heard: &Receiver<T>) -> io::Result<T> {
+        let gone = || io::Error::other("the link emulator's loop has ended");
+        self.commands.send(command).map_err(|_| gone())?;
+        self.wake.as_ref().ok_or_else(gone)?.write_all(&[1])?;
+        heard.recv().map_err(|_| gone())
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.wake = None;
+        for thread in self.threads.drain(..) {
+            // It panicked: nothing is left to do about that here.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Whether any change of the paths is told to a host.
+pub fn tells_hosts(paths: &[PathSetup]) -> bool {
+    let tells =
+        |path: &PathSetup| path.events.iter().any(|event| matches!(event.change, LinkChange::Down));
+    paths.iter().any(tells)
+}
+
+/// A thread that says first how it started.
+fn spawn(
+    name: &str,
+    what: impl FnOnce(&Sender<bool>) + Send + 'static,
+) -> io::Result<(bool, JoinHandle<()>)> {
+    let (started, heard) = channel();
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || what(&started))?;
+    let gone = |_| io::Error::other("a thread of the link emulator ended at once");
+    Ok((heard.recv().map_err(gone)?, thread))
+}
+
+/// Takes devices their carrier and gives it back, beside the loop: the kernel may take its time.
+struct Carriers {
+    client: (Netlink, Vec<u32>),
+    server: (Netlink, Vec<u32>),
+}
+
+impl Carriers {
+    fn open(client: &Host, server: &Host) -> io::Result<Self> {
+        let of = |host: &Host| {
+            let netlink = host.namespace.run(Netlink::open)??;
+            Ok::<_, io::Error>((netlink, host.indices.clone()))
+        };
+        Ok(Carriers { client: of(client)?, server: of(server)? })
+    }
+
+    fn run(mut self, heard: &Receiver<News>) {
+        while let Ok(News { side, path, up }) = heard.recv() {
+            let (netlink, indices) = match side {
+                Side::Client => &mut self.client,
+                Side::Server => &mut self.server,
+            };
+            if let Some(index) = indices.get(path) {
+                // The link itself is down in any case; the host merely does not hear of it.
+                let _ = netlink.set_carrier(*index, up);
+            }
+        }
+    }
+}
