@@ -38,6 +38,8 @@ pub struct Link {
     pub name: String,
     /// Set up by the administrator, whether or not there is a carrier.
     pub is_up: bool,
+    /// The cable is plugged in, so to speak.
+    pub has_carrier: bool,
     /// Largest IP datagram, in bytes.
     pub mtu: u32,
 }
@@ -286,6 +288,7 @@ pub(crate) fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
         index: message.header.index,
         name: String::new(),
         is_up: message.header.flags.contains(LinkFlags::Up),
+        has_carrier: message.header.flags.contains(LinkFlags::LowerUp),
         mtu: 1500,
     };
     for attribute in &message.attributes {

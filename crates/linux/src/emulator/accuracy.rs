@@ -136,11 +136,15 @@ pub(super) fn evaluate(
     }
 }
 
-/// From when the first and the last of a flood should have come, and did.
+/// How much faster than expected a flood came: one over the slope of the line through (expected,
+/// seen), minus one.
 fn rate_error(flood: &[(f64, f64)]) -> Option<f64> {
-    let (first, last) = (flood.first()?, flood.last()?);
-    let (expected, seen) = (last.0 - first.0, last.1 - first.1);
-    (expected > 0.0 && seen > 0.0).then(|| expected / seen - 1.0)
+    let count = flood.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| flood.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|(expected, _)| *expected), mean(|(_, seen)| *seen));
+    let xx: f64 = flood.iter().map(|(expected, _)| (expected - x).powi(2)).sum();
+    let xy: f64 = flood.iter().map(|(expected, seen)| (expected - x) * (seen - y)).sum();
+    (flood.len() > 1 && xx > 0.0 && xy > 0.0).then(|| xx / xy - 1.0)
 }
 
 fn at_share(sorted: &[f64], share: f64) -> f64 {

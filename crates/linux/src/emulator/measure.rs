@@ -6,7 +6,7 @@
 
 use super::accuracy::{Accuracy, Arrivals, HEADERS, Probe, evaluate, predict};
 use super::lanes::Lanes;
-use super::priority::hurry;
+use super::priority::{Urgency, hurry};
 use super::setup::{Side, address};
 use super::{EmulatedRun, Emulator};
 use crate::clock::Clock;
@@ -98,7 +98,7 @@ fn probe(
     thread::scope(|scope| {
         let receiver = scope.spawn(|| receive(lanes, clock, &stop));
         let sender = scope.spawn(|| {
-            hurry();
+            hurry(Urgency::Measuring);
             let mut probes = send_singles(lanes, clock)?;
             wait_for(last(&predict(links(), &probes)), clock);
             probes.extend(send_floods(lanes, run, mtu, clock)?);
@@ -189,7 +189,7 @@ fn flood_of(link: &LinkConfig, mtu: u32) -> u64 {
 
 /// Take what comes until told to stop.
 fn receive(lanes: &[Lane], clock: Clock, stop: &AtomicBool) -> Arrivals {
-    hurry();
+    hurry(Urgency::Measuring);
     let mut arrivals = Arrivals::new();
     let mut buffer = vec![0; 65_535];
     while !stop.load(Ordering::Relaxed) {

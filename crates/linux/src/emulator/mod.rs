@@ -24,6 +24,7 @@ mod waiting;
 
 pub use accuracy::{Accuracy, PathAccuracy};
 pub use measure::measure;
+pub use priority::{Urgency, hurry};
 pub use quality::RunQuality;
 pub use setup::{Host, Side, address};
 

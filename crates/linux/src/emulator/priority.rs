@@ -9,13 +9,20 @@ use nix::sys::prctl;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Above everything else, below the kernel's own threads (watchdogs have 99).
-const PRIORITY: i32 = 50;
+/// Who must be in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Urgency {
+    /// Programs that measure: before everything else.
+    Measuring = 40,
+    /// The links, which must not wait for whom they carry packets; below the kernel's own threads
+    /// (watchdogs have 99).
+    Carrying = 50,
+}
 
 /// Give the calling thread real-time priority. Whether that is allowed here; if not, it at least
 /// wakes as exactly as the clock can.
-pub fn hurry() -> bool {
-    let parameter = libc::sched_param { sched_priority: PRIORITY };
+pub fn hurry(urgency: Urgency) -> bool {
+    let parameter = libc::sched_param { sched_priority: urgency as i32 };
     #[allow(unsafe_code, reason = "no safe wrapper exists; the pointer lives during the call")]
     let refused = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) };
     // Real-time threads have no slack; for others it is 50 microseconds.

@@ -5,7 +5,7 @@
 //! `network`'s, when to sleep is `waiting`'s, what counts as late is `quality`'s.
 
 use super::lanes::{Lanes, Output};
-use super::priority::{RunDelay, hurry};
+use super::priority::{RunDelay, Urgency, hurry};
 use super::quality::Punctuality;
 use super::setup::Side;
 use super::waiting::{Plan, Waiting};
@@ -104,7 +104,7 @@ impl Pump {
     /// Until nobody can ask for anything any more. Says first whether it has real-time priority.
     pub(super) fn run(mut self, started: &Sender<bool>) {
         // Nobody who waits for the answer: then nobody wants the loop either.
-        let _ = started.send(hurry());
+        let _ = started.send(hurry(Urgency::Carrying));
         self.delay = RunDelay::new();
         let mut worked_from = self.idle.now();
         loop {

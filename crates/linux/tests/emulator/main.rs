@@ -7,4 +7,9 @@
 #![cfg(target_os = "linux")]
 
 mod accuracy;
+mod carriage;
+mod cleanup;
+mod connections;
+mod events;
+mod independent;
 mod world;

@@ -1,0 +1,77 @@
+//! Changes at a time: outages that hosts hear of, silent ones that they do not, delays.
+
+use crate::world::{emulator, link, path, run_over, turn};
+use base::Duration;
+use linux::emulator::{Emulator, Side, address};
+use network::{Direction, LinkChange, PathEvent, PathSetup};
+use std::net::UdpSocket;
+use std::thread;
+
+fn event(millis: u64, change: LinkChange) -> PathEvent {
+    PathEvent { at: Duration::from_millis(millis), direction: Direction::Both, change }
+}
+
+/// Whether the device of a path has a carrier.
+fn has_carrier(emulator: &Emulator, side: Side, device: &str) -> bool {
+    let look = |netlink: &mut linux::Netlink| netlink.link(device);
+    let link = emulator.host(side).namespace.configure(look).expect("the devices");
+    link.expect("the device").has_carrier
+}
+
+fn sleep(millis: u64) {
+    thread::sleep(std::time::Duration::from_millis(millis));
+}
+
+#[test]
+fn outage_takes_the_carrier_of_both_hosts_and_silence_does_not() {
+    let _turn = turn();
+    let loud = vec![event(300, LinkChange::Down), event(1300, LinkChange::Up)];
+    let silent = vec![event(300, LinkChange::Silent), event(1300, LinkChange::Up)];
+    let paths = [
+        PathSetup { events: loud, ..path("loud", link(10, 2, 0.0)) },
+        PathSetup { events: silent, ..path("silent", link(10, 2, 0.0)) },
+    ];
+    let Some(mut emulator) = emulator(&paths, false) else { return };
+    emulator.begin_run(&run_over(&paths)).expect("a run");
+    let carriers = |emulator: &Emulator| {
+        [Side::Client, Side::Server]
+            .map(|side| ["loud", "silent"].map(|device| has_carrier(emulator, side, device)))
+    };
+    assert_eq!(carriers(&emulator), [[true, true]; 2]);
+    sleep(700);
+    assert_eq!(carriers(&emulator), [[false, true]; 2]);
+    // A datagram into each of them is lost.
+    let socket = emulator.client.namespace.run(|| UdpSocket::bind("0.0.0.0:0"));
+    let socket = socket.expect("the namespace").expect("a socket");
+    for path in 0..2 {
+        let _ = socket.send_to(b"lost", (address(Side::Server, path, false), 9));
+    }
+    sleep(900);
+    assert_eq!(carriers(&emulator), [[true, true]; 2]);
+    let record = emulator.end_run().expect("a record");
+    assert_eq!(record.links[1].up.dropped_down, 1);
+    assert_eq!(record.links[0].up.delivered + record.links[1].up.delivered, 0);
+    assert!(record.quality.is_valid(), "an outage is no fault of the run: {}", record.quality);
+}
+
+#[test]
+fn run_after_one_that_ended_in_an_outage_begins_with_paths_that_work() {
+    let _turn = turn();
+    let working = path("only", link(10, 2, 0.0));
+    let broken = PathSetup { events: vec![event(0, LinkChange::Down)], ..working.clone() };
+    let Some(mut emulator) = emulator(std::slice::from_ref(&working), false) else { return };
+    emulator.begin_run(&run_over(&[broken])).expect("a run");
+    sleep(200);
+    assert!(!has_carrier(&emulator, Side::Client, "only"));
+    emulator.end_run().expect("a record");
+    emulator.begin_run(&run_over(&[working])).expect("a run");
+    assert!(has_carrier(&emulator, Side::Client, "only"));
+    let open = |side| {
+        let bind = || UdpSocket::bind((address(side, 0, false), 7000));
+        emulator.host(side).namespace.run(bind).expect("the namespace").expect("a socket")
+    };
+    let (client, server) = (open(Side::Client), open(Side::Server));
+    server.set_read_timeout(Some(std::time::Duration::from_secs(5))).expect("a time-out");
+    client.send_to(b"hello", (address(Side::Server, 0, false), 7000)).expect("sent");
+    assert_eq!(server.recv(&mut [0; 10]).expect("received"), 5);
+}
