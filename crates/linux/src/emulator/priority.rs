@@ -3,8 +3,8 @@
 //! Real-time priority where it is allowed, else at least sleeps that end when they should. How
 //! long the thread waited for a processor is the kernel's own count.
 
+use crate::system::run_in_real_time;
 use base::Duration;
-use nix::libc;
 use nix::sys::prctl;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -22,12 +22,10 @@ pub enum Urgency {
 /// Give the calling thread real-time priority. Whether that is allowed here; if not, it at least
 /// wakes as exactly as the clock can.
 pub fn hurry(urgency: Urgency) -> bool {
-    let parameter = libc::sched_param { sched_priority: urgency as i32 };
-    #[allow(unsafe_code, reason = "no safe wrapper exists; the pointer lives during the call")]
-    let refused = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) };
+    let allowed = run_in_real_time(urgency as i32).is_ok();
     // Real-time threads have no slack; for others it is 50 microseconds.
     let _ = prctl::set_timerslack(1);
-    refused == 0
+    allowed
 }
 
 /// The time the calling thread spent runnable without a processor.
