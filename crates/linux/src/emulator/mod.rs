@@ -96,7 +96,8 @@ pub struct Emulator {
     threads: Vec<JoinHandle<()>>,
     /// The loop has real-time priority.
     realtime: bool,
-    /// The devices' drops when the run began.
+    /// Paths whose devices are watched in this run, and their drops when it began.
+    watched: Vec<usize>,
     drops: u64,
 }
 
@@ -144,6 +145,7 @@ impl Emulator {
             wake: Some(wake),
             threads: vec![emulator, teller],
             realtime,
+            watched: Vec::new(),
             drops: 0,
         })
     }
@@ -186,6 +188,7 @@ impl Emulator {
             .into_iter()
             .collect::<io::Result<()>>()
             .map_err(failed)?;
+        self.watched = without_outages(&run.paths);
         self.drops = self.count_drops().map_err(failed)?;
         let lanes = Lanes::new(&run.paths, run.nic, run.seed, run.run);
         let names = run.capture.then(|| run.paths.iter().map(|path| path.name.clone()).collect());
@@ -210,7 +213,7 @@ impl Emulator {
     }
 
     fn count_drops(&self) -> io::Result<u64> {
-        Ok(self.client.drops()? + self.server.drops()?)
+        Ok(self.client.drops(&self.watched)? + self.server.drops(&self.watched)?)
     }
 
     fn ask<T>(&self, command: Command, heard: &Receiver<T>) -> io::Result<T> {
@@ -231,11 +234,13 @@ impl Drop for Emulator {
     }
 }
 
-/// Whether any change of the paths is told to a host.
-pub fn tells_hosts(paths: &[PathSetup]) -> bool {
-    let tells =
-        |path: &PathSetup| path.events.iter().any(|event| matches!(event.change, LinkChange::Down));
-    paths.iter().any(tells)
+/// Paths whose devices keep their carrier: those that lose it drop what hosts send then, which is
+/// as it should be.
+fn without_outages(paths: &[PathSetup]) -> Vec<usize> {
+    let has_none = |path: &PathSetup| {
+        !path.events.iter().any(|event| matches!(event.change, LinkChange::Down))
+    };
+    (0..paths.len()).filter(|number| has_none(&paths[*number])).collect()
 }
 
 /// A thread that says first how it started.

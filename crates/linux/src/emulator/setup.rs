@@ -81,12 +81,13 @@ impl Host {
         Ok(Host { namespace, devices, indices, mptcp })
     }
 
-    /// Packets that the devices dropped because nobody fetched them, since they were made.
-    pub(super) fn drops(&self) -> io::Result<u64> {
-        let count = |netlink: &mut Netlink| {
-            self.indices.iter().map(|index| netlink.tx_dropped(*index)).sum::<io::Result<u64>>()
-        };
-        self.namespace.configure(count)
+    /// Packets that the devices of these paths dropped because nobody fetched them, since they
+    /// were made.
+    pub(super) fn drops(&self, paths: &[usize]) -> io::Result<u64> {
+        let indices = paths.iter().filter_map(|path| self.indices.get(*path));
+        self.namespace.configure(|netlink| {
+            indices.map(|index| netlink.tx_dropped(*index)).sum::<io::Result<u64>>()
+        })
     }
 
     /// Give all devices a carrier.
