@@ -1,6 +1,7 @@
 //! The command line as users meet it: the program itself is run.
 
 mod analyze;
+mod bad_files;
 mod bad_input;
 mod compare;
 mod everyday;

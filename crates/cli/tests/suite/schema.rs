@@ -105,6 +105,8 @@ fn every_key_fits_the_schema_and_is_read() {
         let runs: &[&str] = if text.contains("runs = ") { &[] } else { &["--runs", "2"] };
         succeeds(&[&["compare", &file], runs].concat());
     }
+    let kept = std::fs::read_to_string(scratch.path("o/scenario.toml")).expect("a scenario");
+    assert!(validator.is_valid(&document(&kept)), "what the program writes fits: {kept}");
     for written in ["o/runs.csv", "o/report.html", "p/tcp-a-cubic.pcapng"] {
         assert!(Path::new(&scratch.path(written)).is_file(), "`{written}` is beside the file");
     }

@@ -3,6 +3,7 @@
 //! Recognising and parsing the forms is left to `network::trace`.
 
 use crate::words::nearest_help;
+use base::Duration;
 use network::CapacityTrace;
 use network::trace::{self, Direction, Form, Unit};
 use sha2::{Digest, Sha256};
@@ -13,6 +14,13 @@ use std::sync::Arc;
 
 /// Larger files are not recordings of a link.
 const LARGEST: u64 = 256 << 20;
+
+/// Chances further apart than this are told.
+const LONG_SILENCE: Duration = Duration::from_secs(1);
+/// Slower and faster recordings, in bit/s, are told: mahimahi's milliseconds given in seconds or
+/// microseconds come to such rates.
+const SLOWEST: u64 = 10_000;
+const FASTEST: u64 = 5_000_000_000;
 
 /// A recording that was read.
 #[derive(Clone, PartialEq, Debug)]
@@ -52,12 +60,37 @@ impl TraceFile {
     /// What was recognised, for the user to check.
     pub fn recognised(&self) -> String {
         let (period, rate) = (self.capacity.period().as_secs_f64(), self.capacity.mean_rate());
+        let period =
+            if period < 1.0 { format!("{:.0} ms", period * 1e3) } else { format!("{period:.0} s") };
         let mbit = rate.as_bps() as f64 / 1e6;
-        let gap = self.capacity.longest_gap().map_or(String::new(), |gap| {
+        let mean = if mbit < 0.1 {
+            format!("{:.2} kbit/s", mbit * 1e3)
+        } else {
+            format!("{mbit:.2} Mbit/s")
+        };
+        format!("{}; {period}, mean {mean}{}{}", self.form, self.gaps(), self.doubt())
+    }
+
+    /// Where the recording has nothing to say, or says that nothing went through.
+    fn gaps(&self) -> String {
+        let gap = self.capacity.longest_gap().map(|gap| {
             let secs = gap.as_secs_f64();
             format!("; in its longest gap, {secs:.0} s, the rate before it holds")
         });
-        format!("{}; {period:.0} s, mean {mbit:.2} Mbit/s{gap}", self.form)
+        let silence = self.capacity.longest_silence().filter(|gap| *gap >= LONG_SILENCE);
+        let silence = silence.map(|silence| {
+            format!("; nothing gets through for up to {:.1} s", silence.as_secs_f64())
+        });
+        gap.or(silence).unwrap_or_default()
+    }
+
+    /// A rate that no link has is a unit misread.
+    fn doubt(&self) -> &'static str {
+        match self.capacity.mean_rate().as_bps() {
+            ..SLOWEST => "; unusually slow: check the unit of the file",
+            FASTEST.. => "; unusually fast: check the unit of the file",
+            _ => "",
+        }
     }
 }
 
@@ -102,6 +135,10 @@ fn content(path: &Path, file: &str) -> Result<String, Fault> {
     }
     if bytes.is_empty() {
         return Err((format!("trace `{file}` is empty"), "give a recording".to_owned()));
+    }
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        let help = "save it as UTF-8: `iconv -f UTF-16 -t UTF-8`";
+        return Err((format!("trace `{file}` is in UTF-16"), help.to_owned()));
     }
     String::from_utf8(bytes).map_err(|_| {
         let help = "give a recording of capacity: mahimahi, CSV, JSON or two columns";

@@ -19,6 +19,10 @@ const LARGEST: f64 = (1u64 << 40) as f64;
 /// Longer times are mistakes, in milliseconds; a run is given up long before.
 const LONGEST: f64 = 3_600_000.0;
 
+/// Entries that begin later, in milliseconds after the first, are told: a page whose clocks or
+/// recording went wrong may never be loaded.
+const LATE: f64 = 120_000.0;
+
 /// One exchange of a page. Times are milliseconds since the first one began.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Entry {
@@ -111,9 +115,12 @@ pub(super) fn read(log: &Tree) -> Result<Har, String> {
         .collect();
     entries.sort_by(|a, b| a.start.total_cmp(&b.start));
     if !entries.iter().any(|entry| entry.fetched) {
-        return Err("none of its entries came over the network".to_owned());
+        let problem = "none of its entries came over the network: it was recorded with a full \
+                       cache; record it with the cache disabled";
+        return Err(problem.to_owned());
     }
     notes.extend(repairs.notes());
+    note_late(&entries, &mut notes);
     let mut loaded = loaded(page, zero);
     // The load event waits at least for the first document, whatever the clocks say.
     let first = entries.iter().find(|entry| entry.fetched && entry.redirect.is_none());
@@ -131,6 +138,18 @@ fn note_version(log: &Tree, notes: &mut Vec<String>) {
     if let Some(text) = text.filter(|text| text != "1.2" && text != "1.1") {
         let text: String = text.chars().take(20).collect();
         notes.push(format!("HAR version {text} is not known; read as 1.2"));
+    }
+}
+
+fn note_late(entries: &[Entry], notes: &mut Vec<String>) {
+    let late = entries.iter().filter(|entry| entry.start > LATE).count();
+    if let (1.., Some(last)) = (late, entries.last()) {
+        let (entries, begin) = if late == 1 { ("entry", "begins") } else { ("entries", "begin") };
+        let minutes = last.start / 60_000.0;
+        notes.push(format!(
+            "{late} {entries} {begin} up to {minutes:.0} minutes after the first: the pause \
+             counts; check the times if it is none of the page's"
+        ));
     }
 }
 
@@ -159,9 +178,10 @@ fn chosen_page<'t>(
     if entries.len() < all.len() {
         let name: String = id_of(page).unwrap_or_default().chars().take(40).collect();
         let (pages, rest) = (pages.len(), all.len() - entries.len());
+        let entries_of = if rest == 1 { "entry" } else { "entries" };
         notes.push(format!(
-            "{pages} pages were recorded: only the first, `{name}`, is loaded; {rest} entries of \
-             the others are left out"
+            "{pages} pages were recorded: only the first, `{name}`, is loaded; {rest} {entries_of} \
+             of the others left out"
         ));
     }
     (page, entries)
@@ -187,27 +207,29 @@ fn started<'t>(entries: &[&'t Tree], repairs: &mut Repairs) -> Vec<(f64, &'t Tre
     started.into_iter().map(|(start, entry)| (start.unwrap_or(zero), entry)).collect()
 }
 
+const WEB_SOCKET: &str = "left out: of web sockets";
+
 /// Why an entry is left out.
 fn no_exchange(entry: &Tree) -> Option<&'static str> {
     let (request, response) = (entry.get("request"), entry.get("response"));
     if !entry.is_map() || !request.is_map() {
-        return Some("without a request left out");
+        return Some("left out: without a request");
     }
     let Some(url) = request.get("url").text() else {
-        return Some("without a URL left out");
+        return Some("left out: without a URL");
     };
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
     match scheme.as_str() {
         "http" | "https" => {}
-        "ws" | "wss" => return Some("of web sockets left out"),
-        _ => return Some("that are not of the network (`data:` and the like) left out"),
+        "ws" | "wss" => return Some(WEB_SOCKET),
+        _ => return Some("left out: not of the network (`data:` and the like)"),
     }
     let status = response.get("status").number();
     let failed = response.get("_error").text().or(entry.get("_error").text()).is_some();
     match status {
-        Some(101.0) => Some("of web sockets left out"),
+        Some(101.0) => Some(WEB_SOCKET),
         Some(status) if status >= 100.0 && !(failed && bytes_of(entry).is_none()) => None,
-        _ => Some("that were aborted or failed left out"),
+        _ => Some("left out: aborted or failed"),
     }
 }
 
@@ -226,7 +248,7 @@ fn entry(
     let times = Times::of(tree, repairs);
     let fetched = is_fetched(tree);
     if !fetched {
-        repairs.count("from a cache: they take their time, but nothing is fetched");
+        repairs.count("from a cache: time passes, but nothing is fetched");
     }
     let kind = kind_of(tree, &url);
     let status = response.get("status").number().unwrap_or(0.0);
@@ -341,7 +363,14 @@ fn response_bytes(entry: &Tree, repairs: &mut Repairs) -> u64 {
     match bytes_of(entry) {
         Some((bytes, true)) => bytes,
         Some((bytes, false)) => bytes + head_bytes(response, RESPONSE_HEAD),
-        None => head_bytes(response, RESPONSE_HEAD),
+        None => {
+            let content = positive(response.get("content").get("size"));
+            let status = response.get("status").number().unwrap_or_default();
+            if status == 200.0 && body == -1.0 && content.is_none() {
+                repairs.count("without a size: only a head is fetched");
+            }
+            head_bytes(response, RESPONSE_HEAD)
+        }
     }
 }
 

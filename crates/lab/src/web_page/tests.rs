@@ -205,7 +205,7 @@ fn only_the_first_page_is_loaded() {
     );
     assert_eq!(page(&text).objects().len(), 3);
     assert!(
-        notes(&text).contains("only the first, `one`, is loaded; 1 entries"),
+        notes(&text).contains("only the first, `one`, is loaded; 1 entry of the others left out"),
         "{}",
         notes(&text)
     );
@@ -268,6 +268,31 @@ fn unknown_version_is_said() {
     assert!(notes(&text.replace("\"1.2\"", "\"2.0\"")).contains("version 2.0 is not known"));
     assert_eq!(notes(&text.replace("\"1.2\"", "1.1")), "");
     assert_eq!(notes(&text.replace("version", "versions")), "");
+}
+
+#[test]
+fn entries_without_a_size_are_counted() {
+    let unknown = r#", "response": {"status": 200, "bodySize": -1, "content": {"size": -1}}"#;
+    let text = har(&[entry("", 0, 40, 0, 1_000, ""), entry("x", 50, 40, 0, 9, unknown)]);
+    assert!(notes(&text).contains("1 entry without a size"), "{}", notes(&text));
+    let empty = unknown.replace("-1}", "0}");
+    assert_eq!(
+        notes(&har(&[entry("", 0, 40, 0, 1_000, ""), entry("x", 50, 40, 0, 9, &empty)])),
+        ""
+    );
+}
+
+#[test]
+fn pauses_of_minutes_are_told() {
+    let late = r#", "startedDateTime": "2024-05-01T10:30:00Z""#;
+    let text = har(&[entry("", 0, 40, 0, 1_000, ""), entry("x", 50, 40, 0, 9, late)]);
+    assert!(notes(&text).contains("1 entry begins up to 30 minutes after"), "{}", notes(&text));
+}
+
+#[test]
+fn page_recorded_from_a_cache_is_refused_with_the_mend() {
+    let cached = entry("", 0, 4, 0, 1, r#", "_fromCache": "disk""#);
+    assert!(problem(&har(&[cached])).contains("with the cache disabled"));
 }
 
 #[test]

@@ -39,6 +39,13 @@ impl Chances {
         Rate::from_bps(self.count() * CHANCE_BYTES * 8 * 1000 / self.period_ms())
     }
 
+    /// Longest time between two chances; the period's end is the next one's beginning.
+    pub(super) fn longest_silence_ms(&self) -> u64 {
+        let first = self.millis[0];
+        let between = self.millis.iter().zip(&self.millis[1..]).map(|(a, b)| b - a);
+        u64::from(between.fold(first, u32::max))
+    }
+
     /// Mean over the second that begins at `nanos`.
     pub(super) fn rate_at(&self, nanos: u64) -> Rate {
         let ms = nanos / NANOS_PER_MILLI;

@@ -46,11 +46,11 @@ pub(super) fn read(text: &str, unit: Option<Unit>) -> Result<(CapacityTrace, Uni
     Ok((CapacityTrace::from_steps(&steps).map_err(TraceFault::whole)?, unit))
 }
 
-/// The fields of a line, parted by comma, semicolon, or white space.
+/// The fields of a line, parted by comma, semicolon, or white space, without quotation marks.
 pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> {
     let marked = line.contains([',', ';']);
     line.split(move |c: char| if marked { c == ',' || c == ';' } else { c.is_whitespace() })
-        .map(str::trim)
+        .map(|field| field.trim().trim_matches('"').trim())
         .filter(move |field| marked || !field.is_empty())
 }
 

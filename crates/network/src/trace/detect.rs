@@ -95,6 +95,9 @@ pub fn read(
     unit: Option<Unit>,
 ) -> Result<(CapacityTrace, Form), TraceError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // Old spreadsheets end lines with a carriage return alone.
+    let mended = (!text.contains('\n') && text.contains('\r')).then(|| text.replace('\r', "\n"));
+    let text = mended.as_deref().unwrap_or(text);
     refuse_other_kinds(text)?;
     let Some((_, first)) = lines(text).next() else { return Err(TraceFault::Empty.whole()) };
     if first.starts_with(['[', '{']) {

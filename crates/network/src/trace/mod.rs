@@ -89,6 +89,14 @@ impl CapacityTrace {
         }
     }
 
+    /// The longest time without a chance, the way round from the last to the first included.
+    pub fn longest_silence(&self) -> Option<Duration> {
+        match &self.shape {
+            Shape::Chances(chances) => Some(Duration::from_millis(chances.longest_silence_ms())),
+            Shape::Steps(_) => None,
+        }
+    }
+
     /// The number of chances or steps in a period.
     pub fn samples(&self) -> usize {
         match &self.shape {
