@@ -6,7 +6,7 @@ use crate::list::{Topic, sender_profiles};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Parser, Subcommand};
-use lab::{Given, InputError, Options, OutputOptions, PathOption};
+use lab::{Given, InputError, Options, OutputOptions, PathOption, Scenario};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -30,6 +30,12 @@ pub enum Command {
     /// Run the same traffic over the same paths in different ways, and say which is best
     #[command(after_help = EXAMPLES, after_long_help = long_help())]
     Compare(Box<CompareArgs>),
+    /// Carry out one repetition of each variant with everything recorded
+    #[command(after_help = crate::run::EXAMPLES)]
+    Run(Box<crate::run::RunArgs>),
+    /// Make the page of a results folder again, from what is stored there
+    #[command(after_help = crate::stored::EXAMPLES)]
+    Report(crate::stored::ReportArgs),
     /// Serve and get files with our engine on TUN devices
     #[cfg(all(feature = "linux", target_os = "linux"))]
     Live(crate::live::LiveArgs),
@@ -98,9 +104,9 @@ fn long_help() -> String {
     format!("{EXAMPLES}\n\n{GRAMMAR}\n\n{heading}\n{profiles}")
 }
 
-/// Options of `compare`.
+/// What is to be simulated: the options that `compare` and `run` share.
 #[derive(Args, Clone, Debug)]
-pub struct CompareArgs {
+pub struct ScenarioArgs {
     /// Scenario file (TOML) with the same keys; options win over it
     pub scenario: Option<String>,
     /// Add a path: a profile's NAME, or NAME='rate 25mbit delay 20ms ...'
@@ -130,15 +136,6 @@ pub struct CompareArgs {
     #[arg(long, visible_alias = "pm", value_name = "LIST")]
     #[arg(env = "ANABRANCH_PATH_MANAGERS", hide_env = true)]
     pub path_managers: Option<String>,
-    /// Repetitions of every variant; auto: until every difference is known to 5 % of the baseline
-    /// [default: 20]
-    #[arg(long, value_name = "N", env = "ANABRANCH_RUNS", hide_env = true)]
-    #[arg(allow_negative_numbers = true)]
-    pub runs: Option<String>,
-    /// Most repetitions with --runs auto [default: 1000]
-    #[arg(long, value_name = "N", env = "ANABRANCH_RUNS_MAX", hide_env = true)]
-    #[arg(allow_negative_numbers = true)]
-    pub runs_max: Option<String>,
     /// Key of all chance: the same seed gives the same result [default: 1]
     #[arg(long, value_name = "N", env = "ANABRANCH_SEED", hide_env = true)]
     #[arg(allow_negative_numbers = true)]
@@ -161,12 +158,28 @@ pub struct CompareArgs {
     /// [default: 4MiB/6MiB]
     #[arg(long, value_name = "SND/RCV", env = "ANABRANCH_BUFFERS", hide_env = true)]
     pub buffers: Option<String>,
-    /// Compare with best, average (of the single paths) or a variant's name [default: best]
-    #[arg(long, value_name = "NAME", env = "ANABRANCH_BASELINE", hide_env = true)]
-    pub baseline: Option<String>,
     /// Path of the first subflow [default: the first path named]
     #[arg(long, value_name = "PATH", env = "ANABRANCH_FIRST", hide_env = true)]
     pub first: Option<String>,
+}
+
+/// Options of `compare`.
+#[derive(Args, Clone, Debug)]
+pub struct CompareArgs {
+    #[command(flatten)]
+    pub asked: ScenarioArgs,
+    /// Repetitions of every variant; auto: until every difference is known to 5 % of the baseline
+    /// [default: 20]
+    #[arg(long, value_name = "N", env = "ANABRANCH_RUNS", hide_env = true)]
+    #[arg(allow_negative_numbers = true)]
+    pub runs: Option<String>,
+    /// Most repetitions with --runs auto [default: 1000]
+    #[arg(long, value_name = "N", env = "ANABRANCH_RUNS_MAX", hide_env = true)]
+    #[arg(allow_negative_numbers = true)]
+    pub runs_max: Option<String>,
+    /// Compare with best, average (of the single paths) or a variant's name [default: best]
+    #[arg(long, value_name = "NAME", env = "ANABRANCH_BASELINE", hide_env = true)]
+    pub baseline: Option<String>,
     /// Compare each variant with each other one too
     #[arg(long)]
     pub pairs: bool,
@@ -195,18 +208,21 @@ pub struct CompareArgs {
     pub no_color: bool,
 }
 
-impl CompareArgs {
+/// A text with the option or the environment variable that it was given by.
+fn given(sources: Option<&ArgMatches>, id: &str, text: Option<&String>) -> Option<Given> {
+    let from = sources.and_then(|matches| matches.value_source(id));
+    let name = if from == Some(ValueSource::EnvVariable) {
+        format!("ANABRANCH_{}", id.to_uppercase())
+    } else {
+        format!("--{}", id.replace('_', "-"))
+    };
+    text.map(|text| Given::argument(&name, text))
+}
+
+impl ScenarioArgs {
     /// What these arguments ask for.
     pub fn options(&self, sources: Option<&ArgMatches>) -> Options {
-        let given = |id: &str, text: &Option<String>| {
-            let from = sources.and_then(|matches| matches.value_source(id));
-            let name = if from == Some(ValueSource::EnvVariable) {
-                format!("ANABRANCH_{}", id.to_uppercase())
-            } else {
-                format!("--{}", id.replace('_', "-"))
-            };
-            text.as_ref().map(|text| Given::argument(&name, text))
-        };
+        let given = |id: &str, text: &Option<String>| given(sources, id, text.as_ref());
         let whole = |text: &String| PathOption::Whole(Given::argument("--path", text));
         Options {
             paths: self.paths.iter().map(whole).collect(),
@@ -222,13 +238,32 @@ impl CompareArgs {
             nic: given("nic", &self.nic),
             reverse: self.reverse.then_some(true),
             first: given("first", &self.first),
-            runs: given("runs", &self.runs),
-            runs_max: given("runs_max", &self.runs_max),
             seed: given("seed", &self.seed),
             jobs: given("jobs", &self.jobs),
-            baseline: given("baseline", &self.baseline),
             ..Options::default()
         }
+    }
+
+    /// The same, with the scenario file where these say nothing.
+    pub fn over_file(&self, sources: Option<&ArgMatches>) -> Result<Options, InputError> {
+        let options = self.options(sources);
+        match &self.scenario {
+            Some(file) => Ok(options.or(Scenario::options_from_file(file)?)),
+            None => Ok(options),
+        }
+    }
+}
+
+impl CompareArgs {
+    /// What these arguments ask for, and the scenario file where they say nothing.
+    pub fn options(&self, sources: Option<&ArgMatches>) -> Result<Options, InputError> {
+        let own = Options {
+            runs: given(sources, "runs", self.runs.as_ref()),
+            runs_max: given(sources, "runs_max", self.runs_max.as_ref()),
+            baseline: given(sources, "baseline", self.baseline.as_ref()),
+            ..Options::default()
+        };
+        Ok(own.or(self.asked.over_file(sources)?))
     }
 
     /// These arguments, with what `file` says of output where these say nothing. Folders in a file

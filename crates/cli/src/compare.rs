@@ -8,8 +8,8 @@ use crate::{FAILED, INTERRUPTED, USAGE, table};
 use clap::ArgMatches;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
 use lab::series::representative_series;
-use lab::{InputError, Report, Scenario, run_study, variants_of};
-use std::time::{SystemTime, UNIX_EPOCH};
+use lab::{Captures, InputError, Report, Scenario, Study, run_study, variants_of};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Everything that must be right before the first run.
 struct Prepared {
@@ -41,10 +41,7 @@ pub fn compare(args: &CompareArgs, sources: Option<&ArgMatches>) -> u8 {
 }
 
 fn prepare(args: &CompareArgs, sources: Option<&ArgMatches>) -> Result<Prepared, InputError> {
-    let mut options = args.options(sources);
-    if let Some(file) = &args.scenario {
-        options = options.or(Scenario::options_from_file(file)?);
-    }
+    let options = args.options(sources)?;
     let args = args.with_output(&options.output)?;
     let scenario = options.resolve()?;
     let folder = |name: &Option<String>| name.as_deref().map(ResultFolder::open).transpose();
@@ -60,7 +57,7 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     if let Some(note) = records.as_ref().and_then(Records::note).filter(|_| !args.quiet) {
         message(&format!("note: {note}"));
     }
-    let (started, clock) = (seconds_since_1970(), real_time());
+    let clock = real_time();
     let study = run_study(scenario, records.as_ref(), &progress);
     progress.finish();
     let study = study.map_err(|failure| failure.to_string())?;
@@ -72,20 +69,14 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
         let (reused, done) = (progress.reused(), progress.done());
         message(&format!("{reused} of {done} runs were there already"));
     }
-    let provenance = Provenance {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: option_env!("ANABRANCH_COMMIT").map(str::to_owned),
-        command: std::env::args().collect(),
-        started,
-        duration: clock.elapsed().as_secs_f64(),
-        reused: progress.reused(),
-        csv: args.csv,
-    };
+    let (reused, csv) = (progress.reused(), args.csv);
+    let provenance = Provenance { reused, csv, ..provenance(clock) };
     if let Some(folder) = pcap {
-        write_captures(folder, &progress)?;
+        write_captures(folder, progress.take_captures())?;
     }
-    let written = Written { scenario, study: &study, report: &report, records: records.as_ref() };
-    let saved = out.as_ref().map_or(Ok(()), |out| save(out, &written, &provenance, args.quiet));
+    let saved = out
+        .as_ref()
+        .map_or(Ok(()), |out| save(out, prepared, (&study, &report), &provenance, args.quiet));
     if args.json {
         print(&format!("{:#}\n", document(scenario, &report)));
     } else {
@@ -99,15 +90,27 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
 /// Fills the result folder. If that fails, the runs stay in their journal.
 fn save(
     folder: &ResultFolder,
-    written: &Written<'_>,
+    prepared: &Prepared,
+    (study, report): (&Study, &Report),
     provenance: &Provenance,
     quiet: bool,
 ) -> Result<(), String> {
-    let Written { scenario, study, report, .. } = *written;
+    let Prepared { scenario, records, .. } = prepared;
     let series = representative_series(scenario, study).map_err(|error| error.to_string())?;
-    let page = page(&Sheet { scenario, study, report, series: &series, provenance });
+    let (series, records) = (series.as_slice(), records.as_ref());
+    let written = Written { scenario, study, report, series, repetition: None, records };
+    let page = page(&Sheet {
+        scenario,
+        toml: &scenario.to_toml(),
+        study,
+        report,
+        series,
+        provenance,
+        repetition: None,
+        notes: &[],
+    });
     let name = folder.path().display();
-    folder.write_study(written, provenance, &[("report.html", page)]).map_err(|e| {
+    folder.write_study(&written, provenance, &[("report.html", page)]).map_err(|e| {
         format!(
             "cannot write to `{name}`: {e}\n  all runs are kept there; make room, and the same \
              command writes the files without carrying them out again"
@@ -120,8 +123,11 @@ fn save(
 }
 
 /// Two files a variant, named like it: at the sender of the data, and at the receiver.
-fn write_captures(folder: &ResultFolder, progress: &Progress) -> Result<(), String> {
-    for (variant, captures) in progress.take_captures() {
+pub fn write_captures(
+    folder: &ResultFolder,
+    captures: Vec<(String, Captures)>,
+) -> Result<(), String> {
+    for (variant, captures) in captures {
         let variant = variant.replace('/', "-");
         for (place, pcapng) in [("", captures.sender), ("-receiver", captures.receiver)] {
             let name = format!("{variant}{place}.pcapng");
@@ -132,6 +138,20 @@ fn write_captures(folder: &ResultFolder, progress: &Progress) -> Result<(), Stri
         }
     }
     Ok(())
+}
+
+/// Where results come from that were begun at `clock` and are complete now.
+pub fn provenance(clock: Instant) -> Provenance {
+    let duration = clock.elapsed().as_secs_f64();
+    Provenance {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("ANABRANCH_COMMIT").map(str::to_owned),
+        command: std::env::args().collect(),
+        started: seconds_since_1970() - duration,
+        duration,
+        reused: 0,
+        csv: false,
+    }
 }
 
 #[allow(clippy::disallowed_methods, reason = "provenance; no result depends on it")]

@@ -16,6 +16,8 @@ mod man;
 mod output;
 mod progress;
 mod report;
+mod run;
+mod stored;
 mod table;
 
 use args::{Cli, Command};
@@ -44,6 +46,11 @@ fn main() -> ExitCode {
             let sources = matches.subcommand_matches("compare");
             ExitCode::from(compare::compare(&args, sources))
         }
+        Command::Run(args) => {
+            let sources = matches.subcommand_matches("run");
+            ExitCode::from(run::run(&args, sources))
+        }
+        Command::Report(args) => ExitCode::from(stored::report(&args)),
         #[cfg(all(feature = "linux", target_os = "linux"))]
         Command::Live(args) => ExitCode::from(live::live(&args)),
         Command::Analyze(args) => ExitCode::from(analyze::analyze(&args)),

@@ -79,7 +79,8 @@ pub fn protocols(scenario: &Scenario) -> String {
     words.collect::<Vec<_>>().join(" and ")
 }
 
-fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen) {
+/// The paths as they were understood, and notes.
+pub fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen) {
     let width = scenario.paths.iter().map(|path| path.name.len()).max().unwrap_or(0).max(4);
     line(text, &screen.styled("1", &format!("{:<width$}  as understood", "path")));
     for path in &scenario.paths {

@@ -11,6 +11,7 @@ mod error;
 mod path_spec;
 mod precision;
 mod quantity;
+mod repetition;
 mod report;
 pub mod results;
 mod run;
@@ -30,6 +31,7 @@ pub use comparison::{Class, Difference};
 pub use error::{Given, InputError, Refusal};
 pub use path_spec::{LinkSpec, PathSpec, Profile};
 pub use quantity::{Scale, percent};
+pub use repetition::{Repetition, as_study, record_repetition};
 pub use report::{Pair, Report};
 pub use run::{Drops, Labels, Record, Run};
 pub use scenario::{
@@ -37,7 +39,7 @@ pub use scenario::{
     Runs, Scenario, scenario_schema,
 };
 pub use series::VariantSeries;
-pub use simulator::Captures;
+pub use simulator::{Captures, PathCounters};
 pub use study::{Study, StudyError, VariantRuns, Watcher, run_study};
 pub use summary::{Quantile, Summary};
 pub use traffic_spec::{describe_traffic, show_traffic};

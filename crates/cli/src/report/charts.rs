@@ -18,7 +18,10 @@ const RED: &str = "#b00020";
 
 /// All figures that there are data for.
 pub fn figures(sheet: &Sheet<'_>) -> Vec<Figure> {
-    let mut figures = vec![boxes(sheet), distribution(sheet)];
+    let mut figures = Vec::new();
+    if sheet.repetition.is_none() {
+        figures.extend([boxes(sheet), distribution(sheet)]);
+    }
     figures.extend([timeline(sheet), over_time(sheet)]);
     figures.retain(|figure| figure.sets.iter().any(|(_, traces)| !traces.is_empty()));
     figures

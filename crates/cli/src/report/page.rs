@@ -1,9 +1,8 @@
 //! The words of the page: verdict, table, inputs, provenance. Figures are `charts`'.
 
-use super::{Sheet, charts, figure};
+use super::{Sheet, charts, figure, palette, tables};
 use crate::table::protocols;
-use lab::results::Provenance;
-use lab::{Class, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
+use lab::{Scenario, describe_traffic};
 use std::fmt::Write;
 
 const STYLE: &str = "\
@@ -14,26 +13,30 @@ table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd}
 td.n,th.n{text-align:right}.scroll{overflow-x:auto}
 pre{background:#f6f6f6;padding:.8rem;overflow-x:auto;font-size:.85rem}
-.small{color:#555;font-size:.85rem}.figure{width:100%}";
+.small{color:#555;font-size:.85rem}.figure{width:100%}
+.warning{border-left:.4rem solid #e69f00;background:#fdf6e8;padding:.6rem 1rem}
+.swatch{display:inline-block;width:.7em;height:.7em;margin-right:.4em}
+.good{color:#00674c}.bad{color:#a63e00}.open{color:#555}
+.hash{overflow-wrap:anywhere}h1,.verdict,p{overflow-wrap:break-word}summary{cursor:pointer}
+td{min-width:3rem}select{max-width:100%}";
 
 /// The page.
 pub fn page(sheet: &Sheet<'_>) -> String {
-    let Sheet { scenario, report, provenance, .. } = *sheet;
+    let scenario = sheet.scenario;
     let title = scenario
         .title
         .clone()
         .unwrap_or_else(|| describe_traffic(&scenario.traffic, scenario.reverse));
-    let verdict = report.verdict.trim_start_matches("Verdict: ");
     let mut page = Page { text: String::new() };
     page.line("<!doctype html>");
     page.line("<html lang=\"en\"><head><meta charset=\"utf-8\">");
     page.line("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
     page.line(&format!("<title>{}</title><style>{STYLE}</style></head><body>", escaped(&title)));
     page.line(&format!("<h1>{}</h1>", escaped(&title)));
-    page.line(&format!("<p class=\"verdict\">{}</p>", escaped(verdict)));
-    page.line(&format!("<p>{}</p>", escaped(&summary_line(scenario, report))));
-    page.line("<h2>Result</h2>");
-    table(&mut page, report);
+    for note in sheet.notes {
+        page.line(&format!("<p class=\"warning\">Note: {}.</p>", escaped(note)));
+    }
+    opening(&mut page, sheet);
     page.line(&figure::scripts());
     for figure in charts::figures(sheet) {
         page.line(&figure.html());
@@ -41,27 +44,55 @@ pub fn page(sheet: &Sheet<'_>) -> String {
     page.line("<h2>Paths as understood</h2>");
     paths(&mut page, scenario);
     page.line("<h2>Run exactly this again</h2>");
-    rerun(&mut page, scenario, report, provenance);
+    rerun(&mut page, sheet);
     page.line("</body></html>");
     page.text
 }
 
-struct Page {
+/// Verdict and tables; of a single repetition, which decides nothing, its numbers.
+fn opening(page: &mut Page, sheet: &Sheet<'_>) {
+    if let Some(number) = sheet.repetition {
+        page.line(&format!("<p>{}</p>", escaped(&summary_line(sheet))));
+        page.line(&format!("<h2>Repetition {number}</h2>"));
+        tables::repetition(page, sheet);
+        page.line(
+            "<p class=\"small\">One repetition says nothing of chance: <code>anabranch \
+             compare</code> carries out many and gives a verdict.</p>",
+        );
+        return;
+    }
+    let verdict = sheet.report.verdict.trim_start_matches("Verdict: ");
+    page.line(&format!("<p class=\"verdict\">{}</p>", escaped(verdict)));
+    page.line(&format!("<p>{}</p>", escaped(&summary_line(sheet))));
+    page.line("<h2>Result</h2>");
+    tables::results(page, sheet);
+    tables::pairs(page, sheet);
+    tables::quantiles(page, sheet);
+}
+
+/// The text of a page under way.
+pub struct Page {
     text: String,
 }
 
 impl Page {
-    fn line(&mut self, content: &str) {
+    pub fn line(&mut self, content: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{content}");
     }
 }
 
-fn summary_line(scenario: &Scenario, report: &Report) -> String {
+fn summary_line(sheet: &Sheet<'_>) -> String {
+    let Sheet { scenario, report, .. } = sheet;
     let runs = report.variants.first().map_or(0, |variant| variant.n);
     let stopped = if report.interrupted { ", interrupted" } else { "" };
+    let runs = match sheet.repetition {
+        Some(number) => format!("repetition {number}"),
+        None if runs == 1 => format!("1 repetition{stopped}"),
+        None => format!("{runs} repetitions{stopped}"),
+    };
     format!(
-        "{}; {}, sender {}, {runs} repetitions{stopped}, seed {}.",
+        "{}; {}, sender {}, {runs}, seed {}.",
         describe_traffic(&scenario.traffic, scenario.reverse),
         protocols(scenario),
         scenario.profile.name(),
@@ -69,71 +100,12 @@ fn summary_line(scenario: &Scenario, report: &Report) -> String {
     )
 }
 
-fn table(page: &mut Page, report: &Report) {
-    let scale = scale(report.metric, &report.variants);
-    let name = report.metric.name().replace('_', " ");
-    page.line("<div class=\"scroll\"><table><tr><th>variant</th>");
-    page.line(&format!("<th class=\"n\">mean {name} [{}]</th><th>95 % interval</th>", scale.unit));
-    page.line("<th class=\"n\">median</th><th class=\"n\">difference</th>");
-    page.line("<th>95 % interval, paired</th><th>sent first on</th><th>result</th></tr>");
-    for summary in &report.variants {
-        page.line(&row(summary, &scale));
-    }
-    page.line("</table></div>");
-    if let Some(baseline) = &report.baseline {
-        page.line(&format!(
-            "<p class=\"small\">Differences to {}. Intervals by Student t; results corrected for \
-             the number of comparisons (Holm).</p>",
-            escaped(baseline)
-        ));
-    }
-}
-
-fn row(summary: &Summary, scale: &Scale) -> String {
-    let number = |value: Option<f64>| value.map_or("-".to_owned(), |v| scale.number(v));
-    let certainty = match summary.mean_interval {
-        _ if summary.deterministic => "deterministic".to_owned(),
-        Some(interval) => scale.interval(interval),
-        None => "-".to_owned(),
-    };
-    let (difference, interval) = summary.difference.as_ref().map_or_else(
-        || (String::new(), String::new()),
-        |d| {
-            let share = d.relative.map_or(String::new(), |share| format!(" ({})", percent(share)));
-            let interval = d.interval.map_or(String::new(), |i| scale.interval(i));
-            (format!("{}{share}", scale.signed(d.mean)), interval)
-        },
-    );
-    let result = match (summary.class, &summary.difference) {
-        (Some(class @ (Class::PaysOff | Class::Hurts)), Some(difference)) => {
-            format!("{}, {}", class.name(), difference.magnitude())
-        }
-        (Some(class), _) => class.name().to_owned(),
-        (None, _) => format!("no verdict: {}", summary.disqualification()),
-    };
-    format!(
-        "<tr><td>{}</td><td class=\"n\">{}</td><td>{certainty}</td><td class=\"n\">{}</td>\
-         <td class=\"n\">{difference}</td><td>{interval}</td><td>{}</td><td>{}</td></tr>",
-        escaped(&summary.variant.name),
-        number(summary.mean),
-        number(summary.median),
-        escaped(&share(summary)),
-        escaped(&result),
-    )
-}
-
-/// The paths that carried payload first, with their shares of it.
-fn share(summary: &Summary) -> String {
-    let used = summary.share.iter().filter(|(_, share)| *share > 0.0);
-    let words = used.map(|(name, share)| format!("{name} {:.0} %", share * 100.0));
-    words.collect::<Vec<_>>().join(", ")
-}
-
 fn paths(page: &mut Page, scenario: &Scenario) {
     page.line("<div class=\"scroll\"><table>");
-    for path in &scenario.paths {
+    for (index, path) in scenario.paths.iter().enumerate() {
         let (name, spec) = (escaped(&path.name), escaped(&path.to_string()));
-        page.line(&format!("<tr><th>{name}</th><td><code>{spec}</code></td></tr>"));
+        let swatch = tables::swatch(palette::of_path(index).colour);
+        page.line(&format!("<tr><th>{swatch}{name}</th><td><code>{spec}</code></td></tr>"));
     }
     page.line("</table></div>");
     for note in &scenario.notes {
@@ -141,20 +113,50 @@ fn paths(page: &mut Page, scenario: &Scenario) {
     }
 }
 
-fn rerun(page: &mut Page, scenario: &Scenario, report: &Report, provenance: &Provenance) {
+fn rerun(page: &mut Page, sheet: &Sheet<'_>) {
+    let Sheet { toml, report, provenance, .. } = *sheet;
     // Where the program lies is nobody else's business.
     let words = provenance.command.iter().skip(1).map(|word| quoted(word));
     let words: Vec<String> = std::iter::once("anabranch".to_owned()).chain(words).collect();
     page.line(&format!("<pre>{}</pre>", escaped(&words.join(" "))));
     page.line("<p>or, with the file below as <code>scenario.toml</code>:</p>");
-    page.line("<pre>anabranch compare scenario.toml</pre>");
-    page.line(&format!("<pre>{}</pre>", escaped(&scenario.to_toml())));
+    let again = match sheet.repetition {
+        Some(number) => format!("anabranch run scenario.toml --series --run {number}"),
+        None => "anabranch compare scenario.toml".to_owned(),
+    };
+    page.line(&format!("<pre>{again}</pre>"));
+    page.line(&format!("<pre>{}</pre>", escaped(toml)));
     page.line(&format!(
-        "<p class=\"small\">anabranch {}; the result's hash, which does not depend on the machine \
-         or the number of threads: <code>{}</code></p>",
+        "<p class=\"small\">anabranch {}; carried out on {}. The result's hash, which does not \
+         depend on the machine or the number of threads: <code class=\"hash\">{}</code></p>",
         escaped(&provenance.version),
+        utc(provenance.started),
         report.hash
     ));
+}
+
+/// Seconds since 1970 as date and time, in Greenwich.
+fn utc(seconds: f64) -> String {
+    const DAY: u64 = 86_400;
+    // A negative time, or none at all, is 1970.
+    let seconds = seconds as u64;
+    let (mut days, minutes) = (seconds / DAY, seconds % DAY / 60);
+    let is_leap = |year: u64| year.is_multiple_of(4) && year % 100 != 0 || year % 400 == 0;
+    let mut year = 1970;
+    while year < 9999 && days >= if is_leap(year) { 366 } else { 365 } {
+        days -= if is_leap(year) { 366 } else { 365 };
+        year += 1;
+    }
+    let february = if is_leap(year) { 29 } else { 28 };
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    format!("{year}-{month:02}-{:02} {:02}:{:02} UTC", days + 1, minutes / 60, minutes % 60)
 }
 
 /// A word as a shell takes it.
@@ -179,5 +181,14 @@ mod tests {
         assert_eq!(escaped("<a href=\"x\">&"), "&lt;a href=&quot;x&quot;&gt;&amp;");
         assert_eq!(quoted("a b'c"), "'a b'\\''c'");
         assert_eq!(quoted("--runs"), "--runs");
+    }
+
+    #[test]
+    fn seconds_become_a_date() {
+        assert_eq!(utc(0.0), "1970-01-01 00:00 UTC");
+        assert_eq!(utc(951_782_399.0), "2000-02-28 23:59 UTC");
+        assert_eq!(utc(951_782_400.0), "2000-02-29 00:00 UTC");
+        assert_eq!(utc(1_767_225_599.0), "2025-12-31 23:59 UTC");
+        assert_eq!(utc(-1.0), "1970-01-01 00:00 UTC");
     }
 }

@@ -54,7 +54,9 @@ pub fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
 }
 
 fn of_scheduler(scenario: &Scenario, scheduler: &str) -> &'static str {
-    let known = SCHEDULERS.iter().find(|(name, _)| *name == scheduler);
+    // `wrr:3,1` is `wrr` with its weights.
+    let kind = scheduler.split(':').next().unwrap_or_default();
+    let known = SCHEDULERS.iter().find(|(name, _)| *name == kind);
     let other = scenario.schedulers.iter().position(|name| *name == scheduler).unwrap_or(0);
     known.map_or(OTHER_SCHEDULERS[other % OTHER_SCHEDULERS.len()], |(_, colour)| colour)
 }

@@ -48,7 +48,15 @@ fn result_folder_can_be_run_again() {
     let scratch = Scratch::new("again");
     let (file, out) = (scratch.file("study.toml", SCENARIO), scratch.path("deep/results"));
     let first = succeeds(&["compare", &file, "--out", &out]);
-    for name in ["run.json", "runs.parquet", "scenario.toml", "result.json", "report.html"] {
+    let files = [
+        "run.json",
+        "runs.parquet",
+        "series.parquet",
+        "scenario.toml",
+        "result.json",
+        "report.html",
+    ];
+    for name in files {
         let size = std::fs::metadata(format!("{out}/{name}")).map(|data| data.len());
         assert!(size.is_ok_and(|size| size > 100), "{name}");
     }

@@ -11,7 +11,9 @@ mod live;
 mod readers;
 mod report;
 mod resume;
+mod run;
 mod schema;
+mod stored;
 mod terminal;
 mod web;
 

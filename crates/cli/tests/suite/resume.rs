@@ -87,7 +87,7 @@ fn study_killed_at_any_moment_goes_on_without_doing_a_run_twice() {
     assert!(stderr(&again).contains("80 of 80 runs were there already"), "{}", stderr(&again));
     assert_eq!(result_hash(&out), undisturbed);
     let left: Vec<_> = std::fs::read_dir(&out).expect("the folder").flatten().collect();
-    assert_eq!(left.len(), 5, "no temporary file is left: {left:?}");
+    assert_eq!(left.len(), 6, "no temporary file is left: {left:?}");
 }
 
 #[test]

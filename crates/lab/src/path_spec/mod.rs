@@ -9,12 +9,14 @@ mod draw;
 mod items;
 mod profile;
 mod show;
+mod stored;
 mod token;
 pub(crate) mod trace_file;
 
 pub(crate) use assemble::RUN_LIMIT;
 pub use items::Change;
 pub use profile::Profile;
+pub(crate) use stored::{name_recordings, without_recordings};
 
 use crate::error::{Given, InputError, Refusal};
 use crate::units::QueueLimit;

@@ -1,14 +1,17 @@
-//! The folder of `--out`: `run.json`, `runs.parquet`, `scenario.toml`, `result.json`, and what the
-//! caller adds.
+//! The folder of `--out`: `run.json`, `runs.parquet`, `series.parquet`, `scenario.toml`,
+//! `result.json`, and what the caller adds.
 
 use super::csv::csv;
 use super::document;
-use super::records::{Records, TABLE};
+use super::records::{Records, TABLE, has_journal};
+use super::series_table;
+use super::stored::{SERIES, is_repetition};
 use super::table::parquet;
 use crate::error::InputError;
 use crate::report::Report;
 use crate::run::{Labels, Record};
 use crate::scenario::Scenario;
+use crate::series::VariantSeries;
 use crate::study::{Study, VariantRuns, hex};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -51,6 +54,10 @@ pub struct Written<'a> {
     pub study: &'a Study,
     /// What it says.
     pub report: &'a Report,
+    /// Of one repetition of each variant.
+    pub series: &'a [VariantSeries],
+    /// The number of the repetition, if it is only one that was asked for.
+    pub repetition: Option<u64>,
     /// What the folder has.
     pub records: Option<&'a Records>,
 }
@@ -70,6 +77,15 @@ impl ResultFolder {
         let probe = path.join(".anabranch.partial");
         fs::write(&probe, b"").and_then(|()| fs::remove_file(&probe)).map_err(refuse)?;
         Ok(ResultFolder { path })
+    }
+
+    /// Refuses a folder that has results of more than a single repetition: they would be lost.
+    pub fn for_a_repetition(self) -> Result<ResultFolder, InputError> {
+        if is_repetition(&self.path) == Some(false) || has_journal(&self.path) {
+            let problem = format!("`{}` has the results of a comparison", self.path.display());
+            return Err(InputError::at("--out", problem, "name another folder"));
+        }
+        Ok(self)
     }
 
     /// The folder.
@@ -100,13 +116,15 @@ impl ResultFolder {
         provenance: &Provenance,
         pages: &[(&str, String)],
     ) -> io::Result<()> {
-        let Written { scenario, report, records, .. } = *written;
+        let Written { scenario, report, series, records, .. } = *written;
         let rows = written.rows();
         let rows: Vec<&Record> = rows.iter().collect();
         let table = parquet(scenario, &rows).map_err(io::Error::other)?;
+        let series = series_table::parquet(scenario, series).map_err(io::Error::other)?;
         let document = pretty(&document(scenario, report));
         let mut files: Vec<(&str, Vec<u8>)> = vec![
             (TABLE, table),
+            (SERIES, series),
             ("scenario.toml", scenario.to_toml().into_bytes()),
             ("result.json", document),
         ];
@@ -119,7 +137,7 @@ impl ResultFolder {
             self.write(name, content)?;
             outputs.insert((*name).to_owned(), json!(hex(&Sha256::digest(content))));
         }
-        self.write("run.json", &pretty(&run(scenario, report, provenance, outputs)))?;
+        self.write("run.json", &pretty(&run(written, provenance, outputs)))?;
         records.map_or(Ok(()), Records::remove_journal)
     }
 }
@@ -141,12 +159,8 @@ impl Written<'_> {
     }
 }
 
-fn run(
-    scenario: &Scenario,
-    report: &Report,
-    provenance: &Provenance,
-    outputs: Map<String, Value>,
-) -> Value {
+fn run(written: &Written<'_>, provenance: &Provenance, outputs: Map<String, Value>) -> Value {
+    let Written { scenario, report, repetition, .. } = *written;
     json!({
         "schema": 1,
         "program": "anabranch",
@@ -156,6 +170,7 @@ fn run(
         "command": provenance.command,
         "seed": scenario.seed,
         "runs": report.runs,
+        "repetition": repetition,
         "jobs": scenario.jobs,
         "scenario_hash": hex(&scenario.hash()),
         "study": hex(&scenario.study_key()),

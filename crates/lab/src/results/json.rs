@@ -15,7 +15,7 @@ use traffic::Traffic;
 use traffic::web::Object;
 
 /// The version of the document.
-const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 1;
 
 /// The document for a study.
 pub fn document(scenario: &Scenario, report: &Report) -> Value {
@@ -42,7 +42,7 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
     })
 }
 
-fn path(path: &PathSpec) -> Value {
+pub(super) fn path(path: &PathSpec) -> Value {
     json!({
         "name": path.name,
         "spec": path.given,

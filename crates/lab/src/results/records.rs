@@ -5,9 +5,10 @@
 //! Runs lie in `runs.parquet`, those of a study under way in a journal beside it, one a build.
 //! Killed at any moment, a study goes on from there.
 
+use super::columnar::Origin;
 use super::folder::ResultFolder;
 use super::journal::{Journal, Unusable};
-use super::table::{Origin, SCHEMA_VERSION, Table};
+use super::table::{SCHEMA_VERSION, Table};
 use crate::error::InputError;
 use crate::run::{Labels, Record, Run};
 use crate::scenario::Scenario;
@@ -117,18 +118,28 @@ fn journal_path(folder: &Path) -> PathBuf {
     folder.join(format!(".runs-{}.partial.jsonl", &super::BUILD[..BUILD_DIGITS]))
 }
 
+/// The journals of all builds.
+fn journals(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let is_journal = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        name.is_some_and(|name| name.starts_with(".runs-") && name.ends_with(".partial.jsonl"))
+    };
+    let mut found: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_journal).collect();
+    found.sort();
+    found
+}
+
+/// Whether a study in this folder is under way, or was killed.
+pub(super) fn has_journal(folder: &Path) -> bool {
+    !journals(folder).is_empty()
+}
+
 /// What to say of unfinished runs of another build.
 fn other_journal(folder: &Path, ours: &Path) -> Option<String> {
-    let entries = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    let is_other = |path: &PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let is_journal =
-            |name: String| name.starts_with(".runs-") && name.ends_with(".partial.jsonl");
-        path != ours && name.is_some_and(is_journal)
-    };
-    let mut others: Vec<PathBuf> = entries.filter(is_other).collect();
-    others.sort();
-    let other = others.first()?.display();
+    let others = journals(folder);
+    let other = others.iter().find(|path| *path != ours)?.display();
     Some(format!("`{other}` has unfinished runs of another build, which are not reused"))
 }
 

@@ -68,6 +68,11 @@ impl Quantity {
         }
     }
 
+    /// The way back.
+    pub fn by_name(name: &str) -> Option<Quantity> {
+        Quantity::ALL.into_iter().find(|quantity| quantity.name() == name)
+    }
+
     /// Of its values.
     pub const fn unit(self) -> &'static str {
         match self {

@@ -1,0 +1,262 @@
+//! The tables of the page: what each variant showed, each against each, quantiles; for a single
+//! repetition its numbers.
+
+use super::page::{Page, escaped};
+use super::{Sheet, palette};
+use lab::statistics::Interval;
+use lab::{Class, Difference, Pair, Report, Run, Scale, Summary, Variant, percent, scale};
+
+/// More rows than this are folded away.
+const MOST_ROWS: usize = 15;
+
+/// What each variant showed.
+pub fn results(page: &mut Page, sheet: &Sheet<'_>) {
+    let report = sheet.report;
+    let scale = scale(report.metric, &report.variants);
+    let name = report.metric.name().replace('_', " ");
+    page.line("<div class=\"scroll\"><table><tr><th>variant</th>");
+    page.line(&format!("<th class=\"n\">mean {name} [{}]</th><th>95 % interval</th>", scale.unit));
+    page.line("<th class=\"n\">median</th><th class=\"n\">difference</th>");
+    page.line("<th>95 % interval, paired</th><th>sent first on</th><th>result</th></tr>");
+    for summary in &report.variants {
+        page.line(&row(sheet, summary, &scale));
+    }
+    page.line("</table></div>");
+    if let Some(baseline) = &report.baseline {
+        page.line(&format!(
+            "<p class=\"small\">Differences to {}. Intervals by Student t; results corrected for \
+             the number of comparisons (Holm).</p>",
+            escaped(baseline)
+        ));
+    }
+    remarks(page, report, &scale);
+}
+
+fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), |v| scale.number(v));
+    let certainty = match summary.mean_interval {
+        _ if summary.deterministic => "deterministic".to_owned(),
+        Some(interval) => scale.interval(interval),
+        None => "-".to_owned(),
+    };
+    let (difference, interval) = difference(summary.difference.as_ref(), scale);
+    let result = match summary.class {
+        Some(class) => outcome(class, summary.difference.as_ref()),
+        None => format!("no verdict: {}", escaped(&summary.disqualification())),
+    };
+    format!(
+        "<tr><td>{}</td><td class=\"n\">{}</td><td>{certainty}</td><td class=\"n\">{}</td>\
+         <td class=\"n\">{difference}</td><td>{interval}</td><td>{}</td><td>{result}</td></tr>",
+        variant(sheet, &summary.variant),
+        number(summary.mean),
+        number(summary.median),
+        escaped(&share(summary)),
+    )
+}
+
+/// The mean difference with its share, and the interval of it.
+fn difference(difference: Option<&Difference>, scale: &Scale) -> (String, String) {
+    let Some(difference) = difference else { return (String::new(), String::new()) };
+    let share = difference.relative.map_or(String::new(), |s| format!(" ({})", percent(s)));
+    let mean = scale.signed(difference.mean);
+    (format!("{mean}{share}"), ends(difference.interval, scale))
+}
+
+fn ends(interval: Option<Interval>, scale: &Scale) -> String {
+    match interval {
+        Some(interval) if interval.half_width() == 0.0 => "deterministic".to_owned(),
+        Some(interval) => {
+            let (low, high) = (scale.signed(interval.low), scale.signed(interval.high));
+            format!("{low} to {high} {}", scale.unit)
+        }
+        None => "-".to_owned(),
+    }
+}
+
+/// A class as a coloured word with a sign, so that colour is not the only cue.
+fn outcome(class: Class, difference: Option<&Difference>) -> String {
+    let (sign, kind) = match class {
+        Class::PaysOff => ("&#9650; ", "good"),
+        Class::Hurts => ("&#9660; ", "bad"),
+        Class::NoDifference => ("= ", "same"),
+        Class::Undecided => ("? ", "open"),
+        Class::Baseline => ("", "same"),
+    };
+    let magnitude = match (class, difference) {
+        (Class::PaysOff | Class::Hurts, Some(difference)) => {
+            format!(", {}", difference.magnitude())
+        }
+        _ => String::new(),
+    };
+    format!("<span class=\"{kind}\">{sign}{}{magnitude}</span>", class.name())
+}
+
+/// The name with the colour that it has in every figure.
+fn variant(sheet: &Sheet<'_>, variant: &Variant) -> String {
+    let look = palette::of_variant(sheet.scenario, variant);
+    format!("{}{}", swatch(look.colour), escaped(&variant.name))
+}
+
+/// A small field of a colour.
+pub fn swatch(colour: &str) -> String {
+    format!("<i class=\"swatch\" style=\"background:{colour}\"></i>")
+}
+
+/// The paths that carried payload first, with their shares of it.
+fn share(summary: &Summary) -> String {
+    let used = summary.share.iter().filter(|(_, share)| *share > 0.0);
+    let words = used.map(|(name, share)| format!("{name} {:.0} %", share * 100.0));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Means that are not to be trusted.
+fn remarks(page: &mut Page, report: &Report, scale: &Scale) {
+    for summary in report.variants.iter().filter(|summary| summary.heavy_tail) {
+        let interval = summary.median_interval.map_or(String::new(), |interval| {
+            format!(" (95 % interval {})", scale.interval(interval))
+        });
+        let median = summary.median.map_or(String::new(), |median| scale.value(median));
+        page.line(&format!(
+            "<p class=\"small\">{}: a few runs lie far out, so the mean's interval may be too \
+             narrow; median {median}{interval}.</p>",
+            escaped(&summary.variant.name)
+        ));
+    }
+}
+
+/// Quantiles over the repetitions, with their intervals.
+pub fn quantiles(page: &mut Page, sheet: &Sheet<'_>) {
+    let report = sheet.report;
+    let named = report.variants.iter().map(|summary| &summary.quantiles);
+    let Some(names) = named.max_by_key(|quantiles| quantiles.len()).filter(|q| !q.is_empty())
+    else {
+        return;
+    };
+    let scale = scale(report.metric, &report.variants);
+    page.line("<h2>Quantiles over the repetitions</h2>");
+    page.line("<div class=\"scroll\"><table><tr><th>variant</th>");
+    let heading = |name: &str| format!("<th class=\"n\">{name} [{}]</th>", scale.unit);
+    let mut columns: Vec<&str> = names.iter().map(|quantile| quantile.name).collect();
+    let middle = columns.iter().take_while(|name| **name < "p50").count();
+    columns.insert(middle, "median");
+    page.line(&columns.iter().map(|name| heading(name)).collect::<String>());
+    page.line("</tr>");
+    for summary in &report.variants {
+        let cell = |name: &&str| {
+            let found = summary.quantiles.iter().find(|quantile| quantile.name == *name);
+            match *name {
+                "median" => quantile(summary.median, summary.median_interval, &scale),
+                _ => quantile(found.map(|q| q.value), found.and_then(|q| q.interval), &scale),
+            }
+        };
+        let cells: String = columns.iter().map(cell).collect();
+        page.line(&format!("<tr><td>{}</td>{cells}</tr>", variant(sheet, &summary.variant)));
+    }
+    page.line("</table></div>");
+    page.line(
+        "<p class=\"small\">Below each value its 95 % interval (BCa bootstrap); none where all \
+         repetitions may well lie on one side of the quantile.</p>",
+    );
+}
+
+fn quantile(value: Option<f64>, interval: Option<Interval>, scale: &Scale) -> String {
+    let Some(value) = value else { return "<td class=\"n\">-</td>".to_owned() };
+    let interval = interval.filter(|interval| interval.half_width() > 0.0);
+    let interval = interval.map_or(String::new(), |interval| {
+        let (low, high) = (scale.number(interval.low), scale.number(interval.high));
+        format!("<br><span class=\"small\">{low} to {high}</span>")
+    });
+    format!("<td class=\"n\">{}{interval}</td>", scale.number(value))
+}
+
+/// Each variant against each after it, where that says more than the table of results.
+pub fn pairs(page: &mut Page, sheet: &Sheet<'_>) {
+    let report = sheet.report;
+    if report.variants.len() < 3 || report.pairs.is_empty() {
+        return;
+    }
+    let scale = scale(report.metric, &report.variants);
+    let open = if report.pairs.len() > MOST_ROWS { "" } else { " open" };
+    page.line("<h2>Each against each</h2>");
+    page.line(&format!("<details{open}><summary>{} pairs</summary>", report.pairs.len()));
+    page.line("<div class=\"scroll\"><table><tr><th>variant</th><th>against</th>");
+    page.line("<th class=\"n\">difference</th><th>corrected interval, paired</th>");
+    page.line("<th>result of the first</th></tr>");
+    for pair in &report.pairs {
+        page.line(&pair_row(sheet, pair, &scale));
+    }
+    page.line("</table></div></details>");
+    page.line(&format!(
+        "<p class=\"small\">The first minus the second. Intervals together hold with 95 %, \
+         corrected for {} comparisons (Holm).</p>",
+        report.pairs.len()
+    ));
+}
+
+fn pair_row(sheet: &Sheet<'_>, pair: &Pair, scale: &Scale) -> String {
+    let name = |index: usize| {
+        let summary = sheet.report.variants.get(index);
+        summary.map_or(String::new(), |summary| variant(sheet, &summary.variant))
+    };
+    let of = pair.difference.as_ref();
+    let (mean, _) = difference(of, scale);
+    let interval = ends(of.and_then(|difference| difference.corrected), scale);
+    format!(
+        "<tr><td>{}</td><td>{}</td><td class=\"n\">{mean}</td><td>{interval}</td><td>{}</td></tr>",
+        name(pair.variant),
+        name(pair.with),
+        outcome(pair.class, of),
+    )
+}
+
+/// The numbers of a single repetition.
+pub fn repetition(page: &mut Page, sheet: &Sheet<'_>) {
+    let scale = scale(sheet.report.metric, &sheet.report.variants);
+    let name = sheet.report.metric.name().replace('_', " ");
+    let paths = sheet.scenario.paths.iter();
+    let shares: String =
+        paths.map(|path| format!("<th class=\"n\">on {}</th>", escaped(&path.name))).collect();
+    page.line("<div class=\"scroll\"><table><tr><th>variant</th>");
+    page.line(&format!("<th class=\"n\">{name} [{}]</th>{shares}", scale.unit));
+    for heading in ["segments", "sent again", "reinjected [kB]", "came twice [kB]"] {
+        page.line(&format!("<th class=\"n\">{heading}</th>"));
+    }
+    page.line("<th>packets dropped</th></tr>");
+    for of in &sheet.study.variants {
+        for run in &of.runs {
+            page.line(&numbers(sheet, &of.variant, run, &scale));
+        }
+    }
+    page.line("</table></div>");
+}
+
+fn numbers(sheet: &Sheet<'_>, of: &Variant, run: &Run, scale: &Scale) -> String {
+    let sent: u64 = run.first_sent_bytes.iter().sum();
+    let share = |bytes: &u64| match *bytes {
+        0 => "<td class=\"n\">-</td>".to_owned(),
+        bytes => format!("<td class=\"n\">{:.0} %</td>", 100.0 * bytes as f64 / sent as f64),
+    };
+    let shares: String = run.first_sent_bytes.iter().map(share).collect();
+    let value = match (run.value, &run.failure) {
+        (Some(value), _) => scale.number(value),
+        (None, why) => format!("incomplete {}", escaped(why.as_deref().unwrap_or_default())),
+    };
+    let drops = [
+        (run.drops.full, "queue full"),
+        (run.drops.early, "by the queue discipline"),
+        (run.drops.random, "at random"),
+        (run.drops.down, "while down"),
+    ];
+    let drops = drops.iter().filter(|(packets, _)| *packets > 0);
+    let drops: Vec<String> = drops.map(|(packets, why)| format!("{packets} {why}")).collect();
+    format!(
+        "<tr><td>{}</td><td class=\"n\">{value}</td>{shares}<td class=\"n\">{}</td>\
+         <td class=\"n\">{}</td><td class=\"n\">{:.1}</td><td class=\"n\">{:.1}</td><td>{}</td></tr>",
+        variant(sheet, of),
+        run.data_packets,
+        run.retransmitted_segs,
+        run.reinjected_bytes as f64 / 1e3,
+        run.duplicate_bytes as f64 / 1e3,
+        if drops.is_empty() { "none".to_owned() } else { drops.join(", ") },
+    )
+}

@@ -1,0 +1,242 @@
+//! The verb `run`: one repetition of each variant with everything recorded.
+//!
+//! Numbers on standard output, packets for Wireshark, time series and a page to files.
+
+use crate::args::ScenarioArgs;
+use crate::columns::{Column, Table};
+use crate::compare::{provenance, write_captures};
+use crate::output::{Screen, error, message, print};
+use crate::progress::real_time;
+use crate::report::{Sheet, page};
+use crate::table::{paths, protocols};
+use crate::{FAILED, USAGE};
+use clap::{ArgMatches, Args};
+use lab::results::{ResultFolder, Written, repetition_document};
+use lab::{
+    InputError, Repetition, Report, Run, Runs, Scale, Scenario, Study, Variant, as_study,
+    describe_traffic, record_repetition, variants_of,
+};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  anabranch run --path wlan --path 3g --traffic bulk:4MiB --protocols tcp,mptcp
+  anabranch run scenario.toml --pcap packets --series --out repetition
+  anabranch run scenario.toml --variant mptcp/lrf/cubic --run 7 --out repetition";
+
+/// The folder for series when none is named.
+const FOLDER: &str = "anabranch-run";
+
+/// Options of `run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub asked: ScenarioArgs,
+    /// Number of the repetition; a comparison has them from 0 on
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub run: u64,
+    /// Only this variant; may be given several times [default: every variant of the scenario]
+    #[arg(long = "variant", value_name = "NAME")]
+    pub variants: Vec<String>,
+    /// Write the packets to a folder, for Wireshark and for `anabranch analyze`, as the sender
+    /// sees them and as the receiver does
+    #[arg(long, value_name = "DIR")]
+    pub pcap: Option<String>,
+    /// Record what happens over time: series.parquet, and report.html with figures of it, in the
+    /// folder of --out [default: that of --pcap, else `anabranch-run`]
+    #[arg(long)]
+    pub series: bool,
+    /// Write series.parquet, report.html, runs.parquet, scenario.toml, result.json and run.json to
+    /// a folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<String>,
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// No notes
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// No colours; so does the environment variable NO_COLOR
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// Everything that must be right before the run.
+struct Prepared {
+    scenario: Scenario,
+    variants: Vec<Variant>,
+    out: Option<ResultFolder>,
+    pcap: Option<ResultFolder>,
+}
+
+/// Carries it out; the answer is the exit code.
+pub fn run(args: &RunArgs, sources: Option<&ArgMatches>) -> u8 {
+    let prepared = match prepare(args, sources) {
+        Ok(prepared) => prepared,
+        Err(refusal) => {
+            error(&refusal);
+            return USAGE;
+        }
+    };
+    match carry_out(args, &prepared) {
+        Ok(()) => 0,
+        Err(failure) => {
+            error(&failure);
+            FAILED
+        }
+    }
+}
+
+fn prepare(args: &RunArgs, sources: Option<&ArgMatches>) -> Result<Prepared, InputError> {
+    let mut options = args.asked.over_file(sources)?;
+    // There is nothing to repeat and nothing to compare.
+    (options.runs, options.runs_max, options.baseline) = (None, None, None);
+    let mut scenario = options.resolve()?;
+    scenario.runs = Runs::Fixed(1);
+    let variants = chosen(&scenario, &args.variants)?;
+    let series = args.series.then(|| args.pcap.clone().unwrap_or_else(|| FOLDER.to_owned()));
+    let out = args.out.clone().or(series);
+    let out = out.map(|name| ResultFolder::open(&name)?.for_a_repetition()).transpose()?;
+    let pcap = args.pcap.as_deref().map(ResultFolder::open).transpose()?;
+    Ok(Prepared { scenario, variants, out, pcap })
+}
+
+/// The variants with these names; without any name all of them.
+fn chosen(scenario: &Scenario, names: &[String]) -> Result<Vec<Variant>, InputError> {
+    let all = variants_of(scenario);
+    if let Some(unknown) = names.iter().find(|name| all.iter().all(|v| v.name != **name)) {
+        let known: Vec<&str> = all.iter().map(|variant| variant.name.as_str()).collect();
+        let problem = format!("no variant of this scenario is called `{unknown}`");
+        return Err(InputError::at("--variant", problem, format!("it has {}", known.join(", "))));
+    }
+    let is_chosen = |variant: &Variant| names.is_empty() || names.contains(&variant.name);
+    Ok(all.into_iter().filter(is_chosen).collect())
+}
+
+fn carry_out(args: &RunArgs, prepared: &Prepared) -> Result<(), String> {
+    let Prepared { scenario, variants, out, pcap } = prepared;
+    let clock = real_time();
+    let repetitions = record_repetition(scenario, variants, args.run, pcap.is_some());
+    let mut repetitions = repetitions.map_err(|failure| failure.to_string())?;
+    let mut captures = Vec::new();
+    for Repetition { variant, captures: files, .. } in &mut repetitions {
+        captures.extend(files.take().map(|files| (variant.name.clone(), files)));
+    }
+    if let Some(folder) = pcap {
+        write_captures(folder, captures)?;
+    }
+    let study = as_study(&repetitions);
+    if args.json {
+        let document = repetition_document(scenario, args.run, &repetitions);
+        print(&format!("{document:#}\n"));
+    } else {
+        print(&table(scenario, &study, args.run, Screen::detect(args.no_color)));
+    }
+    if let Some(folder) = out {
+        save(folder, args, scenario, &repetitions, clock)?;
+    }
+    if !args.quiet {
+        let mut folders: Vec<_> = out.iter().chain(pcap).map(ResultFolder::path).collect();
+        folders.dedup();
+        for folder in folders {
+            message(&format!("wrote {}", folder.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Fills the folder of `--out`.
+fn save(
+    folder: &ResultFolder,
+    args: &RunArgs,
+    scenario: &Scenario,
+    repetitions: &[Repetition],
+    clock: std::time::Instant,
+) -> Result<(), String> {
+    let study = as_study(repetitions);
+    let report = Report::new(scenario, &study).ok_or("the scenario has no variant")?;
+    let series: Vec<_> = repetitions.iter().map(|one| one.series.clone()).collect();
+    let provenance = provenance(clock);
+    let repetition = Some(args.run);
+    let (study, report, series) = (&study, &report, series.as_slice());
+    let written = Written { scenario, study, report, series, repetition, records: None };
+    let toml = scenario.to_toml();
+    let page = page(&Sheet {
+        scenario,
+        toml: &toml,
+        study,
+        report,
+        series,
+        provenance: &provenance,
+        repetition,
+        notes: &[],
+    });
+    let name = folder.path().display();
+    folder
+        .write_study(&written, &provenance, &[("report.html", page)])
+        .map_err(|error| format!("cannot write to `{name}`: {error}"))
+}
+
+/// What `run` prints without `--json`.
+pub fn table(scenario: &Scenario, study: &Study, number: u64, screen: Screen) -> String {
+    let mut text = String::new();
+    if let Some(title) = &scenario.title {
+        text.push_str(&format!("{}\n", screen.styled("1", title)));
+    }
+    text.push_str(&format!(
+        "{}; {}, sender {}; repetition {number}, seed {}\n\n",
+        describe_traffic(&scenario.traffic, scenario.reverse),
+        protocols(scenario),
+        scenario.profile.name(),
+        scenario.seed
+    ));
+    paths(&mut text, scenario, false, screen);
+    text.push_str(&numbers(scenario, study).render(screen));
+    for (variant, run) in runs(study) {
+        if run.value.is_none() {
+            let why = run.failure.as_deref().unwrap_or("it was not over after 600 s");
+            text.push_str(&format!("note: {}: incomplete: {why}\n", variant.name));
+        }
+    }
+    text.push_str("\nOne repetition says nothing of chance: `anabranch compare` does.\n");
+    text
+}
+
+fn runs(study: &Study) -> impl Iterator<Item = (&Variant, &Run)> {
+    study.variants.iter().flat_map(|of| of.runs.iter().map(move |run| (&of.variant, run)))
+}
+
+fn numbers(scenario: &Scenario, study: &Study) -> Table {
+    let values = || runs(study).filter_map(|(_, run)| run.value);
+    let metric = runs(study).next().map(|(_, run)| run.metric);
+    let unit = metric.map_or("", |metric| metric.unit());
+    let smallest = values().fold(f64::INFINITY, f64::min);
+    let scale = Scale::of(unit, if smallest.is_finite() { smallest } else { 0.0 });
+    let name = metric.map_or("", |metric| metric.name()).replace('_', " ");
+    let each = |cell: &dyn Fn(&Run) -> String| runs(study).map(|(_, run)| cell(run)).collect();
+    let kilobytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e3);
+    let value = |run: &Run| run.value.map_or("incomplete".to_owned(), |value| scale.number(value));
+    let names = runs(study).map(|(variant, _)| variant.name.clone()).collect();
+    let mut columns = vec![
+        Column::new("variant", false, 0, names),
+        Column::new(format!("{name} [{}]", scale.unit), true, 0, each(&value)),
+    ];
+    for (index, path) in scenario.paths.iter().enumerate() {
+        let share = |run: &Run| {
+            let all: u64 = run.first_sent_bytes.iter().sum();
+            let of = run.first_sent_bytes.get(index).copied().unwrap_or(0);
+            if of == 0 { "-".into() } else { format!("{:.0} %", 100.0 * of as f64 / all as f64) }
+        };
+        columns.push(Column::new(format!("on {}", path.name), true, 0, each(&share)));
+    }
+    columns.extend([
+        Column::new("segments", true, 2, each(&|run| run.data_packets.to_string())),
+        Column::new("resent", true, 0, each(&|run| run.retransmitted_segs.to_string())),
+        Column::new("reinjected [kB]", true, 0, each(&|run| kilobytes(run.reinjected_bytes))),
+        Column::new("twice [kB]", true, 0, each(&|run| kilobytes(run.duplicate_bytes))),
+        Column::new("queue full", true, 1, each(&|run| run.drops.full.to_string())),
+        Column::new("dropped early", true, 3, each(&|run| run.drops.early.to_string())),
+        Column::new("lost", true, 1, each(&|run| run.drops.random.to_string())),
+        Column::new("while down", true, 3, each(&|run| run.drops.down.to_string())),
+    ]);
+    Table { columns }
+}

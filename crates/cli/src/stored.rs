@@ -1,0 +1,92 @@
+//! The verb `report`: the page of a results folder again, from what is stored there. Nothing is
+//! carried out.
+
+use crate::output::{Screen, error, message, print};
+use crate::report::{Sheet, page};
+use crate::{FAILED, INTERRUPTED, USAGE, table};
+use clap::Args;
+use lab::results::{ResultFolder, StoredStudy};
+use std::path::{Path, PathBuf};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  anabranch report results                      writes results/report.html again
+  anabranch report results --out page.html      or elsewhere
+  anabranch report results --json               prints the document";
+
+/// Options of `report`.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// Folder that `compare --out` or `run --out` wrote, on this machine or on another
+    #[arg(value_name = "DIR")]
+    pub folder: String,
+    /// Where to write the page [default: report.html in the folder]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<String>,
+    /// Compare each variant with each other one too
+    #[arg(long)]
+    pub pairs: bool,
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// No notes
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// No colours; so does the environment variable NO_COLOR
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// Carries it out; the answer is the exit code.
+pub fn report(args: &ReportArgs) -> u8 {
+    let stored = match StoredStudy::open(&args.folder) {
+        Ok(stored) => stored,
+        Err(refusal) => {
+            error(&refusal);
+            return USAGE;
+        }
+    };
+    if !args.quiet {
+        for note in &stored.notes {
+            message(&format!("note: {note}"));
+        }
+    }
+    show(args, &stored);
+    let default = || Path::new(&args.folder).join("report.html");
+    let out = args.out.as_ref().map_or_else(default, PathBuf::from);
+    if let Err(failure) = write(&out, &page(&Sheet::of_stored(&stored))) {
+        error(&failure);
+        return FAILED;
+    }
+    if !args.quiet {
+        message(&format!("wrote {}", out.display()));
+    }
+    if stored.report.interrupted { INTERRUPTED } else { 0 }
+}
+
+fn show(args: &ReportArgs, stored: &StoredStudy) {
+    if args.json {
+        return print(&format!("{:#}\n", stored.document()));
+    }
+    let screen = Screen::detect(args.no_color);
+    if let Some(number) = stored.repetition {
+        return print(&crate::run::table(&stored.scenario, &stored.study, number, screen));
+    }
+    let ask = table::Ask { quiet: args.quiet, pairs: args.pairs };
+    print(&table::text(&stored.scenario, &stored.report, ask, screen));
+}
+
+/// Writes the page under a temporary name and renames it when complete.
+fn write(out: &Path, page: &str) -> Result<(), String> {
+    let help = "\n  help: name a file that can be written to: `--out FILE`";
+    let refuse =
+        |why: &dyn std::fmt::Display| format!("cannot write `{}`: {why}{help}", out.display());
+    if out.is_dir() {
+        return Err(refuse(&"it is a folder"));
+    }
+    let name = out.file_name().ok_or_else(|| refuse(&"this is no name of a file"))?;
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).display().to_string();
+    let folder = ResultFolder::open(&folder).map_err(|refusal| refuse(&refusal.problem()))?;
+    folder.write(&name.to_string_lossy(), page.as_bytes()).map_err(|error| refuse(&error))
+}

@@ -1,0 +1,213 @@
+//! `report`: the page again from stored results, and every way in which a folder is not that.
+
+use crate::{Scratch, anabranch, stderr, stdout, succeeds};
+use serde_json::Value;
+use std::fs;
+
+/// Two described paths, three variants, little traffic.
+const STUDY: [&str; 14] = [
+    "compare",
+    "--path",
+    "wlan=rate 25mbit delay 20ms loss 1% limit 100p",
+    "--path",
+    "3g=rate 4mbit delay 70ms limit 3750p",
+    "--traffic",
+    "bulk:256KiB",
+    "--protocols",
+    "tcp,mptcp",
+    "--runs",
+    "4",
+    "--quiet",
+    "--out",
+    "DIR",
+];
+
+/// Carries out the study into a folder; what it printed.
+fn study(out: &str, more: &[&str]) -> String {
+    succeeds(&[&STUDY[..13], &[out], more].concat())
+}
+
+fn text(folder: &str, file: &str) -> String {
+    fs::read_to_string(format!("{folder}/{file}")).expect(file)
+}
+
+/// The message of a refused report, the folder's name left out.
+fn refused(folder: &str, more: &[&str]) -> String {
+    let output = anabranch(&[&["report", folder], more].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+    stderr(&output).replace(folder, "DIR")
+}
+
+#[test]
+fn page_from_stored_results_is_the_page_of_the_comparison() {
+    let scratch = Scratch::new("stored-same");
+    let (out, again) = (scratch.path("results"), scratch.path("again.html"));
+    let printed = study(&out, &["--pairs"]);
+    let output = anabranch(&["report", &out, "--out", &again, "--pairs"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output), format!("wrote {again}\n"));
+    assert_eq!(stdout(&output), printed, "the same table and the same verdict");
+    let page = text(&out, "report.html");
+    assert!(fs::read_to_string(&again).expect("the page") == page, "the same page, byte by byte");
+    let document = succeeds(&["report", &out, "--json", "--quiet"]);
+    assert_eq!(document, text(&out, "result.json"), "every number is the same");
+    assert!(text(&out, "report.html") == page, "written over itself");
+    for part in ["Each against each", "Quantiles over the repetitions", "Who brought which bytes"] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn folder_on_another_machine_needs_neither_recordings_nor_pages() {
+    let scratch = Scratch::new("stored-elsewhere");
+    scratch.file("my trace.down", "0\n1\n2\n3\n");
+    scratch.file("my trace.up", "0\n2\n4\n");
+    scratch.file("table.txt", "0 5.0\n1 6.5\n2 4.0\n");
+    scratch.file("page.json", "{\"html_bytes\": 20000, \"object_bytes\": [3000, 40000, 7]}");
+    let file = scratch.file(
+        "study.toml",
+        "title = \"A page\"\ntraffic = \"web:page.json\"\nhttp = \"2\"\nper-host = true\nruns = 3\n\
+         [path]\nlte = 'trace \"my trace.down\" delay 30ms limit 200p'\n\
+         dsl = 'rate 6mbit delay 9ms uplink trace \"my trace.up\"'\n\
+         wifi = 'trace table.txt unit=mbit loss 1% trace-up table.txt unit=mbit'\n",
+    );
+    let out = scratch.path("results");
+    let printed = succeeds(&["compare", &file, "--out", &out, "--quiet"]);
+    for name in ["my trace.down", "my trace.up", "table.txt", "page.json", "study.toml"] {
+        fs::remove_file(scratch.path(name)).expect("it was there");
+    }
+    let moved = scratch.path("moved");
+    fs::rename(&out, &moved).expect("a folder can be moved");
+    let page = text(&moved, "report.html");
+    assert_eq!(succeeds(&["report", &moved, "--quiet"]), printed);
+    assert!(text(&moved, "report.html") == page, "the same page, byte by byte");
+    assert_eq!(succeeds(&["report", &moved, "--json", "--quiet"]), text(&moved, "result.json"));
+}
+
+#[test]
+fn runs_of_another_build_are_shown_as_such() {
+    let scratch = Scratch::new("stored-build");
+    let out = scratch.path("results");
+    let printed = study(&out, &[]);
+    let mut run: Value = serde_json::from_str(&text(&out, "run.json")).expect("JSON");
+    run["build"] = "0123456789abcdef".into();
+    run["version"] = "0.0.9".into();
+    fs::write(format!("{out}/run.json"), run.to_string()).expect("run.json");
+    let output = anabranch(&["report", &out]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(0), printed));
+    let note = "these runs are of another build of anabranch (version 0.0.9, build 0123456789ab), \
+                and figures are those of that build; another one may simulate differently";
+    assert_eq!(stderr(&output), format!("note: {note}\nwrote {out}/report.html\n"));
+    assert!(text(&out, "report.html").contains(&format!("Note: {note}.")));
+    run["hash"] = "another".into();
+    fs::write(format!("{out}/run.json"), run.to_string()).expect("run.json");
+    let told = stderr(&anabranch(&["report", &out]));
+    assert!(told.contains("note: that build summed them up otherwise: Verdict: "), "{told}");
+}
+
+#[test]
+fn interrupted_and_extended_studies_keep_their_numbers() {
+    let scratch = Scratch::new("stored-fewer");
+    let out = scratch.path("results");
+    study(&out, &["--schedulers", "lrf,rr"]);
+    // Fewer runs and variants: the table keeps the others' rows, the report leaves them out.
+    let fewer = succeeds(&[&STUDY[..10], &["2", "--quiet", "--out", &out]].concat());
+    assert_eq!(succeeds(&["report", &out, "--quiet"]), fewer);
+    let mut run: Value = serde_json::from_str(&text(&out, "run.json")).expect("JSON");
+    run["interrupted"] = true.into();
+    fs::write(format!("{out}/run.json"), run.to_string()).expect("run.json");
+    let output = anabranch(&["report", &out, "--quiet"]);
+    assert_eq!(output.status.code(), Some(130), "as the interrupted comparison");
+    assert!(stdout(&output).contains("(interrupted after 2)"), "{}", stdout(&output));
+    let auto = scratch.path("auto");
+    let few = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:64KiB"];
+    let few = [&few[..], &["--runs", "auto", "--runs-max", "22", "--quiet", "--out", &auto]];
+    let printed = succeeds(&few.concat());
+    assert!(printed.contains("(--runs-max 22)"), "{printed}");
+    assert_eq!(succeeds(&["report", &auto, "--quiet"]), printed);
+}
+
+#[test]
+fn what_is_no_results_folder_is_refused_with_the_mend() {
+    let scratch = Scratch::new("stored-refused");
+    let help = "  help: give a folder that `anabranch compare --out DIR` or `anabranch run --out \
+                DIR` wrote\n";
+    let folder = scratch.path("none");
+    let missing = refused(&folder, &[]);
+    assert!(missing.starts_with("error: DIR: the folder cannot be read: "), "{missing}");
+    let file = scratch.file("file", "text");
+    let of_file = format!("error: DIR: this is a file, not a results folder\n{help}");
+    assert_eq!(refused(&file, &[]), of_file);
+    fs::create_dir(&folder).expect("a folder");
+    let empty = format!("error: DIR: the folder has no `run.json`\n{help}");
+    assert_eq!(refused(&folder, &[]), empty);
+    fs::write(format!("{folder}/.runs-0123456789ab.partial.jsonl"), "{}\n").expect("a journal");
+    assert_eq!(
+        refused(&folder, &[]),
+        "error: DIR: the study was stopped before its end: there are runs, and no results\n  \
+         help: the command that began it, with the same `--out`, goes on from them; stop it with \
+         Ctrl-C to get a report on what is complete\n"
+    );
+    for (content, problem) in [
+        ("{", "this is not JSON: EOF while parsing an object at line 1 column 1"),
+        ("[1]", "this is not the `run.json` of a results folder"),
+        ("{\"program\": \"other\"}", "this is not the `run.json` of a results folder"),
+        (
+            "{\"program\": \"anabranch\", \"schema\": 2}",
+            "it has version 2, this program reads version 1",
+        ),
+        (
+            "{\"program\": \"anabranch\", \"schema\": 1}",
+            "it does not name `scenario.toml`, so this is no results folder",
+        ),
+    ] {
+        fs::write(format!("{folder}/run.json"), content).expect("run.json");
+        assert_eq!(refused(&folder, &[]), format!("error: DIR/run.json: {problem}\n{help}"));
+    }
+}
+
+#[test]
+fn changed_cut_and_missing_files_are_refused_with_the_mend() {
+    let scratch = Scratch::new("stored-changed");
+    let out = scratch.path("results");
+    study(&out, &[]);
+    let help = "  help: the command that wrote the folder, with the same `--out`, writes it again; \
+                runs that are kept there are not carried out anew\n";
+    let changed = "this is not the file that `run.json` names: it was changed, damaged or cut, or \
+                   the program was stopped while it wrote the folder";
+    for name in ["scenario.toml", "result.json", "runs.parquet", "series.parquet"] {
+        let file = format!("{out}/{name}");
+        let content = fs::read(&file).expect(name);
+        fs::write(&file, &content[..content.len() / 2]).expect(name);
+        assert_eq!(refused(&out, &[]), format!("error: DIR/{name}: {changed}\n{help}"));
+        if name == "series.parquet" {
+            continue;
+        }
+        fs::remove_file(&file).expect(name);
+        let missing = "the file is missing, although `run.json` names it";
+        assert_eq!(refused(&out, &[]), format!("error: DIR/{name}: {missing}\n{help}"));
+        fs::write(&file, content).expect(name);
+    }
+    fs::remove_file(format!("{out}/series.parquet")).expect("series.parquet");
+    let told = stderr(&anabranch(&["report", &out]));
+    let note = "note: the folder has no `series.parquet`, so nothing is shown over time\n";
+    assert_eq!(told, format!("{note}wrote {out}/report.html\n"));
+    assert!(!text(&out, "report.html").contains("Paths over time"));
+}
+
+#[test]
+fn page_that_cannot_be_written_is_said() {
+    let scratch = Scratch::new("stored-unwritable");
+    let (out, file) = (scratch.path("results"), scratch.file("file", ""));
+    let printed = study(&out, &[]);
+    let output = anabranch(&["report", &out, "--out", &out]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stdout(&output), printed, "the result is there all the same");
+    let help = "  help: name a file that can be written to: `--out FILE`\n";
+    assert_eq!(stderr(&output), format!("error: cannot write `{out}`: it is a folder\n{help}"));
+    let below = format!("{file}/page.html");
+    let told = stderr(&anabranch(&["report", &out, "--out", &below]));
+    assert!(told.starts_with(&format!("error: cannot write `{below}`: ")), "{told}");
+    assert!(told.ends_with(help), "{told}");
+}

@@ -1,0 +1,61 @@
+//! Paths of results that are there already: described without the recordings they followed.
+//!
+//! The recordings may be on another machine, or changed since. A result needs their names only.
+
+use super::items::{Item, Kind, Ranges, items};
+use super::trace_file::TraceFile;
+use super::{CapacitySpec, Direction, LinkSpec, PathSpec};
+use crate::error::Refusal;
+use base::{Duration, Rate};
+use network::CapacityTrace;
+use network::trace::{Form, Unit};
+use std::sync::Arc;
+
+/// What stands for a recording while the description is read.
+const STAND_IN: &str = "rate 1mbit";
+
+/// The description with a rate in the place of every recording.
+pub(crate) fn without_recordings(spec: &str) -> Result<String, Refusal> {
+    let mut text = spec.to_owned();
+    for item in items(spec, Ranges::Refused)?.iter().rev() {
+        if let Kind::Trace { .. } = item.kind {
+            let of_uplink = spec[item.span.clone()].starts_with("trace-up");
+            let prefix = if of_uplink { "uplink " } else { "" };
+            text.replace_range(item.span.clone(), &format!("{prefix}{STAND_IN}"));
+        }
+    }
+    Ok(text)
+}
+
+/// Puts recordings of these names, downlink and uplink, back into a path that was read from
+/// `without_recordings(spec)`. Nothing can be simulated with them.
+pub(crate) fn name_recordings(path: &mut PathSpec, spec: &str, names: [Option<String>; 2]) {
+    let items = items(spec, Ranges::Refused).unwrap_or_default();
+    let [down, up] = names;
+    let down_unit = unit(&items, Direction::Down);
+    let up_unit = unit(&items, Direction::Up).or(down_unit);
+    for (link, name, unit) in [(&mut path.down, down, down_unit), (&mut path.up, up, up_unit)] {
+        if let Some(name) = name {
+            name_recording(link, name, unit);
+        }
+    }
+    spec.clone_into(&mut path.anchored);
+}
+
+fn name_recording(link: &mut LinkSpec, file: String, unit: Option<Unit>) {
+    let steady = [(Duration::from_secs(1), Rate::from_mbit(1))];
+    if let Ok(capacity) = CapacityTrace::from_steps(&steady) {
+        let capacity = Arc::new(capacity);
+        let trace = TraceFile { file, unit, capacity, form: Form::Json, digest: [0; 32] };
+        link.capacity = CapacitySpec::Trace(Arc::new(trace));
+    }
+}
+
+/// The unit that was said of the recording of a direction.
+fn unit(items: &[Item], direction: Direction) -> Option<Unit> {
+    let of = |item: &Item| match &item.kind {
+        Kind::Trace { unit, upload, .. } if *upload == (direction == Direction::Up) => unit.clone(),
+        _ => None,
+    };
+    items.iter().find_map(of).and_then(|name| Unit::from_name(&name))
+}

@@ -1,0 +1,73 @@
+//! One repetition of variants with everything recorded: numbers, packets, time series.
+//!
+//! A run depends on the scenario, the variant and its number only, so this is the run that a study
+//! has under that number.
+
+use crate::run::Run;
+use crate::scenario::Scenario;
+use crate::series::{VariantSeries, record_series};
+use crate::study::{Study, StudyError, VariantRuns, setup};
+use crate::variants::Variant;
+use rayon::prelude::*;
+use simulator::{Captures, PathCounters};
+
+/// A repetition of a variant.
+#[derive(Clone, Debug)]
+pub struct Repetition {
+    /// Which variant.
+    pub variant: Variant,
+    /// What a study keeps of it.
+    pub run: Run,
+    /// What the links of each path counted.
+    pub links: Vec<PathCounters>,
+    /// What happened over time.
+    pub series: VariantSeries,
+    /// The packets at both ends, if they were asked for.
+    pub captures: Option<Captures>,
+}
+
+/// Carry out repetition `number` of these variants.
+pub fn record_repetition(
+    scenario: &Scenario,
+    variants: &[Variant],
+    number: u64,
+    capture: bool,
+) -> Result<Vec<Repetition>, StudyError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(scenario.jobs).build();
+    let pool = pool
+        .map_err(|error| StudyError::Threads { jobs: scenario.jobs, reason: error.to_string() })?;
+    let record = |variant: &Variant| one(scenario, variant, number, capture);
+    pool.install(|| variants.par_iter().with_max_len(1).map(record).collect())
+}
+
+fn one(
+    scenario: &Scenario,
+    variant: &Variant,
+    number: u64,
+    capture: bool,
+) -> Result<Repetition, StudyError> {
+    let mut setup = setup(scenario, variant, number);
+    setup.capture = capture;
+    let (mut record, series) = record_series(&setup).map_err(|error| StudyError::Run {
+        variant: variant.name.clone(),
+        run: number,
+        seed: scenario.seed,
+        reason: error.to_string(),
+    })?;
+    Ok(Repetition {
+        variant: variant.clone(),
+        run: Run::new(number, &record),
+        captures: record.captures.take(),
+        links: record.links,
+        series: VariantSeries { variant: variant.name.clone(), run: number, series },
+    })
+}
+
+/// The repetitions as a study of one repetition each.
+pub fn as_study(repetitions: &[Repetition]) -> Study {
+    let alone = |repetition: &Repetition| VariantRuns {
+        variant: repetition.variant.clone(),
+        runs: vec![repetition.run.clone()],
+    };
+    Study { variants: repetitions.iter().map(alone).collect(), interrupted: false }
+}

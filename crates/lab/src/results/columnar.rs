@@ -1,0 +1,148 @@
+//! Tables as Parquet files: columns written, files opened without trusting them.
+//!
+//! Read the files with pandas, polars, DuckDB or R. What a file belongs to stands in its metadata:
+//! the version of the table, the study and the build. What the tables hold is left to `table` and
+//! `series_table`.
+
+use super::columns::{Cell, Kind};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{KeyValue, RowGroupMetaData};
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// What a table says of itself; `None` where it says nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Origin {
+    pub schema: Option<String>,
+    pub study: Option<String>,
+    pub build: Option<String>,
+}
+
+/// The bytes of a file with these columns, each by name and kind; `cells` yields those of a column.
+pub(super) fn file<I: Iterator<Item = Cell>>(
+    table: &str,
+    columns: &[(&str, Kind)],
+    metadata: &[(&str, String)],
+    cells: impl Fn(usize) -> I,
+) -> Result<Vec<u8>> {
+    let schema = Arc::new(parse_message_type(&message_type(table, columns))?);
+    let entry = |(key, value): &(&str, String)| KeyValue::new((*key).to_owned(), value.clone());
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by("anabranch".to_owned())
+        .set_key_value_metadata(Some(metadata.iter().map(entry).collect()))
+        .build();
+    let mut bytes = Vec::new();
+    let mut file = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties))?;
+    let mut group = file.next_row_group()?;
+    for index in 0..columns.len() {
+        let mut writer = group
+            .next_column()?
+            .ok_or_else(|| ParquetError::General("the schema has too few columns".to_owned()))?;
+        write_column(writer.untyped(), cells(index))?;
+        writer.close()?;
+    }
+    group.close()?;
+    file.close()?;
+    Ok(bytes)
+}
+
+fn message_type(table: &str, columns: &[(&str, Kind)]) -> String {
+    let field = |(name, kind): &(&str, Kind)| match kind {
+        Kind::Text => format!("required binary {name} (UTF8);"),
+        // A seed may have all 64 bits.
+        Kind::Whole if *name == "seed" => format!("required int64 {name} (INTEGER(64, false));"),
+        Kind::Whole => format!("required int64 {name};"),
+        Kind::Number => format!("optional double {name};"),
+    };
+    let fields: Vec<String> = columns.iter().map(field).collect();
+    format!("message {table} {{ {} }}", fields.join(" "))
+}
+
+fn write_column(writer: &mut ColumnWriter<'_>, cells: impl Iterator<Item = Cell>) -> Result<()> {
+    match writer {
+        ColumnWriter::ByteArrayColumnWriter(writer) => {
+            let text = |cell| match cell {
+                Cell::Text(text) => Some(ByteArray::from(text.into_bytes())),
+                _ => None,
+            };
+            let values: Vec<ByteArray> = cells.filter_map(text).collect();
+            writer.write_batch(&values, None, None)?;
+        }
+        ColumnWriter::Int64ColumnWriter(writer) => {
+            let whole = |cell| match cell {
+                Cell::Whole(number) => Some(number.cast_signed()),
+                _ => None,
+            };
+            let values: Vec<i64> = cells.filter_map(whole).collect();
+            writer.write_batch(&values, None, None)?;
+        }
+        ColumnWriter::DoubleColumnWriter(writer) => {
+            let number = |cell| match cell {
+                Cell::Number(number) => number,
+                _ => None,
+            };
+            let values: Vec<Option<f64>> = cells.map(number).collect();
+            let present: Vec<i16> = values.iter().map(|v| i16::from(v.is_some())).collect();
+            let values: Vec<f64> = values.into_iter().flatten().collect();
+            writer.write_batch(&values, Some(&present), None)?;
+        }
+        _ => return Err(ParquetError::General("a column does not fit its writer".to_owned())),
+    }
+    Ok(())
+}
+
+/// A Parquet file that is there already.
+pub(super) struct Stored {
+    pub reader: SerializedFileReader<File>,
+    /// Bytes of the file.
+    len: u64,
+}
+
+impl Stored {
+    /// Opens it and reads what it says of itself.
+    pub fn open(file: File) -> Result<Stored> {
+        let len = file.metadata()?.len();
+        Ok(Stored { reader: SerializedFileReader::new(file)?, len })
+    }
+
+    /// Where it comes from.
+    pub fn origin(&self) -> Origin {
+        let metadata = self.reader.metadata().file_metadata().key_value_metadata();
+        let value = |key: &str| {
+            let entry = metadata?.iter().find(|entry| entry.key == key)?;
+            entry.value.clone()
+        };
+        Origin { schema: value("schema"), study: value("study"), build: value("build") }
+    }
+
+    /// What `read` makes of the rows of a file that may be damaged.
+    pub fn read<T>(&self, read: impl Fn(&SerializedFileReader<File>) -> Result<T>) -> Result<T> {
+        self.check_extents()?;
+        // The library takes some of what it reads on trust; a damaged file must not end us.
+        catch_unwind(AssertUnwindSafe(|| read(&self.reader)))
+            .unwrap_or_else(|_| Err(ParquetError::General("the file is damaged".to_owned())))
+    }
+
+    /// Every column has to lie inside the file.
+    fn check_extents(&self) -> Result<()> {
+        let groups = self.reader.metadata().row_groups();
+        for column in groups.iter().flat_map(RowGroupMetaData::columns) {
+            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            let end = start.checked_add(column.compressed_size());
+            let inside = |end: i64| u64::try_from(end).is_ok_and(|end| end <= self.len);
+            if start < 0 || column.compressed_size() < 0 || !end.is_some_and(inside) {
+                return Err(ParquetError::General("the file is damaged".to_owned()));
+            }
+        }
+        Ok(())
+    }
+}

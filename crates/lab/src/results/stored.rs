@@ -1,0 +1,323 @@
+//! A results folder read back: the report again, without carrying out anything.
+//!
+//! What is there is held against `run.json`, file by file, before anything is believed. The folder
+//! may come from another build or another machine: the runs are what they are, and a note says so.
+
+use super::document;
+use super::folder::Provenance;
+use super::records::{TABLE, has_journal};
+use super::series_table::{SERIES_VERSION, SeriesTable};
+use super::stored_inputs;
+use super::table::{SCHEMA_VERSION, Table};
+use crate::error::InputError;
+use crate::report::Report;
+use crate::run::{Record, Run};
+use crate::scenario::{Runs, Scenario};
+use crate::series::VariantSeries;
+use crate::study::{Study, VariantRuns, hex};
+use crate::variants::variants_of;
+use parquet::errors::ParquetError;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// The table of time series in a results folder.
+pub(super) const SERIES: &str = "series.parquet";
+const FROM_COMPARE: &str = "give a folder that `anabranch compare --out DIR` or `anabranch run \
+                            --out DIR` wrote";
+const AGAIN: &str = "the command that wrote the folder, with the same `--out`, writes it again; \
+                     runs that are kept there are not carried out anew";
+
+/// What a results folder holds.
+#[derive(Clone, Debug)]
+pub struct StoredStudy {
+    /// What was asked for; without recordings and pages, so that nothing can be simulated with it.
+    pub scenario: Scenario,
+    /// `scenario.toml` as it stands there.
+    pub toml: String,
+    /// What was carried out.
+    pub study: Study,
+    /// What it says.
+    pub report: Report,
+    /// Of one repetition of each variant.
+    pub series: Vec<VariantSeries>,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// The number of the repetition, if it is one repetition of `anabranch run`.
+    pub repetition: Option<u64>,
+    /// What a reader should know of it.
+    pub notes: Vec<String>,
+    /// `result.json`.
+    document: Value,
+}
+
+impl StoredStudy {
+    /// Reads the folder called `name`.
+    pub fn open(name: &str) -> Result<StoredStudy, InputError> {
+        let folder = Folder::open(name)?;
+        let toml = String::from_utf8_lossy(&folder.content("scenario.toml")?).into_owned();
+        let document = folder.json("result.json", &folder.content("result.json")?)?;
+        let shown = folder.path.join("scenario.toml").display().to_string();
+        let scenario = stored_inputs::scenario(&shown, &document)?;
+        let records = folder.records(&scenario)?;
+        let repetition = folder.run["repetition"].as_u64();
+        let study = folder.study(&scenario, records, repetition)?;
+        let mut notes = Vec::new();
+        let series = folder.series(&scenario, &mut notes)?;
+        let report = Report::new(&scenario, &study)
+            .ok_or_else(|| folder.refuse(TABLE, "it has no complete repetition", AGAIN))?;
+        folder.hold_against(&report, &document, &mut notes)?;
+        let provenance = folder.provenance();
+        Ok(StoredStudy {
+            scenario,
+            toml,
+            study,
+            report,
+            series,
+            provenance,
+            repetition,
+            notes,
+            document,
+        })
+    }
+
+    /// The document, as `compare --json` printed it.
+    pub fn document(&self) -> Value {
+        let mut document = document(&self.scenario, &self.report);
+        // How inputs were understood does not follow from their names.
+        for key in ["traffic", "paths", "page", "notes"] {
+            document[key] = self.document[key].clone();
+        }
+        document
+    }
+}
+
+/// A folder with its `run.json`.
+struct Folder {
+    path: PathBuf,
+    run: Value,
+}
+
+impl Folder {
+    fn open(name: &str) -> Result<Folder, InputError> {
+        let path = PathBuf::from(name);
+        let refuse = |problem: String, help: &str| Err(InputError::at(name, problem, help));
+        match fs::metadata(&path) {
+            Ok(data) if data.is_dir() => {}
+            Ok(_) => return refuse("this is a file, not a results folder".into(), FROM_COMPARE),
+            Err(error) => {
+                return refuse(format!("the folder cannot be read: {error}"), FROM_COMPARE);
+            }
+        }
+        let folder = Folder { path, run: Value::Null };
+        let content = match fs::read(folder.path.join("run.json")) {
+            Ok(content) => content,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(folder.without_results(name));
+            }
+            Err(error) => return Err(folder.unreadable("run.json", &error)),
+        };
+        let run = folder.json("run.json", &content)?;
+        let problem = match (run["program"].as_str(), run["schema"].as_u64()) {
+            (Some("anabranch"), Some(1)) => return Ok(Folder { run, ..folder }),
+            (Some("anabranch"), Some(version)) => {
+                format!("it has version {version}, this program reads version 1")
+            }
+            _ => "this is not the `run.json` of a results folder".to_owned(),
+        };
+        Err(folder.refuse("run.json", &problem, FROM_COMPARE))
+    }
+
+    /// Why there is nothing to report.
+    fn without_results(&self, name: &str) -> InputError {
+        if has_journal(&self.path) {
+            let problem = "the study was stopped before its end: there are runs, and no results";
+            let help = "the command that began it, with the same `--out`, goes on from them; stop \
+                        it with Ctrl-C to get a report on what is complete";
+            return InputError::at(name, problem, help);
+        }
+        InputError::at(name, "the folder has no `run.json`", FROM_COMPARE)
+    }
+
+    fn refuse(&self, file: &str, problem: &str, help: &str) -> InputError {
+        InputError::at(&self.path.join(file).display().to_string(), problem, help)
+    }
+
+    fn unreadable(&self, file: &str, error: &dyn std::fmt::Display) -> InputError {
+        self.refuse(file, &format!("cannot be read: {error}"), AGAIN)
+    }
+
+    fn json(&self, file: &str, content: &[u8]) -> Result<Value, InputError> {
+        serde_json::from_slice(content)
+            .map_err(|error| self.refuse(file, &format!("this is not JSON: {error}"), FROM_COMPARE))
+    }
+
+    /// Whether `run.json` names a file.
+    fn names(&self, file: &str) -> bool {
+        self.run["outputs"][file].is_string()
+    }
+
+    /// A file as it was written.
+    fn content(&self, file: &str) -> Result<Vec<u8>, InputError> {
+        if !self.names(file) {
+            let problem = format!("it does not name `{file}`, so this is no results folder");
+            return Err(self.refuse("run.json", &problem, FROM_COMPARE));
+        }
+        let content = fs::read(self.path.join(file)).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                self.refuse(file, "the file is missing, although `run.json` names it", AGAIN)
+            }
+            _ => self.unreadable(file, &error),
+        })?;
+        if self.run["outputs"][file].as_str() != Some(hex(&Sha256::digest(&content)).as_str()) {
+            let problem = "this is not the file that `run.json` names: it was changed, damaged or \
+                           cut, or the program was stopped while it wrote the folder";
+            return Err(self.refuse(file, problem, AGAIN));
+        }
+        Ok(content)
+    }
+
+    fn file(&self, name: &str) -> Result<File, InputError> {
+        self.content(name)?;
+        File::open(self.path.join(name)).map_err(|error: io::Error| self.unreadable(name, &error))
+    }
+
+    fn records(&self, scenario: &Scenario) -> Result<Vec<Record>, InputError> {
+        let broken = |error: ParquetError| self.unreadable(TABLE, &error);
+        let table = Table::open(self.file(TABLE)?).map_err(broken)?;
+        let origin = table.origin();
+        self.check(TABLE, origin.schema.as_deref(), SCHEMA_VERSION, origin.study.as_deref())?;
+        table.records(scenario).map_err(broken)
+    }
+
+    /// Refuses a table of another version or another study.
+    fn check(
+        &self,
+        file: &str,
+        schema: Option<&str>,
+        version: &str,
+        study: Option<&str>,
+    ) -> Result<(), InputError> {
+        if schema != Some(version) {
+            let theirs: String = schema.unwrap_or("none").chars().take(20).collect();
+            let problem =
+                format!("the table has version {theirs}, this program reads version {version}");
+            let help = "make the page with the program that wrote the folder, or carry the study \
+                        out again into a new one";
+            return Err(self.refuse(file, &problem, help));
+        }
+        if study != self.run["study"].as_str() {
+            let problem = "the table belongs to another scenario than `run.json`";
+            return Err(self.refuse(file, problem, AGAIN));
+        }
+        Ok(())
+    }
+
+    /// The runs that the results are made of: the table may have others beside them.
+    fn study(
+        &self,
+        scenario: &Scenario,
+        records: Vec<Record>,
+        repetition: Option<u64>,
+    ) -> Result<Study, InputError> {
+        let interrupted = self.run["interrupted"].as_bool().unwrap_or(false);
+        let keyed = records.into_iter().map(|r| ((r.labels.variant.clone(), r.run.number), r.run));
+        let mut runs: BTreeMap<(String, u64), Run> = keyed.collect();
+        let mut variants = variants_of(scenario);
+        let numbers: Vec<u64> = match repetition {
+            Some(number) => {
+                // Of one repetition, not every variant need be asked for.
+                variants.retain(|variant| runs.contains_key(&(variant.name.clone(), number)));
+                vec![number]
+            }
+            None => {
+                let planned = match (scenario.runs, interrupted) {
+                    (Runs::Auto { most }, true) => u64::from(most),
+                    _ => self.run["runs"].as_u64().unwrap_or(0),
+                };
+                (0..planned).collect()
+            }
+        };
+        let mut study = Study { variants: Vec::new(), interrupted };
+        let complete = |number: &u64| {
+            variants.iter().all(|variant| runs.contains_key(&(variant.name.clone(), *number)))
+        };
+        let there: Vec<u64> = numbers.iter().copied().filter(complete).collect();
+        if there.len() < numbers.len() && !interrupted {
+            let problem = "it lacks runs that `scenario.toml` asks for";
+            return Err(self.refuse(TABLE, problem, AGAIN));
+        }
+        for variant in variants {
+            let of = |number: &u64| runs.remove(&(variant.name.clone(), *number));
+            let runs = there.iter().filter_map(of).collect();
+            study.variants.push(VariantRuns { variant, runs });
+        }
+        Ok(study)
+    }
+
+    fn series(
+        &self,
+        scenario: &Scenario,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<VariantSeries>, InputError> {
+        if !self.names(SERIES) || !self.path.join(SERIES).exists() {
+            notes.push(format!("the folder has no `{SERIES}`, so nothing is shown over time"));
+            return Ok(Vec::new());
+        }
+        let broken = |error: ParquetError| self.unreadable(SERIES, &error);
+        let table = SeriesTable::open(self.file(SERIES)?).map_err(broken)?;
+        let origin = table.origin();
+        self.check(SERIES, origin.schema.as_deref(), SERIES_VERSION, origin.study.as_deref())?;
+        table.series(scenario).map_err(broken)
+    }
+
+    /// The report must say what the stored one says; of another build it may not, and a note tells.
+    fn hold_against(
+        &self,
+        report: &Report,
+        document: &Value,
+        notes: &mut Vec<String>,
+    ) -> Result<(), InputError> {
+        let same = self.run["hash"] == report.hash.as_str();
+        if self.run["build"] == super::BUILD {
+            let problem = "its runs do not add up to the result in `run.json`";
+            return if same { Ok(()) } else { Err(self.refuse(TABLE, problem, AGAIN)) };
+        }
+        let text = |key: &str| self.run[key].as_str().unwrap_or("unknown").to_owned();
+        let build: String = text("build").chars().take(12).collect();
+        let version = text("version");
+        notes.push(format!(
+            "these runs are of another build of anabranch (version {version}, build {build}), and \
+             figures are those of that build; another one may simulate differently"
+        ));
+        if !same || document["verdict"] != report.verdict.as_str() {
+            let verdict = document["verdict"].as_str().unwrap_or_default();
+            notes.push(format!("that build summed them up otherwise: {verdict}"));
+        }
+        Ok(())
+    }
+
+    fn provenance(&self) -> Provenance {
+        let text = |key: &str| self.run[key].as_str().map(str::to_owned);
+        let words = self.run["command"].as_array().into_iter().flatten();
+        Provenance {
+            version: text("version").unwrap_or_default(),
+            command: words.filter_map(|word| word.as_str().map(str::to_owned)).collect(),
+            started: self.run["started"].as_f64().unwrap_or(0.0),
+            duration: self.run["duration"].as_f64().unwrap_or(0.0),
+            commit: text("commit"),
+            reused: self.run["reused_runs"].as_u64().and_then(|n| n.try_into().ok()).unwrap_or(0),
+            csv: self.names("runs.csv"),
+        }
+    }
+}
+
+/// Whether the results in a folder are of single repetitions, `None` without any.
+pub(super) fn is_repetition(folder: &Path) -> Option<bool> {
+    let run = fs::read(folder.join("run.json")).ok()?;
+    let run: Value = serde_json::from_slice(&run).ok()?;
+    Some(run["repetition"].is_u64())
+}

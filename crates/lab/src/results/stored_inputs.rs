@@ -1,0 +1,88 @@
+//! The scenario of results that are there already, without the files it was read from.
+//!
+//! Recordings and pages may be on another machine, or changed since: what matters of them stands
+//! in the document. Nothing can be simulated with such a scenario, but a report can be made.
+
+use crate::error::{Given, InputError, Refusal};
+use crate::path_spec::{name_recordings, without_recordings};
+use crate::scenario::{Options, PathOption, Scenario};
+use crate::traffic_spec::parse_http;
+use base::Duration;
+use serde_json::Value;
+use std::sync::Arc;
+use traffic::Traffic;
+use traffic::web::{Action, Activity, Http, LEAST_URGENT, Object, Page, Web};
+
+/// Stands for a page while the scenario is read.
+const STAND_IN: &str = "bulk:1MiB";
+
+/// The scenario in the file called `name`, of which `document` is the result.
+pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputError> {
+    let mut options = Scenario::options_from_file(name)?;
+    let specs = path_specs(&options);
+    for (option, spec) in options.paths.iter_mut().zip(&specs) {
+        let text = without_recordings(spec).map_err(|refusal| damaged(name, &refusal))?;
+        if let PathOption::Named { spec, .. } = option {
+            *spec = Given::argument(name, &text);
+        }
+    }
+    let page = page(document);
+    if page.is_some() {
+        options.traffic = Some(Given::argument(name, STAND_IN));
+        (options.http, options.per_host) = (None, None);
+    }
+    let mut scenario = options.resolve()?;
+    for (index, (path, spec)) in scenario.paths.iter_mut().zip(&specs).enumerate() {
+        let stored = &document["paths"][index];
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let names = ["downlink", "uplink"].map(|way| text(&stored[way]["trace"]));
+        name_recordings(path, spec, names);
+        path.given = text(&stored["spec"]).unwrap_or_else(|| spec.clone());
+    }
+    if let Some(web) = page {
+        scenario.traffic = Traffic::Web(web);
+    }
+    let notes = document["notes"].as_array().into_iter().flatten();
+    scenario.notes = notes.filter_map(|note| note.as_str().map(str::to_owned)).collect();
+    Ok(scenario)
+}
+
+/// The descriptions of the paths, as the file has them.
+fn path_specs(options: &Options) -> Vec<String> {
+    let spec = |option: &PathOption| match option {
+        PathOption::Named { spec, .. } => spec.text.clone(),
+        PathOption::Whole(given) => given.text.clone(),
+    };
+    options.paths.iter().map(spec).collect()
+}
+
+fn damaged(name: &str, refusal: &Refusal) -> InputError {
+    InputError::at(name, refusal.problem.clone(), refusal.help.clone())
+}
+
+/// The page that was loaded, if it was one: its objects, not what they wait for.
+fn page(document: &Value) -> Option<Web> {
+    let page = document.get("page")?.as_object()?;
+    let objects: Vec<Object> = page.get("objects")?.as_array()?.iter().filter_map(object).collect();
+    let fetch =
+        |number| Activity { action: Action::Fetch(number), waits: Vec::new(), before_load: true };
+    let activities = (0..u32::try_from(objects.len()).ok()?).map(fetch).collect();
+    let name = page.get("name")?.as_str()?.to_owned();
+    let page_as_stored = Page::new(name, objects, activities).ok()?;
+    let http = page.get("http").and_then(Value::as_str).and_then(|http| parse_http(http).ok());
+    let per_host = page.get("per_host").and_then(Value::as_bool).unwrap_or(false);
+    Some(Web { page: Arc::new(page_as_stored), http: http.unwrap_or(Http::SIX), per_host })
+}
+
+fn object(value: &Value) -> Option<Object> {
+    let whole = |name: &str| value[name].as_u64();
+    let urgency = whole("urgency").and_then(|urgency| u8::try_from(urgency).ok());
+    Some(Object {
+        label: value["url"].as_str()?.to_owned(),
+        host: u32::try_from(whole("host")?).ok()?,
+        request_bytes: whole("request_bytes")?,
+        response_bytes: whole("response_bytes")?,
+        think: Duration::from_secs_f64(value["think"].as_f64()?.clamp(0.0, 1e6)),
+        urgency: urgency.unwrap_or(LEAST_URGENT),
+    })
+}
