@@ -414,7 +414,8 @@ fn table_of_runs_is_parquet() {
         reused: 0,
         csv: false,
     };
-    let written = Written { scenario: &scenario, study: &study, report: &report, records: None };
+    let (scenario, study, report) = (&scenario, &study, &report);
+    let written = Written { scenario, study, report, series: &[], repetition: None, records: None };
     out.write_study(&written, &provenance, &[]).unwrap();
     let bytes = std::fs::read(folder.join("runs.parquet")).unwrap();
     assert_eq!((&bytes[..4], &bytes[bytes.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));
@@ -432,6 +433,7 @@ fn table_of_runs_is_parquet() {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    assert_eq!(names, ["result.json", "run.json", "runs.parquet", "scenario.toml"]);
+    let expected = ["result.json", "run.json", "runs.parquet", "scenario.toml", "series.parquet"];
+    assert_eq!(names, expected);
     std::fs::remove_dir_all(&folder).unwrap();
 }

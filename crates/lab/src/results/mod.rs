@@ -28,4 +28,6 @@ pub use stored::StoredStudy;
 pub const BUILD: &str = env!("ANABRANCH_BUILD");
 
 #[cfg(test)]
+mod stored_tests;
+#[cfg(test)]
 mod tests;
