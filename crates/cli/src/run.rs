@@ -182,19 +182,22 @@ pub fn table(scenario: &Scenario, study: &Study, number: u64, screen: Screen) ->
     if let Some(title) = &scenario.title {
         text.push_str(&format!("{}\n", screen.styled("1", title)));
     }
-    text.push_str(&format!(
-        "{}; {}, sender {}; repetition {number}, seed {}\n\n",
+    let heading = format!(
+        "{}; {}, sender {}; repetition {number}, seed {}",
         describe_traffic(&scenario.traffic, scenario.reverse),
         protocols(scenario),
         scenario.profile.name(),
         scenario.seed
-    ));
+    );
+    screen.wrap(&mut text, "", &heading, "");
+    text.push('\n');
     paths(&mut text, scenario, false, screen);
     text.push_str(&numbers(scenario, study).render(screen));
     for (variant, run) in runs(study) {
         if run.value.is_none() {
             let why = run.failure.as_deref().unwrap_or("it was not over after 600 s");
-            text.push_str(&format!("note: {}: incomplete: {why}\n", variant.name));
+            let note = format!("{}: incomplete: {why}", variant.name);
+            screen.wrap(&mut text, "note: ", &note, "");
         }
     }
     text.push_str("\nOne repetition says nothing of chance: `anabranch compare` does.\n");

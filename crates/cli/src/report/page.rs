@@ -141,7 +141,8 @@ fn utc(seconds: f64) -> String {
     // A negative time, or none at all, is 1970.
     let seconds = seconds as u64;
     let (mut days, minutes) = (seconds / DAY, seconds % DAY / 60);
-    let is_leap = |year: u64| year.is_multiple_of(4) && year % 100 != 0 || year % 400 == 0;
+    let each = |year: u64, count: u64| year.is_multiple_of(count);
+    let is_leap = |year: u64| each(year, 4) && (!each(year, 100) || each(year, 400));
     let mut year = 1970;
     while year < 9999 && days >= if is_leap(year) { 366 } else { 365 } {
         days -= if is_leap(year) { 366 } else { 365 };

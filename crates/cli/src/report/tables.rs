@@ -251,7 +251,8 @@ fn numbers(sheet: &Sheet<'_>, of: &Variant, run: &Run, scale: &Scale) -> String 
     let drops: Vec<String> = drops.map(|(packets, why)| format!("{packets} {why}")).collect();
     format!(
         "<tr><td>{}</td><td class=\"n\">{value}</td>{shares}<td class=\"n\">{}</td>\
-         <td class=\"n\">{}</td><td class=\"n\">{:.1}</td><td class=\"n\">{:.1}</td><td>{}</td></tr>",
+         <td class=\"n\">{}</td><td class=\"n\">{:.1}</td><td class=\"n\">{:.1}</td>\
+         <td>{}</td></tr>",
         variant(sheet, of),
         run.data_packets,
         run.retransmitted_segs,
