@@ -36,7 +36,8 @@ fn layout(x: &Value, y: &Value) -> Value {
         "xaxis": x, "yaxis": y,
         "margin": {"l": 70, "r": 20, "t": 20, "b": 50},
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": "#222222"},
-        "legend": {"orientation": "h", "y": -0.2},
+        // At the bottom of the figure, below the axis however narrow the page is.
+        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
         "paper_bgcolor": "#ffffff", "plot_bgcolor": "#ffffff", "hovermode": "closest",
     })
 }
@@ -224,7 +225,6 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
     let mut layout = layout(&axis("time [s]"), &Value::Null);
     layout["grid"] =
         json!({"rows": PANELS.len(), "columns": 1, "pattern": "coupled", "ygap": 0.12});
-    layout["legend"] = json!({"orientation": "h", "y": -0.06});
     for (panel, (_, title, _)) in PANELS.iter().enumerate() {
         let mut axis = axis(title);
         axis["rangemode"] = json!("tozero");

@@ -70,12 +70,15 @@ pub fn scripts() -> String {
 }
 
 const DRAW: &str = "\
+const choices = [];
 function figure(id, sets, layout) {
   const config = {responsive: true, displaylogo: false};
   const draw = n => Plotly.react(id, sets[n], layout, config);
   draw(0);
   const choice = document.getElementById(id + '-choice');
-  if (choice) choice.addEventListener('change', () => draw(Number(choice.value)));
+  if (!choice) return;
+  choices.push(n => { choice.value = n; draw(n); });
+  choice.addEventListener('change', () => choices.forEach(show => show(Number(choice.value))));
 }";
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
 .verdict{font-size:1.15rem;border-left:.4rem solid #0072b2;background:#f0f6fa;padding:.8rem 1rem}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd}
+th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd;white-space:nowrap}
+th{vertical-align:bottom}td{vertical-align:top}td code{white-space:normal}
 td.n,th.n{text-align:right}.scroll{overflow-x:auto}
 pre{background:#f6f6f6;padding:.8rem;overflow-x:auto;font-size:.85rem}
 .small{color:#555;font-size:.85rem}.figure{width:100%}
@@ -18,7 +19,7 @@ pre{background:#f6f6f6;padding:.8rem;overflow-x:auto;font-size:.85rem}
 .swatch{display:inline-block;width:.7em;height:.7em;margin-right:.4em}
 .good{color:#00674c}.bad{color:#a63e00}.open{color:#555}
 .hash{overflow-wrap:anywhere}h1,.verdict,p{overflow-wrap:break-word}summary{cursor:pointer}
-td{min-width:3rem}select{max-width:100%}";
+select{max-width:100%}";
 
 /// The page.
 pub fn page(sheet: &Sheet<'_>) -> String {
@@ -62,7 +63,8 @@ fn opening(page: &mut Page, sheet: &Sheet<'_>) {
         return;
     }
     let verdict = sheet.report.verdict.trim_start_matches("Verdict: ");
-    page.line(&format!("<p class=\"verdict\">{}</p>", escaped(verdict)));
+    let verdict = escaped(verdict);
+    page.line(&format!("<p class=\"verdict\"><strong>Verdict:</strong> {verdict}</p>"));
     page.line(&format!("<p>{}</p>", escaped(&summary_line(sheet))));
     page.line("<h2>Result</h2>");
     tables::results(page, sheet);

@@ -13,22 +13,26 @@ const MOST_ROWS: usize = 15;
 pub fn results(page: &mut Page, sheet: &Sheet<'_>) {
     let report = sheet.report;
     let scale = scale(report.metric, &report.variants);
-    let name = report.metric.name().replace('_', " ");
+    let (name, unit) = (report.metric.name().replace('_', " "), scale.unit);
     page.line("<div class=\"scroll\"><table><tr><th>variant</th>");
-    page.line(&format!("<th class=\"n\">mean {name} [{}]</th><th>95 % interval</th>", scale.unit));
-    page.line("<th class=\"n\">median</th><th class=\"n\">difference</th>");
-    page.line("<th>95 % interval, paired</th><th>sent first on</th><th>result</th></tr>");
+    page.line(&format!("<th class=\"n\">mean {name} [{unit}]</th><th class=\"n\">median</th>"));
+    page.line("<th class=\"n\">difference, paired</th><th class=\"n\">unpaired</th>");
+    page.line("<th>sent first on</th><th>result</th></tr>");
     for summary in &report.variants {
         page.line(&row(sheet, summary, &scale));
     }
     page.line("</table></div>");
-    if let Some(baseline) = &report.baseline {
-        page.line(&format!(
-            "<p class=\"small\">Differences to {}. Intervals by Student t; results corrected for \
-             the number of comparisons (Holm).</p>",
+    let baseline = report.baseline.as_ref().map_or(String::new(), |baseline| {
+        format!(
+            "Differences are to {}. The paired one compares repetition with repetition, which met \
+             the same chance; corr is the correlation of the two. Results are corrected for the \
+             number of comparisons (Holm). ",
             escaped(baseline)
-        ));
-    }
+        )
+    });
+    page.line(&format!(
+        "<p class=\"small\">{baseline}Below each mean its 95 % interval (Student t).</p>"
+    ));
     remarks(page, report, &scale);
 }
 
@@ -36,40 +40,54 @@ fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |v| scale.number(v));
     let certainty = match summary.mean_interval {
         _ if summary.deterministic => "deterministic".to_owned(),
-        Some(interval) => scale.interval(interval),
-        None => "-".to_owned(),
+        Some(Interval { low, high }) => {
+            format!("{} to {}", scale.number(low), scale.number(high))
+        }
+        None => "no interval".to_owned(),
     };
-    let (difference, interval) = difference(summary.difference.as_ref(), scale);
+    let of = summary.difference.as_ref();
+    let paired = of.map_or(String::new(), |d| below(&mean(d, scale), &ends(d.interval, scale)));
+    let unpaired = of.map_or(String::new(), |d| {
+        let correlation = d.correlation.map_or(String::new(), |c| format!("corr {c:.2}"));
+        let interval = d.unpaired.filter(|interval| interval.half_width() > 0.0);
+        interval.map_or(String::new(), |i| below(&small(&ends(Some(i), scale)), &correlation))
+    });
     let result = match summary.class {
-        Some(class) => outcome(class, summary.difference.as_ref()),
+        Some(class) => outcome(class, of),
         None => format!("no verdict: {}", escaped(&summary.disqualification())),
     };
     format!(
-        "<tr><td>{}</td><td class=\"n\">{}</td><td>{certainty}</td><td class=\"n\">{}</td>\
-         <td class=\"n\">{difference}</td><td>{interval}</td><td>{}</td><td>{result}</td></tr>",
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{paired}</td>\
+         <td class=\"n\">{unpaired}</td><td>{}</td><td>{result}</td></tr>",
         variant(sheet, &summary.variant),
-        number(summary.mean),
+        below(&number(summary.mean), &certainty),
         number(summary.median),
-        escaped(&share(summary)),
+        share(summary),
     )
 }
 
-/// The mean difference with its share, and the interval of it.
-fn difference(difference: Option<&Difference>, scale: &Scale) -> (String, String) {
-    let Some(difference) = difference else { return (String::new(), String::new()) };
+/// A value and, small below it, what else is to be said of it.
+fn below(value: &str, more: &str) -> String {
+    if more.is_empty() { value.to_owned() } else { format!("{value}<br>{}", small(more)) }
+}
+
+fn small(text: &str) -> String {
+    format!("<span class=\"small\">{text}</span>")
+}
+
+/// The mean difference with its share.
+fn mean(difference: &Difference, scale: &Scale) -> String {
     let share = difference.relative.map_or(String::new(), |s| format!(" ({})", percent(s)));
-    let mean = scale.signed(difference.mean);
-    (format!("{mean}{share}"), ends(difference.interval, scale))
+    format!("{}{share}", scale.signed(difference.mean))
 }
 
 fn ends(interval: Option<Interval>, scale: &Scale) -> String {
     match interval {
         Some(interval) if interval.half_width() == 0.0 => "deterministic".to_owned(),
-        Some(interval) => {
-            let (low, high) = (scale.signed(interval.low), scale.signed(interval.high));
-            format!("{low} to {high} {}", scale.unit)
+        Some(Interval { low, high }) => {
+            format!("{} to {}", scale.signed(low), scale.signed(high))
         }
-        None => "-".to_owned(),
+        None => "no interval".to_owned(),
     }
 }
 
@@ -84,11 +102,11 @@ fn outcome(class: Class, difference: Option<&Difference>) -> String {
     };
     let magnitude = match (class, difference) {
         (Class::PaysOff | Class::Hurts, Some(difference)) => {
-            format!(", {}", difference.magnitude())
+            format!("<br>{}", small(difference.magnitude()))
         }
         _ => String::new(),
     };
-    format!("<span class=\"{kind}\">{sign}{}{magnitude}</span>", class.name())
+    format!("<span class=\"{kind}\">{sign}{}</span>{magnitude}", class.name())
 }
 
 /// The name with the colour that it has in every figure.
@@ -106,7 +124,8 @@ pub fn swatch(colour: &str) -> String {
 fn share(summary: &Summary) -> String {
     let used = summary.share.iter().filter(|(_, share)| *share > 0.0);
     let words = used.map(|(name, share)| format!("{name} {:.0} %", share * 100.0));
-    words.collect::<Vec<_>>().join(", ")
+    let words: Vec<String> = words.map(|word| escaped(&word)).collect();
+    words.join("<br>")
 }
 
 /// Means that are not to be trusted.
@@ -162,11 +181,10 @@ pub fn quantiles(page: &mut Page, sheet: &Sheet<'_>) {
 fn quantile(value: Option<f64>, interval: Option<Interval>, scale: &Scale) -> String {
     let Some(value) = value else { return "<td class=\"n\">-</td>".to_owned() };
     let interval = interval.filter(|interval| interval.half_width() > 0.0);
-    let interval = interval.map_or(String::new(), |interval| {
-        let (low, high) = (scale.number(interval.low), scale.number(interval.high));
-        format!("<br><span class=\"small\">{low} to {high}</span>")
+    let interval = interval.map_or(String::new(), |Interval { low, high }| {
+        format!("{} to {}", scale.number(low), scale.number(high))
     });
-    format!("<td class=\"n\">{}{interval}</td>", scale.number(value))
+    format!("<td class=\"n\">{}</td>", below(&scale.number(value), &interval))
 }
 
 /// Each variant against each after it, where that says more than the table of results.
@@ -180,8 +198,8 @@ pub fn pairs(page: &mut Page, sheet: &Sheet<'_>) {
     page.line("<h2>Each against each</h2>");
     page.line(&format!("<details{open}><summary>{} pairs</summary>", report.pairs.len()));
     page.line("<div class=\"scroll\"><table><tr><th>variant</th><th>against</th>");
-    page.line("<th class=\"n\">difference</th><th>corrected interval, paired</th>");
-    page.line("<th>result of the first</th></tr>");
+    page.line(&format!("<th class=\"n\">difference [{}]</th>", scale.unit));
+    page.line("<th>corrected interval, paired</th><th>result of the first</th></tr>");
     for pair in &report.pairs {
         page.line(&pair_row(sheet, pair, &scale));
     }
@@ -199,13 +217,13 @@ fn pair_row(sheet: &Sheet<'_>, pair: &Pair, scale: &Scale) -> String {
         summary.map_or(String::new(), |summary| variant(sheet, &summary.variant))
     };
     let of = pair.difference.as_ref();
-    let (mean, _) = difference(of, scale);
+    let mean = of.map_or(String::new(), |difference| mean(difference, scale));
     let interval = ends(of.and_then(|difference| difference.corrected), scale);
     format!(
         "<tr><td>{}</td><td>{}</td><td class=\"n\">{mean}</td><td>{interval}</td><td>{}</td></tr>",
         name(pair.variant),
         name(pair.with),
-        outcome(pair.class, of),
+        outcome(pair.class, of).replace("<br>", " "),
     )
 }
 

@@ -37,6 +37,49 @@ for row in rows:
     print(*row, sep="\t")
 "#;
 
+/// Reads the time series in the same way: one line a quantity of a path, its values counted, the
+/// greatest one, and whether times go up.
+const SERIES_SCRIPT: &str = r#"
+import sys
+table = sys.argv[1]
+columns = ["variant", "path", "quantity", "unit", "run", "t_ns", "value"]
+try:
+    import duckdb
+    rows = duckdb.sql(f"select {', '.join(columns)} from read_parquet('{table}')").fetchall()
+except ImportError:
+    try:
+        import polars
+        rows = polars.read_parquet(table).select(columns).rows()
+    except ImportError:
+        try:
+            import pandas, pyarrow
+        except ImportError:
+            sys.exit(77)
+        rows = list(pandas.read_parquet(table)[columns].itertuples(index=False, name=None))
+series = {}
+for variant, path, quantity, unit, run, at, value in rows:
+    series.setdefault((variant, path, quantity, unit), []).append((at, value))
+for key, points in series.items():
+    times = [at for at, _ in points]
+    print(*key, len(points), max(value for _, value in points), times == sorted(times), sep="\t")
+"#;
+
+/// What a script prints of a table; `None` without a library that reads it.
+fn read(script: &str, table: &str) -> Option<String> {
+    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
+    let mut python = Command::new("python3");
+    python.env("PYTHONPATH", packages).args(["-c", script, table]);
+    let answer = match python.output() {
+        Ok(answer) if answer.status.code() != Some(77) => answer,
+        _ => {
+            println!("skipped: neither duckdb nor polars nor pandas for python3");
+            return None;
+        }
+    };
+    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+    Some(String::from_utf8_lossy(&answer.stdout).into_owned())
+}
+
 #[test]
 fn table_of_runs_is_read_by_the_programs_people_use() {
     let scratch = Scratch::new("readers");
@@ -45,15 +88,7 @@ fn table_of_runs_is_read_by_the_programs_people_use() {
     succeeds(
         &[&study[..], &["--runs", "5", "--seed", "18446744073709551615", "--out", &out]].concat(),
     );
-    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
-    let mut python = Command::new("python3");
-    python.env("PYTHONPATH", packages).args(["-c", SCRIPT, &format!("{out}/runs.parquet")]);
-    let answer = match python.output() {
-        Ok(answer) if answer.status.code() != Some(77) => answer,
-        _ => return println!("skipped: neither duckdb nor polars nor pandas for python3"),
-    };
-    let text = String::from_utf8_lossy(&answer.stdout).into_owned();
-    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+    let Some(text) = read(SCRIPT, &format!("{out}/runs.parquet")) else { return };
     let document = std::fs::read_to_string(format!("{out}/result.json")).expect("result.json");
     let document: Value = serde_json::from_str(&document).expect("JSON");
     let variants = document["variants"].as_array().expect("variants");
@@ -66,5 +101,31 @@ fn table_of_runs_is_read_by_the_programs_people_use() {
         let mean: f64 = cells[2].parse().expect("a mean");
         assert!((mean / variant["mean"].as_f64().expect("a mean") - 1.0).abs() < 1e-12, "{line}");
         assert_eq!(cells[3..], ["18446744073709551615", "4", "64", "327680"], "{line}");
+    }
+}
+
+#[test]
+fn table_of_series_is_read_by_the_programs_people_use() {
+    let scratch = Scratch::new("readers-series");
+    let out = scratch.path("results");
+    let paths = ["--path", "wlan=rate 20mbit delay 10ms loss 1%", "--path", "lte=rate 8mbit"];
+    let traffic = ["--traffic", "bulk:512KiB", "--protocols", "tcp,mptcp", "--out", &out];
+    succeeds(&[&["run"], &paths[..], &traffic].concat());
+    let Some(text) = read(SERIES_SCRIPT, &format!("{out}/series.parquet")) else { return };
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    // Five quantities of each path that carries something, two of the connection.
+    assert_eq!(rows.len(), 2 * (5 + 2) + 2 * 5 + 2, "{text}");
+    for row in &rows {
+        assert!(row[4].parse::<u32>().is_ok_and(|n| n > 0) && row[6] == "True", "{row:?}");
+        let most: f64 = row[5].parse().expect("a number");
+        let expected = match (row[2], row[3]) {
+            ("srtt", "s") => (0.001..5.0).contains(&most),
+            ("read", "byte") => most == f64::from(512 << 10) && row[1].is_empty(),
+            ("arrived" | "cwnd", "byte") => most > 1e4 && !row[1].is_empty(),
+            ("inflight", "segments") | ("queue", "packets") => (1.0..2_000.0).contains(&most),
+            ("reorder_buffer", "byte") => (0.0..1e6).contains(&most),
+            _ => false,
+        };
+        assert!(expected, "{row:?}");
     }
 }

@@ -18,6 +18,9 @@ use std::fs::File;
 /// The version of the table.
 pub(super) const SERIES_VERSION: &str = "1";
 
+/// More rows than a study has, by far: the number is a claim of the file.
+const MOST_ROWS: usize = 100_000_000;
+
 const COLUMNS: [(&str, Kind); 7] = [
     ("variant", Kind::Text),
     ("run", Kind::Whole),
@@ -176,6 +179,9 @@ fn column<T: DataType>(reader: &SerializedFileReader<File>, name: &str) -> Resul
     for group in 0..metadata.num_row_groups() {
         let group = reader.get_row_group(group)?;
         let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| wrong())?;
+        if rows > MOST_ROWS {
+            return Err(ParquetError::General("it claims too many rows".to_owned()));
+        }
         let before = values.len();
         let mut column = get_typed_column_reader::<T>(group.get_column_reader(index)?);
         let mut levels = Vec::new();
