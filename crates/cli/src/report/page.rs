@@ -38,6 +38,9 @@ pub fn page(sheet: &Sheet<'_>) -> String {
         page.line(&format!("<p class=\"warning\">Note: {}.</p>", escaped(note)));
     }
     opening(&mut page, sheet);
+    for text in [&scenario.description, &scenario.source].into_iter().flatten() {
+        page.line(&format!("<p class=\"small\">{}</p>", escaped(text)));
+    }
     page.line(&figure::scripts());
     for figure in charts::figures(sheet) {
         page.line(&figure.html());

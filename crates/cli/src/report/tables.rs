@@ -205,8 +205,8 @@ pub fn pairs(page: &mut Page, sheet: &Sheet<'_>) {
     }
     page.line("</table></div></details>");
     page.line(&format!(
-        "<p class=\"small\">The first minus the second. Intervals together hold with 95 %, \
-         corrected for {} comparisons (Holm).</p>",
+        "<p class=\"small\">The first minus the second. Each interval has the level that decides \
+         its result: corrected for {} comparisons (Holm).</p>",
         report.pairs.len()
     ));
 }
