@@ -27,7 +27,7 @@ const HELPLESS_CWND: u32 = 4;
 const RTT_FACTOR: u64 = 4;
 
 /// The procedure and what it remembers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct OpportunisticRetransmission {
     mode: Opportunistic,
     /// By path: when it last had others penalised.

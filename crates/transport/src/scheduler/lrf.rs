@@ -26,45 +26,76 @@ impl Lrf {
             opportunistic: OpportunisticRetransmission::new(options.opportunistic),
         }
     }
-
-    /// The application waits for the send buffer, all of it is sent (s0.3 rule 4).
-    fn free_send_buffer(&mut self, view: &View<'_>) -> Decision {
-        match choose(view, &view.unsent_offer(), self.kernel_compat).path {
-            Some(path) => self.help(view, path, Blocked::SendBuffer),
-            None => Decision::wait(Blocked::SendBuffer),
-        }
-    }
-
-    /// `fast` has room and nothing to send: help the segment that holds window or buffer up.
-    fn help(&mut self, view: &View<'_>, fast: &PathView, why: Blocked) -> Decision {
-        let mut actions = Vec::new();
-        let copy = self.opportunistic.run(view, fast, &mut actions);
-        let mut decision = match copy {
-            Some(range) => Decision::copy(fast.id, range),
-            None => Decision::wait(why),
-        };
-        decision.actions = actions;
-        decision
-    }
 }
 
 impl Scheduler for Lrf {
     fn next(&mut self, view: &View<'_>) -> Decision {
-        let Some(offer) = view.offered() else {
-            return if view.data.sndbuf_limited {
-                self.free_send_buffer(view)
-            } else {
-                Decision::wait(Blocked::NothingToSend)
-            };
-        };
-        let choice = choose(view, &offer, self.kernel_compat);
-        match choice.path {
-            Some(path) if !offer.reinject && !view.fits_window(&offer, path) => {
-                self.help(view, path, Blocked::ReceiveWindow)
-            }
-            _ => choice.decide(view, &offer),
-        }
+        let compat = self.kernel_compat;
+        serve(view, &mut self.opportunistic, |offer| choose(view, offer, compat)).decision
     }
+}
+
+/// What [`serve`] answers.
+pub(super) struct Served {
+    pub decision: Decision,
+    /// The connection's window or the send buffer held a path with room up.
+    pub blocked: bool,
+}
+
+/// The way of the papers' kernels from the offer to an answer, whoever chooses the path (s0.3).
+pub(super) fn serve<'a>(
+    view: &View<'a>,
+    opportunistic: &mut OpportunisticRetransmission,
+    mut choose: impl FnMut(&Offer) -> Choice<'a>,
+) -> Served {
+    let waits = |why| Served { decision: Decision::wait(why), blocked: false };
+    let Some(offer) = view.offered() else {
+        if !view.data.sndbuf_limited {
+            return waits(Blocked::NothingToSend);
+        }
+        // The application waits for the send buffer, all of it is sent (rule 4).
+        let Some(path) = choose(&view.unsent_offer()).path else {
+            return waits(Blocked::SendBuffer);
+        };
+        let decision = help(view, path, opportunistic, Blocked::SendBuffer);
+        return Served { decision, blocked: true };
+    };
+    let choice = choose(&offer);
+    match choice.path {
+        Some(path) if !offer.reinject && !view.fits_window(&offer, path) => {
+            let decision = help(view, path, opportunistic, Blocked::ReceiveWindow);
+            Served { decision, blocked: true }
+        }
+        _ => Served { decision: choice.decide(view, &offer), blocked: false },
+    }
+}
+
+/// `fast` has room and nothing to send: help the segment that holds window or buffer up.
+pub(super) fn help(
+    view: &View<'_>,
+    fast: &PathView,
+    opportunistic: &mut OpportunisticRetransmission,
+    why: Blocked,
+) -> Decision {
+    let mut actions = Vec::new();
+    let copy = opportunistic.run(view, fast, &mut actions);
+    let mut decision = match copy {
+        Some(range) => Decision::copy(fast.id, range),
+        None => Decision::wait(why),
+    };
+    decision.actions = actions;
+    decision
+}
+
+/// The fastest path that could carry the offer now or soon; a backup only where all are. A path
+/// without a sample comes last, as in [`choose`].
+pub(super) fn fastest<'a>(
+    view: &View<'a>,
+    offer: &Offer,
+    kernel_compat: bool,
+) -> Option<&'a PathView> {
+    let usable = view.paths.iter().filter(|path| !path.is_definitely_unavailable(offer));
+    usable.min_by_key(|path| (path.backup, path.srtt.is_zero() && !kernel_compat, path.srtt))
 }
 
 /// The path for a segment.
@@ -75,6 +106,9 @@ pub(super) struct Choice<'a> {
 }
 
 impl Choice<'_> {
+    /// No path now.
+    pub const NONE: Self = Choice { path: None, forget: false };
+
     /// Send the offer there, or say why not.
     pub fn decide(&self, view: &View<'_>, offer: &Offer) -> Decision {
         let decision = match self.path {

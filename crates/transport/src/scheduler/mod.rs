@@ -5,22 +5,34 @@
 //! the forgetting of paths), the congestion controller (penalties), the path policy (probing).
 //! The segment on offer, availability and why nothing was sent are `view`'s, shared by all.
 
+mod blest;
+mod daps;
+mod ecf;
+mod linux;
 mod lrf;
+mod otias;
+mod parameters;
 mod redundant;
 mod rr;
 mod table;
 mod view;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use base::{Blocked, Instant, PathId};
 use std::ops::Range;
 
+pub use blest::Blest;
+pub use daps::Daps;
+pub use ecf::Ecf;
+pub use linux::Linux;
 pub use lrf::Lrf;
+pub use otias::Otias;
+pub use parameters::{Parameter, Refused, Settings};
 pub use redundant::Redundant;
 pub use rr::{RoundRobin, Turns};
-pub use table::{AnyScheduler, Custom, NAMES, Options, by_name, parse_weights};
+pub use table::{AnyScheduler, Custom, NAMES, Options, by_name, parameters, parse_weights};
 pub use view::{DataSegment, DataView, Offer, PathSet, PathView, View};
 
 /// Decides which path sends what.
@@ -89,6 +101,13 @@ impl Decision {
     fn offer(path: &PathView, offer: &Offer) -> Self {
         let what = if offer.reinject { What::Reinject } else { What::New };
         Decision::send(path.id, what, offer.len_on(path))
+    }
+
+    /// Queue one segment of the offer on `path`, whatever its congestion window.
+    fn queue(path: &PathView, offer: &Offer) -> Self {
+        let max_bytes = offer.len_on(path);
+        let step = Step::Send { path: path.id, what: What::New, bind: Bind::Queue, max_bytes };
+        Decision { actions: Vec::new(), step }
     }
 
     /// Send these data, which are on other paths, on `path` too.

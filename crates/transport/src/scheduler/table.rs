@@ -4,7 +4,9 @@
 //! in the table: it means `lrf` in the papers' kernels and another rule in today's; who reads the
 //! word explains that.
 
-use super::{Decision, Lrf, PathChange, Redundant, RoundRobin, Scheduler, Turns, View};
+use super::parameters::{Parameter, Settings};
+use super::{Blest, Daps, Decision, Ecf, Linux, Lrf, Otias, PathChange, Redundant, RoundRobin};
+use super::{Scheduler, Turns, View, blest, daps, ecf, linux, otias};
 use crate::reinjection::Opportunistic;
 use base::{Instant, PathId};
 use std::fmt;
@@ -49,6 +51,37 @@ pub const NAMES: &[(&str, &str, &str)] = &[
         "Every path carries everything not yet acknowledged, at its own speed.",
         "multipath-tcp kernel v0.95 `redundant`",
     ),
+    (
+        "linux",
+        "Today's Linux: 64 KiB to the path that flushes its queue first, or wait for it.",
+        "mainline Linux `default`",
+    ),
+    (
+        "daps",
+        "Runs of segments queued so that slow paths' arrive in order.",
+        "002 sIII-A, 000 s2.3.2",
+    ),
+    ("otias", "Queues each segment where it is predicted to arrive first.", "002 sIII-B"),
+    (
+        "ecf",
+        "Earliest completion first: waits for the fastest path where that ends sooner.",
+        "002 sIII-C",
+    ),
+    (
+        "ecf-kernel",
+        "The same as the kernel does it: data count at least a window.",
+        "multipath-tcp kernel v0.95 `ecf`",
+    ),
+    (
+        "blest",
+        "Blocking estimation: no slow path if its segment would block the fast one's window.",
+        "002 sIV-A",
+    ),
+    (
+        "blest-kernel",
+        "The same as the kernel estimates it, slow start included.",
+        "multipath-tcp kernel v0.95 `blest`",
+    ),
 ];
 
 /// A scheduler.
@@ -56,6 +89,11 @@ pub enum AnyScheduler {
     Lrf(Lrf),
     Rr(RoundRobin),
     Redundant(Redundant),
+    Linux(Linux),
+    Daps(Daps),
+    Otias(Otias),
+    Ecf(Ecf),
+    Blest(Blest),
     /// One from outside of this crate.
     Custom(Box<dyn Scheduler + Send>),
 }
@@ -101,12 +139,33 @@ pub fn parse_weights(text: &str) -> Option<Vec<u32>> {
     text.split(',').map(weight).collect()
 }
 
-/// The scheduler of that name; `None` if there is none. `wrr:3,1` names one with its weights.
+/// What can be set of the scheduler of that name.
+pub fn parameters(name: &str) -> &'static [Parameter] {
+    match name {
+        "linux" => linux::PARAMETERS,
+        "daps" => daps::PARAMETERS,
+        "otias" => otias::PARAMETERS,
+        "ecf" | "ecf-kernel" => ecf::PARAMETERS,
+        "blest" => blest::PAPER,
+        "blest-kernel" => blest::KERNEL,
+        _ => &[],
+    }
+}
+
+/// The scheduler of that name; `None` if there is none. `wrr:3,1` names one with its weights,
+/// `ecf:beta=0.5` one with a parameter.
 pub fn by_name(name: &str, options: &Options) -> Option<AnyScheduler> {
     if let Some(weights) = name.strip_prefix("wrr:") {
         let turns = Turns { weights: parse_weights(weights)?, ..options.turns.clone() };
         return Some(AnyScheduler::Rr(RoundRobin::new(turns)));
     }
+    let (name, given) =
+        name.split_once(':').map_or((name, None), |(name, text)| (name, Some(text)));
+    let table = parameters(name);
+    let settings = match given {
+        Some(text) => Settings::parse(name, table, text).ok()?,
+        None => Settings::defaults(table),
+    };
     match name {
         "lrf" | "minrtt" => Some(AnyScheduler::Lrf(Lrf::new(options))),
         "rr" => {
@@ -115,6 +174,15 @@ pub fn by_name(name: &str, options: &Options) -> Option<AnyScheduler> {
         }
         "wrr" => Some(AnyScheduler::Rr(RoundRobin::new(options.turns.clone()))),
         "redundant" => Some(AnyScheduler::Redundant(Redundant::new(options))),
+        "linux" => Some(AnyScheduler::Linux(Linux::new(&settings))),
+        "daps" => Some(AnyScheduler::Daps(Daps::new(options, &settings))),
+        "otias" => Some(AnyScheduler::Otias(Otias::new(&settings))),
+        "ecf" => Some(AnyScheduler::Ecf(Ecf::new(ecf::Form::Paper, options, &settings))),
+        "ecf-kernel" => Some(AnyScheduler::Ecf(Ecf::new(ecf::Form::Kernel, options, &settings))),
+        "blest" => Some(AnyScheduler::Blest(Blest::new(blest::Form::Paper, options, &settings))),
+        "blest-kernel" => {
+            Some(AnyScheduler::Blest(Blest::new(blest::Form::Kernel, options, &settings)))
+        }
         _ => None,
     }
 }
@@ -126,6 +194,11 @@ macro_rules! dispatch {
             AnyScheduler::Lrf(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Rr(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Redundant(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Linux(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Daps(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Otias(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Ecf(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Blest(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Custom(scheduler) => scheduler.$method($($arg),*),
         }
     };
@@ -170,6 +243,26 @@ mod tests {
         }
         assert!(by_name("wrr:3,1", &Options::default()).is_some());
         assert!(by_name("rr:3,1", &Options::default()).is_none());
+    }
+
+    #[test]
+    fn parameters_belong_to_their_scheduler() {
+        let known = |name: &str| by_name(name, &Options::default()).is_some();
+        for name in ["ecf:beta=0.5", "daps:optim=0,round-delay=1", "linux:burst=1420"] {
+            assert!(known(name), "{name}");
+        }
+        for name in ["ecf:", "ecf:beta", "ecf:good=1", "lrf:x=1", "blest:bad=0", "otias:floor=2"] {
+            assert!(!known(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_default_is_within_its_range() {
+        for (name, ..) in NAMES {
+            for Parameter { key, default, .. } in parameters(name) {
+                assert!(by_name(&format!("{name}:{key}={default}"), &Options::default()).is_some());
+            }
+        }
     }
 
     #[test]

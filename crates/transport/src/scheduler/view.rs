@@ -129,6 +129,10 @@ pub struct PathView {
     pub window_left_bytes: u64,
     /// Bytes a second; `None` without an RTT sample.
     pub pacing_rate: Option<u64>,
+    /// Memory of what was handed to the path and not acknowledged on it, in bytes.
+    pub queued_memory: u32,
+    /// What of it the path takes: its own send buffer, in bytes of memory.
+    pub send_buffer: u32,
     /// Where the last data handed to this subflow end in the connection's stream.
     pub last_end: Option<u64>,
 }
@@ -156,13 +160,17 @@ impl PathView {
         free == 0 || self.unsent_bytes > u64::from(free) * u64::from(self.mss)
     }
 
+    /// Test 2: before full establishment data are contiguous on the one subflow.
+    pub fn may_carry(&self, offer: &Offer) -> bool {
+        self.fully_established || self.last_end.is_none_or(|end| end == offer.offset)
+    }
+
     /// Tests 1, 2, 5 and 6: what holds the path up beside its congestion window.
     pub fn held_by(&self, offer: &Offer) -> Option<Blocked> {
         if self.ca_state == CaState::Loss && !self.loss_repaired {
             return Some(Blocked::CongestionWindow);
         }
-        // Before full establishment data are contiguous on the one subflow.
-        if !self.fully_established && self.last_end.is_some_and(|end| end != offer.offset) {
+        if !self.may_carry(offer) {
             return Some(Blocked::PathDown);
         }
         if self.window_left_bytes < u64::from(offer.len_on(self).max(1)) {
@@ -280,9 +288,9 @@ pub struct View<'a> {
     pub data: DataView<'a>,
 }
 
-impl View<'_> {
+impl<'a> View<'a> {
     /// The path of that number.
-    pub fn path(&self, id: PathId) -> Option<&PathView> {
+    pub fn path(&self, id: PathId) -> Option<&'a PathView> {
         self.paths.iter().find(|path| path.id == id)
     }
 

@@ -214,6 +214,8 @@ impl Subflow {
             mss,
             window_left_bytes: 0,
             pacing_rate: self.tx.pacing_rate,
+            queued_memory: 0,
+            send_buffer: self.tx.tuning.size(),
             last_end: None,
         };
         self.view_queue(&mut view);
@@ -228,6 +230,7 @@ impl Subflow {
         view.unsent_segs = u32::try_from(unsent.div_ceil(mss)).unwrap_or(u32::MAX);
         let write_end = self.tx.buffer.end();
         view.outstanding_bytes = write_end.saturating_sub(self.tx.una);
+        view.queued_memory = self.tx.memory();
         view.window_left_bytes = self.tx.window_end().saturating_sub(write_end);
     }
 }

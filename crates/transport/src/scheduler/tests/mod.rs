@@ -1,6 +1,8 @@
 //! The worked examples of the schedulers spec, and properties of every scheduler.
 
+mod bursts;
 mod examples;
+mod linux;
 mod opportunistic;
 mod properties;
-mod support;
+pub mod support;

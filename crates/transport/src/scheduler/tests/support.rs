@@ -38,6 +38,8 @@ pub fn path(id: u8, srtt_ms: u64, cwnd_segs: u32, inflight_segs: u32) -> PathVie
         mss: MSS,
         window_left_bytes: 1 << 30,
         pacing_rate: None,
+        queued_memory: inflight_segs * MSS,
+        send_buffer: 4 << 20,
         last_end: None,
     }
 }
@@ -64,14 +66,21 @@ pub struct Model {
     flights: Vec<Flight>,
     /// What the receiver has.
     received: Vec<std::ops::Range<u64>>,
+    /// By place of the path: what waits there, bound to it.
+    queues: Vec<VecDeque<std::ops::Range<u64>>>,
+    /// By place of the path: bytes of others that wait there.
+    pub foreign: Vec<u64>,
     /// Path of everything sent, in order.
     pub sent: Vec<u8>,
+    /// Path of every segment bound early, in order.
+    pub queued: Vec<u8>,
     /// When everything written had arrived.
     pub completion: Option<Duration>,
 }
 
 impl Model {
     pub fn new(paths: Vec<PathView>, segments: u64) -> Self {
+        let (queues, foreign) = (vec![VecDeque::new(); paths.len()], vec![0; paths.len()]);
         Model {
             now: Instant::ZERO,
             paths,
@@ -84,7 +93,10 @@ impl Model {
             sndbuf_limited: false,
             flights: Vec::new(),
             received: Vec::new(),
+            queues,
+            foreign,
             sent: Vec::new(),
+            queued: Vec::new(),
             completion: None,
         }
     }
@@ -131,9 +143,14 @@ impl Model {
             }
         }
         match decision.step {
-            Step::Wait(why) => Some(why),
-            Step::Send { path, what, max_bytes, .. } => {
-                self.send(path, &what, u64::from(max_bytes));
+            Step::Wait(why) => {
+                if why == Blocked::ReceiveWindow {
+                    scheduler.on_window_blocked(&self.view());
+                }
+                Some(why)
+            }
+            Step::Send { path, what, max_bytes, bind } => {
+                self.send(path, &what, u64::from(max_bytes), bind);
                 None
             }
         }
@@ -145,10 +162,45 @@ impl Model {
         while let Some(at) = self.flights.iter().map(|flight| flight.acked_at).min() {
             self.now = at;
             while let Some(index) = self.flights.iter().position(|f| f.acked_at == at) {
+                let path = self.paths[self.flights[index].path].id;
                 self.acknowledge(index);
+                if scheduler.heeds_acks() {
+                    scheduler.on_ack(&self.view(), path);
+                }
                 self.push(scheduler);
             }
         }
+    }
+
+    /// Everything that this path has and no other goes to the reinject queue.
+    pub fn reinject_all_of(&mut self, id: PathId) {
+        let only = |s: &&DataSegment| s.paths.without(id).is_empty() && s.paths.contains(id);
+        let stuck = self.segments.iter().filter(only).map(|s| s.offset.max(self.snd_una)..s.end());
+        let known: Vec<_> = std::mem::take(&mut self.reinject).into();
+        let mut ranges: Vec<_> = stuck.chain(known).filter(|range| !range.is_empty()).collect();
+        ranges.sort_by_key(|range| (range.start, range.end));
+        ranges.dedup_by(|next, range| {
+            let within = next.start < range.end;
+            if within {
+                range.end = range.end.max(next.end);
+            }
+            within
+        });
+        self.reinject = ranges.into();
+    }
+
+    /// The path is lost with all that is on it; it comes back as a new one.
+    pub fn replace(&mut self, index: usize) {
+        let id = self.paths[index].id;
+        self.reinject_all_of(id);
+        self.flights.retain(|flight| flight.path != index);
+        self.queues[index].clear();
+        for segment in &mut self.segments {
+            segment.paths = segment.paths.without(id);
+        }
+        let path = &mut self.paths[index];
+        (path.inflight_segs, path.outstanding_bytes, path.last_end) = (0, 0, None);
+        self.refresh(index);
     }
 
     /// The oldest segment on that path is acknowledged.
@@ -172,7 +224,10 @@ impl Model {
         let view = self.view();
         let Step::Send { path, what, bind, max_bytes } = &decision.step else { return };
         let path = view.path(*path).expect("the path chosen exists");
-        assert!(*bind == Bind::Now && (1..=MSS).contains(max_bytes));
+        if *bind == Bind::Queue {
+            return self.check_early(&view, path, what, *max_bytes);
+        }
+        assert!((1..=MSS).contains(max_bytes));
         match what {
             What::New => {
                 let offer = view.unsent_offer();
@@ -195,35 +250,82 @@ impl Model {
         }
     }
 
-    fn send(&mut self, id: PathId, what: &What, max_bytes: u64) {
+    /// What is bound early may wait for the congestion window, and is more than a segment.
+    fn check_early(&self, view: &View<'_>, path: &PathView, what: &What, max_bytes: u32) {
+        let offer = match what {
+            What::New => view.unsent_offer(),
+            What::Reinject => view.offered().expect("something to reinject"),
+            other => panic!("{other:?} is not bound early"),
+        };
+        assert!(!path.is_definitely_unavailable(&offer) && max_bytes > 0);
+        assert!(path.is_active() || !view.has_active(&offer), "backups rest");
+        let granted = offer.range_on(path).end.min(offer.offset + u64::from(max_bytes));
+        assert!(offer.reinject || granted <= view.data.window_end);
+    }
+
+    fn send(&mut self, id: PathId, what: &What, max_bytes: u64, bind: Bind) {
         let range = match what {
             What::New => {
-                let (offset, len) = (self.snd_nxt, max_bytes as u32);
+                let most = self.write_end.min(self.snd_una + self.window) - self.snd_nxt;
+                let (offset, len) = (self.snd_nxt, max_bytes.min(most) as u32);
+                assert!(len > 0, "a grant is of something");
                 self.segments.push_back(DataSegment { offset, len, paths: PathSet::EMPTY });
-                self.snd_nxt += max_bytes;
+                self.snd_nxt += u64::from(len);
                 offset..self.snd_nxt
             }
             What::Reinject => {
                 let head = self.reinject.front_mut().expect("checked");
                 let start = head.start.max(self.snd_una);
-                head.start = start + max_bytes;
+                head.start = head.end.min(start + max_bytes);
+                let range = start..head.start;
                 if head.start >= head.end {
                     self.reinject.pop_front();
                 }
-                start..start + max_bytes
+                range
             }
             What::Copy(range) => range.clone(),
             What::Probe => unreachable!("checked"),
         };
         self.mark(&range, |paths| paths.with(id));
         let index = self.index(id);
+        self.paths[index].outstanding_bytes += range.end - range.start;
+        self.paths[index].last_end = Some(range.end);
+        if bind == Bind::Now {
+            self.transmit(index, range);
+        } else {
+            for start in range.clone().step_by(MSS as usize) {
+                self.queued.push(id.0);
+                self.queues[index].push_back(start..range.end.min(start + u64::from(MSS)));
+            }
+            self.drain(index);
+        }
+        self.refresh(index);
+    }
+
+    fn transmit(&mut self, index: usize, range: std::ops::Range<u64>) {
         let path = &mut self.paths[index];
         path.inflight_segs += 1;
-        path.outstanding_bytes += max_bytes;
         path.last_send = Some(self.now);
-        path.last_end = Some(range.end);
-        self.sent.push(id.0);
+        self.sent.push(path.id.0);
         self.flights.push(Flight { acked_at: self.now + path.srtt, path: index, range });
+    }
+
+    /// What waits on a path goes as far as its window lets it.
+    pub fn drain(&mut self, index: usize) {
+        while self.paths[index].free_segs() > 0
+            && let Some(range) = self.queues[index].pop_front()
+        {
+            self.transmit(index, range);
+        }
+    }
+
+    /// Bring what a path's queue shows up to date.
+    pub fn refresh(&mut self, index: usize) {
+        let queued: u64 = self.queues[index].iter().map(|range| range.end - range.start).sum();
+        let path = &mut self.paths[index];
+        path.unsent_bytes = queued + self.foreign[index];
+        path.unsent_segs = path.unsent_bytes.div_ceil(u64::from(MSS)) as u32;
+        path.queued_memory = path.outstanding_bytes as u32;
     }
 
     /// Change the paths of a range; segments are split where it begins and ends.
@@ -248,7 +350,8 @@ impl Model {
 
     fn acknowledge(&mut self, index: usize) {
         let flight = self.flights.remove(index);
-        let path = &mut self.paths[flight.path];
+        let index = flight.path;
+        let path = &mut self.paths[index];
         path.inflight_segs -= 1;
         path.outstanding_bytes -= flight.range.end - flight.range.start;
         if path.ssthresh_segs.is_none_or(|ssthresh| path.cwnd_segs < ssthresh) {
@@ -269,5 +372,10 @@ impl Model {
         while self.reinject.front().is_some_and(|range| range.end <= self.snd_una) {
             self.reinject.pop_front();
         }
+        if let Some(head) = self.reinject.front_mut() {
+            head.start = head.start.max(self.snd_una);
+        }
+        self.drain(index);
+        self.refresh(index);
     }
 }

@@ -1,0 +1,375 @@
+//! BLEST: blocking estimation, in the paper's form and in the kernel's.
+//!
+//! Decision rule (002 sIV-A, kernel v0.95 `mptcp_blest.c`; schedulers spec s7): where the fastest
+//! path `F` is full and LRF would take `S`, estimate the bytes `X` that `F` could send while a
+//! segment is under way on `S`; if `X * lambda` and what `S` carries exceed the connection's whole
+//! send window `SW`, wait for `F`. Paper: `rtts = RTT_S / RTT_F`,
+//! `X = MSS_F (CWND_F + (rtts - 1) / 2) rtts`, against `SW - MSS_S (inflight_S + 1)`. Kernel: the
+//! time on `S` from its extreme RTTs and how full it is, rounds on `F` by its mean RTT, doubling
+//! windows while its threshold is infinite, against `SW - len - outstanding_S`. `lambda` grows
+//! when the window or the send buffer blocked, otherwise it shrinks: once per RTT of `F` (paper)
+//! or smallest RTT of `S` (kernel). Ours, besides: `F` is a backup only where all are (the
+//! kernel's fast backup would stop an active path for ever), reinjections go by LRF, and
+//! `lambda` rests until the first period is over. `app_aware=1` counts no more for `F` than is
+//! there to be sent.
+
+use super::lrf::{self, Choice, choose};
+use super::parameters::{Parameter, Settings};
+use super::view::{Offer, PathView, View};
+use super::{Decision, Options, PathChange, Scheduler};
+use crate::reinjection::OpportunisticRetransmission;
+use base::{Duration, Instant, PathId};
+
+/// What can be set in the paper's form. 002 names neither a step nor bounds of `lambda`: the
+/// kernel's.
+pub(super) const PAPER: &[Parameter] = &[
+    lambda(1.0, "002"),
+    share("delta", "step of lambda", 0.01, "the kernel of 002, which names none"),
+    bound("min", "smallest lambda", 1.0),
+    bound("max", "largest lambda", 1.3),
+    APP_AWARE,
+];
+
+/// What can be set in the kernel's form.
+pub(super) const KERNEL: &[Parameter] = &[
+    lambda(1.2, "multipath-tcp kernel v0.95"),
+    share("bad", "step of lambda after blocking", 0.04, "multipath-tcp kernel v0.95"),
+    share("good", "step of lambda without blocking", 0.01, "multipath-tcp kernel v0.95"),
+    bound("min", "smallest lambda", 1.0),
+    bound("max", "largest lambda", 1.3),
+    APP_AWARE,
+];
+
+const APP_AWARE: Parameter = Parameter {
+    key: "app-aware",
+    about: "1 counts no more for the fast path than is there to be sent",
+    least: 0.0,
+    most: 1.0,
+    default: 0.0,
+    whole: true,
+    source: "002",
+};
+
+const fn lambda(default: f64, source: &'static str) -> Parameter {
+    let about = "the factor to begin with";
+    Parameter { key: "lambda", about, least: 0.5, most: 4.0, default, whole: false, source }
+}
+
+const fn share(
+    key: &'static str,
+    about: &'static str,
+    default: f64,
+    source: &'static str,
+) -> Parameter {
+    Parameter { key, about, least: 0.0, most: 1.0, default, whole: false, source }
+}
+
+const fn bound(key: &'static str, about: &'static str, default: f64) -> Parameter {
+    let source = "multipath-tcp kernel v0.95";
+    Parameter { key, about, least: 0.5, most: 4.0, default, whole: false, source }
+}
+
+/// Rounds of doubling that are looked ahead at most (kernel v0.95).
+const MOST_DOUBLINGS: u64 = 16;
+
+/// Which of the two rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    Paper,
+    Kernel,
+}
+
+/// Blocking estimation.
+#[derive(Clone, Debug)]
+pub struct Blest {
+    form: Form,
+    lambda: Lambda,
+    app_aware: bool,
+    kernel_compat: bool,
+    /// By path number: smallest and largest smoothed RTT seen, in microseconds.
+    extremes: Vec<Option<(u64, u64)>>,
+    opportunistic: OpportunisticRetransmission,
+}
+
+/// The factor that what blocked before leaves, in thousandths.
+#[derive(Clone, Copy, Debug)]
+struct Lambda {
+    value: u64,
+    bad: u64,
+    good: u64,
+    min: u64,
+    max: u64,
+    /// The window or the send buffer blocked since the last step.
+    blocked: bool,
+    stepped_at: Option<Instant>,
+}
+
+impl Lambda {
+    fn new(form: Form, settings: &Settings) -> Self {
+        let (bad, good) = match form {
+            Form::Paper => ("delta", "delta"),
+            Form::Kernel => ("bad", "good"),
+        };
+        let (min, max) = (settings.thousandths("min"), settings.thousandths("max"));
+        Lambda {
+            value: settings.thousandths("lambda"),
+            bad: settings.thousandths(bad),
+            good: settings.thousandths(good),
+            min,
+            // Bounds the wrong way round mean the upper one.
+            max: max.max(min),
+            blocked: false,
+            stepped_at: None,
+        }
+    }
+
+    /// A step if a period is over.
+    fn on_decision(&mut self, now: Instant, period: Duration) {
+        let since = *self.stepped_at.get_or_insert(now);
+        if now - since >= period && now > since {
+            self.stepped_at = Some(now);
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        let value = match std::mem::take(&mut self.blocked) {
+            true => self.value + self.bad,
+            false => self.value.saturating_sub(self.good),
+        };
+        self.value = value.clamp(self.min, self.max);
+    }
+}
+
+impl Blest {
+    /// With the switches that concern it, `kernel_compat` and `opportunistic`, and its parameters.
+    pub fn new(form: Form, options: &Options, settings: &Settings) -> Self {
+        Blest {
+            form,
+            lambda: Lambda::new(form, settings),
+            app_aware: settings.is_on("app-aware"),
+            kernel_compat: options.kernel_compat,
+            extremes: Vec::new(),
+            opportunistic: OpportunisticRetransmission::new(options.opportunistic),
+        }
+    }
+
+    fn extremes(&mut self, path: PathId) -> &mut Option<(u64, u64)> {
+        if self.extremes.len() <= path.index() {
+            self.extremes.resize(path.index() + 1, None);
+        }
+        &mut self.extremes[path.index()]
+    }
+
+    fn note_rtts(&mut self, view: &View<'_>) {
+        for path in view.paths.iter().filter(|path| !path.srtt.is_zero()) {
+            let srtt = path.srtt.as_micros();
+            let extremes = self.extremes(path.id);
+            let (min, max) = extremes.unwrap_or((srtt, srtt));
+            *extremes = Some((min.min(srtt), max.max(srtt)));
+        }
+    }
+
+    fn choose<'a>(&mut self, view: &View<'a>, offer: &Offer) -> Choice<'a> {
+        if self.form == Form::Kernel {
+            self.note_rtts(view);
+        }
+        let choice = choose(view, offer, self.kernel_compat);
+        if offer.reinject {
+            return choice;
+        }
+        let (Some(fast), Some(slow)) = (lrf::fastest(view, offer, self.kernel_compat), choice.path)
+        else {
+            return choice;
+        };
+        if fast.id == slow.id {
+            return choice;
+        }
+        let period = match self.form {
+            Form::Paper => fast.srtt,
+            Form::Kernel => Duration::from_micros(self.extremes(slow.id).map_or(0, |(min, _)| min)),
+        };
+        self.lambda.on_decision(view.now, period);
+        if self.blocks(view, fast, slow, offer) { Choice::NONE } else { choice }
+    }
+
+    /// Whether a segment on `slow` would take window that `fast` needs meanwhile.
+    fn blocks(&mut self, view: &View<'_>, fast: &PathView, slow: &PathView, offer: &Offer) -> bool {
+        let window = view.data.window_end.saturating_sub(view.data.snd_una);
+        let (fast_bytes, slow_bytes) = match self.form {
+            Form::Paper => {
+                let carried = u64::from(slow.mss) * (u64::from(slow.inflight_segs) + 1);
+                (sendable_paper(fast, slow.srtt), carried)
+            }
+            Form::Kernel => {
+                let segs = self.sendable_segs(fast, slow);
+                let carried = u64::from(offer.len_on(slow)) + slow.outstanding_bytes;
+                (segs.saturating_mul(u64::from(fast.mss)), carried)
+            }
+        };
+        let mut fast_bytes = u128::from(fast_bytes) * u128::from(self.lambda.value) / 1000;
+        if self.app_aware {
+            fast_bytes = fast_bytes.min(u128::from(offer.end.saturating_sub(offer.offset)));
+        }
+        fast_bytes > u128::from(window.saturating_sub(slow_bytes))
+    }
+
+    /// Segments that `fast` sends while one is under way on `slow`, as the kernel counts.
+    fn sendable_segs(&mut self, fast: &PathView, slow: &PathView) -> u64 {
+        let (f_min, f_max) = self.extremes(fast.id).unwrap_or((0, 0));
+        let slow_extremes = self.extremes(slow.id).unwrap_or((0, 0));
+        let linger = linger(slow, slow_extremes);
+        let avg = u64::midpoint(f_min, f_max);
+        let rounds = linger.checked_div(avg).map_or(1, |rounds| rounds + 1);
+        segs_in(rounds, u64::from(fast.cwnd_segs), fast.ssthresh_segs)
+    }
+}
+
+impl Scheduler for Blest {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        let mut opportunistic = std::mem::take(&mut self.opportunistic);
+        let served = lrf::serve(view, &mut opportunistic, |offer| self.choose(view, offer));
+        self.opportunistic = opportunistic;
+        self.lambda.blocked |= served.blocked;
+        served.decision
+    }
+
+    fn on_path_changed(&mut self, path: PathId, change: PathChange) {
+        if change != PathChange::State {
+            *self.extremes(path) = None;
+        }
+    }
+}
+
+/// The paper's `X` in bytes.
+fn sendable_paper(fast: &PathView, rtt_s: Duration) -> u64 {
+    let rtt_f = fast.srtt.as_micros().max(1) as f64;
+    let rtts = rtt_s.as_micros() as f64 / rtt_f;
+    let segs = (f64::from(fast.cwnd_segs) + (rtts - 1.0) / 2.0) * rtts;
+    (f64::from(fast.mss) * segs) as u64
+}
+
+/// How long one segment more stays on `slow`, in microseconds.
+fn linger(slow: &PathView, (min, max): (u64, u64)) -> u64 {
+    let inflight = u64::from(slow.inflight_segs) + 1;
+    let cwnd = u64::from(slow.cwnd_segs);
+    let estimate = if inflight >= cwnd { max } else { min + (max - min) * inflight / cwnd };
+    estimate.max(slow.srtt.as_micros())
+}
+
+/// Segments of so many rounds, the first of `cwnd`.
+fn segs_in(rounds: u64, cwnd: u64, ssthresh: Option<u32>) -> u64 {
+    match ssthresh {
+        None => cwnd * ((1 << rounds.min(MOST_DOUBLINGS)) - 1),
+        Some(ssthresh) => {
+            let window = cwnd.max(u64::from(ssthresh) + 1);
+            (window + rounds.saturating_sub(1) / 2).saturating_mul(rounds)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::support::{MSS, Model, path};
+    use super::*;
+    use crate::scheduler::{AnyScheduler, Step, by_name};
+
+    #[test]
+    fn segments_of_the_rounds_as_the_kernel_counts() {
+        assert_eq!(segs_in(11, 10, Some(8)), 165, "BLEST-1");
+        assert_eq!(segs_in(11, 10, None), 20_470, "BLEST-2");
+        assert_eq!(segs_in(7, 10, Some(8)), 91, "BLEST-3");
+        assert_eq!(segs_in(40, 1, None), 65_535, "no more than sixteen doublings");
+    }
+
+    #[test]
+    fn blest_3_time_on_the_slow_path() {
+        let slow = path(1, 100, 10, 4);
+        assert_eq!(linger(&slow, (80_000, 160_000)), 120_000);
+        assert_eq!(linger(&path(1, 100, 10, 9), (80_000, 160_000)), 160_000);
+        assert_eq!(linger(&path(1, 200, 10, 0), (80_000, 160_000)), 200_000);
+    }
+
+    #[test]
+    fn blest_4_what_the_fast_path_sends_meanwhile() {
+        assert_eq!(sendable_paper(&path(0, 10, 10, 10), Duration::from_millis(100)), 207_060);
+    }
+
+    #[test]
+    fn blest_5_lambda() {
+        let settings = Settings::defaults(KERNEL);
+        let mut lambda = Lambda::new(Form::Kernel, &settings);
+        let mut values = vec![lambda.value];
+        for blocked in [true, true, true, false] {
+            lambda.blocked = blocked;
+            lambda.step();
+            values.push(lambda.value);
+        }
+        assert_eq!(values, [1200, 1240, 1280, 1300, 1290]);
+    }
+
+    #[test]
+    fn lambda_steps_once_a_period() {
+        let mut lambda = Lambda::new(Form::Kernel, &Settings::defaults(KERNEL));
+        let mut at = |ms: u64| {
+            lambda.on_decision(Instant::ZERO + Duration::from_millis(ms), Duration::from_millis(9));
+            lambda.value
+        };
+        assert_eq!([5, 6, 13, 14, 15, 23].map(&mut at), [1200, 1200, 1200, 1190, 1190, 1180]);
+    }
+
+    /// Whether BLEST sends on S, in the situation of the spec's examples.
+    fn sends(name: &str, fast: PathView, slow: PathView, window: u64) -> bool {
+        let mut model = Model::new(vec![fast, slow], 30_000);
+        model.window = window;
+        let options = Options::default();
+        let mut blest: AnyScheduler = by_name(name, &options).unwrap();
+        matches!(
+            crate::scheduler::Scheduler::next(&mut blest, &model.view()).step,
+            Step::Send { .. }
+        )
+    }
+
+    #[test]
+    fn blest_1_2_and_4_wait_or_send_by_the_window() {
+        let slow = || path(1, 100, 10, 0);
+        let avoidance = || PathView { ssthresh_segs: Some(8), ..path(0, 10, 10, 10) };
+        assert!(!sends("blest-kernel", avoidance(), slow(), 200_000));
+        assert!(sends("blest-kernel", avoidance(), slow(), 400_000));
+        let start = || path(0, 10, 10, 10);
+        assert!(!sends("blest-kernel", start(), slow(), 35_078_819));
+        // lambda 1.2 times 20,470 segments, and one.
+        let window = 20_470 * u64::from(MSS) * 1200 / 1000 + u64::from(MSS);
+        assert_eq!(window, 35_078_820);
+        assert!(sends("blest-kernel", start(), slow(), window));
+        assert!(!sends("blest", start(), slow(), 208_487));
+        assert!(sends("blest", start(), slow(), 208_488));
+    }
+
+    #[test]
+    fn blest_3_sends_with_extremes_of_both() {
+        let mut blest = Blest::new(Form::Kernel, &Options::default(), &Settings::defaults(KERNEL));
+        let fast = PathView { ssthresh_segs: Some(8), ..path(0, 20, 10, 10) };
+        let slow = PathView { unsent_bytes: 4 * u64::from(MSS), ..path(1, 100, 10, 4) };
+        *blest.extremes(PathId(0)) = Some((10_000, 30_000));
+        *blest.extremes(PathId(1)) = Some((80_000, 160_000));
+        assert_eq!(blest.sendable_segs(&fast, &slow), 91);
+        let model = Model::new(vec![fast, slow], 100);
+        let view = model.view();
+        let offer = view.unsent_offer();
+        assert!(!blest.blocks(&view, &fast, &slow, &offer), "155,937 of 392,860 and more");
+    }
+
+    #[test]
+    fn little_data_do_not_wait_if_they_are_counted() {
+        let paths = || (path(0, 10, 10, 10), path(1, 100, 10, 0));
+        let name = "blest-kernel:app-aware=1";
+        let (fast, slow) = paths();
+        let mut model = Model::new(vec![fast, slow], 5);
+        model.push(&mut by_name(name, &Options::default()).unwrap());
+        assert_eq!(model.on_path(1), 5);
+        let mut model = Model::new(vec![fast, slow], 5);
+        model.push(&mut by_name("blest-kernel", &Options::default()).unwrap());
+        assert_eq!(model.on_path(1), 0);
+    }
+}

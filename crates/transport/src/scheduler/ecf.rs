@@ -1,0 +1,194 @@
+//! ECF: earliest completion first, in the paper's form and in the kernel's.
+//!
+//! Decision rule (002 sIII-C, kernel v0.95 `mptcp_ecf.c`; schedulers spec s6): `f` is the fastest
+//! path, full or not, `s` the one that LRF would take. If they differ, with `k` bytes not handed
+//! out, `W = CWND * MSS` and `delta = max(sigma_f, sigma_s)`:
+//! `RTT_f (W_f + k) < (1 + waiting * beta) (RTT_s + delta) W_f`, so `f` would have it all sooner,
+//! and `RTT_s k >= (2 RTT_f + delta) W_s`, so `s` is slower than a round on `f` more: wait for
+//! `f`. If the first fails, `waiting` ends. The kernel puts `max(k, W)` for `k` in both, which
+//! makes it wait more often for little data. Ours, besides: `f` is a backup only where all are,
+//! and reinjections go by LRF. Availability is `view`'s, opportunistic retransmission `lrf`'s.
+
+use super::lrf::{self, Choice, choose};
+use super::parameters::{Parameter, Settings};
+use super::view::{Offer, PathView, View};
+use super::{Decision, Options, Scheduler};
+use crate::reinjection::OpportunisticRetransmission;
+
+/// What can be set.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "beta",
+        about: "hysteresis of waiting, a share",
+        least: 0.0,
+        most: 4.0,
+        default: 0.25,
+        whole: false,
+        source: "002",
+    },
+    Parameter {
+        key: "sigma",
+        about: "deviation of the RTT in multiples of RTTVAR",
+        least: 0.0,
+        most: 4.0,
+        default: 1.0,
+        whole: false,
+        source: "002, 2 in its kernel",
+    },
+];
+
+/// Which of the two rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    Paper,
+    Kernel,
+}
+
+/// Earliest completion first.
+#[derive(Clone, Debug)]
+pub struct Ecf {
+    form: Form,
+    /// In thousandths.
+    beta: u64,
+    /// In thousandths of RTTVAR.
+    sigma: u64,
+    kernel_compat: bool,
+    waiting: bool,
+    opportunistic: OpportunisticRetransmission,
+}
+
+impl Ecf {
+    /// With the switches that concern it, `kernel_compat` and `opportunistic`, and its parameters.
+    pub fn new(form: Form, options: &Options, settings: &Settings) -> Self {
+        let compat = options.kernel_compat && settings.given("sigma").is_none();
+        Ecf {
+            form,
+            beta: settings.thousandths("beta"),
+            sigma: if compat { 2000 } else { settings.thousandths("sigma") },
+            kernel_compat: options.kernel_compat,
+            waiting: false,
+            opportunistic: OpportunisticRetransmission::new(options.opportunistic),
+        }
+    }
+
+    fn choose<'a>(&mut self, view: &View<'a>, offer: &Offer) -> Choice<'a> {
+        let slow = choose(view, offer, self.kernel_compat);
+        if offer.reinject {
+            return slow;
+        }
+        let (Some(f), Some(s)) = (lrf::fastest(view, offer, self.kernel_compat), slow.path) else {
+            return slow;
+        };
+        if f.id == s.id {
+            return slow;
+        }
+        let k = offer.end.saturating_sub(offer.offset);
+        let pair = self.pair(f, s, k);
+        match pair.judge(self.form, self.beta, self.waiting) {
+            Verdict::Wait => {
+                self.waiting = true;
+                Choice::NONE
+            }
+            Verdict::Slow => slow,
+            Verdict::SlowAgain => {
+                self.waiting = false;
+                slow
+            }
+        }
+    }
+
+    fn pair(&self, f: &PathView, s: &PathView, k: u64) -> Pair {
+        let window = |path: &PathView| u64::from(path.cwnd_segs.max(1)) * u64::from(path.mss);
+        let deviation = f.rttvar.max(s.rttvar).as_micros();
+        Pair {
+            rtt_f: f.srtt.as_micros(),
+            rtt_s: s.srtt.as_micros(),
+            delta: deviation * self.sigma / 1000,
+            w_f: window(f),
+            w_s: window(s),
+            k,
+        }
+    }
+}
+
+impl Scheduler for Ecf {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        let mut opportunistic = std::mem::take(&mut self.opportunistic);
+        let served = lrf::serve(view, &mut opportunistic, |offer| self.choose(view, offer));
+        self.opportunistic = opportunistic;
+        served.decision
+    }
+}
+
+/// The inputs of the rule; times and data in any one unit each.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    rtt_f: u64,
+    rtt_s: u64,
+    delta: u64,
+    w_f: u64,
+    w_s: u64,
+    k: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    Wait,
+    /// The slow path, `waiting` as it was.
+    Slow,
+    /// The slow path, and `waiting` ends.
+    SlowAgain,
+}
+
+impl Pair {
+    fn judge(&self, form: Form, beta_thousandths: u64, waiting: bool) -> Verdict {
+        let Pair { rtt_f, rtt_s, delta, w_f, w_s, k } = *self;
+        let (x_f, x_s) = match form {
+            Form::Paper => (k, k),
+            Form::Kernel => (k.max(w_f), k.max(w_s)),
+        };
+        let patience = 1000 + if waiting { beta_thousandths } else { 0 };
+        let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
+        let all_on_f = product(rtt_f, x_f + w_f) * 1000;
+        if all_on_f >= product(w_f, rtt_s + delta) * u128::from(patience) {
+            return Verdict::SlowAgain;
+        }
+        if product(rtt_s, x_s) >= product(w_s, 2 * rtt_f + delta) {
+            Verdict::Wait
+        } else {
+            Verdict::Slow
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Path = (u64, u64, u64);
+
+    /// Of the spec's tuples: (RTT, window, sigma) of both, in ms and segments, and `k`.
+    fn judge(form: Form, f: Path, s: Path, k: u64, waiting: bool) -> Verdict {
+        let delta = f.2.max(s.2);
+        let pair = Pair { rtt_f: f.0, rtt_s: s.0, delta, w_f: f.1, w_s: s.1, k };
+        pair.judge(form, 250, waiting)
+    }
+
+    #[test]
+    fn ecf_1_and_2_kernel_waits_for_little_data_too() {
+        let (f, s) = ((10, 10, 2), (100, 10, 10));
+        assert_eq!(judge(Form::Kernel, f, s, 5, false), Verdict::Wait);
+        assert_eq!(judge(Form::Paper, f, s, 5, false), Verdict::Wait);
+        assert_eq!(judge(Form::Kernel, f, s, 2, false), Verdict::Wait);
+        assert_eq!(judge(Form::Paper, f, s, 2, false), Verdict::Slow);
+    }
+
+    #[test]
+    fn ecf_3_and_4_hysteresis() {
+        let (f, s) = ((55, 10, 0), (100, 5, 0));
+        assert_eq!(judge(Form::Kernel, f, s, 10, false), Verdict::SlowAgain);
+        assert_eq!(judge(Form::Kernel, f, s, 10, true), Verdict::Wait);
+        let (f, s) = ((60, 10, 0), (100, 10, 0));
+        assert_eq!(judge(Form::Kernel, f, s, 10, true), Verdict::Slow);
+    }
+}

@@ -1,0 +1,186 @@
+//! `linux`: today's Linux scheduler, the shortest time to flush what is queued (lingering).
+//!
+//! Decision rule (mainline Linux, `default`; linux-kernel-behaviour spec, schedulers spec s12):
+//! of the paths that are no backups (backups only without any), the one with the smallest
+//! `linger_i = queued_i / avg_i`, where `queued` counts what was sent and not acknowledged, too,
+//! and the lowest number wins a tie. If its send buffer is full: wait. Otherwise it is granted up
+//! to 65,428 bytes, bounded by the peer's window, which it queues at once whatever its congestion
+//! window, and `avg = (avg * queued + pacing * burst) / (queued + burst)`; `avg` begins as the
+//! pacing rate. A grant ends at a whole segment while there is more to send (the kernel's next
+//! grant to that path fills the last segment up).
+//!
+//! What goes a second time because the connection's timer fired waits for a path with nothing
+//! outstanding, and new data go on meanwhile. What only failed paths had is granted like new
+//! data. A path counts as failed from its time-out on; the kernel waits four of the connection's
+//! timers before it calls one stale.
+
+use super::parameters::{Parameter, Settings};
+use super::view::{Offer, PathView, View};
+use super::{Bind, Decision, PathChange, Scheduler, Step, What};
+use base::{Blocked, PathId};
+
+/// What can be set.
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    key: "burst",
+    about: "the largest grant, bytes",
+    least: 1.0,
+    most: 65_535.0,
+    default: 65_428.0,
+    whole: true,
+    source: "Linux",
+}];
+
+/// Today's Linux scheduler.
+#[derive(Clone, Debug)]
+pub struct Linux {
+    /// The largest grant in bytes.
+    burst: u32,
+    /// By path number: averaged pacing rate in bytes a second, once there is one.
+    rates: Vec<Option<u64>>,
+}
+
+impl Linux {
+    /// With its parameter, `burst`.
+    pub fn new(settings: &Settings) -> Self {
+        Linux { burst: settings.whole("burst"), rates: Vec::new() }
+    }
+
+    fn rate(&mut self, path: PathId) -> &mut Option<u64> {
+        if self.rates.len() <= path.index() {
+            self.rates.resize(path.index() + 1, None);
+        }
+        &mut self.rates[path.index()]
+    }
+
+    /// The path that flushes first.
+    fn pick<'a>(&mut self, view: &View<'a>, offer: &Offer) -> Option<&'a PathView> {
+        let mut best: Option<((bool, u64), &PathView)> = None;
+        for path in view.paths.iter().filter(|path| is_usable(path, offer)) {
+            let rate = self.rate(path.id);
+            *rate = rate.or(path.pacing_rate);
+            let rank = (path.backup, linger(path.queued_memory, *rate));
+            if best.is_none_or(|(known, _)| rank < known) {
+                best = Some((rank, path));
+            }
+        }
+        best.map(|(_, path)| path)
+    }
+
+    /// Give the offer, which `path` may carry `most` bytes of, to that path.
+    fn grant(&mut self, path: &PathView, offer: &Offer, most: u64) -> Decision {
+        let burst = most.min(u64::from(self.burst));
+        let rate = self.rate(path.id);
+        if let (Some(avg), Some(pacing)) = (*rate, path.pacing_rate) {
+            *rate = Some(averaged(avg, path.queued_memory, pacing, burst));
+        }
+        let mss = u64::from(path.mss.max(1));
+        let whole = if offer.end - offer.offset > burst && burst > mss {
+            burst - burst % mss
+        } else {
+            burst
+        };
+        let what = if offer.reinject { What::Reinject } else { What::New };
+        // Grants fit: the parameter's range does.
+        let step =
+            Step::Send { path: path.id, what, bind: Bind::Queue, max_bytes: whole.max(1) as u32 };
+        Decision { actions: Vec::new(), step }
+    }
+
+    fn send_new(&mut self, view: &View<'_>, offer: &Offer) -> Decision {
+        let Some(path) = self.pick(view, offer) else { return Decision::wait(Blocked::PathDown) };
+        if path.queued_memory >= path.send_buffer {
+            return Decision::wait(full(view, offer));
+        }
+        if !view.fits_window(offer, path) {
+            return Decision::wait(Blocked::ReceiveWindow);
+        }
+        self.grant(path, offer, view.data.window_end - offer.offset)
+    }
+
+    /// Where data go that another path has or had, if anywhere now.
+    fn reinject(&mut self, view: &View<'_>, offer: &Offer) -> Option<Decision> {
+        let carried = |path: &PathView| offer.paths.contains(path.id) && is_usable(path, offer);
+        if view.paths.iter().any(carried) {
+            let has_active = view.has_active(offer);
+            let mut idle = view.paths.iter().filter(|path| path.is_active() || !has_active);
+            let idle = idle.find(|path| is_usable(path, offer) && path.outstanding_bytes == 0)?;
+            return Some(self.grant(idle, offer, u64::from(self.burst)));
+        }
+        let path = self.pick(view, offer)?;
+        let has_room = path.queued_memory < path.send_buffer;
+        has_room.then(|| self.grant(path, offer, u64::from(self.burst)))
+    }
+}
+
+impl Scheduler for Linux {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        let Some(offer) = view.offered() else { return Decision::wait(Blocked::NothingToSend) };
+        if !offer.reinject {
+            return self.send_new(view, &offer);
+        }
+        if let Some(decision) = self.reinject(view, &offer) {
+            return decision;
+        }
+        let unsent = view.unsent_offer();
+        if unsent.offset < unsent.end {
+            self.send_new(view, &unsent)
+        } else if self.pick(view, &offer).is_none() {
+            Decision::wait(Blocked::PathDown)
+        } else {
+            Decision::wait(Blocked::SchedulerWaits)
+        }
+    }
+
+    fn on_path_changed(&mut self, path: PathId, change: PathChange) {
+        if change != PathChange::State {
+            *self.rate(path) = None;
+        }
+    }
+}
+
+/// It can be given the offer, whether or not it has room.
+fn is_usable(path: &PathView, offer: &Offer) -> bool {
+    !path.is_definitely_unavailable(offer) && path.may_carry(offer)
+}
+
+/// The winner's send buffer is full: whether others would have room.
+fn full(view: &View<'_>, offer: &Offer) -> Blocked {
+    let has_room = |path: &PathView| path.queued_memory < path.send_buffer;
+    if view.paths.iter().any(|path| is_usable(path, offer) && has_room(path)) {
+        Blocked::SchedulerWaits
+    } else {
+        Blocked::CongestionWindow
+    }
+}
+
+/// Time to flush what is queued, in units of 2^-32 s; at once where the rate is not known.
+fn linger(queued: u32, rate: Option<u64>) -> u64 {
+    rate.map_or(0, |rate| (u64::from(queued) << 32) / rate.max(1))
+}
+
+/// The averaged pacing rate after a grant of `burst` bytes.
+fn averaged(avg: u64, queued: u32, pacing: u64, burst: u64) -> u64 {
+    let (queued, burst) = (u128::from(queued), u128::from(burst));
+    let sum = u128::from(avg) * queued + u128::from(pacing) * burst;
+    u64::try_from(sum / (queued + burst).max(1)).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the schedulers spec s12.
+    #[test]
+    fn shorter_linger_wins_and_the_rate_is_averaged() {
+        let ms = |queued, rate| (linger(queued, Some(rate)) * 1000 + (1 << 31)) >> 32;
+        assert_eq!((ms(20_000, 1_000_000), ms(5_000, 100_000)), (20, 50));
+        assert_eq!(averaged(1_000_000, 20_000, 1_200_000, 60_000), 1_150_000);
+        assert_eq!(averaged(1_000_000, 0, 1_200_000, 60_000), 1_200_000);
+    }
+
+    #[test]
+    fn unknown_rate_flushes_at_once() {
+        assert_eq!((linger(u32::MAX, None), linger(0, Some(0))), (0, 0));
+        assert_eq!(averaged(u64::MAX, u32::MAX, u64::MAX, 65_428), u64::MAX);
+    }
+}

@@ -1,0 +1,140 @@
+//! OTIAS: out-of-order transmission for in-order arrival.
+//!
+//! Decision rule (002 sIII-B, kernel `mptcp_otias.c` of 002's authors; schedulers spec s5): a
+//! segment goes where it is predicted to arrive first, into the queue if the window is full, and
+//! stays there. `T_i = wait_i + SRTT_i / 2`; with `q` segments queued and room for `r`,
+//! `wait_i = 0` if `q < r`, otherwise `ceil((q - r + 1) / CWND_i) SRTT_i`. The original leaves the
+//! rounding open; `floor=1` rounds down. Ours, besides: a path without RTT sample rests while
+//! another one has one, and backups rest while others can send. Reinjections are not queued.
+
+use super::parameters::{Parameter, Settings};
+use super::view::{Offer, PathView, View};
+use super::{Decision, Scheduler, lrf};
+use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
+use base::{Blocked, Duration};
+
+/// What can be set.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "floor",
+        about: "1 rounds the rounds to wait down, 0 up",
+        least: 0.0,
+        most: 1.0,
+        default: 0.0,
+        whole: true,
+        source: "002's kernel",
+    },
+    Parameter {
+        key: "optim",
+        about: "0 no opportunistic retransmission, 1 with it, 2 with penalties, too",
+        least: 0.0,
+        most: 2.0,
+        default: 0.0,
+        whole: true,
+        source: "002's kernel",
+    },
+];
+
+/// Earliest predicted arrival, queues included.
+#[derive(Clone, Debug)]
+pub struct Otias {
+    floor: bool,
+    opportunistic: OpportunisticRetransmission,
+}
+
+impl Otias {
+    /// With its parameters.
+    pub fn new(settings: &Settings) -> Self {
+        let mode = match settings.whole("optim") {
+            0 => Opportunistic::Off,
+            1 => Opportunistic::RetransOnly,
+            _ => Opportunistic::Kernel,
+        };
+        Otias {
+            floor: settings.is_on("floor"),
+            opportunistic: OpportunisticRetransmission::new(mode),
+        }
+    }
+
+    fn arrival(&self, path: &PathView) -> Duration {
+        let queued = path.unsent_bytes.div_ceil(u64::from(path.mss.max(1)));
+        let room = u64::from(path.free_segs());
+        path.srtt * rounds(queued, room, u64::from(path.cwnd_segs), self.floor) + path.srtt / 2
+    }
+
+    /// The path where one segment more arrives first.
+    fn earliest<'a>(
+        &self,
+        paths: impl Iterator<Item = &'a PathView>,
+        offer: &Offer,
+    ) -> Option<&'a PathView> {
+        // A path that carried it is the last resort.
+        paths.min_by_key(|path| {
+            (offer.paths.contains(path.id), path.srtt.is_zero(), self.arrival(path))
+        })
+    }
+
+    fn send_new(&mut self, view: &View<'_>, offer: &Offer) -> Decision {
+        let has_active = view.has_active(offer);
+        let open =
+            view.paths.iter().filter(|path| path.is_active() || !has_active).filter(|path| {
+                !path.is_definitely_unavailable(offer) && path.held_by(offer).is_none()
+            });
+        match self.earliest(open, offer) {
+            None => Decision::wait(view.why_blocked(offer)),
+            Some(path) if !view.fits_window(offer, path) => {
+                lrf::help(view, path, &mut self.opportunistic, Blocked::ReceiveWindow)
+            }
+            Some(path) => Decision::queue(path, offer),
+        }
+    }
+
+    fn reinject(&self, view: &View<'_>, offer: &Offer) -> Decision {
+        let has_active = view.has_active(offer);
+        let open = view
+            .paths
+            .iter()
+            .filter(|path| path.is_available(offer) && (path.is_active() || !has_active));
+        match self.earliest(open, offer) {
+            Some(path) => Decision::offer(path, offer),
+            None => Decision::wait(view.why_blocked(offer)),
+        }
+    }
+}
+
+impl Scheduler for Otias {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        match view.offered() {
+            None => Decision::wait(Blocked::NothingToSend),
+            Some(offer) if offer.reinject => self.reinject(view, &offer),
+            Some(offer) => self.send_new(view, &offer),
+        }
+    }
+}
+
+/// Round trips before one segment more can be sent: `queued` wait already, `room` fit at once.
+fn rounds(queued: u64, room: u64, cwnd: u64, floor: bool) -> u64 {
+    if queued < room {
+        return 0;
+    }
+    let ahead = queued - room + 1;
+    if floor { ahead / cwnd.max(1) } else { ahead.div_ceil(cwnd.max(1)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Arrival in ms at F: RTT 10 ms, a full window of 10.
+    fn at_f(queued: u64) -> u64 {
+        10 * rounds(queued, 0, 10, false) + 5
+    }
+
+    #[test]
+    fn otias_1_arrival_with_so_many_queued() {
+        assert_eq!([0, 9, 10, 39, 40].map(at_f), [15, 15, 25, 45, 55]);
+        assert_eq!(rounds(3, 4, 10, false), 0, "room at once");
+        assert_eq!(rounds(0, 0, 0, false), 1, "no window");
+        assert_eq!([0, 9, 19].map(|queued| rounds(queued, 0, 10, true)), [0, 1, 2]);
+    }
+}
