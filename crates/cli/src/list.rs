@@ -44,7 +44,7 @@ fn one(topic: Topic) -> String {
         Topic::Schedulers => {
             let title =
                 "Schedulers (--schedulers); the bare word `default` names two and is refused";
-            names(title, scheduler::NAMES.iter().copied())
+            format!("{title}\n{}", schedulers())
         }
         Topic::Congestion => {
             let row = |(name, summary, source): &(&'static str, &'static str, &'static str)| {
@@ -68,6 +68,20 @@ fn names<S: Display>(
     let mut text = format!("{title}\n");
     for (name, summary, source) in rows {
         row(&mut text, name, &format!("{summary} ({source})"));
+    }
+    text
+}
+
+/// The schedulers with what can be set of each.
+fn schedulers() -> String {
+    let mut text = String::new();
+    for (name, summary, source) in scheduler::NAMES {
+        // Names are longer than others.
+        let _ = writeln!(text, "  {name:<13} {summary} ({source})");
+        for parameter in scheduler::parameters(name) {
+            let scheduler::Parameter { key, about, .. } = parameter;
+            let _ = writeln!(text, "  {:<13} {name}:{key}=: {about}; {}", "", parameter.range());
+        }
     }
     text
 }

@@ -17,8 +17,8 @@ const PURPLE: &str = "#cc79a7";
 /// Of paths, in the order of the scenario.
 const PATHS: [&str; 4] = [BLUE, ORANGE, SKY_BLUE, YELLOW];
 /// Of what runs over several paths, by scheduler; the others take turns.
-const SCHEDULERS: [(&str, &str); 4] =
-    [("lrf", VERMILLION), ("rr", PURPLE), ("redundant", BLACK), ("wrr", GREEN)];
+const SCHEDULERS: [(&str, &str); 5] =
+    [("lrf", VERMILLION), ("rr", PURPLE), ("redundant", BLACK), ("wrr", GREEN), ("linux", GREEN)];
 const OTHER_SCHEDULERS: [&str; 4] = [GREEN, VERMILLION, PURPLE, BLACK];
 const DASHES: [&str; 4] = ["solid", "dash", "dot", "dashdot"];
 const SYMBOLS: [&str; 4] = ["circle", "triangle-up", "square", "cross"];

@@ -17,8 +17,7 @@ pub(super) const COUPLED_LATER: &[&str] =
 /// Other controls that are known but not built yet.
 const LATER: [&str; 1] = ["bbr"];
 /// Schedulers that are known but not built yet.
-const SCHEDULERS_LATER: [&str; 8] =
-    ["linux", "blest", "blest-kernel", "ecf", "ecf-kernel", "daps", "otias", "sttf"];
+const SCHEDULERS_LATER: [&str; 1] = ["sttf"];
 /// Path managers that are known but not built yet.
 const PATH_MANAGERS_LATER: [&str; 1] = ["ndiffports"];
 /// Protocols that are known but not built yet.
@@ -52,7 +51,7 @@ impl Choice {
             }
         }
         let congestion = controls(&options.cc, &protocols, &mut notes)?;
-        let schedulers = chosen_of(&options.schedulers, vec!["lrf"], with_weights, scheduler)?;
+        let schedulers = chosen_of(&options.schedulers, vec!["lrf"], with_parameters, scheduler)?;
         let default = vec![PathManagerKind::default()];
         let path_managers = chosen(&options.path_managers, default, path_manager)?;
         if schedulers.contains(&"wrr") {
@@ -152,12 +151,18 @@ fn only_with_multipath(lists: &[Given]) -> Result<(), InputError> {
     }
 }
 
-/// The words of a list, numbers after `wrr:` belonging to it.
-fn with_weights(given: &Given) -> Vec<Word<'_>> {
+/// The words of a list; numbers after `wrr:` and `key=value` after another scheduler's colon
+/// belong to it.
+fn with_parameters(given: &Given) -> Vec<Word<'_>> {
     let mut words: Vec<Word<'_>> = Vec::new();
     for (span, word) in given.split_at_commas() {
         let number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-        match words.last_mut().filter(|(_, last)| number && last.starts_with("wrr:")) {
+        let setting = word.contains('=') && !word.contains(':');
+        let continues = |last: &str| match last.starts_with("wrr:") {
+            true => number,
+            false => setting && last.contains(':'),
+        };
+        match words.last_mut().filter(|(_, last)| continues(last)) {
             Some((whole, last)) => {
                 whole.end = span.end;
                 *last = &given.text[whole.clone()];
@@ -166,6 +171,16 @@ fn with_weights(given: &Given) -> Vec<Word<'_>> {
         }
     }
     words
+}
+
+/// `ecf:beta=0.5` as written.
+fn with_settings(name: &str, text: &str) -> Result<&'static str, Complaint> {
+    let text: String = text.split_whitespace().collect();
+    match scheduler::Settings::parse(name, scheduler::parameters(name), &text) {
+        // As for weights.
+        Ok(_) => Ok(Box::leak(format!("{name}:{text}").into_boxed_str())),
+        Err(refused) => Err((refused.problem, refused.help)),
+    }
 }
 
 /// `wrr:3,1` as written.
@@ -203,13 +218,16 @@ fn scheduler(word: &str) -> Result<&'static str, Complaint> {
     if let Some(name) = names.iter().find(|name| **name == word) {
         return Ok(name);
     }
+    if let Some((name, text)) = word.split_once(':') {
+        return with_settings(scheduler(name.trim())?, text);
+    }
     match word {
         "minrtt" => Ok("lrf"),
         "default" => Err((
             "`default` names two schedulers: lowest RTT first in the kernels of the papers, \
              another rule (by queued bytes over pacing rate) in today's Linux"
                 .to_owned(),
-            "write `lrf` for the first; `linux`, the second, is not available yet".to_owned(),
+            "write `lrf` for the first, `linux` for the second".to_owned(),
         )),
         "roundrobin" => {
             Err(("unknown scheduler `roundrobin`".to_owned(), "it is called `rr` here".to_owned()))

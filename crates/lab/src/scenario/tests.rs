@@ -218,6 +218,14 @@ fn weights_are_a_part_of_the_schedulers_name() {
 }
 
 #[test]
+fn parameters_are_a_part_of_the_schedulers_name() {
+    let keys = "schedulers = \"ecf:beta=0.5, sigma=2,lrf,daps:optim=0\"";
+    let set = scenario(&together(keys));
+    assert_eq!(set.schedulers, ["ecf:beta=0.5,sigma=2", "lrf", "daps:optim=0"]);
+    assert_eq!(scenario(&set.to_toml()).hash(), set.hash());
+}
+
+#[test]
 fn multipath_choices_that_cannot_be_are_refused() {
     let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
     refused("schedulers = \"default\"", &["study.toml:3:15", "two schedulers", "write `lrf`"]);
@@ -227,7 +235,13 @@ fn multipath_choices_that_cannot_be_are_refused() {
     refused("schedulers = \"wrr:3\"", &["1 weights, and there are 2 paths", "one weight for each"]);
     refused("schedulers = \"wrr:3,1,wrr:3,1\"", &["`wrr:3,1` is given twice"]);
     refused("schedulers = \"rr,3\"", &["unknown scheduler `3`"]);
-    refused("schedulers = \"blest\"", &["`blest` is not available yet"]);
+    refused("schedulers = \"sttf\"", &["`sttf` is not available yet"]);
+    let range = "from 0 to 4 (0.25 in 002)";
+    refused("schedulers = \"lrf,ecf:beta=5\"", &["study.toml:3:19", "cannot be `5`", range]);
+    refused("schedulers = \"ecf:gamma=1\"", &["no parameter `gamma`", "there is `beta`, from 0"]);
+    refused("schedulers = \"lrf:x=1\"", &["`lrf` has no parameter `x`", "write `lrf` alone"]);
+    refused("schedulers = \"lrf,beta=1\"", &["unknown scheduler `beta=1`"]);
+    refused("schedulers = \"efc:beta=1\"", &["unknown scheduler `efc`", "did you mean `ecf`"]);
     refused("path-managers = \"fullmseh\"", &["did you mean `fullmesh`"]);
     refused("cc = \"olia\"", &["`olia` is not available yet"]);
     refused("scheduler = \"lrf\"", &["unknown key `scheduler`", "did you mean `schedulers`"]);

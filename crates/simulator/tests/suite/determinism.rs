@@ -60,7 +60,7 @@ fn hash_is_the_same_on_any_thread() {
 #[test]
 fn mptcp_is_the_same_again_on_any_thread_and_through_bytes() {
     let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.01 }, ..link(20, 15) };
-    for scheduler in ["lrf", "rr", "redundant"] {
+    for (scheduler, ..) in transport::scheduler::NAMES {
         for ipv6 in [false, true] {
             let links = [lossy.clone(), link(8, 40)];
             let setup = over(&links, scheduler, Traffic::BulkSize(2_000_000));

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod aggregate;
+mod burst_table;
 mod capture;
 mod determinism;
 mod guards;

@@ -83,7 +83,7 @@ impl Connection {
             self.waits = None;
             self.ensure_data_timer(cx.now);
             self.check_fin(cx);
-            self.look_again_at(path);
+            self.look_again_at(cx, path);
         }
     }
 
@@ -107,11 +107,13 @@ impl Connection {
         }
     }
 
-    /// A path was given something.
-    fn look_again_at(&mut self, path: PathId) {
+    /// A path was given something. If it was idle its window shrank.
+    fn look_again_at(&mut self, cx: &Context<'_>, path: PathId) {
         let view = self.views.iter_mut().find(|view| view.id == path);
-        let slot = self.slots.iter().find(|slot| slot.path == path);
+        let slot = self.slots.iter_mut().find(|slot| slot.path == path);
         if let (Some(view), Some(slot)) = (view, slot) {
+            slot.subflow.restart_after_idle(cx, &mut self.controller);
+            slot.subflow.view_window(view, &self.controller);
             slot.subflow.view_queue(view);
             view.last_end = slot.last_end;
             add_assigned(view, &self.assigned);

@@ -184,8 +184,6 @@ impl Subflow {
     /// What a scheduler sees of it; marks that are the connection's are left at their defaults.
     #[inline]
     pub fn view(&self, cc: &Controller) -> PathView {
-        let mss = self.tx.mss.max(1);
-        let inflight_segs = self.inflight();
         let mut view = PathView {
             id: self.path,
             interface: InterfaceId(0),
@@ -206,12 +204,12 @@ impl Subflow {
             last_send: self.tx.last_data_sent,
             cwnd_segs: cc.cwnd_segs(self.path),
             ssthresh_segs: cc.ssthresh_segs(self.path),
-            inflight_segs,
-            inflight_bytes: u64::from(inflight_segs) * u64::from(mss),
+            inflight_segs: 0,
+            inflight_bytes: 0,
             unsent_bytes: 0,
             unsent_segs: 0,
             outstanding_bytes: 0,
-            mss,
+            mss: self.tx.mss.max(1),
             window_left_bytes: 0,
             pacing_rate: self.tx.pacing_rate,
             queued_memory: 0,
@@ -222,12 +220,26 @@ impl Subflow {
         view
     }
 
-    /// What handing data to it changed in the view of it.
+    /// Its window in the view of it.
+    pub fn view_window(&self, view: &mut PathView, cc: &Controller) {
+        view.cwnd_segs = cc.cwnd_segs(self.path);
+        view.ssthresh_segs = cc.ssthresh_segs(self.path);
+    }
+
+    /// What handing data to it changed in the view of it. Kernels that send each segment as it is
+    /// handed over see at once how it fills the window; others hand over first (`poll_packet`),
+    /// and one segment more may wait behind a window just filled.
     pub fn view_queue(&self, view: &mut PathView) {
         let unsent = self.tx.unsent();
         let mss = u64::from(self.tx.mss.max(1));
-        view.unsent_bytes = unsent;
-        view.unsent_segs = u32::try_from(unsent.div_ceil(mss)).unwrap_or(u32::MAX);
+        let inflight = self.inflight();
+        let late = self.switches.autosized_bursts || self.options.pacing || view.tsq_throttled;
+        let room = if late { 0 } else { view.cwnd_segs.saturating_sub(inflight) };
+        let leaving = unsent.div_ceil(mss).min(u64::from(room));
+        view.inflight_segs = inflight + leaving as u32;
+        view.inflight_bytes = (u64::from(inflight) + leaving) * mss;
+        view.unsent_bytes = unsent.saturating_sub(leaving * mss);
+        view.unsent_segs = u32::try_from(view.unsent_bytes.div_ceil(mss)).unwrap_or(u32::MAX);
         let write_end = self.tx.buffer.end();
         view.outstanding_bytes = write_end.saturating_sub(self.tx.una);
         view.queued_memory = self.tx.memory();

@@ -57,6 +57,8 @@ pub struct Sender {
     /// When the window was last full, or last reduced for lack of data.
     pub cwnd_stamp: Instant,
     pub last_data_sent: Option<Instant>,
+    /// The silence since this transmission was heeded.
+    pub idle_heeded: Option<Instant>,
     /// Bytes per second, as pacing would have it; kept whether or not pacing is on.
     pub pacing_rate: Option<u64>,
     pub tuning: SendBufferTuning,
@@ -91,6 +93,7 @@ impl Sender {
             cwnd_used: 0,
             cwnd_stamp: Instant::ZERO,
             last_data_sent: None,
+            idle_heeded: None,
             pacer: Pacer::new(),
             probes_unanswered: 0,
             below: 0,

@@ -262,11 +262,13 @@ impl Subflow {
     }
 
     /// RFC 2861, RFC 5681 s4.1: an old window says nothing about the network now.
-    fn restart_after_idle(&mut self, cx: &Context<'_>, cc: &mut Controller) {
-        if !self.tx.board.is_empty() {
+    /// Once, at the latest when a burst begins; a connection of several paths needs to know sooner.
+    pub fn restart_after_idle(&mut self, cx: &Context<'_>, cc: &mut Controller) {
+        if !self.tx.board.is_empty() || self.tx.idle_heeded == self.tx.last_data_sent {
             return;
         }
         let Some(last) = self.tx.last_data_sent else { return };
+        self.tx.idle_heeded = Some(last);
         let idle = cx.now - last;
         let rto = self.rtt.rto();
         if idle > rto {

@@ -247,7 +247,7 @@ fn data_fin_behind_a_closed_window_waits_for_hours() {
 #[test]
 fn small_receive_buffer_and_different_paths_never_stall() {
     // Linux may hang for good here: specs/linux-kernel-behaviour.md "A kernel stall".
-    for scheduler in ["lrf", "rr", "redundant"] {
+    for (scheduler, ..) in transport::scheduler::NAMES {
         for (first, second) in [(200, 5), (5, 200)] {
             for kib in [16, 64, 128] {
                 let with = |config: MptcpConfig| MptcpConfig { scheduler, ..config };
@@ -306,7 +306,7 @@ fn send_buffer_limits_what_a_writer_can_leave() {
 
 #[test]
 fn memory_of_a_lazy_reader_stays_within_the_buffer() {
-    for scheduler in ["lrf", "rr", "redundant"] {
+    for (scheduler, ..) in transport::scheduler::NAMES {
         let with = |config: MptcpConfig| MptcpConfig { scheduler, ..config };
         let paths = [Path { loss: 0.03, ..Path::ms(10) }, Path::ms(50), Path::ms(90)];
         let mut pair = Pair::new(&paths, with(fixed(256)), with(fixed(1024)));

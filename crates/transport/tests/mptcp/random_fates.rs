@@ -8,6 +8,7 @@ use base::Duration;
 use proptest::prelude::*;
 use transport::TcpConfig;
 use transport::mptcp::MptcpConfig;
+use transport::scheduler::NAMES;
 
 fn fate() -> impl Strategy<Value = Fate> {
     let millis = |most| (0..most).prop_map(Duration::from_millis);
@@ -21,7 +22,7 @@ fn fate() -> impl Strategy<Value = Fate> {
 }
 
 fn config() -> impl Strategy<Value = MptcpConfig> {
-    let scheduler = prop::sample::select(vec!["lrf", "rr", "redundant"]);
+    let scheduler = (0..NAMES.len()).prop_map(|index| NAMES[index].0);
     let congestion = prop::sample::select(vec!["reno", "cubic", "lia"]);
     (scheduler, congestion, any::<bool>()).prop_map(|(scheduler, congestion, checksum)| {
         let tcp = TcpConfig { congestion, ..TcpConfig::default() };

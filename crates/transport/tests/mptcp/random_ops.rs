@@ -12,13 +12,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
-use transport::{Buffers, InterfaceEvent, Profile};
+use transport::{Buffers, InterfaceEvent, Profile, scheduler};
 use wire::{Flags, Payload};
 
 /// Packets in a row that may be lost: fewer than a connection gives up after.
 const MAX_BURST: u32 = 8;
 const PATHS: usize = 3;
-const SCHEDULERS: [&str; 4] = ["lrf", "rr", "redundant", "wrr"];
 
 /// One thing that happens.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +126,7 @@ fn world() -> impl Strategy<Value = World> {
     let network = (2..=PATHS, prop::array::uniform3(0u64..120), prop_oneof![Just(0.0), 0.0..0.04]);
     let manager = prop_oneof![4 => Just(0usize), 1 => Just(1)];
     let profile = prop_oneof![2 => Just(0usize), 1 => Just(1)];
-    let names = (0..SCHEDULERS.len(), 0usize..3, manager, profile);
+    let names = (0..scheduler::NAMES.len(), 0usize..3, manager, profile);
     let choice = (names, any::<bool>(), buffer, prop::bool::weighted(0.2));
     let rest = (stage, prop::array::uniform2(start), any::<u64>());
     (network, choice, rest).prop_map(|(network, choice, (stage, start, seed))| {
@@ -202,7 +201,7 @@ impl Plan {
 
 fn config(world: &World, side: Side) -> MptcpConfig {
     let mut config = MptcpConfig {
-        scheduler: SCHEDULERS[world.scheduler],
+        scheduler: scheduler::NAMES[world.scheduler].0,
         path_manager: [PathManagerKind::Fullmesh, PathManagerKind::Default][world.manager],
         checksum: world.checksum && side == Side::Server,
         test_idsn: Some(world.start),
