@@ -226,15 +226,15 @@ impl Subflow {
         view.ssthresh_segs = cc.ssthresh_segs(self.path);
     }
 
-    /// What handing data to it changed in the view of it. Kernels that send each segment as it is
-    /// handed over see at once how it fills the window; others hand over first (`poll_packet`),
-    /// and one segment more may wait behind a window just filled.
+    /// What handing data to it changed in the view of it. Where a connection hands over first
+    /// (`poll_packet`) one segment more may wait behind a window just filled.
     pub fn view_queue(&self, view: &mut PathView) {
         let unsent = self.tx.unsent();
         let mss = u64::from(self.tx.mss.max(1));
         let inflight = self.inflight();
-        let late = self.switches.autosized_bursts || self.options.pacing || view.tsq_throttled;
-        let room = if late { 0 } else { view.cwnd_segs.saturating_sub(inflight) };
+        let at_once =
+            self.switches.sends_what_it_hands && !self.options.pacing && !view.tsq_throttled;
+        let room = if at_once { view.cwnd_segs.saturating_sub(inflight) } else { 0 };
         let leaving = unsent.div_ceil(mss).min(u64::from(room));
         view.inflight_segs = inflight + leaving as u32;
         view.inflight_bytes = (u64::from(inflight) + leaving) * mss;

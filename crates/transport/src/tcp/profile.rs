@@ -74,6 +74,9 @@ pub struct Switches {
     /// Segments are handed down in bursts of a millisecond's worth, and a burst is deferred
     /// while an acknowledgement that would enlarge it is due (Linux TSO autosizing).
     pub autosized_bursts: bool,
+    /// A connection of several paths sends each segment as it hands it to a subflow, so that its
+    /// scheduler sees the window fill (the multipath-tcp kernels); mainline hands over first.
+    pub sends_what_it_hands: bool,
     /// SYNs repeated at constant intervals before the back-off begins.
     pub linear_syn_retries: u32,
     /// Granularity of the timers.
@@ -138,6 +141,7 @@ impl Profile {
             small_queue: SmallQueue { cap_bytes: 4 << 20 },
             subflow_window: SubflowWindow::Lift,
             autosized_bursts: true,
+            sends_what_it_hands: false,
             linear_syn_retries: 4,
             tick: Duration::from_millis(4),
             initial_window_segs: 10,
@@ -151,6 +155,7 @@ impl Profile {
             compressed_acks: false,
             small_queue: SmallQueue { cap_bytes: 128 << 10 },
             subflow_window: SubflowWindow::Rfc,
+            sends_what_it_hands: true,
             linear_syn_retries: 0,
             ..linux
         };
