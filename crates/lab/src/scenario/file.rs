@@ -61,6 +61,11 @@ pub(super) const KEYS: [&str; 29] = [
 
 /// The options that the file called `name` asks for.
 pub(super) fn read(name: &str) -> Result<Options, InputError> {
+    options(&load(name)?)
+}
+
+/// The text of the file called `name`.
+pub(crate) fn load(name: &str) -> Result<Arc<SourceFile>, InputError> {
     let unreadable = |error: std::io::Error| {
         let help = "give the name of a scenario file, such as `scenarios/demo.toml`";
         InputError::at(name, format!("the scenario cannot be read: {error}"), help)
@@ -73,23 +78,45 @@ pub(super) fn read(name: &str) -> Result<Options, InputError> {
     }
     let text = String::from_utf8(bytes)
         .map_err(|_| InputError::at(name, "the scenario is not a text file", "check its name"))?;
-    parse(name, text)
+    Ok(Arc::new(SourceFile { name: name.to_owned(), text }))
 }
 
 /// The options in a scenario's text.
+#[cfg(test)]
 pub(super) fn parse(name: &str, text: String) -> Result<Options, InputError> {
-    let file = Arc::new(SourceFile { name: name.to_owned(), text });
-    let table = DeTable::parse(&file.text).map_err(|error| {
+    options(&Arc::new(SourceFile { name: name.to_owned(), text }))
+}
+
+fn options(file: &Arc<SourceFile>) -> Result<Options, InputError> {
+    Ok(split(file, table_of(file)?.get_ref(), &[])?.0)
+}
+
+/// The TOML in a file.
+pub(crate) fn table_of(file: &SourceFile) -> Result<Spanned<DeTable<'_>>, InputError> {
+    DeTable::parse(&file.text).map_err(|error| {
         let problem = format!("not TOML: {}", error.message());
         let span = error.span().unwrap_or(0..0);
-        in_file_error(&file, span, problem, "see the example in `scenarios/demo.toml`".into())
-    })?;
-    let reader = Reader { file: &file };
+        in_file_error(file, span, problem, "see the example in `scenarios/demo.toml`".into())
+    })
+}
+
+/// The options of a table whose further keys `own` are somebody else's: their texts, in the order
+/// of `own`.
+pub(crate) fn split(
+    file: &Arc<SourceFile>,
+    table: &DeTable<'_>,
+    own: &[&str],
+) -> Result<(Options, Vec<Option<Given>>), InputError> {
+    let reader = Reader { file };
     let mut options = Options::default();
-    for (key, value) in in_order(table.get_ref()) {
-        reader.option(&mut options, key, value)?;
+    let mut texts = vec![None; own.len()];
+    for (key, value) in in_order(table) {
+        match own.iter().position(|own| own == key.get_ref()) {
+            Some(place) => texts[place] = Some(reader.text(key, value)?),
+            None => reader.option(&mut options, key, value)?,
+        }
     }
-    Ok(options)
+    Ok((options, texts))
 }
 
 pub(super) type Key<'a> = Spanned<std::borrow::Cow<'a, str>>;

@@ -12,6 +12,7 @@ mod path_table;
 mod schema;
 mod values;
 
+pub(crate) use file::{load, split, table_of};
 pub use options::{Options, OutputOptions, PathOption};
 pub use schema::schema as scenario_schema;
 

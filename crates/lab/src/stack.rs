@@ -1,0 +1,101 @@
+//! Stacks: whose protocol carries the traffic where links are emulated. `kernel-tcp` and
+//! `kernel-mptcp` are this machine's kernel, `anabranch` is our engine.
+//!
+//! A kernel's variants are named like ours with `kernel-` before them, so that each has one of the
+//! simulator beside it. Carrying them out is left to `linux`.
+
+use crate::error::{Given, InputError, Refusal};
+use crate::scenario::Scenario;
+use crate::variants::{Carrier, Protocol, Variant, variants_of};
+use crate::words::nearest_help;
+use transport::congestion;
+use transport::path_manager::PathManagerKind;
+
+/// The engine's scheduler that does as the kernel's only one does.
+const KERNEL_SCHEDULER: &str = "linux";
+
+/// Whose protocol it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stack {
+    /// The kernel's TCP, over each path alone.
+    KernelTcp,
+    /// The kernel's MPTCP, over all paths together.
+    KernelMptcp,
+    /// Our engine, in every variant of the scenario.
+    Anabranch,
+}
+
+impl Stack {
+    /// All of them.
+    pub const ALL: [Stack; 3] = [Stack::KernelTcp, Stack::KernelMptcp, Stack::Anabranch];
+
+    /// As `--stack` spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stack::KernelTcp => "kernel-tcp",
+            Stack::KernelMptcp => "kernel-mptcp",
+            Stack::Anabranch => "anabranch",
+        }
+    }
+
+    /// The stacks in a list with commas, each once.
+    pub fn parse_list(given: &Given) -> Result<Vec<Stack>, InputError> {
+        let mut stacks = Vec::new();
+        for (span, word) in given.split_at_commas() {
+            let stack = Stack::ALL.into_iter().find(|stack| stack.name() == word);
+            let Some(stack) = stack else {
+                let help = nearest_help(word, &Stack::ALL.map(Stack::name));
+                let problem = format!("there is no stack `{word}`");
+                return Err(given.refuse(Refusal { span, problem, help }));
+            };
+            if !stacks.contains(&stack) {
+                stacks.push(stack);
+            }
+        }
+        Ok(stacks)
+    }
+}
+
+/// A variant on emulated links.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Emulated {
+    /// `kernel-tcp/wlan/cubic`, `kernel-mptcp/default/reno`, or as the simulator names it.
+    pub name: String,
+    /// Whose protocol.
+    pub stack: Stack,
+    /// The same in our engine.
+    pub variant: Variant,
+}
+
+/// Everything that `stacks` can do of the scenario, in their order. A kernel has no coupled
+/// congestion control.
+pub fn emulated_of(scenario: &Scenario, stacks: &[Stack]) -> Vec<Emulated> {
+    stacks.iter().flat_map(|stack| of(scenario, *stack)).collect()
+}
+
+fn of(scenario: &Scenario, stack: Stack) -> Vec<Emulated> {
+    let named = |variant: Variant| {
+        let name = match (stack, variant.carrier) {
+            (Stack::Anabranch, _) => variant.name.clone(),
+            (_, Carrier::Tcp { .. }) => format!("kernel-{}", variant.name),
+            (_, Carrier::Mptcp { .. }) => format!("kernel-mptcp/default/{}", variant.congestion),
+        };
+        Emulated { name, stack, variant }
+    };
+    let scenario = match stack {
+        Stack::Anabranch => scenario.clone(),
+        Stack::KernelTcp => Scenario { protocols: vec![Protocol::Tcp], ..scenario.clone() },
+        Stack::KernelMptcp => Scenario {
+            protocols: vec![Protocol::Mptcp],
+            schedulers: vec![KERNEL_SCHEDULER],
+            path_managers: vec![PathManagerKind::default()],
+            congestion: uncoupled(scenario),
+            ..scenario.clone()
+        },
+    };
+    variants_of(&scenario).into_iter().map(named).collect()
+}
+
+fn uncoupled(scenario: &Scenario) -> Vec<&'static str> {
+    scenario.congestion.iter().copied().filter(|name| !congestion::is_coupled(name)).collect()
+}

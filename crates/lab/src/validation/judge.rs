@@ -1,0 +1,254 @@
+//! The simulator against recorded runs, variant by variant.
+//!
+//! A scenario counts when the kernel's own mean is known to 4 %. The difference is ours over the
+//! kernel's minus one; the excess is what of it lies beyond the joint 95 % interval (Welch). Where
+//! runs do not repeat, quantiles are compared and nothing is counted.
+
+use super::series::{Recorded, RecordedVariant, Series};
+use super::set::{Entry, Judged, ValidationSet};
+use crate::scenario::Scenario;
+use crate::stack::Emulated;
+use crate::statistics::{
+    Interval, mean, mean_interval, median, quantile, quantile_intervals, welch,
+};
+use crate::study::{Study, StudyError, Watcher, run_study};
+use crate::variants::Protocol;
+use base::chance::owner_of;
+
+/// A scenario counts when the half-width of the kernel's own interval is at most this share of
+/// its mean.
+const KNOWN: f64 = 0.04;
+/// The quantiles that are compared.
+const QUANTILES: [f64; 3] = [0.25, 0.5, 0.75];
+
+/// The result.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Validation {
+    /// Judged by the mean, in the order of the set.
+    pub rows: Vec<Row>,
+    /// Judged by quantiles.
+    pub apart: Vec<Apart>,
+    /// Why scenarios of the set are not judged.
+    pub left_out: Vec<String>,
+}
+
+/// A variant of a scenario, judged by the mean.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// What it is.
+    pub subject: Subject,
+    /// The kernel's runs.
+    pub kernel: Estimate,
+    /// The simulator's.
+    pub ours: Estimate,
+    /// Ours over the kernel's mean, minus one.
+    pub diff: f64,
+    /// What of its size is beyond the joint interval.
+    pub excess: f64,
+    /// Whether the kernel's mean is known well enough.
+    pub counted: bool,
+}
+
+/// What is compared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Subject {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The kernel's variant.
+    pub variant: String,
+    /// `kernel-tcp`, `kernel-mptcp`.
+    pub stack: &'static str,
+    /// The congestion control.
+    pub cc: String,
+    /// What is measured.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+}
+
+/// A mean of runs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Estimate {
+    /// How many.
+    pub n: usize,
+    /// In the metric's unit.
+    pub mean: f64,
+    /// 95 % interval; `None` of one run.
+    pub interval: Option<Interval>,
+}
+
+/// A variant of a scenario, judged by quantiles.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Apart {
+    /// What it is.
+    pub subject: Subject,
+    /// How many runs of the kernel.
+    pub kernel_n: usize,
+    /// How many of ours.
+    pub ours_n: usize,
+    /// One quantile each.
+    pub quantiles: Vec<QuantileRow>,
+}
+
+/// One quantile of both.
+#[derive(Clone, PartialEq, Debug)]
+pub struct QuantileRow {
+    /// Which one, 0.25 for the lower quartile.
+    pub q: f64,
+    /// The kernel's.
+    pub kernel: f64,
+    /// 95 % interval of it.
+    pub kernel_interval: Option<Interval>,
+    /// Ours.
+    pub ours: f64,
+    /// 95 % interval of it.
+    pub ours_interval: Option<Interval>,
+    /// Ours over the kernel's, minus one.
+    pub diff: f64,
+}
+
+impl Validation {
+    /// The differences that count.
+    pub fn counted(&self) -> Vec<f64> {
+        self.rows.iter().filter(|row| row.counted).map(|row| row.diff).collect()
+    }
+
+    /// The median of their sizes.
+    pub fn median_abs_diff(&self) -> Option<f64> {
+        median(&self.counted().into_iter().map(f64::abs).collect::<Vec<f64>>())
+    }
+
+    /// The largest of their sizes.
+    pub fn worst(&self) -> Option<f64> {
+        self.counted().into_iter().map(f64::abs).reduce(f64::max)
+    }
+}
+
+/// Runs the simulator over the scenarios of `set` that `series` has, as often as the scenarios
+/// say, and holds the two against each other.
+pub fn validate(
+    set: &ValidationSet,
+    series: &Series,
+    watcher: &dyn Watcher,
+) -> Result<Validation, StudyError> {
+    let mut result =
+        Validation { rows: Vec::new(), apart: Vec::new(), left_out: Vec::new() };
+    for entry in &set.entries {
+        match usable(entry, series) {
+            Ok(recorded) => judge(entry, recorded, watcher, &mut result)?,
+            Err(reason) => result.left_out.push(format!("{}: {reason}", entry.name)),
+        }
+        if watcher.is_stopped() {
+            break;
+        }
+    }
+    Ok(result)
+}
+
+fn usable<'s>(entry: &Entry, series: &'s Series) -> Result<&'s Recorded, String> {
+    let recorded = series.find(&entry.name).ok_or("there are no recorded runs of it")?;
+    match recorded.stale(entry) {
+        None => Ok(recorded),
+        Some(change) => Err(format!("the scenario changed since it was recorded: {change}")),
+    }
+}
+
+fn judge(
+    entry: &Entry,
+    recorded: &Recorded,
+    watcher: &dyn Watcher,
+    result: &mut Validation,
+) -> Result<(), StudyError> {
+    let variants = entry.variants();
+    let study = run_study(&counterparts(&entry.scenario, &variants), None, watcher)?;
+    for emulated in &variants {
+        let Some(kernel) = recorded.find(&emulated.name) else {
+            result.left_out.push(format!("{}: no runs of {}", entry.name, emulated.name));
+            continue;
+        };
+        let ours = values_of(&study, &emulated.variant.name);
+        let subject = subject(entry, emulated, kernel);
+        let (theirs, name) = (kernel.values(), &emulated.name);
+        if theirs.is_empty() || ours.is_empty() {
+            let whose = if ours.is_empty() { "of ours" } else { "of the kernel" };
+            result.left_out.push(format!("{}: no run {whose} of {name} finished", entry.name));
+            continue;
+        }
+        match entry.judged_by {
+            Judged::Mean => result.rows.extend(row(subject, &theirs, &ours)),
+            Judged::Quantiles => result.apart.push(apart(entry, subject, &theirs, &ours)),
+        }
+    }
+    Ok(())
+}
+
+/// The scenario with exactly what the kernel's variants have beside them.
+fn counterparts(scenario: &Scenario, variants: &[Emulated]) -> Scenario {
+    let has = |protocol: Protocol| variants.iter().any(|v| v.variant.protocol() == protocol);
+    let protocols = Protocol::ALL.into_iter().filter(|protocol| has(*protocol)).collect();
+    let schedulers = variants.iter().filter_map(|v| v.variant.scheduler());
+    let mut schedulers: Vec<&str> = schedulers.collect();
+    schedulers.dedup();
+    Scenario { protocols, schedulers, ..scenario.clone() }
+}
+
+fn values_of(study: &Study, variant: &str) -> Vec<f64> {
+    let runs = study.variants.iter().find(|runs| runs.variant.name == variant);
+    runs.map_or(Vec::new(), |runs| runs.runs.iter().filter_map(|run| run.value).collect())
+}
+
+fn subject(entry: &Entry, emulated: &Emulated, kernel: &RecordedVariant) -> Subject {
+    Subject {
+        scenario: entry.name.clone(),
+        variant: emulated.name.clone(),
+        stack: emulated.stack.name(),
+        cc: emulated.variant.congestion.to_owned(),
+        metric: kernel.metric.clone(),
+        unit: kernel.unit.clone(),
+    }
+}
+
+fn estimate(values: &[f64]) -> Option<Estimate> {
+    let interval = mean_interval(values, 0.95);
+    Some(Estimate { n: values.len(), mean: mean(values)?, interval })
+}
+
+fn row(subject: Subject, theirs: &[f64], ours: &[f64]) -> Option<Row> {
+    let joint = welch(ours, theirs).map_or(0.0, |interval| interval.half_width());
+    let (kernel, ours) = (estimate(theirs)?, estimate(ours)?);
+    if kernel.mean <= 0.0 {
+        return None;
+    }
+    let diff = ours.mean / kernel.mean - 1.0;
+    let excess = (diff.abs() - joint / kernel.mean).max(0.0);
+    let known = |interval: Interval| interval.half_width() <= KNOWN * kernel.mean;
+    let counted = kernel.interval.is_some_and(known);
+    Some(Row { subject, kernel, ours, diff, excess, counted })
+}
+
+fn apart(entry: &Entry, subject: Subject, theirs: &[f64], ours: &[f64]) -> Apart {
+    let (seed, name) = (entry.scenario.seed, &subject.variant);
+    let sorted = |values: &[f64]| {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sorted
+    };
+    let intervals = |values: &[f64], whose: &str| {
+        quantile_intervals(values, &QUANTILES, seed, owner_of(&format!("{whose}/{name}")))
+    };
+    let (kernel_intervals, our_intervals) = (intervals(theirs, "kernel"), intervals(ours, "ours"));
+    let (theirs, ours) = (sorted(theirs), sorted(ours));
+    let quantiles = QUANTILES.iter().enumerate().filter_map(|(i, q)| {
+        let (kernel, ours) = (quantile(&theirs, *q)?, quantile(&ours, *q)?);
+        Some(QuantileRow {
+            q: *q,
+            kernel,
+            kernel_interval: kernel_intervals.get(i).copied().flatten(),
+            ours,
+            ours_interval: our_intervals.get(i).copied().flatten(),
+            diff: if kernel > 0.0 { ours / kernel - 1.0 } else { 0.0 },
+        })
+    });
+    let quantiles = quantiles.collect();
+    Apart { subject, kernel_n: theirs.len(), ours_n: ours.len(), quantiles }
+}

@@ -1,0 +1,197 @@
+//! The file of `validate`: scenarios with a name each, and where their recorded runs are.
+//!
+//! ```toml
+//! title = "..."
+//! series = "../data/validation/linux-6.18.json"
+//! cc = "reno,cubic"               # any key of a scenario file holds for all that follow
+//!
+//! [[scenario]]
+//! name = "dsl-lte-1MiB"
+//! traffic = "bulk:1MiB"
+//! stacks = "kernel-tcp,kernel-mptcp"      # as it is without this line
+//! judged-by = "mean"                      # or "quantiles", as it is where loss is random
+//! path.dsl = "rate 16mbit delay 15ms limit 100p"
+//! path.lte = "rate 20mbit delay 30ms limit 300p"
+//! ```
+
+use crate::error::{Given, InputError, Refusal, SourceFile, in_file_error};
+use crate::path_spec::{CapacitySpec, Loss};
+use crate::scenario::{Options, Scenario, load, split, table_of};
+use crate::stack::{Emulated, Stack, emulated_of};
+use crate::words::nearest_help;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The keys of the file beside a scenario's.
+const FILE_KEYS: [&str; 2] = ["series", "stacks"];
+/// The keys of an entry beside a scenario's.
+const ENTRY_KEYS: [&str; 3] = ["name", "stacks", "judged-by"];
+
+/// Scenarios to be held against recorded runs.
+#[derive(Clone, Debug)]
+pub struct ValidationSet {
+    /// Its name as the user gave it.
+    pub file: String,
+    /// A heading for reports.
+    pub title: Option<String>,
+    /// The file of recorded runs.
+    pub series: PathBuf,
+    /// In the order of the file; names are unique.
+    pub entries: Vec<Entry>,
+}
+
+/// A scenario of the set.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// What is run.
+    pub scenario: Scenario,
+    /// Whose runs are recorded.
+    pub stacks: Vec<Stack>,
+    /// What the simulator has to meet.
+    pub judged_by: Judged,
+}
+
+/// What the simulator has to meet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Judged {
+    /// The mean, where runs repeat.
+    Mean,
+    /// Quantiles, where chance or two modes make means say little.
+    Quantiles,
+}
+
+impl Judged {
+    const ALL: [Judged; 2] = [Judged::Mean, Judged::Quantiles];
+
+    /// As the file spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Judged::Mean => "mean",
+            Judged::Quantiles => "quantiles",
+        }
+    }
+
+    fn parse(given: &Given) -> Result<Judged, InputError> {
+        Judged::ALL.into_iter().find(|judged| judged.name() == given.text).ok_or_else(|| {
+            let help = nearest_help(&given.text, &Judged::ALL.map(Judged::name));
+            given.refuse_whole(format!("`{}` judges nothing", given.text), help)
+        })
+    }
+}
+
+impl Entry {
+    /// Every variant of it.
+    pub fn variants(&self) -> Vec<Emulated> {
+        emulated_of(&self.scenario, &self.stacks)
+    }
+}
+
+impl ValidationSet {
+    /// Reads the file called `name`.
+    pub fn from_file(name: &str) -> Result<ValidationSet, InputError> {
+        ValidationSet::read(&load(name)?)
+    }
+
+    pub(super) fn read(file: &Arc<SourceFile>) -> Result<ValidationSet, InputError> {
+        let document = table_of(file)?;
+        let mut common = document.get_ref().clone();
+        let listed = common.remove("scenario").ok_or_else(|| {
+            let help = "write a table `[[scenario]]` for each";
+            InputError::at(&file.name, "there is no scenario in it", help)
+        })?;
+        let (common, own) = split(file, &common, &FILE_KEYS)?;
+        let [series, stacks] = own.try_into().unwrap_or_default();
+        let series = series.ok_or_else(|| {
+            let help = "write `series = \"FILE\"`; `validate --record` makes that file";
+            InputError::at(&file.name, "it does not say where recorded runs are", help)
+        })?;
+        let stacks = match stacks {
+            Some(stacks) => Stack::parse_list(&stacks)?,
+            None => vec![Stack::KernelTcp, Stack::KernelMptcp],
+        };
+        let mut entries: Vec<Entry> = Vec::new();
+        for table in tables(file, &listed)? {
+            let (name, entry) = entry(file, table, &common, &stacks)?;
+            if entries.iter().any(|other| other.name == entry.name) {
+                let problem = format!("there are two scenarios called `{}`", entry.name);
+                return Err(name.refuse_whole(problem, "rename one of them"));
+            }
+            entries.push(entry);
+        }
+        let series = beside(&file.name, &series.text);
+        let title = common.title.map(|given| given.text);
+        Ok(ValidationSet { file: file.name.clone(), title, series, entries })
+    }
+
+    /// Keeps the scenarios of these names; all of them if there are none.
+    pub fn keep(&mut self, names: &[String]) -> Result<(), InputError> {
+        let known: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
+        if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+            let problem = format!("`{}` has no scenario `{name}`", self.file);
+            return Err(InputError::at("--only", problem, nearest_help(name, &known)));
+        }
+        self.entries.retain(|entry| names.is_empty() || names.contains(&entry.name));
+        Ok(())
+    }
+}
+
+/// A file that is named relative to another one.
+fn beside(file: &str, name: &str) -> PathBuf {
+    Path::new(file).parent().map_or_else(|| PathBuf::from(name), |folder| folder.join(name))
+}
+
+fn tables<'t, 'a>(
+    file: &Arc<SourceFile>,
+    listed: &'t Spanned<DeValue<'a>>,
+) -> Result<Vec<&'t DeTable<'a>>, InputError> {
+    let table = |value: &'t Spanned<DeValue<'a>>| value.get_ref().as_table();
+    let tables: Option<Vec<_>> =
+        listed.get_ref().as_array().and_then(|list| list.iter().map(table).collect());
+    tables.ok_or_else(|| {
+        let problem = "`scenario` is not a list of tables".to_owned();
+        in_file_error(file, listed.span(), problem, "write `[[scenario]]` before each".into())
+    })
+}
+
+fn entry(
+    file: &Arc<SourceFile>,
+    table: &DeTable<'_>,
+    common: &Options,
+    stacks: &[Stack],
+) -> Result<(Given, Entry), InputError> {
+    let (options, own) = split(file, table, &ENTRY_KEYS)?;
+    let [name, own_stacks, judged_by] = own.try_into().unwrap_or_default();
+    let name = name.ok_or_else(|| {
+        let help = "write `name = \"...\"` in every `[[scenario]]`";
+        InputError::at(&file.name, "a scenario has no name", help)
+    })?;
+    if name.text.is_empty() || name.text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        let problem = format!("`{}` is not a name", name.text);
+        return Err(name.refuse(Refusal::new(&name.text, problem, "use letters, digits and `-`")));
+    }
+    let options = Options { title: None, ..options }.or(Options { title: None, ..common.clone() });
+    let scenario = options.resolve()?;
+    let stacks = match own_stacks {
+        Some(own) => Stack::parse_list(&own)?,
+        None => stacks.to_vec(),
+    };
+    let judged_by = match judged_by {
+        Some(given) => Judged::parse(&given)?,
+        None if is_lossy(&scenario) => Judged::Quantiles,
+        None => Judged::Mean,
+    };
+    Ok((name.clone(), Entry { name: name.text, scenario, stacks, judged_by }))
+}
+
+/// Whether runs differ by random loss or by where in a recording they begin.
+fn is_lossy(scenario: &Scenario) -> bool {
+    let mut links = scenario.paths.iter().flat_map(|path| [&path.down, &path.up]);
+    links.any(|link| match (&link.capacity, link.loss) {
+        (CapacitySpec::Trace(_), _) | (_, Loss::GilbertElliott { .. }) => true,
+        (CapacitySpec::Rate(_), Loss::Random(loss)) => loss.high > 0.0,
+    })
+}

@@ -1,0 +1,174 @@
+//! A set is read, a series keeps what it was given, and differences are what they say.
+
+use super::set::{Judged, ValidationSet};
+use super::*;
+use crate::error::SourceFile;
+use crate::stack::Stack;
+use crate::study::Watcher;
+use crate::{Run, Variant};
+use std::sync::Arc;
+
+const SET: &str = r#"
+title = "two"
+series = "runs/kernel.json"
+cc = "reno,lia"
+runs = 2
+
+[[scenario]]
+name = "clean"
+traffic = "bulk:64KiB"
+stacks = "kernel-tcp"
+path.a = "rate 10mbit delay 10ms limit 100p"
+path.b = "rate 5mbit delay 20ms limit 100p"
+
+[[scenario]]
+name = "lossy"
+traffic = "burst:10"
+runs = 6
+path.a = "rate 10mbit delay 10ms loss 2% limit 100p"
+"#;
+
+struct Silent;
+
+impl Watcher for Silent {
+    fn on_run(&self, _: &Variant, _: &Run) {}
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+fn file(text: &str) -> Arc<SourceFile> {
+    Arc::new(SourceFile { name: "sets/set.toml".into(), text: text.into() })
+}
+
+fn set(text: &str) -> ValidationSet {
+    ValidationSet::read(&file(text)).unwrap()
+}
+
+fn refusal(text: &str) -> String {
+    ValidationSet::read(&file(text)).unwrap_err().to_string()
+}
+
+/// A series in which every variant of every scenario took these times.
+fn series(set: &ValidationSet, values: &[f64]) -> Series {
+    let mut series = Series::new(Machine::default());
+    let run = |(value, number): (&f64, u64)| RecordedRun {
+        number,
+        value: Some(*value),
+        disturbed: 0,
+        invalid: None,
+        path_bytes: vec![1, 2],
+    };
+    for entry in &set.entries {
+        let variant = |emulated: crate::Emulated| RecordedVariant {
+            name: emulated.name,
+            cc: emulated.variant.congestion.into(),
+            metric: "completion_time".into(),
+            unit: "s".into(),
+            runs: values.iter().zip(0..).map(run).collect(),
+        };
+        let variants = entry.variants().into_iter().map(variant).collect();
+        series.replace(Recorded { variants, ..Recorded::new(entry) });
+    }
+    series
+}
+
+#[test]
+fn set_read_knows_its_scenarios_and_what_is_common_to_them() {
+    let set = set(SET);
+    assert_eq!(set.series.to_str(), Some("sets/runs/kernel.json"));
+    let [clean, lossy] = set.entries.as_slice() else { panic!("two entries") };
+    assert_eq!((clean.judged_by, lossy.judged_by), (Judged::Mean, Judged::Quantiles));
+    assert_eq!(clean.stacks, [Stack::KernelTcp]);
+    let names = |entry: &Entry| -> Vec<String> {
+        entry.variants().into_iter().map(|v| format!("{} {}", v.name, v.variant.name)).collect()
+    };
+    assert_eq!(
+        names(clean),
+        ["kernel-tcp/a/reno tcp/a/reno", "kernel-tcp/b/reno tcp/b/reno"],
+        "a kernel has no coupled control"
+    );
+    assert_eq!(
+        names(lossy),
+        ["kernel-tcp/a/reno tcp/a/reno", "kernel-mptcp/default/reno mptcp/linux/reno"]
+    );
+}
+
+#[test]
+fn set_refused_says_where_and_why() {
+    for (text, part) in [
+        ("series = 'x'", "no scenario in it"),
+        ("[[scenario]]\nname = 'a'", "where recorded runs are"),
+        ("series = 'x'\nscenario = 3", "not a list of tables"),
+        ("series = 'x'\n[[scenario]]\ntraffic = 'bulk:1MiB'", "has no name"),
+        ("series = 'x'\nstacks = 'tcp'\n[[scenario]]\nname = 'a'", "no stack `tcp`"),
+        ("series = 'x'\n[[scenario]]\nname = 'a b'\npath.a = 'wlan'", "`a b` is not a name"),
+        ("series = 'x'\n[[scenario]]\nnaem = 'a'", "unknown key `naem`"),
+        (&format!("{SET}judged-by = 'eye'"), "`eye` judges nothing"),
+        (&SET.replace("lossy", "clean"), "two scenarios called `clean`"),
+    ] {
+        let shown = refusal(text);
+        assert!(shown.contains(part) && shown.contains("sets/set.toml"), "{text}: {shown}");
+    }
+}
+
+#[test]
+fn series_written_is_read_back_the_same() {
+    let series = series(&set(SET), &[1.25, 0.1 + 0.2]);
+    let text = series.to_text();
+    assert_eq!(Series::parse("x".into(), text.as_bytes()).unwrap(), series);
+}
+
+#[test]
+fn series_refused_names_file_and_mend() {
+    let text = series(&set(SET), &[1.0]).to_text();
+    for (text, part) in [
+        ("{}".to_owned(), "missing field `schema`"),
+        (text.replace("\"schema\": 1", "\"schema\": 7"), "version is 7"),
+        (text.replace("\"value\": 1.0", "\"value\": -1.0"), "negative"),
+        (text[..text.len() / 2].to_owned(), "EOF"),
+    ] {
+        let shown = Series::parse("runs.json".into(), text.as_bytes()).unwrap_err().to_string();
+        assert!(shown.contains(part) && shown.contains("runs.json: "), "{shown}");
+        assert!(shown.contains("help: "), "{shown}");
+    }
+}
+
+#[test]
+fn scenario_changed_since_the_recording_is_left_out_and_says_what_changed() {
+    let recorded = series(&set(SET), &[1.0, 1.0]);
+    let changed = set(&SET.replace("delay 20ms", "delay 21ms"));
+    let result = validate(&changed, &recorded, &Silent).unwrap();
+    let [left_out] = result.left_out.as_slice() else { panic!("{:?}", result.left_out) };
+    assert!(left_out.starts_with("clean: ") && left_out.contains("`path.b` was"), "{left_out}");
+    assert!(result.rows.is_empty() && result.apart.len() == 2);
+}
+
+#[test]
+fn differences_are_ours_over_the_kernels_and_count_when_the_kernel_is_known() {
+    let set = set(SET);
+    let ours = validate(&set, &series(&set, &[1.0, 1.0]), &Silent).unwrap();
+    let time = ours.rows[0].ours.mean;
+    // The kernel took 1.25 times as long, every time.
+    let known = validate(&set, &series(&set, &[1.25 * time, 1.25 * time]), &Silent).unwrap();
+    let row = &known.rows[0];
+    assert!((row.diff + 0.2).abs() < 1e-12 && row.counted, "{row:?}");
+    assert!((row.excess - 0.2).abs() < 1e-12, "nothing varies, so all of it is excess: {row:?}");
+    // The same mean, but from runs that differ by half.
+    let vague = validate(&set, &series(&set, &[0.9 * time, 1.6 * time]), &Silent).unwrap();
+    let row = &vague.rows[0];
+    assert!((row.diff + 0.2).abs() < 1e-12 && !row.counted && row.excess == 0.0, "{row:?}");
+}
+
+#[test]
+fn document_counts_only_what_is_known() {
+    let set = set(SET);
+    let result = validate(&set, &series(&set, &[0.5, 0.5]), &Silent).unwrap();
+    let document = document(&result, &Machine::default());
+    assert_eq!(document["counted"], 2);
+    assert_eq!(document["scenarios"][0]["stack"], "kernel-tcp");
+    assert_eq!(document["scenarios"][0]["kernel_ci95"], serde_json::json!([0.5, 0.5]));
+    let worst = result.rows.iter().map(|row| row.diff.abs()).fold(0.0, f64::max);
+    assert_eq!(document["worst"], serde_json::json!(worst));
+    assert_eq!(document["apart"][0]["quantiles"][1]["q"], 0.5);
+}
