@@ -42,6 +42,9 @@ pub enum Command {
     /// Show what a capture holds: subflows, shares, RTT, loss, reinjection, out-of-order delay
     #[command(after_help = crate::analyze::EXAMPLES)]
     Analyze(crate::analyze::AnalyzeArgs),
+    /// Hold the simulator against recorded runs of a real kernel over the same links
+    #[command(after_help = crate::validate::EXAMPLES)]
+    Validate(crate::validate::ValidateArgs),
     /// Say what this machine allows of live use, what is missing, and what adds it
     Doctor(crate::doctor::DoctorArgs),
     /// List path profiles, traffic models, schedulers, congestion controls and more

@@ -2,13 +2,14 @@
 //!
 //! Results go to standard output, progress and messages to standard error. Exit codes: 0 done,
 //! 1 run-time failure, 2 usage or scenario error, 3 privilege or kernel feature missing,
-//! 130 interrupted. Everything else is the lab's.
+//! 4 finished but a check failed, 130 interrupted. Everything else is the lab's.
 
 mod analyze;
 mod args;
 mod columns;
 mod compare;
 mod doctor;
+mod fidelity;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
@@ -19,6 +20,7 @@ mod report;
 mod run;
 mod stored;
 mod table;
+mod validate;
 
 use args::{Cli, Command};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
@@ -32,6 +34,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const FAILED: u8 = 1;
 /// A usage or scenario error.
 const USAGE: u8 = 2;
+/// Finished, but what was to be checked does not hold.
+const CHECK_FAILED: u8 = 4;
 /// Stopped by the user.
 const INTERRUPTED: u8 = 130;
 
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
         #[cfg(all(feature = "linux", target_os = "linux"))]
         Command::Live(args) => ExitCode::from(live::live(&args)),
         Command::Analyze(args) => ExitCode::from(analyze::analyze(&args)),
+        Command::Validate(args) => ExitCode::from(validate::run(&args)),
         Command::Doctor(args) => ExitCode::from(doctor::doctor(&args)),
         Command::List { topic } => {
             output::print(&list::list(topic));
