@@ -114,3 +114,11 @@ fn shipped_scenarios_are_understood() {
     assert_eq!(output.status.code(), Some(0));
     assert!(stdout(&output).lines().last().is_some_and(|line| line.starts_with("Verdict:")));
 }
+
+#[test]
+fn shipped_validation_set_is_understood() {
+    let output = anabranch(&["validate", "scenarios/validation.toml", "--only", "no-such"]);
+    assert_eq!(output.status.code(), Some(2));
+    let shown = stderr(&output);
+    assert!(shown.contains("has no scenario `no-such`"), "the set itself is in order: {shown}");
+}
