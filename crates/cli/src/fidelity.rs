@@ -36,9 +36,9 @@ pub fn write(
 /// What people wrote into the page before.
 fn kept(file: &Path) -> io::Result<String> {
     match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text.split_once(BY_HAND).map_or(String::new(), |(_, below)| {
-            below.trim_start_matches('\n').to_owned()
-        })),
+        Ok(text) => Ok(text
+            .split_once(BY_HAND)
+            .map_or(String::new(), |(_, below)| below.trim_start_matches('\n').to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(error),
     }
@@ -63,8 +63,8 @@ fn page(
     let _ = write!(
         text,
         "| | |\n| --- | --- |\n| kernel | {} |\n| machine | {} |\n| recorded | {} |\n\
-         | recorded by | `{}` ({}) |\n| this page by | `anabranch validate {set_name} --write ...`, \
-         anabranch {} |\n",
+         | recorded by | `{}` ({}) |\n\
+         | this page by | `anabranch validate {set_name} --write ...`, anabranch {} |\n",
         machine.kernel,
         machine.hardware,
         machine.recorded,
@@ -125,10 +125,11 @@ fn quantiles(result: &Validation) -> String {
     if result.apart.is_empty() {
         return String::new();
     }
-    let mut text = "\n## Compared by quantiles\n\nWhere loss is random or runs have two modes; not \
+    let mut text =
+        "\n## Compared by quantiles\n\nWhere loss is random or runs have two modes; not \
                     counted.\n\n| scenario | variant | runs (kernel/ours) | quantile | kernel | \
                     ours | difference |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n"
-        .to_owned();
+            .to_owned();
     for apart in &result.apart {
         for quantile in &apart.quantiles {
             let scale = Scale::of(&apart.subject.unit, quantile.kernel);
@@ -172,9 +173,13 @@ fn scatter(rows: &[Row]) -> Result<String, Box<dyn std::error::Error + Send + Sy
             .draw()
             .map_err(|e| e.to_string())?;
         let (median, worst) = (1.0 + TARGETS.0, 1.0 + TARGETS.1);
-        for (factor, colour) in
-            [(1.0, BLACK), (median, GREY), (1.0 / median, GREY), (worst, LIGHT), (1.0 / worst, LIGHT)]
-        {
+        for (factor, colour) in [
+            (1.0, BLACK),
+            (median, GREY),
+            (1.0 / median, GREY),
+            (worst, LIGHT),
+            (1.0 / worst, LIGHT),
+        ] {
             let line = [(low, low * factor), (high, high * factor)];
             chart
                 .draw_series(LineSeries::new(line, colour.stroke_width(1)))

@@ -3,14 +3,16 @@
 //! The comparison is the lab's, the file for documentation `fidelity`'s.
 
 use crate::columns::{Column, Table};
-use crate::output::{Screen, error, message, print};
-use crate::progress::Progress;
+use crate::output::{Screen, can_redraw, error, message, print};
 use crate::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE, fidelity};
 use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
 use lab::validation::{Apart, Row, Series, Validation, ValidationSet, document, validate};
-use lab::{Scale, Watcher};
+use lab::{Run, Scale, Variant, Watcher};
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -76,12 +78,11 @@ pub fn run(args: &ValidateArgs) -> u8 {
 }
 
 fn compare(args: &ValidateArgs, set: &ValidationSet, series: &Series) -> Result<u8, String> {
-    let progress = Progress::new(args.quiet, false, false);
-    progress.stop_on_interrupt();
-    let result = validate(set, series, &progress);
-    progress.finish();
+    let follower = Follower::new(set, args.quiet);
+    let result = validate(set, series, &follower, &|entry| follower.next(&entry.name));
+    follower.bar.finish_and_clear();
     let result = result.map_err(|failure| failure.to_string())?;
-    if progress.is_stopped() {
+    if follower.is_stopped() {
         message("interrupted: no result");
         return Ok(INTERRUPTED);
     }
@@ -125,6 +126,47 @@ fn text(result: &Validation, series: &Series, screen: Screen) -> String {
     let _ = write!(text, "\n{}", screen.styled("1", &summary(result)));
     text.push('\n');
     text
+}
+
+/// Shows which scenario is under way, and stops at an interrupt.
+struct Follower {
+    bar: ProgressBar,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Follower {
+    fn new(set: &ValidationSet, quiet: bool) -> Follower {
+        let bar = if quiet || !can_redraw() {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new(set.entries.len() as u64)
+        };
+        if let Ok(style) = ProgressStyle::with_template("{pos}/{len} scenarios, now {msg}") {
+            bar.set_style(style);
+        }
+        let stopped = Arc::new(AtomicBool::new(false));
+        let (asked, cleared) = (Arc::clone(&stopped), bar.clone());
+        // Without a handler an interrupt ends the program at once, which is no worse.
+        let _ = ctrlc::set_handler(move || {
+            if asked.swap(true, Ordering::Relaxed) {
+                cleared.finish_and_clear();
+                std::process::exit(i32::from(INTERRUPTED));
+            }
+        });
+        Follower { bar, stopped }
+    }
+
+    fn next(&self, name: &str) {
+        self.bar.inc(u64::from(!self.bar.message().is_empty()));
+        self.bar.set_message(name.to_owned());
+    }
+}
+
+impl Watcher for Follower {
+    fn on_run(&self, _: &Variant, _: &Run) {}
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
 }
 
 /// The result in one line.

@@ -1,6 +1,6 @@
 //! Scenario files in, result files out.
 
-use crate::{Scratch, anabranch, stdout, succeeds};
+use crate::{Scratch, anabranch, stderr, stdout, succeeds};
 use serde_json::Value;
 
 const SCENARIO: &str = "\

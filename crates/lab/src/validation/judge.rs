@@ -125,15 +125,16 @@ impl Validation {
 }
 
 /// Runs the simulator over the scenarios of `set` that `series` has, as often as the scenarios
-/// say, and holds the two against each other.
+/// say, and holds the two against each other. `on_entry` is told which one is next.
 pub fn validate(
     set: &ValidationSet,
     series: &Series,
     watcher: &dyn Watcher,
+    on_entry: &dyn Fn(&Entry),
 ) -> Result<Validation, StudyError> {
-    let mut result =
-        Validation { rows: Vec::new(), apart: Vec::new(), left_out: Vec::new() };
+    let mut result = Validation { rows: Vec::new(), apart: Vec::new(), left_out: Vec::new() };
     for entry in &set.entries {
+        on_entry(entry);
         match usable(entry, series) {
             Ok(recorded) => judge(entry, recorded, watcher, &mut result)?,
             Err(reason) => result.left_out.push(format!("{}: {reason}", entry.name)),

@@ -11,6 +11,7 @@ use crate::scenario::{Scenario, show_buffers};
 use crate::study::hex;
 use crate::traffic_spec::show_traffic;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -171,14 +172,21 @@ impl Series {
         Ok(series)
     }
 
-    /// The file's text; one line a run, so that versions can be compared line by line.
+    /// The file's text; one line a run, so that two recordings can be compared line by line.
     pub fn to_text(&self) -> String {
-        let mut text = format!("{:#}\n", serde_json::json!(self));
-        // `serde_json` has one layout: join what belongs to a run.
-        for (broken, joined) in [("{\n              \"number\"", "{\"number\"")] {
-            text = text.replace(broken, joined);
-        }
-        text
+        let scenarios = self.scenarios.iter().map(|recorded| {
+            let variants = recorded.variants.iter().map(|variant| {
+                let runs: Vec<String> =
+                    variant.runs.iter().map(|run| json!(run).to_string()).collect();
+                let RecordedVariant { name, cc, metric, unit, runs: _ } = variant;
+                let head = json!({"name": name, "cc": cc, "metric": metric, "unit": unit});
+                with_list(&head, "runs", &runs)
+            });
+            let head = json!({"name": recorded.name, "conditions": recorded.conditions});
+            with_list(&head, "variants", &variants.collect::<Vec<_>>())
+        });
+        let head = json!({"schema": self.schema, "machine": self.machine});
+        with_list(&head, "scenarios", &scenarios.collect::<Vec<_>>()) + "\n"
     }
 
     /// The runs of this name.
@@ -240,6 +248,13 @@ impl RecordedRun {
             path_bytes: run.first_sent_bytes.clone(),
         }
     }
+}
+
+/// An object with a list as its last value, an element a line.
+fn with_list(head: &Value, key: &str, elements: &[String]) -> String {
+    let head = head.to_string();
+    let open = head.strip_suffix('}').unwrap_or(&head);
+    format!("{open},\"{key}\":[\n{}\n]}}", elements.join(",\n"))
 }
 
 /// What runs depend on beside variant and number, in words.

@@ -124,8 +124,8 @@ fn series_refused_names_file_and_mend() {
     let text = series(&set(SET), &[1.0]).to_text();
     for (text, part) in [
         ("{}".to_owned(), "missing field `schema`"),
-        (text.replace("\"schema\": 1", "\"schema\": 7"), "version is 7"),
-        (text.replace("\"value\": 1.0", "\"value\": -1.0"), "negative"),
+        (text.replace("\"schema\":1", "\"schema\":7"), "version is 7"),
+        (text.replace("\"value\":1.0", "\"value\":-1.0"), "negative"),
         (text[..text.len() / 2].to_owned(), "EOF"),
     ] {
         let shown = Series::parse("runs.json".into(), text.as_bytes()).unwrap_err().to_string();
@@ -138,7 +138,7 @@ fn series_refused_names_file_and_mend() {
 fn scenario_changed_since_the_recording_is_left_out_and_says_what_changed() {
     let recorded = series(&set(SET), &[1.0, 1.0]);
     let changed = set(&SET.replace("delay 20ms", "delay 21ms"));
-    let result = validate(&changed, &recorded, &Silent).unwrap();
+    let result = validate(&changed, &recorded, &Silent, &|_| ()).unwrap();
     let [left_out] = result.left_out.as_slice() else { panic!("{:?}", result.left_out) };
     assert!(left_out.starts_with("clean: ") && left_out.contains("`path.b` was"), "{left_out}");
     assert!(result.rows.is_empty() && result.apart.len() == 2);
@@ -147,15 +147,16 @@ fn scenario_changed_since_the_recording_is_left_out_and_says_what_changed() {
 #[test]
 fn differences_are_ours_over_the_kernels_and_count_when_the_kernel_is_known() {
     let set = set(SET);
-    let ours = validate(&set, &series(&set, &[1.0, 1.0]), &Silent).unwrap();
+    let ours = validate(&set, &series(&set, &[1.0, 1.0]), &Silent, &|_| ()).unwrap();
     let time = ours.rows[0].ours.mean;
     // The kernel took 1.25 times as long, every time.
-    let known = validate(&set, &series(&set, &[1.25 * time, 1.25 * time]), &Silent).unwrap();
+    let known =
+        validate(&set, &series(&set, &[1.25 * time, 1.25 * time]), &Silent, &|_| ()).unwrap();
     let row = &known.rows[0];
     assert!((row.diff + 0.2).abs() < 1e-12 && row.counted, "{row:?}");
     assert!((row.excess - 0.2).abs() < 1e-12, "nothing varies, so all of it is excess: {row:?}");
     // The same mean, but from runs that differ by half.
-    let vague = validate(&set, &series(&set, &[0.9 * time, 1.6 * time]), &Silent).unwrap();
+    let vague = validate(&set, &series(&set, &[0.9 * time, 1.6 * time]), &Silent, &|_| ()).unwrap();
     let row = &vague.rows[0];
     assert!((row.diff + 0.2).abs() < 1e-12 && !row.counted && row.excess == 0.0, "{row:?}");
 }
@@ -163,7 +164,7 @@ fn differences_are_ours_over_the_kernels_and_count_when_the_kernel_is_known() {
 #[test]
 fn document_counts_only_what_is_known() {
     let set = set(SET);
-    let result = validate(&set, &series(&set, &[0.5, 0.5]), &Silent).unwrap();
+    let result = validate(&set, &series(&set, &[0.5, 0.5]), &Silent, &|_| ()).unwrap();
     let document = document(&result, &Machine::default());
     assert_eq!(document["counted"], 2);
     assert_eq!(document["scenarios"][0]["stack"], "kernel-tcp");
