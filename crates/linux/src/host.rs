@@ -8,8 +8,9 @@ use crate::clock::Clock;
 use crate::entropy::Entropy;
 use crate::error::LiveError;
 use crate::interface::Interface;
+use crate::ledger::Ledger;
 use crate::live::{Endpoint, LiveCounters, Protocol};
-use base::{Context, Instant, InterfaceId, SocketId};
+use base::{Context, Instant, InterfaceId, Recorder, SocketId};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use traffic::{Application, StreamFailure, StreamHost};
@@ -38,8 +39,12 @@ pub(crate) struct Host<A> {
     endpoint: Endpoint,
     /// What the application opened and nobody has seen the end of.
     sockets: BTreeSet<SocketId>,
-    clock: Clock,
+    pub(crate) clock: Clock,
     entropy: Entropy,
+    /// Takes the stack's events, if anybody wants them.
+    pub(crate) recorder: Option<Box<dyn Recorder>>,
+    /// Remembers what connections sent, if anybody wants to know.
+    pub(crate) ledger: Option<Ledger>,
     pub(crate) counters: LiveCounters,
     buffer: Vec<u8>,
 }
@@ -75,6 +80,8 @@ impl<A: Application> Host<A> {
             sockets,
             clock: Clock::start(),
             entropy,
+            recorder: None,
+            ledger: None,
             counters: LiveCounters::default(),
             buffer: vec![0; LONGEST],
         })
@@ -166,11 +173,18 @@ impl<A: Application> Host<A> {
     /// Reset every connection, so that peers learn at once that nobody is here.
     pub(crate) fn abort(&mut self) -> Result<(), LiveError> {
         for socket in std::mem::take(&mut self.sockets) {
-            let mut cx = Context::quiet(self.clock.now(), chance(&mut self.entropy)?);
+            let mut cx = context(self.clock, &mut self.entropy, &mut self.recorder)?;
             // A listener, or gone already: nothing to reset.
             let _ = self.stack.abort(&mut cx, socket);
         }
         self.drain()
+    }
+
+    /// Note what connections sent so far, if that is wanted.
+    pub(crate) fn note_sent(&mut self) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.note_all(&self.stack);
+        }
     }
 
     /// The present.
@@ -179,7 +193,7 @@ impl<A: Application> Host<A> {
     }
 
     fn input(&mut self, input: Input) -> Result<(), LiveError> {
-        let mut cx = Context::quiet(self.clock.now(), chance(&mut self.entropy)?);
+        let mut cx = context(self.clock, &mut self.entropy, &mut self.recorder)?;
         self.stack.handle(&mut cx, input);
         self.drain()
     }
@@ -187,9 +201,10 @@ impl<A: Application> Host<A> {
     /// The contract's steps 2 and 3.
     fn drain(&mut self) -> Result<(), LiveError> {
         for _ in 0..DRAIN_LIMIT {
-            let mut cx = Context::quiet(self.clock.now(), chance(&mut self.entropy)?);
+            let mut cx = context(self.clock, &mut self.entropy, &mut self.recorder)?;
             if let Some(transmit) = self.stack.poll_transmit(&mut cx) {
-                self.send(&mut cx, &transmit)?;
+                let now = cx.now;
+                self.send(now, &transmit)?;
             } else if let Some(event) = self.stack.poll_event() {
                 self.notify(event)?;
             } else {
@@ -200,7 +215,7 @@ impl<A: Application> Host<A> {
     }
 
     /// Hand a packet to the kernel. It has departed then: there is no queue of ours behind.
-    fn send(&mut self, cx: &mut Context<'_>, transmit: &Transmit) -> Result<(), LiveError> {
+    fn send(&mut self, now: Instant, transmit: &Transmit) -> Result<(), LiveError> {
         let Transmit { interface, packet } = transmit;
         let number = interface.index();
         self.buffer.clear();
@@ -215,13 +230,14 @@ impl<A: Application> Host<A> {
             Err(_) => self.counters.unsent += 1,
         }
         let captured = match &mut self.capture {
-            Some(capture) => capture.write_datagram(number, cx.now, &self.buffer),
+            Some(capture) => capture.write_datagram(number, now, &self.buffer),
             None => Ok(()),
         };
         self.buffer.resize(LONGEST, 0);
         if packet.flow != 0 {
             let (flow, bytes) = (packet.flow, packet.wire_len());
-            self.stack.handle(cx, Input::Departed { flow, bytes });
+            let mut cx = context(self.clock, &mut self.entropy, &mut self.recorder)?;
+            self.stack.handle(&mut cx, Input::Departed { flow, bytes });
         }
         captured.map_err(|error| capturing(&error))
     }
@@ -230,6 +246,9 @@ impl<A: Application> Host<A> {
         let SocketEvent { socket, kind } = event;
         if let SocketEventKind::Accepted { .. } = kind {
             self.sockets.insert(socket);
+            if let Some(ledger) = &mut self.ledger {
+                ledger.open(socket);
+            }
         }
         self.call(|application, host| match kind {
             SocketEventKind::Connected => application.on_connected(host, socket),
@@ -243,10 +262,10 @@ impl<A: Application> Host<A> {
     }
 
     fn call(&mut self, what: impl FnOnce(&mut A, &mut dyn StreamHost)) -> Result<(), LiveError> {
-        let cx = Context::quiet(self.clock.now(), chance(&mut self.entropy)?);
+        let cx = context(self.clock, &mut self.entropy, &mut self.recorder)?;
         let (stack, endpoint) = (&mut self.stack, &self.endpoint);
-        let sockets = &mut self.sockets;
-        what(&mut self.application, &mut Port { cx, stack, endpoint, sockets });
+        let (sockets, ledger) = (&mut self.sockets, self.ledger.as_mut());
+        what(&mut self.application, &mut Port { cx, stack, endpoint, sockets, ledger });
         Ok(())
     }
 }
@@ -257,6 +276,7 @@ struct Port<'a> {
     stack: &'a mut Stack,
     endpoint: &'a Endpoint,
     sockets: &'a mut BTreeSet<SocketId>,
+    ledger: Option<&'a mut Ledger>,
 }
 
 impl StreamHost for Port<'_> {
@@ -275,6 +295,9 @@ impl StreamHost for Port<'_> {
         };
         let socket = socket.map_err(failure)?;
         self.sockets.insert(socket);
+        if let Some(ledger) = self.ledger.as_deref_mut() {
+            ledger.open(socket);
+        }
         Ok(socket)
     }
 
@@ -293,6 +316,9 @@ impl StreamHost for Port<'_> {
     }
 
     fn close(&mut self, socket: SocketId) {
+        if let Some(ledger) = self.ledger.as_deref_mut() {
+            ledger.note(self.stack, socket);
+        }
         self.stack.release(&mut self.cx, socket);
     }
 
@@ -315,6 +341,19 @@ fn is_busy(stack: &Stack, socket: SocketId) -> bool {
 pub(crate) fn local_for(interfaces: &[Interface], remote: IpAddr) -> Option<IpAddr> {
     let mut addresses = interfaces.iter().flat_map(|interface| &interface.addresses);
     addresses.find(|address| address.is_ipv4() == remote.is_ipv4()).copied()
+}
+
+/// What goes down with a call of the stack.
+fn context<'a>(
+    clock: Clock,
+    entropy: &mut Entropy,
+    recorder: &'a mut Option<Box<dyn Recorder>>,
+) -> Result<Context<'a>, LiveError> {
+    let (now, chance) = (clock.now(), chance(entropy)?);
+    Ok(match recorder {
+        Some(recorder) => Context::recording(now, chance, recorder.as_mut()),
+        None => Context::quiet(now, chance),
+    })
 }
 
 fn chance(entropy: &mut Entropy) -> Result<base::Chance, LiveError> {

@@ -23,6 +23,7 @@ pub mod get;
 mod host;
 pub mod http;
 pub mod interface;
+pub mod ledger;
 pub mod live;
 pub mod monitor;
 pub mod mptcp_pm;
@@ -31,6 +32,9 @@ pub mod netlink;
 pub mod path;
 mod raw_netlink;
 pub mod serve;
+pub mod sock_diag;
+pub mod sockets;
+pub mod sut;
 pub mod system;
 pub mod user_namespace;
 

@@ -2,13 +2,15 @@
 //!
 //! One thread, one loop. Another thread ends it by a [`Stopper`].
 
+use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::error::LiveError;
 use crate::host::{Host, local_for};
 use crate::interface::{self, Interface};
+use crate::ledger::Ledger;
 use crate::monitor::Monitor;
 use crate::path::PathDevice;
-use base::Duration;
+use base::{Duration, Instant, Recorder};
 use mio::Waker;
 use std::fs::File;
 use std::io::BufWriter;
@@ -79,7 +81,7 @@ pub struct LiveCounters {
 pub enum End {
     /// The application is done.
     Done,
-    /// A [`Stopper`] stopped it; connections were reset.
+    /// A [`Stopper`] stopped it, or the time of a measurement was up; connections were reset.
     Stopped,
 }
 
@@ -189,25 +191,62 @@ impl<A: Application> Live<A> {
         &self.host.application
     }
 
+    /// The application, when it is over.
+    pub fn into_application(self) -> A {
+        self.host.application
+    }
+
     /// What was counted.
     pub const fn counters(&self) -> LiveCounters {
         self.host.counters
     }
 
+    /// Measure: times are those of `clock`, connections are remembered beyond their end, and the
+    /// stack's events go to `recorder`.
+    pub fn measure(&mut self, clock: Clock, recorder: Box<dyn Recorder>) {
+        self.host.clock = clock;
+        self.host.recorder = Some(recorder);
+        self.host.ledger = Some(Ledger::default());
+    }
+
+    /// What connections sent, if that was to be measured.
+    pub fn ledger(&self) -> Option<&Ledger> {
+        self.host.ledger.as_ref()
+    }
+
     /// Until the application is done and its connections are closed, or somebody stops it.
     pub fn run(&mut self) -> Result<End, LiveError> {
-        let end = self.run_to_end();
-        if !matches!(end, Ok(End::Done)) {
+        let end = self.run_until(LINGER, Instant::FAR_FUTURE);
+        self.wind_up(matches!(end, Ok(End::Done)))?;
+        end
+    }
+
+    /// Until the application is done, somebody stops it, or it is `limit`; `at_end` is called
+    /// while connections are still there, which are reset then.
+    pub fn run_measured(
+        &mut self,
+        limit: Instant,
+        at_end: impl FnOnce(),
+    ) -> Result<End, LiveError> {
+        let end = self.run_until(Duration::ZERO, limit);
+        self.host.note_sent();
+        at_end();
+        self.wind_up(false)?;
+        end
+    }
+
+    fn wind_up(&mut self, closed: bool) -> Result<(), LiveError> {
+        if !closed {
             self.host.abort()?;
         }
         if let Some(capture) = &mut self.host.capture {
             let failed = |error| LiveError::Failed(format!("writing the capture: {error}"));
             capture.flush().map_err(failed)?;
         }
-        end
+        Ok(())
     }
 
-    fn run_to_end(&mut self) -> Result<End, LiveError> {
+    fn run_until(&mut self, linger: Duration, limit: Instant) -> Result<End, LiveError> {
         self.host.start()?;
         let mut pending = vec![false; self.host.interfaces.len()];
         let mut close_by = None;
@@ -216,13 +255,19 @@ impl<A: Application> Live<A> {
                 return Ok(End::Stopped);
             }
             let mut timeout = self.host.fire()?;
+            let now = self.host.now();
             if self.host.application.is_done() {
-                let now = self.host.now();
-                let close_by = *close_by.get_or_insert(now + LINGER);
-                if self.host.is_quiet() || now >= close_by {
+                let close_by = *close_by.get_or_insert(now + linger);
+                if now >= close_by || self.host.is_quiet() {
                     return Ok(End::Done);
                 }
-                timeout = Some(timeout.unwrap_or(LINGER).min(close_by - now));
+                timeout = Some(timeout.unwrap_or(linger).min(close_by - now));
+            }
+            if now >= limit {
+                return Ok(End::Stopped);
+            }
+            if limit != Instant::FAR_FUTURE {
+                timeout = Some(timeout.unwrap_or(limit - now).min(limit - now));
             }
             if pending.contains(&true) {
                 timeout = Some(Duration::ZERO);

@@ -1,0 +1,93 @@
+//! What the engine's connections sent, kept beyond their end: for measurement.
+//!
+//! A stack forgets a connection when it is closed and released; a run's figures are wanted then.
+
+use base::SocketId;
+use std::collections::BTreeMap;
+use transport::Stack;
+
+/// What every connection of a host sent, as far as it is known.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ledger {
+    connections: BTreeMap<SocketId, Sent>,
+}
+
+/// What a connection sent and received.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sent {
+    /// On which interface each of its subflows is, by number; of plain TCP, nothing.
+    pub subflows: Vec<usize>,
+    /// Payload first sent by each interface; of plain TCP as if there were but one.
+    pub first_sent_bytes: Vec<u64>,
+    /// Segments sent again on the same path.
+    pub retransmitted_segs: u64,
+    /// Bytes handed to a second path although another one had them.
+    pub reinjected_bytes: u64,
+    /// Bytes that arrived more than once.
+    pub duplicate_bytes: u64,
+    /// It became plain TCP.
+    pub fallback: bool,
+}
+
+impl Ledger {
+    /// The connections in the order they came to be.
+    pub fn connections(&self) -> impl Iterator<Item = (SocketId, &Sent)> {
+        self.connections.iter().map(|(socket, sent)| (*socket, sent))
+    }
+
+    /// There is a connection.
+    pub(crate) fn open(&mut self, socket: SocketId) {
+        self.connections.entry(socket).or_default();
+    }
+
+    /// Note what a connection has done so far.
+    pub(crate) fn note(&mut self, stack: &Stack, socket: SocketId) {
+        if let Some(known) = self.connections.get_mut(&socket)
+            && let Some(sent) = sent(stack, socket)
+        {
+            *known = sent;
+        }
+    }
+
+    /// The same of all there still are.
+    pub(crate) fn note_all(&mut self, stack: &Stack) {
+        for (socket, known) in &mut self.connections {
+            if let Some(sent) = sent(stack, *socket) {
+                *known = sent;
+            }
+        }
+    }
+}
+
+fn sent(stack: &Stack, socket: SocketId) -> Option<Sent> {
+    if let Some(info) = stack.tcp_info(socket) {
+        return Some(Sent {
+            first_sent_bytes: vec![info.bytes_sent.saturating_sub(info.bytes_retrans)],
+            retransmitted_segs: info.segs_retrans,
+            ..Sent::default()
+        });
+    }
+    let info = stack.mptcp_info(socket)?;
+    let mut sent = Sent {
+        subflows: info.subflows.iter().map(|subflow| subflow.interface.index()).collect(),
+        reinjected_bytes: info.reinjected_bytes,
+        duplicate_bytes: info.duplicate_bytes,
+        fallback: info.fallback,
+        ..Sent::default()
+    };
+    let now = info.subflows.iter().map(|subflow| {
+        (subflow.interface.index(), subflow.first_sent_bytes, subflow.tcp.segs_retrans)
+    });
+    let before = info
+        .retired
+        .iter()
+        .map(|retired| (retired.interface.index(), retired.first_sent_bytes, retired.segs_retrans));
+    for (interface, bytes, segs) in now.chain(before) {
+        if sent.first_sent_bytes.len() <= interface {
+            sent.first_sent_bytes.resize(interface + 1, 0);
+        }
+        sent.first_sent_bytes[interface] += bytes;
+        sent.retransmitted_segs += segs;
+    }
+    Some(sent)
+}

@@ -1,0 +1,19 @@
+//! Applications over the kernel's sockets, in real time: its TCP and its MPTCP as systems under
+//! test.
+//!
+//! A [`KernelHost`] is for kernel sockets what `host` is for the engine: it calls a
+//! [`traffic::Application`] when something happened and carries out what that asks for, so that
+//! the same halves of the same models measure a kernel and the engine. Connections stay open until
+//! the host is dropped, whatever the application did with them, so that they can be asked what
+//! they did. Leaves namespaces, routes and MPTCP endpoints to the caller, and what a run is made
+//! of to `sut`.
+
+mod connection;
+mod host;
+mod info;
+mod options;
+mod poller;
+
+pub use host::{KernelHost, Stop};
+pub use info::{MptcpReading, TcpReading};
+pub use options::{SocketOptions, Transport};

@@ -1,0 +1,216 @@
+//! A repetition over the kernel's sockets.
+
+use super::sampler::{self, Sampler};
+use super::{
+    KernelSettings, SAMPLE_EVERY, SERVER_PORT, SutPath, SutPaths, SutQuantity, SutRecord, SutRun,
+    SutSeries, joined, settle_in,
+};
+use crate::clock::Clock;
+use crate::error::LiveError;
+use crate::namespace::Namespace;
+use crate::sockets::{KernelHost, SocketOptions, Stop, Transport};
+use base::Instant;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use traffic::{Half, Role};
+use transport::Buffers;
+
+/// What `tcp_wmem` and `tcp_rmem` begin with: Linux's smallest and initial values, in bytes.
+const SEND_SIZES: &str = "4096 16384";
+const RECEIVE_SIZES: &str = "4096 131072";
+
+/// Both ends of a run.
+struct Ends {
+    client: KernelHost<Half>,
+    server: KernelHost<Half>,
+    clock: Clock,
+    limit: Instant,
+}
+
+/// What socket diagnosis saw of either end.
+struct Seen {
+    sender: Sampler,
+    /// Looked at once, in the end.
+    receiver: Sampler,
+}
+
+pub(super) fn run(
+    paths: SutPaths<'_>,
+    run: &SutRun<'_>,
+    transport: Transport,
+    path: usize,
+    settings: &KernelSettings,
+) -> Result<SutRecord, LiveError> {
+    for namespace in [paths.client, paths.server] {
+        prepare(namespace, &settings.buffers)
+            .map_err(|error| LiveError::system("setting a namespace up", &error))?;
+    }
+    let mut ends = open(paths, run, transport, path, settings)?;
+    let (clock, ipv4) = (ends.clock, paths.paths[path].client.is_ipv4());
+    let failed = |error: io::Error| LiveError::system("socket diagnosis", &error);
+    let sampler = |namespace: &Namespace| {
+        namespace.run(|| Sampler::new(clock, ipv4)).and_then(|made| made).map_err(failed)
+    };
+    let (from, to) =
+        if run.reverse { (paths.client, paths.server) } else { (paths.server, paths.client) };
+    let seen = Mutex::new(Seen { sender: sampler(from)?, receiver: sampler(to)? });
+    let ended = carry_out(paths, &mut ends, &seen)?;
+    let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut record = record(paths.paths, run, &ends, &seen)?;
+    check_congestion(&record, settings)?;
+    record.ended = ended - Instant::ZERO;
+    Ok(record)
+}
+
+/// Nothing is learned from connections before, and buffers may grow as far as they shall.
+fn prepare(namespace: &Namespace, buffers: &Buffers) -> io::Result<()> {
+    namespace.set("ipv4.tcp_no_metrics_save", "1")?;
+    if buffers.auto_tuning {
+        namespace.set("ipv4.tcp_wmem", &format!("{SEND_SIZES} {}", buffers.send_max))?;
+        namespace.set("ipv4.tcp_rmem", &format!("{RECEIVE_SIZES} {}", buffers.receive_max))?;
+    }
+    Ok(())
+}
+
+fn open(
+    paths: SutPaths<'_>,
+    run: &SutRun<'_>,
+    transport: Transport,
+    path: usize,
+    settings: &KernelSettings,
+) -> Result<Ends, LiveError> {
+    let KernelSettings { congestion, buffers } = settings.clone();
+    let options = SocketOptions { transport, congestion, buffers };
+    let path = &paths.paths[path];
+    let remote = SocketAddr::new(path.server, SERVER_PORT);
+    let local = SocketAddr::new(path.client, 0);
+    let half = |role| Half::new(run.traffic, role, run.reverse, 0);
+    let (server, client) = (half(Role::Server), half(Role::Client));
+    let clock = Clock::start();
+    let entered = |error| LiveError::system("entering a namespace", &error);
+    let listen = || KernelHost::listen(remote, options.clone(), clock, server);
+    let server = paths.server.run(listen).map_err(entered)??;
+    let connect = || KernelHost::client((local, remote), options.clone(), clock, client);
+    let client = paths.client.run(connect).map_err(entered)??;
+    // A run is as long as its limit whatever was to be done before it.
+    Ok(Ends { client, server, clock, limit: clock.now() + run.limit })
+}
+
+/// Let both ends run until one of them is done or the time is up; when that was.
+fn carry_out(
+    paths: SutPaths<'_>,
+    ends: &mut Ends,
+    seen: &Mutex<Seen>,
+) -> Result<Instant, LiveError> {
+    let (clock, limit) = (ends.clock, ends.limit);
+    let stops = [ends.client.stopper(), ends.server.stopper()];
+    let over = AtomicBool::new(false);
+    let (stops, over) = (&stops, &over);
+    let run_end = |namespace, host: &mut KernelHost<Half>| {
+        let result = settle_in(namespace).and_then(|()| host.run(limit));
+        let ended = clock.now();
+        if !over.swap(true, Ordering::AcqRel) {
+            // While nothing is closed yet. What cannot be seen now was seen before.
+            let mut seen = lock(seen);
+            let _ = seen.sender.sample().and_then(|()| seen.receiver.sample());
+            drop(seen);
+            stops.iter().for_each(Stop::stop);
+        }
+        result.map(|()| ended)
+    };
+    thread::scope(|scope| {
+        let server = scope.spawn(|| run_end(paths.server, &mut ends.server));
+        let client = scope.spawn(|| run_end(paths.client, &mut ends.client));
+        while !over.load(Ordering::Acquire) {
+            thread::sleep(std::time::Duration::from_nanos(SAMPLE_EVERY.as_nanos()));
+            if let Err(error) = lock(seen).sender.sample() {
+                over.store(true, Ordering::Release);
+                stops.iter().for_each(Stop::stop);
+                // The ends' own troubles come first.
+                joined(server.join())?;
+                joined(client.join())?;
+                return Err(LiveError::system("socket diagnosis", &error));
+            }
+        }
+        let ended = [joined(server.join())?, joined(client.join())?];
+        Ok(ended[0].min(ended[1]))
+    })
+}
+
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn record(
+    paths: &[SutPath],
+    run: &SutRun<'_>,
+    ends: &Ends,
+    seen: &Seen,
+) -> Result<SutRecord, LiveError> {
+    let (client, server) = (&ends.client, &ends.server);
+    let mut record =
+        SutRecord::of_halves(run, paths.len(), client.application(), server.application())?;
+    let (sender, receiver) = if run.reverse { (client, server) } else { (server, client) };
+    for track in seen.sender.tracks() {
+        let Some(path) = track.path(paths) else { continue };
+        record.subflows.push(path);
+        record.first_sent_bytes[path] += track.reading.first_sent_bytes();
+        record.retransmitted_segs += u64::from(track.reading.total_retrans);
+        if !record.congestion.contains(&track.congestion) {
+            record.congestion.push(track.congestion.clone());
+        }
+    }
+    let arrived = seen.receiver.tracks().iter().map(|track| track.reading.data_segs_in);
+    record.data_packets = arrived.map(u64::from).sum();
+    if sender.transport() == Transport::Mptcp {
+        add_multipath(&mut record, sender, receiver, &seen.receiver)?;
+    }
+    record.series = sampler::series(seen.sender.tracks(), paths);
+    let points = receiver.read_series();
+    if !points.is_empty() {
+        record.series.push(SutSeries { quantity: SutQuantity::Read, path: None, points });
+    }
+    Ok(record)
+}
+
+/// What only connections over several paths know; and that they are such.
+fn add_multipath(
+    record: &mut SutRecord,
+    sender: &KernelHost<Half>,
+    receiver: &KernelHost<Half>,
+    arrived: &Sampler,
+) -> Result<(), LiveError> {
+    let failed = |error: io::Error| LiveError::system("asking for the state of MPTCP", &error);
+    let (sent, read) =
+        (sender.mptcp_readings().map_err(failed)?, receiver.mptcp_readings().map_err(failed)?);
+    // A connection that failed has nothing more to say.
+    if record.failure.is_none() && sent.iter().chain(&read).any(|reading| reading.fallback) {
+        return Err(LiveError::Failed(
+            "the kernel fell back from MPTCP to plain TCP: something on the way takes MPTCP's \
+             options out, or a subflow that carried everything lost its mappings"
+                .to_owned(),
+        ));
+    }
+    record.reinjected_bytes = sent.iter().map(|reading| reading.bytes_retrans).sum();
+    let of_subflows: u64 = arrived.tracks().iter().map(|track| track.reading.bytes_received).sum();
+    let of_connections = read.iter().map(|reading| reading.bytes_received).sum();
+    // Before its end, data that waits for others before it is with a subflow only.
+    if record.outcome.is_complete() {
+        record.duplicate_bytes = of_subflows.saturating_sub(of_connections);
+    }
+    Ok(())
+}
+
+/// Subflows that joined must use what the first one was told.
+fn check_congestion(record: &SutRecord, settings: &KernelSettings) -> Result<(), LiveError> {
+    let asked = &settings.congestion;
+    record.congestion.iter().find(|name| *name != asked).map_or(Ok(()), |other| {
+        Err(LiveError::Failed(format!(
+            "the kernel was asked for congestion control {asked} and a connection or subflow \
+             used {other}"
+        )))
+    })
+}

@@ -1,0 +1,187 @@
+//! Systems under test: one repetition of a traffic model over the kernel's TCP, the kernel's MPTCP
+//! or our engine, between two namespaces that paths join.
+//!
+//! [`run_once`] is the whole face. The paths may be emulated links or plain wires: what is asked
+//! of them is an address at either end, and on several paths the routes and endpoints that the
+//! kernel's MPTCP needs ([`crate::mptcp_pm`]). Both ends of the traffic run in this process on one
+//! clock. Leaves links to the emulator, and repetitions, statistics and files to the lab.
+
+mod engine;
+mod kernel;
+mod sampler;
+mod watch;
+
+use crate::error::LiveError;
+use crate::live::Protocol;
+use crate::namespace::Namespace;
+use crate::sockets::Transport;
+use base::{Duration, Instant};
+use std::net::IpAddr;
+use traffic::{Half, Outcome, StreamFailure, Traffic};
+use transport::Buffers;
+
+/// Where servers listen: iperf's port.
+const SERVER_PORT: u16 = 5001;
+/// How often a sender is looked at for its time series.
+const SAMPLE_EVERY: Duration = Duration::from_millis(10);
+/// Below what takes packets from one end to the other, which must never wait for an end.
+const PRIORITY: i32 = 10;
+
+/// What carries the traffic.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SystemUnderTest {
+    /// The kernel's TCP on the path of this index.
+    KernelTcp { path: usize, settings: KernelSettings },
+    /// The kernel's MPTCP over all paths, its first subflow on the path of this index.
+    KernelMptcp { first: usize, settings: KernelSettings },
+    /// Our engine: TCP on the path of this index, or MPTCP over all with its first subflow there.
+    Engine { path: usize, protocol: Protocol },
+}
+
+/// What the kernel's sockets are told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelSettings {
+    /// As the kernel spells it.
+    pub congestion: String,
+    pub buffers: Buffers,
+}
+
+/// Two hosts and what joins them.
+#[derive(Clone, Copy)]
+pub struct SutPaths<'a> {
+    pub client: &'a Namespace,
+    pub server: &'a Namespace,
+    pub paths: &'a [SutPath],
+}
+
+/// A path between two addresses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SutPath {
+    pub name: String,
+    /// The client's; it alone says over which path a packet goes.
+    pub client: IpAddr,
+    pub server: IpAddr,
+}
+
+/// One repetition.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SutRun<'a> {
+    pub system: &'a SystemUnderTest,
+    pub traffic: &'a Traffic,
+    /// Client to server instead of a download; a page is always a download.
+    pub reverse: bool,
+    /// Time after which an unfinished run is given up as incomplete.
+    pub limit: Duration,
+}
+
+/// What a repetition yields.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SutRecord {
+    pub outcome: Outcome,
+    /// When the outcome was known or given up, since the start.
+    pub ended: Duration,
+    /// Why the connection failed, if it did.
+    pub failure: Option<StreamFailure>,
+    /// Payload bytes first sent by the data sender on each path, retransmissions excluded.
+    pub first_sent_bytes: Vec<u64>,
+    /// Segments that the data sender sent again on the same path, over all paths.
+    pub retransmitted_segs: u64,
+    /// Bytes that the data sender handed to a second path although another one had them.
+    pub reinjected_bytes: u64,
+    /// Bytes that reached the data receiver's connection more than once.
+    pub duplicate_bytes: u64,
+    /// Segments with payload that reached the data receiver.
+    pub data_packets: u64,
+    /// On which path each connection or subflow of the data sender was.
+    pub subflows: Vec<usize>,
+    /// The congestion controls that the sender says it used, each once.
+    pub congestion: Vec<String>,
+    /// In the order of quantities and paths.
+    pub series: Vec<SutSeries>,
+}
+
+/// A quantity over time.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SutSeries {
+    pub quantity: SutQuantity,
+    /// Index of the path; `None` for the connection.
+    pub path: Option<usize>,
+    /// In the order of time since the start.
+    pub points: Vec<(Instant, f64)>,
+}
+
+/// What is seen of a kernel and of the engine alike.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum SutQuantity {
+    /// Congestion window of the data sender, in bytes.
+    CongestionWindow,
+    /// Smoothed round-trip time at the data sender, in seconds.
+    SmoothedRtt,
+    /// Segments in flight at the data sender.
+    InFlight,
+    /// Bytes the reader has taken.
+    Read,
+}
+
+/// Carry out one repetition, over connections of its own. Connections that fail are part of the
+/// record; an error is that the machine or the kernel does not do what was asked for.
+pub fn run_once(paths: SutPaths<'_>, run: &SutRun<'_>) -> Result<SutRecord, LiveError> {
+    let (SystemUnderTest::KernelTcp { path, .. }
+    | SystemUnderTest::KernelMptcp { first: path, .. }
+    | SystemUnderTest::Engine { path, .. }) = run.system;
+    if *path >= paths.paths.len() {
+        return Err(LiveError::Usage(format!("there is no path {path}")));
+    }
+    match run.system {
+        SystemUnderTest::KernelTcp { path, settings } => {
+            kernel::run(paths, run, Transport::Tcp, *path, settings)
+        }
+        SystemUnderTest::KernelMptcp { first, settings } => {
+            kernel::run(paths, run, Transport::Mptcp, *first, settings)
+        }
+        SystemUnderTest::Engine { path, protocol } => engine::run(paths, run, *path, protocol),
+    }
+}
+
+impl SutRecord {
+    /// What both halves saw; everything that is counted elsewhere is nothing yet.
+    fn of_halves(
+        run: &SutRun<'_>,
+        paths: usize,
+        client: &Half,
+        server: &Half,
+    ) -> Result<Self, LiveError> {
+        let reports = [client.report(), server.report()];
+        if let Some(mismatch) = reports.iter().find_map(|report| report.mismatch) {
+            return Err(LiveError::Failed(format!(
+                "what arrived is not what was sent: {mismatch}"
+            )));
+        }
+        Ok(SutRecord {
+            outcome: Half::outcome(run.traffic, client, server, run.reverse),
+            ended: Duration::ZERO,
+            failure: reports.iter().find_map(|report| report.failure),
+            first_sent_bytes: vec![0; paths],
+            retransmitted_segs: 0,
+            reinjected_bytes: 0,
+            duplicate_bytes: 0,
+            data_packets: 0,
+            subflows: Vec::new(),
+            congestion: Vec::new(),
+            series: Vec::new(),
+        })
+    }
+}
+
+/// A thread of an end: in its namespace, in time where that is allowed.
+fn settle_in(namespace: &Namespace) -> Result<(), LiveError> {
+    // Without the right to, figures are the worse on a busy machine; runs that suffered are
+    // recognised by who drives the links.
+    let _ = crate::system::run_in_real_time(PRIORITY);
+    namespace.enter().map_err(|error| LiveError::system("entering a namespace", &error))
+}
+
+/// A thread's answer, or that it panicked.
+fn joined<T>(result: std::thread::Result<Result<T, LiveError>>) -> Result<T, LiveError> {
+    result.unwrap_or_else(|_| Err(LiveError::Failed("a thread of a run panicked".to_owned())))
+}
