@@ -173,7 +173,7 @@ impl<A: Application> Host<A> {
     /// Reset every connection, so that peers learn at once that nobody is here.
     pub(crate) fn abort(&mut self) -> Result<(), LiveError> {
         for socket in std::mem::take(&mut self.sockets) {
-            let mut cx = context(self.clock, &mut self.entropy, &mut self.recorder)?;
+            let mut cx = context(self.clock.now(), &mut self.entropy, &mut self.recorder)?;
             // A listener, or gone already: nothing to reset.
             let _ = self.stack.abort(&mut cx, socket);
         }
@@ -193,7 +193,7 @@ impl<A: Application> Host<A> {
     }
 
     fn input(&mut self, input: Input) -> Result<(), LiveError> {
-        let mut cx = context(self.clock, &mut self.entropy, &mut self.recorder)?;
+        let mut cx = context(self.clock.now(), &mut self.entropy, &mut self.recorder)?;
         self.stack.handle(&mut cx, input);
         self.drain()
     }
@@ -201,7 +201,7 @@ impl<A: Application> Host<A> {
     /// The contract's steps 2 and 3.
     fn drain(&mut self) -> Result<(), LiveError> {
         for _ in 0..DRAIN_LIMIT {
-            let mut cx = context(self.clock, &mut self.entropy, &mut self.recorder)?;
+            let mut cx = context(self.clock.now(), &mut self.entropy, &mut self.recorder)?;
             if let Some(transmit) = self.stack.poll_transmit(&mut cx) {
                 let now = cx.now;
                 self.send(now, &transmit)?;
@@ -236,7 +236,7 @@ impl<A: Application> Host<A> {
         self.buffer.resize(LONGEST, 0);
         if packet.flow != 0 {
             let (flow, bytes) = (packet.flow, packet.wire_len());
-            let mut cx = context(self.clock, &mut self.entropy, &mut self.recorder)?;
+            let mut cx = context(now, &mut self.entropy, &mut self.recorder)?;
             self.stack.handle(&mut cx, Input::Departed { flow, bytes });
         }
         captured.map_err(|error| capturing(&error))
@@ -262,7 +262,7 @@ impl<A: Application> Host<A> {
     }
 
     fn call(&mut self, what: impl FnOnce(&mut A, &mut dyn StreamHost)) -> Result<(), LiveError> {
-        let cx = context(self.clock, &mut self.entropy, &mut self.recorder)?;
+        let cx = context(self.clock.now(), &mut self.entropy, &mut self.recorder)?;
         let (stack, endpoint) = (&mut self.stack, &self.endpoint);
         let (sockets, ledger) = (&mut self.sockets, self.ledger.as_mut());
         what(&mut self.application, &mut Port { cx, stack, endpoint, sockets, ledger });
@@ -345,11 +345,11 @@ pub(crate) fn local_for(interfaces: &[Interface], remote: IpAddr) -> Option<IpAd
 
 /// What goes down with a call of the stack.
 fn context<'a>(
-    clock: Clock,
+    now: Instant,
     entropy: &mut Entropy,
     recorder: &'a mut Option<Box<dyn Recorder>>,
 ) -> Result<Context<'a>, LiveError> {
-    let (now, chance) = (clock.now(), chance(entropy)?);
+    let chance = chance(entropy)?;
     Ok(match recorder {
         Some(recorder) => Context::recording(now, chance, recorder.as_mut()),
         None => Context::quiet(now, chance),
