@@ -6,10 +6,13 @@
 //! kernel's MPTCP needs ([`crate::mptcp_pm`]). Both ends of the traffic run in this process on one
 //! clock. Leaves links to the emulator, and repetitions, statistics and files to the lab.
 
+mod emulated;
 mod engine;
 mod kernel;
 mod sampler;
 mod watch;
+
+pub use emulated::{ATTEMPTS, EmulatedSut, run_emulated};
 
 use crate::error::LiveError;
 use crate::live::Protocol;

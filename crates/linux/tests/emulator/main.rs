@@ -12,4 +12,5 @@ mod cleanup;
 mod connections;
 mod events;
 mod independent;
+mod systems;
 mod world;
