@@ -1,9 +1,10 @@
-//! The two calls of the system that no library here has in a safe form: a socket option as
-//! bytes, and a thread's priority in real time.
+//! The three things of the system that no library here has in a safe form: a socket option as
+//! bytes, the address of nobody, and a thread's priority in real time.
 //!
 //! Everything else of the crate is free of `unsafe`. What the bytes mean is left to the callers.
 
 use nix::libc;
+use socket2::{SockAddr, SockAddrStorage};
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -24,6 +25,15 @@ pub fn socket_option(
         return Err(io::Error::last_os_error());
     }
     Ok((len as usize).min(value.len()))
+}
+
+/// The address of the family AF_UNSPEC: connecting to it dissolves a connection.
+pub(crate) fn nowhere() -> SockAddr {
+    let len = size_of::<libc::sockaddr>() as libc::socklen_t;
+    #[allow(unsafe_code, reason = "zeros are an address of the family AF_UNSPEC")]
+    unsafe {
+        SockAddr::new(SockAddrStorage::zeroed(), len)
+    }
 }
 
 /// From now on the calling thread runs before everything of a lower priority (1 to 99) and before

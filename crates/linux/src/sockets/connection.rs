@@ -1,5 +1,6 @@
 //! One kernel socket of a connection, and what its application has been told of it.
 
+use crate::system::nowhere;
 use base::Instant;
 use bytes::Bytes;
 use nix::libc;
@@ -130,16 +131,6 @@ impl Connection {
 
     fn is_usable(&self) -> bool {
         self.phase == Phase::Open && self.failure.is_none()
-    }
-}
-
-/// The address of the family AF_UNSPEC: connecting to it dissolves a connection.
-fn nowhere() -> socket2::SockAddr {
-    let storage = socket2::SockAddrStorage::zeroed();
-    let len = size_of::<libc::sockaddr>() as libc::socklen_t;
-    #[allow(unsafe_code, reason = "zeros are an address of family AF_UNSPEC and of any length")]
-    unsafe {
-        socket2::SockAddr::new(storage, len)
     }
 }
 

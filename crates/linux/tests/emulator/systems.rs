@@ -32,7 +32,7 @@ fn systems() -> [(&'static str, SystemUnderTest); 5] {
 fn describe(name: &str, done: &EmulatedSut) -> String {
     let EmulatedSut { system, links, attempt } = done;
     format!(
-        "{name}: {:.3} {}, sent {:?}, again {}, attempt {attempt}, {:?} at the median",
+        "{name}: {:.4} {}, sent {:?}, again {}, attempt {attempt}, {:?} at the median",
         system.outcome.value.unwrap_or(f64::NAN),
         system.outcome.metric.unit(),
         system.first_sent_bytes,

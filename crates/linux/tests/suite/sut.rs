@@ -10,7 +10,7 @@ use linux::sut::{
     KernelSettings, SutPath, SutPaths, SutQuantity, SutRecord, SutRun, SystemUnderTest, run_once,
 };
 use linux::{LiveError, Protocol};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -194,6 +194,30 @@ fn bulk_over_each_system_arrives_by_its_paths() {
 }
 
 #[test]
+fn ipv6_is_as_good() {
+    let Some(bench) = Bench::new() else { return };
+    let host = |path, host| IpAddr::V6(Ipv6Addr::new(0xfd02, path, 0, 0, 0, 0, 0, host));
+    let path = |number: u16| SutPath {
+        name: format!("path{number}"),
+        client: host(number, 1),
+        server: host(number, 2),
+    };
+    let paths = [0, 1].map(path);
+    bench.world.engine.run(|| endpoints(&paths)).expect("the namespace");
+    // What a device is told to reach, IPv6 does not believe without a route.
+    let route = "-6 route add fd02:0::/64 dev wire1 metric 9999";
+    let route = || Command::new("ip").args(route.split(' ')).status();
+    assert!(bench.world.engine.run(route).expect("the namespace").expect("ip(8)").success());
+    let (client, server) = (&bench.world.engine, &bench.world.peer);
+    let paths = SutPaths { client, server, paths: &paths };
+    let (traffic, limit) = (Traffic::BulkSize(BULK), base::Duration::from_secs(20));
+    for (system, used) in [(tcp(1), &[1][..]), (mptcp(), &[0, 1]), (engine(), &[0, 1])] {
+        let run = SutRun { system: &system, traffic: &traffic, reverse: false, limit };
+        assert_carried(&run_once(paths, &run).expect("a run"), BULK, used);
+    }
+}
+
+#[test]
 fn upload_is_seen_at_the_client() {
     let Some(bench) = Bench::new() else { return };
     for (system, used) in [(tcp(0), &[0][..]), (mptcp(), &[0, 1]), (engine(), &[0, 1])] {
@@ -340,6 +364,25 @@ fn path_that_dies_in_mid_run_leaves_tcp_incomplete_and_mptcp_whole() {
         assert_eq!(record.outcome.is_complete(), survives, "{system:?} {record:?}");
         assert_eq!(record.failure, None);
     }
+}
+
+#[test]
+fn peer_that_dies_in_mid_run_is_a_reset_and_not_a_hang() {
+    let Some(bench) = Bench::new() else { return };
+    let (system, traffic) = (tcp(0), Traffic::BulkSize(BULK));
+    let limit = base::Duration::from_secs(15);
+    let run = SutRun { system: &system, traffic: &traffic, reverse: false, limit };
+    let record = thread::scope(|scope| {
+        let running = scope.spawn(|| run_once(bench.paths(), &run));
+        wait_until(|| bench.world.carried(0) > 2000);
+        // What the kernel does when a process with a socket dies.
+        let kill = || Command::new("ss").args(["-K", "state", "established"]).output();
+        let killed = bench.world.peer.run(kill).expect("the namespace").expect("ss(8)");
+        assert!(String::from_utf8_lossy(&killed.stdout).contains("10.2.0.1"), "{killed:?}");
+        running.join().expect("no panic").expect("a record")
+    });
+    assert_eq!(record.failure, Some(StreamFailure::Reset), "{record:?}");
+    assert!(!record.outcome.is_complete() && record.ended < limit, "{record:?}");
 }
 
 #[test]
