@@ -303,6 +303,8 @@ fn fixed_buffers_bound_what_is_in_flight() {
     let Some(bench) = Bench::new() else { return };
     let buffers = Buffers { send_max: 1 << 20, receive_max: 64 << 10, auto_tuning: false };
     let settings = KernelSettings { congestion: "cubic".to_owned(), buffers };
+    let system = SystemUnderTest::KernelMptcp { first: 0, settings: settings.clone() };
+    assert_eq!(bench.run(&system, &Traffic::BulkSize(BULK)).outcome.bytes_read, BULK);
     let system = SystemUnderTest::KernelTcp { path: 0, settings };
     let record = bench.run(&system, &Traffic::BulkSize(BULK));
     assert_carried(&record, BULK, &[0]);
