@@ -7,6 +7,7 @@
 
 mod figures;
 mod meter;
+mod schedulers;
 
 use std::process::{Command, ExitCode};
 
@@ -27,6 +28,7 @@ const FIGURES: &[(&str, Take)] = &[
     ("sim/connections-1000", || figures::connections(1000)),
     ("sim/idle-1000", || figures::idle(1000)),
     ("sim/instructions", figures::instructions),
+    ("scheduler", schedulers::all),
     ("work/tcp-bulk-2s", || figures::work(2)),
     ("work/tcp-bulk-6s", || figures::work(6)),
     ("work/mptcp-two-path", figures::work_mptcp),
