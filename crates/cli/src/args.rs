@@ -131,7 +131,7 @@ pub struct ScenarioArgs {
     /// Congestion controls to compare: cubic, reno, and for mptcp the coupled lia [default: cubic]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_CC", hide_env = true)]
     pub cc: Option<String>,
-    /// Schedulers of mptcp to compare: lrf, rr, redundant [default: lrf]
+    /// Schedulers of mptcp to compare, see `anabranch list schedulers` [default: lrf]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_SCHEDULERS", hide_env = true)]
     pub schedulers: Option<String>,
     /// Path managers of mptcp to compare: fullmesh (joins every path), default (none)

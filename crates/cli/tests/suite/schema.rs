@@ -76,7 +76,10 @@ fn every_key_fits_the_schema_and_is_read() {
     for (keys, path) in [
         ("title = \"t\"\ndescription = \"\"\"\nd\ne\"\"\"\nsource = \"s\"", ""),
         ("protocols = \"tcp\"\ncc = [\"cubic\", \"reno\", \"olia\"]\nprofile = \"linux-4.1\"", ""),
-        (&format!("{several}\nschedulers = \"lrf, wrr:3,1,redundant\""), "b = \"wlan\""),
+        (
+            &format!("{several}\nschedulers = \"lrf, wrr:3,1,ecf:beta=1,sigma=0, linux\""),
+            "b = \"wlan\"",
+        ),
         (&format!("{several}\npath-managers = [\"default\"]\nfirst = \"b\""), "b = \"wlan\""),
         ("buffers = \"fixed:1MiB/2MiB\"\nnic = \"none\"\nreverse = true", ""),
         ("runs = \"auto\"\nruns-max = 3\nseed = \"18446744073709551615\"\njobs = 1", ""),
@@ -134,6 +137,7 @@ fn what_the_schema_refuses_the_program_refuses() {
         with("protocols = [\"tcp,mptcp\", \"sctp\"]", ""),
         with("cc = [\"cubik\"]", ""),
         with("schedulers = \"default\"", ""),
+        with("schedulers = \"ecf:gamma=1\"", ""),
         with("path-managers = \"fullmehs\"", ""),
         with("profile = \"linux-4.0\"", ""),
         with("buffers = \"1MiB\"", ""),

@@ -256,8 +256,16 @@ fn controls(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn schedulers(_: &mut SchemaGenerator) -> Schema {
-    let weighted = "wrr:[0-9]+( *, *[0-9]+)*";
-    names(scheduler::NAMES.iter().map(|(name, _, _)| *name), &["minrtt", weighted])
+    let known = || scheduler::NAMES.iter().map(|(name, _, _)| *name);
+    let with_parameters = |name: &str| {
+        let keys: Vec<&str> = scheduler::parameters(name).iter().map(|known| known.key).collect();
+        let one = format!("({})=[0-9.]+", keys.join("|"));
+        (!keys.is_empty()).then(|| format!("{name}:{one}( *, *{one})*"))
+    };
+    let set: Vec<String> = known().filter_map(with_parameters).collect();
+    let mut more = vec!["minrtt", "wrr:[0-9]+( *, *[0-9]+)*"];
+    more.extend(set.iter().map(String::as_str));
+    names(known(), &more)
 }
 
 fn path_managers(_: &mut SchemaGenerator) -> Schema {

@@ -5,7 +5,7 @@ use super::addresses::{Addresses, share_prefix};
 use super::binding::Assignments;
 use super::config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
 use super::receive::DataReceive;
-use super::send::DataSend;
+use super::send::{DataSend, FRAGMENT_BYTES};
 use super::slot::{Slot, Stage};
 use super::timers::Timers;
 use crate::congestion::{CongestionControl, Controller};
@@ -13,7 +13,7 @@ use crate::path_manager::{Command, PathEvent, PathManager};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
 use crate::stack::{Marks, SocketError};
 use crate::tcp::connection::controller;
-use crate::tcp::profile::SubflowWindow;
+use crate::tcp::profile::{ConnectionBuffer, SubflowWindow};
 use crate::tcp::subflow::News;
 use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
 use std::collections::VecDeque;
@@ -21,8 +21,9 @@ use std::net::{IpAddr, SocketAddr};
 use wire::Payload;
 use wire::mptcp::{AddAddr, Key, MptcpOption, Token};
 
-/// Bytes taken from a writer at once (Linux fills buffers of up to 64 KiB).
-const WRITE_STEP: u32 = 64 << 10;
+/// What the send buffer of a connection has beside those of its subflows (Linux: the smallest
+/// buffer, `tcp_wmem[0]`).
+const LEAST_BUFFER: u32 = 4096;
 
 /// An MPTCP socket.
 pub struct Connection {
@@ -64,6 +65,7 @@ pub struct Connection {
     pub(super) send: DataSend,
     /// The window announced on a subflow bounds it, beside the connection's.
     pub(super) own_windows: bool,
+    connection_buffer: ConnectionBuffer,
     pub(super) receive: DataReceive,
     pub(super) controller: Controller,
     pub(super) scheduler: AnyScheduler,
@@ -168,6 +170,7 @@ impl Connection {
             retired: Vec::new(),
             send,
             own_windows: switches.subflow_window == SubflowWindow::Rfc,
+            connection_buffer: switches.connection_buffer,
             receive,
             controller: controller(&config.tcp)?,
             scheduler,
@@ -215,11 +218,13 @@ impl Connection {
         let limit = self.send_limit();
         let mut taken = 0;
         while taken < len && self.send.memory() < limit {
-            let step = (len - taken).min(WRITE_STEP);
+            let step = (len - taken).min(FRAGMENT_BYTES);
             self.send.buffer.append(payload.slice(taken, step));
             taken += step;
         }
-        self.send.writer_waits |= taken < len;
+        if taken < len {
+            self.set_writer_waits(true);
+        }
         self.schedule_due = true;
         if self.plain {
             self.push_plain();
@@ -234,10 +239,27 @@ impl Connection {
         if !buffers.auto_tuning {
             return buffers.send_max;
         }
-        let controller = &self.controller;
-        let tuned = self.slots.iter_mut().filter(|slot| slot.stage == Stage::Open);
-        let sum: u32 = tuned.map(|slot| slot.subflow.tuned_send_buffer(controller)).sum();
-        sum.min(buffers.send_max)
+        let sum = |slots: &[Slot]| {
+            let open = slots.iter().filter(|slot| slot.stage == Stage::Open);
+            open.fold(0, |sum: u32, slot| sum.saturating_add(slot.subflow.send_buffer()))
+        };
+        match self.connection_buffer {
+            ConnectionBuffer::Sum => sum(&self.slots).saturating_add(LEAST_BUFFER),
+            ConnectionBuffer::Capped => {
+                for slot in self.slots.iter_mut().filter(|slot| slot.stage == Stage::Open) {
+                    slot.subflow.grow_send_buffer(&self.controller);
+                }
+                sum(&self.slots).min(buffers.send_max)
+            }
+        }
+    }
+
+    /// The want of its writer is that of every subflow: their buffers grow by it.
+    pub(super) fn set_writer_waits(&mut self, waits: bool) {
+        self.send.writer_waits = waits;
+        for slot in &mut self.slots {
+            slot.subflow.share_writer(waits);
+        }
     }
 
     /// Acknowledgements freed space: wake a writer that waits.
@@ -248,7 +270,7 @@ impl Connection {
         let limit = self.send_limit();
         let used = self.send.memory();
         if limit.saturating_sub(used) >= used / 2 {
-            self.send.writer_waits = false;
+            self.set_writer_waits(false);
             self.news.push(News::Writable);
         }
     }

@@ -431,6 +431,7 @@ impl Connection {
         self.stop_alone_timer();
         self.offer_fin();
         self.reinject_stuck();
+        self.set_writer_waits(self.send.writer_waits);
         self.check_writer();
     }
 

@@ -33,6 +33,8 @@ impl Connection {
             self.to_poll.pop_front();
             self.slots[index].in_ready = false;
         }
+        // What left may have let a subflow's buffer grow.
+        self.check_writer();
         None
     }
 

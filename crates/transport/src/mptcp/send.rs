@@ -5,15 +5,16 @@
 //! gets what is a scheduler's decision, carried out in `outgoing`.
 
 use crate::buffer::{RangeSet, SendBuffer};
-use crate::recovery::sent_truesize;
 use crate::scheduler::{DataSegment, PathSet};
 use base::PathId;
 use std::collections::VecDeque;
 use std::ops::Range;
 use wire::Payload;
 
-/// Bytes that one buffer of the send queue holds (Linux: 64 KiB).
-const BUFFER_BYTES: u32 = 64 << 10;
+/// Bytes that one fragment of the send queue holds (mainline: 32 KiB with its description).
+pub(super) const FRAGMENT_BYTES: u32 = (32 << 10) - FRAGMENT_COST;
+/// Memory of that description (mainline `struct mptcp_data_frag`).
+const FRAGMENT_COST: u32 = 40;
 
 /// Windows up to this are not halved (RFC 9293 s3.7.1's default segment).
 const SMALL_WINDOW: u64 = 536;
@@ -208,6 +209,6 @@ impl DataSend {
     /// Memory of what is buffered, in bytes.
     pub fn memory(&self) -> u32 {
         let bytes = u32::try_from(self.buffer.len()).unwrap_or(u32::MAX);
-        sent_truesize(bytes, bytes.div_ceil(BUFFER_BYTES))
+        bytes.saturating_add(bytes.div_ceil(FRAGMENT_BYTES) * FRAGMENT_COST)
     }
 }

@@ -433,7 +433,8 @@ impl Subflow {
             let cwnd = cc.cwnd_segs(self.path);
             self.tx.tuning.expand(cwnd, self.loss.dup_thresh(), self.tx.mss);
         }
-        if self.tx.wakes_writer(self.options.notsent_lowat) {
+        // The writer of several subflows is their connection's to wake.
+        if self.mp.is_none() && self.tx.wakes_writer(self.options.notsent_lowat) {
             self.tx.writer_waits = false;
             self.news.push(News::Writable);
         }

@@ -172,13 +172,22 @@ impl Subflow {
         self.rtt.rto()
     }
 
-    /// Memory that its own auto-tuning would give the send buffer, after growing it.
-    pub fn tuned_send_buffer(&mut self, cc: &Controller) -> u32 {
+    /// The size of its own send buffer, in bytes of memory.
+    pub const fn send_buffer(&self) -> u32 {
+        self.tx.tuning.size()
+    }
+
+    /// Grow its send buffer to what its window calls for.
+    pub fn grow_send_buffer(&mut self, cc: &Controller) {
         if self.fsm.is_synchronised() {
             let cwnd = cc.cwnd_segs(self.path);
             self.tx.tuning.expand(cwnd, self.loss.dup_thresh(), self.tx.mss);
         }
-        self.tx.tuning.size()
+    }
+
+    /// Whether the connection's writer waits for room.
+    pub const fn share_writer(&mut self, waits: bool) {
+        self.tx.writer_waits = waits;
     }
 
     /// What a scheduler sees of it; marks that are the connection's are left at their defaults.

@@ -50,6 +50,17 @@ pub enum SubflowWindow {
     Rfc,
 }
 
+/// How large the send buffer of a multi-path connection is while buffers are auto-tuned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConnectionBuffer {
+    /// The smallest buffer and all that subflows have; each grows as a TCP connection's does, the
+    /// writer's want being that of all (mainline `__mptcp_sync_sndbuf`).
+    Sum,
+    /// What the windows of subflows call for, together no more than the largest buffer of one
+    /// (multipath-tcp kernels).
+    Capped,
+}
+
 /// What TCP Small Queues bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SmallQueue {
@@ -71,6 +82,7 @@ pub struct Switches {
     pub compressed_acks: bool,
     pub small_queue: SmallQueue,
     pub subflow_window: SubflowWindow,
+    pub connection_buffer: ConnectionBuffer,
     /// Segments are handed down in bursts of a millisecond's worth, and a burst is deferred
     /// while an acknowledgement that would enlarge it is due (Linux TSO autosizing).
     pub autosized_bursts: bool,
@@ -140,6 +152,7 @@ impl Profile {
             compressed_acks: true,
             small_queue: SmallQueue { cap_bytes: 4 << 20 },
             subflow_window: SubflowWindow::Lift,
+            connection_buffer: ConnectionBuffer::Sum,
             autosized_bursts: true,
             sends_what_it_hands: false,
             linear_syn_retries: 4,
@@ -155,6 +168,7 @@ impl Profile {
             compressed_acks: false,
             small_queue: SmallQueue { cap_bytes: 128 << 10 },
             subflow_window: SubflowWindow::Rfc,
+            connection_buffer: ConnectionBuffer::Capped,
             sends_what_it_hands: true,
             linear_syn_retries: 0,
             ..linux
