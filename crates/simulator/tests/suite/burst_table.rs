@@ -42,15 +42,23 @@ impl Recorder for Watch {
     }
 }
 
-fn burst(scheduler: &'static str) -> (Sent, f64) {
+fn setup(scheduler: &'static str, segments: u32, segment_bytes: u32) -> RunSetup {
     let links = [link(10_000, 5), link(10_000, 50)];
-    let traffic = Traffic::Burst { segments: 15, segment_bytes: 1424 };
-    let mut setup = RunSetup { nic: None, ..over(&links, scheduler, traffic) };
+    let traffic = Traffic::Burst { segments, segment_bytes };
+    RunSetup { nic: None, ..over(&links, scheduler, traffic) }
+}
+
+fn burst(scheduler: &'static str) -> (Sent, f64) {
+    let mut setup = setup(scheduler, 15, 1424);
     setup.tcp.profile = Profile::Linux41;
     // A window of 400,000 bytes.
     setup.tcp.buffers = Buffers { send_max: 4 << 20, receive_max: 800_000, auto_tuning: false };
+    run(&setup)
+}
+
+fn run(setup: &RunSetup) -> (Sent, f64) {
     let sent = Rc::new(RefCell::new(Sent::default()));
-    let record = simulate_recorded(&setup, Box::new(Watch(Rc::clone(&sent))));
+    let record = simulate_recorded(setup, Box::new(Watch(Rc::clone(&sent))));
     let record = record.expect("the run is sound");
     (sent.take(), record.outcome.value.expect("complete") * 1e3)
 }
@@ -84,4 +92,15 @@ fn burst_of_fifteen_is_halved_by_round_robin() {
     let (sent, ms) = burst("rr");
     assert!([[8, 7], [7, 8]].contains(&sent.segments), "{:?}", sent.segments);
     assert!((50.0..50.05).contains(&ms), "{ms} ms");
+}
+
+/// The kernel-behaviour spec: one subflow up to 46 segments, what is more on the other path, which
+/// then dictates the time.
+#[test]
+fn burst_of_fifty_by_linux_leaves_its_rest_to_the_slow_path() {
+    for (segments, expected, time_ms) in [(46, [46, 0], 25.0), (50, [46, 4], 50.0)] {
+        let (sent, ms) = run(&setup("linux", segments, 1420));
+        assert_eq!(sent.segments, expected, "{segments}");
+        assert!((time_ms..time_ms + 1.0).contains(&ms), "{segments}: {ms} ms");
+    }
 }

@@ -304,6 +304,24 @@ fn send_buffer_limits_what_a_writer_can_leave() {
     assert!(pair.ends[1].written > 512 << 10, "the writer is woken");
 }
 
+/// Mainline: 4 KiB and the subflows' 46,080 bytes each, as the handshake leaves them; the last
+/// fragment may overshoot by its 32 KiB. The multipath-tcp kernels leave the 4 KiB out.
+#[test]
+fn tuned_send_buffer_is_that_of_all_subflows() {
+    for (profile, expected) in [(Profile::Linux, 96_256), (Profile::Linux41, 92_160)] {
+        let mut config = MptcpConfig::default();
+        config.tcp.profile = profile;
+        let mut pair = Pair::new(&[Path::ms(50), Path::ms(80)], config.clone(), config);
+        pair.pass(Duration::from_secs(2));
+        assert_eq!(pair.info(Side::Server).subflows.len(), 2);
+        pair.ends[1].to_write = 10 << 20;
+        pair.pass(Duration::from_millis(1));
+        let memory = pair.ends[1].written - pair.info(Side::Server).snd_una;
+        let overshoot = memory.checked_sub(expected).expect("as much as the buffer holds");
+        assert!(overshoot < 32 << 10, "{profile:?}: {memory} bytes");
+    }
+}
+
 #[test]
 fn memory_of_a_lazy_reader_stays_within_the_buffer() {
     for (scheduler, ..) in transport::scheduler::NAMES {
