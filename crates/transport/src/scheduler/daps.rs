@@ -5,12 +5,11 @@
 //! `E = lcm(d_1 ... d_n)` each path whose delay divides `t` takes the next run of `c_i` segments
 //! (its smoothed window), fast paths first; the runs are queued whatever the window, and a new
 //! schedule is drawn up when one is through or a path came or went. Times that nothing happens at
-//! are not looked at:
-//! every path knows its next one. A longer schedule than 2^31 ms is drawn up with coarser delays.
-//! A path that cannot send skips its runs; without any that can, LRF decides, as it does on
-//! reinjections. When the connection's window is full, the lowest path with room repeats the
-//! first segment that it did not carry. Ours: backups rest while others can send. The kernel's
-//! `use_planned_cwnd` is left out: the spec does not say what it plans.
+//! are not looked at: every path knows its next one. A schedule longer than 2^31 ms is drawn up
+//! with coarser delays. A path that cannot send skips its runs; without any that can, LRF decides,
+//! as it does on reinjections. When the connection's window is full, the fastest path with room
+//! repeats the first segment that it did not carry. Ours: backups rest while others can send. The
+//! kernel's `use_planned_cwnd` is left out: the spec does not say what it plans.
 
 use super::lrf::choose;
 use super::parameters::{Parameter, Settings};
