@@ -95,10 +95,11 @@ fn burst_of_fifteen_is_halved_by_round_robin() {
 }
 
 /// The kernel-behaviour spec: one subflow up to 46 segments, what is more on the other path, which
-/// then dictates the time.
+/// then dictates the time. Segments hold 1424 bytes while numbers are short, and a grant that is
+/// not the last ends with a whole one.
 #[test]
 fn burst_of_fifty_by_linux_leaves_its_rest_to_the_slow_path() {
-    for (segments, expected, time_ms) in [(46, [46, 0], 25.0), (50, [46, 4], 50.0)] {
+    for (segments, expected, time_ms) in [(46, [46, 0], 25.0), (50, [45, 5], 50.0)] {
         let (sent, ms) = run(&setup("linux", segments, 1420));
         assert_eq!(sent.segments, expected, "{segments}");
         assert!((time_ms..time_ms + 1.0).contains(&ms), "{segments}: {ms} ms");
