@@ -39,6 +39,14 @@ pub enum Command {
     /// Serve and get files with our engine on TUN devices
     #[cfg(all(feature = "linux", target_os = "linux"))]
     Live(crate::live::LiveArgs),
+    /// Programs behind paths we control: a shell in a host with a kernel of its own
+    #[cfg(all(feature = "linux", target_os = "linux"))]
+    #[command(after_help = crate::emulate::EXAMPLES)]
+    Emulate(crate::emulate::EmulateArgs),
+    /// What `emulate` starts to get a program into a host
+    #[cfg(all(feature = "linux", target_os = "linux"))]
+    #[command(hide = true)]
+    Inside(crate::emulate::InsideArgs),
     /// Show what a capture holds: subflows, shares, RTT, loss, reinjection, out-of-order delay
     #[command(after_help = crate::analyze::EXAMPLES)]
     Analyze(crate::analyze::AnalyzeArgs),

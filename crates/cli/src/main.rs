@@ -9,6 +9,8 @@ mod args;
 mod columns;
 mod compare;
 mod doctor;
+#[cfg(all(feature = "linux", target_os = "linux"))]
+mod emulate;
 mod fidelity;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
@@ -57,6 +59,10 @@ fn main() -> ExitCode {
         Command::Report(args) => ExitCode::from(stored::report(&args)),
         #[cfg(all(feature = "linux", target_os = "linux"))]
         Command::Live(args) => ExitCode::from(live::live(&args)),
+        #[cfg(all(feature = "linux", target_os = "linux"))]
+        Command::Emulate(args) => ExitCode::from(emulate::emulate(&args)),
+        #[cfg(all(feature = "linux", target_os = "linux"))]
+        Command::Inside(args) => ExitCode::from(emulate::inside(&args)),
         Command::Analyze(args) => ExitCode::from(analyze::analyze(&args)),
         Command::Validate(args) => ExitCode::from(validate::run(&args)),
         Command::Doctor(args) => ExitCode::from(doctor::doctor(&args)),

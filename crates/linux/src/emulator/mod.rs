@@ -14,6 +14,7 @@
 
 mod accuracy;
 mod histogram;
+mod inside;
 mod lanes;
 mod measure;
 mod priority;
@@ -23,6 +24,7 @@ mod setup;
 mod waiting;
 
 pub use accuracy::{Accuracy, PathAccuracy};
+pub use inside::become_program;
 pub use measure::measure;
 pub use priority::{Urgency, hurry};
 pub use quality::RunQuality;
