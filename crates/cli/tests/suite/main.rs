@@ -4,6 +4,8 @@ mod analyze;
 mod bad_files;
 mod bad_input;
 mod compare;
+#[cfg(all(feature = "linux", target_os = "linux"))]
+mod emulate;
 mod everyday;
 mod files;
 #[cfg(all(feature = "linux", target_os = "linux"))]

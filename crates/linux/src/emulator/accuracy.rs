@@ -85,7 +85,9 @@ pub(super) fn predict(mut lanes: Lanes, probes: &[Probe]) -> Arrivals {
     let mut arrivals = Arrivals::new();
     let mut run_to = |lanes: &mut Lanes, now| {
         while let Some(output) = lanes.poll(now) {
+            // The host drops what has a wrong checksum.
             if let Output::Delivery { path, direction, due, packet } = output
+                && !packet.corrupted
                 && let Body::Udp(datagram) = packet.body
             {
                 let key = (path, u8::from(direction == Direction::Up), datagram.src_port);
@@ -199,13 +201,19 @@ mod tests {
     use base::{Duration, Rate};
     use network::{Capacity, LinkConfig, LossConfig, PathSetup};
 
-    fn lanes(loss: f64) -> Lanes {
-        let link = LinkConfig {
+    fn link() -> LinkConfig {
+        LinkConfig {
             capacity: Capacity::Rate(Rate::from_mbit(12)),
             delay: Duration::from_millis(5),
-            loss: LossConfig::Bernoulli { p: loss },
             ..LinkConfig::default()
-        };
+        }
+    }
+
+    fn lanes(loss: f64) -> Lanes {
+        lanes_of(LinkConfig { loss: LossConfig::Bernoulli { p: loss }, ..link() })
+    }
+
+    fn lanes_of(link: LinkConfig) -> Lanes {
         let path =
             PathSetup { name: "p".to_owned(), down: link.clone(), up: link, events: Vec::new() };
         Lanes::new(&[path], None, 1, 0)
@@ -235,6 +243,13 @@ mod tests {
         assert_eq!(arrivals.len(), 60);
         assert_eq!(arrivals[&(0, 1, 3)], Instant::ZERO + Duration::from_millis(6 + 1 + 5));
         assert_eq!(arrivals[&(0, 1, 59)], Instant::ZERO + Duration::from_millis(100 + 10 + 5));
+    }
+
+    #[test]
+    fn damaged_probe_is_expected_to_be_lost() {
+        let damaging = LinkConfig { corrupt: 0.5, ..link() };
+        let arrivals = predict(lanes_of(damaging), &probes());
+        assert!((15..45).contains(&arrivals.len()), "{}", arrivals.len());
     }
 
     #[test]

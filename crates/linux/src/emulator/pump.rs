@@ -24,6 +24,8 @@ use wire::{Packet, PcapngWriter};
 
 /// Packets fetched from one device before the others get their turn.
 const BATCH: usize = 64;
+/// Packets of before a run that are thrown away, at most: more than a device holds.
+const DRAIN: usize = 10_000;
 /// The longest datagram.
 const LONGEST: usize = 65_535;
 
@@ -177,11 +179,12 @@ impl Pump {
         true
     }
 
-    /// What the hosts sent before belongs to no run.
     fn begin(&mut self, lanes: Lanes, names: Option<&[String]>) {
-        self.run = None;
-        let all: Vec<usize> = (0..self.devices.len()).collect();
-        self.fetch(&all, false);
+        // What the hosts sent before belongs to no run.
+        for device in &self.devices {
+            let left = std::iter::from_fn(|| device.receive(&mut self.buffer).ok().flatten());
+            left.take(DRAIN).for_each(drop);
+        }
         let captures = names.and_then(|names| {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let begin = || PcapngWriter::new(Vec::new(), &names).ok();

@@ -1,0 +1,136 @@
+//! `emulate` as users meet it: programs behind paths, their exit codes, and that none is left.
+
+use crate::{anabranch, stderr, stdout};
+use linux::{Namespace, Tun};
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+const PATHS: [&str; 4] = ["--path", "a=rate 50mbit delay 3ms", "--path", "b=rate 20mbit delay 8ms"];
+/// Nobody, on every Linux.
+const NOBODY: u32 = 65_534;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Whether hosts can be made here; says so if not.
+fn has_hosts() -> bool {
+    let made = Namespace::new().and_then(|namespace| {
+        namespace.run(|| Tun::open("probe").map(drop)).expect("a namespace to enter")
+    });
+    if let Err(why) = &made {
+        println!("skipped: {}", why.to_string().lines().next().unwrap_or_default());
+    }
+    made.is_ok()
+}
+
+fn emulate(options: &[&str], command: &[&str]) -> Output {
+    anabranch(&[&["emulate"], &PATHS[..], options, &["--"], command].concat())
+}
+
+#[test]
+fn program_runs_behind_the_paths_and_its_exit_code_is_the_answer() {
+    if !has_hosts() {
+        return;
+    }
+    let script = "echo $ANABRANCH_CLIENT to $ANABRANCH_SERVER; cat /proc/net/route; exit 7";
+    let output = emulate(&["--shell", "client", "--tcp", "--first", "b"], &["sh", "-c", script]);
+    let (said, shown) = (stderr(&output), stdout(&output));
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    assert!(shown.starts_with("10.0.1.1 to 10.0.1.2\n"), "{shown}");
+    let devices: Vec<&str> =
+        shown.lines().skip(2).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(devices, ["a", "b"], "{shown}");
+    assert!(said.contains("Programs run over TCP: to 10.0.1.2 over b."), "{said}");
+    assert!(said.contains("every loss as drawn"), "{said}");
+    assert!(said.contains("\nb: down 0 packets, 0 lost, 0 dropped; up 0 packets"), "{said}");
+}
+
+#[test]
+fn quiet_emulation_of_the_server_says_nothing_of_its_own() {
+    if !has_hosts() {
+        return;
+    }
+    let script = "cat /proc/net/fib_trie";
+    let output = emulate(&["--shell", "server", "--tcp", "-q"], &["sh", "-c", script]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("10.0.1.2"), "{}", stdout(&output));
+    let said = stderr(&output);
+    assert!(said.is_empty() || said.starts_with("the emulation was not exact"), "{said}");
+}
+
+#[test]
+fn program_that_does_not_exist_is_named() {
+    if !has_hosts() {
+        return;
+    }
+    let output = emulate(&["--shell", "client", "--tcp", "-q"], &["no-such-program"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("cannot start no-such-program: "), "{}", stderr(&output));
+}
+
+#[test]
+fn kill_takes_the_program_along() {
+    if !has_hosts() {
+        return;
+    }
+    let mut child = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(["emulate", "--path", "a=rate 5mbit", "--shell", "client", "--tcp", "-q", "--"])
+        .args(["sh", "-c", "echo $$; exec sleep 100"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut line = String::new();
+    let out = child.stdout.take().expect("its output");
+    BufReader::new(out).read_line(&mut line).expect("a line");
+    let program = format!("/proc/{}", line.trim().parse::<u32>().expect("a process"));
+    let sleeps = || {
+        let name = std::fs::read_to_string(format!("{program}/comm"));
+        name.is_ok_and(|name| name == "sleep\n" || name == "sh\n")
+    };
+    assert!(sleeps(), "{program}");
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    for _ in 0..PATIENCE.as_millis() / 10 {
+        if !sleeps() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{program} is still there");
+}
+
+#[test]
+fn anybody_may_emulate_where_user_namespaces_are_allowed_and_is_told_where_not() {
+    let started = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(["emulate", "--path", "a=rate 50mbit delay 3ms", "--shell", "client", "--tcp"])
+        .args(["--", "cat", "/proc/net/route"])
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .current_dir(Path::new("/"))
+        .output();
+    let output = match started {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            println!("skipped: needs root, and a build folder that anybody may look into");
+            return;
+        }
+        started => started.expect("the program starts"),
+    };
+    let said = stderr(&output);
+    if output.status.code() == Some(3) {
+        assert!(said.contains("remedy: run the same command with sudo"), "{said}");
+    } else {
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(said.starts_with("emulating in a user namespace; "), "{said}");
+        assert!(stdout(&output).contains("\na\t"), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn paths_that_make_no_sense_are_wrong_usage() {
+    let output = anabranch(&["emulate", "--path", "wlna", "--shell", "client"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("wlan"), "{}", stderr(&output));
+    let output = anabranch(&["emulate", "--path", "wlan", "--shell", "nowhere"]);
+    assert_eq!(output.status.code(), Some(2));
+}
