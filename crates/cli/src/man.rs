@@ -60,7 +60,7 @@ fn write_pages(command: &Command, folder: &Path) -> io::Result<usize> {
     page.push_str(&body(&man, command)?);
     std::fs::write(folder.join(man.get_filename()), page)?;
     let mut pages = 1;
-    for verb in command.get_subcommands() {
+    for verb in shown_verbs(command) {
         pages += write_pages(verb, folder)?;
     }
     Ok(pages)
@@ -75,13 +75,18 @@ fn whole_page(command: &Command) -> io::Result<String> {
     Ok(page)
 }
 
+/// The verbs that are for people.
+fn shown_verbs(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|verb| !verb.is_hide_set())
+}
+
 /// The generator for a command.
 fn man_of(command: &Command) -> Man {
     Man::new(command.clone()).source(concat!("anabranch ", env!("CARGO_PKG_VERSION")))
 }
 
 fn append_verbs(page: &mut String, command: &Command) -> io::Result<()> {
-    for verb in command.get_subcommands() {
+    for verb in shown_verbs(command) {
         let name = verb.get_bin_name().unwrap_or_else(|| verb.get_name());
         page.push_str(&format!(".SH \"{}\"\n", name.to_uppercase()));
         let sections = body(&man_of(verb), verb)?;
