@@ -319,5 +319,4 @@ fn summary(paths: &[PathSpec], record: &EmulatedRecord) -> String {
 }
 
 #[cfg(test)]
-#[path = "emulate_tests.rs"]
 mod tests;

@@ -180,5 +180,4 @@ fn card(nic: NicSetup, id: LinkId) -> Link {
 }
 
 #[cfg(test)]
-#[path = "lanes_tests.rs"]
 mod tests;
