@@ -7,6 +7,8 @@
 
 pub mod analyze;
 mod comparison;
+#[cfg(all(feature = "linux", target_os = "linux"))]
+pub mod emulation;
 mod error;
 mod path_spec;
 mod precision;

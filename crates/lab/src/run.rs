@@ -4,7 +4,7 @@
 
 use crate::scenario::Scenario;
 use crate::variants::Variant;
-use network::LinkStats;
+use network::{LinkStats, PathCounters};
 use simulator::RunRecord;
 use traffic::{Metric, Outcome};
 
@@ -81,13 +81,11 @@ pub struct Labels {
 impl Run {
     /// What is kept of repetition `number`.
     pub fn new(number: u64, record: &RunRecord) -> Run {
-        let extra = record.outcome.extra.iter().map(|(name, value)| ((*name).to_owned(), *value));
-        let extra = extra.chain(object_times(&record.outcome));
         Run {
             number,
             metric: record.outcome.metric,
             value: record.outcome.value,
-            extra: extra.collect(),
+            extra: extra_of(&record.outcome),
             ended: record.ended.as_secs_f64(),
             bytes_read: record.outcome.bytes_read,
             data_packets: record.data_packets,
@@ -95,7 +93,7 @@ impl Run {
             reinjected_bytes: record.reinjected_bytes,
             duplicate_bytes: record.duplicate_bytes,
             first_sent_bytes: record.first_sent_bytes.clone(),
-            drops: Drops::of(record),
+            drops: Drops::of(&record.links),
             failure: record.failure.as_ref().map(ToString::to_string),
             hash: record.hash.unwrap_or_default(),
         }
@@ -108,6 +106,12 @@ pub(crate) const OBJECT_TIME: &str = "object_time/";
 /// Objects of a page that have a number of their own; of more, files would be columns only.
 const MOST_OBJECT_TIMES: usize = 1000;
 
+/// Further numbers of a run, by name.
+pub(crate) fn extra_of(outcome: &Outcome) -> Vec<(String, f64)> {
+    let extra = outcome.extra.iter().map(|(name, value)| ((*name).to_owned(), *value));
+    extra.chain(object_times(outcome)).collect()
+}
+
 /// The time of every object of a page, by its number from 1. Messages of a call are thousands:
 /// what they amount to is in the outcome's numbers.
 fn object_times(outcome: &Outcome) -> impl Iterator<Item = (String, f64)> {
@@ -119,9 +123,10 @@ fn object_times(outcome: &Outcome) -> impl Iterator<Item = (String, f64)> {
 }
 
 impl Drops {
-    fn of(record: &RunRecord) -> Drops {
+    /// Over these paths.
+    pub(crate) fn of(links: &[PathCounters]) -> Drops {
         let sum = |counter: fn(&LinkStats) -> u64| -> u64 {
-            record.links.iter().map(|path| counter(&path.down) + counter(&path.up)).sum()
+            links.iter().map(|path| counter(&path.down) + counter(&path.up)).sum()
         };
         Drops {
             full: sum(|link| link.dropped_full),

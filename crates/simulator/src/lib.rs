@@ -22,5 +22,5 @@ pub use network::{Direction, NicSetup, PathCounters, PathEvent, PathSetup};
 pub use processor::ProcessingCost;
 pub use result_hash::ResultHash;
 pub use run::{Captures, Multipath, Protocol, RunError, RunRecord, RunSetup, Until};
-pub use simulate::{simulate, simulate_recorded};
+pub use simulate::{simulate, simulate_recorded, socket_config};
 pub use world::{Stopped, Told, World, WorldError};

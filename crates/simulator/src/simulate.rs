@@ -259,7 +259,8 @@ fn add_applications(setup: &RunSetup, world: &mut World<Half>) -> Result<(), Run
     Ok(())
 }
 
-fn socket_config(setup: &RunSetup) -> SocketConfig {
+/// What the hosts of a run speak.
+pub fn socket_config(setup: &RunSetup) -> SocketConfig {
     let tcp = setup.tcp.clone();
     match setup.protocol {
         Protocol::Tcp { .. } => SocketConfig::Tcp(tcp),

@@ -1,0 +1,234 @@
+//! Carrying out a study in real time: kernels, or our engine, over emulated links.
+//!
+//! The scenario, the chance of its links and what is kept of a run are those of a simulated study;
+//! time is the machine's, so runs go one after the other and no two are alike. A run that the
+//! emulator could not carry out in time is repeated, three times at most, and then kept apart as
+//! invalid. Leaves links and sockets to `linux`, statistics to `report`.
+
+use crate::path_spec::RUN_LIMIT;
+use crate::run::{Drops, Run, extra_of};
+use crate::scenario::{Runs, Scenario};
+use crate::stack::{Emulated, Stack, emulated_of};
+use crate::study::{Study, VariantRuns, Watcher, setup};
+use crate::variants::{Carrier, Variant};
+use linux::emulator::{Accuracy, EmulatedRecord, EmulatedRun, Side, measure};
+use linux::sut::{KernelSettings, SutPath, SutPaths, SutRecord, SutRun, SystemUnderTest, run_once};
+use linux::{Emulator, EmulatorConfig, LiveError};
+use simulator::{Captures, socket_config};
+
+/// How often a disturbed run is tried again.
+const TRIES_MORE: u32 = 3;
+
+/// What an emulated study yields.
+#[derive(Clone, Debug)]
+pub struct Emulation {
+    /// The runs, invalid ones without a value.
+    pub study: Study,
+    /// For every variant of the study, for every run of it.
+    pub conduct: Vec<Vec<Conduct>>,
+    /// How exact the emulator was before the first run.
+    pub accuracy: Accuracy,
+}
+
+/// How the emulator carried out a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Conduct {
+    /// Tries before it that were disturbed.
+    pub disturbed: u32,
+    /// Why even the last one does not count.
+    pub fault: Option<String>,
+    /// The congestion controls that the sender said it used.
+    pub congestion: Vec<String>,
+}
+
+impl Emulation {
+    /// Runs that do not count.
+    pub fn invalid(&self) -> usize {
+        self.conduct.iter().flatten().filter(|conduct| conduct.fault.is_some()).count()
+    }
+}
+
+/// Carry out every repetition of everything that `stacks` can do of the scenario.
+pub fn emulate(
+    scenario: &Scenario,
+    stacks: &[Stack],
+    watcher: &dyn Watcher,
+) -> Result<Emulation, LiveError> {
+    let variants = emulated_of(scenario, stacks);
+    let names = scenario.paths.iter().map(|path| path.name.clone()).collect();
+    let mut emulator = Emulator::start(&EmulatorConfig::new(names))?;
+    let accuracy = measure(&mut emulator, &links(scenario, 0, false))?;
+    let study = Study { variants: variants.iter().map(without_runs).collect(), interrupted: false };
+    let conduct = vec![Vec::new(); variants.len()];
+    let mut emulation = Emulation { study, conduct, accuracy };
+    let runs = repetitions(scenario);
+    watcher.on_plan(variants.len() * runs as usize);
+    for number in 0..u64::from(runs) {
+        let repetition = repeat(&mut emulator, scenario, &variants, number, watcher)?;
+        let Some(repetition) = repetition else {
+            emulation.study.interrupted = true;
+            break;
+        };
+        for (index, (run, conduct)) in repetition.into_iter().enumerate() {
+            emulation.study.variants[index].runs.push(run);
+            emulation.conduct[index].push(conduct);
+        }
+    }
+    Ok(emulation)
+}
+
+/// Real time has no end: a number of runs it is.
+fn repetitions(scenario: &Scenario) -> u32 {
+    match scenario.runs {
+        Runs::Fixed(runs) => runs,
+        Runs::Auto { most } => most.min(crate::DEFAULT_RUNS),
+    }
+}
+
+/// The variant under the name it has here.
+fn named(emulated: &Emulated) -> Variant {
+    Variant { name: emulated.name.clone(), ..emulated.variant.clone() }
+}
+
+fn without_runs(emulated: &Emulated) -> VariantRuns {
+    VariantRuns { variant: named(emulated), runs: Vec::new() }
+}
+
+/// One run of each variant; `None` after a stop.
+fn repeat(
+    emulator: &mut Emulator,
+    scenario: &Scenario,
+    variants: &[Emulated],
+    number: u64,
+    watcher: &dyn Watcher,
+) -> Result<Option<Vec<(Run, Conduct)>>, LiveError> {
+    let mut repetition = Vec::new();
+    for emulated in variants {
+        if watcher.is_stopped() {
+            return Ok(None);
+        }
+        let variant = named(emulated);
+        let capture = number == 0 && watcher.wants_captures();
+        let task = Task { scenario, emulated, number, capture };
+        let (run, conduct, captures) = task.until_undisturbed(emulator)?;
+        if let Some(captures) = captures {
+            watcher.on_captures(&variant, captures);
+        }
+        watcher.on_run(&variant, &run);
+        repetition.push((run, conduct));
+    }
+    Ok(Some(repetition))
+}
+
+/// A run to carry out.
+struct Task<'a> {
+    scenario: &'a Scenario,
+    emulated: &'a Emulated,
+    number: u64,
+    capture: bool,
+}
+
+impl Task<'_> {
+    fn until_undisturbed(
+        &self,
+        emulator: &mut Emulator,
+    ) -> Result<(Run, Conduct, Option<Captures>), LiveError> {
+        let mut conduct = Conduct::default();
+        loop {
+            let (record, mut links) = self.once(emulator)?;
+            conduct.congestion.clone_from(&record.congestion);
+            conduct.fault = links.quality.fault();
+            if conduct.fault.is_some() && conduct.disturbed < TRIES_MORE {
+                conduct.disturbed += 1;
+                continue;
+            }
+            let mut run = kept(self.number, &record, &links);
+            if let Some(fault) = &conduct.fault {
+                run.value = None;
+                run.failure = Some(format!("the emulation was disturbed: {fault}"));
+            }
+            let captures = links.captures.take().map(|[client, server]| {
+                let [sender, receiver] =
+                    if self.scenario.reverse { [client, server] } else { [server, client] };
+                Captures { sender, receiver }
+            });
+            return Ok((run, conduct, captures));
+        }
+    }
+
+    fn once(&self, emulator: &mut Emulator) -> Result<(SutRecord, EmulatedRecord), LiveError> {
+        let addresses = |(path, name): (usize, String)| SutPath {
+            name,
+            client: emulator.address(Side::Client, path),
+            server: emulator.address(Side::Server, path),
+        };
+        let names = self.scenario.paths.iter().map(|path| path.name.clone());
+        let paths: Vec<SutPath> = names.enumerate().map(addresses).collect();
+        emulator.begin_run(&links(self.scenario, self.number, self.capture))?;
+        let (client, server) = (&emulator.client.namespace, &emulator.server.namespace);
+        let ends = SutPaths { client, server, paths: &paths };
+        let run = SutRun {
+            system: &self.system(),
+            traffic: &self.scenario.traffic,
+            reverse: self.scenario.reverse,
+            limit: RUN_LIMIT,
+        };
+        let record = run_once(ends, &run);
+        // Whatever became of it, the next one begins anew.
+        let links = emulator.end_run()?;
+        Ok((record?, links))
+    }
+
+    fn system(&self) -> SystemUnderTest {
+        let Emulated { stack, variant, .. } = self.emulated;
+        let path = variant.single_path().unwrap_or(self.scenario.first);
+        let settings = || KernelSettings {
+            congestion: variant.congestion.to_owned(),
+            buffers: self.scenario.buffers,
+        };
+        match (stack, variant.carrier) {
+            (Stack::Anabranch, _) => {
+                let protocol = match socket_config(&setup(self.scenario, variant, self.number)) {
+                    simulator::SocketConfig::Tcp(tcp) => linux::Protocol::Tcp(tcp),
+                    simulator::SocketConfig::Mptcp(mptcp) => linux::Protocol::Mptcp(mptcp),
+                };
+                SystemUnderTest::Engine { path, protocol }
+            }
+            (_, Carrier::Tcp { path }) => SystemUnderTest::KernelTcp { path, settings: settings() },
+            (_, Carrier::Mptcp { .. }) => {
+                SystemUnderTest::KernelMptcp { first: path, settings: settings() }
+            }
+        }
+    }
+}
+
+/// The links of a repetition.
+fn links(scenario: &Scenario, number: u64, capture: bool) -> EmulatedRun {
+    EmulatedRun {
+        seed: scenario.seed,
+        run: number,
+        paths: scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect(),
+        nic: scenario.nic,
+        capture,
+    }
+}
+
+/// What is kept of a run. It has no hash: packets in real time are never the same.
+fn kept(number: u64, record: &SutRecord, links: &EmulatedRecord) -> Run {
+    Run {
+        number,
+        metric: record.outcome.metric,
+        value: record.outcome.value,
+        extra: extra_of(&record.outcome),
+        ended: record.ended.as_secs_f64(),
+        bytes_read: record.outcome.bytes_read,
+        data_packets: record.data_packets,
+        retransmitted_segs: record.retransmitted_segs,
+        reinjected_bytes: record.reinjected_bytes,
+        duplicate_bytes: record.duplicate_bytes,
+        first_sent_bytes: record.first_sent_bytes.clone(),
+        drops: Drops::of(&links.links),
+        failure: record.failure.as_ref().map(ToString::to_string),
+        hash: [0; 32],
+    }
+}
