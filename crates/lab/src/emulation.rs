@@ -11,13 +11,10 @@ use crate::scenario::{Runs, Scenario};
 use crate::stack::{Emulated, Stack, emulated_of};
 use crate::study::{Study, VariantRuns, Watcher, setup};
 use crate::variants::{Carrier, Variant};
-use linux::emulator::{Accuracy, EmulatedRecord, EmulatedRun, Side, measure};
-use linux::sut::{KernelSettings, SutPath, SutPaths, SutRecord, SutRun, SystemUnderTest, run_once};
+use linux::emulator::{Accuracy, EmulatedRun, measure};
+use linux::sut::{EmulatedSut, KernelSettings, SutRun, SystemUnderTest, run_emulated};
 use linux::{Emulator, EmulatorConfig, LiveError};
 use simulator::{Captures, socket_config};
-
-/// How often a disturbed run is tried again.
-const TRIES_MORE: u32 = 3;
 
 /// What an emulated study yields.
 #[derive(Clone, Debug)]
@@ -110,7 +107,7 @@ fn repeat(
         let variant = named(emulated);
         let capture = number == 0 && watcher.wants_captures();
         let task = Task { scenario, emulated, number, capture };
-        let (run, conduct, captures) = task.until_undisturbed(emulator)?;
+        let (run, conduct, captures) = task.carry_out(emulator)?;
         if let Some(captures) = captures {
             watcher.on_captures(&variant, captures);
         }
@@ -129,54 +126,34 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    fn until_undisturbed(
+    fn carry_out(
         &self,
         emulator: &mut Emulator,
     ) -> Result<(Run, Conduct, Option<Captures>), LiveError> {
-        let mut conduct = Conduct::default();
-        loop {
-            let (record, mut links) = self.once(emulator)?;
-            conduct.congestion.clone_from(&record.congestion);
-            conduct.fault = links.quality.fault();
-            if conduct.fault.is_some() && conduct.disturbed < TRIES_MORE {
-                conduct.disturbed += 1;
-                continue;
-            }
-            let mut run = kept(self.number, &record, &links);
-            if let Some(fault) = &conduct.fault {
-                run.value = None;
-                run.failure = Some(format!("the emulation was disturbed: {fault}"));
-            }
-            let captures = links.captures.take().map(|[client, server]| {
-                let [sender, receiver] =
-                    if self.scenario.reverse { [client, server] } else { [server, client] };
-                Captures { sender, receiver }
-            });
-            return Ok((run, conduct, captures));
-        }
-    }
-
-    fn once(&self, emulator: &mut Emulator) -> Result<(SutRecord, EmulatedRecord), LiveError> {
-        let addresses = |(path, name): (usize, String)| SutPath {
-            name,
-            client: emulator.address(Side::Client, path),
-            server: emulator.address(Side::Server, path),
-        };
-        let names = self.scenario.paths.iter().map(|path| path.name.clone());
-        let paths: Vec<SutPath> = names.enumerate().map(addresses).collect();
-        emulator.begin_run(&links(self.scenario, self.number, self.capture))?;
-        let (client, server) = (&emulator.client.namespace, &emulator.server.namespace);
-        let ends = SutPaths { client, server, paths: &paths };
         let run = SutRun {
             system: &self.system(),
             traffic: &self.scenario.traffic,
             reverse: self.scenario.reverse,
             limit: RUN_LIMIT,
         };
-        let record = run_once(ends, &run);
-        // Whatever became of it, the next one begins anew.
-        let links = emulator.end_run()?;
-        Ok((record?, links))
+        let links = links(self.scenario, self.number, self.capture);
+        let mut done = run_emulated(emulator, &links, &run)?;
+        let conduct = Conduct {
+            disturbed: done.attempt - 1,
+            fault: done.links.quality.fault(),
+            congestion: std::mem::take(&mut done.system.congestion),
+        };
+        let mut run = kept(self.number, &done);
+        if let Some(fault) = &conduct.fault {
+            run.value = None;
+            run.failure = Some(format!("the emulation was disturbed: {fault}"));
+        }
+        let captures = done.links.captures.take().map(|[client, server]| {
+            let [sender, receiver] =
+                if self.scenario.reverse { [client, server] } else { [server, client] };
+            Captures { sender, receiver }
+        });
+        Ok((run, conduct, captures))
     }
 
     fn system(&self) -> SystemUnderTest {
@@ -214,7 +191,8 @@ fn links(scenario: &Scenario, number: u64, capture: bool) -> EmulatedRun {
 }
 
 /// What is kept of a run. It has no hash: packets in real time are never the same.
-fn kept(number: u64, record: &SutRecord, links: &EmulatedRecord) -> Run {
+fn kept(number: u64, done: &EmulatedSut) -> Run {
+    let EmulatedSut { system: record, links, .. } = done;
     Run {
         number,
         metric: record.outcome.metric,

@@ -4,8 +4,8 @@ use super::{SutPath, SutPaths, SutRecord, SutRun, run_once};
 use crate::emulator::{EmulatedRecord, EmulatedRun, Emulator, Side};
 use crate::error::LiveError;
 
-/// How often a repetition is tried before it stands as invalid.
-pub const ATTEMPTS: u32 = 3;
+/// How often a repetition is tried before it stands as invalid: once, and three times more.
+pub const ATTEMPTS: u32 = 4;
 
 /// What a repetition over emulated links yields.
 #[derive(Clone, Debug)]
