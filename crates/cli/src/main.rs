@@ -18,6 +18,8 @@ mod live;
 mod man;
 mod output;
 mod progress;
+#[cfg(all(feature = "linux", target_os = "linux"))]
+mod record;
 mod report;
 mod run;
 mod stored;

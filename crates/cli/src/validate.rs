@@ -19,6 +19,7 @@ Examples:
   anabranch validate scenarios/validation.toml
   anabranch validate scenarios/validation.toml --only fast-10-40-1MiB --json
   anabranch validate scenarios/validation.toml --write docs/fidelity.md
+  sudo anabranch validate --record scenarios/validation.toml
 
 A scenario counts when the kernel's mean is known to 4 % (half-width of its 95 % interval). The
 difference is ours over the kernel's mean, minus one; the excess is what of it lies beyond the
@@ -35,6 +36,10 @@ pub struct ValidateArgs {
     /// Only the scenario of this name; may be repeated
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
+    /// Record the series again: this machine's kernel over emulated links (needs root)
+    #[cfg(all(feature = "linux", target_os = "linux"))]
+    #[arg(long, conflicts_with_all = ["json", "write", "check"])]
+    pub record: bool,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
@@ -65,6 +70,10 @@ pub fn run(args: &ValidateArgs) -> u8 {
             return USAGE;
         }
     };
+    #[cfg(all(feature = "linux", target_os = "linux"))]
+    if args.record {
+        return crate::record::record(args, &set);
+    }
     match Series::from_file(&set.series) {
         Ok(series) => compare(args, &set, &series).unwrap_or_else(|failure| {
             error(&failure);
@@ -129,13 +138,13 @@ fn text(result: &Validation, series: &Series, screen: Screen) -> String {
 }
 
 /// Shows which scenario is under way, and stops at an interrupt.
-struct Follower {
-    bar: ProgressBar,
+pub struct Follower {
+    pub bar: ProgressBar,
     stopped: Arc<AtomicBool>,
 }
 
 impl Follower {
-    fn new(set: &ValidationSet, quiet: bool) -> Follower {
+    pub fn new(set: &ValidationSet, quiet: bool) -> Follower {
         let bar = if quiet || !can_redraw() {
             ProgressBar::hidden()
         } else {
@@ -156,7 +165,7 @@ impl Follower {
         Follower { bar, stopped }
     }
 
-    fn next(&self, name: &str) {
+    pub fn next(&self, name: &str) {
         self.bar.inc(u64::from(!self.bar.message().is_empty()));
         self.bar.set_message(name.to_owned());
     }

@@ -9,7 +9,7 @@ mod page;
 mod palette;
 mod tables;
 
-pub use page::page;
+pub use page::{page, utc};
 
 use lab::results::{Provenance, StoredStudy};
 use lab::{Report, Scenario, Study, VariantSeries};

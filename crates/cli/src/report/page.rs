@@ -141,7 +141,7 @@ fn rerun(page: &mut Page, sheet: &Sheet<'_>) {
 }
 
 /// Seconds since 1970 as date and time, in Greenwich.
-fn utc(seconds: f64) -> String {
+pub fn utc(seconds: f64) -> String {
     const DAY: u64 = 86_400;
     // A negative time, or none at all, is 1970.
     let seconds = seconds as u64;

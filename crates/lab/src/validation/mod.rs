@@ -1,11 +1,13 @@
 //! Validation: the simulator against recorded runs of a real kernel over the same links.
 //!
 //! `set` reads the list of scenarios, `series` the file of recorded runs, `judge` holds the two
-//! against each other, `document` writes the result down for programs. Recording is `emulation`'s,
-//! tables are left to the command.
+//! against each other, `document` writes the result down for programs, `record` makes a series.
+//! Tables are left to the command.
 
 mod document;
 mod judge;
+#[cfg(all(feature = "linux", target_os = "linux"))]
+mod record;
 mod series;
 mod set;
 
@@ -14,5 +16,7 @@ mod tests;
 
 pub use document::document;
 pub use judge::{Apart, Row, Validation, validate};
+#[cfg(all(feature = "linux", target_os = "linux"))]
+pub use record::record;
 pub use series::{Machine, Recorded, RecordedRun, RecordedVariant, Series, SeriesError};
 pub use set::{Entry, Judged, ValidationSet};

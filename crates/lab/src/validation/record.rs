@@ -1,0 +1,110 @@
+//! Recording: runs of this machine's kernel over emulated links, kept as a series.
+//!
+//! Written after every scenario, under a temporary name, so that a recording that is interrupted
+//! keeps what it has. Who asks for it, and progress, are the command's.
+
+use super::series::{Machine, Recorded, RecordedRun, RecordedVariant, Series};
+use super::set::Entry;
+use crate::emulation::{Conduct, Emulation, emulate};
+use crate::run::Run;
+use crate::study::Watcher;
+use linux::LiveError;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Settings of the kernel that runs depend on, as `sysctl` names them; those of the namespaces
+/// that runs are carried out in are set by the emulator.
+const SETTINGS: [&str; 12] = [
+    "net.ipv4.tcp_available_congestion_control",
+    "net.ipv4.tcp_recovery",
+    "net.ipv4.tcp_early_retrans",
+    "net.ipv4.tcp_frto",
+    "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_rto_min_us",
+    "net.ipv4.tcp_ecn",
+    "net.ipv4.tcp_autocorking",
+    "net.ipv4.tcp_limit_output_bytes",
+    "net.ipv4.tcp_comp_sack_delay_ns",
+    "net.core.default_qdisc",
+    "net.mptcp.scheduler",
+];
+
+/// The runs of one scenario, and how exact the emulator was before them. `None` after a stop.
+pub fn record(
+    entry: &Entry,
+    watcher: &dyn Watcher,
+) -> Result<Option<(Recorded, String)>, LiveError> {
+    let Emulation { study, conduct, accuracy } = emulate(&entry.scenario, &entry.stacks, watcher)?;
+    if study.interrupted {
+        return Ok(None);
+    }
+    let mut recorded = Recorded::new(entry);
+    for (variant, conduct) in study.variants.iter().zip(conduct) {
+        let cc = conduct.first().map_or(Vec::new(), |first| first.congestion.clone());
+        let metric = variant.runs.first().map(|run| run.metric);
+        recorded.variants.push(RecordedVariant {
+            name: variant.variant.name.clone(),
+            cc: cc.join(","),
+            metric: metric.map_or("", |metric| metric.name()).to_owned(),
+            unit: metric.map_or("", |metric| metric.unit()).to_owned(),
+            runs: variant.runs.iter().zip(conduct).map(kept).collect(),
+        });
+    }
+    Ok(Some((recorded, format!("{}: {accuracy}", entry.name))))
+}
+
+fn kept((run, conduct): (&Run, Conduct)) -> RecordedRun {
+    RecordedRun { disturbed: conduct.disturbed, ..RecordedRun::new(run) }
+}
+
+impl Machine {
+    /// This one; `recorded` is today, `command` what was called, `version` ours.
+    pub fn here(recorded: String, command: String, version: String) -> Machine {
+        let release = sysctl("kernel.osrelease").unwrap_or_default();
+        let settings = SETTINGS.iter().filter_map(|name| Some(((*name).to_owned(), sysctl(name)?)));
+        Machine {
+            kernel: format!("Linux {release} {}", std::env::consts::ARCH),
+            hardware: hardware(),
+            recorded,
+            command,
+            version,
+            settings: settings.collect::<BTreeMap<_, _>>(),
+            emulator: Vec::new(),
+        }
+    }
+}
+
+/// Processor, cores, memory.
+fn hardware() -> String {
+    let field = |file: &str, name: &str| {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with(name))?.to_owned();
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let processor = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned());
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let kilobytes: Option<u64> = field("/proc/meminfo", "MemTotal")
+        .and_then(|memory| memory.split_whitespace().next()?.parse().ok());
+    let memory =
+        kilobytes.map_or(String::new(), |kb| format!(", {:.0} GiB", kb as f64 / 1048576.0));
+    format!("{processor}, {cores} cores{memory}")
+}
+
+fn sysctl(name: &str) -> Option<String> {
+    let file = format!("/proc/sys/{}", name.replace('.', "/"));
+    Some(fs::read_to_string(file).ok()?.trim().to_owned())
+}
+
+impl Series {
+    /// Writes the file under a temporary name and renames it when complete.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let partial = path.with_extension("partial");
+        fs::write(&partial, self.to_text())?;
+        fs::rename(&partial, path)
+    }
+}
