@@ -21,6 +21,9 @@ A capture at the sender of the data shows RTTs, one at the receiver how long dat
 was before them; both show shares, retransmission and reinjection. Loss is segments sent again over
 segments sent.";
 
+/// The mend where there is nothing to analyze.
+const WANTED: &str = "give a capture: a file of `compare --pcap DIR`, or of `tcpdump -w FILE`";
+
 /// Options of `analyze`.
 #[derive(Args, Debug)]
 pub struct AnalyzeArgs {
@@ -39,7 +42,7 @@ pub fn analyze(args: &AnalyzeArgs) -> u8 {
     let bytes = match std::fs::read(&args.file) {
         Ok(bytes) => bytes,
         Err(e) => {
-            error(&format!("cannot read `{}`: {e}", args.file));
+            error(&format!("cannot read `{}`: {e}\n  help: {WANTED}", args.file));
             return if e.kind() == std::io::ErrorKind::NotFound { USAGE } else { FAILED };
         }
     };
@@ -53,7 +56,7 @@ pub fn analyze(args: &AnalyzeArgs) -> u8 {
             0
         }
         Err(damage) => {
-            error(&format!("`{}`: {damage}", args.file));
+            error(&format!("`{}`: {damage}\n  help: {WANTED}", args.file));
             USAGE
         }
     }
@@ -249,5 +252,40 @@ lte (backup)             -      -      -       -     -           -
 note: 1 left out: no TCP
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_a_capture_can_be_and_from_where() {
+        let mut all = String::new();
+        let others = [Spoken::Tcp, Spoken::FellBack, Spoken::OtherVersion(0)];
+        let places = [Vantage::Client, Vantage::Between, Vantage::Unknown];
+        for (spoken, vantage) in others.into_iter().zip(places) {
+            let mut odd = subflow("wlan", 1.0);
+            (odd.opened_by_server, odd.established, odd.reset) = (true, false, true);
+            let connection = Connection {
+                spoken,
+                client: ([10, 0, 0, 1], 40_000).into(),
+                server: ([10, 0, 0, 2], 5_001).into(),
+                vantage,
+                start: 0.0,
+                duration: 1.5,
+                subflows: vec![odd],
+                missed_bytes: 7,
+            };
+            let alone = Connection { spoken: Spoken::Mptcp, ..connection.clone() };
+            let connections = vec![connection, alone];
+            let analysis = Analysis {
+                packets: 41,
+                tcp_segments: 40,
+                duration: 1.5,
+                connections,
+                notes: Vec::new(),
+            };
+            all.push_str(&text("my.pcap", &analysis, Screen { width: Some(70), colour: false }));
+        }
+        let mut settings = insta::Settings::clone_current();
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!("captures", all));
     }
 }

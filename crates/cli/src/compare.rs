@@ -44,8 +44,10 @@ fn prepare(args: &CompareArgs, sources: Option<&ArgMatches>) -> Result<Prepared,
     let options = args.options(sources)?;
     let args = args.with_output(&options.output)?;
     let scenario = options.resolve()?;
-    let folder = |name: &Option<String>| name.as_deref().map(ResultFolder::open).transpose();
-    let (out, pcap) = (folder(&args.out)?, folder(&args.pcap)?);
+    let folder = |option, name: &Option<String>| {
+        name.as_deref().map(|name| ResultFolder::open_for(option, name)).transpose()
+    };
+    let (out, pcap) = (folder("--out", &args.out)?, folder("--pcap", &args.pcap)?);
     let records = out.as_ref().map(|out| Records::open(out, &scenario)).transpose()?;
     Ok(Prepared { args, scenario, out, records, pcap })
 }

@@ -77,3 +77,26 @@ fn document(checks: &[linux::doctor::Check]) -> String {
     let checks: Vec<_> = checks.iter().map(one).collect();
     format!("{:#}\n", serde_json::json!({"schema": 1, "ok": ok, "checks": checks}))
 }
+
+#[cfg(all(test, feature = "linux", target_os = "linux"))]
+mod tests {
+    use super::*;
+    use linux::doctor::Check;
+
+    #[test]
+    fn table_names_what_is_missing_and_the_remedy() {
+        let check = |name, detail: Result<&str, &str>| Check {
+            name,
+            needed_for: "live use",
+            detail: detail.map(str::to_owned).map_err(str::to_owned),
+            remedy: "sudo modprobe tun",
+        };
+        let good = check("privilege", Ok("CAP_NET_ADMIN and CAP_SYS_ADMIN"));
+        let bad = check("TUN device", Err("there is no such file"));
+        let mut settings = insta::Settings::clone_current();
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        let text = format!("{}\n{}", table(&[good.clone(), bad]), table(&[good]));
+        settings.bind(|| insta::assert_snapshot!("doctor", text));
+    }
+}

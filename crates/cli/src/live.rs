@@ -224,7 +224,9 @@ fn protocol(common: &CommonArgs) -> Result<Protocol, LiveError> {
             Err(LiveError::Usage("--cc lia couples paths: it needs --protocol mptcp".to_owned()))
         }
         "tcp" => Ok(Protocol::Tcp(tcp)),
-        other => Err(LiveError::Usage(format!("--protocol {other}: there are mptcp, tcp"))),
+        other => {
+            Err(LiveError::Usage(format!("--protocol {other} is not known; there are mptcp, tcp")))
+        }
     }
 }
 
@@ -237,7 +239,7 @@ fn pick(
     let known = || table.iter().map(|(name, ..)| *name);
     known().find(|known| *known == name).ok_or_else(|| {
         let known: Vec<&str> = known().collect();
-        LiveError::Usage(format!("{option} {name}: there are {}", known.join(", ")))
+        LiveError::Usage(format!("{option} {name} is not known; there are {}", known.join(", ")))
     })
 }
 
@@ -247,7 +249,8 @@ fn address(option: &str, text: &str) -> Result<SocketAddr, LiveError> {
             "{option} {text}: {why}\n  write it as 10.9.0.2:8080 or [fd00:9::2]:8080"
         ))
     };
-    let address: SocketAddr = text.parse().map_err(|_| refuse("is no address with a port"))?;
+    let address: SocketAddr =
+        text.parse().map_err(|_| refuse("it is not an address with a port"))?;
     if address.port() == 0 {
         return Err(refuse("port 0 cannot be reached"));
     }

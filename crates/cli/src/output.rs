@@ -23,6 +23,12 @@ pub fn width_of(text: &str) -> usize {
     console::measure_text_width(text)
 }
 
+/// `1 run`, `2 runs`.
+pub fn counted(number: u32, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}
+
 /// The text in at most so many columns.
 pub fn shortened(text: &str, columns: usize) -> String {
     console::truncate_str(text, columns, "…").into_owned()

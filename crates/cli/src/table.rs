@@ -1,7 +1,7 @@
 //! The table on standard output, as wide as the terminal allows; the verdict is its last line.
 
 use crate::columns::{Column, Table};
-use crate::output::Screen;
+use crate::output::{Screen, counted};
 use lab::statistics::Interval;
 use lab::{
     Class, Pair, Protocol, Report, Runs, Scale, Scenario, Summary, describe_traffic, percent, scale,
@@ -55,12 +55,11 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
     let stopped =
         if report.interrupted { format!(" (interrupted after {runs})") } else { String::new() };
     let heading = format!(
-        "{}; {}, sender {}; {} run{}{stopped}, seed {}",
+        "{}; {}, sender {}; {}{stopped}, seed {}",
         describe_traffic(&scenario.traffic, scenario.reverse),
         protocols(scenario),
         scenario.profile.name(),
-        report.runs,
-        if report.runs == 1 { "" } else { "s" },
+        counted(report.runs, "run"),
         scenario.seed
     );
     screen.wrap(text, "", &heading, "");
@@ -323,10 +322,10 @@ fn heading_of(name: &str) -> (String, Unit) {
 fn remarks(text: &mut String, scenario: &Scenario, report: &Report, screen: Screen) {
     let mut note = |content: String| remark(text, &content, screen);
     if let (Runs::Auto { most }, Some(width)) = (scenario.runs, report.half_width) {
-        let runs = report.runs;
+        let runs = counted(report.runs, "run");
         let width = percent(width);
-        let why = if runs >= most { format!(" (--runs-max {most})") } else { String::new() };
-        note(format!("after {runs} runs{why} differences are known to {width} or better"));
+        let why = if report.runs >= most { format!(" (--runs-max {most})") } else { String::new() };
+        note(format!("after {runs}{why} differences are known to {width} or better"));
     }
     let scale = scale(report.metric, &report.variants);
     let beside = |median: f64, interval: Option<Interval>| {
@@ -357,3 +356,6 @@ fn remarks(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -129,8 +129,8 @@ fn run_time(value: &str) -> Result<Duration, Refusal> {
     if time.is_zero() || time >= RUN_LIMIT {
         return Err(Refusal::new(
             value,
-            format!("`{value}` is not between 0 and {RUN_LIMIT}, when a run is given up"),
-            "write a shorter time, such as `30s`",
+            format!("`{value}` is not above 0 and below {RUN_LIMIT}, when a run is given up"),
+            "write a time such as `30s`",
         ));
     }
     Ok(time)

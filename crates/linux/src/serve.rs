@@ -70,7 +70,7 @@ impl FileServer {
         let opened = File::open(folder).map_err(|error| refuse(error.to_string()))?;
         let metadata = opened.metadata().map_err(|error| refuse(error.to_string()))?;
         if !metadata.is_dir() {
-            return Err(refuse("is no folder".to_owned()));
+            return Err(refuse("it is not a folder".to_owned()));
         }
         let log = Box::new(log);
         Ok(FileServer { folder: opened, connections: BTreeMap::new(), check_at: None, log })

@@ -2,7 +2,7 @@
 //!
 //! Pure functions of counts, times and the size of the screen; leaves drawing to `progress`.
 
-use crate::output::{shortened, width_of};
+use crate::output::{counted, shortened, width_of};
 use lab::percent;
 use std::time::Duration;
 
@@ -111,12 +111,12 @@ impl State {
 impl Precision {
     fn words(self) -> String {
         let Precision { runs, half_width, target } = self;
-        let target = percent(target);
+        let (runs, target) = (counted(runs, "run"), percent(target));
         if half_width.is_finite() {
             let reached = percent(half_width);
-            format!("after {runs} runs differences are known to {reached}, wanted {target}")
+            format!("after {runs} differences are known to {reached}, wanted {target}")
         } else {
-            format!("after {runs} runs differences are not known yet, wanted {target}")
+            format!("after {runs} differences are not known yet, wanted {target}")
         }
     }
 }
@@ -260,6 +260,27 @@ all 2 variants  ███████████████████░  39
                 assert!(width_of(line) < columns, "{columns}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn progress_of_a_study_as_it_is_shown() {
+        let names = many();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut state = state(&names, 20, 19);
+        let mut text = String::new();
+        for (columns, rows) in [(40, 24), (60, 12), (80, 24), (120, 30)] {
+            text.push_str(&format!("{columns} columns, {rows} rows\n"));
+            text.push_str(&format!("{}\n\n", state.lines(columns, rows)));
+        }
+        for half_width in [f64::INFINITY, 0.123] {
+            state.precision = Some(Precision { runs: 20, half_width, target: 0.05 });
+            text.push_str(&format!("{}\n{}\n\n", state.lines(80, 8), state.line()));
+        }
+        let mut settings = insta::Settings::clone_current();
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.set_snapshot_path("../snapshots");
+        settings.bind(|| insta::assert_snapshot!("progress", text));
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl Progress {
         let value = run.value.map_or("incomplete".to_owned(), |value| value.to_string());
         let unit = run.metric.unit();
         let text = format!(
-            "{} run {}: {value} {unit}, {} segments sent again",
+            "{} run {}: {value} {unit}, segments sent again: {}",
             variant.name, run.number, run.retransmitted_segs
         );
         say(self.bar.as_ref(), &text);

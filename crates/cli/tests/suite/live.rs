@@ -76,7 +76,7 @@ fn bad_arguments_are_refused_with_the_mend() {
         (&["get", "10.8.0.1:80/x"], "--path"),
         (&["get", "10.8.0.1:80/x", "-o", "/", "--path", "dev=tun8"], "name of a file"),
         (&["serve", "--dir", ".", "--listen", "10.8.0.2", "--path", "dev=tun8"], "--listen"),
-        (&["serve", "--dir", "Makefile", "--listen", ENGINE, "--path", PATH], "no folder"),
+        (&["serve", "--dir", "Makefile", "--listen", ENGINE, "--path", PATH], "not a folder"),
     ] {
         let output = anabranch(&[&["live"], arguments].concat());
         let said = stderr(&output);

@@ -10,6 +10,7 @@ mod everyday;
 mod files;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
+mod messages;
 mod readers;
 mod report;
 mod resume;

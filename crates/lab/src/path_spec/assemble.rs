@@ -56,7 +56,12 @@ pub(super) fn assemble(
         refuse(Refusal::new(
             spec,
             format!("path `{name}` says neither `rate` nor `trace` {direction}"),
-            "write `rate 25mbit`, `trace FILE` or `profile NAME`",
+            if explicit.iter().any(is_rate_event) {
+                "a rate with a time is a change; say what it changes too: \
+                 `rate 25mbit rate 5mbit @20s`"
+            } else {
+                "write `rate 25mbit`, `trace FILE` or `profile NAME`"
+            },
         ))
     };
     let path = PathSpec {
@@ -70,6 +75,10 @@ pub(super) fn assemble(
     };
     possible(&path, &explicit).map_err(refuse)?;
     Ok(path)
+}
+
+fn is_rate_event(item: &Item) -> bool {
+    matches!(item.kind, Kind::Event { change: Change::Rate(_), .. })
 }
 
 /// The description with absolute names of its trace files.
@@ -280,7 +289,12 @@ fn contradictions(items: &[Item]) -> Result<(), Refusal> {
                 (Some(a), Some(b))
                     if touch(earlier.direction, later.direction) && a.0 < b.1 && b.0 < a.1 =>
                 {
-                    let problem = format!("two events change {what} at the same time");
+                    let problem = match &later.kind {
+                        Kind::Event { change: Change::Down | Change::Silent, .. } => {
+                            "two outages overlap".to_owned()
+                        }
+                        _ => format!("two events change {what} at the same time"),
+                    };
                     return Err(at(later, problem, "let one end before the other begins"));
                 }
                 (None, None) if earlier.direction == later.direction => {

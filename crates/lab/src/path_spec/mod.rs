@@ -214,7 +214,7 @@ fn check_name(name: &str) -> Result<(), Refusal> {
         return Err(Refusal::new(
             name,
             format!("`{shown}` is not a path name"),
-            format!("use 1 to {LONGEST} letters, digits, `-`, `_` or `.`"),
+            format!("use 1 to {LONGEST} letters (A to Z), digits, `-`, `_` or `.`"),
         ));
     }
     Ok(())

@@ -63,13 +63,21 @@ pub struct Written<'a> {
 }
 
 impl ResultFolder {
-    /// Makes the folder, and tries whether a file can be written there.
+    /// Makes the folder of `--out`, and tries whether a file can be written there.
     pub fn open(name: &str) -> Result<ResultFolder, InputError> {
+        ResultFolder::open_for("--out", name)
+    }
+
+    /// The same of another option.
+    pub fn open_for(option: &str, name: &str) -> Result<ResultFolder, InputError> {
         let path = PathBuf::from(name);
         let refuse = |error: io::Error| {
             let help = "name a folder that can be written to; it is made if it is not there";
-            InputError::at("--out", format!("`{name}` cannot be written to: {error}"), help)
+            InputError::at(option, format!("`{name}` cannot be written to: {error}"), help)
         };
+        if path.is_file() {
+            return Err(refuse(io::Error::other("it is a file")));
+        }
         if name.is_empty() {
             return Err(refuse(io::Error::other("the name is empty")));
         }

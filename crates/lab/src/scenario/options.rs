@@ -200,7 +200,8 @@ impl Options {
                 "--path",
                 "no path is given",
                 "name at least one: `--path wlan --path 3g` (profiles; `anabranch list` shows \
-                 all), or describe it: `--path home='rate 25mbit delay 20ms loss 1% limit 100p'`",
+                 all), or describe it: `--path home='rate 25mbit delay 20ms loss 1% limit 100p'`; \
+                 a scenario file has them below `[path]`",
             ));
         }
         Ok(paths)

@@ -75,14 +75,17 @@ fn is_wrapper(text: &[u8]) -> bool {
 
 fn no_document(start: &[u8]) -> Fault {
     let (problem, help) = match start {
-        [] => ("is empty", "give a HAR file or a dependency graph"),
-        [0x1F, 0x8B, ..] => ("is compressed", "unpack it first: `gunzip`"),
-        [b'P', b'K', 3, 4, ..] => ("is an archive", "unpack it first: `unzip`"),
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
-            ("is not in UTF-8 but in UTF-16", "save it as UTF-8: `iconv -f UTF-16 -t UTF-8`")
+        [] => ("the file is empty", "give a HAR file or a dependency graph"),
+        [0x1F, 0x8B, ..] => ("the file is compressed", "unpack it first: `gunzip`"),
+        [b'P', b'K', 3, 4, ..] => ("the file is an archive", "unpack it first: `unzip`"),
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => (
+            "the file is not in UTF-8 but in UTF-16",
+            "save it as UTF-8: `iconv -f UTF-16 -t UTF-8`",
+        ),
+        [b'<', ..] => {
+            ("the file is HTML or XML, not JSON", "save the network log of the page as HAR")
         }
-        [b'<', ..] => ("is HTML or XML, not JSON", "save the network log of the page as HAR"),
-        _ => ("is not JSON", "give a HAR file, as browsers' developer tools save it"),
+        _ => ("the file is not JSON", "give a HAR file, as browsers' developer tools save it"),
     };
     (problem.to_owned(), help.to_owned())
 }
@@ -113,7 +116,7 @@ fn check_end(rest: impl Read) -> Result<(), Fault> {
 }
 
 fn unreadable(error: io::Error) -> Fault {
-    (format!("cannot be read: {error}"), "check the name of the file".to_owned())
+    (format!("the file cannot be read: {error}"), "check the name of the file".to_owned())
 }
 
 /// A source that knows the hash of what was read of it, and when to stop.

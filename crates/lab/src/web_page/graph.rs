@@ -40,7 +40,8 @@ pub(super) fn read(name: &str, graph: &Tree) -> Result<(Page, Vec<String>), Stri
     })?;
     let mut notes = Vec::new();
     if unknown_sizes > 0 {
-        notes.push(format!("{unknown_sizes} objects without a size that is possible: taken as 0"));
+        let what = "objects whose size is missing or impossible, taken as 0";
+        notes.push(format!("{what}: {unknown_sizes}"));
     }
     Ok((page, notes))
 }

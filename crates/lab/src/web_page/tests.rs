@@ -375,7 +375,7 @@ fn unsound_graphs_are_refused_with_the_place() {
         assert!(found.contains(expected), "{from}: {found}");
     }
     assert!(problem(r#"{"objs": []}"#).contains("nothing to fetch"));
-    assert!(notes(&GRAPH.replace("2000", "-5")).contains("1 objects without a size"));
+    assert!(notes(&GRAPH.replace("2000", "-5")).contains("taken as 0: 1"));
 }
 
 #[test]

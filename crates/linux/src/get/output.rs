@@ -19,7 +19,7 @@ impl Output {
     pub(super) fn create(place: &Path) -> Result<Self, LiveError> {
         let refuse = |why: String| LiveError::Usage(format!("-o {}: {why}", place.display()));
         let name = place.file_name().filter(|_| !place.is_dir());
-        let name = name.ok_or_else(|| refuse("is no name of a file".to_owned()))?;
+        let name = name.ok_or_else(|| refuse("it is not the name of a file".to_owned()))?;
         let unfinished = place.with_file_name(format!(".{}.anabranch", name.to_string_lossy()));
         // Whoever had it before us may just have given it another name: once more then.
         for _ in 0..3 {

@@ -1,0 +1,218 @@
+//! No text without a snapshot: every sentence in the sources is looked for in the snapshots, so
+//! that a new message without one fails here.
+
+use super::root;
+use std::path::{Path, PathBuf};
+
+/// Where messages are written.
+const SOURCES: [&str; 4] =
+    ["crates/cli/src", "crates/lab/src", "crates/network/src/trace", "crates/linux/src/path.rs"];
+
+/// Sources that write no messages: a page of its own, which `report.rs` looks at, and a schema.
+const OTHERS: [&str; 2] = ["crates/cli/src/report/", "crates/lab/src/scenario/schema.rs/"];
+
+/// Sources whose messages have no snapshots yet. This list may only shrink.
+const LATER: [&str; 11] = [
+    "crates/cli/src/fidelity.rs/",
+    "crates/cli/src/run.rs/",
+    "crates/cli/src/stored.rs/",
+    "crates/cli/src/validate.rs/",
+    "crates/lab/src/results/folder.rs/",
+    "crates/lab/src/results/series_table.rs/",
+    "crates/lab/src/results/stored.rs/",
+    "crates/lab/src/stack.rs/",
+    "crates/lab/src/validation/judge.rs/",
+    "crates/lab/src/validation/series.rs/",
+    "crates/lab/src/validation/set.rs/",
+];
+
+/// The beginnings of texts that no snapshot can have, and why.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("all runs are kept there; make room", "a full disk: resume.rs"),
+    ("finished runs are kept there; make room", "a full disk: resume.rs"),
+    ("cannot write `", "a full disk while captures are written"),
+    ("cannot write the page", "memory that cannot be written to"),
+    ("live use needs Linux", "another system"),
+    ("interrupted: nothing was kept", "a TUN device: live.rs"),
+    ("of them ignored),", "a TUN device: live.rs"),
+    ("refused by the kernel", "a TUN device: live.rs"),
+    ("no path: add --path dev=TUN", "arguments that clap refuses before"),
+    (
+        "of connections whose keys are not in",
+        "a capture of two hosts' tests: lab/src/analyze/tests.rs",
+    ),
+    ("a value is missing", "a word that is looked at before it is taken"),
+    ("` runs backwards", "a profile of our own that is wrong"),
+    ("swap its ends", "a profile of our own that is wrong"),
+    ("` is damaged:", "a profile of our own that is wrong"),
+    ("` is incomplete", "a profile of our own that is wrong"),
+    ("cut it, or check that it is the file", "a file of 256 MiB"),
+    ("` is larger than 256 MiB", "a file of 256 MiB"),
+    ("the runs in `", "results of another build: lab/src/results/tests.rs"),
+    ("` are of another build", "results of another build: lab/src/results/tests.rs"),
+    ("the table of runs has version", "results of another version: lab/src/results/tests.rs"),
+    (", this program writes version", "results of another version: lab/src/results/tests.rs"),
+    ("this is a Parquet file, but not", "a table of another program: lab/src/results/tests.rs"),
+    ("the schema has too few columns", "a damaged table: lab/src/results/tests.rs"),
+    ("a column does not fit its writer", "a defect of ours"),
+    ("the column `", "a damaged table: lab/src/results/tests.rs"),
+    ("` is not as it should be", "a damaged table: lab/src/results/tests.rs"),
+    ("defect of the engine:", "a defect of ours"),
+    ("multi-path makes no difference that", "many runs: lab/src/report/tests.rs"),
+    ("Nothing can be said of", "runs of which no two were finished together"),
+    ("check the file; files above 1 GiB", "a file of 1 GiB"),
+    ("the file is larger than 1 GiB", "a file of 1 GiB"),
+    ("the file cannot be read:", "a disk that fails"),
+    ("check the name of the file", "a disk that fails"),
+    ("a HAR file of", "a file of a million entries"),
+    ("entries; no page is so large", "a file of a million entries"),
+    ("values; no page is so large", "a file of millions of values"),
+    ("a JSON value", "what serde says of a value that JSON does not have"),
+    ("` as recorded in", "recordings that are not shipped"),
+    ("` makes no page:", "a HAR whose graph has a circle, which none of ours has"),
+    ("give another recording", "a HAR whose graph has a circle, which none of ours has"),
+];
+
+/// Fewer words are found everywhere.
+const LEAST_WORDS: usize = 3;
+
+#[test]
+fn every_sentence_of_the_sources_is_in_a_snapshot() {
+    let shown = shown();
+    let mut missing = Vec::new();
+    for file in sources() {
+        let name = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
+        let text = std::fs::read_to_string(&file).expect("a source");
+        for sentence in literals(&text).iter().flat_map(|literal| pieces(literal)) {
+            let excused = EXCEPTIONS.iter().any(|(start, _)| sentence.starts_with(start));
+            if !excused && !shown.contains(&sentence) {
+                missing.push(format!("{name}: {sentence}"));
+            }
+        }
+    }
+    let count = missing.len();
+    assert!(missing.is_empty(), "{count} texts without a snapshot:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn exceptions_are_still_in_the_sources() {
+    let texts = sources().into_iter().filter_map(|file| std::fs::read_to_string(file).ok());
+    let all: Vec<String> = texts.flat_map(|text| literals(&text)).collect();
+    let all: Vec<String> = all.iter().flat_map(|literal| pieces(literal)).collect();
+    for (start, why) in EXCEPTIONS {
+        assert!(all.iter().any(|sentence| sentence.starts_with(start)), "gone: {start} ({why})");
+    }
+}
+
+/// All snapshots, with single blanks.
+fn shown() -> String {
+    let folders = ["crates/cli/tests/suite/snapshots", "crates/cli/src/snapshots"];
+    let mut text = String::new();
+    for folder in folders {
+        for entry in std::fs::read_dir(root().join(folder)).expect("snapshots").flatten() {
+            let snapshot = std::fs::read_to_string(entry.path()).expect("a snapshot");
+            let lines = snapshot.lines().map(|line| line.trim_start_matches("2> "));
+            text.extend(lines.flat_map(str::split_whitespace).flat_map(|word| [word, " "]));
+        }
+    }
+    text
+}
+
+fn sources() -> Vec<PathBuf> {
+    let mut open: Vec<PathBuf> = SOURCES.iter().map(|source| root().join(source)).collect();
+    let mut files = Vec::new();
+    while let Some(path) = open.pop() {
+        let shown = path.strip_prefix(root()).unwrap_or(&path).display().to_string() + "/";
+        if path.is_dir() && !OTHERS.iter().any(|other| shown.starts_with(other)) {
+            let entries = std::fs::read_dir(&path).expect("a folder of sources");
+            open.extend(entries.flatten().map(|entry| entry.path()));
+        } else if is_source(&path) && !OTHERS.iter().chain(&LATER).any(|other| *other == shown) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+fn is_source(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    name.ends_with(".rs") && !name.ends_with("tests.rs")
+}
+
+/// The string literals of a source, but for tests, comments and reasons of lints.
+fn literals(source: &str) -> Vec<String> {
+    let code = source.split("\n#[cfg(test)]\nmod ").next().unwrap_or(source);
+    let mut literals = Vec::new();
+    let mut rest = code;
+    while let Some(at) = rest.find(['"', '\'', '/']) {
+        let before = &rest[..at];
+        rest = &rest[at..];
+        let is_reason = before.ends_with("reason = ");
+        if rest.starts_with("//") {
+            rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
+        } else if let Some(inside) = rest.strip_prefix('"') {
+            let (literal, behind) = literal(inside);
+            rest = behind;
+            if !is_reason {
+                literals.push(literal);
+            }
+        } else if let Some(length) = character(rest) {
+            rest = &rest[length..];
+        } else {
+            rest = &rest[1..];
+        }
+    }
+    literals
+}
+
+/// The length of a character literal; a lifetime is none.
+fn character(text: &str) -> Option<usize> {
+    let mut chars = text.strip_prefix('\'')?.chars();
+    match (chars.next()?, chars.next()?) {
+        ('\\', _) => Some(4 + text.get(3..)?.find('\'')?),
+        (c, '\'') => Some(2 + c.len_utf8()),
+        _ => None,
+    }
+}
+
+/// What a literal says, and what follows it.
+fn literal(inside: &str) -> (String, &str) {
+    let mut text = String::new();
+    let mut chars = inside.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return (text, &inside[at + 1..]),
+            '\\' => match chars.next().map(|(_, c)| c) {
+                Some('n') | None => text.push('\n'),
+                Some('\n') => {
+                    let blanks = chars.as_str().len() - chars.as_str().trim_start().len();
+                    chars = inside[inside.len() - chars.as_str().len() + blanks..].char_indices();
+                    let (literal, behind) = literal(chars.as_str());
+                    return (text + &literal, behind);
+                }
+                Some(other) => text.push(other),
+            },
+            other => text.push(other),
+        }
+    }
+    (text, "")
+}
+
+/// The parts between placeholders and line breaks that are long enough to be looked for.
+fn pieces(literal: &str) -> Vec<String> {
+    // Braces that stand for themselves step aside.
+    let plain = literal.replace("{{", "\u{1}").replace("}}", "\u{2}");
+    let parts = plain.split(['\n', '{']).map(|part| part.rsplit('}').next().unwrap_or(part));
+    let words = parts.map(|part| part.split_whitespace().collect::<Vec<_>>());
+    let long = words.filter(|words| words.len() >= LEAST_WORDS);
+    long.map(|words| words.join(" ").replace('\u{1}', "{").replace('\u{2}', "}")).collect()
+}
+
+#[test]
+fn literals_of_a_source_are_found_and_comments_are_not() {
+    let source = "//! \"no\"\nlet a = \"one \\\n    two {x} three\"; // it's\n\
+                  let c = '\"'; let d: &'static str = \"q\\\"\\n\"; let e = '\\'';\n\
+                  #[allow(x, reason = \"why so\")]\n#[cfg(test)]\nmod tests { \"no\" }";
+    assert_eq!(literals(source), ["one two {x} three", "q\"\n"]);
+    assert_eq!(pieces("a b c {d} e f\ng h  i {{x}}"), ["a b c", "g h i {x}"]);
+}

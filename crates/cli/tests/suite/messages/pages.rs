@@ -1,0 +1,149 @@
+//! How pages are understood, and which are refused.
+
+use super::Session;
+
+const LINK: &str = "home=rate 10mbit delay 20ms limit 100p";
+
+/// An entry of a HAR file with these members.
+fn entry(request: &str, response: &str, more: &str) -> String {
+    format!("{{\"request\": {request}, \"response\": {response}{more}}}")
+}
+
+fn har(entries: &[String]) -> String {
+    format!("{{\"log\": {{\"version\": \"1.2\", \"entries\": [{}]}}}}", entries.join(", "))
+}
+
+/// An entry that was fetched.
+fn good() -> String {
+    let time = ", \"startedDateTime\": \"2024-05-01T10:00:00.000Z\", \"time\": 50";
+    entry("{\"url\": \"http://a.org/\"}", "{\"status\": 200, \"bodySize\": 4000}", time)
+}
+
+fn page(session: &mut Session, name: &str, content: impl AsRef<[u8]>) {
+    session.file(name, content);
+    let traffic = format!("web:{name}");
+    session.call(&["compare", "--path", LINK, "--runs", "1", "--traffic", &traffic]);
+}
+
+#[test]
+fn files_that_are_no_pages() {
+    let mut session = Session::new("pages-refused");
+    for traffic in ["web:no-such.har", "web:amazn", "web:."] {
+        session.call(&["compare", "--path", LINK, "--traffic", traffic]);
+    }
+    page(&mut session, "empty.har", "");
+    page(&mut session, "packed.har", b"\x1f\x8b\x08");
+    page(&mut session, "packed.zip", b"PK\x03\x04");
+    page(&mut session, "utf16.har", b"\xff\xfe{\0");
+    page(&mut session, "page.html", "<html></html>");
+    page(&mut session, "words.har", "hello there");
+    page(&mut session, "cut.har", &har(&[good()])[..60]);
+    page(&mut session, "comma.har", "{\"log\": {,}}");
+    page(&mut session, "two.har", har(&[good()]) + " and more");
+    page(&mut session, "other.json", "{\"a\": 1}");
+    page(&mut session, "none.har", har(&[]));
+    let aborted = entry("{\"url\": \"http://a.org/\"}", "{\"status\": 0}", "");
+    page(&mut session, "aborted.har", har(&[aborted]));
+    let cached = good().replace("\"time\"", "\"_fromCache\": \"memory\", \"time\"");
+    page(&mut session, "cached.har", har(&[cached]));
+    session.end();
+}
+
+#[test]
+fn graphs_that_are_no_pages() {
+    let mut session = Session::new("graphs-refused");
+    let object = |id: &str| format!("{{\"download\": {{\"id\": \"{id}\"}}, \"bytes\": 100}}");
+    for (name, content) in [
+        ("unnamed.json", "{\"objs\": [{}]}".to_owned()),
+        ("work.json", "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"comps\": [{}]}]}".to_owned()),
+        ("twice.json", format!("{{\"objs\": [{0}, {0}]}}", object("a"))),
+        (
+            "dangling.json",
+            format!(
+                "{{\"objs\": [{}], \"deps\": [{{\"id\": \"d\", \"a1\": \"a\", \"a2\": \"b\"}}]}}",
+                object("a")
+            ),
+        ),
+        (
+            "circle.json",
+            format!(
+                "{{\"objs\": [{}], \"deps\": [{{\"a1\": \"a\", \"a2\": \"a\", \"time\": -1}}]}}",
+                object("a")
+            ),
+        ),
+        (
+            "nameless.json",
+            format!("{{\"objs\": [{}], \"deps\": [{{\"a1\": \"a\"}}]}}", object("a")),
+        ),
+        ("start.json", format!("{{\"objs\": [{}], \"start_activity\": \"x\"}}", object("a"))),
+        ("load.json", format!("{{\"objs\": [{}], \"load_activity\": \"x\"}}", object("a"))),
+        ("nothing.json", "{\"objs\": []}".to_owned()),
+        ("html.json", "{\"html_bytes\": -1, \"object_bytes\": [3]}".to_owned()),
+        ("size.json", "{\"html_bytes\": 1, \"object_bytes\": [3, \"x\"]}".to_owned()),
+    ] {
+        page(&mut session, name, content);
+    }
+    session.end();
+}
+
+#[test]
+fn pages_with_flaws_say_how_they_are_understood() {
+    let mut session = Session::new("pages");
+    let with = |url: &str, response: &str| {
+        entry(&format!("{{\"url\": \"{url}\"}}"), &format!("{{{response}}}"), ", \"time\": 5")
+    };
+    let entries = [
+        good(),
+        "{}".to_owned(),
+        entry("{}", "{}", ""),
+        with("ws://a.org/", "\"status\": 101"),
+        with("data:x", "\"status\": 200"),
+        with("http://a.org/1", "\"status\": 0"),
+        with("http://a.org/2", "\"status\": 200, \"_fromCache\": \"disk\""),
+        with("http://a.org/3", "\"status\": 200, \"bodySize\": -4"),
+        with("http://a.org/5", "\"status\": 200, \"bodySize\": -1, \"content\": {\"size\": -1}"),
+        good().replace("T10:00:00", "T10:30:00"),
+        entry("{\"url\": \"http://a.org/4\"}", "{\"status\": 200, \"bodySize\": 9}", ""),
+    ];
+    page(&mut session, "flaws.har", har(&entries).replace("\"1.2\"", "\"1.9\""));
+    let two = format!(
+        "var har = {{\"log\": {{\"pages\": [{{\"id\": \"p1\", \
+         \"pageTimings\": {{\"onLoad\": 1}}}}, \
+         {{\"id\": \"p2\"}}], \"entries\": [{}, {}]}}}};",
+        good().replace("{\"request\"", "{\"pageref\": \"p1\", \"request\""),
+        good().replace("{\"request\"", "{\"pageref\": \"p2\", \"request\""),
+    );
+    let dated = two.replace(
+        "\"id\": \"p1\"",
+        "\"id\": \"p1\", \"startedDateTime\": \"2024-05-01T10:00:00.000Z\"",
+    );
+    page(&mut session, "two-pages.har", dated);
+    page(
+        &mut session,
+        "graph.json",
+        "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"bytes\": -3}]}",
+    );
+    page(&mut session, "sizes.json", "{\"html_bytes\": 4000, \"object_bytes\": [3000, 2000]}");
+    session.call(&[
+        "compare",
+        "--path",
+        LINK,
+        "--runs",
+        "1",
+        "--traffic",
+        "web:google",
+        "--http",
+        "2",
+    ]);
+    session.call(&[
+        "compare",
+        "--path",
+        LINK,
+        "--runs",
+        "1",
+        "--traffic",
+        "web:sizes.json",
+        "--per-host",
+    ]);
+    session.end();
+}

@@ -1,0 +1,303 @@
+//! What is refused of options, scenario files, result folders and captures.
+
+use super::Session;
+use crate::command;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+const STUDY: [&str; 5] = ["compare", "--path", "wlan", "--traffic", "video"];
+const TWO: [&str; 9] =
+    ["compare", "--path", "wlan", "--path", "3g", "--traffic", "video", "--protocols", "mptcp"];
+/// A study that takes no time.
+const TINY: [&str; 7] =
+    ["compare", "--path", "p=rate 5mbit delay 10ms", "--traffic", "bulk:16KiB", "--runs", "1"];
+
+#[test]
+fn options_of_compare() {
+    let mut session = Session::new("options");
+    session.call(&["compare"]);
+    session.call(&["compare", "--path", "wlan"]);
+    let options: &[&[&str]] = &[
+        &["--baseline", "tcp/3g/cubic"],
+        &["--first", "3g"],
+        &["--protocols", "tpc"],
+        &["--protocols", "sctp"],
+        &["--protocols", "tcp,tcp"],
+        &["--cc", "reno,cubik"],
+        &["--cc", "bbr"],
+        &["--cc", "lia"],
+        &["--schedulers", "lrf"],
+        &["--path-managers", "fullmesh"],
+        &["--runs", "0"],
+        &["--runs", "many"],
+        &["--runs-max", "0"],
+        &["--jobs", "0"],
+        &["--seed", "-1"],
+        &["--profile", "linux-4.2"],
+        &["--buffers", "4MiB"],
+        &["--buffers", "4M/6MiB"],
+        &["--buffers", "1/6MiB"],
+        &["--nic", "fast"],
+        &["--http", "2"],
+        &["--per-host"],
+    ];
+    for more in options {
+        session.call(&[&STUDY[..], more].concat());
+    }
+    session.end();
+}
+
+#[test]
+fn options_over_several_paths() {
+    let mut session = Session::new("options-multipath");
+    let options: &[&[&str]] = &[
+        &["--schedulers", "lfr"],
+        &["--schedulers", "default"],
+        &["--schedulers", "roundrobin"],
+        &["--schedulers", "blest"],
+        &["--schedulers", "wrr:0,1"],
+        &["--schedulers", "wrr:1,2,3"],
+        &["--path-managers", "fullmehs"],
+        &["--baseline", "average"],
+        &["--baseline", "mptcp/lrf/cubik"],
+    ];
+    for more in options {
+        session.call(&[&TWO[..], more].concat());
+    }
+    let paths: Vec<String> = (0..9).map(|n| format!("p{n}=rate 5mbit")).collect();
+    let paths: Vec<&str> = paths.iter().flat_map(|path| ["--path", path]).collect();
+    session
+        .call(&[&["compare", "--traffic", "video", "--protocols", "mptcp"], &paths[..]].concat());
+    session.end();
+}
+
+#[test]
+fn traffic_of_compare() {
+    let mut session = Session::new("traffic");
+    for traffic in [
+        "vidoe",
+        "bulk",
+        "bulk:",
+        "bulk:0",
+        "bulk:0s",
+        "bulk:4M",
+        "bulk:5000s",
+        "bulk:4MIB",
+        "burst",
+        "burst:0",
+        "burst:many",
+        "video:0s",
+        "video:20",
+        "web",
+        "web:",
+    ] {
+        session.call(&["compare", "--path", "wlan", "--traffic", traffic]);
+    }
+    let page = ["compare", "--path", "wlan", "--traffic", "web:google"];
+    session.call(&[&page[..], &["--http", "3"]].concat());
+    session.call(&[&page[..], &["--reverse"]].concat());
+    session.end();
+}
+
+#[test]
+fn scenario_files() {
+    let mut session = Session::new("scenarios");
+    for text in [
+        "",
+        "traffic = \n",
+        "traffic = \"video\"\nrusn = 3\n",
+        "traffic = true\n",
+        "reverse = \"yes\"\n",
+        "path = \"wlan\"\n",
+        "traffic = \"video\"\n[path]\nwlan = \"rate 25mbps\"\n",
+        "traffic = \"video\"\n[path.wlan]\nrat = \"25mbit\"\n",
+        "traffic = \"video\"\n[path.wlan]\nuplink = \"25mbit\"\n",
+        "traffic = \"video\"\ncsv = true\n[path]\nwlan = \"profile wlan\"\n",
+        "traffic = \"video\"\nquiet = true\nverbose = true\n[path]\nwlan = \"profile wlan\"\n",
+        "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\njitter = \"5ms\"\n",
+        "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\nunit = \"mbit\"\n",
+        "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\nloss-ge = { q = \"1%\" }\n",
+        "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\nloss-ge = { p = \"1%\" }\n",
+        "traffic = \"video\"\n[path.wlan]\nuplink = { downlink = { rate = \"5mbit\" } }\n",
+    ] {
+        session.file("study.toml", text);
+        let shown = text.lines().map(|line| format!("study.toml: {line}\n"));
+        session.text.push_str(&shown.collect::<String>());
+        session.call(&["compare", "study.toml"]);
+    }
+    session.file("binary.toml", b"\xff\xfe");
+    session.file("large.toml", "#".repeat((1 << 20) + 1));
+    for name in ["binary.toml", "large.toml", "no/such.toml", "."] {
+        session.call(&["compare", name]);
+    }
+    session.end();
+}
+
+#[test]
+fn environment_is_named_in_its_refusals() {
+    let output = crate::command(&STUDY).env("ANABRANCH_RUNS", "0").output().expect("it starts");
+    let message = crate::stderr(&output);
+    assert!(message.starts_with("error: ANABRANCH_RUNS: "), "{message}");
+}
+
+#[test]
+fn result_folders() {
+    let mut session = Session::new("results");
+    session.file("file", "in the way");
+    for folder in ["file", "", "file/below"] {
+        session.call(&[&TINY[..], &["--out", folder]].concat());
+    }
+    session.call(&[&TINY[..], &["--pcap", "file"]].concat());
+    let quiet = |name| [&TINY[..], &["--quiet", "--out", name]].concat();
+    session.call(&quiet("results"));
+    session.call(&[&TINY[..], &["--out", "results"]].concat());
+    session.call(&[&TINY[..], &["--out", "results", "--seed", "2"]].concat());
+    let other_path =
+        ["compare", "--path", "p=rate 6mbit", "--traffic", "bulk:16KiB", "--out", "results"];
+    session.call(&other_path);
+    let two = ["--path", "q=rate 5mbit"];
+    session.call(&[&TINY[..], &two, &["--out", "results"]].concat());
+    session.file("results/runs.parquet", "PAR1 damaged PAR1");
+    session.call(&[&TINY[..], &["--out", "results"]].concat());
+    std::fs::create_dir(session.scratch.0.join("others")).expect("a folder");
+    session.file("others/.runs-0123456789ab.partial.jsonl", "{}\n");
+    session.call(&[&TINY[..], &["--out", "others"]].concat());
+    session.end();
+}
+
+/// A study whose repetitions take long enough to do something else meanwhile.
+const LONG: [&str; 15] = [
+    "compare",
+    "--path",
+    "a=rate 90mbit delay 9ms",
+    "--path",
+    "b=rate 90mbit delay 9ms",
+    "--path",
+    "c=rate 90mbit delay 9ms",
+    "--cc",
+    "cubic,reno",
+    "--traffic",
+    "bulk:64MiB",
+    "--jobs",
+    "1",
+    "--runs",
+    "9",
+];
+
+/// Starts it in the session's folder; it has told of its first run.
+fn started(session: &Session, more: &[&str]) -> (Child, BufReader<ChildStderr>) {
+    let mut command = command(&[&LONG[..], &["--verbose"], more].concat());
+    command.current_dir(&session.scratch.0).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let mut messages = BufReader::new(child.stderr.take().expect("its messages"));
+    messages.read_line(&mut String::new()).expect("a line");
+    (child, messages)
+}
+
+#[test]
+fn result_folders_in_use_or_left_unfinished() {
+    let mut session = Session::new("results-unfinished");
+    let out = ["--out", "results"];
+    let (mut child, _messages) = started(&session, &out);
+    session.call(&[&TINY[..], &out].concat());
+    child.kill().expect("the program is killed");
+    child.wait().expect("it ends");
+    session.call(&[&TINY[..], &out].concat());
+    session.end();
+}
+
+#[cfg(unix)]
+#[test]
+fn study_that_is_interrupted_says_what_happens() {
+    let mut session = Session::new("interrupt");
+    let (mut child, mut messages) = started(&session, &[]);
+    let pid = child.id().to_string();
+    let kill = Command::new("kill").args(["-INT", &pid]).status().expect("kill runs");
+    assert!(kill.success());
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut messages, &mut text).expect("the rest");
+    let code = child.wait().expect("it ends").code();
+    let said = text.lines().filter(|line| !line.contains(" run 0: "));
+    session.text = said.map(|line| format!("2> {line}\n")).collect();
+    session.text.push_str(&format!("exit {code:?}\n"));
+    session.end();
+}
+
+#[test]
+fn captures() {
+    let mut session = Session::new("captures");
+    session.file("text", "hello");
+    session.file("empty.pcap", "");
+    for file in ["no-such.pcap", ".", "text", "empty.pcap"] {
+        session.call(&["analyze", file]);
+    }
+    let study = [
+        "compare",
+        "--path",
+        "wlan=rate 25mbit delay 20ms",
+        "--path",
+        "lte=rate 9mbit delay 40ms",
+        "--traffic",
+        "bulk:256KiB",
+        "--protocols",
+        "tcp,mptcp",
+        "--quiet",
+        "--pcap",
+        "packets",
+        "--runs",
+        "1",
+    ];
+    session.call(&study);
+    for file in ["mptcp-lrf-cubic", "mptcp-lrf-cubic-receiver", "tcp-wlan-cubic"] {
+        session.call(&["analyze", &format!("packets/{file}.pcapng")]);
+    }
+    let whole = std::fs::read(session.scratch.0.join("packets/tcp-wlan-cubic.pcapng"));
+    let whole = whole.expect("a capture");
+    session.file("cut.pcapng", &whole[..whole.len() / 2 + 5]);
+    session.call(&["analyze", "cut.pcapng"]);
+    // The header of a pcap file of IP packets, and not one packet.
+    session.file(
+        "nothing.pcap",
+        b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x65\0\0\0",
+    );
+    session.call(&["analyze", "nothing.pcap"]);
+    session.end();
+}
+
+#[cfg(all(feature = "linux", target_os = "linux"))]
+#[test]
+fn arguments_of_live() {
+    let mut session = Session::new("live");
+    session.file("file", "content");
+    let serve = |path: &'static str, listen: &'static str| {
+        ["live", "serve", "--dir", ".", "--path", path, "--listen", listen]
+    };
+    let get = ["live", "get", "10.9.0.1:8080/a.bin", "--path", "dev=tun0"];
+    let cases: &[&[&str]] = &[
+        &["live"],
+        &["live", "serve"],
+        &["live", "get"],
+        &serve("dev=tun0", "10.9.0.2"),
+        &serve("dev=tun0", "10.9.0.2:0"),
+        &serve("tun0", "10.9.0.2:80"),
+        &serve("device=tun0", "10.9.0.2:80"),
+        &serve("addr=10.9.0.2", "10.9.0.2:80"),
+        &serve("backup", "10.9.0.2:80"),
+        &serve("dev=tun0,addr=10.9", "10.9.0.2:80"),
+        &serve("dev=tun0,dev=tun0", "10.9.0.2:80"),
+        &serve("dev=", "10.9.0.2:80"),
+        &serve("dev=a-name-that-is-too-long", "10.9.0.2:80"),
+        &["live", "serve", "--dir", "file", "--path", "dev=tun0", "--listen", "10.9.0.2:80"],
+        &["live", "get", "10.9.0.1:8080", "--path", "dev=tun0"],
+        &["live", "get", "10.9.0.1:8080/", "--path", "dev=tun0"],
+        &[&get[..], &["--protocol", "sctp"]].concat(),
+        &[&get[..], &["--protocol", "tcp", "--cc", "lia"]].concat(),
+        &[&get[..], &["--cc", "bbr"]].concat(),
+        &[&get[..], &["--scheduler", "default"]].concat(),
+        &[&get[..], &["--path-manager", "none"]].concat(),
+    ];
+    for arguments in cases {
+        session.call(arguments);
+    }
+    session.end();
+}
