@@ -226,7 +226,7 @@ mod tests {
         assert!(problem("bulk:4MiBB").contains("unknown unit"));
         assert!(problem("burst:0").contains("segments from 1"));
         assert!(problem("burst:-3").contains("segments from 1"));
-        assert!(problem("video:0s").contains("between"));
+        assert!(problem("video:0s").contains("is not above 0"));
         assert!(problem("vidoe").contains("did you mean `video`"));
         assert!(problem("web").contains("does not say which page"));
         assert!(problem("web:").contains("does not say which page"));

@@ -172,7 +172,7 @@ fn missing_values_are_named() {
 fn contradictions_are_refused() {
     refused_with("p=rate 5mbit rate 6mbit", &["given twice"]);
     refused_with("p=rate 5mbit trace x", &["`rate` and `trace` both set the capacity"]);
-    refused_with("p=rate 5mbit down @1s..5s down @4s..6s", &["an outage at the same time"]);
+    refused_with("p=rate 5mbit down @1s..5s down @4s..6s", &["two outages overlap"]);
     refused_with("p=rate 5mbit uplink down @1s..2s", &["`silent`"]);
 }
 
