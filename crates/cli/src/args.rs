@@ -42,7 +42,7 @@ pub enum Command {
     /// Programs behind paths we control: a shell in a host with a kernel of its own
     #[cfg(all(feature = "linux", target_os = "linux"))]
     #[command(after_help = crate::emulate::EXAMPLES)]
-    Emulate(crate::emulate::EmulateArgs),
+    Emulate(Box<crate::emulate::EmulateArgs>),
     /// What `emulate` starts to get a program into a host
     #[cfg(all(feature = "linux", target_os = "linux"))]
     #[command(hide = true)]

@@ -1,14 +1,16 @@
 //! The verb `emulate`: a shell, or any program, behind emulated paths.
 //!
 //! Reads arguments, says what is emulated and how well that works, starts the program and waits
-//! for it. The hosts and the links between them are the `linux` crate's, the words for paths the
+//! for it. Comparing stacks there is `emulate_study`'s. The hosts and the links between them are the `linux` crate's, the words for paths the
 //! lab's.
 
+use crate::args::CompareArgs;
 use crate::doctor::MISSING;
+use crate::emulate_study;
 use crate::output::{error, message};
 use crate::{FAILED, USAGE};
-use clap::{Args, ValueEnum};
-use lab::{Given, Options, PathOption, PathSpec, Scenario};
+use clap::{ArgMatches, Args, ValueEnum};
+use lab::{Given, InputError, Options, PathSpec, Scenario};
 use linux::emulator::{
     Accuracy, EmulatedRecord, EmulatedRun, Side, address, become_program, measure,
 };
@@ -22,6 +24,8 @@ use std::process::{Command, ExitStatus};
 
 pub const EXAMPLES: &str = "\
 Examples:
+  sudo anabranch emulate --path wlan --path 3g --stack kernel-tcp,kernel-mptcp,anabranch \\
+                         --traffic video --runs 10
   sudo anabranch emulate --path wlan --path lte --shell client
   sudo anabranch emulate --path dsl='rate 16mbit uplink rate 1mbit delay 12ms' \\
                          --shell client --tcp -- ping -c 5 10.0.0.2
@@ -36,33 +40,24 @@ Exit codes: the program's; before it starts 1 failure, 2 wrong usage, 3 privileg
 /// Options of `emulate`.
 #[derive(Args, Debug)]
 pub struct EmulateArgs {
-    /// Add a path: a profile's NAME, or NAME='rate 25mbit delay 20ms ...'
-    #[arg(long = "path", value_name = "NAME[='ITEMS']", required = true)]
-    paths: Vec<String>,
-    /// Start a shell, or the program named at the end, in this host
+    #[command(flatten)]
+    pub asked: CompareArgs,
+    /// Whose protocols to compare: kernel-tcp (each path alone), kernel-mptcp (all together),
+    /// anabranch (our engine, in every variant) [default: kernel-tcp,kernel-mptcp]
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_STACK", hide_env = true)]
+    #[arg(conflicts_with = "shell")]
+    pub stack: Option<String>,
+    /// Compare nothing: start a shell, or the program named at the end, in this host
     #[arg(long, value_name = "HOST")]
-    shell: Shell,
+    shell: Option<Shell>,
     /// Programs run over TCP as they are, not over MPTCP
-    #[arg(long)]
+    #[arg(long, requires = "shell")]
     tcp: bool,
-    /// Path of the first subflow [default: the first path named]
-    #[arg(long, value_name = "PATH", env = "ANABRANCH_FIRST", hide_env = true)]
-    first: Option<String>,
-    /// Key of all chance: the same seed loses the same packets [default: 1]
-    #[arg(long, value_name = "N", env = "ANABRANCH_SEED", hide_env = true)]
-    #[arg(allow_negative_numbers = true)]
-    seed: Option<String>,
-    /// Rate of the hosts' network interfaces, or none [default: 1gbit]
-    #[arg(long, value_name = "RATE", env = "ANABRANCH_NIC", hide_env = true)]
-    nic: Option<String>,
     /// IPv6 addresses too: fd00::P:1 and fd00::P:2
-    #[arg(long)]
+    #[arg(long, requires = "shell")]
     ipv6: bool,
-    /// Only what goes wrong
-    #[arg(long, short)]
-    quiet: bool,
     /// The program and its arguments [default: $SHELL]
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND", requires = "shell")]
     command: Vec<OsString>,
 }
 
@@ -93,43 +88,39 @@ pub fn inside(args: &InsideArgs) -> u8 {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn emulate(args: &EmulateArgs) -> u8 {
-    let scenario = match options(args).resolve() {
+pub fn emulate(args: &EmulateArgs, sources: Option<&ArgMatches>) -> u8 {
+    let Some(shell) = args.shell else { return emulate_study::study(args, sources) };
+    let resolve = || options(args, sources)?.resolve();
+    let scenario = match resolve() {
         Ok(scenario) => scenario,
         Err(refusal) => {
             error(&refusal);
             return USAGE;
         }
     };
-    match carry_out(args, &scenario) {
+    match carry_out(args, shell, &scenario) {
         Ok(code) => code,
-        Err(failure) => {
-            error(&failure);
-            match failure {
-                LiveError::Usage(_) => USAGE,
-                LiveError::Missing { .. } => MISSING,
-                LiveError::Failed(_) => FAILED,
-            }
-        }
+        Err(failure) => failed(&failure),
     }
 }
 
-fn options(args: &EmulateArgs) -> Options {
-    let given =
-        |name: &str, text: &Option<String>| text.as_ref().map(|text| Given::argument(name, text));
-    let whole = |text: &String| PathOption::Whole(Given::argument("--path", text));
-    Options {
-        paths: args.paths.iter().map(whole).collect(),
-        // The program decides what is sent; a scenario wants some traffic.
-        traffic: Some(Given::argument("--traffic", "bulk:1MiB")),
-        first: given("--first", &args.first),
-        nic: given("--nic", &args.nic),
-        seed: given("--seed", &args.seed),
-        ..Options::default()
+/// Says why; the answer is the exit code.
+pub fn failed(failure: &LiveError) -> u8 {
+    error(failure);
+    match failure {
+        LiveError::Usage(_) => USAGE,
+        LiveError::Missing { .. } => MISSING,
+        LiveError::Failed(_) => FAILED,
     }
 }
 
-fn carry_out(args: &EmulateArgs, scenario: &Scenario) -> Result<u8, LiveError> {
+fn options(args: &EmulateArgs, sources: Option<&ArgMatches>) -> Result<Options, InputError> {
+    // The program decides what is sent; a scenario wants some traffic.
+    let traffic = Some(Given::argument("--traffic", "bulk:1MiB"));
+    Ok(args.asked.options(sources)?.or(Options { traffic, ..Options::default() }))
+}
+
+fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8, LiveError> {
     // First of all: it needs a process without threads.
     let in_user_namespace = user_namespace::enter_if_needed()?;
     let names = scenario.paths.iter().map(|path| path.name.clone()).collect();
@@ -143,12 +134,12 @@ fn carry_out(args: &EmulateArgs, scenario: &Scenario) -> Result<u8, LiveError> {
         capture: false,
     };
     let accuracy = measure(&mut emulator, &run)?;
-    let side = match args.shell {
+    let side = match shell {
         Shell::Server => Side::Server,
         Shell::Client => Side::Client,
     };
     let command = command(args, emulator.host(side).mptcp);
-    if !args.quiet {
+    if !args.asked.quiet {
         let other = if side == Side::Client { Side::Server } else { Side::Client };
         message(&banner(&Banner {
             paths: &scenario.paths,
@@ -166,7 +157,7 @@ fn carry_out(args: &EmulateArgs, scenario: &Scenario) -> Result<u8, LiveError> {
     emulator.begin_run(&run)?;
     let status = start(&emulator, side, scenario.first, &command);
     let record = emulator.end_run()?;
-    if !args.quiet {
+    if !args.asked.quiet {
         message(&summary(&scenario.paths, &record));
     } else if let Some(fault) = record.quality.fault() {
         message(&format!("the emulation was not exact: {fault}"));

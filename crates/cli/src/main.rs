@@ -11,6 +11,8 @@ mod compare;
 mod doctor;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulate;
+#[cfg(all(feature = "linux", target_os = "linux"))]
+mod emulate_study;
 mod fidelity;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
@@ -62,7 +64,10 @@ fn main() -> ExitCode {
         #[cfg(all(feature = "linux", target_os = "linux"))]
         Command::Live(args) => ExitCode::from(live::live(&args)),
         #[cfg(all(feature = "linux", target_os = "linux"))]
-        Command::Emulate(args) => ExitCode::from(emulate::emulate(&args)),
+        Command::Emulate(args) => {
+            let sources = matches.subcommand_matches("emulate");
+            ExitCode::from(emulate::emulate(&args, sources))
+        }
         #[cfg(all(feature = "linux", target_os = "linux"))]
         Command::Inside(args) => ExitCode::from(emulate::inside(&args)),
         Command::Analyze(args) => ExitCode::from(analyze::analyze(&args)),

@@ -2,11 +2,11 @@
 //!
 //! Scenarios that the file has already are recorded again; with `--only`, just those.
 
-use crate::doctor::MISSING;
-use crate::output::{error, message};
+use crate::INTERRUPTED;
+use crate::emulate::failed;
+use crate::output::message;
 use crate::report::utc;
 use crate::validate::{Follower, ValidateArgs};
-use crate::{FAILED, INTERRUPTED, USAGE};
 use lab::Watcher;
 use lab::validation::{Machine, Series, ValidationSet, record as record_entry};
 use linux::LiveError;
@@ -16,14 +16,7 @@ use std::time::SystemTime;
 pub fn record(args: &ValidateArgs, set: &ValidationSet) -> u8 {
     match carry_out(args, set) {
         Ok(code) => code,
-        Err(failure) => {
-            error(&failure);
-            match failure {
-                LiveError::Usage(_) => USAGE,
-                LiveError::Missing { .. } => MISSING,
-                LiveError::Failed(_) => FAILED,
-            }
-        }
+        Err(failure) => failed(&failure),
     }
 }
 
@@ -64,7 +57,9 @@ fn carry_out(args: &ValidateArgs, set: &ValidationSet) -> Result<u8, LiveError> 
 
 /// What there is already, if it was recorded on this machine by this version; else nothing.
 fn series(args: &ValidateArgs, set: &ValidationSet) -> Series {
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    // Where the program lies is nobody's business.
+    let words = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    let command = format!("anabranch {words}");
     let here = Machine::here(today(), command, env!("CARGO_PKG_VERSION").to_owned());
     match Series::from_file(&set.series) {
         Ok(there)

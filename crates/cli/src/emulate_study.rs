@@ -1,0 +1,141 @@
+//! `emulate` without a shell: kernels and our engine compared over emulated links, in the table,
+//! the document and the files of `compare`.
+
+use crate::compare::{provenance, write_captures};
+use crate::emulate::{EmulateArgs, failed};
+use crate::output::{Screen, error, message, print};
+use crate::progress::{Progress, real_time};
+use crate::report::{Sheet, page};
+use crate::{FAILED, INTERRUPTED, USAGE, table};
+use clap::ArgMatches;
+use lab::emulation::{Emulation, emulate};
+use lab::results::{Provenance, ResultFolder, Written, document};
+use lab::{Given, InputError, Report, Scenario, Stack, emulated_of};
+use linux::LiveError;
+
+/// Everything that must be right before the first run.
+struct Prepared {
+    scenario: Scenario,
+    stacks: Vec<Stack>,
+    out: Option<ResultFolder>,
+    pcap: Option<ResultFolder>,
+}
+
+/// Carries it out; the answer is the exit code.
+pub fn study(args: &EmulateArgs, sources: Option<&ArgMatches>) -> u8 {
+    let prepared = match prepare(args, sources) {
+        Ok(prepared) => prepared,
+        Err(refusal) => {
+            error(&refusal);
+            return USAGE;
+        }
+    };
+    match carry_out(args, &prepared) {
+        Ok(code) => code,
+        Err(failure) => failed(&failure),
+    }
+}
+
+fn prepare(args: &EmulateArgs, sources: Option<&ArgMatches>) -> Result<Prepared, InputError> {
+    let given =
+        Given::argument("--stack", args.stack.as_deref().unwrap_or("kernel-tcp,kernel-mptcp"));
+    let stacks = Stack::parse_list(&given)?;
+    let mut options = args.asked.options(sources)?;
+    if options.protocols.is_empty() && stacks.contains(&Stack::Anabranch) {
+        // The engine beside both kernels.
+        options.protocols.push(Given::argument("--protocols", "tcp,mptcp"));
+    }
+    let scenario = options.resolve()?;
+    if emulated_of(&scenario, &stacks).is_empty() {
+        let help = "a kernel has no coupled control: --cc cubic,reno; or add --stack anabranch";
+        return Err(given.refuse_whole("no stack named can do any of this", help));
+    }
+    let folder = |name: &Option<String>| name.as_deref().map(ResultFolder::open).transpose();
+    let (out, pcap) = (folder(&args.asked.out)?, folder(&args.asked.pcap)?);
+    Ok(Prepared { scenario, stacks, out, pcap })
+}
+
+fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
+    let Prepared { scenario, stacks, out, pcap } = prepared;
+    // First of all: it needs a process without threads.
+    linux::user_namespace::enter_if_needed()?;
+    let asked = &args.asked;
+    let variants: Vec<_> = emulated_of(scenario, stacks)
+        .into_iter()
+        .map(|emulated| lab::Variant { name: emulated.name, ..emulated.variant })
+        .collect();
+    let progress = Progress::new(&variants, asked.quiet, asked.verbose, pcap.is_some());
+    progress.stop_on_interrupt();
+    let clock = real_time();
+    let emulation = emulate(scenario, stacks, &progress);
+    progress.finish();
+    let emulation = emulation?;
+    let Some(report) = Report::new(scenario, &emulation.study) else {
+        message("interrupted before any repetition was complete: no result");
+        return Ok(INTERRUPTED);
+    };
+    if asked.json {
+        print(&format!("{:#}\n", document(scenario, &report)));
+    } else {
+        let ask = table::Ask { quiet: asked.quiet, pairs: asked.pairs };
+        print(&table::text(scenario, &report, ask, Screen::detect(asked.no_color)));
+    }
+    if !asked.quiet {
+        message(&conduct(&emulation));
+    }
+    let provenance = Provenance { csv: asked.csv, ..provenance(clock) };
+    let saved =
+        out.as_ref().map_or(Ok(()), |out| save(out, scenario, &emulation, &report, &provenance));
+    let saved = saved.and_then(|()| match pcap {
+        Some(folder) => write_captures(folder, progress.take_captures()),
+        None => Ok(()),
+    });
+    if let Err(failure) = saved {
+        error(&failure);
+        return Ok(FAILED);
+    }
+    Ok(if report.interrupted { INTERRUPTED } else { 0 })
+}
+
+/// How exact the emulation was, and what does not count.
+fn conduct(emulation: &Emulation) -> String {
+    let mut text = format!("emulated; measured errors: {}", emulation.accuracy);
+    let disturbed: u32 = emulation.conduct.iter().flatten().map(|conduct| conduct.disturbed).sum();
+    let invalid = emulation.invalid();
+    if disturbed > 0 {
+        text.push_str(&format!("\n{disturbed} runs were disturbed and repeated"));
+    }
+    if invalid > 0 {
+        text.push_str(&format!(
+            "\n{invalid} runs stayed invalid and do not count: the machine was too busy"
+        ));
+    }
+    text
+}
+
+fn save(
+    folder: &ResultFolder,
+    scenario: &Scenario,
+    emulation: &Emulation,
+    report: &Report,
+    provenance: &Provenance,
+) -> Result<(), String> {
+    let study = &emulation.study;
+    let written = Written { scenario, study, report, series: &[], repetition: None, records: None };
+    let page = page(&Sheet {
+        scenario,
+        toml: &scenario.to_toml(),
+        study,
+        report,
+        series: &[],
+        provenance,
+        repetition: None,
+        notes: &[conduct(emulation)],
+    });
+    let name = folder.path().display();
+    folder
+        .write_study(&written, provenance, &[("report.html", page)])
+        .map_err(|error| format!("cannot write to `{name}`: {error}"))?;
+    message(&format!("wrote {name}"));
+    Ok(())
+}
