@@ -1,8 +1,8 @@
 //! The verb `emulate`: a shell, or any program, behind emulated paths.
 //!
 //! Reads arguments, says what is emulated and how well that works, starts the program and waits
-//! for it. Comparing stacks there is `emulate_study`'s. The hosts and the links between them are the `linux` crate's, the words for paths the
-//! lab's.
+//! for it. Comparing stacks there is `emulate_study`'s, the hosts and the links between them are
+//! the `linux` crate's, the words for paths the lab's.
 
 use crate::args::CompareArgs;
 use crate::doctor::MISSING;
