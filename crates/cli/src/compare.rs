@@ -100,7 +100,8 @@ fn save(
     let Prepared { scenario, records, .. } = prepared;
     let series = representative_series(scenario, study).map_err(|error| error.to_string())?;
     let (series, records) = (series.as_slice(), records.as_ref());
-    let written = Written { scenario, study, report, series, repetition: None, records };
+    let written =
+        Written { scenario, study, report, series, repetition: None, records, stacks: &[] };
     let page = page(&Sheet {
         scenario,
         toml: &scenario.to_toml(),

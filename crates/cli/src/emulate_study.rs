@@ -10,7 +10,7 @@ use crate::{FAILED, INTERRUPTED, USAGE, table};
 use clap::ArgMatches;
 use lab::emulation::{Emulation, emulate};
 use lab::results::{Provenance, ResultFolder, Written, document};
-use lab::{Given, InputError, Report, Scenario, Stack, emulated_of};
+use lab::{Emulated, Given, InputError, Report, Scenario, Stack, emulated_of};
 use linux::LiveError;
 
 /// Everything that must be right before the first run.
@@ -52,6 +52,7 @@ fn prepare(args: &EmulateArgs, sources: Option<&ArgMatches>) -> Result<Prepared,
     }
     let folder = |name: &Option<String>| name.as_deref().map(ResultFolder::open).transpose();
     let (out, pcap) = (folder(&args.asked.out)?, folder(&args.asked.pcap)?);
+    let out = out.map(ResultFolder::for_an_emulation).transpose()?;
     Ok(Prepared { scenario, stacks, out, pcap })
 }
 
@@ -60,10 +61,8 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     // First of all: it needs a process without threads.
     linux::user_namespace::enter_if_needed()?;
     let asked = &args.asked;
-    let variants: Vec<_> = emulated_of(scenario, stacks)
-        .into_iter()
-        .map(|emulated| lab::Variant { name: emulated.name, ..emulated.variant })
-        .collect();
+    let variants = emulated_of(scenario, stacks).into_iter();
+    let variants: Vec<_> = variants.map(Emulated::into_variant).collect();
     let progress = Progress::new(&variants, asked.quiet, asked.verbose, pcap.is_some());
     progress.stop_on_interrupt();
     let clock = real_time();
@@ -84,8 +83,9 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
         message(&conduct(&emulation));
     }
     let provenance = Provenance { csv: asked.csv, ..provenance(clock) };
-    let saved =
-        out.as_ref().map_or(Ok(()), |out| save(out, scenario, &emulation, &report, &provenance));
+    let saved = out
+        .as_ref()
+        .map_or(Ok(()), |out| save(out, (scenario, stacks), &emulation, &report, &provenance));
     let saved = saved.and_then(|()| match pcap {
         Some(folder) => write_captures(folder, progress.take_captures()),
         None => Ok(()),
@@ -115,22 +115,24 @@ fn conduct(emulation: &Emulation) -> String {
 
 fn save(
     folder: &ResultFolder,
-    scenario: &Scenario,
+    (scenario, stacks): (&Scenario, &[Stack]),
     emulation: &Emulation,
     report: &Report,
     provenance: &Provenance,
 ) -> Result<(), String> {
     let study = &emulation.study;
-    let written = Written { scenario, study, report, series: &[], repetition: None, records: None };
+    let series = emulation.series.as_slice();
+    let written =
+        Written { scenario, study, report, series, repetition: None, stacks, records: None };
     let page = page(&Sheet {
         scenario,
         toml: &scenario.to_toml(),
         study,
         report,
-        series: &[],
+        series,
         provenance,
         repetition: None,
-        notes: &[conduct(emulation)],
+        notes: &[conduct(emulation).replace('\n', "; ")],
     });
     let name = folder.path().display();
     folder

@@ -158,7 +158,8 @@ fn save(
     let provenance = provenance(clock);
     let repetition = Some(args.run);
     let (study, report, series) = (&study, &report, series.as_slice());
-    let written = Written { scenario, study, report, series, repetition, records: None };
+    let written =
+        Written { scenario, study, report, series, repetition, records: None, stacks: &[] };
     let toml = scenario.to_toml();
     let page = page(&Sheet {
         scenario,

@@ -8,11 +8,14 @@
 use crate::path_spec::RUN_LIMIT;
 use crate::run::{Drops, Run, extra_of};
 use crate::scenario::{Runs, Scenario};
+use crate::series::{Quantity, Series, VariantSeries};
 use crate::stack::{Emulated, Stack, emulated_of};
 use crate::study::{Study, VariantRuns, Watcher, setup};
-use crate::variants::{Carrier, Variant};
+use crate::variants::Carrier;
 use linux::emulator::{Accuracy, EmulatedRun, measure};
-use linux::sut::{EmulatedSut, KernelSettings, SutRun, SystemUnderTest, run_emulated};
+use linux::sut::{
+    EmulatedSut, KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, run_emulated,
+};
 use linux::{Emulator, EmulatorConfig, LiveError};
 use simulator::{Captures, socket_config};
 
@@ -25,6 +28,8 @@ pub struct Emulation {
     pub conduct: Vec<Vec<Conduct>>,
     /// How exact the emulator was before the first run.
     pub accuracy: Accuracy,
+    /// The first repetition of every variant over time, as socket diagnosis saw it.
+    pub series: Vec<VariantSeries>,
 }
 
 /// How the emulator carried out a run.
@@ -57,7 +62,7 @@ pub fn emulate(
     let accuracy = measure(&mut emulator, &links(scenario, 0, false))?;
     let study = Study { variants: variants.iter().map(without_runs).collect(), interrupted: false };
     let conduct = vec![Vec::new(); variants.len()];
-    let mut emulation = Emulation { study, conduct, accuracy };
+    let mut emulation = Emulation { study, conduct, accuracy, series: Vec::new() };
     let runs = repetitions(scenario);
     watcher.on_plan(variants.len() * runs as usize);
     for number in 0..u64::from(runs) {
@@ -66,9 +71,10 @@ pub fn emulate(
             emulation.study.interrupted = true;
             break;
         };
-        for (index, (run, conduct)) in repetition.into_iter().enumerate() {
-            emulation.study.variants[index].runs.push(run);
-            emulation.conduct[index].push(conduct);
+        for (index, done) in repetition.into_iter().enumerate() {
+            emulation.study.variants[index].runs.push(done.run);
+            emulation.conduct[index].push(done.conduct);
+            emulation.series.extend(done.series);
         }
     }
     Ok(emulation)
@@ -82,13 +88,8 @@ fn repetitions(scenario: &Scenario) -> u32 {
     }
 }
 
-/// The variant under the name it has here.
-fn named(emulated: &Emulated) -> Variant {
-    Variant { name: emulated.name.clone(), ..emulated.variant.clone() }
-}
-
 fn without_runs(emulated: &Emulated) -> VariantRuns {
-    VariantRuns { variant: named(emulated), runs: Vec::new() }
+    VariantRuns { variant: emulated.clone().into_variant(), runs: Vec::new() }
 }
 
 /// One run of each variant; `None` after a stop.
@@ -98,23 +99,31 @@ fn repeat(
     variants: &[Emulated],
     number: u64,
     watcher: &dyn Watcher,
-) -> Result<Option<Vec<(Run, Conduct)>>, LiveError> {
+) -> Result<Option<Vec<Done>>, LiveError> {
     let mut repetition = Vec::new();
     for emulated in variants {
         if watcher.is_stopped() {
             return Ok(None);
         }
-        let variant = named(emulated);
+        let variant = emulated.clone().into_variant();
         let capture = number == 0 && watcher.wants_captures();
         let task = Task { scenario, emulated, number, capture };
-        let (run, conduct, captures) = task.carry_out(emulator)?;
-        if let Some(captures) = captures {
+        let mut done = task.carry_out(emulator)?;
+        if let Some(captures) = done.captures.take() {
             watcher.on_captures(&variant, captures);
         }
-        watcher.on_run(&variant, &run);
-        repetition.push((run, conduct));
+        watcher.on_run(&variant, &done.run);
+        repetition.push(done);
     }
     Ok(Some(repetition))
+}
+
+/// What a run yields.
+struct Done {
+    run: Run,
+    conduct: Conduct,
+    captures: Option<Captures>,
+    series: Option<VariantSeries>,
 }
 
 /// A run to carry out.
@@ -126,10 +135,7 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    fn carry_out(
-        &self,
-        emulator: &mut Emulator,
-    ) -> Result<(Run, Conduct, Option<Captures>), LiveError> {
+    fn carry_out(&self, emulator: &mut Emulator) -> Result<Done, LiveError> {
         let run = SutRun {
             system: &self.system(),
             traffic: &self.scenario.traffic,
@@ -153,7 +159,12 @@ impl Task<'_> {
                 if self.scenario.reverse { [client, server] } else { [server, client] };
             Captures { sender, receiver }
         });
-        Ok((run, conduct, captures))
+        let series = (self.number == 0).then(|| VariantSeries {
+            variant: self.emulated.name.clone(),
+            run: self.number,
+            series: done.system.series.into_iter().map(series).collect(),
+        });
+        Ok(Done { run, conduct, captures, series })
     }
 
     fn system(&self) -> SystemUnderTest {
@@ -209,4 +220,14 @@ fn kept(number: u64, done: &EmulatedSut) -> Run {
         failure: record.failure.as_ref().map(ToString::to_string),
         hash: [0; 32],
     }
+}
+
+fn series(seen: SutSeries) -> Series {
+    let quantity = match seen.quantity {
+        SutQuantity::CongestionWindow => Quantity::CongestionWindow,
+        SutQuantity::SmoothedRtt => Quantity::SmoothedRtt,
+        SutQuantity::InFlight => Quantity::InFlight,
+        SutQuantity::Read => Quantity::Read,
+    };
+    Series { quantity, path: seen.path, points: seen.points }
 }

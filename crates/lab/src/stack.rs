@@ -38,12 +38,16 @@ impl Stack {
         }
     }
 
+    /// The stack of that name.
+    pub fn by_name(name: &str) -> Option<Stack> {
+        Stack::ALL.into_iter().find(|stack| stack.name() == name)
+    }
+
     /// The stacks in a list with commas, each once.
     pub fn parse_list(given: &Given) -> Result<Vec<Stack>, InputError> {
         let mut stacks = Vec::new();
         for (span, word) in given.split_at_commas() {
-            let stack = Stack::ALL.into_iter().find(|stack| stack.name() == word);
-            let Some(stack) = stack else {
+            let Some(stack) = Stack::by_name(word) else {
                 let help = nearest_help(word, &Stack::ALL.map(Stack::name));
                 let problem = format!("there is no stack `{word}`");
                 return Err(given.refuse(Refusal { span, problem, help }));
@@ -65,6 +69,13 @@ pub struct Emulated {
     pub stack: Stack,
     /// The same in our engine.
     pub variant: Variant,
+}
+
+impl Emulated {
+    /// The variant under the name it has on emulated links.
+    pub fn into_variant(self) -> Variant {
+        Variant { name: self.name, ..self.variant }
+    }
 }
 
 /// Everything that `stacks` can do of the scenario, in their order. A kernel has no coupled

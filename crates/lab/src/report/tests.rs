@@ -415,7 +415,15 @@ fn table_of_runs_is_parquet() {
         csv: false,
     };
     let (scenario, study, report) = (&scenario, &study, &report);
-    let written = Written { scenario, study, report, series: &[], repetition: None, records: None };
+    let written = Written {
+        scenario,
+        study,
+        report,
+        series: &[],
+        repetition: None,
+        records: None,
+        stacks: &[],
+    };
     out.write_study(&written, &provenance, &[]).unwrap();
     let bytes = std::fs::read(folder.join("runs.parquet")).unwrap();
     assert_eq!((&bytes[..4], &bytes[bytes.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));

@@ -5,13 +5,14 @@ use super::csv::csv;
 use super::document;
 use super::records::{Records, TABLE, has_journal};
 use super::series_table;
-use super::stored::{SERIES, is_repetition};
+use super::stored::{SERIES, is_emulated, is_repetition};
 use super::table::parquet;
 use crate::error::InputError;
 use crate::report::Report;
 use crate::run::{Labels, Record};
 use crate::scenario::Scenario;
 use crate::series::VariantSeries;
+use crate::stack::Stack;
 use crate::study::{Study, VariantRuns, hex};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -58,6 +59,8 @@ pub struct Written<'a> {
     pub series: &'a [VariantSeries],
     /// The number of the repetition, if it is only one that was asked for.
     pub repetition: Option<u64>,
+    /// Whose protocols ran over emulated links; none in a simulation.
+    pub stacks: &'a [Stack],
     /// What the folder has.
     pub records: Option<&'a Records>,
 }
@@ -91,6 +94,15 @@ impl ResultFolder {
     pub fn for_a_repetition(self) -> Result<ResultFolder, InputError> {
         if is_repetition(&self.path) == Some(false) || has_journal(&self.path) {
             let problem = format!("`{}` has the results of a comparison", self.path.display());
+            return Err(InputError::at("--out", problem, "name another folder"));
+        }
+        Ok(self)
+    }
+
+    /// Refuses a folder that has simulated results: they would be lost, or taken for these.
+    pub fn for_an_emulation(self) -> Result<ResultFolder, InputError> {
+        if is_emulated(&self.path) == Some(false) || has_journal(&self.path) {
+            let problem = format!("`{}` has simulated results", self.path.display());
             return Err(InputError::at("--out", problem, "name another folder"));
         }
         Ok(self)
@@ -168,7 +180,8 @@ impl Written<'_> {
 }
 
 fn run(written: &Written<'_>, provenance: &Provenance, outputs: Map<String, Value>) -> Value {
-    let Written { scenario, report, repetition, .. } = *written;
+    let Written { scenario, report, repetition, stacks, .. } = *written;
+    let stacks: Vec<&str> = stacks.iter().map(|stack| stack.name()).collect();
     json!({
         "schema": 1,
         "program": "anabranch",
@@ -179,6 +192,7 @@ fn run(written: &Written<'_>, provenance: &Provenance, outputs: Map<String, Valu
         "seed": scenario.seed,
         "runs": report.runs,
         "repetition": repetition,
+        "stacks": if stacks.is_empty() { Value::Null } else { json!(stacks) },
         "jobs": scenario.jobs,
         "scenario_hash": hex(&scenario.hash()),
         "study": hex(&scenario.study_key()),

@@ -8,6 +8,7 @@
 use super::columnar::Origin;
 use super::folder::ResultFolder;
 use super::journal::{Journal, Unusable};
+use super::stored::is_emulated;
 use super::table::{SCHEMA_VERSION, Table};
 use crate::error::InputError;
 use crate::run::{Labels, Record, Run};
@@ -51,6 +52,10 @@ impl Records {
     /// files that cannot be understood, is refused, and nothing in it is touched.
     pub fn open(folder: &ResultFolder, scenario: &Scenario) -> Result<Records, InputError> {
         let path = folder.path();
+        if is_emulated(path) == Some(true) {
+            let problem = format!("`{}` has results of emulated links", path.display());
+            return Err(InputError::at("--out", problem, "name another folder"));
+        }
         let (from_table, note) = read_table(path, scenario)?;
         let name = journal_path(path);
         let note = note.or_else(|| other_journal(path, &name));

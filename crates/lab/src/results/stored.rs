@@ -14,8 +14,9 @@ use crate::report::Report;
 use crate::run::{Record, Run};
 use crate::scenario::{Runs, Scenario};
 use crate::series::VariantSeries;
+use crate::stack::{Emulated, Stack, emulated_of};
 use crate::study::{Study, VariantRuns, hex};
-use crate::variants::variants_of;
+use crate::variants::{Variant, variants_of};
 use parquet::errors::ParquetError;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -216,6 +217,19 @@ impl Folder {
         Ok(())
     }
 
+    /// What was compared: on emulated links, what the stacks could do of the scenario.
+    fn variants(&self, scenario: &Scenario) -> Result<Vec<Variant>, InputError> {
+        let Some(names) = self.run["stacks"].as_array() else { return Ok(variants_of(scenario)) };
+        let stack = |name: &Value| Stack::by_name(name.as_str().unwrap_or_default());
+        let stacks: Option<Vec<Stack>> = names.iter().map(stack).collect();
+        let stacks = stacks.ok_or_else(|| {
+            let help = "make the page with the program that wrote the folder";
+            self.refuse("run.json", "it names a stack that this program does not know", help)
+        })?;
+        let emulated = emulated_of(scenario, &stacks).into_iter();
+        Ok(emulated.map(Emulated::into_variant).collect())
+    }
+
     /// The runs that the results are made of: the table may have others beside them.
     fn study(
         &self,
@@ -226,7 +240,7 @@ impl Folder {
         let interrupted = self.run["interrupted"].as_bool().unwrap_or(false);
         let keyed = records.into_iter().map(|r| ((r.labels.variant.clone(), r.run.number), r.run));
         let mut runs: BTreeMap<(String, u64), Run> = keyed.collect();
-        let mut variants = variants_of(scenario);
+        let mut variants = self.variants(scenario)?;
         let numbers: Vec<u64> = match repetition {
             Some(number) => {
                 // Of one repetition, not every variant need be asked for.
@@ -315,9 +329,17 @@ impl Folder {
     }
 }
 
+/// Whether the results in a folder are of emulated links, `None` without any.
+pub(super) fn is_emulated(folder: &Path) -> Option<bool> {
+    Some(read_run(folder)?["stacks"].is_array())
+}
+
 /// Whether the results in a folder are of single repetitions, `None` without any.
 pub(super) fn is_repetition(folder: &Path) -> Option<bool> {
+    Some(read_run(folder)?["repetition"].is_u64())
+}
+
+fn read_run(folder: &Path) -> Option<Value> {
     let run = fs::read(folder.join("run.json")).ok()?;
-    let run: Value = serde_json::from_slice(&run).ok()?;
-    Some(run["repetition"].is_u64())
+    serde_json::from_slice(&run).ok()
 }

@@ -63,7 +63,15 @@ impl Scratch {
             csv: false,
         };
         let series = &series();
-        let written = Written { scenario, study, report, series, repetition: None, records: None };
+        let written = Written {
+            scenario,
+            study,
+            report,
+            series,
+            repetition: None,
+            records: None,
+            stacks: &[],
+        };
         let folder = ResultFolder::open(&self.name()).unwrap();
         folder.write_study(&written, &provenance, &[]).unwrap();
     }

@@ -36,7 +36,8 @@ pub fn record(
     entry: &Entry,
     watcher: &dyn Watcher,
 ) -> Result<Option<(Recorded, String)>, LiveError> {
-    let Emulation { study, conduct, accuracy } = emulate(&entry.scenario, &entry.stacks, watcher)?;
+    let Emulation { study, conduct, accuracy, .. } =
+        emulate(&entry.scenario, &entry.stacks, watcher)?;
     if study.interrupted {
         return Ok(None);
     }
