@@ -40,6 +40,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("interrupted: nothing was kept", "a TUN device: live.rs"),
     ("of them ignored),", "a TUN device: live.rs"),
     ("refused by the kernel", "a TUN device: live.rs"),
+    ("` has results of emulated links", "TUN devices: emulate.rs"),
     ("no path: add --path dev=TUN", "arguments that clap refuses before"),
     (
         "of connections whose keys are not in",
