@@ -3,7 +3,7 @@
 
 use crate::compare::{provenance, write_captures};
 use crate::emulate::{EmulateArgs, failed};
-use crate::output::{Screen, error, message, print};
+use crate::output::{Screen, counted, error, message, print};
 use crate::progress::{Progress, real_time};
 use crate::report::{Sheet, page};
 use crate::{FAILED, INTERRUPTED, USAGE, table};
@@ -48,10 +48,14 @@ fn prepare(args: &EmulateArgs, sources: Option<&ArgMatches>) -> Result<Prepared,
     let scenario = options.resolve()?;
     if emulated_of(&scenario, &stacks).is_empty() {
         let help = "a kernel has no coupled control: --cc cubic,reno; or add --stack anabranch";
-        return Err(given.refuse_whole("no stack named can do any of this", help));
+        return Err(
+            given.refuse_whole("none of these stacks can do any of what is asked for", help)
+        );
     }
-    let folder = |name: &Option<String>| name.as_deref().map(ResultFolder::open).transpose();
-    let (out, pcap) = (folder(&args.asked.out)?, folder(&args.asked.pcap)?);
+    let folder = |option: &str, name: &Option<String>| {
+        name.as_deref().map(|name| ResultFolder::open_for(option, name)).transpose()
+    };
+    let (out, pcap) = (folder("--out", &args.asked.out)?, folder("--pcap", &args.asked.pcap)?);
     let out = out.map(ResultFolder::for_an_emulation).transpose()?;
     Ok(Prepared { scenario, stacks, out, pcap })
 }
@@ -99,15 +103,22 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
 
 /// How exact the emulation was, and what does not count.
 fn conduct(emulation: &Emulation) -> String {
-    let mut text = format!("emulated; measured errors: {}", emulation.accuracy);
+    let text = format!("emulated; measured errors: {}", emulation.accuracy);
     let disturbed: u32 = emulation.conduct.iter().flatten().map(|conduct| conduct.disturbed).sum();
-    let invalid = emulation.invalid();
-    if disturbed > 0 {
-        text.push_str(&format!("\n{disturbed} runs were disturbed and repeated"));
+    text + &disturbances(disturbed, emulation.invalid())
+}
+
+/// Lines on the tries that were disturbed, and on the runs that do not count; none without any.
+fn disturbances(tries: u32, invalid: usize) -> String {
+    let mut text = String::new();
+    if tries > 0 {
+        text.push_str(&format!("\ndisturbed and repeated: {}", counted(tries, "run")));
     }
     if invalid > 0 {
+        let runs = counted(u32::try_from(invalid).unwrap_or(u32::MAX), "run");
         text.push_str(&format!(
-            "\n{invalid} runs stayed invalid and do not count: the machine was too busy"
+            "\ndisturbed each time and not counted: {runs}\n  help: let nothing else run on this \
+             machine, or ask for lower rates"
         ));
     }
     text
@@ -140,4 +151,19 @@ fn save(
         .map_err(|error| format!("cannot write to `{name}`: {error}"))?;
     message(&format!("wrote {name}"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::disturbances;
+
+    #[test]
+    fn disturbed_runs_are_told_of_with_what_helps() {
+        let shown = |tries, invalid| format!("{tries}, {invalid}:{}", disturbances(tries, invalid));
+        let text = [shown(0, 0), shown(1, 0), shown(3, 1), shown(9, 2)].join("\n");
+        let mut settings = insta::Settings::clone_current();
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!("disturbances", text));
+    }
 }

@@ -50,17 +50,28 @@ pub fn columns(terminal: &console::Term) -> usize {
     columns.max(LEAST_WIDTH)
 }
 
-/// Where a line of at most `room` columns ends: behind its last word, or in the middle of a word
-/// that is longer than that.
+/// Units that stay on the line of their number.
+const UNITS: [&str; 12] =
+    ["%", "s", "ms", "us", "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "kB", "KiB", "MiB", "GiB"];
+
+/// Whether the blank there stands between a number and its unit.
+fn is_within_quantity(text: &str, blank: usize) -> bool {
+    let next = text[blank + 1..].split(' ').next().unwrap_or_default();
+    let unit = next.trim_end_matches([',', ';', '.', ':', ')']);
+    text[..blank].ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit)
+}
+
+/// Where a line of at most `room` columns ends: behind its last word, but not before a unit, or in
+/// the middle of a word that is longer than that.
 fn break_at(text: &str, room: usize) -> usize {
     let mut taken = 0;
     let mut blank = None;
     let mut utf8 = [0; 4];
     for (at, c) in text.char_indices() {
         taken += width_of(c.encode_utf8(&mut utf8));
-        if c == ' ' {
+        if c == ' ' && !is_within_quantity(text, at) {
             blank = Some(at);
-        } else if taken > room {
+        } else if c != ' ' && taken > room {
             return blank.unwrap_or(at.max(c.len_utf8()));
         }
     }
@@ -136,6 +147,18 @@ mod tests {
         assert_eq!(wrapped(23, "note: ", content), "note: one two three\n      four five\n");
         assert_eq!(wrapped(80, "note: ", "short"), "note: short\n");
         assert_eq!(wrapped(20, "", ""), "\n");
+    }
+
+    #[test]
+    fn number_and_its_unit_stay_on_one_line() {
+        let content = "differences are 0.2 %, of 15 Mbit/s in 4 runs";
+        for width in 20..60 {
+            let text = wrapped(width, "", content);
+            assert!(text.contains("0.2 %,") && text.contains("15 Mbit/s"), "{width}: {text}");
+            assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" "), content);
+        }
+        assert_eq!(wrapped(21, "", "one two three four 5 %"), "one two three four\n5 %\n");
+        assert_eq!(wrapped(20, "", "what four 4 5 runs is"), "what four 4 5 runs\nis\n");
     }
 
     #[test]

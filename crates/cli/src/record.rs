@@ -4,13 +4,21 @@
 
 use crate::INTERRUPTED;
 use crate::emulate::failed;
-use crate::output::message;
+use crate::output::{counted, message};
 use crate::report::utc;
 use crate::validate::{Follower, ValidateArgs};
 use lab::Watcher;
 use lab::validation::{Machine, Series, ValidationSet, record as record_entry};
 use linux::LiveError;
 use std::time::SystemTime;
+
+/// Of an interrupt.
+const STOPPED: &str = "interrupted: the scenario under way is not recorded, those before it are";
+/// Of a file that cannot be gone on with.
+const ANOTHER: &str = "note: the runs recorded there are of another machine or kernel and are \
+                       replaced";
+const HELP: &str = "\n  help: make room, or name another file: `series = \"FILE\"` in the set; \
+                    scenarios recorded before this one are kept";
 
 /// Carries it out; the answer is the exit code.
 pub fn record(args: &ValidateArgs, set: &ValidationSet) -> u8 {
@@ -31,9 +39,7 @@ fn carry_out(args: &ValidateArgs, set: &ValidationSet) -> Result<u8, LiveError> 
         let invalid = recorded.variants.iter().flat_map(|variant| &variant.runs);
         let invalid = invalid.filter(|run| run.invalid.is_some()).count();
         if !args.quiet {
-            let note =
-                if invalid > 0 { format!("; {invalid} runs invalid") } else { String::new() };
-            follower.bar.suspend(|| message(&format!("recorded {accuracy}{note}")));
+            follower.bar.suspend(|| message(&recorded_line(&accuracy, invalid)));
         }
         let of_this = format!("{}: ", entry.name);
         series.machine.emulator.retain(|line| !line.starts_with(&of_this));
@@ -42,17 +48,28 @@ fn carry_out(args: &ValidateArgs, set: &ValidationSet) -> Result<u8, LiveError> 
         let file = set.series.display();
         series
             .write(&set.series)
-            .map_err(|error| LiveError::Failed(format!("cannot write `{file}`: {error}")))?;
+            .map_err(|error| LiveError::Failed(format!("cannot write `{file}`: {error}{HELP}")))?;
     }
     follower.bar.finish_and_clear();
     if follower.is_stopped() {
-        message("interrupted: the scenario under way is not recorded, those before it are");
+        message(STOPPED);
         return Ok(INTERRUPTED);
     }
     if !args.quiet {
         message(&format!("wrote {}", set.series.display()));
     }
     Ok(0)
+}
+
+/// What is said of a scenario whose runs are kept.
+fn recorded_line(accuracy: &str, invalid: usize) -> String {
+    let invalid = u32::try_from(invalid).unwrap_or(u32::MAX);
+    let note = if invalid > 0 {
+        format!("; disturbed each time and not compared: {}", counted(invalid, "run"))
+    } else {
+        String::new()
+    };
+    format!("recorded {accuracy}{note}")
 }
 
 /// What there is already, if it was recorded on this machine by this version; else nothing.
@@ -68,7 +85,7 @@ fn series(args: &ValidateArgs, set: &ValidationSet) -> Series {
             there
         }
         Ok(_) if !args.quiet => {
-            message("note: the recorded runs there are of another machine or kernel: begun anew");
+            message(ANOTHER);
             Series::new(here)
         }
         _ => Series::new(here),
@@ -81,4 +98,21 @@ fn today() -> String {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let text = utc(now.map_or(0.0, |time| time.as_secs_f64()));
     text.split(' ').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recording_says_what_is_kept_and_what_is_not() {
+        let accuracy = "clean: delay +0.118 ms, rate -0.20 %, every loss as drawn";
+        let lines = [0, 1, 4].map(|invalid| recorded_line(accuracy, invalid));
+        let failure = format!("error: cannot write `FILE`: it is full{HELP}");
+        let text = [&lines.join("\n"), STOPPED, ANOTHER, &failure].join("\n");
+        let mut settings = insta::Settings::clone_current();
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!("recording", text));
+    }
 }

@@ -96,7 +96,8 @@ fn prepare(args: &RunArgs, sources: Option<&ArgMatches>) -> Result<Prepared, Inp
     let series = args.series.then(|| args.pcap.clone().unwrap_or_else(|| FOLDER.to_owned()));
     let out = args.out.clone().or(series);
     let out = out.map(|name| ResultFolder::open(&name)?.for_a_repetition()).transpose()?;
-    let pcap = args.pcap.as_deref().map(ResultFolder::open).transpose()?;
+    let pcap = args.pcap.as_deref();
+    let pcap = pcap.map(|name| ResultFolder::open_for("--pcap", name)).transpose()?;
     Ok(Prepared { scenario, variants, out, pcap })
 }
 

@@ -28,6 +28,10 @@ joint interval. Scenarios with random loss or two modes are compared by quantile
 /// The most that the median and the worst of the counted differences may be (issue, design).
 pub const TARGETS: (f64, f64) = (0.05, 0.15);
 
+const ELSEWHERE: &str = "\n  help: name a file that can be written to: `--write FILE`";
+/// What brings back scenarios that are left out.
+const RECORD: &str = "`sudo anabranch validate --record SET --only NAME` records a scenario again";
+
 /// Options of `validate`.
 #[derive(Args, Debug)]
 pub struct ValidateArgs {
@@ -102,7 +106,7 @@ fn compare(args: &ValidateArgs, set: &ValidationSet, series: &Series) -> Result<
     }
     if let Some(file) = &args.write {
         fidelity::write(Path::new(file), &args.set, set, series, &result)
-            .map_err(|e| format!("cannot write `{file}`: {e}"))?;
+            .map_err(|e| format!("cannot write `{file}`: {e}{ELSEWHERE}"))?;
         if !args.quiet {
             message(&format!("wrote {file}"));
         }
@@ -130,7 +134,10 @@ fn text(result: &Validation, series: &Series, screen: Screen) -> String {
     }
     for reason in &result.left_out {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "note: left out {reason}");
+        screen.wrap(&mut text, "note: ", &format!("left out {reason}"), "");
+    }
+    if !result.left_out.is_empty() {
+        screen.wrap(&mut text, "help: ", RECORD, "");
     }
     let _ = write!(text, "\n{}", screen.styled("1", &summary(result)));
     text.push('\n');
@@ -182,7 +189,7 @@ impl Watcher for Follower {
 pub fn summary(result: &Validation) -> String {
     let counted = result.counted().len();
     let (Some(median), Some(worst)) = (result.median_abs_diff(), result.worst()) else {
-        return "nothing counted: no scenario has a kernel's mean known to 4 %".to_owned();
+        return "nothing counted: of no scenario is the kernel's mean known to 4 %".to_owned();
     };
     let of = if counted == 1 { "comparison" } else { "comparisons" };
     format!(

@@ -79,6 +79,32 @@ A shell in the client: nsenter --net=/proc/7/fd/9 $SHELL"
 }
 
 #[test]
+fn what_is_said_before_and_after_a_program() {
+    let link = |delivered, lost, dropped_full| network::LinkStats {
+        delivered,
+        lost,
+        dropped_full,
+        ..network::LinkStats::default()
+    };
+    let quality = accuracy(true).quality;
+    let links = vec![network::PathCounters { down: link(1200, 12, 3), up: link(700, 0, 0) }];
+    let record = EmulatedRecord { links, quality, nics: Vec::new(), captures: None };
+    let paths = [path("wlan='rate 25mbit delay 20ms loss 1% limit 100p'")];
+    let text = [
+        said(Side::Client, &Over::Mptcp, true),
+        said(Side::Client, &Over::Tcp, false),
+        said(Side::Server, &Over::NoMptcpize, false),
+        said(Side::Client, &Over::NoKernel, true),
+        summary(&paths, &record),
+    ];
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.set_snapshot_path("../snapshots");
+    settings.bind(|| insta::assert_snapshot!("emulation", text.join("\n\n")));
+}
+
+#[test]
 fn exit_code_is_the_programs_or_its_signal() {
     assert_eq!(exit_code(ExitStatus::from_raw(3 << 8)), 3);
     assert_eq!(exit_code(ExitStatus::from_raw(2)), 130);

@@ -164,15 +164,17 @@ fn judge(
     let study = run_study(&counterparts(&entry.scenario, &variants), None, watcher)?;
     for emulated in &variants {
         let Some(kernel) = recorded.find(&emulated.name) else {
-            result.left_out.push(format!("{}: no runs of {}", entry.name, emulated.name));
+            result
+                .left_out
+                .push(format!("{}: there are no recorded runs of {}", entry.name, emulated.name));
             continue;
         };
         let ours = values_of(&study, &emulated.variant.name);
         let subject = subject(entry, emulated, kernel);
         let (theirs, name) = (kernel.values(), &emulated.name);
         if theirs.is_empty() || ours.is_empty() {
-            let whose = if ours.is_empty() { "of ours" } else { "of the kernel" };
-            result.left_out.push(format!("{}: no run {whose} of {name} finished", entry.name));
+            let whose = if ours.is_empty() { "simulated" } else { "recorded" };
+            result.left_out.push(format!("{}: no {whose} run of {name} finished", entry.name));
             continue;
         }
         match entry.judged_by {

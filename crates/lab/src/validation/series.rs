@@ -111,7 +111,10 @@ pub enum SeriesError {
         reason: io::Error,
     },
     /// Something else.
-    #[error("{file}: this is no series of recorded runs: {reason}\n  help: record it again")]
+    #[error(
+        "{file}: this is no series of recorded runs: {reason}\n  help: name a file that \
+         `sudo anabranch validate --record SET.toml` made, or make it again"
+    )]
     Malformed {
         /// Which file.
         file: String,

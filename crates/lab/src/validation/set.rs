@@ -78,7 +78,7 @@ impl Judged {
     fn parse(given: &Given) -> Result<Judged, InputError> {
         Judged::ALL.into_iter().find(|judged| judged.name() == given.text).ok_or_else(|| {
             let help = nearest_help(&given.text, &Judged::ALL.map(Judged::name));
-            given.refuse_whole(format!("`{}` judges nothing", given.text), help)
+            given.refuse_whole(format!("`{}` is not a way to judge", given.text), help)
         })
     }
 }

@@ -104,7 +104,7 @@ fn set_refused_says_where_and_why() {
         ("series = 'x'\nstacks = 'tcp'\n[[scenario]]\nname = 'a'", "no stack `tcp`"),
         ("series = 'x'\n[[scenario]]\nname = 'a b'\npath.a = 'wlan'", "`a b` is not a name"),
         ("series = 'x'\n[[scenario]]\nnaem = 'a'", "unknown key `naem`"),
-        (&format!("{SET}judged-by = 'eye'"), "`eye` judges nothing"),
+        (&format!("{SET}judged-by = 'eye'"), "`eye` is not a way to judge"),
         (&SET.replace("lossy", "clean"), "two scenarios called `clean`"),
     ] {
         let shown = refusal(text);

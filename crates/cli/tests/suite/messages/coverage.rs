@@ -11,25 +11,6 @@ const SOURCES: [&str; 4] =
 /// Sources that write no messages: a page of its own, which `report.rs` looks at, and a schema.
 const OTHERS: [&str; 2] = ["crates/cli/src/report/", "crates/lab/src/scenario/schema.rs/"];
 
-/// Sources whose messages have no snapshots yet. This list may only shrink.
-const LATER: [&str; 15] = [
-    "crates/cli/src/emulate.rs/",
-    "crates/cli/src/emulate_study.rs/",
-    "crates/cli/src/fidelity.rs/",
-    "crates/cli/src/record.rs/",
-    "crates/cli/src/run.rs/",
-    "crates/cli/src/stored.rs/",
-    "crates/cli/src/validate.rs/",
-    "crates/lab/src/emulation.rs/",
-    "crates/lab/src/results/folder.rs/",
-    "crates/lab/src/results/series_table.rs/",
-    "crates/lab/src/results/stored.rs/",
-    "crates/lab/src/stack.rs/",
-    "crates/lab/src/validation/judge.rs/",
-    "crates/lab/src/validation/series.rs/",
-    "crates/lab/src/validation/set.rs/",
-];
-
 /// The beginnings of texts that no snapshot can have, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("all runs are kept there; make room", "a full disk: resume.rs"),
@@ -131,7 +112,7 @@ fn sources() -> Vec<PathBuf> {
         if path.is_dir() && !OTHERS.iter().any(|other| shown.starts_with(other)) {
             let entries = std::fs::read_dir(&path).expect("a folder of sources");
             open.extend(entries.flatten().map(|entry| entry.path()));
-        } else if is_source(&path) && !OTHERS.iter().chain(&LATER).any(|other| *other == shown) {
+        } else if is_source(&path) && !OTHERS.iter().any(|other| *other == shown) {
             files.push(path);
         }
     }

@@ -2,9 +2,14 @@
 //! how they are accepted.
 
 mod coverage;
+#[cfg(all(feature = "linux", target_os = "linux"))]
+mod emulation;
 mod pages;
 mod paths;
+mod recorded;
 mod refusals;
+mod repetitions;
+mod stored;
 mod tables;
 mod texts;
 mod traces;

@@ -6,7 +6,7 @@ use super::Session;
 fn help_of_the_program_and_its_small_verbs() {
     let mut session = Session::new("help");
     session.call(&[]);
-    for verb in ["analyze", "doctor", "list", "man", "completions"] {
+    for verb in ["run", "report", "validate", "analyze", "doctor", "list", "man", "completions"] {
         session.call(&[verb, "-h"]);
     }
     session.call(&["--version"]);

@@ -1,0 +1,49 @@
+//! What `emulate` and `validate --record` say before anything needs a privilege.
+
+use super::Session;
+
+const PATHS: [&str; 5] = ["emulate", "--path", "a=rate 9mbit", "--path", "b=rate 5mbit"];
+const STUDY: [&str; 5] = ["emulate", "--path", "a=rate 9mbit", "--traffic", "bulk:64KiB"];
+
+#[test]
+fn help_of_emulate() {
+    let mut session = Session::new("help-emulate");
+    session.call(&["emulate", "-h"]);
+    session.call(&["emulate", "--help"]);
+    session.end();
+}
+
+#[test]
+fn arguments_of_emulate() {
+    let mut session = Session::new("emulate");
+    session.file("file", "in the way");
+    session.call(&["emulate"]);
+    session.call(&["emulate", "--shell", "client"]);
+    let shells: &[&[&str]] = &[
+        &["--shell", "router"],
+        &["--shell", "client", "--stack", "kernel-tcp"],
+        &["--shell", "client", "--first", "c"],
+        &["--tcp"],
+        &["--ipv6"],
+        &["--", "ping"],
+    ];
+    for more in shells {
+        session.call(&[&PATHS[..], more].concat());
+    }
+    let studies: &[&[&str]] = &[
+        &["--stack", "kernel"],
+        &["--stack", "kernel-tpc,anabranch"],
+        &["--stack", ""],
+        &["--cc", "lia"],
+        &["--stack", "kernel-mptcp"],
+        &["--out", "file"],
+        &["--pcap", "file"],
+        &["--traffic", "bulk"],
+    ];
+    for more in studies {
+        session.call(&[&STUDY[..], more].concat());
+    }
+    session.call(&["validate", "--record", "no-such.toml"]);
+    session.call(&["validate", "--record", "--json", "no-such.toml"]);
+    session.end();
+}

@@ -1,0 +1,150 @@
+//! What `validate` says of a small made set and made runs of a kernel.
+
+use super::Session;
+
+const SET: &str = r#"title = "Made up"
+series = "kernel.json"
+stacks = "kernel-tcp"
+runs = 4
+
+[[scenario]]
+name = "clean"
+traffic = "bulk:64KiB"
+path.a = "rate 10mbit delay 10ms limit 100p"
+"#;
+
+const LOSSY: &str = r#"
+[[scenario]]
+name = "lossy"
+traffic = "bulk:16KiB"
+path.a = "rate 10mbit delay 10ms loss 2% limit 100p"
+"#;
+
+/// The recorded runs of a scenario over the path `a`, as `validate --record` writes them.
+fn recorded(name: &str, bulk: &str, path: &str, variant: &str, values: &[&str]) -> String {
+    let runs = values.iter().enumerate();
+    let runs = runs.map(|(n, value)| format!("{{\"number\":{n}{value}}}")).collect::<Vec<_>>();
+    format!(
+        "{{\"name\":\"{name}\",\"conditions\":{{\"buffers\":\"4MiB/6MiB\",\"first\":\"a\",\
+         \"nic\":\"none\",\"path.a\":\"{path}\",\"reverse\":\"false\",\"seed\":\"1\",\
+         \"traffic\":\"{bulk}\"}},\"variants\":[{{\"name\":\"{variant}\",\"cc\":\"cubic\",\
+         \"metric\":\"completion_time\",\"unit\":\"s\",\"runs\":[{}]}}]}}",
+        runs.join(",")
+    )
+}
+
+fn clean(values: &[&str]) -> String {
+    let path = "rate 10mbit delay 10ms limit 100p";
+    recorded("clean", "bulk:64KiB", path, "kernel-tcp/a/cubic", values)
+}
+
+fn lossy() -> String {
+    let path = "rate 10mbit delay 10ms loss 2% limit 100p";
+    let values = [",\"value\":0.05", ",\"value\":0.04", ",\"value\":0.3", ",\"value\":0.045"];
+    recorded("lossy", "bulk:16KiB", path, "kernel-tcp/a/cubic", &values)
+}
+
+fn series(scenarios: &[String]) -> String {
+    format!(
+        "{{\"schema\":1,\"machine\":{{\"kernel\":\"Linux 6.18.44 x86_64\",\"hardware\":\"a \
+         processor, 2 cores, 4 GiB\",\"recorded\":\"2026-11-20\",\"command\":\"anabranch validate \
+         --record set.toml\",\"version\":\"0.1.0\",\"settings\":{{\"net.ipv4.tcp_sack\":\"1\"}},\
+         \"emulator\":[\"clean: delay +0.118 ms\"]}},\"scenarios\":[{}]}}",
+        scenarios.join(",")
+    )
+}
+
+/// Four runs that took nearly so long.
+fn near(seconds: f64) -> Vec<String> {
+    let values = [0.999, 1.0, 1.0, 1.001].map(|factor| factor * seconds);
+    values.map(|value| format!(",\"value\":{value:.6}")).to_vec()
+}
+
+fn clean_near(seconds: f64) -> String {
+    let values = near(seconds);
+    clean(&values.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn kernels_runs_beside_ours() {
+    let mut session = Session::new("validate");
+    session.file("set.toml", format!("{SET}{LOSSY}"));
+    session.file("kernel.json", series(&[clean_near(0.132), lossy()]));
+    session.call(&["validate", "set.toml"]);
+    session.call(&["validate", "set.toml", "--check", "--only", "clean"]);
+    session.call(&["validate", "set.toml", "--quiet", "--only", "lossy"]);
+    session.call(&["validate", "set.toml", "--only", "clean", "--json"]);
+    session.call(&["validate", "set.toml", "--write", "page.md"]);
+    session.text.push_str("page.md:\n");
+    let page = std::fs::read_to_string(session.scratch.0.join("page.md")).expect("the page");
+    session.text.push_str(&page);
+    session.file("file", "in the way");
+    session.call(&["validate", "set.toml", "--only", "clean", "--write", "file/page.md"]);
+    session.end();
+}
+
+#[test]
+fn runs_that_do_not_count() {
+    let mut session = Session::new("validate-left-out");
+    session.file("set.toml", format!("{SET}{LOSSY}"));
+    // Another time than ours, by far.
+    session.file("kernel.json", series(&[clean_near(0.5)]));
+    session.call(&["validate", "set.toml", "--check"]);
+    let half = [",\"value\":0.1", ",\"value\":0.2"];
+    session.file("kernel.json", series(&[clean(&half), lossy()]));
+    session.call(&["validate", "set.toml", "--check"]);
+    let invalid = [",\"value\":0.1,\"disturbed\":3,\"invalid\":\"too late\"", ""];
+    session.file("kernel.json", series(&[clean(&invalid)]));
+    session.call(&["validate", "set.toml"]);
+    session.file("kernel.json", series(&[clean(&half).replace("/a/", "/b/")]));
+    session.call(&["validate", "set.toml", "--only", "clean"]);
+    session.file("kernel.json", series(&[clean(&half).replace("delay 10ms", "delay 11ms")]));
+    session.call(&["validate", "set.toml", "--write", "page.md"]);
+    let page = std::fs::read_to_string(session.scratch.0.join("page.md")).expect("the page");
+    session.text.push_str(&page);
+    session.file(
+        "set.toml",
+        SET.replace("bulk:64KiB", "bulk:1MiB").replace("10ms", "10ms silent @50ms"),
+    );
+    let stuck = clean(&half).replace("bulk:64KiB", "bulk:1MiB");
+    session.file("kernel.json", series(&[stuck.replace("10ms", "10ms silent @50ms")]));
+    session.call(&["validate", "set.toml"]);
+    session.end();
+}
+
+#[test]
+fn sets_and_recordings_that_are_refused() {
+    let mut session = Session::new("validate-refused");
+    session.call(&["validate"]);
+    session.call(&["validate", "no-such.toml"]);
+    let entry = "[[scenario]]\nname = \"a\"\n";
+    for text in [
+        "series = \"x\"\n",
+        entry,
+        "series = \"x\"\nscenario = 3\n",
+        "series = \"x\"\n[[scenario]]\ntraffic = \"bulk:1MiB\"\n",
+        "series = \"x\"\nstacks = \"tcp\"\n[[scenario]]\nname = \"a\"\n",
+        "series = \"x\"\n[[scenario]]\nname = \"a b\"\npath.a = \"profile wlan\"\n",
+        "series = \"x\"\n[[scenario]]\nname = \"\"\n",
+        "series = \"x\"\n[[scenario]]\nnaem = \"a\"\n",
+        "series = \"x\"\n[[scenario]]\nname = \"a\"\n",
+        "series = 3\n[[scenario]]\nname = \"a\"\n",
+        &SET.replace("name", "judged-by = \"eye\"\nname"),
+        &format!("{SET}{}", LOSSY.replace("lossy", "clean")),
+    ] {
+        session.file("set.toml", text);
+        let shown = text.lines().map(|line| format!("set.toml: {line}\n"));
+        session.text.push_str(&shown.collect::<String>());
+        session.call(&["validate", "set.toml"]);
+    }
+    session.file("set.toml", SET);
+    session.call(&["validate", "set.toml", "--only", "claen"]);
+    session.call(&["validate", "set.toml"]);
+    for text in
+        ["", "{}", "{\"schema\":7}", "{\"schema\":1}", &series(&[clean(&[",\"value\":-1"])])]
+    {
+        session.file("kernel.json", text);
+        session.call(&["validate", "set.toml"]);
+    }
+    session.end();
+}

@@ -1,0 +1,130 @@
+//! What `report` says of a results folder, whole, damaged or of something else.
+
+use super::Session;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::PathBuf;
+
+const STUDY: [&str; 11] = [
+    "compare",
+    "--path",
+    "a=rate 5mbit delay 10ms",
+    "--path",
+    "b=rate 9mbit delay 30ms",
+    "--traffic",
+    "bulk:16KiB",
+    "--runs",
+    "2",
+    "--quiet",
+    "--csv",
+];
+
+/// A session with a folder of results.
+fn session(name: &'static str) -> Session {
+    let mut session = Session::new(name);
+    session.call(&[&STUDY[..], &["--out", "results"]].concat());
+    session
+}
+
+/// `report` of a copy of the results in which a file has this content; `None`: it is not there.
+fn with(session: &mut Session, file: &str, content: Option<&[u8]>) {
+    let copy = copied(session);
+    match content {
+        Some(content) => fs::write(copy.join(file), content).expect("a changed file"),
+        None => fs::remove_file(copy.join(file)).expect("a file less"),
+    }
+    session.text.push_str(&format!("# with another {file}\n"));
+    session.call(&["report", "copy"]);
+}
+
+fn copied(session: &Session) -> PathBuf {
+    let [whole, copy] = ["results", "copy"].map(|name| session.scratch.0.join(name));
+    let _ = fs::remove_dir_all(&copy);
+    fs::create_dir(&copy).expect("a folder");
+    for file in fs::read_dir(whole).expect("the results").flatten() {
+        fs::copy(file.path(), copy.join(file.file_name())).expect("a copy");
+    }
+    copy
+}
+
+/// The same with another text in `run.json`.
+fn with_run(session: &mut Session, from: &str, to: &str) {
+    let run = fs::read_to_string(session.scratch.0.join("results/run.json")).expect("its text");
+    assert!(run.contains(from), "{from}: {run}");
+    with(session, "run.json", Some(run.replacen(from, to, 1).as_bytes()));
+}
+
+/// The same with a file that `run.json` names as it is.
+fn with_named(session: &mut Session, file: &str, content: &[u8]) {
+    let folder = session.scratch.0.join("results");
+    let digest = |bytes: &[u8]| {
+        let bytes = Sha256::digest(bytes);
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let before = digest(&fs::read(folder.join(file)).expect("the file"));
+    let run = fs::read_to_string(folder.join("run.json")).expect("its text");
+    let copy = copied(session);
+    fs::write(copy.join(file), content).expect("a changed file");
+    fs::write(copy.join("run.json"), run.replace(&before, &digest(content))).expect("run.json");
+    session.text.push_str(&format!("# with another {file} that run.json names\n"));
+    session.call(&["report", "copy"]);
+}
+
+#[test]
+fn pages_made_again() {
+    let mut session = session("report");
+    session.call(&["report", "results"]);
+    session.call(&["report", "results", "--quiet", "--pairs", "--out", "page.html"]);
+    session.call(&["report", "results", "--out", "no-folder/yet/page.html"]);
+    session.file("file", "in the way");
+    for out in ["results", "file/page.html", "..", ""] {
+        session.call(&["report", "results", "--quiet", "--out", out]);
+    }
+    with(&mut session, "series.parquet", None);
+    with_run(&mut session, "\"build\": \"", "\"build\": \"0123456789abcdef");
+    session.end();
+}
+
+#[test]
+fn results_of_another_build_say_so_if_they_differ() {
+    let mut session = session("report-builds");
+    let run = fs::read_to_string(session.scratch.0.join("results/run.json")).expect("its text");
+    let copy = copied(&session);
+    let other = run.replacen("\"build\": \"", "\"build\": \"0123456789abcdef", 1);
+    let other = other.replacen("\"hash\": \"", "\"hash\": \"0", 1);
+    fs::write(copy.join("run.json"), other).expect("run.json");
+    session.call(&["report", "copy"]);
+    session.end();
+}
+
+#[test]
+fn folders_that_make_no_page() {
+    let mut session = session("report-refused");
+    session.call(&["report"]);
+    session.file("file", "no folder");
+    fs::create_dir(session.scratch.0.join("empty")).expect("a folder");
+    fs::create_dir_all(session.scratch.0.join("odd/run.json")).expect("a folder");
+    fs::create_dir(session.scratch.0.join("begun")).expect("a folder");
+    session.file("begun/.runs-0123456789ab.partial.jsonl", "{}\n");
+    for folder in ["no-such", "file", "empty", "odd", "begun", ""] {
+        session.call(&["report", folder]);
+    }
+    with(&mut session, "run.json", Some(b"{"));
+    with(&mut session, "run.json", Some(b"{\"a\": 1}"));
+    with_run(&mut session, "\"schema\": 1", "\"schema\": 7");
+    with_run(&mut session, "\"scenario.toml\"", "\"scenario.yaml\"");
+    for file in ["scenario.toml", "result.json", "runs.parquet"] {
+        with(&mut session, file, None);
+        with(&mut session, file, Some(b"cut"));
+    }
+    with(&mut session, "series.parquet", Some(b"cut"));
+    with_run(&mut session, "\"study\": \"", "\"study\": \"0");
+    with_run(&mut session, "\"hash\": \"", "\"hash\": \"0");
+    with_run(&mut session, "\"runs\": 2", "\"runs\": 5");
+    with_run(&mut session, "\"runs\": 2", "\"runs\": 0");
+    with_named(&mut session, "runs.parquet", b"PAR1 damaged PAR1");
+    with_named(&mut session, "series.parquet", b"PAR1 damaged PAR1");
+    with_named(&mut session, "result.json", b"{");
+    with_named(&mut session, "result.json", b"{}");
+    session.end();
+}
