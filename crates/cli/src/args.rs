@@ -39,7 +39,7 @@ pub enum Command {
     /// Serve and get files with our engine on TUN devices
     #[cfg(all(feature = "linux", target_os = "linux"))]
     Live(crate::live::LiveArgs),
-    /// Programs behind paths we control: a shell in a host with a kernel of its own
+    /// Compare this machine's kernel with our engine over emulated paths, or run programs there
     #[cfg(all(feature = "linux", target_os = "linux"))]
     #[command(after_help = crate::emulate::EXAMPLES)]
     Emulate(Box<crate::emulate::EmulateArgs>),

@@ -10,7 +10,7 @@ use crate::{FAILED, INTERRUPTED, USAGE, table};
 use clap::ArgMatches;
 use lab::emulation::{Emulation, emulate};
 use lab::results::{Provenance, ResultFolder, Written, document};
-use lab::{Emulated, Given, InputError, Report, Scenario, Stack, emulated_of};
+use lab::{Emulated, Given, InputError, Protocol, Report, Scenario, Stack, Variant, emulated_of};
 use linux::LiveError;
 
 /// Everything that must be right before the first run.
@@ -67,6 +67,8 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     let asked = &args.asked;
     let variants = emulated_of(scenario, stacks).into_iter();
     let variants: Vec<_> = variants.map(Emulated::into_variant).collect();
+    // For people: what the stacks do, not what the engine alone would.
+    let shown = Scenario { protocols: protocols_of(&variants), ..scenario.clone() };
     let progress = Progress::new(&variants, asked.quiet, asked.verbose, pcap.is_some());
     progress.stop_on_interrupt();
     let clock = real_time();
@@ -81,7 +83,7 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
         print(&format!("{:#}\n", document(scenario, &report)));
     } else {
         let ask = table::Ask { quiet: asked.quiet, pairs: asked.pairs };
-        print(&table::text(scenario, &report, ask, Screen::detect(asked.no_color)));
+        print(&table::text(&shown, &report, ask, Screen::detect(asked.no_color)));
     }
     if !asked.quiet {
         message(&conduct(&emulation));
@@ -101,16 +103,21 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     Ok(if report.interrupted { INTERRUPTED } else { 0 })
 }
 
-/// How exact the emulation was, and what does not count.
-fn conduct(emulation: &Emulation) -> String {
-    let text = format!("emulated; measured errors: {}", emulation.accuracy);
-    let disturbed: u32 = emulation.conduct.iter().flatten().map(|conduct| conduct.disturbed).sum();
-    text + &disturbances(disturbed, emulation.invalid())
+/// What the variants use, each once.
+fn protocols_of(variants: &[Variant]) -> Vec<Protocol> {
+    let has = |protocol: &Protocol| variants.iter().any(|v| v.protocol() == *protocol);
+    Protocol::ALL.into_iter().filter(has).collect()
 }
 
-/// Lines on the tries that were disturbed, and on the runs that do not count; none without any.
-fn disturbances(tries: u32, invalid: usize) -> String {
-    let mut text = String::new();
+/// How exact the emulation was, and what does not count.
+fn conduct(emulation: &Emulation) -> String {
+    let disturbed: u32 = emulation.conduct.iter().flatten().map(|conduct| conduct.disturbed).sum();
+    conduct_of(&emulation.accuracy, disturbed, emulation.invalid())
+}
+
+/// Lines on the emulator's errors, the tries that were disturbed, and the runs that do not count.
+fn conduct_of(accuracy: &impl std::fmt::Display, tries: u32, invalid: usize) -> String {
+    let mut text = format!("emulated; measured errors: {accuracy}");
     if tries > 0 {
         text.push_str(&format!("\ndisturbed and repeated: {}", counted(tries, "run")));
     }
@@ -155,15 +162,15 @@ fn save(
 
 #[cfg(test)]
 mod tests {
-    use super::disturbances;
+    use super::conduct_of;
 
     #[test]
     fn disturbed_runs_are_told_of_with_what_helps() {
-        let shown = |tries, invalid| format!("{tries}, {invalid}:{}", disturbances(tries, invalid));
+        let shown = |tries, invalid| conduct_of(&"delay +0.118 ms", tries, invalid) + "\n";
         let text = [shown(0, 0), shown(1, 0), shown(3, 1), shown(9, 2)].join("\n");
         let mut settings = insta::Settings::clone_current();
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
-        settings.bind(|| insta::assert_snapshot!("disturbances", text));
+        settings.bind(|| insta::assert_snapshot!("conduct", text));
     }
 }

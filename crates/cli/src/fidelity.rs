@@ -87,7 +87,9 @@ fn page(
          what of it lies beyond the joint\n95 % interval.\n\n![Kernel against simulator]({figure})\
          \n\n"
     );
-    text.push_str(&table(&result.rows));
+    if !result.rows.is_empty() {
+        text.push_str(&table(&result.rows));
+    }
     text.push_str(&quantiles(result));
     for reason in &result.left_out {
         let _ = writeln!(text, "\nLeft out: {reason}.");

@@ -107,7 +107,11 @@ fn chosen(scenario: &Scenario, names: &[String]) -> Result<Vec<Variant>, InputEr
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|v| v.name != **name)) {
         let known: Vec<&str> = all.iter().map(|variant| variant.name.as_str()).collect();
         let problem = format!("no variant of this scenario is called `{unknown}`");
-        return Err(InputError::at("--variant", problem, format!("it has {}", known.join(", "))));
+        let help = format!(
+            "it has {}; --protocols, --cc and --schedulers give it others",
+            known.join(", ")
+        );
+        return Err(InputError::at("--variant", problem, help));
     }
     let is_chosen = |variant: &Variant| names.is_empty() || names.contains(&variant.name);
     Ok(all.into_iter().filter(is_chosen).collect())

@@ -111,7 +111,12 @@ fn compare(args: &ValidateArgs, set: &ValidationSet, series: &Series) -> Result<
             message(&format!("wrote {file}"));
         }
     }
-    Ok(if args.check && !meets_targets(&result) { CHECK_FAILED } else { 0 })
+    if args.check && !meets_targets(&result) {
+        let [median, worst] = [TARGETS.0, TARGETS.1].map(plain_percent);
+        error(&format!("--check: the median may be {median} at most, the worst {worst}"));
+        return Ok(CHECK_FAILED);
+    }
+    Ok(0)
 }
 
 fn meets_targets(result: &Validation) -> bool {
@@ -189,6 +194,9 @@ impl Watcher for Follower {
 pub fn summary(result: &Validation) -> String {
     let counted = result.counted().len();
     let (Some(median), Some(worst)) = (result.median_abs_diff(), result.worst()) else {
+        if result.rows.is_empty() {
+            return "nothing counted: no scenario was compared by its mean".to_owned();
+        }
         return "nothing counted: of no scenario is the kernel's mean known to 4 %".to_owned();
     };
     let of = if counted == 1 { "comparison" } else { "comparisons" };
@@ -206,7 +214,7 @@ fn rows(rows: &[Row]) -> Table {
     let columns = vec![
         column("scenario", 0, false, &|row| row.subject.scenario.clone()),
         column("variant", 0, false, &|row| row.subject.variant.clone()),
-        column("metric", 5, false, &|row| row.subject.metric.clone()),
+        column("metric", 5, false, &|row| row.subject.metric.replace('_', " ")),
         column("kernel", 0, true, &|row| scale(row).value(row.kernel.mean)),
         column("+-", 3, true, &|row| half_width(row)),
         column("ours", 0, true, &|row| scale(row).value(row.ours.mean)),

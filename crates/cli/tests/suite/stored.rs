@@ -103,7 +103,7 @@ fn runs_of_another_build_are_shown_as_such() {
     run["hash"] = "another".into();
     fs::write(format!("{out}/run.json"), run.to_string()).expect("run.json");
     let told = stderr(&anabranch(&["report", &out]));
-    assert!(told.contains("note: that build summed them up otherwise: Verdict: "), "{told}");
+    assert!(told.contains("note: that build came to another result; its verdict was: "), "{told}");
 }
 
 #[test]
@@ -154,10 +154,6 @@ fn what_is_no_results_folder_is_refused_with_the_mend() {
         ("[1]", "this is not the `run.json` of a results folder"),
         ("{\"program\": \"other\"}", "this is not the `run.json` of a results folder"),
         (
-            "{\"program\": \"anabranch\", \"schema\": 2}",
-            "it has version 2, this program reads version 1",
-        ),
-        (
             "{\"program\": \"anabranch\", \"schema\": 1}",
             "it does not name `scenario.toml`, so this is no results folder",
         ),
@@ -165,6 +161,14 @@ fn what_is_no_results_folder_is_refused_with_the_mend() {
         fs::write(format!("{folder}/run.json"), content).expect("run.json");
         assert_eq!(refused(&folder, &[]), format!("error: DIR/run.json: {problem}\n{help}"));
     }
+    let newer = "{\"program\": \"anabranch\", \"schema\": 2}";
+    fs::write(format!("{folder}/run.json"), newer).expect("run.json");
+    assert_eq!(
+        refused(&folder, &[]),
+        "error: DIR/run.json: it has version 2, this program reads version 1\n  help: make the \
+         page with the program that wrote the folder, or carry the study out again into a new \
+         one\n"
+    );
 }
 
 #[test]

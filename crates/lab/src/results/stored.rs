@@ -32,6 +32,9 @@ const FROM_COMPARE: &str = "give a folder that `anabranch compare --out DIR` or 
 const AGAIN: &str = "the command that wrote the folder, with the same `--out`, writes it again; \
                      runs that are kept there are not carried out anew";
 
+const OTHER_VERSION: &str = "make the page with the program that wrote the folder, or carry the \
+                             study out again into a new one";
+
 /// What a results folder holds.
 #[derive(Clone, Debug)]
 pub struct StoredStudy {
@@ -104,6 +107,9 @@ struct Folder {
 
 impl Folder {
     fn open(name: &str) -> Result<Folder, InputError> {
+        if name.is_empty() {
+            return Err(InputError::at("DIR", "the name of the folder is empty", FROM_COMPARE));
+        }
         let path = PathBuf::from(name);
         let refuse = |problem: String, help: &str| Err(InputError::at(name, problem, help));
         match fs::metadata(&path) {
@@ -122,14 +128,14 @@ impl Folder {
             Err(error) => return Err(folder.unreadable("run.json", &error)),
         };
         let run = folder.json("run.json", &content)?;
-        let problem = match (run["program"].as_str(), run["schema"].as_u64()) {
+        let (problem, help) = match (run["program"].as_str(), run["schema"].as_u64()) {
             (Some("anabranch"), Some(1)) => return Ok(Folder { run, ..folder }),
             (Some("anabranch"), Some(version)) => {
-                format!("it has version {version}, this program reads version 1")
+                (format!("it has version {version}, this program reads version 1"), OTHER_VERSION)
             }
-            _ => "this is not the `run.json` of a results folder".to_owned(),
+            _ => ("this is not the `run.json` of a results folder".to_owned(), FROM_COMPARE),
         };
-        Err(folder.refuse("run.json", &problem, FROM_COMPARE))
+        Err(folder.refuse("run.json", &problem, help))
     }
 
     /// Why there is nothing to report.
@@ -206,9 +212,7 @@ impl Folder {
             let theirs: String = schema.unwrap_or("none").chars().take(20).collect();
             let problem =
                 format!("the table has version {theirs}, this program reads version {version}");
-            let help = "make the page with the program that wrote the folder, or carry the study \
-                        out again into a new one";
-            return Err(self.refuse(file, &problem, help));
+            return Err(self.refuse(file, &problem, OTHER_VERSION));
         }
         if study != self.run["study"].as_str() {
             let problem = "the table belongs to another scenario than `run.json`";
@@ -309,7 +313,8 @@ impl Folder {
         ));
         if !same || document["verdict"] != report.verdict.as_str() {
             let verdict = document["verdict"].as_str().unwrap_or_default();
-            notes.push(format!("that build summed them up otherwise: {verdict}"));
+            let verdict = verdict.trim_start_matches("Verdict: ");
+            notes.push(format!("that build came to another result; its verdict was: {verdict}"));
         }
         Ok(())
     }

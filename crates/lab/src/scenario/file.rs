@@ -113,7 +113,7 @@ pub(crate) fn split(
     for (key, value) in in_order(table) {
         match own.iter().position(|own| own == key.get_ref()) {
             Some(place) => texts[place] = Some(reader.text(key, value)?),
-            None => reader.option(&mut options, key, value)?,
+            None => reader.option(&mut options, key, value, own)?,
         }
     }
     Ok((options, texts))
@@ -145,7 +145,14 @@ impl Reader<'_> {
         in_file_error(self.file, span, problem, help.into())
     }
 
-    fn option(&self, to: &mut Options, key: &Key, value: &Value) -> Result<(), InputError> {
+    /// Takes a key of a scenario; `own` are the others that there are, for the message.
+    fn option(
+        &self,
+        to: &mut Options,
+        key: &Key,
+        value: &Value,
+        own: &[&str],
+    ) -> Result<(), InputError> {
         let name = key.get_ref().as_ref();
         if let Some(slot) = switch(to, name) {
             *slot = Some(self.yes_or_no(key, value)?);
@@ -157,7 +164,11 @@ impl Reader<'_> {
             to.paths = self.paths(value)?;
         } else {
             let problem = format!("unknown key `{}`", sanitised(name));
-            return Err(self.refuse(key.span(), problem, nearest_help(name, &KEYS)));
+            return Err(self.refuse(
+                key.span(),
+                problem,
+                nearest_help(name, &[own, &KEYS].concat()),
+            ));
         }
         Ok(())
     }

@@ -93,7 +93,9 @@ impl Entry {
 impl ValidationSet {
     /// Reads the file called `name`.
     pub fn from_file(name: &str) -> Result<ValidationSet, InputError> {
-        ValidationSet::read(&load(name)?)
+        let help = "give the name of a set of scenarios, such as `scenarios/validation.toml`";
+        let file = load(name).map_err(|error| InputError::at(name, error.problem(), help))?;
+        ValidationSet::read(&file)
     }
 
     pub(super) fn read(file: &Arc<SourceFile>) -> Result<ValidationSet, InputError> {
@@ -174,6 +176,15 @@ fn entry(
         return Err(name.refuse(Refusal::new(&name.text, problem, "use letters, digits and `-`")));
     }
     let options = Options { title: None, ..options }.or(Options { title: None, ..common.clone() });
+    let lacks = |what, help| {
+        Err(name.refuse_whole(format!("the scenario `{}` has no {what}", name.text), help))
+    };
+    if options.paths.is_empty() {
+        return lacks("path", "write `path.home = \"rate 25mbit delay 20ms limit 100p\"` in it");
+    }
+    if options.traffic.is_none() {
+        return lacks("traffic", "write `traffic = \"bulk:1MiB\"` in it, or above all scenarios");
+    }
     let scenario = options.resolve()?;
     let stacks = match own_stacks {
         Some(own) => Stack::parse_list(&own)?,

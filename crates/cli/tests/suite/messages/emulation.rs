@@ -35,14 +35,26 @@ fn arguments_of_emulate() {
         &["--stack", "kernel-tpc,anabranch"],
         &["--stack", ""],
         &["--cc", "lia"],
-        &["--stack", "kernel-mptcp"],
         &["--out", "file"],
         &["--pcap", "file"],
-        &["--traffic", "bulk"],
+        &[
+            "--stack",
+            "kernel-mptcp",
+            "--cc",
+            "lia",
+            "--protocols",
+            "mptcp",
+            "--path",
+            "b=rate 5mbit",
+        ],
+        &["--stack", "kernel-tcp", "--cc", "lia", "--protocols", "mptcp", "--path", "b=rate 5mbit"],
     ];
     for more in studies {
         session.call(&[&STUDY[..], more].concat());
     }
+    let simulated = ["compare", "--path", "a=rate 9mbit", "--traffic", "bulk:16KiB", "--runs", "1"];
+    session.call(&[&simulated[..], &["--quiet", "--out", "simulated"]].concat());
+    session.call(&[&STUDY[..], &["--out", "simulated"]].concat());
     session.call(&["validate", "--record", "no-such.toml"]);
     session.call(&["validate", "--record", "--json", "no-such.toml"]);
     session.end();

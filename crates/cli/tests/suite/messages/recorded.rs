@@ -26,7 +26,7 @@ fn recorded(name: &str, bulk: &str, path: &str, variant: &str, values: &[&str]) 
     let runs = runs.map(|(n, value)| format!("{{\"number\":{n}{value}}}")).collect::<Vec<_>>();
     format!(
         "{{\"name\":\"{name}\",\"conditions\":{{\"buffers\":\"4MiB/6MiB\",\"first\":\"a\",\
-         \"nic\":\"none\",\"path.a\":\"{path}\",\"reverse\":\"false\",\"seed\":\"1\",\
+         \"nic\":\"1gbit\",\"path.a\":\"{path}\",\"reverse\":\"false\",\"seed\":\"1\",\
          \"traffic\":\"{bulk}\"}},\"variants\":[{{\"name\":\"{variant}\",\"cc\":\"cubic\",\
          \"metric\":\"completion_time\",\"unit\":\"s\",\"runs\":[{}]}}]}}",
         runs.join(",")
@@ -86,7 +86,8 @@ fn kernels_runs_beside_ours() {
 #[test]
 fn runs_that_do_not_count() {
     let mut session = Session::new("validate-left-out");
-    session.file("set.toml", format!("{SET}{LOSSY}"));
+    let untitled = SET.replace("title = \"Made up\"\n", "");
+    session.file("set.toml", format!("{untitled}{LOSSY}"));
     // Another time than ours, by far.
     session.file("kernel.json", series(&[clean_near(0.5)]));
     session.call(&["validate", "set.toml", "--check"]);
@@ -107,7 +108,7 @@ fn runs_that_do_not_count() {
         SET.replace("bulk:64KiB", "bulk:1MiB").replace("10ms", "10ms silent @50ms"),
     );
     let stuck = clean(&half).replace("bulk:64KiB", "bulk:1MiB");
-    session.file("kernel.json", series(&[stuck.replace("10ms", "10ms silent @50ms")]));
+    session.file("kernel.json", series(&[stuck.replace("100p", "100p silent @50ms")]));
     session.call(&["validate", "set.toml"]);
     session.end();
 }
@@ -128,7 +129,7 @@ fn sets_and_recordings_that_are_refused() {
         "series = \"x\"\n[[scenario]]\nname = \"\"\n",
         "series = \"x\"\n[[scenario]]\nnaem = \"a\"\n",
         "series = \"x\"\n[[scenario]]\nname = \"a\"\n",
-        "series = 3\n[[scenario]]\nname = \"a\"\n",
+        "series = \"x\"\n[[scenario]]\nname = \"a\"\npath.a = \"rate 5mbit\"\n",
         &SET.replace("name", "judged-by = \"eye\"\nname"),
         &format!("{SET}{}", LOSSY.replace("lossy", "clean")),
     ] {

@@ -118,6 +118,7 @@ fn folders_that_make_no_page() {
         with(&mut session, file, Some(b"cut"));
     }
     with(&mut session, "series.parquet", Some(b"cut"));
+    with_run(&mut session, "\"stacks\": null", "\"stacks\": [\"quic\"]");
     with_run(&mut session, "\"study\": \"", "\"study\": \"0");
     with_run(&mut session, "\"hash\": \"", "\"hash\": \"0");
     with_run(&mut session, "\"runs\": 2", "\"runs\": 5");
