@@ -129,7 +129,8 @@ fn results_of_a_comparison_are_not_overwritten() {
     assert_eq!(
         refused(&["--variant", "tcp/lte/cubic"]),
         "error: --variant: no variant of this scenario is called `tcp/lte/cubic`\n  help: it has \
-         tcp/wlan/cubic, tcp/3g/cubic, mptcp/lrf/cubic\n"
+         tcp/wlan/cubic, tcp/3g/cubic, mptcp/lrf/cubic; --protocols, --cc and --schedulers \
+         give it others\n"
     );
     // What needs repetitions is no option of it.
     for option in ["--runs", "--baseline"] {
