@@ -28,7 +28,9 @@ pub fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> S
         text.push('\n');
         text.push_str(&messages.render(screen));
     }
-    remarks(&mut text, scenario, report, screen);
+    for content in remarks(scenario, report) {
+        remark(&mut text, &content, screen);
+    }
     if ask.pairs && !report.pairs.is_empty() {
         text.push('\n');
         text.push_str(&pairs(report, screen));
@@ -319,8 +321,9 @@ fn heading_of(name: &str) -> (String, Unit) {
 }
 
 /// What a reader must know before trusting a number.
-fn remarks(text: &mut String, scenario: &Scenario, report: &Report, screen: Screen) {
-    let mut note = |content: String| remark(text, &content, screen);
+pub fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let mut note = |content: String| remarks.push(content);
     if let (Runs::Auto { most }, Some(width)) = (scenario.runs, report.half_width) {
         let runs = counted(report.runs, "run");
         let width = percent(width);
@@ -355,6 +358,7 @@ fn remarks(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
             ));
         }
     }
+    remarks
 }
 
 #[cfg(test)]

@@ -56,7 +56,8 @@ fn boxes(sheet: &Sheet<'_>) -> Figure {
     let of = |runs: &VariantRuns| {
         let values = values(runs, &scale);
         let look = palette::of_variant(sheet.scenario, &runs.variant);
-        let name = format!("{} (n={})", runs.variant.name, values.len());
+        // In two lines, which leaves the boxes their room on a narrow page.
+        let name = format!("{}<br>n={}", runs.variant.name, values.len());
         (!values.is_empty()).then(|| {
             json!({
                 "type": "box", "x": values, "name": name, "boxpoints": "outliers",

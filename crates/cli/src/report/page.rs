@@ -16,7 +16,7 @@ td.n,th.n{text-align:right}.scroll{overflow-x:auto}
 pre{background:#f6f6f6;padding:.8rem;overflow-x:auto;font-size:.85rem}
 .small{color:#555;font-size:.85rem}.figure{width:100%}
 .warning{border-left:.4rem solid #e69f00;background:#fdf6e8;padding:.6rem 1rem}
-.swatch{display:inline-block;width:.7em;height:.7em;margin-right:.4em}
+.swatch{display:inline-block;width:1.2em;font-style:normal}
 .good{color:#00674c}.bad{color:#a63e00}.open{color:#555}
 .hash{overflow-wrap:anywhere}h1,.verdict,p{overflow-wrap:break-word}summary{cursor:pointer}
 select{max-width:100%}";
@@ -109,7 +109,7 @@ fn paths(page: &mut Page, scenario: &Scenario) {
     page.line("<div class=\"scroll\"><table>");
     for (index, path) in scenario.paths.iter().enumerate() {
         let (name, spec) = (escaped(&path.name), escaped(&path.to_string()));
-        let swatch = tables::swatch(palette::of_path(index).colour);
+        let swatch = tables::swatch(palette::of_path(index));
         page.line(&format!("<tr><th>{swatch}{name}</th><td><code>{spec}</code></td></tr>"));
     }
     page.line("</table></div>");

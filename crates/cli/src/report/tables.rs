@@ -1,10 +1,11 @@
 //! The tables of the page: what each variant showed, each against each, quantiles; for a single
 //! repetition its numbers.
 
+use super::Sheet;
 use super::page::{Page, escaped};
-use super::{Sheet, palette};
+use super::palette::{self, Look};
 use lab::statistics::Interval;
-use lab::{Class, Difference, Pair, Report, Run, Scale, Summary, Variant, percent, scale};
+use lab::{Class, Difference, Pair, Run, Scale, Summary, Variant, percent, scale};
 
 /// More rows than this are folded away.
 const MOST_ROWS: usize = 15;
@@ -33,7 +34,9 @@ pub fn results(page: &mut Page, sheet: &Sheet<'_>) {
     page.line(&format!(
         "<p class=\"small\">{baseline}Below each mean its 95 % interval (Student t).</p>"
     ));
-    remarks(page, report, &scale);
+    for remark in crate::table::remarks(sheet.scenario, report) {
+        page.line(&format!("<p class=\"small\">{}.</p>", escaped(&remark)));
+    }
 }
 
 fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
@@ -109,15 +112,15 @@ fn outcome(class: Class, difference: Option<&Difference>) -> String {
     format!("<span class=\"{kind}\">{sign}{}</span>{magnitude}", class.name())
 }
 
-/// The name with the colour that it has in every figure.
+/// The name with the colour and the symbol that it has in every figure.
 fn variant(sheet: &Sheet<'_>, variant: &Variant) -> String {
     let look = palette::of_variant(sheet.scenario, variant);
-    format!("{}{}", swatch(look.colour), escaped(&variant.name))
+    format!("{}{}", swatch(look), escaped(&variant.name))
 }
 
-/// A small field of a colour.
-pub fn swatch(colour: &str) -> String {
-    format!("<i class=\"swatch\" style=\"background:{colour}\"></i>")
+/// The symbol of the figures in its colour.
+pub fn swatch(look: Look) -> String {
+    format!("<i class=\"swatch\" style=\"color:{}\">{}</i>", look.colour, look.letter())
 }
 
 /// The paths that carried payload first, with their shares of it.
@@ -126,21 +129,6 @@ fn share(summary: &Summary) -> String {
     let words = used.map(|(name, share)| format!("{name} {:.0} %", share * 100.0));
     let words: Vec<String> = words.map(|word| escaped(&word)).collect();
     words.join("<br>")
-}
-
-/// Means that are not to be trusted.
-fn remarks(page: &mut Page, report: &Report, scale: &Scale) {
-    for summary in report.variants.iter().filter(|summary| summary.heavy_tail) {
-        let interval = summary.median_interval.map_or(String::new(), |interval| {
-            format!(" (95 % interval {})", scale.interval(interval))
-        });
-        let median = summary.median.map_or(String::new(), |median| scale.value(median));
-        page.line(&format!(
-            "<p class=\"small\">{}: a few runs lie far out, so the mean's interval may be too \
-             narrow; median {median}{interval}.</p>",
-            escaped(&summary.variant.name)
-        ));
-    }
 }
 
 /// Quantiles over the repetitions, with their intervals.
