@@ -167,7 +167,11 @@ fn describe_page(web: &Web) -> String {
     let plural = if objects == 1 { "" } else { "s" };
     let kilobytes = page.response_bytes() as f64 / 1e3;
     let hosts = page.hosts();
-    let each = if web.per_host { format!(" to each of {hosts} hosts") } else { String::new() };
+    let each = match (web.per_host, hosts) {
+        (false, _) => String::new(),
+        (true, 1) => " to its only host".to_owned(),
+        (true, hosts) => format!(" to each of {hosts} hosts"),
+    };
     let over = match web.http {
         Http::One { connections } => format!("{connections} HTTP/1.1 connections{each}"),
         Http::Two => format!("one HTTP/2 connection{each}"),
@@ -215,6 +219,17 @@ mod tests {
         assert_eq!(parse_http("1.1").unwrap(), Http::SIX);
         assert_eq!(parse_http("2").unwrap(), Http::Two);
         assert!(parse_http("3").unwrap_err().help.contains("`2`"));
+    }
+
+    #[test]
+    fn hosts_of_a_page_are_counted_where_they_matter() {
+        let words = |per_host| {
+            let fetching = Fetching { per_host, ..FETCHING };
+            let page = parse_traffic("web:wikipedia", Profile::Linux, None, fetching);
+            describe_traffic(&page.unwrap().0, false)
+        };
+        assert!(words(true).ends_with("6 HTTP/1.1 connections to its only host"));
+        assert!(words(false).ends_with("6 HTTP/1.1 connections"));
     }
 
     #[test]

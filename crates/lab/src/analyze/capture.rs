@@ -29,6 +29,8 @@ pub struct Captured {
     pub segments: Vec<Segment>,
     /// IP packets of any kind.
     pub packets: u64,
+    /// When the earliest and the latest of them passed.
+    pub span: Option<(Instant, Instant)>,
     /// Of the interfaces; empty where one has none.
     pub names: Vec<String>,
     /// What was left out, and why.
@@ -38,8 +40,8 @@ pub struct Captured {
 /// Reads a file as far as it is sound.
 pub fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     let mut reader = CaptureReader::new(file)?;
-    let mut captured =
-        Captured { segments: Vec::new(), packets: 0, names: Vec::new(), notes: Vec::new() };
+    let (segments, names, notes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut captured = Captured { segments, packets: 0, span: None, names, notes };
     let mut unread: BTreeMap<String, u64> = BTreeMap::new();
     for packet in reader.by_ref() {
         let packet = match packet {
@@ -50,6 +52,8 @@ pub fn read(file: &[u8]) -> Result<Captured, CaptureError> {
             }
         };
         captured.packets += 1;
+        let (start, end) = captured.span.unwrap_or((packet.time, packet.time));
+        captured.span = Some((start.min(packet.time), end.max(packet.time)));
         match segment(packet.datagram) {
             Ok(Some(segment)) => captured.segments.push(Segment {
                 time: packet.time,

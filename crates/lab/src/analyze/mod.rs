@@ -29,16 +29,15 @@ use wire::CaptureError;
 /// What the bytes of a pcapng or pcap file show. Damage in the middle ends the reading there and is
 /// noted; a file that is no capture at all is an error.
 pub fn analyze(file: &[u8]) -> Result<Analysis, CaptureError> {
-    let Captured { mut segments, packets, names, mut notes } = read(file)?;
+    let Captured { mut segments, packets, span, names, mut notes } = read(file)?;
     // Interfaces are written one after the other, each with its own delay.
     segments.sort_by_key(|segment| segment.time);
     let start = segments.first().map(|segment| segment.time);
-    let end = segments.last().map(|segment| segment.time);
     let mut connections = Connections::default();
     for segment in &segments {
         connections.segment(segment);
     }
-    let duration = start.zip(end).map_or(0.0, |(start, end)| (end - start).as_secs_f64());
+    let duration = span.map_or(0.0, |(start, end)| (end - start).as_secs_f64());
     let connections = match start {
         Some(start) => connections.finish(start, &names, &mut notes),
         None => Vec::new(),

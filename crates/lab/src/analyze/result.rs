@@ -10,7 +10,7 @@ pub struct Analysis {
     pub packets: u64,
     /// TCP segments among them.
     pub tcp_segments: u64,
-    /// From the first segment to the last, in seconds.
+    /// From the first packet to the last, in seconds.
     pub duration: f64,
     /// In the order in which they begin.
     pub connections: Vec<Connection>,

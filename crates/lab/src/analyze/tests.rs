@@ -337,3 +337,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn capture_without_tcp_has_its_time() {
+    // A pcap file of raw IP packets, in the byte order of small machines.
+    let mut file: Vec<u8> = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+        file.extend(word.to_le_bytes());
+    }
+    for (seconds, micros) in [(1_u32, 0_u32), (2, 500_000)] {
+        for word in [seconds, micros, 20, 20] {
+            file.extend(word.to_le_bytes());
+        }
+        // Nothing but an IPv4 header of protocol 132.
+        file.extend([0x45, 0, 0, 20, 0, 0, 0, 0, 64, 132, 0x66, 0x64]);
+        file.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    }
+    let analysis = analyze(&file).unwrap();
+    assert_eq!((analysis.packets, analysis.tcp_segments), (2, 0));
+    assert!((analysis.duration - 1.5).abs() < 1e-9, "{}", analysis.duration);
+    assert_eq!(analysis.notes, ["2 left out: IP protocol 132 is not supported"]);
+}
