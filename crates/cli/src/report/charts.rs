@@ -37,7 +37,8 @@ fn layout(x: &Value, y: &Value) -> Value {
         "margin": {"l": 70, "r": 20, "t": 20, "b": 50},
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": "#222222"},
         // At the bottom of the figure, below the axis however narrow the page is.
-        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
+        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0,
+            "itemsizing": "constant"},
         "paper_bgcolor": "#ffffff", "plot_bgcolor": "#ffffff", "hovermode": "closest",
     })
 }
