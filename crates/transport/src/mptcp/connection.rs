@@ -287,6 +287,10 @@ impl Connection {
         let socket = self.socket;
         cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
         let shift = self.shift();
+        let ratios = self.slots.iter().map(|slot| slot.subflow.receive_ratio());
+        if let Some(least) = ratios.min() {
+            self.receive.buffer.bound_ratio(least);
+        }
         if self.receive.on_read(cx.now, shift) {
             self.signals_stale = true;
             self.acknowledge_everywhere();

@@ -40,6 +40,8 @@ pub struct ReceiveBuffer {
     advmss: u32,
     /// Payload per memory, in 1/256.
     ratio: u64,
+    /// What that is at most for the window and the size.
+    ratio_bound: u64,
     /// The window that `size` allows.
     clamp: u32,
     /// The window the segments seen so far have earned.
@@ -110,6 +112,7 @@ impl ReceiveBuffer {
             auto,
             advmss,
             ratio: INITIAL_RATIO,
+            ratio_bound: RATIO_ONE,
             clamp: 0,
             ssthresh: 0,
             advertised: 0,
@@ -197,6 +200,18 @@ impl ReceiveBuffer {
         }
     }
 
+    /// Payload per memory, in 1/256: a half until a segment was measured.
+    pub const fn ratio(&self) -> u64 {
+        self.ratio
+    }
+
+    /// Payload per memory is at most `bound` for the window and the size. MPTCP takes the least of
+    /// its subflows, those included that nothing came over (Linux 6.18 `mptcp_rcv_space_adjust`):
+    /// a second path that rests keeps the window at half the memory.
+    pub fn bound_ratio(&mut self, bound: u64) {
+        self.ratio_bound = bound.clamp(1, RATIO_ONE);
+    }
+
     /// Let the window grow by what such a segment earns; whether it did.
     fn open(&mut self, segment: &Received) -> bool {
         let room = u64::from(self.clamp).min(self.free_space());
@@ -278,7 +293,8 @@ impl ReceiveBuffer {
         if !self.auto {
             return;
         }
-        let size = (window * RATIO_ONE / self.ratio).min(u64::from(self.max)) as u32;
+        let size =
+            (window * RATIO_ONE / self.ratio.min(self.ratio_bound)).min(u64::from(self.max)) as u32;
         if size > self.size {
             self.size = size;
             self.clamp = self.to_window(u64::from(size));
@@ -295,11 +311,10 @@ impl ReceiveBuffer {
 
     /// The window that could be advertised, whatever was before.
     pub fn select_window(&self, window_scale: u8) -> u32 {
-        let allowed = self.to_window(u64::from(self.size));
+        let allowed = self.to_shared_window(u64::from(self.size));
         let full = allowed.min(self.clamp);
         let mss = self.segment_size.bytes.min(full);
-        // At most `allowed`, a u32.
-        let mut free = self.free_space() as u32;
+        let mut free = self.to_shared_window(u64::from(self.size).saturating_sub(self.used));
         if free < full / 2 {
             free -= free % (1 << window_scale);
             if free < allowed / 16 || free < mss {
@@ -325,6 +340,12 @@ impl ReceiveBuffer {
     /// Payload that fits into `memory`.
     fn to_window(&self, memory: u64) -> u32 {
         u32::try_from(memory * self.ratio / RATIO_ONE).unwrap_or(u32::MAX)
+    }
+
+    /// The same of a connection over several subflows.
+    fn to_shared_window(&self, memory: u64) -> u32 {
+        let ratio = self.ratio.min(self.ratio_bound);
+        u32::try_from(memory * ratio / RATIO_ONE).unwrap_or(u32::MAX)
     }
 
     /// The present size in bytes of memory.

@@ -66,6 +66,11 @@ impl Subflow {
         (self.rx.data.read_offset(), self.rx.data.readable())
     }
 
+    /// Payload per memory of what came, in 1/256.
+    pub const fn receive_ratio(&self) -> u64 {
+        self.rx.buffer.ratio()
+    }
+
     /// Take in-order bytes, at most `max`.
     pub fn take_received(&mut self, now: Instant, max: u32) -> Payload {
         let payload = self.rx.data.read(max);

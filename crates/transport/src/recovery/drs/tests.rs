@@ -163,3 +163,20 @@ fn receiver_rtt_falls_at_once_and_rises_slowly() {
     rtt.on_sample(20_000, true);
     assert_eq!(rtt.us8, 160_000);
 }
+
+/// Kernel 6.18 announces 64384 bytes with a second subflow that nothing came over, 78976 without.
+#[test]
+fn window_over_several_subflows_is_that_of_the_least_ratio() {
+    let mut buffer = established(6 << 20);
+    for index in 0..10 {
+        buffer.on_segment(&full(Instant::from_millis(index), index));
+        let read = (index + 1) * u64::from(ADVMSS);
+        buffer.on_read(Instant::from_millis(index), read, read, read);
+    }
+    let alone = buffer.select_window(7);
+    assert!(alone > 78_000, "{alone}");
+    buffer.bound_ratio(INITIAL_RATIO);
+    assert_eq!(buffer.select_window(7), INITIAL / 2);
+    buffer.bound_ratio(buffer.ratio());
+    assert_eq!(buffer.select_window(7), alone, "once data came over all of them");
+}
