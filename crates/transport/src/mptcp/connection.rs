@@ -66,6 +66,8 @@ pub struct Connection {
     /// The window announced on a subflow bounds it, beside the connection's.
     pub(super) own_windows: bool,
     connection_buffer: ConnectionBuffer,
+    /// Joins are taken after the application closed its direction.
+    pub(super) joins_after_close: bool,
     pub(super) receive: DataReceive,
     pub(super) controller: Controller,
     pub(super) scheduler: AnyScheduler,
@@ -171,6 +173,7 @@ impl Connection {
             send,
             own_windows: switches.subflow_window == SubflowWindow::Rfc,
             connection_buffer: switches.connection_buffer,
+            joins_after_close: config.joins_after_close,
             receive,
             controller: controller(&config.tcp)?,
             scheduler,

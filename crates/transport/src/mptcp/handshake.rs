@@ -167,10 +167,17 @@ impl Connection {
         self.fully_established
             && !self.plain
             && !self.closed
+            && !self.refuses_joins()
             && !self.failed_checksum
             && !self.agreed_fail
             && open <= usize::from(self.config.max_extra_subflows)
             && self.next_path().is_some()
+    }
+
+    /// The application will send no more, and the profile's kernel then takes no more joins, at
+    /// none of their three packets: Linux 6.18 wants the connection in state ESTABLISHED.
+    fn refuses_joins(&self) -> bool {
+        self.send.fin_queued && !self.joins_after_close
     }
 
     /// Answer the SYN of a join.
@@ -347,6 +354,10 @@ impl Connection {
             self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
             return false;
         }
+        if self.refuses_joins() {
+            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            return false;
+        }
         let ours = self.slots[index].local_nonce;
         let expected = join_hmac((remote_key, nonce), (self.local_key, ours));
         if !answer.proves(&expected) {
@@ -399,6 +410,10 @@ impl Connection {
         }
         if self.agreed_fail {
             self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+            return false;
+        }
+        if self.refuses_joins() {
+            self.drop_slot(cx, index, ResetReason::ADMINISTRATIVELY_PROHIBITED);
             return false;
         }
         self.joined = true;

@@ -297,7 +297,7 @@ impl ReceiveBuffer {
             (window * RATIO_ONE / self.ratio.min(self.ratio_bound)).min(u64::from(self.max)) as u32;
         if size > self.size {
             self.size = size;
-            self.clamp = self.to_window(u64::from(size));
+            self.clamp = self.to_shared_window(u64::from(size));
         }
     }
 

@@ -89,6 +89,10 @@ pub struct Switches {
     /// A connection of several paths sends each segment as it hands it to a subflow, so that its
     /// scheduler sees the window fill (the multipath-tcp kernels); mainline hands over first.
     pub sends_what_it_hands: bool,
+    /// A connection of several paths takes joins although its application will send no more
+    /// (mainline refuses them from then on, whatever is still to be sent; for the papers' kernels
+    /// it is an assumption).
+    pub joins_after_close: bool,
     /// SYNs repeated at constant intervals before the back-off begins.
     pub linear_syn_retries: u32,
     /// Granularity of the timers.
@@ -155,6 +159,7 @@ impl Profile {
             connection_buffer: ConnectionBuffer::Sum,
             autosized_bursts: true,
             sends_what_it_hands: false,
+            joins_after_close: false,
             linear_syn_retries: 4,
             tick: Duration::from_millis(4),
             initial_window_segs: 10,
@@ -170,6 +175,7 @@ impl Profile {
             subflow_window: SubflowWindow::Rfc,
             connection_buffer: ConnectionBuffer::Capped,
             sends_what_it_hands: true,
+            joins_after_close: true,
             linear_syn_retries: 0,
             ..linux
         };
