@@ -269,7 +269,7 @@ pub fn socket_config(setup: &RunSetup) -> SocketConfig {
             scheduler: multipath.scheduler,
             path_manager: multipath.path_manager,
             checksum: multipath.checksum,
-            joins_after_close: setup.tcp.profile.switches().joins_after_close,
+            mainline_limits: setup.tcp.profile.switches().mainline_limits,
             // Every path that was named is meant to be used, but none leads into another.
             max_extra_subflows: u8::try_from(setup.paths.len() - 1).unwrap_or(u8::MAX),
             common_prefix_bits: Some(if setup.ipv6 { 112 } else { 24 }),

@@ -23,9 +23,9 @@ pub struct MptcpConfig {
     /// Only pairs of addresses that share so many leading bits are joined; `None`: all pairs of
     /// one family. Hosts whose networks do not reach each other set this.
     pub common_prefix_bits: Option<u8>,
-    /// Take joins although the application will send no more. A kernel may not (see the profile's
-    /// switch of this name), and a simulated one is told so; live, every path is welcome.
-    pub joins_after_close: bool,
+    /// Play the kernel where ours does better: see the profile's switch of this name. A simulated
+    /// kernel is told so; live, every path is welcome and the window as large as it may be.
+    pub mainline_limits: bool,
     /// Addresses of this host whose subflows are for backup.
     pub backup: Vec<IpAddr>,
     /// For tests near a wrap: the initial data sequence numbers of client and server, in place
@@ -43,7 +43,7 @@ impl Default for MptcpConfig {
             checksum: false,
             max_extra_subflows: 8,
             common_prefix_bits: None,
-            joins_after_close: true,
+            mainline_limits: false,
             backup: Vec::new(),
             test_idsn: None,
         }

@@ -66,8 +66,8 @@ pub struct Connection {
     /// The window announced on a subflow bounds it, beside the connection's.
     pub(super) own_windows: bool,
     connection_buffer: ConnectionBuffer,
-    /// Joins are taken after the application closed its direction.
-    pub(super) joins_after_close: bool,
+    /// As the configuration has it.
+    pub(super) mainline_limits: bool,
     pub(super) receive: DataReceive,
     pub(super) controller: Controller,
     pub(super) scheduler: AnyScheduler,
@@ -173,7 +173,7 @@ impl Connection {
             send,
             own_windows: switches.subflow_window == SubflowWindow::Rfc,
             connection_buffer: switches.connection_buffer,
-            joins_after_close: config.joins_after_close,
+            mainline_limits: config.mainline_limits,
             receive,
             controller: controller(&config.tcp)?,
             scheduler,
@@ -290,9 +290,9 @@ impl Connection {
         let socket = self.socket;
         cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
         let shift = self.shift();
-        let ratios = self.slots.iter().map(|slot| slot.subflow.receive_ratio());
-        if let Some(least) = ratios.min() {
-            self.receive.buffer.bound_ratio(least);
+        if self.mainline_limits {
+            let ratios = self.slots.iter().map(|slot| slot.subflow.receive_ratio());
+            self.receive.buffer.bound_ratio(ratios.min().unwrap_or(u64::MAX));
         }
         if self.receive.on_read(cx.now, shift) {
             self.signals_stale = true;

@@ -174,10 +174,10 @@ impl Connection {
             && self.next_path().is_some()
     }
 
-    /// The application will send no more, and the profile's kernel then takes no more joins, at
+    /// The application will send no more, and mainline then takes no more joins, at
     /// none of their three packets: Linux 6.18 wants the connection in state ESTABLISHED.
     fn refuses_joins(&self) -> bool {
-        self.send.fin_queued && !self.joins_after_close
+        self.send.fin_queued && self.mainline_limits
     }
 
     /// Answer the SYN of a join.

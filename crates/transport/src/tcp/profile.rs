@@ -89,10 +89,10 @@ pub struct Switches {
     /// A connection of several paths sends each segment as it hands it to a subflow, so that its
     /// scheduler sees the window fill (the multipath-tcp kernels); mainline hands over first.
     pub sends_what_it_hands: bool,
-    /// A connection of several paths takes joins although its application will send no more
-    /// (mainline refuses them from then on, whatever is still to be sent; for the papers' kernels
-    /// it is an assumption).
-    pub joins_after_close: bool,
+    /// A connection of several paths has mainline's limits: no joins once the application will
+    /// send no more, and a window by the least ratio of its subflows. That the papers' kernels
+    /// have not is an assumption.
+    pub mainline_limits: bool,
     /// SYNs repeated at constant intervals before the back-off begins.
     pub linear_syn_retries: u32,
     /// Granularity of the timers.
@@ -159,7 +159,7 @@ impl Profile {
             connection_buffer: ConnectionBuffer::Sum,
             autosized_bursts: true,
             sends_what_it_hands: false,
-            joins_after_close: false,
+            mainline_limits: true,
             linear_syn_retries: 4,
             tick: Duration::from_millis(4),
             initial_window_segs: 10,
@@ -175,7 +175,7 @@ impl Profile {
             subflow_window: SubflowWindow::Rfc,
             connection_buffer: ConnectionBuffer::Capped,
             sends_what_it_hands: true,
-            joins_after_close: true,
+            mainline_limits: false,
             linear_syn_retries: 0,
             ..linux
         };
