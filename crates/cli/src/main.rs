@@ -29,7 +29,7 @@ mod table;
 mod validate;
 
 use args::{Cli, Command};
-use clap::{ColorChoice, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches};
 use std::process::ExitCode;
 
 /// Faster than the system's, and asks for huge pages (see `docs/architecture.md`).
@@ -51,42 +51,49 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    match cli.command {
+    let code = carry_out(cli.command, &matches);
+    // A result that nobody can have is no success.
+    ExitCode::from(if code == 0 && output::is_unprinted() { FAILED } else { code })
+}
+
+/// The answer is the exit code.
+fn carry_out(command: Command, matches: &ArgMatches) -> u8 {
+    match command {
         Command::Compare(args) => {
             let sources = matches.subcommand_matches("compare");
-            ExitCode::from(compare::compare(&args, sources))
+            compare::compare(&args, sources)
         }
         Command::Run(args) => {
             let sources = matches.subcommand_matches("run");
-            ExitCode::from(run::run(&args, sources))
+            run::run(&args, sources)
         }
-        Command::Report(args) => ExitCode::from(stored::report(&args)),
+        Command::Report(args) => stored::report(&args),
         #[cfg(all(feature = "linux", target_os = "linux"))]
-        Command::Live(args) => ExitCode::from(live::live(&args)),
+        Command::Live(args) => live::live(&args),
         #[cfg(all(feature = "linux", target_os = "linux"))]
         Command::Emulate(args) => {
             let sources = matches.subcommand_matches("emulate");
-            ExitCode::from(emulate::emulate(&args, sources))
+            emulate::emulate(&args, sources)
         }
         #[cfg(all(feature = "linux", target_os = "linux"))]
-        Command::Inside(args) => ExitCode::from(emulate::inside(&args)),
-        Command::Analyze(args) => ExitCode::from(analyze::analyze(&args)),
-        Command::Validate(args) => ExitCode::from(validate::run(&args)),
-        Command::Doctor(args) => ExitCode::from(doctor::doctor(&args)),
+        Command::Inside(args) => emulate::inside(&args),
+        Command::Analyze(args) => analyze::analyze(&args),
+        Command::Validate(args) => validate::run(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::List { topic } => {
             output::print(&list::list(topic));
-            ExitCode::SUCCESS
+            0
         }
-        Command::Man(args) => ExitCode::from(man::man(&args)),
+        Command::Man(args) => man::man(&args),
         Command::Schema => {
             output::print(&format!("{:#}\n", lab::scenario_schema()));
-            ExitCode::SUCCESS
+            0
         }
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "anabranch", &mut text);
             output::print(&String::from_utf8_lossy(&text));
-            ExitCode::SUCCESS
+            0
         }
     }
 }

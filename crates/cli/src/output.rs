@@ -1,11 +1,26 @@
 //! Writing to standard output and standard error without ever failing on a closed pipe.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether something could not be printed.
+static UNPRINTED: AtomicBool = AtomicBool::new(false);
 
 /// Print to standard output. A reader that went away (`| head`) is no error of ours.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if let Err(failure) = written
+        && failure.kind() != ErrorKind::BrokenPipe
+        && !UNPRINTED.swap(true, Ordering::Relaxed)
+    {
+        error(&format!("standard output cannot be written to: {failure}"));
+    }
+}
+
+/// Whether something could not be printed: then nothing that was asked for was done.
+pub fn is_unprinted() -> bool {
+    UNPRINTED.load(Ordering::Relaxed)
 }
 
 /// A message on standard error.

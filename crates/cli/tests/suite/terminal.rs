@@ -227,3 +227,16 @@ fn progress_is_drawn_on_a_terminal_and_taken_away_again() {
         assert!(text.starts_with("download of"), "{environment} {option}: {text:?}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn result_that_cannot_be_printed_is_a_failure() {
+    for words in [&["list"][..], &["compare", "--path", "wlan", "--traffic", "burst:10", "--json"]]
+    {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a full device");
+        let output = command(words).stdout(full).output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(shown.contains("error: standard output cannot be written to: No space"), "{shown}");
+    }
+}

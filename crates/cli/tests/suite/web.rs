@@ -135,6 +135,16 @@ fn scenario_file_names_page_and_ways_of_fetching_relative_to_itself() {
 }
 
 #[test]
+fn limits_of_each_host_are_told_with_the_number_of_hosts() {
+    let scratch = Scratch::new("web-hosts");
+    let two = page().replace("http://a.org/8.png", "http://b.org/8.png");
+    let traffic = format!("web:{}", scratch.file("page.har", &two));
+    let words = ["compare", "--path", LINK, "--runs", "1", "--per-host", "--traffic", &traffic];
+    let text = succeeds(&words);
+    assert!(text.contains("over 6 HTTP/1.1 connections to each of 2 hosts"), "{text}");
+}
+
+#[test]
 fn pages_that_are_none_are_refused_with_the_mend() {
     let scratch = Scratch::new("web-refused");
     let with = |name: &str, text: &str| format!("web:{}", scratch.file(name, text));

@@ -21,6 +21,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("interrupted: nothing was kept", "a TUN device: live.rs"),
     ("of them ignored),", "a TUN device: live.rs"),
     ("refused by the kernel", "a TUN device: live.rs"),
+    ("to each of", "a page of several hosts: web.rs"),
+    ("standard output cannot be written to", "a full device: terminal.rs"),
     ("` has results of emulated links", "TUN devices: emulate.rs"),
     ("no path: add --path dev=TUN", "arguments that clap refuses before"),
     (
