@@ -9,6 +9,7 @@ use clap::ArgMatches;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
 use lab::series::representative_series;
 use lab::{Captures, InputError, Report, Scenario, Study, run_study, variants_of};
+use std::io;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Everything that must be right before the first run.
@@ -102,18 +103,8 @@ fn save(
     let (series, records) = (series.as_slice(), records.as_ref());
     let written =
         Written { scenario, study, report, series, repetition: None, records, stacks: &[] };
-    let page = page(&Sheet {
-        scenario,
-        toml: &scenario.to_toml(),
-        study,
-        report,
-        series,
-        provenance,
-        repetition: None,
-        notes: &[],
-    });
     let name = folder.path().display();
-    folder.write_study(&written, provenance, &[("report.html", page)]).map_err(|e| {
+    write_folder(folder, &written, provenance, &[]).map_err(|e| {
         format!(
             "cannot write to `{name}`: {e}\n  all runs are kept there; make room, and the same \
              command writes the files without carrying them out again"
@@ -123,6 +114,19 @@ fn save(
         message(&format!("wrote {name}"));
     }
     Ok(())
+}
+
+/// Writes the files of a results folder and the page that shows them.
+pub fn write_folder(
+    folder: &ResultFolder,
+    written: &Written<'_>,
+    provenance: &Provenance,
+    notes: &[String],
+) -> io::Result<()> {
+    let Written { scenario, study, report, series, repetition, .. } = *written;
+    let toml = &scenario.to_toml();
+    let sheet = Sheet { scenario, toml, study, report, series, provenance, repetition, notes };
+    folder.write_study(written, provenance, &[("report.html", page(&sheet))])
 }
 
 /// Two files a variant, named like it: at the sender of the data, and at the receiver.

@@ -1,11 +1,10 @@
 //! `emulate` without a shell: kernels and our engine compared over emulated links, in the table,
 //! the document and the files of `compare`.
 
-use crate::compare::{provenance, write_captures};
+use crate::compare::{provenance, write_captures, write_folder};
 use crate::emulate::{EmulateArgs, failed};
 use crate::output::{Screen, counted, error, message, print};
 use crate::progress::{Progress, real_time};
-use crate::report::{Sheet, page};
 use crate::{FAILED, INTERRUPTED, USAGE, table};
 use clap::ArgMatches;
 use lab::emulation::{Emulation, emulate};
@@ -100,6 +99,11 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
         error(&failure);
         return Ok(FAILED);
     }
+    if let Some(out) = out
+        && !asked.quiet
+    {
+        message(&format!("wrote {}", out.path().display()));
+    }
     Ok(if report.interrupted { INTERRUPTED } else { 0 })
 }
 
@@ -142,22 +146,10 @@ fn save(
     let series = emulation.series.as_slice();
     let written =
         Written { scenario, study, report, series, repetition: None, stacks, records: None };
-    let page = page(&Sheet {
-        scenario,
-        toml: &scenario.to_toml(),
-        study,
-        report,
-        series,
-        provenance,
-        repetition: None,
-        notes: &[conduct(emulation).replace('\n', "; ")],
-    });
     let name = folder.path().display();
-    folder
-        .write_study(&written, provenance, &[("report.html", page)])
-        .map_err(|error| format!("cannot write to `{name}`: {error}"))?;
-    message(&format!("wrote {name}"));
-    Ok(())
+    let notes = [conduct(emulation).replace('\n', "; ")];
+    write_folder(folder, &written, provenance, &notes)
+        .map_err(|error| format!("cannot write to `{name}`: {error}"))
 }
 
 #[cfg(test)]

@@ -4,10 +4,9 @@
 
 use crate::args::ScenarioArgs;
 use crate::columns::{Column, Table};
-use crate::compare::{provenance, write_captures};
+use crate::compare::{provenance, write_captures, write_folder};
 use crate::output::{Screen, error, message, print};
 use crate::progress::real_time;
-use crate::report::{Sheet, page};
 use crate::table::{paths, protocols};
 use crate::{FAILED, USAGE};
 use clap::{ArgMatches, Args};
@@ -165,20 +164,8 @@ fn save(
     let (study, report, series) = (&study, &report, series.as_slice());
     let written =
         Written { scenario, study, report, series, repetition, records: None, stacks: &[] };
-    let toml = scenario.to_toml();
-    let page = page(&Sheet {
-        scenario,
-        toml: &toml,
-        study,
-        report,
-        series,
-        provenance: &provenance,
-        repetition,
-        notes: &[],
-    });
     let name = folder.path().display();
-    folder
-        .write_study(&written, &provenance, &[("report.html", page)])
+    write_folder(folder, &written, &provenance, &[])
         .map_err(|error| format!("cannot write to `{name}`: {error}"))
 }
 

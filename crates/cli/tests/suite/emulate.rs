@@ -146,11 +146,12 @@ fn stacks_are_compared_and_stored_and_their_report_is_made_again() {
         &["emulate"],
         &PATHS[..],
         &["--stack", "kernel-tcp,kernel-mptcp,anabranch", "--traffic", "bulk:256KiB"],
-        &["--runs", "2", "--cc", "reno", "--schedulers", "linux", "--json", "--out", &folder],
+        &["--runs", "2", "--cc", "reno", "--schedulers", "linux", "--json", "-q", "--out", &folder],
     ]
     .concat();
     let output = anabranch(&words);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "", "quiet is quiet");
     let result: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("a document");
     let variants = result["variants"].as_array().expect("variants");
     let names: Vec<&str> = variants.iter().filter_map(|v| v["name"].as_str()).collect();
