@@ -17,6 +17,7 @@
 pub mod buffer;
 pub mod congestion;
 pub mod mptcp;
+pub mod parameters;
 pub mod path_manager;
 pub mod recovery;
 pub mod reinjection;

@@ -259,7 +259,7 @@ fn schedulers(_: &mut SchemaGenerator) -> Schema {
     let known = || scheduler::NAMES.iter().map(|(name, _, _)| *name);
     let with_parameters = |name: &str| {
         let keys: Vec<&str> = scheduler::parameters(name).iter().map(|known| known.key).collect();
-        let one = format!("({})=[0-9.]+", keys.join("|"));
+        let one = format!("({})=[0-9.]+[a-zA-Z]*", keys.join("|"));
         (!keys.is_empty()).then(|| format!("{name}:{one}( *, *{one})*"))
     };
     let set: Vec<String> = known().filter_map(with_parameters).collect();

@@ -14,9 +14,9 @@
 //! there to be sent.
 
 use super::lrf::{self, Choice, choose};
-use super::parameters::{Parameter, Settings};
 use super::view::{Offer, PathView, View};
 use super::{Decision, Options, PathChange, Scheduler};
+use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::OpportunisticRetransmission;
 use base::{Duration, Instant, PathId};
 
@@ -46,13 +46,13 @@ const APP_AWARE: Parameter = Parameter {
     least: 0.0,
     most: 1.0,
     default: 0.0,
-    whole: true,
+    kind: Kind::Whole,
     source: "002",
 };
 
 const fn lambda(default: f64, source: &'static str) -> Parameter {
     let about = "the factor to begin with";
-    Parameter { key: "lambda", about, least: 0.5, most: 4.0, default, whole: false, source }
+    Parameter { key: "lambda", about, least: 0.5, most: 4.0, default, kind: Kind::Real, source }
 }
 
 const fn share(
@@ -61,12 +61,12 @@ const fn share(
     default: f64,
     source: &'static str,
 ) -> Parameter {
-    Parameter { key, about, least: 0.0, most: 1.0, default, whole: false, source }
+    Parameter { key, about, least: 0.0, most: 1.0, default, kind: Kind::Real, source }
 }
 
 const fn bound(key: &'static str, about: &'static str, default: f64) -> Parameter {
     let source = "multipath-tcp kernel v0.95";
-    Parameter { key, about, least: 0.5, most: 4.0, default, whole: false, source }
+    Parameter { key, about, least: 0.5, most: 4.0, default, kind: Kind::Real, source }
 }
 
 /// Rounds of doubling that are looked ahead at most (kernel v0.95).

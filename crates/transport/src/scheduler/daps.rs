@@ -12,9 +12,9 @@
 //! kernel's `use_planned_cwnd` is left out: the spec does not say what it plans.
 
 use super::lrf::choose;
-use super::parameters::{Parameter, Settings};
 use super::view::{Offer, PathView, View};
 use super::{Decision, Options, PathChange, Scheduler};
+use crate::parameters::{Kind, Parameter, Settings};
 use base::{Blocked, Duration, Instant, PathId};
 
 /// What can be set.
@@ -25,7 +25,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         least: 1.0,
         most: 1000.0,
         default: 4.0,
-        whole: true,
+        kind: Kind::Whole,
         source: KERNEL,
     },
     switch("smooth-cwnd", "1 takes smoothed windows for the runs, 0 those of the moment"),
@@ -36,7 +36,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 const KERNEL: &str = "002's kernel";
 
 const fn switch(key: &'static str, about: &'static str) -> Parameter {
-    Parameter { key, about, least: 0.0, most: 1.0, default: 1.0, whole: true, source: KERNEL }
+    Parameter { key, about, least: 0.0, most: 1.0, default: 1.0, kind: Kind::Whole, source: KERNEL }
 }
 
 /// The longest schedule, in milliseconds.

@@ -10,9 +10,9 @@
 //! and reinjections go by LRF. Availability is `view`'s, opportunistic retransmission `lrf`'s.
 
 use super::lrf::{self, Choice, choose};
-use super::parameters::{Parameter, Settings};
 use super::view::{Offer, PathView, View};
 use super::{Decision, Options, Scheduler};
+use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::OpportunisticRetransmission;
 
 /// What can be set.
@@ -23,7 +23,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         least: 0.0,
         most: 4.0,
         default: 0.25,
-        whole: false,
+        kind: Kind::Real,
         source: "002",
     },
     Parameter {
@@ -32,7 +32,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         least: 0.0,
         most: 4.0,
         default: 1.0,
-        whole: false,
+        kind: Kind::Real,
         source: "002, 2 in its kernel",
     },
 ];

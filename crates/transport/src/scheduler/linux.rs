@@ -14,9 +14,9 @@
 //! data. A path counts as failed from its time-out on; the kernel waits four of the connection's
 //! timers before it calls one stale.
 
-use super::parameters::{Parameter, Settings};
 use super::view::{Offer, PathView, View};
 use super::{Bind, Decision, PathChange, Scheduler, Step, What};
+use crate::parameters::{Kind, Parameter, Settings};
 use base::{Blocked, PathId};
 
 /// What can be set.
@@ -26,7 +26,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     least: 1.0,
     most: 65_535.0,
     default: 65_428.0,
-    whole: true,
+    kind: Kind::Whole,
     source: "Linux",
 }];
 

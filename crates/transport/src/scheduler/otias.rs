@@ -7,9 +7,9 @@
 //! rounding open; `floor=1` rounds down. Ours, besides: a path without RTT sample rests while
 //! another one has one, and backups rest while others can send. Reinjections are not queued.
 
-use super::parameters::{Parameter, Settings};
 use super::view::{Offer, PathView, View};
 use super::{Decision, Scheduler, lrf};
+use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
 use base::{Blocked, Duration};
 
@@ -21,7 +21,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         least: 0.0,
         most: 1.0,
         default: 0.0,
-        whole: true,
+        kind: Kind::Whole,
         source: "002's kernel",
     },
     Parameter {
@@ -30,7 +30,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         least: 0.0,
         most: 2.0,
         default: 0.0,
-        whole: true,
+        kind: Kind::Whole,
         source: "002's kernel",
     },
 ];

@@ -4,9 +4,9 @@
 //! in the table: it means `lrf` in the papers' kernels and another rule in today's; who reads the
 //! word explains that.
 
-use super::parameters::{Parameter, Settings};
 use super::{Blest, Daps, Decision, Ecf, Linux, Lrf, Otias, PathChange, Redundant, RoundRobin};
 use super::{Scheduler, Turns, View, blest, daps, ecf, linux, otias};
+use crate::parameters::{Parameter, Settings};
 use crate::reinjection::Opportunistic;
 use base::{Instant, PathId};
 use std::fmt;
@@ -259,8 +259,9 @@ mod tests {
     #[test]
     fn every_default_is_within_its_range() {
         for (name, ..) in NAMES {
-            for Parameter { key, default, .. } in parameters(name) {
-                assert!(by_name(&format!("{name}:{key}={default}"), &Options::default()).is_some());
+            for parameter in parameters(name) {
+                let example = parameter.example(name);
+                assert!(by_name(&example, &Options::default()).is_some(), "{example}");
             }
         }
     }

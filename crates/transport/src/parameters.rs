@@ -1,11 +1,62 @@
-//! Parameters of schedulers, given with the name: `ecf:beta=0.5` (schedulers spec s12a).
+//! Parameters of schedulers and path policies, given with the name: `ecf:beta=0.5`,
+//! `drepas:interval=3s` (schedulers spec s12a).
 //!
 //! What there is to set, the range of each value and where its default comes from is a table in
-//! the scheduler's file; reading and refusing is here. `wrr:3,1` has weights instead (`table`).
+//! the policy's file; reading and refusing is here. `wrr:3,1` has weights instead (its table).
 
+use base::Duration;
 use std::fmt::Write;
 
-/// A number that a scheduler lets be set.
+/// What a value is, which says how it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A number.
+    Real,
+    /// A whole number.
+    Whole,
+    /// A time: `100ms`, `3s`. Held in milliseconds.
+    Time,
+    /// A size: `512B`, `1KiB`. Held in bytes.
+    Size,
+}
+
+/// Units with how many of what is held they are; one that ends like another comes before it.
+const TIMES: &[(&str, f64)] = &[("ms", 1.0), ("s", 1000.0)];
+const SIZES: &[(&str, f64)] = &[("KiB", 1024.0), ("kB", 1000.0), ("B", 1.0)];
+
+impl Kind {
+    /// The value that a text says; `None`: it says none of this kind.
+    fn read(self, text: &str) -> Option<f64> {
+        let (number, factor) = match self {
+            Kind::Real | Kind::Whole => (text, 1.0),
+            Kind::Time => split_unit(text, TIMES)?,
+            Kind::Size => split_unit(text, SIZES)?,
+        };
+        let value = number.parse::<f64>().ok()? * factor;
+        let whole = matches!(self, Kind::Whole | Kind::Size);
+        (!whole || value.fract() == 0.0).then_some(value)
+    }
+
+    /// The value as it is written.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Kind::Real | Kind::Whole => value.to_string(),
+            Kind::Time if value >= 1000.0 => format!("{}s", value / 1000.0),
+            Kind::Time => format!("{value}ms"),
+            Kind::Size if value >= 1024.0 && value % 1024.0 == 0.0 => {
+                format!("{}KiB", value / 1024.0)
+            }
+            Kind::Size => format!("{value}B"),
+        }
+    }
+}
+
+/// Number and factor of `3s`. A unit is never left out.
+fn split_unit<'t>(text: &'t str, units: &[(&str, f64)]) -> Option<(&'t str, f64)> {
+    units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
+}
+
+/// A number that a scheduler or a path policy lets be set.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parameter {
     /// Its name.
@@ -17,8 +68,7 @@ pub struct Parameter {
     /// The largest.
     pub most: f64,
     pub default: f64,
-    /// Only whole numbers.
-    pub whole: bool,
+    pub kind: Kind,
     /// Whose default it is.
     pub source: &'static str,
 }
@@ -26,13 +76,20 @@ pub struct Parameter {
 impl Parameter {
     /// `from 0 to 4 (0.25 in multipath-tcp kernel v0.95)`.
     pub fn range(&self) -> String {
-        let whole = if self.whole { "a whole number " } else { "" };
-        let Parameter { least, most, default, source, .. } = self;
-        format!("{whole}from {least} to {most} ({default} in {source})")
+        let whole = if self.kind == Kind::Whole { "a whole number " } else { "" };
+        let [least, most, default] =
+            [self.least, self.most, self.default].map(|value| self.kind.show(value));
+        format!("{whole}from {least} to {most} ({default} in {})", self.source)
     }
 
-    fn takes(&self, value: f64) -> bool {
-        (self.least..=self.most).contains(&value) && (!self.whole || value.fract() == 0.0)
+    /// The value that a text says if it is in the range.
+    fn read(&self, text: &str) -> Option<f64> {
+        self.kind.read(text).filter(|value| (self.least..=self.most).contains(value))
+    }
+
+    /// `ecf:beta=0.25`: how its default would be given.
+    pub fn example(&self, name: &str) -> String {
+        format!("{name}:{}={}", self.key, self.kind.show(self.default))
     }
 }
 
@@ -43,7 +100,7 @@ pub struct Refused {
     pub help: String,
 }
 
-/// The values for one scheduler.
+/// The values for one scheduler or path policy.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     table: &'static [Parameter],
@@ -56,7 +113,7 @@ impl Settings {
         Settings { table, given: Vec::new() }
     }
 
-    /// From `key=value,...`, for the scheduler `name`.
+    /// From `key=value,...`, for what is called `name`.
     ///
     /// # Errors
     /// A key that the table lacks or that comes twice, and a value outside its range.
@@ -69,7 +126,7 @@ impl Settings {
                 return Err(unknown(name, table, key.trim()));
             };
             let value = value.trim();
-            let number = value.parse().ok().filter(|number| parameter.takes(*number));
+            let number = parameter.read(value);
             let Some(number) = number else { return Err(out_of_range(name, parameter, value)) };
             if settings.given(parameter.key).is_some() {
                 let problem = format!("`{}` of `{name}` is given twice", parameter.key);
@@ -102,6 +159,11 @@ impl Settings {
         (self.number(key) * 1000.0 + 0.5) as u64
     }
 
+    /// The same as a time, to the microsecond.
+    pub fn time(&self, key: &str) -> Duration {
+        Duration::from_micros(self.thousandths(key))
+    }
+
     /// Whether a switch is on.
     pub fn is_on(&self, key: &str) -> bool {
         self.number(key) != 0.0
@@ -123,12 +185,12 @@ fn unknown(name: &str, table: &[Parameter], key: &str) -> Refused {
 }
 
 fn out_of_range(name: &str, parameter: &Parameter, value: &str) -> Refused {
-    let Parameter { key, about, default, .. } = parameter;
+    let Parameter { key, about, .. } = parameter;
     let problem = match value {
         "" => format!("`{key}` of `{name}` has no value"),
         _ => format!("`{key}` of `{name}` cannot be `{value}`"),
     };
-    let help = format!("{about}: {}, as in `{name}:{key}={default}`", parameter.range());
+    let help = format!("{about}: {}, as in `{}`", parameter.range(), parameter.example(name));
     Refused { problem, help }
 }
 
@@ -143,7 +205,7 @@ mod tests {
             least: 0.0,
             most: 4.0,
             default: 0.25,
-            whole: false,
+            kind: Kind::Real,
             source: "some kernel",
         },
         Parameter {
@@ -152,7 +214,25 @@ mod tests {
             least: 0.0,
             most: 2.0,
             default: 1.0,
-            whole: true,
+            kind: Kind::Whole,
+            source: "some paper",
+        },
+        Parameter {
+            key: "interval",
+            about: "how long",
+            least: 100.0,
+            most: 60_000.0,
+            default: 3000.0,
+            kind: Kind::Time,
+            source: "some paper",
+        },
+        Parameter {
+            key: "size",
+            about: "how much",
+            least: 1.0,
+            most: 1400.0,
+            default: 1024.0,
+            kind: Kind::Size,
             source: "some paper",
         },
     ];
@@ -178,8 +258,28 @@ mod tests {
         assert_eq!(refused("beta=1,beta=2").problem, "`beta` of `ecf` is given twice");
         let Refused { problem, help } = refused("gamma=1");
         assert_eq!(problem, "`ecf` has no parameter `gamma`");
-        let optim = "`optim`, a whole number from 0 to 2 (1 in some paper)";
-        assert!(help.starts_with("there is `beta`, from 0 to 4") && help.ends_with(optim));
+        let optim = "; `optim`, a whole number from 0 to 2 (1 in some paper); ";
+        assert!(help.starts_with("there is `beta`, from 0 to 4") && help.contains(optim));
         assert!(Settings::parse("rr", &[], "x=1").unwrap_err().help.contains("it has none"));
+    }
+
+    #[test]
+    fn times_and_sizes_have_units() {
+        let settings = Settings::parse("x", TABLE, "interval=0.5s,size=1KiB").unwrap();
+        assert_eq!(settings.time("interval"), Duration::from_millis(500));
+        assert_eq!(settings.whole("size"), 1024);
+        let settings = Settings::parse("x", TABLE, "interval=250ms,size=512B").unwrap();
+        assert_eq!(settings.time("interval"), Duration::from_millis(250));
+        assert_eq!(settings.whole("size"), 512);
+        let refused = |text| Settings::parse("x", TABLE, text).unwrap_err().help;
+        for wrong in ["interval=3", "interval=99ms", "interval=2min", "interval=s", "interval=61s"]
+        {
+            let help = "how long: from 100ms to 60s (3s in some paper), as in `x:interval=3s`";
+            assert_eq!(refused(wrong), help, "{wrong}");
+        }
+        for wrong in ["size=1024", "size=2KiB", "size=0.3B", "size=1ms", "size=B"] {
+            let help = "how much: from 1B to 1400B (1KiB in some paper), as in `x:size=1KiB`";
+            assert_eq!(refused(wrong), help, "{wrong}");
+        }
     }
 }
