@@ -143,7 +143,7 @@ fn direction(connection: &Connection, down: bool) -> Table {
             Column::new("share", true, 0, each(&|_, f| f.share.map_or("-".to_owned(), percent))),
             Column::new("resent", true, 1, each(&|_, f| count(f.resent_segments))),
             Column::new("loss", true, 0, each(&|_, f| f.loss.map_or("-".to_owned(), percent))),
-            Column::new("reinjected", true, 1, each(&|_, f| count(f.reinjected_bytes))),
+            Column::new("reinjected [B]", true, 1, each(&|_, f| count(f.reinjected_bytes))),
             Column::new("RTT [ms]", true, 0, rtt(|rtt| rtt.mean)),
             Column::new("median", true, 2, rtt(|rtt| rtt.median)),
             Column::new("95 %", true, 2, rtt(|rtt| rtt.p95)),
@@ -243,12 +243,12 @@ mod tests {
 my.pcapng: 41 IP packets, 40 of TCP, in 1.500 s
 
 connection 1: MPTCP, 2 subflows, 10.0.0.1:40000 to 10.0.0.2:5001, 1.500 s, captured at the server
-server to client  segments  bytes   share  resent    loss  reinjected  RTT [ms]  median  95 %
-wlan                    10  14480  75.0 %       1  10.0 %           -      30.0    30.0  40.0
-lte (backup)            10  14480  25.0 %       1  10.0 %           -      30.0    30.0  40.0
-client to server  segments  bytes  share  resent  loss  reinjected
-wlan                     -      -      -       -     -           -
-lte (backup)             -      -      -       -     -           -
+server to client  segments  bytes   share  resent    loss  reinjected [B]  RTT [ms]  median  95 %
+wlan                    10  14480  75.0 %       1  10.0 %               -      30.0    30.0  40.0
+lte (backup)            10  14480  25.0 %       1  10.0 %               -      30.0    30.0  40.0
+client to server  segments  bytes  share  resent  loss  reinjected [B]
+wlan                     -      -      -       -     -               -
+lte (backup)             -      -      -       -     -               -
 note: 1 left out: no TCP
 ";
         assert_eq!(text, expected);

@@ -83,11 +83,11 @@ Examples:
   anabranch compare --path home='rate 25mbit delay 20ms loss 1% limit 100p' \\
                     --path 3g='rate 4mbit delay 70ms limit 3750p' \\
                     --traffic bulk:4MiB --cc cubic,reno --runs 20
-  anabranch compare --path wlan --path 3g --traffic bulk:16MiB --protocols tcp,mptcp \\
+  anabranch compare --path wlan --path 3g --traffic bulk:16MiB \\
                     --schedulers lrf,rr,redundant --cc cubic,lia
   anabranch compare --path lte='trace recorded.json delay 30ms limit 200p' --path wlan \\
                     --traffic bulk:30s --json
-  anabranch compare --path wlan --path 3g --traffic web:page.har --protocols tcp,mptcp
+  anabranch compare --path wlan --path 3g --traffic web:page.har
   anabranch compare scenarios/demo.toml --out results";
 
 const GRAMMAR: &str = "\
@@ -133,7 +133,8 @@ pub struct ScenarioArgs {
     /// Connections to each host of a page, not to all together
     #[arg(long)]
     pub per_host: bool,
-    /// Protocols to compare: tcp (each path alone), mptcp (all paths together) [default: tcp]
+    /// Protocols to compare: tcp (each path alone), mptcp (all paths together) [default: tcp, and
+    /// mptcp where there are several paths]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_PROTOCOLS", hide_env = true)]
     pub protocols: Option<String>,
     /// Congestion controls to compare: cubic, reno, and for mptcp the coupled lia [default: cubic]

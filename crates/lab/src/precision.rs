@@ -103,6 +103,7 @@ mod tests {
         let options = Options {
             paths: vec![path("a"), path("b")],
             traffic: given("--traffic", "bulk:4MiB"),
+            protocols: vec![Given::argument("--protocols", "tcp")],
             runs: given("--runs", "auto"),
             runs_max: given("--runs-max", most),
             ..Options::default()

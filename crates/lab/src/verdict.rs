@@ -85,10 +85,16 @@ impl Words<'_> {
         variants: &[Summary],
     ) -> Vec<String> {
         let path = format!("{}, the best path alone", self.name(alone));
+        let apparent = together.difference.as_ref().and_then(|difference| difference.interval);
+        let apparent = apparent.is_some_and(|interval| !interval.includes_zero());
         let opening = match together.class {
             Some(Class::PaysOff) => "multi-path pays off",
             Some(Class::Hurts) => "multi-path hurts",
             Some(Class::NoDifference) => "multi-path makes no difference that matters",
+            _ if apparent => {
+                "undecided whether multi-path pays off (the interval leaves zero out, but not after \
+                 Holm's correction for all variants compared; more runs may tell)"
+            }
             _ => "undecided whether multi-path pays off (more runs may tell)",
         };
         let name = &together.variant.name;

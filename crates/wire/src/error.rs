@@ -21,7 +21,7 @@ pub enum ParseError {
     #[error("IPv6 extension header {0} is not supported")]
     ExtensionHeader(u8),
     /// A transport protocol this engine does not speak.
-    #[error("IP protocol {0} is not supported")]
+    #[error("{} is not supported", ip_protocol(*.0))]
     Protocol(u8),
     /// Damaged on the way.
     #[error("wrong {0} checksum")]
@@ -72,4 +72,16 @@ pub(crate) const fn be16(bytes: &[u8], at: usize) -> u16 {
 /// The big-endian 32 bits at `at`, which must be within `bytes`.
 pub(crate) const fn be32(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// How a capture's reader knows an IP protocol, by IANA's numbers.
+fn ip_protocol(number: u8) -> String {
+    let name = match number {
+        33 => "DCCP",
+        47 => "GRE",
+        50 => "ESP",
+        132 => "SCTP",
+        _ => return format!("IP protocol {number}"),
+    };
+    format!("{name} (IP protocol {number})")
 }

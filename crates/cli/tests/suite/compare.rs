@@ -42,7 +42,7 @@ fn example_of_the_issue_gives_a_table_that_ends_with_the_verdict() {
 
 #[test]
 fn document_is_that_of_the_interface() {
-    let document = document(&["--cc", "cubic,lia"]);
+    let document = document(&["--protocols", "tcp", "--cc", "cubic,lia"]);
     assert_eq!(document["schema"], 1);
     assert_eq!(document["traffic"], "bulk:256KiB");
     assert_eq!((&document["metric"], &document["unit"]), (&"completion_time".into(), &"s".into()));
@@ -265,7 +265,7 @@ fn environment_stands_between_option_and_file() {
 #[test]
 fn messages_go_to_standard_error_only() {
     let output = anabranch(&[&SMALL[..], &["--verbose"]].concat());
-    assert_eq!(stderr(&output).lines().count(), 8, "one line a run: {}", stderr(&output));
+    assert_eq!(stderr(&output).lines().count(), 12, "one line a run: {}", stderr(&output));
     let output = anabranch(&[&SMALL[..], &["--quiet"]].concat());
     assert_eq!(stderr(&output), "");
 }

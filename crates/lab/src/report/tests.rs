@@ -249,6 +249,18 @@ fn multipath_that_is_slower_hurts_and_without_difference_says_so() {
 }
 
 #[test]
+fn interval_without_zero_that_the_correction_widens_is_explained() {
+    let swing = |mean: f64| -> Vec<Option<f64>> {
+        (0..20).map(|i| Some(if i % 2 == 0 { mean + 1.0 } else { mean - 1.0 })).collect()
+    };
+    let values = [noisy(9.0, 0.2, 1), vec![Some(2.0); 20], swing(1.5), swing(2.5)];
+    let report = together("lrf,redundant", true, "best", &values);
+    let lrf = report.variants[2].difference.as_ref().unwrap();
+    assert!(!lrf.interval.unwrap().includes_zero() && lrf.corrected.unwrap().includes_zero());
+    assert!(report.verdict.contains("but not after Holm's correction"), "{}", report.verdict);
+}
+
+#[test]
 fn each_variant_is_compared_with_each() {
     let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2), noisy(1.2, 0.2, 3), noisy(1.2, 0.2, 3)];
     let report = together("lrf,redundant", true, "best", &values);

@@ -40,7 +40,7 @@ type Complaint = (String, String);
 
 impl Choice {
     pub(super) fn resolve(options: &Options, paths: usize) -> Result<Choice, InputError> {
-        let protocols = chosen(&options.protocols, vec![Protocol::Tcp], protocol)?;
+        let protocols = chosen(&options.protocols, usual(paths), protocol)?;
         let mut notes = Vec::new();
         let multipath = protocols.contains(&Protocol::Mptcp);
         if multipath {
@@ -67,6 +67,14 @@ impl Choice {
             );
         }
         Ok(Choice { protocols, congestion, schedulers, path_managers, notes })
+    }
+}
+
+/// What is compared unless said: whether several paths pay off is the question of who names them.
+fn usual(paths: usize) -> Vec<Protocol> {
+    match paths {
+        2..=MOST_PATHS => vec![Protocol::Tcp, Protocol::Mptcp],
+        _ => vec![Protocol::Tcp],
     }
 }
 

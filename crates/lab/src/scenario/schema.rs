@@ -77,7 +77,8 @@ struct ScenarioFile {
     http: Option<String>,
     /// Connections to each host of a page, not to all together.
     per_host: Option<bool>,
-    /// What to compare: tcp (each path alone), mptcp (all paths together). Default: tcp.
+    /// What to compare: tcp (each path alone), mptcp (all paths together). Default: tcp, and mptcp
+    /// where there are several paths.
     #[schemars(schema_with = "protocols")]
     protocols: Option<String>,
     /// Congestion controls to compare. Default: cubic.

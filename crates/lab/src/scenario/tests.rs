@@ -254,6 +254,19 @@ fn multipath_choices_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn several_paths_are_compared_together_too_unless_said() {
+    let count = |paths: usize, line: &str| {
+        let paths: String = (0..paths).map(|n| format!("p{n} = \"rate 5mbit\"\n")).collect();
+        let scenario = scenario(&format!("traffic = \"video\"\n{line}[path]\n{paths}"));
+        let together = variants_of(&scenario).iter().filter(|v| v.single_path().is_none()).count();
+        (variants_of(&scenario).len(), together)
+    };
+    assert_eq!([count(1, ""), count(2, ""), count(9, "")], [(1, 0), (3, 1), (9, 0)]);
+    assert_eq!(count(2, "schedulers = \"lrf,rr\"\n"), (4, 2), "naming schedulers suffices");
+    assert_eq!(count(2, "protocols = \"tcp\"\n"), (2, 0));
+}
+
+#[test]
 fn one_path_and_no_single_path_are_noted() {
     let one = scenario(&SHORT.replace("[path]", "protocols = \"tcp,mptcp\"\n[path]"));
     assert!(one.notes.iter().any(|note| note.contains("single subflow")), "{:?}", one.notes);

@@ -18,6 +18,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("cannot write `", "a full disk while captures are written"),
     ("cannot write the page", "memory that cannot be written to"),
     ("live use needs Linux", "another system"),
+    (
+        "undecided whether multi-path pays off (the interval leaves",
+        "a p-value between: lab's tests",
+    ),
     ("interrupted: nothing was kept", "a TUN device: live.rs"),
     ("of them ignored),", "a TUN device: live.rs"),
     ("refused by the kernel", "a TUN device: live.rs"),

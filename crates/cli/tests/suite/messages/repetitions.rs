@@ -41,7 +41,7 @@ fn options_of_run() {
     session.file("file", "in the way");
     let options: &[&[&str]] = &[
         &["--variant", "tcp/wlan"],
-        &["--variant", "mptcp/lrf/cubic"],
+        &["--variant", "mptcp/rr/cubic"],
         &["--run", "-1"],
         &["--run", "all"],
         &["--runs", "3"],

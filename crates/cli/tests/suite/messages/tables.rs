@@ -11,20 +11,25 @@ fn study(session: &mut Session, paths: &[&str], more: &[&str]) {
     session.call(&[&["compare"], &paths[..], more].concat());
 }
 
+fn alone(session: &mut Session, paths: &[&str], more: &[&str]) {
+    study(session, paths, &[more, &["--protocols", "tcp"]].concat());
+}
+
 #[test]
 fn single_paths_beside_each_other() {
     let mut session = Session::new("tables-tcp");
-    study(&mut session, &[WLAN], &["--traffic", "bulk:256KiB", "--runs", "1"]);
-    study(&mut session, &[LTE], &["--traffic", "bulk:256KiB", "--runs", "2"]);
+    alone(&mut session, &[WLAN], &["--traffic", "bulk:256KiB", "--runs", "1"]);
+    alone(&mut session, &[LTE], &["--traffic", "bulk:256KiB", "--runs", "2"]);
+    alone(&mut session, &[WLAN, LTE], &["--traffic", "bulk:256KiB", "--runs", "4"]);
     study(&mut session, &[WLAN, LTE], &["--traffic", "bulk:256KiB", "--runs", "4"]);
-    study(&mut session, &[LTE, SLOW], &["--traffic", "burst:20", "--runs", "2", "--reverse"]);
+    alone(&mut session, &[LTE, SLOW], &["--traffic", "burst:20", "--runs", "2", "--reverse"]);
     let same = LTE.replace("lte", "same");
-    study(&mut session, &[LTE, &same], &["--traffic", "bulk:2s", "--runs", "2"]);
+    alone(&mut session, &[LTE, &same], &["--traffic", "bulk:2s", "--runs", "2"]);
     let controls = ["--traffic", "bulk:2s", "--cc", "cubic,reno,lia", "--runs", "8"];
-    study(&mut session, &[WLAN, LTE], &controls);
-    study(&mut session, &[LTE, SLOW], &["--traffic", "bulk:3s", "--runs", "2"]);
-    study(&mut session, &[WLAN, SLOW], &["--traffic", "video:4s", "--runs", "4"]);
-    study(&mut session, &[LTE, WLAN], &["--traffic", "web:google", "--runs", "4"]);
+    alone(&mut session, &[WLAN, LTE], &controls);
+    alone(&mut session, &[LTE, SLOW], &["--traffic", "bulk:3s", "--runs", "2"]);
+    alone(&mut session, &[WLAN, SLOW], &["--traffic", "video:4s", "--runs", "4"]);
+    alone(&mut session, &[LTE, WLAN], &["--traffic", "web:google", "--runs", "4"]);
     session.end();
 }
 
