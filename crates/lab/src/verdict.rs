@@ -92,8 +92,8 @@ impl Words<'_> {
             Some(Class::Hurts) => "multi-path hurts",
             Some(Class::NoDifference) => "multi-path makes no difference that matters",
             _ if apparent => {
-                "undecided whether multi-path pays off (the interval leaves zero out, but not after \
-                 Holm's correction for all variants compared; more runs may tell)"
+                "undecided whether multi-path pays off (the interval leaves zero out, but not \
+                 after Holm's correction for all variants compared; more runs may tell)"
             }
             _ => "undecided whether multi-path pays off (more runs may tell)",
         };
