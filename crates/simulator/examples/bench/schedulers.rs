@@ -50,10 +50,7 @@ fn measure(mut scheduler: AnyScheduler, paths: u8) -> Result<Taken, String> {
                 return Err("it never sends".to_owned());
             }
             for action in &decision.actions {
-                if let Action::Penalise(path) = action {
-                    let cwnd = &mut model.paths[path.index()].cwnd_segs;
-                    *cwnd = (*cwnd / 2).max(2);
-                }
+                model.act(action);
             }
             match decision.step {
                 Step::Send { path, what, bind, max_bytes } => {
@@ -87,6 +84,8 @@ struct Model {
     snd_una: u64,
     snd_nxt: u64,
     write_end: u64,
+    /// Where the data begin that the present decision means for a path.
+    meant: Option<u64>,
 }
 
 impl Model {
@@ -99,6 +98,7 @@ impl Model {
             snd_una: 0,
             snd_nxt: 0,
             write_end: 0,
+            meant: None,
         }
     }
 
@@ -111,9 +111,21 @@ impl Model {
             window_end: self.snd_una + (6 << 20),
             reinject: None,
             sndbuf_limited: false,
+            peer_closed: false,
             fin_path: None,
         };
         View { now: self.now, paths: &self.paths, data }
+    }
+
+    fn act(&mut self, action: &Action) {
+        match action {
+            Action::Penalise(path) => {
+                let cwnd = &mut self.paths[path.index()].cwnd_segs;
+                *cwnd = (*cwnd / 2).max(2);
+            }
+            Action::Assign { range, .. } => self.meant = Some(range.start),
+            _ => {}
+        }
     }
 
     /// Hand data to a path; how many segments.
@@ -130,16 +142,29 @@ impl Model {
                 segment.paths = segment.paths.with(id);
             }
         }
+        let meant = self.meant.take();
         while left > 0 && self.snd_nxt < self.write_end {
             let len = left.min(MSS);
             let paths = PathSet::EMPTY.with(id);
-            self.segments.push_back(DataSegment { offset: self.snd_nxt, len, paths });
-            self.snd_nxt += u64::from(len);
+            let offset = meant.unwrap_or(self.snd_nxt);
+            self.insert(DataSegment { offset, len, paths });
             left -= len;
             segments += 1;
-            add(path, len, bind);
+            add(&mut self.paths[id.index()], len, bind);
         }
         segments
+    }
+
+    /// A segment is under way, possibly before its turn.
+    fn insert(&mut self, segment: DataSegment) {
+        let index = self.segments.partition_point(|known| known.offset < segment.offset);
+        self.segments.insert(index, segment);
+        for next in self.segments.range(index..) {
+            if next.offset != self.snd_nxt {
+                break;
+            }
+            self.snd_nxt = next.end();
+        }
     }
 
     /// The first segment arrived everywhere it was sent.
@@ -201,6 +226,7 @@ fn path(id: u8) -> PathView {
         rttvar: srtt / 8,
         rtt_last: srtt,
         rtt_first: srtt,
+        rtt_samples: 1,
         rto: srtt * 3,
         last_send: Some(Instant::ZERO),
         cwnd_segs,

@@ -75,6 +75,7 @@ fn burst_of_fifteen_by_every_scheduler() {
         ("ecf:sigma=0", [14, 1], 60.0),
         ("blest-kernel", [15, 0], 15.0),
         ("blest", [10, 5], 50.0),
+        ("sttf", [15, 0], 15.0),
         // Not in the table: runs of F's window, and a grant beyond the burst.
         ("daps", [15, 0], 15.0),
         ("linux", [15, 0], 15.0),

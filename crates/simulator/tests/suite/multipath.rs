@@ -14,7 +14,7 @@ use traffic::Traffic;
 use transport::path_manager::PathManagerKind;
 use transport::{Buffers, Profile};
 
-const SCHEDULERS: [&str; 10] = [
+const SCHEDULERS: [&str; 11] = [
     "lrf",
     "rr",
     "redundant",
@@ -25,6 +25,7 @@ const SCHEDULERS: [&str; 10] = [
     "ecf-kernel",
     "blest",
     "blest-kernel",
+    "sttf",
 ];
 
 /// Those that queue data on a path for good: what lies on a lossy path holds the others up.

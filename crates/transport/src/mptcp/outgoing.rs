@@ -2,6 +2,7 @@
 
 use super::binding::Assignments;
 use super::connection::Connection;
+use super::receive::DataReceive;
 use super::send::DataSend;
 use super::slot::{Slot, Stage, data_number};
 use crate::scheduler::{
@@ -141,7 +142,7 @@ impl Connection {
 
     fn decide(&mut self, cx: &Context<'_>) -> Decision {
         self.set_windows_left();
-        self.scheduler.next(&view(cx.now, &self.views, &self.send))
+        self.scheduler.next(&view(cx.now, &self.views, &self.send, &self.receive))
     }
 
     /// Tell a scheduler that wants to know where something was heard.
@@ -155,7 +156,7 @@ impl Connection {
         for index in 0..self.views.len() {
             let path = self.views[index].id;
             if heard_from.contains(path) {
-                self.scheduler.on_ack(&view(cx.now, &self.views, &self.send), path);
+                self.scheduler.on_ack(&view(cx.now, &self.views, &self.send, &self.receive), path);
             }
         }
     }
@@ -249,7 +250,7 @@ impl Connection {
     fn wait(&mut self, cx: &mut Context<'_>, why: Blocked) {
         let before = self.waits.replace(why);
         if why == Blocked::ReceiveWindow && before != Some(why) {
-            self.scheduler.on_window_blocked(&view(cx.now, &self.views, &self.send));
+            self.scheduler.on_window_blocked(&view(cx.now, &self.views, &self.send, &self.receive));
         }
         let (socket, path) = (self.socket, PathId(0));
         cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
@@ -390,7 +391,12 @@ fn add_assigned(view: &mut PathView, assigned: &Assignments) {
 }
 
 /// What a scheduler sees.
-fn view<'a>(now: Instant, paths: &'a [PathView], send: &'a DataSend) -> View<'a> {
+fn view<'a>(
+    now: Instant,
+    paths: &'a [PathView],
+    send: &'a DataSend,
+    receive: &DataReceive,
+) -> View<'a> {
     let data = DataView {
         segments: &send.segments,
         snd_una: send.una,
@@ -399,6 +405,7 @@ fn view<'a>(now: Instant, paths: &'a [PathView], send: &'a DataSend) -> View<'a>
         window_end: send.window_end,
         reinject: send.reinject_head(),
         sndbuf_limited: send.writer_waits,
+        peer_closed: receive.fin_received,
         fin_path: None,
     };
     View { now, paths, data }

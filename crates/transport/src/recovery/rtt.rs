@@ -38,6 +38,7 @@ pub struct RttEstimator {
     rttvar: Duration,
     latest: Duration,
     first: Duration,
+    samples: u32,
     initial: Duration,
     backoff: u32,
     linux: LinuxState,
@@ -63,6 +64,7 @@ impl RttEstimator {
             rttvar: Duration::ZERO,
             latest: Duration::ZERO,
             first: Duration::ZERO,
+            samples: 0,
             initial: INITIAL_RTO,
             backoff: 0,
             linux: LinuxState::default(),
@@ -74,6 +76,7 @@ impl RttEstimator {
     pub fn sample(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
         let first = self.is_empty();
         self.latest = rtt;
+        self.samples = self.samples.wrapping_add(1);
         if first {
             self.first = rtt;
         }
@@ -119,6 +122,11 @@ impl RttEstimator {
     /// The first sample; zero before it.
     pub const fn first(&self) -> Duration {
         self.first
+    }
+
+    /// How many samples were taken.
+    pub const fn samples(&self) -> u32 {
+        self.samples
     }
 
     /// The time-out, backing off included.

@@ -105,9 +105,14 @@ pub(super) struct Choice<'a> {
     forget: bool,
 }
 
-impl Choice<'_> {
+impl<'a> Choice<'a> {
     /// No path now.
     pub const NONE: Self = Choice { path: None, forget: false };
+
+    /// That path, if there is one.
+    pub const fn of(path: Option<&'a PathView>) -> Self {
+        Choice { path, forget: false }
+    }
 
     /// Send the offer there, or say why not.
     pub fn decide(&self, view: &View<'_>, offer: &Offer) -> Decision {
@@ -127,12 +132,12 @@ impl Choice<'_> {
 pub(super) fn choose<'a>(view: &View<'a>, offer: &Offer, kernel_compat: bool) -> Choice<'a> {
     let only = |path: &'a PathView| path.is_available(offer).then_some(path);
     if let [path] = view.paths {
-        return Choice { path: only(path), forget: false };
+        return Choice::of(only(path));
     }
     if let Some(id) = view.data.fin_path
         && let Some(path) = view.paths.iter().find(|path| path.id == id).and_then(only)
     {
-        return Choice { path: Some(path), forget: false };
+        return Choice::of(Some(path));
     }
     let mut offer = *offer;
     let mut forget = false;

@@ -13,6 +13,7 @@ mod lrf;
 mod otias;
 mod redundant;
 mod rr;
+mod sttf;
 mod table;
 mod view;
 
@@ -31,6 +32,7 @@ pub use lrf::Lrf;
 pub use otias::Otias;
 pub use redundant::Redundant;
 pub use rr::{RoundRobin, Turns};
+pub use sttf::Sttf;
 pub use table::{AnyScheduler, Custom, NAMES, Options, by_name, parameters, parse_weights};
 pub use view::{DataSegment, DataView, Offer, PathSet, PathView, View};
 

@@ -5,7 +5,7 @@
 //! word explains that.
 
 use super::{Blest, Daps, Decision, Ecf, Linux, Lrf, Otias, PathChange, Redundant, RoundRobin};
-use super::{Scheduler, Turns, View, blest, daps, ecf, linux, otias};
+use super::{Scheduler, Sttf, Turns, View, blest, daps, ecf, linux, otias, sttf};
 use crate::parameters::{Parameter, Settings};
 use crate::reinjection::Opportunistic;
 use base::{Instant, PathId};
@@ -82,6 +82,11 @@ pub const NAMES: &[(&str, &str, &str)] = &[
         "The same as the kernel estimates it, slow start included.",
         "multipath-tcp kernel v0.95 `blest`",
     ),
+    (
+        "sttf",
+        "Shortest transfer time first: plans where all unsent data arrive first, and plans anew.",
+        "002 sIV-B",
+    ),
 ];
 
 /// A scheduler.
@@ -94,6 +99,8 @@ pub enum AnyScheduler {
     Otias(Otias),
     Ecf(Ecf),
     Blest(Blest),
+    /// Larger than any other.
+    Sttf(Box<Sttf>),
     /// One from outside of this crate.
     Custom(Box<dyn Scheduler + Send>),
 }
@@ -148,6 +155,7 @@ pub fn parameters(name: &str) -> &'static [Parameter] {
         "ecf" | "ecf-kernel" => ecf::PARAMETERS,
         "blest" => blest::PAPER,
         "blest-kernel" => blest::KERNEL,
+        "sttf" => sttf::PARAMETERS,
         _ => &[],
     }
 }
@@ -183,6 +191,7 @@ pub fn by_name(name: &str, options: &Options) -> Option<AnyScheduler> {
         "blest-kernel" => {
             Some(AnyScheduler::Blest(Blest::new(blest::Form::Kernel, options, &settings)))
         }
+        "sttf" => Some(AnyScheduler::Sttf(Box::new(Sttf::new(options, &settings)))),
         _ => None,
     }
 }
@@ -199,6 +208,7 @@ macro_rules! dispatch {
             AnyScheduler::Otias(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Ecf(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Blest(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Sttf(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Custom(scheduler) => scheduler.$method($($arg),*),
         }
     };

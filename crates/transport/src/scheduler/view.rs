@@ -105,6 +105,8 @@ pub struct PathView {
     pub rtt_last: Duration,
     /// The first sample, the handshake's.
     pub rtt_first: Duration,
+    /// How many there were.
+    pub rtt_samples: u32,
     pub rto: Duration,
     /// The last transmission of data.
     pub last_send: Option<Instant>,
@@ -234,6 +236,8 @@ pub struct DataView<'a> {
     pub reinject: Option<Range<u64>>,
     /// The application waits for the send buffer.
     pub sndbuf_limited: bool,
+    /// The peer will send nothing more.
+    pub peer_closed: bool,
     /// The path the peer's DATA_FIN came on, while ours is all there is to send.
     pub fin_path: Option<PathId>,
 }
@@ -260,14 +264,19 @@ impl DataView<'_> {
 
     /// What was never handed to a path, in order: mostly one range.
     pub fn unsent(&self) -> impl Iterator<Item = Range<u64>> {
+        self.unsent_from(self.snd_nxt)
+    }
+
+    /// The same from `begin` on, at least `snd_nxt`.
+    pub fn unsent_from(&self, begin: u64) -> impl Iterator<Item = Range<u64>> {
         let first = match self.segments.back() {
-            Some(last) if last.end() > self.snd_nxt => {
-                self.segments.partition_point(|segment| segment.end() <= self.snd_nxt)
+            Some(last) if last.end() > begin => {
+                self.segments.partition_point(|segment| segment.end() <= begin)
             }
             _ => self.segments.len(),
         };
         let above = self.segments.range(first..);
-        let starts = iter::once(self.snd_nxt).chain(above.clone().map(DataSegment::end));
+        let starts = iter::once(begin).chain(above.clone().map(DataSegment::end));
         let ends = above.map(|segment| segment.offset).chain(iter::once(self.write_end));
         starts.zip(ends).map(|(start, end)| start..end).filter(|range| !range.is_empty())
     }
@@ -355,6 +364,7 @@ mod tests {
             window_end: 1000,
             reinject: None,
             sndbuf_limited: false,
+            peer_closed: false,
             fin_path: None,
         }
     }
@@ -370,6 +380,9 @@ mod tests {
         assert!(data(&contiguous).unsent().eq(iter::once(300..900)));
         let early = segments(&[100, 200, 500, 600, 800]);
         assert_eq!(data(&early).unsent().collect::<Vec<_>>(), [300..500, 700..800]);
+        let from = |begin| data(&early).unsent_from(begin).collect::<Vec<_>>();
+        assert_eq!(from(400), [400..500, 700..800]);
+        assert_eq!(from(550), [700..800]);
         let all_sent = DataView { snd_nxt: 900, ..data(&early) };
         assert_eq!(all_sent.unsent().next(), None);
     }

@@ -214,6 +214,7 @@ impl Subflow {
             rttvar: self.rtt.rttvar(),
             rtt_last: self.rtt.latest(),
             rtt_first: self.rtt.first(),
+            rtt_samples: self.rtt.samples(),
             rto: self.rtt.rto(),
             last_send: self.tx.last_data_sent,
             cwnd_segs: cc.cwnd_segs(self.path),

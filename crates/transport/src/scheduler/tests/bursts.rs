@@ -16,6 +16,7 @@ fn burst_of_fifteen_by_every_scheduler() {
         ("ecf", 14, 1, 60),
         ("blest-kernel", 15, 0, 15),
         ("blest", 10, 5, 50),
+        ("sttf", 15, 0, 15),
     ] {
         let mut model = Model::new(vec![path(0, 10, 10, 0), path(1, 100, 10, 0)], 15);
         model.run(&mut by_name(name, &Options::default()).expect("a name of the table"));

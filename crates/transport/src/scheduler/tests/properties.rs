@@ -3,7 +3,7 @@
 
 use super::support::{MSS, Model, path};
 use crate::scheduler::*;
-use base::{Blocked, CaState};
+use base::{Blocked, CaState, Duration};
 use proptest::prelude::*;
 
 /// Something happens: what, to which path, how much.
@@ -36,7 +36,10 @@ fn apply(model: &mut Model, scheduler: &mut AnyScheduler, (what, index, amount):
             scheduler.on_path_changed(id, PathChange::Removed);
             scheduler.on_path_changed(id, PathChange::Added);
         }
-        13 => path.srtt = base::Duration::from_millis(u64::from(amount)),
+        13 => path.srtt = Duration::from_millis(u64::from(amount)),
+        14 => path.ssthresh_segs = (amount % 3 > 0).then_some(amount / 8),
+        15 => model.now += Duration::from_millis(u64::from(amount)),
+        16 => model.peer_closed = !model.peer_closed,
         _ => {
             model.acknowledge_one_on(id.0);
             if scheduler.heeds_acks() {
@@ -97,6 +100,9 @@ fn schedulers() -> impl Iterator<Item = (&'static str, AnyScheduler)> {
         "otias:optim=2",
         "otias:floor=1",
         "linux:burst=2000",
+        "sttf:tolerance=0,srtt=1",
+        "sttf:alpha=0,reset=0.1",
+        "sttf:tolerance=100000,optim=2",
     ];
     let names = NAMES.iter().map(|(name, ..)| *name).chain(more);
     names.map(|name| (name, by_name(name, &Options::default()).expect("a name of the table")))
@@ -109,7 +115,8 @@ fn waits_for_something(model: &Model) -> bool {
     let Some(offer) = view.offered() else { return false };
     view.paths.iter().any(|path| {
         let may = !path.is_definitely_unavailable(&offer);
-        may && (path.is_temporarily_unavailable(&offer) || path.outstanding_bytes > 0)
+        let has_more = path.outstanding_bytes > 0 || path.unsent_bytes > 0;
+        may && (path.is_temporarily_unavailable(&offer) || has_more)
     })
 }
 
@@ -140,7 +147,7 @@ proptest! {
     #[test]
     fn answers_keep_the_rules(
         paths in prop::collection::vec((0..300u64, 1..20u32), 1..5),
-        ops in prop::collection::vec((0..26u8, 0..4usize, 0..400u32), 1..80),
+        ops in prop::collection::vec((0..30u8, 0..4usize, 0..400u32), 1..80),
     ) {
         for mut scheduler in work_conserving() {
             let paths = paths.iter().enumerate();
@@ -164,7 +171,7 @@ proptest! {
     #[test]
     fn everything_arrives_while_one_path_lives(
         paths in prop::collection::vec((0..300u64, 1..20u32), 1..5),
-        ops in prop::collection::vec((0..26u8, 0..4usize, 0..400u32), 1..60),
+        ops in prop::collection::vec((0..30u8, 0..4usize, 0..400u32), 1..60),
         keep in 0..4usize,
     ) {
         for (name, mut scheduler) in schedulers() {

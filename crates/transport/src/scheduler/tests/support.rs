@@ -4,6 +4,7 @@
 use crate::scheduler::*;
 use base::{Blocked, CaState, Duration, Instant, InterfaceId, PathId};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 pub const MSS: u32 = 1428;
 
@@ -26,6 +27,7 @@ pub fn path(id: u8, srtt_ms: u64, cwnd_segs: u32, inflight_segs: u32) -> PathVie
         rttvar: Duration::ZERO,
         rtt_last: srtt,
         rtt_first: srtt,
+        rtt_samples: 1,
         rto: srtt * 2,
         last_send: None,
         cwnd_segs,
@@ -49,7 +51,7 @@ pub fn path(id: u8, srtt_ms: u64, cwnd_segs: u32, inflight_segs: u32) -> PathVie
 struct Flight {
     acked_at: Instant,
     path: usize,
-    range: std::ops::Range<u64>,
+    range: Range<u64>,
 }
 
 /// A connection of the abstract model.
@@ -57,17 +59,20 @@ pub struct Model {
     pub now: Instant,
     pub paths: Vec<PathView>,
     pub segments: VecDeque<DataSegment>,
-    pub reinject: VecDeque<std::ops::Range<u64>>,
+    pub reinject: VecDeque<Range<u64>>,
     pub snd_una: u64,
     pub snd_nxt: u64,
     pub write_end: u64,
     pub window: u64,
     pub sndbuf_limited: bool,
+    pub peer_closed: bool,
+    /// What the present decision means for a path.
+    tag: Option<(PathId, Range<u64>)>,
     flights: Vec<Flight>,
     /// What the receiver has.
-    received: Vec<std::ops::Range<u64>>,
+    received: Vec<Range<u64>>,
     /// By place of the path: what waits there, bound to it.
-    queues: Vec<VecDeque<std::ops::Range<u64>>>,
+    queues: Vec<VecDeque<Range<u64>>>,
     /// By place of the path: bytes of others that wait there.
     pub foreign: Vec<u64>,
     /// Path of everything sent, in order.
@@ -91,6 +96,8 @@ impl Model {
             write_end: segments * u64::from(MSS),
             window: 400_000,
             sndbuf_limited: false,
+            peer_closed: false,
+            tag: None,
             flights: Vec::new(),
             received: Vec::new(),
             queues,
@@ -113,6 +120,7 @@ impl Model {
                 window_end: self.snd_una + self.window,
                 reinject: self.reinject.front().cloned(),
                 sndbuf_limited: self.sndbuf_limited,
+                peer_closed: self.peer_closed,
                 fin_path: None,
             },
         }
@@ -131,17 +139,10 @@ impl Model {
     /// Ask once; why nothing was sent, if nothing was.
     pub fn step(&mut self, scheduler: &mut impl Scheduler) -> Option<Blocked> {
         let decision = scheduler.next(&self.view());
-        self.check(&decision);
-        for action in decision.actions {
-            match action {
-                Action::Penalise(path) => {
-                    let slow = self.index(path);
-                    self.paths[slow].cwnd_segs = (self.paths[slow].cwnd_segs / 2).max(1);
-                }
-                Action::ForgetPaths { range } => self.mark(&range, |_| PathSet::EMPTY),
-                other => panic!("no scheduler of these answers {other:?}"),
-            }
+        for action in &decision.actions {
+            self.act(action);
         }
+        self.check(&decision);
         match decision.step {
             Step::Wait(why) => {
                 if why == Blocked::ReceiveWindow {
@@ -156,11 +157,27 @@ impl Model {
         }
     }
 
+    fn act(&mut self, action: &Action) {
+        match action {
+            Action::Penalise(path) => {
+                let slow = self.index(*path);
+                self.paths[slow].cwnd_segs = (self.paths[slow].cwnd_segs / 2).max(1);
+            }
+            Action::ForgetPaths { range } => self.mark(range, |_| PathSet::EMPTY),
+            Action::Assign { range, path, revocable: true } => {
+                let holds = |part: Range<u64>| part.start <= range.start && range.end <= part.end;
+                assert!(self.view().data.unsent().any(holds), "what is tagged was never sent");
+                self.tag = Some((*path, range.clone()));
+            }
+            other => panic!("no scheduler of these answers {other:?}"),
+        }
+    }
+
     /// Acknowledgements until nothing is on its way.
     pub fn run(&mut self, scheduler: &mut impl Scheduler) {
         self.push(scheduler);
         while let Some(at) = self.flights.iter().map(|flight| flight.acked_at).min() {
-            self.now = at;
+            self.now = self.now.max(at);
             while let Some(index) = self.flights.iter().position(|f| f.acked_at == at) {
                 let path = self.paths[self.flights[index].path].id;
                 self.acknowledge(index);
@@ -222,7 +239,9 @@ impl Model {
     /// The rules that hold for every scheduler.
     fn check(&self, decision: &Decision) {
         let view = self.view();
-        let Step::Send { path, what, bind, max_bytes } = &decision.step else { return };
+        let Step::Send { path, what, bind, max_bytes } = &decision.step else {
+            return assert_eq!(self.tag, None, "a tag is for a segment that is sent");
+        };
         let path = view.path(*path).expect("the path chosen exists");
         if *bind == Bind::Queue {
             return self.check_early(&view, path, what, *max_bytes);
@@ -233,8 +252,9 @@ impl Model {
                 let offer = view.unsent_offer();
                 assert!(view.data.reinject.is_none(), "the reinject queue goes first");
                 assert!(path.is_available(&offer), "{path:?}");
-                let end = self.snd_nxt + u64::from(*max_bytes);
-                assert!(end <= view.data.window_end && end <= self.write_end);
+                let range = self.next_new(path.id, u64::from(*max_bytes));
+                assert_eq!(range.end - range.start, u64::from(*max_bytes), "one piece");
+                assert!(range.end <= view.data.window_end && range.end <= self.write_end);
                 assert!(path.is_active() || !view.has_active(&offer), "backups rest");
             }
             What::Reinject => {
@@ -266,12 +286,18 @@ impl Model {
     fn send(&mut self, id: PathId, what: &What, max_bytes: u64, bind: Bind) {
         let range = match what {
             What::New => {
-                let most = self.write_end.min(self.snd_una + self.window) - self.snd_nxt;
-                let (offset, len) = (self.snd_nxt, max_bytes.min(most) as u32);
-                assert!(len > 0, "a grant is of something");
-                self.segments.push_back(DataSegment { offset, len, paths: PathSet::EMPTY });
-                self.snd_nxt += u64::from(len);
-                offset..self.snd_nxt
+                let Range { start, end } = self.next_new(id, max_bytes);
+                let end = end.min(self.snd_una + self.window);
+                assert!(start < end, "a grant is of something");
+                self.tag = None;
+                let segment =
+                    DataSegment { offset: start, len: (end - start) as u32, paths: PathSet::EMPTY };
+                let index = self.segments.partition_point(|known| known.offset < start);
+                self.segments.insert(index, segment);
+                while let Some(next) = self.segments.iter().find(|s| s.offset == self.snd_nxt) {
+                    self.snd_nxt = next.end();
+                }
+                start..end
             }
             What::Reinject => {
                 let head = self.reinject.front_mut().expect("checked");
@@ -302,7 +328,15 @@ impl Model {
         self.refresh(index);
     }
 
-    fn transmit(&mut self, index: usize, range: std::ops::Range<u64>) {
+    /// What a path gets: what is meant for it, otherwise the next data.
+    fn next_new(&self, id: PathId, max_bytes: u64) -> Range<u64> {
+        let view = self.view();
+        let own = self.tag.clone().filter(|(path, _)| *path == id).map(|(_, range)| range);
+        let next = own.or_else(|| view.data.unsent().next()).expect("something unsent");
+        next.start..next.end.min(next.start + max_bytes)
+    }
+
+    fn transmit(&mut self, index: usize, range: Range<u64>) {
         let path = &mut self.paths[index];
         path.inflight_segs += 1;
         path.last_send = Some(self.now);
@@ -329,7 +363,7 @@ impl Model {
     }
 
     /// Change the paths of a range; segments are split where it begins and ends.
-    fn mark(&mut self, range: &std::ops::Range<u64>, change: impl Fn(PathSet) -> PathSet) {
+    fn mark(&mut self, range: &Range<u64>, change: impl Fn(PathSet) -> PathSet) {
         for at in [range.start, range.end] {
             let Some(index) = self.segments.iter().position(|s| s.offset < at && at < s.end())
             else {
@@ -353,6 +387,7 @@ impl Model {
         let index = flight.path;
         let path = &mut self.paths[index];
         path.inflight_segs -= 1;
+        (path.rtt_last, path.rtt_samples) = (path.srtt, path.rtt_samples + 1);
         path.outstanding_bytes -= flight.range.end - flight.range.start;
         if path.ssthresh_segs.is_none_or(|ssthresh| path.cwnd_segs < ssthresh) {
             path.cwnd_segs += 1;
