@@ -11,4 +11,5 @@ mod multipath;
 mod pair;
 mod robustness;
 mod sharing;
+mod stale_rtt;
 mod web;

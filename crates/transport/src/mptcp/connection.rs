@@ -65,6 +65,8 @@ pub struct Connection {
     pub(super) send: DataSend,
     /// The window announced on a subflow bounds it, beside the connection's.
     pub(super) own_windows: bool,
+    /// Each segment leaves before the scheduler is asked about the next one.
+    pub(super) sends_what_it_hands: bool,
     connection_buffer: ConnectionBuffer,
     /// As the configuration has it.
     pub(super) mainline_limits: bool,
@@ -172,6 +174,7 @@ impl Connection {
             retired: Vec::new(),
             send,
             own_windows: switches.subflow_window == SubflowWindow::Rfc,
+            sends_what_it_hands: switches.sends_what_it_hands,
             connection_buffer: switches.connection_buffer,
             mainline_limits: config.mainline_limits,
             receive,

@@ -22,21 +22,29 @@ impl Connection {
     pub fn poll_packet(&mut self, cx: &mut Context<'_>) -> Option<(Box<Packet>, InterfaceId)> {
         // Everything that fits is handed out before anything leaves, so that a subflow knows
         // whether its window or the data end first, and where a burst ends (as Linux, which
-        // pushes after filling).
-        self.schedule(cx);
-        self.refresh_signals();
-        while let Some(&index) = self.to_poll.front() {
-            let slot = &mut self.slots[index];
-            if let Some(mut packet) = slot.subflow.poll_segment(cx, &mut self.controller) {
-                packet.flow |= u32::from(slot.path.0) << SUBFLOW_SHIFT;
-                return Some((packet, slot.interface));
-            }
-            self.to_poll.pop_front();
-            self.slots[index].in_ready = false;
+        // pushes after filling). Older kernels send what a subflow has, then each segment before
+        // they choose the next one's subflow.
+        if !self.sends_what_it_hands {
+            self.schedule(cx);
         }
-        // What left may have let a subflow's buffer grow.
-        self.check_writer();
-        None
+        loop {
+            self.refresh_signals();
+            while let Some(&index) = self.to_poll.front() {
+                let slot = &mut self.slots[index];
+                if let Some(mut packet) = slot.subflow.poll_segment(cx, &mut self.controller) {
+                    packet.flow |= u32::from(slot.path.0) << SUBFLOW_SHIFT;
+                    return Some((packet, slot.interface));
+                }
+                self.to_poll.pop_front();
+                self.slots[index].in_ready = false;
+            }
+            // What left may have let a subflow's buffer grow.
+            self.check_writer();
+            if !self.sends_what_it_hands || !self.schedule_due {
+                return None;
+            }
+            self.schedule(cx);
+        }
     }
 
     /// Tell every subflow what to acknowledge and which window to announce.
@@ -86,6 +94,10 @@ impl Connection {
             self.waits = None;
             self.ensure_data_timer(cx.now);
             self.check_fin(cx);
+            if self.sends_what_it_hands {
+                self.schedule_due = true;
+                return;
+            }
             self.look_again_at(cx, path);
         }
     }
@@ -361,8 +373,10 @@ impl Connection {
         let subflow_seq = (at as u32).wrapping_add(1);
         let checksum = self.checksum.then(|| Mapping::checksum_of(dsn, subflow_seq, len, &payload));
         let map = SentMap { offset: at, len, dsn: data_number(true, dsn), checksum, fin: false };
-        slot.last_end = Some(offset + u64::from(len));
+        let end = offset + u64::from(len);
+        slot.last_end = Some(end);
         slot.subflow.push(payload, map);
+        slot.subflow.expect_more(self.sends_what_it_hands && end < self.send.buffer.end());
         self.wake(index);
     }
 

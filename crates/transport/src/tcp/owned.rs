@@ -56,6 +56,12 @@ impl Subflow {
         }
     }
 
+    /// Whether more of what the application wrote follows what was handed to it, on whatever
+    /// subflow.
+    pub const fn expect_more(&mut self, more: bool) {
+        self.tx.more = more;
+    }
+
     /// Hand payload to a subflow of a connection that fell back.
     pub fn push_plain(&mut self, payload: Payload) {
         self.tx.buffer.append(payload);
@@ -244,16 +250,10 @@ impl Subflow {
     /// What handing data to it changed in the view of it. Where a connection hands over first
     /// (`poll_packet`) one segment more may wait behind a window just filled.
     pub fn view_queue(&self, view: &mut PathView) {
-        let unsent = self.tx.unsent();
         let mss = u64::from(self.tx.mss.max(1));
-        let inflight = self.inflight();
-        let at_once =
-            self.switches.sends_what_it_hands && !self.options.pacing && !view.tsq_throttled;
-        let room = if at_once { view.cwnd_segs.saturating_sub(inflight) } else { 0 };
-        let leaving = unsent.div_ceil(mss).min(u64::from(room));
-        view.inflight_segs = inflight + leaving as u32;
-        view.inflight_bytes = (u64::from(inflight) + leaving) * mss;
-        view.unsent_bytes = unsent.saturating_sub(leaving * mss);
+        view.inflight_segs = self.inflight();
+        view.inflight_bytes = u64::from(view.inflight_segs) * mss;
+        view.unsent_bytes = self.tx.unsent();
         view.unsent_segs = u32::try_from(view.unsent_bytes.div_ceil(mss)).unwrap_or(u32::MAX);
         let write_end = self.tx.buffer.end();
         view.outstanding_bytes = write_end.saturating_sub(self.tx.una);

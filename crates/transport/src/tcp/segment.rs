@@ -27,7 +27,8 @@ impl Subflow {
         }
         // Linux marks the end of what was written and of every burst of several segments.
         let ends_burst = self.tx.burst_left == 0 && self.tx.burst_segs > 1;
-        if len > 0 && (ends_burst || offset + u64::from(len) == self.tx.buffer.end()) {
+        let ends_write = offset + u64::from(len) == self.tx.buffer.end() && !self.tx.more;
+        if len > 0 && (ends_burst || ends_write) {
             flags = flags | Flags::PSH;
         }
         self.stats.bytes_sent += u64::from(len);

@@ -46,6 +46,8 @@ pub struct Sender {
     /// The congestion window was the limit when last looked at (Linux `is_cwnd_limited`).
     pub cwnd_limited: bool,
     pub small_queue_throttled: bool,
+    /// What is unsent is not the end of what was written: no PSH for it.
+    pub more: bool,
     pub buffer: SendBuffer,
     pub board: Scoreboard,
     /// Most segments outstanding in the present round.
@@ -98,6 +100,7 @@ impl Sender {
             probes_unanswered: 0,
             below: 0,
             small_queue_throttled: false,
+            more: false,
             burst_left: 0,
             burst_segs: 0,
             round_sent: 0,

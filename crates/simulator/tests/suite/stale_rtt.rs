@@ -1,0 +1,110 @@
+//! The trap of a stale RTT (002 sII-C) over the whole engine. The rate of the fast path falls for
+//! two seconds and its queue grows: a video that one path can carry leaves it for the other one.
+//! The queue drains, but whoever goes by the last RTT never hears of that, as nothing is sent
+//! there. STTF takes the first RTT again after an RTO of silence: it tries the path once an RTO
+//! while it is slow, and is back as soon as it is not.
+
+use crate::multipath::over;
+use crate::pair::{SERVER, link};
+use base::{Duration, Event, EventMask, HostId, Instant, PathId, Rate, Recorder};
+use network::LinkChange;
+use simulator::{Direction, PathEvent, simulate_recorded};
+use std::cell::RefCell;
+use std::rc::Rc;
+use traffic::Traffic;
+use transport::Profile;
+
+const FAST: PathId = PathId(0);
+const SLOW: PathId = PathId(1);
+const BLOATS: Instant = Instant::from_secs(5);
+const DRAINS: Instant = Instant::from_secs(7);
+const ENDS: Instant = Instant::from_secs(20);
+
+/// What the server did on the fast path, and where it sent data.
+#[derive(Default)]
+struct Seen {
+    /// Segments with data: when, on which path.
+    sent: Vec<(Instant, PathId)>,
+    /// Samples of the fast path's RTT and the time-out after each.
+    samples: Vec<(Instant, Duration, Duration)>,
+}
+
+impl Seen {
+    fn sent_on(&self, path: PathId, from: Instant, to: Instant) -> usize {
+        let within = |(at, on): &&(Instant, PathId)| *on == path && (from..to).contains(at);
+        self.sent.iter().filter(within).count()
+    }
+}
+
+struct Watch(Rc<RefCell<Seen>>);
+
+impl Recorder for Watch {
+    fn mask(&self) -> EventMask {
+        EventMask::SEGMENT.union(EventMask::WINDOW)
+    }
+
+    fn record(&mut self, now: Instant, host: HostId, event: &Event) {
+        if host != SERVER {
+            return;
+        }
+        let mut seen = self.0.borrow_mut();
+        match event {
+            Event::SegmentSent { path, len, .. } if *len > 1 => seen.sent.push((now, *path)),
+            Event::RttSample { path: FAST, sample, rto, .. } => {
+                seen.samples.push((now, *sample, *rto));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn seen(scheduler: &'static str) -> Seen {
+    let video = Traffic::Video(ENDS - Instant::ZERO);
+    let mut setup = over(&[link(20, 10), link(20, 20)], scheduler, video);
+    setup.tcp.profile = Profile::Linux41;
+    let rate = |at: Instant, kbit: u64| PathEvent {
+        at: at - Instant::ZERO,
+        direction: Direction::Both,
+        change: LinkChange::Rate(Rate::from_bps(kbit * 1000)),
+    };
+    setup.paths[0].events = vec![rate(BLOATS, 400), rate(DRAINS, 20_000)];
+    let seen = Rc::new(RefCell::new(Seen::default()));
+    let record = simulate_recorded(&setup, Box::new(Watch(Rc::clone(&seen)))).unwrap();
+    assert!(record.outcome.is_complete());
+    seen.take()
+}
+
+#[test]
+fn lrf_never_returns_to_a_path_that_was_slow_for_a_while() {
+    // STTF neither if silence does not count for it.
+    for scheduler in ["lrf", "sttf:reset=1000"] {
+        let seen = seen(scheduler);
+        assert_eq!(seen.sent_on(SLOW, Instant::ZERO, BLOATS), 0, "{scheduler}");
+        assert!(seen.sent_on(SLOW, BLOATS, DRAINS) > 100, "{scheduler}");
+        assert_eq!(seen.sent_on(FAST, DRAINS, ENDS), 0, "{scheduler}");
+        assert!(seen.sent_on(SLOW, DRAINS, ENDS) > 1000, "{scheduler}");
+    }
+}
+
+#[test]
+fn sttf_returns_after_an_rto_of_silence() {
+    let seen = seen("sttf");
+    assert!(seen.sent_on(SLOW, BLOATS, DRAINS) > 100);
+    let on_fast: Vec<Instant> =
+        seen.sent.iter().filter(|(_, on)| *on == FAST).map(|(at, _)| *at).collect();
+    // Messages are 33 ms apart: whatever is longer is a time for which it was left.
+    let left = on_fast.windows(2).filter(|pair| pair[1] - pair[0] > Duration::from_millis(70));
+    let mut back_at = Instant::ZERO;
+    for pair in left {
+        let [left_at, returned_at] = [pair[0], pair[1]];
+        let (.., rto) = seen.samples.iter().rfind(|(at, ..)| *at < returned_at).expect("sampled");
+        let silence = returned_at - left_at;
+        let late = Duration::from_millis(34);
+        assert!(*rto < silence && silence <= *rto + late, "{silence:?} of silence, RTO {rto:?}");
+        back_at = returned_at;
+    }
+    assert!(back_at > BLOATS && back_at < DRAINS + Duration::from_secs(1), "{back_at:?}");
+    let settled = back_at + Duration::from_millis(500);
+    assert_eq!(seen.sent_on(SLOW, settled, ENDS), 0, "and it stays");
+    assert!(seen.sent_on(FAST, settled, ENDS) > 1000);
+}
