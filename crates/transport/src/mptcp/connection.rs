@@ -142,13 +142,7 @@ impl Connection {
         let host = start.host;
         let addresses = Addresses::new(start.local, start.remote, host, &config.backup);
         let idsn = match config.test_idsn {
-            Some([client, server]) => {
-                if start.client {
-                    client
-                } else {
-                    server
-                }
-            }
+            Some(by_role) => by_role[usize::from(!start.client)],
             None => start.key.idsn(),
         };
         let send = DataSend { first_dsn: idsn.wrapping_add(1), ..DataSend::default() };
