@@ -177,6 +177,8 @@ pub enum Event {
     Blocked { socket: SocketId, path: PathId, why: Blocked },
     /// A connection changed its state; the name is RFC 9293's.
     Connection { socket: SocketId, state: &'static str },
+    /// A path is probed only from now on, or carries data again.
+    Probing { socket: SocketId, path: PathId, on: bool },
     /// A link accepted a packet; so many waited before it.
     PacketAccepted { link: LinkId, len: u32, waiting: u32 },
     /// A link lost a packet.

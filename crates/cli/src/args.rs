@@ -148,6 +148,10 @@ pub struct ScenarioArgs {
     #[arg(long, visible_alias = "pm", value_name = "LIST")]
     #[arg(env = "ANABRANCH_PATH_MANAGERS", hide_env = true)]
     pub path_managers: Option<String>,
+    /// Path policies of mptcp to compare, see `anabranch list policies` [default: none]
+    #[arg(long, visible_alias = "policies", value_name = "LIST")]
+    #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
+    pub policy: Option<String>,
     /// Key of all chance: the same seed gives the same result [default: 1]
     #[arg(long, value_name = "N", env = "ANABRANCH_SEED", hide_env = true)]
     #[arg(allow_negative_numbers = true)]
@@ -245,6 +249,7 @@ impl ScenarioArgs {
             cc: given("cc", &self.cc).into_iter().collect(),
             schedulers: given("schedulers", &self.schedulers).into_iter().collect(),
             path_managers: given("path_managers", &self.path_managers).into_iter().collect(),
+            policies: given("policy", &self.policy).into_iter().collect(),
             profile: given("profile", &self.profile),
             buffers: given("buffers", &self.buffers),
             nic: given("nic", &self.nic),

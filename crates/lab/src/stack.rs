@@ -6,7 +6,7 @@
 
 use crate::error::{Given, InputError, Refusal};
 use crate::scenario::Scenario;
-use crate::variants::{Carrier, Protocol, Variant, variants_of};
+use crate::variants::{Carrier, NO_POLICY, Protocol, Variant, variants_of};
 use crate::words::nearest_help;
 use transport::congestion;
 use transport::path_manager::PathManagerKind;
@@ -100,6 +100,7 @@ fn of(scenario: &Scenario, stack: Stack) -> Vec<Emulated> {
             protocols: vec![Protocol::Mptcp],
             schedulers: vec![KERNEL_SCHEDULER],
             path_managers: vec![PathManagerKind::default()],
+            policies: vec![NO_POLICY],
             congestion: uncoupled(scenario),
             ..scenario.clone()
         },

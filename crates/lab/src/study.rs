@@ -200,10 +200,11 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         paths,
         protocol: match variant.carrier {
             Carrier::Tcp { path } => Protocol::Tcp { path },
-            Carrier::Mptcp { scheduler, path_manager } => Protocol::Mptcp(Multipath {
+            Carrier::Mptcp { scheduler, path_manager, policy } => Protocol::Mptcp(Multipath {
                 first: scenario.first,
                 scheduler,
                 path_manager,
+                policy,
                 ..Multipath::default()
             }),
         },

@@ -1,8 +1,12 @@
-//! Variants: one way of carrying the traffic, by name `tcp/PATH/CC` or `mptcp/SCHEDULER/CC[/PM]`.
+//! Variants: one way of carrying the traffic, by name `tcp/PATH/CC` or
+//! `mptcp/SCHEDULER/CC[/PM][/POLICY]`.
 
 use crate::scenario::Scenario;
 use transport::congestion;
 use transport::path_manager::PathManagerKind;
+
+/// The path policy that leaves every path as it is.
+pub const NO_POLICY: &str = "none";
 
 /// One combination of choices.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +33,8 @@ pub enum Carrier {
         scheduler: &'static str,
         /// Which subflows are opened.
         path_manager: PathManagerKind,
+        /// Name of the path policy.
+        policy: &'static str,
     },
 }
 
@@ -78,6 +84,14 @@ impl Variant {
             Carrier::Mptcp { scheduler, .. } => Some(scheduler),
         }
     }
+
+    /// The name of its path policy; `None` without one.
+    pub fn policy(&self) -> Option<&'static str> {
+        match self.carrier {
+            Carrier::Mptcp { policy, .. } if policy != NO_POLICY => Some(policy),
+            _ => None,
+        }
+    }
 }
 
 /// Everything to be compared, in the order asked for.
@@ -102,24 +116,36 @@ fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
     (0..scenario.paths.len()).flat_map(on_path).collect()
 }
 
-/// Every scheduler with every congestion control and every path manager.
+/// Every scheduler with every congestion control, path manager and path policy.
 fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
     let mut variants = Vec::new();
     for &scheduler in &scenario.schedulers {
         for &congestion in &scenario.congestion {
             for &path_manager in &scenario.path_managers {
-                let suffix = if path_manager == PathManagerKind::default() {
-                    String::new()
-                } else {
-                    format!("/{}", path_manager.name())
-                };
-                variants.push(Variant {
-                    name: format!("mptcp/{scheduler}/{congestion}{suffix}"),
-                    carrier: Carrier::Mptcp { scheduler, path_manager },
-                    congestion,
-                });
+                for &policy in &scenario.policies {
+                    let suffix = suffix(path_manager, policy);
+                    variants.push(Variant {
+                        name: format!("mptcp/{scheduler}/{congestion}{suffix}"),
+                        carrier: Carrier::Mptcp { scheduler, path_manager, policy },
+                        congestion,
+                    });
+                }
             }
         }
     }
     variants
+}
+
+/// What of a variant is named only if it is not the default.
+fn suffix(path_manager: PathManagerKind, policy: &str) -> String {
+    let mut suffix = String::new();
+    if path_manager != PathManagerKind::default() {
+        suffix.push('/');
+        suffix.push_str(path_manager.name());
+    }
+    if policy != NO_POLICY {
+        suffix.push('/');
+        suffix.push_str(policy);
+    }
+    suffix
 }

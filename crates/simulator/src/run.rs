@@ -64,6 +64,8 @@ pub struct Multipath {
     pub first: usize,
     /// A name from `transport::scheduler::NAMES`.
     pub scheduler: &'static str,
+    /// A name from `transport::path_policy::NAMES`.
+    pub policy: &'static str,
     pub path_manager: PathManagerKind,
     /// DSS checksums (RFC 8684 s3.3.1).
     pub checksum: bool,
@@ -93,6 +95,8 @@ pub struct RunRecord {
     pub retransmitted_segs: u64,
     /// Bytes that the data sender handed to a second path although another one had them.
     pub reinjected_bytes: u64,
+    /// What of these was to probe paths.
+    pub probe_bytes: u64,
     /// Bytes that reached the data receiver's connection more than once.
     pub duplicate_bytes: u64,
     /// Segments with payload that reached the data receiver.
@@ -152,11 +156,12 @@ impl Protocol {
 }
 
 impl Default for Multipath {
-    /// `lrf` and `fullmesh`, the first subflow on the first path, no checksum.
+    /// `lrf` and `fullmesh`, no path policy, the first subflow on the first path, no checksum.
     fn default() -> Self {
         Multipath {
             first: 0,
             scheduler: "lrf",
+            policy: "none",
             path_manager: PathManagerKind::Fullmesh,
             checksum: false,
         }

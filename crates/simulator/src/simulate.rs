@@ -58,6 +58,7 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         first_sent_bytes: sent.first_sent_bytes,
         retransmitted_segs: sent.retransmitted_segs,
         reinjected_bytes: sent.reinjected_bytes,
+        probe_bytes: sent.probe_bytes,
         duplicate_bytes: sent.duplicate_bytes,
         data_packets: world.counters(receiver).data_packets,
         packets: links.iter().map(|path| path.down.delivered + path.up.delivered).sum(),
@@ -96,6 +97,7 @@ struct Sent {
     first_sent_bytes: Vec<u64>,
     retransmitted_segs: u64,
     reinjected_bytes: u64,
+    probe_bytes: u64,
     duplicate_bytes: u64,
 }
 
@@ -118,6 +120,7 @@ fn sent(setup: &RunSetup, world: &World<Half>) -> Sent {
                 sent.retransmitted_segs += retired.segs_retrans;
             }
             sent.reinjected_bytes += info.reinjected_bytes;
+            sent.probe_bytes += info.probe_bytes;
         }
     }
     for socket in half(world, receiver).sockets() {
@@ -267,6 +270,7 @@ pub fn socket_config(setup: &RunSetup) -> SocketConfig {
         Protocol::Mptcp(multipath) => SocketConfig::Mptcp(Box::new(MptcpConfig {
             tcp,
             scheduler: multipath.scheduler,
+            policy: multipath.policy,
             path_manager: multipath.path_manager,
             checksum: multipath.checksum,
             mainline_limits: setup.tcp.profile.switches().mainline_limits,

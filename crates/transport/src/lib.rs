@@ -19,6 +19,7 @@ pub mod congestion;
 pub mod mptcp;
 pub mod parameters;
 pub mod path_manager;
+pub mod path_policy;
 pub mod recovery;
 pub mod reinjection;
 pub mod scheduler;

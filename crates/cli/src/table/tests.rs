@@ -28,6 +28,7 @@ fn study(paths: &[&str], options: &[(&str, &str)]) -> (Scenario, Report) {
         protocols: said("protocols").into_iter().collect(),
         schedulers: said("schedulers").into_iter().collect(),
         path_managers: said("path-managers").into_iter().collect(),
+        policies: said("policy").into_iter().collect(),
         cc: said("cc").into_iter().collect(),
         runs: said("runs"),
         ..Options::default()

@@ -110,7 +110,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "scheduler": summary.variant.scheduler(),
         "path_manager": path_manager,
         "cc": summary.variant.congestion,
-        "policy": null,
+        "policy": summary.variant.policy(),
         "profile": scenario.profile.name(),
         "n": summary.n,
         "incomplete": summary.incomplete,

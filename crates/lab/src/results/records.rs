@@ -207,7 +207,7 @@ fn check_origin(
 /// The first line in which the folder's scenario differs in what runs depend on.
 fn difference(folder: &Path, scenario: &Scenario) -> String {
     // How many runs of what is compared with what may change.
-    const FREE: [&str; 11] = [
+    const FREE: [&str; 12] = [
         "title",
         "description",
         "source",
@@ -215,6 +215,7 @@ fn difference(folder: &Path, scenario: &Scenario) -> String {
         "cc",
         "schedulers",
         "path-managers",
+        "policy",
         "runs",
         "runs-max",
         "baseline",

@@ -1,15 +1,17 @@
-//! What is to be compared: protocols, congestion controls, schedulers, path managers, by name.
+//! What is to be compared: protocols, congestion controls, schedulers, path managers, path
+//! policies, by name.
 //!
 //! Every name must be known, no name may come twice, and a choice that would have no effect is
 //! refused. Leaves single values to `values` and the variants that follow to `variants`.
 
 use super::Options;
 use crate::error::{Given, InputError, Refusal};
-use crate::variants::Protocol;
+use crate::variants::{NO_POLICY, Protocol};
 use crate::words::nearest_help;
 use std::ops::Range;
+use transport::parameters::{Parameter, Settings};
 use transport::path_manager::{self, PathManagerKind};
-use transport::{congestion, scheduler};
+use transport::{congestion, path_policy, scheduler};
 
 /// Controls that will couple several paths.
 pub(super) const COUPLED_LATER: &[&str] =
@@ -31,6 +33,7 @@ pub(super) struct Choice {
     pub congestion: Vec<&'static str>,
     pub schedulers: Vec<&'static str>,
     pub path_managers: Vec<PathManagerKind>,
+    pub policies: Vec<&'static str>,
     /// What was left out, and why.
     pub notes: Vec<String>,
 }
@@ -54,6 +57,9 @@ impl Choice {
         let schedulers = chosen_of(&options.schedulers, vec!["lrf"], with_parameters, scheduler)?;
         let default = vec![PathManagerKind::default()];
         let path_managers = chosen(&options.path_managers, default, path_manager)?;
+        let policies = chosen_of(&options.policies, vec![NO_POLICY], with_parameters, |word| {
+            policy(word).and_then(|name| fitting(name, multipath))
+        })?;
         if schedulers.contains(&"wrr") {
             notes
                 .push("`wrr` without weights is `rr`; write `wrr:3,1`, a weight a path".to_owned());
@@ -66,7 +72,7 @@ impl Choice {
                     .to_owned(),
             );
         }
-        Ok(Choice { protocols, congestion, schedulers, path_managers, notes })
+        Ok(Choice { protocols, congestion, schedulers, path_managers, policies, notes })
     }
 }
 
@@ -182,9 +188,13 @@ fn with_parameters(given: &Given) -> Vec<Word<'_>> {
 }
 
 /// `ecf:beta=0.5` as written.
-fn with_settings(name: &str, text: &str) -> Result<&'static str, Complaint> {
+fn with_settings(
+    name: &str,
+    parameters: &'static [Parameter],
+    text: &str,
+) -> Result<&'static str, Complaint> {
     let text: String = text.split_whitespace().collect();
-    match scheduler::Settings::parse(name, scheduler::parameters(name), &text) {
+    match Settings::parse(name, parameters, &text) {
         // As for weights.
         Ok(_) => Ok(Box::leak(format!("{name}:{text}").into_boxed_str())),
         Err(refused) => Err((refused.problem, refused.help)),
@@ -227,7 +237,8 @@ fn scheduler(word: &str) -> Result<&'static str, Complaint> {
         return Ok(name);
     }
     if let Some((name, text)) = word.split_once(':') {
-        return with_settings(scheduler(name.trim())?, text);
+        let name = scheduler(name.trim())?;
+        return with_settings(name, scheduler::parameters(name), text);
     }
     match word {
         "minrtt" => Ok("lrf"),
@@ -248,6 +259,34 @@ fn path_manager(word: &str) -> Result<PathManagerKind, Complaint> {
     let names: Vec<&str> = path_manager::NAMES.iter().map(|(name, _, _)| *name).collect();
     PathManagerKind::by_name(word)
         .ok_or_else(|| unknown("path manager", word, &names, &PATH_MANAGERS_LATER))
+}
+
+/// The name of a path policy, with its parameters.
+fn policy(word: &str) -> Result<&'static str, Complaint> {
+    let names: Vec<&'static str> = path_policy::NAMES.iter().map(|(name, _, _)| *name).collect();
+    match word.split_once(':') {
+        Some((name, text)) => {
+            let name = policy(name.trim())?;
+            with_settings(name, path_policy::parameters(name), text)
+        }
+        None => {
+            let known = names.iter().find(|name| **name == word).copied();
+            known.ok_or_else(|| unknown("path policy", word, &names, &[]))
+        }
+    }
+}
+
+/// Refuses a policy for several paths where every path is used alone.
+fn fitting(policy: &'static str, multipath: bool) -> Result<&'static str, Complaint> {
+    if multipath || policy == NO_POLICY {
+        return Ok(policy);
+    }
+    let problem = format!("`{policy}` chooses among paths, and `tcp` has one at a time");
+    let help = format!(
+        "policies of `tcp`: {NO_POLICY}; add `mptcp` to the protocols to have others: \
+         `--protocols tcp,mptcp`"
+    );
+    Err((problem, help))
 }
 
 /// The controls of some lists that a protocol among `protocols` can use, and notes on the others.

@@ -27,7 +27,7 @@ use toml::de::{DeTable, DeValue};
 const LARGEST: u64 = 1 << 20;
 
 /// Every key of a file, with what is read under it.
-pub(super) const KEYS: [&str; 29] = [
+pub(super) const KEYS: [&str; 30] = [
     "title",
     "description",
     "source",
@@ -39,6 +39,7 @@ pub(super) const KEYS: [&str; 29] = [
     "cc",
     "schedulers",
     "path-managers",
+    "policy",
     "profile",
     "buffers",
     "nic",
@@ -281,6 +282,7 @@ fn list<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Vec<Given>> {
         "cc" => &mut to.cc,
         "schedulers" => &mut to.schedulers,
         "path-managers" => &mut to.path_managers,
+        "policy" => &mut to.policies,
         _ => return None,
     })
 }

@@ -59,6 +59,8 @@ pub struct Scenario {
     pub schedulers: Vec<&'static str>,
     /// Likewise.
     pub path_managers: Vec<PathManagerKind>,
+    /// Names of path policies, likewise.
+    pub policies: Vec<&'static str>,
     /// Which kernel both ends behave like.
     pub profile: Profile,
     /// Of both ends.
@@ -151,6 +153,7 @@ impl Scenario {
             line("schedulers", quoted(&self.schedulers.join(",")));
             let names: Vec<&str> = self.path_managers.iter().map(|kind| kind.name()).collect();
             line("path-managers", quoted(&names.join(",")));
+            line("policy", quoted(&self.policies.join(",")));
         }
         line("profile", quoted(self.profile.name()));
         line("buffers", quoted(&show_buffers(&self.buffers)));

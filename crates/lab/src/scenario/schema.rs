@@ -11,7 +11,8 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
-use transport::{Profile, congestion, path_manager, scheduler};
+use transport::parameters::Parameter;
+use transport::{Profile, congestion, path_manager, path_policy, scheduler};
 
 /// What a scenario file may hold.
 pub fn schema() -> Value {
@@ -90,6 +91,9 @@ struct ScenarioFile {
     /// Path managers of mptcp to compare. Default: fullmesh.
     #[schemars(schema_with = "path_managers")]
     path_managers: Option<String>,
+    /// Path policies of mptcp to compare. Default: none.
+    #[schemars(schema_with = "policies")]
+    policy: Option<String>,
     /// Kernel that both ends behave like. Default: linux.
     #[schemars(schema_with = "profiles")]
     profile: Option<String>,
@@ -258,15 +262,25 @@ fn controls(_: &mut SchemaGenerator) -> Schema {
 
 fn schedulers(_: &mut SchemaGenerator) -> Schema {
     let known = || scheduler::NAMES.iter().map(|(name, _, _)| *name);
-    let with_parameters = |name: &str| {
-        let keys: Vec<&str> = scheduler::parameters(name).iter().map(|known| known.key).collect();
-        let one = format!("({})=[0-9.]+[a-zA-Z]*", keys.join("|"));
-        (!keys.is_empty()).then(|| format!("{name}:{one}( *, *{one})*"))
-    };
-    let set: Vec<String> = known().filter_map(with_parameters).collect();
+    let set = known().filter_map(|name| with_parameters(name, scheduler::parameters(name)));
+    let set: Vec<String> = set.collect();
     let mut more = vec!["minrtt", "wrr:[0-9]+( *, *[0-9]+)*"];
     more.extend(set.iter().map(String::as_str));
     names(known(), &more)
+}
+
+fn policies(_: &mut SchemaGenerator) -> Schema {
+    let known = || path_policy::NAMES.iter().map(|(name, _, _)| *name);
+    let set = known().filter_map(|name| with_parameters(name, path_policy::parameters(name)));
+    let set: Vec<String> = set.collect();
+    names(known(), &set.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The pattern of a name with some of its parameters.
+fn with_parameters(name: &str, parameters: &[Parameter]) -> Option<String> {
+    let keys: Vec<&str> = parameters.iter().map(|known| known.key).collect();
+    let one = format!("({})=[0-9.]+[a-zA-Z]*", keys.join("|"));
+    (!keys.is_empty()).then(|| format!("{name}:{one}( *, *{one})*"))
 }
 
 fn path_managers(_: &mut SchemaGenerator) -> Schema {

@@ -15,6 +15,8 @@ pub struct MptcpConfig {
     pub scheduler: &'static str,
     /// One from outside of this crate in its place.
     pub custom_scheduler: Option<Custom>,
+    /// A name from the table in `path_policy`.
+    pub policy: &'static str,
     pub path_manager: PathManagerKind,
     /// Ask for DSS checksums (RFC 8684 s3.3.1).
     pub checksum: bool,
@@ -39,6 +41,7 @@ impl Default for MptcpConfig {
             tcp: TcpConfig::default(),
             scheduler: "lrf",
             custom_scheduler: None,
+            policy: "none",
             path_manager: PathManagerKind::Fullmesh,
             checksum: false,
             max_extra_subflows: 8,
@@ -65,6 +68,8 @@ pub struct MptcpInfo {
     pub rcv_nxt: u64,
     /// Bytes handed to a second path although another one had them.
     pub reinjected_bytes: u64,
+    /// What of these was to probe paths.
+    pub probe_bytes: u64,
     /// Bytes that arrived twice.
     pub duplicate_bytes: u64,
     /// Options and mappings refused.
@@ -90,6 +95,8 @@ pub struct SubflowInfo {
     pub path: PathId,
     pub interface: InterfaceId,
     pub backup: bool,
+    /// The path policy has it probed only.
+    pub probing: bool,
     pub tcp: TcpInfo,
     /// Payload first handed to this path, in bytes.
     pub first_sent_bytes: u64,

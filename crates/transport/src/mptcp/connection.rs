@@ -10,6 +10,7 @@ use super::slot::{Slot, Stage};
 use super::timers::Timers;
 use crate::congestion::{CongestionControl, Controller};
 use crate::path_manager::{Command, PathEvent, PathManager};
+use crate::path_policy::{self, AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
 use crate::stack::{Marks, SocketError};
 use crate::tcp::connection::controller;
@@ -73,6 +74,8 @@ pub struct Connection {
     pub(super) receive: DataReceive,
     pub(super) controller: Controller,
     pub(super) scheduler: AnyScheduler,
+    /// Says which paths it may use.
+    pub(super) policy: AnyPolicy,
     /// Unsent data that it means for a path.
     pub(super) assigned: Assignments,
     /// Paths heard from since it was asked, if it wants to know.
@@ -174,6 +177,7 @@ impl Connection {
             receive,
             controller: controller(&config.tcp)?,
             scheduler,
+            policy: path_policy::by_name(config.policy)?,
             assigned: Assignments::default(),
             heard_from: PathSet::EMPTY,
             waits: None,
@@ -506,11 +510,19 @@ impl Connection {
             slot.backup_local = backup;
             let path = slot.path;
             if slot.stage == Stage::Open {
-                self.scheduler.on_path_changed(path, PathChange::State);
+                self.on_path_changed(path, PathChange::State);
             }
             self.tell_priority(index);
         }
         self.schedule_due = true;
+    }
+
+    /// A path came, went or changed: whoever decides about paths hears of it.
+    pub(super) fn on_path_changed(&mut self, path: PathId, change: PathChange) {
+        if change == PathChange::Added {
+            self.policy.on_path_added(path);
+        }
+        self.scheduler.on_path_changed(path, change);
     }
 
     /// Tell the peer whether a subflow is to be spared, if it believes otherwise; of one that is
@@ -580,7 +592,7 @@ impl Connection {
         self.send.forget_path(path);
         self.assigned.forget(path);
         self.controller.on_path_removed(path);
-        self.scheduler.on_path_changed(path, PathChange::Removed);
+        self.on_path_changed(path, PathChange::Removed);
         self.schedule_due = true;
         self.restart_data_timer(cx.now);
         self.resolve_join(cx);
@@ -592,6 +604,7 @@ impl Connection {
             path: slot.path,
             interface: slot.interface,
             backup: slot.is_backup(),
+            probing: slot.probing,
             tcp: slot.subflow.info(&self.controller),
             first_sent_bytes: slot.first_sent_bytes,
         });
@@ -604,6 +617,7 @@ impl Connection {
             snd_nxt: self.send.nxt,
             rcv_nxt: self.receive.nxt(),
             reinjected_bytes: self.send.reinjected_bytes,
+            probe_bytes: self.send.probe_bytes,
             duplicate_bytes: self.receive.duplicate_bytes,
             refused: self.refused,
             held_bytes: self.held + self.receive.held(),

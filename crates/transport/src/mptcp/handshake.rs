@@ -5,7 +5,7 @@ use super::receive::DataReceive;
 use super::slot::{ReceivedMaps, Slot, Stage};
 use crate::path_manager::PathEvent;
 use crate::recovery::ReceiveBuffer;
-use crate::scheduler::{PathChange, Scheduler};
+use crate::scheduler::PathChange;
 use crate::tcp::TcpConfig;
 use crate::tcp::multipath::{Heard, Multipath};
 use crate::tcp::subflow::{Identity, News, Subflow};
@@ -438,7 +438,7 @@ impl Connection {
             mp.on_ack = None;
         }
         let path = slot.path;
-        self.scheduler.on_path_changed(path, PathChange::Added);
+        self.on_path_changed(path, PathChange::Added);
         self.tell_priority(index);
         self.signals_stale = true;
         self.schedule_due = true;

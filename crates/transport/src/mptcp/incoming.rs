@@ -168,7 +168,7 @@ impl Connection {
             return;
         }
         self.reinject_stuck();
-        self.scheduler.on_path_changed(path, PathChange::State);
+        self.on_path_changed(path, PathChange::State);
         self.schedule_due = true;
     }
 
@@ -487,7 +487,7 @@ impl Connection {
             MptcpOption::Prio { backup } => {
                 self.slots[index].backup_remote = *backup;
                 let path = self.slots[index].path;
-                self.scheduler.on_path_changed(path, PathChange::State);
+                self.on_path_changed(path, PathChange::State);
             }
             MptcpOption::Fail { .. } => {
                 self.on_mp_fail(cx, index, mapped);

@@ -70,6 +70,7 @@ impl Connection {
             return;
         }
         self.tell_acks(cx);
+        self.apply_policy(cx);
         let mut known = false;
         while self.has_offer() {
             // Between two questions only the path that was answered with changes.
@@ -112,7 +113,7 @@ impl Connection {
     }
 
     /// What the scheduler sees of every path.
-    fn look_at_paths(&mut self) {
+    pub(super) fn look_at_paths(&mut self) {
         self.views.clear();
         for index in 0..self.slots.len() {
             if self.slots[index].stage != Stage::Gone {
@@ -123,7 +124,7 @@ impl Connection {
     }
 
     /// A path was given something. If it was idle its window shrank.
-    fn look_again_at(&mut self, cx: &Context<'_>, path: PathId) {
+    pub(super) fn look_again_at(&mut self, cx: &Context<'_>, path: PathId) {
         let view = self.views.iter_mut().find(|view| view.id == path);
         let slot = self.slots.iter_mut().find(|slot| slot.path == path);
         if let (Some(view), Some(slot)) = (view, slot) {
@@ -195,11 +196,7 @@ impl Connection {
             Action::Assign { range, path, revocable: true } => self.assign(range, path),
             Action::Assign { range, path, revocable: false } => self.bind(cx, range, path),
             Action::Unassign { range } => self.assigned.unassign(range),
-            Action::SetProbing(path, on) => {
-                if let Some(slot) = self.slots.iter_mut().find(|slot| slot.path == path) {
-                    slot.probing = on;
-                }
-            }
+            Action::SetProbing(path, on) => self.set_probing(cx, path, on),
         }
     }
 
@@ -271,7 +268,7 @@ impl Connection {
     }
 
     /// Hand data to a path. Whether anything was handed out.
-    fn hand(&mut self, path: PathId, what: What, max_bytes: u32) -> bool {
+    pub(super) fn hand(&mut self, path: PathId, what: What, max_bytes: u32) -> bool {
         let Some(index) = self.slots.iter().position(|slot| slot.path == path) else {
             return false;
         };
@@ -291,11 +288,12 @@ impl Connection {
                 None => return false,
             },
             What::Probe => {
-                let newest = self.send.newest_without(path, most);
-                match newest.and_then(|range| self.take_copy(path, range, most)) {
-                    Some(taken) => taken,
-                    None => return false,
-                }
+                let newest = self.send.cut_newest_without(path, most);
+                let Some(taken) = newest.and_then(|range| self.take_copy(path, range, most)) else {
+                    return false;
+                };
+                self.send.probe_bytes += u64::from(taken.1.len());
+                taken
             }
         };
         self.push(index, offset, payload);

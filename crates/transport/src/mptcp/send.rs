@@ -43,6 +43,7 @@ pub struct DataSend {
     pub fin_sent: bool,
     pub writer_waits: bool,
     pub reinjected_bytes: u64,
+    pub probe_bytes: u64,
     /// Data were handed out before others that come first.
     pub scattered: bool,
 }
@@ -187,14 +188,39 @@ impl DataSend {
         }
     }
 
-    /// The newest `len` bytes at most of what others have and `path` has not.
-    pub fn newest_without(&self, path: PathId, len: u32) -> Option<Range<u64>> {
-        let others = |segment: &&DataSegment| {
-            !segment.paths.contains(path) && !segment.paths.is_empty() && segment.end() > self.una
+    /// The newest `len` bytes at most of what others have and `path` has not. They are cut out of
+    /// their segments, so that what is noted of a segment is true of all of it: a path that has a
+    /// part of it only would keep the rest from being reinjected.
+    pub fn cut_newest_without(&mut self, path: PathId, len: u32) -> Option<Range<u64>> {
+        let una = self.una;
+        let lacks = |segment: &DataSegment| {
+            !segment.paths.contains(path) && !segment.paths.is_empty() && segment.end() > una
         };
-        let newest = self.segments.iter().rev().find(others)?;
-        let start = newest.end().saturating_sub(u64::from(len));
-        Some(start.max(newest.offset)..newest.end())
+        let last = self.segments.iter().rposition(lacks)?;
+        let end = self.segments[last].end();
+        let least = end.saturating_sub(u64::from(len)).max(una);
+        let mut first = last;
+        while self.segments[first].offset > least
+            && let Some(before) = first.checked_sub(1)
+            && lacks(&self.segments[before])
+            && self.segments[before].end() == self.segments[first].offset
+        {
+            first = before;
+        }
+        let start = self.segments[first].offset.max(least);
+        self.cut_at(first, start);
+        Some(start..end)
+    }
+
+    /// Two segments of one, where `offset` is within it.
+    fn cut_at(&mut self, index: usize, offset: u64) {
+        let whole = self.segments[index];
+        if whole.offset < offset && offset < whole.end() {
+            // Less than the segment.
+            let len = (offset - whole.offset) as u32;
+            self.segments[index].len = len;
+            self.segments.insert(index + 1, DataSegment { offset, len: whole.len - len, ..whole });
+        }
     }
 
     /// Every path was tried with these.
@@ -210,5 +236,65 @@ impl DataSend {
     pub fn memory(&self) -> u32 {
         let bytes = u32::try_from(self.buffer.len()).unwrap_or(u32::MAX);
         bytes.saturating_add(bytes.div_ceil(FRAGMENT_BYTES) * FRAGMENT_COST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAST: PathId = PathId(0);
+    const SLOW: PathId = PathId(1);
+
+    /// So much was handed to `FAST`, in segments of that size.
+    fn sent(bytes: u32, segment: u32) -> DataSend {
+        let mut send = DataSend::default();
+        send.buffer.append(Payload::from(vec![7; bytes as usize]));
+        while send.nxt < u64::from(bytes) {
+            send.take_unsent(FAST, send.nxt, segment.min(bytes - send.nxt as u32));
+        }
+        send
+    }
+
+    /// Probes of at most so many bytes until there is nothing to probe with.
+    fn probes(send: &mut DataSend, size: u32) -> Vec<Range<u64>> {
+        let mut probes = Vec::new();
+        while let Some(range) = send.cut_newest_without(SLOW, size) {
+            assert_eq!(send.take_copy(SLOW, range.clone()).expect("data").1.len(), size);
+            probes.push(range);
+            if probes.len() == 3 {
+                break;
+            }
+        }
+        probes
+    }
+
+    #[test]
+    fn probes_are_the_newest_bytes_of_others_whatever_segments_they_are_in() {
+        let expected = [8976..10_000, 7952..8976, 6928..7952];
+        for segment in [1, 100, 1400, 10_000] {
+            let mut send = sent(10_000, segment);
+            assert_eq!(probes(&mut send, 1024), expected, "segments of {segment}");
+            let of_both: u64 = (send.segments.iter())
+                .filter(|segment| segment.paths.contains(SLOW))
+                .map(|segment| u64::from(segment.len))
+                .sum();
+            assert_eq!(of_both, 3 * 1024);
+        }
+        let mut send = sent(10_000, 1400);
+        assert_eq!(send.cut_newest_without(FAST, 1024), None, "it has everything itself");
+        send.on_data_ack(9500, 1 << 20);
+        assert_eq!(send.cut_newest_without(SLOW, 1024), Some(9500..10_000));
+    }
+
+    /// A grant of Linux's scheduler is one segment of 64 KiB: a probe with its end must not make
+    /// it look as if the probed path had all of it.
+    #[test]
+    fn what_a_probe_did_not_carry_is_reinjected_when_its_path_fails() {
+        let mut send = sent(65_000, 65_000);
+        probes(&mut send, 1024);
+        send.reinject_all_of(FAST, PathSet::EMPTY.with(SLOW));
+        let waiting: Vec<_> = send.reinject.iter().collect();
+        assert_eq!(waiting, [0..65_000 - 3 * 1024]);
     }
 }

@@ -39,7 +39,7 @@ pub struct Slot {
     pub backup_remote: bool,
     /// The retransmission timer expired, no progress since.
     pub pf: bool,
-    /// The scheduler has it probed only.
+    /// The path policy or the scheduler has it probed only.
     pub probing: bool,
     /// In use since it was opened: `una` when `pf` was set.
     pub pf_una: u64,

@@ -2,7 +2,7 @@
 //! (specs/tcp-subflow.md s6.4, s6.5; mptcp-protocol spec s3.3). Subflows have theirs.
 
 use super::connection::Connection;
-use super::slot::Stage;
+use super::slot::{Slot, Stage};
 use crate::path_manager::PathEvent;
 use crate::scheduler::Scheduler;
 use crate::stack::SocketError;
@@ -75,6 +75,7 @@ impl Connection {
         let retry = self.retries.iter().map(|(at, ..)| *at).min().unwrap_or(Instant::FAR_FUTURE);
         let own = self
             .scheduler_deadline()
+            .min(self.policy_deadline())
             .min(data)
             .min(fin)
             .min(end)
@@ -108,7 +109,7 @@ impl Connection {
                 self.repeat_third_packet(cx, index);
             }
         }
-        self.schedule_due |= self.scheduler_deadline() <= cx.now;
+        self.schedule_due |= self.scheduler_deadline().min(self.policy_deadline()) <= cx.now;
         if self.timers.data <= cx.now {
             self.on_data_timeout(cx);
         }
@@ -205,8 +206,9 @@ impl Connection {
     }
 
     fn probe_window(&mut self) {
-        let usable = self.slots.iter().position(|slot| slot.is_usable() && !slot.pf);
-        let Some(index) = usable else { return };
+        let usable = |slot: &Slot| slot.is_usable() && !slot.pf;
+        let active = self.slots.iter().position(|slot| usable(slot) && !slot.probing);
+        let Some(index) = active.or_else(|| self.slots.iter().position(usable)) else { return };
         // A window smaller than a segment is filled only now (RFC 9293 s3.8.6.2.1).
         if !self.fill_window(index) {
             self.slots[index].subflow.probe_window();

@@ -10,6 +10,10 @@ use transport::TcpConfig;
 use transport::mptcp::MptcpConfig;
 use transport::scheduler::NAMES;
 
+/// Suspends whatever is slower for a moment, and probes all the time.
+const HASTY: &str = "drepas:mincontribution=0.8,interval=100ms,period=10ms,window=10ms,\
+                     probe-interval=100ms";
+
 fn fate() -> impl Strategy<Value = Fate> {
     let millis = |most| (0..most).prop_map(Duration::from_millis);
     prop_oneof![
@@ -24,9 +28,11 @@ fn fate() -> impl Strategy<Value = Fate> {
 fn config() -> impl Strategy<Value = MptcpConfig> {
     let scheduler = (0..NAMES.len()).prop_map(|index| NAMES[index].0);
     let congestion = prop::sample::select(vec!["reno", "cubic", "lia"]);
-    (scheduler, congestion, any::<bool>()).prop_map(|(scheduler, congestion, checksum)| {
+    let policy = prop::sample::select(vec!["none", HASTY]);
+    let rest = (policy, any::<bool>());
+    (scheduler, congestion, rest).prop_map(|(scheduler, congestion, (policy, checksum))| {
         let tcp = TcpConfig { congestion, ..TcpConfig::default() };
-        MptcpConfig { tcp, scheduler, checksum, ..MptcpConfig::default() }
+        MptcpConfig { tcp, scheduler, policy, checksum, ..MptcpConfig::default() }
     })
 }
 

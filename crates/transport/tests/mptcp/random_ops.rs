@@ -60,6 +60,10 @@ enum Stage {
     DataOfClient,
 }
 
+/// None, and one that suspends and probes all the time.
+const POLICIES: [&str; 2] =
+    ["none", "drepas:mincontribution=0.8,interval=100ms,period=10ms,probe-interval=100ms"];
+
 /// What the pair is made of.
 #[derive(Clone, Copy, Debug)]
 struct World {
@@ -67,6 +71,7 @@ struct World {
     delays: [u64; PATHS],
     loss: f64,
     scheduler: usize,
+    policy: usize,
     congestion: usize,
     manager: usize,
     profile: usize,
@@ -126,17 +131,20 @@ fn world() -> impl Strategy<Value = World> {
     let network = (2..=PATHS, prop::array::uniform3(0u64..120), prop_oneof![Just(0.0), 0.0..0.04]);
     let manager = prop_oneof![4 => Just(0usize), 1 => Just(1)];
     let profile = prop_oneof![2 => Just(0usize), 1 => Just(1)];
-    let names = (0..scheduler::NAMES.len(), 0usize..3, manager, profile);
+    let scheduler = (0..scheduler::NAMES.len(), 0..POLICIES.len());
+    let names = (scheduler, 0usize..3, manager, profile);
     let choice = (names, any::<bool>(), buffer, prop::bool::weighted(0.2));
     let rest = (stage, prop::array::uniform2(start), any::<u64>());
     (network, choice, rest).prop_map(|(network, choice, (stage, start, seed))| {
         let (paths, delays, loss) = network;
-        let ((scheduler, congestion, manager, profile), checksum, buffer_kib, backup) = choice;
+        let (names, checksum, buffer_kib, backup) = choice;
+        let ((scheduler, policy), congestion, manager, profile) = names;
         World {
             paths,
             delays,
             loss,
             scheduler,
+            policy,
             congestion,
             manager,
             profile,
@@ -202,6 +210,7 @@ impl Plan {
 fn config(world: &World, side: Side) -> MptcpConfig {
     let mut config = MptcpConfig {
         scheduler: scheduler::NAMES[world.scheduler].0,
+        policy: POLICIES[world.policy],
         path_manager: [PathManagerKind::Fullmesh, PathManagerKind::Default][world.manager],
         checksum: world.checksum && side == Side::Server,
         test_idsn: Some(world.start),
@@ -395,6 +404,7 @@ const CALM: World = World {
     delays: [85, 0, 0],
     loss: 0.0,
     scheduler: 0,
+    policy: 0,
     congestion: 0,
     manager: 0,
     profile: 0,

@@ -1,0 +1,138 @@
+//! Path policies: which paths are eligible, over any scheduler (house rule 4; schedulers spec s9).
+//!
+//! A policy sees the paths and says which of them are only probed for the time being; a scheduler
+//! does not offer new data to those, but reinjections. Who carries that out, finds data for probes
+//! and keeps the time is the connection (`mptcp/eligible`). Backup marks are the peers' wish, not a
+//! policy's: they are in the view, and every scheduler heeds them.
+
+mod drepas;
+mod none;
+
+use crate::parameters::{Parameter, Settings};
+use crate::scheduler::PathView;
+use base::{Instant, PathId};
+
+pub use drepas::Drepas;
+pub use none::NoPolicy;
+
+/// Says which paths are eligible.
+pub trait PathPolicy {
+    /// Look at the paths; called before every round of a scheduler and when
+    /// [`PathPolicy::poll_timeout`] says. What changes: a path is to be probed only from now on
+    /// (`true`), or carries data again.
+    fn review(&mut self, now: Instant, paths: &[PathView]) -> Vec<(PathId, bool)>;
+
+    /// Bytes of the probe that a path is to send now, if one is due. Asked again until there is
+    /// none, as long as there are data to probe with.
+    fn next_probe(&mut self, _now: Instant, _path: &PathView) -> Option<u32> {
+        None
+    }
+
+    /// The probe that was due was sent.
+    fn on_probe_sent(&mut self, _path: PathId) {}
+
+    /// Another path has this number from now on.
+    fn on_path_added(&mut self, _path: PathId) {}
+
+    /// When to be called if nothing else happens. Kept only while data are under way.
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+}
+
+/// Name, one sentence and source of every path policy.
+pub const NAMES: &[(&str, &str, &str)] = &[
+    ("none", "Every path may carry data; backups rest as the peers ask.", "RFC 8684 s3.3.8"),
+    (
+        "drepas",
+        "Suspends and probes a path whose throughput stays below a share of the best one's.",
+        "004 sV",
+    ),
+];
+
+/// A path policy.
+#[derive(Clone, Debug)]
+pub enum AnyPolicy {
+    None(NoPolicy),
+    Drepas(Drepas),
+}
+
+/// What can be set of the policy of that name.
+pub fn parameters(name: &str) -> &'static [Parameter] {
+    match name {
+        "drepas" => drepas::PARAMETERS,
+        _ => &[],
+    }
+}
+
+/// The policy of that name; `None` if there is none. `drepas:interval=2s` names one with a
+/// parameter.
+pub fn by_name(name: &str) -> Option<AnyPolicy> {
+    let (name, settings) = match name.split_once(':') {
+        Some((name, text)) => (name, Settings::parse(name, parameters(name), text).ok()?),
+        None => (name, Settings::defaults(parameters(name))),
+    };
+    match name {
+        "none" => Some(AnyPolicy::None(NoPolicy)),
+        "drepas" => Some(AnyPolicy::Drepas(Drepas::new(&settings))),
+        _ => None,
+    }
+}
+
+impl AnyPolicy {
+    /// It never does anything, so that nobody need ask.
+    pub const fn is_none(&self) -> bool {
+        matches!(self, AnyPolicy::None(_))
+    }
+}
+
+/// Calls the same method of whichever policy it is.
+macro_rules! dispatch {
+    ($self:ident.$method:ident($($arg:expr),*)) => {
+        match $self {
+            AnyPolicy::None(policy) => policy.$method($($arg),*),
+            AnyPolicy::Drepas(policy) => policy.$method($($arg),*),
+        }
+    };
+}
+
+impl PathPolicy for AnyPolicy {
+    fn review(&mut self, now: Instant, paths: &[PathView]) -> Vec<(PathId, bool)> {
+        dispatch!(self.review(now, paths))
+    }
+
+    fn next_probe(&mut self, now: Instant, path: &PathView) -> Option<u32> {
+        dispatch!(self.next_probe(now, path))
+    }
+
+    fn on_probe_sent(&mut self, path: PathId) {
+        dispatch!(self.on_probe_sent(path));
+    }
+
+    fn on_path_added(&mut self, path: PathId) {
+        dispatch!(self.on_path_added(path));
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        dispatch!(self.poll_timeout())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_table_is_known_with_its_parameters() {
+        for (name, ..) in NAMES {
+            assert!(by_name(name).is_some(), "{name}");
+            for parameter in parameters(name) {
+                let example = parameter.example(name);
+                assert!(by_name(&example).is_some(), "{example}");
+            }
+        }
+        for wrong in ["", "drepas:", "drepas:interval=3", "none:x=1", "drepas:mincontribution=2"] {
+            assert!(by_name(wrong).is_none(), "{wrong}");
+        }
+    }
+}
