@@ -3,7 +3,8 @@
 use clap::ValueEnum;
 use lab::Profile as PathProfile;
 use std::fmt::{Display, Write};
-use transport::{Profile, congestion, path_manager, scheduler};
+use transport::parameters::Parameter;
+use transport::{Profile, congestion, path_manager, path_policy, scheduler};
 
 /// What can be listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -20,6 +21,12 @@ pub enum Topic {
     Congestion,
     /// Path managers
     PathManagers,
+    /// Path policies
+    Policies,
+    /// Queue disciplines of links
+    Queues,
+    /// Loss models of links
+    Loss,
     /// Sender profiles
     Profiles,
 }
@@ -44,7 +51,8 @@ fn one(topic: Topic) -> String {
         Topic::Schedulers => {
             let title =
                 "Schedulers (--schedulers); the bare word `default` names two and is refused";
-            format!("{title}\n{}", schedulers())
+            let parameters = scheduler::parameters;
+            format!("{title}\n{}", with_parameters(scheduler::NAMES, parameters))
         }
         Topic::Congestion => {
             let row = |(name, summary, source): &(&'static str, &'static str, &'static str)| {
@@ -55,6 +63,17 @@ fn one(topic: Topic) -> String {
         }
         Topic::PathManagers => {
             names("Path managers (--path-managers)", path_manager::NAMES.iter().copied())
+        }
+        Topic::Policies => {
+            let parameters = path_policy::parameters;
+            let table = with_parameters(path_policy::NAMES, parameters);
+            format!("Path policies (--policy), over any scheduler of mptcp\n{table}")
+        }
+        Topic::Queues => {
+            names("Queue disciplines (`queue` in a path)", network::queue::NAMES.iter().copied())
+        }
+        Topic::Loss => {
+            names("Loss models (`loss` in a path)", network::loss::NAMES.iter().copied())
         }
         Topic::Profiles => format!("Sender profiles (--profile)\n{}", sender_profiles()),
     }
@@ -72,14 +91,17 @@ fn names<S: Display>(
     text
 }
 
-/// The schedulers with what can be set of each.
-fn schedulers() -> String {
+/// Names with what can be set of each.
+fn with_parameters(
+    table: &[(&'static str, &str, &str)],
+    parameters: impl Fn(&str) -> &'static [Parameter],
+) -> String {
     let mut text = String::new();
-    for (name, summary, source) in scheduler::NAMES {
+    for (name, summary, source) in table {
         // Names are longer than others.
         let _ = writeln!(text, "  {name:<13} {summary} ({source})");
-        for parameter in scheduler::parameters(name) {
-            let scheduler::Parameter { key, about, .. } = parameter;
+        for parameter in parameters(name) {
+            let Parameter { key, about, .. } = parameter;
             let _ = writeln!(text, "  {:<13} {name}:{key}=: {about}; {}", "", parameter.range());
         }
     }

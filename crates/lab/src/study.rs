@@ -198,6 +198,9 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         seed: scenario.seed,
         run: number,
         paths,
+        backup: (scenario.paths.iter().enumerate())
+            .flat_map(|(number, path)| path.backup_marks(number))
+            .collect(),
         protocol: match variant.carrier {
             Carrier::Tcp { path } => Protocol::Tcp { path },
             Carrier::Mptcp { scheduler, path_manager, policy } => Protocol::Mptcp(Multipath {

@@ -21,6 +21,6 @@ pub use host::{Endpoint, HostCounters, SocketConfig};
 pub use network::{Direction, NicSetup, PathCounters, PathEvent, PathSetup};
 pub use processor::ProcessingCost;
 pub use result_hash::ResultHash;
-pub use run::{Captures, Multipath, Protocol, RunError, RunRecord, RunSetup, Until};
+pub use run::{BackupMark, Captures, Multipath, Protocol, RunError, RunRecord, RunSetup, Until};
 pub use simulate::{simulate, simulate_recorded, socket_config};
 pub use world::{Stopped, Told, World, WorldError};

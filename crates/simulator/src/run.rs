@@ -23,6 +23,8 @@ pub struct RunSetup {
     pub run: u64,
     pub paths: Vec<PathSetup>,
     pub protocol: Protocol,
+    /// When the client asks to have a path spared, in any order; TCP has no word for it.
+    pub backup: Vec<BackupMark>,
     pub traffic: Traffic,
     /// Client to server instead of a download; a page is always a download.
     pub reverse: bool,
@@ -46,6 +48,16 @@ pub struct RunSetup {
     pub hash: bool,
     /// Capture all packets at both hosts, one interface per path.
     pub capture: bool,
+}
+
+/// The client asks the server to spare a path, or to use it again (RFC 8684 s3.3.8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BackupMark {
+    /// Index of the path.
+    pub path: usize,
+    /// Since the start of the run; what is marked at zero is opened so.
+    pub at: Duration,
+    pub on: bool,
 }
 
 /// How the traffic is carried.
@@ -176,6 +188,7 @@ impl Default for RunSetup {
             run: 0,
             paths: Vec::new(),
             protocol: Protocol::Tcp { path: 0 },
+            backup: Vec::new(),
             traffic: Traffic::BulkSize(1 << 20),
             reverse: false,
             tcp: TcpConfig::default(),

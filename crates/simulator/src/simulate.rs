@@ -6,7 +6,7 @@
 use crate::capture::Capture;
 use crate::host::{Endpoint, SocketConfig};
 use crate::result_hash::ResultHash;
-use crate::run::{Captures, Protocol, RunError, RunRecord, RunSetup, Until};
+use crate::run::{BackupMark, Captures, Protocol, RunError, RunRecord, RunSetup, Until};
 use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder};
 use network::{Direction, End, Network, PathCounters, PathSetup, ScheduledChange, Wiring};
@@ -183,6 +183,7 @@ fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
     for (number, path) in setup.paths.iter().enumerate() {
         add_events(&mut world, number, path);
     }
+    add_backup_marks(&mut world, setup);
     add_applications(setup, &mut world)?;
     world.set_pass_through(setup.pass_through);
     if setup.hash {
@@ -247,6 +248,21 @@ fn add_events(world: &mut World<Half>, number: usize, path: &PathSetup) {
     }
 }
 
+/// What the client says of its paths later than at the start.
+fn add_backup_marks(world: &mut World<Half>, setup: &RunSetup) {
+    for BackupMark { path, at, on } in setup.backup.iter().filter(|mark| !mark.at.is_zero()) {
+        let interface = InterfaceId(*path as u16);
+        let told = Told { host: CLIENT, interface, event: InterfaceEvent::Backup(*on) };
+        world.tell_at(Instant::ZERO + *at, told);
+    }
+}
+
+/// The client's addresses on paths that are backups from the start.
+fn backups(setup: &RunSetup) -> Vec<IpAddr> {
+    let marks = setup.backup.iter().filter(|mark| mark.on && mark.at.is_zero());
+    marks.map(|mark| address(setup, mark.path, CLIENT)).collect()
+}
+
 fn add_applications(setup: &RunSetup, world: &mut World<Half>) -> Result<(), RunError> {
     let first = setup.protocol.first_path();
     let [client, server] = [CLIENT, SERVER].map(|host| address(setup, first, host));
@@ -254,7 +270,10 @@ fn add_applications(setup: &RunSetup, world: &mut World<Half>) -> Result<(), Run
     for (host, role, local) in [(CLIENT, Role::Client, client), (SERVER, Role::Server, server)] {
         let listen = (role == Role::Server).then_some(SERVER_PORT);
         let starts_at = Instant::ZERO;
-        let socket = socket_config(setup);
+        let mut socket = socket_config(setup);
+        if let (Role::Client, SocketConfig::Mptcp(config)) = (role, &mut socket) {
+            config.backup = backups(setup);
+        }
         let endpoint = Endpoint { local, remote, listen, starts_at, socket };
         let application = Half::new(&setup.traffic, role, setup.reverse, 0);
         world.add_application(host, application, endpoint).map_err(RunError::Socket)?;

@@ -43,11 +43,10 @@ enum Wake {
     Change(u32),
 }
 
-/// Something that happens to a link, and what its sender is told of it.
+/// Something that happens to a link, and what a host is told.
 #[derive(Clone, Debug)]
 struct Change {
-    link: LinkId,
-    change: LinkChange,
+    link: Option<(LinkId, LinkChange)>,
     told: Option<Told>,
 }
 
@@ -149,9 +148,18 @@ impl<A: Application> World<A> {
 
     /// Something happens to a link at `at`; its sender may be told.
     pub fn change_at(&mut self, at: Instant, link: LinkId, change: LinkChange, told: Option<Told>) {
+        self.schedule(at, Change { link: Some((link, change)), told });
+    }
+
+    /// A host is told of an interface at `at`.
+    pub fn tell_at(&mut self, at: Instant, told: Told) {
+        self.schedule(at, Change { link: None, told: Some(told) });
+    }
+
+    fn schedule(&mut self, at: Instant, change: Change) {
         let target = self.wiring.queue.add_target();
         self.wake(target, Wake::Change(self.changes.len() as u32));
-        self.changes.push(Change { link, change, told });
+        self.changes.push(change);
         self.wiring.queue.set(target, Some(at));
     }
 
@@ -312,8 +320,10 @@ impl<A: Application> World<A> {
                 hosts[host.index()].wake_application(&mut cx, wiring, number as usize);
             }
             Wake::Change(number) => {
-                let Change { link, change, told } = &changes[number as usize];
-                wiring.apply(&mut cx, *link, change.clone());
+                let Change { link, told } = &changes[number as usize];
+                if let Some((link, change)) = link {
+                    wiring.apply(&mut cx, *link, change.clone());
+                }
                 if let Some(Told { host, interface, event }) = *told {
                     let input = Input::Interface { interface, event };
                     hosts[host.index()].input(&mut cx, wiring, input);

@@ -274,6 +274,7 @@ fn decides_for_a_time(change: &Change) -> &'static str {
         Change::Rate(_) => "the rate",
         Change::Delay(_) => "the delay",
         Change::Loss(_) => "the loss",
+        Change::Backup => "`backup`",
     }
 }
 

@@ -7,7 +7,7 @@ use crate::units::QueueLimit;
 use base::chance::owner_of;
 use base::{Chance, Duration, Purpose, Rate};
 use network::{Capacity, Limit, LinkChange, LinkConfig, LossConfig};
-use simulator::{PathEvent, PathSetup};
+use simulator::{BackupMark, PathEvent, PathSetup};
 use std::sync::Arc;
 
 /// Indices of the draws of a path's parameters; one draw serves both directions.
@@ -42,11 +42,27 @@ impl PathSpec {
         let events = events.into_iter().map(|(event, _)| event).collect();
         PathSetup { name: self.name.clone(), down, up, events }
     }
+
+    /// When the client asks to have the path spared; it is number `path` of its run.
+    pub fn backup_marks(&self, path: usize) -> Vec<BackupMark> {
+        let marks = self.events.iter().filter(|event| event.change == Change::Backup);
+        let marks = marks.flat_map(|event| {
+            let begin = BackupMark { path, at: event.start, on: true };
+            let end = event.end.map(|at| BackupMark { path, at, on: false });
+            std::iter::once(begin).chain(end)
+        });
+        let mut marks: Vec<BackupMark> = marks.collect();
+        // What ends at a moment ends before what begins at it.
+        marks.sort_by_key(|mark| (mark.at, mark.on));
+        marks
+    }
 }
 
-/// Beginning and end of a timed change.
+/// Beginning and end of a timed change of a link.
 fn pair(event: &TimedChange, direction: Direction, link: &LinkConfig) -> Vec<(PathEvent, bool)> {
     let (begin, end) = match event.change {
+        // Of the path, not of its links: see `backup_marks`.
+        Change::Backup => return Vec::new(),
         Change::Down => (LinkChange::Down, LinkChange::Up),
         Change::Silent => (LinkChange::Silent, LinkChange::Up),
         Change::Rate(rate) => (LinkChange::Rate(rate), LinkChange::Capacity(link.capacity.clone())),

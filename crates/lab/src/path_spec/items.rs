@@ -9,7 +9,7 @@ use crate::error::Refusal;
 use crate::units::{QueueLimit, parse_probability, parse_queue, parse_rate, parse_time};
 use crate::words::{nearest, nearest_help};
 use base::{Duration, Rate};
-use network::QueueConfig;
+use network::{QueueConfig, queue};
 use std::ops::Range;
 
 /// An item, its direction and where it stands.
@@ -59,10 +59,12 @@ pub enum Change {
     Delay(Duration),
     /// Another loss probability.
     Loss(f64),
+    /// The client asks the server to spare it (RFC 8684 s3.3.8).
+    Backup,
 }
 
 /// The words an item can start with.
-const WORDS: [&str; 16] = [
+const WORDS: [&str; 17] = [
     "rate",
     "delay",
     "loss",
@@ -76,6 +78,7 @@ const WORDS: [&str; 16] = [
     "profile",
     "down",
     "silent",
+    "backup",
     "uplink",
     "downlink",
     "unit=",
@@ -178,10 +181,11 @@ impl<'a> Reader<'a> {
             )
         })?;
         match item.text.as_str() {
-            "uplink" | "downlink" | "profile" | "trace-up" | "down" => Err(item.refuse(
+            "uplink" | "downlink" | "profile" | "trace-up" | "down" | "backup" => Err(item.refuse(
                 format!("`{}` cannot follow `{}`", item.text, word.text),
                 match item.text.as_str() {
                     "down" => "`down` takes both directions; use `silent` for one of them",
+                    "backup" => "`backup` is said of a whole path",
                     "trace-up" => "`trace-up FILE` names its direction itself",
                     _ => "a direction is followed by one item: rate, delay, loss, limit, ...",
                 },
@@ -208,6 +212,10 @@ impl<'a> Reader<'a> {
             "profile" => Ok(Kind::Profile(self.value(word, "wlan")?.text.clone())),
             "down" => Ok(outage(Change::Down)),
             "silent" => Ok(outage(Change::Silent)),
+            // Without a time for the whole run.
+            "backup" => {
+                Ok(Kind::Event { change: Change::Backup, start: Duration::ZERO, end: None })
+            }
             _ => Err(unknown(word, direction)),
         }
     }
@@ -245,7 +253,6 @@ impl<'a> Reader<'a> {
     }
 
     fn queue(&mut self, word: &Token) -> Result<QueueConfig, Refusal> {
-        const NAMES: [&str; 4] = ["droptail", "red", "codel", "fq_codel"];
         let name = self.value(word, "droptail")?;
         match name.text.as_str() {
             "droptail" => Ok(QueueConfig::DropTail),
@@ -259,7 +266,7 @@ impl<'a> Reader<'a> {
             "fq_codel" => Ok(QueueConfig::FqCoDel),
             other => Err(name.refuse(
                 format!("unknown queue discipline `{other}`"),
-                nearest_help(other, &NAMES),
+                nearest_help(other, &queue::NAMES.map(|(name, ..)| name)),
             )),
         }
     }
@@ -318,7 +325,7 @@ impl<'a> Reader<'a> {
             _ => {
                 return Err(word.refuse(
                     format!("`{}` as given here cannot change at a time", word.text),
-                    "events are `down`, `silent`, `rate RATE`, `delay TIME` and `loss PROB`",
+                    "events are `down`, `silent`, `rate RATE`, `delay TIME`, `loss PROB`, `backup`",
                 ));
             }
         };
@@ -391,7 +398,7 @@ fn unknown(word: &Token, direction: Direction) -> Refusal {
         let help = format!("write it after the file: `trace FILE unit={unit}`");
         return word.refuse("`unit=` belongs to a trace", help);
     }
-    let known = if direction == Direction::Both { &WORDS[..15] } else { &WORDS[..9] };
+    let known = if direction == Direction::Both { &WORDS[..16] } else { &WORDS[..9] };
     let lower = text.to_lowercase();
     let synonym = SYNONYMS.iter().find(|(name, _)| *name == lower).map(|(_, word)| *word);
     let help = match synonym.or_else(|| nearest(text, known.iter().copied())) {

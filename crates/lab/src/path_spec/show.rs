@@ -91,6 +91,10 @@ fn show_event(event: &TimedChange) -> String {
         Change::Rate(rate) => format!("rate {rate}"),
         Change::Delay(delay) => format!("delay {}", show_time(delay)),
         Change::Loss(p) => format!("loss {}", show_probability(p)),
+        Change::Backup if event.start.is_zero() && event.end.is_none() => {
+            return "backup".to_owned();
+        }
+        Change::Backup => "backup".to_owned(),
     };
     let end = event.end.map_or(String::new(), |end| format!("..{}", show_time(end)));
     format!("{direction}{change} @{}{end}", show_time(event.start))

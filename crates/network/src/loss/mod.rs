@@ -11,6 +11,16 @@ use base::{Chance, Duration, Instant};
 use bernoulli::Bernoulli;
 use gilbert_elliott::GilbertElliott;
 
+/// Name, one sentence and source of every model.
+pub const NAMES: &[(&str, &str, &str)] = &[
+    ("random", "Every packet alike: `loss 1%`.", "000 s3.2, netem's `loss random`"),
+    (
+        "gemodel",
+        "A good and a bad state, each with a probability of its own: `loss gemodel P R 1-H 1-K`.",
+        "Gilbert 1960, Elliott 1963, netem's `loss gemodel`",
+    ),
+];
+
 /// Which packets are lost at random. Probabilities are in 0 ..= 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum LossConfig {

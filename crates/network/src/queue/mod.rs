@@ -17,6 +17,18 @@ use fq_codel::FqCoDel;
 use red::Red;
 use wire::Packet;
 
+/// Name, one sentence and source of every discipline.
+pub const NAMES: [(&str, &str, &str); 4] = [
+    ("droptail", "Drops what finds the queue full.", "002 sVI"),
+    (
+        "red",
+        "Drops early, the more often the longer the average queue: MIN, MAX, probability at MAX.",
+        "Floyd and Jacobson 1993",
+    ),
+    ("codel", "Drops at the head while packets wait longer than 5 ms for 100 ms.", "RFC 8289"),
+    ("fq_codel", "A queue for each flow, CoDel in each, new flows first.", "RFC 8290"),
+];
+
 /// The disciplines by name, with their parameters.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum QueueConfig {

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod aggregate;
+mod backup;
 mod burst_table;
 mod capture;
 mod determinism;
+mod drepas;
 mod guards;
 mod multipath;
 mod pair;

@@ -69,10 +69,12 @@ fn multipath() -> impl Strategy<Value = Multipath> {
         1 => Just(PathManagerKind::Default),
         5 => Just(PathManagerKind::Fullmesh),
     ];
-    (0usize..2, 0..SCHEDULERS.len(), manager, any::<bool>()).prop_map(
-        |(first, scheduler, path_manager, checksum)| Multipath {
+    let policy = prop_oneof![2 => Just("none"), 1 => Just("drepas:interval=300ms")];
+    (0usize..2, 0..SCHEDULERS.len(), policy, manager, any::<bool>()).prop_map(
+        |(first, scheduler, policy, path_manager, checksum)| Multipath {
             first,
             scheduler: SCHEDULERS[scheduler],
+            policy,
             path_manager,
             checksum,
         },

@@ -1,11 +1,16 @@
 //! What the tests share: setups of one path, and a world of two hosts that can be built upon.
 
-use base::{Chance, Duration, HostId, Instant, InterfaceId, LinkId, Rate};
+use base::{
+    Chance, Duration, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Rate, Recorder,
+};
 use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
 use simulator::{
     Endpoint, PathSetup, ProcessingCost, RunRecord, RunSetup, SocketConfig, World, simulate,
+    simulate_recorded,
 };
+use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::rc::Rc;
 use traffic::{Half, Role, Traffic};
 use transport::{InterfaceConfig, StackConfig};
 
@@ -38,6 +43,40 @@ pub fn one_path(link: &LinkConfig, traffic: Traffic) -> RunSetup {
 /// The record of a run that must not fail; the message names the setup.
 pub fn record(setup: &RunSetup) -> RunRecord {
     simulate(setup).unwrap_or_else(|error| panic!("{error}\n{setup:#?}"))
+}
+
+/// The record of a run with what `pick` takes of the sender's events.
+pub fn record_with<T: 'static>(
+    setup: &RunSetup,
+    mask: EventMask,
+    pick: impl FnMut(Instant, &Event) -> Option<T> + 'static,
+) -> (RunRecord, Vec<T>) {
+    let found = Rc::new(RefCell::new(Vec::new()));
+    let sender = if setup.reverse { CLIENT } else { SERVER };
+    let recorder = Picker { mask, sender, pick, found: Rc::clone(&found) };
+    let record = simulate_recorded(setup, Box::new(recorder))
+        .unwrap_or_else(|error| panic!("{error}\n{setup:#?}"));
+    let found = found.take();
+    (record, found)
+}
+
+struct Picker<T, F> {
+    mask: EventMask,
+    sender: HostId,
+    pick: F,
+    found: Rc<RefCell<Vec<T>>>,
+}
+
+impl<T, F: FnMut(Instant, &Event) -> Option<T>> Recorder for Picker<T, F> {
+    fn mask(&self) -> EventMask {
+        self.mask
+    }
+
+    fn record(&mut self, now: Instant, host: HostId, event: &Event) {
+        if host == self.sender {
+            self.found.borrow_mut().extend((self.pick)(now, event));
+        }
+    }
 }
 
 /// The metric of a run that must be complete.

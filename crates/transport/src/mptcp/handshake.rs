@@ -336,6 +336,7 @@ impl Connection {
         if let Some(first) = self.addresses.local(0).filter(|first| first.backup) {
             // The SYN of a first subflow has no flag for it.
             self.set_backup(first.ip, true);
+            self.tell_priority(0);
         }
         self.check_fin(cx);
     }

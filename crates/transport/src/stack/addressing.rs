@@ -128,7 +128,7 @@ impl Addressing {
                 self.addresses.remove(&address);
                 self.shrunk = true;
             }
-            InterfaceEvent::Up | InterfaceEvent::Down => {}
+            InterfaceEvent::Up | InterfaceEvent::Down | InterfaceEvent::Backup(_) => {}
         }
     }
 

@@ -39,6 +39,9 @@ pub enum InterfaceEvent {
     Down,
     AddressAdded(IpAddr),
     AddressRemoved(IpAddr),
+    /// Peers of connections over several paths are asked to spare it, or to use it again
+    /// (RFC 8684 s3.3.8).
+    Backup(bool),
 }
 
 /// A packet to put on an interface.

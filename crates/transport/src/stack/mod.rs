@@ -51,6 +51,8 @@ pub struct Stack {
     draws: u64,
     /// SYNs of joins answered with a reset.
     refused_joins: u64,
+    /// Interfaces that were marked for backup, or no longer are.
+    backups: Vec<(InterfaceId, bool)>,
 }
 
 /// Small, as one is looked up for every packet.
@@ -87,6 +89,7 @@ impl Stack {
             reader: None,
             draws: 0,
             refused_joins: 0,
+            backups: Vec::new(),
         }
     }
 

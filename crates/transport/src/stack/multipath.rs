@@ -68,7 +68,12 @@ impl Stack {
         }
     }
 
-    fn insert_mptcp(&mut self, id: SocketId, connection: Connection, tuple: Tuple) {
+    fn insert_mptcp(&mut self, id: SocketId, mut connection: Connection, tuple: Tuple) {
+        for (interface, backup) in &self.backups {
+            for address in self.addressing.addresses_of(*interface) {
+                connection.set_backup(address, *backup);
+            }
+        }
         self.addressing.bind_token(connection.token(), id);
         let flow = FlowRef { socket: id, subflow: 0 };
         self.addressing.bind_flow(FlowKey::new(tuple.local, tuple.remote), flow);
@@ -230,12 +235,27 @@ impl Stack {
             InterfaceEvent::Down => (self.addressing.addresses_of(interface), false),
             InterfaceEvent::AddressAdded(address) => (vec![address], true),
             InterfaceEvent::AddressRemoved(address) => (vec![address], false),
+            InterfaceEvent::Backup(backup) => return self.mark_interface(interface, backup),
         };
         self.addressing.on_interface_event(interface, event);
         for index in 0..self.sockets.len() {
             let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(index) else { continue };
             for address in &addresses {
                 connection.on_local_address(cx, *address, interface, up);
+            }
+            self.wake(SocketId(index as u32));
+        }
+    }
+
+    /// Connections that are there and those to come ask their peers to spare an interface, or not.
+    fn mark_interface(&mut self, interface: InterfaceId, backup: bool) {
+        self.backups.retain(|(known, _)| *known != interface);
+        self.backups.push((interface, backup));
+        let addresses = self.addressing.addresses_of(interface);
+        for index in 0..self.sockets.len() {
+            let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(index) else { continue };
+            for address in &addresses {
+                connection.set_backup(*address, backup);
             }
             self.wake(SocketId(index as u32));
         }

@@ -35,9 +35,8 @@ fn help_of_live() {
 fn lists_of_every_topic() {
     let mut session = Session::new("list");
     session.call(&["list"]);
-    for topic in
-        ["paths", "traffic", "pages", "schedulers", "congestion", "path-managers", "profiles"]
-    {
+    let topics = ["paths", "traffic", "pages", "schedulers", "congestion", "path-managers"];
+    for topic in topics.into_iter().chain(["policies", "queues", "loss", "profiles"]) {
         session.call(&["list", topic]);
     }
     session.end();
