@@ -101,6 +101,7 @@ Paths:
     queue droptail | red MIN MAX P | codel | fq_codel
     reorder P | duplicate P | corrupt P
     down @20s..35s          an outage that the host is told of; silent: that it is not
+    backup [@20s..35s]      mptcp spares it while another path works
     rate|delay|loss VALUE @20s..35s    another value for a time
     uplink ITEM | downlink ITEM        one direction only
 

@@ -17,6 +17,7 @@ use std::time::Duration;
 use traffic::Application;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::{self, PathManagerKind};
+use transport::path_policy;
 use transport::{TcpConfig, congestion};
 
 /// Time between two plain lines of progress.
@@ -106,6 +107,10 @@ struct CommonArgs {
     #[arg(long, visible_alias = "pm", value_name = "NAME", default_value = "fullmesh")]
     #[arg(env = "ANABRANCH_PATH_MANAGER", hide_env = true)]
     path_manager: String,
+    /// Path policy of mptcp: none, drepas (suspends paths that contribute too little)
+    #[arg(long, value_name = "NAME", default_value = "none")]
+    #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
+    policy: String,
     /// Ask for checksums of the data sequence mappings
     #[arg(long)]
     checksum: bool,
@@ -211,13 +216,14 @@ fn protocol(common: &CommonArgs) -> Result<Protocol, LiveError> {
     let congestion = pick("--cc", &common.cc, congestion::NAMES)?;
     let scheduler = pick("--scheduler", &common.scheduler, schedulers)?;
     let manager = pick("--path-manager", &common.path_manager, path_manager::NAMES)?;
+    let policy = pick("--policy", &common.policy, path_policy::NAMES)?;
     let tcp = TcpConfig { congestion, ..TcpConfig::default() };
     match common.protocol.as_str() {
         "mptcp" => {
             let path_manager = PathManagerKind::by_name(manager).unwrap_or_default();
             let checksum = common.checksum;
             let default = MptcpConfig::default();
-            let config = MptcpConfig { tcp, scheduler, path_manager, checksum, ..default };
+            let config = MptcpConfig { tcp, scheduler, policy, path_manager, checksum, ..default };
             Ok(Protocol::Mptcp(Box::new(config)))
         }
         "tcp" if congestion == "lia" => {

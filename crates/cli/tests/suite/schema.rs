@@ -81,6 +81,8 @@ fn every_key_fits_the_schema_and_is_read() {
             "b = \"wlan\"",
         ),
         (&format!("{several}\npath-managers = [\"default\"]\nfirst = \"b\""), "b = \"wlan\""),
+        (&format!("{several}\npolicy = \"none, drepas:interval=2s,probes=0\""), "b = \"wlan\""),
+        ("", "[path.b]\nrate = \"5mbit\"\nbackup = true"),
         ("buffers = \"fixed:1MiB/2MiB\"\nnic = \"none\"\nreverse = true", ""),
         ("runs = \"auto\"\nruns-max = 3\nseed = \"18446744073709551615\"\njobs = 1", ""),
         ("runs = \"2\"\nseed = \"7\"\nbaseline = \"average\"\nnic = \"100Mbit\"", ""),

@@ -44,6 +44,8 @@ fn canonical_form_is_understood_the_same() {
         "p=rate 5mbit reorder 0.01 duplicate 2% corrupt 0.1% queue red 20p 60p 10%",
         "p=rate 5mbit down @20s..35s rate 1mbit @1s..2s uplink loss 5% @3s delay 9ms @4s..5s",
         "p=rate 5mbit uplink silent @1s..2s limit 50ms",
+        "p=rate 5mbit backup",
+        "p=rate 5mbit backup @0s..5s backup @7s delay 1ms",
     ] {
         let first = path(text);
         let again = path(&format!("p={first}"));
@@ -122,6 +124,24 @@ fn events_end_by_returning_to_the_former_value() {
             "50s Bernoulli { p: 0.02 }",
         ]
     );
+}
+
+#[test]
+fn backup_is_of_the_whole_path_and_the_whole_run_unless_a_time_is_said() {
+    let marks = |text: &str| -> Vec<(u64, bool)> {
+        let marks = path(text).backup_marks(3);
+        assert!(marks.iter().all(|mark| mark.path == 3));
+        marks.iter().map(|mark| (mark.at.as_millis() / 1000, mark.on)).collect()
+    };
+    assert_eq!(path("p=rate 5mbit backup").to_string(), "rate 5mbit delay 0ms limit 1000p backup");
+    assert_eq!(marks("p=rate 5mbit backup"), [(0, true)]);
+    assert_eq!(marks("p=rate 5mbit"), []);
+    let twice = "p=rate 5mbit backup @5s..7s backup @3s..5s";
+    assert_eq!(marks(twice), [(3, true), (5, false), (5, true), (7, false)]);
+    assert!(path(twice).draw(1, 0).events.is_empty(), "links hear nothing of it");
+    assert!(!path(twice).is_random());
+    refused_with("p=rate 5mbit backup backup @3s", &["two events change `backup`"]);
+    refused_with("p=rate 5mbit uplink backup", &["`backup` is said of a whole path"]);
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn yes_or_no(&self, key: &Key, value: &Value) -> Result<bool, InputError> {
+    pub(super) fn yes_or_no(&self, key: &Key, value: &Value) -> Result<bool, InputError> {
         value.get_ref().as_bool().ok_or_else(|| {
             let key = key.get_ref();
             let problem = format!("`{key}` is neither true nor false");

@@ -1,7 +1,7 @@
 //! A path given key by key in a scenario file, as the words of the path grammar.
 //!
 //! The keys are the grammar's words and those that TOML makes handier: `jitter` beside `delay`,
-//! `unit` beside a recording, `loss-ge` with its four probabilities by name. Leaves what the words
+//! `unit` beside a recording, `loss-ge` with its four probabilities by name, `backup = true`. Leaves what the words
 //! mean to `path_spec`: a message about one of them points at its key or value all the same.
 
 use super::file::{Key, Reader, Value, in_order};
@@ -11,7 +11,7 @@ use std::ops::Range;
 use toml::de::DeTable;
 
 /// Every key of a path.
-pub(super) const PATH_KEYS: [&str; 17] = [
+pub(super) const PATH_KEYS: [&str; 18] = [
     "rate",
     "delay",
     "jitter",
@@ -26,6 +26,7 @@ pub(super) const PATH_KEYS: [&str; 17] = [
     "trace-up",
     "unit",
     "profile",
+    "backup",
     "events",
     "uplink",
     "downlink",
@@ -56,6 +57,12 @@ impl Reader<'_> {
                     for event in self.list(key, value)? {
                         push(spec, direction, &key.span());
                         spec.push(&event.text, self.inside(value, &event.text));
+                    }
+                }
+                "backup" => {
+                    if self.yes_or_no(key, value)? {
+                        push(spec, direction, &key.span());
+                        spec.push("backup", key.span());
                     }
                 }
                 "loss-ge" => self.gilbert_elliott(key, value, direction, spec)?,

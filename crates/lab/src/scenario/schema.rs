@@ -186,7 +186,8 @@ struct Link {
     /// Unit of a recording in columns.
     #[schemars(schema_with = "units")]
     unit: Option<String>,
-    /// Changes at a time: down @20s..35s, silent @20s..35s, rate 5mbit @20s..35s; also delay, loss.
+    /// Changes at a time: down @20s..35s, silent @20s..35s, rate 5mbit @20s..35s; also delay, loss
+    /// and, of whole paths, backup.
     #[schemars(schema_with = "events")]
     events: Option<String>,
 }
@@ -201,6 +202,8 @@ struct WholePath {
     /// Values of a path profile, before the others given here.
     #[schemars(schema_with = "path_profiles")]
     profile: Option<String>,
+    /// The client asks the server to spare it: MPTCP uses it where no other path works.
+    backup: Option<bool>,
     /// From client to server only.
     uplink: Option<Link>,
     /// From server to client only.
@@ -354,7 +357,7 @@ fn loss_ge(generator: &mut SchemaGenerator) -> Schema {
 fn events(_: &mut SchemaGenerator) -> Schema {
     let event = json!({
         "type": "string",
-        "pattern": "^(down|silent|(rate|delay|loss) [^ ]+) *@.+$",
+        "pattern": "^(down|silent|backup|(rate|delay|loss) [^ ]+) *@.+$",
         "examples": ["down @20s..35s", "silent @20s..35s", "rate 5mbit @20s..35s"]
     });
     json_schema!({"anyOf": [{"type": "array", "items": event}, event]})
@@ -376,7 +379,7 @@ mod tests {
         assert_eq!(keys(&schema), super::super::file::KEYS.into());
         let table = &schema["properties"]["path"]["additionalProperties"]["anyOf"][1];
         assert_eq!(keys(table), super::super::path_table::PATH_KEYS.into());
-        let not_of_a_link = ["trace-up", "profile", "uplink", "downlink"];
+        let not_of_a_link = ["trace-up", "profile", "backup", "uplink", "downlink"];
         let mut link: BTreeSet<&str> = super::super::path_table::PATH_KEYS.into();
         link.retain(|key| !not_of_a_link.contains(key));
         assert_eq!(keys(&table["properties"]["uplink"]), link);

@@ -226,6 +226,39 @@ fn parameters_are_a_part_of_the_schedulers_name() {
 }
 
 #[test]
+fn path_policies_are_an_axis_that_names_its_variants() {
+    let keys = "policy = \"none,drepas:interval=2s, mincontribution=0.2,drepas\"";
+    let asked = scenario(&together(keys));
+    let names: Vec<String> =
+        variants_of(&asked).into_iter().skip(2).map(|variant| variant.name).collect();
+    let set = "drepas:interval=2s,mincontribution=0.2";
+    let expected = ["mptcp/lrf/cubic", &format!("mptcp/lrf/cubic/{set}"), "mptcp/lrf/cubic/drepas"];
+    assert_eq!(names, expected);
+    let variants = variants_of(&asked);
+    let policies: Vec<_> = variants.iter().map(super::super::variants::Variant::policy).collect();
+    assert_eq!(policies, [None, None, None, Some(set), Some("drepas")]);
+    assert_eq!(scenario(&asked.to_toml()).hash(), asked.hash());
+    let both = "path-managers = \"default\"\npolicy = [\"drepas\"]";
+    let names = variants_of(&scenario(&together(both)));
+    assert_eq!(names[2].name, "mptcp/lrf/cubic/default/drepas");
+}
+
+#[test]
+fn path_policies_that_cannot_be_are_refused() {
+    let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
+    refused("policy = \"drepsa\"", &["study.toml:3:11", "unknown path policy", "`drepas`"]);
+    refused("policy = \"none:x=1\"", &["`none` has no parameter `x`"]);
+    let range = "from 0 to 1 (0.1 in 004 sV)";
+    refused("policy = \"drepas:mincontribution=2\"", &["cannot be `2`", range]);
+    refused("policy = \"drepas:interval=3\"", &["cannot be `3`", "from 100ms to 60s (3s in 004"]);
+    refused("policy = \"drepas,drepas\"", &["`drepas` is given twice"]);
+    let alone = |policy| format!("policy = \"{policy}\"\n{SHORT}");
+    let parts = ["`drepas` chooses among paths, and `tcp` has one", "policies of `tcp`: none"];
+    refused_with(&alone("none,drepas"), &parts);
+    assert_eq!(scenario(&alone("none")).policies, ["none"]);
+}
+
+#[test]
 fn multipath_choices_that_cannot_be_are_refused() {
     let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
     refused("schedulers = \"default\"", &["study.toml:3:15", "two schedulers", "write `lrf`"]);

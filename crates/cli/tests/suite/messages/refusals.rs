@@ -28,6 +28,7 @@ fn options_of_compare() {
         &["--cc", "lia"],
         &["--schedulers", "lrf"],
         &["--path-managers", "fullmesh"],
+        &["--policy", "none,drepas"],
         &["--runs", "0"],
         &["--runs", "many"],
         &["--runs-max", "0"],
@@ -58,6 +59,10 @@ fn options_over_several_paths() {
         &["--schedulers", "wrr:0,1"],
         &["--schedulers", "wrr:1,2,3"],
         &["--path-managers", "fullmehs"],
+        &["--policy", "drepsa"],
+        &["--policy", "drepas:mincontribution=2"],
+        &["--policy", "drepas:interval=3"],
+        &["--policy", "drepas:share=0.2"],
         &["--baseline", "average"],
         &["--baseline", "mptcp/lrf/cubik"],
     ];
@@ -295,6 +300,7 @@ fn arguments_of_live() {
         &[&get[..], &["--cc", "bbr"]].concat(),
         &[&get[..], &["--scheduler", "default"]].concat(),
         &[&get[..], &["--path-manager", "none"]].concat(),
+        &[&get[..], &["--policy", "drepsa"]].concat(),
     ];
     for arguments in cases {
         session.call(arguments);
