@@ -90,7 +90,7 @@ pub fn inside(args: &InsideArgs) -> u8 {
 /// Carries it out; the answer is the exit code.
 pub fn emulate(args: &EmulateArgs, sources: Option<&ArgMatches>) -> u8 {
     let Some(shell) = args.shell else { return emulate_study::study(args, sources) };
-    let resolve = || options(args, sources)?.resolve();
+    let resolve = || options(args, sources)?.resolve().and_then(without_backups);
     let scenario = match resolve() {
         Ok(scenario) => scenario,
         Err(refusal) => {
@@ -112,6 +112,16 @@ pub fn failed(failure: &LiveError) -> u8 {
         LiveError::Missing { .. } => MISSING,
         LiveError::Failed(_) => FAILED,
     }
+}
+
+/// Refuses what the hosts of emulated links are not told yet.
+pub fn without_backups(scenario: Scenario) -> Result<Scenario, InputError> {
+    let marked = |path: &&PathSpec| !path.backup_marks(0).is_empty();
+    let Some(path) = scenario.paths.iter().find(marked) else { return Ok(scenario) };
+    let help = "leave it out, or simulate it: `anabranch compare`; on devices of your own it is \
+                `anabranch live ... --path dev=tun0,backup`";
+    let problem = format!("path `{}`: `backup` is not available on emulated links yet", path.name);
+    Err(InputError::at("--path", problem, help))
 }
 
 fn options(args: &EmulateArgs, sources: Option<&ArgMatches>) -> Result<Options, InputError> {

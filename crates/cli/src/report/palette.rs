@@ -19,7 +19,7 @@ const PURPLE: &str = "#cc79a7";
 const PATHS: [(&str, &str); 4] =
     [(BLUE, "circle"), (ORANGE, "triangle-up"), (SKY_BLUE, "square"), (YELLOW, "cross")];
 /// Of what runs over several paths, by scheduler; what tends to be compared differs in colour.
-const SCHEDULERS: [(&str, &str, &str); 12] = [
+const SCHEDULERS: [(&str, &str, &str); 14] = [
     ("lrf", VERMILLION, "diamond"),
     ("rr", PURPLE, "diamond"),
     ("wrr", PURPLE, "x"),
@@ -32,6 +32,8 @@ const SCHEDULERS: [(&str, &str, &str); 12] = [
     ("blest", VERMILLION, "x"),
     ("blest-kernel", VERMILLION, "star"),
     ("sttf", BLACK, "star"),
+    ("xlink", PURPLE, "triangle-down"),
+    ("raven", GREEN, "triangle-down"),
 ];
 const DASHES: [&str; 4] = ["solid", "dash", "dot", "dashdot"];
 
@@ -53,6 +55,7 @@ impl Look {
             "cross" => '\u{271a}',
             "diamond" => '\u{25c6}',
             "x" => '\u{2716}',
+            "triangle-down" => '\u{25bc}',
             _ => '\u{2605}',
         }
     }

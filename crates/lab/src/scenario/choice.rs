@@ -18,8 +18,6 @@ pub(super) const COUPLED_LATER: &[&str] =
     &["olia", "balia", "wvegas", "cmtrpv1", "cmtrpv2", "mptcp-like"];
 /// Other controls that are known but not built yet.
 const LATER: [&str; 1] = ["bbr"];
-/// Schedulers that are known but not built yet.
-const SCHEDULERS_LATER: [&str; 1] = ["sttf"];
 /// Path managers that are known but not built yet.
 const PATH_MANAGERS_LATER: [&str; 1] = ["ndiffports"];
 /// Protocols that are known but not built yet.
@@ -251,7 +249,7 @@ fn scheduler(word: &str) -> Result<&'static str, Complaint> {
         "roundrobin" => {
             Err(("unknown scheduler `roundrobin`".to_owned(), "it is called `rr` here".to_owned()))
         }
-        _ => Err(unknown("scheduler", word, &names, &SCHEDULERS_LATER)),
+        _ => Err(unknown("scheduler", word, &names, &[])),
     }
 }
 

@@ -1,8 +1,9 @@
 //! A path given key by key in a scenario file, as the words of the path grammar.
 //!
 //! The keys are the grammar's words and those that TOML makes handier: `jitter` beside `delay`,
-//! `unit` beside a recording, `loss-ge` with its four probabilities by name, `backup = true`. Leaves what the words
-//! mean to `path_spec`: a message about one of them points at its key or value all the same.
+//! `unit` beside a recording, `loss-ge` with its four probabilities by name, `backup = true`.
+//! Leaves what the words mean to `path_spec`: a message about one of them points at its key or
+//! value all the same.
 
 use super::file::{Key, Reader, Value, in_order};
 use crate::error::{Given, InputError, sanitised};

@@ -268,7 +268,6 @@ fn multipath_choices_that_cannot_be_are_refused() {
     refused("schedulers = \"wrr:3\"", &["1 weights, and there are 2 paths", "one weight for each"]);
     refused("schedulers = \"wrr:3,1,wrr:3,1\"", &["`wrr:3,1` is given twice"]);
     refused("schedulers = \"rr,3\"", &["unknown scheduler `3`"]);
-    refused("schedulers = \"sttf\"", &["`sttf` is not available yet"]);
     let range = "from 0 to 4 (0.25 in 002)";
     refused("schedulers = \"lrf,ecf:beta=5\"", &["study.toml:3:19", "cannot be `5`", range]);
     refused("schedulers = \"ecf:gamma=1\"", &["no parameter `gamma`", "there is `beta`, from 0"]);

@@ -19,7 +19,7 @@ use wire::Packet;
 
 /// Name, one sentence and source of every discipline.
 pub const NAMES: [(&str, &str, &str); 4] = [
-    ("droptail", "Drops what finds the queue full.", "002 sVI"),
+    ("droptail", "Drops what finds the queue full.", "netem's `limit`"),
     (
         "red",
         "Drops early, the more often the longer the average queue: MIN, MAX, probability at MAX.",

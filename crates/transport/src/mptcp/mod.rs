@@ -3,10 +3,10 @@
 //! `connection` has the struct and the application's side; `handshake` opens it and its joins,
 //! `slot` is a subflow with what the connection keeps about it, `outgoing` hands data to subflows
 //! as a scheduler decides, `binding` knows which are meant for whom, `eligible` carries the path
-//! policy out, `incoming` takes data and options from them, `send` and `receive` are the two halves of the data sequence space, `close`
-//! ends it, `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work
-//! with. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies
-//! `path_policy`'s, path managers `path_manager`'s.
+//! policy out, `incoming` takes data and options from them, `send` and `receive` are the two
+//! halves of the data sequence space, `close` ends it, `fallback` leaves MPTCP, `timers` its own
+//! timers, `addresses` what path managers work with. Subflows are `tcp`'s, schedulers
+//! `scheduler`'s, path policies `path_policy`'s, path managers `path_manager`'s.
 
 mod addresses;
 mod binding;

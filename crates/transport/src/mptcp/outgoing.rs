@@ -5,9 +5,7 @@ use super::connection::Connection;
 use super::receive::DataReceive;
 use super::send::DataSend;
 use super::slot::{Slot, Stage, data_number};
-use crate::scheduler::{
-    Action, AnyScheduler, Bind, DataView, Decision, PathView, Scheduler, Step, View, What,
-};
+use crate::scheduler::{Action, Bind, DataView, Decision, PathView, Scheduler, Step, View, What};
 use crate::tcp::multipath::SentMap;
 use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId};
 use std::ops::Range;
@@ -106,7 +104,7 @@ impl Connection {
     /// Whether there is anything a scheduler could send.
     pub(super) fn has_offer(&self) -> bool {
         let unsent = !self.send.is_drained();
-        let copies = matches!(self.scheduler, AnyScheduler::Redundant(_) | AnyScheduler::Custom(_));
+        let copies = self.scheduler.makes_copies();
         unsent
             || !self.send.reinject.is_empty()
             || ((copies || self.send.writer_waits) && !self.send.segments.is_empty())

@@ -11,11 +11,13 @@ mod ecf;
 mod linux;
 mod lrf;
 mod otias;
+mod raven;
 mod redundant;
 mod rr;
 mod sttf;
 mod table;
 mod view;
+mod xlink;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -30,11 +32,13 @@ pub use ecf::Ecf;
 pub use linux::Linux;
 pub use lrf::Lrf;
 pub use otias::Otias;
+pub use raven::Raven;
 pub use redundant::Redundant;
 pub use rr::{RoundRobin, Turns};
 pub use sttf::Sttf;
 pub use table::{AnyScheduler, Custom, NAMES, Options, by_name, parameters, parse_weights};
 pub use view::{DataSegment, DataView, Offer, PathSet, PathView, View};
+pub use xlink::Xlink;
 
 /// Decides which path sends what.
 ///

@@ -4,8 +4,9 @@
 //! in the table: it means `lrf` in the papers' kernels and another rule in today's; who reads the
 //! word explains that.
 
-use super::{Blest, Daps, Decision, Ecf, Linux, Lrf, Otias, PathChange, Redundant, RoundRobin};
-use super::{Scheduler, Sttf, Turns, View, blest, daps, ecf, linux, otias, sttf};
+use super::{Blest, Daps, Decision, Ecf, Linux, Lrf, Otias, PathChange, Raven, Redundant};
+use super::{RoundRobin, Scheduler, Sttf, Turns, View, Xlink};
+use super::{blest, daps, ecf, linux, otias, raven, sttf, xlink};
 use crate::parameters::{Parameter, Settings};
 use crate::reinjection::Opportunistic;
 use base::{Instant, PathId};
@@ -87,6 +88,16 @@ pub const NAMES: &[(&str, &str, &str)] = &[
         "Shortest transfer time first: plans where all unsent data arrive first, and plans anew.",
         "002 sIV-B",
     ),
+    (
+        "xlink",
+        "Lowest RTT first, and a copy elsewhere of what is under way for too long.",
+        "XLINK, SIGCOMM 2021, XQUIC `deadline`",
+    ),
+    (
+        "raven",
+        "Lowest RTT first, and copies on paths that may be as fast as the fastest.",
+        "RAVEN, MobiCom 2018",
+    ),
 ];
 
 /// A scheduler.
@@ -101,8 +112,17 @@ pub enum AnyScheduler {
     Blest(Blest),
     /// Larger than any other.
     Sttf(Box<Sttf>),
+    Xlink(Xlink),
+    Raven(Raven),
     /// One from outside of this crate.
     Custom(Box<dyn Scheduler + Send>),
+}
+
+impl AnyScheduler {
+    /// It may have something to send though everything was handed to some path.
+    pub const fn makes_copies(&self) -> bool {
+        matches!(self, Self::Redundant(_) | Self::Xlink(_) | Self::Raven(_) | Self::Custom(_))
+    }
 }
 
 /// Makes a scheduler from outside of this crate, one for each connection.
@@ -156,6 +176,8 @@ pub fn parameters(name: &str) -> &'static [Parameter] {
         "blest" => blest::PAPER,
         "blest-kernel" => blest::KERNEL,
         "sttf" => sttf::PARAMETERS,
+        "xlink" => xlink::PARAMETERS,
+        "raven" => raven::PARAMETERS,
         _ => &[],
     }
 }
@@ -192,6 +214,8 @@ pub fn by_name(name: &str, options: &Options) -> Option<AnyScheduler> {
             Some(AnyScheduler::Blest(Blest::new(blest::Form::Kernel, options, &settings)))
         }
         "sttf" => Some(AnyScheduler::Sttf(Box::new(Sttf::new(options, &settings)))),
+        "xlink" => Some(AnyScheduler::Xlink(Xlink::new(options, &settings))),
+        "raven" => Some(AnyScheduler::Raven(Raven::new(options, &settings))),
         _ => None,
     }
 }
@@ -209,6 +233,8 @@ macro_rules! dispatch {
             AnyScheduler::Ecf(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Blest(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Sttf(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Xlink(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Raven(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Custom(scheduler) => scheduler.$method($($arg),*),
         }
     };

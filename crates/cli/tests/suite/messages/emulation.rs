@@ -26,6 +26,8 @@ fn arguments_of_emulate() {
         &["--tcp"],
         &["--ipv6"],
         &["--", "ping"],
+        &["--path", "c=rate 5mbit backup"],
+        &["--shell", "client", "--path", "c=rate 5mbit backup @3s"],
     ];
     for more in shells {
         session.call(&[&PATHS[..], more].concat());

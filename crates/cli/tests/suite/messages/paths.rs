@@ -61,6 +61,7 @@ fn items_that_are_unknown_incomplete_or_out_of_place() {
             "rate 5mbit unit=mbit",
             "rate 5mbit uplink",
             "uplink down @20s..30s",
+            "uplink backup",
             "uplink trace-up file",
             "uplink profile wlan",
             "uplnik rate 5mbit",

@@ -103,6 +103,8 @@ fn schedulers() -> impl Iterator<Item = (&'static str, AnyScheduler)> {
         "sttf:tolerance=0,srtt=1",
         "sttf:alpha=0,reset=0.1",
         "sttf:tolerance=100000,optim=2",
+        "xlink:factor=0,lower-bound=1ms",
+        "raven:width=0.1",
     ];
     let names = NAMES.iter().map(|(name, ..)| *name).chain(more);
     names.map(|name| (name, by_name(name, &Options::default()).expect("a name of the table")))
@@ -232,7 +234,7 @@ proptest! {
             model.run(&mut scheduler);
             prop_assert_eq!(model.snd_una, model.write_end, "{}", name);
             prop_assert!(model.completion.is_some());
-            let copies = matches!(scheduler, AnyScheduler::Redundant(_));
+            let copies = scheduler.makes_copies();
             prop_assert!(copies || model.sent.len() as u64 == segments, "{}", name);
         }
     }
