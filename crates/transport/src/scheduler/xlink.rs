@@ -1,4 +1,4 @@
-//! XLINK's deadline reinjection: the lowest RTT first, and a copy of what is under way for too long.
+//! XLINK's deadline reinjection: the lowest RTT first, and a copy of what is under way too long.
 //!
 //! Decision rule (XLINK, SIGCOMM 2021, as XQUIC's `deadline` controller has it; schedulers spec
 //! s12): a segment not acknowledged and never copied goes on another path, before new data, once
@@ -7,9 +7,9 @@
 //!
 //! What differs from QUIC: MPTCP acknowledges the connection's data cumulatively, so what waits
 //! behind a gap looks as if it were under way. A segment whose subflow acknowledged it is left
-//! alone: subflows acknowledge in order, so the bytes a path has outstanding tell which. Copies go oldest first: one that
-//! finds no room holds younger ones up. Left out: the player's
-//! feedback, which switches reinjection on and off (it needs a word from the application), and the
+//! alone: subflows acknowledge in order, so the bytes a path has outstanding tell which. Copies go
+//! oldest first: one that finds no room holds younger ones up. Left out: the player's feedback,
+//! which switches reinjection on and off (it needs a word from the application), and the
 //! copies of everything on paths that XQUIC's user rated low.
 
 use super::lrf::choose;
