@@ -294,7 +294,6 @@ mod tests {
         let mut send = sent(65_000, 65_000);
         probes(&mut send, 1024);
         send.reinject_all_of(FAST, PathSet::EMPTY.with(SLOW));
-        let waiting: Vec<_> = send.reinject.iter().collect();
-        assert_eq!(waiting, [0..65_000 - 3 * 1024]);
+        assert!(send.reinject.iter().eq(std::iter::once(0..65_000 - 3 * 1024)));
     }
 }
