@@ -9,6 +9,7 @@ mod capture;
 mod determinism;
 mod drepas;
 mod guards;
+mod latency_bursts;
 mod multipath;
 mod pair;
 mod robustness;
