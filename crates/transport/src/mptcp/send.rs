@@ -208,7 +208,10 @@ impl DataSend {
             first = before;
         }
         let start = self.segments[first].offset.max(least);
-        self.cut_at(first, start);
+        if start > una {
+            // Else a head would be left of which everything is acknowledged.
+            self.cut_at(first, start);
+        }
         Some(start..end)
     }
 
@@ -285,6 +288,17 @@ mod tests {
         assert_eq!(send.cut_newest_without(FAST, 1024), None, "it has everything itself");
         send.on_data_ack(9500, 1 << 20);
         assert_eq!(send.cut_newest_without(SLOW, 1024), Some(9500..10_000));
+    }
+
+    #[test]
+    fn probe_of_all_that_is_unacknowledged_leaves_no_acknowledged_head() {
+        let mut send = sent(10_000, 10_000);
+        send.on_data_ack(9500, 1 << 20);
+        let range = send.cut_newest_without(SLOW, 1024).expect("data");
+        assert_eq!(range, 9500..10_000);
+        assert!(send.segments.front().is_some_and(|head| head.end() > send.una));
+        send.take_copy(SLOW, range);
+        assert_eq!(send.cut_newest_without(SLOW, 1024), None, "it has them all");
     }
 
     /// A grant of Linux's scheduler is one segment of 64 KiB: a probe with its end must not make

@@ -380,6 +380,10 @@ impl Model {
                 segment.paths = change(segment.paths);
             }
         }
+        // A split may leave a head of which everything is acknowledged.
+        while self.segments.front().is_some_and(|segment| segment.end() <= self.snd_una) {
+            self.segments.pop_front();
+        }
     }
 
     fn acknowledge(&mut self, index: usize) {
