@@ -144,6 +144,10 @@ pub struct ScenarioArgs {
     /// Schedulers of mptcp to compare, see `anabranch list schedulers` [default: lrf]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_SCHEDULERS", hide_env = true)]
     pub schedulers: Option<String>,
+    /// What schedulers that do not say it do when a slow path holds the others up, see
+    /// `anabranch list reinjection` [default: as the scheduler's source has it]
+    #[arg(long, value_name = "NAME", env = "ANABRANCH_REINJECTION", hide_env = true)]
+    pub reinjection: Option<String>,
     /// Path managers of mptcp to compare: fullmesh (joins every path), default (none)
     /// [default: fullmesh]
     #[arg(long, visible_alias = "pm", value_name = "LIST")]
@@ -249,6 +253,7 @@ impl ScenarioArgs {
             protocols: given("protocols", &self.protocols).into_iter().collect(),
             cc: given("cc", &self.cc).into_iter().collect(),
             schedulers: given("schedulers", &self.schedulers).into_iter().collect(),
+            reinjection: given("reinjection", &self.reinjection),
             path_managers: given("path_managers", &self.path_managers).into_iter().collect(),
             policies: given("policy", &self.policy).into_iter().collect(),
             profile: given("profile", &self.profile),

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use lab::Profile as PathProfile;
 use std::fmt::{Display, Write};
 use transport::parameters::Parameter;
+use transport::reinjection::{self, Opportunistic};
 use transport::{Profile, congestion, path_manager, path_policy, scheduler};
 
 /// What can be listed.
@@ -17,6 +18,8 @@ pub enum Topic {
     Pages,
     /// Schedulers
     Schedulers,
+    /// What is done about a path that holds the others up
+    Reinjection,
     /// Congestion controls
     Congestion,
     /// Path managers
@@ -52,7 +55,14 @@ fn one(topic: Topic) -> String {
             let title =
                 "Schedulers (--schedulers); the bare word `default` names two and is refused";
             let parameters = scheduler::parameters;
-            format!("{title}\n{}", with_parameters(scheduler::NAMES, parameters))
+            format!(
+                "{title}\n  every one takes reinjection=: `anabranch list reinjection`\n{}",
+                with_parameters(scheduler::NAMES, parameters)
+            )
+        }
+        Topic::Reinjection => {
+            let title = "Reinjection (--reinjection, or `lrf:reinjection=NAME` for one scheduler)";
+            format!("{}{}", wide_names(title, reinjection::NAMES), own_reinjections())
         }
         Topic::Congestion => {
             let row = |(name, summary, source): &(&'static str, &'static str, &'static str)| {
@@ -88,6 +98,34 @@ fn names<S: Display>(
     for (name, summary, source) in rows {
         row(&mut text, name, &format!("{summary} ({source})"));
     }
+    text
+}
+
+/// Names longer than others, each with a sentence and its source.
+fn wide_names(title: &str, table: &[(&str, &str, &str)]) -> String {
+    let mut text = format!("{title}\n");
+    for (name, summary, source) in table {
+        let _ = writeln!(text, "  {name:<13} {summary} ({source})");
+    }
+    text
+}
+
+/// Which scheduler has which reinjection unless another is asked for.
+fn own_reinjections() -> String {
+    let names = || scheduler::NAMES.iter().map(|(name, ..)| *name);
+    let mut text = String::from("  Unless asked for:");
+    for (variant, ..) in reinjection::NAMES {
+        let is_own =
+            |name: &&str| scheduler::own_reinjection(name) == Opportunistic::by_name(variant);
+        let own: Vec<&str> = names().filter(is_own).collect();
+        if !own.is_empty() {
+            let _ = write!(text, " {variant} with {};", own.join(", "));
+        }
+    }
+    let none = |name: &&str| scheduler::own_reinjection(name).is_none();
+    let none: Vec<&str> = names().filter(none).collect();
+    let _ = writeln!(text, " off with {}.", none.join(", "));
+    text.push_str("  The `optim` of daps and otias is theirs and goes before --reinjection.\n");
     text
 }
 

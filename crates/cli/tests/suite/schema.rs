@@ -80,6 +80,12 @@ fn every_key_fits_the_schema_and_is_read() {
             &format!("{several}\nschedulers = \"lrf, wrr:3,1,ecf:beta=1,sigma=0, linux\""),
             "b = \"wlan\"",
         ),
+        (
+            &format!(
+                "{several}\nschedulers = \"wrr:3,1,reinjection=off,lrf\"\nreinjection = \"p004\""
+            ),
+            "b = \"wlan\"",
+        ),
         (&format!("{several}\npath-managers = [\"default\"]\nfirst = \"b\""), "b = \"wlan\""),
         (&format!("{several}\npolicy = \"none, drepas:interval=2s,probes=0\""), "b = \"wlan\""),
         ("", "[path.b]\nrate = \"5mbit\"\nbackup = true"),
@@ -140,6 +146,8 @@ fn what_the_schema_refuses_the_program_refuses() {
         with("cc = [\"cubik\"]", ""),
         with("schedulers = \"default\"", ""),
         with("schedulers = \"ecf:gamma=1\"", ""),
+        with("schedulers = \"lrf:reinjection=x\"", ""),
+        with("reinjection = \"retrans_only\"", ""),
         with("path-managers = \"fullmehs\"", ""),
         with("profile = \"linux-4.0\"", ""),
         with("buffers = \"1MiB\"", ""),

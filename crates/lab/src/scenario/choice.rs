@@ -9,9 +9,11 @@ use crate::error::{Given, InputError, Refusal};
 use crate::variants::{NO_POLICY, Protocol};
 use crate::words::nearest_help;
 use std::ops::Range;
-use transport::parameters::{Parameter, Settings};
+use transport::parameters::{Refused, Settings};
 use transport::path_manager::{self, PathManagerKind};
-use transport::{congestion, path_policy, scheduler};
+use transport::reinjection::{self, Opportunistic};
+use transport::scheduler::{self, Asked};
+use transport::{congestion, path_policy};
 
 /// Controls that will couple several paths.
 pub(super) const COUPLED_LATER: &[&str] =
@@ -47,18 +49,21 @@ impl Choice {
         if multipath {
             check_paths(options, paths, &mut notes)?;
         } else {
-            for lists in [&options.schedulers, &options.path_managers] {
+            let reinjection = options.reinjection.as_slice();
+            for lists in [&options.schedulers[..], reinjection, &options.path_managers] {
                 only_with_multipath(lists)?;
             }
         }
         let congestion = controls(&options.cc, &protocols, &mut notes)?;
         let schedulers = chosen_of(&options.schedulers, vec!["lrf"], with_parameters, scheduler)?;
+        let schedulers = with_reinjection(schedulers, options.reinjection.as_ref())?;
         let default = vec![PathManagerKind::default()];
         let path_managers = chosen(&options.path_managers, default, path_manager)?;
         let policies = chosen_of(&options.policies, vec![NO_POLICY], with_parameters, |word| {
             policy(word).and_then(|name| fitting(name, multipath))
         })?;
-        if schedulers.contains(&"wrr") {
+        let is_wrr = |name: &&&str| name.split(':').next() == Some("wrr");
+        if schedulers.iter().filter(is_wrr).any(|name| weights_of(name).is_none()) {
             notes
                 .push("`wrr` without weights is `rr`; write `wrr:3,1`, a weight a path".to_owned());
         }
@@ -170,10 +175,8 @@ fn with_parameters(given: &Given) -> Vec<Word<'_>> {
     for (span, word) in given.split_at_commas() {
         let number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
         let setting = word.contains('=') && !word.contains(':');
-        let continues = |last: &str| match last.starts_with("wrr:") {
-            true => number,
-            false => setting && last.contains(':'),
-        };
+        let continues =
+            |last: &str| (setting && last.contains(':')) || (number && last.starts_with("wrr:"));
         match words.last_mut().filter(|(_, last)| continues(last)) {
             Some((whole, last)) => {
                 whole.end = span.end;
@@ -185,37 +188,61 @@ fn with_parameters(given: &Given) -> Vec<Word<'_>> {
     words
 }
 
-/// `ecf:beta=0.5` as written.
-fn with_settings(
-    name: &str,
-    parameters: &'static [Parameter],
+/// `ecf:beta=0.5`, `wrr:3,1` or `drepas:interval=2s` as written.
+fn with_settings<T>(
+    name: &'static str,
     text: &str,
+    parse: impl Fn(&str) -> Result<T, Refused>,
 ) -> Result<&'static str, Complaint> {
     let text: String = text.split_whitespace().collect();
-    match Settings::parse(name, parameters, &text) {
-        // As for weights.
-        Ok(_) => Ok(Box::leak(format!("{name}:{text}").into_boxed_str())),
+    match parse(&text) {
+        Ok(_) => Ok(kept(format!("{name}:{text}"))),
         Err(refused) => Err((refused.problem, refused.help)),
     }
 }
 
-/// `wrr:3,1` as written.
-fn weighted(word: &str, weights: &str) -> Result<&'static str, Complaint> {
-    let words: String = weights.split_whitespace().collect();
-    match scheduler::parse_weights(&words) {
-        // A word of a command line: it is kept as long as the command runs.
-        Some(_) => Ok(Box::leak(format!("wrr:{words}").into_boxed_str())),
-        None => Err((
-            format!("the weights of `{word}` are not whole numbers from 1 to 255"),
-            "write one for each path in the order of the paths: `wrr:3,1`".to_owned(),
-        )),
+/// A word of a command line or a file: it is kept as long as the command runs.
+fn kept(name: String) -> &'static str {
+    Box::leak(name.into_boxed_str())
+}
+
+/// How many weights a scheduler's name has; `None`: it takes none, or has the default's.
+fn weights_of(name: &str) -> Option<usize> {
+    let asked = Asked::parse("wrr", name.strip_prefix("wrr:")?).ok()?;
+    asked.weights.map(|weights| weights.len())
+}
+
+/// The schedulers with the reinjection that is asked for of those that do not say.
+fn with_reinjection(
+    names: Vec<&'static str>,
+    asked: Option<&Given>,
+) -> Result<Vec<&'static str>, InputError> {
+    let Some(given) = asked else { return Ok(names) };
+    let word = given.text.trim();
+    if Opportunistic::by_name(word).is_none() {
+        let known: Vec<&str> = reinjection::NAMES.iter().map(|(name, ..)| *name).collect();
+        let (problem, help) = unknown("reinjection", word, &known, &[]);
+        return Err(given.refuse_whole(problem, help));
     }
+    let mut all: Vec<&'static str> = Vec::new();
+    for name in names {
+        // `optim` is the same in the words of two of them.
+        let says = name.contains("reinjection=") || name.contains("optim=");
+        let joint = if name.contains(':') { ',' } else { ':' };
+        let name = if says { name } else { kept(format!("{name}{joint}reinjection={word}")) };
+        if all.contains(&name) {
+            let problem = format!("`{name}` is asked for twice, as this is the default of all");
+            return Err(given.refuse_whole(problem, "keep one"));
+        }
+        all.push(name);
+    }
+    Ok(all)
 }
 
 /// Refuses weights of paths that are not there.
 fn check_weights(lists: &[Given], names: &[&str], paths: usize) -> Result<(), InputError> {
-    let weights = |name: &&str| name.strip_prefix("wrr:").map(|list| list.split(',').count());
-    let Some(count) = names.iter().filter_map(weights).find(|count| *count != paths) else {
+    let counts = names.iter().filter_map(|name| weights_of(name));
+    let Some(count) = counts.into_iter().find(|count| *count != paths) else {
         return Ok(());
     };
     let Some(given) = lists.iter().find(|given| given.text.contains("wrr:")) else {
@@ -227,16 +254,13 @@ fn check_weights(lists: &[Given], names: &[&str], paths: usize) -> Result<(), In
 
 /// The canonical name of a scheduler.
 fn scheduler(word: &str) -> Result<&'static str, Complaint> {
-    if let Some(weights) = word.strip_prefix("wrr:") {
-        return weighted(word, weights);
-    }
     let names: Vec<&'static str> = scheduler::NAMES.iter().map(|(name, _, _)| *name).collect();
     if let Some(name) = names.iter().find(|name| **name == word) {
         return Ok(name);
     }
     if let Some((name, text)) = word.split_once(':') {
         let name = scheduler(name.trim())?;
-        return with_settings(name, scheduler::parameters(name), text);
+        return with_settings(name, text, |text| Asked::parse(name, text));
     }
     match word {
         "minrtt" => Ok("lrf"),
@@ -265,7 +289,9 @@ fn policy(word: &str) -> Result<&'static str, Complaint> {
     match word.split_once(':') {
         Some((name, text)) => {
             let name = policy(name.trim())?;
-            with_settings(name, path_policy::parameters(name), text)
+            with_settings(name, text, |text| {
+                Settings::parse(name, path_policy::parameters(name), text)
+            })
         }
         None => {
             let known = names.iter().find(|name| **name == word).copied();

@@ -12,7 +12,7 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use transport::parameters::Parameter;
-use transport::{Profile, congestion, path_manager, path_policy, scheduler};
+use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
 
 /// What a scenario file may hold.
 pub fn schema() -> Value {
@@ -88,6 +88,10 @@ struct ScenarioFile {
     /// Schedulers of mptcp to compare. Default: lrf.
     #[schemars(schema_with = "schedulers")]
     schedulers: Option<String>,
+    /// What schedulers that do not say it do when a slow path holds the connection up. Default: as
+    /// the scheduler's source has it.
+    #[schemars(schema_with = "reinjections")]
+    reinjection: Option<String>,
     /// Path managers of mptcp to compare. Default: fullmesh.
     #[schemars(schema_with = "path_managers")]
     path_managers: Option<String>,
@@ -265,25 +269,45 @@ fn controls(_: &mut SchemaGenerator) -> Schema {
 
 fn schedulers(_: &mut SchemaGenerator) -> Schema {
     let known = || scheduler::NAMES.iter().map(|(name, _, _)| *name);
-    let set = known().filter_map(|name| with_parameters(name, scheduler::parameters(name)));
-    let set: Vec<String> = set.collect();
-    let mut more = vec!["minrtt", "wrr:[0-9]+( *, *[0-9]+)*"];
+    let with_parameters = |name: &str| {
+        let reinjection = format!("reinjection=({})", reinjection_names().join("|"));
+        let weight = (name == "wrr").then(|| "[0-9]+".to_owned());
+        let more = std::iter::once(reinjection).chain(weight);
+        with_parameters(name, scheduler::parameters(name), more)
+    };
+    let set: Vec<String> = known().filter_map(with_parameters).collect();
+    let mut more = vec!["minrtt"];
     more.extend(set.iter().map(String::as_str));
     names(known(), &more)
 }
 
 fn policies(_: &mut SchemaGenerator) -> Schema {
     let known = || path_policy::NAMES.iter().map(|(name, _, _)| *name);
-    let set = known().filter_map(|name| with_parameters(name, path_policy::parameters(name)));
+    let none = std::iter::empty;
+    let set =
+        known().filter_map(|name| with_parameters(name, path_policy::parameters(name), none()));
     let set: Vec<String> = set.collect();
     names(known(), &set.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The pattern of a name with some of its parameters.
-fn with_parameters(name: &str, parameters: &[Parameter]) -> Option<String> {
-    let keys: Vec<&str> = parameters.iter().map(|known| known.key).collect();
-    let one = format!("({})=[0-9.]+[a-zA-Z]*", keys.join("|"));
-    (!keys.is_empty()).then(|| format!("{name}:{one}( *, *{one})*"))
+/// The pattern of a name with some of its parameters, or `more` that may stand among them.
+fn with_parameters(
+    name: &str,
+    parameters: &[Parameter],
+    more: impl Iterator<Item = String>,
+) -> Option<String> {
+    let own = parameters.iter().map(|known| format!("{}=[0-9.]+[a-zA-Z]*", known.key));
+    let ones: Vec<String> = own.chain(more).collect();
+    let one = format!("({})", ones.join("|"));
+    (!ones.is_empty()).then(|| format!("{name}:{one}( *, *{one})*"))
+}
+
+fn reinjection_names() -> Vec<&'static str> {
+    reinjection::NAMES.iter().map(|(name, ..)| *name).collect()
+}
+
+fn reinjections(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": reinjection_names()})
 }
 
 fn path_managers(_: &mut SchemaGenerator) -> Schema {

@@ -259,6 +259,24 @@ fn path_policies_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn reinjection_is_a_part_of_the_schedulers_name() {
+    let keys = "schedulers = \"lrf, rr:reinjection=kernel,wrr:3,1,reinjection=off,wrr:3,1,\
+                ecf:beta=1,otias:optim=1\"\nreinjection = \"nsdi12\"";
+    let set = scenario(&together(keys));
+    let expected = [
+        "lrf:reinjection=nsdi12",
+        "rr:reinjection=kernel",
+        "wrr:3,1,reinjection=off",
+        "wrr:3,1,reinjection=nsdi12",
+        "ecf:beta=1,reinjection=nsdi12",
+        "otias:optim=1",
+    ];
+    assert_eq!(set.schedulers, expected);
+    assert_eq!(scenario(&set.to_toml()).hash(), set.hash());
+    assert_ne!(scenario(&together("")).hash(), scenario(&together("reinjection = \"off\"")).hash());
+}
+
+#[test]
 fn multipath_choices_that_cannot_be_are_refused() {
     let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
     refused("schedulers = \"default\"", &["study.toml:3:15", "two schedulers", "write `lrf`"]);
@@ -271,13 +289,20 @@ fn multipath_choices_that_cannot_be_are_refused() {
     let range = "from 0 to 4 (0.25 in 002)";
     refused("schedulers = \"lrf,ecf:beta=5\"", &["study.toml:3:19", "cannot be `5`", range]);
     refused("schedulers = \"ecf:gamma=1\"", &["no parameter `gamma`", "there is `beta`, from 0"]);
-    refused("schedulers = \"lrf:x=1\"", &["`lrf` has no parameter `x`", "write `lrf` alone"]);
+    refused("schedulers = \"lrf:x=1\"", &["`lrf` has no parameter `x`", "there is `reinjection`"]);
+    refused("schedulers = \"lrf:reinjection=x\"", &["`reinjection` of `lrf` cannot be `x`"]);
+    refused("reinjection = \"kernal\"", &["unknown reinjection", "did you mean `kernel`"]);
+    let twice = "schedulers = \"lrf,lrf:reinjection=off\"\nreinjection = \"off\"";
+    refused(twice, &["study.toml:4:16", "`lrf:reinjection=off` is asked for twice", "keep one"]);
+    refused("schedulers = \"wrr:1,reinjection=off\"", &["1 weights, and there are 2 paths"]);
     refused("schedulers = \"lrf,beta=1\"", &["unknown scheduler `beta=1`"]);
     refused("schedulers = \"efc:beta=1\"", &["unknown scheduler `efc`", "did you mean `ecf`"]);
     refused("path-managers = \"fullmseh\"", &["did you mean `fullmesh`"]);
     refused("cc = \"olia\"", &["`olia` is not available yet"]);
     refused("scheduler = \"lrf\"", &["unknown key `scheduler`", "did you mean `schedulers`"]);
-    refused_with(&format!("schedulers = \"lrf\"\n{SHORT}"), &["add `mptcp` to the protocols"]);
+    for key in ["schedulers = \"lrf\"", "reinjection = \"off\""] {
+        refused_with(&format!("{key}\n{SHORT}"), &["add `mptcp` to the protocols"]);
+    }
     let alone = SHORT.replace("[path]", "protocols = \"mptcp\"\nbaseline = \"average\"\n[path]");
     refused_with(&alone, &["nothing to take the average of"]);
     let many: String = (0..9).map(|n| format!("p{n} = \"rate 5mbit\"\n")).collect();

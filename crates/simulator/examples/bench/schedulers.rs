@@ -119,7 +119,7 @@ impl Model {
 
     fn act(&mut self, action: &Action) {
         match action {
-            Action::Penalise(path) => {
+            Action::Penalise(path, _) => {
                 let cwnd = &mut self.paths[path.index()].cwnd_segs;
                 *cwnd = (*cwnd / 2).max(2);
             }

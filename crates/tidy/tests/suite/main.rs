@@ -9,6 +9,7 @@ mod exceptions;
 mod floors;
 mod lexer;
 mod named_tests;
+mod quotes;
 mod rules;
 mod workspace;
 
@@ -123,6 +124,16 @@ fn tests_named_in_the_table_of_threats_exist() {
     assert!(complaints.is_empty(), "docs/security.md: {}", complaints.join("; "));
     let lines = table.text.lines().filter(|line| line.starts_with("| ") && line.contains("::"));
     assert!(lines.count() > 20, "the table lost its tests");
+}
+
+#[test]
+fn contributing_quotes_what_compiles() {
+    let guide = WORKSPACE.sources.iter().find(|source| source.path == "CONTRIBUTING.md");
+    let text = &guide.expect("the guide for contributors").text;
+    let complaints = quotes::complaints(text, &WORKSPACE.sources);
+    assert!(complaints.is_empty(), "CONTRIBUTING.md: {}", complaints.join("; "));
+    let named = text.lines().filter(|line| line.trim().starts_with("// crates/"));
+    assert!(named.count() >= 3, "the guide lost its example");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::reno::Reno;
 use super::uncoupled::Uncoupled;
 use super::{
     AckSample, Arithmetic, CongestionControl, CongestionEvent, CubicFlavour, HyStartKind, IdleRule,
-    PathStart,
+    PathStart, Penalty,
 };
 use base::{Duration, Instant, PathId};
 
@@ -156,8 +156,8 @@ impl CongestionControl for Controller {
         dispatch!(self.on_transmit_start(path, idle, now));
     }
 
-    fn penalise(&mut self, path: PathId, now: Instant) {
-        dispatch!(self.penalise(path, now));
+    fn penalise(&mut self, path: PathId, kind: Penalty, now: Instant) {
+        dispatch!(self.penalise(path, kind, now));
     }
 
     fn on_application_limited(&mut self, path: PathId, used_segs: u32) {

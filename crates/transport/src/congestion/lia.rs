@@ -11,7 +11,9 @@
 use super::reno::Reno;
 use super::uncoupled::{Algorithm, Uncoupled};
 use super::window::Window;
-use super::{AckSample, CongestionControl, CongestionEvent, CongestionKind, Options, PathStart};
+use super::{
+    AckSample, CongestionControl, CongestionEvent, CongestionKind, Options, PathStart, Penalty,
+};
 use base::{Duration, Instant, PathId};
 
 /// The linked increases of one connection.
@@ -87,8 +89,8 @@ impl CongestionControl for Lia {
         self.paths.on_transmit_start(path, idle, now);
     }
 
-    fn penalise(&mut self, path: PathId, now: Instant) {
-        self.paths.penalise(path, now);
+    fn penalise(&mut self, path: PathId, kind: Penalty, now: Instant) {
+        self.paths.penalise(path, kind, now);
     }
 
     fn on_application_limited(&mut self, path: PathId, used_segs: u32) {
@@ -403,7 +405,7 @@ mod tests {
                 controller.on_idle_restart(path, idle, rto, now);
             }
             5 => controller.on_undo(path, now),
-            6 => controller.penalise(path, now),
+            6 => controller.penalise(path, Penalty::Kernel, now),
             _ => controller.on_ack(path, &AckSample { now, ..ack_of(gap + 1, segs) }),
         }
     }
@@ -481,7 +483,7 @@ mod tests {
                         let rto = CongestionEvent { kind: CongestionKind::Rto, ..loss(now) };
                         lia.on_congestion(path, &rto);
                     }
-                    3 => lia.penalise(path, now),
+                    3 => lia.penalise(path, Penalty::Nsdi12, now),
                     _ => {
                         lia.on_ack(path, &ack_of(gap, segs));
                         let most = before + segs.max(2);

@@ -10,6 +10,7 @@ mod cubic_linux;
 mod hystart;
 mod idle;
 mod lia;
+mod penalty;
 mod reno;
 mod uncoupled;
 mod window;
@@ -25,6 +26,7 @@ pub use controller::{Controller, NAMES, Options, by_name, is_coupled};
 pub use cubic::CubicFlavour;
 pub use hystart::HyStartKind;
 pub use idle::IdleRule;
+pub use penalty::Penalty;
 pub use window::{Arithmetic, Window};
 
 /// A congestion controller of one connection.
@@ -50,7 +52,7 @@ pub trait CongestionControl {
     /// `CA_EVENT_TX_START`): CUBIC shifts its epoch.
     fn on_transmit_start(&mut self, _path: PathId, _idle: Duration, _now: Instant) {}
     /// Halve a window because the path blocks its siblings (schedulers spec s11).
-    fn penalise(&mut self, _path: PathId, _now: Instant) {}
+    fn penalise(&mut self, _path: PathId, _kind: Penalty, _now: Instant) {}
     /// For one RTO, without ever filling the window, the application had at most `used_segs` in
     /// flight (Linux's part of RFC 2861 for senders that are never quite idle).
     fn on_application_limited(&mut self, _path: PathId, _used_segs: u32) {}

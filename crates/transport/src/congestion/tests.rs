@@ -226,10 +226,10 @@ fn repeated_time_out_keeps_the_threshold() {
 #[test]
 fn penalty_halves_the_window_and_the_threshold_only_outside_of_slow_start() {
     let mut reno = controller("reno", &Options::LINUX, 9, None);
-    reno.penalise(PATH, Instant::ZERO);
+    reno.penalise(PATH, Penalty::Kernel, Instant::ZERO);
     assert_eq!((reno.cwnd_segs(PATH), reno.ssthresh_segs(PATH)), (4, None));
     let mut reno = controller("reno", &Options::LINUX, 9, Some(7));
-    reno.penalise(PATH, Instant::ZERO);
+    reno.penalise(PATH, Penalty::Kernel, Instant::ZERO);
     assert_eq!((reno.cwnd_segs(PATH), reno.ssthresh_segs(PATH)), (4, Some(3)));
 }
 

@@ -6,10 +6,10 @@
 
 use super::hystart::HyStart;
 use super::idle::{self, Validation};
-use super::window::{MIN_SSTHRESH, Window};
+use super::window::Window;
 use super::{
     AckSample, CongestionControl, CongestionEvent, CongestionKind, HyStartKind, IdleRule, Options,
-    PathStart,
+    PathStart, Penalty,
 };
 use base::{Duration, Instant, PathId, prefetch};
 
@@ -231,14 +231,9 @@ impl<A: Algorithm> CongestionControl for Uncoupled<A> {
         }
     }
 
-    fn penalise(&mut self, path: PathId, _now: Instant) {
+    fn penalise(&mut self, path: PathId, kind: Penalty, _now: Instant) {
         if let Some(path) = self.path_mut(path) {
-            let prior = path.window.cwnd();
-            path.window.set_cwnd(prior / 2.0);
-            let ssthresh = path.window.ssthresh();
-            if prior >= ssthresh {
-                path.window.set_ssthresh((ssthresh / 2.0).max(MIN_SSTHRESH));
-            }
+            kind.apply(&mut path.window);
         }
     }
 

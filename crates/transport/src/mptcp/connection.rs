@@ -8,7 +8,7 @@ use super::receive::DataReceive;
 use super::send::{DataSend, FRAGMENT_BYTES};
 use super::slot::{Slot, Stage};
 use super::timers::Timers;
-use crate::congestion::{CongestionControl, Controller};
+use crate::congestion::{CongestionControl, Controller, Penalty};
 use crate::path_manager::{Command, PathEvent, PathManager};
 use crate::path_policy::{self, AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
@@ -652,7 +652,7 @@ impl Connection {
     }
 
     /// Keep the paths a scheduler asked to penalise within what the controller knows.
-    pub(super) fn penalise(&mut self, now: Instant, path: PathId) {
-        self.controller.penalise(path, now);
+    pub(super) fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty) {
+        self.controller.penalise(path, kind, now);
     }
 }

@@ -189,7 +189,7 @@ impl Connection {
 
     fn act(&mut self, cx: &mut Context<'_>, action: Action) {
         match action {
-            Action::Penalise(path) => self.penalise(cx.now, path),
+            Action::Penalise(path, kind) => self.penalise(cx.now, path, kind),
             Action::ForgetPaths { range } => self.send.forget_paths_of(&range),
             Action::Assign { range, path, revocable: true } => self.assign(range, path),
             Action::Assign { range, path, revocable: false } => self.bind(cx, range, path),

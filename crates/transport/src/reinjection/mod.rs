@@ -1,6 +1,109 @@
 //! Reinjection: what schedulers share when data of one path go out on another (schedulers spec
 //! s11). Copies after a time-out are the connection's, through its reinject queue.
+//!
+//! The variants by name, and the procedure. The schedulers of the papers' kernels call it
+//! themselves, with the path they chose; `Reinjecting` puts it around any other.
 
 mod opportunistic;
+mod reinjecting;
 
-pub use opportunistic::{Opportunistic, OpportunisticRetransmission};
+pub use opportunistic::OpportunisticRetransmission;
+pub use reinjecting::Reinjecting;
+
+use crate::congestion::Penalty;
+
+/// What to do when a slow path holds the connection up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Opportunistic {
+    /// Nothing.
+    Off,
+    /// As first proposed.
+    Nsdi12,
+    /// As 004 prints it.
+    P004,
+    /// As improved.
+    Conext13,
+    /// As the papers' kernels do it.
+    #[default]
+    Kernel,
+    /// Send the segment again, punish nobody (the schedulers of 002).
+    RetransOnly,
+}
+
+/// Name, one sentence and source of every variant.
+pub const NAMES: &[(&str, &str, &str)] = &[
+    (
+        "off",
+        "Nothing is done about a path that holds the others up.",
+        "multipath-tcp kernel v0.95 `roundrobin`",
+    ),
+    (
+        "nsdi12",
+        "The head goes on a path with room, too, once per RTT; its carrier's window and \
+         threshold become half the window.",
+        "004 sII-D on NSDI 2012",
+    ),
+    (
+        "p004",
+        "The same, but only a threshold that was never set becomes half the window.",
+        "004 Algorithm 1 as printed",
+    ),
+    (
+        "conext13",
+        "The same, but the threshold of the initial slow start stays.",
+        "004 sII-D on CoNEXT 2013",
+    ),
+    (
+        "kernel",
+        "The head goes on a path four times as fast, or if its carrier's window is at most 4; \
+         slower carriers' windows are halved.",
+        "multipath-tcp kernel v0.95",
+    ),
+    ("retrans-only", "The same without penalties.", "002's kernel, 001 sIII"),
+];
+
+impl Opportunistic {
+    /// The variant of that name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "off" => Opportunistic::Off,
+            "nsdi12" => Opportunistic::Nsdi12,
+            "p004" => Opportunistic::P004,
+            "conext13" => Opportunistic::Conext13,
+            "kernel" => Opportunistic::Kernel,
+            "retrans-only" => Opportunistic::RetransOnly,
+            _ => return None,
+        })
+    }
+
+    /// What it does to the paths that hold the connection up.
+    const fn penalty(self) -> Option<Penalty> {
+        match self {
+            Opportunistic::Off | Opportunistic::RetransOnly => None,
+            Opportunistic::Nsdi12 => Some(Penalty::Nsdi12),
+            Opportunistic::P004 => Some(Penalty::P004),
+            Opportunistic::Conext13 => Some(Penalty::Conext13),
+            Opportunistic::Kernel => Some(Penalty::Kernel),
+        }
+    }
+
+    /// Whether it is one of those before the kernel's: any head that a path lacks is worth a
+    /// copy, and both are limited by time.
+    const fn is_early(self) -> bool {
+        matches!(self, Opportunistic::Nsdi12 | Opportunistic::P004 | Opportunistic::Conext13)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_table_is_known_and_another_variant() {
+        let known: Vec<_> = NAMES.iter().map(|(name, ..)| Opportunistic::by_name(name)).collect();
+        for (index, variant) in known.iter().enumerate() {
+            assert!(variant.is_some() && !known[..index].contains(variant), "{index}");
+        }
+        assert_eq!(Opportunistic::by_name("retrans_only"), None);
+    }
+}

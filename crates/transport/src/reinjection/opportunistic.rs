@@ -1,25 +1,21 @@
-//! Opportunistic retransmission and penalisation (schedulers spec s11, procedure of the
-//! multipath-tcp kernel v0.95; 004 sII-D).
+//! Opportunistic retransmission and penalisation (schedulers spec s11, 004 sII-D, multipath-tcp
+//! kernel v0.95).
 //!
-//! The connection's window (or the send buffer) is full because its first segment sits on a slow
-//! path `S`, and the path `F` that the scheduler chose has room: send that segment on `F` too,
-//! and halve the window of `S`. A penalty's arithmetic is the congestion controller's.
+//! The connection's window (or the send buffer) is full because its first segment, the head, sits
+//! on a slow path `S`, and the path `F` that the scheduler chose has room: send the head on `F`,
+//! too, and penalise `S`.
+//!
+//! The kernel penalises at most once per RTT of `F`, and sends the head on `F` only if every `S`
+//! is four times as slow or has a window of at most 4. The variants before it penalise each `S` at
+//! most once per RTT of that `S`, and send any head that `F` lacks, at most once per RTT of `F`.
+//! All penalise only what is slower than `F` and in no loss recovery. A penalty's arithmetic is
+//! the congestion controller's.
 
+use super::Opportunistic;
+use crate::congestion::Penalty;
 use crate::scheduler::{Action, DataSegment, Offer, PathView, View};
-use base::{CaState, Instant};
+use base::{CaState, Instant, PathId};
 use std::ops::Range;
-
-/// What to do when a slow path holds the connection up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Opportunistic {
-    /// Nothing.
-    Off,
-    /// Send the segment again, punish nobody (the schedulers of 002).
-    RetransOnly,
-    /// Both.
-    #[default]
-    Kernel,
-}
 
 /// Below that window a slow path needs help whatever its RTT (kernel v0.95).
 const HELPLESS_CWND: u32 = 4;
@@ -30,14 +26,16 @@ const RTT_FACTOR: u64 = 4;
 #[derive(Clone, Debug, Default)]
 pub struct OpportunisticRetransmission {
     mode: Opportunistic,
-    /// By path: when it last had others penalised.
-    penalised_at: Vec<Option<Instant>>,
+    /// By path: when it last had others penalised (kernel) or was (the variants before).
+    penalised: Times,
+    /// By path: when it last carried a copy.
+    copied: Times,
 }
 
 impl OpportunisticRetransmission {
     /// Nothing happened yet.
     pub const fn new(mode: Opportunistic) -> Self {
-        OpportunisticRetransmission { mode, penalised_at: Vec::new() }
+        OpportunisticRetransmission { mode, penalised: Times::NONE, copied: Times::NONE }
     }
 
     /// What `fast` should carry a second time, if that helps; penalties go to `actions`.
@@ -50,44 +48,68 @@ impl OpportunisticRetransmission {
         if self.mode == Opportunistic::Off || view.paths.len() < 2 {
             return None;
         }
-        let head = view.data.segments.front()?;
+        let head = view.data.segment_at(view.data.snd_una)?;
         let first_penalty = actions.len();
-        if self.mode == Opportunistic::Kernel {
-            self.penalise(view, fast, head, actions);
+        if let Some(kind) = self.mode.penalty() {
+            self.penalise(view, fast, head, kind, actions);
         }
-        let penalised = &actions[first_penalty..];
         let offer = offer_of(view, head);
-        let helps = is_worth_a_copy(view, fast, head, penalised) && fast.is_available(&offer);
-        helps.then(|| offer.range_on(fast))
+        let helps = match self.mode.is_early() {
+            true => !head.paths.contains(fast.id) && self.copied.rested(fast, view.now),
+            false => is_worth_a_copy(view, fast, head, &actions[first_penalty..]),
+        };
+        if !helps || !fast.is_available(&offer) {
+            return None;
+        }
+        if self.mode.is_early() {
+            self.copied.stamp(fast.id, view.now);
+        }
+        Some(offer.range_on(fast))
     }
 
-    /// At most once per RTT of `fast`: halve the windows of slower carriers of the head.
+    /// Penalise the slower carriers of the head, as often as the variant allows.
     fn penalise(
         &mut self,
         view: &View<'_>,
         fast: &PathView,
         head: &DataSegment,
+        kind: Penalty,
         actions: &mut Vec<Action>,
     ) {
-        let last = self.penalised_at.get(fast.id.index()).copied().flatten();
-        if last.is_some_and(|last| view.now - last < fast.srtt) {
+        let early = self.mode.is_early();
+        if !early && !self.penalised.rested(fast, view.now) {
             return;
         }
-        let before = actions.len();
         let culprits = carriers(view, fast, head)
             .filter(|slow| fast.srtt < slow.srtt && slow.ca_state == CaState::Open);
-        actions.extend(culprits.map(|slow| Action::Penalise(slow.id)));
-        if actions.len() > before {
-            self.stamp(fast, view.now);
+        for slow in culprits {
+            if early && !self.penalised.rested(slow, view.now) {
+                continue;
+            }
+            actions.push(Action::Penalise(slow.id, kind));
+            self.penalised.stamp(if early { slow.id } else { fast.id }, view.now);
         }
     }
+}
 
-    fn stamp(&mut self, fast: &PathView, now: Instant) {
-        let index = fast.id.index();
-        if self.penalised_at.len() <= index {
-            self.penalised_at.resize(index + 1, None);
+/// When something last happened to each path.
+#[derive(Clone, Debug, Default)]
+struct Times(Vec<Option<Instant>>);
+
+impl Times {
+    const NONE: Times = Times(Vec::new());
+
+    /// Whether an RTT of `path` passed since it last happened to it.
+    fn rested(&self, path: &PathView, now: Instant) -> bool {
+        let last = self.0.get(path.id.index()).copied().flatten();
+        last.is_none_or(|last| now - last >= path.srtt)
+    }
+
+    fn stamp(&mut self, path: PathId, now: Instant) {
+        if self.0.len() <= path.index() {
+            self.0.resize(path.index() + 1, None);
         }
-        self.penalised_at[index] = Some(now);
+        self.0[path.index()] = Some(now);
     }
 }
 
@@ -118,7 +140,7 @@ fn is_worth_a_copy(
     }
     let mut worth = false;
     for slow in carriers(view, fast, head) {
-        let halved = penalised.contains(&Action::Penalise(slow.id));
+        let halved = penalised.contains(&Action::Penalise(slow.id, Penalty::Kernel));
         let cwnd = if halved { (slow.cwnd_segs / 2).max(1) } else { slow.cwnd_segs };
         if cwnd <= HELPLESS_CWND {
             return true;

@@ -150,7 +150,9 @@ impl Blest {
             app_aware: settings.is_on("app-aware"),
             kernel_compat: options.kernel_compat,
             extremes: Vec::new(),
-            opportunistic: OpportunisticRetransmission::new(options.opportunistic),
+            opportunistic: OpportunisticRetransmission::new(
+                options.opportunistic.unwrap_or_default(),
+            ),
         }
     }
 

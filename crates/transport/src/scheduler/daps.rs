@@ -30,7 +30,10 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
     switch("smooth-cwnd", "1 takes smoothed windows for the runs, 0 those of the moment"),
     switch("in-ss", "0 leaves out paths in slow start after a loss"),
-    switch("optim", "1 repeats a segment when the window is full"),
+    switch(
+        "optim",
+        "1 repeats a segment when the window is full; `reinjection` does it in its place",
+    ),
 ];
 
 const KERNEL: &str = "002's kernel";
@@ -67,13 +70,17 @@ struct Window {
 }
 
 impl Daps {
-    /// With the switch that concerns its reinjections, `kernel_compat`, and its parameters.
+    /// With the switches that concern its reinjections, `kernel_compat` and `opportunistic` (in
+    /// whose place it repeats segments), and its parameters.
     pub fn new(options: &Options, settings: &Settings) -> Self {
         Daps {
             round_delay: u64::from(settings.whole("round-delay")),
             smooth: settings.is_on("smooth-cwnd"),
             in_slow_start: settings.is_on("in-ss"),
-            optim: settings.is_on("optim"),
+            optim: match settings.given("optim") {
+                Some(value) => value != 0.0,
+                None => options.opportunistic.is_none(),
+            },
             kernel_compat: options.kernel_compat,
             windows: Vec::new(),
             schedule: Schedule::default(),

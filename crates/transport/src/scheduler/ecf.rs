@@ -67,7 +67,9 @@ impl Ecf {
             sigma: if compat { 2000 } else { settings.thousandths("sigma") },
             kernel_compat: options.kernel_compat,
             waiting: false,
-            opportunistic: OpportunisticRetransmission::new(options.opportunistic),
+            opportunistic: OpportunisticRetransmission::new(
+                options.opportunistic.unwrap_or_default(),
+            ),
         }
     }
 

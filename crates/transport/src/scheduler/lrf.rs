@@ -20,10 +20,12 @@ pub struct Lrf {
 
 impl Lrf {
     /// With the switches that concern it: `kernel_compat`, `opportunistic`.
-    pub const fn new(options: &Options) -> Self {
+    pub fn new(options: &Options) -> Self {
         Lrf {
             kernel_compat: options.kernel_compat,
-            opportunistic: OpportunisticRetransmission::new(options.opportunistic),
+            opportunistic: OpportunisticRetransmission::new(
+                options.opportunistic.unwrap_or_default(),
+            ),
         }
     }
 }
@@ -126,6 +128,11 @@ impl<'a> Choice<'a> {
         let end = view.data.segment_at(offer.offset).map_or(offer.end, |segment| segment.end());
         decision.with(Action::ForgetPaths { range: offer.offset..end.min(offer.end) })
     }
+}
+
+/// The path that LRF would take for a segment now.
+pub(crate) fn lowest_rtt<'a>(view: &View<'a>, offer: &Offer) -> Option<&'a PathView> {
+    choose(view, offer, false).path
 }
 
 /// The procedure `lrf(seg)` of the spec.

@@ -5,6 +5,7 @@
 //! the forgetting of paths), the congestion controller (penalties), the path policy (probing).
 //! The segment on offer, availability and why nothing was sent are `view`'s, shared by all.
 
+mod asked;
 mod blest;
 mod daps;
 mod ecf;
@@ -22,21 +23,24 @@ mod xlink;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use crate::congestion::Penalty;
 use base::{Blocked, Instant, PathId};
 use std::ops::Range;
 
 pub use crate::parameters::{Kind, Parameter, Refused, Settings};
+pub use asked::Asked;
 pub use blest::Blest;
 pub use daps::Daps;
 pub use ecf::Ecf;
 pub use linux::Linux;
 pub use lrf::Lrf;
+pub(crate) use lrf::lowest_rtt;
 pub use otias::Otias;
 pub use raven::Raven;
 pub use redundant::Redundant;
 pub use rr::{RoundRobin, Turns};
 pub use sttf::Sttf;
-pub use table::{AnyScheduler, Custom, NAMES, Options, by_name, parameters, parse_weights};
+pub use table::{AnyScheduler, Custom, NAMES, Options, by_name, own_reinjection, parameters};
 pub use view::{DataSegment, DataView, Offer, PathSet, PathView, View};
 pub use xlink::Xlink;
 
@@ -116,7 +120,7 @@ impl Decision {
     }
 
     /// Send these data, which are on other paths, on `path` too.
-    const fn copy(path: PathId, range: Range<u64>) -> Self {
+    pub(crate) const fn copy(path: PathId, range: Range<u64>) -> Self {
         // Ranges are cut to a segment.
         let len = (range.end - range.start) as u32;
         Decision::send(path, What::Copy(range), len)
@@ -177,8 +181,8 @@ pub enum Action {
     Assign { range: Range<u64>, path: PathId, revocable: bool },
     /// Take a revocable assignment back.
     Unassign { range: Range<u64> },
-    /// Halve the window of a path that holds its siblings up.
-    Penalise(PathId),
+    /// Penalise a path that holds its siblings up: the controller halves its window.
+    Penalise(PathId, Penalty),
     /// Mark a path as probed only, or end that.
     SetProbing(PathId, bool),
     /// Forget which paths these data were on: every path was tried.

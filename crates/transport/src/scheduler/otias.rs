@@ -8,7 +8,7 @@
 //! another one has one, and backups rest while others can send. Reinjections are not queued.
 
 use super::view::{Offer, PathView, View};
-use super::{Decision, Scheduler, lrf};
+use super::{Decision, Options, Scheduler, lrf};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
 use base::{Blocked, Duration};
@@ -26,7 +26,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "optim",
-        about: "0 no opportunistic retransmission, 1 with it, 2 with penalties, too",
+        about: "0 no opportunistic retransmission, 1 with it, 2 with penalties, too; `reinjection` wins",
         least: 0.0,
         most: 2.0,
         default: 0.0,
@@ -43,16 +43,16 @@ pub struct Otias {
 }
 
 impl Otias {
-    /// With its parameters.
-    pub fn new(settings: &Settings) -> Self {
-        let mode = match settings.whole("optim") {
+    /// With the switch that concerns it, `opportunistic`, and its parameters.
+    pub fn new(options: &Options, settings: &Settings) -> Self {
+        let own = match settings.whole("optim") {
             0 => Opportunistic::Off,
             1 => Opportunistic::RetransOnly,
             _ => Opportunistic::Kernel,
         };
         Otias {
             floor: settings.is_on("floor"),
-            opportunistic: OpportunisticRetransmission::new(mode),
+            opportunistic: OpportunisticRetransmission::new(options.opportunistic.unwrap_or(own)),
         }
     }
 

@@ -4,34 +4,26 @@
 //! in the table: it means `lrf` in the papers' kernels and another rule in today's; who reads the
 //! word explains that.
 
+use super::asked::Asked;
 use super::{Blest, Daps, Decision, Ecf, Linux, Lrf, Otias, PathChange, Raven, Redundant};
 use super::{RoundRobin, Scheduler, Sttf, Turns, View, Xlink};
 use super::{blest, daps, ecf, linux, otias, raven, sttf, xlink};
-use crate::parameters::{Parameter, Settings};
-use crate::reinjection::Opportunistic;
+use crate::parameters::Parameter;
+use crate::reinjection::{Opportunistic, Reinjecting};
 use base::{Instant, PathId};
 use std::fmt;
 use std::sync::Arc;
 
 /// The switches of all schedulers.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// Do as the papers' kernels where we mend them: a path without RTT sample comes first.
     pub kernel_compat: bool,
-    /// What `lrf` does when the receive window or the send buffer is full.
-    pub opportunistic: Opportunistic,
+    /// What is done when the receive window or the send buffer is full; `None`: as the scheduler's
+    /// source has it.
+    pub opportunistic: Option<Opportunistic>,
     /// The turns of `rr` and `wrr`.
     pub turns: Turns,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            kernel_compat: false,
-            opportunistic: Opportunistic::Kernel,
-            turns: Turns::default(),
-        }
-    }
 }
 
 /// Name, one sentence and source of every scheduler.
@@ -114,6 +106,8 @@ pub enum AnyScheduler {
     Sttf(Box<Sttf>),
     Xlink(Xlink),
     Raven(Raven),
+    /// One of them with a reinjection that its source does not have.
+    Reinjecting(Box<Reinjecting>),
     /// One from outside of this crate.
     Custom(Box<dyn Scheduler + Send>),
 }
@@ -121,7 +115,11 @@ pub enum AnyScheduler {
 impl AnyScheduler {
     /// It may have something to send though everything was handed to some path.
     pub const fn makes_copies(&self) -> bool {
-        matches!(self, Self::Redundant(_) | Self::Xlink(_) | Self::Raven(_) | Self::Custom(_))
+        match self {
+            Self::Reinjecting(around) => around.inner().makes_copies(),
+            Self::Redundant(_) | Self::Xlink(_) | Self::Raven(_) | Self::Custom(_) => true,
+            _ => false,
+        }
     }
 }
 
@@ -153,19 +151,6 @@ impl fmt::Debug for Custom {
     }
 }
 
-/// The largest weight of `wrr`.
-const MAX_WEIGHT: u32 = 255;
-
-/// The weights in `3,1`: one for each interface, from 1 to 255. `None`: they are not that.
-pub fn parse_weights(text: &str) -> Option<Vec<u32>> {
-    let weight = |word: &str| {
-        let weight: u32 = word.parse().ok()?;
-        let digits = word.bytes().all(|byte| byte.is_ascii_digit());
-        (digits && (1..=MAX_WEIGHT).contains(&weight)).then_some(weight)
-    };
-    text.split(',').map(weight).collect()
-}
-
 /// What can be set of the scheduler of that name.
 pub fn parameters(name: &str) -> &'static [Parameter] {
     match name {
@@ -182,42 +167,64 @@ pub fn parameters(name: &str) -> &'static [Parameter] {
     }
 }
 
-/// The scheduler of that name; `None` if there is none. `wrr:3,1` names one with its weights,
-/// `ecf:beta=0.5` one with a parameter.
-pub fn by_name(name: &str, options: &Options) -> Option<AnyScheduler> {
-    if let Some(weights) = name.strip_prefix("wrr:") {
-        let turns = Turns { weights: parse_weights(weights)?, ..options.turns.clone() };
-        return Some(AnyScheduler::Rr(RoundRobin::new(turns)));
-    }
-    let (name, given) =
-        name.split_once(':').map_or((name, None), |(name, text)| (name, Some(text)));
-    let table = parameters(name);
-    let settings = match given {
-        Some(text) => Settings::parse(name, table, text).ok()?,
-        None => Settings::defaults(table),
-    };
+/// The reinjection that the source of the scheduler of that name has (schedulers spec s12a);
+/// `None`: none of those there are names for. A parameter `optim` says another.
+pub fn own_reinjection(name: &str) -> Option<Opportunistic> {
     match name {
-        "lrf" | "minrtt" => Some(AnyScheduler::Lrf(Lrf::new(options))),
-        "rr" => {
-            let turns = Turns { weights: Vec::new(), ..options.turns.clone() };
-            Some(AnyScheduler::Rr(RoundRobin::new(turns)))
-        }
-        "wrr" => Some(AnyScheduler::Rr(RoundRobin::new(options.turns.clone()))),
-        "redundant" => Some(AnyScheduler::Redundant(Redundant::new(options))),
-        "linux" => Some(AnyScheduler::Linux(Linux::new(&settings))),
-        "daps" => Some(AnyScheduler::Daps(Daps::new(options, &settings))),
-        "otias" => Some(AnyScheduler::Otias(Otias::new(&settings))),
-        "ecf" => Some(AnyScheduler::Ecf(Ecf::new(ecf::Form::Paper, options, &settings))),
-        "ecf-kernel" => Some(AnyScheduler::Ecf(Ecf::new(ecf::Form::Kernel, options, &settings))),
-        "blest" => Some(AnyScheduler::Blest(Blest::new(blest::Form::Paper, options, &settings))),
-        "blest-kernel" => {
-            Some(AnyScheduler::Blest(Blest::new(blest::Form::Kernel, options, &settings)))
-        }
-        "sttf" => Some(AnyScheduler::Sttf(Box::new(Sttf::new(options, &settings)))),
-        "xlink" => Some(AnyScheduler::Xlink(Xlink::new(options, &settings))),
-        "raven" => Some(AnyScheduler::Raven(Raven::new(options, &settings))),
+        "lrf" | "ecf" | "ecf-kernel" | "blest-kernel" => Some(Opportunistic::Kernel),
+        "blest" | "sttf" => Some(Opportunistic::RetransOnly),
         _ => None,
     }
+}
+
+/// The scheduler of that name; `None` if there is none. What follows a colon is `Asked`'s:
+/// `wrr:3,1` names one with its weights, `ecf:beta=0.5,reinjection=off` one with parameters.
+pub fn by_name(name: &str, options: &Options) -> Option<AnyScheduler> {
+    let (name, text) = name.split_once(':').map_or((name, None), |(name, text)| (name, Some(text)));
+    let name = if name == "minrtt" { "lrf" } else { name };
+    let asked = match text {
+        Some(text) => Asked::parse(name, text).ok()?,
+        None => Asked::defaults(name),
+    };
+    let wanted = asked.reinjection.or(options.opportunistic);
+    let has_optim = parameters(name).iter().any(|parameter| parameter.key == "optim");
+    let own = own_reinjection(name).filter(|_| !has_optim);
+    let opportunistic = wanted.or(own);
+    let scheduler = plain(name, &asked, &Options { opportunistic, ..options.clone() })?;
+    Some(match wanted {
+        Some(mode) if mode != Opportunistic::Off && !scheduler.reinjects() => {
+            AnyScheduler::Reinjecting(Box::new(Reinjecting::new(scheduler, mode)))
+        }
+        _ => scheduler,
+    })
+}
+
+fn plain(
+    name: &str,
+    Asked { weights, settings, .. }: &Asked,
+    options: &Options,
+) -> Option<AnyScheduler> {
+    let turns = |weights: &[u32]| Turns { weights: weights.to_vec(), ..options.turns.clone() };
+    Some(match name {
+        "lrf" => AnyScheduler::Lrf(Lrf::new(options)),
+        "rr" => AnyScheduler::Rr(RoundRobin::new(turns(&[]))),
+        "wrr" => {
+            let weights = weights.as_ref().unwrap_or(&options.turns.weights);
+            AnyScheduler::Rr(RoundRobin::new(turns(weights)))
+        }
+        "redundant" => AnyScheduler::Redundant(Redundant::new(options)),
+        "linux" => AnyScheduler::Linux(Linux::new(settings)),
+        "daps" => AnyScheduler::Daps(Daps::new(options, settings)),
+        "otias" => AnyScheduler::Otias(Otias::new(options, settings)),
+        "ecf" => AnyScheduler::Ecf(Ecf::new(ecf::Form::Paper, options, settings)),
+        "ecf-kernel" => AnyScheduler::Ecf(Ecf::new(ecf::Form::Kernel, options, settings)),
+        "blest" => AnyScheduler::Blest(Blest::new(blest::Form::Paper, options, settings)),
+        "blest-kernel" => AnyScheduler::Blest(Blest::new(blest::Form::Kernel, options, settings)),
+        "sttf" => AnyScheduler::Sttf(Box::new(Sttf::new(options, settings))),
+        "xlink" => AnyScheduler::Xlink(Xlink::new(options, settings)),
+        "raven" => AnyScheduler::Raven(Raven::new(options, settings)),
+        _ => return None,
+    })
 }
 
 /// Calls the same method of whichever scheduler it is.
@@ -235,9 +242,18 @@ macro_rules! dispatch {
             AnyScheduler::Sttf(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Xlink(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Raven(scheduler) => scheduler.$method($($arg),*),
+            AnyScheduler::Reinjecting(scheduler) => scheduler.$method($($arg),*),
             AnyScheduler::Custom(scheduler) => scheduler.$method($($arg),*),
         }
     };
+}
+
+impl AnyScheduler {
+    /// Whether it calls opportunistic retransmission itself, with the path it chose.
+    const fn reinjects(&self) -> bool {
+        use AnyScheduler::{Blest, Ecf, Lrf, Otias, Sttf};
+        matches!(self, Lrf(_) | Otias(_) | Ecf(_) | Blest(_) | Sttf(_))
+    }
 }
 
 impl Scheduler for AnyScheduler {
@@ -272,9 +288,7 @@ mod tests {
 
     #[test]
     fn weights_belong_to_the_name_of_wrr() {
-        assert_eq!(parse_weights("3,1"), Some(vec![3, 1]));
-        for wrong in ["", "3,", "0", "256", "+3", "3, 1", "a"] {
-            assert_eq!(parse_weights(wrong), None, "{wrong}");
+        for wrong in ["", "3,", "0", "256", "+3", "a"] {
             assert!(by_name(&format!("wrr:{wrong}"), &Options::default()).is_none());
         }
         assert!(by_name("wrr:3,1", &Options::default()).is_some());

@@ -72,7 +72,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "optim",
-        about: "0 no opportunistic retransmission, 1 with it, 2 with penalties, too",
+        about: "0 no opportunistic retransmission, 1 with it, 2 with penalties, too; \
+                `reinjection` wins",
         least: 0.0,
         most: 2.0,
         default: 1.0,
@@ -109,10 +110,10 @@ pub struct Sttf {
 }
 
 impl Sttf {
-    /// With the switch that concerns it while paths are alike, `kernel_compat`, and its
-    /// parameters.
+    /// With the switches that concern it, `opportunistic` and, while paths are alike,
+    /// `kernel_compat`, and its parameters.
     pub fn new(options: &Options, settings: &Settings) -> Self {
-        let opportunistic = match settings.whole("optim") {
+        let own = match settings.whole("optim") {
             0 => Opportunistic::Off,
             1 => Opportunistic::RetransOnly,
             _ => Opportunistic::Kernel,
@@ -123,7 +124,7 @@ impl Sttf {
             smoothed: settings.is_on("srtt"),
             reset: settings.thousandths("reset"),
             kernel_compat: options.kernel_compat,
-            opportunistic: OpportunisticRetransmission::new(opportunistic),
+            opportunistic: OpportunisticRetransmission::new(options.opportunistic.unwrap_or(own)),
             tags: Tags::default(),
             before: Vec::new(),
             candidates: Vec::new(),

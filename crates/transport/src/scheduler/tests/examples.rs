@@ -361,7 +361,7 @@ fn nothing_to_send_and_no_path_are_told_apart() {
 
 #[test]
 fn off_switch_leaves_opportunistic_retransmission_out() {
-    let options = Options { opportunistic: Opportunistic::Off, ..Options::default() };
+    let options = Options { opportunistic: Some(Opportunistic::Off), ..Options::default() };
     let mut model = Model::new(fast_and_slow(10), 9);
     model.window = u64::from(MSS);
     let mut lrf = by_name("lrf", &options).unwrap();

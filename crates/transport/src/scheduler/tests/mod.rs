@@ -5,4 +5,5 @@ mod examples;
 mod linux;
 mod opportunistic;
 mod properties;
+mod roomiest;
 pub mod support;

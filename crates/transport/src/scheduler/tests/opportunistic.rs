@@ -1,12 +1,13 @@
 //! Opportunistic retransmission and penalisation through LRF (schedulers spec s11, RP-1).
 
 use super::support::{MSS, Model, path};
-use crate::reinjection::Opportunistic;
+use crate::congestion::Penalty;
+use crate::reinjection::{self, Opportunistic};
 use crate::scheduler::*;
 use base::{Blocked, CaState, Duration, PathId};
 
 fn lrf(opportunistic: Opportunistic) -> AnyScheduler {
-    by_name("lrf", &Options { opportunistic, ..Options::default() }).unwrap()
+    by_name("lrf", &Options { opportunistic: Some(opportunistic), ..Options::default() }).unwrap()
 }
 
 /// The first segment is on S, the window is full, F has room.
@@ -23,8 +24,15 @@ fn rp_1_window_full_copies_the_head_and_penalises_its_carrier() {
     let model = blocked(10, 20);
     let expected = Decision::send(PathId(0), What::Copy(0..u64::from(MSS)), MSS);
     assert_eq!(lrf(Opportunistic::RetransOnly).next(&model.view()), expected);
-    let expected = expected.with(Action::Penalise(PathId(1)));
-    assert_eq!(lrf(Opportunistic::Kernel).next(&model.view()), expected);
+    for (mode, kind) in [
+        (Opportunistic::Nsdi12, Penalty::Nsdi12),
+        (Opportunistic::P004, Penalty::P004),
+        (Opportunistic::Conext13, Penalty::Conext13),
+        (Opportunistic::Kernel, Penalty::Kernel),
+    ] {
+        let expected = expected.clone().with(Action::Penalise(PathId(1), kind));
+        assert_eq!(lrf(mode).next(&model.view()), expected, "{mode:?}");
+    }
 }
 
 #[test]
@@ -37,6 +45,96 @@ fn rp_1_gate_of_four_rtts() {
     assert!(copies(24, 20));
     assert!(copies(30, 4), "a small window needs help");
     assert!(!copies(30, 5));
+}
+
+#[test]
+fn rp_1_gate_is_the_kernels_alone() {
+    for mode in [Opportunistic::Nsdi12, Opportunistic::P004, Opportunistic::Conext13] {
+        let step = lrf(mode).next(&blocked(30, 20).view()).step;
+        assert!(matches!(step, Step::Send { what: What::Copy(_), .. }), "{mode:?}");
+    }
+    let step = lrf(Opportunistic::Kernel).next(&blocked(30, 20).view()).step;
+    assert_eq!(step, Step::Wait(Blocked::ReceiveWindow));
+}
+
+#[test]
+fn nsdi12_penalises_once_in_a_round_trip_of_the_slow_path() {
+    let mut model = blocked(10, 20);
+    let mut lrf = lrf(Opportunistic::Nsdi12);
+    let mut cwnd_after = |ms| {
+        model.now = base::Instant::ZERO + Duration::from_millis(ms);
+        model.push(&mut lrf);
+        model.paths[1].cwnd_segs
+    };
+    assert_eq!([0, 10, 99, 100, 150].map(&mut cwnd_after), [10, 10, 10, 5, 5]);
+}
+
+#[test]
+fn nsdi12_copies_once_in_a_round_trip_of_the_fast_path() {
+    let model = blocked(10, 20);
+    let mut lrf = lrf(Opportunistic::Nsdi12);
+    let mut copies = |ms| {
+        let now = base::Instant::ZERO + Duration::from_millis(ms);
+        let step = lrf.next(&View { now, ..model.view() }).step;
+        matches!(step, Step::Send { what: What::Copy(_), .. })
+    };
+    assert_eq!([0, 5, 10].map(&mut copies), [true, false, true]);
+}
+
+/// Those that have none do as they are told, and nothing else changes.
+#[test]
+fn schedulers_without_reinjection_of_their_own_get_one() {
+    for name in ["rr", "wrr", "redundant", "linux", "daps:optim=0"] {
+        let join = if name.contains(':') { ',' } else { ':' };
+        let with = |mode| {
+            let name = format!("{name}{join}reinjection={mode}");
+            by_name(&name, &Options::default()).unwrap().next(&blocked(10, 20).view())
+        };
+        let expected = Decision::send(PathId(0), What::Copy(0..u64::from(MSS)), MSS);
+        assert_eq!(with("retrans-only"), expected, "{name}");
+        if name != "redundant" {
+            let expected = expected.with(Action::Penalise(PathId(1), Penalty::Kernel));
+            assert_eq!(with("kernel"), expected, "{name}");
+            assert_eq!(with("off"), Decision::wait(Blocked::ReceiveWindow), "{name}");
+        }
+    }
+}
+
+#[test]
+fn names_say_what_schedulers_do() {
+    for (name, ..) in reinjection::NAMES {
+        let mode = Opportunistic::by_name(name).unwrap();
+        for scheduler in ["lrf", "ecf", "blest", "ecf-kernel", "blest-kernel"] {
+            let named = format!("{scheduler}:reinjection={name}");
+            let mut named = by_name(&named, &Options::default()).unwrap();
+            let optioned = Options { opportunistic: Some(mode), ..Options::default() };
+            let mut optioned = by_name(scheduler, &optioned).unwrap();
+            let model = blocked(30, 20);
+            let expected = lrf(mode).next(&model.view());
+            assert_eq!(named.next(&model.view()), expected, "{scheduler} {name}");
+            assert_eq!(optioned.next(&model.view()), expected, "{scheduler} {name}");
+        }
+    }
+}
+
+#[test]
+fn sources_have_their_own_reinjection() {
+    let penalises = |name: &str| {
+        let decision = by_name(name, &Options::default()).unwrap().next(&blocked(10, 20).view());
+        (decision.actions.len(), matches!(decision.step, Step::Send { .. }))
+    };
+    // Those two copy by rules of their own.
+    let others = NAMES.iter().filter(|(name, ..)| !["xlink", "raven"].contains(name));
+    for (name, ..) in others {
+        let expected = match *name {
+            "lrf" | "ecf" | "ecf-kernel" | "blest-kernel" => (1, true),
+            "sttf" => (0, true),
+            // DAPS repeats a segment by a rule of its own, redundant always does.
+            "blest" | "redundant" | "daps" => (0, true),
+            _ => (0, false),
+        };
+        assert_eq!(penalises(name), expected, "{name}");
+    }
 }
 
 #[test]

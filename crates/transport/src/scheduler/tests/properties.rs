@@ -1,6 +1,7 @@
 //! Whatever happens to a connection: no scheduler sends beyond the window or on a path that
 //! cannot (the model checks every answer), and none rests while it has a path and data.
 
+use super::roomiest::Roomiest;
 use super::support::{MSS, Model, path};
 use crate::scheduler::*;
 use base::{Blocked, CaState, Duration};
@@ -105,9 +106,20 @@ fn schedulers() -> impl Iterator<Item = (&'static str, AnyScheduler)> {
         "sttf:tolerance=100000,optim=2",
         "xlink:factor=0,lower-bound=1ms",
         "raven:width=0.1",
+        "lrf:reinjection=nsdi12",
+        "lrf:reinjection=off",
+        "ecf:reinjection=p004",
+        "blest:reinjection=conext13",
+        "rr:reinjection=kernel",
+        "wrr:3,1,reinjection=nsdi12",
+        "redundant:reinjection=retrans-only",
+        "linux:reinjection=conext13",
+        "daps:reinjection=kernel",
+        "otias:reinjection=nsdi12",
     ];
     let names = NAMES.iter().map(|(name, ..)| *name).chain(more);
-    names.map(|name| (name, by_name(name, &Options::default()).expect("a name of the table")))
+    let named = |name| (name, by_name(name, &Options::default()).expect("a name of the table"));
+    names.map(named).chain([("roomiest", AnyScheduler::Custom(Box::new(Roomiest)))])
 }
 
 /// The event that a scheduler waits for by its own choice will come: some path is not open to the

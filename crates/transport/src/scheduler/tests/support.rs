@@ -159,7 +159,7 @@ impl Model {
 
     fn act(&mut self, action: &Action) {
         match action {
-            Action::Penalise(path) => {
+            Action::Penalise(path, _) => {
                 let slow = self.index(*path);
                 self.paths[slow].cwnd_segs = (self.paths[slow].cwnd_segs / 2).max(1);
             }
@@ -246,7 +246,7 @@ impl Model {
         if *bind == Bind::Queue {
             return self.check_early(&view, path, what, *max_bytes);
         }
-        assert!((1..=MSS).contains(max_bytes));
+        assert!((1..=MSS).contains(max_bytes), "{decision:?}");
         match what {
             What::New => {
                 let offer = view.unsent_offer();

@@ -1,0 +1,73 @@
+//! `Reinjecting`: a scheduler that has no reinjection of its own, with one (schedulers spec s11).
+//!
+//! Whenever the scheduler waits because the connection's window is full, or has nothing to send
+//! while the send buffer is full (s0.3 rules 4 and 5), the fastest path with room, the one LRF
+//! would choose, is asked to help the first segment. Everything else is the scheduler's.
+
+use super::{Opportunistic, OpportunisticRetransmission};
+use crate::scheduler::{
+    AnyScheduler, Decision, PathChange, PathView, Scheduler, Step, View, lowest_rtt,
+};
+use base::{Blocked, Instant, PathId};
+
+/// A scheduler and what it leaves out.
+pub struct Reinjecting {
+    scheduler: AnyScheduler,
+    opportunistic: OpportunisticRetransmission,
+}
+
+impl Reinjecting {
+    /// Around `scheduler`.
+    pub fn new(scheduler: AnyScheduler, mode: Opportunistic) -> Self {
+        Reinjecting { scheduler, opportunistic: OpportunisticRetransmission::new(mode) }
+    }
+
+    /// The scheduler inside.
+    pub const fn inner(&self) -> &AnyScheduler {
+        &self.scheduler
+    }
+}
+
+/// The path that could send, had the connection's window or the send buffer room.
+fn held_up<'a>(view: &View<'a>, why: Blocked) -> Option<&'a PathView> {
+    match view.offered() {
+        None if view.data.sndbuf_limited => lowest_rtt(view, &view.unsent_offer()),
+        Some(offer) if why == Blocked::ReceiveWindow && !offer.reinject => {
+            lowest_rtt(view, &offer).filter(|path| !view.fits_window(&offer, path))
+        }
+        _ => None,
+    }
+}
+
+impl Scheduler for Reinjecting {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        let mut decision = self.scheduler.next(view);
+        if let Step::Wait(why) = decision.step
+            && let Some(fast) = held_up(view, why)
+            && let Some(range) = self.opportunistic.run(view, fast, &mut decision.actions)
+        {
+            decision.step = Decision::copy(fast.id, range).step;
+        }
+        decision
+    }
+
+    fn heeds_acks(&self) -> bool {
+        self.scheduler.heeds_acks()
+    }
+
+    fn on_ack(&mut self, view: &View<'_>, path: PathId) {
+        self.scheduler.on_ack(view, path);
+    }
+
+    fn on_window_blocked(&mut self, view: &View<'_>) {
+        self.scheduler.on_window_blocked(view);
+    }
+
+    fn on_path_changed(&mut self, path: PathId, change: PathChange) {
+        self.scheduler.on_path_changed(path, change);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.scheduler.poll_timeout()
+    }
+}
