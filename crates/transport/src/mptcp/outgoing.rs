@@ -177,13 +177,11 @@ impl Connection {
         if self.own_windows {
             return;
         }
-        // The subflow's window is lifted to the connection's; copies lie below it anyhow.
-        let window_left = match self.send.reinject.is_empty() {
-            true => self.send.window_end.saturating_sub(self.send.nxt),
-            false => u64::from(u32::MAX),
-        };
+        // The subflow's window is lifted to the connection's, which has no say in the choice of a
+        // path: only when one is chosen is it looked at (specs/mptcp-schedulers.md s0.3 rule 5),
+        // so that a full window can call for a copy, which lies below it anyhow.
         for view in &mut self.views {
-            view.window_left_bytes = window_left;
+            view.window_left_bytes = u64::from(u32::MAX);
         }
     }
 

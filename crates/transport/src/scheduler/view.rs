@@ -126,8 +126,9 @@ pub struct PathView {
     pub outstanding_bytes: u64,
     /// Payload bytes of a full segment after all options.
     pub mss: u32,
-    /// What the subflow's receive window still takes beyond what was handed to it. The
-    /// connection's remaining window where a smaller subflow window is lifted to it.
+    /// What the subflow's receive window still takes beyond what was handed to it. More than any
+    /// segment where a smaller subflow window is lifted to the connection's: that one is
+    /// [`View::fits_window`]'s.
     pub window_left_bytes: u64,
     /// Bytes a second; `None` without an RTT sample.
     pub pacing_rate: Option<u64>,

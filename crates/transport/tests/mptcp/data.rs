@@ -272,6 +272,25 @@ fn small_receive_buffer_and_different_paths_never_stall() {
     }
 }
 
+/// In the profile `linux` no scheduler chose a path while the window was full.
+#[test]
+fn full_window_calls_for_copies_as_asked() {
+    let reinjected = |scheduler| {
+        let config = MptcpConfig { scheduler, ..fixed(64) };
+        let mut pair = Pair::new(&[Path::ms(200), Path::ms(5)], fixed(64), config);
+        pair.transfer(1, 600_000);
+        let reinjected = pair.info(Side::Server).reinjected_bytes;
+        pair.close();
+        reinjected
+    };
+    for scheduler in ["lrf", "rr:reinjection=kernel", "rr:reinjection=nsdi12"] {
+        assert!(reinjected(scheduler) > 0, "{scheduler}");
+    }
+    for scheduler in ["lrf:reinjection=off", "rr", "rr:reinjection=off"] {
+        assert_eq!(reinjected(scheduler), 0, "{scheduler}");
+    }
+}
+
 #[test]
 fn partial_copies_do_not_fill_the_receive_buffer() {
     // Segments of different sizes on both paths: copies overlap in part, again and again.
