@@ -138,7 +138,8 @@ pub struct ScenarioArgs {
     /// mptcp where there are several paths]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_PROTOCOLS", hide_env = true)]
     pub protocols: Option<String>,
-    /// Congestion controls to compare: cubic, reno, and for mptcp the coupled lia [default: cubic]
+    /// Congestion controls to compare: cubic, reno, and for mptcp the coupled lia, olia, balia and
+    /// wvegas, see `anabranch list congestion` [default: cubic]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_CC", hide_env = true)]
     pub cc: Option<String>,
     /// Schedulers of mptcp to compare, see `anabranch list schedulers` [default: lrf]

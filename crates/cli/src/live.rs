@@ -226,9 +226,9 @@ fn protocol(common: &CommonArgs) -> Result<Protocol, LiveError> {
             let config = MptcpConfig { tcp, scheduler, policy, path_manager, checksum, ..default };
             Ok(Protocol::Mptcp(Box::new(config)))
         }
-        "tcp" if congestion == "lia" => {
-            Err(LiveError::Usage("--cc lia couples paths: it needs --protocol mptcp".to_owned()))
-        }
+        "tcp" if congestion::is_coupled(congestion) => Err(LiveError::Usage(format!(
+            "--cc {congestion} couples paths: it needs --protocol mptcp"
+        ))),
         "tcp" => Ok(Protocol::Tcp(tcp)),
         other => {
             Err(LiveError::Usage(format!("--protocol {other} is not known; there are mptcp, tcp")))

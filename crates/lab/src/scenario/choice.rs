@@ -16,8 +16,7 @@ use transport::scheduler::{self, Asked};
 use transport::{congestion, path_policy};
 
 /// Controls that will couple several paths.
-pub(super) const COUPLED_LATER: &[&str] =
-    &["olia", "balia", "wvegas", "cmtrpv1", "cmtrpv2", "mptcp-like"];
+pub(super) const COUPLED_LATER: &[&str] = &["cmtrpv1", "cmtrpv2", "mptcp-like"];
 /// Other controls that are known but not built yet.
 const LATER: [&str; 1] = ["bbr"];
 /// Path managers that are known but not built yet.

@@ -16,3 +16,4 @@ mod robustness;
 mod sharing;
 mod stale_rtt;
 mod web;
+mod windows;

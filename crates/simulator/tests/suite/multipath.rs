@@ -12,7 +12,7 @@ use simulator::{
 };
 use traffic::Traffic;
 use transport::path_manager::PathManagerKind;
-use transport::{Buffers, Profile};
+use transport::{Buffers, Profile, congestion};
 
 const SCHEDULERS: [&str; 11] = [
     "lrf",
@@ -81,12 +81,12 @@ fn multipath() -> impl Strategy<Value = Multipath> {
     )
 }
 
-fn hostile_run() -> impl Strategy<Value = RunSetup> {
+pub fn hostile_run() -> impl Strategy<Value = RunSetup> {
     let paths = proptest::collection::vec(hostile_path(), 2..4);
     let buffers = (16_384u32..400_000, 16_384u32..400_000, any::<bool>()).prop_map(
         |(send_max, receive_max, auto_tuning)| Buffers { send_max, receive_max, auto_tuning },
     );
-    let congestion = prop_oneof![Just("cubic"), Just("reno"), Just("lia")];
+    let congestion = (0..congestion::NAMES.len()).prop_map(|index| congestion::NAMES[index].0);
     let profile = prop_oneof![Just(Profile::Linux), Just(Profile::Linux41), Just(Profile::Linux35)];
     let tcp = (buffers, congestion, profile);
     let cost = prop_oneof![4 => Just(0u64), 1 => 1u64..100];

@@ -2,10 +2,13 @@
 //!
 //! Adding one touches its file, an arm here, the table, and its tests.
 
+use super::balia::Balia;
 use super::cubic::Cubic;
 use super::lia::Lia;
+use super::olia::Olia;
 use super::reno::Reno;
 use super::uncoupled::Uncoupled;
+use super::wvegas::Wvegas;
 use super::{
     AckSample, Arithmetic, CongestionControl, CongestionEvent, CubicFlavour, HyStartKind, IdleRule,
     PathStart, Penalty,
@@ -23,6 +26,8 @@ pub struct Options {
     pub slow_start_limit_segs: Option<u32>,
     /// Coupled controls: the integers of the multipath-tcp kernels instead of real numbers.
     pub kernel_compat: bool,
+    /// OLIA: the best paths by the draft's measure instead of the kernel's.
+    pub olia_draft: bool,
 }
 
 impl Options {
@@ -34,6 +39,7 @@ impl Options {
         idle: IdleRule::Rfc2861,
         slow_start_limit_segs: None,
         kernel_compat: false,
+        olia_draft: false,
     };
 
     /// What the RFCs say: real windows, RFC 9438 and 9406, two segments an ACK (RFC 3465).
@@ -44,6 +50,7 @@ impl Options {
         idle: IdleRule::Rfc2861,
         slow_start_limit_segs: Some(2),
         kernel_compat: false,
+        olia_draft: false,
     };
 }
 
@@ -70,6 +77,26 @@ pub const NAMES: &[(&str, &str, &str)] = &[
         "LIA, coupled: all paths together take what one TCP would on the best of them.",
         "RFC 6356, 001",
     ),
+    (
+        "olia",
+        "OLIA: windows move to the paths that lose least for their round-trip time.",
+        "001, multipath-tcp kernel v0.95 `olia`",
+    ),
+    (
+        "olia-draft",
+        "The same with the best paths by the square of what was sent between losses.",
+        "draft-khalili-05 as implementations have it",
+    ),
+    (
+        "balia",
+        "BALIA: between being fair to a single TCP and answering quickly.",
+        "draft-walid-04, multipath-tcp kernel v0.95 `balia`",
+    ),
+    (
+        "wvegas",
+        "wVegas, led by delay: paths share out how many segments may wait in queues.",
+        "multipath-tcp kernel v0.95 `wvegas`",
+    ),
 ];
 
 /// A congestion controller.
@@ -77,6 +104,9 @@ pub enum Controller {
     Reno(Uncoupled<Reno>),
     Cubic(Uncoupled<Cubic>),
     Lia(Lia),
+    Olia(Olia),
+    Balia(Balia),
+    Wvegas(Wvegas),
     /// One from outside of this crate.
     Custom(Box<dyn CongestionControl + Send>),
 }
@@ -87,13 +117,17 @@ pub fn by_name(name: &str, options: &Options) -> Option<Controller> {
         "reno" => Some(Controller::Reno(Uncoupled::new(*options))),
         "cubic" => Some(Controller::Cubic(Uncoupled::new(*options))),
         "lia" => Some(Controller::Lia(Lia::new(*options))),
+        "olia" => Some(Controller::Olia(Olia::new(*options))),
+        "olia-draft" => Some(Controller::Olia(Olia::new(Options { olia_draft: true, ..*options }))),
+        "balia" => Some(Controller::Balia(Balia::new(*options))),
+        "wvegas" => Some(Controller::Wvegas(Wvegas::new(*options))),
         _ => None,
     }
 }
 
 /// Whether the controller of that name couples the paths of a connection: nothing for one path.
 pub fn is_coupled(name: &str) -> bool {
-    name == "lia"
+    matches!(name, "lia" | "olia" | "olia-draft" | "balia" | "wvegas")
 }
 
 /// Calls the same method of whichever controller it is.
@@ -103,6 +137,9 @@ macro_rules! dispatch {
             Controller::Reno(controller) => controller.$method($($arg),*),
             Controller::Cubic(controller) => controller.$method($($arg),*),
             Controller::Lia(controller) => controller.$method($($arg),*),
+            Controller::Olia(controller) => controller.$method($($arg),*),
+            Controller::Balia(controller) => controller.$method($($arg),*),
+            Controller::Wvegas(controller) => controller.$method($($arg),*),
             Controller::Custom(controller) => controller.$method($($arg),*),
         }
     };
@@ -114,7 +151,8 @@ impl Controller {
         match self {
             Controller::Reno(controller) => controller.prefetch(),
             Controller::Cubic(controller) => controller.prefetch(),
-            Controller::Lia(_) | Controller::Custom(_) => {}
+            // Coupled ones reach several paths anyhow.
+            _ => {}
         }
     }
 }

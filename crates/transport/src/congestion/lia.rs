@@ -4,198 +4,57 @@
 //! Congestion avoidance on path `i`, per segment acknowledged, over all paths with an RTT sample:
 //! `w_i += min(alpha / w_total, 1 / w_i)`,
 //! `alpha = w_total * max_i(w_i / rtt_i^2) / (sum_i w_i / rtt_i)^2`.
-//! Slow start, time-outs and the halving are a plain TCP's (RFC 6356 s3), those of `uncoupled`;
-//! one path alone is NewReno. With `kernel_compat` the multipath-tcp kernel's integers: a segment
-//! more after `n + 1` acknowledgements, `n = max(w_i, w_total / alpha)`, whatever each covered.
+//! A loss halves. Slow start and the rest are `coupled`'s. With `kernel_compat` the multipath-tcp
+//! kernel's integers: a segment more after `n + 1` acknowledgements, `n = max(w_i, w_total /
+//! alpha)`, whatever each covered.
 
-use super::reno::Reno;
-use super::uncoupled::{Algorithm, Uncoupled};
+use super::Options;
+use super::coupled::{self, AckCounter, Coupled, total_rate};
 use super::window::Window;
-use super::{
-    AckSample, CongestionControl, CongestionEvent, CongestionKind, Options, PathStart, Penalty,
-};
-use base::{Duration, Instant, PathId};
 
 /// The linked increases of one connection.
-#[derive(Clone, Debug)]
-pub struct Lia {
-    paths: Uncoupled<Share>,
-    /// Reused for every acknowledgement.
-    siblings: Vec<Flow>,
-}
+pub type Lia = Coupled<Linked>;
 
-impl Lia {
-    /// No path yet.
-    pub const fn new(options: Options) -> Self {
-        Lia { paths: Uncoupled::new(options), siblings: Vec::new() }
-    }
-
-    /// Tell the path of an acknowledgement what its siblings have.
-    fn inform(&mut self, path: PathId, sample: &AckSample) {
-        self.siblings.clear();
-        let others = self.paths.parts().filter(|(id, ..)| *id != path);
-        self.siblings.extend(others.filter_map(|(_, window, share)| share.flow(window)));
-        if let Some(share) = self.paths.algorithm_mut(path) {
-            share.srtt = sample.srtt;
-            std::mem::swap(&mut share.siblings, &mut self.siblings);
-        }
-    }
-
-    fn set_recovering(&mut self, path: PathId, recovering: bool) {
-        if let Some(share) = self.paths.algorithm_mut(path) {
-            share.recovering = recovering;
-        }
-    }
-}
-
-impl CongestionControl for Lia {
-    fn on_path_added(&mut self, path: PathId, start: &PathStart) {
-        self.paths.on_path_added(path, start);
-    }
-
-    fn on_path_removed(&mut self, path: PathId) {
-        self.paths.on_path_removed(path);
-    }
-
-    fn on_ack(&mut self, path: PathId, sample: &AckSample) {
-        self.inform(path, sample);
-        self.paths.on_ack(path, sample);
-    }
-
-    fn on_congestion(&mut self, path: PathId, event: &CongestionEvent) {
-        self.set_recovering(path, event.kind == CongestionKind::FastRecovery);
-        self.paths.on_congestion(path, event);
-    }
-
-    fn set_recovery_window(&mut self, path: PathId, cwnd_segs: u32) {
-        self.paths.set_recovery_window(path, cwnd_segs);
-    }
-
-    fn on_recovery_exit(&mut self, path: PathId, now: Instant) {
-        self.set_recovering(path, false);
-        self.paths.on_recovery_exit(path, now);
-    }
-
-    fn on_undo(&mut self, path: PathId, now: Instant) {
-        self.set_recovering(path, false);
-        self.paths.on_undo(path, now);
-    }
-
-    fn on_idle_restart(&mut self, path: PathId, idle: Duration, rto: Duration, now: Instant) {
-        self.paths.on_idle_restart(path, idle, rto, now);
-    }
-
-    fn on_transmit_start(&mut self, path: PathId, idle: Duration, now: Instant) {
-        self.paths.on_transmit_start(path, idle, now);
-    }
-
-    fn penalise(&mut self, path: PathId, kind: Penalty, now: Instant) {
-        self.paths.penalise(path, kind, now);
-    }
-
-    fn on_application_limited(&mut self, path: PathId, used_segs: u32) {
-        self.paths.on_application_limited(path, used_segs);
-    }
-
-    fn on_retransmitted(&mut self, path: PathId, segs: u32) {
-        self.paths.on_retransmitted(path, segs);
-    }
-
-    fn cwnd_bytes(&self, path: PathId) -> u64 {
-        self.paths.cwnd_bytes(path)
-    }
-
-    fn cwnd_segs(&self, path: PathId) -> u32 {
-        self.paths.cwnd_segs(path)
-    }
-
-    fn ssthresh_bytes(&self, path: PathId) -> Option<u64> {
-        self.paths.ssthresh_bytes(path)
-    }
-
-    fn ssthresh_segs(&self, path: PathId) -> Option<u32> {
-        self.paths.ssthresh_segs(path)
-    }
-}
-
-/// What `alpha` takes of a path.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Flow {
-    /// `w_i`, in segments.
-    window: f64,
-    /// `rtt_i`, smoothed, not zero.
-    srtt: Duration,
-}
-
-impl Flow {
-    /// `w_i / rtt_i^2`.
-    fn rank(&self) -> f64 {
-        let rtt = self.srtt.as_secs_f64();
-        self.window / (rtt * rtt)
-    }
-}
+type Flow = coupled::Flow<()>;
 
 /// One path's part.
 #[derive(Clone, Debug)]
-struct Share {
+pub struct Linked {
     kernel_compat: bool,
-    srtt: Duration,
-    /// In fast recovery: its window is inflated or not yet down, the threshold counts.
-    recovering: bool,
-    /// The other paths at the time of the acknowledgement.
-    siblings: Vec<Flow>,
     /// `kernel_compat`: acknowledgements since the last step.
-    acks: u32,
+    acks: AckCounter,
 }
 
-impl Share {
-    /// What siblings see of it; nothing before its first sample.
-    fn flow(&self, window: &Window) -> Option<Flow> {
-        let segs = if self.recovering { window.ssthresh() } else { window.cwnd() };
-        (!self.srtt.is_zero()).then_some(Flow { window: segs, srtt: self.srtt })
-    }
+impl coupled::Rule for Linked {
+    type Told = ();
 
-    /// The compare-then-increment of the kernels: a step at the `n + 1`st acknowledgement.
-    fn count(&mut self, window: &mut Window, per_step: u64) {
-        if u64::from(self.acks) >= per_step {
-            window.grow(1.0);
-            self.acks = 0;
-        } else {
-            self.acks += 1;
-        }
-    }
-}
-
-impl Algorithm for Share {
     fn new(options: &Options) -> Self {
-        let kernel_compat = options.kernel_compat;
-        let srtt = Duration::ZERO;
-        Share { kernel_compat, srtt, recovering: false, siblings: Vec::new(), acks: 0 }
+        Linked { kernel_compat: options.kernel_compat, acks: AckCounter::default() }
     }
 
-    fn increase(&mut self, window: &mut Window, acked: f64, _sample: &AckSample) {
-        if self.siblings.is_empty() || self.srtt.is_zero() {
-            return window.reno_increase(acked);
-        }
+    fn told(&self) {}
+
+    fn increase(&mut self, window: &mut Window, acked: f64, flows: &[Flow]) {
         let own = window.cwnd();
-        self.siblings.push(Flow { window: own, srtt: self.srtt });
-        let flows = &self.siblings;
-        if self.kernel_compat {
-            let per_step = kernel_step(flows).max(u64::from(window.cwnd_segs()));
-            self.count(window, per_step);
-        } else {
+        if !self.kernel_compat {
             window.grow(acked * increase_per_segment(flows, own));
+        } else if self.acks.steps(kernel_step(flows).max(u64::from(window.cwnd_segs()))) {
+            window.grow(1.0);
         }
     }
 
-    fn threshold(&mut self, window: &Window, event: &CongestionEvent) -> f64 {
-        self.acks = 0;
-        Reno.threshold(window, event)
+    fn on_loss(&mut self) {
+        self.acks = AckCounter::default();
     }
 
     fn on_timeout(&mut self) {
-        self.acks = 0;
+        self.acks = AckCounter::default();
     }
+}
+
+/// `w_i / rtt_i^2`.
+fn rank(flow: &Flow) -> f64 {
+    flow.rate() / flow.rtt()
 }
 
 /// `sum_i w_i`.
@@ -205,8 +64,8 @@ fn total(flows: &[Flow]) -> f64 {
 
 /// The aggressiveness of the increase (RFC 6356 s3).
 fn alpha(flows: &[Flow]) -> f64 {
-    let best = flows.iter().map(Flow::rank).fold(0.0, f64::max);
-    let rate: f64 = flows.iter().map(|flow| flow.window / flow.srtt.as_secs_f64()).sum();
+    let best = flows.iter().map(rank).fold(0.0, f64::max);
+    let rate = total_rate(flows);
     total(flows) * best / (rate * rate)
 }
 
@@ -224,7 +83,7 @@ fn kernel_step(flows: &[Flow]) -> u64 {
 /// `alpha / w_total` with 12 bits of fraction, at least 1.
 fn kernel_alpha(flows: &[Flow]) -> u64 {
     let micros = |flow: &Flow| u128::from(flow.srtt.as_micros().max(1));
-    let Some(best) = flows.iter().max_by(|a, b| a.rank().total_cmp(&b.rank())) else { return 1 };
+    let Some(best) = flows.iter().max_by(|a, b| rank(a).total_cmp(&rank(b))) else { return 1 };
     let rate: u128 =
         flows.iter().map(|flow| ((flow.window as u128) << 10) * micros(best) / micros(flow)).sum();
     // Windows and round-trip times below 2^32 keep this far from the type's end.
@@ -235,55 +94,20 @@ fn kernel_alpha(flows: &[Flow]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::test_support::{ack, loss};
-    use crate::congestion::{Arithmetic, Controller, HyStartKind, by_name};
+    use crate::congestion::coupled::tests::{ack_of, avoiding, close, cwnd, start};
+    use crate::congestion::test_support::loss;
+    use crate::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionKind};
+    use base::{Duration, Instant, PathId};
     use proptest::prelude::*;
 
-    const OPTIONS: Options = Options { hystart: HyStartKind::Off, ..Options::LINUX };
-    const KERNEL: Options = Options { kernel_compat: true, ..OPTIONS };
+    const KERNEL: Options = Options { kernel_compat: true, ..Options::LINUX };
 
     fn flow(window: f64, rtt_ms: u64) -> Flow {
-        Flow { window, srtt: Duration::from_millis(rtt_ms) }
+        Flow { window, srtt: Duration::from_millis(rtt_ms), told: () }
     }
 
-    fn close(ours: f64, expected: f64) {
-        assert!((ours - expected).abs() < 1e-6, "{ours} is not {expected}");
-    }
-
-    fn start(cwnd: u32) -> PathStart {
-        PathStart {
-            now: Instant::ZERO,
-            mss: 1428,
-            initial_window_segs: cwnd,
-            initial_ssthresh_segs: Some(1),
-        }
-    }
-
-    fn ack_of(rtt_ms: u64, acked: u32) -> AckSample {
-        let srtt = Duration::from_millis(rtt_ms);
-        AckSample { srtt, rtt: Some(srtt), ..ack(Instant::from_secs(1), acked) }
-    }
-
-    /// In congestion avoidance, every RTT known to all: path, window, RTT in ms.
-    fn avoiding(options: Options, paths: &[(u32, u64)]) -> Lia {
-        let mut lia = Lia::new(options);
-        for (id, (cwnd, rtt_ms)) in (0..).map(PathId).zip(paths) {
-            lia.on_path_added(id, &start(*cwnd));
-            lia.on_ack(id, &AckSample { cwnd_limited: false, ..ack_of(*rtt_ms, 1) });
-        }
-        lia
-    }
-
-    fn cwnd(lia: &Lia, path: u8) -> f64 {
-        lia.paths.window(PathId(path)).unwrap().cwnd()
-    }
-
-    /// The growth by one acknowledged segment on that path.
     fn growth(paths: &[(u32, u64)], path: u8) -> f64 {
-        let mut lia = avoiding(OPTIONS, paths);
-        let before = cwnd(&lia, path);
-        lia.on_ack(PathId(path), &ack_of(paths[usize::from(path)].1, 1));
-        cwnd(&lia, path) - before
+        coupled::tests::growth::<Linked>(paths, path)
     }
 
     #[test]
@@ -314,7 +138,7 @@ mod tests {
     fn lia_1_kernel_step_after_n_plus_one_acks() {
         let flows = [flow(20.0, 10), flow(10.0, 100)];
         assert_eq!((kernel_alpha(&flows), kernel_step(&flows)), (185, 22));
-        let mut lia = avoiding(KERNEL, &[(20, 10), (10, 100)]);
+        let mut lia: Lia = avoiding(KERNEL, &[(20, 10), (10, 100)]);
         // Acknowledgements count, not what they cover.
         let mut acks_to = |window: u32| {
             let mut acks = 0;
@@ -331,7 +155,7 @@ mod tests {
 
     #[test]
     fn kernel_counter_is_void_after_a_loss() {
-        let mut lia = avoiding(KERNEL, &[(40, 10), (10, 100)]);
+        let mut lia: Lia = avoiding(KERNEL, &[(40, 10), (10, 100)]);
         let path = PathId(0);
         (0..40).for_each(|_| lia.on_ack(path, &ack_of(10, 1)));
         lia.on_congestion(path, &loss(Instant::from_secs(1)));
@@ -342,8 +166,8 @@ mod tests {
 
     #[test]
     fn sibling_without_sample_or_gone_does_not_count() {
-        let mut lia = avoiding(OPTIONS, &[(10, 100)]);
-        lia.on_path_added(PathId(1), &start(10));
+        let mut lia: Lia = avoiding(Options::LINUX, &[(10, 100)]);
+        lia.on_path_added(PathId(1), &start(10, Some(1)));
         lia.on_ack(PathId(0), &ack_of(100, 10));
         assert_eq!(cwnd(&lia, 0), 11.0, "a plain TCP's step");
         lia.on_ack(PathId(1), &AckSample { cwnd_limited: false, ..ack_of(100, 1) });
@@ -359,7 +183,7 @@ mod tests {
 
     #[test]
     fn sibling_in_recovery_counts_with_its_threshold() {
-        let mut lia = avoiding(OPTIONS, &[(10, 100), (20, 100)]);
+        let mut lia: Lia = avoiding(Options::LINUX, &[(10, 100), (20, 100)]);
         lia.on_congestion(PathId(1), &loss(Instant::from_secs(1)));
         assert_eq!((cwnd(&lia, 1), lia.ssthresh_segs(PathId(1))), (20.0, Some(10)));
         lia.on_ack(PathId(0), &ack_of(100, 1));
@@ -374,66 +198,15 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_is_not_coupled() {
-        let mut lia = avoiding(OPTIONS, &[(10, 100), (20, 100)]);
-        let open = PathStart { initial_ssthresh_segs: None, ..start(10) };
-        lia.on_path_added(PathId(2), &open);
-        lia.on_ack(PathId(2), &ack_of(50, 10));
-        assert_eq!(cwnd(&lia, 2), 20.0);
-    }
-
-    #[test]
     fn loss_halves() {
-        let mut lia = avoiding(OPTIONS, &[(20, 10), (10, 100)]);
+        let mut lia: Lia = avoiding(Options::LINUX, &[(20, 10), (10, 100)]);
         lia.on_congestion(PathId(0), &loss(Instant::from_secs(1)));
         lia.on_recovery_exit(PathId(0), Instant::from_secs(1));
         assert_eq!((lia.cwnd_segs(PathId(0)), lia.cwnd_segs(PathId(1))), (10, 10));
     }
 
-    fn apply(controller: &mut Controller, (what, segs, gap): (u8, u32, u64), now: Instant) {
-        let path = PathId(0);
-        match what {
-            0 => controller.on_congestion(path, &loss(now)),
-            1 => controller.on_recovery_exit(path, now),
-            2 => {
-                let rto = CongestionEvent { kind: CongestionKind::Rto, ..loss(now) };
-                controller.on_congestion(path, &rto);
-            }
-            3 => controller.set_recovery_window(path, segs),
-            4 => {
-                let (idle, rto) = (Duration::from_millis(gap), Duration::from_millis(200));
-                controller.on_idle_restart(path, idle, rto, now);
-            }
-            5 => controller.on_undo(path, now),
-            6 => controller.penalise(path, Penalty::Kernel, now),
-            _ => controller.on_ack(path, &AckSample { now, ..ack_of(gap + 1, segs) }),
-        }
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
-        /// Congestion spec s8 item 1.
-        #[test]
-        fn one_path_is_new_reno(
-            rfc in any::<bool>(),
-            kernel_compat in any::<bool>(),
-            ops in prop::collection::vec((0..20u8, 1..20u32, 0..400u64), 1..150),
-        ) {
-            let options = if rfc { Options::RFC } else { Options::LINUX };
-            let options = Options { kernel_compat, ..options };
-            let mut both = ["reno", "lia"].map(|name| by_name(name, &options).unwrap());
-            let open = PathStart { initial_ssthresh_segs: None, ..start(10) };
-            both.iter_mut().for_each(|controller| controller.on_path_added(PathId(0), &open));
-            let mut now = Instant::from_secs(1);
-            for op in ops {
-                now += Duration::from_millis(op.2);
-                both.iter_mut().for_each(|controller| apply(controller, op, now));
-                let [reno, lia] = &both;
-                prop_assert_eq!(reno.cwnd_bytes(PathId(0)), lia.cwnd_bytes(PathId(0)));
-                prop_assert_eq!(reno.ssthresh_bytes(PathId(0)), lia.ssthresh_bytes(PathId(0)));
-            }
-        }
-
         /// Congestion spec s8 item 3, and the window never outgrows one TCP's.
         #[test]
         fn increase_is_at_most_that_of_one_tcp(
@@ -461,38 +234,6 @@ mod tests {
         ) {
             let flows = vec![flow(f64::from(cwnd), rtt_ms); n];
             prop_assert!((alpha(&flows) - 1.0 / n as f64).abs() < 1e-9);
-        }
-
-        /// Coupled windows under whatever happens stay those of real connections.
-        #[test]
-        fn window_stays_sane(
-            kernel_compat in any::<bool>(),
-            real in any::<bool>(),
-            ops in prop::collection::vec((0..3u8, 0..9u8, 1..20u32, 0..400u64), 1..150),
-        ) {
-            let arithmetic = if real { Arithmetic::Real } else { Arithmetic::Counter };
-            let options = Options { kernel_compat, arithmetic, ..OPTIONS };
-            let mut lia = avoiding(options, &[(10, 10), (40, 100), (2, 300)]);
-            for (path, what, segs, gap) in ops {
-                let (path, now) = (PathId(path), Instant::from_secs(1));
-                let before = lia.cwnd_segs(path);
-                match what {
-                    0 => lia.on_congestion(path, &loss(now)),
-                    1 => lia.on_recovery_exit(path, now),
-                    2 => {
-                        let rto = CongestionEvent { kind: CongestionKind::Rto, ..loss(now) };
-                        lia.on_congestion(path, &rto);
-                    }
-                    3 => lia.penalise(path, Penalty::Nsdi12, now),
-                    _ => {
-                        lia.on_ack(path, &ack_of(gap, segs));
-                        let most = before + segs.max(2);
-                        prop_assert!((before..=most).contains(&lia.cwnd_segs(path)));
-                    }
-                }
-                prop_assert!(cwnd(&lia, path.0).is_finite() && lia.cwnd_segs(path) >= 1);
-                prop_assert!(lia.ssthresh_segs(path).is_none_or(|ssthresh| ssthresh >= 1));
-            }
         }
     }
 }

@@ -4,16 +4,20 @@
 //! reduction to `recovery`: during fast recovery the window is what `set_recovery_window` was
 //! told last. Shared with SCTP, hence bytes at the face; TCP controllers count segments inside.
 
+mod balia;
 mod controller;
+mod coupled;
 mod cubic;
 mod cubic_linux;
 mod hystart;
 mod idle;
 mod lia;
+mod olia;
 mod penalty;
 mod reno;
 mod uncoupled;
 mod window;
+mod wvegas;
 
 #[cfg(test)]
 mod test_support;

@@ -19,6 +19,9 @@ pub trait Algorithm {
     fn new(options: &Options) -> Self;
     /// Congestion avoidance: `acked` segments were acknowledged while the window was the limit.
     fn increase(&mut self, window: &mut Window, acked: f64, sample: &AckSample);
+    /// An acknowledgement, before any growth, whether or not the window is the limit.
+    #[inline]
+    fn on_ack(&mut self, _window: &mut Window, _sample: &AckSample) {}
     /// The threshold after a congestion signal.
     fn threshold(&mut self, window: &Window, event: &CongestionEvent) -> f64;
     /// An RTT sample, whether or not the window is the limit. `false` keeps it from HyStart.
@@ -116,6 +119,7 @@ impl<A: Algorithm> Path<A> {
         if let Some(validation) = &mut self.validation {
             validation.on_ack(&mut self.window, sample);
         }
+        self.algorithm.on_ack(&mut self.window, sample);
         if let Some(rtt) = sample.rtt
             && self.algorithm.on_rtt(rtt, sample.now)
         {

@@ -132,6 +132,11 @@ impl Window {
         self.cwnd += segs.max(0.0);
     }
 
+    /// Add a real number of segments or take it away, down to one segment.
+    pub fn shift(&mut self, segs: f64) {
+        self.cwnd = (self.cwnd + segs).max(1.0);
+    }
+
     /// Set the window, at least one segment; what the counter gathered stays.
     pub fn set_cwnd(&mut self, segs: f64) {
         self.cwnd = self.whole(segs).max(1.0);

@@ -6,9 +6,9 @@ use crate::cases;
 use crate::pair::{Fate, Pair, Path, Side};
 use base::Duration;
 use proptest::prelude::*;
-use transport::TcpConfig;
 use transport::mptcp::MptcpConfig;
 use transport::scheduler::NAMES;
+use transport::{TcpConfig, congestion};
 
 /// Suspends whatever is slower for a moment, and probes all the time.
 const HASTY: &str = "drepas:mincontribution=0.8,interval=100ms,period=10ms,window=10ms,\
@@ -27,7 +27,7 @@ fn fate() -> impl Strategy<Value = Fate> {
 
 fn config() -> impl Strategy<Value = MptcpConfig> {
     let scheduler = (0..NAMES.len()).prop_map(|index| NAMES[index].0);
-    let congestion = prop::sample::select(vec!["reno", "cubic", "lia"]);
+    let congestion = (0..congestion::NAMES.len()).prop_map(|index| congestion::NAMES[index].0);
     let policy = prop::sample::select(vec!["none", HASTY]);
     let rest = (policy, any::<bool>());
     (scheduler, congestion, rest).prop_map(|(scheduler, congestion, (policy, checksum))| {

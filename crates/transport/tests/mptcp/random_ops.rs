@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
-use transport::{Buffers, InterfaceEvent, Profile, scheduler};
+use transport::{Buffers, InterfaceEvent, Profile, congestion, scheduler};
 use wire::{Flags, Payload};
 
 /// Packets in a row that may be lost: fewer than a connection gives up after.
@@ -132,7 +132,8 @@ fn world() -> impl Strategy<Value = World> {
     let manager = prop_oneof![4 => Just(0usize), 1 => Just(1)];
     let profile = prop_oneof![2 => Just(0usize), 1 => Just(1)];
     let scheduler = (0..scheduler::NAMES.len(), 0..POLICIES.len());
-    let names = (scheduler, 0usize..3, manager, profile);
+    let controls = 0..congestion::NAMES.len();
+    let names = (scheduler, controls, manager, profile);
     let choice = (names, any::<bool>(), buffer, prop::bool::weighted(0.2));
     let rest = (stage, prop::array::uniform2(start), any::<u64>());
     (network, choice, rest).prop_map(|(network, choice, (stage, start, seed))| {
@@ -217,7 +218,7 @@ fn config(world: &World, side: Side) -> MptcpConfig {
         ..MptcpConfig::default()
     };
     config.tcp.profile = [Profile::Linux, Profile::Linux41][world.profile];
-    config.tcp.congestion = ["reno", "cubic", "lia"][world.congestion];
+    config.tcp.congestion = congestion::NAMES[world.congestion].0;
     if world.buffer_kib > 0 {
         let bytes = world.buffer_kib << 10;
         config.tcp.buffers = Buffers { send_max: bytes, receive_max: bytes, auto_tuning: false };

@@ -1,0 +1,277 @@
+//! `Coupled`: what the controls that couple the paths of a connection share (congestion spec s0).
+//!
+//! Every path has a plain TCP's slow start, time-outs, undo and idle rules, those of `uncoupled`
+//! (RFC 6356 s3). What differs is a `Rule`: the increase in congestion avoidance and the threshold
+//! after a loss, from what all paths with an RTT sample have. A path alone is NewReno. A path in
+//! fast recovery counts with its threshold, not with the window of the moment.
+
+use super::reno::Reno;
+use super::uncoupled::{Algorithm, Uncoupled};
+use super::window::Window;
+use super::{
+    AckSample, CongestionControl, CongestionEvent, CongestionKind, Options, PathStart, Penalty,
+};
+use base::{Duration, Instant, PathId};
+
+/// The part of a coupled control that differs: one instance per path.
+pub trait Rule {
+    /// What siblings are told beside window and RTT.
+    type Told: Copy;
+
+    /// The state of a new path.
+    fn new(options: &Options) -> Self;
+    /// What siblings are told.
+    fn told(&self) -> Self::Told;
+    /// An acknowledgement, before any growth. `flows` are all paths with an RTT sample, this one
+    /// last; without one it is not among them.
+    fn on_ack(&mut self, _: &mut Window, _flows: &[Flow<Self::Told>], _: &AckSample) {}
+    /// Congestion avoidance of one path among several: `acked` segments were acknowledged while
+    /// the window was the limit.
+    fn increase(&mut self, window: &mut Window, acked: f64, flows: &[Flow<Self::Told>]);
+    /// The threshold after a congestion signal on one path among several.
+    fn threshold(
+        &mut self,
+        window: &Window,
+        _: &[Flow<Self::Told>],
+        event: &CongestionEvent,
+    ) -> f64 {
+        Reno.threshold(window, event)
+    }
+    /// A congestion signal came, whether or not the path is alone.
+    fn on_loss(&mut self) {}
+    /// The retransmission timer expired.
+    fn on_timeout(&mut self) {}
+    /// Sending resumes after idling.
+    fn on_transmit_start(&mut self) {}
+}
+
+/// What rules take of a path.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Flow<T> {
+    /// `w_i`, in segments.
+    pub window: f64,
+    /// `rtt_i`, smoothed, not zero.
+    pub srtt: Duration,
+    pub told: T,
+}
+
+impl<T> Flow<T> {
+    /// `rtt_i` in seconds.
+    pub fn rtt(&self) -> f64 {
+        self.srtt.as_secs_f64()
+    }
+
+    /// `x_i = w_i / rtt_i`, in segments a second.
+    pub fn rate(&self) -> f64 {
+        self.window / self.rtt()
+    }
+}
+
+/// `sum_i w_i / rtt_i`.
+pub fn total_rate<T>(flows: &[Flow<T>]) -> f64 {
+    flows.iter().map(Flow::rate).sum()
+}
+
+/// The linked windows of one connection.
+#[derive(Clone, Debug)]
+pub struct Coupled<R: Rule> {
+    pub(super) paths: Uncoupled<Share<R>>,
+    /// Reused for every acknowledgement.
+    siblings: Vec<Flow<R::Told>>,
+}
+
+impl<R: Rule> Coupled<R> {
+    /// No path yet.
+    pub const fn new(options: Options) -> Self {
+        Coupled { paths: Uncoupled::new(options), siblings: Vec::new() }
+    }
+
+    /// Tell a path what its siblings have.
+    fn inform(&mut self, path: PathId) {
+        self.siblings.clear();
+        let others = self.paths.parts().filter(|(id, ..)| *id != path);
+        self.siblings.extend(others.filter_map(|(_, window, share)| share.flow(window)));
+        if let Some(share) = self.paths.algorithm_mut(path) {
+            std::mem::swap(&mut share.siblings, &mut self.siblings);
+        }
+    }
+
+    fn set_recovering(&mut self, path: PathId, recovering: bool) {
+        if let Some(share) = self.paths.algorithm_mut(path) {
+            share.recovering = recovering;
+        }
+    }
+}
+
+impl<R: Rule> CongestionControl for Coupled<R> {
+    fn on_path_added(&mut self, path: PathId, start: &PathStart) {
+        self.paths.on_path_added(path, start);
+    }
+
+    fn on_path_removed(&mut self, path: PathId) {
+        self.paths.on_path_removed(path);
+    }
+
+    fn on_ack(&mut self, path: PathId, sample: &AckSample) {
+        self.inform(path);
+        self.paths.on_ack(path, sample);
+    }
+
+    fn on_congestion(&mut self, path: PathId, event: &CongestionEvent) {
+        self.inform(path);
+        self.paths.on_congestion(path, event);
+        self.set_recovering(path, event.kind == CongestionKind::FastRecovery);
+    }
+
+    fn set_recovery_window(&mut self, path: PathId, cwnd_segs: u32) {
+        self.paths.set_recovery_window(path, cwnd_segs);
+    }
+
+    fn on_recovery_exit(&mut self, path: PathId, now: Instant) {
+        self.set_recovering(path, false);
+        self.paths.on_recovery_exit(path, now);
+    }
+
+    fn on_undo(&mut self, path: PathId, now: Instant) {
+        self.set_recovering(path, false);
+        self.paths.on_undo(path, now);
+    }
+
+    fn on_idle_restart(&mut self, path: PathId, idle: Duration, rto: Duration, now: Instant) {
+        self.paths.on_idle_restart(path, idle, rto, now);
+    }
+
+    fn on_transmit_start(&mut self, path: PathId, idle: Duration, now: Instant) {
+        self.paths.on_transmit_start(path, idle, now);
+    }
+
+    fn penalise(&mut self, path: PathId, kind: Penalty, now: Instant) {
+        self.paths.penalise(path, kind, now);
+    }
+
+    fn on_application_limited(&mut self, path: PathId, used_segs: u32) {
+        self.paths.on_application_limited(path, used_segs);
+    }
+
+    fn on_retransmitted(&mut self, path: PathId, segs: u32) {
+        self.paths.on_retransmitted(path, segs);
+    }
+
+    fn cwnd_bytes(&self, path: PathId) -> u64 {
+        self.paths.cwnd_bytes(path)
+    }
+
+    fn cwnd_segs(&self, path: PathId) -> u32 {
+        self.paths.cwnd_segs(path)
+    }
+
+    fn ssthresh_bytes(&self, path: PathId) -> Option<u64> {
+        self.paths.ssthresh_bytes(path)
+    }
+
+    fn ssthresh_segs(&self, path: PathId) -> Option<u32> {
+        self.paths.ssthresh_segs(path)
+    }
+}
+
+/// One path's part.
+#[derive(Clone, Debug)]
+pub struct Share<R: Rule> {
+    rule: R,
+    srtt: Duration,
+    /// In fast recovery: its window is inflated or not yet down, the threshold counts.
+    recovering: bool,
+    /// The other paths, as of the event being dealt with.
+    siblings: Vec<Flow<R::Told>>,
+}
+
+impl<R: Rule> Share<R> {
+    /// What siblings see of it; nothing before its first sample.
+    fn flow(&self, window: &Window) -> Option<Flow<R::Told>> {
+        let segs = if self.recovering { window.ssthresh() } else { window.cwnd() };
+        let told = self.rule.told();
+        (!self.srtt.is_zero()).then_some(Flow { window: segs, srtt: self.srtt, told })
+    }
+
+    /// Put itself after its siblings. Whether it is one among several.
+    fn join(&mut self, window: &Window) -> bool {
+        if self.srtt.is_zero() {
+            return false;
+        }
+        let (window, srtt, told) = (window.cwnd(), self.srtt, self.rule.told());
+        self.siblings.push(Flow { window, srtt, told });
+        self.siblings.len() > 1
+    }
+
+    /// The same again is another view of itself.
+    fn leave(&mut self) {
+        if !self.srtt.is_zero() {
+            self.siblings.pop();
+        }
+    }
+}
+
+impl<R: Rule> Algorithm for Share<R> {
+    fn new(options: &Options) -> Self {
+        let (rule, srtt) = (R::new(options), Duration::ZERO);
+        Share { rule, srtt, recovering: false, siblings: Vec::new() }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
+        self.srtt = sample.srtt;
+        self.join(window);
+        self.rule.on_ack(window, &self.siblings, sample);
+        self.leave();
+    }
+
+    fn increase(&mut self, window: &mut Window, acked: f64, _sample: &AckSample) {
+        if self.join(window) {
+            self.rule.increase(window, acked, &self.siblings);
+        } else {
+            window.reno_increase(acked);
+        }
+        self.leave();
+    }
+
+    fn threshold(&mut self, window: &Window, event: &CongestionEvent) -> f64 {
+        self.rule.on_loss();
+        let threshold = match self.join(window) {
+            true => self.rule.threshold(window, &self.siblings, event),
+            false => Reno.threshold(window, event),
+        };
+        self.leave();
+        threshold
+    }
+
+    fn on_timeout(&mut self) {
+        self.rule.on_timeout();
+    }
+
+    fn on_transmit_start(&mut self, _idle: Duration, _now: Instant) {
+        self.rule.on_transmit_start();
+    }
+}
+
+/// Kernel arithmetic: whole segments from fractions gathered over acknowledgements.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckCounter(u32);
+
+impl AckCounter {
+    /// One acknowledgement more; whether that makes `per_step` and a new count begins.
+    pub fn steps(&mut self, per_step: u64) -> bool {
+        let full = u64::from(self.0) >= per_step;
+        self.0 = if full { 0 } else { self.0 + 1 };
+        full
+    }
+}
+
+#[cfg(test)]
+impl<R: Rule> Share<R> {
+    /// Its rule.
+    pub const fn rule(&self) -> &R {
+        &self.rule
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
