@@ -4,9 +4,9 @@
 //! With `x_i = w_i / rtt_i` and `alpha_i = max_k x_k / x_i` over all paths with an RTT sample,
 //! congestion avoidance on path `i` per segment acknowledged:
 //! `w_i += x_i / (rtt_i (sum_k x_k)^2) * (1 + alpha_i) / 2 * (4 + alpha_i) / 5`,
-//! and a loss: `w_i -= w_i / 2 * min(alpha_i, 1.5)`, down to a segment, so that a congested path can
-//! be drained. Ours: at most a segment more for a segment acknowledged, which the formula does not
-//! bound. With `kernel_compat` the kernel's integers: a segment more after
+//! and a loss: `w_i -= w_i / 2 * min(alpha_i, 1.5)`, down to a segment, so that a congested path
+//! can be drained. Ours: at most a segment more for a segment acknowledged, which the formula does
+//! not bound. With `kernel_compat` the kernel's integers: a segment more after
 //! `10 w_i (sum x)^2 / ((x_i + x_max)(4 x_i + x_max))` acknowledgements, and `alpha_i` cut to a
 //! whole number.
 

@@ -26,7 +26,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "optim",
-        about: "0 no opportunistic retransmission, 1 with it, 2 with penalties, too; `reinjection` wins",
+        about: "0 no opportunistic retransmission, 1 with it, 2 with penalties, too; \
+                `reinjection` wins",
         least: 0.0,
         most: 2.0,
         default: 0.0,
