@@ -112,20 +112,19 @@ fn wide_names(title: &str, table: &[(&str, &str, &str)]) -> String {
 
 /// Which scheduler has which reinjection unless another is asked for.
 fn own_reinjections() -> String {
-    let names = || scheduler::NAMES.iter().map(|(name, ..)| *name);
+    let own = |name| scheduler::own_reinjection(name).unwrap_or(Opportunistic::Off);
     let mut text = String::from("  Unless asked for:");
     for (variant, ..) in reinjection::NAMES {
-        let is_own =
-            |name: &&str| scheduler::own_reinjection(name) == Opportunistic::by_name(variant);
-        let own: Vec<&str> = names().filter(is_own).collect();
-        if !own.is_empty() {
-            let _ = write!(text, " {variant} with {};", own.join(", "));
+        let names = scheduler::NAMES.iter().map(|(name, ..)| *name);
+        let has_it = |name: &&str| Some(own(name)) == Opportunistic::by_name(variant);
+        let names: Vec<&str> = names.filter(has_it).collect();
+        if !names.is_empty() {
+            let _ = write!(text, " {variant} with {};", names.join(", "));
         }
     }
-    let none = |name: &&str| scheduler::own_reinjection(name).is_none();
-    let none: Vec<&str> = names().filter(none).collect();
-    let _ = writeln!(text, " off with {}.", none.join(", "));
-    text.push_str("  The `optim` of daps and otias is theirs and goes before --reinjection.\n");
+    text.push_str(
+        "\n  the `optim` of daps, otias and sttf is theirs and goes before --reinjection.\n",
+    );
     text
 }
 
