@@ -112,7 +112,7 @@ fn wide_names(title: &str, table: &[(&str, &str, &str)]) -> String {
 
 /// Which scheduler has which reinjection unless another is asked for.
 fn own_reinjections() -> String {
-    let own = |name| scheduler::own_reinjection(name).unwrap_or(Opportunistic::Off);
+    let own = |name: &str| scheduler::own_reinjection(name).unwrap_or(Opportunistic::Off);
     let mut text = String::from("  Unless asked for:");
     for (variant, ..) in reinjection::NAMES {
         let names = scheduler::NAMES.iter().map(|(name, ..)| *name);
