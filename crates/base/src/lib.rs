@@ -7,6 +7,7 @@
 mod prefetch;
 
 pub mod chance;
+pub mod decision;
 pub mod id;
 pub mod rate;
 pub mod record;

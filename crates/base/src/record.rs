@@ -5,6 +5,7 @@
 //! one test per place. What an event means to a user is the lab's business.
 
 use crate::chance::Chance;
+use crate::decision::SchedulerCall;
 use crate::id::{HostId, LinkId, PathId, SocketId};
 use crate::time::{Duration, Instant};
 
@@ -175,6 +176,8 @@ pub enum Event {
     Delivered { socket: SocketId, offset: u64, len: u32 },
     /// Sending stopped for a reason.
     Blocked { socket: SocketId, path: PathId, why: Blocked },
+    /// A scheduler was asked; boxed, for it is large and rare.
+    Decision(Box<SchedulerCall>),
     /// A connection changed its state; the name is RFC 9293's.
     Connection { socket: SocketId, state: &'static str },
     /// A path is probed only from now on, or carries data again.

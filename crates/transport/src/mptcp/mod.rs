@@ -2,11 +2,12 @@
 //!
 //! `connection` has the struct and the application's side; `handshake` opens it and its joins,
 //! `slot` is a subflow with what the connection keeps about it, `outgoing` hands data to subflows
-//! as a scheduler decides, `binding` knows which are meant for whom, `eligible` carries the path
-//! policy out, `incoming` takes data and options from them, `send` and `receive` are the two
-//! halves of the data sequence space, `close` ends it, `fallback` leaves MPTCP, `timers` its own
-//! timers, `addresses` what path managers work with. Subflows are `tcp`'s, schedulers
-//! `scheduler`'s, path policies `path_policy`'s, path managers `path_manager`'s.
+//! as a scheduler decides, `explained` records why, `standing` why nothing is sent, `binding` knows
+//! which are meant for whom, `eligible` carries the path policy out, `incoming` takes data and
+//! options from them, `send` and `receive` are the two halves of the data sequence space, `close`
+//! ends it, `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work
+//! with. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies `path_policy`'s, path
+//! managers `path_manager`'s.
 
 mod addresses;
 mod binding;
@@ -14,6 +15,7 @@ mod close;
 mod config;
 pub(crate) mod connection;
 mod eligible;
+mod explained;
 mod fallback;
 mod handshake;
 mod incoming;

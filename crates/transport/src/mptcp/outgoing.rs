@@ -2,6 +2,7 @@
 
 use super::binding::Assignments;
 use super::connection::Connection;
+use super::explained;
 use super::receive::DataReceive;
 use super::send::DataSend;
 use super::slot::{Slot, Stage, data_number};
@@ -151,9 +152,13 @@ impl Connection {
         view
     }
 
-    fn decide(&mut self, cx: &Context<'_>) -> Decision {
+    fn decide(&mut self, cx: &mut Context<'_>) -> Decision {
         self.set_windows_left();
-        self.scheduler.next(&view(cx.now, &self.views, &self.send, &self.receive))
+        let view = view(cx.now, &self.views, &self.send, &self.receive);
+        if cx.wants(EventMask::DECISION) {
+            return explained::ask(cx, self.socket, &mut self.scheduler, &view);
+        }
+        self.scheduler.next(&view)
     }
 
     /// Tell a scheduler that wants to know where something was heard.

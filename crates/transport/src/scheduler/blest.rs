@@ -18,6 +18,7 @@ use super::view::{Offer, PathView, View};
 use super::{Decision, Options, PathChange, Scheduler};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::OpportunisticRetransmission;
+use base::decision::{Explanation, Test, Unit};
 use base::{Duration, Instant, PathId};
 
 /// What can be set in the paper's form. 002 names neither a step nor bounds of `lambda`: the
@@ -141,6 +142,31 @@ impl Lambda {
     }
 }
 
+/// Both sides of the rule, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Estimate {
+    /// What the fast path could send, times `lambda`.
+    fast_bytes: u128,
+    /// What the slow path's segment leaves of the connection's window.
+    left: u64,
+}
+
+impl Estimate {
+    /// A segment on the slow path would take window that the fast one needs meanwhile.
+    fn blocks(&self) -> bool {
+        self.fast_bytes > u128::from(self.left)
+    }
+
+    fn test(&self) -> Test {
+        Test {
+            left: ("fastest could send", self.fast_bytes as f64),
+            right: ("window left beside the slower", self.left as f64),
+            unit: Unit::Bytes,
+            order: self.fast_bytes.cmp(&u128::from(self.left)),
+        }
+    }
+}
+
 impl Blest {
     /// With the switches that concern it, `kernel_compat` and `opportunistic`, and its parameters.
     pub fn new(form: Form, options: &Options, settings: &Settings) -> Self {
@@ -173,30 +199,45 @@ impl Blest {
     }
 
     fn choose<'a>(&mut self, view: &View<'a>, offer: &Offer) -> Choice<'a> {
+        match self.estimate(view, offer) {
+            (_, Some(estimate)) if estimate.blocks() => Choice::NONE,
+            (choice, _) => choice,
+        }
+    }
+
+    /// The path that LRF takes, and the estimate if that is not the fastest.
+    fn estimate<'a>(&mut self, view: &View<'a>, offer: &Offer) -> (Choice<'a>, Option<Estimate>) {
         if self.form == Form::Kernel {
             self.note_rtts(view);
         }
         let choice = choose(view, offer, self.kernel_compat);
         if offer.reinject {
-            return choice;
+            return (choice, None);
         }
         let (Some(fast), Some(slow)) = (lrf::fastest(view, offer, self.kernel_compat), choice.path)
         else {
-            return choice;
+            return (choice, None);
         };
         if fast.id == slow.id {
-            return choice;
+            return (choice, None);
         }
         let period = match self.form {
             Form::Paper => fast.srtt,
             Form::Kernel => Duration::from_micros(self.extremes(slow.id).map_or(0, |(min, _)| min)),
         };
         self.lambda.on_decision(view.now, period);
-        if self.blocks(view, fast, slow, offer) { Choice::NONE } else { choice }
+        let estimate = self.compare(view, fast, slow, offer);
+        (choice, Some(estimate))
     }
 
-    /// Whether a segment on `slow` would take window that `fast` needs meanwhile.
-    fn blocks(&mut self, view: &View<'_>, fast: &PathView, slow: &PathView, offer: &Offer) -> bool {
+    /// What `fast` could send while a segment is on `slow`, and what that leaves of the window.
+    fn compare(
+        &mut self,
+        view: &View<'_>,
+        fast: &PathView,
+        slow: &PathView,
+        offer: &Offer,
+    ) -> Estimate {
         let window = view.data.window_end.saturating_sub(view.data.snd_una);
         let (fast_bytes, slow_bytes) = match self.form {
             Form::Paper => {
@@ -213,7 +254,7 @@ impl Blest {
         if self.app_aware {
             fast_bytes = fast_bytes.min(u128::from(offer.end.saturating_sub(offer.offset)));
         }
-        fast_bytes > u128::from(window.saturating_sub(slow_bytes))
+        Estimate { fast_bytes, left: window.saturating_sub(slow_bytes) }
     }
 
     /// Segments that `fast` sends while one is under way on `slow`, as the kernel counts.
@@ -234,6 +275,22 @@ impl Scheduler for Blest {
         self.opportunistic = opportunistic;
         self.lambda.blocked |= served.blocked;
         served.decision
+    }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        // What it notes on the way is noted when it is asked in earnest.
+        let (choice, estimate) = self.clone().estimate(view, &view.offered_or_empty());
+        let Some(estimate) = estimate else {
+            return Some(choice.explained("lowest srtt with room"));
+        };
+        let tests = vec![estimate.test()];
+        Some(if estimate.blocks() {
+            let rule = "a segment on the slower path would take window the fastest needs";
+            Explanation { tests, ..Choice::NONE.explained(rule) }
+        } else {
+            let rule = "the window has room for the slower path's segment";
+            Explanation { tests, ..choice.explained(rule) }
+        })
     }
 
     fn on_path_changed(&mut self, path: PathId, change: PathChange) {
@@ -359,7 +416,8 @@ mod tests {
         let model = Model::new(vec![fast, slow], 100);
         let view = model.view();
         let offer = view.unsent_offer();
-        assert!(!blest.blocks(&view, &fast, &slow, &offer), "155,937 of 392,860 and more");
+        let estimate = blest.compare(&view, &fast, &slow, &offer);
+        assert!(!estimate.blocks(), "155,937 of 392,860 and more");
     }
 
     #[test]

@@ -13,8 +13,9 @@
 
 use super::lrf::choose;
 use super::view::{Offer, PathView, View};
-use super::{Decision, Options, PathChange, Scheduler};
+use super::{Decision, Options, PathChange, Scheduler, Step, What};
 use crate::parameters::{Kind, Parameter, Settings};
+use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, Duration, Instant, PathId};
 
 /// What can be set.
@@ -185,6 +186,23 @@ impl Scheduler for Daps {
             }
             Some(offer) => self.send_new(view, &offer),
         }
+    }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        let mut trial = self.clone();
+        let decision = trial.next(view);
+        let is_new = matches!(decision.step, Step::Send { what: What::New, .. });
+        let rule = match trial.run {
+            Some(_) if is_new => "its run is on",
+            _ => "lowest srtt with room",
+        };
+        let left = |path: &PathView| {
+            let left = trial.run.filter(|(on, _)| *on == path.id).map_or(0, |(_, left)| left);
+            let value = f64::from(left);
+            Score { path: path.id, name: "left of its run", value, unit: Unit::Segments }
+        };
+        let scores = view.paths.iter().map(left).collect();
+        Some(Explanation { best: decision.path(), rule, scores, ..Explanation::default() })
     }
 
     fn heeds_acks(&self) -> bool {

@@ -14,6 +14,8 @@ use super::view::{Offer, PathView, View};
 use super::{Decision, Options, Scheduler};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::OpportunisticRetransmission;
+use base::decision::{Explanation, Test, Unit};
+use std::iter;
 
 /// What can be set.
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -75,28 +77,27 @@ impl Ecf {
 
     fn choose<'a>(&mut self, view: &View<'a>, offer: &Offer) -> Choice<'a> {
         let slow = choose(view, offer, self.kernel_compat);
-        if offer.reinject {
-            return slow;
-        }
-        let (Some(f), Some(s)) = (lrf::fastest(view, offer, self.kernel_compat), slow.path) else {
-            return slow;
-        };
-        if f.id == s.id {
-            return slow;
-        }
-        let k = offer.end.saturating_sub(offer.offset);
-        let pair = self.pair(f, s, k);
-        match pair.judge(self.form, self.beta, self.waiting) {
-            Verdict::Wait => {
+        match self.compare(view, offer, &slow).map(|weighed| weighed.verdict()) {
+            None | Some(Verdict::Slow) => slow,
+            Some(Verdict::Wait) => {
                 self.waiting = true;
                 Choice::NONE
             }
-            Verdict::Slow => slow,
-            Verdict::SlowAgain => {
+            Some(Verdict::SlowAgain) => {
                 self.waiting = false;
                 slow
             }
         }
+    }
+
+    /// Both inequalities, if a slower path than the fastest is chosen for new data.
+    fn compare(&self, view: &View<'_>, offer: &Offer, slow: &Choice<'_>) -> Option<Weighed> {
+        if offer.reinject {
+            return None;
+        }
+        let (f, s) = (lrf::fastest(view, offer, self.kernel_compat)?, slow.path?);
+        let k = offer.end.saturating_sub(offer.offset);
+        (f.id != s.id).then(|| self.pair(f, s, k).weigh(self.form, self.beta, self.waiting))
     }
 
     fn pair(&self, f: &PathView, s: &PathView, k: u64) -> Pair {
@@ -120,6 +121,20 @@ impl Scheduler for Ecf {
         self.opportunistic = opportunistic;
         served.decision
     }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        let offer = view.offered_or_empty();
+        let slow = choose(view, &offer, self.kernel_compat);
+        let Some(weighed) = self.compare(view, &offer, &slow) else {
+            return Some(slow.explained("lowest srtt with room"));
+        };
+        let (choice, rule) = match weighed.verdict() {
+            Verdict::Wait => (Choice::NONE, "waiting for the fastest path ends sooner"),
+            Verdict::Slow => (slow, "a round more on the fastest path is no faster"),
+            Verdict::SlowAgain => (slow, "the fastest path would not have it all sooner"),
+        };
+        Some(Explanation { tests: weighed.tests(), ..choice.explained(rule) })
+    }
 }
 
 /// The inputs of the rule; times and data in any one unit each.
@@ -142,8 +157,17 @@ enum Verdict {
     SlowAgain,
 }
 
+/// Both sides of the two inequalities, the first times `W_f`, the second times `W_s`.
+#[derive(Clone, Copy, Debug)]
+struct Weighed {
+    /// In thousandths.
+    all_on_f: (u128, u128),
+    on_s: (u128, u128),
+    pair: Pair,
+}
+
 impl Pair {
-    fn judge(&self, form: Form, beta_thousandths: u64, waiting: bool) -> Verdict {
+    fn weigh(&self, form: Form, beta_thousandths: u64, waiting: bool) -> Weighed {
         let Pair { rtt_f, rtt_s, delta, w_f, w_s, k } = *self;
         let (x_f, x_s) = match form {
             Form::Paper => (k, k),
@@ -151,15 +175,39 @@ impl Pair {
         };
         let patience = 1000 + if waiting { beta_thousandths } else { 0 };
         let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
-        let all_on_f = product(rtt_f, x_f + w_f) * 1000;
-        if all_on_f >= product(w_f, rtt_s + delta) * u128::from(patience) {
-            return Verdict::SlowAgain;
+        let on_slow = product(w_f, rtt_s + delta) * u128::from(patience);
+        Weighed {
+            all_on_f: (product(rtt_f, x_f + w_f) * 1000, on_slow),
+            on_s: (product(rtt_s, x_s), product(w_s, 2 * rtt_f + delta)),
+            pair: *self,
         }
-        if product(rtt_s, x_s) >= product(w_s, 2 * rtt_f + delta) {
+    }
+}
+
+impl Weighed {
+    fn verdict(&self) -> Verdict {
+        if self.all_on_f.0 >= self.all_on_f.1 {
+            Verdict::SlowAgain
+        } else if self.on_s.0 >= self.on_s.1 {
             Verdict::Wait
         } else {
             Verdict::Slow
         }
+    }
+
+    /// The sides as times; the second inequality counts only if the first holds.
+    fn tests(&self) -> Vec<Test> {
+        let test = |names: (&'static str, &'static str), sides: (u128, u128), per: f64| Test {
+            left: (names.0, sides.0 as f64 / per),
+            right: (names.1, sides.1 as f64 / per),
+            unit: Unit::Seconds,
+            order: sides.0.cmp(&sides.1),
+        };
+        let (per_f, per_s) = (self.pair.w_f as f64 * 1e9, self.pair.w_s as f64 * 1e6);
+        let first = test(("all on the fastest", "on the slower"), self.all_on_f, per_f);
+        let second = test(("on the slower", "two rounds of the fastest"), self.on_s, per_s);
+        let holds = self.all_on_f.0 < self.all_on_f.1;
+        iter::once(first).chain(holds.then_some(second)).collect()
     }
 }
 
@@ -173,7 +221,7 @@ mod tests {
     fn judge(form: Form, f: Path, s: Path, k: u64, waiting: bool) -> Verdict {
         let delta = f.2.max(s.2);
         let pair = Pair { rtt_f: f.0, rtt_s: s.0, delta, w_f: f.1, w_s: s.1, k };
-        pair.judge(form, 250, waiting)
+        pair.weigh(form, 250, waiting).verdict()
     }
 
     #[test]

@@ -17,6 +17,7 @@
 use super::view::{Offer, PathView, View};
 use super::{Bind, Decision, PathChange, Scheduler, Step, What};
 use crate::parameters::{Kind, Parameter, Settings};
+use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, PathId};
 
 /// What can be set.
@@ -52,13 +53,18 @@ impl Linux {
         &mut self.rates[path.index()]
     }
 
+    /// The averaged pacing rate, or the one it begins as.
+    fn known_rate(&self, path: &PathView) -> Option<u64> {
+        self.rates.get(path.id.index()).copied().flatten().or(path.pacing_rate)
+    }
+
     /// The path that flushes first.
     fn pick<'a>(&mut self, view: &View<'a>, offer: &Offer) -> Option<&'a PathView> {
         let mut best: Option<((bool, u64), &PathView)> = None;
         for path in view.paths.iter().filter(|path| is_usable(path, offer)) {
-            let rate = self.rate(path.id);
-            *rate = rate.or(path.pacing_rate);
-            let rank = (path.backup, linger(path.queued_memory, *rate));
+            let rate = self.known_rate(path);
+            *self.rate(path.id) = rate;
+            let rank = (path.backup, linger(path.queued_memory, rate));
             if best.is_none_or(|(known, _)| rank < known) {
                 best = Some((rank, path));
             }
@@ -129,6 +135,23 @@ impl Scheduler for Linux {
         } else {
             Decision::wait(Blocked::SchedulerWaits)
         }
+    }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        let best = self.clone().next(view).path();
+        let linger = |path: &PathView| Score {
+            path: path.id,
+            name: "linger",
+            // Units of 2^-32 s.
+            value: linger(path.queued_memory, self.known_rate(path)) as f64 / (1u64 << 32) as f64,
+            unit: Unit::Seconds,
+        };
+        let rule = match best {
+            Some(_) => "flushes what it has first",
+            None => "the path that flushes first takes no more",
+        };
+        let scores = view.paths.iter().map(linger).collect();
+        Some(Explanation { best, rule, scores, ..Explanation::default() })
     }
 
     fn on_path_changed(&mut self, path: PathId, change: PathChange) {

@@ -10,6 +10,7 @@ use super::view::{Offer, PathView, View};
 use super::{Action, Decision, Options, Scheduler};
 use crate::reinjection::OpportunisticRetransmission;
 use base::Blocked;
+use base::decision::Explanation;
 
 /// Lowest RTT first.
 #[derive(Clone, Debug)]
@@ -34,6 +35,11 @@ impl Scheduler for Lrf {
     fn next(&mut self, view: &View<'_>) -> Decision {
         let compat = self.kernel_compat;
         serve(view, &mut self.opportunistic, |offer| choose(view, offer, compat)).decision
+    }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        let choice = choose(view, &view.offered_or_empty(), self.kernel_compat);
+        Some(choice.explained("lowest srtt with room"))
     }
 }
 
@@ -114,6 +120,12 @@ impl<'a> Choice<'a> {
     /// That path, if there is one.
     pub const fn of(path: Option<&'a PathView>) -> Self {
         Choice { path, forget: false }
+    }
+
+    /// Because of that rule.
+    pub fn explained(&self, rule: &'static str) -> Explanation {
+        let best = self.path.map(|path| path.id);
+        Explanation { best, rule, ..Explanation::default() }
     }
 
     /// Send the offer there, or say why not.

@@ -24,6 +24,7 @@ mod xlink;
 pub(crate) mod tests;
 
 use crate::congestion::Penalty;
+use base::decision::Explanation;
 use base::{Blocked, Instant, PathId};
 use std::ops::Range;
 
@@ -52,6 +53,12 @@ pub use xlink::Xlink;
 pub trait Scheduler {
     /// What to do now.
     fn next(&mut self, view: &View<'_>) -> Decision;
+
+    /// Why [`next`](Scheduler::next), asked the same now, would answer as it will: asked before it,
+    /// and only if somebody wants to know. `None`: it does not say.
+    fn explain(&self, _view: &View<'_>) -> Option<Explanation> {
+        None
+    }
 
     /// Whether [`Scheduler::on_ack`] does anything: it costs a look at all paths.
     fn heeds_acks(&self) -> bool {
@@ -124,6 +131,14 @@ impl Decision {
         // Ranges are cut to a segment.
         let len = (range.end - range.start) as u32;
         Decision::send(path, What::Copy(range), len)
+    }
+
+    /// The path that is sent on.
+    const fn path(&self) -> Option<PathId> {
+        match self.step {
+            Step::Send { path, .. } => Some(path),
+            Step::Wait(_) => None,
+        }
     }
 
     /// The same answer with an action more.

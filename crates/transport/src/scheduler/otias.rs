@@ -11,6 +11,7 @@ use super::view::{Offer, PathView, View};
 use super::{Decision, Options, Scheduler, lrf};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
+use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, Duration};
 
 /// What can be set.
@@ -75,13 +76,19 @@ impl Otias {
         })
     }
 
-    fn send_new(&mut self, view: &View<'_>, offer: &Offer) -> Decision {
+    /// The path for the offer: new data may be queued there, others need room.
+    fn choose<'a>(&self, view: &View<'a>, offer: &Offer) -> Option<&'a PathView> {
         let has_active = view.has_active(offer);
-        let open =
-            view.paths.iter().filter(|path| path.is_active() || !has_active).filter(|path| {
-                !path.is_definitely_unavailable(offer) && path.held_by(offer).is_none()
-            });
-        match self.earliest(open, offer) {
+        let takes = |path: &PathView| {
+            let open = !path.is_definitely_unavailable(offer) && path.held_by(offer).is_none();
+            open && (!offer.reinject || !path.is_window_full())
+        };
+        let open = view.paths.iter().filter(|path| path.is_active() || !has_active);
+        self.earliest(open.filter(|path| takes(path)), offer)
+    }
+
+    fn send_new(&mut self, view: &View<'_>, offer: &Offer) -> Decision {
+        match self.choose(view, offer) {
             None => Decision::wait(view.why_blocked(offer)),
             Some(path) if !view.fits_window(offer, path) => {
                 lrf::help(view, path, &mut self.opportunistic, Blocked::ReceiveWindow)
@@ -91,12 +98,7 @@ impl Otias {
     }
 
     fn reinject(&self, view: &View<'_>, offer: &Offer) -> Decision {
-        let has_active = view.has_active(offer);
-        let open = view
-            .paths
-            .iter()
-            .filter(|path| path.is_available(offer) && (path.is_active() || !has_active));
-        match self.earliest(open, offer) {
+        match self.choose(view, offer) {
             Some(path) => Decision::offer(path, offer),
             None => Decision::wait(view.why_blocked(offer)),
         }
@@ -110,6 +112,18 @@ impl Scheduler for Otias {
             Some(offer) if offer.reinject => self.reinject(view, &offer),
             Some(offer) => self.send_new(view, &offer),
         }
+    }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        let best = self.choose(view, &view.offered_or_empty()).map(|path| path.id);
+        let arrival = |path: &PathView| Score {
+            path: path.id,
+            name: "arrival in",
+            value: self.arrival(path).as_secs_f64(),
+            unit: Unit::Seconds,
+        };
+        let scores = view.paths.iter().map(arrival).collect();
+        Some(Explanation { best, rule: "earliest arrival", scores, ..Explanation::default() })
     }
 }
 

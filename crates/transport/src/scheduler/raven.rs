@@ -14,8 +14,9 @@
 
 use super::lrf::{choose, fastest};
 use super::view::{Offer, PathSet, PathView, View};
-use super::{Decision, Options, PathChange, Scheduler};
+use super::{Decision, Options, PathChange, Scheduler, Step, What};
 use crate::parameters::{Kind, Parameter, Settings};
+use base::decision::Explanation;
 use base::{Blocked, Duration, PathId};
 use std::ops::Range;
 
@@ -121,6 +122,15 @@ impl Scheduler for Raven {
             }
         }
         choice.decide(view, &offer)
+    }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        let decision = self.clone().next(view);
+        let rule = match decision.step {
+            Step::Send { what: What::Copy(_), .. } => "a copy: the paths' RTTs may be alike",
+            _ => "lowest srtt with room",
+        };
+        Some(Explanation { best: decision.path(), rule, ..Explanation::default() })
     }
 
     fn heeds_acks(&self) -> bool {

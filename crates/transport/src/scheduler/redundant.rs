@@ -10,6 +10,7 @@
 use super::lrf::choose;
 use super::view::{Offer, PathView, View};
 use super::{Decision, Options, PathChange, Scheduler};
+use base::decision::Explanation;
 use base::{Blocked, PathId};
 
 /// Redundant.
@@ -98,6 +99,15 @@ impl Scheduler for Redundant {
             }
         }
         Decision::wait(Redundant::why_blocked(view))
+    }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        let best = self.clone().next(view).path();
+        let rule = match view.offered() {
+            Some(offer) if offer.reinject => "lowest srtt with room",
+            _ => "its turn; every path carries everything",
+        };
+        Some(Explanation { best, rule, ..Explanation::default() })
     }
 
     fn on_path_changed(&mut self, path: PathId, change: PathChange) {

@@ -8,6 +8,7 @@
 
 use super::view::{Offer, PathSet, PathView, View};
 use super::{Action, Decision, PathChange, Scheduler};
+use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, PathId};
 
 /// The parameters.
@@ -120,6 +121,20 @@ impl Scheduler for RoundRobin {
             Some(offer) if offer.reinject => reinject(view, &offer),
             Some(offer) => self.send_new(view, &offer),
         }
+    }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        let best = self.clone().next(view).path();
+        let is_new = view.offered().is_some_and(|offer| !offer.reinject);
+        let rule = if is_new { "its turn" } else { "the first with room" };
+        let used = |path: &PathView| Score {
+            path: path.id,
+            name: "used of its turn",
+            value: f64::from(self.used(path.id)),
+            unit: Unit::Segments,
+        };
+        let scores = view.paths.iter().map(used).collect();
+        Some(Explanation { best, rule, scores, ..Explanation::default() })
     }
 
     fn on_path_changed(&mut self, path: PathId, change: PathChange) {

@@ -10,6 +10,7 @@ use super::{RoundRobin, Scheduler, Sttf, Turns, View, Xlink};
 use super::{blest, daps, ecf, linux, otias, raven, sttf, xlink};
 use crate::parameters::Parameter;
 use crate::reinjection::{Opportunistic, Reinjecting};
+use base::decision::Explanation;
 use base::{Instant, PathId};
 use std::fmt;
 use std::sync::Arc;
@@ -259,6 +260,10 @@ impl AnyScheduler {
 impl Scheduler for AnyScheduler {
     fn next(&mut self, view: &View<'_>) -> Decision {
         dispatch!(self.next(view))
+    }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        dispatch!(self.explain(view))
     }
 
     fn heeds_acks(&self) -> bool {

@@ -321,6 +321,11 @@ impl<'a> View<'a> {
         Offer { reinject: false, offset: start, end, paths: PathSet::EMPTY }
     }
 
+    /// The same, empty if there is nothing: what a path is chosen for in any case.
+    pub fn offered_or_empty(&self) -> Offer {
+        self.offered().unwrap_or_else(|| self.unsent_offer())
+    }
+
     /// Whether the connection's window takes a segment of the offer on `path` (s0.3 rule 5). A
     /// window that stays smaller than a segment is a matter of the connection's window probe.
     pub fn fits_window(&self, offer: &Offer, path: &PathView) -> bool {

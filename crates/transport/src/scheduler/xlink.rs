@@ -14,8 +14,9 @@
 
 use super::lrf::choose;
 use super::view::{Offer, PathView, View};
-use super::{Decision, Options, PathChange, Scheduler, Step};
+use super::{Decision, Options, PathChange, Scheduler, Step, What};
 use crate::parameters::{Kind, Parameter, Settings};
+use base::decision::Explanation;
 use base::{Blocked, Duration, Instant, PathId};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -196,6 +197,15 @@ impl Scheduler for Xlink {
             }
             _ => choice.decide(view, &offer),
         }
+    }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        let decision = self.clone().next(view);
+        let rule = match decision.step {
+            Step::Send { what: What::Copy(_), .. } => "a copy: it was due and is not acknowledged",
+            _ => "lowest srtt with room",
+        };
+        Some(Explanation { best: decision.path(), rule, ..Explanation::default() })
     }
 
     fn on_path_changed(&mut self, path: PathId, change: PathChange) {

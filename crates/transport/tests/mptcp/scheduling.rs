@@ -397,3 +397,24 @@ proptest! {
         pair.close();
     }
 }
+
+/// Its reasons are nobody's business.
+struct Silent(Lrf);
+
+impl Scheduler for Silent {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        self.0.next(view)
+    }
+
+    fn explain(&self, _view: &View<'_>) -> Option<base::decision::Explanation> {
+        unreachable!("no recorder wants decisions")
+    }
+}
+
+#[test]
+fn scheduler_is_not_asked_for_reasons_that_nobody_wants() {
+    let mut pair = pair_with(|| Silent(Lrf::new(&Options::default())));
+    open(&mut pair);
+    write(&mut pair, 100_000);
+    delivered(&mut pair);
+}

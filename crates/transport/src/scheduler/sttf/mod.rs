@@ -28,6 +28,7 @@ use super::view::{Offer, PathView, View};
 use super::{Action, Decision, Options, PathChange, PathSet, Scheduler, What};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
+use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, CaState, Duration, Instant, PathId};
 use plan::{Candidate, Merge, Tags};
 use transfer::Window;
@@ -366,6 +367,27 @@ impl Scheduler for Sttf {
         });
         self.opportunistic = opportunistic;
         served.decision
+    }
+
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        let mut trial = self.clone();
+        let best = trial.next(view).path();
+        if !trial.predicts(view) {
+            let rule = "lowest srtt with room: one path, or paths alike";
+            return Some(Explanation { best, rule, ..Explanation::default() });
+        }
+        let time = |path: &PathView| Score {
+            path: path.id,
+            name: "transfer time",
+            value: trial.window(path).transfer_time(1).as_secs_f64(),
+            unit: Unit::Seconds,
+        };
+        let rule = match best {
+            Some(_) => "shortest transfer time",
+            None => "the path of the shortest transfer time has no room yet",
+        };
+        let scores = view.paths.iter().map(time).collect();
+        Some(Explanation { best, rule, scores, ..Explanation::default() })
     }
 
     fn on_path_changed(&mut self, path: PathId, change: PathChange) {

@@ -2,6 +2,7 @@
 
 mod bursts;
 mod examples;
+mod explanations;
 mod linux;
 mod opportunistic;
 mod properties;

@@ -2,6 +2,7 @@
 //! window, no bandwidth limit, no loss. Every answer is checked before it is carried out.
 
 use crate::scheduler::*;
+use base::decision::Explanation;
 use base::{Blocked, CaState, Duration, Instant, InterfaceId, PathId};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -138,11 +139,13 @@ impl Model {
 
     /// Ask once; why nothing was sent, if nothing was.
     pub fn step(&mut self, scheduler: &mut impl Scheduler) -> Option<Blocked> {
+        let told = scheduler.explain(&self.view());
         let decision = scheduler.next(&self.view());
         for action in &decision.actions {
             self.act(action);
         }
         self.check(&decision);
+        self.check_explanation(told.as_ref(), &decision.step);
         match decision.step {
             Step::Wait(why) => {
                 if why == Blocked::ReceiveWindow {
@@ -267,6 +270,18 @@ impl Model {
                 assert!(range.end <= segment.end() && !segment.paths.contains(path.id));
             }
             What::Probe => panic!("no scheduler of these probes"),
+        }
+    }
+
+    /// What a scheduler says beforehand is what it answers, and its numbers say so.
+    fn check_explanation(&self, told: Option<&Explanation>, step: &Step) {
+        let Some(Explanation { best, rule, scores, .. }) = told else { return };
+        assert!(!rule.is_empty());
+        assert!(scores.iter().all(|score| self.view().path(score.path).is_some()));
+        match step {
+            Step::Send { path, .. } => assert_eq!(*best, Some(*path), "{told:?}"),
+            Step::Wait(Blocked::NothingToSend | Blocked::ReceiveWindow | Blocked::SendBuffer) => {}
+            Step::Wait(why) => assert_eq!(*best, None, "{why:?}, {told:?}"),
         }
     }
 

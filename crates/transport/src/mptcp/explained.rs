@@ -1,0 +1,86 @@
+//! The record of what the scheduler was asked and answered, for whoever wants it (rule 8).
+//!
+//! Only here a scheduler is asked for its reasons; without a recorder of decisions none of this
+//! runs. Carrying answers out is `outgoing`'s.
+
+use crate::scheduler::{
+    Action, AnyScheduler, Bind, Decision, Offer, PathView, Scheduler, Step, View, What,
+};
+use base::decision::{Answer, Candidate, Mark, Marks, Offered, SchedulerCall, Sent};
+use base::{CaState, Context, Event, EventMask, SocketId};
+
+/// Ask the scheduler, and record the question with its answer.
+#[cold]
+pub(super) fn ask(
+    cx: &mut Context<'_>,
+    socket: SocketId,
+    scheduler: &mut AnyScheduler,
+    view: &View<'_>,
+) -> Decision {
+    let why = scheduler.explain(view);
+    let offer = view.offered();
+    let shown = offer.unwrap_or_else(|| view.unsent_offer());
+    let paths = view.paths.iter().map(|path| candidate(path, &shown)).collect();
+    let decision = scheduler.next(view);
+    let call = SchedulerCall {
+        socket,
+        offered: offer.map(offered),
+        paths,
+        why,
+        answer: answer(&decision.step, offer),
+        penalised: decision.actions.iter().filter_map(penalised).collect(),
+    };
+    cx.record(EventMask::DECISION, || Event::Decision(Box::new(call)));
+    decision
+}
+
+fn offered(offer: Offer) -> Offered {
+    let len = offer.end.saturating_sub(offer.offset);
+    Offered { offset: offer.offset, len, reinject: offer.reinject }
+}
+
+fn candidate(path: &PathView, offer: &Offer) -> Candidate {
+    let window = path.window_left_bytes < u64::from(offer.len_on(path).max(1));
+    let marks = Marks::default()
+        .with(Mark::Closed, !path.can_send || path.pre_established)
+        .with(Mark::Failed, path.pf)
+        .with(Mark::Backup, path.backup)
+        .with(Mark::Probing, path.probing)
+        .with(Mark::WindowFull, path.is_window_full())
+        .with(Mark::Loss, path.ca_state == CaState::Loss && !path.loss_repaired)
+        .with(Mark::SmallQueue, path.tsq_throttled)
+        .with(Mark::ReceiveWindow, window)
+        .with(Mark::Carried, offer.paths.contains(path.id));
+    Candidate {
+        path: path.id,
+        interface: path.interface,
+        srtt: path.srtt,
+        cwnd_segs: path.cwnd_segs,
+        inflight_segs: path.inflight_segs,
+        unsent_bytes: path.unsent_bytes,
+        marks,
+    }
+}
+
+fn answer(step: &Step, offer: Option<Offer>) -> Answer {
+    let (path, what, bind, max_bytes) = match step {
+        Step::Wait(why) => return Answer::Wait(*why),
+        Step::Send { path, what, bind, max_bytes } => (*path, what, *bind, u64::from(*max_bytes)),
+    };
+    let left = offer.map_or(max_bytes, |offer| offer.end.saturating_sub(offer.offset));
+    let of_offer = (offer.map(|offer| offer.offset), max_bytes.min(left));
+    let (sent, (offset, len)) = match what {
+        What::New => (Sent::New, of_offer),
+        What::Reinject => (Sent::Reinjection, of_offer),
+        What::Copy(range) => (Sent::Copy, (Some(range.start), range.end - range.start)),
+        What::Probe => (Sent::Probe, (None, max_bytes)),
+    };
+    Answer::Send { path, what: sent, offset, len, queued: bind == Bind::Queue }
+}
+
+const fn penalised(action: &Action) -> Option<base::PathId> {
+    match action {
+        Action::Penalise(path, _) => Some(*path),
+        _ => None,
+    }
+}
