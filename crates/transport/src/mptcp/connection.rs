@@ -16,7 +16,7 @@ use crate::stack::{Marks, SocketError};
 use crate::tcp::connection::controller;
 use crate::tcp::profile::{ConnectionBuffer, SubflowWindow};
 use crate::tcp::subflow::News;
-use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
+use base::{Blocked, Context, Instant, InterfaceId, PathId, SocketId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use wire::Payload;
@@ -277,34 +277,6 @@ impl Connection {
             self.set_writer_waits(false);
             self.news.push(News::Writable);
         }
-    }
-
-    /// Take the next bytes in order.
-    pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
-        let offset = self.receive.data.read_offset();
-        let payload = self.receive.data.read(max);
-        let len = payload.len();
-        if len == 0 {
-            let ended = self.receive.fin_received || self.closed;
-            return if ended { Err(SocketError::Closed) } else { Ok(payload) };
-        }
-        let socket = self.socket;
-        cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
-        let shift = self.shift();
-        if self.mainline_limits {
-            let ratios = self.slots.iter().map(|slot| slot.subflow.receive_ratio());
-            self.receive.buffer.bound_ratio(ratios.min().unwrap_or(u64::MAX));
-        }
-        if self.receive.on_read(cx.now, shift) {
-            self.signals_stale = true;
-            self.acknowledge_everywhere();
-        }
-        Ok(payload)
-    }
-
-    /// Bytes that can be read.
-    pub fn readable(&self) -> u64 {
-        self.receive.data.readable()
     }
 
     pub(super) fn tell_readable(&mut self) {

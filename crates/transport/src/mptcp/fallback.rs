@@ -157,6 +157,7 @@ impl Connection {
             if self.receive.insert(cx.now, offset, payload) {
                 self.tell_readable();
             }
+            self.signals_stale = true;
         }
         let ended = self.slots.first().is_some_and(|slot| slot.subflow.is_fin_received());
         if ended && !std::mem::replace(&mut self.receive.fin_received, true) {

@@ -1,12 +1,12 @@
 //! Opening a connection and joining subflows to it: MP_CAPABLE and MP_JOIN (RFC 8684 s3.1, s3.2).
 
+use super::config::MptcpConfig;
 use super::connection::{Connection, JoinRequest, Start};
-use super::receive::DataReceive;
+use super::receive::{DataReceive, Tuning};
 use super::slot::{ReceivedMaps, Slot, Stage};
 use crate::path_manager::PathEvent;
-use crate::recovery::ReceiveBuffer;
+use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
-use crate::tcp::TcpConfig;
 use crate::tcp::multipath::{Heard, Multipath};
 use crate::tcp::subflow::{Identity, News, Subflow};
 use base::{Context, Instant, InterfaceId, PathId};
@@ -25,14 +25,26 @@ pub(super) const SHORT_ROOM: u32 = 24;
 /// With 64 bits both, or a checksum.
 pub(super) const LONG_ROOM: u32 = 28;
 
-fn receive_buffer(config: &TcpConfig, mtu: u32) -> DataReceive {
-    let advmss = mtu.saturating_sub(52).max(64);
-    let buffers = &config.buffers;
-    DataReceive::new(if buffers.auto_tuning {
-        ReceiveBuffer::auto(buffers.receive_max, advmss)
-    } else {
-        ReceiveBuffer::fixed(buffers.receive_max, advmss)
-    })
+/// IPv4 and TCP headers, without options and with timestamps.
+const BARE_HEADER: u32 = 40;
+const HEADER: u32 = 52;
+
+/// `header`: what of a datagram is not payload, as the first subflow's SYN or SYN/ACK assumes.
+fn receive_buffer(config: &MptcpConfig, mtu: u32, header: u32) -> DataReceive {
+    let max = config.tcp.buffers.receive_max;
+    let auto = config.tcp.buffers.auto_tuning;
+    let advmss = mtu.saturating_sub(header).max(64);
+    let whole = match auto {
+        true => ReceiveBuffer::auto(max, advmss),
+        false => ReceiveBuffer::fixed(max, advmss),
+    };
+    let initial_window = whole.initial_window();
+    let tuning = match (config.mainline_limits, auto) {
+        (false, _) => Tuning::Whole(whole),
+        (true, true) => Tuning::Shared(SharedBuffer::auto(max)),
+        (true, false) => Tuning::Shared(SharedBuffer::fixed(max)),
+    };
+    DataReceive::new(tuning, initial_window)
 }
 
 /// What the peer asks for in a SYN that we can serve.
@@ -50,7 +62,7 @@ impl Connection {
         identity: &Identity,
         interface: InterfaceId,
     ) -> Option<Connection> {
-        let receive = receive_buffer(&start.config.tcp, identity.mtu);
+        let receive = receive_buffer(start.config, identity.mtu, BARE_HEADER);
         let mut connection = Connection::new(start, receive)?;
         let mut on_syn = MptcpOptions::default();
         let flags = connection.flags();
@@ -72,7 +84,7 @@ impl Connection {
         syn: &TcpSegment,
         asked: CapableFlags,
     ) -> Option<Connection> {
-        let receive = receive_buffer(&start.config.tcp, identity.mtu);
+        let receive = receive_buffer(start.config, identity.mtu, HEADER);
         let mut connection = Connection::new(start, receive)?;
         connection.checksum |= asked.contains(CapableFlags::CHECKSUM);
         connection.no_join_to_first = asked.contains(CapableFlags::NO_JOIN);
@@ -232,6 +244,7 @@ impl Connection {
     fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &Heard) {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
+        self.receive.on_established(cx.now);
         self.news.push(News::Connected);
         let (flags, remote) = match heard.options.capable() {
             Some(Capable::V1 { flags, form: CapableForm::SynAck { sender } })
@@ -259,6 +272,7 @@ impl Connection {
     fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &Heard) {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
+        self.receive.on_established(cx.now);
         self.news.push(News::Accepted);
         let form = match heard.options.capable() {
             Some(Capable::V1 { form, .. }) => form,

@@ -46,7 +46,7 @@ impl Connection {
 
     /// All subflows together hold no more than the receive buffer (tcp-subflow spec s3.3).
     fn limit_reception(&mut self, index: usize) {
-        let all = u64::from(self.receive.buffer.max());
+        let all = u64::from(self.receive.max());
         let (_, own_gaps) = self.slots[index].subflow.held();
         let others = self.held.saturating_sub(own_gaps);
         let plain = self.receive.edge.saturating_sub(self.receive.data.next_offset());
@@ -304,7 +304,9 @@ impl Connection {
             self.refuse_mapping(cx, index);
             return;
         }
-        if matches!(mapping.dsn, DataNumber::Long(_)) && heard.options.dss.is_some() {
+        // First data with the keys have a number that is implied; mainline takes it for a long one.
+        let said = heard.options.dss.is_some() || self.mainline_limits;
+        if said && matches!(mapping.dsn, DataNumber::Long(_)) {
             self.use_long_numbers();
         }
         let expected = self.receive.ack_number();
@@ -356,7 +358,7 @@ impl Connection {
         self.receive.shifted |= data != offset;
         let map = ReceivedMap { offset, len, data, wire, dsn };
         let contradicts = slot.received.insert(map).is_err();
-        let most = MAX_MAPPINGS.max(self.receive.buffer.max() as usize / BYTES_PER_MAPPING);
+        let most = MAX_MAPPINGS.max(self.receive.max() as usize / BYTES_PER_MAPPING);
         if contradicts || slot.received.len() > most {
             self.refuse_mapping(cx, index);
         }

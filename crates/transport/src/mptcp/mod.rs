@@ -4,7 +4,8 @@
 //! `slot` is a subflow with what the connection keeps about it, `outgoing` hands data to subflows
 //! as a scheduler decides, `explained` records why, `standing` why nothing is sent, `binding` knows
 //! which are meant for whom, `eligible` carries the path policy out, `incoming` takes data and
-//! options from them, `send` and `receive` are the two halves of the data sequence space, `close`
+//! options from them, `send` and `receive` are the two halves of the data sequence space, `reading`
+//! is the application's side of the latter, `close`
 //! ends it, `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work
 //! with. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies `path_policy`'s, path
 //! managers `path_manager`'s.
@@ -20,6 +21,7 @@ mod fallback;
 mod handshake;
 mod incoming;
 mod outgoing;
+mod reading;
 mod receive;
 mod send;
 mod slot;

@@ -32,7 +32,10 @@ impl Connection {
                 let slot = &mut self.slots[index];
                 if let Some(mut packet) = slot.subflow.poll_segment(cx, &mut self.controller) {
                     packet.flow |= u32::from(slot.path.0) << SUBFLOW_SHIFT;
-                    return Some((packet, slot.interface));
+                    // Siblings announce no less from now on.
+                    let window = slot.subflow.announced_window();
+                    self.signals_stale |= self.receive.on_announced(window);
+                    return Some((packet, self.slots[index].interface));
                 }
                 self.to_poll.pop_front();
                 self.slots[index].in_ready = false;

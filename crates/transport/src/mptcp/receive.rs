@@ -2,17 +2,29 @@
 //! (RFC 8684 s3.3.2, s3.3.4). This is where head-of-line blocking happens.
 
 use crate::buffer::Reassembly;
-use crate::recovery::{ReceiveBuffer, Received, received_truesize};
+use crate::recovery::{ReceiveBuffer, Received, SharedBuffer, received_truesize};
+use crate::tcp::receiver::SharedWindow;
 use base::Instant;
 use wire::Payload;
+
+/// Who sizes the buffer and chooses the window.
+#[derive(Debug)]
+pub enum Tuning {
+    /// The connection, as if it were one TCP connection: every subflow announces the same.
+    Whole(ReceiveBuffer),
+    /// The connection sizes the buffer, every subflow chooses its window (mainline).
+    Shared(SharedBuffer),
+}
 
 /// The receiving half.
 #[derive(Debug)]
 pub struct DataReceive {
     pub data: Reassembly,
-    pub buffer: ReceiveBuffer,
+    pub tuning: Tuning,
     /// The right edge that was announced on any subflow; never moves left.
     pub edge: u64,
+    /// The window announced last on any subflow, in bytes.
+    pub announced: u32,
     /// Data sequence number of offset zero.
     pub first_dsn: u64,
     /// Offset of the peer's DATA_FIN, once seen.
@@ -28,19 +40,26 @@ pub struct DataReceive {
 }
 
 impl DataReceive {
-    /// Nothing received.
-    pub fn new(buffer: ReceiveBuffer) -> Self {
-        let edge = u64::from(buffer.initial_window());
+    /// Nothing received. `initial_window`: what the handshake of the first subflow offers.
+    pub fn new(tuning: Tuning, initial_window: u32) -> Self {
         DataReceive {
             data: Reassembly::new(),
-            buffer,
-            edge,
+            tuning,
+            edge: u64::from(initial_window),
+            announced: initial_window,
             first_dsn: 0,
             fin_offset: None,
             fin_received: false,
             long_numbers: false,
             duplicate_bytes: 0,
             shifted: false,
+        }
+    }
+
+    /// The first subflow is established.
+    pub const fn on_established(&mut self, now: Instant) {
+        if let Tuning::Shared(buffer) = &mut self.tuning {
+            buffer.on_established(now);
         }
     }
 
@@ -71,15 +90,21 @@ impl DataReceive {
         }
         // New bytes are a part of a payload, whose length is a u32.
         let fresh = inserted.new_bytes as u32;
-        self.buffer.on_segment(&Received {
-            now,
-            len: fresh,
-            truesize: received_truesize(fresh + 80),
-            push: false,
-            in_order: !inserted.out_of_order,
-            next_offset: self.data.next_offset(),
-            highest: self.highest(),
-        });
+        let truesize = received_truesize(fresh + 80);
+        match &mut self.tuning {
+            Tuning::Shared(buffer) => buffer.on_queued(fresh, truesize),
+            Tuning::Whole(buffer) => {
+                buffer.on_segment(&Received {
+                    now,
+                    len: fresh,
+                    truesize,
+                    push: false,
+                    in_order: !inserted.out_of_order,
+                    next_offset: self.data.next_offset(),
+                    highest: self.data.highest(),
+                });
+            }
+        }
         inserted.advanced > 0
     }
 
@@ -100,24 +125,45 @@ impl DataReceive {
         reached
     }
 
-    /// The window to announce on every subflow, in bytes from the data acknowledgement on.
-    pub fn window(&mut self, shift: u8) -> u32 {
-        let kept = self.edge.saturating_sub(self.nxt());
-        let kept = u32::try_from(kept).unwrap_or(u32::MAX);
-        let window = self.buffer.window(kept, shift).min(65_535 << shift);
-        self.edge = self.edge.max(self.nxt() + u64::from(window));
-        window
+    /// What is left of the window that was announced, in bytes.
+    fn left(&self) -> u32 {
+        u32::try_from(self.edge.saturating_sub(self.nxt())).unwrap_or(u32::MAX)
     }
 
-    /// The application read: whether the window opened enough to be told at once.
-    pub fn on_read(&mut self, now: Instant, shift: u8) -> bool {
-        let next = self.data.next_offset();
-        self.buffer.on_read(now, self.data.read_offset(), next, self.highest());
-        let left = self.edge.saturating_sub(self.nxt());
-        if 2 * left > u64::from(self.buffer.size()) {
+    /// What subflows are to announce, with windows of this shift.
+    pub fn window(&mut self, shift: u8) -> SharedWindow {
+        let left = self.left();
+        match &mut self.tuning {
+            Tuning::Shared(buffer) => SharedWindow::Room { space: buffer.room(), left },
+            Tuning::Whole(buffer) => {
+                let window = buffer.window(left, shift).min(65_535 << shift);
+                self.move_edge(window);
+                SharedWindow::Whole(window)
+            }
+        }
+    }
+
+    /// A subflow announced `window` bytes. Whether the right edge moved, so that the others are to
+    /// hear of it.
+    pub fn on_announced(&mut self, window: u32) -> bool {
+        if !matches!(self.tuning, Tuning::Shared(_)) {
             return false;
         }
-        let window = u64::from(self.buffer.select_window(shift));
-        window > 0 && window >= 2 * left
+        self.announced = window;
+        self.move_edge(window)
+    }
+
+    fn move_edge(&mut self, window: u32) -> bool {
+        let before = self.edge;
+        self.edge = before.max(self.nxt() + u64::from(window));
+        self.edge > before
+    }
+
+    /// The largest size of the buffer, in bytes of memory.
+    pub const fn max(&self) -> u32 {
+        match &self.tuning {
+            Tuning::Whole(buffer) => buffer.max(),
+            Tuning::Shared(buffer) => buffer.max(),
+        }
     }
 }

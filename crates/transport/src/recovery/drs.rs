@@ -7,16 +7,17 @@
 //! 16 segments, unread data do not count as read, gaps count (6.12 differs in the last point and
 //! the first). Not modelled: compacting small segments, memory pressure of the whole host.
 //! The bytes are in `buffer::Reassembly`; right edge and timing of updates are the connection's.
+//! Of a connection over several subflows every one has such a buffer, and `shared_drs` joins them.
 
 use base::{Duration, Instant};
 
 /// What a socket starts with (`net.ipv4.tcp_rmem`, second value), bytes of memory.
-const INITIAL: u32 = 131_072;
+pub const INITIAL: u32 = 131_072;
 /// `net.core.rmem_max` of 6.18: the window scale allows for it.
 const RMEM_MAX: u32 = 4 << 20;
 /// The scaling ratio is in 1/256; a half until a segment was measured.
-const RATIO_ONE: u64 = 256;
-const INITIAL_RATIO: u64 = 128;
+pub const RATIO_ONE: u64 = 256;
+pub const INITIAL_RATIO: u64 = 128;
 /// Largest shift (RFC 7323 s2.3).
 const MAX_WINDOW_SCALE: u32 = 14;
 /// The peer's segment size is assumed to be this until one was seen (RFC 9293 s3.7.1).
@@ -40,8 +41,6 @@ pub struct ReceiveBuffer {
     advmss: u32,
     /// Payload per memory, in 1/256.
     ratio: u64,
-    /// What that is at most for the window and the size.
-    ratio_bound: u64,
     /// The window that `size` allows.
     clamp: u32,
     /// The window the segments seen so far have earned.
@@ -112,7 +111,6 @@ impl ReceiveBuffer {
             auto,
             advmss,
             ratio: INITIAL_RATIO,
-            ratio_bound: RATIO_ONE,
             clamp: 0,
             ssthresh: 0,
             advertised: 0,
@@ -196,6 +194,8 @@ impl ReceiveBuffer {
         if ratio != self.ratio {
             self.ratio = ratio;
             self.clamp = self.to_window(u64::from(self.size));
+            // What was offered already is earned (Linux `tcp_set_window_clamp`).
+            self.ssthresh = self.ssthresh.max(self.advertised).min(self.clamp);
             self.space = self.space.min(self.clamp);
         }
     }
@@ -205,11 +205,14 @@ impl ReceiveBuffer {
         self.ratio
     }
 
-    /// Payload per memory is at most `bound` for the window and the size. MPTCP takes the least of
-    /// its subflows, those included that nothing came over (Linux 6.18 `mptcp_rcv_space_adjust`):
-    /// a second path that rests keeps the window at half the memory.
-    pub fn bound_ratio(&mut self, bound: u64) {
-        self.ratio_bound = bound.clamp(1, RATIO_ONE);
+    /// The first base of growth of a connection over several subflows.
+    pub fn initial_space(&self) -> u32 {
+        self.advertised.min(INITIAL_WINDOW_SEGS * self.advmss)
+    }
+
+    /// The round trip as the receiver sees it, in microseconds times 8; zero before a sample.
+    pub const fn rtt_us8(&self) -> u64 {
+        self.rtt.us8
     }
 
     /// Let the window grow by what such a segment earns; whether it did.
@@ -259,8 +262,7 @@ impl ReceiveBuffer {
     /// The application read up to `read_offset`; `next_offset` is the first missing byte and
     /// `highest` the end of the highest byte received.
     pub fn on_read(&mut self, now: Instant, read_offset: u64, next_offset: u64, highest: u64) {
-        self.release(read_offset.saturating_sub(self.read_offset));
-        self.read_offset = read_offset;
+        self.on_taken(read_offset);
         let elapsed = now - self.period_start;
         if self.rtt.us8 == 0 || elapsed.as_micros() < self.rtt.us8 / 8 {
             return;
@@ -275,8 +277,11 @@ impl ReceiveBuffer {
         self.period_start = now;
     }
 
-    /// Memory of `copied` bytes is free again: a like share of what is in use.
-    fn release(&mut self, copied: u64) {
+    /// Everything below `read_offset` left the buffer: its memory is free again, a like share of
+    /// what is in use.
+    pub fn on_taken(&mut self, read_offset: u64) {
+        let copied = read_offset.saturating_sub(self.read_offset);
+        self.read_offset = read_offset;
         if copied >= self.queued {
             self.queued = 0;
             self.used = 0;
@@ -287,17 +292,16 @@ impl ReceiveBuffer {
     }
 
     /// The reader takes `copied` bytes a round trip and `beyond` bytes span gaps.
-    fn enlarge(&mut self, copied: u32, beyond: u64) {
+    pub fn enlarge(&mut self, copied: u32, beyond: u64) {
         let window = target_window(self.space, copied, beyond);
         self.space = copied;
         if !self.auto {
             return;
         }
-        let size =
-            (window * RATIO_ONE / self.ratio.min(self.ratio_bound)).min(u64::from(self.max)) as u32;
+        let size = (window * RATIO_ONE / self.ratio).min(u64::from(self.max)) as u32;
         if size > self.size {
             self.size = size;
-            self.clamp = self.to_shared_window(u64::from(size));
+            self.clamp = self.to_window(u64::from(size));
         }
     }
 
@@ -311,10 +315,15 @@ impl ReceiveBuffer {
 
     /// The window that could be advertised, whatever was before.
     pub fn select_window(&self, window_scale: u8) -> u32 {
-        let allowed = self.to_shared_window(u64::from(self.size));
+        let free = self.to_window(u64::from(self.size).saturating_sub(self.used));
+        self.select_of(free, self.to_window(u64::from(self.size)), window_scale)
+    }
+
+    /// The same of a buffer that several subflows fill: `free` bytes of payload fit into it now,
+    /// `allowed` when it is empty.
+    pub fn select_of(&self, mut free: u32, allowed: u32, window_scale: u8) -> u32 {
         let full = allowed.min(self.clamp);
         let mss = self.segment_size.bytes.min(full);
-        let mut free = self.to_shared_window(u64::from(self.size).saturating_sub(self.used));
         if free < full / 2 {
             free -= free % (1 << window_scale);
             if free < allowed / 16 || free < mss {
@@ -342,10 +351,14 @@ impl ReceiveBuffer {
         u32::try_from(memory * self.ratio / RATIO_ONE).unwrap_or(u32::MAX)
     }
 
-    /// The same of a connection over several subflows.
-    fn to_shared_window(&self, memory: u64) -> u32 {
-        let ratio = self.ratio.min(self.ratio_bound);
-        u32::try_from(memory * ratio / RATIO_ONE).unwrap_or(u32::MAX)
+    /// `window` was announced, whoever chose it.
+    pub const fn on_announced(&mut self, window: u32) {
+        self.advertised = window;
+    }
+
+    /// The largest window that the present size allows, in bytes.
+    pub const fn clamp(&self) -> u32 {
+        self.clamp
     }
 
     /// The present size in bytes of memory.
@@ -371,7 +384,7 @@ impl ReceiveBuffer {
 
 /// The window for a reader that took `copied` bytes in a round trip and `space` in the one
 /// before, with `beyond` bytes spanned by gaps: twice that, and twice the growth on top.
-fn target_window(space: u32, copied: u32, beyond: u64) -> u64 {
+pub fn target_window(space: u32, copied: u32, beyond: u64) -> u64 {
     let window = 2 * u64::from(copied);
     let growth = u128::from(window) * u128::from(copied.saturating_sub(space));
     let growth = growth / u128::from(space.max(1));

@@ -12,6 +12,7 @@ mod prr;
 mod rack;
 mod rtt;
 mod scoreboard;
+mod shared_drs;
 mod sndbuf;
 mod tlp;
 
@@ -23,5 +24,6 @@ pub use prr::{Prr, PrrVariant};
 pub use rack::{Rack, sent_after};
 pub use rtt::{MinRttFilter, RttEstimator, RttMode};
 pub use scoreboard::{ByTime, Scoreboard, SentSegment};
+pub use shared_drs::{Reception, SharedBuffer, Space};
 pub use sndbuf::{SendBufferTuning, sent_truesize};
 pub use tlp::{PtoInput, Tlp, TlpAck, TlpOutcome, TlpRule, pto};

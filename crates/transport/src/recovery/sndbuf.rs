@@ -5,9 +5,9 @@
 
 /// What a socket starts with before the handshake is over (`net.ipv4.tcp_wmem`, second value).
 const INITIAL: u32 = 16_384;
-/// Room for headers in front of a segment (Linux `MAX_TCP_HEADER`; on 6.18 a segment of 1448 bytes
-/// is counted with 2304, which leaves at most 280).
-const HEADER_ROOM: u32 = 192;
+/// Room for headers in front of a segment (Linux `MAX_TCP_HEADER`; on 6.18 a buffer is counted with
+/// 832 bytes beside its payload).
+const HEADER_ROOM: u32 = 256;
 /// Book-keeping behind the data of a buffer (`struct skb_shared_info`, aligned).
 const SHARED_INFO: u32 = 320;
 /// The buffer's descriptor (`struct sk_buff`, aligned).
@@ -73,7 +73,7 @@ fn per_segment(mss: u32) -> u32 {
     (mss + HEADER_ROOM + SHARED_INFO).next_power_of_two() + DESCRIPTOR
 }
 
-/// Memory of `bytes` of payload in `buffers` socket buffers: page fragments, and 896 bytes for each
+/// Memory of `bytes` of payload in `buffers` socket buffers: page fragments, and 832 bytes for each
 /// buffer. A bulk writer fills a buffer up to 65215 bytes; each burst that is cut off to be sent
 /// (a few segments) becomes one of its own.
 pub fn sent_truesize(bytes: u32, buffers: u32) -> u32 {

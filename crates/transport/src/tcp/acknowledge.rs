@@ -413,14 +413,20 @@ impl Subflow {
             };
             cc.on_ack(self.path, &sample);
         }
+        self.update_pacing_rate(cc);
+        self.record_window(cx, cc);
+    }
+
+    /// Known from the handshake on. Options of a connection of several paths are left out of
+    /// account (Linux `mss_cache`).
+    pub(super) fn update_pacing_rate(&mut self, cc: &Controller) {
         self.tx.pacing_rate = pacing_rate(
             cc.cwnd_segs(self.path),
             cc.ssthresh_segs(self.path),
             self.tx.board.packets_out(),
-            self.tx.mss,
+            self.tx.mss + self.option_room(),
             self.rtt.srtt(),
         );
-        self.record_window(cx, cc);
     }
 
     /// After an acknowledgement and what it let out: grow the send buffer unless the window is

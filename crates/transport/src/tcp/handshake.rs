@@ -50,6 +50,9 @@ pub struct Handshake {
     pub sent_at: Instant,
 }
 
+/// Half the tick of timestamps.
+const HALF_A_TICK: Duration = Duration::from_micros(500);
+
 impl Handshake {
     /// Nothing agreed yet.
     pub fn new(iss: SeqNumber, ts_offset: u32, offered_shift: u8) -> Self {
@@ -69,9 +72,12 @@ impl Handshake {
         }
     }
 
-    /// Our timestamp at `now`, in milliseconds (RFC 7323 s5.4).
+    /// Our timestamp at `now`, in milliseconds (RFC 7323 s5.4). The clock of a host began at some
+    /// time of its own: half a tick beside the world's, a round trip of whole milliseconds and a
+    /// bit is mostly measured as what it is next to.
     pub fn ts_value(&self, now: Instant) -> u32 {
-        (now.as_millis() as u32).wrapping_add(self.ts_offset)
+        let ticks = (now + HALF_A_TICK).as_millis() as u32;
+        ticks.wrapping_add(self.ts_offset)
     }
 }
 
@@ -260,8 +266,8 @@ impl Subflow {
         self.tx.tuning.expand(cc.cwnd_segs(self.path), self.loss.dup_thresh(), self.tx.mss);
         self.tx.cwnd_stamp = cx.now;
         // What the peer may send is not lowered by options of our own (Linux `advmss`).
-        let room = self.mp.as_ref().map_or(0, |mp| mp.room);
-        self.rx.on_established(cx.now, self.tx.mss + room);
+        self.rx.on_established(cx.now, self.tx.mss + self.option_room());
+        self.update_pacing_rate(cc);
     }
 }
 

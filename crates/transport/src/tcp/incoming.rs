@@ -43,9 +43,13 @@ impl Subflow {
             self.accept_ack_of_syn(cx, cc, segment);
         }
         self.replace_ts_recent(cx, segment);
-        let una = self.tx.una;
+        let (una, window) = (self.tx.una, self.tx.window);
         if !self.process_ack(cx, cc, segment) {
             return;
+        }
+        // A kernel's short way for acknowledgements does not look at them.
+        if self.mp.is_some() || !segment.payload.is_empty() || self.tx.window != window {
+            self.measure_receiver_rtt(cx, segment);
         }
         if self.mp.is_some() {
             let offset = u64::try_from(self.offset_of(segment)).unwrap_or(0);
@@ -176,7 +180,6 @@ impl Subflow {
         }
         let start = self.offset_of(segment);
         let len = i64::from(segment.payload.len());
-        self.measure_receiver_rtt(cx, segment);
         if fin {
             self.rx.fin_offset = u64::try_from(start + len).ok().or(self.rx.fin_offset);
         }
@@ -265,7 +268,8 @@ impl Subflow {
         }
     }
 
-    /// RFC 7323 s4: the echo of our own timestamps gives the receiver a round trip, too.
+    /// RFC 7323 s4: the echo of our own timestamps gives the receiver a round trip, too, if the
+    /// first segment with that echo is a full one.
     fn measure_receiver_rtt(&mut self, cx: &Context<'_>, segment: &TcpSegment) {
         let Some(timestamps) = segment.options.timestamps else { return };
         let fresh = self.rx.last_sampled_echo != Some(timestamps.echo);

@@ -14,7 +14,7 @@ mod loss;
 pub(crate) mod multipath;
 mod owned;
 pub(crate) mod profile;
-mod receiver;
+pub(crate) mod receiver;
 mod segment;
 mod sender;
 mod state;

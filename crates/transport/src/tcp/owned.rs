@@ -4,8 +4,10 @@
 //! a scheduler wants to know.
 
 use super::multipath::{Multipath, SentMap};
+use super::receiver::SharedWindow;
 use super::subflow::Subflow;
 use crate::congestion::{CongestionControl, Controller};
+use crate::recovery::{Reception, Space};
 use crate::scheduler::PathView;
 use base::{Context, Duration, Instant, InterfaceId, PathId};
 use wire::Payload;
@@ -72,15 +74,42 @@ impl Subflow {
         (self.rx.data.read_offset(), self.rx.data.readable())
     }
 
-    /// Payload per memory of what came, in 1/256.
-    pub const fn receive_ratio(&self) -> u64 {
-        self.rx.buffer.ratio()
+    /// What it knows of its reception.
+    pub const fn reception(&self) -> Reception {
+        Reception { ratio: self.rx.buffer.ratio(), rtt_us8: self.rx.buffer.rtt_us8() }
+    }
+
+    /// The connection's buffer grew by what a reader took, `copied` bytes in a round trip: its
+    /// own does likewise.
+    pub fn follow_reader(&mut self, copied: u32) {
+        if self.fsm.is_synchronised() {
+            let beyond = self.rx.highest().saturating_sub(self.rx.data.next_offset());
+            self.rx.buffer.enlarge(copied, beyond);
+        }
+    }
+
+    /// The base of growth of a connection that begins with it, in bytes.
+    pub fn initial_space(&self) -> u32 {
+        self.rx.buffer.initial_space()
+    }
+
+    /// The window announced last, in bytes.
+    pub const fn announced_window(&self) -> u32 {
+        self.rx.announced_window
+    }
+
+    /// Whether this subflow would announce twice what is left of its window (Linux
+    /// `tcp_cleanup_rbuf`).
+    pub fn would_double_window(&self, space: Space) -> bool {
+        let left = self.rx.own_left();
+        let window = self.rx.buffer.select_of(space.free, space.full, self.hs.our_shift);
+        u64::from(left) * 2 <= u64::from(self.rx.buffer.clamp()) && window > 0 && window / 2 >= left
     }
 
     /// Take in-order bytes, at most `max`.
     pub fn take_received(&mut self, now: Instant, max: u32) -> Payload {
         let payload = self.rx.data.read(max);
-        self.rx.on_read(now, self.hs.our_shift);
+        self.rx.on_taken(now, self.hs.our_shift);
         let unacked = self.rx.nxt().saturating_sub(self.rx.announced_at);
         let size = self.rx.buffer.segment_size();
         if self.rx.data.readable() == 0 {
@@ -108,9 +137,9 @@ impl Subflow {
         }
     }
 
-    /// Announce this window from now on, the connection's.
-    pub const fn share_window(&mut self, window: u32) {
-        self.rx.shared_window = Some(window);
+    /// Announce the connection's window from now on.
+    pub const fn share_window(&mut self, window: SharedWindow) {
+        self.rx.shared = Some(window);
     }
 
     /// Take so many bytes beyond what arrived in order.
@@ -169,6 +198,11 @@ impl Subflow {
     pub fn finish(&mut self, cx: &mut Context<'_>) {
         // Refused only if it is closed already.
         self.shutdown(cx).ok();
+    }
+
+    /// Bytes of every segment that are kept free for options of the connection.
+    pub(super) fn option_room(&self) -> u32 {
+        self.mp.as_ref().map_or(0, |mp| mp.room)
     }
 
     /// Keep `room` bytes of options free for the DSS from now on.

@@ -5,12 +5,22 @@
 use super::ack_policy::AckPolicy;
 use super::config::Buffers;
 use crate::buffer::Reassembly;
-use crate::recovery::ReceiveBuffer;
+use crate::recovery::{ReceiveBuffer, Space};
 use base::{Duration, Instant};
 use std::ops::Range;
 
 /// SACK blocks that an acknowledgement has room for in any case (three with timestamps).
 const SACK_BLOCKS_EXPECTED: usize = 2;
+
+/// The window of a multi-path connection, in bytes from its data acknowledgement on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SharedWindow {
+    /// All its subflows announce this.
+    Whole(u32),
+    /// Each announces what it earned itself of the room there is (`recovery::SharedBuffer`), and
+    /// at least what is left of the window that any of them announced.
+    Room { space: Space, left: u32 },
+}
 
 /// The receive side of a subflow. Offsets count payload from zero; a FIN takes one more. What
 /// sending looks at, too, comes first.
@@ -24,8 +34,8 @@ pub struct Receiver {
     pub announced_window: u32,
     /// Bytes beyond `nxt` that such a subflow takes, whatever it announced.
     pub share_limit: u32,
-    /// The window of the multi-path connection, which all its subflows announce, in bytes.
-    pub shared_window: Option<u32>,
+    /// What the multi-path connection says about its window.
+    pub shared: Option<SharedWindow>,
     /// The timestamp to echo (RFC 7323 s4.3).
     pub ts_recent: u32,
     /// The FIN was reached in order.
@@ -54,7 +64,7 @@ impl Receiver {
             buffer,
             announced_at: 0,
             announced_window: 0,
-            shared_window: None,
+            shared: None,
             share_limit: 0,
             fin_offset: None,
             fin_received: false,
@@ -88,7 +98,7 @@ impl Receiver {
 
     /// What is left of the announced window (Linux `tcp_receive_window`).
     pub const fn window_left(&self) -> u64 {
-        if self.shared_window.is_some() {
+        if self.shared.is_some() {
             return self.share_limit as u64;
         }
         (self.announced_at + self.announced_window as u64).saturating_sub(self.nxt())
@@ -97,18 +107,48 @@ impl Receiver {
     /// Choose the window to announce and remember it. The right edge never moves left
     /// (RFC 9293 s3.8.6).
     pub fn announce_window(&mut self, shift: u8) -> u16 {
-        if let Some(window) = self.shared_window {
+        let window = match self.shared {
             // It counts the connection's bytes; what one subflow may bring is bounded by
             // `share_limit`, and the connection checks the rest (RFC 8684 s3.3.5).
-            self.announced_window = window;
-            self.announced_at = self.nxt();
-            return (window >> shift).min(65_535) as u16;
-        }
-        let kept = u32::try_from(self.window_left()).unwrap_or(u32::MAX);
-        let window = self.buffer.window(kept, shift).min(65_535 << shift);
+            Some(SharedWindow::Whole(window)) => window,
+            Some(SharedWindow::Room { space, left }) => self.window_of(space, shift).max(left),
+            None => self.own_window(shift),
+        };
         self.announced_window = window;
         self.announced_at = self.nxt();
-        (window >> shift) as u16
+        (window >> shift).min(65_535) as u16
+    }
+
+    fn own_window(&mut self, shift: u8) -> u32 {
+        let kept = u32::try_from(self.window_left()).unwrap_or(u32::MAX);
+        self.buffer.window(kept, shift).min(65_535 << shift)
+    }
+
+    /// What this subflow earned of the connection's room; never less than what is left of the
+    /// window it announced, which counts its own bytes (Linux `tcp_select_window`).
+    fn window_of(&mut self, space: Space, shift: u8) -> u32 {
+        let selected = self.buffer.select_of(space.free, space.full, shift);
+        let unit = 1u32 << shift;
+        let window = selected.max(self.own_left().div_ceil(unit).saturating_mul(unit));
+        self.buffer.on_announced(window);
+        window
+    }
+
+    /// What is left of the window announced last, counted in bytes of this subflow.
+    pub fn own_left(&self) -> u32 {
+        let left =
+            (self.announced_at + u64::from(self.announced_window)).saturating_sub(self.nxt());
+        u32::try_from(left).unwrap_or(u32::MAX)
+    }
+
+    /// The multi-path connection took what there was to read. Where it tunes one buffer for all
+    /// subflows, theirs follow that.
+    pub fn on_taken(&mut self, now: Instant, shift: u8) {
+        if matches!(self.shared, Some(SharedWindow::Room { .. })) {
+            self.buffer.on_taken(self.data.read_offset());
+        } else {
+            self.on_read(now, shift);
+        }
     }
 
     /// The application read: grow the buffer, and say whether the window opened enough to be

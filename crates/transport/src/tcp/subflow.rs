@@ -103,6 +103,9 @@ pub struct Subflow {
     pub(super) tuple: Tuple,
 }
 
+/// Bytes of the timestamps option, padded.
+const TIMESTAMPS: u32 = 12;
+
 /// Who and where a subflow is.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
@@ -117,13 +120,12 @@ pub struct Identity {
 impl Subflow {
     /// An active opener: its SYN is due.
     pub fn connect(identity: &Identity, config: &TcpConfig) -> Self {
-        Subflow::new(identity, config, StateMachine::syn_sent(identity.socket))
+        Subflow::new(identity, config, StateMachine::syn_sent(identity.socket), 0)
     }
 
     /// A passive opener that answers `syn`: its SYN/ACK is due.
     pub fn accept(now: Instant, identity: &Identity, config: &TcpConfig, syn: &TcpSegment) -> Self {
-        let mut subflow =
-            Subflow::new(identity, config, StateMachine::syn_received(identity.socket));
+        let mut subflow = Subflow::passive(identity, config, syn);
         subflow.learn_from_syn(now, syn);
         subflow
     }
@@ -136,17 +138,24 @@ impl Subflow {
         syn: &TcpSegment,
         mp: Multipath,
     ) -> Self {
-        let mut subflow =
-            Subflow::new(identity, config, StateMachine::syn_received(identity.socket));
+        let mut subflow = Subflow::passive(identity, config, syn);
         subflow.mp = Some(Box::new(mp));
         subflow.learn_from_syn(now, syn);
         subflow
     }
 
-    fn new(identity: &Identity, config: &TcpConfig, fsm: StateMachine) -> Self {
+    fn passive(identity: &Identity, config: &TcpConfig, syn: &TcpSegment) -> Self {
+        let options = if syn.options.timestamps.is_some() { TIMESTAMPS } else { 0 };
+        let fsm = StateMachine::syn_received(identity.socket);
+        Subflow::new(identity, config, fsm, options)
+    }
+
+    /// `options`: bytes of options on every segment of the peer, as far as known by now: the first
+    /// window is whole segments of what they leave.
+    fn new(identity: &Identity, config: &TcpConfig, fsm: StateMachine, options: u32) -> Self {
         let switches = config.profile.switches();
         let mss = mss_of(identity.mtu, &identity.tuple);
-        let rx = Receiver::new(&config.buffers, mss - 12);
+        let rx = Receiver::new(&config.buffers, mss - options);
         let shift = rx.buffer.window_scale();
         Subflow {
             socket: identity.socket,
@@ -163,7 +172,7 @@ impl Subflow {
                 initial_ssthresh_segs: config.initial_ssthresh_segs,
             },
             hs: Handshake::new(identity.iss, identity.ts_offset, shift),
-            tx: Sender::new(&config.buffers, mss - 12),
+            tx: Sender::new(&config.buffers, mss - TIMESTAMPS),
             rx,
             loss: LossState::default(),
             rtt: RttEstimator::new(RttMode::Linux),

@@ -375,8 +375,9 @@ fn payload_that_changes_its_length_means_tcp() {
 
 #[test]
 fn flow_control_lasts_after_falling_back() {
-    for stage in ["syn", "data"] {
-        let mut config = MptcpConfig::default();
+    for (stage, mainline_limits) in [("syn", false), ("data", false), ("syn", true), ("data", true)]
+    {
+        let mut config = MptcpConfig { mainline_limits, ..MptcpConfig::default() };
         config.tcp.buffers =
             Buffers { send_max: 1 << 20, receive_max: 256 << 10, auto_tuning: false };
         let mut pair = Pair::new(&[Path::ms(10)], config.clone(), config);
