@@ -272,11 +272,10 @@ impl Subflow {
     /// first segment with that echo is a full one.
     fn measure_receiver_rtt(&mut self, cx: &Context<'_>, segment: &TcpSegment) {
         let Some(timestamps) = segment.options.timestamps else { return };
-        let fresh = self.rx.last_sampled_echo != Some(timestamps.echo);
+        let fresh = self.rx.last_echo.replace(timestamps.echo) != Some(timestamps.echo);
         if !fresh || segment.payload.len() < self.rx.buffer.segment_size() {
             return;
         }
-        self.rx.last_sampled_echo = Some(timestamps.echo);
         let ticks = self.hs.ts_value(cx.now).wrapping_sub(timestamps.echo);
         if (ticks as i32) > 0 {
             self.rx.on_rtt(Duration::from_millis(u64::from(ticks)));

@@ -41,8 +41,8 @@ pub struct Receiver {
     /// The FIN was reached in order.
     pub fin_received: bool,
     pub ts_recent_at: Instant,
-    /// The echo that last gave a round-trip sample.
-    pub last_sampled_echo: Option<u32>,
+    /// The echo that was last looked at for a round trip.
+    pub last_echo: Option<u32>,
     pub buffer: ReceiveBuffer,
     /// To be reported as duplicate in the next acknowledgement (RFC 2883).
     pub dsack: Option<Range<u64>>,
@@ -70,7 +70,7 @@ impl Receiver {
             fin_received: false,
             ts_recent: 0,
             ts_recent_at: Instant::ZERO,
-            last_sampled_echo: None,
+            last_echo: None,
             dsack: None,
             ack: AckPolicy::default(),
         }
