@@ -359,6 +359,11 @@ impl Connection {
     }
 
     fn announce(&mut self, cx: &Context<'_>, local_id: u8) {
+        if self.client && self.mainline_limits {
+            // An address that joins begin from is not announced, too (mainline's endpoints are
+            // for one or the other), and its echo would cost a sample of the round trip.
+            return;
+        }
         let Some(receiver) = self.remote_key else { return };
         let Some(address) = self.addresses.local(local_id) else { return };
         if !self.addresses.is_told(address) {
