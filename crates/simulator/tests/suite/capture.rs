@@ -63,7 +63,8 @@ fn tshark_finds_no_malformed_packet_and_every_checksum_good() {
         let all = frames(file, "tcp");
         let bad = frames(file, "_ws.malformed || tcp.checksum.status != 1");
         let syns = frames(file, "tcp.flags.syn == 1");
-        let again = frames(file, "tcp.analysis.retransmission");
+        let repeated = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission";
+        let again = frames(file, repeated);
         let Some(all) = all else {
             eprintln!("skipped: no tshark on this machine");
             return;

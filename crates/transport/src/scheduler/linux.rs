@@ -7,7 +7,7 @@
 //! to 65,428 bytes, bounded by the peer's window, which it queues at once whatever its congestion
 //! window, and `avg = (avg * queued + pacing * burst) / (queued + burst)`; `avg` begins as the
 //! pacing rate. A grant ends at a whole segment while there is more to send (the kernel's next
-//! grant to that path fills the last segment up).
+//! grant to that path fills the last segment up), but where the window ends if that is sooner.
 //!
 //! What goes a second time because the connection's timer fired waits for a path with nothing
 //! outstanding, and new data go on meanwhile. What only failed paths had is granted like new
@@ -80,7 +80,7 @@ impl Linux {
             *rate = Some(averaged(avg, path.queued_memory, pacing, burst));
         }
         let mss = u64::from(path.mss.max(1));
-        let whole = if offer.end - offer.offset > burst && burst > mss {
+        let whole = if most > burst && offer.end - offer.offset > burst && burst > mss {
             burst - burst % mss
         } else {
             burst

@@ -10,6 +10,8 @@ use wire::mptcp::{
     Capable, CapableFlags, CapableForm, DataNumber, Dss, Key, Mapping, MptcpOption, MptcpOptions,
 };
 
+/// Mappings are joined up to so many bytes (Linux's segmentation offload limit).
+const MAX_JOINED: u16 = 65_215;
 /// Options that wait for an acknowledgement at most; the oldest give way.
 const MAX_PENDING: usize = 16;
 /// Acknowledgements in a row that only bring an option: more look like a loss (RFC 8684 s3).
@@ -101,9 +103,13 @@ impl Multipath {
         }
     }
 
-    /// The bytes from `map.offset` on belong to the connection's `map.dsn`. Offsets ascend.
-    pub fn map(&mut self, map: SentMap) {
-        self.maps.push_back(map);
+    /// The bytes from `map.offset` on belong to the connection's `map.dsn`. Offsets ascend. They
+    /// lengthen a mapping that they follow if nothing of it was sent, nothing being below `nxt`.
+    pub fn map(&mut self, map: SentMap, nxt: u64) {
+        match self.maps.back_mut() {
+            Some(last) if last.offset >= nxt && last.is_followed_by(&map) => last.len += map.len,
+            _ => self.maps.push_back(map),
+        }
     }
 
     /// How many bytes from `offset` on lie in one mapping.
@@ -262,6 +268,20 @@ impl SentMap {
 
     fn end(&self) -> u64 {
         self.offset + u64::from(self.bytes())
+    }
+
+    /// Whether the two may be one mapping.
+    fn is_followed_by(&self, next: &SentMap) -> bool {
+        let plain = |map: &SentMap| map.checksum.is_none() && !map.fin;
+        let number = match self.dsn {
+            DataNumber::Short(number) => DataNumber::Short(number.wrapping_add(self.len.into())),
+            DataNumber::Long(number) => DataNumber::Long(number.wrapping_add(self.len.into())),
+        };
+        plain(self)
+            && plain(next)
+            && next.offset == self.end()
+            && next.dsn == number
+            && self.len.saturating_add(next.len) <= MAX_JOINED
     }
 
     fn covers(&self, offset: u64) -> bool {

@@ -54,7 +54,7 @@ impl Subflow {
         debug_assert_eq!(map.offset, self.tx.buffer.end());
         self.tx.buffer.append(payload);
         if let Some(mp) = self.mp.as_mut() {
-            mp.map(map);
+            mp.map(map, self.tx.nxt);
         }
     }
 
