@@ -55,7 +55,7 @@ impl Drop for Scratch {
 fn tshark_finds_no_malformed_packet_and_every_checksum_good() {
     let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.02 }, ..link(10, 20) };
     for ipv6 in [false, true] {
-        let traffic = Traffic::BulkSize(200_000);
+        let traffic = Traffic::BulkSize(600_000);
         let mut setup = RunSetup { ipv6, until: Until::Closed, ..one_path(&lossy, traffic) };
         setup.capture = true;
         let scratch = Scratch::new(&format!("tcp-{ipv6}"), &setup);

@@ -305,3 +305,37 @@ fn may_go_with_dss(option: &MptcpOption) -> bool {
         MptcpOption::RemoveAddr { .. } | MptcpOption::Prio { .. } | MptcpOption::Fail { .. }
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(offset: u64, len: u16) -> SentMap {
+        let dsn = DataNumber::Long(7000 + offset);
+        SentMap { offset, len, dsn, checksum: None, fin: false }
+    }
+
+    #[test]
+    fn mapping_grows_while_nothing_of_it_was_sent() {
+        let mut mp = Multipath::default();
+        mp.map(map(0, 1000), 0);
+        mp.map(map(1000, 500), 0);
+        assert_eq!(mp.mapped_from(0), Some(1500));
+        mp.map(map(1500, 100), 200);
+        assert_eq!(mp.mapped_from(0), Some(1500), "a part of it is under way");
+        assert_eq!(mp.mapped_from(1500), Some(100));
+    }
+
+    #[test]
+    fn mappings_that_jump_are_too_long_or_have_a_checksum_stay_apart() {
+        let mut mp = Multipath::default();
+        mp.map(map(0, 60_000), 0);
+        mp.map(map(60_000, 6000), 0);
+        assert_eq!(mp.mapped_from(0), Some(60_000), "one segment offload takes no more");
+        mp.map(SentMap { checksum: Some(1), ..map(66_000, 10) }, 0);
+        assert_eq!(mp.mapped_from(60_000), Some(6000));
+        mp.map(SentMap { dsn: DataNumber::Long(1), ..map(66_010, 10) }, 0);
+        mp.map(SentMap { dsn: DataNumber::Long(99), ..map(66_020, 10) }, 0);
+        assert_eq!(mp.mapped_from(66_010), Some(10));
+    }
+}

@@ -208,6 +208,27 @@ fn queue_takes_more_than_the_window_and_a_grant_does_not() {
     }
 }
 
+/// The `linux` scheduler took a joined path for one that flushes at once until it had carried
+/// something.
+#[test]
+fn joined_path_has_a_pacing_rate_before_anything_goes_over_it() {
+    let rates = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&rates);
+    let mut pair = joined(move || {
+        let seen = Arc::clone(&seen);
+        move |view: &View<'_>| {
+            let rate = view.path(SLOW).and_then(|path| path.pacing_rate);
+            seen.lock().expect("nobody panicked").push(rate);
+            send_own(view, FAST).unwrap_or(Decision::wait(Blocked::CongestionWindow))
+        }
+    });
+    write(&mut pair, 20_000);
+    delivered(&mut pair);
+    let rates = rates.lock().expect("nobody panicked");
+    // Twice ten segments in 40 ms.
+    assert!(rates.iter().all(|rate| rate.is_some_and(|rate| (600_000..750_000).contains(&rate))));
+}
+
 /// A path is probed with what the other one carried; nothing new goes there.
 #[test]
 fn probed_path_carries_copies_only() {
