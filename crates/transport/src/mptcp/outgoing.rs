@@ -377,7 +377,7 @@ impl Connection {
         let map = SentMap { offset: at, len, dsn: data_number(true, dsn), checksum, fin: false };
         let end = offset + u64::from(len);
         slot.last_end = Some(end);
-        slot.subflow.push(payload, map);
+        slot.subflow.push(payload, map, self.mainline_limits);
         slot.subflow.expect_more(self.sends_what_it_hands && end < self.send.buffer.end());
         self.wake(index);
     }

@@ -417,14 +417,15 @@ impl Subflow {
         self.record_window(cx, cc);
     }
 
-    /// Known from the handshake on. Options of a connection of several paths are left out of
-    /// account (Linux `mss_cache`).
+    /// Known from the handshake on. Mainline leaves options of a connection of several paths out
+    /// of account (`mss_cache`).
     pub(super) fn update_pacing_rate(&mut self, cc: &Controller) {
+        let room = if self.switches.mainline_limits { self.option_room() } else { 0 };
         self.tx.pacing_rate = pacing_rate(
             cc.cwnd_segs(self.path),
             cc.ssthresh_segs(self.path),
             self.tx.board.packets_out(),
-            self.tx.mss + self.option_room(),
+            self.tx.mss + room,
             self.rtt.srtt(),
         );
     }

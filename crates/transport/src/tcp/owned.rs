@@ -49,12 +49,13 @@ impl Subflow {
         self.tx.una
     }
 
-    /// Hand mapped payload to this subflow; it cannot be taken back.
-    pub fn push(&mut self, payload: Payload, map: SentMap) {
+    /// Hand mapped payload to this subflow; it cannot be taken back. `joins`: it may lengthen the
+    /// mapping before it.
+    pub fn push(&mut self, payload: Payload, map: SentMap, joins: bool) {
         debug_assert_eq!(map.offset, self.tx.buffer.end());
         self.tx.buffer.append(payload);
         if let Some(mp) = self.mp.as_mut() {
-            mp.map(map, self.tx.nxt);
+            mp.map(map, if joins { self.tx.nxt } else { u64::MAX });
         }
     }
 
