@@ -4,7 +4,7 @@
 use crate::pair::{link, record};
 use crate::robustness::{hostile_link, outage};
 use base::Duration;
-use network::{LinkChange, LinkConfig, LossConfig};
+use network::{Limit, LinkChange, LinkConfig, LossConfig};
 use proptest::prelude::*;
 use simulator::{
     Direction, Multipath, NicSetup, PathEvent, PathSetup, ProcessingCost, Protocol, RunRecord,
@@ -81,6 +81,16 @@ fn multipath() -> impl Strategy<Value = Multipath> {
     )
 }
 
+/// Who is told that a path is down closes its subflows, and mainline takes no joins once its
+/// application has sent everything: such a path would be gone for good.
+fn never_told(paths: &mut [PathSetup]) {
+    for event in paths.iter_mut().flat_map(|path| &mut path.events) {
+        if matches!(event.change, LinkChange::Down) {
+            event.change = LinkChange::Silent;
+        }
+    }
+}
+
 pub fn hostile_run() -> impl Strategy<Value = RunSetup> {
     let paths = proptest::collection::vec(hostile_path(), 2..4);
     let buffers = (16_384u32..400_000, 16_384u32..400_000, any::<bool>()).prop_map(
@@ -105,6 +115,9 @@ pub fn hostile_run() -> impl Strategy<Value = RunSetup> {
                 paths[mortal].events = gone(change, Duration::from_millis(at), None);
             }
             let (buffers, congestion, profile) = tcp;
+            if profile == Profile::Linux {
+                never_told(&mut paths);
+            }
             let per_segment = Duration::from_micros(cost);
             let mut setup = RunSetup {
                 seed,
@@ -156,6 +169,60 @@ proptest! {
     fn every_byte_arrives_exactly_once_over_hostile_paths(setup in hostile_run()) {
         assert_exactly_once(&setup);
     }
+}
+
+/// Regression: over IPv6 the receiver took a byte less than its handshake had offered.
+#[test]
+fn all_that_the_handshake_offered_is_taken() {
+    let slow = LinkConfig { limit: Limit::Packets(4), ..link(1, 1) };
+    let mut setup = over(&[slow.clone(), slow], "linux", Traffic::BulkSize(34_817));
+    setup.protocol = Protocol::Mptcp(Multipath {
+        scheduler: "linux",
+        path_manager: PathManagerKind::Default,
+        checksum: true,
+        ..Multipath::default()
+    });
+    setup.reverse = true;
+    setup.ipv6 = true;
+    setup.nic = None;
+    setup.until = Until::Closed;
+    setup.tcp.congestion = "reno";
+    for profile in [Profile::Linux, Profile::Linux41] {
+        setup.tcp.profile = profile;
+        let buffers = Buffers { send_max: 32_769, receive_max: 71_400, auto_tuning: false };
+        setup.tcp.buffers = buffers;
+        assert_exactly_once(&setup);
+    }
+}
+
+/// Regression: the last data acknowledgement was lost, what came afterwards had no room for one,
+/// and a connection of one subflow asked for none.
+#[test]
+fn lost_data_acknowledgement_of_an_only_subflow_is_asked_for() {
+    let ms = Duration::from_millis;
+    let hop = |mbit: u64, delay: u64, jitter: u64, limit: u32| LinkConfig {
+        jitter: ms(jitter),
+        limit: Limit::Packets(limit),
+        ..link(mbit, delay)
+    };
+    let links = [hop(4, 6, 6, 4), hop(1, 1, 0, 4)];
+    let mut setup = over(&links, "lrf", Traffic::BulkSize(35_169));
+    setup.paths[0].up = LinkConfig {
+        loss: LossConfig::GilbertElliott { p: 0.001, r: 0.3, one_minus_h: 0.7, one_minus_k: 0.0 },
+        reorder: 0.04554885686198772,
+        corrupt: 0.03832442137196102,
+        ..hop(35, 34, 11, 10)
+    };
+    setup.paths[0].events = gone(LinkChange::Down, ms(169), Some(ms(455)));
+    setup.paths[1].events = gone(LinkChange::Silent, ms(169), None);
+    setup.seed = 4_838_296_000_788_472_972;
+    setup.reverse = true;
+    setup.nic = None;
+    setup.until = Until::Closed;
+    setup.tcp.congestion = "lia";
+    setup.tcp.profile = Profile::Linux41;
+    setup.tcp.buffers = Buffers { send_max: 32_304, receive_max: 41_376, auto_tuning: false };
+    assert_exactly_once(&setup);
 }
 
 #[test]

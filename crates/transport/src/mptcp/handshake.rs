@@ -71,6 +71,7 @@ impl Connection {
         let mut mp = Multipath::new(on_syn, connection.room());
         mp.syn_repetitions = Some(SYN_REPETITIONS);
         subflow.set_multipath(mp);
+        connection.keep_offer(&subflow);
         connection.add_slot(subflow, interface, true, (0, 0));
         Some(connection)
     }
@@ -94,8 +95,15 @@ impl Connection {
         on_syn.push(MptcpOption::Capable(Capable::V1 { flags, form }));
         let mp = Multipath::new(on_syn, connection.room());
         let subflow = Subflow::accept_multipath(now, identity, &start.config.tcp, syn, mp);
+        connection.keep_offer(&subflow);
         connection.add_slot(subflow, interface, false, (0, 0));
         Some(connection)
+    }
+
+    /// The window in the first subflow's handshake is the connection's, too: what comes within it
+    /// must be taken.
+    fn keep_offer(&mut self, first: &Subflow) {
+        self.receive.edge = self.receive.edge.max(u64::from(first.offered_window()));
     }
 
     fn flags(&self) -> CapableFlags {

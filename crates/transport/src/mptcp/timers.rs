@@ -175,9 +175,14 @@ impl Connection {
                 let all_stuck = self.slots.iter().all(|slot| !slot.is_usable() || slot.pf);
                 // On an only subflow a copy would be taken for new data by a peer that fell back.
                 let patience = u32::from(all_stuck);
-                if self.shared && self.timers.data_tries > patience {
-                    self.send.reinject.insert(range);
-                    self.schedule_due = true;
+                if self.timers.data_tries > patience {
+                    if self.shared {
+                        self.send.reinject.insert(range);
+                        self.schedule_due = true;
+                    } else {
+                        // All may have arrived and the answer be lost: another one is asked for.
+                        self.probe_window();
+                    }
                 }
             }
             // Its choice: it is asked again.

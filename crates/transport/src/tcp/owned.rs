@@ -99,6 +99,11 @@ impl Subflow {
         self.rx.announced_window
     }
 
+    /// The window in the SYN or SYN/ACK, in bytes.
+    pub fn offered_window(&self) -> u32 {
+        self.rx.buffer.initial_window().min(65_535)
+    }
+
     /// Whether this subflow would announce twice what is left of its window (Linux
     /// `tcp_cleanup_rbuf`).
     pub fn would_double_window(&self, space: Space) -> bool {
