@@ -64,9 +64,9 @@ fn every_figure_has_marks_and_nothing_is_asked_of_the_network() {
 fn every_note_below_the_table_stands_in_the_report_too() {
     let scratch = Scratch::new("notes");
     let out = scratch.path("results");
-    let mut arguments = vec!["compare", "--path", "wlan", "--path", "3g", "--traffic"];
-    arguments.extend(["bulk:1MiB", "--protocols", "tcp,mptcp", "--schedulers", "redundant"]);
-    arguments.extend(["--runs", "100", "--out", &out]);
+    let lossy = "lossy=rate 25mbit delay 20ms loss 3% limit 100p";
+    let mut arguments = vec!["compare", "--path", lossy, "--path", "3g", "--traffic"];
+    arguments.extend(["burst:5", "--protocols", "tcp,mptcp", "--runs", "60", "--out", &out]);
     let printed = succeeds(&arguments);
     let page = std::fs::read_to_string(format!("{out}/report.html")).expect("the report");
     let notes: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("note: ")).collect();

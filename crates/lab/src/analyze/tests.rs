@@ -10,9 +10,11 @@ use simulator::{
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 use traffic::Traffic;
+use transport::Profile;
 
 const CLIENT: HostId = HostId(0);
 const SERVER: HostId = HostId(1);
@@ -26,9 +28,9 @@ struct Truth {
     sent: BTreeMap<PathId, (u64, u64)>,
     /// When a segment came, per path and position in the subflow.
     arrivals: BTreeMap<(PathId, u64), Instant>,
-    /// Where the bytes of a path lie in the connection: by the end there, path and position in
+    /// Where the bytes of a path lie in the connection: by the end there, path and positions in
     /// the subflow.
-    mapped: BTreeMap<u64, Vec<(PathId, u64)>>,
+    mapped: BTreeMap<u64, Vec<(PathId, Range<u64>)>>,
     /// Out-of-order delays in seconds, per path.
     waited: BTreeMap<PathId, Vec<f64>>,
     read: u64,
@@ -61,7 +63,7 @@ impl Recorder for Watch {
             }
             Event::DataArrived { path, offset, subflow_offset, len, .. } if host == CLIENT => {
                 let mapped = truth.mapped.entry(offset + u64::from(len)).or_default();
-                mapped.push((path, subflow_offset));
+                mapped.push((path, subflow_offset..subflow_offset + u64::from(len)));
             }
             _ => {}
         }
@@ -75,8 +77,10 @@ impl Truth {
         let later = self.mapped.split_off(&(self.read + 1));
         for (_, pieces) in std::mem::replace(&mut self.mapped, later) {
             // Of two copies the first one counts.
-            let Some((path, position)) = pieces.first().copied() else { continue };
-            if let Some(arrival) = self.arrivals.remove(&(path, position)) {
+            let Some((path, range)) = pieces.into_iter().next() else { continue };
+            let within = (path, range.start)..(path, range.end);
+            let arrived: Vec<_> = self.arrivals.range(within).map(|(at, _)| *at).collect();
+            for arrival in arrived.iter().filter_map(|at| self.arrivals.remove(at)) {
                 self.waited.entry(path).or_default().push((now - arrival).as_secs_f64());
             }
         }
@@ -96,13 +100,17 @@ fn link(mbit: u64, millis: u64, loss: f64) -> LinkConfig {
 
 /// A download over the paths, and what the recorder saw of it.
 fn download(protocol: Protocol, links: &[LinkConfig]) -> (RunRecord, Truth) {
+    download_with(Profile::Linux, protocol, links)
+}
+
+fn download_with(profile: Profile, protocol: Protocol, links: &[LinkConfig]) -> (RunRecord, Truth) {
     let path = |(number, link): (usize, &LinkConfig)| PathSetup {
         name: ["wlan", "lte"][number].to_owned(),
         down: link.clone(),
         up: link.clone(),
         events: Vec::new(),
     };
-    let setup = RunSetup {
+    let mut setup = RunSetup {
         paths: links.iter().enumerate().map(path).collect(),
         protocol,
         traffic: Traffic::BulkSize(4 << 20),
@@ -110,6 +118,7 @@ fn download(protocol: Protocol, links: &[LinkConfig]) -> (RunRecord, Truth) {
         capture: true,
         ..RunSetup::default()
     };
+    setup.tcp.profile = profile;
     let truth = Rc::new(RefCell::new(Truth::default()));
     let record = simulate_recorded(&setup, Box::new(Watch(Rc::clone(&truth)))).unwrap();
     let truth = Rc::try_unwrap(truth).unwrap_or_else(|_| unreachable!("the run is over"));
@@ -155,7 +164,8 @@ fn agrees(path: PathId, sender: &Flowing, receiver: &Flowing, truth: &Truth) {
     let waited = receiver.out_of_order.expect("captured at the receiver");
     let truth = &truth.waited[&path];
     within("segments with new bytes", waited.delay.n as f64, truth.len() as f64, 0.01);
-    within("out-of-order delay", waited.delay.mean, mean(truth), 0.01);
+    // A piece of several segments may have bytes in it that another path had brought before.
+    within("out-of-order delay", waited.delay.mean, mean(truth), 0.02);
 }
 
 #[test]
@@ -212,7 +222,9 @@ fn mptcp_download_over_unequal_lossy_paths_shows_what_the_recorder_counted() {
 
 #[test]
 fn capture_that_begins_in_the_middle_is_shown_with_what_it_has() {
-    let (record, _) = download(Protocol::Mptcp(Multipath::default()), &[link(10, 5, 0.0)]);
+    // Mappings of one segment each: of longer ones it cannot be told where they began.
+    let protocol = Protocol::Mptcp(Multipath::default());
+    let (record, _) = download_with(Profile::Linux41, protocol, &[link(10, 5, 0.0)]);
     let whole = &captures(&record).sender;
     let mut reader = wire::CaptureReader::new(whole).unwrap();
     let packets: Vec<_> = reader.by_ref().map(Result::unwrap).collect();
