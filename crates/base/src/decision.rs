@@ -45,7 +45,7 @@ pub struct Candidate {
     pub cwnd_segs: u32,
     pub inflight_segs: u32,
     /// Handed or assigned to the path, not transmitted.
-    pub unsent_bytes: u64,
+    pub unsent_segs: u32,
     pub marks: Marks,
 }
 

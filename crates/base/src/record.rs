@@ -90,6 +90,8 @@ impl EventMask {
     pub const DECISION: EventMask = EventMask(1 << 7);
     /// Data that reached a host, in order or not.
     pub const ARRIVAL: EventMask = EventMask(1 << 8);
+    /// Why senders stand still, and what waits at receivers: the accounts of connections.
+    pub const ACCOUNT: EventMask = EventMask(1 << 9);
     /// Everything.
     pub const ALL: EventMask = EventMask(u32::MAX);
 
@@ -176,6 +178,22 @@ pub enum Event {
     Delivered { socket: SocketId, offset: u64, len: u32 },
     /// Sending stopped for a reason.
     Blocked { socket: SocketId, path: PathId, why: Blocked },
+    /// A sender sends nothing more for now, for another reason than the last time.
+    Stops {
+        socket: SocketId,
+        why: Blocked,
+        /// Of the connection's stream everything below was sent,
+        sent_to: u64,
+        /// and written.
+        written_to: u64,
+    },
+    /// What waits at a receiver for bytes before it changed.
+    Holds {
+        socket: SocketId,
+        bytes: u64,
+        /// The next byte that a reader needs is missing while later ones are there.
+        blocks_reader: bool,
+    },
     /// A scheduler was asked; boxed, for it is large and rare.
     Decision(Box<SchedulerCall>),
     /// A connection changed its state; the name is RFC 9293's.
@@ -240,6 +258,45 @@ pub enum Blocked {
     NothingToSend,
     /// The path is down.
     PathDown,
+    /// The connection is being opened.
+    Opening,
+}
+
+impl Blocked {
+    /// All of them, in the order of the enum.
+    pub const ALL: [Blocked; 10] = [
+        Blocked::CongestionWindow,
+        Blocked::ReceiveWindow,
+        Blocked::SendBuffer,
+        Blocked::SchedulerWaits,
+        Blocked::Pacing,
+        Blocked::SmallQueue,
+        Blocked::Nagle,
+        Blocked::NothingToSend,
+        Blocked::PathDown,
+        Blocked::Opening,
+    ];
+
+    /// Its place in `ALL`.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// As tables and documents spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Blocked::CongestionWindow => "congestion_window",
+            Blocked::ReceiveWindow => "receive_window",
+            Blocked::SendBuffer => "send_buffer",
+            Blocked::SchedulerWaits => "scheduler",
+            Blocked::Pacing => "pacing",
+            Blocked::SmallQueue => "small_queue",
+            Blocked::Nagle => "nagle",
+            Blocked::NothingToSend => "nothing_to_send",
+            Blocked::PathDown => "path_down",
+            Blocked::Opening => "opening",
+        }
+    }
 }
 
 /// Why a link lost a packet.
@@ -260,6 +317,11 @@ pub enum DropReason {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasons_are_in_the_order_of_the_enum() {
+        assert!(Blocked::ALL.iter().enumerate().all(|(place, why)| why.index() == place));
+    }
 
     struct Count(u32);
 

@@ -33,6 +33,9 @@ pub enum Command {
     /// Carry out one repetition of each variant with everything recorded
     #[command(after_help = crate::run::EXAMPLES)]
     Run(Box<crate::run::RunArgs>),
+    /// Say what a scheduler decided in one repetition, and why: a line for each decision
+    #[command(after_help = crate::explain::EXAMPLES)]
+    Explain(Box<crate::explain::ExplainArgs>),
     /// Make the page of a results folder again, from what is stored there
     #[command(after_help = crate::stored::EXAMPLES)]
     Report(crate::stored::ReportArgs),
@@ -205,6 +208,10 @@ pub struct CompareArgs {
     /// Compare each variant with each other one too
     #[arg(long)]
     pub pairs: bool,
+    /// Say below the table why the senders were not sending, how long the reader was blocked, and
+    /// what was sent needlessly; --json and the report always do
+    #[arg(long)]
+    pub why: bool,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,

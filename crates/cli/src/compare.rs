@@ -83,7 +83,7 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     if args.json {
         print(&format!("{:#}\n", document(scenario, &report)));
     } else {
-        let ask = table::Ask { quiet: args.quiet, pairs: args.pairs };
+        let ask = table::Ask { quiet: args.quiet, pairs: args.pairs, why: args.why };
         print(&table::text(scenario, &report, ask, Screen::detect(args.no_color)));
     }
     saved?;

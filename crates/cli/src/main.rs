@@ -13,6 +13,7 @@ mod doctor;
 mod emulate;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulate_study;
+mod explain;
 mod fidelity;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
@@ -27,6 +28,7 @@ mod run;
 mod stored;
 mod table;
 mod validate;
+mod why;
 
 use args::{Cli, Command};
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches};
@@ -66,6 +68,10 @@ fn carry_out(command: Command, matches: &ArgMatches) -> u8 {
         Command::Run(args) => {
             let sources = matches.subcommand_matches("run");
             run::run(&args, sources)
+        }
+        Command::Explain(args) => {
+            let sources = matches.subcommand_matches("explain");
+            explain::explain(&args, sources)
         }
         Command::Report(args) => stored::report(&args),
         #[cfg(all(feature = "linux", target_os = "linux"))]

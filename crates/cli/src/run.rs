@@ -8,7 +8,7 @@ use crate::compare::{provenance, write_captures, write_folder};
 use crate::output::{Screen, error, message, print};
 use crate::progress::real_time;
 use crate::table::{paths, protocols};
-use crate::{FAILED, USAGE};
+use crate::{FAILED, USAGE, why};
 use clap::{ArgMatches, Args};
 use lab::results::{ResultFolder, Written, repetition_document};
 use lab::{
@@ -48,6 +48,10 @@ pub struct RunArgs {
     /// a folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<String>,
+    /// Say below the table why the senders were not sending, how long the reader was blocked, and
+    /// what was sent needlessly; --json and the report always do
+    #[arg(long)]
+    pub why: bool,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
@@ -133,7 +137,11 @@ fn carry_out(args: &RunArgs, prepared: &Prepared) -> Result<(), String> {
         let document = repetition_document(scenario, args.run, &repetitions);
         print(&format!("{document:#}\n"));
     } else {
-        print(&table(scenario, &study, args.run, Screen::detect(args.no_color)));
+        let screen = Screen::detect(args.no_color);
+        print(&table(scenario, &study, args.run, screen));
+        if let Some(report) = Report::new(scenario, &study).filter(|_| args.why) {
+            print(&format!("\n{}", why::text(&report.variants, screen)));
+        }
     }
     if let Some(folder) = out {
         save(folder, args, scenario, &repetitions, clock)?;

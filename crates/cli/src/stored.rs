@@ -3,7 +3,7 @@
 
 use crate::output::{Screen, error, message, print};
 use crate::report::{Sheet, page};
-use crate::{FAILED, INTERRUPTED, USAGE, table};
+use crate::{FAILED, INTERRUPTED, USAGE, table, why};
 use clap::Args;
 use lab::results::{ResultFolder, StoredStudy};
 use std::path::{Path, PathBuf};
@@ -26,6 +26,10 @@ pub struct ReportArgs {
     /// Compare each variant with each other one too
     #[arg(long)]
     pub pairs: bool,
+    /// Say below the table why the senders were not sending, how long the reader was blocked, and
+    /// what was sent needlessly; --json and the page always do
+    #[arg(long)]
+    pub why: bool,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
@@ -70,9 +74,13 @@ fn show(args: &ReportArgs, stored: &StoredStudy) {
     }
     let screen = Screen::detect(args.no_color);
     if let Some(number) = stored.repetition {
-        return print(&crate::run::table(&stored.scenario, &stored.study, number, screen));
+        print(&crate::run::table(&stored.scenario, &stored.study, number, screen));
+        if args.why {
+            print(&format!("\n{}", why::text(&stored.report.variants, screen)));
+        }
+        return;
     }
-    let ask = table::Ask { quiet: args.quiet, pairs: args.pairs };
+    let ask = table::Ask { quiet: args.quiet, pairs: args.pairs, why: args.why };
     print(&table::text(&stored.scenario, &stored.report, ask, screen));
 }
 

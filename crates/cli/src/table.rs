@@ -2,6 +2,7 @@
 
 use crate::columns::{Column, Table};
 use crate::output::{Screen, counted};
+use crate::why;
 use lab::statistics::Interval;
 use lab::{
     Class, Pair, Protocol, Report, Runs, Scale, Scenario, Summary, describe_traffic, percent, scale,
@@ -16,6 +17,8 @@ pub struct Ask {
     pub quiet: bool,
     /// Each variant against each.
     pub pairs: bool,
+    /// Why senders were not sending.
+    pub why: bool,
 }
 
 /// Everything `compare` prints without `--json`.
@@ -34,6 +37,10 @@ pub fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> S
     if ask.pairs && !report.pairs.is_empty() {
         text.push('\n');
         text.push_str(&pairs(report, screen));
+    }
+    if ask.why {
+        text.push('\n');
+        text.push_str(&why::text(&report.variants, screen));
     }
     line(&mut text, "");
     screen.wrap(&mut text, "", &report.verdict, "1");

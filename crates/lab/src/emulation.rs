@@ -216,6 +216,8 @@ fn kept(number: u64, done: &EmulatedSut) -> Run {
         reinjected_bytes: record.reinjected_bytes,
         duplicate_bytes: record.duplicate_bytes,
         first_sent_bytes: record.first_sent_bytes.clone(),
+        repeated: Vec::new(),
+        account: None,
         drops: Drops::of(&links.links),
         failure: record.failure.as_ref().map(ToString::to_string),
         hash: [0; 32],

@@ -6,7 +6,9 @@
 //! line.
 
 pub mod analyze;
+mod blocking;
 mod comparison;
+pub mod decisions;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 pub mod emulation;
 mod error;
@@ -31,6 +33,7 @@ mod verdict;
 mod web_page;
 mod words;
 
+pub use blocking::{Blocking, Lost, Repeats};
 pub use comparison::{Class, Difference};
 pub use error::{Given, InputError, Refusal};
 pub use path_spec::{LinkSpec, PathSpec, Profile};

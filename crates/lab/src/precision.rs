@@ -124,6 +124,8 @@ mod tests {
             reinjected_bytes: 0,
             duplicate_bytes: 0,
             first_sent_bytes: vec![0, 0],
+            repeated: Vec::new(),
+            account: None,
             drops: Drops::default(),
             failure: None,
             hash: [0; 32],

@@ -5,7 +5,7 @@
 use crate::scenario::Scenario;
 use crate::variants::Variant;
 use network::{LinkStats, PathCounters};
-use simulator::RunRecord;
+use simulator::{Account, Repeated, RunRecord};
 use traffic::{Metric, Outcome};
 
 /// A repetition of a variant.
@@ -33,6 +33,11 @@ pub struct Run {
     pub duplicate_bytes: u64,
     /// Payload first sent on each path, in the order of the scenario.
     pub first_sent_bytes: Vec<u64>,
+    /// What was sent more than once on each path, in the order of the scenario; empty where that
+    /// is not known, as of kernels.
+    pub repeated: Vec<Repeated>,
+    /// Where the time went, where that is known.
+    pub account: Option<Account>,
     /// Packets that no receiver saw.
     pub drops: Drops,
     /// Why the connection failed, if it did.
@@ -93,6 +98,8 @@ impl Run {
             reinjected_bytes: record.reinjected_bytes,
             duplicate_bytes: record.duplicate_bytes,
             first_sent_bytes: record.first_sent_bytes.clone(),
+            repeated: record.repeated.clone(),
+            account: record.account,
             drops: Drops::of(&record.links),
             failure: record.failure.as_ref().map(ToString::to_string),
             hash: record.hash.unwrap_or_default(),

@@ -220,6 +220,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
             ..TcpConfig::default()
         },
         nic: scenario.nic,
+        accounts: true,
         ..RunSetup::default()
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Leaves comparisons to `comparison`.
 
+use crate::blocking::{Blocking, Repeats};
 use crate::comparison::{Class, Difference};
 use crate::path_spec::{PathSpec, RUN_LIMIT};
 use crate::run::Run;
@@ -53,6 +54,10 @@ pub struct Summary {
     pub retransmitted: f64,
     /// Bytes sent on a second path although another one had them, per repetition.
     pub reinjected: f64,
+    /// Where the time went, where that is known.
+    pub blocking: Option<Blocking>,
+    /// What was sent more than once on each path.
+    pub repeats: Vec<Repeats>,
     /// Why connections failed, if they did.
     pub failure: Option<String>,
 }
@@ -104,6 +109,8 @@ impl Summary {
             share: share(scenario, runs),
             retransmitted: per_run(|run| run.retransmitted_segs),
             reinjected: per_run(|run| run.reinjected_bytes),
+            blocking: Blocking::mean(&runs.runs),
+            repeats: Repeats::mean(scenario, &runs.runs),
             failure: failures.map(ToString::to_string).next(),
         }
     }

@@ -4,6 +4,7 @@
 //! nothing here reads a clock. [`simulate`] turns a [`RunSetup`] into a [`RunRecord`]; [`World`]
 //! is for other topologies.
 
+mod accounts;
 mod capture;
 mod event_queue;
 mod guard;
@@ -16,11 +17,14 @@ mod simulate;
 mod wiring;
 mod world;
 
+pub use accounts::{Account, Accounts, Held};
 pub use capture::Capture;
 pub use host::{Endpoint, HostCounters, SocketConfig};
 pub use network::{Direction, NicSetup, PathCounters, PathEvent, PathSetup};
 pub use processor::ProcessingCost;
 pub use result_hash::ResultHash;
-pub use run::{BackupMark, Captures, Multipath, Protocol, RunError, RunRecord, RunSetup, Until};
+pub use run::{
+    BackupMark, Captures, Multipath, Protocol, Repeated, RunError, RunRecord, RunSetup, Until,
+};
 pub use simulate::{simulate, simulate_recorded, socket_config};
 pub use world::{Stopped, Told, World, WorldError};

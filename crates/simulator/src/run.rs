@@ -6,6 +6,7 @@
 //! and with any number of threads.
 //! Leaves names, texts, repetitions and statistics to the lab.
 
+use crate::accounts::Account;
 use crate::processor::ProcessingCost;
 use crate::world::WorldError;
 use base::{Duration, Instant};
@@ -46,6 +47,8 @@ pub struct RunSetup {
     pub pass_through: bool,
     /// Compute the result hash; costs some 50 ns a packet.
     pub hash: bool,
+    /// Keep accounts of why senders stand still and what waits at receivers.
+    pub accounts: bool,
     /// Capture all packets at both hosts, one interface per path.
     pub capture: bool,
 }
@@ -109,6 +112,10 @@ pub struct RunRecord {
     pub reinjected_bytes: u64,
     /// What of these was to probe paths.
     pub probe_bytes: u64,
+    /// What the data sender sent more than once on each path.
+    pub repeated: Vec<Repeated>,
+    /// Where the time went, if accounts were asked for.
+    pub account: Option<Account>,
     /// Bytes that reached the data receiver's connection more than once.
     pub duplicate_bytes: u64,
     /// Segments with payload that reached the data receiver.
@@ -127,6 +134,17 @@ pub struct RunRecord {
     pub captures: Option<Captures>,
     /// Why the connection failed, if it did.
     pub failure: Option<StreamFailure>,
+}
+
+/// What went out on a path although the peer, or another path, had it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Repeated {
+    /// Segments sent again on the same path that a D-SACK proved needless.
+    pub spurious_segs: u64,
+    /// Segments handed to the path although another one had them,
+    pub reinjected_segs: u64,
+    /// and their payload.
+    pub reinjected_bytes: u64,
 }
 
 /// Files in pcapng form.
@@ -201,6 +219,7 @@ impl Default for RunSetup {
             server_cost: ProcessingCost::default(),
             pass_through: false,
             hash: true,
+            accounts: false,
             capture: false,
         }
     }

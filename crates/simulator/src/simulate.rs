@@ -3,10 +3,13 @@
 //! Path P has the addresses 10.0.P.1 (client) and 10.0.P.2 (server), or fd00::P:1 and fd00::P:2.
 //! Links are numbered 2P (down) and 2P + 1 (up), NIC links come after all of them.
 
+use crate::accounts::Accounts;
 use crate::capture::Capture;
 use crate::host::{Endpoint, SocketConfig};
 use crate::result_hash::ResultHash;
-use crate::run::{BackupMark, Captures, Protocol, RunError, RunRecord, RunSetup, Until};
+use crate::run::{
+    BackupMark, Captures, Protocol, Repeated, RunError, RunRecord, RunSetup, Until,
+};
 use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder};
 use network::{Direction, End, Network, PathCounters, PathSetup, ScheduledChange, Wiring};
@@ -43,6 +46,7 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
     let mut stopped = world.run_until(limit, measured).map_err(fault)?;
     let sent = sent(setup, &world);
     let ended = world.now();
+    let account = world.take_accounts().map(|accounts| accounts.finish(ended));
     if setup.until == Until::Closed && stopped == Stopped::Condition {
         stopped = world.run_until(limit, |_| false).map_err(fault)?;
     }
@@ -59,6 +63,8 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         retransmitted_segs: sent.retransmitted_segs,
         reinjected_bytes: sent.reinjected_bytes,
         probe_bytes: sent.probe_bytes,
+        repeated: sent.repeated,
+        account,
         duplicate_bytes: sent.duplicate_bytes,
         data_packets: world.counters(receiver).data_packets,
         packets: links.iter().map(|path| path.down.delivered + path.up.delivered).sum(),
@@ -99,25 +105,40 @@ struct Sent {
     reinjected_bytes: u64,
     probe_bytes: u64,
     duplicate_bytes: u64,
+    /// Per path.
+    repeated: Vec<Repeated>,
 }
 
 fn sent(setup: &RunSetup, world: &World<Half>) -> Sent {
     let (sender, receiver) = ends(setup);
-    let mut sent = Sent { first_sent_bytes: vec![0; setup.paths.len()], ..Sent::default() };
+    let mut sent = Sent {
+        first_sent_bytes: vec![0; setup.paths.len()],
+        repeated: vec![Repeated::default(); setup.paths.len()],
+        ..Sent::default()
+    };
     for socket in half(world, sender).sockets() {
         if let Some(info) = world.tcp_info(sender, socket) {
             let first = info.bytes_sent.saturating_sub(info.bytes_retrans);
             sent.first_sent_bytes[setup.protocol.first_path()] += first;
             sent.retransmitted_segs += info.segs_retrans;
+            sent.repeated[setup.protocol.first_path()].spurious_segs += info.spurious_retrans;
         }
         if let Some(info) = world.mptcp_info(sender, socket) {
             for subflow in &info.subflows {
                 sent.first_sent_bytes[subflow.interface.index()] += subflow.first_sent_bytes;
                 sent.retransmitted_segs += subflow.tcp.segs_retrans;
+                let repeated = &mut sent.repeated[subflow.interface.index()];
+                repeated.spurious_segs += subflow.tcp.spurious_retrans;
+                repeated.reinjected_segs += subflow.reinjected_segs;
+                repeated.reinjected_bytes += subflow.reinjected_bytes;
             }
             for retired in &info.retired {
                 sent.first_sent_bytes[retired.interface.index()] += retired.first_sent_bytes;
                 sent.retransmitted_segs += retired.segs_retrans;
+                let repeated = &mut sent.repeated[retired.interface.index()];
+                repeated.spurious_segs += retired.spurious_retrans;
+                repeated.reinjected_segs += retired.reinjected_segs;
+                repeated.reinjected_bytes += retired.reinjected_bytes;
             }
             sent.reinjected_bytes += info.reinjected_bytes;
             sent.probe_bytes += info.probe_bytes;
@@ -188,6 +209,10 @@ fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
     world.set_pass_through(setup.pass_through);
     if setup.hash {
         world.set_hash(ResultHash::new(LinkId(2 * setup.paths.len() as u32)));
+    }
+    if setup.accounts {
+        let (sender, receiver) = ends(setup);
+        world.set_accounts(Accounts::new(sender, receiver));
     }
     if setup.capture {
         let (sender, receiver) = ends(setup);

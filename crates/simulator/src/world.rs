@@ -4,6 +4,7 @@
 //! clock, and chance is the run's keyed hash. Building the two-host world of a run is left to
 //! `simulate`.
 
+use crate::accounts::Accounts;
 use crate::capture::Capture;
 use crate::event_queue::Target;
 use crate::host::{Endpoint, Host, HostCounters};
@@ -91,7 +92,7 @@ impl<A: Application> World<A> {
             wiring: Wiring::new(Topology::new(network)?),
             wakes: Vec::new(),
             changes: Vec::new(),
-            recorders: Recorders { hash: None, other: None },
+            recorders: Recorders { hash: None, accounts: None, other: None },
         })
     }
 
@@ -181,6 +182,16 @@ impl<A: Application> World<A> {
     /// The hash so far, given up.
     pub const fn take_hash(&mut self) -> Option<ResultHash> {
         self.recorders.hash.take()
+    }
+
+    /// Keep accounts of this run.
+    pub fn set_accounts(&mut self, accounts: Accounts) {
+        self.recorders.accounts = Some(accounts);
+    }
+
+    /// The accounts so far, given up.
+    pub const fn take_accounts(&mut self) -> Option<Accounts> {
+        self.recorders.accounts.take()
     }
 
     /// Capture the packets that pass the interfaces of a host.
@@ -343,7 +354,8 @@ impl<A: Application> World<A> {
 }
 
 fn context(now: Instant, chance: Chance, recorders: &mut Recorders) -> Context<'_> {
-    if recorders.hash.is_none() && recorders.other.is_none() {
+    let Recorders { hash, accounts, other } = recorders;
+    if hash.is_none() && accounts.is_none() && other.is_none() {
         return Context::quiet(now, chance);
     }
     Context::recording(now, chance, recorders)
@@ -352,18 +364,24 @@ fn context(now: Instant, chance: Chance, recorders: &mut Recorders) -> Context<'
 /// Where a world's events go.
 struct Recorders {
     hash: Option<ResultHash>,
+    accounts: Option<Accounts>,
     other: Option<Box<dyn Recorder>>,
 }
 
 impl Recorder for Recorders {
     fn mask(&self) -> EventMask {
         let hash = self.hash.as_ref().map_or(EventMask::NONE, Recorder::mask);
-        hash.union(self.other.as_ref().map_or(EventMask::NONE, |other| other.mask()))
+        let accounts = self.accounts.as_ref().map_or(EventMask::NONE, Recorder::mask);
+        hash.union(accounts)
+            .union(self.other.as_ref().map_or(EventMask::NONE, |other| other.mask()))
     }
 
     fn record(&mut self, now: Instant, host: HostId, event: &Event) {
         if let Some(hash) = &mut self.hash {
             hash.record(now, host, event);
+        }
+        if let Some(accounts) = &mut self.accounts {
+            accounts.record(now, host, event);
         }
         // The mask is the union: the other one may not have asked for this kind.
         if let Some(other) = &mut self.other {

@@ -14,6 +14,7 @@
 //! The stack never reads a clock, never opens a socket and never draws from a global random
 //! source: `now` and chance arrive in the [`base::Context`]. Same inputs, same outputs.
 
+mod account;
 pub mod buffer;
 pub mod congestion;
 pub mod mptcp;

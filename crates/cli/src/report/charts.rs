@@ -4,6 +4,7 @@
 //! range, outliers shown, n beside each. Nothing is smoothed.
 
 use super::Sheet;
+use super::calls::calls;
 use super::figure::Figure;
 use super::palette::{self, Look};
 use lab::series::{Quantity, Series};
@@ -22,16 +23,16 @@ pub fn figures(sheet: &Sheet<'_>) -> Vec<Figure> {
     if sheet.repetition.is_none() {
         figures.extend([boxes(sheet), distribution(sheet)]);
     }
-    figures.extend([timeline(sheet), over_time(sheet)]);
+    figures.extend([timeline(sheet), over_time(sheet), calls(sheet)]);
     figures.retain(|figure| figure.sets.iter().any(|(_, traces)| !traces.is_empty()));
     figures
 }
 
-fn axis(title: &str) -> Value {
+pub(super) fn axis(title: &str) -> Value {
     json!({"title": {"text": title}, "zeroline": false, "gridcolor": "#e5e5e5", "automargin": true})
 }
 
-fn layout(x: &Value, y: &Value) -> Value {
+pub(super) fn layout(x: &Value, y: &Value) -> Value {
     json!({
         "xaxis": x, "yaxis": y,
         "margin": {"l": 70, "r": 20, "t": 20, "b": 50},
@@ -117,7 +118,7 @@ fn distribution(sheet: &Sheet<'_>) -> Figure {
 }
 
 /// The sets of a figure over time, the most interesting first: what runs over several paths.
-fn sets(
+pub(super) fn sets(
     sheet: &Sheet<'_>,
     traces: impl Fn(&VariantSeries) -> Vec<Value>,
 ) -> Vec<(String, Vec<Value>)> {
@@ -135,7 +136,7 @@ fn points(series: &Series, most: usize, factor: f64) -> (Vec<f64>, Vec<f64>) {
     series.thinned(most).seconds().map(|(at, value)| (at, value * factor)).unzip()
 }
 
-fn path_name<'a>(sheet: &'a Sheet<'_>, path: Option<usize>) -> &'a str {
+pub(super) fn path_name<'a>(sheet: &'a Sheet<'_>, path: Option<usize>) -> &'a str {
     let path = path.and_then(|index| sheet.scenario.paths.get(index));
     path.map_or("connection", |path| path.name.as_str())
 }

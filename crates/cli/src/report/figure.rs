@@ -77,7 +77,7 @@ function figure(id, sets, layout) {
   draw(0);
   const choice = document.getElementById(id + '-choice');
   if (!choice) return;
-  choices.push(n => { choice.value = n; draw(n); });
+  choices.push(n => { if (n < sets.length) { choice.value = n; draw(n); } });
   choice.addEventListener('change', () => choices.forEach(show => show(Number(choice.value))));
 }";
 

@@ -3,11 +3,13 @@
 //!
 //! No script, no font, no picture from elsewhere: the file opens offline and for ever.
 
+mod calls;
 mod charts;
 mod figure;
 mod page;
 mod palette;
 mod tables;
+mod why;
 
 pub use page::{page, utc};
 

@@ -1,6 +1,6 @@
 //! The words of the page: verdict, table, inputs, provenance. Figures are `charts`'.
 
-use super::{Sheet, charts, figure, palette, tables};
+use super::{Sheet, charts, figure, palette, tables, why};
 use crate::table::protocols;
 use lab::{Scenario, describe_traffic};
 use std::fmt::Write;
@@ -59,6 +59,7 @@ fn opening(page: &mut Page, sheet: &Sheet<'_>) {
         page.line(&format!("<p>{}</p>", escaped(&summary_line(sheet))));
         page.line(&format!("<h2>Repetition {number}</h2>"));
         tables::repetition(page, sheet);
+        why::why(page, sheet);
         page.line(
             "<p class=\"small\">One repetition says nothing of chance: <code>anabranch \
              compare</code> carries out many and gives a verdict.</p>",
@@ -71,6 +72,7 @@ fn opening(page: &mut Page, sheet: &Sheet<'_>) {
     page.line(&format!("<p>{}</p>", escaped(&summary_line(sheet))));
     page.line("<h2>Result</h2>");
     tables::results(page, sheet);
+    why::why(page, sheet);
     tables::pairs(page, sheet);
     tables::quantiles(page, sheet);
 }

@@ -113,7 +113,7 @@ fn outcome(class: Class, difference: Option<&Difference>) -> String {
 }
 
 /// The name with the colour and the symbol that it has in every figure.
-fn variant(sheet: &Sheet<'_>, variant: &Variant) -> String {
+pub fn variant(sheet: &Sheet<'_>, variant: &Variant) -> String {
     let look = palette::of_variant(sheet.scenario, variant);
     format!("{}{}", swatch(look), escaped(&variant.name))
 }

@@ -34,6 +34,8 @@ fn record(metric: Metric, value: Option<f64>) -> RunRecord {
         ended: Duration::from_secs(1),
         idle: true,
         first_sent_bytes: vec![1000, 0],
+        repeated: Vec::new(),
+        account: None,
         retransmitted_segs: 2,
         reinjected_bytes: 0,
         probe_bytes: 0,

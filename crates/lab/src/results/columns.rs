@@ -4,6 +4,7 @@
 //! the fixed columns stand the further numbers of the traffic model, one column each. Leaves the
 //! forms of files to `table`, `csv` and `journal`.
 
+use super::accounts;
 use crate::run::{Drops, Labels, Record, Run};
 use crate::scenario::Scenario;
 use crate::study::hex;
@@ -75,13 +76,14 @@ pub(super) fn columns(records: &[&Record]) -> Vec<Column> {
     let column = |name: &str, kind, place| Column { name: name.to_owned(), kind, place };
     let mut columns: Vec<Column> =
         FIXED.iter().map(|(name, kind, _)| column(name, *kind, 0)).collect();
+    columns.extend(accounts::columns().iter().map(|(name, kind)| column(name, *kind, 0)));
     let mut known: BTreeSet<&str> = FIXED.iter().map(|(name, ..)| *name).collect();
     // Pages have hundreds of further numbers. The record with the most comes first, so that the
     // columns keep the order of the model.
     let most = records.iter().max_by_key(|record| record.run.extra.len());
     for record in most.into_iter().chain(records) {
         for (place, (name, _)) in record.run.extra.iter().enumerate() {
-            if known.insert(name) {
+            if !is_fixed(name) && known.insert(name) {
                 columns.push(column(name, Kind::Number, place));
             }
         }
@@ -93,19 +95,19 @@ pub(super) fn columns(records: &[&Record]) -> Vec<Column> {
 pub(super) fn cell(scenario: &Scenario, record: &Record, column: &Column) -> Cell {
     match FIXED.iter().find(|(name, ..)| *name == column.name) {
         Some((_, _, take)) => take(scenario, record),
-        None => {
+        None => accounts::cell(scenario, &record.run, &column.name).unwrap_or_else(|| {
             let extra = &record.run.extra;
             let is_it = |(name, _): &&(String, f64)| *name == column.name;
             let found = extra.get(column.place).filter(is_it);
             let found = found.or_else(|| extra.iter().find(is_it));
             Cell::Number(found.map(|(_, value)| *value))
-        }
+        }),
     }
 }
 
 /// Whether the table has a fixed column of that name.
 pub(super) fn is_fixed(name: &str) -> bool {
-    FIXED.iter().any(|(fixed, ..)| *fixed == name)
+    FIXED.iter().any(|(fixed, ..)| *fixed == name) || accounts::is_column(name)
 }
 
 /// Payload first sent on each path, `wlan=1234,3g=567`.
@@ -154,6 +156,9 @@ pub(super) fn record(scenario: &Scenario, cells: &[(String, Cell)]) -> Result<Re
         duplicate_bytes: row.whole("duplicate_bytes")?,
         first_sent_bytes: parse_first_sent(scenario, &row.text("first_sent_bytes")?)
             .ok_or("first_sent_bytes")?,
+        repeated: accounts::repeated(scenario, |name| row.text(name).ok())
+            .ok_or("reinjected_segments")?,
+        account: accounts::account(|name| row.number(name).ok().flatten()),
         drops: Drops {
             full: row.whole("dropped_full")?,
             early: row.whole("dropped_early")?,

@@ -1,5 +1,6 @@
 //! The document of `compare --json`, as interface.md fixes it.
 
+use crate::blocking::{Blocking, Lost, Repeats};
 use crate::comparison::{Class, Difference};
 use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
 use crate::precision::TARGET;
@@ -10,6 +11,7 @@ use crate::statistics::Interval;
 use crate::summary::Summary;
 use crate::traffic_spec::show_traffic;
 use crate::variants::Carrier;
+use base::Blocked;
 use serde_json::{Map, Value, json};
 use traffic::Traffic;
 use traffic::web::Object;
@@ -128,11 +130,42 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "retransmitted_segments": summary.retransmitted,
         "reinjected_bytes": summary.reinjected,
         "extra": extra,
+        "blocking": blocking(summary.blocking.as_ref()),
+        "repeated": repeated(&summary.repeats),
     });
     if !object_times.is_empty() {
         variant["object_times"] = json!(object_times);
     }
     variant
+}
+
+/// Where the time went; null where that is not known.
+pub(super) fn blocking(of: Option<&Blocking>) -> Value {
+    let Some(blocking) = of else { return Value::Null };
+    let each = |number: &dyn Fn(Lost) -> f64| -> Map<String, Value> {
+        let named = |why: &Blocked| (why.name().to_owned(), json!(number(blocking.of(*why))));
+        Blocked::ALL.iter().map(named).collect()
+    };
+    let Lost { time, bytes } = blocking.head_of_line;
+    json!({
+        "life": blocking.life,
+        "time": each(&|lost| lost.time),
+        "bytes": each(&|lost| lost.bytes),
+        "head_of_line": {"time": time, "bytes": bytes},
+    })
+}
+
+/// What was sent more than once, by path.
+pub(super) fn repeated(repeats: &[Repeats]) -> Value {
+    let of = |one: &Repeats| {
+        let numbers = json!({
+            "spurious_segments": one.spurious_segs,
+            "reinjected_segments": one.reinjected_segs,
+            "reinjected_bytes": one.reinjected_bytes,
+        });
+        (one.path.clone(), numbers)
+    };
+    json!(repeats.iter().map(of).collect::<Map<String, Value>>())
 }
 
 /// What a page consists of, and how it is fetched; null for other traffic.

@@ -5,6 +5,7 @@
 //! end, over the one list of `columns`. `series_table` has one repetition of each variant over
 //! time, `stored` reads a folder back.
 
+mod accounts;
 mod columnar;
 mod columns;
 mod csv;

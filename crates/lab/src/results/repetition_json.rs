@@ -1,6 +1,7 @@
 //! The document of `run --json`: one repetition of each variant, its links counted one by one.
 
-use super::json::{SCHEMA, path};
+use super::json::{SCHEMA, blocking, path, repeated};
+use crate::blocking::{Blocking, Repeats};
 use crate::repetition::Repetition;
 use crate::scenario::Scenario;
 use crate::study::hex;
@@ -49,6 +50,8 @@ fn variant(scenario: &Scenario, one: &Repetition) -> Value {
         "share": share,
         "links": links,
         "extra": extra.collect::<Map<String, Value>>(),
+        "blocking": blocking(Blocking::mean(std::slice::from_ref(run)).as_ref()),
+        "repeated": repeated(&Repeats::mean(scenario, std::slice::from_ref(run))),
         "hash": hex(&run.hash),
     })
 }

@@ -120,6 +120,8 @@ fn run(number: u64) -> Run {
         reinjected_bytes: 5,
         duplicate_bytes: 6,
         first_sent_bytes: vec![7, 8],
+        repeated: Vec::new(),
+        account: None,
         drops: Drops::default(),
         failure: None,
         hash: [number as u8; 32],

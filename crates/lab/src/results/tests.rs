@@ -8,6 +8,8 @@ use crate::error::Given;
 use crate::run::{Drops, Labels, Record, Run};
 use crate::scenario::{Options, PathOption, Runs, Scenario};
 use crate::variants::{Variant, variants_of};
+use base::Duration;
+use simulator::{Account, Held, Repeated};
 use std::fs;
 use std::path::PathBuf;
 use traffic::Metric;
@@ -63,6 +65,20 @@ fn variant(scenario: &Scenario) -> Variant {
     variants_of(scenario).remove(0)
 }
 
+fn repeated(number: u64) -> Repeated {
+    Repeated { spurious_segs: number, reinjected_segs: 2 * number, reinjected_bytes: 3 * number }
+}
+
+/// Times to the nanosecond, the longest there are.
+fn account(number: u64) -> Account {
+    let held = |place: usize| Held {
+        time: Duration::from_nanos(599_999_999_999 - place as u64 * number),
+        bytes: (1 << 50) + place as u64,
+    };
+    let life = Duration::from_nanos(6_000_000_000_001);
+    Account { life, stopped: std::array::from_fn(held), head_of_line: held(77) }
+}
+
 /// A run with numbers that are hard to write down exactly.
 fn run(number: u64) -> Run {
     Run {
@@ -77,6 +93,8 @@ fn run(number: u64) -> Run {
         reinjected_bytes: 5,
         duplicate_bytes: 6,
         first_sent_bytes: vec![7, 8],
+        repeated: [5, 6].map(repeated).into(),
+        account: (number != 2).then(|| account(number)),
         drops: Drops { full: 9, early: 10, random: 11, down: 12 },
         failure: (number == 3).then(|| "reset, by \"peer\"\nat last".into()),
         hash: std::array::from_fn(|i| i as u8 * 7 + number as u8),
@@ -280,11 +298,13 @@ fn columns_of_the_traffic_model_stand_behind_the_fixed_ones() {
     fewer.run.extra.remove(0);
     let all: Vec<&Record> = std::iter::once(&fewer).chain(&rows).collect();
     let columns = columns::columns(&all);
-    let cell = |record| columns::cell(&scenario, record, &columns[25]);
+    let last = columns.last().unwrap();
+    let cell = |record| columns::cell(&scenario, record, last);
     assert_eq!(cell(&fewer), cell(&rows[0]), "found at another place too");
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names[..3], ["variant", "protocol", "path"]);
-    assert_eq!(names[22..], ["failure", "hash", "median", "p95"]);
+    assert_eq!(names[22..25], ["failure", "hash", "life"]);
+    assert_eq!(names[names.len() - 3..], ["reinjected_bytes_on", "median", "p95"]);
     let text = super::csv::csv(&scenario, &rows.iter().collect::<Vec<_>>());
     assert!(text.contains("\"reset, by \"\"peer\"\"\nat last\""), "{text}");
     assert!(text.starts_with("variant,protocol,path,"));

@@ -1,12 +1,14 @@
 //! Time series of one run: what every path and the reader did, as the recorder saw it.
 //!
 //! Windows, RTT, segments in flight and queue of each path; which path brought which bytes when,
-//! and how many bytes waited for others before them. Leaves files to `results` and plots to the
+//! how many bytes waited for others before them, and what the scheduler was asked. Leaves files to `results` and plots to the
 //! caller.
 
+mod calls;
 mod recorder;
 mod representative;
 
+pub use calls::{CallMarks, MOST_CALLS, WAITS};
 pub use recorder::record_series;
 pub use representative::{VariantSeries, representative_series};
 
@@ -22,6 +24,8 @@ pub struct Series {
     /// In the order of time.
     pub points: Vec<(Instant, f64)>,
 }
+
+type Points = Vec<(Instant, f64)>;
 
 /// What is recorded over time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -41,11 +45,20 @@ pub enum Quantity {
     Read,
     /// Bytes that arrived and wait for bytes before them.
     ReorderBuffer,
+    /// At each of the first calls of the scheduler with data on offer: the path it chose, by its
+    /// place in the scenario, or -1 if it waits.
+    CallChoice,
+    /// At the same calls, of each path: the time that the scheduler compares, its own prediction
+    /// or the smoothed RTT, in seconds; 0 of a path that is not there.
+    CallCompared,
+    /// At the same calls, of each path: the sum of 1 if its congestion window is full, 2 if TCP
+    /// Small Queues holds it, 4 if it cannot carry data.
+    CallMarks,
 }
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Quantity; 7] = [
+    pub const ALL: [Quantity; 10] = [
         Quantity::CongestionWindow,
         Quantity::SmoothedRtt,
         Quantity::InFlight,
@@ -53,6 +66,9 @@ impl Quantity {
         Quantity::Arrived,
         Quantity::Read,
         Quantity::ReorderBuffer,
+        Quantity::CallChoice,
+        Quantity::CallCompared,
+        Quantity::CallMarks,
     ];
 
     /// As tables spell it.
@@ -65,6 +81,9 @@ impl Quantity {
             Quantity::Arrived => "arrived",
             Quantity::Read => "read",
             Quantity::ReorderBuffer => "reorder_buffer",
+            Quantity::CallChoice => "call_choice",
+            Quantity::CallCompared => "call_compared",
+            Quantity::CallMarks => "call_marks",
         }
     }
 
@@ -76,9 +95,11 @@ impl Quantity {
     /// Of its values.
     pub const fn unit(self) -> &'static str {
         match self {
-            Quantity::SmoothedRtt => "s",
+            Quantity::SmoothedRtt | Quantity::CallCompared => "s",
             Quantity::InFlight => "segments",
             Quantity::Queue => "packets",
+            Quantity::CallChoice => "path",
+            Quantity::CallMarks => "marks",
             Quantity::CongestionWindow
             | Quantity::Arrived
             | Quantity::Read

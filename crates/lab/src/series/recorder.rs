@@ -3,7 +3,8 @@
 //! Of several connections the one that carried most stands for all. Subflow numbers become paths of
 //! the scenario when the run is over: only then is it known on which interface each subflow was.
 
-use super::{Quantity, Series, thinned};
+use super::calls::Calls;
+use super::{Points, Quantity, Series, thinned};
 use base::{Event, EventMask, HostId, Instant, PathId, Recorder, SocketId};
 use simulator::{RunError, RunRecord, RunSetup, simulate_recorded};
 use std::cell::RefCell;
@@ -21,8 +22,6 @@ pub fn record_series(setup: &RunSetup) -> Result<(RunRecord, Vec<Series>), RunEr
     Ok((record, series))
 }
 
-type Points = Vec<(Instant, f64)>;
-
 /// Points of a series at which it is thinned.
 const MOST_KEPT: usize = 200_000;
 
@@ -35,7 +34,7 @@ struct Seen {
     receiver: HostId,
     /// Links in the direction of the data have even numbers in a download, odd ones otherwise.
     odd: bool,
-    links: u32,
+    paths: usize,
     multipath: bool,
     of_links: BTreeMap<usize, Points>,
     of_sender: BTreeMap<SocketId, Sending>,
@@ -47,6 +46,7 @@ struct Seen {
 struct Sending {
     bytes: u64,
     of_subflows: BTreeMap<(Quantity, PathId), Points>,
+    calls: Calls,
 }
 
 /// What a connection's receiver saw.
@@ -66,7 +66,7 @@ struct Receiving {
 impl Recorder for Watch {
     fn mask(&self) -> EventMask {
         let host = EventMask::WINDOW.union(EventMask::SEGMENT).union(EventMask::DELIVERY);
-        host.union(EventMask::ARRIVAL).union(EventMask::PACKET)
+        host.union(EventMask::ARRIVAL).union(EventMask::PACKET).union(EventMask::DECISION)
     }
 
     fn record(&mut self, now: Instant, host: HostId, event: &Event) {
@@ -90,20 +90,24 @@ impl Seen {
             sender,
             receiver,
             odd: setup.reverse,
-            links: 2 * setup.paths.len() as u32,
+            paths: setup.paths.len(),
             multipath: matches!(setup.protocol, simulator::Protocol::Mptcp(_)),
             ..Seen::default()
         }
     }
 
     fn on_link(&mut self, now: Instant, link: u32, waiting: u32) {
-        if link < self.links && (link % 2 == 1) == self.odd {
+        if (link as usize) < 2 * self.paths && (link % 2 == 1) == self.odd {
             let series = self.of_links.entry(link as usize / 2).or_default();
             keep(series, now, waiting.into());
         }
     }
 
     fn on_sender(&mut self, now: Instant, event: &Event) {
+        if let Event::Decision(call) = event {
+            let sending = self.of_sender.entry(call.socket).or_default();
+            return sending.calls.add(now, call, self.paths);
+        }
         let (quantity, socket, path, value) = match *event {
             Event::WindowChange { socket, path, cwnd_bytes, .. } => {
                 (Quantity::CongestionWindow, socket, path, cwnd_bytes as f64)
@@ -139,7 +143,7 @@ impl Seen {
         let receiving = self.of_receiver.into_values().max_by_key(|receiving| receiving.taken);
         let (sending, receiving) = (sending.unwrap_or_default(), receiving.unwrap_or_default());
         let path = |subflows: &[usize], path: PathId| subflows.get(path.index()).copied();
-        let mut merged: BTreeMap<(Quantity, Option<usize>), Points> = BTreeMap::new();
+        let mut merged = sending.calls.into_series();
         for ((quantity, subflow), points) in sending.of_subflows {
             let key = (quantity, path(&record.sender_subflows, subflow));
             merged.entry(key).or_default().extend(points);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod accounts;
 mod aggregate;
 mod backup;
 mod burst_table;

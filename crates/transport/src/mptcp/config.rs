@@ -87,6 +87,11 @@ pub struct Retired {
     /// Payload first handed to them, in bytes.
     pub first_sent_bytes: u64,
     pub segs_retrans: u64,
+    /// Of these what a D-SACK proved needless.
+    pub spurious_retrans: u64,
+    /// Payload handed to them that another path had, in bytes and in segments.
+    pub reinjected_bytes: u64,
+    pub reinjected_segs: u64,
 }
 
 /// One subflow of a connection.
@@ -100,4 +105,18 @@ pub struct SubflowInfo {
     pub tcp: TcpInfo,
     /// Payload first handed to this path, in bytes.
     pub first_sent_bytes: u64,
+    /// Payload handed to it that another path had, in bytes and in segments.
+    pub reinjected_bytes: u64,
+    pub reinjected_segs: u64,
+}
+
+impl Retired {
+    /// One more of that interface.
+    pub(super) fn add(&mut self, over: &Retired) {
+        self.first_sent_bytes += over.first_sent_bytes;
+        self.segs_retrans += over.segs_retrans;
+        self.spurious_retrans += over.spurious_retrans;
+        self.reinjected_bytes += over.reinjected_bytes;
+        self.reinjected_segs += over.reinjected_segs;
+    }
 }

@@ -8,6 +8,7 @@ use super::receive::DataReceive;
 use super::send::{DataSend, FRAGMENT_BYTES};
 use super::slot::{Slot, Stage};
 use super::timers::Timers;
+use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller, Penalty};
 use crate::path_manager::{Command, PathEvent, PathManager};
 use crate::path_policy::{self, AnyPolicy, PathPolicy};
@@ -82,6 +83,7 @@ pub struct Connection {
     pub(super) heard_from: PathSet,
     /// Why it waits, since it was last asked.
     pub(super) waits: Option<Blocked>,
+    pub(super) account: Account,
     pub(super) addresses: Addresses,
     pub(super) manager: PathManager,
     pub(super) timers: Timers,
@@ -181,6 +183,7 @@ impl Connection {
             assigned: Assignments::default(),
             heard_from: PathSet::EMPTY,
             waits: None,
+            account: Account::default(),
             addresses,
             manager: PathManager::new(config.path_manager, start.client),
             timers: Timers::default(),
@@ -584,6 +587,8 @@ impl Connection {
             probing: slot.probing,
             tcp: slot.subflow.info(&self.controller),
             first_sent_bytes: slot.first_sent_bytes,
+            reinjected_bytes: slot.reinjected.0,
+            reinjected_segs: slot.reinjected.1,
         });
         MptcpInfo {
             subflows: subflows.collect(),
@@ -605,15 +610,18 @@ impl Connection {
     /// The place of a subflow that is over goes to another one: keep what it did.
     pub(super) fn retire(&mut self, index: usize) {
         let slot = &self.slots[index];
-        let interface = slot.interface;
-        let (first_sent_bytes, segs_retrans) =
-            (slot.first_sent_bytes, slot.subflow.info(&self.controller).segs_retrans);
-        match self.retired.iter_mut().find(|retired| retired.interface == interface) {
-            Some(retired) => {
-                retired.first_sent_bytes += first_sent_bytes;
-                retired.segs_retrans += segs_retrans;
-            }
-            None => self.retired.push(Retired { interface, first_sent_bytes, segs_retrans }),
+        let tcp = slot.subflow.info(&self.controller);
+        let over = Retired {
+            interface: slot.interface,
+            first_sent_bytes: slot.first_sent_bytes,
+            segs_retrans: tcp.segs_retrans,
+            spurious_retrans: tcp.spurious_retrans,
+            reinjected_bytes: slot.reinjected.0,
+            reinjected_segs: slot.reinjected.1,
+        };
+        match self.retired.iter_mut().find(|retired| retired.interface == over.interface) {
+            Some(retired) => retired.add(&over),
+            None => self.retired.push(over),
         }
     }
 

@@ -57,7 +57,7 @@ fn candidate(path: &PathView, offer: &Offer) -> Candidate {
         srtt: path.srtt,
         cwnd_segs: path.cwnd_segs,
         inflight_segs: path.inflight_segs,
-        unsent_bytes: path.unsent_bytes,
+        unsent_segs: path.unsent_segs,
         marks,
     }
 }

@@ -144,6 +144,7 @@ impl Connection {
             received: ReceivedMaps::default(),
             last_end: None,
             first_sent_bytes: 0,
+            reinjected: (0, 0),
             held: 0,
             in_ready: false,
         };

@@ -37,6 +37,9 @@ impl Connection {
         self.slots[index].subflow.handle_segment(cx, &mut self.controller, segment);
         self.after_subflow(cx, index);
         self.count_held(index);
+        if cx.wants(EventMask::ACCOUNT) {
+            self.tell_held(cx);
+        }
         self.wake(index);
         self.schedule_due = true;
         if self.scheduler.heeds_acks() {

@@ -25,6 +25,7 @@ mod reading;
 mod receive;
 mod send;
 mod slot;
+mod standing;
 mod timers;
 
 pub(crate) use handshake::acceptable_capable;

@@ -43,6 +43,9 @@ impl Connection {
             // What left may have let a subflow's buffer grow.
             self.check_writer();
             if !self.sends_what_it_hands || !self.schedule_due {
+                if cx.wants(EventMask::ACCOUNT) {
+                    self.tell_standing(cx);
+                }
                 return None;
             }
             self.schedule(cx);
@@ -300,6 +303,7 @@ impl Connection {
                 taken
             }
         };
+        self.slots[index].on_reinjection(payload.len());
         self.push(index, offset, payload);
         true
     }

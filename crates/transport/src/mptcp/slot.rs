@@ -51,6 +51,8 @@ pub struct Slot {
     /// Where the last data handed to it end in the connection's stream.
     pub last_end: Option<u64>,
     pub first_sent_bytes: u64,
+    /// Payload handed to it that another path had, in bytes and in segments.
+    pub reinjected: (u64, u64),
     /// Payload that the subflow holds, in bytes, when last counted.
     pub held: u64,
     pub in_ready: bool,
@@ -131,6 +133,11 @@ impl ReceivedMaps {
         }
     }
 
+    /// Where the last of them ends in the connection's stream; zero without any.
+    pub fn data_end(&self) -> u64 {
+        self.maps.back().map_or(0, |map| map.data + u64::from(map.len))
+    }
+
     /// How many are held.
     pub fn len(&self) -> usize {
         self.maps.len()
@@ -141,6 +148,13 @@ impl Slot {
     /// Whether it can be used for data at all.
     pub fn is_usable(&self) -> bool {
         self.stage == Stage::Open && self.subflow.may_send()
+    }
+
+    /// Data were handed to it that another path had.
+    pub fn on_reinjection(&mut self, bytes: u32) {
+        let segs = bytes.div_ceil(self.subflow.segment_size().max(1));
+        self.reinjected.0 += u64::from(bytes);
+        self.reinjected.1 += u64::from(segs);
     }
 
     /// It is over, and nothing of it is left to be sent.

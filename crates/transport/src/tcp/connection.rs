@@ -4,6 +4,7 @@
 
 use super::config::{TcpConfig, TcpInfo};
 use super::subflow::{Identity, News, Subflow};
+use crate::account::Account;
 use crate::congestion::{Controller, Options, by_name};
 use crate::stack::{Marks, SocketError};
 use base::{Context, Event, EventMask, Instant, InterfaceId, SocketId, prefetch};
@@ -20,6 +21,7 @@ pub struct Connection {
     pub interface: InterfaceId,
     pub subflow: Subflow,
     controller: Controller,
+    account: Account,
 }
 
 impl Connection {
@@ -53,7 +55,8 @@ impl Connection {
         interface: InterfaceId,
         listener: Option<SocketId>,
     ) -> Connection {
-        Connection { subflow, controller, interface, marks: Marks::new(listener) }
+        let (marks, account) = (Marks::new(listener), Account::default());
+        Connection { subflow, controller, interface, marks, account }
     }
 
     /// Ask for the memory of what every packet needs.
@@ -96,6 +99,10 @@ impl Connection {
     /// A segment arrived.
     pub fn handle_segment(&mut self, cx: &mut Context<'_>, segment: &mut TcpSegment) {
         self.subflow.handle_segment(cx, &mut self.controller, segment);
+        if cx.wants(EventMask::ACCOUNT) {
+            let (_, gaps) = self.subflow.held();
+            self.account.holds(cx, self.subflow.socket, gaps, gaps > 0);
+        }
     }
 
     /// A deadline passed.
@@ -105,7 +112,13 @@ impl Connection {
 
     /// The next segment to send.
     pub fn poll_segment(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
-        self.subflow.poll_segment(cx, &mut self.controller)
+        let packet = self.subflow.poll_segment(cx, &mut self.controller);
+        if packet.is_none() && cx.wants(EventMask::ACCOUNT) {
+            let (socket, why) = (self.subflow.socket, self.subflow.stands_because());
+            let (end, unsent) = (self.subflow.write_end(), self.subflow.unsent());
+            self.account.stops(cx, socket, why, end, unsent);
+        }
+        packet
     }
 
     /// Append to the stream; how many bytes were taken.

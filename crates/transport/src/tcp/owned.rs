@@ -39,6 +39,11 @@ impl Subflow {
         self.tx.fin_queued
     }
 
+    /// Bytes pushed and never sent.
+    pub fn unsent(&self) -> u64 {
+        self.tx.unsent()
+    }
+
     /// Offset of the next byte handed to it.
     pub fn write_end(&self) -> u64 {
         self.tx.buffer.end()

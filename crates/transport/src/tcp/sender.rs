@@ -4,7 +4,7 @@
 use super::config::Buffers;
 use crate::buffer::SendBuffer;
 use crate::recovery::{Pacer, Scoreboard, SendBufferTuning, sent_truesize};
-use base::Instant;
+use base::{Blocked, Instant};
 use wire::SeqNumber;
 
 /// Segments one buffer of the send queue holds at most (Linux: 64 KiB of payload).
@@ -41,6 +41,8 @@ pub struct Sender {
     pub fin_sent: bool,
     /// A write was refused or cut short.
     pub writer_waits: bool,
+    /// Why what is unsent was not sent when that was last tried.
+    pub stopped: Blocked,
     /// Acknowledgements freed space since a waiting writer was last thought of.
     pub writer_check_due: bool,
     /// The congestion window was the limit when last looked at (Linux `is_cwnd_limited`).
@@ -88,6 +90,7 @@ impl Sender {
             fin_sent: false,
             tuning,
             writer_waits: false,
+            stopped: Blocked::Opening,
             writer_check_due: false,
             cwnd_limited: false,
             max_packets_out: 0,

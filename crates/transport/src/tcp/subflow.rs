@@ -16,7 +16,7 @@ use super::timers::{Retransmit, Timers};
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::{MinRttFilter, RttEstimator, RttMode};
 use crate::stack::SocketError;
-use base::{Context, Duration, Event, EventMask, Instant, PathId, SocketId};
+use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
 use std::net::SocketAddr;
 use wire::{SeqNumber, TcpSegment};
 
@@ -324,6 +324,19 @@ impl Subflow {
             inflight_segs: self.inflight(),
             state: self.loss.ca_state,
         });
+    }
+
+    /// Why it sends nothing more, asked when it does not.
+    pub fn stands_because(&self) -> Blocked {
+        if !self.fsm.is_synchronised() {
+            Blocked::Opening
+        } else if self.tx.has_unsent() {
+            self.tx.stopped
+        } else if self.tx.writer_waits {
+            Blocked::SendBuffer
+        } else {
+            Blocked::NothingToSend
+        }
     }
 
     /// The state for measurement.

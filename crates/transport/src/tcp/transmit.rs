@@ -134,6 +134,7 @@ impl Subflow {
             NewData::Blocked(why) => {
                 let (socket, path) = (self.socket, self.path);
                 cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
+                self.tx.stopped = why;
                 self.tx.burst_left = 0;
                 self.tx.burst_segs = 0;
                 self.finish_round(cx, cc, why == Blocked::CongestionWindow);

@@ -2,6 +2,7 @@
 //! how they are accepted.
 
 mod coverage;
+mod decisions;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulation;
 mod pages;

@@ -1,0 +1,274 @@
+//! Decisions as lines: time, data, every path with the numbers compared, the answer and why.
+//!
+//! Repeated waits that differ in nothing a reader would look at are one line with their number.
+//! Where the terminal is too narrow for the answer it stands on a line of its own.
+
+use crate::output::{Screen, width_of};
+use crate::table::protocols;
+use base::decision::{
+    Answer, Candidate, Explanation, Mark, Marks, SchedulerCall, Sent, Test, Unit,
+};
+use base::{Instant, PathId};
+use lab::decisions::{Call, Decisions, mark_word, mark_words, reason};
+use lab::{Scenario, Variant, describe_traffic};
+use std::cmp::Ordering;
+
+/// Blanks between columns.
+const GAP: &str = "  ";
+
+/// What `explain` prints without `--json`.
+pub fn text(
+    scenario: &Scenario,
+    variant: &Variant,
+    run: u64,
+    decisions: &Decisions,
+    screen: Screen,
+) -> String {
+    let mut text = String::new();
+    heading(&mut text, scenario, variant, run, decisions, screen);
+    let rows: Vec<Row> = folded(&decisions.calls).map(|calls| row(scenario, calls)).collect();
+    legend(&mut text, &decisions.calls, screen);
+    text.push('\n');
+    let columns = Columns::of(scenario, score_heading(&decisions.calls), &rows);
+    let line = columns.line(&columns.headings, "answer");
+    text.push_str(&format!("{}\n", screen.styled("1", line.trim_end())));
+    for row in &rows {
+        columns.row(&mut text, row, screen);
+    }
+    text
+}
+
+fn heading(
+    text: &mut String,
+    scenario: &Scenario,
+    variant: &Variant,
+    run: u64,
+    decisions: &Decisions,
+    screen: Screen,
+) {
+    let (number, of) = decisions.connection;
+    let connection = if of > 1 { format!(", connection {number} of {of}") } else { String::new() };
+    let heading = format!(
+        "{}: {}; {}, sender {}; repetition {run}, seed {}{connection}",
+        variant.name,
+        describe_traffic(&scenario.traffic, scenario.reverse),
+        protocols(scenario),
+        scenario.profile.name(),
+        scenario.seed
+    );
+    screen.wrap(text, "", &heading, "");
+}
+
+/// What the columns mean, and the marks that occur.
+fn legend(text: &mut String, calls: &[Call], screen: Screen) {
+    let columns = "Data by position and length in the stream [byte]; left: what waits to be handed \
+                   out. Of each path: smoothed RTT [ms], segments in flight/congestion window \
+                   +those queued below, the scheduler's own number if it has one, marks:";
+    screen.wrap(text, "", columns, "");
+    let occur =
+        |mark| calls.iter().any(|one| one.call.paths.iter().any(|p| p.marks.contains(mark)));
+    for (_, word, meaning) in mark_words().filter(|(mark, ..)| occur(*mark)) {
+        screen.wrap(text, &format!("  {word:<8} "), meaning, "");
+    }
+}
+
+/// Runs of calls that are shown as one: the same wait for the same data with the same marks.
+fn folded(calls: &[Call]) -> impl Iterator<Item = &[Call]> {
+    calls.chunk_by(|a, b| {
+        let (a, b) = (&a.call, &b.call);
+        let marks = |call: &SchedulerCall| -> Vec<(PathId, Marks)> {
+            call.paths.iter().map(|path| (path.path, path.marks)).collect()
+        };
+        let offset = |call: &SchedulerCall| call.offered.map(|offered| offered.offset);
+        let rule = |call: &SchedulerCall| call.why.as_ref().map(|why| why.rule);
+        matches!(a.answer, Answer::Wait(_))
+            && a.answer == b.answer
+            && offset(a) == offset(b)
+            && rule(a) == rule(b)
+            && marks(a) == marks(b)
+    })
+}
+
+/// A line.
+struct Row {
+    /// Time, data, what is left, and four for each path of the scenario.
+    cells: Vec<String>,
+    answer: String,
+    waits: bool,
+}
+
+/// Cells of a path.
+const OF_PATH: usize = 4;
+
+fn row(scenario: &Scenario, calls: &[Call]) -> Row {
+    // Chunks are never empty.
+    let (first, last) = (&calls[0], &calls[calls.len() - 1]);
+    let call = &first.call;
+    let left = call.offered.map_or(0, |offered| offered.len);
+    let mut cells = vec![seconds(first.at), data(call), format!("{:.1}", left as f64 / 1e3)];
+    for index in 0..scenario.paths.len() {
+        cells.extend(of_path(call, index));
+    }
+    let mut answer = answer(scenario, call);
+    if calls.len() > 1 {
+        answer.push_str(&format!(" ({} times, to {} s)", calls.len(), seconds(last.at)));
+    }
+    Row { cells, answer, waits: matches!(call.answer, Answer::Wait(_)) }
+}
+
+fn seconds(at: Instant) -> String {
+    format!("{:.6}", (at - Instant::ZERO).as_secs_f64())
+}
+
+fn data(call: &SchedulerCall) -> String {
+    match (&call.answer, call.offered) {
+        (Answer::Send { offset: Some(offset), len, .. }, _) => format!("{offset} +{len}"),
+        (_, Some(offered)) => offered.offset.to_string(),
+        _ => "-".to_owned(),
+    }
+}
+
+/// RTT, flight, score, marks; of several subflows on a path the one that is open.
+fn of_path(call: &SchedulerCall, index: usize) -> [String; OF_PATH] {
+    let on_path = || call.paths.iter().filter(|path| path.interface.index() == index);
+    let open = |path: &&Candidate| !path.marks.contains(Mark::Closed);
+    let Some(path) = on_path().find(open).or_else(|| on_path().next()) else {
+        return ["-".to_owned(), String::new(), String::new(), String::new()];
+    };
+    let queued = match path.unsent_segs {
+        0 => String::new(),
+        segs => format!(" +{segs}"),
+    };
+    let scores = call.why.as_ref().map_or(&[][..], |why| &why.scores);
+    let own = scores.iter().filter(|score| score.path == path.path);
+    let marks: Vec<&str> = path.marks.iter().map(mark_word).collect();
+    [
+        format!("{:.1}", path.srtt.as_secs_f64() * 1e3),
+        format!("{}/{}{queued}", path.inflight_segs, path.cwnd_segs),
+        own.map(|score| amount(score.value, score.unit).0).collect::<Vec<_>>().join(", "),
+        marks.join(" "),
+    ]
+}
+
+/// A number and its unit.
+fn amount(value: f64, unit: Unit) -> (String, &'static str) {
+    match unit {
+        Unit::Seconds => (format!("{:.1}", value * 1e3), "ms"),
+        Unit::Bytes => (format!("{:.1}", value / 1e3), "kB"),
+        Unit::Segments => (format!("{value:.0}"), "segments"),
+    }
+}
+
+fn answer(scenario: &Scenario, call: &SchedulerCall) -> String {
+    let name = |id: PathId| {
+        let path = call.paths.iter().find(|path| path.path == id);
+        let path = path.and_then(|path| scenario.paths.get(path.interface.index()));
+        path.map_or("?", |path| path.name.as_str())
+    };
+    let why = call.why.as_ref();
+    let mut words = match &call.answer {
+        Answer::Send { path, what, queued, .. } => {
+            let what = match what {
+                Sent::New => "",
+                Sent::Reinjection => " again",
+                Sent::Copy => " a copy",
+                Sent::Probe => " a probe",
+            };
+            let full = |candidate: &Candidate| candidate.marks.contains(Mark::WindowFull);
+            let chosen = call.paths.iter().find(|candidate| candidate.path == *path);
+            let queued = if *queued && chosen.is_some_and(full) { ", queued" } else { "" };
+            format!("{}{what}{queued}: {}", name(*path), explained(why, "its choice"))
+        }
+        Answer::Wait(reason_to) => match reason(*reason_to) {
+            Some(reason) => format!("wait: {reason}"),
+            None => format!("wait: {}", explained(why, "its own choice")),
+        },
+    };
+    for path in &call.penalised {
+        words.push_str(&format!("; halves the window of {}", name(*path)));
+    }
+    words
+}
+
+/// The rule, and what was compared by it.
+fn explained(why: Option<&Explanation>, otherwise: &str) -> String {
+    let Some(why) = why else { return otherwise.to_owned() };
+    if why.tests.is_empty() {
+        return why.rule.to_owned();
+    }
+    let tests: Vec<String> = why.tests.iter().map(compared).collect();
+    format!("{} ({})", why.rule, tests.join("; "))
+}
+
+fn compared(test: &Test) -> String {
+    let relation = match test.order {
+        Ordering::Less => "<",
+        Ordering::Equal => "=",
+        Ordering::Greater => ">",
+    };
+    let shown = |(name, value)| {
+        let (number, unit) = amount(value, test.unit);
+        format!("{name} {number} {unit}")
+    };
+    format!("{} {relation} {}", shown(test.left), shown(test.right))
+}
+
+/// Name and unit of the scheduler's own number.
+fn score_heading(calls: &[Call]) -> String {
+    let mut scores = calls.iter().filter_map(|one| one.call.why.as_ref()?.scores.first());
+    scores.next().map_or(String::new(), |score| {
+        format!("{} [{}]", score.name, amount(score.value, score.unit).1)
+    })
+}
+
+/// Headings and widths.
+struct Columns {
+    headings: Vec<String>,
+    widths: Vec<usize>,
+}
+
+impl Columns {
+    fn of(scenario: &Scenario, score: String, rows: &[Row]) -> Columns {
+        let mut headings: Vec<String> = ["time [s]", "data", "left [kB]"].map(str::to_owned).into();
+        for path in &scenario.paths {
+            headings.extend([path.name.clone(), String::new(), score.clone(), String::new()]);
+        }
+        let mut widths: Vec<usize> = headings.iter().map(|text| width_of(text)).collect();
+        for row in rows {
+            for (width, cell) in widths.iter_mut().zip(&row.cells) {
+                *width = width_of(cell).max(*width);
+            }
+        }
+        Columns { headings, widths }
+    }
+
+    /// Numbers at the right edge; data and marks at the left.
+    fn line(&self, cells: &[String], answer: &str) -> String {
+        let mut line = String::new();
+        for (column, (cell, width)) in cells.iter().zip(&self.widths).enumerate() {
+            if *width == 0 {
+                continue;
+            }
+            let blanks = " ".repeat(width.saturating_sub(width_of(cell)));
+            let left = column == 1 || (column > 2 && (column - 3) % OF_PATH == OF_PATH - 1);
+            let padded = if left { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") };
+            line.push_str(&padded);
+            line.push_str(GAP);
+        }
+        line.push_str(answer);
+        line
+    }
+
+    fn row(&self, text: &mut String, row: &Row, screen: Screen) {
+        // Waits stand out less than what was sent.
+        let style = if row.waits { "2" } else { "" };
+        let line = self.line(&row.cells, &row.answer);
+        if screen.width.is_none_or(|width| width_of(&line) <= width) {
+            text.push_str(&format!("{}\n", screen.styled(style, line.trim_end())));
+            return;
+        }
+        let line = self.line(&row.cells, "");
+        text.push_str(&format!("{}\n", screen.styled(style, line.trim_end())));
+        screen.wrap(text, "    ", &row.answer, style);
+    }
+}

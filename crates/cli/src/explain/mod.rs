@@ -1,0 +1,168 @@
+//! The verb `explain`: the decisions of a scheduler in one run, one a line.
+//!
+//! What is to be simulated is asked for as of `run`. The lab records, `lines` lays out.
+
+mod lines;
+
+use crate::args::ScenarioArgs;
+use crate::output::{Screen, error, message, print};
+use crate::{FAILED, USAGE};
+use clap::{ArgMatches, Args};
+use lab::decisions::{Decisions, Span, decision_document, record_decisions};
+use lab::{Given, InputError, Scenario, Variant, variants_of};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  anabranch explain --path wlan --path 3g --traffic burst:15 --scheduler blest-kernel --from 2s
+  anabranch explain scenario.toml --scheduler otias --until 2s
+  anabranch explain scenario.toml --variant mptcp/lrf/lia --run 7 --json";
+
+/// Options of `explain`.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    #[command(flatten)]
+    pub asked: ScenarioArgs,
+    /// The scheduler to be explained, see `anabranch list schedulers`; instead of those of the
+    /// scenario
+    #[arg(long, value_name = "NAME", conflicts_with = "schedulers")]
+    pub scheduler: Option<String>,
+    /// The variant to be explained, if the scenario has several over several paths
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+    /// Number of the repetition; a comparison has them from 0 on
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub run: u64,
+    /// Decisions from this time of the run on [default: its start]
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
+    /// Decisions before this time of the run; it is carried out no further [default: its end]
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Number of the connection, from 1 in the order of their opening [default: the one that
+    /// carried most]
+    #[arg(long, value_name = "N")]
+    pub connection: Option<usize>,
+    /// Print a JSON object a line, one for each decision
+    #[arg(long)]
+    pub json: bool,
+    /// No colours; so does the environment variable NO_COLOR
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// Everything that must be right before the run.
+struct Prepared {
+    scenario: Scenario,
+    variant: Variant,
+    span: Span,
+}
+
+/// Carries it out; the answer is the exit code.
+pub fn explain(args: &ExplainArgs, sources: Option<&ArgMatches>) -> u8 {
+    let prepared = match prepare(args, sources) {
+        Ok(prepared) => prepared,
+        Err(refusal) => {
+            error(&refusal);
+            return USAGE;
+        }
+    };
+    let Prepared { scenario, variant, span } = &prepared;
+    match record_decisions(scenario, variant, args.run, *span, args.connection) {
+        Ok(Some(decisions)) => {
+            show(args, &prepared, &decisions);
+            0
+        }
+        Ok(None) => {
+            error(&nothing(args.connection, span));
+            USAGE
+        }
+        Err(failure) => {
+            error(&failure);
+            FAILED
+        }
+    }
+}
+
+fn prepare(args: &ExplainArgs, sources: Option<&ArgMatches>) -> Result<Prepared, InputError> {
+    let given =
+        |option, text: &Option<String>| text.as_ref().map(|text| Given::argument(option, text));
+    let (from, until) = (given("--from", &args.from), given("--until", &args.until));
+    let span = Span::parse(from.as_ref(), until.as_ref())?;
+    let mut options = args.asked.over_file(sources)?;
+    (options.runs, options.runs_max, options.baseline) = (None, None, None);
+    let scheduler = given("--scheduler", &args.scheduler);
+    if scheduler.is_some() || options.protocols.is_empty() {
+        options.protocols = vec![Given::argument("--protocols", "mptcp")];
+    }
+    if let Some(scheduler) = scheduler {
+        options.schedulers = vec![scheduler];
+    }
+    let scenario = options.resolve()?;
+    let variant = chosen(&scenario, args.variant.as_deref())?;
+    Ok(Prepared { scenario, variant, span })
+}
+
+/// The variant with that name, or the only one that has a scheduler.
+fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Variant, InputError> {
+    let all = variants_of(scenario);
+    let known = || {
+        let scheduled = all.iter().filter(|variant| variant.scheduler().is_some());
+        scheduled.map(|variant| variant.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    if known().is_empty() {
+        let problem = "nothing of this scenario has a scheduler: TCP has one path only";
+        let help = "name a scheduler, `--scheduler lrf`: all paths are used together then";
+        return Err(InputError::at("--protocols", problem, help));
+    }
+    let Some(name) = name else {
+        let mut scheduled = all.iter().filter(|variant| variant.scheduler().is_some());
+        return match (scheduled.next(), scheduled.next()) {
+            (Some(only), None) => Ok(only.clone()),
+            _ => {
+                let problem = "several variants of this scenario have a scheduler";
+                let help = format!("name one of {}", known());
+                Err(InputError::at("--variant", problem, help))
+            }
+        };
+    };
+    match all.iter().find(|variant| variant.name == name) {
+        Some(variant) if variant.scheduler().is_some() => Ok(variant.clone()),
+        Some(_) => {
+            let problem = format!("`{name}` has no scheduler: it uses one path only");
+            Err(InputError::at("--variant", problem, format!("name one of {}", known())))
+        }
+        None => {
+            let problem = format!("no variant of this scenario is called `{name}`");
+            Err(InputError::at("--variant", problem, format!("it has {}", known())))
+        }
+    }
+}
+
+fn nothing(connection: Option<usize>, span: &Span) -> InputError {
+    let until = span.until.map_or("the end".to_owned(), |until| until.to_string());
+    let from = if span.from.is_zero() { "the start".to_owned() } else { span.from.to_string() };
+    let within = format!("between {from} and {until}");
+    let help = "change --from or --until, or leave them out";
+    match connection {
+        Some(number) => {
+            let problem = format!("connection {number} had nothing to decide {within}");
+            InputError::at("--connection", problem, format!("leave it out, or {help}"))
+        }
+        None => InputError::at("--from", format!("there was nothing to decide {within}"), help),
+    }
+}
+
+fn show(args: &ExplainArgs, prepared: &Prepared, decisions: &Decisions) {
+    let Prepared { scenario, variant, .. } = prepared;
+    if args.json {
+        for one in &decisions.calls {
+            print(&format!("{}\n", decision_document(scenario, one)));
+        }
+    } else {
+        let screen = Screen::detect(args.no_color);
+        print(&lines::text(scenario, variant, args.run, decisions, screen));
+    }
+    if decisions.cut {
+        message("note: there were more decisions than are kept; name a later --from to see them");
+    }
+}

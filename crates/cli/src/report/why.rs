@@ -1,0 +1,61 @@
+//! Why nothing was sent: the table of `--why` on the page, with a bar for the shares.
+
+use super::Sheet;
+use super::page::{Page, escaped};
+use super::tables;
+use crate::why::{CAPTION, SHARES, percentage, share};
+use lab::Summary;
+
+/// The table; nothing where no accounts were kept.
+pub fn why(page: &mut Page, sheet: &Sheet<'_>) {
+    let variants = &sheet.report.variants;
+    if variants.iter().all(|summary| summary.blocking.is_none()) {
+        return;
+    }
+    page.line("<h2>Why nothing was sent</h2>");
+    page.line("<div class=\"scroll\"><table id=\"why\"><tr><th>variant</th>");
+    page.line("<th class=\"n\">open [s]</th>");
+    for (heading, _) in SHARES {
+        page.line(&format!("<th class=\"n\">{heading}</th>"));
+    }
+    page.line("<th class=\"n\">blocked reader [ms]</th><th class=\"n\">[kB]</th>");
+    page.line("<th>spurious</th><th>reinjected</th></tr>");
+    for summary in variants {
+        page.line(&row(sheet, summary));
+    }
+    page.line("</table></div>");
+    page.line(&format!("<p class=\"small\">{}</p>", escaped(CAPTION)));
+}
+
+fn row(sheet: &Sheet<'_>, summary: &Summary) -> String {
+    let number = |text: String| format!("<td class=\"n\">{text}</td>");
+    let mut cells = format!("<td>{}</td>", tables::variant(sheet, &summary.variant));
+    let blocking = summary.blocking.as_ref();
+    let of = |text: Option<String>| number(text.unwrap_or_else(|| "-".to_owned()));
+    cells.push_str(&of(blocking.map(|blocking| format!("{:.2}", blocking.life))));
+    for (_, reasons) in SHARES {
+        cells.push_str(&bar(share(summary, reasons)));
+    }
+    cells.push_str(&of(blocking.map(|b| format!("{:.1}", b.head_of_line.time * 1e3))));
+    cells.push_str(&of(blocking.map(|b| format!("{:.1}", b.head_of_line.bytes / 1e3))));
+    let on_paths = |number: &dyn Fn(&lab::Repeats) -> f64| {
+        let some = summary.repeats.iter().filter(|repeats| number(repeats) > 0.0);
+        let words = some.map(|of| escaped(&format!("{} {:.1}", of.path, number(of))));
+        let words: Vec<String> = words.collect();
+        if words.is_empty() { "-".to_owned() } else { words.join("<br>") }
+    };
+    let spurious = on_paths(&|of| of.spurious_segs);
+    let reinjected = on_paths(&|of| of.reinjected_segs);
+    format!("<tr>{cells}<td>{spurious}</td><td>{reinjected}</td></tr>")
+}
+
+/// A share with a bar of that length behind it.
+fn bar(share: Option<f64>) -> String {
+    let width = share.unwrap_or(0.0) * 100.0;
+    let shade = "#cfe3ef";
+    format!(
+        "<td class=\"n\" style=\"background:linear-gradient(to left,{shade} {width:.1}%,\
+         transparent {width:.1}%)\">{}</td>",
+        percentage(share).replace('<', "&lt;")
+    )
+}

@@ -1,0 +1,81 @@
+//! The table of `--why`: where the time of each variant's connections went, and what was sent more
+//! than once. What the words mean is in docs/results.md.
+
+use crate::columns::{Column, Table};
+use crate::output::Screen;
+use base::Blocked;
+use lab::{Blocking, Summary};
+
+/// A column of shares of time: its heading and the reasons in it. All of them together are the
+/// whole life.
+pub const SHARES: [(&str, &[Blocked]); 7] = [
+    ("cwnd", &[Blocked::CongestionWindow]),
+    ("rwnd", &[Blocked::ReceiveWindow]),
+    ("send buffer", &[Blocked::SendBuffer]),
+    ("scheduler", &[Blocked::SchedulerWaits]),
+    ("host", &[Blocked::Pacing, Blocked::SmallQueue, Blocked::Nagle]),
+    ("path down", &[Blocked::PathDown]),
+    ("nothing to send", &[Blocked::NothingToSend, Blocked::Opening]),
+];
+
+/// What stands below the table.
+pub const CAPTION: &str = "Shares of the time that connections of the data sender were open, by \
+    what kept them from sending (host: pacing, small queues, Nagle). Blocked reader: time and \
+    bytes that waited at the receiver for bytes before them. Spurious: segments sent again needlessly; \
+    reinjected: sent on a second path; means per repetition.";
+
+/// The table with its caption; empty where no accounts were kept.
+pub fn text(variants: &[Summary], screen: Screen) -> String {
+    if variants.iter().all(|summary| summary.blocking.is_none()) {
+        return String::new();
+    }
+    let each = |cell: &dyn Fn(&Summary) -> String| variants.iter().map(cell).collect();
+    let of = |summary: &Summary, cell: &dyn Fn(&Blocking) -> String| {
+        summary.blocking.as_ref().map_or("-".to_owned(), cell)
+    };
+    let mut columns = vec![
+        Column::new("why not sending", false, 0, each(&|v| v.variant.name.clone())),
+        Column::new("open [s]", true, 1, each(&|v| of(v, &|b| format!("{:.2}", b.life)))),
+    ];
+    for (heading, reasons) in SHARES {
+        if variants.iter().any(|summary| share(summary, reasons).is_some_and(|share| share > 0.0)) {
+            let cell = |summary: &Summary| percentage(share(summary, reasons));
+            columns.push(Column::new(heading, true, 0, each(&cell)));
+        }
+    }
+    let blocked = |b: &Blocking| format!("{:.1}", b.head_of_line.time * 1e3);
+    let early = |b: &Blocking| format!("{:.1}", b.head_of_line.bytes / 1e3);
+    columns.push(Column::new("blocked reader [ms]", true, 0, each(&|v| of(v, &blocked))));
+    columns.push(Column::new("[kB]", true, 2, each(&|v| of(v, &early))));
+    for (index, repeats) in variants.first().map_or(&[][..], |v| &v.repeats).iter().enumerate() {
+        let on = &repeats.path;
+        let spurious = |v: &Summary| v.repeats.get(index).map_or(0.0, |of| of.spurious_segs);
+        let reinjected = |v: &Summary| v.repeats.get(index).map_or(0.0, |of| of.reinjected_segs);
+        let numbers: [(&str, &dyn Fn(&Summary) -> f64); 2] =
+            [("spurious", &spurious), ("reinjected", &reinjected)];
+        for (name, number) in numbers {
+            if variants.iter().any(|summary| number(summary) > 0.0) {
+                let cell = |summary: &Summary| format!("{:.1}", number(summary));
+                columns.push(Column::new(format!("{name} on {on}"), true, 3, each(&cell)));
+            }
+        }
+    }
+    let mut text = Table { columns }.render(screen);
+    screen.wrap(&mut text, "", CAPTION, "2");
+    text
+}
+
+/// The part of its life that a variant stood still for these reasons.
+pub fn share(summary: &Summary, reasons: &[Blocked]) -> Option<f64> {
+    let blocking = summary.blocking.as_ref()?;
+    Some(reasons.iter().map(|why| blocking.share(*why)).sum())
+}
+
+/// `12 %`; a dash for what never was.
+pub fn percentage(share: Option<f64>) -> String {
+    match share {
+        None | Some(0.0) => "-".to_owned(),
+        Some(share) if share < 0.001 => "<0.1 %".to_owned(),
+        Some(share) => format!("{:.1} %", share * 100.0),
+    }
+}

@@ -1,0 +1,67 @@
+//! What `explain` says of decisions, and what is refused of its options.
+
+use super::Session;
+
+const FAST: &str = "fast=rate 50mbit delay 5ms";
+const SLOW: &str = "slow=rate 50mbit delay 50ms";
+
+fn explain(session: &mut Session, more: &[&str]) {
+    let study = ["explain", "--path", FAST, "--path", SLOW, "--traffic", "burst:15"];
+    session.call(&[&study[..], more].concat());
+}
+
+#[test]
+fn decisions_of_every_scheduler() {
+    let mut session = Session::new("explain");
+    for scheduler in ["lrf", "blest-kernel", "ecf-kernel"] {
+        let profile = ["--profile", "linux-4.1", "--from", "2s"];
+        explain(&mut session, &[&profile[..], &["--scheduler", scheduler]].concat());
+    }
+    for scheduler in ["wrr:3,1", "redundant", "daps", "otias", "linux", "blest", "ecf"] {
+        explain(&mut session, &["--scheduler", scheduler, "--from", "2s"]);
+    }
+    session.end();
+}
+
+#[test]
+fn decisions_in_trouble() {
+    let mut session = Session::new("explain-trouble");
+    let bulk = |path: &'static str| {
+        ["explain", "--path", path, "--path", SLOW, "--traffic", "bulk:512KiB"]
+    };
+    let lost = "fast=rate 50mbit delay 5ms silent @150ms..2s";
+    let first = ["--scheduler", "lrf", "--from", "300ms", "--until", "700ms"];
+    session.call(&[&bulk(lost)[..], &first].concat());
+    let small = ["--scheduler", "lrf", "--buffers", "fixed:64KiB/32KiB", "--until", "250ms"];
+    session.call(&[&bulk(FAST)[..], &small].concat());
+    let json = ["--scheduler", "blest-kernel", "--profile", "linux-4.1", "--json"];
+    explain(&mut session, &[&json[..], &["--from", "3s", "--until", "3.0251s"]].concat());
+    session.end();
+}
+
+#[test]
+fn options_of_explain() {
+    let mut session = Session::new("explain-refused");
+    session.call(&["explain"]);
+    session.call(&["explain", "no-such.toml"]);
+    let options: &[&[&str]] = &[
+        &["--protocols", "tcp"],
+        &["--scheduler", "lfr"],
+        &["--scheduler", "lrf", "--schedulers", "rr"],
+        &["--schedulers", "lrf,rr"],
+        &["--variant", "tcp/fast/cubic", "--protocols", "tcp,mptcp"],
+        &["--variant", "mptcp/rr/cubic"],
+        &["--from", "soon"],
+        &["--from", "2s", "--until", "1s"],
+        &["--until", "0s"],
+        &["--from", "100s"],
+        &["--connection", "2"],
+        &["--connection", "0"],
+        &["--connection", "one"],
+        &["--run", "-1"],
+    ];
+    for more in options {
+        explain(&mut session, more);
+    }
+    session.end();
+}

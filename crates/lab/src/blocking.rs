@@ -1,0 +1,91 @@
+//! Where the time of a variant's connections went, and what was sent more than once: means over
+//! repetitions. What the words mean is in docs/results.md.
+
+use crate::run::Run;
+use crate::scenario::Scenario;
+use base::Blocked;
+use simulator::{Held, Repeated};
+
+/// Means over the repetitions of which there are accounts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Blocking {
+    /// Seconds from the opening of the data sender's connections until the run was over, over all
+    /// of them.
+    pub life: f64,
+    /// By the place of the reason in `Blocked::ALL`; the times add up to `life`.
+    pub stopped: Vec<Lost>,
+    /// The reader waited while later bytes were there.
+    pub head_of_line: Lost,
+}
+
+/// Time and bytes.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Lost {
+    /// Seconds.
+    pub time: f64,
+    /// Those that had to wait, each counted once.
+    pub bytes: f64,
+}
+
+/// What went out on a path more than once, per repetition.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Repeats {
+    /// Name of the path.
+    pub path: String,
+    /// Segments sent again on the path that the receiver had already.
+    pub spurious_segs: f64,
+    /// Segments handed to it although another path had them.
+    pub reinjected_segs: f64,
+    /// Their payload.
+    pub reinjected_bytes: f64,
+}
+
+impl Blocking {
+    /// Over these runs; `None` without accounts, as of kernels.
+    pub(crate) fn mean(runs: &[Run]) -> Option<Blocking> {
+        let accounts: Vec<_> = runs.iter().filter_map(|run| run.account.as_ref()).collect();
+        let n = accounts.len() as f64;
+        if accounts.is_empty() {
+            return None;
+        }
+        let mean = |of: &dyn Fn(usize) -> Held| {
+            let held = || (0..accounts.len()).map(of);
+            let time: f64 = held().map(|held| held.time.as_secs_f64()).sum();
+            let bytes: u64 = held().map(|held| held.bytes).sum();
+            Lost { time: time / n, bytes: bytes as f64 / n }
+        };
+        let each = Blocked::ALL.iter().map(|why| mean(&|run| accounts[run].of(*why)));
+        Some(Blocking {
+            life: accounts.iter().map(|account| account.life.as_secs_f64()).sum::<f64>() / n,
+            stopped: each.collect(),
+            head_of_line: mean(&|run| accounts[run].head_of_line),
+        })
+    }
+
+    /// What one reason took.
+    pub fn of(&self, why: Blocked) -> Lost {
+        self.stopped.get(why.index()).copied().unwrap_or_default()
+    }
+
+    /// Its share of the life.
+    pub fn share(&self, why: Blocked) -> f64 {
+        if self.life > 0.0 { self.of(why).time / self.life } else { 0.0 }
+    }
+}
+
+impl Repeats {
+    /// Of every path.
+    pub(crate) fn mean(scenario: &Scenario, runs: &[Run]) -> Vec<Repeats> {
+        let mean = |path: usize, of: fn(&Repeated) -> u64| {
+            let sum: u64 = runs.iter().filter_map(|run| run.repeated.get(path)).map(of).sum();
+            sum as f64 / runs.len().max(1) as f64
+        };
+        let of = |(index, path): (usize, &crate::path_spec::PathSpec)| Repeats {
+            path: path.name.clone(),
+            spurious_segs: mean(index, |repeated| repeated.spurious_segs),
+            reinjected_segs: mean(index, |repeated| repeated.reinjected_segs),
+            reinjected_bytes: mean(index, |repeated| repeated.reinjected_bytes),
+        };
+        scenario.paths.iter().enumerate().map(of).collect()
+    }
+}

@@ -1,0 +1,56 @@
+//! Why a connection over several paths sends nothing more, and what waits at its receiver: what it
+//! tells whoever keeps accounts.
+//!
+//! The scheduler's reason comes first while something is to be handed out; then that of the first
+//! subflow with something it may not send; then the application's.
+
+use super::connection::Connection;
+use super::slot::{Slot, Stage};
+use base::{Blocked, Context};
+
+impl Connection {
+    /// Nothing more can be sent for now: tell why.
+    pub(super) fn tell_standing(&mut self, cx: &mut Context<'_>) {
+        let why = self.stands_because();
+        let written_to = self.send.buffer.end();
+        let queued: u64 = self.open_slots().map(|slot| slot.subflow.unsent()).sum();
+        let unsent = written_to.saturating_sub(self.send.nxt) + queued;
+        self.account.stops(cx, self.socket, why, written_to, unsent);
+    }
+
+    fn open_slots(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(|slot| slot.stage == Stage::Open)
+    }
+
+    fn stands_because(&self) -> Blocked {
+        if self.slots.first().is_none_or(|slot| slot.stage == Stage::Opening) {
+            return Blocked::Opening;
+        }
+        let to_hand_out = !self.send.is_drained() || !self.send.reinject.is_empty();
+        let scheduler = self.waits.filter(|why| to_hand_out && *why != Blocked::NothingToSend);
+        if let Some(why) = scheduler.filter(|_| !self.plain) {
+            return why;
+        }
+        let stopped = |slot: &Slot| match slot.subflow.unsent() {
+            0 => None,
+            _ => Some(slot.subflow.stands_because()),
+        };
+        if let Some(why) = self.open_slots().filter(|slot| !slot.pf).find_map(stopped) {
+            return why;
+        }
+        if to_hand_out && !self.plain {
+            return Blocked::PathDown;
+        }
+        if self.send.writer_waits { Blocked::SendBuffer } else { Blocked::NothingToSend }
+    }
+
+    /// Something arrived: tell what waits for bytes before it. What a subflow holds that another
+    /// one brought since keeps no reader waiting.
+    pub(super) fn tell_held(&mut self, cx: &mut Context<'_>) {
+        let gaps = self.receive.data.out_of_order_bytes();
+        let next = self.receive.data.next_offset();
+        let news = |slot: &Slot| slot.held > 0 && (self.plain || slot.received.data_end() > next);
+        let blocks_reader = gaps > 0 || self.slots.iter().any(news);
+        self.account.holds(cx, self.socket, self.held + gaps, blocks_reader);
+    }
+}
