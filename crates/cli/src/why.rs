@@ -21,8 +21,8 @@ pub const SHARES: [(&str, &[Blocked]); 7] = [
 /// What stands below the table.
 pub const CAPTION: &str = "Shares of the time that connections of the data sender were open, by \
     what kept them from sending (host: pacing, small queues, Nagle). Blocked reader: time and \
-    bytes that waited at the receiver for bytes before them. Spurious: segments sent again needlessly; \
-    reinjected: sent on a second path; means per repetition.";
+    bytes that waited at the receiver for bytes before them. Spurious: segments sent again \
+    needlessly; reinjected: sent on a second path; means per repetition.";
 
 /// The table with its caption; empty where no accounts were kept.
 pub fn text(variants: &[Summary], screen: Screen) -> String {
@@ -51,18 +51,24 @@ pub fn text(variants: &[Summary], screen: Screen) -> String {
         let on = &repeats.path;
         let spurious = |v: &Summary| v.repeats.get(index).map_or(0.0, |of| of.spurious_segs);
         let reinjected = |v: &Summary| v.repeats.get(index).map_or(0.0, |of| of.reinjected_segs);
-        let numbers: [(&str, &dyn Fn(&Summary) -> f64); 2] =
-            [("spurious", &spurious), ("reinjected", &reinjected)];
-        for (name, number) in numbers {
-            if variants.iter().any(|summary| number(summary) > 0.0) {
-                let cell = |summary: &Summary| format!("{:.1}", number(summary));
-                columns.push(Column::new(format!("{name} on {on}"), true, 3, each(&cell)));
-            }
+        let numbers = [("spurious", each_number(variants, &spurious))];
+        let numbers =
+            numbers.into_iter().chain([("reinjected", each_number(variants, &reinjected))]);
+        for (name, cells) in numbers.filter(|(_, cells)| !cells.is_empty()) {
+            columns.push(Column::new(format!("{name} on {on}"), true, 3, cells));
         }
     }
     let mut text = Table { columns }.render(screen);
     screen.wrap(&mut text, "", CAPTION, "2");
     text
+}
+
+/// A cell for each variant; none where all are zero.
+fn each_number(variants: &[Summary], number: &dyn Fn(&Summary) -> f64) -> Vec<String> {
+    if variants.iter().all(|summary| number(summary) == 0.0) {
+        return Vec::new();
+    }
+    variants.iter().map(|summary| format!("{:.1}", number(summary))).collect()
 }
 
 /// The part of its life that a variant stood still for these reasons.

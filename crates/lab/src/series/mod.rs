@@ -1,8 +1,8 @@
 //! Time series of one run: what every path and the reader did, as the recorder saw it.
 //!
 //! Windows, RTT, segments in flight and queue of each path; which path brought which bytes when,
-//! how many bytes waited for others before them, and what the scheduler was asked. Leaves files to `results` and plots to the
-//! caller.
+//! how many bytes waited for others before them, and what the scheduler was asked. Leaves files to
+//! `results` and plots to the caller.
 
 mod calls;
 mod recorder;

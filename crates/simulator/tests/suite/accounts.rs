@@ -123,7 +123,9 @@ proptest! {
     fn times_add_up_over_any_links_and_accounts_change_nothing(
         down in hostile_link(),
         up in hostile_link(),
-        scheduler in prop::sample::select(vec!["lrf", "rr", "redundant", "linux", "otias", "blest-kernel"]),
+        scheduler in prop::sample::select(
+            vec!["lrf", "rr", "redundant", "linux", "otias", "blest-kernel", "sttf"],
+        ),
         several in any::<bool>(),
         run in 0u64..1000,
     ) {
