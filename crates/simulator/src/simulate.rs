@@ -7,9 +7,7 @@ use crate::accounts::Accounts;
 use crate::capture::Capture;
 use crate::host::{Endpoint, SocketConfig};
 use crate::result_hash::ResultHash;
-use crate::run::{
-    BackupMark, Captures, Protocol, Repeated, RunError, RunRecord, RunSetup, Until,
-};
+use crate::run::{BackupMark, Captures, Protocol, Repeated, RunError, RunRecord, RunSetup, Until};
 use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder};
 use network::{Direction, End, Network, PathCounters, PathSetup, ScheduledChange, Wiring};
