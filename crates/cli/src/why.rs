@@ -21,8 +21,8 @@ pub const SHARES: [(&str, &[Blocked]); 7] = [
 /// What stands below the table.
 pub const CAPTION: &str = "Shares of the time that connections of the data sender were open, by \
     what kept them from sending (host: pacing, small queues, Nagle). Blocked reader: time and \
-    bytes that waited at the receiver for bytes before them. Spurious: segments sent again \
-    needlessly; reinjected: sent on a second path; means per repetition.";
+    bytes that waited at the receiver for bytes before them. Spurious: segments that came \
+    though the receiver had them; reinjected: sent on a second path; means per repetition.";
 
 /// The table with its caption; empty where no accounts were kept.
 pub fn text(variants: &[Summary], screen: Screen) -> String {

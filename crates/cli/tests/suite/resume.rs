@@ -202,7 +202,7 @@ fn results_that_do_not_fit_are_shown_and_kept_in_the_journal() {
     let out = scratch.path("results");
     let study = ["compare", "--path", "wlan", "--traffic", "bulk:64KiB", "--runs", "3"];
     let study = [&study[..], &["--verbose", "--out", &out]].concat();
-    let full = with_small_files(5, &study);
+    let full = with_small_files(9, &study);
     let message = stderr(&full);
     assert_eq!(full.status.code(), Some(1), "{message}");
     assert!(message.contains("all runs are kept there; make room"), "{message}");

@@ -8,6 +8,7 @@ use super::{Opportunistic, OpportunisticRetransmission};
 use crate::scheduler::{
     AnyScheduler, Decision, PathChange, PathView, Scheduler, Step, View, lowest_rtt,
 };
+use base::decision::Explanation;
 use base::{Blocked, Instant, PathId};
 
 /// A scheduler and what it leaves out.
@@ -51,6 +52,11 @@ impl Scheduler for Reinjecting {
         decision
     }
 
+    /// The rule is that of the scheduler inside, also where its wait becomes a copy.
+    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
+        self.scheduler.explain(view)
+    }
+
     fn heeds_acks(&self) -> bool {
         self.scheduler.heeds_acks()
     }
@@ -69,5 +75,25 @@ impl Scheduler for Reinjecting {
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.scheduler.poll_timeout()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::tests::support::{Model, path};
+    use crate::scheduler::{Options, by_name};
+
+    #[test]
+    fn wrapped_scheduler_explains_itself_as_without_the_wrapper() {
+        let model = Model::new(vec![path(0, 10, 10, 0), path(1, 50, 10, 0)], 4);
+        let explained = |name: &str| by_name(name, &Options::default())?.explain(&model.view());
+        for name in ["rr", "daps", "redundant", "linux"] {
+            let wrapped = format!("{name}:reinjection=retrans-only");
+            let scheduler = by_name(&wrapped, &Options::default());
+            assert!(matches!(scheduler, Some(AnyScheduler::Reinjecting(_))), "{wrapped}");
+            assert!(explained(name).is_some(), "{name}");
+            assert_eq!(explained(&wrapped), explained(name));
+        }
     }
 }

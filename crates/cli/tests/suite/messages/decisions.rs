@@ -24,6 +24,15 @@ fn decisions_of_every_scheduler() {
 }
 
 #[test]
+fn accounts_of_why_nothing_was_sent() {
+    let mut session = Session::new("why");
+    let study = ["--path", FAST, "--path", "slow=rate 5mbit delay 90ms loss 2%", "--traffic"];
+    let study = [&study[..], &["bulk:512KiB", "--protocols", "tcp,mptcp", "--why"]].concat();
+    session.call(&[&["compare", "--runs", "3", "--quiet"], &study[..]].concat());
+    session.end();
+}
+
+#[test]
 fn decisions_in_trouble() {
     let mut session = Session::new("explain-trouble");
     let bulk = |path: &'static str| {

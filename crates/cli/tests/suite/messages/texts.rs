@@ -9,6 +9,9 @@ fn help_of_the_program_and_its_small_verbs() {
     for verb in ["run", "report", "validate", "analyze", "doctor", "list", "man", "completions"] {
         session.call(&[verb, "-h"]);
     }
+    for length in ["-h", "--help"] {
+        session.call(&["explain", length]);
+    }
     session.call(&["--version"]);
     session.end();
 }
