@@ -71,6 +71,19 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("` as recorded in", "recordings that are not shipped"),
     ("` makes no page:", "a HAR whose graph has a circle, which none of ours has"),
     ("give another recording", "a HAR whose graph has a circle, which none of ours has"),
+    ("its own choice", "a scheduler that does not explain itself: all of ours do"),
+    ("; halves the window of", "a penalty, which needs a full receive window at the right moment"),
+    ("note: there were more decisions than", "a run of half a million decisions"),
+    ("suspended by the path policy", "a policy that suspends a path while data wait"),
+    ("the peer's receive window does not take the segment", "a moment of a long run"),
+    ("no path can carry data", "a moment of a long run"),
+    (
+        "all is handed out, the application",
+        "a buffer full of what is handed out: transport's tests",
+    ),
+    ("the next departure time of pacing", "a reason of TCP, no scheduler gives it"),
+    ("a small segment waits for more", "a reason of TCP, no scheduler gives it"),
+    ("the connection is being opened", "a reason of TCP, no scheduler gives it"),
 ];
 
 /// Fewer words are found everywhere.

@@ -41,6 +41,13 @@ fn decisions_in_trouble() {
     let lost = "fast=rate 50mbit delay 5ms silent @150ms..2s";
     let first = ["--scheduler", "lrf", "--from", "300ms", "--until", "700ms"];
     session.call(&[&bulk(lost)[..], &first].concat());
+    let failed = ["explain", "--path", lost, "--path", SLOW, "--traffic", "bulk:1MiB"];
+    let second = ["--scheduler", "lrf", "--from", "415ms", "--until", "471.3ms"];
+    session.call(&[&failed[..], &second].concat());
+    let spared = ["--scheduler", "lrf", "--from", "115ms", "--until", "116ms"];
+    session.call(&[&bulk("fast=rate 50mbit delay 5ms backup")[..], &spared].concat());
+    let host = ["--scheduler", "lrf", "--nic", "20mbit", "--until", "45ms"];
+    session.call(&[&bulk(FAST)[..], &host].concat());
     let small = ["--scheduler", "lrf", "--buffers", "fixed:64KiB/32KiB", "--until", "250ms"];
     session.call(&[&bulk(FAST)[..], &small].concat());
     let json = ["--scheduler", "blest-kernel", "--profile", "linux-4.1", "--json"];
