@@ -44,7 +44,7 @@ fn decisions_in_trouble() {
     let failed = ["explain", "--path", lost, "--path", SLOW, "--traffic", "bulk:1MiB"];
     let second = ["--scheduler", "lrf", "--from", "415ms", "--until", "471.3ms"];
     session.call(&[&failed[..], &second].concat());
-    let spared = ["--scheduler", "lrf", "--from", "115ms", "--until", "116ms"];
+    let spared = ["--scheduler", "lrf", "--from", "25ms", "--until", "26ms"];
     session.call(&[&bulk("fast=rate 50mbit delay 5ms backup")[..], &spared].concat());
     let host = ["--scheduler", "lrf", "--nic", "20mbit", "--until", "45ms"];
     session.call(&[&bulk(FAST)[..], &host].concat());
