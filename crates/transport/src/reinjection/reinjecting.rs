@@ -52,9 +52,11 @@ impl Scheduler for Reinjecting {
         decision
     }
 
-    /// The rule is that of the scheduler inside, also where its wait becomes a copy.
+    /// The rule of the scheduler inside; nothing where its wait may become a copy.
     fn explain(&self, view: &View<'_>) -> Option<Explanation> {
-        self.scheduler.explain(view)
+        let own = self.scheduler.explain(view)?;
+        let may_copy = own.best.is_none() && held_up(view, Blocked::ReceiveWindow).is_some();
+        (!may_copy).then_some(own)
     }
 
     fn heeds_acks(&self) -> bool {
