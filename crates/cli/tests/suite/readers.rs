@@ -113,8 +113,9 @@ fn table_of_series_is_read_by_the_programs_people_use() {
     succeeds(&[&["run"], &paths[..], &traffic].concat());
     let Some(text) = read(SERIES_SCRIPT, &format!("{out}/series.parquet")) else { return };
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
-    // Five quantities of each path that carries something, two of the connection.
-    assert_eq!(rows.len(), 2 * (5 + 2) + 2 * 5 + 2, "{text}");
+    // Five quantities of each path that carries something, two of the connection; of the calls of
+    // a scheduler two of each path and the choice.
+    assert_eq!(rows.len(), 2 * (5 + 2) + 2 * 5 + 2 + 2 * 2 + 1, "{text}");
     for row in &rows {
         assert!(row[4].parse::<u32>().is_ok_and(|n| n > 0) && row[6] == "True", "{row:?}");
         let most: f64 = row[5].parse().expect("a number");
@@ -124,6 +125,9 @@ fn table_of_series_is_read_by_the_programs_people_use() {
             ("arrived" | "cwnd", "byte") => most > 1e4 && !row[1].is_empty(),
             ("inflight", "segments") | ("queue", "packets") => (1.0..2_000.0).contains(&most),
             ("reorder_buffer", "byte") => (0.0..1e6).contains(&most),
+            ("call_choice", "path") => most == 1.0 && row[1].is_empty(),
+            ("call_compared", "s") => (0.001..5.0).contains(&most),
+            ("call_marks", "marks") => most >= 0.0 && !row[1].is_empty(),
             _ => false,
         };
         assert!(expected, "{row:?}");
