@@ -20,8 +20,8 @@ const SLACK: Duration = Duration::from_millis(450);
 /// As in the kernel's test, so that joins are complete before an end closes its direction: after
 /// that a kernel refuses them for good.
 const PAUSE: Duration = Duration::from_millis(200);
-/// A kernel that sends over 15 Mbit/s at 25 ms and 5 Mbit/s at 1 ms is within a tenth of a second of
-/// the limit, now above, now below.
+/// A kernel that sends over 15 Mbit/s at 25 ms and 5 Mbit/s at 1 ms is within a tenth of a second
+/// of the limit, now above, now below.
 const ATTEMPTS: u32 = 6;
 /// One way, in milliseconds.
 const DELAYS: [[u64; 2]; 3] = [[0, 0], [1, 25], [25, 1]];
