@@ -2,6 +2,7 @@
 //!
 //! Plain values, so that a run read back from a file equals the run that was carried out.
 
+use crate::fairness;
 use crate::scenario::Scenario;
 use crate::variants::Variant;
 use network::{LinkStats, PathCounters};
@@ -104,6 +105,12 @@ impl Run {
             failure: record.failure.as_ref().map(ToString::to_string),
             hash: record.hash.unwrap_or_default(),
         }
+    }
+
+    /// The same with what competing connections got.
+    pub(crate) fn among_flows(mut self, scenario: &Scenario, record: &RunRecord) -> Run {
+        self.extra.extend(fairness::numbers(scenario, record));
+        self
     }
 }
 

@@ -24,7 +24,7 @@ const PATH_MANAGERS_LATER: [&str; 1] = ["ndiffports"];
 /// Protocols that are known but not built yet.
 const PROTOCOLS_LATER: [&str; 2] = ["sctp", "cmt-sctp"];
 /// Addresses that one end of an MPTCP connection knows at most, as in Linux.
-const MOST_PATHS: usize = 8;
+pub(super) const MOST_PATHS: usize = 8;
 
 /// The names chosen, each list in the order asked for.
 pub(super) struct Choice {
@@ -252,7 +252,7 @@ fn check_weights(lists: &[Given], names: &[&str], paths: usize) -> Result<(), In
 }
 
 /// The canonical name of a scheduler.
-fn scheduler(word: &str) -> Result<&'static str, Complaint> {
+pub(super) fn scheduler(word: &str) -> Result<&'static str, Complaint> {
     let names: Vec<&'static str> = scheduler::NAMES.iter().map(|(name, _, _)| *name).collect();
     if let Some(name) = names.iter().find(|name| **name == word) {
         return Ok(name);
@@ -347,7 +347,7 @@ fn names() -> Vec<&'static str> {
 
 /// The control of that name. One for several paths need not be built if none asked for it could
 /// be used anyhow.
-fn control(word: &str, multipath: bool) -> Result<&'static str, Complaint> {
+pub(super) fn control(word: &str, multipath: bool) -> Result<&'static str, Complaint> {
     let names = names();
     let skipped = COUPLED_LATER.iter().filter(|_| !multipath);
     names.iter().chain(skipped).find(|name| **name == word).copied().ok_or_else(|| {
