@@ -41,8 +41,8 @@ pub trait Rule {
     fn on_loss(&mut self) {}
     /// The retransmission timer expired.
     fn on_timeout(&mut self) {}
-    /// Sending resumes after idling.
-    fn on_transmit_start(&mut self) {}
+    /// Sending resumes after more than a time-out's idling.
+    fn on_idle_restart(&mut self) {}
 }
 
 /// What rules take of a path.
@@ -247,8 +247,8 @@ impl<R: Rule> Algorithm for Share<R> {
         self.rule.on_timeout();
     }
 
-    fn on_transmit_start(&mut self, _idle: Duration, _now: Instant) {
-        self.rule.on_transmit_start();
+    fn on_idle_restart(&mut self) {
+        self.rule.on_idle_restart();
     }
 }
 

@@ -10,7 +10,7 @@
 //!
 //! `olia-draft` ranks by `l_i^2 / rtt_i`, as implementations of the draft do. With `kernel_compat`
 //! the kernel's integers: the change gathers in units of 2^-10, and the window moves a segment
-//! when 1023 of them are there, either way.
+//! when 1023 of them are there, either way; a loss leaves what has gathered.
 
 use super::coupled::{Coupled, Flow, Rule, total_rate};
 use super::window::Window;
@@ -79,11 +79,6 @@ impl Rule for Opportunistic {
         if now != last {
             self.marks = [last, now, now];
         }
-        self.gathered = 0;
-    }
-
-    fn on_timeout(&mut self) {
-        self.gathered = 0;
     }
 }
 
@@ -242,6 +237,21 @@ mod tests {
         assert!(units < 0, "{units}");
         let acks = u32::try_from(1023 / -units + i64::from(1023 % -units != 0)).unwrap();
         assert_eq!(acks_to_move(&mut olia, 0, 100), (acks, 19));
+    }
+
+    #[test]
+    fn kernel_keeps_what_has_gathered_over_a_loss() {
+        let options = Options { kernel_compat: true, ..Options::LINUX };
+        let mut olia: Olia = avoiding(options, &[(20, 100), (20, 100)]);
+        let path = PathId(1);
+        // 1024 * 20 / 40^2 = 12 units an ACK.
+        (0..85).for_each(|_| olia.on_ack(path, &ack_of(100, 1)));
+        olia.on_congestion(path, &loss(Instant::from_secs(1)));
+        olia.on_recovery_exit(path, Instant::from_secs(1));
+        assert_eq!(olia.cwnd_segs(path), 10);
+        // 1020 and 1024 * 10 / 30^2 = 11 more.
+        olia.on_ack(path, &ack_of(100, 1));
+        assert_eq!(olia.cwnd_segs(path), 11);
     }
 
     #[test]
