@@ -213,6 +213,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         },
         traffic: scenario.traffic.clone(),
         reverse: scenario.reverse,
+        kernel: scenario.kernel.clone(),
         tcp: TcpConfig {
             profile: scenario.profile,
             congestion: variant.congestion,

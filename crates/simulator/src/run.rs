@@ -7,6 +7,7 @@
 //! Leaves names, texts, repetitions and statistics to the lab.
 
 use crate::accounts::Account;
+use crate::managers::KernelSetup;
 use crate::processor::ProcessingCost;
 use crate::world::WorldError;
 use base::{Duration, Instant};
@@ -26,6 +27,8 @@ pub struct RunSetup {
     pub protocol: Protocol,
     /// When the client asks to have a path spared, in any order; TCP has no word for it.
     pub backup: Vec<BackupMark>,
+    /// What the path manager `kernel` goes by; `None`: a subflow on every path.
+    pub kernel: Option<KernelSetup>,
     pub traffic: Traffic,
     /// Client to server instead of a download; a page is always a download.
     pub reverse: bool,
@@ -192,7 +195,7 @@ impl Default for Multipath {
             first: 0,
             scheduler: "lrf",
             policy: "none",
-            path_manager: PathManagerKind::Fullmesh,
+            path_manager: PathManagerKind::FULLMESH,
             checksum: false,
         }
     }
@@ -207,6 +210,7 @@ impl Default for RunSetup {
             paths: Vec::new(),
             protocol: Protocol::Tcp { path: 0 },
             backup: Vec::new(),
+            kernel: None,
             traffic: Traffic::BulkSize(1 << 20),
             reverse: false,
             tcp: TcpConfig::default(),

@@ -6,6 +6,7 @@
 //! contradictions refused. Leaves which variants follow from it to `variants`.
 
 mod choice;
+mod endpoints;
 mod file;
 mod options;
 mod path_table;
@@ -23,7 +24,7 @@ use crate::units::show_size;
 use crate::variants::Protocol;
 use crate::web_page::PageSource;
 use sha2::{Digest, Sha256};
-use simulator::NicSetup;
+use simulator::{KernelSetup, NicSetup};
 use std::fmt::Write;
 use traffic::Traffic;
 use transport::path_manager::PathManagerKind;
@@ -59,6 +60,8 @@ pub struct Scenario {
     pub schedulers: Vec<&'static str>,
     /// Likewise.
     pub path_managers: Vec<PathManagerKind>,
+    /// What the path manager `kernel` goes by; `None`: a subflow on every path.
+    pub kernel: Option<KernelSetup>,
     /// Names of path policies, likewise.
     pub policies: Vec<&'static str>,
     /// Which kernel both ends behave like.
@@ -151,8 +154,12 @@ impl Scenario {
         line("cc", quoted(&self.congestion.join(",")));
         if self.has_multipath() {
             line("schedulers", quoted(&self.schedulers.join(",")));
-            let names: Vec<&str> = self.path_managers.iter().map(|kind| kind.name()).collect();
+            let names: Vec<String> = self.path_managers.iter().map(ToString::to_string).collect();
             line("path-managers", quoted(&names.join(",")));
+            if let Some(kernel) = &self.kernel {
+                line("endpoints", quoted(&endpoints::show_endpoints(kernel, &self.paths)));
+                line("limits", quoted(&endpoints::show_limits(kernel)));
+            }
             line("policy", quoted(&self.policies.join(",")));
         }
         line("profile", quoted(self.profile.name()));
@@ -189,7 +196,12 @@ impl Scenario {
         let paths: Vec<String> = self.paths.iter().map(PathSpec::essence).collect();
         let ends = (self.profile.name(), &self.buffers, &self.nic, self.reverse, self.first);
         let key = (self.seed, &self.traffic, ends, paths);
-        Sha256::digest(format!("{key:?}")).into()
+        let mut text = format!("{key:?}");
+        if let Some(kernel) = &self.kernel {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{kernel:?}");
+        }
+        Sha256::digest(text).into()
     }
 
     /// SHA-256 over everything that results depend on, recordings included.
