@@ -174,11 +174,20 @@ pub struct ScenarioArgs {
     /// `anabranch list reinjection` [default: as the scheduler's source has it]
     #[arg(long, value_name = "NAME", env = "ANABRANCH_REINJECTION", hide_env = true)]
     pub reinjection: Option<String>,
-    /// Path managers of mptcp to compare: fullmesh (joins every path), default (none)
-    /// [default: fullmesh]
+    /// Path managers of mptcp to compare: fullmesh (joins every path), default (none),
+    /// ndiffports:N, binder, kernel, see `anabranch list path-managers` [default: fullmesh]
     #[arg(long, visible_alias = "pm", value_name = "LIST")]
     #[arg(env = "ANABRANCH_PATH_MANAGERS", hide_env = true)]
     pub path_managers: Option<String>,
+    /// What the path manager kernel goes by, as `ip mptcp` has it, with paths for addresses:
+    /// 'client wlan subflow, client lte subflow backup, server lte signal' [default: a subflow on
+    /// every path]
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_ENDPOINTS", hide_env = true)]
+    pub endpoints: Option<String>,
+    /// Its limits, of both sides or of one: 'subflows 2 add_addr_accepted 1' [default: room for
+    /// every path; with --endpoints 'subflows 2 add_addr_accepted 0', as in Linux]
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_LIMITS", hide_env = true)]
+    pub limits: Option<String>,
     /// Path policies of mptcp to compare, see `anabranch list policies` [default: none]
     #[arg(long, visible_alias = "policies", value_name = "LIST")]
     #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
@@ -289,6 +298,8 @@ impl ScenarioArgs {
             schedulers: given("schedulers", &self.schedulers).into_iter().collect(),
             reinjection: given("reinjection", &self.reinjection),
             path_managers: given("path_managers", &self.path_managers).into_iter().collect(),
+            endpoints: given("endpoints", &self.endpoints).into_iter().collect(),
+            limits: given("limits", &self.limits).into_iter().collect(),
             policies: given("policy", &self.policy).into_iter().collect(),
             profile: given("profile", &self.profile),
             buffers: given("buffers", &self.buffers),

@@ -72,7 +72,8 @@ fn one(topic: Topic) -> String {
             names("Congestion controls (--cc)", congestion::NAMES.iter().map(row))
         }
         Topic::PathManagers => {
-            names("Path managers (--path-managers)", path_manager::NAMES.iter().copied())
+            let table = with_parameters(path_manager::NAMES, path_manager::parameters);
+            format!("Path managers (--path-managers)\n{table}")
         }
         Topic::Policies => {
             let parameters = path_policy::parameters;

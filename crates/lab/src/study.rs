@@ -219,6 +219,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         },
         traffic: scenario.traffic.clone(),
         reverse: scenario.reverse,
+        kernel: scenario.kernel.clone(),
         tcp,
         nic: scenario.nic,
         accounts: true,

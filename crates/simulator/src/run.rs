@@ -42,6 +42,7 @@
 //! ```
 
 use crate::accounts::Account;
+use crate::managers::KernelSetup;
 use crate::processor::ProcessingCost;
 use crate::world::WorldError;
 use base::{Duration, Instant};
@@ -69,6 +70,8 @@ pub struct RunSetup {
     pub warm_up: Duration,
     /// When the client asks to have a path spared, in any order; TCP has no word for it.
     pub backup: Vec<BackupMark>,
+    /// What the path manager `kernel` goes by; `None`: a subflow on every path.
+    pub kernel: Option<KernelSetup>,
     pub traffic: Traffic,
     /// Client to server instead of a download; a page is always a download.
     pub reverse: bool,
@@ -312,7 +315,7 @@ impl Default for Multipath {
             first: 0,
             scheduler: "lrf",
             policy: "none",
-            path_manager: PathManagerKind::Fullmesh,
+            path_manager: PathManagerKind::FULLMESH,
             checksum: false,
         }
     }
@@ -331,6 +334,7 @@ impl Default for RunSetup {
             flows: Vec::new(),
             warm_up: Duration::ZERO,
             backup: Vec::new(),
+            kernel: None,
             traffic: Traffic::BulkSize(1 << 20),
             reverse: false,
             tcp: TcpConfig::default(),

@@ -11,6 +11,7 @@ mod sent;
 use crate::accounts::Accounts;
 use crate::capture::Capture;
 use crate::host::{Endpoint, SocketConfig};
+use crate::managers;
 use crate::result_hash::ResultHash;
 use crate::run::{BackupMark, Captures, Multipath, Protocol, RunError, RunRecord, RunSetup, Until};
 use crate::world::{Stopped, Told, World, WorldError};
@@ -287,11 +288,21 @@ fn add_applications(setup: &RunSetup, world: &mut World<Half>) -> Result<(), Run
         if let (Role::Client, SocketConfig::Mptcp(config)) = (role, &mut socket) {
             config.backup = backups(setup);
         }
+        if let SocketConfig::Mptcp(config) = &mut socket {
+            complete(setup, host, config);
+        }
         let endpoint = Endpoint { local, remote, listen, starts_at, socket };
         let application = Half::new(&setup.traffic, role, setup.reverse, 0);
         world.add_application(host, application, endpoint).map_err(RunError::Socket)?;
     }
     Ok(())
+}
+
+/// What only one of the hosts is told, for its path manager.
+pub fn complete(setup: &RunSetup, host: HostId, config: &mut MptcpConfig) {
+    let paths = setup.paths.len();
+    let own = |path| address(setup, path, host);
+    managers::complete(config, setup.kernel.as_ref(), host, paths, own);
 }
 
 /// What the hosts of a run speak.

@@ -116,7 +116,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
     let path = summary.variant.single_path().and_then(|path| scenario.paths.get(path));
     let path_manager = match summary.variant.carrier {
         Carrier::Tcp { .. } => None,
-        Carrier::Mptcp { path_manager, .. } => Some(path_manager.name()),
+        Carrier::Mptcp { path_manager, .. } => Some(path_manager.to_string()),
     };
     let share: Map<String, Value> =
         summary.share.iter().map(|(name, share)| (name.clone(), json!(share))).collect();

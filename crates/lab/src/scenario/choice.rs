@@ -19,8 +19,6 @@ use transport::{congestion, path_policy};
 pub(super) const COUPLED_LATER: &[&str] = &["cmtrpv1", "cmtrpv2", "mptcp-like"];
 /// Other controls that are known but not built yet.
 const LATER: [&str; 1] = ["bbr"];
-/// Path managers that are known but not built yet.
-const PATH_MANAGERS_LATER: [&str; 1] = ["ndiffports"];
 /// Protocols that are known but not built yet.
 const PROTOCOLS_LATER: [&str; 2] = ["sctp", "cmt-sctp"];
 /// Addresses that one end of an MPTCP connection knows at most, as in Linux.
@@ -57,7 +55,8 @@ impl Choice {
         let schedulers = chosen_of(&options.schedulers, vec!["lrf"], with_parameters, scheduler)?;
         let schedulers = with_reinjection(schedulers, options.reinjection.as_ref())?;
         let default = vec![PathManagerKind::default()];
-        let path_managers = chosen(&options.path_managers, default, path_manager)?;
+        let path_managers =
+            chosen_of(&options.path_managers, default, with_parameters, path_manager)?;
         let policies = chosen_of(&options.policies, vec![NO_POLICY], with_parameters, |word| {
             policy(word).and_then(|name| fitting(name, multipath))
         })?;
@@ -278,8 +277,15 @@ pub(super) fn scheduler(word: &str) -> Result<&'static str, Complaint> {
 
 fn path_manager(word: &str) -> Result<PathManagerKind, Complaint> {
     let names: Vec<&str> = path_manager::NAMES.iter().map(|(name, _, _)| *name).collect();
-    PathManagerKind::by_name(word)
-        .ok_or_else(|| unknown("path manager", word, &names, &PATH_MANAGERS_LATER))
+    let found = match word.split_once(':') {
+        None => PathManagerKind::by_name(word).map(Ok),
+        Some((name, text)) => {
+            let text: String = text.split_whitespace().collect();
+            PathManagerKind::parse(name.trim(), &text)
+        }
+    };
+    let found = found.ok_or_else(|| unknown("path manager", word, &names, &[]))?;
+    found.map_err(|Refused { problem, help }| (problem, help))
 }
 
 /// The name of a path policy, with its parameters.

@@ -27,7 +27,7 @@ use toml::de::{DeTable, DeValue};
 const LARGEST: u64 = 1 << 20;
 
 /// Every key of a file, with what is read under it.
-pub(super) const KEYS: [&str; 35] = [
+pub(super) const KEYS: [&str; 37] = [
     "title",
     "description",
     "source",
@@ -44,6 +44,8 @@ pub(super) const KEYS: [&str; 35] = [
     "schedulers",
     "reinjection",
     "path-managers",
+    "endpoints",
+    "limits",
     "policy",
     "profile",
     "buffers",
@@ -311,6 +313,8 @@ fn list<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Vec<Given>> {
         "cc" => &mut to.cc,
         "schedulers" => &mut to.schedulers,
         "path-managers" => &mut to.path_managers,
+        "endpoints" => &mut to.endpoints,
+        "limits" => &mut to.limits,
         "policy" => &mut to.policies,
         _ => return None,
     })

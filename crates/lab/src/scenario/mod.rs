@@ -7,6 +7,7 @@
 
 mod choice;
 mod competition;
+mod endpoints;
 mod file;
 mod flow;
 mod flow_table;
@@ -29,7 +30,7 @@ use crate::variants::Protocol;
 use crate::web_page::PageSource;
 use base::Duration;
 use sha2::{Digest, Sha256};
-use simulator::NicSetup;
+use simulator::{KernelSetup, NicSetup};
 use std::fmt::Write;
 use traffic::Traffic;
 use transport::path_manager::PathManagerKind;
@@ -73,6 +74,8 @@ pub struct Scenario {
     pub schedulers: Vec<&'static str>,
     /// Likewise.
     pub path_managers: Vec<PathManagerKind>,
+    /// What the path manager `kernel` goes by; `None`: a subflow on every path.
+    pub kernel: Option<KernelSetup>,
     /// Names of path policies, likewise.
     pub policies: Vec<&'static str>,
     /// Which kernel both ends behave like.
@@ -200,8 +203,12 @@ impl Scenario {
         line("cc", quoted(&self.congestion.join(",")));
         if self.has_multipath() {
             line("schedulers", quoted(&self.schedulers.join(",")));
-            let names: Vec<&str> = self.path_managers.iter().map(|kind| kind.name()).collect();
+            let names: Vec<String> = self.path_managers.iter().map(ToString::to_string).collect();
             line("path-managers", quoted(&names.join(",")));
+            if let Some(kernel) = &self.kernel {
+                line("endpoints", quoted(&endpoints::show_endpoints(kernel, &self.paths)));
+                line("limits", quoted(&endpoints::show_limits(kernel)));
+            }
             line("policy", quoted(&self.policies.join(",")));
         }
         line("profile", quoted(self.profile.name()));
@@ -254,9 +261,13 @@ impl Scenario {
         let paths: Vec<String> = self.paths.iter().map(PathSpec::essence).collect();
         let ends = (self.profile.name(), &self.buffers, &self.nic, self.reverse, self.first);
         let mut key = format!("{:?}", (self.seed, &self.traffic, ends, paths));
+        // Writing to a string cannot fail.
         if self.simulated_only().is_some() {
             let links: Vec<String> = self.links.iter().map(PathSpec::essence).collect();
             let _ = write!(key, "{:?}", (links, &self.flows, &self.start, self.warm_up));
+        }
+        if let Some(kernel) = &self.kernel {
+            let _ = write!(key, "{kernel:?}");
         }
         Sha256::digest(key).into()
     }

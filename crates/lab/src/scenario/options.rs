@@ -1,7 +1,9 @@
 //! What was asked for, not yet checked: the same struct for command line, environment and file.
 
 use super::choice::Choice;
-use super::{Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Runs, Scenario, values};
+use super::{
+    Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Runs, Scenario, endpoints, values,
+};
 use crate::error::{Given, InputError};
 use crate::path_spec::PathSpec;
 use crate::traffic_spec::{EXAMPLES, Fetching, parse_http, parse_traffic};
@@ -33,6 +35,8 @@ pub struct Options {
     pub schedulers: Vec<Given>,
     pub reinjection: Option<Given>,
     pub path_managers: Vec<Given>,
+    pub endpoints: Vec<Given>,
+    pub limits: Vec<Given>,
     pub policies: Vec<Given>,
     pub profile: Option<Given>,
     pub buffers: Option<Given>,
@@ -99,6 +103,8 @@ impl Options {
             schedulers: list(self.schedulers, fallback.schedulers),
             reinjection: self.reinjection.or(fallback.reinjection),
             path_managers: list(self.path_managers, fallback.path_managers),
+            endpoints: list(self.endpoints, fallback.endpoints),
+            limits: list(self.limits, fallback.limits),
             policies: list(self.policies, fallback.policies),
             profile: self.profile.or(fallback.profile),
             buffers: self.buffers.or(fallback.buffers),
@@ -134,11 +140,13 @@ impl Options {
         // In files such texts go over several lines.
         let one_line = |given: &Given| given.text.split_whitespace().collect::<Vec<_>>().join(" ");
         let words = |given: &Option<Given>| given.as_ref().map(one_line);
+        let first = self.first_path(&paths)?;
+        let kernel = endpoints::resolve(self, &choice.path_managers, &paths, first)?;
         let mut scenario = Scenario {
             title: words(&self.title),
             description: words(&self.description),
             source: words(&self.source),
-            first: self.first_path(&paths)?,
+            first,
             paths,
             links,
             flows,
@@ -150,6 +158,7 @@ impl Options {
             congestion: choice.congestion,
             schedulers: choice.schedulers,
             path_managers: choice.path_managers,
+            kernel,
             policies: choice.policies,
             profile,
             buffers: said(self.buffers.as_ref(), values::buffers)?.unwrap_or_else(Buffers::default),

@@ -11,7 +11,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
-use transport::parameters::Parameter;
+use transport::parameters::{Kind, Parameter};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
 
 /// What a scenario file may hold.
@@ -95,6 +95,14 @@ struct ScenarioFile {
     /// Path managers of mptcp to compare. Default: fullmesh.
     #[schemars(schema_with = "path_managers")]
     path_managers: Option<String>,
+    /// What the path manager kernel goes by: side, path and flags (signal, subflow, backup,
+    /// fullmesh), client lte subflow backup. Default: a subflow on every path.
+    #[schemars(schema_with = "endpoints")]
+    endpoints: Option<String>,
+    /// Its limits, of both sides or of one: subflows 2 add_addr_accepted 1. Default: those where
+    /// there are endpoints, else room for every path.
+    #[schemars(schema_with = "limits")]
+    limits: Option<String>,
     /// Path policies of mptcp to compare. Default: none.
     #[schemars(schema_with = "policies")]
     policy: Option<String>,
@@ -398,7 +406,10 @@ fn with_parameters(
     parameters: &[Parameter],
     more: impl Iterator<Item = String>,
 ) -> Option<String> {
-    let own = parameters.iter().map(|known| format!("{}=[0-9.]+[a-zA-Z]*", known.key));
+    let own = parameters.iter().map(|known| match known.kind {
+        Kind::Switch => format!("{}=(on|off)", known.key),
+        _ => format!("{}=[0-9.]+[a-zA-Z]*", known.key),
+    });
     let ones: Vec<String> = own.chain(more).collect();
     let one = format!("({})", ones.join("|"));
     (!ones.is_empty()).then(|| format!("{name}:{one}( *, *{one})*"))
@@ -413,7 +424,28 @@ fn reinjections(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn path_managers(_: &mut SchemaGenerator) -> Schema {
-    names(path_manager::NAMES.iter().map(|(name, _, _)| *name), &[])
+    let known = || path_manager::NAMES.iter().map(|(name, _, _)| *name);
+    let with_parameters = |name: &str| {
+        let number = (name == "ndiffports").then(|| "[0-9]".to_owned());
+        with_parameters(name, path_manager::parameters(name), number.into_iter())
+    };
+    let set: Vec<String> = known().filter_map(with_parameters).collect();
+    names(known(), &set.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// A text with commas, or an array, of what has this pattern.
+fn items(one: &str) -> Schema {
+    let item = json!({"type": "string", "pattern": format!("^{one}( *, *{one})*$")});
+    json_schema!({"anyOf": [item.clone(), {"type": "array", "items": item, "minItems": 1}]})
+}
+
+fn endpoints(_: &mut SchemaGenerator) -> Schema {
+    items("(client|server) +[^ ,]+( +(signal|subflow|backup|fullmesh))+")
+}
+
+fn limits(_: &mut SchemaGenerator) -> Schema {
+    let one = "(subflows|add_addr_accepted) +[0-8]";
+    items(&format!("((client|server) +)?{one}( +{one})?"))
 }
 
 fn profiles(_: &mut SchemaGenerator) -> Schema {

@@ -349,3 +349,26 @@ fn options_win_over_the_file() {
     let message = first.or(options(SHORT).unwrap()).resolve().unwrap_err().to_string();
     assert!(message.contains("two paths are called `wlan`"), "{message}");
 }
+
+#[test]
+fn endpoints_and_limits_read_as_they_are_written() {
+    let keys = "path-managers = [\"kernel\", \"ndiffports:3\"]\n\
+                endpoints = [\"client wlan subflow\", \"client 3g subflow backup\", \
+                \"server 3g signal\"]\n\
+                limits = \"subflows 3, server add_addr_accepted 1\"";
+    let scenario = scenario(&together(keys));
+    let kernel = scenario.kernel.clone().expect("it was said");
+    assert_eq!(kernel.endpoints.len(), 3);
+    assert!(kernel.endpoints[1].flags.backup && !kernel.endpoints[2].client);
+    let limits = (kernel.client_limits, kernel.server_limits);
+    assert_eq!((limits.0.subflows, limits.0.add_addr_accepted), (3, 0));
+    assert_eq!((limits.1.subflows, limits.1.add_addr_accepted), (3, 1));
+    let names: Vec<String> = variants_of(&scenario).into_iter().map(|v| v.name).collect();
+    assert!(names.contains(&"mptcp/lrf/cubic/ndiffports:3".to_owned()), "{names:?}");
+    // Written out and read again it is the same.
+    let again = options(&scenario.to_toml()).and_then(|options| options.resolve()).unwrap();
+    assert_eq!(again.kernel, scenario.kernel);
+    assert_eq!(again.path_managers, scenario.path_managers);
+    let unsaid = options(&together("path-managers = \"kernel\"")).unwrap().resolve().unwrap();
+    assert_ne!(scenario.study_key(), unsaid.study_key());
+}

@@ -7,7 +7,8 @@
 //! options from them, `send` and `receive` are the two halves of the data sequence space, `reading`
 //! is the application's side of the latter, `close`
 //! ends it, `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work
-//! with. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies `path_policy`'s, path
+//! with, `manage` carries out what they say, `withdrawn` what the peer's loss of an address does.
+//! Subflows are `tcp`'s, schedulers `scheduler`'s, path policies `path_policy`'s, path
 //! managers `path_manager`'s.
 
 mod addresses;
@@ -20,6 +21,7 @@ mod explained;
 mod fallback;
 mod handshake;
 mod incoming;
+pub(crate) mod manage;
 mod outgoing;
 mod reading;
 mod receive;
@@ -27,6 +29,7 @@ mod send;
 mod slot;
 mod standing;
 mod timers;
+mod withdrawn;
 
 pub(crate) use handshake::acceptable_capable;
 pub(crate) use outgoing::split_flow;

@@ -248,7 +248,8 @@ proptest! {
             prop_assert!(model.completion.is_some());
             let copies = scheduler.makes_copies();
             // Grants of `linux` end with fragments of 32,728 bytes, inside of segments.
-            let cut = if name.starts_with("linux") { segments * u64::from(MSS) / 32_728 } else { 0 };
+            let grants = name.starts_with("linux");
+            let cut = if grants { segments * u64::from(MSS) / 32_728 } else { 0 };
             let sent = model.sent.len() as u64;
             prop_assert!(copies || (segments..=segments + cut).contains(&sent), "{}", name);
         }
