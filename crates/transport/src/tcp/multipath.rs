@@ -44,6 +44,8 @@ pub struct Multipath {
     /// The retransmission timer fired since the connection last looked.
     pub timed_out: bool,
     maps: VecDeque<SentMap>,
+    /// Mappings were joined: each is a buffer to be segmented below.
+    joins: bool,
     /// Index of the mapping that data were last sent from.
     sent_last: usize,
     /// What the last segment said; a connection reads after every segment.
@@ -110,6 +112,7 @@ impl Multipath {
     /// follow if nothing of it was sent, nothing being sent from `nxt` on, and no mapping is
     /// longer than `most`, what one offload takes.
     pub fn map_joined(&mut self, mut map: SentMap, nxt: u64, most: u16) {
+        self.joins = true;
         match self.maps.back_mut() {
             Some(last) if last.offset >= nxt && last.is_followed_by(&map) => {
                 last.len += map.split_front(most.saturating_sub(last.len)).len;
@@ -127,6 +130,12 @@ impl Multipath {
             return None;
         }
         self.find(offset).map(|(_, map)| map.end() - offset)
+    }
+
+    /// How many bytes from `offset` on lie in one buffer to be segmented below; `None` where buffers do not
+    /// depend on mappings.
+    pub fn buffered_from(&self, offset: u64) -> Option<u64> {
+        if self.joins { self.mapped_from(offset) } else { None }
     }
 
     /// Everything below `offset` is acknowledged.

@@ -194,11 +194,10 @@ impl Subflow {
         Ok(segs as u32)
     }
 
-    /// Payload that may go out in one burst: what is unsent, or of it what lies in the mapping that
-    /// is next, as a buffer has one mapping.
+    /// Payload that may go out in one burst: what is unsent, or of it what is in the next buffer.
     fn head(&self) -> u64 {
-        let mapped = self.mp.as_ref().and_then(|mp| mp.mapped_from(self.tx.nxt));
-        self.tx.unsent().min(mapped.unwrap_or(u64::MAX))
+        let buffer = self.mp.as_ref().and_then(|mp| mp.buffered_from(self.tx.nxt));
+        self.tx.unsent().min(buffer.unwrap_or(u64::MAX))
     }
 
     /// Linux TSO autosizing: a millisecond's worth at the pacing rate.
