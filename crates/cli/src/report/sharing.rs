@@ -6,7 +6,9 @@ use super::charts::{axis, layout, sets};
 use super::figure::Figure;
 use super::page::{Page, escaped};
 use super::palette;
-use crate::fairness::{CAPTION, columns, heading, scale};
+use super::tables::{below, variant};
+use crate::columns::Column;
+use crate::fairness::{CAPTION, INTERVAL, columns, heading, scale};
 use lab::VariantSeries;
 use lab::series::{Quantity, Series};
 use serde_json::{Value, json};
@@ -17,18 +19,24 @@ const MAIN: &str = "#000000";
 /// The table of `compare`, if anything competes.
 pub fn table(page: &mut Page, sheet: &Sheet<'_>) {
     let columns = columns(sheet.scenario, sheet.report);
-    let Some((names, values)) = columns.split_first() else { return };
+    let Some((_, values)) = columns.split_first() else { return };
+    // Intervals stand below their means.
+    let is_interval = |column: &Column| column.heading() == INTERVAL;
+    let heads = || values.iter().enumerate().filter(|(_, column)| !is_interval(column));
     page.line("<h2>Sharing</h2>");
-    let headings =
-        values.iter().map(|column| format!("<th class=\"n\">{}</th>", escaped(column.heading())));
-    let headings: String = headings.collect();
     page.line("<div class=\"scroll\"><table id=\"sharing-table\">");
-    page.line(&format!("<tr><th>variant</th>{headings}</tr>"));
-    for (row, name) in names.cells().iter().enumerate() {
-        let cells = values.iter().filter_map(|column| column.cells().get(row));
-        let cells: String =
-            cells.map(|cell| format!("<td class=\"n\">{}</td>", escaped(cell))).collect();
-        page.line(&format!("<tr><td>{}</td>{cells}</tr>", escaped(name)));
+    let headings =
+        heads().map(|(_, head)| format!("<th class=\"n\">{}</th>", escaped(head.heading())));
+    page.line(&format!("<tr><th>variant</th>{}</tr>", headings.collect::<String>()));
+    for (row, summary) in sheet.report.variants.iter().enumerate() {
+        let text = |column: &Column| column.cells().get(row).map_or(String::new(), |c| escaped(c));
+        let cells = heads().map(|(place, head)| {
+            let interval = values.get(place + 1).filter(|next| is_interval(next));
+            let cell = below(&text(head), &interval.map_or(String::new(), text));
+            format!("<td class=\"n\">{cell}</td>")
+        });
+        let cells: String = cells.collect();
+        page.line(&format!("<tr><td>{}</td>{cells}</tr>", variant(sheet, &summary.variant)));
     }
     page.line("</table></div>");
     page.line(&format!("<p class=\"small\">{}</p>", escaped(CAPTION)));
