@@ -102,34 +102,43 @@ pub fn over_time(sheet: &Sheet<'_>) -> Figure {
     };
     let mut y = axis(&format!("goodput [{}]", scale.unit));
     y["rangemode"] = json!("tozero");
+    let mut layout = layout(&axis("time [s]"), &y);
+    let warm_up = sheet.scenario.warm_up.as_secs_f64();
+    if warm_up > 0.0 {
+        layout["shapes"] = json!([{
+            "type": "rect", "x0": 0, "x1": warm_up, "yref": "paper", "y0": 0, "y1": 1,
+            "fillcolor": "#eeeeee", "line": {"width": 0}, "layer": "below",
+        }]);
+    }
     Figure {
         id: "goodputs".to_owned(),
         title: "Goodput of every connection".to_owned(),
         caption: "In every second of the repetition nearest to the median; the compared \
-                  connection is the black line. Of many flows the first ones are shown."
+                  connection is the black line. Of many flows the first ones are shown; a \
+                  shaded time was left out of the results."
             .to_owned(),
         height: 420,
         sets: sets(sheet, of),
-        layout: layout(&axis("time [s]"), &y),
+        layout,
     }
 }
 
 fn line(sheet: &Sheet<'_>, series: &Series, variant: &str, shown: impl Fn(f64) -> f64) -> Value {
     let (x, y): (Vec<f64>, Vec<f64>) = series.seconds().map(|(at, bits)| (at, shown(bits))).unzip();
-    let (name, group, colour, dash, width) = match series.path {
-        None => (variant.to_owned(), variant.to_owned(), MAIN, "solid", 2.5),
+    let (name, group, colour, width) = match series.path {
+        None => (variant.to_owned(), variant.to_owned(), MAIN, 2.5),
         Some(number) => {
             let flows = sheet.scenario.flows.iter().enumerate();
             let mut kinds = flows.flat_map(|(kind, flow)| vec![kind; flow.count as usize]);
             let kind = kinds.nth(number).unwrap_or(0);
             let group = sheet.scenario.flows.get(kind).map(heading).unwrap_or_default();
             let name = sheet.scenario.flow_names().get(number).cloned().unwrap_or_default();
-            let look = palette::of_path(kind);
-            (name, group, look.colour, look.dash, 1.25)
+            (name, group, palette::of_path(kind).colour, 1.25)
         }
     };
     json!({
         "type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "legendgroup": group,
-        "line": {"shape": "hv", "color": colour, "dash": dash, "width": width},
+        // A value is of the second before it.
+        "line": {"shape": "vh", "color": colour, "width": width},
     })
 }
