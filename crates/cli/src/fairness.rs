@@ -11,6 +11,9 @@ pub const CAPTION: &str = "Means per repetition with their 95 % intervals. Share
     index: 1 when all connections get the same. Even after: seconds from the last start until \
     the index stays at 0.9 or more over any 5 s, in how many of the repetitions.";
 
+/// The heading of the intervals, which belong to the column before.
+pub const INTERVAL: &str = "95 %";
+
 /// The table with its caption; empty where nothing competes.
 pub fn text(scenario: &Scenario, report: &Report, screen: Screen) -> String {
     let columns = columns(scenario, report);
@@ -40,7 +43,7 @@ pub fn columns(scenario: &Scenario, report: &Report) -> Vec<Column> {
         let number = |v: &Summary| of(v, pick).map_or("-".to_owned(), |e| scale.number(e.mean));
         columns.push(Column::new(heading, true, 0, each(&number)));
         let interval = |v: &Summary| of(v, pick).map_or(String::new(), |e| interval(&e, scale));
-        columns.push(Column::new("95 %", false, dispensable, each(&interval)));
+        columns.push(Column::new(INTERVAL, false, dispensable, each(&interval)));
     };
     add(format!("goodput [{}]", goodputs.unit), 3, &goodputs, &|fairness| fairness.main);
     for (number, flow) in scenario.flows.iter().enumerate() {
@@ -70,9 +73,10 @@ pub fn heading(flow: &FlowSpec) -> String {
     }
 }
 
-/// `2.30 to 2.61`; nothing of a single run.
+/// `2.30 to 2.61`; nothing of a single run, or where nothing is left to chance.
 fn interval(estimate: &Estimate, scale: &Scale) -> String {
-    estimate.interval.map_or(String::new(), |interval| {
+    let interval = estimate.interval.filter(|interval| interval.half_width() > 0.0);
+    interval.map_or(String::new(), |interval| {
         format!("{} to {}", scale.number(interval.low), scale.number(interval.high))
     })
 }

@@ -47,7 +47,7 @@ pub struct Run {
     pub hash: [u8; 32],
 }
 
-/// Lost packets by their cause, over both directions of all paths.
+/// Lost packets by their cause, over both directions of all paths and shared links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Drops {
     /// The queue was full.
@@ -101,7 +101,7 @@ impl Run {
             first_sent_bytes: record.first_sent_bytes.clone(),
             repeated: record.repeated.clone(),
             account: record.account,
-            drops: Drops::of(&record.links),
+            drops: Drops::of(record.links.iter().chain(&record.shared)),
             failure: record.failure.as_ref().map(ToString::to_string),
             hash: record.hash.unwrap_or_default(),
         }
@@ -137,10 +137,10 @@ fn object_times(outcome: &Outcome) -> impl Iterator<Item = (String, f64)> {
 }
 
 impl Drops {
-    /// Over these paths.
-    pub(crate) fn of(links: &[PathCounters]) -> Drops {
+    /// Over these paths and shared links.
+    pub(crate) fn of<'a>(links: impl Iterator<Item = &'a PathCounters> + Clone) -> Drops {
         let sum = |counter: fn(&LinkStats) -> u64| -> u64 {
-            links.iter().map(|path| counter(&path.down) + counter(&path.up)).sum()
+            links.clone().map(|path| counter(&path.down) + counter(&path.up)).sum()
         };
         Drops {
             full: sum(|link| link.dropped_full),

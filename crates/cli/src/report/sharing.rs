@@ -6,7 +6,9 @@ use super::charts::{axis, layout, sets};
 use super::figure::Figure;
 use super::page::{Page, escaped};
 use super::palette;
-use crate::fairness::{CAPTION, columns, heading, scale};
+use super::tables::{below, variant};
+use crate::columns::Column;
+use crate::fairness::{CAPTION, INTERVAL, columns, heading, scale};
 use lab::VariantSeries;
 use lab::series::{Quantity, Series};
 use serde_json::{Value, json};
@@ -17,18 +19,24 @@ const MAIN: &str = "#000000";
 /// The table of `compare`, if anything competes.
 pub fn table(page: &mut Page, sheet: &Sheet<'_>) {
     let columns = columns(sheet.scenario, sheet.report);
-    let Some((names, values)) = columns.split_first() else { return };
+    let Some((_, values)) = columns.split_first() else { return };
+    // Intervals stand below their means.
+    let is_interval = |column: &Column| column.heading() == INTERVAL;
+    let heads = || values.iter().enumerate().filter(|(_, column)| !is_interval(column));
     page.line("<h2>Sharing</h2>");
-    let headings =
-        values.iter().map(|column| format!("<th class=\"n\">{}</th>", escaped(column.heading())));
-    let headings: String = headings.collect();
     page.line("<div class=\"scroll\"><table id=\"sharing-table\">");
-    page.line(&format!("<tr><th>variant</th>{headings}</tr>"));
-    for (row, name) in names.cells().iter().enumerate() {
-        let cells = values.iter().filter_map(|column| column.cells().get(row));
-        let cells: String =
-            cells.map(|cell| format!("<td class=\"n\">{}</td>", escaped(cell))).collect();
-        page.line(&format!("<tr><td>{}</td>{cells}</tr>", escaped(name)));
+    let headings =
+        heads().map(|(_, head)| format!("<th class=\"n\">{}</th>", escaped(head.heading())));
+    page.line(&format!("<tr><th>variant</th>{}</tr>", headings.collect::<String>()));
+    for (row, summary) in sheet.report.variants.iter().enumerate() {
+        let text = |column: &Column| column.cells().get(row).map_or(String::new(), |c| escaped(c));
+        let cells = heads().map(|(place, head)| {
+            let interval = values.get(place + 1).filter(|next| is_interval(next));
+            let cell = below(&text(head), &interval.map_or(String::new(), text));
+            format!("<td class=\"n\">{cell}</td>")
+        });
+        let cells: String = cells.collect();
+        page.line(&format!("<tr><td>{}</td>{cells}</tr>", variant(sheet, &summary.variant)));
     }
     page.line("</table></div>");
     page.line(&format!("<p class=\"small\">{}</p>", escaped(CAPTION)));
@@ -94,34 +102,43 @@ pub fn over_time(sheet: &Sheet<'_>) -> Figure {
     };
     let mut y = axis(&format!("goodput [{}]", scale.unit));
     y["rangemode"] = json!("tozero");
+    let mut layout = layout(&axis("time [s]"), &y);
+    let warm_up = sheet.scenario.warm_up.as_secs_f64();
+    if warm_up > 0.0 {
+        layout["shapes"] = json!([{
+            "type": "rect", "x0": 0, "x1": warm_up, "yref": "paper", "y0": 0, "y1": 1,
+            "fillcolor": "#eeeeee", "line": {"width": 0}, "layer": "below",
+        }]);
+    }
     Figure {
         id: "goodputs".to_owned(),
         title: "Goodput of every connection".to_owned(),
         caption: "In every second of the repetition nearest to the median; the compared \
-                  connection is the black line. Of many flows the first ones are shown."
+                  connection is the black line. Of many flows the first ones are shown; a \
+                  shaded time was left out of the results."
             .to_owned(),
         height: 420,
         sets: sets(sheet, of),
-        layout: layout(&axis("time [s]"), &y),
+        layout,
     }
 }
 
 fn line(sheet: &Sheet<'_>, series: &Series, variant: &str, shown: impl Fn(f64) -> f64) -> Value {
     let (x, y): (Vec<f64>, Vec<f64>) = series.seconds().map(|(at, bits)| (at, shown(bits))).unzip();
-    let (name, group, colour, dash, width) = match series.path {
-        None => (variant.to_owned(), variant.to_owned(), MAIN, "solid", 2.5),
+    let (name, group, colour, width) = match series.path {
+        None => (variant.to_owned(), variant.to_owned(), MAIN, 2.5),
         Some(number) => {
             let flows = sheet.scenario.flows.iter().enumerate();
             let mut kinds = flows.flat_map(|(kind, flow)| vec![kind; flow.count as usize]);
             let kind = kinds.nth(number).unwrap_or(0);
             let group = sheet.scenario.flows.get(kind).map(heading).unwrap_or_default();
             let name = sheet.scenario.flow_names().get(number).cloned().unwrap_or_default();
-            let look = palette::of_path(kind);
-            (name, group, look.colour, look.dash, 1.25)
+            (name, group, palette::of_path(kind).colour, 1.25)
         }
     };
     json!({
         "type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "legendgroup": group,
-        "line": {"shape": "hv", "color": colour, "dash": dash, "width": width},
+        // A value is of the second before it.
+        "line": {"shape": "vh", "color": colour, "width": width},
     })
 }

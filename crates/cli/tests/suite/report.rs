@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// The page as a browser without a network shows it; `None` without a browser.
-fn shown(file: &str, scratch: &Scratch) -> Option<Output> {
+pub fn shown(file: &str, scratch: &Scratch) -> Option<Output> {
     let profile = scratch.path("profile");
     BROWSERS.iter().find_map(|browser| {
         Command::new(browser)
@@ -22,7 +22,7 @@ fn shown(file: &str, scratch: &Scratch) -> Option<Output> {
 }
 
 /// The part of the page that is the figure with this name.
-fn figure<'a>(dom: &'a str, id: &str) -> &'a str {
+pub fn figure<'a>(dom: &'a str, id: &str) -> &'a str {
     let start = dom.find(&format!("<div id=\"{id}\"")).expect("the figure's place");
     let end = dom[start..].find("<script>").map_or(dom.len(), |at| start + at);
     &dom[start..end]

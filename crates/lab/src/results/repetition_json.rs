@@ -37,7 +37,9 @@ fn variant(scenario: &Scenario, one: &Repetition) -> Value {
     let share: Map<String, Value> = names().zip(run.first_sent_bytes.iter().map(share)).collect();
     let counters =
         |path: &simulator::PathCounters| json!({"down": link(&path.down), "up": link(&path.up)});
-    let links: Map<String, Value> = names().zip(one.links.iter().map(counters)).collect();
+    let shared = scenario.links.iter().map(|link| link.name.clone());
+    let links: Map<String, Value> =
+        names().chain(shared).zip(one.links.iter().map(counters)).collect();
     let extra = run.extra.iter().map(|(name, value)| (name.clone(), json!(value)));
     json!({
         "name": one.variant.name,

@@ -192,8 +192,8 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
     while let Some(word) = rest.next() {
         let what = if word.text == "mptcp" { "tcp" } else { word.text.as_str() };
         if said.contains(&what) {
-            let what = if what == "tcp" { "the protocol" } else { &word.text };
-            return Err(word.refuse(format!("`{what}` is given twice"), "keep one"));
+            let what = if what == "tcp" { "the protocol".into() } else { format!("`{what}`") };
+            return Err(word.refuse(format!("{what} is given twice"), "keep one"));
         }
         said.push(what);
         draft.item(word, &mut rest, around)?;

@@ -134,6 +134,7 @@ fn sets_and_recordings_that_are_refused() {
         "series = \"x\"\n[[scenario]]\nname = \"a\"\n",
         "series = \"x\"\n[[scenario]]\nname = \"a\"\npath.a = \"rate 5mbit\"\n",
         &SET.replace("name", "judged-by = \"eye\"\nname"),
+        &SET.replace("name", "start = \"2s\"\nname"),
         &format!("{SET}{}", LOSSY.replace("lossy", "clean")),
     ] {
         session.file("set.toml", text);
