@@ -186,7 +186,7 @@ fn with_parameters(given: &Given) -> Vec<Word<'_>> {
     words
 }
 
-/// `ecf:beta=0.5`, `wrr:3,1` or `drepas:interval=2s` as written.
+/// `ecf:beta=0.5`, `wrr:3,1`, `olia:min-ssthresh=1` or `drepas:interval=2s` as written.
 fn with_settings<T>(
     name: &'static str,
     text: &str,
@@ -325,7 +325,7 @@ fn controls(
     notes: &mut Vec<String>,
 ) -> Result<Vec<&'static str>, InputError> {
     let multipath = protocols.contains(&Protocol::Mptcp);
-    let asked = chosen(lists, vec!["cubic"], |word| control(word, multipath))?;
+    let asked = chosen_of(lists, vec!["cubic"], with_parameters, |word| control(word, multipath))?;
     let is_coupled = |name: &&str| congestion::is_coupled(name) || COUPLED_LATER.contains(name);
     if protocols.contains(&Protocol::Tcp) {
         notes.extend(asked.iter().filter(|name| is_coupled(name)).map(|name| {
@@ -354,6 +354,16 @@ fn names() -> Vec<&'static str> {
 /// The control of that name. One for several paths need not be built if none asked for it could
 /// be used anyhow.
 pub(super) fn control(word: &str, multipath: bool) -> Result<&'static str, Complaint> {
+    if let Some((name, text)) = word.split_once(':') {
+        let name = control(name.trim(), multipath)?;
+        return with_settings(name, text, |text| {
+            Settings::parse(name, congestion::parameters(name), text)
+        });
+    }
+    if word == "coupled" {
+        let problem = "unknown congestion control `coupled`".to_owned();
+        return Err((problem, "it is called `lia` here".to_owned()));
+    }
     let names = names();
     let skipped = COUPLED_LATER.iter().filter(|_| !multipath);
     names.iter().chain(skipped).find(|name| **name == word).copied().ok_or_else(|| {

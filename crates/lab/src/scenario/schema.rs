@@ -374,7 +374,13 @@ fn protocols(_: &mut SchemaGenerator) -> Schema {
 
 fn controls(_: &mut SchemaGenerator) -> Schema {
     // Coupled controls that are not built yet are passed over with a note.
-    names(congestion::NAMES.iter().map(|(name, _, _)| *name), super::choice::COUPLED_LATER)
+    let known = || congestion::NAMES.iter().map(|(name, _, _)| *name);
+    let with_parameters =
+        |name: &str| with_parameters(name, congestion::parameters(name), std::iter::empty());
+    let set: Vec<String> = known().filter_map(with_parameters).collect();
+    let mut more = super::choice::COUPLED_LATER.to_vec();
+    more.extend(set.iter().map(String::as_str));
+    names(known(), &more)
 }
 
 fn schedulers(_: &mut SchemaGenerator) -> Schema {

@@ -226,6 +226,21 @@ fn parameters_are_a_part_of_the_schedulers_name() {
 }
 
 #[test]
+fn parameters_are_a_part_of_the_controls_name() {
+    let set =
+        scenario(&together("cc = \"olia:min-ssthresh=1,wvegas:gamma=2, total-alpha=20,lia\""));
+    let expected = ["olia:min-ssthresh=1", "wvegas:gamma=2,total-alpha=20", "lia"];
+    assert_eq!(set.congestion, expected);
+    assert_eq!(scenario(&set.to_toml()).hash(), set.hash());
+    let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
+    refused("cc = \"cubic:x=1\"", &["`cubic` has no parameter `x`", "it has none"]);
+    refused("cc = \"balia:min-ssthresh=3\"", &["cannot be `3`", "from 1 to 2 (1 in draft-walid"]);
+    refused("cc = \"coupled\"", &["study.toml:3:7", "unknown", "it is called `lia` here"]);
+    let alone = format!("cc = \"olia:min-ssthresh=1,reno\"\n{SHORT}");
+    assert_eq!(scenario(&alone).congestion, ["reno"], "a coupled one is for several paths");
+}
+
+#[test]
 fn path_policies_are_an_axis_that_names_its_variants() {
     let keys = "policy = \"none,drepas:interval=2s, mincontribution=0.2,drepas\"";
     let asked = scenario(&together(keys));

@@ -29,8 +29,13 @@ fn rate(congestion: &str, rtt_ms: &[u64], p: f64, seconds: u64) -> f64 {
     let mut paths: Vec<Ideal> = Vec::new();
     for (number, rtt_ms) in (0..).zip(rtt_ms) {
         let (rtt, now) = (Duration::from_millis(*rtt_ms), Instant::ZERO);
-        let start =
-            PathStart { now, mss: 1448, initial_window_segs: 10, initial_ssthresh_segs: None };
+        let start = PathStart {
+            now,
+            mss: 1448,
+            initial_window_segs: 10,
+            initial_ssthresh_segs: None,
+            srtt: Duration::ZERO,
+        };
         controller.on_path_added(PathId(number), &start);
         let flight = VecDeque::new();
         paths.push(Ideal { rtt, flight, next: 0, recovered: 0, delivered: 0 });

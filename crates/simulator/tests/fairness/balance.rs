@@ -36,12 +36,12 @@ fn congested_path_gets_least_from_olia_and_most_from_uncoupled() {
 #[test]
 #[ignore = "a study: make fairness"]
 fn study_of_balance() {
-    println!("share on the congested one of two links of 10 Mbit/s with RED, 20 seeds, 60 s");
+    println!("share on the congested one of two links of 10 Mbit/s with RED, 10 seeds, 60 s");
     for rtt_ms in [[80, 80], [60, 120], [120, 60]] {
         for tcps in [[0, 2], [0, 4], [1, 3], [1, 5]] {
             print!("RTT {rtt_ms:?} ms, TCPs {tcps:?}");
             for congestion in ["reno", "lia", "olia", "olia-draft", "balia", "wvegas"] {
-                print!(" | {congestion} {:.3}", share(congestion, rtt_ms, tcps, 20));
+                print!(" | {congestion} {:.3}", share(congestion, rtt_ms, tcps, 10));
             }
             println!();
         }

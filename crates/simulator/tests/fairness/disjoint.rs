@@ -82,14 +82,14 @@ fn wvegas_over_two_equal_paths_has_more_than_over_one() {
 #[ignore = "a study: make fairness"]
 fn study_of_gains() {
     const ALL: [&str; 6] = ["reno", "lia", "olia", "olia-draft", "balia", "wvegas"];
-    println!("goodput over two paths by that of NewReno on the better one, 10 seeds, 120 s");
+    println!("goodput over two paths by that of NewReno on the better one, 5 seeds, 100 s");
     let kinds: [(&str, fn((u64, u64)) -> Bottleneck); 3] =
         [("drop-tail", drop_tail), ("RED", red), ("0.5 % lost", lossy)];
     for (kind, make) in kinds {
         for pair in PAIRS {
             print!("{kind:<10} {pair:?}");
             let paths = pair.map(make);
-            for (name, gain) in ALL.iter().zip(gains(&paths, &ALL, 10, 120)) {
+            for (name, gain) in ALL.iter().zip(gains(&paths, &ALL, 5, 100)) {
                 print!(" | {name} {gain:.2}");
             }
             println!();

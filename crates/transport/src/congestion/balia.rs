@@ -13,10 +13,24 @@
 use super::coupled::{AckCounter, Coupled, Flow, Rule, total_rate};
 use super::window::Window;
 use super::{CongestionEvent, Options};
+use crate::parameters::{Kind, Parameter};
 
 /// The linked windows of one connection.
 pub type Balia = Coupled<Balanced>;
 
+/// What can be set.
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    key: "min-ssthresh",
+    about: "smallest threshold of one path among several, in segments",
+    least: 1.0,
+    most: 2.0,
+    default: LEAST_SSTHRESH,
+    kind: Kind::Whole,
+    source: "draft-walid-04 and the kernel",
+}];
+
+/// A congested path can be drained to a segment.
+const LEAST_SSTHRESH: f64 = 1.0;
 /// A loss takes three quarters of the window at most.
 const MOST_ALPHA: f64 = 1.5;
 
@@ -24,6 +38,8 @@ const MOST_ALPHA: f64 = 1.5;
 #[derive(Clone, Debug)]
 pub struct Balanced {
     kernel_compat: bool,
+    /// The smallest threshold, in segments.
+    least: f64,
     /// `kernel_compat`: acknowledgements since the last step.
     acks: AckCounter,
 }
@@ -32,7 +48,8 @@ impl Rule for Balanced {
     type Told = ();
 
     fn new(options: &Options) -> Self {
-        Balanced { kernel_compat: options.kernel_compat, acks: AckCounter::default() }
+        let least = options.coupling.min_ssthresh_segs.map_or(LEAST_SSTHRESH, f64::from);
+        Balanced { kernel_compat: options.kernel_compat, least, acks: AckCounter::default() }
     }
 
     fn told(&self) {}
@@ -55,7 +72,7 @@ impl Rule for Balanced {
         } else {
             window.cwnd() / 2.0 * alpha.min(MOST_ALPHA)
         };
-        (window.cwnd() - decrease).max(1.0)
+        (window.cwnd() - decrease).max(self.least)
     }
 
     fn on_loss(&mut self) {

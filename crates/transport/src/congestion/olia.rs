@@ -13,8 +13,9 @@
 //! when 1023 of them are there, either way; a loss leaves what has gathered.
 
 use super::coupled::{Coupled, Flow, Rule, total_rate};
-use super::window::Window;
-use super::{AckSample, Options};
+use super::window::{MIN_SSTHRESH, Window};
+use super::{AckSample, CongestionEvent, Options};
+use crate::parameters::{Kind, Parameter};
 
 /// The linked windows of one connection.
 pub type Olia = Coupled<Opportunistic>;
@@ -23,10 +24,23 @@ pub type Olia = Coupled<Opportunistic>;
 const KERNEL_SCALE: f64 = 1024.0;
 const KERNEL_STEP: i64 = 1023;
 
+/// What can be set.
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    key: "min-ssthresh",
+    about: "smallest threshold of one path among several, in segments; the draft's is 1",
+    least: 1.0,
+    most: 2.0,
+    default: MIN_SSTHRESH,
+    kind: Kind::Whole,
+    source: "multipath-tcp kernel v0.95",
+}];
+
 /// One path's part.
 #[derive(Clone, Debug)]
 pub struct Opportunistic {
     kernel_compat: bool,
+    /// The smallest threshold, in segments.
+    least: f64,
     metric: Metric,
     /// Offsets up to which was acknowledged at the last loss but one, at the last loss, and now.
     marks: [u64; 3],
@@ -49,7 +63,9 @@ impl Rule for Opportunistic {
 
     fn new(options: &Options) -> Self {
         let metric = if options.olia_draft { Metric::Draft } else { Metric::Kernel };
-        Opportunistic { kernel_compat: options.kernel_compat, metric, marks: [0; 3], gathered: 0 }
+        let least = options.coupling.min_ssthresh_segs.map_or(MIN_SSTHRESH, f64::from);
+        let kernel_compat = options.kernel_compat;
+        Opportunistic { kernel_compat, least, metric, marks: [0; 3], gathered: 0 }
     }
 
     fn told(&self) -> u64 {
@@ -72,6 +88,10 @@ impl Rule for Opportunistic {
             window.shift(if self.gathered > 0 { 1.0 } else { -1.0 });
             self.gathered = 0;
         }
+    }
+
+    fn threshold(&mut self, window: &Window, _: &[Flow<u64>], _: &CongestionEvent) -> f64 {
+        (window.cwnd() / 2.0).max(self.least)
     }
 
     fn on_loss(&mut self) {

@@ -22,18 +22,27 @@
 
 use super::coupled::{Coupled, Flow, Rule};
 use super::window::Window;
-use super::{AckSample, Options};
+use super::{AckSample, Coupling, Options};
+use crate::parameters::{Kind, Parameter};
 use base::{CaState, Duration};
 
 /// The weighted windows of one connection.
 pub type Wvegas = Coupled<Weighted>;
 
-/// Segments in queues that a path begins with, and that it may always have.
+/// What can be set.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    queued("initial-alpha", "segments in queues that a path begins with", 2.0),
+    queued("total-alpha", "segments in queues that all paths share", 10.0),
+    queued("gamma", "segments in queues that end slow start", 1.0),
+];
+
+const fn queued(key: &'static str, about: &'static str, default: f64) -> Parameter {
+    let (kind, source) = (Kind::Whole, "multipath-tcp kernel v0.95");
+    Parameter { key, about, least: 1.0, most: 1000.0, default, kind, source }
+}
+
+/// Segments in queues that a path may always have.
 const LEAST_ALPHA: f64 = 2.0;
-/// Segments in queues that all paths share.
-const TOTAL_ALPHA: f64 = 10.0;
-/// Segments in queues that end slow start.
-const GAMMA: f64 = 1.0;
 /// Samples of a round that can be believed.
 const LEAST_SAMPLES: u32 = 3;
 /// The smallest window but for time-outs, in segments.
@@ -42,6 +51,7 @@ const LEAST_CWND: f64 = 2.0;
 /// One path's part.
 #[derive(Clone, Debug)]
 pub struct Weighted {
+    coupling: Coupling,
     /// It goes by delay: the path is in order. Otherwise NewReno.
     active: bool,
     /// The smallest RTT; a microsecond is added to every sample, so that none is zero.
@@ -85,18 +95,8 @@ impl Rule for Weighted {
     /// `rate_i`.
     type Told = f64;
 
-    fn new(_options: &Options) -> Self {
-        Weighted {
-            active: false,
-            base: None,
-            sampled: (Duration::ZERO, 0),
-            round_end: 0,
-            weight: 1.0,
-            alpha: LEAST_ALPHA,
-            rate: 0.0,
-            queue_delay: Duration::ZERO,
-            plain: true,
-        }
+    fn new(options: &Options) -> Self {
+        Weighted::with(options.coupling)
     }
 
     fn told(&self) -> f64 {
@@ -140,15 +140,31 @@ impl Rule for Weighted {
     }
 
     fn on_idle_restart(&mut self) {
-        *self = Weighted::new(&Options::default());
+        *self = Weighted::with(self.coupling);
     }
 }
 
 impl Weighted {
+    /// Nothing is known.
+    const fn with(coupling: Coupling) -> Self {
+        Weighted {
+            coupling,
+            active: false,
+            base: None,
+            sampled: (Duration::ZERO, 0),
+            round_end: 0,
+            weight: 1.0,
+            alpha: coupling.initial_alpha_segs as f64,
+            rate: 0.0,
+            queue_delay: Duration::ZERO,
+            plain: true,
+        }
+    }
+
     /// The path is in order: its first round begins, and all but `base` is as at first.
     fn begin(&mut self, snd_nxt: u64) {
         let base = self.base;
-        let first = Weighted::new(&Options::default());
+        let first = Weighted::with(self.coupling);
         *self = Weighted { active: true, base, round_end: snd_nxt, plain: false, ..first };
     }
 
@@ -171,7 +187,7 @@ impl Weighted {
         let diff = round.queued(cwnd);
         if !window.in_slow_start() {
             self.avoid(window, flows, round, limited);
-        } else if diff > GAMMA {
+        } else if diff > f64::from(self.coupling.gamma_segs) {
             window.set_cwnd(cwnd.min(round.target(cwnd) + 1.0));
             lower_threshold(window);
         }
@@ -204,7 +220,8 @@ impl Weighted {
         if total > 0.0 {
             self.weight = self.rate / total;
         }
-        self.alpha = libm::floor(self.weight * TOTAL_ALPHA).max(LEAST_ALPHA);
+        self.alpha =
+            libm::floor(self.weight * f64::from(self.coupling.total_alpha_segs)).max(LEAST_ALPHA);
     }
 
     /// Empty the queue if its delay has doubled.
