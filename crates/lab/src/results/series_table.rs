@@ -1,7 +1,8 @@
 //! Time series as Parquet, in long form: one row a value of a quantity at a time.
 //!
 //! `t_ns` counts virtual nanoseconds from the start of the repetition; `path` is empty for what
-//! belongs to the connection, and names the flow where goodputs of competing flows are. The rows of a series stand together, in the order of time.
+//! belongs to the connection, and names the flow where goodputs of competing flows are. The rows of
+//! a series stand together, in the order of time.
 
 use super::columnar::{self, Origin, Stored};
 use super::columns::{Cell, Kind};

@@ -1,9 +1,9 @@
 //! Flows that compete with the compared connection, as people describe them:
 //! `web='tcp on wlan cc reno start 0s..2s count 3'`.
 //!
-//! A flow is a connection between two hosts of its own at the ends of paths of the scenario. `start`
-//! may be a range, which every repetition draws from, the same for every variant. Leaves what a
-//! flow does in a run to the simulator, and flows that are given key by key to `flow_table`.
+//! A flow is a connection between two hosts of its own at the ends of paths of the scenario. Its
+//! start may be a range, which every repetition draws from, the same for every variant. Leaves what
+//! a flow does in a run to the simulator, and flows that are given key by key to `flow_table`.
 
 use super::choice::{MOST_PATHS, control, scheduler};
 use crate::error::{Given, InputError, Refusal};
