@@ -9,6 +9,9 @@ use base::Duration;
 const PAIRS: [[(u64, u64); 2]; 4] =
     [[(10, 40), (10, 40)], [(20, 20), (5, 100)], [(10, 100), (20, 20)], [(20, 10), (2, 150)]];
 
+/// A bottleneck of that rate and RTT.
+type Make = fn((u64, u64)) -> Bottleneck;
+
 /// The options of MPTCP take 20 of 1448 bytes of every segment.
 const PAYLOAD: f64 = 1428.0 / 1448.0;
 
@@ -83,8 +86,7 @@ fn wvegas_over_two_equal_paths_has_more_than_over_one() {
 fn study_of_gains() {
     const ALL: [&str; 6] = ["reno", "lia", "olia", "olia-draft", "balia", "wvegas"];
     println!("goodput over two paths by that of NewReno on the better one, 5 seeds, 100 s");
-    let kinds: [(&str, fn((u64, u64)) -> Bottleneck); 3] =
-        [("drop-tail", drop_tail), ("RED", red), ("0.5 % lost", lossy)];
+    let kinds: [(&str, Make); 3] = [("drop-tail", drop_tail), ("RED", red), ("0.5 % lost", lossy)];
     for (kind, make) in kinds {
         for pair in PAIRS {
             print!("{kind:<10} {pair:?}");
