@@ -58,9 +58,8 @@ fn every_figure_has_marks_and_nothing_is_asked_of_the_network() {
     assert!(marks("timeline", "point") > 100, "segments that arrived");
     // Four quantities of two paths, and the reorder buffer.
     assert_eq!(marks("series", "trace scatter"), 9);
-    // Of both paths free and full windows, of the slower one also its small queue, calls that sent
-    // nothing, and the line of choices.
-    assert_eq!(marks("calls", "trace scatter"), 7);
+    // Of both paths free and full windows, calls that sent nothing, and the line of choices.
+    assert_eq!(marks("calls", "trace scatter"), 6);
     assert!(marks("calls", "point") > 300, "two marks a call");
     assert!(dom.contains("<table id=\"why\""), "why nothing was sent");
 }

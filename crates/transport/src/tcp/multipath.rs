@@ -132,8 +132,8 @@ impl Multipath {
         self.find(offset).map(|(_, map)| map.end() - offset)
     }
 
-    /// How many bytes from `offset` on lie in one buffer to be segmented below; `None` where buffers do not
-    /// depend on mappings.
+    /// How many bytes from `offset` on lie in one buffer to be segmented below; `None` where
+    /// buffers do not depend on mappings.
     pub fn buffered_from(&self, offset: u64) -> Option<u64> {
         if self.joins { self.mapped_from(offset) } else { None }
     }
