@@ -27,7 +27,7 @@ use toml::de::{DeTable, DeValue};
 const LARGEST: u64 = 1 << 20;
 
 /// Every key of a file, with what is read under it.
-pub(super) const KEYS: [&str; 33] = [
+pub(super) const KEYS: [&str; 34] = [
     "title",
     "description",
     "source",
@@ -42,6 +42,7 @@ pub(super) const KEYS: [&str; 33] = [
     "path-managers",
     "endpoints",
     "limits",
+    "simultaneous-syn",
     "policy",
     "profile",
     "buffers",
@@ -244,6 +245,7 @@ impl Reader<'_> {
 fn switch<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Option<bool>> {
     Some(match name {
         "reverse" => &mut to.reverse,
+        "simultaneous-syn" => &mut to.simultaneous_syn,
         "per-host" => &mut to.per_host,
         "pairs" => &mut to.output.pairs,
         "json" => &mut to.output.json,

@@ -62,6 +62,8 @@ pub struct Scenario {
     pub path_managers: Vec<PathManagerKind>,
     /// What the path manager `kernel` goes by; `None`: a subflow on every path.
     pub kernel: Option<KernelSetup>,
+    /// `fullmesh` opens all paths at once (001 s4.1.1).
+    pub simultaneous_syn: bool,
     /// Names of path policies, likewise.
     pub policies: Vec<&'static str>,
     /// Which kernel both ends behave like.
@@ -160,6 +162,9 @@ impl Scenario {
                 line("endpoints", quoted(&endpoints::show_endpoints(kernel, &self.paths)));
                 line("limits", quoted(&endpoints::show_limits(kernel)));
             }
+            if self.simultaneous_syn {
+                line("simultaneous-syn", "true".to_owned());
+            }
             line("policy", quoted(&self.policies.join(",")));
         }
         line("profile", quoted(self.profile.name()));
@@ -200,6 +205,9 @@ impl Scenario {
         if let Some(kernel) = &self.kernel {
             // Writing to a string cannot fail.
             let _ = write!(text, "{kernel:?}");
+        }
+        if self.simultaneous_syn {
+            text.push_str("simultaneous-syn");
         }
         Sha256::digest(text).into()
     }
