@@ -2,6 +2,7 @@
 //!
 //! Plain values, so that a run read back from a file equals the run that was carried out.
 
+use crate::fairness;
 use crate::scenario::Scenario;
 use crate::variants::Variant;
 use network::{LinkStats, PathCounters};
@@ -46,7 +47,7 @@ pub struct Run {
     pub hash: [u8; 32],
 }
 
-/// Lost packets by their cause, over both directions of all paths.
+/// Lost packets by their cause, over both directions of all paths and shared links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Drops {
     /// The queue was full.
@@ -100,10 +101,16 @@ impl Run {
             first_sent_bytes: record.first_sent_bytes.clone(),
             repeated: record.repeated.clone(),
             account: record.account,
-            drops: Drops::of(&record.links),
+            drops: Drops::of(record.links.iter().chain(&record.shared)),
             failure: record.failure.as_ref().map(ToString::to_string),
             hash: record.hash.unwrap_or_default(),
         }
+    }
+
+    /// The same with what competing connections got.
+    pub(crate) fn among_flows(mut self, scenario: &Scenario, record: &RunRecord) -> Run {
+        self.extra.extend(fairness::numbers(scenario, record));
+        self
     }
 }
 
@@ -130,10 +137,10 @@ fn object_times(outcome: &Outcome) -> impl Iterator<Item = (String, f64)> {
 }
 
 impl Drops {
-    /// Over these paths.
-    pub(crate) fn of(links: &[PathCounters]) -> Drops {
+    /// Over these paths and shared links.
+    pub(crate) fn of<'a>(links: impl Iterator<Item = &'a PathCounters> + Clone) -> Drops {
         let sum = |counter: fn(&LinkStats) -> u64| -> u64 {
-            links.iter().map(|path| counter(&path.down) + counter(&path.up)).sum()
+            links.clone().map(|path| counter(&path.down) + counter(&path.up)).sum()
         };
         Drops {
             full: sum(|link| link.dropped_full),

@@ -26,7 +26,8 @@ pub use network::{Direction, NicSetup, PathCounters, PathEvent, PathSetup};
 pub use processor::ProcessingCost;
 pub use result_hash::ResultHash;
 pub use run::{
-    BackupMark, Captures, Multipath, Protocol, Repeated, RunError, RunRecord, RunSetup, Until,
+    BackupMark, Captures, FlowRecord, FlowSetup, MOST_FLOWS, Multipath, Protocol, Repeated,
+    RunError, RunRecord, RunSetup, SharedLink, Until,
 };
 pub use simulate::{simulate, simulate_recorded, socket_config};
 pub use world::{Stopped, Told, World, WorldError};

@@ -39,6 +39,8 @@ pub(super) enum Kind {
         upload: bool,
     },
     Profile(String),
+    /// Through a link that other paths may share.
+    Via(String),
     Event {
         change: Change,
         start: Duration,
@@ -64,7 +66,7 @@ pub enum Change {
 }
 
 /// The words an item can start with.
-const WORDS: [&str; 17] = [
+const WORDS: [&str; 18] = [
     "rate",
     "delay",
     "loss",
@@ -79,6 +81,7 @@ const WORDS: [&str; 17] = [
     "down",
     "silent",
     "backup",
+    "via",
     "uplink",
     "downlink",
     "unit=",
@@ -181,15 +184,17 @@ impl<'a> Reader<'a> {
             )
         })?;
         match item.text.as_str() {
-            "uplink" | "downlink" | "profile" | "trace-up" | "down" | "backup" => Err(item.refuse(
-                format!("`{}` cannot follow `{}`", item.text, word.text),
-                match item.text.as_str() {
-                    "down" => "`down` takes both directions; use `silent` for one of them",
-                    "backup" => "`backup` is said of a whole path",
-                    "trace-up" => "`trace-up FILE` names its direction itself",
-                    _ => "a direction is followed by one item: rate, delay, loss, limit, ...",
-                },
-            )),
+            "uplink" | "downlink" | "profile" | "trace-up" | "down" | "backup" | "via" => Err(item
+                .refuse(
+                    format!("`{}` cannot follow `{}`", item.text, word.text),
+                    match item.text.as_str() {
+                        "down" => "`down` takes both directions; use `silent` for one of them",
+                        "backup" => "`backup` is said of a whole path",
+                        "via" => "a path leads through a link in both directions",
+                        "trace-up" => "`trace-up FILE` names its direction itself",
+                        _ => "a direction is followed by one item: rate, delay, loss, limit, ...",
+                    },
+                )),
             _ => Ok((direction, item)),
         }
     }
@@ -210,6 +215,7 @@ impl<'a> Reader<'a> {
             "trace" => self.trace(word, direction == Direction::Up),
             "trace-up" => self.trace(word, true),
             "profile" => Ok(Kind::Profile(self.value(word, "wlan")?.text.clone())),
+            "via" => Ok(Kind::Via(self.value(word, "core")?.text.clone())),
             "down" => Ok(outage(Change::Down)),
             "silent" => Ok(outage(Change::Silent)),
             // Without a time for the whole run.
@@ -398,7 +404,7 @@ fn unknown(word: &Token, direction: Direction) -> Refusal {
         let help = format!("write it after the file: `trace FILE unit={unit}`");
         return word.refuse("`unit=` belongs to a trace", help);
     }
-    let known = if direction == Direction::Both { &WORDS[..16] } else { &WORDS[..9] };
+    let known = if direction == Direction::Both { &WORDS[..17] } else { &WORDS[..9] };
     let lower = text.to_lowercase();
     let synonym = SYNONYMS.iter().find(|(name, _)| *name == lower).map(|(_, word)| *word);
     let help = match synonym.or_else(|| nearest(text, known.iter().copied())) {

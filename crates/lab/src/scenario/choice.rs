@@ -24,7 +24,7 @@ const PATH_MANAGERS_LATER: [&str; 1] = ["binder"];
 /// Protocols that are known but not built yet.
 const PROTOCOLS_LATER: [&str; 2] = ["sctp", "cmt-sctp"];
 /// Addresses that one end of an MPTCP connection knows at most, as in Linux.
-const MOST_PATHS: usize = 8;
+pub(super) const MOST_PATHS: usize = 8;
 
 /// The names chosen, each list in the order asked for.
 pub(super) struct Choice {
@@ -188,7 +188,7 @@ fn with_parameters(given: &Given) -> Vec<Word<'_>> {
     words
 }
 
-/// `ecf:beta=0.5`, `wrr:3,1` or `drepas:interval=2s` as written.
+/// `ecf:beta=0.5`, `wrr:3,1`, `olia:min-ssthresh=1` or `drepas:interval=2s` as written.
 fn with_settings<T>(
     name: &'static str,
     text: &str,
@@ -253,7 +253,7 @@ fn check_weights(lists: &[Given], names: &[&str], paths: usize) -> Result<(), In
 }
 
 /// The canonical name of a scheduler.
-fn scheduler(word: &str) -> Result<&'static str, Complaint> {
+pub(super) fn scheduler(word: &str) -> Result<&'static str, Complaint> {
     let names: Vec<&'static str> = scheduler::NAMES.iter().map(|(name, _, _)| *name).collect();
     if let Some(name) = names.iter().find(|name| **name == word) {
         return Ok(name);
@@ -327,7 +327,7 @@ fn controls(
     notes: &mut Vec<String>,
 ) -> Result<Vec<&'static str>, InputError> {
     let multipath = protocols.contains(&Protocol::Mptcp);
-    let asked = chosen(lists, vec!["cubic"], |word| control(word, multipath))?;
+    let asked = chosen_of(lists, vec!["cubic"], with_parameters, |word| control(word, multipath))?;
     let is_coupled = |name: &&str| congestion::is_coupled(name) || COUPLED_LATER.contains(name);
     if protocols.contains(&Protocol::Tcp) {
         notes.extend(asked.iter().filter(|name| is_coupled(name)).map(|name| {
@@ -355,7 +355,17 @@ fn names() -> Vec<&'static str> {
 
 /// The control of that name. One for several paths need not be built if none asked for it could
 /// be used anyhow.
-fn control(word: &str, multipath: bool) -> Result<&'static str, Complaint> {
+pub(super) fn control(word: &str, multipath: bool) -> Result<&'static str, Complaint> {
+    if let Some((name, text)) = word.split_once(':') {
+        let name = control(name.trim(), multipath)?;
+        return with_settings(name, text, |text| {
+            Settings::parse(name, congestion::parameters(name), text)
+        });
+    }
+    if word == "coupled" {
+        let problem = "unknown congestion control `coupled`".to_owned();
+        return Err((problem, "it is called `lia` here".to_owned()));
+    }
     let names = names();
     let skipped = COUPLED_LATER.iter().filter(|_| !multipath);
     names.iter().chain(skipped).find(|name| **name == word).copied().ok_or_else(|| {

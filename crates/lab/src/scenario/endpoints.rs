@@ -156,8 +156,8 @@ fn check_room(setup: &KernelSetup, options: &Options, first: usize) -> Result<()
             let given = options.endpoints.first().or_else(|| options.limits.first());
             if let Some(given) = given.filter(|_| wanted > room) {
                 let problem = format!(
-                    "the {side}'s endpoints ask for subflows beside the first one: {wanted}, but the \
-                     {whose}'s limit is {room}"
+                    "the {side}'s endpoints ask for subflows beside the first one: {wanted}, but \
+                     the {whose}'s limit is {room}"
                 );
                 let help = format!(
                     "raise it, `--limits 'subflows {}'` (Linux has 2 unless told), or leave \

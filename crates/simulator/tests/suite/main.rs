@@ -9,6 +9,7 @@ mod burst_table;
 mod capture;
 mod determinism;
 mod drepas;
+mod flows;
 mod guards;
 mod latency_bursts;
 mod multipath;

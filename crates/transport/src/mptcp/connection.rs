@@ -173,12 +173,7 @@ impl Connection {
             waits: None,
             account: Account::default(),
             addresses,
-            manager: PathManager::new(
-                config.path_manager,
-                start.client,
-                &config.endpoints,
-                u8::try_from(config.gateways.len()).unwrap_or(u8::MAX),
-            ),
+            manager: manager(&config, start.client),
             timers: Timers::default(),
             news: Vec::new(),
             joins: VecDeque::new(),
@@ -445,4 +440,10 @@ impl Connection {
     pub(super) fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty) {
         self.controller.penalise(path, kind, now);
     }
+}
+
+/// The manager of one side.
+fn manager(config: &MptcpConfig, client: bool) -> PathManager {
+    let gateways = u8::try_from(config.gateways.len()).unwrap_or(u8::MAX);
+    PathManager::new(config.path_manager, client, &config.endpoints, gateways)
 }

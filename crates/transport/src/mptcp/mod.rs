@@ -34,5 +34,6 @@ mod withdrawn;
 
 pub(crate) use handshake::acceptable_capable;
 pub(crate) use outgoing::split_flow;
+pub(crate) use send::FRAGMENT_BYTES;
 
 pub use config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};

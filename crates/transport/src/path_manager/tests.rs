@@ -94,7 +94,7 @@ const LIMITS: Limits = Limits { subflows: 3, add_addr_accepted: 2 };
 
 fn endpoints() -> Endpoints {
     let flags = |id: u8| EndpointFlags {
-        signal: id % 2 == 0,
+        signal: id.is_multiple_of(2),
         subflow: true,
         backup: false,
         fullmesh: id % 2 == 1,
@@ -136,7 +136,7 @@ proptest! {
             for command in &commands {
                 match *command {
                     // By id 0 a connection's own addresses are meant, whatever became of them.
-                    Command::Join { local_id, remote_id, over } if over == super::Over::Pair => {
+                    Command::Join { local_id, remote_id, over: super::Over::Pair } => {
                         prop_assert!(tables.has_local(local_id) && tables.has_remote(remote_id));
                     }
                     Command::Join { local_id, remote_id, .. } => {
