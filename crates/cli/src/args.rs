@@ -175,7 +175,7 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "NAME", env = "ANABRANCH_REINJECTION", hide_env = true)]
     pub reinjection: Option<String>,
     /// Path managers of mptcp to compare: fullmesh (joins every path), default (none),
-    /// ndiffports:N, binder, kernel, see `anabranch list path-managers` [default: fullmesh]
+    /// ndiffports:N, kernel, see `anabranch list path-managers` [default: fullmesh]
     #[arg(long, visible_alias = "pm", value_name = "LIST")]
     #[arg(env = "ANABRANCH_PATH_MANAGERS", hide_env = true)]
     pub path_managers: Option<String>,
@@ -188,6 +188,9 @@ pub struct ScenarioArgs {
     /// every path; with --endpoints 'subflows 2 add_addr_accepted 0', as in Linux]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_LIMITS", hide_env = true)]
     pub limits: Option<String>,
+    /// With the path manager fullmesh send SYNs on all paths at once, an experiment of paper 001
+    #[arg(long)]
+    pub simultaneous_syn: bool,
     /// Path policies of mptcp to compare, see `anabranch list policies` [default: none]
     #[arg(long, visible_alias = "policies", value_name = "LIST")]
     #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
@@ -300,6 +303,7 @@ impl ScenarioArgs {
             path_managers: given("path_managers", &self.path_managers).into_iter().collect(),
             endpoints: given("endpoints", &self.endpoints).into_iter().collect(),
             limits: given("limits", &self.limits).into_iter().collect(),
+            simultaneous_syn: self.simultaneous_syn.then_some(true),
             policies: given("policy", &self.policy).into_iter().collect(),
             profile: given("profile", &self.profile),
             buffers: given("buffers", &self.buffers),

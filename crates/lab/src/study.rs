@@ -220,6 +220,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         traffic: scenario.traffic.clone(),
         reverse: scenario.reverse,
         kernel: scenario.kernel.clone(),
+        simultaneous_syn: scenario.simultaneous_syn,
         tcp,
         nic: scenario.nic,
         accounts: true,

@@ -72,6 +72,8 @@ pub struct RunSetup {
     pub backup: Vec<BackupMark>,
     /// What the path manager `kernel` goes by; `None`: a subflow on every path.
     pub kernel: Option<KernelSetup>,
+    /// SYNs on all paths at once (001 s4.1.1), with the path manager `fullmesh`.
+    pub simultaneous_syn: bool,
     pub traffic: Traffic,
     /// Client to server instead of a download; a page is always a download.
     pub reverse: bool,
@@ -335,6 +337,7 @@ impl Default for RunSetup {
             warm_up: Duration::ZERO,
             backup: Vec::new(),
             kernel: None,
+            simultaneous_syn: false,
             traffic: Traffic::BulkSize(1 << 20),
             reverse: false,
             tcp: TcpConfig::default(),

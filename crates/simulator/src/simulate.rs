@@ -25,6 +25,7 @@ use sent::{Sent, sent};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use traffic::{Application, Half, Metric, Role};
 use transport::mptcp::MptcpConfig;
+use transport::path_manager::PathManagerKind;
 use transport::{InterfaceConfig, InterfaceEvent, StackConfig, TcpConfig};
 
 const CLIENT: HostId = HostId(0);
@@ -303,6 +304,17 @@ pub fn complete(setup: &RunSetup, host: HostId, config: &mut MptcpConfig) {
     let paths = setup.paths.len();
     let own = |path| address(setup, path, host);
     managers::complete(config, setup.kernel.as_ref(), host, paths, own);
+    if setup.simultaneous_syn && matches!(config.path_manager, PathManagerKind::Fullmesh { .. }) {
+        let first = setup.protocol.first_path();
+        let others = (0..paths).filter(|path| host == CLIENT && *path != first);
+        let ends = |path| {
+            (
+                address(setup, path, CLIENT),
+                SocketAddr::new(address(setup, path, SERVER), SERVER_PORT),
+            )
+        };
+        config.simultaneous_syn = Some(others.map(ends).collect());
+    }
 }
 
 /// What the hosts of a run speak.

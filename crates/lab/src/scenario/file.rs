@@ -27,7 +27,7 @@ use toml::de::{DeTable, DeValue};
 const LARGEST: u64 = 1 << 20;
 
 /// Every key of a file, with what is read under it.
-pub(super) const KEYS: [&str; 37] = [
+pub(super) const KEYS: [&str; 38] = [
     "title",
     "description",
     "source",
@@ -46,6 +46,7 @@ pub(super) const KEYS: [&str; 37] = [
     "path-managers",
     "endpoints",
     "limits",
+    "simultaneous-syn",
     "policy",
     "profile",
     "buffers",
@@ -269,6 +270,7 @@ impl Reader<'_> {
 fn switch<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Option<bool>> {
     Some(match name {
         "reverse" => &mut to.reverse,
+        "simultaneous-syn" => &mut to.simultaneous_syn,
         "per-host" => &mut to.per_host,
         "pairs" => &mut to.output.pairs,
         "json" => &mut to.output.json,

@@ -76,6 +76,8 @@ pub struct Scenario {
     pub path_managers: Vec<PathManagerKind>,
     /// What the path manager `kernel` goes by; `None`: a subflow on every path.
     pub kernel: Option<KernelSetup>,
+    /// `fullmesh` opens all paths at once (001 s4.1.1).
+    pub simultaneous_syn: bool,
     /// Names of path policies, likewise.
     pub policies: Vec<&'static str>,
     /// Which kernel both ends behave like.
@@ -209,6 +211,9 @@ impl Scenario {
                 line("endpoints", quoted(&endpoints::show_endpoints(kernel, &self.paths)));
                 line("limits", quoted(&endpoints::show_limits(kernel)));
             }
+            if self.simultaneous_syn {
+                line("simultaneous-syn", "true".to_owned());
+            }
             line("policy", quoted(&self.policies.join(",")));
         }
         line("profile", quoted(self.profile.name()));
@@ -268,6 +273,9 @@ impl Scenario {
         }
         if let Some(kernel) = &self.kernel {
             let _ = write!(key, "{kernel:?}");
+        }
+        if self.simultaneous_syn {
+            key.push_str("simultaneous-syn");
         }
         Sha256::digest(key).into()
     }

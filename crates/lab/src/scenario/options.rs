@@ -7,7 +7,7 @@ use super::{
 use crate::error::{Given, InputError};
 use crate::path_spec::PathSpec;
 use crate::traffic_spec::{EXAMPLES, Fetching, parse_http, parse_traffic};
-use crate::variants::variants_of;
+use crate::variants::{Protocol, variants_of};
 use crate::web_page::PageSource;
 use crate::words::nearest_help;
 use simulator::NicSetup;
@@ -37,6 +37,7 @@ pub struct Options {
     pub path_managers: Vec<Given>,
     pub endpoints: Vec<Given>,
     pub limits: Vec<Given>,
+    pub simultaneous_syn: Option<bool>,
     pub policies: Vec<Given>,
     pub profile: Option<Given>,
     pub buffers: Option<Given>,
@@ -105,6 +106,7 @@ impl Options {
             path_managers: list(self.path_managers, fallback.path_managers),
             endpoints: list(self.endpoints, fallback.endpoints),
             limits: list(self.limits, fallback.limits),
+            simultaneous_syn: self.simultaneous_syn.or(fallback.simultaneous_syn),
             policies: list(self.policies, fallback.policies),
             profile: self.profile.or(fallback.profile),
             buffers: self.buffers.or(fallback.buffers),
@@ -142,6 +144,14 @@ impl Options {
         let words = |given: &Option<Given>| given.as_ref().map(one_line);
         let first = self.first_path(&paths)?;
         let kernel = endpoints::resolve(self, &choice.path_managers, &paths, first)?;
+        let simultaneous_syn = self.simultaneous_syn.unwrap_or(false);
+        if simultaneous_syn && !choice.protocols.contains(&Protocol::Mptcp) {
+            return Err(InputError::at(
+                "--simultaneous-syn",
+                "this is about several paths at once, but each path is compared alone",
+                "add `mptcp` to the protocols: `--protocols tcp,mptcp`",
+            ));
+        }
         let mut scenario = Scenario {
             title: words(&self.title),
             description: words(&self.description),
@@ -159,6 +169,7 @@ impl Options {
             schedulers: choice.schedulers,
             path_managers: choice.path_managers,
             kernel,
+            simultaneous_syn,
             policies: choice.policies,
             profile,
             buffers: said(self.buffers.as_ref(), values::buffers)?.unwrap_or_else(Buffers::default),

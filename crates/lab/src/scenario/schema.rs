@@ -103,6 +103,8 @@ struct ScenarioFile {
     /// there are endpoints, else room for every path.
     #[schemars(schema_with = "limits")]
     limits: Option<String>,
+    /// SYNs on all paths at once with fullmesh, an experiment of paper 001. Default: false.
+    simultaneous_syn: Option<bool>,
     /// Path policies of mptcp to compare. Default: none.
     #[schemars(schema_with = "policies")]
     policy: Option<String>,

@@ -16,6 +16,7 @@ mod multipath;
 mod pair;
 mod robustness;
 mod sharing;
+mod simultaneous;
 mod stale_rtt;
 mod web;
 mod windows;

@@ -32,6 +32,9 @@ pub struct MptcpConfig {
     pub endpoints: Endpoints,
     /// What `binder` goes by: gateways of each further subflow.
     pub gateways: Vec<Vec<Ipv4Addr>>,
+    /// The server takes SYNs on all paths at once, and the client sends them: to these peers from
+    /// these addresses, beside the first. Never to a foreign peer: the option is for private use.
+    pub simultaneous_syn: Option<Vec<(IpAddr, SocketAddr)>>,
     /// A subflow whose address the peer withdraws ends only if it does not answer (RFC 8684
     /// s3.4.2); the kernels end it at once.
     pub keepalive_on_withdrawal: bool,
@@ -56,6 +59,7 @@ impl Default for MptcpConfig {
             mainline_limits: false,
             endpoints: Endpoints::default(),
             gateways: Vec::new(),
+            simultaneous_syn: None,
             keepalive_on_withdrawal: true,
             backup: Vec::new(),
             test_idsn: None,

@@ -112,11 +112,11 @@ impl Connection {
         if self.checksum { flags.with(CapableFlags::CHECKSUM) } else { flags }
     }
 
-    fn room(&self) -> u32 {
+    pub(super) fn room(&self) -> u32 {
         if self.checksum || self.receive.long_numbers { LONG_ROOM } else { SHORT_ROOM }
     }
 
-    fn add_slot(
+    pub(super) fn add_slot(
         &mut self,
         subflow: Subflow,
         interface: InterfaceId,
@@ -143,6 +143,7 @@ impl Connection {
             repeat_ack_at: None,
             ack_repetitions: 0,
             check: None,
+            grouped: None,
             received: ReceivedMaps::default(),
             last_end: None,
             first_sent_bytes: 0,
@@ -245,6 +246,9 @@ impl Connection {
         match (first, self.slots[index].initiator) {
             (true, true) => self.hear_capable_answer(cx, heard),
             (true, false) => self.hear_capable_proof(cx, heard),
+            (false, true) if self.slots[index].grouped.is_some() => {
+                return self.hear_group_answer(cx, index, heard);
+            }
             (false, true) => return self.hear_join_answer(cx, index, heard),
             (false, false) => return self.hear_join_proof(cx, index, heard),
         }

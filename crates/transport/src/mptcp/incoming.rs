@@ -29,7 +29,10 @@ impl Connection {
         }
         if index == 0 {
             self.heed_repeated_syn(segment);
+        } else if self.holds_answer(index, segment) {
+            return;
         }
+        let keyless = self.remote_key.is_none();
         if self.failed_checksum && !segment.payload.is_empty() {
             self.tell_failure();
         }
@@ -37,6 +40,9 @@ impl Connection {
         self.slots[index].subflow.handle_segment(cx, &mut self.controller, segment);
         self.note_answer(index);
         self.after_subflow(cx, index);
+        if keyless && self.remote_key.is_some() {
+            self.release_answers(cx);
+        }
         self.count_held(index);
         if cx.wants(EventMask::ACCOUNT) {
             self.tell_held(cx);
@@ -500,6 +506,7 @@ impl Connection {
             MptcpOption::Capable(_)
             | MptcpOption::Join(_)
             | MptcpOption::Dss(_)
+            | MptcpOption::Group(_)
             | MptcpOption::TcpRst { .. } => {}
         }
         true

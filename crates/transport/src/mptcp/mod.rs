@@ -8,7 +8,7 @@
 //! is the application's side of the latter, `close`
 //! ends it, `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work
 //! with, `manage` carries out what they say, `withdrawn` what the peer's loss of an address does.
-//! Subflows are `tcp`'s, schedulers `scheduler`'s, path policies `path_policy`'s, path
+//! `grouped` opens all paths at once. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies `path_policy`'s, path
 //! managers `path_manager`'s.
 
 mod addresses;
@@ -19,6 +19,7 @@ pub(crate) mod connection;
 mod eligible;
 mod explained;
 mod fallback;
+pub(crate) mod grouped;
 mod handshake;
 mod incoming;
 pub(crate) mod manage;

@@ -1,5 +1,6 @@
 //! A subflow with what its connection keeps about it: addresses, handshake, mappings received.
 
+use super::grouped::Grouped;
 use crate::tcp::subflow::Subflow;
 use base::{Instant, InterfaceId, PathId};
 use std::collections::VecDeque;
@@ -49,6 +50,8 @@ pub struct Slot {
     pub ack_repetitions: u32,
     /// The peer withdrew its address: whether it still answers is being found out.
     pub check: Option<Check>,
+    /// It was opened as one of a group of simultaneous SYNs.
+    pub grouped: Option<Box<Grouped>>,
     pub received: ReceivedMaps,
     /// Where the last data handed to it end in the connection's stream.
     pub last_end: Option<u64>,

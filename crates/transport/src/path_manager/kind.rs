@@ -24,7 +24,8 @@ pub enum PathManagerKind {
         /// In all, the first one included.
         subflows: u8,
     },
-    /// The client opens a subflow by each list of gateways.
+    /// The client opens a subflow by each list of gateways. It has no name yet, as nothing routes
+    /// by them.
     Binder,
     /// Mainline's own, by endpoints and limits.
     Kernel,
@@ -47,12 +48,6 @@ pub const NAMES: &[(&str, &str, &str)] = &[
         "The client joins the first two addresses again, from other ports: `ndiffports:3` has \
          three subflows in all.",
         "multipath-tcp kernel v0.95 `ndiffports`",
-    ),
-    (
-        "binder",
-        "The client joins the first two addresses once for each list of gateways, by loose source \
-         routing (IPv4).",
-        "multipath-tcp kernel v0.95 `binder`",
     ),
     (
         "kernel",
@@ -169,7 +164,6 @@ impl PathManagerKind {
             "ndiffports" => {
                 PathManagerKind::Ndiffports { subflows: settings.whole("subflows") as u8 }
             }
-            "binder" => PathManagerKind::Binder,
             "kernel" => PathManagerKind::Kernel,
             _ => PathManagerKind::Default { accept_add_addr: settings.is_on("accept_add_addr") },
         }
@@ -223,7 +217,6 @@ mod tests {
             "fullmesh:batch=2s",
             "ndiffports:2",
             "ndiffports:9",
-            "binder",
             "kernel",
         ] {
             let (name, set) = text.split_once(':').unwrap_or((text, ""));
@@ -247,6 +240,6 @@ mod tests {
         let refused = PathManagerKind::parse("ndiffports", "10").unwrap().unwrap_err();
         assert_eq!(refused.problem, "`subflows` of `ndiffports` cannot be `10`");
         assert!(refused.help.contains("from 1 to 9"), "{refused:?}");
-        assert!(PathManagerKind::parse("binder", "2").unwrap().is_err());
+        assert!(PathManagerKind::parse("kernel", "2").unwrap().is_err());
     }
 }

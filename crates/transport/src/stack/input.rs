@@ -54,9 +54,13 @@ impl Stack {
         let known = self.addressing.receiver(local, remote);
         if let Some(flow) = known.filter(|flow| !self.is_reusable(*flow, segment)) {
             self.deliver(cx, flow, segment);
+            self.adopt_grouped(cx);
             return;
         }
         if self.addressing.interface_of(dst).is_none() {
+            return;
+        }
+        if self.handle_grouped(cx, interface, Tuple { local, remote }, segment) {
             return;
         }
         if is_opening(segment)
@@ -74,7 +78,12 @@ impl Stack {
         }
     }
 
-    fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, segment: &mut TcpSegment) {
+    pub(super) fn deliver(
+        &mut self,
+        cx: &mut Context<'_>,
+        flow: FlowRef,
+        segment: &mut TcpSegment,
+    ) {
         match self.sockets.get_mut(flow.socket.index()) {
             Some(Socket::Tcp(connection)) => connection.handle_segment(cx, segment),
             Some(Socket::Mptcp(connection)) => {
@@ -229,6 +238,12 @@ impl Stack {
         self.wake(flow.socket);
     }
 
+    pub(super) fn send_stray_packet(&mut self, packet: Transmit) {
+        if self.stray.len() < MAX_STRAY {
+            self.stray.push_back(packet);
+        }
+    }
+
     pub(super) fn send_stray(
         &mut self,
         interface: InterfaceId,
@@ -236,10 +251,8 @@ impl Stack {
         dst: IpAddr,
         body: Body,
     ) {
-        if self.stray.len() < MAX_STRAY {
-            let packet = Box::new(Packet::new(src, dst, body));
-            self.stray.push_back(Transmit { interface, packet });
-        }
+        let packet = Box::new(Packet::new(src, dst, body));
+        self.send_stray_packet(Transmit { interface, packet });
     }
 }
 

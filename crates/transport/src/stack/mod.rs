@@ -5,6 +5,7 @@
 
 mod addressing;
 mod face;
+mod groups;
 mod input;
 mod multipath;
 mod stream;
@@ -53,6 +54,8 @@ pub struct Stack {
     refused_joins: u64,
     /// Interfaces that were marked for backup, or no longer are.
     backups: Vec<(InterfaceId, bool)>,
+    /// Simultaneous SYNs whose connection is not known.
+    groups: groups::Groups,
 }
 
 /// Small, as one is looked up for every packet.
@@ -90,6 +93,7 @@ impl Stack {
             draws: 0,
             refused_joins: 0,
             backups: Vec::new(),
+            groups: groups::Groups::default(),
         }
     }
 

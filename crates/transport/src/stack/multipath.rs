@@ -4,7 +4,7 @@ use super::addressing::{FlowKey, FlowRef};
 use super::face::{InterfaceEvent, SocketError};
 use super::{Listener, ListenerConfig, Socket, Stack};
 use crate::mptcp::connection::{Connection, Start};
-use crate::mptcp::manage::LocalChange;
+use crate::mptcp::manage::{JoinRequest, LocalChange};
 use crate::mptcp::{MptcpConfig, MptcpInfo};
 use crate::tcp::subflow::{Identity, Tuple};
 use base::{Context, InterfaceId, PathId, Purpose, SocketId};
@@ -56,6 +56,7 @@ impl Stack {
         let connection =
             Connection::connect(&start, &identity, interface).ok_or(SocketError::NotConnected)?;
         self.insert_mptcp(id, connection, Tuple { local, remote });
+        self.open_group(cx, id, config.simultaneous_syn.as_deref().unwrap_or_default());
         Ok(id)
     }
 
@@ -109,6 +110,9 @@ impl Stack {
         let made = Connection::accept(cx.now, &start, &identity, interface, syn, asked);
         let Some(connection) = made else { return };
         self.insert_mptcp(id, connection, tuple);
+        if config.simultaneous_syn.is_some() {
+            self.note_group(cx.now, id, syn);
+        }
         self.join_backlog(listener);
     }
 
@@ -206,22 +210,36 @@ impl Stack {
             && let Some(request) = connection.take_join()
             && let Some(path) = connection.free_path()
         {
-            let first = self.draw(cx, Purpose::Port);
-            let Ok(local) = self.addressing.free_port(request.local, request.remote, first) else {
-                continue;
-            };
-            let tuple = Tuple { local, remote: request.remote };
-            let identity = self.join_identity(cx, id, request.interface, tuple, path);
-            let nonce = self.draw(cx, Purpose::Key) as u32;
-            self.unbind_replaced(id, path);
-            if let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index()) {
-                connection.open_join(&request, &identity, nonce);
-            }
-            let flow = FlowRef { socket: id, subflow: path.0 };
-            self.addressing.bind_flow(FlowKey::new(tuple.local, tuple.remote), flow);
-            opened = true;
+            opened |= self.open_join(cx, id, &request, path, |connection, identity, nonce| {
+                connection.open_join(&request, identity, nonce);
+            });
         }
         opened
+    }
+
+    /// Open one from a free port. Whether there was one.
+    pub(super) fn open_join(
+        &mut self,
+        cx: &mut Context<'_>,
+        id: SocketId,
+        request: &JoinRequest,
+        path: PathId,
+        open: impl FnOnce(&mut Connection, &Identity, u32),
+    ) -> bool {
+        let first = self.draw(cx, Purpose::Port);
+        let Ok(local) = self.addressing.free_port(request.local, request.remote, first) else {
+            return false;
+        };
+        let tuple = Tuple { local, remote: request.remote };
+        let identity = self.join_identity(cx, id, request.interface, tuple, path);
+        let nonce = self.draw(cx, Purpose::Key) as u32;
+        self.unbind_replaced(id, path);
+        if let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index()) {
+            open(connection, &identity, nonce);
+        }
+        let flow = FlowRef { socket: id, subflow: path.0 };
+        self.addressing.bind_flow(FlowKey::new(tuple.local, tuple.remote), flow);
+        true
     }
 
     /// An interface or address came or went: connections with several paths care.

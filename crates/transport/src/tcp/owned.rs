@@ -9,9 +9,9 @@ use super::subflow::Subflow;
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::{Reception, Space};
 use crate::scheduler::PathView;
-use base::{Context, Duration, Instant, InterfaceId, PathId};
-use wire::Payload;
+use base::{Context, Duration, Instant, InterfaceId, PathId, SocketId};
 use wire::mptcp::MptcpOption;
+use wire::{Packet, Payload};
 
 impl Subflow {
     /// The multi-path side; every subflow of a connection has one.
@@ -198,6 +198,23 @@ impl Subflow {
     /// Its own window takes no segment more.
     pub fn is_shut(&self) -> bool {
         self.tx.window_left() < u64::from(self.tx.mss)
+    }
+
+    /// It belongs to another socket, as its subflow of this number.
+    pub const fn set_owner(&mut self, socket: SocketId, path: PathId) {
+        self.socket = socket;
+        self.path = path;
+        self.fsm.set_socket(socket);
+    }
+
+    /// The SYN/ACK that is due, of a subflow that has no connection yet.
+    pub fn answer(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
+        self.poll_handshake(cx)
+    }
+
+    /// The SYN came again: so does the SYN/ACK.
+    pub const fn repeat_answer(&mut self) {
+        self.hs.due = true;
     }
 
     /// Probe the peer's window.

@@ -15,6 +15,7 @@ mod random_fates;
 mod random_ops;
 mod raw;
 mod scheduling;
+mod simultaneous;
 
 /// `cases` random cases, or as many as `PROPTEST_CASES` says; a failure prints its smallest input.
 fn cases(cases: u32) -> proptest::prelude::ProptestConfig {

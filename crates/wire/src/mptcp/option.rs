@@ -1,9 +1,9 @@
-//! `MptcpOption`: one option of kind 30, any of the nine subtypes (RFC 8684 s8.2).
+//! `MptcpOption`: one option of kind 30, any of the nine subtypes (RFC 8684 s8.2) or ours.
 //!
 //! The rarely used subtypes lie here whole, the others in modules of their own.
 
 use super::fields::Fields;
-use super::{AddAddr, Capable, Dss, Join, Key};
+use super::{AddAddr, Capable, Dss, GroupSyn, Join, Key};
 
 /// An MPTCP option.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,6 +27,8 @@ pub enum MptcpOption {
     FastClose { receiver: Key },
     /// `MP_TCPRST`: why this subflow is reset, and whether that may pass (RFC 8684 s3.6).
     TcpRst { transient: bool, reason: ResetReason },
+    /// For private use: the group of a SYN.
+    Group(GroupSyn),
 }
 
 /// Why a subflow is reset (RFC 8684 s3.6).
@@ -61,6 +63,7 @@ impl MptcpOption {
             MptcpOption::Prio { .. } => 3,
             MptcpOption::Fail { .. } | MptcpOption::FastClose { .. } => 12,
             MptcpOption::TcpRst { .. } => 4,
+            MptcpOption::Group(_) => GroupSyn::WIRE_LEN,
         }
     }
 
@@ -94,6 +97,7 @@ impl MptcpOption {
                 let flags = if *transient { TRANSIENT } else { 0 };
                 out.extend_from_slice(&[0x80 | flags, reason.0]);
             }
+            MptcpOption::Group(group) => group.emit(out),
         }
     }
 
@@ -117,6 +121,7 @@ impl MptcpOption {
                 let transient = flags & TRANSIENT != 0;
                 MptcpOption::TcpRst { transient, reason: ResetReason(reason) }
             }
+            15 if flags == 0 => MptcpOption::Group(GroupSyn::parse(rest)?),
             _ => return None,
         })
     }

@@ -3,7 +3,7 @@
 //! A DSS lies inline, because nearly every segment has one. The others are rare, but may come in
 //! numbers and beside a DSS. Which go together is left to `transport` (RFC 8684 s3).
 
-use super::{AddAddr, Capable, Dss, Join, MptcpOption};
+use super::{AddAddr, Capable, Dss, GroupSyn, Join, MptcpOption};
 
 /// The MPTCP options of a segment. Equal ones are emitted as the same bytes.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +49,14 @@ impl MptcpOptions {
     pub fn join(&self) -> Option<Join> {
         self.others().iter().find_map(|option| match option {
             MptcpOption::Join(join) => Some(*join),
+            _ => None,
+        })
+    }
+
+    /// The group of a SYN.
+    pub fn group(&self) -> Option<GroupSyn> {
+        self.others().iter().find_map(|option| match option {
+            MptcpOption::Group(group) => Some(*group),
             _ => None,
         })
     }

@@ -1,0 +1,144 @@
+//! Simultaneous SYNs: the subflows of a group, of which all but the first join without a token
+//! (001 s4.1.1; mptcp-protocol spec s4.6).
+//!
+//! Never to a peer of another make: the option is for private use, and a server that does not
+//! know it answers as plain TCP. Such a path is reset and joined as usual later.
+
+use super::connection::Connection;
+use super::manage::JoinRequest;
+use super::slot::Stage;
+use crate::tcp::multipath::{Heard, Multipath};
+use crate::tcp::subflow::{Identity, Subflow};
+use base::{Context, InterfaceId, PathId};
+use std::net::{IpAddr, SocketAddr};
+use wire::mptcp::{GroupSyn, Join, MptcpOption, MptcpOptions, join_hmac};
+use wire::{Flags, TcpSegment};
+
+/// What a server keeps of a path's SYN until it knows the connection.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupedJoin {
+    pub remote_id: u8,
+    pub backup: bool,
+    pub local_nonce: u32,
+    pub remote_nonce: u32,
+}
+
+/// What a client keeps of a path of a group.
+#[derive(Clone, Debug, Default)]
+pub struct Grouped {
+    /// The SYN/ACK, which came before the server's key.
+    answer: Option<Box<TcpSegment>>,
+}
+
+impl Connection {
+    /// The option on the first path's SYN.
+    pub fn name_group(&mut self, group: u64) {
+        let option = GroupSyn { backup: false, address_id: 0, number: group };
+        let first = self.slots.first_mut().and_then(|slot| slot.subflow.multipath());
+        if let Some(mp) = first.filter(|mp| mp.on_syn.group().is_none()) {
+            mp.on_syn.push(MptcpOption::Group(option));
+        }
+    }
+
+    /// What a subflow between these is asked for by; the peer's number of its address is not known.
+    pub fn grouped_request(&self, local: IpAddr, remote: SocketAddr) -> Option<JoinRequest> {
+        let local_id = self.addresses.local_id(local)?;
+        let here = self.addresses.local(local_id)?;
+        let (interface, backup) = (here.interface, here.backup);
+        Some(JoinRequest { local_id, remote_id: 0, local, remote, interface, backup })
+    }
+
+    /// Send the SYN of another path of the group.
+    pub fn open_grouped(&mut self, request: &JoinRequest, identity: &Identity, group: u64) {
+        let JoinRequest { local_id, remote_id, backup, interface, .. } = *request;
+        let option = GroupSyn { backup, address_id: local_id, number: group };
+        let on_syn = MptcpOptions::from(MptcpOption::Group(option));
+        let mut subflow = Subflow::connect(identity, &self.config.tcp);
+        subflow.set_multipath(Multipath::new(on_syn, self.room()));
+        let index = self.add_slot(subflow, interface, true, (local_id, remote_id));
+        let slot = &mut self.slots[index];
+        slot.local_nonce = group as u32 ^ u32::from(local_id);
+        slot.backup_local = backup;
+        slot.backup_told = backup;
+        slot.grouped = Some(Box::default());
+    }
+
+    /// A SYN/ACK that comes before the first path's waits for it: without the server's key there
+    /// is no third packet. Whether it does.
+    pub(super) fn holds_answer(&mut self, index: usize, segment: &TcpSegment) -> bool {
+        let waits = self.remote_key.is_none() && !self.plain;
+        let slot = &mut self.slots[index];
+        let opening = slot.stage == Stage::Opening && segment.flags.contains(Flags::SYN);
+        match &mut slot.grouped {
+            Some(grouped) if waits && opening => {
+                grouped.answer = Some(Box::new(segment.clone()));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The server's key is there: SYN/ACKs that waited for it are heard now.
+    pub(super) fn release_answers(&mut self, cx: &mut Context<'_>) {
+        for index in 1..self.slots.len() {
+            let grouped = self.slots[index].grouped.as_mut();
+            if let Some(mut answer) = grouped.and_then(|grouped| grouped.answer.take()) {
+                self.handle_segment(cx, index, &mut answer);
+            }
+        }
+    }
+
+    /// The SYN/ACK of a path of the group. `false`: the server does not know groups, and the path
+    /// is free to be joined as usual.
+    pub(super) fn hear_group_answer(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        heard: &Heard,
+    ) -> bool {
+        let (Some(remote_key), Some(answer)) = (self.remote_key, heard.options.group()) else {
+            self.reset_slot(cx, index, MptcpOptions::default());
+            return false;
+        };
+        let nonce = answer.number as u32;
+        let slot = &mut self.slots[index];
+        let hmac = join_hmac((self.local_key, slot.local_nonce), (remote_key, nonce)).left20();
+        slot.stage = Stage::PreEstablished;
+        slot.remote_nonce = nonce;
+        slot.remote_id = answer.address_id;
+        slot.backup_remote |= answer.backup;
+        slot.repeat_ack_at = Some(cx.now + slot.subflow.rto());
+        let at = slot.subflow.tuple().remote;
+        if let Some(mp) = slot.subflow.multipath() {
+            mp.on_ack = Some(MptcpOption::Join(Join::Ack { hmac }));
+        }
+        self.joined = true;
+        self.addresses.learn(answer.address_id, at);
+        true
+    }
+
+    /// The number of an address of this host.
+    pub fn address_id(&self, ip: IpAddr) -> Option<u8> {
+        self.addresses.local_id(ip)
+    }
+
+    /// Take over a subflow that was opened before this connection was known.
+    pub fn adopt(
+        &mut self,
+        interface: InterfaceId,
+        mut subflow: Subflow,
+        join: &GroupedJoin,
+    ) -> Option<PathId> {
+        let path = self.next_path()?;
+        subflow.set_owner(self.socket, path);
+        subflow.set_option_room(self.room());
+        let local = subflow.tuple().local.ip();
+        let local_id = self.addresses.local_id(local).unwrap_or(0);
+        let index = self.add_slot(subflow, interface, false, (local_id, join.remote_id));
+        let slot = &mut self.slots[index];
+        slot.local_nonce = join.local_nonce;
+        slot.remote_nonce = join.remote_nonce;
+        slot.backup_remote = join.backup;
+        Some(path)
+    }
+}
