@@ -6,7 +6,8 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use std::net::IpAddr;
 use wire::mptcp::{
-    AddAddr, Capable, CapableFlags, CapableForm, DataNumber, Join, Key, Mapping, ResetReason, Token,
+    AddAddr, Capable, CapableFlags, CapableForm, DataNumber, GroupSyn, Join, Key, Mapping, ResetReason,
+    Token,
 };
 use wire::{
     Body, Dss, Flags, Icmp, Layer, MptcpOption, MptcpOptions, Packet, ParseError, Payload,
@@ -98,7 +99,7 @@ fn options(u: &mut Unstructured<'_>) -> Result<TcpOptions> {
 }
 
 fn mptcp_option(u: &mut Unstructured<'_>) -> Result<MptcpOption> {
-    Ok(match u.int_in_range(0..=9)? {
+    Ok(match u.int_in_range(0..=10)? {
         0 => MptcpOption::Capable(capable(u)?),
         1 => MptcpOption::Join(join(u)?),
         2 => MptcpOption::AddAddr(add_addr(u)?),
@@ -113,6 +114,11 @@ fn mptcp_option(u: &mut Unstructured<'_>) -> Result<MptcpOption> {
             let reason = ResetReason(u.arbitrary()?);
             MptcpOption::TcpRst { transient: u.arbitrary()?, reason }
         }
+        8 => MptcpOption::Group(GroupSyn {
+            backup: u.arbitrary()?,
+            address_id: u.arbitrary()?,
+            number: u.arbitrary()?,
+        }),
         _ => MptcpOption::Dss(dss(u)?),
     })
 }
