@@ -6,7 +6,8 @@ use proptest::option;
 use proptest::prelude::*;
 use std::net::IpAddr;
 use wire::mptcp::{
-    AddAddr, Capable, CapableFlags, CapableForm, DataNumber, Join, Key, Mapping, ResetReason, Token,
+    AddAddr, Capable, CapableFlags, CapableForm, DataNumber, GroupSyn, Join, Key, Mapping,
+    ResetReason, Token,
 };
 use wire::{
     Body, Dss, Flags, Icmp, MptcpOption, MptcpOptions, Packet, Payload, SackBlocks, SeqNumber,
@@ -107,6 +108,9 @@ pub fn mptcp_option() -> impl Strategy<Value = MptcpOption> {
         1 => any::<u64>().prop_map(|key| MptcpOption::FastClose { receiver: Key(key) }),
         1 => any::<(bool, u8)>().prop_map(|(transient, reason)| {
             MptcpOption::TcpRst { transient, reason: ResetReason(reason) }
+        }),
+        1 => any::<(bool, u8, u64)>().prop_map(|(backup, address_id, number)| {
+            MptcpOption::Group(GroupSyn { backup, address_id, number })
         }),
     ]
 }

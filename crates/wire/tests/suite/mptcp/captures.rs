@@ -64,6 +64,8 @@ fn count(census: &mut Census, packet: &Packet) {
             MptcpOption::Fail { .. } => &mut census.fail,
             MptcpOption::FastClose { .. } => &mut census.fast_close,
             MptcpOption::TcpRst { .. } => &mut census.tcp_rst,
+            // No kernel sends it.
+            MptcpOption::Group(_) => continue,
         } += 1;
     }
 }
