@@ -8,8 +8,8 @@
 //! is the application's side of the latter, `close`
 //! ends it, `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work
 //! with, `manage` carries out what they say, `withdrawn` what the peer's loss of an address does.
-//! `grouped` opens all paths at once. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies `path_policy`'s, path
-//! managers `path_manager`'s.
+//! `grouped` opens all paths at once. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies
+//! `path_policy`'s, path managers `path_manager`'s.
 
 mod addresses;
 mod binding;

@@ -64,7 +64,7 @@ fn count(census: &mut Census, packet: &Packet) {
             MptcpOption::Fail { .. } => &mut census.fail,
             MptcpOption::FastClose { .. } => &mut census.fast_close,
             MptcpOption::TcpRst { .. } => &mut census.tcp_rst,
-            MptcpOption::Group(_) => unreachable!("ours alone, and never in a capture of kernels"),
+            MptcpOption::Group(_) => unreachable!("no kernel sends it"),
         } += 1;
     }
 }
