@@ -104,6 +104,8 @@ Paths:
     queue droptail | red MIN MAX P | codel | fq_codel
     reorder P | duplicate P | corrupt P
     down @20s..35s          an outage that the host is told of; silent: that it is not
+    removed @20s..35s       the client's address is withdrawn, the link works
+    reset @20s              both ends of its connections get a reset
     backup [@20s..35s]      mptcp spares it while another path works
     rate|delay|loss VALUE @20s..35s    another value for a time
     uplink ITEM | downlink ITEM        one direction only
@@ -161,6 +163,10 @@ pub struct ScenarioArgs {
     #[arg(long, visible_alias = "policies", value_name = "LIST")]
     #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
     pub policy: Option<String>,
+    /// When mptcp takes a path to have failed, to compare: rto, stale, probe, see
+    /// `anabranch list failover` [default: rto; stale with scheduler and profile linux]
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_FAILOVER", hide_env = true)]
+    pub failover: Option<String>,
     /// Key of all chance: the same seed gives the same result [default: 1]
     #[arg(long, value_name = "N", env = "ANABRANCH_SEED", hide_env = true)]
     #[arg(allow_negative_numbers = true)]
@@ -264,6 +270,7 @@ impl ScenarioArgs {
             reinjection: given("reinjection", &self.reinjection),
             path_managers: given("path_managers", &self.path_managers).into_iter().collect(),
             policies: given("policy", &self.policy).into_iter().collect(),
+            failovers: given("failover", &self.failover).into_iter().collect(),
             profile: given("profile", &self.profile),
             buffers: given("buffers", &self.buffers),
             nic: given("nic", &self.nic),

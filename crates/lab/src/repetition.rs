@@ -56,7 +56,7 @@ fn one(
     })?;
     Ok(Repetition {
         variant: variant.clone(),
-        run: Run::new(number, &record),
+        run: Run::new(number, &record).with_failovers(scenario, &record),
         captures: record.captures.take(),
         links: record.links,
         series: VariantSeries { variant: variant.name.clone(), run: number, series },

@@ -186,7 +186,7 @@ impl Task<'_> {
         if let Some(captures) = record.captures.take() {
             self.watcher.on_captures(variant, captures);
         }
-        Ok(Run::new(number, &record))
+        Ok(Run::new(number, &record).with_failovers(self.scenario, &record))
     }
 }
 
@@ -201,15 +201,21 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         backup: (scenario.paths.iter().enumerate())
             .flat_map(|(number, path)| path.backup_marks(number))
             .collect(),
+        marks: (scenario.paths.iter().enumerate())
+            .flat_map(|(number, path)| path.marks(number))
+            .collect(),
         protocol: match variant.carrier {
             Carrier::Tcp { path } => Protocol::Tcp { path },
-            Carrier::Mptcp { scheduler, path_manager, policy } => Protocol::Mptcp(Multipath {
-                first: scenario.first,
-                scheduler,
-                path_manager,
-                policy,
-                ..Multipath::default()
-            }),
+            Carrier::Mptcp { scheduler, path_manager, policy, failover } => {
+                Protocol::Mptcp(Multipath {
+                    first: scenario.first,
+                    scheduler,
+                    path_manager,
+                    policy,
+                    failover: Some(failover),
+                    ..Multipath::default()
+                })
+            }
         },
         traffic: scenario.traffic.clone(),
         reverse: scenario.reverse,

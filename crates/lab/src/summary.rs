@@ -4,6 +4,7 @@
 
 use crate::blocking::{Blocking, Repeats};
 use crate::comparison::{Class, Difference};
+use crate::failover::{Failovers, is_failover};
 use crate::path_spec::{PathSpec, RUN_LIMIT};
 use crate::run::Run;
 use crate::scenario::Scenario;
@@ -58,6 +59,8 @@ pub struct Summary {
     pub blocking: Option<Blocking>,
     /// What was sent more than once on each path.
     pub repeats: Vec<Repeats>,
+    /// How long nothing came when a path failed, if one did.
+    pub failovers: Option<Failovers>,
     /// Why connections failed, if they did.
     pub failure: Option<String>,
 }
@@ -111,6 +114,7 @@ impl Summary {
             reinjected: per_run(|run| run.reinjected_bytes),
             blocking: Blocking::mean(&runs.runs),
             repeats: Repeats::mean(scenario, &runs.runs),
+            failovers: Failovers::of(&runs.runs),
             failure: failures.map(ToString::to_string).next(),
         }
     }
@@ -174,6 +178,6 @@ fn extra(runs: &VariantRuns) -> Vec<(String, f64)> {
         };
         mean(&complete.iter().filter_map(of).collect::<Vec<f64>>())
     };
-    let names = first.extra.iter().map(|(name, _)| name);
+    let names = first.extra.iter().map(|(name, _)| name).filter(|name| !is_failover(name));
     names.filter_map(|name| Some((name.clone(), mean_of(name)?))).collect()
 }

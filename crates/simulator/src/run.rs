@@ -7,11 +7,13 @@
 //! Leaves names, texts, repetitions and statistics to the lab.
 
 use crate::accounts::Account;
+use crate::failover::FailoverTime;
 use crate::processor::ProcessingCost;
 use crate::world::WorldError;
 use base::{Duration, Instant};
 use network::{NicSetup, PathCounters, PathSetup, TopologyError};
 use traffic::{Outcome, StreamFailure, StreamMismatch, Traffic};
+use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
 use transport::{SocketError, TcpConfig};
 
@@ -26,6 +28,8 @@ pub struct RunSetup {
     pub protocol: Protocol,
     /// When the client asks to have a path spared, in any order; TCP has no word for it.
     pub backup: Vec<BackupMark>,
+    /// What happens to the client's addresses and to connections on a path, in any order.
+    pub marks: Vec<PathMark>,
     pub traffic: Traffic,
     /// Client to server instead of a download; a page is always a download.
     pub reverse: bool,
@@ -63,6 +67,27 @@ pub struct BackupMark {
     pub on: bool,
 }
 
+/// Something that happens to a path but not to its links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathMark {
+    /// Index of the path.
+    pub path: usize,
+    /// Since the start of the run.
+    pub at: Duration,
+    pub what: Mark,
+}
+
+/// What happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// Every connection on the path gets a reset at both ends.
+    Reset,
+    /// The client's address is withdrawn; the link works.
+    Removed,
+    /// It is there again.
+    Returned,
+}
+
 /// How the traffic is carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protocol {
@@ -82,6 +107,8 @@ pub struct Multipath {
     /// A name from `transport::path_policy::NAMES`.
     pub policy: &'static str,
     pub path_manager: PathManagerKind,
+    /// When a path counts as failed; `None`: what is usual with profile and scheduler.
+    pub failover: Option<Failover>,
     /// DSS checksums (RFC 8684 s3.3.1).
     pub checksum: bool,
 }
@@ -116,6 +143,8 @@ pub struct RunRecord {
     pub repeated: Vec<Repeated>,
     /// Where the time went, if accounts were asked for.
     pub account: Option<Account>,
+    /// What became of the data when a path failed, in the order of time.
+    pub failovers: Vec<FailoverTime>,
     /// Bytes that reached the data receiver's connection more than once.
     pub duplicate_bytes: u64,
     /// Segments with payload that reached the data receiver.
@@ -193,6 +222,7 @@ impl Default for Multipath {
             scheduler: "lrf",
             policy: "none",
             path_manager: PathManagerKind::Fullmesh,
+            failover: None,
             checksum: false,
         }
     }
@@ -207,6 +237,7 @@ impl Default for RunSetup {
             paths: Vec::new(),
             protocol: Protocol::Tcp { path: 0 },
             backup: Vec::new(),
+            marks: Vec::new(),
             traffic: Traffic::BulkSize(1 << 20),
             reverse: false,
             tcp: TcpConfig::default(),

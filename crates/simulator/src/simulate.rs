@@ -5,15 +5,18 @@
 
 use crate::accounts::Accounts;
 use crate::capture::Capture;
+use crate::failover::{Gaps, disruptions};
 use crate::host::{Endpoint, SocketConfig};
 use crate::result_hash::ResultHash;
-use crate::run::{BackupMark, Captures, Protocol, Repeated, RunError, RunRecord, RunSetup, Until};
+use crate::run::{
+    BackupMark, Captures, Mark, PathMark, Protocol, Repeated, RunError, RunRecord, RunSetup, Until,
+};
 use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder};
 use network::{Direction, End, Network, PathCounters, PathSetup, ScheduledChange, Wiring};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use traffic::{Application, Half, Role};
-use transport::mptcp::MptcpConfig;
+use transport::mptcp::{Failover, MptcpConfig};
 use transport::{InterfaceConfig, InterfaceEvent, StackConfig};
 
 const CLIENT: HostId = HostId(0);
@@ -45,11 +48,13 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
     let sent = sent(setup, &world);
     let ended = world.now();
     let account = world.take_accounts().map(|accounts| accounts.finish(ended));
+    let gaps = world.take_gaps();
     if setup.until == Until::Closed && stopped == Stopped::Condition {
         stopped = world.run_until(limit, |_| false).map_err(fault)?;
     }
     check_streams(setup, &world)?;
     let outcome = outcome(setup, &world);
+    let failovers = gaps.map_or(Vec::new(), |gaps| gaps.finish(ended, outcome.is_complete()));
     let links: Vec<PathCounters> = (0..setup.paths.len()).map(|p| counters(&world, p)).collect();
     let (sender, receiver) = ends(setup);
     Ok(RunRecord {
@@ -63,6 +68,7 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         probe_bytes: sent.probe_bytes,
         repeated: sent.repeated,
         account,
+        failovers,
         duplicate_bytes: sent.duplicate_bytes,
         data_packets: world.counters(receiver).data_packets,
         packets: links.iter().map(|path| path.down.delivered + path.up.delivered).sum(),
@@ -203,6 +209,7 @@ fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
         add_events(&mut world, number, path);
     }
     add_backup_marks(&mut world, setup);
+    add_path_marks(&mut world, setup);
     add_applications(setup, &mut world)?;
     world.set_pass_through(setup.pass_through);
     if setup.hash {
@@ -211,6 +218,10 @@ fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
     if setup.accounts {
         let (sender, receiver) = ends(setup);
         world.set_accounts(Accounts::new(sender, receiver));
+    }
+    let disruptions = disruptions(setup);
+    if !disruptions.is_empty() {
+        world.set_gaps(Gaps::new(ends(setup).1, disruptions));
     }
     if setup.capture {
         let (sender, receiver) = ends(setup);
@@ -280,6 +291,24 @@ fn add_backup_marks(world: &mut World<Half>, setup: &RunSetup) {
     }
 }
 
+/// What happens to addresses and connections.
+fn add_path_marks(world: &mut World<Half>, setup: &RunSetup) {
+    for PathMark { path, at, what } in &setup.marks {
+        let interface = InterfaceId(*path as u16);
+        let mut tell = |host, event| {
+            world.tell_at(Instant::ZERO + *at, Told { host, interface, event });
+        };
+        match what {
+            Mark::Reset => {
+                tell(CLIENT, InterfaceEvent::Reset);
+                tell(SERVER, InterfaceEvent::Reset);
+            }
+            Mark::Removed => tell(CLIENT, InterfaceEvent::Down),
+            Mark::Returned => tell(CLIENT, InterfaceEvent::Up),
+        }
+    }
+}
+
 /// The client's addresses on paths that are backups from the start.
 fn backups(setup: &RunSetup) -> Vec<IpAddr> {
     let marks = setup.backup.iter().filter(|mark| mark.on && mark.at.is_zero());
@@ -314,6 +343,9 @@ pub fn socket_config(setup: &RunSetup) -> SocketConfig {
             scheduler: multipath.scheduler,
             policy: multipath.policy,
             path_manager: multipath.path_manager,
+            failover: multipath
+                .failover
+                .unwrap_or_else(|| Failover::usual(setup.tcp.profile, multipath.scheduler)),
             checksum: multipath.checksum,
             mainline_limits: setup.tcp.profile.switches().mainline_limits,
             // Every path that was named is meant to be used, but none leads into another.

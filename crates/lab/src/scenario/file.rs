@@ -27,7 +27,7 @@ use toml::de::{DeTable, DeValue};
 const LARGEST: u64 = 1 << 20;
 
 /// Every key of a file, with what is read under it.
-pub(super) const KEYS: [&str; 31] = [
+pub(super) const KEYS: [&str; 32] = [
     "title",
     "description",
     "source",
@@ -41,6 +41,7 @@ pub(super) const KEYS: [&str; 31] = [
     "reinjection",
     "path-managers",
     "policy",
+    "failover",
     "profile",
     "buffers",
     "nic",
@@ -285,6 +286,7 @@ fn list<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Vec<Given>> {
         "schedulers" => &mut to.schedulers,
         "path-managers" => &mut to.path_managers,
         "policy" => &mut to.policies,
+        "failover" => &mut to.failovers,
         _ => return None,
     })
 }

@@ -26,6 +26,7 @@ use sha2::{Digest, Sha256};
 use simulator::NicSetup;
 use std::fmt::Write;
 use traffic::Traffic;
+use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
 use transport::{Buffers, Profile};
 
@@ -61,6 +62,8 @@ pub struct Scenario {
     pub path_managers: Vec<PathManagerKind>,
     /// Names of path policies, likewise.
     pub policies: Vec<&'static str>,
+    /// When a path counts as failed, likewise; empty: what is usual.
+    pub failovers: Vec<Failover>,
     /// Which kernel both ends behave like.
     pub profile: Profile,
     /// Of both ends.
@@ -154,6 +157,10 @@ impl Scenario {
             let names: Vec<&str> = self.path_managers.iter().map(|kind| kind.name()).collect();
             line("path-managers", quoted(&names.join(",")));
             line("policy", quoted(&self.policies.join(",")));
+            if !self.failovers.is_empty() {
+                let names: Vec<&str> = self.failovers.iter().map(|rule| rule.name()).collect();
+                line("failover", quoted(&names.join(",")));
+            }
         }
         line("profile", quoted(self.profile.name()));
         line("buffers", quoted(&show_buffers(&self.buffers)));

@@ -530,6 +530,7 @@ impl Connection {
                 self.addresses.add_local(ip, interface, backup);
             }
             let Some(id) = self.addresses.local_id(ip) else { return };
+            self.retry_openings_from(cx, ip);
             self.manage(cx, PathEvent::LocalUp(crate::path_manager::Address { id, ip }));
         } else if let Some(id) = self.addresses.local_id(ip) {
             self.manage(cx, PathEvent::LocalDown { id });

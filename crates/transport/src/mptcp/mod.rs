@@ -6,7 +6,7 @@
 //! which are meant for whom, `eligible` carries the path policy out, `incoming` takes data and
 //! options from them, `send` and `receive` are the two halves of the data sequence space, `reading`
 //! is the application's side of the latter, `close`
-//! ends it, `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work
+//! ends it, `failover` says which paths failed, `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work
 //! with. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies `path_policy`'s, path
 //! managers `path_manager`'s.
 
@@ -17,6 +17,7 @@ mod config;
 pub(crate) mod connection;
 mod eligible;
 mod explained;
+mod failover;
 mod fallback;
 mod handshake;
 mod incoming;
@@ -32,3 +33,4 @@ pub(crate) use handshake::acceptable_capable;
 pub(crate) use outgoing::split_flow;
 
 pub use config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
+pub use failover::{FAILOVER_NAMES, Failover};

@@ -45,6 +45,8 @@ pub struct Multipath {
     pub plain: bool,
     /// The retransmission timer fired since the connection last looked.
     pub timed_out: bool,
+    /// A tail loss probe went out since the connection last looked.
+    pub probed: bool,
     maps: VecDeque<SentMap>,
     /// Index of the mapping that data were last sent from.
     sent_last: usize,
