@@ -7,7 +7,7 @@ TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: demo test bench soak lint fuzz clean help
+.PHONY: demo test bench fairness soak lint fuzz clean help
 
 demo: ## build, then load a page over WLAN, LTE and both; writes target/demo/report.html
 	@$(CARGO) build --locked --release --quiet -p anabranch-cli
@@ -20,6 +20,10 @@ test: ## every test of the repository; the last line counts them
 bench: ## one line a figure: name value unit
 	@$(CARGO) run --locked --release --quiet -p anabranch-simulator --example bench
 	@$(CARGO) run --locked --release --quiet -p anabranch-linux --example live_bench
+
+fairness: ## shares, gains and balance of coupled congestion control, some minutes
+	@$(CARGO) test --locked --release --quiet -p anabranch-simulator --test fairness -- \
+	  --ignored --nocapture --test-threads 1 study
 
 soak: ## 1 GiB both ways with the kernel's MPTCP (as root)
 	@ANABRANCH_SOAK_MIB=1024 $(CARGO) test --locked --release --quiet -p anabranch-linux \
@@ -37,4 +41,4 @@ clean: ## remove everything that was built
 	$(CARGO) clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -109,6 +109,15 @@ Paths:
     backup [@20s..35s]      mptcp spares it while another path works
     rate|delay|loss VALUE @20s..35s    another value for a time
     uplink ITEM | downlink ITEM        one direction only
+    via LINK                through a link that other paths may share
+
+Links and flows:
+  --link NAME='ITEMS'   a link between paths and the server, in the same words
+  --flow NAME='ITEMS'   a connection of two hosts of its own at the ends of paths:
+    tcp | mptcp, on PATH[,PATH] | cc NAME | scheduler NAME | traffic MODEL | reverse
+    start 0s..2s            drawn for every repetition
+    delay 20ms              on top of the path's, one way
+    count 3                 so many of them
 
 Environment: every option that takes one value, such as --runs 20, can be given as
 ANABRANCH_RUNS=20; an option wins over the environment, the environment over the file.
@@ -129,6 +138,19 @@ pub struct ScenarioArgs {
     /// Add a path: a profile's NAME, or NAME='rate 25mbit delay 20ms ...'
     #[arg(long = "path", value_name = "NAME[='ITEMS']")]
     pub paths: Vec<String>,
+    /// Add a link that paths may share, saying `via NAME`: NAME='rate 20mbit delay 10ms ...'
+    #[arg(long = "link", value_name = "NAME='ITEMS'")]
+    pub links: Vec<String>,
+    /// Add a connection that competes: NAME='tcp on PATH cc reno start 0s..2s'
+    #[arg(long = "flow", value_name = "NAME='ITEMS'")]
+    pub flows: Vec<String>,
+    /// When the compared connection starts, drawn from a range for every repetition: 0s..2s
+    /// [default: 0s]
+    #[arg(long, value_name = "TIME[..TIME]", env = "ANABRANCH_START", hide_env = true)]
+    pub start: Option<String>,
+    /// Leave this much of every run out of goodputs and of what each path carried [default: 0s]
+    #[arg(long, value_name = "TIME", env = "ANABRANCH_WARM_UP", hide_env = true)]
+    pub warm_up: Option<String>,
     /// What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], or a page to load:
     /// web:FILE (HAR, dependency graph) or web:NAME
     #[arg(long, value_name = "MODEL", env = "ANABRANCH_TRAFFIC", hide_env = true)]
@@ -154,11 +176,20 @@ pub struct ScenarioArgs {
     /// `anabranch list reinjection` [default: as the scheduler's source has it]
     #[arg(long, value_name = "NAME", env = "ANABRANCH_REINJECTION", hide_env = true)]
     pub reinjection: Option<String>,
-    /// Path managers of mptcp to compare: fullmesh (joins every path), default (none)
-    /// [default: fullmesh]
+    /// Path managers of mptcp to compare: fullmesh (joins every path), default (none),
+    /// ndiffports:N, binder, kernel, see `anabranch list path-managers` [default: fullmesh]
     #[arg(long, visible_alias = "pm", value_name = "LIST")]
     #[arg(env = "ANABRANCH_PATH_MANAGERS", hide_env = true)]
     pub path_managers: Option<String>,
+    /// What the path manager kernel goes by, as `ip mptcp` has it, with paths for addresses:
+    /// 'client wlan subflow, client lte subflow backup, server lte signal' [default: a subflow on
+    /// every path]
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_ENDPOINTS", hide_env = true)]
+    pub endpoints: Option<String>,
+    /// Its limits, of both sides or of one: 'subflows 2 add_addr_accepted 1' [default: room for
+    /// every path; with --endpoints 'subflows 2 add_addr_accepted 0', as in Linux]
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_LIMITS", hide_env = true)]
+    pub limits: Option<String>,
     /// Path policies of mptcp to compare, see `anabranch list policies` [default: none]
     #[arg(long, visible_alias = "policies", value_name = "LIST")]
     #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
@@ -258,9 +289,13 @@ impl ScenarioArgs {
     /// What these arguments ask for.
     pub fn options(&self, sources: Option<&ArgMatches>) -> Options {
         let given = |id: &str, text: &Option<String>| given(sources, id, text.as_ref());
-        let whole = |text: &String| PathOption::Whole(Given::argument("--path", text));
+        let whole = |option: &str, text: &String| PathOption::Whole(Given::argument(option, text));
         Options {
-            paths: self.paths.iter().map(whole).collect(),
+            paths: self.paths.iter().map(|text| whole("--path", text)).collect(),
+            links: self.links.iter().map(|text| whole("--link", text)).collect(),
+            flows: self.flows.iter().map(|text| whole("--flow", text)).collect(),
+            start: given("start", &self.start),
+            warm_up: given("warm_up", &self.warm_up),
             traffic: given("traffic", &self.traffic),
             http: given("http", &self.http),
             per_host: self.per_host.then_some(true),
@@ -269,6 +304,8 @@ impl ScenarioArgs {
             schedulers: given("schedulers", &self.schedulers).into_iter().collect(),
             reinjection: given("reinjection", &self.reinjection),
             path_managers: given("path_managers", &self.path_managers).into_iter().collect(),
+            endpoints: given("endpoints", &self.endpoints).into_iter().collect(),
+            limits: given("limits", &self.limits).into_iter().collect(),
             policies: given("policy", &self.policy).into_iter().collect(),
             failovers: given("failover", &self.failover).into_iter().collect(),
             profile: given("profile", &self.profile),

@@ -45,6 +45,16 @@ impl Column {
         Column { heading: heading.into(), cells, styles, right, dispensable }
     }
 
+    /// What stands above the cells.
+    pub fn heading(&self) -> &str {
+        &self.heading
+    }
+
+    /// One for each row.
+    pub fn cells(&self) -> &[String] {
+        &self.cells
+    }
+
     fn width(&self) -> usize {
         let cells = self.cells.iter().map(|cell| width_of(cell));
         cells.max().unwrap_or(0).max(width_of(&self.heading))

@@ -90,7 +90,7 @@ pub fn inside(args: &InsideArgs) -> u8 {
 /// Carries it out; the answer is the exit code.
 pub fn emulate(args: &EmulateArgs, sources: Option<&ArgMatches>) -> u8 {
     let Some(shell) = args.shell else { return emulate_study::study(args, sources) };
-    let resolve = || options(args, sources)?.resolve().and_then(without_backups);
+    let resolve = || options(args, sources)?.resolve().and_then(fit_for_emulation);
     let scenario = match resolve() {
         Ok(scenario) => scenario,
         Err(refusal) => {
@@ -114,8 +114,8 @@ pub fn failed(failure: &LiveError) -> u8 {
     }
 }
 
-/// Refuses what the hosts of emulated links are not told yet.
-pub fn without_backups(scenario: Scenario) -> Result<Scenario, InputError> {
+/// Refuses what emulated links do not have yet, or their hosts are not told.
+pub fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputError> {
     let marked = |path: &&PathSpec| !path.marks(0).is_empty();
     if let Some(path) = scenario.paths.iter().find(marked) {
         let name = &path.name;
@@ -124,6 +124,11 @@ pub fn without_backups(scenario: Scenario) -> Result<Scenario, InputError> {
         let help = "leave them out, or simulate them: `anabranch compare`; an outage that hosts \
                     are told of is `down`, one they are not told of `silent`";
         return Err(InputError::at("--path", problem, help));
+    }
+    if let Some(word) = scenario.simulated_only() {
+        let problem = format!("`{word}` is not available on emulated links yet");
+        let help = "leave it out, or simulate it: `anabranch compare`";
+        return Err(InputError::at(&format!("--{word}"), problem, help));
     }
     let marked = |path: &&PathSpec| !path.backup_marks(0).is_empty();
     let Some(path) = scenario.paths.iter().find(marked) else { return Ok(scenario) };

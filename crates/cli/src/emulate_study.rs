@@ -2,7 +2,7 @@
 //! the document and the files of `compare`.
 
 use crate::compare::{provenance, write_captures, write_folder};
-use crate::emulate::{EmulateArgs, failed, without_backups};
+use crate::emulate::{EmulateArgs, failed, fit_for_emulation};
 use crate::output::{Screen, counted, error, message, print};
 use crate::progress::{Progress, real_time};
 use crate::{FAILED, INTERRUPTED, USAGE, table};
@@ -44,7 +44,7 @@ fn prepare(args: &EmulateArgs, sources: Option<&ArgMatches>) -> Result<Prepared,
         // The engine beside both kernels.
         options.protocols.push(Given::argument("--protocols", "tcp,mptcp"));
     }
-    let scenario = without_backups(options.resolve()?)?;
+    let scenario = fit_for_emulation(options.resolve()?)?;
     if emulated_of(&scenario, &stacks).is_empty() {
         let help = "a kernel has no coupled control: --cc cubic,reno; or add --stack anabranch";
         return Err(

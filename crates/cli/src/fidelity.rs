@@ -4,9 +4,9 @@
 //! What the mechanism of a large difference is, nobody but a person knows: such paragraphs stand
 //! in the file between marks, and are kept when it is written again.
 
-use crate::validate::{TARGETS, plain_percent, signed_percent, summary};
+use crate::validate::{TARGETS, has_modes, modes, plain_percent, signed_percent, summary};
 use lab::Scale;
-use lab::validation::{Row, Series, Validation, ValidationSet};
+use lab::validation::{Apart, Row, Series, Validation, ValidationSet};
 use plotters::prelude::*;
 use std::fmt::Write;
 use std::io;
@@ -127,11 +127,12 @@ fn quantiles(result: &Validation) -> String {
     if result.apart.is_empty() {
         return String::new();
     }
-    let mut text =
-        "\n## Compared by quantiles\n\nWhere loss is random or runs have two modes; not \
-                    counted.\n\n| scenario | variant | runs (kernel/ours) | quantile | kernel | \
-                    ours | difference |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n"
-            .to_owned();
+    let mut text = "\n## Compared by quantiles and modes\n\nWhere loss is random, and where the \
+                    kernel's runs fall into several groups (modes, with their share of the runs) \
+                    and\ntheir mean is not known to 4 %. Not counted.\n\n| scenario | variant | \
+                    runs (kernel/ours) | quantile | kernel | ours | difference |\n| --- | --- | \
+                    ---: | ---: | ---: | ---: | ---: |\n"
+        .to_owned();
     for apart in &result.apart {
         for quantile in &apart.quantiles {
             let scale = Scale::of(&apart.subject.unit, quantile.kernel);
@@ -148,6 +149,18 @@ fn quantiles(result: &Validation) -> String {
                 signed_percent(quantile.diff),
             );
         }
+    }
+    let several: Vec<&Apart> = result.apart.iter().filter(|apart| has_modes(apart)).collect();
+    if several.is_empty() {
+        return text;
+    }
+    text.push_str(
+        "\n| scenario | variant | modes of the kernel | ours |\n| --- | --- | --- | --- |\n",
+    );
+    for Apart { subject, kernel_modes, our_modes, .. } in several {
+        let [kernel, ours] = [kernel_modes, our_modes].map(|found| modes(found, &subject.unit));
+        let (scenario, variant) = (&subject.scenario, &subject.variant);
+        let _ = writeln!(text, "| {scenario} | `{variant}` | {kernel} | {ours} |");
     }
     text
 }

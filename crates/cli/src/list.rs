@@ -22,6 +22,7 @@ pub enum Topic {
     /// What is done about a path that holds the others up
     Reinjection,
     /// Congestion controls
+    #[value(alias = "cc")]
     Congestion,
     /// Path managers
     PathManagers,
@@ -68,14 +69,12 @@ fn one(topic: Topic) -> String {
             format!("{}{}", wide_names(title, reinjection::NAMES), own_reinjections())
         }
         Topic::Congestion => {
-            let row = |(name, summary, source): &(&'static str, &'static str, &'static str)| {
-                let coupled = congestion::is_coupled(name);
-                (*name, format!("{summary}{}", if coupled { " Coupled." } else { "" }), *source)
-            };
-            names("Congestion controls (--cc)", congestion::NAMES.iter().map(row))
+            let title = "Congestion controls (--cc)";
+            format!("{title}\n{}", with_parameters(congestion::NAMES, congestion::parameters))
         }
         Topic::PathManagers => {
-            names("Path managers (--path-managers)", path_manager::NAMES.iter().copied())
+            let table = with_parameters(path_manager::NAMES, path_manager::parameters);
+            format!("Path managers (--path-managers)\n{table}")
         }
         Topic::Policies => {
             let parameters = path_policy::parameters;

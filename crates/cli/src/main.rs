@@ -14,6 +14,7 @@ mod emulate;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulate_study;
 mod explain;
+mod fairness;
 mod fidelity;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]

@@ -2,7 +2,7 @@
 
 use crate::columns::{Column, Table};
 use crate::output::{Screen, counted};
-use crate::why;
+use crate::{fairness, why};
 use lab::statistics::Interval;
 use lab::{
     Class, Pair, Protocol, Report, Runs, Scale, Scenario, Summary, describe_traffic, percent, scale,
@@ -27,6 +27,11 @@ pub fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> S
     heading(&mut text, scenario, report, screen);
     paths(&mut text, scenario, ask.quiet, screen);
     text.push_str(&results(scenario, report).render(screen));
+    let fairness = fairness::text(scenario, report, screen);
+    if !fairness.is_empty() {
+        text.push('\n');
+        text.push_str(&fairness);
+    }
     if let Some(messages) = messages(report) {
         text.push('\n');
         text.push_str(&messages.render(screen));
@@ -65,7 +70,7 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
         if report.interrupted { format!(" (interrupted after {runs})") } else { String::new() };
     let heading = format!(
         "{}; {}, sender {}; {}{stopped}, seed {}",
-        describe_traffic(&scenario.traffic, scenario.reverse),
+        timed_traffic(scenario),
         protocols(scenario),
         scenario.profile.name(),
         counted(report.runs, "run"),
@@ -73,6 +78,15 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
     );
     screen.wrap(text, "", &heading, "");
     line(text, "");
+}
+
+/// What is sent, and from when on it counts.
+pub fn timed_traffic(scenario: &Scenario) -> String {
+    let traffic = describe_traffic(&scenario.traffic, scenario.reverse);
+    if scenario.warm_up.is_zero() {
+        return traffic;
+    }
+    format!("{traffic}, the first {} of the run left out", scenario.warm_up)
 }
 
 /// What is compared, in words.
@@ -95,12 +109,27 @@ pub fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen
         let name = format!("{:<width$}  ", path.name);
         screen.wrap(text, &name, &path.to_string(), "");
     }
+    competition(text, scenario, screen);
     if !quiet {
         for note in &scenario.notes {
             remark(text, note, screen);
         }
     }
     line(text, "");
+}
+
+/// Shared links and competing flows as they were understood.
+fn competition(text: &mut String, scenario: &Scenario, screen: Screen) {
+    let links = scenario.links.iter().map(|link| (link.name.as_str(), link.to_string()));
+    let flows = scenario.flows.iter().map(|flow| (flow.name.as_str(), flow.show(&scenario.paths)));
+    let tables = [("link", links.collect::<Vec<_>>()), ("flow", flows.collect())];
+    for (what, rows) in tables.into_iter().filter(|(_, rows)| !rows.is_empty()) {
+        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(4);
+        line(text, &screen.styled("1", what));
+        for (name, spec) in rows {
+            screen.wrap(text, &format!("{name:<width$}  "), &spec, "");
+        }
+    }
 }
 
 fn results(scenario: &Scenario, report: &Report) -> Table {

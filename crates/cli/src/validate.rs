@@ -7,6 +7,7 @@ use crate::output::{Screen, can_redraw, error, message, print};
 use crate::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE, fidelity};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use lab::statistics::Mode;
 use lab::validation::{Apart, Row, Series, Validation, ValidationSet, document, validate};
 use lab::{Run, Scale, Variant, Watcher};
 use std::fmt::Write;
@@ -23,7 +24,8 @@ Examples:
 
 A scenario counts when the kernel's mean is known to 4 % (half-width of its 95 % interval). The
 difference is ours over the kernel's mean, minus one; the excess is what of it lies beyond the
-joint interval. Scenarios with random loss or two modes are compared by quantiles and not counted.";
+joint interval. Scenarios with random loss, or whose runs fall into several groups (modes), are
+compared by quantiles and modes and not counted.";
 
 /// The most that the median and the worst of the counted differences may be (issue, design).
 pub const TARGETS: (f64, f64) = (0.05, 0.15);
@@ -134,8 +136,12 @@ fn text(result: &Validation, series: &Series, screen: Screen) -> String {
         text.push_str(&rows(&result.rows).render(screen));
     }
     if !result.apart.is_empty() {
-        text.push_str("\nCompared by quantiles, not counted:\n");
+        text.push_str("\nCompared by quantiles and modes, not counted:\n");
         text.push_str(&apart(&result.apart).render(screen));
+    }
+    if let Some(table) = modes_table(&result.apart) {
+        text.push_str("\nRuns of several kinds (modes, with their share of the runs):\n");
+        text.push_str(&table.render(screen));
     }
     for reason in &result.left_out {
         // Writing to a string cannot fail.
@@ -260,6 +266,35 @@ fn apart(apart: &[Apart]) -> Table {
         }));
     }
     Table { columns }
+}
+
+/// Of those that fall into several groups on either side.
+fn modes_table(apart: &[Apart]) -> Option<Table> {
+    let several: Vec<&Apart> = apart.iter().filter(|row| has_modes(row)).collect();
+    let column = |heading: &str, cell: &dyn Fn(&Apart) -> String| {
+        Column::new(heading, false, 0, several.iter().map(|row| cell(row)).collect())
+    };
+    let columns = vec![
+        column("scenario", &|row| row.subject.scenario.clone()),
+        column("variant", &|row| row.subject.variant.clone()),
+        column("modes of the kernel", &|row| modes(&row.kernel_modes, &row.subject.unit)),
+        column("ours", &|row| modes(&row.our_modes, &row.subject.unit)),
+    ];
+    (!several.is_empty()).then_some(Table { columns })
+}
+
+/// Whether the runs of either side fall into several groups.
+pub fn has_modes(apart: &Apart) -> bool {
+    apart.kernel_modes.len() > 1 || apart.our_modes.len() > 1
+}
+
+/// Where modes are and what share of the runs each has.
+pub fn modes(modes: &[Mode], unit: &str) -> String {
+    let text = |mode: &Mode| {
+        let at = Scale::of(unit, mode.centre).value(mode.centre);
+        if modes.len() == 1 { at } else { format!("{at} ({:.0} %)", mode.share * 100.0) }
+    };
+    modes.iter().map(text).collect::<Vec<String>>().join(", ")
 }
 
 /// A share with its sign.

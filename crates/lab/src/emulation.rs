@@ -218,7 +218,7 @@ fn kept(number: u64, done: &EmulatedSut) -> Run {
         first_sent_bytes: record.first_sent_bytes.clone(),
         repeated: Vec::new(),
         account: None,
-        drops: Drops::of(&links.links),
+        drops: Drops::of(links.links.iter()),
         failure: record.failure.as_ref().map(ToString::to_string),
         hash: [0; 32],
     }

@@ -13,6 +13,7 @@ pub mod decisions;
 pub mod emulation;
 mod error;
 mod failover;
+mod fairness;
 mod path_spec;
 mod precision;
 mod quantity;
@@ -38,14 +39,15 @@ pub use blocking::{Blocking, Lost, Repeats};
 pub use comparison::{Class, Difference};
 pub use error::{Given, InputError, Refusal};
 pub use failover::{FailoverEvent, Failovers};
+pub use fairness::{Estimate, Fairness, FlowSummary};
 pub use path_spec::{LinkSpec, PathSpec, Profile};
 pub use quantity::{Scale, percent};
 pub use repetition::{Repetition, as_study, record_repetition};
 pub use report::{Pair, Report};
 pub use run::{Drops, Labels, Record, Run};
 pub use scenario::{
-    Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Options, OutputOptions, PathOption,
-    Runs, Scenario, scenario_schema,
+    Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, FlowSpec, Options, OutputOptions,
+    PathOption, Runs, Scenario, scenario_schema,
 };
 pub use series::VariantSeries;
 pub use simulator::{Captures, PathCounters};

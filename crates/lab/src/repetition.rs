@@ -18,7 +18,7 @@ pub struct Repetition {
     pub variant: Variant,
     /// What a study keeps of it.
     pub run: Run,
-    /// What the links of each path counted.
+    /// What the links of each path counted, and behind them each shared link.
     pub links: Vec<PathCounters>,
     /// What happened over time.
     pub series: VariantSeries,
@@ -56,9 +56,11 @@ fn one(
     })?;
     Ok(Repetition {
         variant: variant.clone(),
-        run: Run::new(number, &record).with_failovers(scenario, &record),
+        run: Run::new(number, &record)
+            .among_flows(scenario, &record)
+            .with_failovers(scenario, &record),
         captures: record.captures.take(),
-        links: record.links,
+        links: record.links.into_iter().chain(record.shared).collect(),
         series: VariantSeries { variant: variant.name.clone(), run: number, series },
     })
 }

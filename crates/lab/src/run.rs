@@ -2,7 +2,8 @@
 //!
 //! Plain values, so that a run read back from a file equals the run that was carried out.
 
-use crate::failover::numbers;
+use crate::failover;
+use crate::fairness;
 use crate::scenario::Scenario;
 use crate::variants::Variant;
 use network::{LinkStats, PathCounters};
@@ -47,7 +48,7 @@ pub struct Run {
     pub hash: [u8; 32],
 }
 
-/// Lost packets by their cause, over both directions of all paths.
+/// Lost packets by their cause, over both directions of all paths and shared links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Drops {
     /// The queue was full.
@@ -101,7 +102,7 @@ impl Run {
             first_sent_bytes: record.first_sent_bytes.clone(),
             repeated: record.repeated.clone(),
             account: record.account,
-            drops: Drops::of(&record.links),
+            drops: Drops::of(record.links.iter().chain(&record.shared)),
             failure: record.failure.as_ref().map(ToString::to_string),
             hash: record.hash.unwrap_or_default(),
         }
@@ -111,7 +112,13 @@ impl Run {
     #[must_use]
     pub fn with_failovers(mut self, scenario: &Scenario, record: &RunRecord) -> Run {
         let paths: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
-        self.extra.extend(numbers(&record.failovers, &paths));
+        self.extra.extend(failover::numbers(&record.failovers, &paths));
+        self
+    }
+
+    /// The same with what competing connections got.
+    pub(crate) fn among_flows(mut self, scenario: &Scenario, record: &RunRecord) -> Run {
+        self.extra.extend(fairness::numbers(scenario, record));
         self
     }
 }
@@ -139,10 +146,10 @@ fn object_times(outcome: &Outcome) -> impl Iterator<Item = (String, f64)> {
 }
 
 impl Drops {
-    /// Over these paths.
-    pub(crate) fn of(links: &[PathCounters]) -> Drops {
+    /// Over these paths and shared links.
+    pub(crate) fn of<'a>(links: impl Iterator<Item = &'a PathCounters> + Clone) -> Drops {
         let sum = |counter: fn(&LinkStats) -> u64| -> u64 {
-            links.iter().map(|path| counter(&path.down) + counter(&path.up)).sum()
+            links.clone().map(|path| counter(&path.down) + counter(&path.up)).sum()
         };
         Drops {
             full: sum(|link| link.dropped_full),

@@ -3,14 +3,15 @@
 //! Results depend on the scenario only, never on the number of threads: a repetition's chance is
 //! keyed by (seed, run), and every result has its place. Leaves statistics to `report`.
 
+use crate::path_spec::PathSpec;
 use crate::precision;
 use crate::results::Records;
 use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, draw_start};
 use crate::variants::{Carrier, Variant, variants_of};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
-use simulator::{Captures, Multipath, PathSetup, Protocol, RunSetup, simulate};
+use simulator::{Captures, Multipath, PathSetup, Protocol, RunSetup, SharedLink, simulate};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use traffic::Metric;
@@ -186,7 +187,9 @@ impl Task<'_> {
         if let Some(captures) = record.captures.take() {
             self.watcher.on_captures(variant, captures);
         }
-        Ok(Run::new(number, &record).with_failovers(self.scenario, &record))
+        Ok(Run::new(number, &record)
+            .among_flows(self.scenario, &record)
+            .with_failovers(self.scenario, &record))
     }
 }
 
@@ -194,10 +197,15 @@ impl Task<'_> {
 pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
     let paths: Vec<PathSetup> =
         scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect();
+    let (seed, tcp) = (scenario.seed, tcp_config(scenario, variant));
     RunSetup {
-        seed: scenario.seed,
+        seed,
         run: number,
         paths,
+        links: scenario.links.iter().map(|link| shared(scenario, link, number)).collect(),
+        start: draw_start(&scenario.start, "start", seed, number, 0),
+        flows: scenario.flows.iter().flat_map(|flow| flow.draw(seed, number, &tcp)).collect(),
+        warm_up: scenario.warm_up,
         backup: (scenario.paths.iter().enumerate())
             .flat_map(|(number, path)| path.backup_marks(number))
             .collect(),
@@ -219,15 +227,31 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         },
         traffic: scenario.traffic.clone(),
         reverse: scenario.reverse,
-        tcp: TcpConfig {
-            profile: scenario.profile,
-            congestion: variant.congestion,
-            buffers: scenario.buffers,
-            ..TcpConfig::default()
-        },
+        kernel: scenario.kernel.clone(),
+        tcp,
         nic: scenario.nic,
         accounts: true,
         ..RunSetup::default()
+    }
+}
+
+fn tcp_config(scenario: &Scenario, variant: &Variant) -> TcpConfig {
+    TcpConfig {
+        profile: scenario.profile,
+        congestion: variant.congestion,
+        buffers: scenario.buffers,
+        ..TcpConfig::default()
+    }
+}
+
+/// A link, and which paths lead through it.
+fn shared(scenario: &Scenario, link: &PathSpec, number: u64) -> SharedLink {
+    let leads_through =
+        |path: &PathSpec| path.via.as_ref().is_some_and(|via| via.link == link.name);
+    let paths = scenario.paths.iter().enumerate().filter(|(_, path)| leads_through(path));
+    SharedLink {
+        link: link.draw(scenario.seed, number),
+        paths: paths.map(|(path, _)| path).collect(),
     }
 }
 

@@ -5,7 +5,8 @@
 use crate::blocking::{Blocking, Repeats};
 use crate::comparison::{Class, Difference};
 use crate::failover::{Failovers, is_failover};
-use crate::path_spec::{PathSpec, RUN_LIMIT};
+use crate::fairness::{Fairness, is_of_flows};
+use crate::path_spec::RUN_LIMIT;
 use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::statistics::{
@@ -61,6 +62,8 @@ pub struct Summary {
     pub repeats: Vec<Repeats>,
     /// How long nothing came when a path failed, if one did.
     pub failovers: Option<Failovers>,
+    /// What competing connections got, if there are any.
+    pub fairness: Option<Fairness>,
     /// Why connections failed, if they did.
     pub failure: Option<String>,
 }
@@ -115,6 +118,7 @@ impl Summary {
             blocking: Blocking::mean(&runs.runs),
             repeats: Repeats::mean(scenario, &runs.runs),
             failovers: Failovers::of(&runs.runs),
+            fairness: Fairness::new(scenario, &runs.runs),
             failure: failures.map(ToString::to_string).next(),
         }
     }
@@ -151,7 +155,7 @@ fn quantiles(scenario: &Scenario, name: &str, values: &[f64]) -> (Option<Interva
 /// Whether there is any chance on the paths of a variant.
 fn is_random(scenario: &Scenario, runs: &VariantRuns) -> bool {
     match runs.variant.single_path() {
-        Some(path) => scenario.paths.get(path).is_none_or(PathSpec::is_random),
+        Some(path) => scenario.is_random_on(path),
         None => scenario.is_random(),
     }
 }
@@ -178,6 +182,7 @@ fn extra(runs: &VariantRuns) -> Vec<(String, f64)> {
         };
         mean(&complete.iter().filter_map(of).collect::<Vec<f64>>())
     };
-    let names = first.extra.iter().map(|(name, _)| name).filter(|name| !is_failover(name));
+    let names = first.extra.iter().map(|(name, _)| name);
+    let names = names.filter(|name| !is_of_flows(name) && !is_failover(name));
     names.filter_map(|name| Some((name.clone(), mean_of(name)?))).collect()
 }

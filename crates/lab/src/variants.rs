@@ -157,7 +157,7 @@ fn suffix(path_manager: PathManagerKind, policy: &str, failover: Option<Failover
     let mut suffix = String::new();
     if path_manager != PathManagerKind::default() {
         suffix.push('/');
-        suffix.push_str(path_manager.name());
+        suffix.push_str(&path_manager.to_string());
     }
     if policy != NO_POLICY {
         suffix.push('/');

@@ -110,6 +110,11 @@ impl Link {
         self.take(cx, packet, len)
     }
 
+    /// Count a packet that a wire (`LinkConfig::is_wire`) let through.
+    pub const fn count_passed(&mut self, len: u32) {
+        self.stats.count_passed(len);
+    }
+
     /// Send a packet whose length on the wire is known to be `len`.
     pub fn take(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> bool {
         debug_assert_eq!(len, packet.wire_len());

@@ -33,6 +33,18 @@ pub struct LinkConfig {
     pub corrupt: f64,
 }
 
+impl LinkConfig {
+    /// Whether it does nothing to a packet: what enters it comes out at once.
+    pub fn is_wire(&self) -> bool {
+        let happens = [self.reorder, self.duplicate, self.corrupt];
+        matches!(self.capacity, Capacity::Unlimited)
+            && self.delay.is_zero()
+            && self.jitter.is_zero()
+            && self.loss == LossConfig::None
+            && happens.iter().all(|p| *p == 0.0)
+    }
+}
+
 /// How fast a link serves its queue.
 #[derive(Clone, Debug, Default)]
 pub enum Capacity {

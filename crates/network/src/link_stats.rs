@@ -35,6 +35,14 @@ pub struct LinkStats {
 }
 
 impl LinkStats {
+    /// A packet went in and came out.
+    pub(crate) const fn count_passed(&mut self, len: u32) {
+        self.accepted += 1;
+        self.delivered += 1;
+        self.bytes_accepted += len as u64;
+        self.bytes_delivered += len as u64;
+    }
+
     /// A packet was not taken.
     pub(crate) const fn count_refused(&mut self, reason: DropReason) {
         match reason {

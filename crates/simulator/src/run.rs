@@ -5,9 +5,45 @@
 //! Everything a run depends on is in [`RunSetup`]; equal setups give equal records on any machine
 //! and with any number of threads.
 //! Leaves names, texts, repetitions and statistics to the lab.
+//!
+//! Beside that connection others may compete for the same links. A [`FlowSetup`] is a pair of
+//! hosts of its own at the ends of paths of the run, a [`SharedLink`] a link that several paths
+//! lead through. Two subflows beside one TCP, both through one bottleneck:
+//!
+//! ```
+//! # use simulator::*;
+//! # use network::{LinkConfig, QueueConfig};
+//! # use base::{Duration, Rate};
+//! # use traffic::Traffic;
+//! let path = |name: &str, link: &LinkConfig| PathSetup {
+//!     name: name.to_owned(), down: link.clone(), up: link.clone(), events: Vec::new(),
+//! };
+//! let access = LinkConfig { delay: Duration::from_millis(20), ..LinkConfig::default() };
+//! let core = LinkConfig {
+//!     capacity: Rate::from_mbit(10).into(),
+//!     queue: QueueConfig::Red { min_packets: 30.0, max_packets: 90.0, max_p: 0.1 },
+//!     ..LinkConfig::default()
+//! };
+//! let flow = FlowSetup {
+//!     start: Duration::from_millis(700),
+//!     ..FlowSetup::new(&[0], Traffic::BulkTime(Duration::from_secs(600)))
+//! };
+//! let record = simulate(&RunSetup {
+//!     paths: vec![path("a", &access), path("b", &access)],
+//!     links: vec![SharedLink { link: path("core", &core), paths: vec![0, 1] }],
+//!     protocol: Protocol::Mptcp(Multipath::default()),
+//!     traffic: Traffic::BulkTime(Duration::from_secs(4)),
+//!     flows: vec![flow],
+//!     warm_up: Duration::from_secs(1),
+//!     ..RunSetup::default()
+//! }).unwrap();
+//! let main = record.main.unwrap();
+//! assert!(main.goodput.unwrap() > 1e6 && record.flows[0].goodput.unwrap() > 1e6);
+//! ```
 
 use crate::accounts::Account;
 use crate::failover::FailoverTime;
+use crate::managers::KernelSetup;
 use crate::processor::ProcessingCost;
 use crate::world::WorldError;
 use base::{Duration, Instant};
@@ -25,11 +61,21 @@ pub struct RunSetup {
     /// Number of the repetition.
     pub run: u64,
     pub paths: Vec<PathSetup>,
+    /// Links that several paths lead through, between a path's own link and the server.
+    pub links: Vec<SharedLink>,
     pub protocol: Protocol,
+    /// When the client begins, since the start of the run.
+    pub start: Duration,
+    /// Other connections beside the one that is measured.
+    pub flows: Vec<FlowSetup>,
+    /// What is read and sent before counts neither for goodputs nor for what each path carried.
+    pub warm_up: Duration,
     /// When the client asks to have a path spared, in any order; TCP has no word for it.
     pub backup: Vec<BackupMark>,
     /// What happens to the client's addresses and to connections on a path, in any order.
     pub marks: Vec<PathMark>,
+    /// What the path manager `kernel` goes by; `None`: a subflow on every path.
+    pub kernel: Option<KernelSetup>,
     pub traffic: Traffic,
     /// Client to server instead of a download; a page is always a download.
     pub reverse: bool,
@@ -113,6 +159,36 @@ pub struct Multipath {
     pub checksum: bool,
 }
 
+/// A link that several paths lead through. Towards the client its packets pass it first and then
+/// the link of their own path, towards the server the other way round.
+#[derive(Clone, Debug)]
+pub struct SharedLink {
+    /// Its two directions, and what happens to them.
+    pub link: PathSetup,
+    /// Indices of the paths that lead through it.
+    pub paths: Vec<usize>,
+}
+
+/// A connection of two hosts of its own that competes for the links of paths.
+#[derive(Clone, Debug)]
+pub struct FlowSetup {
+    /// Indices of the paths at whose ends its hosts are: the interfaces of both, in their order.
+    pub paths: Vec<usize>,
+    /// MPTCP over all of them, the first subflow on `paths[first]`; without it TCP over the first.
+    pub multipath: Option<Multipath>,
+    pub tcp: TcpConfig,
+    /// One that ends after the run is as one without an end.
+    pub traffic: Traffic,
+    pub reverse: bool,
+    /// Since the start of the run.
+    pub start: Duration,
+    /// Between its client and the paths, one way, on top of what the paths have.
+    pub delay: Duration,
+}
+
+/// Most flows of a run.
+pub const MOST_FLOWS: usize = 1_000;
+
 /// When a run is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Until {
@@ -131,7 +207,8 @@ pub struct RunRecord {
     pub ended: Duration,
     /// Nothing was left to happen when the run stopped.
     pub idle: bool,
-    /// Payload bytes first sent by the data sender on each path, retransmissions excluded.
+    /// Payload bytes first sent by the data sender on each path after the warm-up, retransmissions
+    /// excluded.
     pub first_sent_bytes: Vec<u64>,
     /// Segments that the data sender sent again on the same path, over all paths.
     pub retransmitted_segs: u64,
@@ -163,6 +240,33 @@ pub struct RunRecord {
     pub captures: Option<Captures>,
     /// Why the connection failed, if it did.
     pub failure: Option<StreamFailure>,
+    /// What the connection did as one among others, if there are any.
+    pub main: Option<FlowRecord>,
+    /// The others, in their order.
+    pub flows: Vec<FlowRecord>,
+    /// Of the shared links, in their order.
+    pub shared: Vec<PathCounters>,
+}
+
+/// What one of several connections did.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct FlowRecord {
+    /// Since the start of the run.
+    pub started: Duration,
+    /// When its last byte was read, if that was all it had to send.
+    pub ended: Option<Duration>,
+    /// Bytes read in all.
+    pub bytes_read: u64,
+    /// Bits read per second from its start, or the end of the warm-up if that is later, until it
+    /// ended or the run did; `None` if it had no time.
+    pub goodput: Option<f64>,
+    /// Payload first sent on each path of the run after the warm-up.
+    pub first_sent_bytes: Vec<u64>,
+    /// Segments sent again on their own path.
+    pub retransmitted_segs: u64,
+    /// Bytes read by every full second of the run, from second zero on.
+    pub read_by: Vec<u64>,
+    pub failure: Option<StreamFailure>,
 }
 
 /// What went out on a path although the peer, or another path, had it.
@@ -190,6 +294,10 @@ pub struct Captures {
 pub enum RunError {
     #[error("the run has no path {0}")]
     NoSuchPath(usize),
+    #[error("path {0} leads through two shared links")]
+    TwoSharedLinks(usize),
+    #[error("{0} flows are more than {MOST_FLOWS}")]
+    TooManyFlows(usize),
     #[error("the names of the paths are too long or too many for a capture")]
     PathNames,
     #[error("the network makes no sense: {0}")]
@@ -214,6 +322,21 @@ impl Protocol {
     }
 }
 
+impl FlowSetup {
+    /// A TCP download over the first of these paths from the start of the run on.
+    pub fn new(paths: &[usize], traffic: Traffic) -> Self {
+        FlowSetup {
+            paths: paths.to_vec(),
+            multipath: None,
+            tcp: TcpConfig::default(),
+            traffic,
+            reverse: false,
+            start: Duration::ZERO,
+            delay: Duration::ZERO,
+        }
+    }
+}
+
 impl Default for Multipath {
     /// `lrf` and `fullmesh`, no path policy, the first subflow on the first path, no checksum.
     fn default() -> Self {
@@ -221,7 +344,7 @@ impl Default for Multipath {
             first: 0,
             scheduler: "lrf",
             policy: "none",
-            path_manager: PathManagerKind::Fullmesh,
+            path_manager: PathManagerKind::FULLMESH,
             failover: None,
             checksum: false,
         }
@@ -235,9 +358,14 @@ impl Default for RunSetup {
             seed: 1,
             run: 0,
             paths: Vec::new(),
+            links: Vec::new(),
             protocol: Protocol::Tcp { path: 0 },
+            start: Duration::ZERO,
+            flows: Vec::new(),
+            warm_up: Duration::ZERO,
             backup: Vec::new(),
             marks: Vec::new(),
+            kernel: None,
             traffic: Traffic::BulkSize(1 << 20),
             reverse: false,
             tcp: TcpConfig::default(),

@@ -1,23 +1,34 @@
 //! Carrying out a run: the world of two hosts and N paths, and the record at its end.
 //!
 //! Path P has the addresses 10.0.P.1 (client) and 10.0.P.2 (server), or fd00::P:1 and fd00::P:2.
-//! Links are numbered 2P (down) and 2P + 1 (up), NIC links come after all of them.
+//! Links are numbered 2P (down) and 2P + 1 (up), NIC links come after all of them. Where links are
+//! shared or other flows compete, `layout` says how it all meets, and `flows` has those flows.
+
+mod flows;
+mod layout;
+mod sent;
 
 use crate::accounts::Accounts;
 use crate::capture::Capture;
 use crate::failover::{Gaps, disruptions};
 use crate::host::{Endpoint, SocketConfig};
+use crate::managers;
 use crate::result_hash::ResultHash;
 use crate::run::{
-    BackupMark, Captures, Mark, PathMark, Protocol, Repeated, RunError, RunRecord, RunSetup, Until,
+    BackupMark, Captures, Mark, Multipath, PathMark, Protocol, RunError, RunRecord, RunSetup, Until,
 };
 use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder};
-use network::{Direction, End, Network, PathCounters, PathSetup, ScheduledChange, Wiring};
+use flows::{Progress, add_flows, tell_flows};
+use layout::Layout;
+use network::{
+    Direction, End, LinkConfig, Network, PathCounters, PathSetup, ScheduledChange, Wiring,
+};
+use sent::{Sent, sent};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use traffic::{Application, Half, Role};
+use traffic::{Application, Half, Metric, Role};
 use transport::mptcp::{Failover, MptcpConfig};
-use transport::{InterfaceConfig, InterfaceEvent, StackConfig};
+use transport::{InterfaceConfig, InterfaceEvent, StackConfig, TcpConfig};
 
 const CLIENT: HostId = HostId(0);
 const SERVER: HostId = HostId(1);
@@ -44,8 +55,14 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
     }
     let fault = |error| fault(setup, error);
     let limit = Instant::ZERO + setup.limit;
-    let mut stopped = world.run_until(limit, measured).map_err(fault)?;
-    let sent = sent(setup, &world);
+    let mut progress = Progress::new(setup);
+    let mut stopped = progress.run(&mut world).map_err(fault)?;
+    let mut sent = sent(setup, &world);
+    let mut flows = progress.finish(&world);
+    let main = (!flows.is_empty()).then(|| flows.remove(0));
+    if let Some(main) = &main {
+        sent.first_sent_bytes.clone_from(&main.first_sent_bytes);
+    }
     let ended = world.now();
     let account = world.take_accounts().map(|accounts| accounts.finish(ended));
     let gaps = world.take_gaps();
@@ -53,9 +70,14 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         stopped = world.run_until(limit, |_| false).map_err(fault)?;
     }
     check_streams(setup, &world)?;
-    let outcome = outcome(setup, &world);
+    let mut outcome = outcome(setup, &world);
+    if outcome.metric == Metric::Goodput && !setup.warm_up.is_zero() && outcome.is_complete() {
+        outcome.value = main.as_ref().and_then(|main| main.goodput);
+    }
     let failovers = gaps.map_or(Vec::new(), |gaps| gaps.finish(ended, outcome.is_complete()));
-    let links: Vec<PathCounters> = (0..setup.paths.len()).map(|p| counters(&world, p)).collect();
+    let ends_of_shared = setup.paths.len() + setup.links.len();
+    let mut links: Vec<PathCounters> = (0..ends_of_shared).map(|p| counters(&world, p)).collect();
+    let shared = links.split_off(setup.paths.len());
     let (sender, receiver) = ends(setup);
     Ok(RunRecord {
         sender_subflows: subflows(setup, &world, sender),
@@ -77,6 +99,9 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         captures: world.take_capture().and_then(files),
         hash: world.take_hash().map(|hash| hash.finish(&outcome)),
         outcome,
+        main,
+        flows,
+        shared,
     })
 }
 
@@ -100,62 +125,6 @@ const fn ends(setup: &RunSetup) -> (HostId, HostId) {
     if setup.reverse { (CLIENT, SERVER) } else { (SERVER, CLIENT) }
 }
 
-/// What the connections did by the time the number was known.
-#[derive(Default)]
-struct Sent {
-    /// Per path.
-    first_sent_bytes: Vec<u64>,
-    retransmitted_segs: u64,
-    reinjected_bytes: u64,
-    probe_bytes: u64,
-    duplicate_bytes: u64,
-    /// Per path.
-    repeated: Vec<Repeated>,
-}
-
-fn sent(setup: &RunSetup, world: &World<Half>) -> Sent {
-    let (sender, receiver) = ends(setup);
-    let mut sent = Sent {
-        first_sent_bytes: vec![0; setup.paths.len()],
-        repeated: vec![Repeated::default(); setup.paths.len()],
-        ..Sent::default()
-    };
-    for socket in half(world, sender).sockets() {
-        if let Some(info) = world.tcp_info(sender, socket) {
-            let first = info.bytes_sent.saturating_sub(info.bytes_retrans);
-            sent.first_sent_bytes[setup.protocol.first_path()] += first;
-            sent.retransmitted_segs += info.segs_retrans;
-            sent.repeated[setup.protocol.first_path()].spurious_segs += info.spurious_retrans;
-        }
-        if let Some(info) = world.mptcp_info(sender, socket) {
-            for subflow in &info.subflows {
-                sent.first_sent_bytes[subflow.interface.index()] += subflow.first_sent_bytes;
-                sent.retransmitted_segs += subflow.tcp.segs_retrans;
-                let repeated = &mut sent.repeated[subflow.interface.index()];
-                repeated.spurious_segs += subflow.tcp.spurious_retrans;
-                repeated.reinjected_segs += subflow.reinjected_segs;
-                repeated.reinjected_bytes += subflow.reinjected_bytes;
-            }
-            for retired in &info.retired {
-                sent.first_sent_bytes[retired.interface.index()] += retired.first_sent_bytes;
-                sent.retransmitted_segs += retired.segs_retrans;
-                let repeated = &mut sent.repeated[retired.interface.index()];
-                repeated.spurious_segs += retired.spurious_retrans;
-                repeated.reinjected_segs += retired.reinjected_segs;
-                repeated.reinjected_bytes += retired.reinjected_bytes;
-            }
-            sent.reinjected_bytes += info.reinjected_bytes;
-            sent.probe_bytes += info.probe_bytes;
-        }
-    }
-    for socket in half(world, receiver).sockets() {
-        if let Some(info) = world.mptcp_info(receiver, socket) {
-            sent.duplicate_bytes += info.duplicate_bytes;
-        }
-    }
-    sent
-}
-
 /// The number of the run is known, or never will be.
 fn measured(world: &World<Half>) -> bool {
     [CLIENT, SERVER].iter().any(|host| half(world, *host).is_done())
@@ -177,7 +146,9 @@ fn counters(world: &World<Half>, path: usize) -> PathCounters {
 }
 
 fn check_streams(setup: &RunSetup, world: &World<Half>) -> Result<(), RunError> {
-    let mismatch = [CLIENT, SERVER].iter().find_map(|host| half(world, *host).report().mismatch);
+    let hosts = 2 + 2 * setup.flows.len() as u16;
+    let mut hosts = (0..hosts).map(HostId);
+    let mismatch = hosts.find_map(|host| half(world, host).report().mismatch);
     match mismatch {
         None => Ok(()),
         Some(what) => {
@@ -197,9 +168,14 @@ fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
         return Err(RunError::NoSuchPath(first));
     }
     let chance = Chance::new(setup.seed, setup.run);
-    let mut world = World::new(chance, &network(setup.paths.len())).map_err(RunError::Topology)?;
-    for path in &setup.paths {
+    let Layout { network, access } = Layout::new(setup)?;
+    let mut world = World::new(chance, &network).map_err(RunError::Topology)?;
+    for path in setup.paths.iter().chain(setup.links.iter().map(|shared| &shared.link)) {
         add_links(&mut world, path);
+    }
+    for (number, delay) in access.into_iter().enumerate() {
+        // Nothing on them is left to chance.
+        world.add_link(LinkConfig { delay, ..LinkConfig::default() }, number as u64);
     }
     for (host, cost) in [(CLIENT, setup.client_cost), (SERVER, setup.server_cost)] {
         let id = world.add_host(stack_config(setup, host), cost, setup.nic);
@@ -208,12 +184,17 @@ fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
     for (number, path) in setup.paths.iter().enumerate() {
         add_events(&mut world, number, path);
     }
+    for (number, shared) in setup.links.iter().enumerate() {
+        add_events_of_shared(&mut world, setup.paths.len() + number, &shared.link);
+    }
+    tell_flows(&mut world, setup);
     add_backup_marks(&mut world, setup);
     add_path_marks(&mut world, setup);
     add_applications(setup, &mut world)?;
+    add_flows(&mut world, setup)?;
     world.set_pass_through(setup.pass_through);
     if setup.hash {
-        world.set_hash(ResultHash::new(LinkId(2 * setup.paths.len() as u32)));
+        world.set_hash(ResultHash::new(LinkId(network.links.len() as u32)));
     }
     if setup.accounts {
         let (sender, receiver) = ends(setup);
@@ -282,9 +263,18 @@ fn add_events(world: &mut World<Half>, number: usize, path: &PathSetup) {
     }
 }
 
+/// Nobody is told of what happens beyond his own link.
+fn add_events_of_shared(world: &mut World<Half>, number: usize, link: &PathSetup) {
+    for (direction, id) in [Direction::Down, Direction::Up].into_iter().zip(links_of(number)) {
+        for ScheduledChange { at, change, .. } in link.changes(direction) {
+            world.change_at(Instant::ZERO + at, id, change, None);
+        }
+    }
+}
+
 /// What the client says of its paths later than at the start.
 fn add_backup_marks(world: &mut World<Half>, setup: &RunSetup) {
-    for BackupMark { path, at, on } in setup.backup.iter().filter(|mark| !mark.at.is_zero()) {
+    for BackupMark { path, at, on } in setup.backup.iter().filter(|mark| mark.at > setup.start) {
         let interface = InterfaceId(*path as u16);
         let told = Told { host: CLIENT, interface, event: InterfaceEvent::Backup(*on) };
         world.tell_at(Instant::ZERO + *at, told);
@@ -311,7 +301,7 @@ fn add_path_marks(world: &mut World<Half>, setup: &RunSetup) {
 
 /// The client's addresses on paths that are backups from the start.
 fn backups(setup: &RunSetup) -> Vec<IpAddr> {
-    let marks = setup.backup.iter().filter(|mark| mark.on && mark.at.is_zero());
+    let marks = setup.backup.iter().filter(|mark| mark.on && mark.at <= setup.start);
     marks.map(|mark| address(setup, mark.path, CLIENT)).collect()
 }
 
@@ -321,10 +311,14 @@ fn add_applications(setup: &RunSetup, world: &mut World<Half>) -> Result<(), Run
     let remote = SocketAddr::new(server, SERVER_PORT);
     for (host, role, local) in [(CLIENT, Role::Client, client), (SERVER, Role::Server, server)] {
         let listen = (role == Role::Server).then_some(SERVER_PORT);
-        let starts_at = Instant::ZERO;
+        let start = if role == Role::Client { setup.start } else { base::Duration::ZERO };
+        let starts_at = Instant::ZERO + start;
         let mut socket = socket_config(setup);
         if let (Role::Client, SocketConfig::Mptcp(config)) = (role, &mut socket) {
             config.backup = backups(setup);
+        }
+        if let SocketConfig::Mptcp(config) = &mut socket {
+            complete(setup, host, config);
         }
         let endpoint = Endpoint { local, remote, listen, starts_at, socket };
         let application = Half::new(&setup.traffic, role, setup.reverse, 0);
@@ -333,25 +327,44 @@ fn add_applications(setup: &RunSetup, world: &mut World<Half>) -> Result<(), Run
     Ok(())
 }
 
+/// What only one of the hosts is told, for its path manager.
+pub fn complete(setup: &RunSetup, host: HostId, config: &mut MptcpConfig) {
+    let paths = setup.paths.len();
+    let own = |path| address(setup, path, host);
+    managers::complete(config, setup.kernel.as_ref(), host, paths, own);
+}
+
 /// What the hosts of a run speak.
 pub fn socket_config(setup: &RunSetup) -> SocketConfig {
-    let tcp = setup.tcp.clone();
-    match setup.protocol {
-        Protocol::Tcp { .. } => SocketConfig::Tcp(tcp),
-        Protocol::Mptcp(multipath) => SocketConfig::Mptcp(Box::new(MptcpConfig {
-            tcp,
-            scheduler: multipath.scheduler,
-            policy: multipath.policy,
-            path_manager: multipath.path_manager,
-            failover: multipath
-                .failover
-                .unwrap_or_else(|| Failover::usual(setup.tcp.profile, multipath.scheduler)),
-            checksum: multipath.checksum,
-            mainline_limits: setup.tcp.profile.switches().mainline_limits,
-            // Every path that was named is meant to be used, but none leads into another.
-            max_extra_subflows: u8::try_from(setup.paths.len() - 1).unwrap_or(u8::MAX),
-            common_prefix_bits: Some(if setup.ipv6 { 112 } else { 24 }),
-            ..MptcpConfig::default()
-        })),
-    }
+    let multipath = match &setup.protocol {
+        Protocol::Tcp { .. } => None,
+        Protocol::Mptcp(multipath) => Some(multipath),
+    };
+    socket_of(setup, &setup.tcp, multipath, setup.paths.len())
+}
+
+/// What hosts with so many paths speak.
+fn socket_of(
+    setup: &RunSetup,
+    tcp: &TcpConfig,
+    multipath: Option<&Multipath>,
+    paths: usize,
+) -> SocketConfig {
+    let tcp = tcp.clone();
+    let Some(multipath) = multipath else { return SocketConfig::Tcp(tcp) };
+    SocketConfig::Mptcp(Box::new(MptcpConfig {
+        scheduler: multipath.scheduler,
+        policy: multipath.policy,
+        path_manager: multipath.path_manager,
+        failover: multipath
+            .failover
+            .unwrap_or_else(|| Failover::usual(tcp.profile, multipath.scheduler)),
+        checksum: multipath.checksum,
+        mainline_limits: tcp.profile.switches().mainline_limits,
+        tcp,
+        // Every path that was named is meant to be used, but none leads into another.
+        max_extra_subflows: u8::try_from(paths - 1).unwrap_or(u8::MAX),
+        common_prefix_bits: Some(if setup.ipv6 { 112 } else { 24 }),
+        ..MptcpConfig::default()
+    }))
 }

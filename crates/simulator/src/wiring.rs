@@ -57,6 +57,8 @@ struct Wired {
     host: Option<(HostId, InterfaceId)>,
     /// Of that host, the socket that the last packet went to; a hint.
     reader: Option<SocketId>,
+    /// Nothing happens on it, so that a packet need not wait for an event to get through.
+    is_wire: bool,
     link: Link,
 }
 
@@ -90,8 +92,9 @@ impl Wiring {
             Hop::Host(host, interface) => Some((host, interface)),
             Hop::Link(_) | Hop::Drop => None,
         };
+        let is_wire = config.is_wire();
         let link = Link::new(id, config, owner);
-        self.links.push(Wired { link, target, host, reader: None, behind: None });
+        self.links.push(Wired { link, target, host, reader: None, is_wire, behind: None });
         (id, target)
     }
 
@@ -112,6 +115,7 @@ impl Wiring {
     pub(crate) fn set_middlebox(&mut self, link: LinkId, middlebox: Box<dyn MiddleBox>) {
         let behind = Behind { middlebox, through: VecDeque::new() };
         self.links[link.index()].behind = Some(Box::new(behind));
+        self.links[link.index()].is_wire = false;
     }
 
     /// The link that an interface leads to.
@@ -133,8 +137,47 @@ impl Wiring {
     ) {
         if self.count_step(cx.now) {
             let wired = &mut self.links[link.index()];
+            if wired.is_wire && wired.host.is_none() {
+                wired.link.count_passed(len);
+                self.pass_on(cx, link, packet, len);
+                return;
+            }
             wired.link.take(cx, packet, len);
             self.queue.set(wired.target, wired.next_deadline());
+        }
+    }
+
+    /// What came out of `link` goes on from the router there.
+    fn pass_on(&mut self, cx: &mut Context<'_>, link: LinkId, mut packet: Box<Packet>, len: u32) {
+        if let Hop::Link(next) = self.topology.forward(link, &mut packet) {
+            self.enqueue(cx, next, packet, len);
+        }
+    }
+
+    /// What came out of `link` goes on from the router there, to a host if only wires are between.
+    fn forward(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut link: LinkId,
+        mut packet: Box<Packet>,
+    ) -> Option<(HostId, InterfaceId, Box<Packet>)> {
+        let len = packet.wire_len();
+        // Wires in a circle end with the hop limit.
+        loop {
+            link = match self.topology.forward(link, &mut packet) {
+                Hop::Host(host, interface) => return Some((host, interface, packet)),
+                Hop::Link(next) => next,
+                Hop::Drop => return None,
+            };
+            let wired = &mut self.links[link.index()];
+            if !wired.is_wire {
+                self.enqueue(cx, link, packet, len);
+                return None;
+            }
+            wired.link.count_passed(len);
+            if let Some((host, interface)) = wired.host {
+                return Some((host, interface, packet));
+            }
         }
     }
 
@@ -155,14 +198,10 @@ impl Wiring {
         if let Some((host, interface)) = wired.host {
             return wired.poll(cx, &mut self.queue).map(|packet| (host, interface, packet));
         }
-        while let Some(mut packet) = self.links[link.index()].poll(cx, &mut self.queue) {
-            match self.topology.forward(link, &mut packet) {
-                Hop::Host(host, interface) => return Some((host, interface, packet)),
-                Hop::Link(next) => {
-                    let len = packet.wire_len();
-                    self.enqueue(cx, next, packet, len);
-                }
-                Hop::Drop => {}
+        while let Some(packet) = self.links[link.index()].poll(cx, &mut self.queue) {
+            let arrived = self.forward(cx, link, packet);
+            if arrived.is_some() {
+                return arrived;
             }
         }
         None
@@ -271,6 +310,7 @@ impl Wiring {
     /// Something happens to a link.
     pub(crate) fn apply(&mut self, cx: &mut Context<'_>, link: LinkId, change: LinkChange) {
         let wired = &mut self.links[link.index()];
+        wired.is_wire = false;
         wired.link.apply(cx, change);
         self.queue.set(wired.target, wired.next_deadline());
     }

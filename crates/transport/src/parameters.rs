@@ -1,5 +1,5 @@
-//! Parameters of schedulers and path policies, given with the name: `ecf:beta=0.5`,
-//! `drepas:interval=3s` (schedulers spec s12a).
+//! Parameters of schedulers, path policies and path managers, given with the name:
+//! `ecf:beta=0.5`, `drepas:interval=3s` (schedulers spec s12a).
 //!
 //! What there is to set, the range of each value and where its default comes from is a table in
 //! the policy's file; reading and refusing is here. `wrr:3,1` has weights instead (its table).
@@ -18,16 +18,23 @@ pub enum Kind {
     Time,
     /// A size: `512B`, `1KiB`. Held in bytes.
     Size,
+    /// `on` or `off`. Held as one or zero.
+    Switch,
 }
 
 /// Units with how many of what is held they are; one that ends like another comes before it.
 const TIMES: &[(&str, f64)] = &[("ms", 1.0), ("s", 1000.0)];
+/// A switch that is off, and one that is on.
+const SWITCH: [&str; 2] = ["off", "on"];
 const SIZES: &[(&str, f64)] = &[("KiB", 1024.0), ("kB", 1000.0), ("B", 1.0)];
 
 impl Kind {
     /// The value that a text says; `None`: it says none of this kind.
     fn read(self, text: &str) -> Option<f64> {
         let (number, factor) = match self {
+            Kind::Switch => {
+                return SWITCH.iter().position(|word| *word == text).map(|on| on as f64);
+            }
             Kind::Real | Kind::Whole => (text, 1.0),
             Kind::Time => split_unit(text, TIMES)?,
             Kind::Size => split_unit(text, SIZES)?,
@@ -41,6 +48,7 @@ impl Kind {
     pub fn show(self, value: f64) -> String {
         match self {
             Kind::Real | Kind::Whole => value.to_string(),
+            Kind::Switch => SWITCH[usize::from(value != 0.0)].to_owned(),
             Kind::Time if value >= 1000.0 => format!("{}s", value / 1000.0),
             Kind::Time => format!("{value}ms"),
             Kind::Size if value >= 1024.0 && value % 1024.0 == 0.0 => {
@@ -79,6 +87,9 @@ impl Parameter {
         let whole = if self.kind == Kind::Whole { "a whole number " } else { "" };
         let [least, most, default] =
             [self.least, self.most, self.default].map(|value| self.kind.show(value));
+        if self.kind == Kind::Switch {
+            return format!("{least} or {most} ({default} in {})", self.source);
+        }
         format!("{whole}from {least} to {most} ({default} in {})", self.source)
     }
 

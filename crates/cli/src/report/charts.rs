@@ -7,6 +7,7 @@ use super::Sheet;
 use super::calls::calls;
 use super::figure::Figure;
 use super::palette::{self, Look};
+use super::sharing;
 use lab::series::{Quantity, Series};
 use lab::{Scale, VariantRuns, VariantSeries, scale};
 use serde_json::{Value, json};
@@ -23,6 +24,10 @@ pub fn figures(sheet: &Sheet<'_>) -> Vec<Figure> {
     if sheet.repetition.is_none() {
         figures.extend([boxes(sheet), distribution(sheet)]);
     }
+    if sheet.repetition.is_none() {
+        figures.push(sharing::shares(sheet));
+    }
+    figures.push(sharing::over_time(sheet));
     figures.extend([timeline(sheet), over_time(sheet), calls(sheet)]);
     figures.retain(|figure| figure.sets.iter().any(|(_, traces)| !traces.is_empty()));
     figures

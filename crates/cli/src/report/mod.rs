@@ -8,6 +8,7 @@ mod charts;
 mod figure;
 mod page;
 mod palette;
+mod sharing;
 mod tables;
 mod why;
 

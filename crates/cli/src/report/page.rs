@@ -1,7 +1,7 @@
 //! The words of the page: verdict, table, inputs, provenance. Figures are `charts`'.
 
-use super::{Sheet, charts, figure, palette, tables, why};
-use crate::table::protocols;
+use super::{Sheet, charts, figure, palette, sharing, tables, why};
+use crate::table::{protocols, timed_traffic};
 use lab::{Scenario, describe_traffic};
 use std::fmt::Write;
 
@@ -72,6 +72,7 @@ fn opening(page: &mut Page, sheet: &Sheet<'_>) {
     page.line(&format!("<p>{}</p>", escaped(&summary_line(sheet))));
     page.line("<h2>Result</h2>");
     tables::results(page, sheet);
+    sharing::table(page, sheet);
     why::why(page, sheet);
     tables::pairs(page, sheet);
     tables::quantiles(page, sheet);
@@ -100,7 +101,7 @@ fn summary_line(sheet: &Sheet<'_>) -> String {
     };
     format!(
         "{}; {}, sender {}, {runs}, seed {}.",
-        describe_traffic(&scenario.traffic, scenario.reverse),
+        timed_traffic(scenario),
         protocols(scenario),
         scenario.profile.name(),
         scenario.seed,
@@ -113,6 +114,12 @@ fn paths(page: &mut Page, scenario: &Scenario) {
         let (name, spec) = (escaped(&path.name), escaped(&path.to_string()));
         let swatch = tables::swatch(palette::of_path(index));
         page.line(&format!("<tr><th>{swatch}{name}</th><td><code>{spec}</code></td></tr>"));
+    }
+    let links = scenario.links.iter().map(|link| ("link", &link.name, link.to_string()));
+    let flows = scenario.flows.iter().map(|flow| ("flow", &flow.name, flow.show(&scenario.paths)));
+    for (what, name, spec) in links.chain(flows) {
+        let (name, spec) = (escaped(name), escaped(&spec));
+        page.line(&format!("<tr><th>{what} {name}</th><td><code>{spec}</code></td></tr>"));
     }
     page.line("</table></div>");
     for note in &scenario.notes {

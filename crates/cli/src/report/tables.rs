@@ -70,7 +70,7 @@ fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
 }
 
 /// A value and, small below it, what else is to be said of it.
-fn below(value: &str, more: &str) -> String {
+pub fn below(value: &str, more: &str) -> String {
     if more.is_empty() { value.to_owned() } else { format!("{value}<br>{}", small(more)) }
 }
 

@@ -8,6 +8,7 @@ mod compare;
 mod emulate;
 mod everyday;
 mod files;
+mod flows;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
 mod messages;

@@ -6,7 +6,7 @@
 use super::items::{Item, Kind, Ranges, items};
 use super::trace_file::{TraceFile, absolute, sibling};
 use super::{
-    CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Profile, Span, TimedChange,
+    CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Profile, Span, TimedChange, Via,
 };
 use crate::error::{Given, InputError, Refusal};
 use crate::units::QueueLimit;
@@ -52,6 +52,13 @@ pub(super) fn assemble(
         }
         some => traces.capacity(some, TraceDirection::Up)?,
     };
+    let via = via(&explicit, offset);
+    let without = |capacity: &Option<CapacitySpec>| via.is_some() && capacity.is_none();
+    if without(&down_capacity) && without(&up_capacity) {
+        without_a_queue(&explicit).map_err(refuse)?;
+    }
+    let [down_capacity, up_capacity] = [down_capacity, up_capacity]
+        .map(|capacity| capacity.or_else(|| via.as_ref().map(|_| CapacitySpec::Unlimited)));
     let missing = |direction: &str| {
         refuse(Refusal::new(
             spec,
@@ -71,10 +78,35 @@ pub(super) fn assemble(
         down: down.finish(down_capacity.ok_or_else(|| missing("for the downlink"))?),
         up: up.finish(up_capacity.ok_or_else(|| missing("for the uplink"))?),
         events: events(&explicit),
+        via,
         notes,
     };
     possible(&path, &explicit).map_err(refuse)?;
     Ok(path)
+}
+
+/// The link that the path leads through.
+fn via(items: &[Item], offset: usize) -> Option<Via> {
+    items.iter().find_map(|item| match &item.kind {
+        Kind::Via(link) => {
+            let span = item.span.start + offset..item.span.end + offset;
+            Some(Via { link: link.clone(), span })
+        }
+        _ => None,
+    })
+}
+
+/// Refuses what says something of the queue of a path that has none.
+fn without_a_queue(items: &[Item]) -> Result<(), Refusal> {
+    let of_a_queue = |item: &&Item| matches!(item.kind, Kind::Limit(_) | Kind::Queue(_));
+    match items.iter().find(of_a_queue) {
+        None => Ok(()),
+        Some(item) => Err(at(
+            item,
+            "a path without a rate of its own has no queue",
+            "say it of the link that the path leads through, or add a `rate`",
+        )),
+    }
 }
 
 fn is_rate_event(item: &Item) -> bool {
@@ -175,7 +207,7 @@ impl Draft {
             Kind::Reorder(p) => self.reorder = *p,
             Kind::Duplicate(p) => self.duplicate = *p,
             Kind::Corrupt(p) => self.corrupt = *p,
-            Kind::Profile(_) | Kind::Event { .. } => {}
+            Kind::Profile(_) | Kind::Via(_) | Kind::Event { .. } => {}
         }
     }
 
@@ -264,6 +296,7 @@ fn decides(kind: &Kind) -> &'static str {
         Kind::Duplicate(_) => "`duplicate`",
         Kind::Corrupt(_) => "`corrupt`",
         Kind::Profile(_) => "`profile`",
+        Kind::Via(_) => "`via`",
         Kind::Event { change, .. } => decides_for_a_time(change),
     }
 }

@@ -125,6 +125,7 @@ impl Dice {
                 let (low, high) = (rate.low.as_bps(), rate.high.as_bps());
                 Capacity::Rate(Rate::from_bps(low + self.whole(high - low, RATE)))
             }
+            CapacitySpec::Unlimited => Capacity::Unlimited,
             CapacitySpec::Trace(trace) => {
                 let trace = Arc::clone(&trace.capacity);
                 // Keyed by the run alone: recordings made together stay together.

@@ -39,6 +39,8 @@ pub(super) enum Kind {
         upload: bool,
     },
     Profile(String),
+    /// Through a link that other paths may share.
+    Via(String),
     Event {
         change: Change,
         start: Duration,
@@ -68,7 +70,7 @@ pub enum Change {
 }
 
 /// The words an item can start with.
-const WORDS: [&str; 19] = [
+const WORDS: [&str; 20] = [
     "rate",
     "delay",
     "loss",
@@ -85,6 +87,7 @@ const WORDS: [&str; 19] = [
     "backup",
     "reset",
     "removed",
+    "via",
     "uplink",
     "downlink",
     "unit=",
@@ -188,12 +191,13 @@ impl<'a> Reader<'a> {
         })?;
         match item.text.as_str() {
             "uplink" | "downlink" | "profile" | "trace-up" | "down" | "backup" | "reset"
-            | "removed" => Err(item.refuse(
+            | "removed" | "via" => Err(item.refuse(
                 format!("`{}` cannot follow `{}`", item.text, word.text),
                 match item.text.as_str() {
                     "down" => "`down` takes both directions; use `silent` for one of them",
                     "backup" => "`backup` is said of a whole path",
                     "reset" | "removed" => "connections and addresses have both directions",
+                    "via" => "a path leads through a link in both directions",
                     "trace-up" => "`trace-up FILE` names its direction itself",
                     _ => "a direction is followed by one item: rate, delay, loss, limit, ...",
                 },
@@ -218,6 +222,7 @@ impl<'a> Reader<'a> {
             "trace" => self.trace(word, direction == Direction::Up),
             "trace-up" => self.trace(word, true),
             "profile" => Ok(Kind::Profile(self.value(word, "wlan")?.text.clone())),
+            "via" => Ok(Kind::Via(self.value(word, "core")?.text.clone())),
             "down" => Ok(outage(Change::Down)),
             "silent" => Ok(outage(Change::Silent)),
             "reset" => Ok(outage(Change::Reset)),
@@ -416,7 +421,7 @@ fn unknown(word: &Token, direction: Direction) -> Refusal {
         let help = format!("write it after the file: `trace FILE unit={unit}`");
         return word.refuse("`unit=` belongs to a trace", help);
     }
-    let known = if direction == Direction::Both { &WORDS[..18] } else { &WORDS[..9] };
+    let known = if direction == Direction::Both { &WORDS[..19] } else { &WORDS[..9] };
     let lower = text.to_lowercase();
     let synonym = SYNONYMS.iter().find(|(name, _)| *name == lower).map(|(_, word)| *word);
     let help = match synonym.or_else(|| nearest(text, known.iter().copied())) {

@@ -10,12 +10,13 @@ mod items;
 mod profile;
 mod show;
 mod stored;
-mod token;
+pub(crate) mod token;
 pub(crate) mod trace_file;
 
 pub(crate) use assemble::RUN_LIMIT;
 pub use items::Change;
 pub use profile::Profile;
+pub(crate) use show::show_time;
 pub(crate) use stored::{name_recordings, without_recordings};
 
 use crate::error::{Given, InputError, Refusal};
@@ -41,8 +42,18 @@ pub struct PathSpec {
     pub up: LinkSpec,
     /// Changes at a time, in the order given.
     pub events: Vec<TimedChange>,
+    /// The link that it leads through.
+    pub via: Option<Via>,
     /// What a user should know about how this was understood.
     pub notes: Vec<String>,
+}
+
+/// A link that a path leads through, and where that was said in its description.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Via {
+    /// Its name.
+    pub link: String,
+    pub(crate) span: std::ops::Range<usize>,
 }
 
 /// One direction of a path.
@@ -75,6 +86,8 @@ pub enum CapacitySpec {
     Rate(Span<Rate>),
     /// A recorded capacity.
     Trace(Arc<TraceFile>),
+    /// None of its own: packets do not queue before the link that the path leads through.
+    Unlimited,
 }
 
 /// A value, or the ends of a range that each repetition draws from uniformly.
@@ -156,7 +169,8 @@ impl PathSpec {
     /// Everything that runs depend on, and nothing else: recordings by their content.
     pub(crate) fn essence(&self) -> String {
         let [down, up] = [&self.down, &self.up].map(LinkSpec::essence);
-        format!("{:?} down {down} up {up} events {:?}", self.name, self.events)
+        let via = self.via.as_ref().map_or(String::new(), |via| format!(" via {:?}", via.link));
+        format!("{:?} down {down} up {up} events {:?}{via}", self.name, self.events)
     }
 }
 
@@ -173,6 +187,7 @@ impl LinkSpec {
         let drawn_capacity = match &self.capacity {
             CapacitySpec::Rate(rate) => rate.is_drawn(),
             CapacitySpec::Trace(_) => true,
+            CapacitySpec::Unlimited => false,
         };
         let lossy = match self.loss {
             Loss::Random(loss) => loss.high > 0.0,
@@ -199,7 +214,7 @@ fn unquoted(spec: &str, offset: usize) -> (&str, usize) {
 }
 
 /// Names stand in variant names (`tcp/wlan/cubic`), so they are plain words.
-fn check_name(name: &str) -> Result<(), Refusal> {
+pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
     const LONGEST: usize = 32;
     if name.contains(char::is_whitespace) {
         return Err(Refusal::new(

@@ -18,6 +18,7 @@ impl fmt::Display for PathSpec {
                 }
             }
         }
+        words.extend(self.via.as_ref().map(|via| format!("via {}", via.link)));
         words.extend(self.events.iter().map(show_event));
         f.write_str(&words.join(" "))
     }
@@ -25,13 +26,14 @@ impl fmt::Display for PathSpec {
 
 /// The items of a link, always in the same places.
 pub(crate) fn link_items(link: &LinkSpec) -> [Option<String>; 8] {
+    let has_queue = link.capacity != CapacitySpec::Unlimited;
     let some_probability =
         |word: &str, p: f64| (p > 0.0).then(|| format!("{word} {}", show_probability(p)));
     [
-        Some(show_capacity(&link.capacity)),
+        show_capacity(&link.capacity),
         Some(show_delay(link)),
         show_loss(&link.loss),
-        Some(format!("limit {}", link.limit)),
+        has_queue.then(|| format!("limit {}", link.limit)),
         show_queue(&link.queue),
         some_probability("reorder", link.reorder),
         some_probability("duplicate", link.duplicate),
@@ -39,8 +41,9 @@ pub(crate) fn link_items(link: &LinkSpec) -> [Option<String>; 8] {
     ]
 }
 
-fn show_capacity(capacity: &CapacitySpec) -> String {
-    match capacity {
+fn show_capacity(capacity: &CapacitySpec) -> Option<String> {
+    Some(match capacity {
+        CapacitySpec::Unlimited => return None,
         CapacitySpec::Rate(rate) => format!("rate {}", show_span(*rate, |r| r.to_string())),
         CapacitySpec::Trace(trace) => {
             let blank = trace.file.contains(char::is_whitespace);
@@ -48,7 +51,7 @@ fn show_capacity(capacity: &CapacitySpec) -> String {
             let unit = trace.unit.map_or(String::new(), |unit| format!(" unit={}", unit.name()));
             format!("trace {quote}{}{quote}{unit}", trace.file)
         }
-    }
+    })
 }
 
 fn show_delay(link: &LinkSpec) -> String {
@@ -102,7 +105,7 @@ fn show_event(event: &TimedChange) -> String {
     format!("{direction}{change} @{}{end}", show_time(event.start))
 }
 
-fn show_time(time: Duration) -> String {
+pub(crate) fn show_time(time: Duration) -> String {
     if time.is_zero() { "0ms".to_owned() } else { time.to_string() }
 }
 

@@ -8,25 +8,25 @@ use std::ops::Range;
 
 /// A word and its bytes in the description.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Token {
-    pub(super) text: String,
-    pub(super) span: Range<usize>,
+pub(crate) struct Token {
+    pub(crate) text: String,
+    pub(crate) span: Range<usize>,
 }
 
 impl Token {
     /// A refusal of this word.
-    pub(super) fn refuse(&self, problem: impl Into<String>, help: impl Into<String>) -> Refusal {
+    pub(crate) fn refuse(&self, problem: impl Into<String>, help: impl Into<String>) -> Refusal {
         Refusal { span: self.span.clone(), problem: problem.into(), help: help.into() }
     }
 
     /// Place a refusal of this word's text in the description.
-    pub(super) fn place(&self, refusal: Refusal) -> Refusal {
+    pub(crate) fn place(&self, refusal: Refusal) -> Refusal {
         refusal.shifted(self.span.start)
     }
 }
 
 /// The words of `text`.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Refusal> {
+pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Refusal> {
     let mut found = Vec::new();
     let mut rest = text;
     let mut at = 0;

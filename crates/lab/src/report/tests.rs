@@ -49,6 +49,9 @@ fn record(metric: Metric, value: Option<f64>) -> RunRecord {
         receiver_subflows: vec![0],
         captures: None,
         failure: None,
+        main: None,
+        flows: Vec::new(),
+        shared: Vec::new(),
     }
 }
 

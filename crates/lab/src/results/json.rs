@@ -3,16 +3,17 @@
 use crate::blocking::{Blocking, Lost, Repeats};
 use crate::comparison::{Class, Difference};
 use crate::failover::{FailoverEvent, Failovers};
+use crate::fairness::{Estimate, FlowSummary};
 use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
 use crate::precision::TARGET;
 use crate::report::{Pair, Report};
 use crate::run::OBJECT_TIME;
-use crate::scenario::{Runs, Scenario};
+use crate::scenario::{FlowSpec, Runs, Scenario};
 use crate::statistics::Interval;
 use crate::summary::Summary;
 use crate::traffic_spec::show_traffic;
 use crate::variants::Carrier;
-use base::Blocked;
+use base::{Blocked, Duration};
 use serde_json::{Map, Value, json};
 use traffic::Traffic;
 use traffic::web::Object;
@@ -25,7 +26,7 @@ pub(super) const SCHEMA: u32 = 1;
 pub fn document(scenario: &Scenario, report: &Report) -> Value {
     let paths: Vec<Value> = scenario.paths.iter().map(path).collect();
     let variants: Vec<Value> = report.variants.iter().map(|v| variant(scenario, v)).collect();
-    json!({
+    let mut document = json!({
         "schema": SCHEMA,
         "traffic": show_traffic(&scenario.traffic),
         "metric": report.metric.name(),
@@ -43,17 +44,40 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
         "pairs": report.pairs.iter().map(|each| pair(report, each)).collect::<Vec<_>>(),
         "notes": scenario.notes,
         "page": page(&scenario.traffic),
-    })
+    });
+    competition(scenario, &mut document);
+    document
+}
+
+/// What a study with shared links and competing flows says of them beside its paths.
+pub(super) fn competition(scenario: &Scenario, document: &mut Value) {
+    if !scenario.links.is_empty() {
+        document["links"] = scenario.links.iter().map(path).collect();
+    }
+    if !scenario.flows.is_empty() {
+        let flow = |flow: &FlowSpec| json!({"name": flow.name, "spec": flow.show(&scenario.paths)});
+        document["flows"] = scenario.flows.iter().map(flow).collect();
+    }
+    if scenario.start.high > Duration::ZERO {
+        document["start"] = span(scenario.start, |start| start.as_secs_f64());
+    }
+    if !scenario.warm_up.is_zero() {
+        document["warm_up"] = json!(scenario.warm_up.as_secs_f64());
+    }
 }
 
 pub(super) fn path(path: &PathSpec) -> Value {
-    json!({
+    let mut value = json!({
         "name": path.name,
         "spec": path.given,
         "understood": path.to_string(),
         "downlink": link(&path.down),
         "uplink": link(&path.up),
-    })
+    });
+    if let Some(via) = &path.via {
+        value["via"] = json!(via.link);
+    }
+    value
 }
 
 /// A link in SI units; a range that runs draw from is a list of its two ends.
@@ -61,6 +85,7 @@ fn link(link: &LinkSpec) -> Value {
     let (rate, trace) = match &link.capacity {
         CapacitySpec::Rate(rate) => (span(*rate, |rate| rate.as_bps() as f64), Value::Null),
         CapacitySpec::Trace(trace) => (Value::Null, json!(trace.file)),
+        CapacitySpec::Unlimited => (Value::Null, Value::Null),
     };
     let loss = match link.loss {
         Loss::Random(loss) => span(loss, |p| p),
@@ -93,7 +118,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
     let path = summary.variant.single_path().and_then(|path| scenario.paths.get(path));
     let path_manager = match summary.variant.carrier {
         Carrier::Tcp { .. } => None,
-        Carrier::Mptcp { path_manager, .. } => Some(path_manager.name()),
+        Carrier::Mptcp { path_manager, .. } => Some(path_manager.to_string()),
     };
     let share: Map<String, Value> =
         summary.share.iter().map(|(name, share)| (name.clone(), json!(share))).collect();
@@ -140,7 +165,36 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
     if !object_times.is_empty() {
         variant["object_times"] = json!(object_times);
     }
+    if let Some(fairness) = &summary.fairness {
+        variant["flows"] = fairness.flows.iter().map(flow).collect();
+        variant["goodput"] = estimate(fairness.main);
+        variant["tcp_share"] = estimate(fairness.tcp_share);
+        variant["jain"] = estimate(fairness.jain);
+        variant["convergence_time"] = estimate(fairness.convergence);
+        variant["converged_runs"] = json!(fairness.converged);
+    }
     variant
+}
+
+/// A competing connection: its goodput in bit/s, and where its payload went if it had a choice.
+fn flow(flow: &FlowSummary) -> Value {
+    let FlowSummary { name, protocol, paths, goodput, share } = flow;
+    let mut value = json!({
+        "name": name,
+        "protocol": protocol.name(),
+        "path": paths.join(","),
+        "goodput": goodput.map(|goodput| goodput.mean),
+        "ci95": goodput.and_then(|goodput| goodput.interval).map(ends),
+    });
+    if !share.is_empty() {
+        let share = share.iter().map(|(path, share)| (path.clone(), json!(share)));
+        value["share"] = json!(share.collect::<Map<String, Value>>());
+    }
+    value
+}
+
+fn estimate(of: Option<Estimate>) -> Value {
+    json!(of.map(|of| json!({"mean": of.mean, "ci95": of.interval.map(ends)})))
 }
 
 /// Where the time went; null where that is not known.

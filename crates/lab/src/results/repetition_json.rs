@@ -1,6 +1,6 @@
 //! The document of `run --json`: one repetition of each variant, its links counted one by one.
 
-use super::json::{SCHEMA, blocking, path, repeated};
+use super::json::{SCHEMA, blocking, competition, path, repeated};
 use crate::blocking::{Blocking, Repeats};
 use crate::repetition::Repetition;
 use crate::scenario::Scenario;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 pub fn repetition_document(scenario: &Scenario, number: u64, of: &[Repetition]) -> Value {
     let paths: Vec<Value> = scenario.paths.iter().map(path).collect();
     let metric = of.first().map(|one| one.run.metric);
-    json!({
+    let mut document = json!({
         "schema": SCHEMA,
         "traffic": show_traffic(&scenario.traffic),
         "metric": metric.map(traffic::Metric::name),
@@ -24,7 +24,9 @@ pub fn repetition_document(scenario: &Scenario, number: u64, of: &[Repetition]) 
         "paths": paths,
         "variants": of.iter().map(|one| variant(scenario, one)).collect::<Vec<_>>(),
         "notes": scenario.notes,
-    })
+    });
+    competition(scenario, &mut document);
+    document
 }
 
 fn variant(scenario: &Scenario, one: &Repetition) -> Value {
@@ -35,7 +37,9 @@ fn variant(scenario: &Scenario, one: &Repetition) -> Value {
     let share: Map<String, Value> = names().zip(run.first_sent_bytes.iter().map(share)).collect();
     let counters =
         |path: &simulator::PathCounters| json!({"down": link(&path.down), "up": link(&path.up)});
-    let links: Map<String, Value> = names().zip(one.links.iter().map(counters)).collect();
+    let shared = scenario.links.iter().map(|link| link.name.clone());
+    let links: Map<String, Value> =
+        names().chain(shared).zip(one.links.iter().map(counters)).collect();
     let extra = run.extra.iter().map(|(name, value)| (name.clone(), json!(value)));
     json!({
         "name": one.variant.name,

@@ -1,7 +1,8 @@
 //! Time series as Parquet, in long form: one row a value of a quantity at a time.
 //!
 //! `t_ns` counts virtual nanoseconds from the start of the repetition; `path` is empty for what
-//! belongs to the connection. The rows of a series stand together, in the order of time.
+//! belongs to the connection, and names the flow where goodputs of competing flows are. The rows of
+//! a series stand together, in the order of time.
 
 use super::columnar::{self, Origin, Stored};
 use super::columns::{Cell, Kind};
@@ -59,13 +60,22 @@ fn cell(scenario: &Scenario, row: Row<'_>, column: usize) -> Cell {
         0 => Cell::Text(of.variant.clone()),
         1 => Cell::Whole(of.run),
         2 => {
-            let path = series.path.and_then(|path| scenario.paths.get(path));
-            Cell::Text(path.map_or(String::new(), |path| path.name.clone()))
+            let names = names(scenario, series.quantity);
+            let name = series.path.and_then(|index| names.into_iter().nth(index));
+            Cell::Text(name.unwrap_or_default())
         }
         3 => Cell::Text(series.quantity.name().to_owned()),
         4 => Cell::Text(series.quantity.unit().to_owned()),
         5 => Cell::Whole(at.as_nanos()),
         _ => Cell::Number(Some(value)),
+    }
+}
+
+/// What the index of a series of this quantity counts: competing flows, or paths.
+fn names(scenario: &Scenario, quantity: Quantity) -> Vec<String> {
+    match quantity {
+        Quantity::Goodput => scenario.flow_names(),
+        _ => scenario.paths.iter().map(|path| path.name.clone()).collect(),
     }
 }
 
@@ -139,7 +149,7 @@ impl Columns {
         let path = match text(&self.path[row]).ok_or_else(|| wrong("path"))? {
             "" => None,
             name => {
-                let index = scenario.paths.iter().position(|path| path.name == name);
+                let index = names(scenario, quantity).iter().position(|other| other == name);
                 Some(index.ok_or_else(|| wrong("path"))?)
             }
         };

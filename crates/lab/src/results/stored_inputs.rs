@@ -4,8 +4,8 @@
 //! in the document. Nothing can be simulated with such a scenario, but a report can be made.
 
 use crate::error::{Given, InputError, Refusal};
-use crate::path_spec::{name_recordings, without_recordings};
-use crate::scenario::{Options, PathOption, Scenario};
+use crate::path_spec::{PathSpec, name_recordings, without_recordings};
+use crate::scenario::{PathOption, Scenario};
 use crate::traffic_spec::parse_http;
 use base::Duration;
 use serde_json::Value;
@@ -19,8 +19,10 @@ const STAND_IN: &str = "bulk:1MiB";
 /// The scenario in the file called `name`, of which `document` is the result.
 pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputError> {
     let mut options = Scenario::options_from_file(name)?;
-    let specs = path_specs(&options);
-    for (option, spec) in options.paths.iter_mut().zip(&specs) {
+    let specs = path_specs(&options.paths);
+    let link_specs = path_specs(&options.links);
+    let described = options.paths.iter_mut().chain(&mut options.links);
+    for (option, spec) in described.zip(specs.iter().chain(&link_specs)) {
         let text = without_recordings(spec).map_err(|refusal| damaged(name, &refusal))?;
         if let PathOption::Named { spec, .. } = option {
             *spec = Given::argument(name, &text);
@@ -32,12 +34,14 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
         (options.http, options.per_host) = (None, None);
     }
     let mut scenario = options.resolve()?;
-    for (index, (path, spec)) in scenario.paths.iter_mut().zip(&specs).enumerate() {
-        let stored = &document["paths"][index];
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let names = ["downlink", "uplink"].map(|way| text(&stored[way]["trace"]));
-        name_recordings(path, spec, names);
-        path.given = text(&stored["spec"]).unwrap_or_else(|| spec.clone());
+    let lists = [
+        (&mut scenario.paths, &specs, &document["paths"]),
+        (&mut scenario.links, &link_specs, &document["links"]),
+    ];
+    for (paths, specs, stored) in lists {
+        for (index, (path, spec)) in paths.iter_mut().zip(specs).enumerate() {
+            restore(path, spec, &stored[index]);
+        }
     }
     if let Some(web) = page {
         scenario.traffic = Traffic::Web(web);
@@ -47,13 +51,21 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
     Ok(scenario)
 }
 
-/// The descriptions of the paths, as the file has them.
-fn path_specs(options: &Options) -> Vec<String> {
+/// A path or link with the names of its recordings, and as it was given.
+fn restore(path: &mut PathSpec, spec: &str, stored: &Value) {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let names = ["downlink", "uplink"].map(|way| text(&stored[way]["trace"]));
+    name_recordings(path, spec, names);
+    path.given = text(&stored["spec"]).unwrap_or_else(|| spec.to_owned());
+}
+
+/// The descriptions of paths, as the file has them.
+fn path_specs(options: &[PathOption]) -> Vec<String> {
     let spec = |option: &PathOption| match option {
         PathOption::Named { spec, .. } => spec.text.clone(),
         PathOption::Whole(given) => given.text.clone(),
     };
-    options.paths.iter().map(spec).collect()
+    options.iter().map(spec).collect()
 }
 
 fn damaged(name: &str, refusal: &Refusal) -> InputError {

@@ -20,12 +20,10 @@ use transport::{congestion, path_policy};
 pub(super) const COUPLED_LATER: &[&str] = &["cmtrpv1", "cmtrpv2", "mptcp-like"];
 /// Other controls that are known but not built yet.
 const LATER: [&str; 1] = ["bbr"];
-/// Path managers that are known but not built yet.
-const PATH_MANAGERS_LATER: [&str; 1] = ["ndiffports"];
 /// Protocols that are known but not built yet.
 const PROTOCOLS_LATER: [&str; 2] = ["sctp", "cmt-sctp"];
 /// Addresses that one end of an MPTCP connection knows at most, as in Linux.
-const MOST_PATHS: usize = 8;
+pub(super) const MOST_PATHS: usize = 8;
 
 /// The names chosen, each list in the order asked for.
 pub(super) struct Choice {
@@ -61,7 +59,8 @@ impl Choice {
         let schedulers = chosen_of(&options.schedulers, vec!["lrf"], with_parameters, scheduler)?;
         let schedulers = with_reinjection(schedulers, options.reinjection.as_ref())?;
         let default = vec![PathManagerKind::default()];
-        let path_managers = chosen(&options.path_managers, default, path_manager)?;
+        let path_managers =
+            chosen_of(&options.path_managers, default, with_parameters, path_manager)?;
         let policies = chosen_of(&options.policies, vec![NO_POLICY], with_parameters, |word| {
             policy(word).and_then(|name| fitting(name, multipath))
         })?;
@@ -192,7 +191,7 @@ fn with_parameters(given: &Given) -> Vec<Word<'_>> {
     words
 }
 
-/// `ecf:beta=0.5`, `wrr:3,1` or `drepas:interval=2s` as written.
+/// `ecf:beta=0.5`, `wrr:3,1`, `olia:min-ssthresh=1` or `drepas:interval=2s` as written.
 fn with_settings<T>(
     name: &'static str,
     text: &str,
@@ -257,7 +256,7 @@ fn check_weights(lists: &[Given], names: &[&str], paths: usize) -> Result<(), In
 }
 
 /// The canonical name of a scheduler.
-fn scheduler(word: &str) -> Result<&'static str, Complaint> {
+pub(super) fn scheduler(word: &str) -> Result<&'static str, Complaint> {
     let names: Vec<&'static str> = scheduler::NAMES.iter().map(|(name, _, _)| *name).collect();
     if let Some(name) = names.iter().find(|name| **name == word) {
         return Ok(name);
@@ -283,8 +282,15 @@ fn scheduler(word: &str) -> Result<&'static str, Complaint> {
 
 fn path_manager(word: &str) -> Result<PathManagerKind, Complaint> {
     let names: Vec<&str> = path_manager::NAMES.iter().map(|(name, _, _)| *name).collect();
-    PathManagerKind::by_name(word)
-        .ok_or_else(|| unknown("path manager", word, &names, &PATH_MANAGERS_LATER))
+    let found = match word.split_once(':') {
+        None => PathManagerKind::by_name(word).map(Ok),
+        Some((name, text)) => {
+            let text: String = text.split_whitespace().collect();
+            PathManagerKind::parse(name.trim(), &text)
+        }
+    };
+    let found = found.ok_or_else(|| unknown("path manager", word, &names, &[]))?;
+    found.map_err(|Refused { problem, help }| (problem, help))
 }
 
 fn failover(word: &str) -> Result<Failover, Complaint> {
@@ -329,7 +335,7 @@ fn controls(
     notes: &mut Vec<String>,
 ) -> Result<Vec<&'static str>, InputError> {
     let multipath = protocols.contains(&Protocol::Mptcp);
-    let asked = chosen(lists, vec!["cubic"], |word| control(word, multipath))?;
+    let asked = chosen_of(lists, vec!["cubic"], with_parameters, |word| control(word, multipath))?;
     let is_coupled = |name: &&str| congestion::is_coupled(name) || COUPLED_LATER.contains(name);
     if protocols.contains(&Protocol::Tcp) {
         notes.extend(asked.iter().filter(|name| is_coupled(name)).map(|name| {
@@ -357,7 +363,17 @@ fn names() -> Vec<&'static str> {
 
 /// The control of that name. One for several paths need not be built if none asked for it could
 /// be used anyhow.
-fn control(word: &str, multipath: bool) -> Result<&'static str, Complaint> {
+pub(super) fn control(word: &str, multipath: bool) -> Result<&'static str, Complaint> {
+    if let Some((name, text)) = word.split_once(':') {
+        let name = control(name.trim(), multipath)?;
+        return with_settings(name, text, |text| {
+            Settings::parse(name, congestion::parameters(name), text)
+        });
+    }
+    if word == "coupled" {
+        let problem = "unknown congestion control `coupled`".to_owned();
+        return Err((problem, "it is called `lia` here".to_owned()));
+    }
     let names = names();
     let skipped = COUPLED_LATER.iter().filter(|_| !multipath);
     names.iter().chain(skipped).find(|name| **name == word).copied().ok_or_else(|| {

@@ -27,12 +27,16 @@ use toml::de::{DeTable, DeValue};
 const LARGEST: u64 = 1 << 20;
 
 /// Every key of a file, with what is read under it.
-pub(super) const KEYS: [&str; 32] = [
+pub(super) const KEYS: [&str; 38] = [
     "title",
     "description",
     "source",
     "path",
+    "link",
+    "flow",
     "traffic",
+    "start",
+    "warm-up",
     "http",
     "per-host",
     "protocols",
@@ -40,6 +44,8 @@ pub(super) const KEYS: [&str; 32] = [
     "schedulers",
     "reinjection",
     "path-managers",
+    "endpoints",
+    "limits",
     "policy",
     "failover",
     "profile",
@@ -164,7 +170,11 @@ impl Reader<'_> {
         } else if let Some(slot) = list(to, name) {
             *slot = self.list(key, value)?;
         } else if name == "path" {
-            to.paths = self.paths(value)?;
+            to.paths = self.paths("path", value)?;
+        } else if name == "link" {
+            to.links = self.paths("link", value)?;
+        } else if name == "flow" {
+            to.flows = self.flows(value)?;
         } else {
             let problem = format!("unknown key `{}`", sanitised(name));
             return Err(self.refuse(
@@ -218,10 +228,11 @@ impl Reader<'_> {
         }
     }
 
-    fn paths(&self, value: &Value) -> Result<Vec<PathOption>, InputError> {
+    fn paths(&self, what: &str, value: &Value) -> Result<Vec<PathOption>, InputError> {
         let Some(table) = value.get_ref().as_table() else {
-            let help = "write `[path]`, then a line `NAME = \"rate 25mbit delay 20ms\"` for each";
-            return Err(self.refuse(value.span(), "`path` is not a table".to_owned(), help));
+            let line = "NAME = \"rate 25mbit delay 20ms\"";
+            let help = format!("write `[{what}]`, then a line `{line}` for each");
+            return Err(self.refuse(value.span(), format!("`{what}` is not a table"), help));
         };
         let path = |(key, value): (&Key, &Value)| {
             let name = Given::in_file(self.file, key.span(), key.get_ref());
@@ -236,6 +247,22 @@ impl Reader<'_> {
             Ok(PathOption::Named { name, spec })
         };
         in_order(table).into_iter().map(path).collect()
+    }
+
+    fn flows(&self, value: &Value) -> Result<Vec<PathOption>, InputError> {
+        let Some(table) = value.get_ref().as_table() else {
+            let help = "write `[flow]`, then a line `NAME = \"tcp on wlan cc reno\"` for each";
+            return Err(self.refuse(value.span(), "`flow` is not a table".to_owned(), help));
+        };
+        let flow = |(key, value): (&Key, &Value)| {
+            let name = Given::in_file(self.file, key.span(), key.get_ref());
+            let spec = match value.get_ref().as_table() {
+                Some(table) => self.flow_items(table)?,
+                None => self.text(key, value)?,
+            };
+            Ok(PathOption::Named { name, spec })
+        };
+        in_order(table).into_iter().map(flow).collect()
     }
 }
 
@@ -261,6 +288,8 @@ fn text<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Option<Given>> {
         "description" => &mut to.description,
         "source" => &mut to.source,
         "traffic" => &mut to.traffic,
+        "start" => &mut to.start,
+        "warm-up" => &mut to.warm_up,
         "http" => &mut to.http,
         "reinjection" => &mut to.reinjection,
         "profile" => &mut to.profile,
@@ -285,6 +314,8 @@ fn list<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Vec<Given>> {
         "cc" => &mut to.cc,
         "schedulers" => &mut to.schedulers,
         "path-managers" => &mut to.path_managers,
+        "endpoints" => &mut to.endpoints,
+        "limits" => &mut to.limits,
         "policy" => &mut to.policies,
         "failover" => &mut to.failovers,
         _ => return None,

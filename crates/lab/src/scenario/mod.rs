@@ -6,24 +6,31 @@
 //! contradictions refused. Leaves which variants follow from it to `variants`.
 
 mod choice;
+mod competition;
+mod endpoints;
 mod file;
+mod flow;
+mod flow_table;
 mod options;
 mod path_table;
 mod schema;
 mod values;
 
 pub(crate) use file::{load, split, table_of};
+pub use flow::FlowSpec;
+pub(crate) use flow::draw_start;
 pub use options::{Options, OutputOptions, PathOption};
 pub use schema::schema as scenario_schema;
 
 use crate::error::InputError;
-use crate::path_spec::{CapacitySpec, PathSpec};
+use crate::path_spec::{CapacitySpec, PathSpec, Span, show_time};
 use crate::traffic_spec::show_traffic;
 use crate::units::show_size;
 use crate::variants::Protocol;
 use crate::web_page::PageSource;
+use base::Duration;
 use sha2::{Digest, Sha256};
-use simulator::NicSetup;
+use simulator::{KernelSetup, NicSetup};
 use std::fmt::Write;
 use traffic::Traffic;
 use transport::mptcp::Failover;
@@ -48,6 +55,14 @@ pub struct Scenario {
     pub source: Option<String>,
     /// In the order named.
     pub paths: Vec<PathSpec>,
+    /// Links that several paths may lead through.
+    pub links: Vec<PathSpec>,
+    /// Connections that compete with the compared one.
+    pub flows: Vec<FlowSpec>,
+    /// When the compared connection starts.
+    pub start: Span<Duration>,
+    /// What goodputs leave out at the beginning of a run.
+    pub warm_up: Duration,
     /// What is sent.
     pub traffic: Traffic,
     /// Where the page comes from, if it is one.
@@ -60,6 +75,8 @@ pub struct Scenario {
     pub schedulers: Vec<&'static str>,
     /// Likewise.
     pub path_managers: Vec<PathManagerKind>,
+    /// What the path manager `kernel` goes by; `None`: a subflow on every path.
+    pub kernel: Option<KernelSetup>,
     /// Names of path policies, likewise.
     pub policies: Vec<&'static str>,
     /// When a path counts as failed, likewise; empty: what is usual.
@@ -117,7 +134,42 @@ impl Scenario {
 
     /// Whether repetitions differ by chance.
     pub fn is_random(&self) -> bool {
-        self.paths.iter().any(PathSpec::is_random)
+        self.paths.iter().chain(&self.links).any(PathSpec::is_random)
+            || self.start.is_drawn()
+            || self.flows.iter().any(|flow| flow.start.is_drawn())
+    }
+
+    /// Whether repetitions over this path alone differ by chance.
+    pub(crate) fn is_random_on(&self, path: usize) -> bool {
+        match self.paths.get(path) {
+            Some(spec) if self.is_two_hosts() => spec.is_random(),
+            _ => self.is_random(),
+        }
+    }
+
+    /// Whether there is nothing but two hosts with paths between them.
+    fn is_two_hosts(&self) -> bool {
+        self.links.is_empty() && self.flows.is_empty() && !self.start.is_drawn()
+    }
+
+    /// Names of the competing flows, one by one.
+    pub fn flow_names(&self) -> Vec<String> {
+        self.flows.iter().flat_map(FlowSpec::names).collect()
+    }
+
+    /// The option that asks for what only simulated links have, if one does.
+    pub fn simulated_only(&self) -> Option<&'static str> {
+        if !self.links.is_empty() {
+            Some("link")
+        } else if !self.flows.is_empty() {
+            Some("flow")
+        } else if self.start.high > Duration::ZERO {
+            Some("start")
+        } else if !self.warm_up.is_zero() {
+            Some("warm-up")
+        } else {
+            None
+        }
     }
 
     /// Whether a protocol over several paths is among those compared.
@@ -154,8 +206,12 @@ impl Scenario {
         line("cc", quoted(&self.congestion.join(",")));
         if self.has_multipath() {
             line("schedulers", quoted(&self.schedulers.join(",")));
-            let names: Vec<&str> = self.path_managers.iter().map(|kind| kind.name()).collect();
+            let names: Vec<String> = self.path_managers.iter().map(ToString::to_string).collect();
             line("path-managers", quoted(&names.join(",")));
+            if let Some(kernel) = &self.kernel {
+                line("endpoints", quoted(&endpoints::show_endpoints(kernel, &self.paths)));
+                line("limits", quoted(&endpoints::show_limits(kernel)));
+            }
             line("policy", quoted(&self.policies.join(",")));
             if !self.failovers.is_empty() {
                 let names: Vec<&str> = self.failovers.iter().map(|rule| rule.name()).collect();
@@ -174,11 +230,27 @@ impl Scenario {
                 line("runs-max", most.to_string());
             }
         }
+        if self.start.high > Duration::ZERO {
+            line("start", quoted(&flow::show_start(&self.start)));
+        }
+        if !self.warm_up.is_zero() {
+            line("warm-up", quoted(&show_time(self.warm_up)));
+        }
         line("seed", quoted(&self.seed.to_string()));
         line("baseline", quoted(&self.baseline.to_string()));
         text.push_str("\n[path]\n");
         for path in &self.paths {
             let _ = writeln!(text, "{} = {}", quoted(&path.name), quoted(&spec(path)));
+        }
+        let links = self.links.iter().map(|link| (&link.name, spec(link)));
+        let flows = self.flows.iter().map(|flow| (&flow.name, flow.show(&self.paths)));
+        for (table, lines) in [("link", links.collect::<Vec<_>>()), ("flow", flows.collect())] {
+            if !lines.is_empty() {
+                let _ = writeln!(text, "\n[{table}]");
+            }
+            for (name, spec) in lines {
+                let _ = writeln!(text, "{} = {}", quoted(name), quoted(&spec));
+            }
         }
         text
     }
@@ -195,8 +267,16 @@ impl Scenario {
     pub fn study_key(&self) -> [u8; 32] {
         let paths: Vec<String> = self.paths.iter().map(PathSpec::essence).collect();
         let ends = (self.profile.name(), &self.buffers, &self.nic, self.reverse, self.first);
-        let key = (self.seed, &self.traffic, ends, paths);
-        Sha256::digest(format!("{key:?}")).into()
+        let mut key = format!("{:?}", (self.seed, &self.traffic, ends, paths));
+        // Writing to a string cannot fail.
+        if self.simulated_only().is_some() {
+            let links: Vec<String> = self.links.iter().map(PathSpec::essence).collect();
+            let _ = write!(key, "{:?}", (links, &self.flows, &self.start, self.warm_up));
+        }
+        if let Some(kernel) = &self.kernel {
+            let _ = write!(key, "{kernel:?}");
+        }
+        Sha256::digest(key).into()
     }
 
     /// SHA-256 over everything that results depend on, recordings included.
@@ -206,7 +286,8 @@ impl Scenario {
         if let Some(digest) = self.page.as_ref().and_then(|page| page.digest) {
             hash.update(digest);
         }
-        for link in self.paths.iter().flat_map(|path| [&path.down, &path.up]) {
+        let paths = self.paths.iter().chain(&self.links);
+        for link in paths.flat_map(|path| [&path.down, &path.up]) {
             if let CapacitySpec::Trace(trace) = &link.capacity {
                 hash.update(trace.digest);
             }

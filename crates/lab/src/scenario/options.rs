@@ -1,7 +1,9 @@
 //! What was asked for, not yet checked: the same struct for command line, environment and file.
 
 use super::choice::Choice;
-use super::{Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Runs, Scenario, values};
+use super::{
+    Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Runs, Scenario, endpoints, values,
+};
 use crate::error::{Given, InputError};
 use crate::path_spec::PathSpec;
 use crate::traffic_spec::{EXAMPLES, Fetching, parse_http, parse_traffic};
@@ -21,7 +23,11 @@ pub struct Options {
     pub description: Option<Given>,
     pub source: Option<Given>,
     pub paths: Vec<PathOption>,
+    pub links: Vec<PathOption>,
+    pub flows: Vec<PathOption>,
     pub traffic: Option<Given>,
+    pub start: Option<Given>,
+    pub warm_up: Option<Given>,
     pub http: Option<Given>,
     pub per_host: Option<bool>,
     pub protocols: Vec<Given>,
@@ -29,6 +35,8 @@ pub struct Options {
     pub schedulers: Vec<Given>,
     pub reinjection: Option<Given>,
     pub path_managers: Vec<Given>,
+    pub endpoints: Vec<Given>,
+    pub limits: Vec<Given>,
     pub policies: Vec<Given>,
     pub failovers: Vec<Given>,
     pub profile: Option<Given>,
@@ -58,7 +66,7 @@ pub struct OutputOptions {
     pub no_color: Option<bool>,
 }
 
-/// A path that was asked for.
+/// A path, a link or a flow that was asked for.
 #[derive(Clone, Debug)]
 pub enum PathOption {
     /// `NAME` or `NAME=spec` in one text.
@@ -84,7 +92,11 @@ impl Options {
             description: self.description.or(fallback.description),
             source: self.source.or(fallback.source),
             paths: list(self.paths, fallback.paths),
+            links: list(self.links, fallback.links),
+            flows: list(self.flows, fallback.flows),
             traffic: self.traffic.or(fallback.traffic),
+            start: self.start.or(fallback.start),
+            warm_up: self.warm_up.or(fallback.warm_up),
             http: self.http.or(fallback.http),
             per_host: self.per_host.or(fallback.per_host),
             protocols: list(self.protocols, fallback.protocols),
@@ -92,6 +104,8 @@ impl Options {
             schedulers: list(self.schedulers, fallback.schedulers),
             reinjection: self.reinjection.or(fallback.reinjection),
             path_managers: list(self.path_managers, fallback.path_managers),
+            endpoints: list(self.endpoints, fallback.endpoints),
+            limits: list(self.limits, fallback.limits),
             policies: list(self.policies, fallback.policies),
             failovers: list(self.failovers, fallback.failovers),
             profile: self.profile.or(fallback.profile),
@@ -113,28 +127,40 @@ impl Options {
         let paths = self.resolve_paths()?;
         let profile = said(self.profile.as_ref(), values::profile)?.unwrap_or(Profile::Linux);
         let (traffic, page) = self.resolve_traffic(profile)?;
+        let links = self.resolve_links(&paths)?;
+        let timing = self.resolve_timing(&traffic)?;
+        let flows = self.resolve_flows(&paths, profile, timing.over_at(&traffic))?;
         let choice = Choice::resolve(self, paths.len())?;
         let mut notes = choice.notes;
         notes.extend(page.iter().flat_map(|page| page.notes.iter().cloned()));
-        notes.extend(paths.iter().flat_map(|path| {
-            path.notes.iter().map(|note| format!("path `{}`: {note}", path.name))
-        }));
+        for (what, list) in [("path", &paths), ("link", &links)] {
+            notes.extend(list.iter().flat_map(|path| {
+                path.notes.iter().map(move |note| format!("{what} `{}`: {note}", path.name))
+            }));
+        }
         let runs = self.resolve_runs(&mut notes)?;
         // In files such texts go over several lines.
         let one_line = |given: &Given| given.text.split_whitespace().collect::<Vec<_>>().join(" ");
         let words = |given: &Option<Given>| given.as_ref().map(one_line);
+        let first = self.first_path(&paths)?;
+        let kernel = endpoints::resolve(self, &choice.path_managers, &paths, first)?;
         let mut scenario = Scenario {
             title: words(&self.title),
             description: words(&self.description),
             source: words(&self.source),
-            first: self.first_path(&paths)?,
+            first,
             paths,
+            links,
+            flows,
+            start: timing.start,
+            warm_up: timing.warm_up,
             traffic,
             page,
             protocols: choice.protocols,
             congestion: choice.congestion,
             schedulers: choice.schedulers,
             path_managers: choice.path_managers,
+            kernel,
             policies: choice.policies,
             failovers: choice.failovers,
             profile,
@@ -261,7 +287,7 @@ impl OutputOptions {
 }
 
 /// Read a value that may not have been said.
-fn said<T>(
+pub(super) fn said<T>(
     given: Option<&Given>,
     read: impl Fn(&Given) -> Result<T, InputError>,
 ) -> Result<Option<T>, InputError> {

@@ -12,7 +12,7 @@ use std::ops::Range;
 use toml::de::DeTable;
 
 /// Every key of a path.
-pub(super) const PATH_KEYS: [&str; 18] = [
+pub(super) const PATH_KEYS: [&str; 19] = [
     "rate",
     "delay",
     "jitter",
@@ -27,6 +27,7 @@ pub(super) const PATH_KEYS: [&str; 18] = [
     "trace-up",
     "unit",
     "profile",
+    "via",
     "backup",
     "events",
     "uplink",

@@ -12,7 +12,7 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use transport::mptcp::FAILOVER_NAMES;
-use transport::parameters::Parameter;
+use transport::parameters::{Kind, Parameter};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
 
 /// What a scenario file may hold.
@@ -96,6 +96,14 @@ struct ScenarioFile {
     /// Path managers of mptcp to compare. Default: fullmesh.
     #[schemars(schema_with = "path_managers")]
     path_managers: Option<String>,
+    /// What the path manager kernel goes by: side, path and flags (signal, subflow, backup,
+    /// fullmesh), client lte subflow backup. Default: a subflow on every path.
+    #[schemars(schema_with = "endpoints")]
+    endpoints: Option<String>,
+    /// Its limits, of both sides or of one: subflows 2 add_addr_accepted 1. Default: those where
+    /// there are endpoints, else room for every path.
+    #[schemars(schema_with = "limits")]
+    limits: Option<String>,
     /// Path policies of mptcp to compare. Default: none.
     #[schemars(schema_with = "policies")]
     policy: Option<String>,
@@ -152,6 +160,21 @@ struct ScenarioFile {
     /// a table [path.NAME].
     #[schemars(schema_with = "paths")]
     path: Option<String>,
+    /// Links that several paths lead through, saying `via NAME`, between them and the server; in
+    /// the words of paths, or a table [link.NAME].
+    #[schemars(schema_with = "links")]
+    link: Option<String>,
+    /// Connections that compete with the compared one: NAME = "tcp on wlan cc reno start 0s..2s",
+    /// or a table [flow.NAME].
+    #[schemars(schema_with = "flows")]
+    flow: Option<String>,
+    /// When the compared connection starts; a range is drawn from for every repetition.
+    /// Default: 0s.
+    #[schemars(schema_with = "start")]
+    start: Option<String>,
+    /// How much of every run is left out of goodputs and of what each path carried. Default: 0s.
+    #[schemars(schema_with = "time")]
+    warm_up: Option<String>,
 }
 
 /// A path key by key; both directions are alike unless `uplink` or `downlink` says otherwise.
@@ -211,12 +234,104 @@ struct WholePath {
     /// Values of a path profile, before the others given here.
     #[schemars(schema_with = "path_profiles")]
     profile: Option<String>,
+    /// The link of the scenario that the path leads through.
+    via: Option<String>,
     /// The client asks the server to spare it: MPTCP uses it where no other path works.
     backup: Option<bool>,
     /// From client to server only.
     uplink: Option<Link>,
     /// From server to client only.
     downlink: Option<Link>,
+}
+
+/// One or several equal connections that compete.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = nothing_required)]
+#[expect(dead_code, reason = "fields are the keys of a schema")]
+struct Flow {
+    /// tcp or mptcp. Default: tcp on one path, mptcp on several.
+    #[schemars(schema_with = "protocol")]
+    protocol: Option<String>,
+    /// The path at whose ends its hosts are.
+    path: Option<String>,
+    /// The paths of an mptcp flow, the first subflow's first.
+    #[schemars(schema_with = "some_paths")]
+    paths: Option<String>,
+    /// Its congestion control. Default: cubic.
+    #[schemars(schema_with = "control")]
+    cc: Option<String>,
+    /// Of an mptcp flow. Default: lrf.
+    scheduler: Option<String>,
+    /// bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]. Default: saturating to the end.
+    #[schemars(regex(pattern = r"^(bulk:.+|burst:[0-9]+|video(:.+)?)$"))]
+    traffic: Option<String>,
+    /// When it starts; a range is drawn from for every repetition. Default: 0s.
+    #[schemars(schema_with = "start")]
+    start: Option<String>,
+    /// Between its client and the paths, one way, on top of what they have. Default: 0ms.
+    #[schemars(schema_with = "time")]
+    delay: Option<String>,
+    /// So many of them, each with a start of its own. Default: 1.
+    #[schemars(schema_with = "count")]
+    count: Option<String>,
+    /// Client to server.
+    reverse: Option<bool>,
+}
+
+fn flows(generator: &mut SchemaGenerator) -> Schema {
+    let table = Flow::json_schema(generator);
+    named(json!([
+        {"type": "string", "description": "Items such as `tcp on wlan cc reno start 0s..2s`."},
+        table
+    ]))
+}
+
+/// A table of these by name.
+fn named(any_of: Value) -> Schema {
+    json_schema!({
+        "type": "object",
+        "minProperties": 1,
+        "propertyNames": {"pattern": "^[A-Za-z0-9._-]{1,32}$"},
+        "additionalProperties": {"anyOf": any_of}
+    })
+}
+
+fn protocol(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": Protocol::ALL.map(Protocol::name)})
+}
+
+fn control(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = congestion::NAMES.iter().map(|(name, ..)| *name).collect();
+    json_schema!({"enum": names})
+}
+
+fn some_paths(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [
+        {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        {"type": "string"}
+    ]})
+}
+
+fn time(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "pattern": "^[0-9.]+ ?[a-zA-Z]+$"})
+}
+
+fn start(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+(\\.\\.[0-9.]+[a-zA-Z]+)?$"})
+}
+
+fn count(_: &mut SchemaGenerator) -> Schema {
+    number(1, simulator::MOST_FLOWS as u64, "")
+}
+
+fn links(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = paths(generator);
+    let table = schema.pointer_mut("/additionalProperties/anyOf/1/properties");
+    if let Some(Value::Object(keys)) = table {
+        keys.retain(|key, _| !["via", "backup"].contains(&key.as_str()));
+    }
+    schema
 }
 
 fn paths(generator: &mut SchemaGenerator) -> Schema {
@@ -227,15 +342,10 @@ fn paths(generator: &mut SchemaGenerator) -> Schema {
     {
         known.extend(added);
     }
-    json_schema!({
-        "type": "object",
-        "minProperties": 1,
-        "propertyNames": {"pattern": "^[A-Za-z0-9._-]{1,32}$"},
-        "additionalProperties": {"anyOf": [
-            {"type": "string", "description": "Items in the words of tc, as on the command line."},
-            table
-        ]}
-    })
+    named(json!([
+        {"type": "string", "description": "Items in the words of tc, as on the command line."},
+        table
+    ]))
 }
 
 fn traffic(_: &mut SchemaGenerator) -> Schema {
@@ -269,7 +379,13 @@ fn protocols(_: &mut SchemaGenerator) -> Schema {
 
 fn controls(_: &mut SchemaGenerator) -> Schema {
     // Coupled controls that are not built yet are passed over with a note.
-    names(congestion::NAMES.iter().map(|(name, _, _)| *name), super::choice::COUPLED_LATER)
+    let known = || congestion::NAMES.iter().map(|(name, _, _)| *name);
+    let with_parameters =
+        |name: &str| with_parameters(name, congestion::parameters(name), std::iter::empty());
+    let set: Vec<String> = known().filter_map(with_parameters).collect();
+    let mut more = super::choice::COUPLED_LATER.to_vec();
+    more.extend(set.iter().map(String::as_str));
+    names(known(), &more)
 }
 
 fn schedulers(_: &mut SchemaGenerator) -> Schema {
@@ -301,7 +417,10 @@ fn with_parameters(
     parameters: &[Parameter],
     more: impl Iterator<Item = String>,
 ) -> Option<String> {
-    let own = parameters.iter().map(|known| format!("{}=[0-9.]+[a-zA-Z]*", known.key));
+    let own = parameters.iter().map(|known| match known.kind {
+        Kind::Switch => format!("{}=(on|off)", known.key),
+        _ => format!("{}=[0-9.]+[a-zA-Z]*", known.key),
+    });
     let ones: Vec<String> = own.chain(more).collect();
     let one = format!("({})", ones.join("|"));
     (!ones.is_empty()).then(|| format!("{name}:{one}( *, *{one})*"))
@@ -316,7 +435,28 @@ fn reinjections(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn path_managers(_: &mut SchemaGenerator) -> Schema {
-    names(path_manager::NAMES.iter().map(|(name, _, _)| *name), &[])
+    let known = || path_manager::NAMES.iter().map(|(name, _, _)| *name);
+    let with_parameters = |name: &str| {
+        let number = (name == "ndiffports").then(|| "[0-9]".to_owned());
+        with_parameters(name, path_manager::parameters(name), number.into_iter())
+    };
+    let set: Vec<String> = known().filter_map(with_parameters).collect();
+    names(known(), &set.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// A text with commas, or an array, of what has this pattern.
+fn items(one: &str) -> Schema {
+    let item = json!({"type": "string", "pattern": format!("^{one}( *, *{one})*$")});
+    json_schema!({"anyOf": [item.clone(), {"type": "array", "items": item, "minItems": 1}]})
+}
+
+fn endpoints(_: &mut SchemaGenerator) -> Schema {
+    items("(client|server) +[^ ,]+( +(signal|subflow|backup|fullmesh))+")
+}
+
+fn limits(_: &mut SchemaGenerator) -> Schema {
+    let one = "(subflows|add_addr_accepted) +[0-8]";
+    items(&format!("((client|server) +)?{one}( +{one})?"))
 }
 
 fn failovers(_: &mut SchemaGenerator) -> Schema {
@@ -412,7 +552,9 @@ mod tests {
         assert_eq!(keys(&schema), super::super::file::KEYS.into());
         let table = &schema["properties"]["path"]["additionalProperties"]["anyOf"][1];
         assert_eq!(keys(table), super::super::path_table::PATH_KEYS.into());
-        let not_of_a_link = ["trace-up", "profile", "backup", "uplink", "downlink"];
+        let flow = &schema["properties"]["flow"]["additionalProperties"]["anyOf"][1];
+        assert_eq!(keys(flow), super::super::flow_table::FLOW_KEYS.into());
+        let not_of_a_link = ["trace-up", "profile", "via", "backup", "uplink", "downlink"];
         let mut link: BTreeSet<&str> = super::super::path_table::PATH_KEYS.into();
         link.retain(|key| !not_of_a_link.contains(key));
         assert_eq!(keys(&table["properties"]["uplink"]), link);

@@ -226,6 +226,21 @@ fn parameters_are_a_part_of_the_schedulers_name() {
 }
 
 #[test]
+fn parameters_are_a_part_of_the_controls_name() {
+    let set =
+        scenario(&together("cc = \"olia:min-ssthresh=1,wvegas:gamma=2, total-alpha=20,lia\""));
+    let expected = ["olia:min-ssthresh=1", "wvegas:gamma=2,total-alpha=20", "lia"];
+    assert_eq!(set.congestion, expected);
+    assert_eq!(scenario(&set.to_toml()).hash(), set.hash());
+    let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
+    refused("cc = \"cubic:x=1\"", &["`cubic` has no parameter `x`", "it has none"]);
+    refused("cc = \"balia:min-ssthresh=3\"", &["cannot be `3`", "from 1 to 2 (1 in draft-walid"]);
+    refused("cc = \"coupled\"", &["study.toml:3:7", "unknown", "it is called `lia` here"]);
+    let alone = format!("cc = \"olia:min-ssthresh=1,reno\"\n{SHORT}");
+    assert_eq!(scenario(&alone).congestion, ["reno"], "a coupled one is for several paths");
+}
+
+#[test]
 fn path_policies_are_an_axis_that_names_its_variants() {
     let keys = "policy = \"none,drepas:interval=2s, mincontribution=0.2,drepas\"";
     let asked = scenario(&together(keys));
@@ -348,4 +363,107 @@ fn options_win_over_the_file() {
     first.paths.push(PathOption::Whole(Given::argument("--path", "wlan")));
     let message = first.or(options(SHORT).unwrap()).resolve().unwrap_err().to_string();
     assert!(message.contains("two paths are called `wlan`"), "{message}");
+}
+
+#[test]
+fn endpoints_and_limits_read_as_they_are_written() {
+    let keys = "path-managers = [\"kernel\", \"ndiffports:3\"]\n\
+                endpoints = [\"client wlan subflow\", \"client 3g subflow backup\", \
+                \"server 3g signal\"]\n\
+                limits = \"subflows 3, server add_addr_accepted 1\"";
+    let scenario = scenario(&together(keys));
+    let kernel = scenario.kernel.clone().expect("it was said");
+    assert_eq!(kernel.endpoints.len(), 3);
+    assert!(kernel.endpoints[1].flags.backup && !kernel.endpoints[2].client);
+    let limits = (kernel.client_limits, kernel.server_limits);
+    assert_eq!((limits.0.subflows, limits.0.add_addr_accepted), (3, 0));
+    assert_eq!((limits.1.subflows, limits.1.add_addr_accepted), (3, 1));
+    let names: Vec<String> = variants_of(&scenario).into_iter().map(|v| v.name).collect();
+    assert!(names.contains(&"mptcp/lrf/cubic/ndiffports:3".to_owned()), "{names:?}");
+    // Written out and read again it is the same.
+    let again = options(&scenario.to_toml()).and_then(|options| options.resolve()).unwrap();
+    assert_eq!(again.kernel, scenario.kernel);
+    assert_eq!(again.path_managers, scenario.path_managers);
+    let unsaid = options(&together("path-managers = \"kernel\"")).unwrap().resolve().unwrap();
+    assert_ne!(scenario.study_key(), unsaid.study_key());
+}
+
+const SHARED: &str = r#"
+traffic = "bulk:60s"
+start = "0s..2s"
+warm-up = "20s"
+[path]
+a = "delay 10ms via core"
+b = "rate 30mbit delay 5ms via core limit 50p"
+[link]
+core = "rate 10mbit delay 15ms queue red 30p 90p 10%"
+[flow]
+web = "on a cc reno start 500ms..1s count 2 delay 3ms"
+[flow.both]
+paths = ["b", "a"]
+scheduler = "rr"
+traffic = "bulk:4MiB"
+reverse = true
+"#;
+
+#[test]
+fn links_and_flows_are_read_written_and_drawn() {
+    let first = scenario(SHARED);
+    assert_eq!(first.paths[0].to_string(), "delay 10ms via core");
+    assert_eq!(first.paths[1].to_string(), "rate 30mbit delay 5ms limit 50p via core");
+    let shown: Vec<String> = first.flows.iter().map(|flow| flow.show(&first.paths)).collect();
+    assert_eq!(
+        shown,
+        [
+            "tcp on a cc reno start 500ms..1s delay 3ms count 2",
+            "mptcp on b,a cc cubic scheduler rr traffic bulk:4MiB reverse"
+        ]
+    );
+    assert_eq!(first.flow_names(), ["web-1", "web-2", "both"]);
+    let again = scenario(&first.to_toml());
+    assert_eq!(first.to_toml(), again.to_toml());
+    assert_eq!((first.hash(), first.study_key()), (again.hash(), again.study_key()));
+    assert!(first.is_random());
+}
+
+#[test]
+fn starts_are_drawn_for_each_repetition_and_are_the_same_for_every_variant() {
+    let scenario = scenario(SHARED);
+    let variants = variants_of(&scenario);
+    let starts = |variant: usize, run: u64| {
+        let setup = crate::study::setup(&scenario, &variants[variant], run);
+        assert_eq!(setup.links[0].paths, [0, 1]);
+        let flows = setup.flows.iter().map(|flow| flow.start);
+        std::iter::once(setup.start).chain(flows).collect::<Vec<Duration>>()
+    };
+    let last = variants.len() - 1;
+    for run in 0..20 {
+        let drawn = starts(0, run);
+        assert_eq!(drawn, starts(last, run));
+        assert_ne!(drawn, starts(0, run + 1));
+        assert_ne!(drawn[1], drawn[2], "each of several flows has its own");
+        assert!(drawn[0] <= Duration::from_secs(2));
+        let range = Duration::from_millis(500)..=Duration::from_secs(1);
+        assert!(drawn[1..3].iter().all(|start| range.contains(start)));
+        assert_eq!(drawn[3], Duration::ZERO);
+    }
+}
+
+#[test]
+fn what_flows_depend_on_makes_another_study() {
+    let key = |text: &str| scenario(text).study_key();
+    for (from, to) in [
+        ("20s\"", "21s\""),
+        ("0s..2s", "0s..3s"),
+        ("cc reno", "cc cubic"),
+        ("rate 10mbit", "rate 11mbit"),
+        ("b = \"rate 30mbit delay 5ms via core", "b = \"rate 30mbit delay 5ms"),
+        ("count 2", "count 3"),
+    ] {
+        assert_ne!(key(SHARED), key(&SHARED.replace(from, to)), "{from}");
+    }
+    assert_eq!(
+        key(SHARED),
+        key(&SHARED.replace("traffic = \"bulk:60s\"", "runs = 3\ntraffic = \"bulk:60s\""))
+    );
 }

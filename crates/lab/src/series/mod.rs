@@ -19,7 +19,8 @@ use base::Instant;
 pub struct Series {
     /// What it is.
     pub quantity: Quantity,
-    /// Index of the path in the scenario; `None` for the connection.
+    /// Index of the path in the scenario, of goodputs of the competing flow; `None` for the
+    /// connection.
     pub path: Option<usize>,
     /// In the order of time.
     pub points: Vec<(Instant, f64)>,
@@ -54,11 +55,13 @@ pub enum Quantity {
     /// At the same calls, of each path: the sum of 1 if its congestion window is full, 2 if TCP
     /// Small Queues holds it, 4 if it cannot carry data.
     CallMarks,
+    /// Where flows compete: bits that each connection read in the second before, per second.
+    Goodput,
 }
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Quantity; 10] = [
+    pub const ALL: [Quantity; 11] = [
         Quantity::CongestionWindow,
         Quantity::SmoothedRtt,
         Quantity::InFlight,
@@ -69,6 +72,7 @@ impl Quantity {
         Quantity::CallChoice,
         Quantity::CallCompared,
         Quantity::CallMarks,
+        Quantity::Goodput,
     ];
 
     /// As tables spell it.
@@ -84,6 +88,7 @@ impl Quantity {
             Quantity::CallChoice => "call_choice",
             Quantity::CallCompared => "call_compared",
             Quantity::CallMarks => "call_marks",
+            Quantity::Goodput => "goodput",
         }
     }
 
@@ -100,6 +105,7 @@ impl Quantity {
             Quantity::Queue => "packets",
             Quantity::CallChoice => "path",
             Quantity::CallMarks => "marks",
+            Quantity::Goodput => "bit/s",
             Quantity::CongestionWindow
             | Quantity::Arrived
             | Quantity::Read

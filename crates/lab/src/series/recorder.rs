@@ -6,7 +6,8 @@
 use super::calls::Calls;
 use super::{Points, Quantity, Series, thinned};
 use base::{Event, EventMask, HostId, Instant, PathId, Recorder, SocketId};
-use simulator::{RunError, RunRecord, RunSetup, simulate_recorded};
+use network::Capacity;
+use simulator::{FlowRecord, RunError, RunRecord, RunSetup, simulate_recorded};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::mem;
@@ -18,10 +19,31 @@ pub fn record_series(setup: &RunSetup) -> Result<(RunRecord, Vec<Series>), RunEr
     let seen = Rc::new(RefCell::new(Seen::new(setup)));
     let record = simulate_recorded(setup, Box::new(Watch(Rc::clone(&seen))))?;
     let seen = mem::take(&mut *seen.borrow_mut());
-    let series = seen.into_series(&record);
+    let mut series = seen.into_series(&record);
+    series.extend(goodputs(&record));
     Ok((record, series))
 }
 
+/// Of the compared connection and of the first flows beside it, if there are any.
+fn goodputs(record: &RunRecord) -> Vec<Series> {
+    let Some(main) = record.main.as_ref().filter(|_| !record.flows.is_empty()) else {
+        return Vec::new();
+    };
+    let flows = record.flows.iter().take(MOST_FLOWS_SHOWN).enumerate();
+    let flows = flows.map(|(number, flow)| goodput(Some(number), flow));
+    std::iter::once(goodput(None, main)).chain(flows).collect()
+}
+
+fn goodput(path: Option<usize>, flow: &FlowRecord) -> Series {
+    let seconds = flow.read_by.windows(2).zip(1..);
+    let point = |(pair, second): (&[u64], u64)| {
+        (Instant::from_secs(second), (pair[1] - pair[0]) as f64 * 8.0)
+    };
+    Series { quantity: Quantity::Goodput, path, points: seconds.map(point).collect() }
+}
+
+/// More flows are not told apart in a figure.
+const MOST_FLOWS_SHOWN: usize = 16;
 /// Points of a series at which it is thinned.
 const MOST_KEPT: usize = 200_000;
 
@@ -34,6 +56,8 @@ struct Seen {
     receiver: HostId,
     /// Links in the direction of the data have even numbers in a download, odd ones otherwise.
     odd: bool,
+    /// The path that each pair of links is the queue of.
+    queues: Vec<Option<usize>>,
     paths: usize,
     multipath: bool,
     of_links: BTreeMap<usize, Points>,
@@ -90,6 +114,7 @@ impl Seen {
             sender,
             receiver,
             odd: setup.reverse,
+            queues: queues(setup),
             paths: setup.paths.len(),
             multipath: matches!(setup.protocol, simulator::Protocol::Mptcp(_)),
             ..Seen::default()
@@ -97,9 +122,9 @@ impl Seen {
     }
 
     fn on_link(&mut self, now: Instant, link: u32, waiting: u32) {
-        if (link as usize) < 2 * self.paths && (link % 2 == 1) == self.odd {
-            let series = self.of_links.entry(link as usize / 2).or_default();
-            keep(series, now, waiting.into());
+        let path = self.queues.get(link as usize / 2).copied().flatten();
+        if let Some(path) = path.filter(|_| (link % 2 == 1) == self.odd) {
+            keep(self.of_links.entry(path).or_default(), now, waiting.into());
         }
     }
 
@@ -168,6 +193,23 @@ impl Seen {
         }
         series
     }
+}
+
+/// Every path's own link is its queue; if that has none, the shared link that it leads through is,
+/// of several such paths for the first.
+fn queues(setup: &RunSetup) -> Vec<Option<usize>> {
+    let has_none = |path: &usize| {
+        let path = &setup.paths[*path];
+        matches!(
+            [&path.down.capacity, &path.up.capacity],
+            [Capacity::Unlimited, Capacity::Unlimited]
+        )
+    };
+    let leads_on = |path: &usize| setup.links.iter().any(|shared| shared.paths.contains(path));
+    let own = (0..setup.paths.len())
+        .map(|path| Some(path).filter(|path| !(has_none(path) && leads_on(path))));
+    let of_shared = setup.links.iter().map(|shared| shared.paths.iter().copied().find(has_none));
+    own.chain(of_shared).collect()
 }
 
 impl Receiving {

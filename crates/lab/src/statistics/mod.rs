@@ -8,9 +8,11 @@
 
 mod bootstrap;
 mod compare;
+mod modes;
 
 pub use bootstrap::{median_interval, quantile_intervals, ratio_interval};
 pub use compare::{Holm, Paired, holm, paired, welch};
+pub use modes::{Mode, modes};
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 

@@ -2,7 +2,7 @@
 
 use super::judge::{Apart, Estimate, Row, Validation};
 use super::series::Machine;
-use crate::statistics::Interval;
+use crate::statistics::{Interval, Mode};
 use serde_json::{Value, json};
 
 /// The version of the document.
@@ -68,7 +68,14 @@ fn apart(apart: &Apart) -> Value {
         "kernel_n": apart.kernel_n,
         "ours_n": apart.ours_n,
         "quantiles": apart.quantiles.iter().map(quantile).collect::<Vec<_>>(),
+        "kernel_modes": apart.kernel_modes.iter().map(mode).collect::<Vec<_>>(),
+        "ours_modes": apart.our_modes.iter().map(mode).collect::<Vec<_>>(),
     })
+}
+
+/// Where a mode is and what share of the runs it has.
+fn mode(mode: &Mode) -> Value {
+    json!({"at": mode.centre, "share": mode.share})
 }
 
 fn ends(interval: Option<Interval>) -> Value {

@@ -2,14 +2,15 @@
 //!
 //! A scenario counts when the kernel's own mean is known to 4 %. The difference is ours over the
 //! kernel's minus one; the excess is what of it lies beyond the joint 95 % interval (Welch). Where
-//! runs do not repeat, quantiles are compared and nothing is counted.
+//! loss is random, or the kernel's runs are of several kinds, quantiles and modes are compared and
+//! nothing is counted.
 
 use super::series::{Recorded, RecordedVariant, Series};
 use super::set::{Entry, Judged, ValidationSet};
 use crate::scenario::Scenario;
 use crate::stack::Emulated;
 use crate::statistics::{
-    Interval, mean, mean_interval, median, quantile, quantile_intervals, welch,
+    Interval, Mode, mean, mean_interval, median, modes, quantile, quantile_intervals, welch,
 };
 use crate::study::{Study, StudyError, Watcher, run_study};
 use crate::variants::Protocol;
@@ -26,7 +27,8 @@ const QUANTILES: [f64; 3] = [0.25, 0.5, 0.75];
 pub struct Validation {
     /// Judged by the mean, in the order of the set.
     pub rows: Vec<Row>,
-    /// Judged by quantiles.
+    /// Judged by quantiles and modes: where loss is random, and, beside their row, where the
+    /// kernel's runs have several modes and their mean is not known.
     pub apart: Vec<Apart>,
     /// Why scenarios of the set are not judged.
     pub left_out: Vec<String>,
@@ -77,7 +79,7 @@ pub struct Estimate {
     pub interval: Option<Interval>,
 }
 
-/// A variant of a scenario, judged by quantiles.
+/// A variant of a scenario, judged by quantiles and modes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Apart {
     /// What it is.
@@ -88,6 +90,10 @@ pub struct Apart {
     pub ours_n: usize,
     /// One quantile each.
     pub quantiles: Vec<QuantileRow>,
+    /// The groups that the kernel's runs fall into, from the smallest.
+    pub kernel_modes: Vec<Mode>,
+    /// The simulator's.
+    pub our_modes: Vec<Mode>,
 }
 
 /// One quantile of both.
@@ -178,7 +184,14 @@ fn judge(
             continue;
         }
         match entry.judged_by {
-            Judged::Mean => result.rows.extend(row(subject, &theirs, &ours)),
+            Judged::Mean => {
+                let row = row(subject.clone(), &theirs, &ours);
+                let apart = apart(entry, subject, &theirs, &ours);
+                if row.as_ref().is_none_or(|row| !row.counted) && apart.kernel_modes.len() > 1 {
+                    result.apart.push(apart);
+                }
+                result.rows.extend(row);
+            }
             Judged::Quantiles => result.apart.push(apart(entry, subject, &theirs, &ours)),
         }
     }
@@ -252,6 +265,12 @@ fn apart(entry: &Entry, subject: Subject, theirs: &[f64], ours: &[f64]) -> Apart
             diff: if kernel > 0.0 { ours / kernel - 1.0 } else { 0.0 },
         })
     });
-    let quantiles = quantiles.collect();
-    Apart { subject, kernel_n: theirs.len(), ours_n: ours.len(), quantiles }
+    Apart {
+        subject,
+        kernel_n: theirs.len(),
+        ours_n: ours.len(),
+        quantiles: quantiles.collect(),
+        kernel_modes: modes(&theirs),
+        our_modes: modes(&ours),
+    }
 }

@@ -186,6 +186,10 @@ fn entry(
         return lacks("traffic", "write `traffic = \"bulk:1MiB\"` in it, or above all scenarios");
     }
     let scenario = options.resolve()?;
+    if let Some(word) = scenario.simulated_only() {
+        let problem = format!("`{word}` is not available on emulated links yet");
+        return Err(name.refuse_whole(problem, "leave it out: a kernel is held against it"));
+    }
     let stacks = match own_stacks {
         Some(own) => Stack::parse_list(&own)?,
         None => stacks.to_vec(),
@@ -203,6 +207,6 @@ fn is_lossy(scenario: &Scenario) -> bool {
     let mut links = scenario.paths.iter().flat_map(|path| [&path.down, &path.up]);
     links.any(|link| match (&link.capacity, link.loss) {
         (CapacitySpec::Trace(_), _) | (_, Loss::GilbertElliott { .. }) => true,
-        (CapacitySpec::Rate(_), Loss::Random(loss)) => loss.high > 0.0,
+        (CapacitySpec::Rate(_) | CapacitySpec::Unlimited, Loss::Random(loss)) => loss.high > 0.0,
     })
 }

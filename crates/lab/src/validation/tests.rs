@@ -162,6 +162,25 @@ fn differences_are_ours_over_the_kernels_and_count_when_the_kernel_is_known() {
 }
 
 #[test]
+fn kernel_of_two_modes_is_held_against_ours_mode_by_mode() {
+    let set = set(SET);
+    let ours = validate(&set, &series(&set, &[1.0, 1.0]), &Silent, &|_| ()).unwrap();
+    let time = ours.rows[0].ours.mean;
+    let kernel: Vec<f64> = (0..12).map(|i| if i % 3 == 0 { 3.0 * time } else { time }).collect();
+    let result = validate(&set, &series(&set, &kernel), &Silent, &|_| ()).unwrap();
+    assert!(!result.rows[0].counted, "a mean between two modes is not known");
+    let clean = result.apart.iter().find(|apart| apart.subject.scenario == "clean").unwrap();
+    let found = |modes: &[crate::statistics::Mode]| -> Vec<(f64, f64)> {
+        modes.iter().map(|mode| (mode.centre / time, (mode.share * 12.0).round())).collect()
+    };
+    assert_eq!(found(&clean.kernel_modes), [(1.0, 8.0), (3.0, 4.0)]);
+    assert_eq!(found(&clean.our_modes), [(1.0, 12.0)]);
+    let shown = &document(&result, &Machine::default())["apart"][0]["kernel_modes"];
+    assert_eq!(shown[1]["at"], serde_json::json!(3.0 * time));
+    assert_eq!(result.rows.len(), 2, "the mean stays in the table");
+}
+
+#[test]
 fn document_counts_only_what_is_known() {
     let set = set(SET);
     let result = validate(&set, &series(&set, &[0.5, 0.5]), &Silent, &|_| ()).unwrap();

@@ -151,7 +151,7 @@ fn plan(
     let mut protocol = protocol.clone();
     if let Protocol::Mptcp(config) = &mut protocol {
         config.common_prefix_bits = Some(if ipv4 { SHARED_V4 } else { SHARED_V6 });
-        config.max_extra_subflows = u8::try_from(used.len() - 1).unwrap_or(u8::MAX);
+        config.max_extra_subflows = config.path_manager.extra_subflows(used.len());
     }
     let endpoint = match role {
         Role::Client => {

@@ -177,7 +177,8 @@ fn device_of_the_engine_that_goes_away_is_withdrawn_and_announced_again() {
         let away = |_: &PathSwitch| {
             wait_until(|| world.carried(1) > CUT_AFTER);
             set_up(&world.engine, "tun1", false);
-            thread::sleep(Duration::from_millis(100));
+            // Changes of half a second are looked at together.
+            thread::sleep(Duration::from_millis(700));
             set_up(&world.engine, "tun1", true);
         };
         let case = Case { size: 16 * MIB, ..Case::new(role, Family::V4) };

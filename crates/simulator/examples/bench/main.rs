@@ -5,6 +5,7 @@
 //! the command choose figures. Data packets delivered end to end, ACKs not counted, nothing
 //! recorded, one thread, user plus system time.
 
+mod congestion;
 mod figures;
 mod meter;
 mod schedulers;
@@ -29,6 +30,7 @@ const FIGURES: &[(&str, Take)] = &[
     ("sim/idle-1000", || figures::idle(1000)),
     ("sim/instructions", figures::instructions),
     ("scheduler", schedulers::all),
+    ("congestion", congestion::all),
     ("work/tcp-bulk-2s", || figures::work(2)),
     ("work/tcp-bulk-6s", || figures::work(6)),
     ("work/mptcp-two-path", figures::work_mptcp),

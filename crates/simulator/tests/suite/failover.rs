@@ -129,8 +129,10 @@ fn every_death_of_a_path_is_survived() {
                 assert_eq!(record.failovers[0].kind, kind);
                 assert!(record.outcome.is_complete());
                 let most = match kind {
-                    // What hosts are told of costs no timer.
-                    Kind::Down | Kind::Reset | Kind::Removed => 300,
+                    // What hosts are told of costs no timer; `fullmesh` gathers changes of
+                    // addresses for half a second.
+                    Kind::Reset | Kind::Removed => 300,
+                    Kind::Down => 800,
                     Kind::Silent => 1300,
                     // A scheduler may have chosen the path for what is needed next.
                     Kind::Delay => 3500,

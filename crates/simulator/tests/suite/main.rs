@@ -10,6 +10,7 @@ mod capture;
 mod determinism;
 mod drepas;
 mod failover;
+mod flows;
 mod guards;
 mod latency_bursts;
 mod multipath;

@@ -66,8 +66,8 @@ fn hostile_path() -> impl Strategy<Value = PathSetup> {
 
 fn multipath() -> impl Strategy<Value = Multipath> {
     let manager = prop_oneof![
-        1 => Just(PathManagerKind::Default),
-        5 => Just(PathManagerKind::Fullmesh),
+        1 => Just(PathManagerKind::PASSIVE),
+        5 => Just(PathManagerKind::FULLMESH),
     ];
     let policy = prop_oneof![2 => Just("none"), 1 => Just("drepas:interval=300ms")];
     (0usize..2, 0..SCHEDULERS.len(), policy, manager, any::<bool>()).prop_map(
@@ -179,7 +179,7 @@ fn all_that_the_handshake_offered_is_taken() {
     let mut setup = over(&[slow.clone(), slow], "linux", Traffic::BulkSize(34_817));
     setup.protocol = Protocol::Mptcp(Multipath {
         scheduler: "linux",
-        path_manager: PathManagerKind::Default,
+        path_manager: PathManagerKind::PASSIVE,
         checksum: true,
         ..Multipath::default()
     });
@@ -262,7 +262,7 @@ fn weights_of_round_robin_are_the_shares_of_its_paths() {
 fn path_manager_default_stays_on_the_first_path() {
     for first in [0, 1] {
         let mut setup = over(&[link(10, 10), link(10, 10)], "lrf", Traffic::BulkSize(100_000));
-        let path_manager = PathManagerKind::Default;
+        let path_manager = PathManagerKind::PASSIVE;
         setup.protocol = Protocol::Mptcp(Multipath { first, path_manager, ..Multipath::default() });
         let record = record(&setup);
         assert_eq!(record.first_sent_bytes[first], 100_000);

@@ -6,17 +6,31 @@
 //! `w_i += x_i / (rtt_i (sum_k x_k)^2) * (1 + alpha_i) / 2 * (4 + alpha_i) / 5`,
 //! and a loss: `w_i -= w_i / 2 * min(alpha_i, 1.5)`, down to a segment, so that a congested path
 //! can be drained. Ours: at most a segment more for a segment acknowledged, which the formula does
-//! not bound. With `kernel_compat` the kernel's integers: a segment more after
-//! `10 w_i (sum x)^2 / ((x_i + x_max)(4 x_i + x_max))` acknowledgements, and `alpha_i` cut to a
-//! whole number.
+//! not bound. With `kernel_compat` the kernel's integers: a segment more after `n + 1`
+//! acknowledgements, `n = 10 w_i (sum x)^2 / ((x_i + x_max)(4 x_i + x_max))`, as its counter is
+//! compared before it is raised; `alpha_i` cut to a whole number; and the decrease, too.
 
 use super::coupled::{AckCounter, Coupled, Flow, Rule, total_rate};
 use super::window::Window;
 use super::{CongestionEvent, Options};
+use crate::parameters::{Kind, Parameter};
 
 /// The linked windows of one connection.
 pub type Balia = Coupled<Balanced>;
 
+/// What can be set.
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    key: "min-ssthresh",
+    about: "smallest threshold of one path among several, in segments",
+    least: 1.0,
+    most: 2.0,
+    default: LEAST_SSTHRESH,
+    kind: Kind::Whole,
+    source: "draft-walid-04 and the kernel",
+}];
+
+/// A congested path can be drained to a segment.
+const LEAST_SSTHRESH: f64 = 1.0;
 /// A loss takes three quarters of the window at most.
 const MOST_ALPHA: f64 = 1.5;
 
@@ -24,6 +38,8 @@ const MOST_ALPHA: f64 = 1.5;
 #[derive(Clone, Debug)]
 pub struct Balanced {
     kernel_compat: bool,
+    /// The smallest threshold, in segments.
+    least: f64,
     /// `kernel_compat`: acknowledgements since the last step.
     acks: AckCounter,
 }
@@ -32,7 +48,8 @@ impl Rule for Balanced {
     type Told = ();
 
     fn new(options: &Options) -> Self {
-        Balanced { kernel_compat: options.kernel_compat, acks: AckCounter::default() }
+        let least = options.coupling.min_ssthresh_segs.map_or(LEAST_SSTHRESH, f64::from);
+        Balanced { kernel_compat: options.kernel_compat, least, acks: AckCounter::default() }
     }
 
     fn told(&self) {}
@@ -41,7 +58,7 @@ impl Rule for Balanced {
         let Some(own) = flows.last() else { return };
         if !self.kernel_compat {
             window.grow(acked * increase_per_segment(flows, own).min(1.0));
-        } else if self.acks.steps(kernel_step(flows, own) - 1) {
+        } else if self.acks.steps(kernel_step(flows, own)) {
             window.grow(1.0);
         }
     }
@@ -49,8 +66,13 @@ impl Rule for Balanced {
     fn threshold(&mut self, window: &Window, flows: &[Flow<()>], _: &CongestionEvent) -> f64 {
         let Some(own) = flows.last() else { return window.cwnd() / 2.0 };
         let alpha = alpha(flows, own);
-        let alpha = if self.kernel_compat { alpha.floor() } else { alpha };
-        (window.cwnd() - window.cwnd() / 2.0 * alpha.min(MOST_ALPHA)).max(1.0)
+        let decrease = if self.kernel_compat {
+            let half = window.cwnd_segs() / 2;
+            libm::floor(f64::from(half) * libm::floor(alpha).min(MOST_ALPHA))
+        } else {
+            window.cwnd() / 2.0 * alpha.min(MOST_ALPHA)
+        };
+        (window.cwnd() - decrease).max(self.least)
     }
 
     fn on_loss(&mut self) {
@@ -78,7 +100,7 @@ fn increase_per_segment(flows: &[Flow<()>], own: &Flow<()>) -> f64 {
     own.rate() / (own.rtt() * total * total) * ((1.0 + alpha) / 2.0) * ((4.0 + alpha) / 5.0)
 }
 
-/// `ai_i`: acknowledgements for a segment more, at least one.
+/// `n`, at least one.
 fn kernel_step(flows: &[Flow<()>], own: &Flow<()>) -> u64 {
     let (total, x, most) = (total_rate(flows), own.rate(), largest_rate(flows));
     let step = 10.0 * own.window * total * total / ((x + most) * (4.0 * x + most));
@@ -136,8 +158,16 @@ mod tests {
                 balia.on_ack(PathId(path), &ack_of(100, 2));
                 acks += 1;
             }
-            assert_eq!(acks, ai);
+            assert_eq!(acks, ai + 1, "compared, then raised");
         }
+    }
+
+    #[test]
+    fn kernel_takes_whole_segments_away() {
+        let options = Options { kernel_compat: true, ..Options::LINUX };
+        // 7 * 1.5 = 10 of 15; by real numbers 11.25 were taken.
+        assert_eq!(threshold(options, &[(30, 10), (15, 100)], 1), Some(5 * 1428));
+        assert_eq!(threshold(Options::LINUX, &[(30, 10), (15, 100)], 1), Some(3 * 1428));
     }
 
     #[test]

@@ -2,17 +2,19 @@
 //!
 //! Adding one touches its file, an arm here, the table, and its tests.
 
-use super::balia::Balia;
+use super::balia::{self, Balia};
+use super::coupled::Coupling;
 use super::cubic::Cubic;
-use super::lia::Lia;
-use super::olia::Olia;
+use super::lia::{self, Lia};
+use super::olia::{self, Olia};
 use super::reno::Reno;
 use super::uncoupled::Uncoupled;
-use super::wvegas::Wvegas;
+use super::wvegas::{self, Wvegas};
 use super::{
     AckSample, Arithmetic, CongestionControl, CongestionEvent, CubicFlavour, HyStartKind, IdleRule,
     PathStart, Penalty,
 };
+use crate::parameters::{Parameter, Settings};
 use base::{Duration, Instant, PathId};
 
 /// The switches of all controllers; a profile is a set of values.
@@ -28,6 +30,8 @@ pub struct Options {
     pub kernel_compat: bool,
     /// OLIA: the best paths by the draft's measure instead of the kernel's.
     pub olia_draft: bool,
+    /// Coupled controls: what parameters of a name set.
+    pub coupling: Coupling,
 }
 
 impl Options {
@@ -40,6 +44,7 @@ impl Options {
         slow_start_limit_segs: None,
         kernel_compat: false,
         olia_draft: false,
+        coupling: Coupling::DEFAULT,
     };
 
     /// What the RFCs say: real windows, RFC 9438 and 9406, two segments an ACK (RFC 3465).
@@ -51,6 +56,7 @@ impl Options {
         slow_start_limit_segs: Some(2),
         kernel_compat: false,
         olia_draft: false,
+        coupling: Coupling::DEFAULT,
     };
 }
 
@@ -74,28 +80,28 @@ pub const NAMES: &[(&str, &str, &str)] = &[
     ),
     (
         "lia",
-        "LIA, coupled: all paths together take what one TCP would on the best of them.",
-        "RFC 6356, 001",
+        "LIA: all paths together take what one TCP would on the best of them. Coupled.",
+        "RFC 6356; `coupled` in 001 and multipath-tcp kernel v0.95",
     ),
     (
         "olia",
-        "OLIA: windows move to the paths that lose least for their round-trip time.",
-        "001, multipath-tcp kernel v0.95 `olia`",
+        "OLIA: windows move to the paths that lose least for their round-trip time. Coupled.",
+        "Khalili and others 2012 as in 001, multipath-tcp kernel v0.95 `olia`",
     ),
     (
         "olia-draft",
-        "The same with the best paths by the square of what was sent between losses.",
+        "The same with the best paths by the square of what was sent between losses. Coupled.",
         "draft-khalili-05 as implementations have it",
     ),
     (
         "balia",
-        "BALIA: between being fair to a single TCP and answering quickly.",
+        "BALIA: between being fair to a single TCP and answering quickly. Coupled.",
         "draft-walid-04, multipath-tcp kernel v0.95 `balia`",
     ),
     (
         "wvegas",
-        "wVegas, led by delay: paths share out how many segments may wait in queues.",
-        "multipath-tcp kernel v0.95 `wvegas`",
+        "wVegas, led by delay: paths share out how many segments may wait in queues. Coupled.",
+        "Cao and others 2012 as in multipath-tcp kernel v0.95 `wvegas`",
     ),
 ];
 
@@ -111,8 +117,28 @@ pub enum Controller {
     Custom(Box<dyn CongestionControl + Send>),
 }
 
-/// The controller of that name, without paths; `None` if there is none.
+/// What can be set of the controller of that name.
+pub fn parameters(name: &str) -> &'static [Parameter] {
+    match name {
+        "lia" => lia::PARAMETERS,
+        "olia" | "olia-draft" => olia::PARAMETERS,
+        "balia" => balia::PARAMETERS,
+        "wvegas" => wvegas::PARAMETERS,
+        _ => &[],
+    }
+}
+
+/// The controller of that name, without paths; `None` if there is none. Parameters follow a
+/// colon: `olia:min-ssthresh=1`.
 pub fn by_name(name: &str, options: &Options) -> Option<Controller> {
+    if let Some((name, text)) = name.split_once(':') {
+        let settings = Settings::parse(name, parameters(name), text).ok()?;
+        return plain(name, &Options { coupling: Coupling::of(&settings), ..*options });
+    }
+    plain(name, options)
+}
+
+fn plain(name: &str, options: &Options) -> Option<Controller> {
     match name {
         "reno" => Some(Controller::Reno(Uncoupled::new(*options))),
         "cubic" => Some(Controller::Cubic(Uncoupled::new(*options))),
@@ -127,6 +153,7 @@ pub fn by_name(name: &str, options: &Options) -> Option<Controller> {
 
 /// Whether the controller of that name couples the paths of a connection: nothing for one path.
 pub fn is_coupled(name: &str) -> bool {
+    let name = name.split_once(':').map_or(name, |(name, _)| name);
     matches!(name, "lia" | "olia" | "olia-draft" | "balia" | "wvegas")
 }
 

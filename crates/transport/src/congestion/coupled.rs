@@ -4,6 +4,8 @@
 //! (RFC 6356 s3). What differs is a `Rule`: the increase in congestion avoidance and the threshold
 //! after a loss, from what all paths with an RTT sample have. A path alone is NewReno. A path in
 //! fast recovery counts with its threshold, not with the window of the moment.
+//! `app-limited-alpha` has a path that the application does not fill count with what it has in
+//! flight (RFC 6356).
 
 use super::reno::Reno;
 use super::uncoupled::{Algorithm, Uncoupled};
@@ -11,7 +13,46 @@ use super::window::Window;
 use super::{
     AckSample, CongestionControl, CongestionEvent, CongestionKind, Options, PathStart, Penalty,
 };
+use crate::parameters::Settings;
 use base::{Duration, Instant, PathId};
+
+/// What parameters of a name set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Coupling {
+    /// OLIA and BALIA: the smallest threshold of one path among several, in segments; `None`: as
+    /// the kernel has it.
+    pub min_ssthresh_segs: Option<u32>,
+    /// LIA: of windows that are not filled only what is in flight counts.
+    pub app_limited_alpha: bool,
+    /// wVegas: segments in queues that a path begins with,
+    pub initial_alpha_segs: u32,
+    /// that all paths share,
+    pub total_alpha_segs: u32,
+    /// and that end slow start.
+    pub gamma_segs: u32,
+}
+
+impl Coupling {
+    /// As the sources have it.
+    pub const DEFAULT: Coupling = Coupling {
+        min_ssthresh_segs: None,
+        app_limited_alpha: false,
+        initial_alpha_segs: 2,
+        total_alpha_segs: 10,
+        gamma_segs: 1,
+    };
+
+    pub(super) fn of(settings: &Settings) -> Coupling {
+        let whole = |key, default| settings.given(key).map_or(default, |value| value as u32);
+        Coupling {
+            min_ssthresh_segs: settings.given("min-ssthresh").map(|value| value as u32),
+            app_limited_alpha: settings.is_on("app-limited-alpha"),
+            initial_alpha_segs: whole("initial-alpha", Self::DEFAULT.initial_alpha_segs),
+            total_alpha_segs: whole("total-alpha", Self::DEFAULT.total_alpha_segs),
+            gamma_segs: whole("gamma", Self::DEFAULT.gamma_segs),
+        }
+    }
+}
 
 /// The part of a coupled control that differs: one instance per path.
 pub trait Rule {
@@ -41,8 +82,8 @@ pub trait Rule {
     fn on_loss(&mut self) {}
     /// The retransmission timer expired.
     fn on_timeout(&mut self) {}
-    /// Sending resumes after idling.
-    fn on_transmit_start(&mut self) {}
+    /// Sending resumes after more than a time-out's idling.
+    fn on_idle_restart(&mut self) {}
 }
 
 /// What rules take of a path.
@@ -106,6 +147,9 @@ impl<R: Rule> Coupled<R> {
 impl<R: Rule> CongestionControl for Coupled<R> {
     fn on_path_added(&mut self, path: PathId, start: &PathStart) {
         self.paths.on_path_added(path, start);
+        if let Some(share) = self.paths.algorithm_mut(path) {
+            share.srtt = start.srtt;
+        }
     }
 
     fn on_path_removed(&mut self, path: PathId) {
@@ -181,6 +225,9 @@ pub struct Share<R: Rule> {
     srtt: Duration,
     /// In fast recovery: its window is inflated or not yet down, the threshold counts.
     recovering: bool,
+    app_limited_alpha: bool,
+    /// With `app_limited_alpha`, what was in flight if the window was not full, in segments.
+    in_use: Option<f64>,
     /// The other paths, as of the event being dealt with.
     siblings: Vec<Flow<R::Told>>,
 }
@@ -188,9 +235,14 @@ pub struct Share<R: Rule> {
 impl<R: Rule> Share<R> {
     /// What siblings see of it; nothing before its first sample.
     fn flow(&self, window: &Window) -> Option<Flow<R::Told>> {
-        let segs = if self.recovering { window.ssthresh() } else { window.cwnd() };
+        let segs = if self.recovering { window.ssthresh() } else { self.counted(window) };
         let told = self.rule.told();
         (!self.srtt.is_zero()).then_some(Flow { window: segs, srtt: self.srtt, told })
+    }
+
+    /// `w_i`: the window, or what of it is in use.
+    fn counted(&self, window: &Window) -> f64 {
+        self.in_use.map_or(window.cwnd(), |in_use| in_use.min(window.cwnd()))
     }
 
     /// Put itself after its siblings. Whether it is one among several.
@@ -198,7 +250,7 @@ impl<R: Rule> Share<R> {
         if self.srtt.is_zero() {
             return false;
         }
-        let (window, srtt, told) = (window.cwnd(), self.srtt, self.rule.told());
+        let (window, srtt, told) = (self.counted(window), self.srtt, self.rule.told());
         self.siblings.push(Flow { window, srtt, told });
         self.siblings.len() > 1
     }
@@ -213,12 +265,20 @@ impl<R: Rule> Share<R> {
 
 impl<R: Rule> Algorithm for Share<R> {
     fn new(options: &Options) -> Self {
-        let (rule, srtt) = (R::new(options), Duration::ZERO);
-        Share { rule, srtt, recovering: false, siblings: Vec::new() }
+        Share {
+            rule: R::new(options),
+            srtt: Duration::ZERO,
+            recovering: false,
+            app_limited_alpha: options.coupling.app_limited_alpha,
+            in_use: options.coupling.app_limited_alpha.then_some(0.0),
+            siblings: Vec::new(),
+        }
     }
 
     fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
         self.srtt = sample.srtt;
+        let unused = self.app_limited_alpha && !sample.cwnd_limited;
+        self.in_use = unused.then(|| f64::from(sample.inflight_before_segs.max(1)));
         self.join(window);
         self.rule.on_ack(window, &self.siblings, sample);
         self.leave();
@@ -247,8 +307,8 @@ impl<R: Rule> Algorithm for Share<R> {
         self.rule.on_timeout();
     }
 
-    fn on_transmit_start(&mut self, _idle: Duration, _now: Instant) {
-        self.rule.on_transmit_start();
+    fn on_idle_restart(&mut self) {
+        self.rule.on_idle_restart();
     }
 }
 

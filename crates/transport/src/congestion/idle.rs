@@ -250,6 +250,7 @@ mod tests {
             mss: 1448,
             initial_window_segs: 80,
             initial_ssthresh_segs: Some(40),
+            srtt: Duration::ZERO,
         };
         controller.on_path_added(PathId(0), &start);
         for round in 0..3u64 {

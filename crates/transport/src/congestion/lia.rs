@@ -11,11 +11,23 @@
 use super::Options;
 use super::coupled::{self, AckCounter, Coupled, total_rate};
 use super::window::Window;
+use crate::parameters::{Kind, Parameter};
 
 /// The linked increases of one connection.
 pub type Lia = Coupled<Linked>;
 
 type Flow = coupled::Flow<()>;
+
+/// What can be set.
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    key: "app-limited-alpha",
+    about: "1: of windows that are not filled only what is in flight counts (RFC 6356)",
+    least: 0.0,
+    most: 1.0,
+    default: 0.0,
+    kind: Kind::Whole,
+    source: "multipath-tcp kernel v0.95",
+}];
 
 /// One path's part.
 #[derive(Clone, Debug)]
@@ -96,7 +108,9 @@ mod tests {
     use super::*;
     use crate::congestion::coupled::tests::{ack_of, avoiding, close, cwnd, start};
     use crate::congestion::test_support::loss;
-    use crate::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionKind};
+    use crate::congestion::{
+        AckSample, CongestionControl, CongestionEvent, CongestionKind, PathStart,
+    };
     use base::{Duration, Instant, PathId};
     use proptest::prelude::*;
 
@@ -195,6 +209,28 @@ mod tests {
         let expected = increase_per_segment(&[flow(before, 100), flow(1.0, 100)], before);
         lia.on_ack(PathId(0), &ack_of(100, 1));
         close(cwnd(&lia, 0) - before, expected);
+    }
+
+    #[test]
+    fn unfilled_sibling_counts_with_its_flight_on_request() {
+        let with = |app_limited_alpha| {
+            let coupling = coupled::Coupling { app_limited_alpha, ..coupled::Coupling::DEFAULT };
+            let options = Options { coupling, ..Options::LINUX };
+            let mut lia: Lia = avoiding(options, &[(10, 100), (40, 100)]);
+            let srtt = Duration::from_millis(100);
+            lia.on_path_added(PathId(2), &PathStart { srtt, ..start(10, Some(1)) });
+            let unfilled =
+                AckSample { cwnd_limited: false, inflight_before_segs: 5, ..ack_of(100, 1) };
+            lia.on_ack(PathId(1), &unfilled);
+            lia.on_ack(PathId(0), &ack_of(100, 1));
+            cwnd(&lia, 0) - 10.0
+        };
+        let increase = |sibling, unused| {
+            let windows = [10.0, sibling, unused];
+            increase_per_segment(&windows.map(|window| flow(window, 100)), 10.0)
+        };
+        close(with(false), increase(40.0, 10.0));
+        close(with(true), increase(5.0, 0.0));
     }
 
     #[test]

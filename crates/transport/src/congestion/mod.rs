@@ -26,7 +26,8 @@ mod tests;
 
 use base::{CaState, Duration, Instant, PathId};
 
-pub use controller::{Controller, NAMES, Options, by_name, is_coupled};
+pub use controller::{Controller, NAMES, Options, by_name, is_coupled, parameters};
+pub use coupled::Coupling;
 pub use cubic::CubicFlavour;
 pub use hystart::HyStartKind;
 pub use idle::IdleRule;
@@ -82,6 +83,8 @@ pub struct PathStart {
     pub initial_window_segs: u32,
     /// `None`: infinite.
     pub initial_ssthresh_segs: Option<u32>,
+    /// What the handshake showed; zero if nothing, after a lost SYN.
+    pub srtt: Duration,
 }
 
 /// What one acknowledgement told.

@@ -10,11 +10,12 @@
 //!
 //! `olia-draft` ranks by `l_i^2 / rtt_i`, as implementations of the draft do. With `kernel_compat`
 //! the kernel's integers: the change gathers in units of 2^-10, and the window moves a segment
-//! when 1023 of them are there, either way.
+//! when 1023 of them are there, either way; a loss leaves what has gathered.
 
 use super::coupled::{Coupled, Flow, Rule, total_rate};
-use super::window::Window;
-use super::{AckSample, Options};
+use super::window::{MIN_SSTHRESH, Window};
+use super::{AckSample, CongestionEvent, Options};
+use crate::parameters::{Kind, Parameter};
 
 /// The linked windows of one connection.
 pub type Olia = Coupled<Opportunistic>;
@@ -23,10 +24,23 @@ pub type Olia = Coupled<Opportunistic>;
 const KERNEL_SCALE: f64 = 1024.0;
 const KERNEL_STEP: i64 = 1023;
 
+/// What can be set.
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    key: "min-ssthresh",
+    about: "smallest threshold of one path among several, in segments; the draft's is 1",
+    least: 1.0,
+    most: 2.0,
+    default: MIN_SSTHRESH,
+    kind: Kind::Whole,
+    source: "multipath-tcp kernel v0.95",
+}];
+
 /// One path's part.
 #[derive(Clone, Debug)]
 pub struct Opportunistic {
     kernel_compat: bool,
+    /// The smallest threshold, in segments.
+    least: f64,
     metric: Metric,
     /// Offsets up to which was acknowledged at the last loss but one, at the last loss, and now.
     marks: [u64; 3],
@@ -49,7 +63,9 @@ impl Rule for Opportunistic {
 
     fn new(options: &Options) -> Self {
         let metric = if options.olia_draft { Metric::Draft } else { Metric::Kernel };
-        Opportunistic { kernel_compat: options.kernel_compat, metric, marks: [0; 3], gathered: 0 }
+        let least = options.coupling.min_ssthresh_segs.map_or(MIN_SSTHRESH, f64::from);
+        let kernel_compat = options.kernel_compat;
+        Opportunistic { kernel_compat, least, metric, marks: [0; 3], gathered: 0 }
     }
 
     fn told(&self) -> u64 {
@@ -74,16 +90,15 @@ impl Rule for Opportunistic {
         }
     }
 
+    fn threshold(&mut self, window: &Window, _: &[Flow<u64>], _: &CongestionEvent) -> f64 {
+        (window.cwnd() / 2.0).max(self.least)
+    }
+
     fn on_loss(&mut self) {
         let [_, last, now] = self.marks;
         if now != last {
             self.marks = [last, now, now];
         }
-        self.gathered = 0;
-    }
-
-    fn on_timeout(&mut self) {
-        self.gathered = 0;
     }
 }
 
@@ -242,6 +257,21 @@ mod tests {
         assert!(units < 0, "{units}");
         let acks = u32::try_from(1023 / -units + i64::from(1023 % -units != 0)).unwrap();
         assert_eq!(acks_to_move(&mut olia, 0, 100), (acks, 19));
+    }
+
+    #[test]
+    fn kernel_keeps_what_has_gathered_over_a_loss() {
+        let options = Options { kernel_compat: true, ..Options::LINUX };
+        let mut olia: Olia = avoiding(options, &[(20, 100), (20, 100)]);
+        let path = PathId(1);
+        // 1024 * 20 / 40^2 = 12 units an ACK.
+        (0..85).for_each(|_| olia.on_ack(path, &ack_of(100, 1)));
+        olia.on_congestion(path, &loss(Instant::from_secs(1)));
+        olia.on_recovery_exit(path, Instant::from_secs(1));
+        assert_eq!(olia.cwnd_segs(path), 10);
+        // 1020 and 1024 * 10 / 30^2 = 11 more.
+        olia.on_ack(path, &ack_of(100, 1));
+        assert_eq!(olia.cwnd_segs(path), 11);
     }
 
     #[test]

@@ -13,6 +13,7 @@ fn controller(name: &str, options: &Options, cwnd: u32, ssthresh: Option<u32>) -
         mss: 1448,
         initial_window_segs: cwnd,
         initial_ssthresh_segs: ssthresh,
+        srtt: Duration::ZERO,
     };
     controller.on_path_added(PATH, &start);
     controller
@@ -72,6 +73,50 @@ fn names_of_the_table_are_those_that_can_be_made() {
         assert!(sentence.ends_with('.') && !source.is_empty());
     }
     assert!(by_name("vegas", &Options::LINUX).is_none());
+}
+
+#[test]
+fn parameters_follow_the_name() {
+    let known = |name: &str| by_name(name, &Options::LINUX).is_some();
+    for (name, ..) in NAMES {
+        for parameter in parameters(name) {
+            let example = parameter.example(name);
+            assert!(known(&example) && is_coupled(&example), "{example}");
+        }
+    }
+    assert!(known("wvegas:total-alpha=20,gamma=2"));
+    for wrong in ["olia:min-ssthresh=3", "reno:min-ssthresh=1", "lia:x=1", "olia:", "cubic:"] {
+        assert!(!known(wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn smallest_threshold_can_be_set_for_one_path_among_several() {
+    let threshold = |name: &str, several: bool| {
+        let mut controller = controller(name, &Options::LINUX, 2, Some(1));
+        let start = PathStart {
+            now: Instant::ZERO,
+            mss: 1448,
+            initial_window_segs: 10,
+            initial_ssthresh_segs: Some(1),
+            srtt: Duration::from_millis(50),
+        };
+        let paths = if several { 0..2 } else { 0..1 };
+        paths.for_each(|path| controller.on_path_added(PathId(path), &start));
+        controller.set_recovery_window(PATH, 2);
+        controller.on_congestion(PATH, &loss(Instant::ZERO));
+        controller.ssthresh_segs(PATH)
+    };
+    for (name, several) in [
+        ("olia", 2),
+        ("olia:min-ssthresh=1", 1),
+        ("balia", 1),
+        ("balia:min-ssthresh=2", 2),
+        ("lia", 2),
+    ] {
+        assert_eq!(threshold(name, true), Some(several), "{name}");
+        assert_eq!(threshold(name, false), Some(2), "{name} alone is NewReno");
+    }
 }
 
 #[test]
@@ -241,6 +286,7 @@ fn paths_are_independent_and_an_unknown_one_has_no_window() {
         mss: 1420,
         initial_window_segs: 1,
         initial_ssthresh_segs: Some(64),
+        srtt: Duration::ZERO,
     };
     reno.on_path_added(PathId(3), &start);
     reno.on_ack(PathId(3), &ack(Instant::ZERO, 1));

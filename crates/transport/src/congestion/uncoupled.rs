@@ -32,6 +32,8 @@ pub trait Algorithm {
     fn on_timeout(&mut self) {}
     /// The last reduction was wrong.
     fn on_undo(&mut self) {}
+    /// Sending resumes after more than an RTO without data in flight.
+    fn on_idle_restart(&mut self) {}
     /// Sending resumes after `idle` without data in flight.
     fn on_transmit_start(&mut self, _idle: Duration, _now: Instant) {}
     /// Whether classic HyStart belongs to it.
@@ -220,6 +222,7 @@ impl<A: Algorithm> CongestionControl for Uncoupled<A> {
             Some(validation) => validation.on_time(&mut path.window, now),
             None => idle::restart(rule, &mut path.window, idle, rto),
         }
+        path.algorithm.on_idle_restart();
     }
 
     fn on_transmit_start(&mut self, path: PathId, idle: Duration, now: Instant) {

@@ -6,24 +6,43 @@
 //! at `cwnd base / rtt + 1`. In congestion avoidance, while `diff >= alpha_i`, the path takes its
 //! part of `total_alpha` anew: `alpha_i = max(2, total_alpha rate_i / sum_k rate_k)`, `rate_i =
 //! cwnd_i / rtt_i`; then the window moves by a segment towards `diff = alpha_i`. When the queueing
-//! delay has doubled since its smallest value the window drains to `cwnd base / (2 rtt)`. A loss
-//! halves. A round of fewer than three samples, and what follows a loss until the path is in
-//! order again, is NewReno. Rates are real numbers, where the kernel's integers make all equal.
+//! delay has doubled since its smallest value the window drains to `cwnd base / (2 rtt)`, and slow
+//! start brings it back: after every round the threshold is at least three quarters of the window
+//! before. A loss halves. A round of fewer than three samples, and what follows a loss until the
+//! path is in order again, is NewReno; what was learnt but `base` is forgotten then.
+//!
+//! The drain costs it much of a path that it has for itself: a queue grows from nothing, so its
+//! delay doubles as soon as a second segment waits, long before `alpha_i` do. Bursts of slow start
+//! and delayed acknowledgements look like queues, too. So the window goes to and fro between half
+//! of what fits the path and nearly all of it; that is the algorithm, not its arithmetic (tests
+//! `drains_before_alpha_segments_wait` here and `wvegas_*` of the simulator).
+//! Ours: rates are real numbers, where the kernel's integers make all equal; an empty queue is
+//! none that has doubled (in the kernel it halves the window); and a path alone is NewReno as with
+//! the other coupled controls, where the kernel's module goes on by delay.
 
 use super::coupled::{Coupled, Flow, Rule};
 use super::window::Window;
-use super::{AckSample, Options};
+use super::{AckSample, Coupling, Options};
+use crate::parameters::{Kind, Parameter};
 use base::{CaState, Duration};
 
 /// The weighted windows of one connection.
 pub type Wvegas = Coupled<Weighted>;
 
-/// Segments in queues that a path begins with, and that it may always have.
+/// What can be set.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    queued("initial-alpha", "segments in queues that a path begins with", 2.0),
+    queued("total-alpha", "segments in queues that all paths share", 10.0),
+    queued("gamma", "segments in queues that end slow start", 1.0),
+];
+
+const fn queued(key: &'static str, about: &'static str, default: f64) -> Parameter {
+    let (kind, source) = (Kind::Whole, "multipath-tcp kernel v0.95");
+    Parameter { key, about, least: 1.0, most: 1000.0, default, kind, source }
+}
+
+/// Segments in queues that a path may always have.
 const LEAST_ALPHA: f64 = 2.0;
-/// Segments in queues that all paths share.
-const TOTAL_ALPHA: f64 = 10.0;
-/// Segments in queues that end slow start.
-const GAMMA: f64 = 1.0;
 /// Samples of a round that can be believed.
 const LEAST_SAMPLES: u32 = 3;
 /// The smallest window but for time-outs, in segments.
@@ -32,7 +51,10 @@ const LEAST_CWND: f64 = 2.0;
 /// One path's part.
 #[derive(Clone, Debug)]
 pub struct Weighted {
-    /// The smallest RTT and a microsecond.
+    coupling: Coupling,
+    /// It goes by delay: the path is in order. Otherwise NewReno.
+    active: bool,
+    /// The smallest RTT; a microsecond is added to every sample, so that none is zero.
     base: Option<Duration>,
     /// Of this round: the sum of its samples and their number.
     sampled: (Duration, u32),
@@ -73,42 +95,33 @@ impl Rule for Weighted {
     /// `rate_i`.
     type Told = f64;
 
-    fn new(_options: &Options) -> Self {
-        Weighted {
-            base: None,
-            sampled: (Duration::ZERO, 0),
-            round_end: 0,
-            weight: 1.0,
-            alpha: LEAST_ALPHA,
-            rate: 0.0,
-            queue_delay: Duration::ZERO,
-            plain: true,
-        }
+    fn new(options: &Options) -> Self {
+        Weighted::with(options.coupling)
     }
 
     fn told(&self) -> f64 {
-        self.rate
+        // Siblings without a sample in their round do not count.
+        if self.sampled.1 > 0 { self.rate } else { 0.0 }
     }
 
     fn on_ack(&mut self, window: &mut Window, flows: &[Flow<f64>], sample: &AckSample) {
+        let rtt = sample.rtt.map(|rtt| rtt + Duration::from_micros(1));
+        if let Some(rtt) = rtt {
+            self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
+        }
         self.plain = sample.state != CaState::Open;
-        if let Some(rtt) = sample.rtt {
-            let floor = rtt + Duration::from_micros(1);
-            self.base = Some(self.base.map_or(floor, |base| base.min(floor)));
-            self.sampled = (self.sampled.0 + rtt, self.sampled.1 + 1);
-        }
-        if sample.snd_una <= self.round_end {
-            return;
-        }
-        self.round_end = sample.snd_nxt;
-        let (sum, count) = std::mem::take(&mut self.sampled);
-        let Some(base) = self.base.filter(|_| count >= LEAST_SAMPLES) else {
-            self.plain = true;
-            return;
-        };
-        if !self.plain && flows.len() > 1 {
-            let rtt = (sum / u64::from(count)).max(Duration::from_micros(1));
-            self.end_round(window, flows, Round { rtt, base }, sample.cwnd_limited);
+        if self.plain {
+            self.active = false;
+        } else if !self.active {
+            self.begin(sample.snd_nxt);
+        } else {
+            self.sampled.0 += rtt.unwrap_or_default();
+            self.sampled.1 += u32::from(rtt.is_some());
+            if sample.snd_una > self.round_end {
+                self.round_end = sample.snd_nxt;
+                self.judge(window, flows, sample.cwnd_limited);
+                self.sampled = (Duration::ZERO, 0);
+            }
         }
     }
 
@@ -119,42 +132,84 @@ impl Rule for Weighted {
     }
 
     fn on_loss(&mut self) {
-        self.sampled = (Duration::ZERO, 0);
+        self.active = false;
     }
 
     fn on_timeout(&mut self) {
         self.rate = 0.0;
     }
 
-    fn on_transmit_start(&mut self) {
-        let round_end = self.round_end;
-        *self = Weighted { round_end, ..Weighted::new(&Options::default()) };
+    fn on_idle_restart(&mut self) {
+        *self = Weighted::with(self.coupling);
     }
 }
 
 impl Weighted {
+    /// Nothing is known.
+    const fn with(coupling: Coupling) -> Self {
+        Weighted {
+            coupling,
+            active: false,
+            base: None,
+            sampled: (Duration::ZERO, 0),
+            round_end: 0,
+            weight: 1.0,
+            alpha: coupling.initial_alpha_segs as f64,
+            rate: 0.0,
+            queue_delay: Duration::ZERO,
+            plain: true,
+        }
+    }
+
+    /// The path is in order: its first round begins, and all but `base` is as at first.
+    fn begin(&mut self, snd_nxt: u64) {
+        let base = self.base;
+        let first = Weighted::with(self.coupling);
+        *self = Weighted { active: true, base, round_end: snd_nxt, plain: false, ..first };
+    }
+
+    /// A round is over.
+    fn judge(&mut self, window: &mut Window, flows: &[Flow<f64>], limited: bool) {
+        let (sum, count) = self.sampled;
+        match self.base {
+            Some(base) if count >= LEAST_SAMPLES => {
+                if flows.len() > 1 {
+                    let rtt = sum / u64::from(count);
+                    self.end_round(window, flows, Round { rtt, base }, limited);
+                }
+            }
+            _ => self.plain = true,
+        }
+    }
+
     fn end_round(&mut self, window: &mut Window, flows: &[Flow<f64>], round: Round, limited: bool) {
         let cwnd = window.cwnd();
         let diff = round.queued(cwnd);
-        if cwnd <= window.ssthresh() {
-            if diff > GAMMA {
-                window.set_cwnd(cwnd.min(round.target(cwnd) + 1.0));
-                self.lower_threshold(window);
-            }
-        } else {
-            if diff >= self.alpha {
-                self.rate = cwnd / round.rtt.as_secs_f64();
-                self.take_share(flows);
-            }
-            if diff > self.alpha {
-                window.set_cwnd(cwnd - 1.0);
-                self.lower_threshold(window);
-            } else if diff < self.alpha && limited {
-                window.set_cwnd(cwnd + 1.0);
-            }
+        if !window.in_slow_start() {
+            self.avoid(window, flows, round, limited);
+        } else if diff > f64::from(self.coupling.gamma_segs) {
+            window.set_cwnd(cwnd.min(round.target(cwnd) + 1.0));
+            lower_threshold(window);
+        }
+        window.set_cwnd(window.cwnd().max(LEAST_CWND));
+        window.set_ssthresh(window.current_ssthresh());
+    }
+
+    /// Congestion avoidance.
+    fn avoid(&mut self, window: &mut Window, flows: &[Flow<f64>], round: Round, limited: bool) {
+        let cwnd = window.cwnd();
+        let diff = round.queued(cwnd);
+        if diff >= self.alpha {
+            self.rate = cwnd / round.rtt.as_secs_f64();
+            self.take_share(flows);
+        }
+        if diff > self.alpha {
+            window.set_cwnd(cwnd - 1.0);
+            lower_threshold(window);
+        } else if diff < self.alpha && limited {
+            window.set_cwnd(cwnd + 1.0);
         }
         self.drain(window, round);
-        window.set_cwnd(window.cwnd().max(LEAST_CWND));
     }
 
     /// The part of `total_alpha` that goes with this path's part of the rate; as it was while no
@@ -165,7 +220,8 @@ impl Weighted {
         if total > 0.0 {
             self.weight = self.rate / total;
         }
-        self.alpha = libm::floor(self.weight * TOTAL_ALPHA).max(LEAST_ALPHA);
+        self.alpha =
+            libm::floor(self.weight * f64::from(self.coupling.total_alpha_segs)).max(LEAST_ALPHA);
     }
 
     /// Empty the queue if its delay has doubled.
@@ -180,11 +236,11 @@ impl Weighted {
             self.queue_delay = Duration::ZERO;
         }
     }
+}
 
-    /// Slow start does not begin again.
-    fn lower_threshold(&self, window: &mut Window) {
-        window.set_ssthresh(window.ssthresh().min(window.cwnd() - 1.0));
-    }
+/// Slow start does not begin again.
+fn lower_threshold(window: &mut Window) {
+    window.set_ssthresh(window.ssthresh().min(window.cwnd() - 1.0));
 }
 
 #[cfg(test)]
@@ -243,8 +299,51 @@ mod tests {
         rule.end_round(&mut window, &beside(0.0), round(105), true);
         assert_eq!((window.cwnd_segs(), window.ssthresh_segs()), (20, None), "0 segments queued");
         rule.end_round(&mut window, &beside(0.0), round(125), true);
-        // 4 are queued, 16 would not be; the delay has more than doubled, too: 17 * 100 / 250.
-        assert_eq!((window.cwnd_segs(), window.ssthresh_segs()), (6, Some(16)));
+        // 4 are queued, 16 would not be. Nothing is drained before congestion avoidance.
+        assert_eq!((window.cwnd_segs(), window.ssthresh_segs()), (17, Some(16)));
+    }
+
+    /// Regression: a window that had reached its threshold neither grew nor shrank any more.
+    #[test]
+    fn window_at_its_threshold_is_in_congestion_avoidance() {
+        let mut window = Window::new(Arithmetic::Counter, 1448, 20, Some(20));
+        rule().end_round(&mut window, &beside(0.0), round(100), true);
+        assert_eq!(window.cwnd_segs(), 21);
+    }
+
+    #[test]
+    fn slow_start_goes_on_where_the_drain_began() {
+        let mut window = Window::new(Arithmetic::Counter, 1448, 40, Some(10));
+        let mut rule = Weighted { queue_delay: ms(1), ..rule() };
+        rule.end_round(&mut window, &beside(0.0), round(101), true);
+        assert_eq!((window.cwnd_segs(), window.ssthresh_segs()), (41, Some(30)));
+        rule.end_round(&mut window, &beside(0.0), round(102), true);
+        // 42 * 100 / 204; three quarters of 41 are the threshold.
+        assert_eq!((window.cwnd_segs(), window.ssthresh_segs()), (20, Some(30)));
+        assert!(window.in_slow_start());
+    }
+
+    /// A path of 40 segments that nobody else uses, a queue behind it: the window never comes to
+    /// the two segments in the queue that `alpha` asks for.
+    #[test]
+    fn drains_before_alpha_segments_wait() {
+        let mut window = Window::new(Arithmetic::Counter, 1448, 30, Some(30));
+        let mut rule = rule();
+        let (mut most, mut drains) = (0, 0);
+        for _ in 0..200 {
+            let before = window.cwnd_segs();
+            let queued = u64::from(before.saturating_sub(40));
+            let rtt = Duration::from_micros(100_000 + 2_500 * queued);
+            let round = Round { rtt, base: ms(100) };
+            rule.end_round(&mut window, &beside(0.0), round, true);
+            drains += u32::from(window.cwnd_segs() < before / 2 + 1);
+            most = most.max(window.cwnd_segs());
+            if window.in_slow_start() {
+                window.slow_start(f64::from(window.cwnd_segs()), 1.0);
+            }
+        }
+        assert_eq!(most, 42);
+        assert!(drains >= 10, "{drains}");
     }
 
     #[test]
@@ -276,8 +375,42 @@ mod tests {
         };
         rule.on_ack(&mut window, &[], &sample);
         assert_eq!((rule.base, rule.round_end), (Some(ms(50) + Duration::from_micros(1)), 20));
-        rule.on_transmit_start();
-        assert_eq!((rule.base, rule.round_end), (None, 20));
+        rule.on_idle_restart();
+        assert_eq!((rule.base, rule.active), (None, false));
+    }
+
+    #[test]
+    fn loss_forgets_all_but_the_shortest_round_trip() {
+        let learnt = Weighted {
+            base: Some(ms(40)),
+            rate: 9.0,
+            weight: 0.3,
+            alpha: 3.0,
+            queue_delay: ms(3),
+            active: true,
+            ..rule()
+        };
+        let mut window = Window::new(Arithmetic::Counter, 1448, 20, Some(10));
+        let sample = crate::congestion::test_support::ack(base::Instant::ZERO, 1);
+        let disorder = AckSample { state: CaState::Disorder, ..sample };
+        let mut disturbed = learnt.clone();
+        disturbed.on_ack(&mut window, &[], &disorder);
+        assert!(disturbed.plain, "NewReno in the meantime");
+        let mut lost = learnt;
+        lost.on_loss();
+        for mut rule in [disturbed, lost] {
+            rule.on_ack(&mut window, &[], &AckSample { snd_nxt: 70, ..sample });
+            assert_eq!((rule.base, rule.round_end, rule.plain), (Some(ms(40)), 70, false));
+            assert_eq!((rule.rate, rule.weight, rule.alpha), (0.0, 1.0, 2.0));
+            assert!(rule.queue_delay.is_zero());
+        }
+    }
+
+    #[test]
+    fn sibling_without_a_sample_in_its_round_has_no_rate() {
+        let sampled = Weighted { rate: 5.0, sampled: (ms(80), 2), ..rule() };
+        assert_eq!(sampled.told(), 5.0);
+        assert_eq!(Weighted { sampled: (Duration::ZERO, 0), ..sampled }.told(), 0.0);
     }
 
     #[test]
@@ -291,7 +424,6 @@ mod tests {
             ..crate::congestion::test_support::ack(now, 1)
         };
         rule.on_ack(&mut window, &beside(0.0), &ack(10));
-        assert!(rule.plain, "the first round has one sample");
         rule.on_ack(&mut window, &beside(0.0), &ack(50));
         assert!(!rule.plain, "within a round the window stays");
         rule.on_ack(&mut window, &beside(0.0), &ack(101));

@@ -20,6 +20,8 @@ pub struct LocalAddress {
     pub ip: IpAddr,
     pub interface: InterfaceId,
     pub backup: bool,
+    /// It is there, and its link is up.
+    pub up: bool,
 }
 
 /// An address of the peer.
@@ -62,7 +64,8 @@ impl Addresses {
         for (ip, interface) in same.into_iter().chain(other).take(MAX_ADDRESSES) {
             let own = if ip == first { 0 } else { id };
             id += u8::from(ip != first);
-            local.push(LocalAddress { id: own, ip, interface, backup: backup.contains(&ip) });
+            let backup = backup.contains(&ip);
+            local.push(LocalAddress { id: own, ip, interface, backup, up: true });
         }
         let remote = vec![RemoteAddress { id: 0, address: peer }];
         Addresses { local, remote, announced: Vec::new() }
@@ -88,12 +91,31 @@ impl Addresses {
         self.local.iter().find(|address| address.ip == ip).map(|address| address.id)
     }
 
-    /// Another address of this host; its number was never another one's.
-    pub fn add_local(&mut self, ip: IpAddr, interface: InterfaceId, backup: bool) {
-        let used = self.local.iter().map(|address| address.id).max().unwrap_or(0);
-        if let Some(id) = used.checked_add(1) {
-            self.local.push(LocalAddress { id, ip, interface, backup });
+    /// An address of this host that is there again, or is new. Its number; `None` if there are
+    /// too many.
+    pub fn add_local(&mut self, ip: IpAddr, interface: InterfaceId, backup: bool) -> Option<u8> {
+        if let Some(known) = self.local.iter_mut().find(|known| known.ip == ip) {
+            known.up = true;
+            known.interface = interface;
+            return Some(known.id);
         }
+        if self.local.len() >= MAX_ADDRESSES {
+            // One that is gone makes room.
+            let gone = self.local.iter().position(|known| known.id != 0 && !known.up)?;
+            self.local.remove(gone);
+        }
+        let used = self.local.iter().map(|known| known.id).max().unwrap_or(0);
+        let unused = |id: &u8| self.local.iter().all(|known| known.id != *id);
+        let id = used.checked_add(1).or_else(|| (1..=u8::MAX).find(unused))?;
+        self.local.push(LocalAddress { id, ip, interface, backup, up: true });
+        Some(id)
+    }
+
+    /// An address of this host that is gone: its number, which is kept for when it returns.
+    pub fn lose_local(&mut self, ip: IpAddr) -> Option<u8> {
+        let known = self.local.iter_mut().find(|known| known.ip == ip)?;
+        known.up = false;
+        Some(known.id)
     }
 
     /// The peer's address with that number.
@@ -119,9 +141,17 @@ impl Addresses {
         room && !known
     }
 
-    /// As path managers see them.
+    /// The peer joined from an address: its number may have another one behind a NAT.
+    pub fn on_joined_from(&mut self, id: u8, ip: IpAddr) {
+        if let Some(known) = self.remote.iter_mut().find(|known| known.id == id && id != 0) {
+            known.address.set_ip(ip);
+        }
+    }
+
+    /// As path managers see them: what can be used now.
     pub fn tables(&self) -> (Vec<Address>, Vec<Address>) {
-        let local = self.local.iter().map(|at| Address { id: at.id, ip: at.ip });
+        let up = self.local.iter().filter(|at| at.up);
+        let local = up.map(|at| Address { id: at.id, ip: at.ip });
         let remote = self.remote.iter().map(|at| Address { id: at.id, ip: at.address.ip() });
         (local.collect(), remote.collect())
     }
@@ -158,8 +188,8 @@ impl Addresses {
         self.announced.iter().map(|open| open.due).min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Announcements to repeat now; those repeated often enough are given up.
-    pub fn take_due(&mut self, now: Instant) -> Vec<AddAddr> {
+    /// Announcements to repeat now, and the numbers of those that are given up.
+    pub fn take_due(&mut self, now: Instant) -> (Vec<AddAddr>, Vec<u8>) {
         let mut due = Vec::new();
         for open in self.announced.iter_mut().filter(|open| open.due <= now) {
             if open.sent <= MAX_REPETITIONS {
@@ -168,9 +198,12 @@ impl Addresses {
             open.due = now + REPEAT_ANNOUNCEMENT * (1 << open.sent.min(8));
             open.sent += 1;
         }
-        self.announced.retain(|open| open.sent <= MAX_REPETITIONS + 1);
+        let given_up = |open: &Announcement| open.sent > MAX_REPETITIONS + 1;
+        let over = self.announced.iter().filter(|open| given_up(open));
+        let over = over.map(|open| open.option.address_id).collect();
+        self.announced.retain(|open| !given_up(open));
         due.extend(self.next_announcement(now));
-        due
+        (due, over)
     }
 }
 
@@ -245,7 +278,7 @@ mod tests {
         addresses.announce(Instant::ZERO, option(2));
         let mut sent = Vec::new();
         while addresses.deadline() != Instant::FAR_FUTURE {
-            sent.extend(addresses.take_due(addresses.deadline()));
+            sent.extend(addresses.take_due(addresses.deadline()).0);
         }
         assert_eq!(sent.iter().filter(|sent| **sent == option(1)).count(), 3, "repetitions");
         assert_eq!(sent.iter().filter(|sent| **sent == option(2)).count(), 4);

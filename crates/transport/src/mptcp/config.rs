@@ -1,11 +1,11 @@
 //! What an MPTCP connection can be told, and what it tells.
 
 use super::failover::Failover;
-use crate::path_manager::PathManagerKind;
+use crate::path_manager::{Endpoints, PathManagerKind};
 use crate::scheduler::Custom;
 use crate::tcp::{TcpConfig, TcpInfo};
 use base::{InterfaceId, PathId};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The configuration of a multi-path connection.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,6 +31,13 @@ pub struct MptcpConfig {
     /// Play the kernel where ours does better: see the profile's switch of this name. A simulated
     /// kernel is told so; live, every path is welcome and the window as large as it may be.
     pub mainline_limits: bool,
+    /// What `kernel` goes by.
+    pub endpoints: Endpoints,
+    /// What `binder` goes by: gateways of each further subflow.
+    pub gateways: Vec<Vec<Ipv4Addr>>,
+    /// A subflow whose address the peer withdraws ends only if it does not answer (RFC 8684
+    /// s3.4.2); the kernels end it at once.
+    pub keepalive_on_withdrawal: bool,
     /// Addresses of this host whose subflows are for backup.
     pub backup: Vec<IpAddr>,
     /// For tests near a wrap: the initial data sequence numbers of client and server, in place
@@ -45,12 +52,15 @@ impl Default for MptcpConfig {
             scheduler: "lrf",
             custom_scheduler: None,
             policy: "none",
-            path_manager: PathManagerKind::Fullmesh,
+            path_manager: PathManagerKind::FULLMESH,
             failover: Failover::Rto,
             checksum: false,
             max_extra_subflows: 8,
             common_prefix_bits: None,
             mainline_limits: false,
+            endpoints: Endpoints::default(),
+            gateways: Vec::new(),
+            keepalive_on_withdrawal: true,
             backup: Vec::new(),
             test_idsn: None,
         }
@@ -103,6 +113,8 @@ pub struct Retired {
 pub struct SubflowInfo {
     pub path: PathId,
     pub interface: InterfaceId,
+    pub local: SocketAddr,
+    pub remote: SocketAddr,
     pub backup: bool,
     /// The path policy has it probed only.
     pub probing: bool,

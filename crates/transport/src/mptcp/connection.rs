@@ -1,16 +1,17 @@
 //! `Connection`: an MPTCP socket: its subflows, both halves of the data sequence space, its
 //! controller, scheduler and path manager, and the application's side.
 
-use super::addresses::{Addresses, share_prefix};
+use super::addresses::Addresses;
 use super::binding::Assignments;
 use super::config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
+use super::manage::JoinRequest;
 use super::receive::DataReceive;
 use super::send::{DataSend, FRAGMENT_BYTES};
 use super::slot::{Slot, Stage};
 use super::timers::Timers;
 use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller, Penalty};
-use crate::path_manager::{Command, PathEvent, PathManager};
+use crate::path_manager::PathManager;
 use crate::path_policy::{self, AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
 use crate::stack::{Marks, SocketError};
@@ -21,7 +22,7 @@ use base::{Blocked, Context, Instant, InterfaceId, PathId, SocketId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use wire::Payload;
-use wire::mptcp::{AddAddr, Key, MptcpOption, Token};
+use wire::mptcp::{Key, Token};
 
 /// What the send buffer of a connection has beside those of its subflows (Linux: the smallest
 /// buffer, `tcp_wmem[0]`).
@@ -89,8 +90,6 @@ pub struct Connection {
     pub(super) timers: Timers,
     pub(super) news: Vec<News>,
     pub(super) joins: VecDeque<JoinRequest>,
-    /// Pairs of addresses to be tried again, and when.
-    pub(super) retries: Vec<(Instant, u8, u8)>,
     /// Payload held by all subflows, in bytes.
     pub(super) held: u64,
     /// Options, mappings and joins refused.
@@ -105,17 +104,6 @@ pub struct Connection {
     pub(super) views: Vec<PathView>,
     /// The stack's notes.
     pub marks: Marks,
-}
-
-/// A subflow that the path manager wants: the stack finds a port for it.
-#[derive(Clone, Copy, Debug)]
-pub struct JoinRequest {
-    pub local_id: u8,
-    pub remote_id: u8,
-    pub local: IpAddr,
-    pub remote: SocketAddr,
-    pub interface: InterfaceId,
-    pub backup: bool,
 }
 
 /// What a connection begins with.
@@ -185,11 +173,10 @@ impl Connection {
             waits: None,
             account: Account::default(),
             addresses,
-            manager: PathManager::new(config.path_manager, start.client),
+            manager: manager(&config, start.client),
             timers: Timers::default(),
             news: Vec::new(),
             joins: VecDeque::new(),
-            retries: Vec::new(),
             held: 0,
             refused: 0,
             to_poll: VecDeque::new(),
@@ -338,203 +325,12 @@ impl Connection {
         self.slots.get(path.index()).map(|slot| *slot.subflow.tuple())
     }
 
-    /// Subflows that the path manager wants opened.
-    pub fn take_join(&mut self) -> Option<JoinRequest> {
-        if self.closed || self.plain {
-            self.joins.clear();
-        }
-        self.joins.pop_front()
-    }
-
-    /// Tell the path manager, and do what it says.
-    pub(super) fn manage(&mut self, cx: &mut Context<'_>, event: PathEvent) {
-        if self.closed || self.plain {
-            return;
-        }
-        let (local, remote) = self.addresses.tables();
-        for command in self.manager.on_event(event, &local, &remote) {
-            match command {
-                Command::Announce { local_id } => self.announce(cx, local_id),
-                Command::Join { local_id, remote_id } => self.request_join(local_id, remote_id),
-                Command::Withdraw { local_id } => self.withdraw(cx, local_id),
-            }
-        }
-    }
-
-    fn announce(&mut self, cx: &Context<'_>, local_id: u8) {
-        if self.client && self.mainline_limits {
-            // An address that joins begin from is not announced, too (mainline's endpoints are
-            // for one or the other), and its echo would cost a sample of the round trip.
-            return;
-        }
-        let Some(receiver) = self.remote_key else { return };
-        let Some(address) = self.addresses.local(local_id) else { return };
-        if !self.addresses.is_told(address) {
-            return;
-        }
-        let option = AddAddr::signed(self.local_key, receiver, local_id, address.ip, None);
-        if let Some(option) = self.addresses.announce(cx.now, option) {
-            self.send_announcement(option);
-        }
-    }
-
-    /// An ADD_ADDR on an acknowledgement of its own.
-    pub(super) fn send_announcement(&mut self, option: AddAddr) {
-        self.say(MptcpOption::AddAddr(option), None);
-    }
-
-    /// An option on an acknowledgement of an open subflow, not of the address `without`; one
-    /// that works is preferred.
-    fn say(&mut self, option: MptcpOption, without: Option<u8>) {
-        if let Some(index) = self.speaker(without) {
-            self.say_on(index, option);
-        }
-    }
-
-    fn speaker(&self, without: Option<u8>) -> Option<usize> {
-        let open = |slot: &Slot| slot.stage == Stage::Open && Some(slot.local_id) != without;
-        let works = self.slots.iter().position(|slot| open(slot) && !slot.pf);
-        works.or_else(|| self.slots.iter().position(open))
-    }
-
-    /// An acknowledgement of the subflow that options go to.
-    pub(super) fn acknowledge_first(&mut self) {
-        if let Some(index) = self.speaker(None) {
-            self.slots[index].subflow.acknowledge();
-            self.wake(index);
-        }
-    }
-
-    /// An option on an acknowledgement of that subflow.
-    pub(super) fn say_on(&mut self, index: usize, option: MptcpOption) {
-        self.slots[index].subflow.say(option);
-        self.wake(index);
-    }
-
-    /// Whether a subflow between these is there or on its way.
-    fn is_joined(&self, local: IpAddr, remote: SocketAddr) -> bool {
-        let same =
-            |ends: &crate::tcp::subflow::Tuple| ends.local.ip() == local && ends.remote == remote;
-        let mut alive = self.slots.iter().filter(|slot| slot.stage != Stage::Gone);
-        alive.any(|slot| same(slot.subflow.tuple()))
-            || self.joins.iter().any(|join| join.local == local && join.remote == remote)
-    }
-
-    pub(super) fn request_join(&mut self, local_id: u8, remote_id: u8) {
-        let extra = self.slots.iter().filter(|slot| slot.stage != Stage::Gone).count();
-        let full = extra + self.joins.len() > usize::from(self.config.max_extra_subflows);
-        let failed = self.failed_checksum || self.agreed_fail;
-        if full || failed || self.plain || (remote_id == 0 && self.no_join_to_first) {
-            return;
-        }
-        let (Some(local), Some(remote)) =
-            (self.addresses.local(local_id), self.addresses.remote(remote_id))
-        else {
-            return;
-        };
-        if self.is_joined(local.ip, remote.address) {
-            // It outlived an address that was gone for a while.
-            return;
-        }
-        let apart = self
-            .config
-            .common_prefix_bits
-            .is_some_and(|bits| !share_prefix(local.ip, remote.address.ip(), bits));
-        if apart {
-            return;
-        }
-        self.joins.push_back(JoinRequest {
-            local_id,
-            remote_id,
-            local: local.ip,
-            remote: remote.address,
-            interface: local.interface,
-            backup: local.backup,
-        });
-    }
-
-    /// Close the subflows of an address that is gone. Without another one they stay: the address
-    /// may return, and TCP would have waited for it too.
-    fn withdraw(&mut self, cx: &mut Context<'_>, local_id: u8) {
-        if let Some(next) = self.addresses.unannounce(cx.now, local_id) {
-            self.send_announcement(next);
-        }
-        self.joins.retain(|join| join.local_id != local_id);
-        let told = self.addresses.local(local_id).is_some_and(|at| self.addresses.is_told(at));
-        if !told && !self.slots.iter().any(|slot| slot.local_id == local_id) {
-            // The peer never heard of it.
-            return;
-        }
-        if !self.slots.iter().any(|slot| slot.local_id != local_id && slot.is_usable()) {
-            return;
-        }
-        for index in 0..self.slots.len() {
-            if self.slots[index].local_id == local_id {
-                self.drop_slot(cx, index, wire::mptcp::ResetReason::UNSPECIFIED);
-            }
-        }
-        self.say(MptcpOption::RemoveAddr { ids: vec![local_id] }, Some(local_id));
-    }
-
-    /// Ask the peer to spare, or to use again, the subflows of an address of this host
-    /// (RFC 8684 s3.3.8).
-    pub fn set_backup(&mut self, ip: IpAddr, backup: bool) {
-        for address in self.addresses.local.iter_mut().filter(|address| address.ip == ip) {
-            address.backup = backup;
-        }
-        for index in 0..self.slots.len() {
-            let slot = &mut self.slots[index];
-            if slot.subflow.tuple().local.ip() != ip || slot.backup_local == backup {
-                continue;
-            }
-            slot.backup_local = backup;
-            let path = slot.path;
-            if slot.stage == Stage::Open {
-                self.on_path_changed(path, PathChange::State);
-            }
-            self.tell_priority(index);
-        }
-        self.schedule_due = true;
-    }
-
     /// A path came, went or changed: whoever decides about paths hears of it.
     pub(super) fn on_path_changed(&mut self, path: PathId, change: PathChange) {
         if change == PathChange::Added {
             self.policy.on_path_added(path);
         }
         self.scheduler.on_path_changed(path, change);
-    }
-
-    /// Tell the peer whether a subflow is to be spared, if it believes otherwise; of one that is
-    /// being opened once it is open.
-    pub(super) fn tell_priority(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        let backup = slot.backup_local;
-        if slot.stage == Stage::Open && !self.plain && slot.backup_told != backup {
-            slot.backup_told = backup;
-            self.say_on(index, MptcpOption::Prio { backup });
-        }
-    }
-
-    /// An address of this host came or went.
-    pub fn on_local_address(
-        &mut self,
-        cx: &mut Context<'_>,
-        ip: IpAddr,
-        interface: InterfaceId,
-        up: bool,
-    ) {
-        if up {
-            if self.addresses.local_id(ip).is_none() {
-                let backup = self.config.backup.contains(&ip);
-                self.addresses.add_local(ip, interface, backup);
-            }
-            let Some(id) = self.addresses.local_id(ip) else { return };
-            self.retry_openings_from(cx, ip);
-            self.manage(cx, PathEvent::LocalUp(crate::path_manager::Address { id, ip }));
-        } else if let Some(id) = self.addresses.local_id(ip) {
-            self.manage(cx, PathEvent::LocalDown { id });
-        }
     }
 
     /// The paths that carry data now.
@@ -563,6 +359,7 @@ impl Connection {
             return;
         }
         slot.repeat_ack_at = None;
+        slot.check = None;
         slot.received = super::slot::ReceivedMaps::default();
         slot.pf = false;
         slot.subflow.discard();
@@ -584,6 +381,8 @@ impl Connection {
         let subflows = self.slots.iter().map(|slot| SubflowInfo {
             path: slot.path,
             interface: slot.interface,
+            local: slot.subflow.tuple().local,
+            remote: slot.subflow.tuple().remote,
             backup: slot.is_backup(),
             probing: slot.probing,
             tcp: slot.subflow.info(&self.controller),
@@ -641,4 +440,10 @@ impl Connection {
     pub(super) fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty) {
         self.controller.penalise(path, kind, now);
     }
+}
+
+/// The manager of one side.
+fn manager(config: &MptcpConfig, client: bool) -> PathManager {
+    let gateways = u8::try_from(config.gateways.len()).unwrap_or(u8::MAX);
+    PathManager::new(config.path_manager, client, &config.endpoints, gateways)
 }

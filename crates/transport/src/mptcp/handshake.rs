@@ -1,8 +1,9 @@
 //! Opening a connection and joining subflows to it: MP_CAPABLE and MP_JOIN (RFC 8684 s3.1, s3.2).
 
 use super::config::MptcpConfig;
-use super::connection::{Connection, JoinRequest, Start};
+use super::connection::{Connection, Start};
 use super::failover::Watch;
+use super::manage::JoinRequest;
 use super::receive::{DataReceive, Tuning};
 use super::slot::{ReceivedMaps, Slot, Stage};
 use crate::path_manager::PathEvent;
@@ -143,6 +144,7 @@ impl Connection {
             pf_una: 0,
             repeat_ack_at: None,
             ack_repetitions: 0,
+            check: None,
             received: ReceivedMaps::default(),
             last_end: None,
             first_sent_bytes: 0,
@@ -193,7 +195,7 @@ impl Connection {
             && !self.refuses_joins()
             && !self.failed_checksum
             && !self.agreed_fail
-            && open <= usize::from(self.config.max_extra_subflows)
+            && open <= self.most_extra_subflows()
             && self.next_path().is_some()
     }
 
@@ -449,21 +451,24 @@ impl Connection {
             self.stop_fail_timer();
             self.drop_slot(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
-        self.open_slot(index);
+        self.open_slot(cx, index);
+        let slot = &self.slots[index];
+        let from = slot.subflow.tuple().remote.ip();
+        self.addresses.on_joined_from(slot.remote_id, from);
         // The fourth packet, at once.
         self.slots[index].subflow.acknowledge();
         true
     }
 
     /// A join is complete.
-    pub(super) fn open_slot(&mut self, index: usize) {
+    pub(super) fn open_slot(&mut self, cx: &mut Context<'_>, index: usize) {
         let slot = &mut self.slots[index];
         slot.stage = Stage::Open;
         slot.repeat_ack_at = None;
         if let Some(mp) = slot.subflow.multipath() {
             mp.on_ack = None;
         }
-        let path = slot.path;
+        let (path, local_id, remote_id) = (slot.path, slot.local_id, slot.remote_id);
         self.on_path_changed(path, PathChange::Added);
         self.tell_priority(index);
         self.signals_stale = true;
@@ -474,6 +479,7 @@ impl Connection {
         self.reinject_stuck();
         self.set_writer_waits(self.send.writer_waits);
         self.check_writer();
+        self.manage(cx, PathEvent::Joined { local_id, remote_id });
     }
 
     /// The implied mapping of first data that carry the keys.

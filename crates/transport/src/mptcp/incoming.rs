@@ -4,7 +4,7 @@
 use super::connection::Connection;
 use super::handshake::LONG_ROOM;
 use super::slot::{ReceivedMap, Stage};
-use crate::path_manager::{Address, PathEvent};
+use crate::path_manager::{Address, Ending, PathEvent};
 use crate::scheduler::{PathChange, Scheduler};
 use crate::stack::SocketError;
 use crate::tcp::multipath::{Heard, Multipath};
@@ -35,6 +35,7 @@ impl Connection {
         }
         self.limit_reception(index);
         self.slots[index].subflow.handle_segment(cx, &mut self.controller, segment);
+        self.note_answer(index);
         self.after_subflow(cx, index);
         self.count_held(index);
         if cx.wants(EventMask::ACCOUNT) {
@@ -117,26 +118,16 @@ impl Connection {
     }
 
     fn on_subflow_failed(&mut self, cx: &mut Context<'_>, index: usize, error: SocketError) {
-        let slot = &self.slots[index];
-        let (stage, local_id, remote_id) = (slot.stage, slot.local_id, slot.remote_id);
-        let initiator = slot.initiator;
+        let open = self.slots[index].stage == Stage::Open;
         self.lose_slot(cx, index);
         self.check_alone(cx, error);
-        // One that was refused is not tried again before the peer announces it anew.
-        match error {
-            SocketError::Unreachable | SocketError::TimedOut if !initiator => {}
-            SocketError::TimedOut if stage == Stage::Open => {
-                self.manage(cx, PathEvent::Lost { local_id, remote_id });
-            }
-            SocketError::Unreachable | SocketError::TimedOut => {
-                self.retry_later(cx.now, local_id, remote_id);
-            }
-            // One that worked is: the peer may have lost the address for a moment only.
-            SocketError::Reset if initiator && stage == Stage::Open => {
-                self.retry_later(cx.now, local_id, remote_id);
-            }
-            _ => {}
-        }
+        let how = match error {
+            SocketError::TimedOut if open => Ending::TimedOut,
+            SocketError::TimedOut | SocketError::Unreachable => Ending::Unreachable,
+            SocketError::Reset if open => Ending::Reset,
+            _ => Ending::Refused,
+        };
+        self.on_ended(cx, index, how);
     }
 
     fn on_subflow_closed(&mut self, cx: &mut Context<'_>, index: usize) {
@@ -183,7 +174,7 @@ impl Connection {
             return;
         }
         if stage == Stage::PreEstablished {
-            self.open_slot(index);
+            self.open_slot(cx, index);
             self.resolve_join(cx);
         }
         if self.plain {
@@ -213,8 +204,7 @@ impl Connection {
             let slot = &self.slots[index];
             let opening = slot.initiator && index > 0 && slot.stage != Stage::Open;
             if matches!(option, MptcpOption::TcpRst { transient: true, .. }) && opening {
-                let (local_id, remote_id) = (slot.local_id, slot.remote_id);
-                self.retry_later(cx.now, local_id, remote_id);
+                self.on_ended(cx, index, Ending::NotNow);
             }
             if let MptcpOption::FastClose { receiver } = option
                 && !self.plain
@@ -478,7 +468,7 @@ impl Connection {
     ) -> bool {
         match option {
             MptcpOption::AddAddr(add) => self.hear_add_addr(cx, index, add),
-            MptcpOption::RemoveAddr { ids } => self.hear_remove_addr(cx, ids),
+            MptcpOption::RemoveAddr { ids } => self.on_withdrawn(cx, ids),
             MptcpOption::Prio { backup } => {
                 self.slots[index].backup_remote = *backup;
                 let path = self.slots[index].path;
@@ -510,6 +500,7 @@ impl Connection {
             if let Some(next) = self.addresses.echoed(cx.now, add) {
                 self.send_announcement(next);
             }
+            self.manage(cx, PathEvent::Echoed { local_id: add.address_id });
             return;
         }
         let Some(remote_key) = self.remote_key else { return };
@@ -526,22 +517,6 @@ impl Connection {
         if known {
             let address = Address { id: add.address_id, ip: add.address };
             self.manage(cx, PathEvent::Announced(address));
-        }
-    }
-
-    /// The peer lost addresses: subflows to them end (RFC 8684 s3.4.2).
-    fn hear_remove_addr(&mut self, cx: &mut Context<'_>, ids: &[u8]) {
-        for id in ids {
-            self.addresses.remote.retain(|known| known.id != *id || *id == 0);
-            for index in 0..self.slots.len() {
-                let slot = &self.slots[index];
-                let alone = self.slots.iter().filter(|slot| slot.is_usable()).count() <= 1;
-                let open = slot.stage == Stage::Open;
-                if slot.remote_id == *id && slot.stage != Stage::Gone && !(open && alone) {
-                    self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
-                }
-            }
-            self.manage(cx, PathEvent::Withdrawn { id: *id });
         }
     }
 }

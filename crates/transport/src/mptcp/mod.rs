@@ -6,8 +6,10 @@
 //! which are meant for whom, `eligible` carries the path policy out, `incoming` takes data and
 //! options from them, `send` and `receive` are the two halves of the data sequence space, `reading`
 //! is the application's side of the latter, `close`
-//! ends it, `failover` says which paths failed, `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work
-//! with. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies `path_policy`'s, path
+//! ends it, `failover` says which paths failed, `fallback` leaves MPTCP, `timers` its own timers,
+//! `addresses` what path managers work with, `manage` carries out what they say, `withdrawn` what
+//! the peer's loss of an address does. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies
+//! `path_policy`'s, path
 //! managers `path_manager`'s.
 
 mod addresses;
@@ -21,6 +23,7 @@ mod failover;
 mod fallback;
 mod handshake;
 mod incoming;
+pub(crate) mod manage;
 mod outgoing;
 mod reading;
 mod receive;
@@ -28,9 +31,11 @@ mod send;
 mod slot;
 mod standing;
 mod timers;
+mod withdrawn;
 
 pub(crate) use handshake::acceptable_capable;
 pub(crate) use outgoing::split_flow;
+pub(crate) use send::FRAGMENT_BYTES;
 
 pub use config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
 pub use failover::{FAILOVER_NAMES, Failover};

@@ -12,7 +12,7 @@ use std::ops::Range;
 use wire::Payload;
 
 /// Bytes that one fragment of the send queue holds (mainline: 32 KiB with its description).
-pub(super) const FRAGMENT_BYTES: u32 = (32 << 10) - FRAGMENT_COST;
+pub(crate) const FRAGMENT_BYTES: u32 = (32 << 10) - FRAGMENT_COST;
 /// Memory of that description (mainline `struct mptcp_data_frag`).
 const FRAGMENT_COST: u32 = 40;
 

@@ -49,6 +49,8 @@ pub struct Slot {
     pub repeat_ack_at: Option<Instant>,
     /// Times it was repeated.
     pub ack_repetitions: u32,
+    /// The peer withdrew its address: whether it still answers is being found out.
+    pub check: Option<Check>,
     pub received: ReceivedMaps,
     /// Where the last data handed to it end in the connection's stream.
     pub last_end: Option<u64>,
@@ -58,6 +60,14 @@ pub struct Slot {
     /// Payload that the subflow holds, in bytes, when last counted.
     pub held: u64,
     pub in_ready: bool,
+}
+
+/// Probes of a subflow whose address was withdrawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Check {
+    /// The next one, or the end.
+    pub due: Instant,
+    pub sent: u32,
 }
 
 /// Mappings received on one subflow, by offset in the subflow.

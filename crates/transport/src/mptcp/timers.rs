@@ -3,7 +3,7 @@
 
 use super::connection::Connection;
 use super::slot::{Slot, Stage};
-use crate::path_manager::PathEvent;
+use crate::path_manager::Manager;
 use crate::scheduler::Scheduler;
 use crate::stack::SocketError;
 use base::{Blocked, Context, Duration, Instant};
@@ -28,8 +28,6 @@ const FAIL_TIMEOUT: Duration = Duration::from_secs(120);
 const FAIL_INTERVAL: Duration = Duration::from_millis(100);
 /// Unanswered DATA_FINs after which a peer that agreed to fall back is taken to be plain.
 const FIN_PATIENCE: u32 = 2;
-/// An address pair that could not be reached is tried again after this (the kernels' fullmesh).
-const RETRY_JOIN: Duration = Duration::from_secs(1);
 
 /// Deadlines of the connection.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +73,6 @@ impl Connection {
     /// The earliest deadline of connection and subflows.
     pub fn deadline(&self) -> Instant {
         let Timers { data, fin, end, fail, .. } = self.timers;
-        let retry = self.retries.iter().map(|(at, ..)| *at).min().unwrap_or(Instant::FAR_FUTURE);
         let own = self
             .scheduler_deadline()
             .min(self.policy_deadline())
@@ -83,16 +80,21 @@ impl Connection {
             .min(fin)
             .min(end)
             .min(fail)
-            .min(retry)
+            .min(self.manager_deadline())
             .min(self.addresses.deadline())
             .min(self.watch_deadline());
         self.slots
             .iter()
             .map(|slot| {
                 let repeat = slot.repeat_ack_at.unwrap_or(Instant::FAR_FUTURE);
-                slot.subflow.deadline().min(repeat)
+                let check = slot.check.map_or(Instant::FAR_FUTURE, |check| check.due);
+                slot.subflow.deadline().min(repeat).min(check)
             })
             .fold(own, Instant::min)
+    }
+
+    fn manager_deadline(&self) -> Instant {
+        if self.plain || self.closed { Instant::FAR_FUTURE } else { self.manager.deadline() }
     }
 
     /// When the scheduler wants to be asked, if there is something to ask about.
@@ -129,12 +131,8 @@ impl Connection {
         if self.timers.end <= cx.now {
             self.fail_all(cx);
         }
-        self.retry_joins(cx);
-        for option in self.addresses.take_due(cx.now) {
-            self.send_announcement(option);
-            // Nothing may have been heard since the last one.
-            self.acknowledge_first();
-        }
+        self.check_withdrawn(cx);
+        self.run_manager(cx);
     }
 
     /// Interval of the data-level timer: the kernel's, twice the longest RTO of a usable path.
@@ -303,18 +301,6 @@ impl Connection {
         let interval = FAIL_INTERVAL * (1 << self.timers.fail_tries.min(10));
         self.timers.fail = (cx.now + interval).min(self.timers.fail_end);
         self.tell_failure();
-    }
-
-    /// A pair of addresses could not be reached; it may be tried again.
-    pub(super) fn retry_later(&mut self, now: Instant, local_id: u8, remote_id: u8) {
-        self.retries.push((now + RETRY_JOIN, local_id, remote_id));
-    }
-
-    fn retry_joins(&mut self, cx: &mut Context<'_>) {
-        while let Some(due) = self.retries.iter().position(|(at, ..)| *at <= cx.now) {
-            let (_, local_id, remote_id) = self.retries.swap_remove(due);
-            self.manage(cx, PathEvent::Failed { local_id, remote_id });
-        }
     }
 
     /// An acknowledgement on every open subflow.

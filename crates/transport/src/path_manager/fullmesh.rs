@@ -1,138 +1,364 @@
 //! `fullmesh`: n local and m remote addresses become n x m subflows (mptcp-protocol spec s4.2).
 //!
 //! Only the client opens subflows, as servers behind NATs cannot; both sides announce what they
-//! have beside the address of the first subflow.
+//! have beside the address of the first subflow. Changes of addresses are gathered for a while
+//! (`batch`), so that an interface that flaps costs nothing. A subflow that could not be opened
+//! is tried once more a second later; one that timed out is opened again (`create_on_err`), one
+//! that was reset is not.
 
-use super::{Address, Command, PathEvent};
+use super::{Address, Command, Ending, Known, Manager, Over, PathEvent};
+use base::{Duration, Instant};
 use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// A pair that could not be reached is tried again after this (the papers' kernels).
+const RETRY: Duration = Duration::from_secs(1);
+/// Addresses of either side that are meshed (the papers' kernels).
+const MOST: usize = 8;
 
 /// The manager's memory.
 #[derive(Clone, Debug)]
 pub struct Fullmesh {
     client: bool,
+    create_on_err: bool,
+    batch: Duration,
     established: bool,
+    /// The connection's own address is not to be meshed: it stays as `default` has it.
+    inert: bool,
+    /// Numbers of this host's addresses as the peer knows them.
+    present: BTreeSet<u8>,
     /// Pairs tried, the first subflow's included.
     tried: BTreeSet<(u8, u8)>,
     /// Pairs that failed once and were tried again.
     retried: BTreeSet<(u8, u8)>,
+    /// Pairs to be tried again, and when.
+    retries: Vec<(Instant, u8, u8)>,
+    /// Changes of this host's addresses, the last one of each, in order.
+    changes: Vec<(u8, Change)>,
+    /// When they are acted upon.
+    changes_due: Instant,
+}
+
+/// What became of an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Change {
+    Up,
+    Down,
+}
+
+/// Whether an address can be one of a mesh: those that lead nowhere else cannot.
+fn is_meshable(ip: IpAddr) -> bool {
+    let link_local = match ip {
+        IpAddr::V4(_) => false,
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
+    };
+    !ip.is_loopback() && !ip.is_unspecified() && !link_local
 }
 
 impl Fullmesh {
     /// For the side that opened the connection, or the other one.
-    pub fn new(client: bool) -> Self {
+    pub fn new(client: bool, create_on_err: bool, batch: Duration) -> Self {
         Fullmesh {
             client,
+            create_on_err,
+            batch,
             established: false,
+            inert: false,
+            present: BTreeSet::new(),
             tried: BTreeSet::from([(0, 0)]),
             retried: BTreeSet::new(),
+            retries: Vec::new(),
+            changes: Vec::new(),
+            changes_due: Instant::FAR_FUTURE,
         }
     }
 
-    /// What to do about an event.
-    pub fn on_event(
-        &mut self,
-        event: PathEvent,
-        local: &[Address],
-        remote: &[Address],
-    ) -> Vec<Command> {
-        let mut commands = Vec::new();
-        match event {
-            PathEvent::Established => {
-                self.established = true;
-                let others = local.iter().filter(|address| address.id != 0);
-                commands.extend(others.map(|address| Command::Announce { local_id: address.id }));
-            }
-            PathEvent::LocalUp(address) if self.established => {
-                self.tried.retain(|(id, _)| *id != address.id);
-                commands.push(Command::Announce { local_id: address.id });
-            }
-            PathEvent::LocalDown { id } => {
-                self.tried.retain(|(local_id, _)| *local_id != id);
-                commands.push(Command::Withdraw { local_id: id });
-                return commands;
-            }
-            PathEvent::Withdrawn { id } => {
-                self.tried.retain(|(_, remote_id)| *remote_id != id);
-                return commands;
-            }
-            PathEvent::Failed { local_id, remote_id } => {
-                if self.retried.insert((local_id, remote_id)) {
-                    self.tried.remove(&(local_id, remote_id));
+    /// Begin, unless the connection runs from an address that is not one of the host's.
+    fn establish(&mut self, known: &Known<'_>, commands: &mut Vec<Command>) {
+        self.established = true;
+        let usable = |here: &&Address| is_meshable(here.ip);
+        self.inert = !known.local.iter().filter(usable).any(|here| here.id == 0);
+        if self.inert {
+            return;
+        }
+        self.present = known.local.iter().filter(usable).map(|here| here.id).collect();
+        let others = self.present.iter().filter(|id| **id != 0);
+        commands.extend(others.map(|id| Command::Announce { local_id: *id }));
+    }
+
+    /// An address changed; of several changes the last one counts.
+    fn note(&mut self, now: Instant, id: u8, change: Change) {
+        self.changes.retain(|(known, _)| *known != id);
+        self.changes.push((id, change));
+        self.changes_due = self.changes_due.min(now + self.batch);
+    }
+
+    fn apply_changes(&mut self, known: &Known<'_>, commands: &mut Vec<Command>) {
+        self.changes_due = Instant::FAR_FUTURE;
+        for (id, change) in std::mem::take(&mut self.changes) {
+            self.forget_local(id);
+            match change {
+                Change::Up => {
+                    let here = known.local.iter().find(|here| here.id == id);
+                    if here.is_some_and(|here| is_meshable(here.ip)) && self.present.insert(id) {
+                        commands.push(Command::Announce { local_id: id });
+                    }
+                }
+                Change::Down => {
+                    if self.present.remove(&id) {
+                        commands.push(Command::Withdraw { local_id: id });
+                    }
                 }
             }
-            PathEvent::Lost { local_id, remote_id } => {
-                self.tried.remove(&(local_id, remote_id));
-                self.retried.remove(&(local_id, remote_id));
-            }
-            PathEvent::Announced(address) => {
-                self.tried.retain(|(_, remote_id)| *remote_id != address.id);
-                self.retried.retain(|(_, remote_id)| *remote_id != address.id);
-            }
-            PathEvent::LocalUp(_) => {}
         }
-        if self.client && self.established {
-            self.mesh(local, remote, &mut commands);
+    }
+
+    fn forget_local(&mut self, id: u8) {
+        self.tried.retain(|(local_id, _)| *local_id != id);
+        self.retried.retain(|(local_id, _)| *local_id != id);
+    }
+
+    fn forget_remote(&mut self, id: u8) {
+        self.tried.retain(|(_, remote_id)| *remote_id != id);
+        self.retried.retain(|(_, remote_id)| *remote_id != id);
+    }
+
+    fn on_ended(&mut self, now: Instant, pair: (u8, u8), how: Ending) {
+        match how {
+            Ending::Unreachable | Ending::NotNow => {
+                if self.retried.insert(pair) {
+                    self.retries.push((now + RETRY, pair.0, pair.1));
+                }
+            }
+            Ending::TimedOut if self.create_on_err => {
+                self.tried.remove(&pair);
+                self.retried.remove(&pair);
+            }
+            Ending::TimedOut | Ending::Refused | Ending::Reset => {}
+        }
+    }
+
+    fn take_due(&mut self, now: Instant, known: &Known<'_>, commands: &mut Vec<Command>) {
+        if self.changes_due <= now {
+            self.apply_changes(known, commands);
+        }
+        let tried = &mut self.tried;
+        self.retries.retain(|(at, local_id, remote_id)| {
+            if *at <= now {
+                tried.remove(&(*local_id, *remote_id));
+            }
+            *at > now
+        });
+    }
+
+    fn mesh(&mut self, known: &Known<'_>, commands: &mut Vec<Command>) {
+        let usable = |at: &&Address| is_meshable(at.ip);
+        for there in known.remote.iter().filter(usable).take(MOST) {
+            for here in known.local.iter().filter(usable).take(MOST) {
+                let family = here.ip.is_ipv4() == there.ip.is_ipv4();
+                let present = self.present.contains(&here.id);
+                if family && present && self.tried.insert((here.id, there.id)) {
+                    commands.push(Command::Join {
+                        local_id: here.id,
+                        remote_id: there.id,
+                        over: Over::Pair,
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Manager for Fullmesh {
+    fn on_event(&mut self, now: Instant, event: PathEvent, known: &Known<'_>) -> Vec<Command> {
+        let mut commands = Vec::new();
+        match event {
+            PathEvent::Established => self.establish(known, &mut commands),
+            PathEvent::LocalUp(address) if self.established => {
+                self.note(now, address.id, Change::Up);
+            }
+            PathEvent::LocalDown { id, .. } if self.established => {
+                self.note(now, id, Change::Down);
+            }
+            PathEvent::Announced(address) => self.forget_remote(address.id),
+            PathEvent::Withdrawn { id } => self.forget_remote(id),
+            PathEvent::Joined { local_id, remote_id } => {
+                self.tried.insert((local_id, remote_id));
+            }
+            PathEvent::Ended { local_id, remote_id, how } => {
+                self.on_ended(now, (local_id, remote_id), how);
+            }
+            PathEvent::LocalUp(_)
+            | PathEvent::LocalDown { .. }
+            | PathEvent::Echoed { .. }
+            | PathEvent::Timer => {}
+        }
+        if !self.established || self.inert {
+            return commands;
+        }
+        self.take_due(now, known, &mut commands);
+        let lost = matches!(event, PathEvent::Withdrawn { .. });
+        if self.client && !lost {
+            self.mesh(known, &mut commands);
         }
         commands
     }
 
-    fn mesh(&mut self, local: &[Address], remote: &[Address], commands: &mut Vec<Command>) {
-        for there in remote {
-            for here in local.iter().filter(|here| here.ip.is_ipv4() == there.ip.is_ipv4()) {
-                if self.tried.insert((here.id, there.id)) {
-                    commands.push(Command::Join { local_id: here.id, remote_id: there.id });
-                }
-            }
+    fn deadline(&self) -> Instant {
+        if !self.established || self.inert {
+            return Instant::FAR_FUTURE;
         }
+        let retry = self.retries.iter().map(|(at, ..)| *at).min();
+        retry.unwrap_or(Instant::FAR_FUTURE).min(self.changes_due)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path_manager::tests::{addresses, joins, known};
 
-    fn addresses(ids: &[u8], net: u8) -> Vec<Address> {
-        ids.iter().map(|id| Address { id: *id, ip: [10, net, 0, *id].into() }).collect()
+    const BATCH: Duration = Duration::from_millis(500);
+
+    fn client() -> Fullmesh {
+        Fullmesh::new(true, true, BATCH)
     }
 
-    fn joins(commands: &[Command]) -> Vec<(u8, u8)> {
-        commands
-            .iter()
-            .filter_map(|command| match command {
-                Command::Join { local_id, remote_id } => Some((*local_id, *remote_id)),
-                _ => None,
-            })
-            .collect()
+    fn ended(local_id: u8, remote_id: u8, how: Ending) -> PathEvent {
+        PathEvent::Ended { local_id, remote_id, how }
     }
 
     #[test]
     fn fm_1_two_by_two_addresses_are_four_subflows() {
-        let mut mesh = Fullmesh::new(true);
+        let mut mesh = client();
         let local = addresses(&[0, 1], 1);
-        let one = mesh.on_event(PathEvent::Established, &local, &addresses(&[0], 2));
+        let first = addresses(&[0], 2);
+        let one = mesh.on_event(Instant::ZERO, PathEvent::Established, &known(&local, &first));
         assert_eq!(joins(&one), [(1, 0)], "two by one: one beside the first");
         let remote = addresses(&[0, 1], 2);
-        let more = mesh.on_event(PathEvent::Announced(remote[1]), &local, &remote);
+        let known = known(&local, &remote);
+        let more = mesh.on_event(Instant::ZERO, PathEvent::Announced(remote[1]), &known);
         assert_eq!(joins(&more), [(0, 1), (1, 1)]);
-        let again = mesh.on_event(PathEvent::LocalUp(local[1]), &local, &remote);
-        assert_eq!(joins(&again), [(1, 0), (1, 1)], "only what the address has to do with");
+    }
+
+    #[test]
+    fn at_most_eight_by_eight() {
+        let many: Vec<u8> = (0..12).collect();
+        let (local, remote) = (addresses(&many, 1), addresses(&many, 2));
+        let known = known(&local, &remote);
+        let commands = client().on_event(Instant::ZERO, PathEvent::Established, &known);
+        assert_eq!(joins(&commands).len(), 63, "the first subflow is the 64th");
     }
 
     #[test]
     fn server_announces_and_opens_nothing() {
-        let mut mesh = Fullmesh::new(false);
+        let mut mesh = Fullmesh::new(false, true, BATCH);
+        let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0, 3], 2));
         let commands =
-            mesh.on_event(PathEvent::Established, &addresses(&[0, 1], 1), &addresses(&[0, 3], 2));
+            mesh.on_event(Instant::ZERO, PathEvent::Established, &known(&local, &remote));
         assert_eq!(commands, [Command::Announce { local_id: 1 }]);
     }
 
     #[test]
-    fn failed_pair_is_tried_once_more() {
-        let mut mesh = Fullmesh::new(true);
+    fn pair_that_cannot_be_reached_is_tried_once_more_after_a_second() {
+        let mut mesh = client();
         let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0], 2));
-        mesh.on_event(PathEvent::Established, &local, &remote);
-        let failed = PathEvent::Failed { local_id: 1, remote_id: 0 };
-        assert_eq!(joins(&mesh.on_event(failed, &local, &remote)), [(1, 0)]);
-        assert!(joins(&mesh.on_event(failed, &local, &remote)).is_empty());
+        let known = known(&local, &remote);
+        mesh.on_event(Instant::ZERO, PathEvent::Established, &known);
+        let failed = ended(1, 0, Ending::Unreachable);
+        let now = Instant::ZERO + Duration::from_millis(70);
+        assert!(joins(&mesh.on_event(now, failed, &known)).is_empty());
+        let due = now + Duration::from_secs(1);
+        assert_eq!(mesh.deadline(), due);
+        assert_eq!(joins(&mesh.on_event(due, PathEvent::Timer, &known)), [(1, 0)]);
+        mesh.on_event(due, failed, &known);
+        assert_eq!(mesh.deadline(), Instant::FAR_FUTURE);
+        // An announcement makes it worth a try again.
+        let announced = PathEvent::Announced(remote[0]);
+        assert_eq!(joins(&mesh.on_event(due, announced, &known)), [(0, 0), (1, 0)]);
+    }
+
+    #[test]
+    fn only_a_time_out_opens_a_subflow_again() {
+        let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0], 2));
+        let known = known(&local, &remote);
+        for (create_on_err, how, again) in [
+            (true, Ending::TimedOut, 1),
+            (false, Ending::TimedOut, 0),
+            (true, Ending::Reset, 0),
+            (true, Ending::Refused, 0),
+        ] {
+            let mut mesh = Fullmesh::new(true, create_on_err, BATCH);
+            mesh.on_event(Instant::ZERO, PathEvent::Established, &known);
+            let commands = mesh.on_event(Instant::ZERO, ended(1, 0, how), &known);
+            assert_eq!(joins(&commands).len(), again, "{create_on_err} {how:?}");
+        }
+    }
+
+    #[test]
+    fn changes_of_addresses_are_gathered_for_half_a_second() {
+        let mut mesh = client();
+        let (all, remote) = (addresses(&[0, 1, 2], 1), addresses(&[0], 2));
+        mesh.on_event(Instant::ZERO, PathEvent::Established, &known(&all, &remote));
+        let left = [all[0]];
+        let without = known(&left, &remote);
+        let down = |id| PathEvent::LocalDown { id, removed: false };
+        assert!(mesh.on_event(Instant::ZERO, down(1), &without).is_empty());
+        let later = Instant::ZERO + Duration::from_millis(400);
+        assert!(mesh.on_event(later, down(2), &without).is_empty());
+        assert_eq!(mesh.deadline(), Instant::ZERO + BATCH, "counted from the first one");
+        let commands = mesh.on_event(mesh.deadline(), PathEvent::Timer, &without);
+        let gone = |id| Command::Withdraw { local_id: id };
+        assert_eq!(commands, [gone(1), gone(2)]);
+        // Back again: announced and meshed.
+        let now = Instant::ZERO + Duration::from_secs(5);
+        mesh.on_event(now, PathEvent::LocalUp(all[1]), &known(&all[..2], &remote));
+        let commands = mesh.on_event(now + BATCH, PathEvent::Timer, &known(&all[..2], &remote));
+        assert_eq!(commands[0], Command::Announce { local_id: 1 });
+        assert_eq!(joins(&commands), [(1, 0)], "only what the address has to do with");
+    }
+
+    #[test]
+    fn address_that_flaps_is_neither_withdrawn_nor_announced() {
+        let mut mesh = client();
+        let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0], 2));
+        let all = known(&local, &remote);
+        mesh.on_event(Instant::ZERO, PathEvent::Established, &all);
+        let without = known(&local[..1], &remote);
+        mesh.on_event(Instant::ZERO, PathEvent::LocalDown { id: 1, removed: true }, &without);
+        mesh.on_event(Instant::ZERO, PathEvent::LocalUp(local[1]), &all);
+        let commands = mesh.on_event(Instant::ZERO + BATCH, PathEvent::Timer, &all);
+        let told = |command: &Command| !matches!(command, Command::Join { .. });
+        assert!(!commands.iter().any(told), "{commands:?}");
+    }
+
+    #[test]
+    fn connection_from_an_address_that_is_not_the_hosts_is_left_alone() {
+        let (local, remote) = (addresses(&[1, 2], 1), addresses(&[0], 2));
+        let mut mesh = client();
+        assert!(
+            mesh.on_event(Instant::ZERO, PathEvent::Established, &known(&local, &remote))
+                .is_empty()
+        );
+        let added = PathEvent::LocalUp(local[1]);
+        assert!(mesh.on_event(Instant::ZERO, added, &known(&local, &remote)).is_empty());
+        assert_eq!(mesh.deadline(), Instant::FAR_FUTURE);
+    }
+
+    #[test]
+    fn addresses_that_lead_nowhere_else_are_ignored() {
+        let at = |id, ip: &str| Address { id, ip: ip.parse().unwrap() };
+        let local = [
+            at(0, "10.0.0.1"),
+            at(1, "127.0.0.1"),
+            at(2, "fe80::1"),
+            at(3, "::1"),
+            at(4, "10.0.1.1"),
+        ];
+        let remote = [at(0, "10.0.0.2")];
+        let commands =
+            client().on_event(Instant::ZERO, PathEvent::Established, &known(&local, &remote));
+        assert_eq!(joins(&commands), [(4, 0)]);
+        assert_eq!(commands[0], Command::Announce { local_id: 4 });
     }
 }

@@ -4,66 +4,39 @@
 //! A manager hears events and answers commands; it sees numbers of addresses, not sockets.
 //! Carrying commands out is the connection's work.
 
+mod binder;
 mod fullmesh;
+mod kernel;
+mod kind;
+mod ndiffports;
+mod passive;
+#[cfg(test)]
+mod tests;
 
+pub use binder::Binder;
 pub use fullmesh::Fullmesh;
+pub use kernel::{Endpoint, EndpointError, EndpointFlags, Endpoints, Kernel, LIMIT, Limits};
+pub use kind::{NAMES, PathManagerKind, parameters};
+pub use ndiffports::Ndiffports;
+pub use passive::Passive;
 
+use base::Instant;
 use std::net::IpAddr;
-
-/// Which manager.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum PathManagerKind {
-    /// Announces nothing and opens nothing; accepts what the peer opens.
-    Default,
-    /// The client opens every pair of addresses, both sides announce theirs.
-    #[default]
-    Fullmesh,
-}
-
-/// Name, one sentence and source of every path manager.
-pub const NAMES: &[(&str, &str, &str)] = &[
-    (
-        "default",
-        "Announces nothing and opens nothing, but accepts joins.",
-        "multipath-tcp kernel v0.95 `default`",
-    ),
-    (
-        "fullmesh",
-        "The client joins every pair of addresses; both sides announce theirs.",
-        "000 s2.3.1, multipath-tcp kernel v0.95 `fullmesh`",
-    ),
-];
-
-impl PathManagerKind {
-    /// Every manager.
-    pub const ALL: [PathManagerKind; 2] = [PathManagerKind::Default, PathManagerKind::Fullmesh];
-
-    /// Its name in the table.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PathManagerKind::Default => "default",
-            PathManagerKind::Fullmesh => "fullmesh",
-        }
-    }
-
-    /// The manager of that name; `None` if there is none.
-    pub fn by_name(name: &str) -> Option<PathManagerKind> {
-        PathManagerKind::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
-
-/// A manager of one connection.
-#[derive(Clone, Debug)]
-pub enum PathManager {
-    Default,
-    Fullmesh(Fullmesh),
-}
 
 /// An address by its number in the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address {
     pub id: u8,
     pub ip: IpAddr,
+}
+
+/// What a manager knows: the addresses that can be used now, and how many subflows there are
+/// beside the first one.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    pub local: &'a [Address],
+    pub remote: &'a [Address],
+    pub extra_subflows: usize,
 }
 
 /// What happened.
@@ -75,14 +48,44 @@ pub enum PathEvent {
     Announced(Address),
     /// The peer lost an address.
     Withdrawn { id: u8 },
-    /// This host got another address.
+    /// This host got another address, or got it back.
     LocalUp(Address),
-    /// This host lost an address.
-    LocalDown { id: u8 },
-    /// A subflow could not be opened for lack of an answer.
-    Failed { local_id: u8, remote_id: u8 },
-    /// A subflow that was open ended for lack of answers.
-    Lost { local_id: u8, remote_id: u8 },
+    /// This host lost an address, or its link (`removed` is false).
+    LocalDown { id: u8, removed: bool },
+    /// A subflow is open.
+    Joined { local_id: u8, remote_id: u8 },
+    /// A subflow that this host opened, or was about to, is over.
+    Ended { local_id: u8, remote_id: u8, how: Ending },
+    /// An announcement was echoed.
+    Echoed { local_id: u8 },
+    /// The manager's deadline passed.
+    Timer,
+}
+
+/// How a subflow ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// It was never open: no answer, or the network says there is no way.
+    Unreachable,
+    /// It was never open: the peer has no room now, but may have later.
+    NotNow,
+    /// It was never open: the peer will not have it.
+    Refused,
+    /// It was open, and nothing was answered any more.
+    TimedOut,
+    /// It was open, and the peer reset it.
+    Reset,
+}
+
+/// How a subflow is to be opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Over {
+    /// Between two addresses that have none yet.
+    Pair,
+    /// Between addresses that have some, from another port.
+    OtherPort,
+    /// By the list of gateways with this number.
+    Gateways(u8),
 }
 
 /// What to do.
@@ -91,30 +94,90 @@ pub enum Command {
     /// Tell the peer of an address of this host.
     Announce { local_id: u8 },
     /// Open a subflow.
-    Join { local_id: u8, remote_id: u8 },
+    Join { local_id: u8, remote_id: u8, over: Over },
     /// Tell the peer that an address is gone, and close its subflows.
     Withdraw { local_id: u8 },
 }
 
+/// A manager of one connection.
+pub trait Manager {
+    /// What to do about an event.
+    fn on_event(&mut self, now: Instant, event: PathEvent, known: &Known<'_>) -> Vec<Command>;
+
+    /// When it wants to hear `PathEvent::Timer`.
+    fn deadline(&self) -> Instant {
+        Instant::FAR_FUTURE
+    }
+}
+
+/// Any of the managers.
+#[derive(Clone, Debug)]
+pub enum PathManager {
+    Passive(Passive),
+    Fullmesh(Fullmesh),
+    Ndiffports(Ndiffports),
+    Binder(Binder),
+    Kernel(Kernel),
+}
+
 impl PathManager {
-    /// A manager for one side.
-    pub fn new(kind: PathManagerKind, client: bool) -> Self {
+    /// A manager for one side. `endpoints` are `kernel`'s, `lists` of gateways are `binder`'s.
+    pub fn new(kind: PathManagerKind, client: bool, endpoints: &Endpoints, lists: u8) -> Self {
         match kind {
-            PathManagerKind::Default => PathManager::Default,
-            PathManagerKind::Fullmesh => PathManager::Fullmesh(Fullmesh::new(client)),
+            PathManagerKind::Default { accept_add_addr } => {
+                PathManager::Passive(Passive::new(client, accept_add_addr))
+            }
+            PathManagerKind::Fullmesh { create_on_err, batch } => {
+                PathManager::Fullmesh(Fullmesh::new(client, create_on_err, batch))
+            }
+            PathManagerKind::Ndiffports { subflows } => {
+                PathManager::Ndiffports(Ndiffports::new(client, subflows))
+            }
+            PathManagerKind::Binder => PathManager::Binder(Binder::new(client, lists)),
+            PathManagerKind::Kernel => PathManager::Kernel(Kernel::new(endpoints.clone())),
         }
     }
 
-    /// What to do about an event, given the addresses of both sides.
-    pub fn on_event(
-        &mut self,
-        event: PathEvent,
-        local: &[Address],
-        remote: &[Address],
-    ) -> Vec<Command> {
+    fn manager(&mut self) -> &mut dyn Manager {
         match self {
-            PathManager::Default => Vec::new(),
-            PathManager::Fullmesh(mesh) => mesh.on_event(event, local, remote),
+            PathManager::Passive(manager) => manager,
+            PathManager::Fullmesh(manager) => manager,
+            PathManager::Ndiffports(manager) => manager,
+            PathManager::Binder(manager) => manager,
+            PathManager::Kernel(manager) => manager,
         }
+    }
+}
+
+impl Manager for PathManager {
+    fn on_event(&mut self, now: Instant, event: PathEvent, known: &Known<'_>) -> Vec<Command> {
+        self.manager().on_event(now, event, known)
+    }
+
+    fn deadline(&self) -> Instant {
+        match self {
+            PathManager::Fullmesh(manager) => manager.deadline(),
+            _ => Instant::FAR_FUTURE,
+        }
+    }
+}
+
+impl Known<'_> {
+    /// The number of the address that a route to `there` would take: the one that shares the most
+    /// leading bits, the first subflow's where that is nothing.
+    pub fn source_of(&self, there: IpAddr) -> Option<u8> {
+        let family = self.local.iter().filter(|here| here.ip.is_ipv4() == there.is_ipv4());
+        // Of equal ones the one with the smallest number.
+        let near = |here: &&Address| (shared_bits(here.ip, there), std::cmp::Reverse(here.id));
+        family.max_by_key(near).map(|here| here.id)
+    }
+}
+
+/// How many leading bits two addresses of one family share.
+fn shared_bits(one: IpAddr, other: IpAddr) -> u32 {
+    match (one, other) {
+        (IpAddr::V4(one), IpAddr::V4(other)) => (one.to_bits() ^ other.to_bits()).leading_zeros(),
+        (IpAddr::V6(one), IpAddr::V6(other)) => (one.to_bits() ^ other.to_bits()).leading_zeros(),
+        _ => 0,
     }
 }

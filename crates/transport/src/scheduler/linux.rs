@@ -6,8 +6,8 @@
 //! and the lowest number wins a tie. If its send buffer is full: wait. Otherwise it is granted up
 //! to 65,428 bytes, bounded by the peer's window, which it queues at once whatever its congestion
 //! window, and `avg = (avg * queued + pacing * burst) / (queued + burst)`; `avg` begins as the
-//! pacing rate. A grant ends at a whole segment while there is more to send (the kernel's next
-//! grant to that path fills the last segment up), but where the window ends if that is sooner.
+//! pacing rate. The kernel looks at what is left of a grant, and at the path's send buffer, only
+//! where a fragment of what was written ends, 32 KiB each: grants end there, or at the window.
 //!
 //! What goes a second time because the connection's timer fired waits for a path with nothing
 //! outstanding, and new data go on meanwhile. What only failed paths had is granted like new
@@ -15,9 +15,11 @@
 
 use super::view::{Offer, PathView, View};
 use super::{Bind, Decision, PathChange, Scheduler, Step, What};
+use crate::mptcp::FRAGMENT_BYTES;
 use crate::parameters::{Kind, Parameter, Settings};
 use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, PathId};
+use std::ops::Range;
 
 /// What can be set.
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
@@ -37,12 +39,14 @@ pub struct Linux {
     burst: u32,
     /// By path number: averaged pacing rate in bytes a second, once there is one.
     rates: Vec<Option<u64>>,
+    /// The path that new data go to without another thought, and up to where.
+    granted: Option<(PathId, Range<u64>)>,
 }
 
 impl Linux {
     /// With its parameter, `burst`.
     pub fn new(settings: &Settings) -> Self {
-        Linux { burst: settings.whole("burst"), rates: Vec::new() }
+        Linux { burst: settings.whole("burst"), rates: Vec::new(), granted: None }
     }
 
     fn rate(&mut self, path: PathId) -> &mut Option<u64> {
@@ -71,27 +75,18 @@ impl Linux {
         best.map(|(_, path)| path)
     }
 
-    /// Give the offer, which `path` may carry `most` bytes of, to that path.
-    fn grant(&mut self, path: &PathView, offer: &Offer, most: u64) -> Decision {
-        let burst = most.min(u64::from(self.burst));
+    /// Count a grant of `burst` bytes in the path's average.
+    fn average(&mut self, path: &PathView, burst: u64) {
         let rate = self.rate(path.id);
         if let (Some(avg), Some(pacing)) = (*rate, path.pacing_rate) {
             *rate = Some(averaged(avg, path.queued_memory, pacing, burst));
         }
-        let mss = u64::from(path.mss.max(1));
-        let whole = if most > burst && offer.end - offer.offset > burst && burst > mss {
-            burst - burst % mss
-        } else {
-            burst
-        };
-        let what = if offer.reinject { What::Reinject } else { What::New };
-        // Grants fit: the parameter's range does.
-        let step =
-            Step::Send { path: path.id, what, bind: Bind::Queue, max_bytes: whole.max(1) as u32 };
-        Decision { actions: Vec::new(), step }
     }
 
     fn send_new(&mut self, view: &View<'_>, offer: &Offer) -> Decision {
+        if let Some(decision) = self.go_on(view, offer) {
+            return decision;
+        }
         let Some(path) = self.pick(view, offer) else { return Decision::wait(Blocked::PathDown) };
         if path.queued_memory >= path.send_buffer {
             return Decision::wait(full(view, offer));
@@ -99,7 +94,27 @@ impl Linux {
         if !view.fits_window(offer, path) {
             return Decision::wait(Blocked::ReceiveWindow);
         }
-        self.grant(path, offer, view.data.window_end - offer.offset)
+        let most = view.data.window_end - offer.offset;
+        let burst = most.min(u64::from(self.burst));
+        self.average(path, burst);
+        let len = granted(path, offer.offset, burst).min(most).min(offer.end - offer.offset);
+        self.granted = Some((path.id, offer.offset..offer.offset + len));
+        send(path, What::New, len)
+    }
+
+    /// What is left of a grant, which may be handed over in several parts.
+    fn go_on(&mut self, view: &View<'_>, offer: &Offer) -> Option<Decision> {
+        let (path, range) = self.granted.take()?;
+        if !(range.start < offer.offset && offer.offset < range.end) {
+            return None;
+        }
+        let path = view.paths.iter().find(|other| other.id == path && is_usable(other, offer))?;
+        if !view.fits_window(offer, path) {
+            return None;
+        }
+        let left = range.end - offer.offset;
+        self.granted = Some((path.id, range));
+        Some(send(path, What::New, left))
     }
 
     /// Where data go that another path has or had, if anywhere now.
@@ -109,11 +124,20 @@ impl Linux {
             let has_active = view.has_active(offer);
             let mut idle = view.paths.iter().filter(|path| path.is_active() || !has_active);
             let idle = idle.find(|path| is_usable(path, offer) && path.outstanding_bytes == 0)?;
-            return Some(self.grant(idle, offer, u64::from(self.burst)));
+            return Some(self.send_again(idle, offer));
         }
         let path = self.pick(view, offer)?;
         let has_room = path.queued_memory < path.send_buffer;
-        has_room.then(|| self.grant(path, offer, u64::from(self.burst)))
+        has_room.then(|| self.send_again(path, offer))
+    }
+
+    /// Give the offer to a path that did not have it, in whole segments if it is longer than a
+    /// grant.
+    fn send_again(&mut self, path: &PathView, offer: &Offer) -> Decision {
+        let (burst, mss) = (u64::from(self.burst), u64::from(path.mss.max(1)));
+        self.average(path, burst);
+        let is_longer = offer.end - offer.offset > burst && burst > mss;
+        send(path, What::Reinject, if is_longer { burst - burst % mss } else { burst })
     }
 }
 
@@ -154,10 +178,27 @@ impl Scheduler for Linux {
     }
 
     fn on_path_changed(&mut self, path: PathId, change: PathChange) {
+        self.granted = None;
         if change != PathChange::State {
             *self.rate(path) = None;
         }
     }
+}
+
+/// Give so many bytes to a path, at once.
+fn send(path: &PathView, what: What, len: u64) -> Decision {
+    let max_bytes = u32::try_from(len.max(1)).unwrap_or(u32::MAX);
+    let step = Step::Send { path: path.id, what, bind: Bind::Queue, max_bytes };
+    Decision { actions: Vec::new(), step }
+}
+
+/// Bytes from `offset` on to the end of the fragment in which a grant of `burst` bytes, or the
+/// path's send buffer, is used up.
+fn granted(path: &PathView, offset: u64, burst: u64) -> u64 {
+    let fragment = u64::from(FRAGMENT_BYTES);
+    let room = u64::from(path.send_buffer.saturating_sub(path.queued_memory));
+    let used_up = offset + burst.min(room).max(1);
+    used_up.div_ceil(fragment) * fragment - offset
 }
 
 /// It can be given the offer, whether or not it has room.

@@ -4,6 +4,7 @@ use super::addressing::{FlowKey, FlowRef};
 use super::face::{InterfaceEvent, SocketError};
 use super::{Listener, ListenerConfig, Socket, Stack};
 use crate::mptcp::connection::{Connection, Start};
+use crate::mptcp::manage::LocalChange;
 use crate::mptcp::{MptcpConfig, MptcpInfo};
 use crate::tcp::subflow::{Identity, Tuple};
 use base::{Context, InterfaceId, PathId, Purpose, SocketId};
@@ -230,11 +231,12 @@ impl Stack {
         interface: InterfaceId,
         event: InterfaceEvent,
     ) {
-        let (addresses, up) = match event {
-            InterfaceEvent::Up => (self.addressing.addresses_of(interface), true),
-            InterfaceEvent::Down => (self.addressing.addresses_of(interface), false),
-            InterfaceEvent::AddressAdded(address) => (vec![address], true),
-            InterfaceEvent::AddressRemoved(address) => (vec![address], false),
+        let all = |change| (self.addressing.addresses_of(interface), change);
+        let (addresses, change) = match event {
+            InterfaceEvent::Up => all(LocalChange::Up),
+            InterfaceEvent::Down => all(LocalChange::Down),
+            InterfaceEvent::AddressAdded(address) => (vec![address], LocalChange::Up),
+            InterfaceEvent::AddressRemoved(address) => (vec![address], LocalChange::Removed),
             InterfaceEvent::Backup(backup) => return self.mark_interface(interface, backup),
             InterfaceEvent::Reset => return self.reset_interface(cx, interface),
         };
@@ -242,7 +244,7 @@ impl Stack {
         for index in 0..self.sockets.len() {
             let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(index) else { continue };
             for address in &addresses {
-                connection.on_local_address(cx, *address, interface, up);
+                connection.on_local_address(cx, *address, interface, change);
             }
             self.wake(SocketId(index as u32));
         }

@@ -279,6 +279,7 @@ impl Subflow {
         self.loss.on_una_advanced(self.tx.board.is_empty());
         // The window was counted from the old edge; the segment that moves it also carries it.
         self.tx.una = ack;
+        self.tx.forget_bursts();
         self.tx.buffer.release_below(ack);
         if let Some(mp) = self.mp.as_mut() {
             mp.forget_below(ack);

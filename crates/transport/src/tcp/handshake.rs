@@ -261,6 +261,7 @@ impl Subflow {
                 mss: self.tx.mss,
                 initial_window_segs,
                 initial_ssthresh_segs: self.options.initial_ssthresh_segs,
+                srtt: self.rtt.srtt(),
             },
         );
         self.tx.tuning.expand(cc.cwnd_segs(self.path), self.loss.dup_thresh(), self.tx.mss);

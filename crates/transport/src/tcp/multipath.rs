@@ -10,8 +10,6 @@ use wire::mptcp::{
     Capable, CapableFlags, CapableForm, DataNumber, Dss, Key, Mapping, MptcpOption, MptcpOptions,
 };
 
-/// Mappings are joined up to so many bytes (Linux's segmentation offload limit).
-const MAX_JOINED: u16 = 65_215;
 /// Options that wait for an acknowledgement at most; the oldest give way.
 const MAX_PENDING: usize = 16;
 /// Acknowledgements in a row that only bring an option: more look like a loss (RFC 8684 s3).
@@ -48,6 +46,8 @@ pub struct Multipath {
     /// A tail loss probe went out since the connection last looked.
     pub probed: bool,
     maps: VecDeque<SentMap>,
+    /// Mappings were joined: each is a buffer to be segmented below.
+    joins: bool,
     /// Index of the mapping that data were last sent from.
     sent_last: usize,
     /// What the last segment said; a connection reads after every segment.
@@ -105,12 +105,24 @@ impl Multipath {
         }
     }
 
-    /// The bytes from `map.offset` on belong to the connection's `map.dsn`. Offsets ascend. They
-    /// lengthen a mapping that they follow if nothing of it was sent, nothing being below `nxt`.
-    pub fn map(&mut self, map: SentMap, nxt: u64) {
+    /// The bytes from `map.offset` on belong to the connection's `map.dsn`. Offsets ascend.
+    pub fn map(&mut self, map: SentMap) {
+        self.maps.push_back(map);
+    }
+
+    /// The same, as a sender that offloads segmentation does: the bytes fill the mapping that they
+    /// follow if nothing of it was sent, nothing being sent from `nxt` on, and no mapping is
+    /// longer than `most`, what one offload takes.
+    pub fn map_joined(&mut self, mut map: SentMap, nxt: u64, most: u16) {
+        self.joins = true;
         match self.maps.back_mut() {
-            Some(last) if last.offset >= nxt && last.is_followed_by(&map) => last.len += map.len,
-            _ => self.maps.push_back(map),
+            Some(last) if last.offset >= nxt && last.is_followed_by(&map) => {
+                last.len += map.split_front(most.saturating_sub(last.len)).len;
+            }
+            _ => {}
+        }
+        while map.len > 0 {
+            self.maps.push_back(map.split_front(most));
         }
     }
 
@@ -120,6 +132,12 @@ impl Multipath {
             return None;
         }
         self.find(offset).map(|(_, map)| map.end() - offset)
+    }
+
+    /// How many bytes from `offset` on lie in one buffer to be segmented below; `None` where
+    /// buffers do not depend on mappings.
+    pub fn buffered_from(&self, offset: u64) -> Option<u64> {
+        if self.joins { self.mapped_from(offset) } else { None }
     }
 
     /// Everything below `offset` is acknowledged.
@@ -275,15 +293,19 @@ impl SentMap {
     /// Whether the two may be one mapping.
     fn is_followed_by(&self, next: &SentMap) -> bool {
         let plain = |map: &SentMap| map.checksum.is_none() && !map.fin;
-        let number = match self.dsn {
-            DataNumber::Short(number) => DataNumber::Short(number.wrapping_add(self.len.into())),
-            DataNumber::Long(number) => DataNumber::Long(number.wrapping_add(self.len.into())),
-        };
-        plain(self)
-            && plain(next)
-            && next.offset == self.end()
-            && next.dsn == number
-            && self.len.saturating_add(next.len) <= MAX_JOINED
+        let number = advanced(self.dsn, self.len);
+        plain(self) && plain(next) && next.offset == self.end() && next.dsn == number
+    }
+
+    /// Take the first bytes away, `most` of them; all of them where they cannot be parted.
+    fn split_front(&mut self, most: u16) -> SentMap {
+        let whole = self.checksum.is_some() || self.fin;
+        let len = if whole { self.len } else { self.len.min(most) };
+        let front = SentMap { len, ..*self };
+        self.offset += u64::from(len);
+        self.dsn = advanced(self.dsn, len);
+        self.len -= len;
+        front
     }
 
     fn covers(&self, offset: u64) -> bool {
@@ -297,6 +319,13 @@ impl SentMap {
             len: self.len,
             checksum: self.checksum,
         }
+    }
+}
+
+fn advanced(number: DataNumber, by: u16) -> DataNumber {
+    match number {
+        DataNumber::Short(number) => DataNumber::Short(number.wrapping_add(by.into())),
+        DataNumber::Long(number) => DataNumber::Long(number.wrapping_add(by.into())),
     }
 }
 
@@ -320,24 +349,28 @@ mod tests {
     #[test]
     fn mapping_grows_while_nothing_of_it_was_sent() {
         let mut mp = Multipath::default();
-        mp.map(map(0, 1000), 0);
-        mp.map(map(1000, 500), 0);
+        mp.map_joined(map(0, 1000), 0, 60_000);
+        mp.map_joined(map(1000, 500), 0, 60_000);
         assert_eq!(mp.mapped_from(0), Some(1500));
-        mp.map(map(1500, 100), 200);
+        mp.map_joined(map(1500, 100), 200, 60_000);
         assert_eq!(mp.mapped_from(0), Some(1500), "a part of it is under way");
         assert_eq!(mp.mapped_from(1500), Some(100));
     }
 
     #[test]
-    fn mappings_that_jump_are_too_long_or_have_a_checksum_stay_apart() {
+    fn mappings_are_filled_up_to_what_one_offload_takes() {
         let mut mp = Multipath::default();
-        mp.map(map(0, 60_000), 0);
-        mp.map(map(60_000, 6000), 0);
-        assert_eq!(mp.mapped_from(0), Some(60_000), "one segment offload takes no more");
-        mp.map(SentMap { checksum: Some(1), ..map(66_000, 10) }, 0);
-        assert_eq!(mp.mapped_from(60_000), Some(6000));
-        mp.map(SentMap { dsn: DataNumber::Long(1), ..map(66_010, 10) }, 0);
-        mp.map(SentMap { dsn: DataNumber::Long(99), ..map(66_020, 10) }, 0);
-        assert_eq!(mp.mapped_from(66_010), Some(10));
+        mp.map_joined(map(0, 3000), 0, 1000);
+        mp.map_joined(map(3000, 400), 0, 1000);
+        mp.map_joined(map(3400, 1000), 0, 1000);
+        let lens: Vec<u64> =
+            [0, 1000, 2000, 3000, 4000].map(|at| mp.mapped_from(at).unwrap()).into();
+        assert_eq!(lens, [1000, 1000, 1000, 1000, 400]);
+        let (_, last) = mp.find(4000).unwrap();
+        assert_eq!(last.dsn, DataNumber::Long(11_000), "each is mapped to its own numbers");
+        mp.map_joined(SentMap { checksum: Some(1), ..map(4400, 3000) }, 0, 1000);
+        assert_eq!(mp.mapped_from(4400), Some(3000), "its checksum is over the whole");
+        mp.map_joined(SentMap { dsn: DataNumber::Long(1), ..map(7400, 10) }, 0, 1000);
+        assert_eq!(mp.mapped_from(7400), Some(10), "its numbers jump");
     }
 }

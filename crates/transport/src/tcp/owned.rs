@@ -60,8 +60,13 @@ impl Subflow {
     pub fn push(&mut self, payload: Payload, map: SentMap, joins: bool) {
         debug_assert_eq!(map.offset, self.tx.buffer.end());
         self.tx.buffer.append(payload);
+        let (nxt, most) = (self.tx.nxt, self.tx.size_goal());
         if let Some(mp) = self.mp.as_mut() {
-            mp.map(map, if joins { self.tx.nxt } else { u64::MAX });
+            if joins {
+                mp.map_joined(map, nxt, most);
+            } else {
+                mp.map(map);
+            }
         }
     }
 

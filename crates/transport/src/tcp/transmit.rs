@@ -151,10 +151,7 @@ impl Subflow {
         if self.tx.burst_left == 0 {
             self.restart_after_idle(cx, cc);
             match self.size_burst(cx, cc) {
-                Ok(segs) => {
-                    self.tx.burst_left = segs;
-                    self.tx.burst_segs = segs;
-                }
+                Ok(segs) => self.tx.begin_burst(segs, self.switches.autosized_bursts),
                 Err(why) => return NewData::Blocked(why),
             }
         }
@@ -184,7 +181,8 @@ impl Subflow {
             return Err(Blocked::Nagle);
         }
         let most = self.most_per_burst();
-        if self.tx.unsent() > mss && self.is_deferred(cx, cc, room, most) {
+        let head = self.head();
+        if head > mss && self.is_deferred(cx, cc, room, most, head) {
             return Err(Blocked::CongestionWindow);
         }
         if self.is_small_queue_full() {
@@ -193,11 +191,16 @@ impl Subflow {
         }
         let in_window = (self.tx.window_left() / mss).max(1);
         // A short last segment goes with the burst, the window and Nagle permitting.
-        let unsent = self.tx.unsent();
         let held = self.options.nagle && !self.tx.fin_queued && !self.tx.board.is_empty();
-        let available = if held { unsent / mss } else { unsent.div_ceil(mss) }.max(1);
+        let available = if held { head / mss } else { head.div_ceil(mss) }.max(1);
         let segs = u64::from(room.min((cwnd / 2).max(1)).min(most)).min(in_window).min(available);
         Ok(segs as u32)
+    }
+
+    /// Payload that may go out in one burst: what is unsent, or of it what is in the next buffer.
+    fn head(&self) -> u64 {
+        let buffer = self.mp.as_ref().and_then(|mp| mp.buffered_from(self.tx.nxt));
+        self.tx.unsent().min(buffer.unwrap_or(u64::MAX))
     }
 
     /// Linux TSO autosizing: a millisecond's worth at the pacing rate.
@@ -213,7 +216,14 @@ impl Subflow {
 
     /// Linux `tcp_tso_should_defer`: wait for a larger burst while an acknowledgement that
     /// enlarges it is due soon.
-    fn is_deferred(&self, cx: &Context<'_>, cc: &Controller, room: u32, most: u32) -> bool {
+    fn is_deferred(
+        &self,
+        cx: &Context<'_>,
+        cc: &Controller,
+        room: u32,
+        most: u32,
+        head: u64,
+    ) -> bool {
         if !self.switches.autosized_bursts || self.loss.ca_state >= CaState::Recovery {
             return false;
         }
@@ -225,7 +235,7 @@ impl Subflow {
         let cong_window = u64::from(room) * mss;
         let limit = send_window.min(cong_window);
         let unsent = self.tx.unsent();
-        let head = unsent.min(BUFFER_SEGS * mss);
+        let head = head.min(BUFFER_SEGS * mss);
         if limit >= u64::from(most) * mss || (unsent > head && limit >= head) {
             return false;
         }

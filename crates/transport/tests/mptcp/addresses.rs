@@ -263,7 +263,8 @@ fn interface_down_withdraws_its_address_and_up_joins_again() {
         download(&mut pair);
         pair.paths[path].cut = true;
         pair.interface(side, path, InterfaceEvent::Down);
-        pair.pass(Duration::from_millis(500));
+        // Gathered for a moment here, asked twice for an answer there.
+        pair.pass(Duration::from_secs(4));
         assert_eq!([Side::Client, Side::Server].map(|side| pair.live(side)), [1, 1], "told");
         let got = pair.ends[0].got;
         pair.pass(Duration::from_secs(2));
@@ -309,7 +310,9 @@ fn flapping_interface_does_not_use_up_the_subflows() {
     download(&mut pair);
     for _ in 0..80 {
         pair.interface(Side::Client, 1, InterfaceEvent::Down);
-        pair.pass(Duration::from_millis(50));
+        // Changes are gathered for half a second.
+        pair.pass(Duration::from_millis(600));
+        assert_eq!(pair.live(Side::Client), 1);
         pair.interface(Side::Client, 1, InterfaceEvent::Up);
         pair.await_subflows(2);
     }

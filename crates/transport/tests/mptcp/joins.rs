@@ -173,7 +173,8 @@ fn path_that_joined_again_and_again_keeps_what_it_carried() {
         pair.ends[0].hold_open = true;
         pair.run_until(Duration::from_secs(10), Pair::is_delivered);
         pair.interface(Side::Client, 1, InterfaceEvent::Down);
-        pair.pass(Duration::from_millis(50));
+        // Changes are gathered for half a second.
+        pair.pass(Duration::from_millis(600));
         pair.interface(Side::Client, 1, InterfaceEvent::Up);
         pair.await_subflows(2);
     }

@@ -9,9 +9,10 @@ use crate::pair::{Fate, Pair, Path, Side, address, tcp};
 use base::{Duration, InterfaceId};
 use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
 use std::rc::Rc;
-use transport::mptcp::MptcpConfig;
-use transport::path_manager::PathManagerKind;
+use transport::mptcp::{MptcpConfig, MptcpInfo};
+use transport::path_manager::{Endpoint, EndpointFlags, Endpoints, Limits, PathManagerKind};
 use transport::{Buffers, InterfaceEvent, Profile, congestion, scheduler};
 use wire::{Flags, Payload};
 
@@ -63,6 +64,29 @@ enum Stage {
 /// None, and one that suspends and probes all the time.
 const POLICIES: [&str; 2] =
     ["none", "drepas:mincontribution=0.8,interval=100ms,period=10ms,probe-interval=100ms"];
+
+const MANAGERS: [PathManagerKind; 5] = [
+    PathManagerKind::FULLMESH,
+    PathManagerKind::PASSIVE,
+    PathManagerKind::Kernel,
+    PathManagerKind::Ndiffports { subflows: 3 },
+    PathManagerKind::Fullmesh { create_on_err: false, batch: Duration::ZERO },
+];
+/// What `kernel` allows beside the first subflow.
+const LIMITS: Limits = Limits { subflows: 3, add_addr_accepted: 2 };
+
+/// The client opens subflows from all of its addresses, the server announces all of its.
+fn endpoints(side: Side) -> Endpoints {
+    let client = side == Side::Client;
+    let flags = |path| EndpointFlags {
+        subflow: client,
+        signal: !client || path == 2,
+        backup: false,
+        fullmesh: client && path == 1,
+    };
+    let endpoint = |path| Endpoint { ip: address(side, path), flags: flags(path) };
+    Endpoints { endpoints: (0..PATHS).map(endpoint).collect(), limits: LIMITS }
+}
 
 /// What the pair is made of.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +153,7 @@ fn world() -> impl Strategy<Value = World> {
         1 => (0u64..100_000).prop_map(|below| (1 << 32) - below),
     ];
     let network = (2..=PATHS, prop::array::uniform3(0u64..120), prop_oneof![Just(0.0), 0.0..0.04]);
-    let manager = prop_oneof![4 => Just(0usize), 1 => Just(1)];
+    let manager = prop_oneof![2 => Just(0usize), 1 => 1..MANAGERS.len()];
     let profile = prop_oneof![2 => Just(0usize), 1 => Just(1)];
     let scheduler = (0..scheduler::NAMES.len(), 0..POLICIES.len());
     let controls = 0..congestion::NAMES.len();
@@ -212,7 +236,8 @@ fn config(world: &World, side: Side) -> MptcpConfig {
     let mut config = MptcpConfig {
         scheduler: scheduler::NAMES[world.scheduler].0,
         policy: POLICIES[world.policy],
-        path_manager: [PathManagerKind::Fullmesh, PathManagerKind::Default][world.manager],
+        path_manager: MANAGERS[world.manager],
+        endpoints: endpoints(side),
         checksum: world.checksum && side == Side::Server,
         test_idsn: Some(world.start),
         ..MptcpConfig::default()
@@ -358,8 +383,33 @@ fn check(pair: &Pair, world: &World) {
         // The connection's and, apart from it, what subflows hold back.
         assert!(info.held_bytes <= 2 * u64::from(most) + 65_535, "{}", pair.describe());
         assert!(info.mappings as usize <= 8192);
+        if side == Side::Client {
+            check_subflows(world, &info);
+        }
         assert!(info.snd_una <= info.snd_nxt + 1);
         assert!(info.snd_nxt <= pair.ends[side as usize].written);
+    }
+}
+
+/// Never more subflows than the limits allow, never two between the same addresses, unless that
+/// is what was asked for. The server may still have one that it has not heard the end of.
+fn check_subflows(world: &World, info: &MptcpInfo) {
+    let over = ["CLOSED", "TIME_WAIT", "LAST_ACK", "CLOSING"];
+    let alive = info.subflows.iter().filter(|subflow| !over.contains(&subflow.tcp.state));
+    let mut pairs: Vec<(IpAddr, IpAddr)> =
+        alive.map(|subflow| (subflow.local.ip(), subflow.remote.ip())).collect();
+    let most = match MANAGERS[world.manager] {
+        PathManagerKind::Default { .. } => 1,
+        PathManagerKind::Kernel => 1 + usize::from(LIMITS.subflows),
+        PathManagerKind::Ndiffports { subflows } => usize::from(subflows),
+        _ => world.paths,
+    };
+    assert!(pairs.len() <= most, "{pairs:?}");
+    if !matches!(MANAGERS[world.manager], PathManagerKind::Ndiffports { .. }) {
+        let all = pairs.len();
+        pairs.sort_unstable();
+        pairs.dedup();
+        assert_eq!(pairs.len(), all, "{pairs:?}");
     }
 }
 

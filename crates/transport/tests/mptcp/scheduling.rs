@@ -170,9 +170,9 @@ fn data_bound_before_their_turn_arrive_in_order() {
 #[test]
 fn data_bound_to_a_path_that_goes_away_are_sent_again() {
     let mut pair = joined(early_halves);
+    pair.paths[1].cut = true;
     write(&mut pair, 20_000);
     pair.settle();
-    pair.paths[1].cut = true;
     pair.pass(Duration::from_millis(1));
     pair.interface(Side::Client, 1, InterfaceEvent::Down);
     pair.run_until(Duration::from_secs(60), Pair::is_delivered);

@@ -27,12 +27,16 @@ fn arguments_of_emulate() {
         &["--ipv6"],
         &["--", "ping"],
         &["--path", "c=rate 5mbit backup"],
+        &["--shell", "client", "--start", "2s"],
         &["--shell", "client", "--path", "c=rate 5mbit backup @3s"],
     ];
     for more in shells {
         session.call(&[&PATHS[..], more].concat());
     }
     let studies: &[&[&str]] = &[
+        &["--flow", "x=tcp on a"],
+        &["--path", "c=rate 5mbit reset @3s"],
+        &["--path", "c=via core", "--link", "core=rate 5mbit"],
         &["--stack", "kernel"],
         &["--stack", "kernel-tpc,anabranch"],
         &["--stack", ""],

@@ -5,6 +5,7 @@ mod coverage;
 mod decisions;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulation;
+mod flows;
 mod pages;
 mod paths;
 mod recorded;

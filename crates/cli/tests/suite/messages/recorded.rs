@@ -40,7 +40,10 @@ fn clean(values: &[&str]) -> String {
 
 fn lossy() -> String {
     let path = "rate 10mbit delay 10ms loss 2% limit 100p";
-    let values = [",\"value\":0.05", ",\"value\":0.04", ",\"value\":0.3", ",\"value\":0.045"];
+    // Runs with a time-out and runs without one.
+    let times = ["0.05", "0.04", "0.3", "0.045", "0.31", "0.305", "0.047", "0.042"];
+    let values = times.map(|time| format!(",\"value\":{time}"));
+    let values = values.each_ref().map(String::as_str);
     recorded("lossy", "bulk:16KiB", path, "kernel-tcp/a/cubic", &values)
 }
 
@@ -131,6 +134,7 @@ fn sets_and_recordings_that_are_refused() {
         "series = \"x\"\n[[scenario]]\nname = \"a\"\n",
         "series = \"x\"\n[[scenario]]\nname = \"a\"\npath.a = \"rate 5mbit\"\n",
         &SET.replace("name", "judged-by = \"eye\"\nname"),
+        &SET.replace("name", "start = \"2s\"\nname"),
         &format!("{SET}{}", LOSSY.replace("lossy", "clean")),
     ] {
         session.file("set.toml", text);

@@ -26,6 +26,9 @@ fn options_of_compare() {
         &["--cc", "reno,cubik"],
         &["--cc", "bbr"],
         &["--cc", "lia"],
+        &["--cc", "coupled"],
+        &["--cc", "reno:min-ssthresh=1"],
+        &["--cc", "olia:min-ssthresh=4"],
         &["--schedulers", "lrf"],
         &["--reinjection", "off"],
         &["--path-managers", "fullmesh"],
@@ -45,6 +48,34 @@ fn options_of_compare() {
     ];
     for more in options {
         session.call(&[&STUDY[..], more].concat());
+    }
+    session.end();
+}
+
+#[test]
+fn endpoints_and_limits_of_the_kernels_path_manager() {
+    let mut session = Session::new("endpoints");
+    let paths = "abcdefgh".chars().map(|name| format!("{name}=profile wlan"));
+    let paths: Vec<String> = paths.flat_map(|path| ["--path".to_owned(), path]).collect();
+    let call = ["compare", "--traffic", "bulk:64KiB", "--path-managers", "kernel"];
+    let call: Vec<&str> = call.into_iter().chain(paths.iter().map(String::as_str)).collect();
+    let options: &[&[&str]] = &[
+        &["--endpoints", "a subflow"],
+        &["--endpoints", "client"],
+        &["--endpoints", "client lte subflow"],
+        &["--endpoints", "client b subflows"],
+        &["--endpoints", "client b signal fullmesh"],
+        &["--endpoints", "client b backup"],
+        &["--endpoints", "client b subflow, client b signal"],
+        &["--endpoints", "client b subflow,client c subflow,client d subflow"],
+        &["--endpoints", "client b subflow", "--limits", "server subflows 0"],
+        &["--limits", "subflows 9"],
+        &["--limits", "subflows"],
+        &["--limits", "client"],
+        &["--limits", "subflow 2"],
+    ];
+    for more in options {
+        session.call(&[&call[..], more].concat());
     }
     session.end();
 }
@@ -70,6 +101,15 @@ fn options_over_several_paths() {
         &["--schedulers", "lrf,lrf:reinjection=off", "--reinjection", "off"],
         &["--reinjection", "kernal"],
         &["--path-managers", "fullmehs"],
+        &["--path-managers", "ndiffports:0"],
+        &["--path-managers", "ndiffports:10"],
+        &["--path-managers", "fullmesh:create_on_err=yes"],
+        &["--path-managers", "fullmesh,ndiffports,ndiffports:2"],
+        &["--path-managers", "kernel:2"],
+        &["--endpoints", "client wlan subflow"],
+        &["--limits", "subflows 2"],
+        &["--failover", "tpl"],
+        &["--failover", "rto,rto"],
         &["--policy", "drepsa"],
         &["--policy", "drepas:mincontribution=2"],
         &["--policy", "drepas:interval=3"],

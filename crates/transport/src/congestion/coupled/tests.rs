@@ -19,6 +19,7 @@ pub fn start(cwnd: u32, ssthresh: Option<u32>) -> PathStart {
         mss: 1428,
         initial_window_segs: cwnd,
         initial_ssthresh_segs: ssthresh,
+        srtt: Duration::ZERO,
     }
 }
 
@@ -72,6 +73,21 @@ fn slow_start_is_not_coupled() {
         controller.on_path_added(PathId(2), &start(10, None));
         controller.on_ack(PathId(2), &ack_of(50, 10));
         assert_eq!(controller.cwnd_segs(PathId(2)), 20, "{name}");
+    }
+}
+
+/// A backup that carried nothing yet is a sibling all the same.
+#[test]
+fn handshake_makes_a_path_a_sibling() {
+    for name in ["lia", "olia", "balia"] {
+        let grown = |srtt| {
+            let mut controller = controller(name, &OPTIONS, &[(10, 100)]);
+            controller.on_path_added(PathId(1), &PathStart { srtt, ..start(10, Some(1)) });
+            (0..10).for_each(|_| controller.on_ack(PathId(0), &ack_of(100, 1)));
+            controller.cwnd_bytes(PathId(0))
+        };
+        assert_eq!(grown(Duration::ZERO), 11 * 1428, "{name}: no sibling yet");
+        assert!(grown(Duration::from_millis(100)) < 11 * 1428, "{name}");
     }
 }
 

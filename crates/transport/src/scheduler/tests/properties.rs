@@ -247,7 +247,11 @@ proptest! {
             prop_assert_eq!(model.snd_una, model.write_end, "{}", name);
             prop_assert!(model.completion.is_some());
             let copies = scheduler.makes_copies();
-            prop_assert!(copies || model.sent.len() as u64 == segments, "{}", name);
+            // Grants of `linux` end with fragments of 32,728 bytes, inside of segments.
+            let grants = name.starts_with("linux");
+            let cut = if grants { segments * u64::from(MSS) / 32_728 } else { 0 };
+            let sent = model.sent.len() as u64;
+            prop_assert!(copies || (segments..=segments + cut).contains(&sent), "{}", name);
         }
     }
 }

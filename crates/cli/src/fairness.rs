@@ -1,0 +1,91 @@
+//! The table of competing connections: what each got beside the compared one, and how evenly the
+//! network was shared. What the numbers mean is in docs/results.md.
+
+use crate::columns::{Column, Table};
+use crate::output::Screen;
+use lab::{Estimate, Fairness, FlowSpec, Report, Scale, Scenario, Summary};
+
+/// What stands below the table.
+pub const CAPTION: &str = "Means per repetition with their 95 % intervals. Share of TCP: the \
+    goodput of the compared connection over the mean one of the TCP flows beside it. Jain's \
+    index: 1 when all connections get the same. Even after: seconds from the last start until \
+    the index stays at 0.9 or more over any 5 s, in how many of the repetitions.";
+
+/// The heading of the intervals, which belong to the column before.
+pub const INTERVAL: &str = "95 %";
+
+/// The table with its caption; empty where nothing competes.
+pub fn text(scenario: &Scenario, report: &Report, screen: Screen) -> String {
+    let columns = columns(scenario, report);
+    if columns.is_empty() {
+        return String::new();
+    }
+    let mut text = Table { columns }.render(screen);
+    screen.wrap(&mut text, "", CAPTION, "2");
+    text
+}
+
+/// The columns, the first with the names of variants; none where nothing competes.
+pub fn columns(scenario: &Scenario, report: &Report) -> Vec<Column> {
+    if report.variants.iter().all(|summary| summary.fairness.is_none()) {
+        return Vec::new();
+    }
+    let each = |cell: &dyn Fn(&Summary) -> String| report.variants.iter().map(cell).collect();
+    let of = |summary: &Summary, pick: &dyn Fn(&Fairness) -> Option<Estimate>| {
+        summary.fairness.as_ref().and_then(pick)
+    };
+    let goodputs = scale(report);
+    let mut columns = vec![Column::new("sharing", false, 0, each(&|v| v.variant.name.clone()))];
+    let mut add = |heading: String,
+                   dispensable: u8,
+                   scale: &Scale,
+                   pick: &dyn Fn(&Fairness) -> Option<Estimate>| {
+        let number = |v: &Summary| of(v, pick).map_or("-".to_owned(), |e| scale.number(e.mean));
+        columns.push(Column::new(heading, true, 0, each(&number)));
+        let interval = |v: &Summary| of(v, pick).map_or(String::new(), |e| interval(&e, scale));
+        columns.push(Column::new(INTERVAL, false, dispensable, each(&interval)));
+    };
+    add(format!("goodput [{}]", goodputs.unit), 3, &goodputs, &|fairness| fairness.main);
+    for (number, flow) in scenario.flows.iter().enumerate() {
+        add(heading(flow), 3, &goodputs, &|fairness| *fairness.kinds.get(number)?);
+    }
+    let plain = Scale::of("", 1.0);
+    add("share of TCP".to_owned(), 1, &plain, &|fairness| fairness.tcp_share);
+    add("Jain".to_owned(), 2, &plain, &|fairness| fairness.jain);
+    let even = |v: &Summary| v.fairness.as_ref().map_or("-".to_owned(), even_after);
+    columns.push(Column::new("even after", false, 1, each(&even)));
+    columns
+}
+
+/// One scale for all goodputs of a study.
+pub fn scale(report: &Report) -> Scale {
+    let fairness = report.variants.iter().filter_map(|summary| summary.fairness.as_ref());
+    let goodputs = fairness.flat_map(|one| one.kinds.iter().chain([&one.main]).flatten());
+    let least = goodputs.map(|estimate| estimate.mean).filter(|mean| *mean > 0.0);
+    Scale::of("bit/s", least.fold(f64::INFINITY, f64::min).min(1e9))
+}
+
+/// Flows of one kind: their name and number.
+pub fn heading(flow: &FlowSpec) -> String {
+    match flow.count {
+        1 => flow.name.clone(),
+        count => format!("{} (each of {count})", flow.name),
+    }
+}
+
+/// `2.30 to 2.61`; nothing of a single run, or where nothing is left to chance.
+fn interval(estimate: &Estimate, scale: &Scale) -> String {
+    let interval = estimate.interval.filter(|interval| interval.half_width() > 0.0);
+    interval.map_or(String::new(), |interval| {
+        format!("{} to {}", scale.number(interval.low), scale.number(interval.high))
+    })
+}
+
+/// `12.4 s (19 of 20)`.
+pub fn even_after(fairness: &Fairness) -> String {
+    let Fairness { convergence, converged, runs, .. } = fairness;
+    match convergence {
+        None => "never".to_owned(),
+        Some(time) => format!("{:.1} s ({converged} of {runs})", time.mean),
+    }
+}

@@ -1,0 +1,144 @@
+//! How competing connections shared the network: a table, the share of every variant against TCP,
+//! and goodputs over time.
+
+use super::Sheet;
+use super::charts::{axis, layout, sets};
+use super::figure::Figure;
+use super::page::{Page, escaped};
+use super::palette;
+use super::tables::{below, variant};
+use crate::columns::Column;
+use crate::fairness::{CAPTION, INTERVAL, columns, heading, scale};
+use lab::VariantSeries;
+use lab::series::{Quantity, Series};
+use serde_json::{Value, json};
+
+/// The colour of the compared connection among its competitors.
+const MAIN: &str = "#000000";
+
+/// The table of `compare`, if anything competes.
+pub fn table(page: &mut Page, sheet: &Sheet<'_>) {
+    let columns = columns(sheet.scenario, sheet.report);
+    let Some((_, values)) = columns.split_first() else { return };
+    // Intervals stand below their means.
+    let is_interval = |column: &Column| column.heading() == INTERVAL;
+    let heads = || values.iter().enumerate().filter(|(_, column)| !is_interval(column));
+    page.line("<h2>Sharing</h2>");
+    page.line("<div class=\"scroll\"><table id=\"sharing-table\">");
+    let headings =
+        heads().map(|(_, head)| format!("<th class=\"n\">{}</th>", escaped(head.heading())));
+    page.line(&format!("<tr><th>variant</th>{}</tr>", headings.collect::<String>()));
+    for (row, summary) in sheet.report.variants.iter().enumerate() {
+        let text = |column: &Column| column.cells().get(row).map_or(String::new(), |c| escaped(c));
+        let cells = heads().map(|(place, head)| {
+            let interval = values.get(place + 1).filter(|next| is_interval(next));
+            let cell = below(&text(head), &interval.map_or(String::new(), text));
+            format!("<td class=\"n\">{cell}</td>")
+        });
+        let cells: String = cells.collect();
+        page.line(&format!("<tr><td>{}</td>{cells}</tr>", variant(sheet, &summary.variant)));
+    }
+    page.line("</table></div>");
+    page.line(&format!("<p class=\"small\">{}</p>", escaped(CAPTION)));
+}
+
+/// A mean, how far its interval goes to both sides, and how it is shown.
+struct Bar<'a> {
+    name: &'a str,
+    mean: f64,
+    below: f64,
+    above: f64,
+    colour: &'static str,
+}
+
+/// What every variant took compared with a TCP flow beside it.
+pub fn shares(sheet: &Sheet<'_>) -> Figure {
+    let mut bars: Vec<Bar> = Vec::new();
+    for summary in &sheet.report.variants {
+        let share = summary.fairness.as_ref().and_then(|fairness| fairness.tcp_share);
+        let Some(share) = share else { continue };
+        let (below, above) = share
+            .interval
+            .map_or((0.0, 0.0), |interval| (share.mean - interval.low, interval.high - share.mean));
+        let colour = palette::of_variant(sheet.scenario, &summary.variant).colour;
+        bars.push(Bar { name: &summary.variant.name, mean: share.mean, below, above, colour });
+    }
+    let each = |pick: &dyn Fn(&Bar) -> Value| bars.iter().map(pick).collect::<Vec<_>>();
+    let trace = json!({
+        "type": "bar", "orientation": "h", "showlegend": false,
+        "x": each(&|bar| json!(bar.mean)), "y": each(&|bar| json!(bar.name)),
+        "error_x": {"type": "data", "symmetric": false, "color": "#222222",
+            "array": each(&|bar| json!(bar.above)),
+            "arrayminus": each(&|bar| json!(bar.below))},
+        "marker": {"color": each(&|bar| json!(bar.colour)), "opacity": 0.75},
+    });
+    let mut x = axis("goodput over the mean goodput of the TCP flows");
+    x["rangemode"] = json!("tozero");
+    let mut y = axis("");
+    y["autorange"] = json!("reversed");
+    let mut layout = layout(&x, &y);
+    layout["shapes"] = json!([{
+        "type": "line", "x0": 1, "x1": 1, "yref": "paper", "y0": 0, "y1": 1,
+        "line": {"color": MAIN, "dash": "dash", "width": 1.5},
+    }]);
+    Figure {
+        id: "shares".to_owned(),
+        title: "Share against TCP".to_owned(),
+        caption: "Mean over the repetitions with its 95 % interval. At the dashed line a variant \
+                  gets as much as the TCP connections beside it; to the right of it, more."
+            .to_owned(),
+        height: 110 + 46 * bars.len() as u32,
+        sets: vec![(String::new(), if bars.is_empty() { Vec::new() } else { vec![trace] })],
+        layout,
+    }
+}
+
+/// What every connection got, second by second.
+pub fn over_time(sheet: &Sheet<'_>) -> Figure {
+    let scale = scale(sheet.report);
+    let of = |one: &VariantSeries| -> Vec<Value> {
+        let goodputs = one.series.iter().filter(|one| one.quantity == Quantity::Goodput);
+        goodputs.map(|series| line(sheet, series, &one.variant, |bits| scale.shown(bits))).collect()
+    };
+    let mut y = axis(&format!("goodput [{}]", scale.unit));
+    y["rangemode"] = json!("tozero");
+    let mut layout = layout(&axis("time [s]"), &y);
+    let warm_up = sheet.scenario.warm_up.as_secs_f64();
+    if warm_up > 0.0 {
+        layout["shapes"] = json!([{
+            "type": "rect", "x0": 0, "x1": warm_up, "yref": "paper", "y0": 0, "y1": 1,
+            "fillcolor": "#eeeeee", "line": {"width": 0}, "layer": "below",
+        }]);
+    }
+    Figure {
+        id: "goodputs".to_owned(),
+        title: "Goodput of every connection".to_owned(),
+        caption: "In every second of the repetition nearest to the median; the compared \
+                  connection is the black line. Of many flows the first ones are shown; a \
+                  shaded time was left out of the results."
+            .to_owned(),
+        height: 420,
+        sets: sets(sheet, of),
+        layout,
+    }
+}
+
+fn line(sheet: &Sheet<'_>, series: &Series, variant: &str, shown: impl Fn(f64) -> f64) -> Value {
+    let (x, y): (Vec<f64>, Vec<f64>) = series.seconds().map(|(at, bits)| (at, shown(bits))).unzip();
+    let (name, group, colour, width) = match series.path {
+        None => (variant.to_owned(), variant.to_owned(), MAIN, 2.5),
+        Some(number) => {
+            let flows = sheet.scenario.flows.iter().enumerate();
+            let mut kinds = flows.flat_map(|(kind, flow)| vec![kind; flow.count as usize]);
+            let kind = kinds.nth(number).unwrap_or(0);
+            let group = sheet.scenario.flows.get(kind).map(heading).unwrap_or_default();
+            let name = sheet.scenario.flow_names().get(number).cloned().unwrap_or_default();
+            (name, group, palette::of_path(kind).colour, 1.25)
+        }
+    };
+    json!({
+        "type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "legendgroup": group,
+        // A value is of the second before it.
+        "line": {"shape": "vh", "color": colour, "width": width},
+    })
+}

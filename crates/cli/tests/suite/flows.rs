@@ -1,0 +1,135 @@
+//! Studies of competing connections: the numbers of the document, files that are read again, the
+//! page.
+
+use crate::{Scratch, anabranch, stderr, succeeds};
+use serde_json::Value;
+
+/// A connection over two paths through one link beside two TCP flows.
+const STUDY: &str = r#"
+traffic = "bulk:12s"
+warm-up = "2s"
+start = "0s..1s"
+protocols = "tcp,mptcp"
+cc = "reno,lia"
+runs = 3
+quiet = true
+[path]
+a = "delay 5ms via core"
+b = "delay 5ms via core"
+[link]
+core = "rate 10mbit delay 10ms limit 100p"
+[flow.beside]
+path = "a"
+cc = "reno"
+start = "0s..1s"
+count = 2
+[flow.other]
+paths = ["b", "a"]
+cc = "lia"
+"#;
+
+fn document(arguments: &[&str]) -> Value {
+    serde_json::from_str(&succeeds(arguments)).expect("JSON")
+}
+
+fn mean(value: &Value) -> f64 {
+    value["mean"].as_f64().unwrap_or_else(|| panic!("a mean: {value}"))
+}
+
+#[test]
+fn document_has_what_every_connection_got() {
+    let scratch = Scratch::new("flows-document");
+    let file = scratch.file("study.toml", STUDY);
+    let study = document(&["compare", &file, "--json"]);
+    assert_eq!(study["links"][0]["name"], "core");
+    assert_eq!(study["paths"][0]["via"], "core");
+    assert_eq!(study["flows"][1]["spec"], "mptcp on b,a cc lia scheduler lrf");
+    assert_eq!((study["warm_up"].as_f64(), &study["start"][1]), (Some(2.0), &Value::from(1.0)));
+    for variant in study["variants"].as_array().expect("variants") {
+        let flows = variant["flows"].as_array().expect("flows");
+        let names: Vec<&str> = flows.iter().filter_map(|flow| flow["name"].as_str()).collect();
+        assert_eq!(names, ["beside-1", "beside-2", "other"]);
+        let goodputs: Vec<f64> = flows.iter().filter_map(|flow| flow["goodput"].as_f64()).collect();
+        let own = mean(&variant["goodput"]);
+        assert_eq!(variant["mean"].as_f64(), Some(own));
+        let total = own + goodputs.iter().sum::<f64>();
+        assert!((8.5e6..10e6).contains(&total), "{total} bit/s of 10 Mbit/s");
+        // Of means, not the mean of the ratios, which is near.
+        let share = 2.0 * own / (goodputs[0] + goodputs[1]);
+        assert!((mean(&variant["tcp_share"]) / share - 1.0).abs() < 0.2, "{variant}");
+        assert!((0.3..=1.0).contains(&mean(&variant["jain"])));
+        let ends = variant["tcp_share"]["ci95"].as_array().expect("an interval");
+        assert!(ends[0].as_f64() < ends[1].as_f64());
+        let on: f64 = ["a", "b"].iter().filter_map(|path| flows[2]["share"][path].as_f64()).sum();
+        assert!((on - 1.0).abs() < 1e-9, "the payload of `other` is on its paths");
+        assert!(flows[0].get("share").is_none(), "TCP has one path");
+        assert!(variant["extra"].as_object().is_some_and(|extra| extra.is_empty()));
+    }
+}
+
+#[test]
+fn study_without_flows_has_no_word_of_them() {
+    let study =
+        document(&["compare", "--path", "3g", "--traffic", "bulk:64KiB", "--runs", "2", "--json"]);
+    for key in ["links", "flows", "start", "warm_up"] {
+        assert!(study.get(key).is_none(), "{key}");
+    }
+    for key in ["flows", "goodput", "tcp_share", "jain", "convergence_time"] {
+        assert!(study["variants"][0].get(key).is_none(), "{key}");
+    }
+}
+
+#[test]
+fn stored_runs_are_read_again_equal_and_other_flows_are_another_study() {
+    let scratch = Scratch::new("flows-stored");
+    let file = scratch.file("study.toml", STUDY);
+    let out = scratch.path("results");
+    let first = document(&["compare", &file, "--json", "--out", &out, "--csv"]);
+    let page = std::fs::read_to_string(format!("{out}/report.html")).expect("the page");
+    let csv = std::fs::read_to_string(format!("{out}/runs.csv")).expect("the runs");
+    let header = csv.lines().next().unwrap_or_default();
+    for column in ["flows/jain", "flows/tcp_share", "flow/beside-2", "flow/other/a"] {
+        assert!(header.split(',').any(|name| name == column), "{column} of {header}");
+    }
+    succeeds(&["report", &out]);
+    let again = std::fs::read_to_string(format!("{out}/report.html")).expect("the page");
+    assert!(page == again, "the page of the stored runs is the same page");
+    let second = document(&["compare", &file, "--json", "--out", &out]);
+    assert_eq!(first, second);
+    let run = std::fs::read_to_string(format!("{out}/run.json")).expect("run.json");
+    let run: Value = serde_json::from_str(&run).expect("JSON");
+    assert_eq!(run["reused_runs"], 12, "four variants three times");
+    for (from, to) in [
+        ("count = 2", "count = 3"),
+        ("rate 10mbit", "rate 11mbit"),
+        ("warm-up = \"2s\"", "warm-up = \"3s\""),
+        ("start = \"0s..1s\"\nprotocols", "start = \"0s..2s\"\nprotocols"),
+    ] {
+        let file = scratch.file("other.toml", &STUDY.replace(from, to));
+        let refused = anabranch(&["compare", &file, "--out", &out]);
+        assert_eq!(refused.status.code(), Some(2), "{from}");
+        assert!(stderr(&refused).contains("results of another scenario"), "{from}");
+    }
+}
+
+#[test]
+fn page_shows_shares_and_goodputs() {
+    let scratch = Scratch::new("flows-page");
+    let file = scratch.file("study.toml", STUDY);
+    let out = scratch.path("results");
+    succeeds(&["compare", &file, "--out", &out]);
+    let Some(output) = crate::report::shown(&format!("{out}/report.html"), &scratch) else {
+        eprintln!("skipped: no Chromium on this machine");
+        return;
+    };
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let log = String::from_utf8_lossy(&output.stderr);
+    let complaints: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert_eq!(complaints, Vec::<&str>::new());
+    let marks = |id: &str, class: &str| crate::report::figure(&dom, id).matches(class).count();
+    assert_eq!(marks("shares", "class=\"point\""), 4, "a bar for each variant");
+    assert!(marks("shares", "class=\"xerror\"") >= 4, "an interval on each bar");
+    // The compared connection and three others.
+    assert_eq!(marks("goodputs", "class=\"trace scatter"), 4);
+    assert!(dom.contains("<table id=\"sharing-table\""));
+}

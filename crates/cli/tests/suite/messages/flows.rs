@@ -1,0 +1,112 @@
+//! Shared links and competing flows: what a study of them prints, and what is refused.
+
+use super::Session;
+
+/// Two paths through one link, and what more is asked for.
+fn call(session: &mut Session, more: &[&str]) {
+    let mut arguments = vec!["compare", "--path", "a=delay 5ms via core"];
+    arguments.extend([
+        "--path",
+        "b=delay 5ms via core",
+        "--link",
+        "core=rate 10mbit delay 10ms limit 50p",
+    ]);
+    arguments.extend(["--traffic", "bulk:10s", "--protocols", "tcp,mptcp", "--runs", "2"]);
+    arguments.extend(more);
+    session.call(&arguments);
+}
+
+#[test]
+fn competing_connections_have_a_table_of_their_own() {
+    let mut session = Session::new("flows");
+    let beside = "beside=tcp on a cc reno start 0s..1s";
+    call(&mut session, &["--flow", beside, "--warm-up", "2s", "--start", "0s..1s", "--quiet"]);
+    let several = "crowd=on a,b cc lia scheduler rr start 500ms count 2 delay 10ms reverse";
+    let short = "short=tcp on b traffic bulk:64KiB";
+    call(&mut session, &["--flow", several, "--flow", short, "--cc", "reno", "--quiet"]);
+    session.end();
+}
+
+#[test]
+fn flows_that_make_no_sense() {
+    let mut session = Session::new("flows-refused");
+    for flow in [
+        "tcp on a",
+        "two words=tcp on a",
+        "x=",
+        "x=tcp",
+        "x=tcp on",
+        "x=tcp on c",
+        "x=tcp on a,b",
+        "x=tcp mptcp on a",
+        "x=tcp on a on b",
+        "x=mptcp on a,a",
+        "x=tcp on a cc olia",
+        "x=tcp on a cc rneo",
+        "x=tcp on a scheduler lrf",
+        "x=mptcp on a scheduler lfr",
+        "x=tcp on a start 10s",
+        "x=tcp on a start 2s..1s",
+        "x=tcp on a start soon",
+        "x=tcp on a delay 700s",
+        "x=tcp on a traffic web:wikipedia",
+        "x=tcp on a traffic bulk:4M",
+        "x=tcp on a count 0",
+        "x=tcp on a count 1001",
+        "x=tcp on a cuont 2",
+    ] {
+        call(&mut session, &["--flow", flow]);
+    }
+    call(&mut session, &["--flow", "x=on a count 2", "--flow", "x-1=on a"]);
+    call(&mut session, &["--flow", "x=on a count 600", "--flow", "y=on a count 600"]);
+    for warm_up in ["10s", "soon"] {
+        call(&mut session, &["--warm-up", warm_up]);
+    }
+    call(&mut session, &["--start", "700s"]);
+    session.call(&["compare", "--path", "3g", "--traffic", "video", "--warm-up", "2s"]);
+    let nine: Vec<String> = (0..9).map(|n| format!("p{n}=rate 1mbit")).collect();
+    let mut arguments = vec!["compare", "--traffic", "bulk:1s", "--protocols", "tcp"];
+    arguments.extend(nine.iter().flat_map(|path| ["--path", path.as_str()]));
+    arguments.extend(["--flow", "x=mptcp on p0,p1,p2,p3,p4,p5,p6,p7,p8"]);
+    session.call(&arguments);
+    session.end();
+}
+
+#[test]
+fn links_that_lead_nowhere() {
+    let mut session = Session::new("links-refused");
+    call(&mut session, &["--link", "spare=rate 5mbit"]);
+    call(&mut session, &["--link", "a=rate 5mbit"]);
+    call(&mut session, &["--path", "c=via cor"]);
+    for path in ["c=via core via core", "c=uplink via core", "c=delay 1ms via core limit 10p"] {
+        call(&mut session, &["--path", path]);
+    }
+    session.call(&["compare", "--traffic", "bulk:1s", "--path", "a=via core"]);
+    for link in ["core=rate 1mbit via b", "core=rate 1mbit backup"] {
+        let path = ["compare", "--traffic", "bulk:1s", "--path", "a=via core", "--link", link];
+        session.call(&path);
+    }
+    session.end();
+}
+
+#[test]
+fn files_with_links_and_flows() {
+    let mut session = Session::new("flows-files");
+    let head = "traffic = \"bulk:5s\"\n[path]\na = \"via core\"\n";
+    let link = "[link]\ncore = { rate = \"5mbit\" }\n";
+    for (name, rest) in [
+        ("flow.toml", "[flow]\nx = 3\n"),
+        ("key.toml", "[flow.x]\npath = \"a\"\nccc = \"reno\"\n"),
+        ("path.toml", "[flow.x]\nprotocol = \"mptcp\"\npaths = [\"a\", \"b\"]\n"),
+        ("late.toml", "[flow.x]\npath = \"a\"\nstart = \"0s..6s\"\n"),
+        ("reverse.toml", "[flow.x]\npath = \"a\"\nreverse = \"yes\"\n"),
+    ] {
+        session.file(name, format!("{head}{link}{rest}"));
+        session.call(&["compare", name]);
+    }
+    session.file("table.toml", "traffic = \"bulk:5s\"\nflow = 3\nlink = 4\npath.a = \"3g\"\n");
+    session.call(&["compare", "table.toml"]);
+    session.file("links.toml", "traffic = \"bulk:5s\"\nlink = 4\npath.a = \"profile 3g\"\n");
+    session.call(&["compare", "links.toml"]);
+    session.end();
+}

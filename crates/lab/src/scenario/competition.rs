@@ -1,0 +1,176 @@
+//! What a scenario says of several connections: links that paths share, competing flows, when the
+//! compared connection starts, and what goodputs leave out.
+//!
+//! Refuses what leads nowhere: a link that nobody uses, a path through a link that is not there, a
+//! warm-up as long as the traffic. The words of a single flow are `flow`'s.
+
+use super::flow::{FlowSpec, Surroundings, check_flow_name, parse_start, split_name};
+use super::options::said;
+use super::{Options, PathOption};
+use crate::error::{Given, InputError, Refusal};
+use crate::path_spec::{Change, PathSpec, RUN_LIMIT, Span};
+use crate::units::parse_time;
+use crate::words::nearest_help;
+use base::Duration;
+use simulator::MOST_FLOWS;
+use traffic::Traffic;
+use transport::Profile;
+
+/// When things begin.
+pub(super) struct Timing {
+    pub start: Span<Duration>,
+    pub warm_up: Duration,
+}
+
+impl Timing {
+    /// When a run is over, if that can be said beforehand.
+    pub fn over_at(&self, traffic: &Traffic) -> Option<Duration> {
+        end_of(traffic).map(|end| self.start.low + end)
+    }
+}
+
+/// How long the traffic lasts, if that is given.
+const fn end_of(traffic: &Traffic) -> Option<Duration> {
+    match traffic {
+        Traffic::BulkTime(time) | Traffic::Video(time) => Some(*time),
+        Traffic::BulkSize(_) | Traffic::Burst { .. } | Traffic::Web(_) => None,
+    }
+}
+
+impl Options {
+    /// The shared links, each of which some path must lead through.
+    pub(super) fn resolve_links(&self, paths: &[PathSpec]) -> Result<Vec<PathSpec>, InputError> {
+        let mut links: Vec<PathSpec> = Vec::new();
+        for option in &self.links {
+            let (link, name, spec) = match option {
+                PathOption::Whole(given) => (PathSpec::parse(given)?, given, given),
+                PathOption::Named { name, spec } => {
+                    (PathSpec::parse_named(name, spec)?, name, spec)
+                }
+            };
+            check_link(&link, spec)?;
+            if paths.iter().chain(&links).any(|other| other.name == link.name) {
+                let problem = format!("`{}` is the name of two paths or links", link.name);
+                return Err(name.refuse_whole(problem, "give each a name of its own"));
+            }
+            let leads_through =
+                |path: &PathSpec| path.via.as_ref().is_some_and(|via| via.link == link.name);
+            if !paths.iter().any(leads_through) {
+                let problem = format!("no path leads through the link `{}`", link.name);
+                let help = format!("write `via {}` in a path, or leave the link out", link.name);
+                return Err(name.refuse_whole(problem, help));
+            }
+            links.push(link);
+        }
+        let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+        for (path, option) in paths.iter().zip(&self.paths) {
+            let Some(via) = path.via.as_ref().filter(|via| !known.contains(&via.link.as_str()))
+            else {
+                continue;
+            };
+            let problem = format!("no link is called `{}`", via.link);
+            let help = if known.is_empty() {
+                format!("describe it: `--link {}='rate 20mbit delay 10ms limit 100p'`", via.link)
+            } else {
+                nearest_help(&via.link, &known)
+            };
+            let given = spec_of(option);
+            return Err(given.refuse(Refusal { span: via.span.clone(), problem, help }));
+        }
+        Ok(links)
+    }
+
+    /// When the compared connection starts, and what is left out.
+    pub(super) fn resolve_timing(&self, traffic: &Traffic) -> Result<Timing, InputError> {
+        let refusing = |given: &Given, read: fn(&str) -> Result<Span<Duration>, Refusal>| {
+            read(&given.text).map_err(|refusal| given.refuse(refusal))
+        };
+        let start = said(self.start.as_ref(), |given| refusing(given, parse_start))?;
+        let timing = Timing {
+            start: start.unwrap_or(Span::fixed(Duration::ZERO)),
+            warm_up: said(self.warm_up.as_ref(), |given| {
+                parse_time(&given.text).map_err(|refusal| given.refuse(refusal))
+            })?
+            .unwrap_or(Duration::ZERO),
+        };
+        if let Some(given) = self.start.as_ref().filter(|_| timing.start.high >= RUN_LIMIT) {
+            let problem = format!("nothing starts at {}: a run ends after {RUN_LIMIT}", given.text);
+            return Err(given.refuse_whole(problem, "write an earlier time"));
+        }
+        if let Some(given) = self.warm_up.as_ref().filter(|_| !timing.warm_up.is_zero()) {
+            let over = timing.over_at(traffic).unwrap_or(RUN_LIMIT);
+            if timing.warm_up >= over {
+                let problem = format!(
+                    "a warm-up of {} leaves nothing of a run that is over at {over}",
+                    timing.warm_up
+                );
+                let help = "shorten it, or let the traffic last longer";
+                return Err(given.refuse_whole(problem, help));
+            }
+            if self.flows.is_empty() && !matches!(traffic, Traffic::BulkTime(_)) {
+                let help = "leave it out, or send `bulk:60s`";
+                return Err(given
+                    .refuse_whole("a warm-up is about goodputs, and this traffic has none", help));
+            }
+        }
+        Ok(timing)
+    }
+
+    /// The competing flows.
+    pub(super) fn resolve_flows(
+        &self,
+        paths: &[PathSpec],
+        profile: Profile,
+        over_at: Option<Duration>,
+    ) -> Result<Vec<FlowSpec>, InputError> {
+        let around = Surroundings { paths, profile, over_at };
+        let mut flows: Vec<FlowSpec> = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        for option in &self.flows {
+            let (flow, given) = match option {
+                PathOption::Whole(given) => {
+                    let (name, offset) = split_name(given)?;
+                    (FlowSpec::parse(name, given, offset, &around)?, given)
+                }
+                PathOption::Named { name, spec } => {
+                    check_flow_name(&name.text).map_err(|refusal| name.refuse(refusal))?;
+                    (FlowSpec::parse(&name.text, spec, 0, &around)?, name)
+                }
+            };
+            for name in flow.names() {
+                if names.contains(&name) {
+                    let problem = format!("two flows are called `{name}`");
+                    return Err(given.refuse_whole(problem, "give each a name of its own"));
+                }
+                names.push(name);
+            }
+            if names.len() > MOST_FLOWS {
+                let problem = format!("{} flows are more than {MOST_FLOWS}", names.len());
+                return Err(given.refuse_whole(problem, "lower a `count`"));
+            }
+            flows.push(flow);
+        }
+        Ok(flows)
+    }
+}
+
+/// A link leads through no other one, and nobody is told anything about it.
+fn check_link(link: &PathSpec, given: &Given) -> Result<(), InputError> {
+    if let Some(via) = &link.via {
+        let problem = format!("the link `{}` cannot lead through another link", link.name);
+        let help = "a path leads through one link; say `via` in paths only";
+        return Err(given.refuse(Refusal { span: via.span.clone(), problem, help: help.into() }));
+    }
+    if link.events.iter().any(|event| event.change == Change::Backup) {
+        let help = "say it of paths";
+        return Err(given.refuse_whole("a link is no backup: only paths are", help));
+    }
+    Ok(())
+}
+
+fn spec_of(option: &PathOption) -> &Given {
+    match option {
+        PathOption::Whole(given) => given,
+        PathOption::Named { spec, .. } => spec,
+    }
+}

@@ -1,0 +1,195 @@
+//! Endpoints and limits of the path manager `kernel`, in the words of `ip mptcp`, with paths for
+//! addresses: `client lte subflow backup`, `server lte signal`, `subflows 2 add_addr_accepted 1`.
+
+use super::Options;
+use crate::error::{Given, InputError, Refusal};
+use crate::path_spec::PathSpec;
+use crate::words::nearest_help;
+use simulator::{KernelSetup, PathEndpoint};
+use std::ops::Range;
+use transport::path_manager::{EndpointFlags, LIMIT, PathManagerKind};
+
+/// What an endpoint can be for.
+const FLAGS: [&str; 4] = ["signal", "subflow", "backup", "fullmesh"];
+/// Whose it is.
+const SIDES: [&str; 2] = ["client", "server"];
+/// What is limited.
+const LIMITS: [&str; 2] = ["subflows", "add_addr_accepted"];
+const ENDPOINT_EXAMPLE: &str = "write side, path and flags, `client lte subflow backup`";
+const LIMIT_EXAMPLE: &str =
+    "write `subflows 2 add_addr_accepted 1`, with `client` or `server` before it for one side";
+
+/// What was said of the manager `kernel`; `None` if nothing was.
+pub(super) fn resolve(
+    options: &Options,
+    managers: &[PathManagerKind],
+    paths: &[PathSpec],
+    first: usize,
+) -> Result<Option<KernelSetup>, InputError> {
+    let Some(given) = options.endpoints.first().or_else(|| options.limits.first()) else {
+        return Ok(None);
+    };
+    if !managers.contains(&PathManagerKind::Kernel) {
+        return Err(given.refuse_whole(
+            "this is about the path manager `kernel`, which is not among those compared",
+            "add it: `--path-managers fullmesh,kernel`",
+        ));
+    }
+    let mut setup = match options.endpoints.is_empty() {
+        true => KernelSetup::every_path(paths.len()),
+        false => KernelSetup::default(),
+    };
+    for given in &options.endpoints {
+        for (span, words) in items(given) {
+            let refuse = |problem: String, help: String| {
+                given.refuse(Refusal { span: span.clone(), problem, help })
+            };
+            let endpoint = endpoint(words, paths).map_err(|(p, h)| refuse(p, h))?;
+            check_endpoint(&setup, &endpoint, words).map_err(|(p, h)| refuse(p, h))?;
+            setup.endpoints.push(endpoint);
+        }
+    }
+    for given in &options.limits {
+        for (span, words) in items(given) {
+            limits(&mut setup, words)
+                .map_err(|(problem, help)| given.refuse(Refusal { span, problem, help }))?;
+        }
+    }
+    check_room(&setup, options, first)?;
+    Ok(Some(setup))
+}
+
+/// What is wrong, and the mend.
+type Complaint = (String, String);
+
+/// The parts between commas that are not empty.
+fn items(given: &Given) -> impl Iterator<Item = (Range<usize>, &str)> {
+    given.split_at_commas().into_iter().filter(|(_, words)| !words.is_empty())
+}
+
+fn endpoint(text: &str, paths: &[PathSpec]) -> Result<PathEndpoint, Complaint> {
+    let mut words = text.split_whitespace();
+    let side = words.next().unwrap_or_default();
+    if !SIDES.contains(&side) {
+        let problem = format!("`{text}` does not begin with `client` or `server`");
+        return Err((problem, ENDPOINT_EXAMPLE.to_owned()));
+    }
+    let Some(name) = words.next() else {
+        return Err((format!("`{text}` names no path"), ENDPOINT_EXAMPLE.to_owned()));
+    };
+    let Some(path) = paths.iter().position(|path| path.name == name) else {
+        let names: Vec<&str> = paths.iter().map(|path| path.name.as_str()).collect();
+        let problem = format!("no interface has an address on `{name}`: no path is called so");
+        return Err((problem, nearest_help(name, &names)));
+    };
+    let mut flags = EndpointFlags::default();
+    for word in words {
+        match word {
+            "signal" => flags.signal = true,
+            "subflow" => flags.subflow = true,
+            "backup" => flags.backup = true,
+            "fullmesh" => flags.fullmesh = true,
+            _ => {
+                let problem = format!("an endpoint has no flag `{word}`");
+                return Err((problem, nearest_help(word, &FLAGS)));
+            }
+        }
+    }
+    if flags.signal && flags.fullmesh {
+        let problem = "`signal` and `fullmesh` exclude each other, as in Linux".to_owned();
+        return Err((problem, "keep one of them".to_owned()));
+    }
+    if !flags.signal && !flags.subflow && !flags.fullmesh {
+        let problem = format!("`{text}` does not say what the endpoint is for");
+        return Err((problem, "add `subflow`, `signal` or `fullmesh`".to_owned()));
+    }
+    Ok(PathEndpoint { client: side == "client", path, flags })
+}
+
+/// Not twice. There cannot be a ninth, as there are no more paths than Linux allows endpoints.
+fn check_endpoint(setup: &KernelSetup, new: &PathEndpoint, text: &str) -> Result<(), Complaint> {
+    let mut own = setup.endpoints.iter().filter(|known| known.client == new.client);
+    if own.any(|known| known.path == new.path) {
+        let problem = format!("`{text}` is the second endpoint of one address");
+        return Err((problem, "join their flags: `client lte subflow signal`".to_owned()));
+    }
+    Ok(())
+}
+
+fn limits(setup: &mut KernelSetup, text: &str) -> Result<(), Complaint> {
+    let mut words = text.split_whitespace().peekable();
+    let side = words.next_if(|word| SIDES.contains(word));
+    if words.peek().is_none() {
+        return Err((format!("`{text}` limits nothing"), LIMIT_EXAMPLE.to_owned()));
+    }
+    while let Some(word) = words.next() {
+        if !LIMITS.contains(&word) {
+            let problem = format!("there is no limit `{word}`");
+            return Err((problem, nearest_help(word, &LIMITS)));
+        }
+        let number = words.next().unwrap_or_default();
+        let Some(value) = number.parse::<u8>().ok().filter(|value| *value <= LIMIT) else {
+            let problem = format!("`{word}` cannot be `{number}`");
+            return Err((problem, format!("write a whole number from 0 to {LIMIT}, as in Linux")));
+        };
+        let all = [("client", &mut setup.client_limits), ("server", &mut setup.server_limits)];
+        for (name, limits) in all {
+            if side.is_none_or(|side| side == name) {
+                match word {
+                    "subflows" => limits.subflows = value,
+                    _ => limits.add_addr_accepted = value,
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Endpoints that could never be used for want of room are a mistake.
+fn check_room(setup: &KernelSetup, options: &Options, first: usize) -> Result<(), InputError> {
+    for (client, side) in [(true, "client"), (false, "server")] {
+        let opens = |at: &&PathEndpoint| at.client == client && at.path != first;
+        let opening = setup.endpoints.iter().filter(opens);
+        let wanted = opening.filter(|at| at.flags.subflow || at.flags.fullmesh).count();
+        for (limits, whose) in [(setup.client_limits, "client"), (setup.server_limits, "server")] {
+            let room = usize::from(limits.subflows);
+            let given = options.endpoints.first().or_else(|| options.limits.first());
+            if let Some(given) = given.filter(|_| wanted > room) {
+                let problem = format!(
+                    "the {side}'s endpoints ask for subflows beside the first one: {wanted}, but \
+                     the {whose}'s limit is {room}"
+                );
+                let help = format!(
+                    "raise it, `--limits 'subflows {}'` (Linux has 2 unless told), or leave \
+                     endpoints out",
+                    wanted.min(usize::from(LIMIT))
+                );
+                return Err(given.refuse_whole(problem, help));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The endpoints as they are asked for.
+pub(super) fn show_endpoints(setup: &KernelSetup, paths: &[PathSpec]) -> String {
+    let show = |at: &PathEndpoint| {
+        let PathEndpoint { client, path, flags } = *at;
+        let EndpointFlags { signal, subflow, backup, fullmesh } = flags;
+        let on = [signal, subflow, backup, fullmesh].into_iter().zip(FLAGS);
+        let flags: Vec<&str> = on.filter(|(on, _)| *on).map(|(_, name)| name).collect();
+        let name = paths.get(path).map_or("", |path| &path.name);
+        format!("{} {name} {}", if client { "client" } else { "server" }, flags.join(" "))
+    };
+    setup.endpoints.iter().map(show).collect::<Vec<_>>().join(", ")
+}
+
+/// The limits likewise.
+pub(super) fn show_limits(setup: &KernelSetup) -> String {
+    let all = [("client", setup.client_limits), ("server", setup.server_limits)];
+    let show = |(side, limits): (&str, transport::path_manager::Limits)| {
+        let (subflows, accepted) = (limits.subflows, limits.add_addr_accepted);
+        format!("{side} subflows {subflows} add_addr_accepted {accepted}")
+    };
+    all.map(show).join(", ")
+}

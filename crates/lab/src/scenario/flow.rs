@@ -1,0 +1,381 @@
+//! Flows that compete with the compared connection, as people describe them:
+//! `web='tcp on wlan cc reno start 0s..2s count 3'`.
+//!
+//! A flow is a connection between two hosts of its own at the ends of paths of the scenario. Its
+//! start may be a range, which every repetition draws from, the same for every variant. Leaves what
+//! a flow does in a run to the simulator, and flows that are given key by key to `flow_table`.
+
+use super::choice::{MOST_PATHS, control, scheduler};
+use crate::error::{Given, InputError, Refusal};
+use crate::path_spec::token::{Token, tokens};
+use crate::path_spec::{PathSpec, RUN_LIMIT, Span, check_name, show_time};
+use crate::traffic_spec::{Fetching, parse_traffic, show_traffic};
+use crate::units::parse_time;
+use crate::variants::Protocol;
+use crate::words::nearest_help;
+use base::chance::owner_of;
+use base::{Chance, Duration, Purpose};
+use simulator::{FlowSetup, MOST_FLOWS, Multipath};
+use std::fmt::Write;
+use traffic::Traffic;
+use traffic::web::Http;
+use transport::{Profile, TcpConfig, congestion};
+
+/// The words an item of a flow can start with.
+const WORDS: [&str; 10] =
+    ["tcp", "mptcp", "on", "cc", "scheduler", "traffic", "start", "delay", "count", "reverse"];
+const EXAMPLE: &str = "tcp on wlan cc reno start 0s..2s";
+
+/// One or several equal flows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FlowSpec {
+    /// The user's word for it.
+    pub name: String,
+    /// TCP over one path, or MPTCP over some.
+    pub protocol: Protocol,
+    /// Indices of the paths of the scenario that it may use, the first subflow's first.
+    pub paths: Vec<usize>,
+    /// Its congestion control.
+    pub congestion: &'static str,
+    /// Of MPTCP.
+    pub scheduler: &'static str,
+    /// `None`: saturating from its start to the end of the run.
+    pub traffic: Option<Traffic>,
+    /// When it starts.
+    pub start: Span<Duration>,
+    /// Between its client and the paths, one way, beside what the paths have.
+    pub delay: Duration,
+    /// Client to server.
+    pub reverse: bool,
+    /// So many of them, each with a start of its own.
+    pub count: u32,
+}
+
+/// What a flow is read with.
+pub(super) struct Surroundings<'a> {
+    pub paths: &'a [PathSpec],
+    pub profile: Profile,
+    /// When the compared connection is over at the earliest, and with it the run.
+    pub over_at: Option<Duration>,
+}
+
+impl FlowSpec {
+    /// Reads a description whose name stands elsewhere.
+    pub(super) fn parse(
+        name: &str,
+        spec: &Given,
+        offset: usize,
+        around: &Surroundings<'_>,
+    ) -> Result<FlowSpec, InputError> {
+        read(name, &spec.text[offset..], around)
+            .map_err(|refusal| spec.refuse(refusal.shifted(offset)))
+    }
+
+    /// What each of them is called.
+    pub fn names(&self) -> Vec<String> {
+        match self.count {
+            1 => vec![self.name.clone()],
+            count => (1..=count).map(|number| format!("{}-{number}", self.name)).collect(),
+        }
+    }
+
+    /// The flows in repetition `run` of a study with `seed`.
+    pub(crate) fn draw(&self, seed: u64, run: u64, tcp: &TcpConfig) -> Vec<FlowSetup> {
+        let multipath = (self.protocol == Protocol::Mptcp)
+            .then(|| Multipath { scheduler: self.scheduler, ..Multipath::default() });
+        let one = |number: u32| FlowSetup {
+            multipath,
+            tcp: TcpConfig { congestion: self.congestion, ..tcp.clone() },
+            reverse: self.reverse,
+            start: draw_start(&self.start, &format!("flow/{}", self.name), seed, run, number),
+            delay: self.delay,
+            ..FlowSetup::new(&self.paths, self.traffic.clone().unwrap_or(UNTIL_THE_END))
+        };
+        (0..self.count).map(one).collect()
+    }
+
+    /// As a scenario file has it; `paths` are those of the scenario.
+    pub fn show(&self, paths: &[PathSpec]) -> String {
+        let names = self.paths.iter().filter_map(|path| paths.get(*path));
+        let names: Vec<&str> = names.map(|path| path.name.as_str()).collect();
+        let mut words =
+            format!("{} on {} cc {}", self.protocol.name(), names.join(","), self.congestion);
+        let mut add = |word: &str, value: String| {
+            // Writing to a string cannot fail.
+            let _ = write!(words, " {word} {value}");
+        };
+        if self.protocol == Protocol::Mptcp {
+            add("scheduler", self.scheduler.to_owned());
+        }
+        if let Some(traffic) = &self.traffic {
+            add("traffic", show_traffic(traffic));
+        }
+        if self.start != Span::fixed(Duration::ZERO) {
+            add("start", show_start(&self.start));
+        }
+        if !self.delay.is_zero() {
+            add("delay", show_time(self.delay));
+        }
+        if self.count != 1 {
+            add("count", self.count.to_string());
+        }
+        if self.reverse {
+            words.push_str(" reverse");
+        }
+        words
+    }
+}
+
+/// A run never lasts longer.
+const UNTIL_THE_END: Traffic = Traffic::BulkTime(RUN_LIMIT);
+
+/// A time, or a range that repetitions draw from.
+pub(super) fn show_start(start: &Span<Duration>) -> String {
+    if start.is_drawn() {
+        format!("{}..{}", show_time(start.low), show_time(start.high))
+    } else {
+        show_time(start.low)
+    }
+}
+
+/// The start of the `number`-th connection of `owner` in a repetition: of every variant the same.
+pub(crate) fn draw_start(
+    start: &Span<Duration>,
+    owner: &str,
+    seed: u64,
+    run: u64,
+    number: u32,
+) -> Duration {
+    let width = start.high.saturating_sub(start.low).as_nanos();
+    let chance = Chance::new(seed, run);
+    let bound = width.saturating_add(1);
+    let drawn = chance.below(bound, owner_of(owner), Purpose::Traffic, number.into());
+    Duration::from_nanos(start.low.as_nanos() + drawn)
+}
+
+/// `2s`, or `0s..2s`.
+pub(super) fn parse_start(text: &str) -> Result<Span<Duration>, Refusal> {
+    let Some((low, high)) = text.split_once("..") else {
+        return parse_time(text).map(Span::fixed);
+    };
+    let high_at = low.len() + 2;
+    let span = Span {
+        low: parse_time(low)?,
+        high: parse_time(high).map_err(|refusal| refusal.shifted(high_at))?,
+    };
+    if span.high < span.low {
+        let help = format!("write the earlier time first: `{high}..{low}`");
+        return Err(Refusal::new(text, format!("`{text}` runs backwards"), help));
+    }
+    Ok(span)
+}
+
+/// What was said so far.
+#[derive(Default)]
+struct Draft<'t> {
+    protocol: Option<Protocol>,
+    on: Option<(Vec<usize>, &'t Token)>,
+    congestion: Option<(&'static str, &'t Token)>,
+    scheduler: Option<(&'static str, &'t Token)>,
+    traffic: Option<Traffic>,
+    start: Option<Span<Duration>>,
+    delay: Option<Duration>,
+    count: Option<u32>,
+    reverse: bool,
+}
+
+fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, Refusal> {
+    let tokens = tokens(text)?;
+    let mut said: Vec<&str> = Vec::new();
+    let mut draft = Draft::default();
+    let mut rest = tokens.iter();
+    while let Some(word) = rest.next() {
+        let what = if word.text == "mptcp" { "tcp" } else { word.text.as_str() };
+        if said.contains(&what) {
+            let what = if what == "tcp" { "the protocol".into() } else { format!("`{what}`") };
+            return Err(word.refuse(format!("{what} is given twice"), "keep one"));
+        }
+        said.push(what);
+        draft.item(word, &mut rest, around)?;
+    }
+    let (paths, place) = draft.on.ok_or_else(|| {
+        let help = format!("write `{EXAMPLE}`, for example");
+        Refusal::new(text, format!("flow `{name}` does not say on which path it is"), help)
+    })?;
+    let several = if paths.len() > 1 { Protocol::Mptcp } else { Protocol::Tcp };
+    let protocol = draft.protocol.unwrap_or(several);
+    if protocol == Protocol::Tcp {
+        if paths.len() > 1 {
+            let help = "name one path, or write `mptcp`";
+            return Err(place.refuse("a TCP flow is on one path", help));
+        }
+        if let Some((name, word)) =
+            draft.congestion.filter(|(name, _)| congestion::is_coupled(name))
+        {
+            let problem = format!("`{name}` couples several paths, and TCP has one");
+            return Err(word.refuse(problem, "write `cc reno` or `cc cubic`, or make it `mptcp`"));
+        }
+        if let Some((_, word)) = draft.scheduler {
+            let help = "leave it out, or make the flow `mptcp`";
+            return Err(word.refuse("a TCP flow has nothing to schedule", help));
+        }
+    }
+    if paths.len() > MOST_PATHS {
+        let problem = format!("`mptcp` knows at most {MOST_PATHS} addresses of a host");
+        return Err(place.refuse(problem, "name fewer paths"));
+    }
+    Ok(FlowSpec {
+        name: name.to_owned(),
+        protocol,
+        paths,
+        congestion: draft.congestion.map_or("cubic", |(name, _)| name),
+        scheduler: draft.scheduler.map_or("lrf", |(name, _)| name),
+        traffic: draft.traffic,
+        start: draft.start.unwrap_or(Span::fixed(Duration::ZERO)),
+        delay: draft.delay.unwrap_or(Duration::ZERO),
+        reverse: draft.reverse,
+        count: draft.count.unwrap_or(1),
+    })
+}
+
+impl<'t> Draft<'t> {
+    /// The item that begins with `word`; what it needs beside is taken from `rest`.
+    fn item(
+        &mut self,
+        word: &'t Token,
+        rest: &mut std::slice::Iter<'t, Token>,
+        around: &Surroundings<'_>,
+    ) -> Result<(), Refusal> {
+        match word.text.as_str() {
+            "tcp" => self.protocol = Some(Protocol::Tcp),
+            "mptcp" => self.protocol = Some(Protocol::Mptcp),
+            "reverse" => self.reverse = true,
+            "on" => self.on = Some(on(word, rest, around.paths)?),
+            "cc" => {
+                let value = value(word, rest, "reno")?;
+                self.congestion = Some((named(value, |text| control(text, true))?, value));
+            }
+            "scheduler" => {
+                let value = value(word, rest, "lrf")?;
+                self.scheduler = Some((named(value, scheduler)?, value));
+            }
+            "traffic" => self.traffic = Some(one_way(value(word, rest, "bulk:4MiB")?, around)?),
+            "start" => self.start = Some(start(value(word, rest, "0s..2s")?, around)?),
+            "delay" => self.delay = Some(delay(value(word, rest, "20ms")?)?),
+            "count" => self.count = Some(count(value(word, rest, "3")?)?),
+            unknown => {
+                let problem = format!("unknown word `{unknown}` in a flow");
+                return Err(word.refuse(problem, nearest_help(unknown, &WORDS)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The value that must follow `word`.
+fn value<'t>(
+    word: &Token,
+    rest: &mut std::slice::Iter<'t, Token>,
+    example: &str,
+) -> Result<&'t Token, Refusal> {
+    let missing = || {
+        let help = format!("write `{} {example}`", word.text);
+        word.refuse(format!("`{}` needs a value", word.text), help)
+    };
+    let is_value = |token: &&&Token| !WORDS.contains(&token.text.as_str());
+    let present = rest.as_slice().first().filter(|token| is_value(&token));
+    present.ok_or_else(missing)?;
+    rest.next().ok_or_else(missing)
+}
+
+fn named(
+    value: &Token,
+    read: impl Fn(&str) -> Result<&'static str, (String, String)>,
+) -> Result<&'static str, Refusal> {
+    read(&value.text).map_err(|(problem, help)| value.refuse(problem, help))
+}
+
+/// Paths by name, with commas between them.
+fn on<'t>(
+    word: &'t Token,
+    rest: &mut std::slice::Iter<'t, Token>,
+    paths: &[PathSpec],
+) -> Result<(Vec<usize>, &'t Token), Refusal> {
+    let known: Vec<&str> = paths.iter().map(|path| path.name.as_str()).collect();
+    let mut found = Vec::new();
+    loop {
+        let list = value(word, rest, known.first().unwrap_or(&"wlan"))?;
+        for name in list.text.split(',').filter(|name| !name.is_empty()) {
+            let Some(path) = known.iter().position(|known| *known == name) else {
+                let problem = format!("no path is called `{name}`");
+                return Err(list.refuse(problem, nearest_help(name, &known)));
+            };
+            if found.contains(&path) {
+                return Err(list.refuse(format!("path `{name}` is given twice"), "keep one"));
+            }
+            found.push(path);
+        }
+        if !list.text.ends_with(',') {
+            return Ok((found, list));
+        }
+    }
+}
+
+fn one_way(value: &Token, around: &Surroundings<'_>) -> Result<Traffic, Refusal> {
+    let fetching = Fetching { http: Http::SIX, per_host: false };
+    if value.text.starts_with("web") {
+        let help = "write `bulk:4MiB`, `burst:20` or `video`; without `traffic` it is saturating";
+        return Err(value.refuse("a flow loads no pages", help));
+    }
+    let read = parse_traffic(&value.text, around.profile, None, fetching);
+    read.map(|(traffic, _)| traffic).map_err(|refusal| value.place(refusal))
+}
+
+fn start(value: &Token, around: &Surroundings<'_>) -> Result<Span<Duration>, Refusal> {
+    let start = parse_start(&value.text).map_err(|refusal| value.place(refusal))?;
+    let over = around.over_at.unwrap_or(RUN_LIMIT);
+    if start.high >= over {
+        let problem = format!("a flow that starts at {} finds the run over at {over}", start.high);
+        let help = "let it start earlier, or the traffic last longer";
+        return Err(value.refuse(problem, help));
+    }
+    Ok(start)
+}
+
+fn delay(value: &Token) -> Result<Duration, Refusal> {
+    let delay = parse_time(&value.text).map_err(|refusal| value.place(refusal))?;
+    if delay >= RUN_LIMIT {
+        let problem = format!("a delay of {delay} is longer than a run ({RUN_LIMIT})");
+        return Err(value.refuse(problem, "delays are one-way; write `delay 20ms`, for example"));
+    }
+    Ok(delay)
+}
+
+fn count(value: &Token) -> Result<u32, Refusal> {
+    let most = u32::try_from(MOST_FLOWS).unwrap_or(u32::MAX);
+    let number = value.text.parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| {
+        let problem = format!("`{}` is not a number of flows", value.text);
+        value.refuse(problem, format!("write a whole number from 1 to {most}"))
+    })
+}
+
+/// Name and description of `NAME='tcp on wlan ...'`, and where the description begins.
+pub(super) fn split_name(given: &Given) -> Result<(&str, usize), InputError> {
+    let text = given.text.as_str();
+    let Some((name, spec)) = text.split_once('=') else {
+        let help = format!("write `NAME='{EXAMPLE}'`");
+        return Err(given.refuse_whole("a flow needs a name and a description", help));
+    };
+    check_flow_name(name).map_err(|refusal| given.refuse(refusal))?;
+    Ok((name, text.len() - spec.len()))
+}
+
+/// Names of flows are like those of paths.
+pub(super) fn check_flow_name(name: &str) -> Result<(), Refusal> {
+    check_name(name).map_err(|refusal| Refusal {
+        problem: refusal.problem.replace("path", "flow"),
+        help: refusal.help.replace("rate 25mbit delay 20ms limit 100p", EXAMPLE),
+        ..refusal
+    })
+}

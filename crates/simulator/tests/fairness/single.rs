@@ -1,0 +1,40 @@
+//! One path: NewReno and the coupled controls do the same to the packet (congestion spec s8).
+
+use base::{Duration, Rate};
+use network::{Limit, LinkConfig, LossConfig, PathSetup};
+use simulator::{Multipath, Protocol, RunSetup, simulate};
+use traffic::Traffic;
+use transport::{Profile, TcpConfig};
+
+/// 8 Mbit/s, 60 ms, a short queue and some loss: every part of a window's life.
+fn setup(congestion: &'static str, profile: Profile, protocol: Protocol) -> RunSetup {
+    let link = LinkConfig {
+        capacity: Rate::from_mbit(8).into(),
+        delay: Duration::from_millis(30),
+        limit: Limit::Packets(40),
+        loss: LossConfig::Bernoulli { p: 0.002 },
+        ..LinkConfig::default()
+    };
+    let (name, events) = ("p0".to_owned(), Vec::new());
+    RunSetup {
+        paths: vec![PathSetup { name, down: link.clone(), up: link, events }],
+        protocol,
+        traffic: Traffic::BulkTime(Duration::from_secs(30)),
+        tcp: TcpConfig { congestion, profile, ..TcpConfig::default() },
+        ..RunSetup::default()
+    }
+}
+
+#[test]
+fn one_path_runs_alike_under_every_coupled_control() {
+    for profile in [Profile::Linux, Profile::Linux41] {
+        for protocol in [Protocol::Tcp { path: 0 }, Protocol::Mptcp(Multipath::default())] {
+            let hash = |congestion| simulate(&setup(congestion, profile, protocol)).unwrap().hash;
+            let reno = hash("reno");
+            assert!(reno.is_some() && reno != hash("cubic"));
+            for congestion in ["lia", "olia", "olia-draft", "balia", "wvegas"] {
+                assert_eq!(hash(congestion), reno, "{congestion} {profile:?} {protocol:?}");
+            }
+        }
+    }
+}

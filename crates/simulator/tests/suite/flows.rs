@@ -1,0 +1,183 @@
+//! Several connections in one run: shared links, flows beside the measured one, the warm-up.
+
+use crate::multipath::over;
+use crate::pair::{link, one_path, record};
+use base::Duration;
+use network::{LinkChange, LinkConfig, LossConfig};
+use simulator::{
+    Direction, FlowRecord, FlowSetup, MOST_FLOWS, Multipath, PathEvent, PathSetup, Protocol,
+    RunError, RunRecord, RunSetup, SharedLink, simulate,
+};
+use traffic::Traffic;
+
+const FOREVER: Traffic = Traffic::BulkTime(Duration::from_secs(600));
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn path(name: &str, link: &LinkConfig) -> PathSetup {
+    PathSetup { name: name.to_owned(), down: link.clone(), up: link.clone(), events: Vec::new() }
+}
+
+/// `link`, shared by these paths.
+fn shared(link: &LinkConfig, paths: &[usize]) -> SharedLink {
+    SharedLink { link: path("core", link), paths: paths.to_vec() }
+}
+
+/// Half a minute of TCP over a path that is nothing but a shared link of 10 Mbit/s.
+fn through_core(flows: Vec<FlowSetup>) -> RunSetup {
+    let wire = LinkConfig::default();
+    RunSetup {
+        links: vec![shared(&link(10, 20), &[0])],
+        flows,
+        ..one_path(&wire, Traffic::BulkTime(seconds(30)))
+    }
+}
+
+fn flow(paths: &[usize]) -> FlowSetup {
+    FlowSetup { start: Duration::from_millis(300), ..FlowSetup::new(paths, FOREVER) }
+}
+
+fn goodputs(record: &RunRecord) -> Vec<f64> {
+    record.main.iter().chain(&record.flows).map(|flow| flow.goodput.unwrap() / 1e6).collect()
+}
+
+#[test]
+fn path_through_a_shared_link_alone_is_as_a_path_of_that_link() {
+    let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.005 }, ..link(10, 20) };
+    let plain = one_path(&lossy, Traffic::BulkSize(5_000_000));
+    // The same draws, as draws are keyed by name.
+    let core = SharedLink { link: path("p0", &lossy), paths: vec![0] };
+    let behind = RunSetup {
+        paths: vec![path("access", &LinkConfig::default())],
+        links: vec![core],
+        ..plain.clone()
+    };
+    let (plain, behind) = (record(&plain), record(&behind));
+    assert_eq!(plain.outcome, behind.outcome);
+    assert_eq!(plain.retransmitted_segs, behind.retransmitted_segs);
+    assert!(plain.retransmitted_segs > 0);
+    assert_eq!(plain.links[0].down, behind.shared[0].down);
+    assert_eq!(behind.links[0].down.delivered, behind.shared[0].down.delivered);
+    assert!(plain.main.is_none() && plain.flows.is_empty() && plain.shared.is_empty());
+}
+
+#[test]
+fn flow_beside_the_connection_takes_its_share_of_the_link() {
+    let record = record(&through_core(vec![flow(&[0])]));
+    let [main, beside] = goodputs(&record)[..] else { panic!("two connections") };
+    assert!((9.0..10.0).contains(&(main + beside)), "{main} and {beside}");
+    assert!(main > 3.0 && beside > 3.0, "{main} and {beside}");
+    let whole = record.outcome.value.unwrap() / 1e6;
+    assert!((whole - main).abs() < 0.05, "{whole} and {main}, over the handshake too");
+    let FlowRecord { read_by, started, ended, failure, .. } = &record.flows[0];
+    assert_eq!(read_by.len(), 31, "at 0 s, 1 s, ... 30 s");
+    assert!(read_by[0] == 0 && read_by.windows(2).all(|pair| pair[0] <= pair[1]));
+    assert_eq!((*started, *ended, *failure), (Duration::from_millis(300), None, None));
+}
+
+#[test]
+fn without_flows_a_warm_up_changes_what_counts_and_nothing_else() {
+    let plain = one_path(&link(10, 20), Traffic::BulkTime(seconds(20)));
+    let warm = RunSetup { warm_up: seconds(15), ..plain.clone() };
+    let (plain, warm) = (record(&plain), record(&warm));
+    assert_eq!(plain.links, warm.links);
+    assert_eq!(plain.outcome.bytes_read, warm.outcome.bytes_read);
+    let after = warm.main.unwrap();
+    let bytes = after.bytes_read - after.read_by[15];
+    let window = (warm.ended - seconds(15)).as_secs_f64();
+    assert_eq!(warm.outcome.value, Some(bytes as f64 * 8.0 / window));
+    assert!(warm.first_sent_bytes[0] < plain.first_sent_bytes[0] * 2 / 5);
+    assert_eq!(plain.hash.is_some(), warm.hash.is_some());
+}
+
+#[test]
+fn connection_starts_when_it_is_told_to() {
+    let plain = one_path(&link(10, 20), Traffic::BulkSize(1_000_000));
+    let late = RunSetup { start: seconds(3), ..plain.clone() };
+    let (plain, late) = (record(&plain), record(&late));
+    assert_eq!(plain.outcome.value, late.outcome.value);
+    assert_eq!(late.ended - plain.ended, seconds(3));
+}
+
+#[test]
+fn flow_with_a_longer_way_gets_less_and_one_the_other_way_round_nearly_all() {
+    let far = FlowSetup { delay: Duration::from_millis(60), ..flow(&[0]) };
+    let [main, far] = goodputs(&record(&through_core(vec![far])))[..] else { panic!("two") };
+    assert!(far < 0.8 * main, "{far} of a longer way, {main} of a short one");
+    let up = FlowSetup { reverse: true, ..flow(&[0]) };
+    let both = goodputs(&record(&through_core(vec![up])));
+    assert!(both.iter().all(|goodput| *goodput > 7.0), "{both:?}: one each way");
+}
+
+#[test]
+fn flow_over_several_paths_carries_on_each_and_only_on_its_own() {
+    for ipv6 in [false, true] {
+        let links = [link(8, 10), link(8, 10), link(8, 10)];
+        let mut setup = over(&links, "lrf", Traffic::BulkTime(seconds(10)));
+        let beside = FlowSetup {
+            multipath: Some(Multipath { first: 1, ..Multipath::default() }),
+            ..flow(&[0, 2])
+        };
+        setup = RunSetup { flows: vec![beside, flow(&[1])], ipv6, ..setup };
+        let plain = record(&setup);
+        let sent = &plain.flows[0].first_sent_bytes;
+        assert!(sent[0] > 1_000_000 && sent[2] > 1_000_000 && sent[1] == 0, "{sent:?}");
+        let sent = &plain.flows[1].first_sent_bytes;
+        assert!(sent[1] > 1_000_000 && sent[0] + sent[2] == 0, "{sent:?}");
+        let main = plain.main.as_ref().unwrap();
+        assert_eq!(main.first_sent_bytes, plain.first_sent_bytes);
+        let through = record(&RunSetup { pass_through: true, capture: true, ..setup });
+        assert_eq!((plain.hash, plain.flows), (through.hash, through.flows));
+    }
+}
+
+#[test]
+fn flow_of_a_size_ends_and_its_goodput_is_over_its_time() {
+    let short = FlowSetup { traffic: Traffic::BulkSize(1_000_000), ..flow(&[0]) };
+    let setup = through_core(vec![short]);
+    let flow = &record(&RunSetup { warm_up: seconds(1), ..setup.clone() }).flows[0];
+    let ended = flow.ended.unwrap();
+    assert_eq!(flow.bytes_read, 1_000_000);
+    let bits = (flow.bytes_read - flow.read_by[1]) as f64 * 8.0;
+    let goodput = flow.goodput.unwrap();
+    assert!((goodput - bits / (ended.as_secs_f64() - 1.0)).abs() < 1.0, "{goodput}");
+    let late = record(&RunSetup { warm_up: seconds(20), ..setup });
+    assert_eq!(late.flows[0].goodput, None, "it was over by then");
+}
+
+#[test]
+fn outage_of_a_path_is_told_to_the_flows_on_it_and_one_of_a_shared_link_to_nobody() {
+    let down = PathEvent { at: seconds(2), direction: Direction::Both, change: LinkChange::Down };
+    let mut setup = through_core(vec![flow(&[0])]);
+    setup.paths.push(path("spare", &link(10, 20)));
+    let multipath = Some(Multipath::default());
+    setup.flows = vec![FlowSetup { multipath, ..flow(&[0, 1]) }];
+    setup.protocol = Protocol::Mptcp(Multipath::default());
+    let mut told = setup.clone();
+    told.paths[0].events.push(down.clone());
+    setup.links[0].link.events.push(down);
+    for setup in [told, setup] {
+        let record = record(&setup);
+        let [main, beside] = goodputs(&record)[..] else { panic!("two connections") };
+        assert!(main > 2.0 && beside > 2.0, "{main} and {beside} over the spare path");
+        assert!(record.links[1].down.delivered > 10_000);
+    }
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let error = |change: fn(&mut RunSetup)| {
+        let mut setup = through_core(vec![flow(&[0])]);
+        change(&mut setup);
+        simulate(&setup).unwrap_err()
+    };
+    assert_eq!(error(|setup| setup.flows[0].paths = vec![1]), RunError::NoSuchPath(1));
+    assert_eq!(error(|setup| setup.flows[0].paths.clear()), RunError::NoSuchPath(0));
+    assert_eq!(error(|setup| setup.links[0].paths.push(7)), RunError::NoSuchPath(7));
+    let twice = |setup: &mut RunSetup| setup.links.push(setup.links[0].clone());
+    assert_eq!(error(twice), RunError::TwoSharedLinks(0));
+    let many = |setup: &mut RunSetup| setup.flows = vec![setup.flows[0].clone(); MOST_FLOWS + 1];
+    assert_eq!(error(many), RunError::TooManyFlows(MOST_FLOWS + 1));
+}

@@ -1,0 +1,348 @@
+//! `kernel`: the manager inside mainline Linux, by endpoints and limits as `ip mptcp` sets them
+//! (mptcp-protocol spec s4.5).
+//!
+//! An endpoint is an address of this host with what it is for. Whoever takes an address off an
+//! interface takes its endpoint away, too, as network managers do; a link that is down changes
+//! nothing, since the kernel's manager does not look at links.
+
+use super::{Address, Command, Known, Manager, Over, PathEvent};
+use base::Instant;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// The most endpoints, extra subflows and accepted addresses (measured on Linux 6.18).
+pub const LIMIT: u8 = 8;
+
+/// An address that connections may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Endpoint {
+    pub ip: IpAddr,
+    pub flags: EndpointFlags,
+}
+
+/// What an endpoint is for; words of `ip mptcp endpoint`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EndpointFlags {
+    /// Announce it to the peer.
+    pub signal: bool,
+    /// Open a subflow from it to the peer's first address.
+    pub subflow: bool,
+    /// Its subflows are for when nothing else is left.
+    pub backup: bool,
+    /// Open a subflow from it to every address of the peer.
+    pub fullmesh: bool,
+}
+
+/// How many subflows connections may have; words of `ip mptcp limits`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Beside the first.
+    pub subflows: u8,
+    /// Announced addresses of the peer that are made use of.
+    pub add_addr_accepted: u8,
+}
+
+impl Default for Limits {
+    /// The kernel's.
+    fn default() -> Self {
+        Limits { subflows: 2, add_addr_accepted: 0 }
+    }
+}
+
+/// What `ip mptcp` shows of one host.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Endpoints {
+    pub endpoints: Vec<Endpoint>,
+    pub limits: Limits,
+}
+
+/// Why an endpoint is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EndpointError {
+    #[error("there are {LIMIT} endpoints already")]
+    TooMany,
+    #[error("the address is an endpoint already")]
+    Twice,
+    #[error("`signal` and `fullmesh` exclude each other")]
+    Exclusive,
+}
+
+impl Endpoints {
+    /// One more, as `ip mptcp endpoint add`.
+    ///
+    /// # Errors
+    /// What Linux 6.18 refuses, too.
+    pub fn add(&mut self, endpoint: Endpoint) -> Result<(), EndpointError> {
+        if endpoint.flags.signal && endpoint.flags.fullmesh {
+            return Err(EndpointError::Exclusive);
+        }
+        if self.endpoints.iter().any(|known| known.ip == endpoint.ip) {
+            return Err(EndpointError::Twice);
+        }
+        if self.endpoints.len() >= usize::from(LIMIT) {
+            return Err(EndpointError::TooMany);
+        }
+        self.endpoints.push(endpoint);
+        Ok(())
+    }
+}
+
+/// The manager's memory.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    config: Endpoints,
+    established: bool,
+    /// Numbers of addresses that were announced,
+    signalled: BTreeSet<u8>,
+    /// and of those that were used to open subflows.
+    used: BTreeSet<u8>,
+    /// An announcement waits for its echo.
+    waits: Option<u8>,
+    /// Numbers of announced addresses that were made use of.
+    accepted: BTreeSet<u8>,
+}
+
+impl Kernel {
+    /// With the endpoints and limits of its host.
+    pub const fn new(config: Endpoints) -> Self {
+        Kernel {
+            config,
+            established: false,
+            signalled: BTreeSet::new(),
+            used: BTreeSet::new(),
+            waits: None,
+            accepted: BTreeSet::new(),
+        }
+    }
+
+    /// Addresses of this host that are endpoints, in the endpoints' order.
+    fn local<'k>(
+        &'k self,
+        known: &'k Known<'_>,
+        wanted: impl Fn(&EndpointFlags) -> bool + 'k,
+    ) -> impl Iterator<Item = (Address, EndpointFlags)> + 'k {
+        let of = |endpoint: &Endpoint| {
+            let here = known.local.iter().find(|here| here.ip == endpoint.ip)?;
+            Some((*here, endpoint.flags))
+        };
+        let wanted = move |endpoint: &&Endpoint| wanted(&endpoint.flags);
+        self.config.endpoints.iter().filter(wanted).filter_map(of)
+    }
+
+    /// How many more subflows may be opened.
+    fn room(&self, known: &Known<'_>) -> usize {
+        usize::from(self.config.limits.subflows).saturating_sub(known.extra_subflows)
+    }
+
+    /// One announcement at a time, then subflows as far as there is room.
+    fn proceed(&mut self, known: &Known<'_>) -> Vec<Command> {
+        let mut commands = Vec::new();
+        if !self.established {
+            return commands;
+        }
+        if self.waits.is_none() {
+            let mut signals = self.local(known, |flags| flags.signal);
+            // The first subflow's address needs no announcement.
+            let next = signals.find(|(at, _)| at.id != 0 && !self.signalled.contains(&at.id));
+            drop(signals);
+            if let Some((at, _)) = next {
+                self.signalled.insert(at.id);
+                self.waits = Some(at.id);
+                commands.push(Command::Announce { local_id: at.id });
+            }
+        }
+        let mut room = self.room(known);
+        let sources: Vec<_> = self.local(known, |flags| flags.subflow).collect();
+        for (here, flags) in sources.into_iter().filter(|(here, _)| here.id != 0) {
+            if room == 0 || !self.used.insert(here.id) {
+                continue;
+            }
+            let family = |there: &&Address| there.ip.is_ipv4() == here.ip.is_ipv4();
+            let to = known.remote.iter().filter(family);
+            let to = to.filter(|there| there.id == 0 || flags.fullmesh).take(room);
+            let before = commands.len();
+            commands.extend(to.map(|there| join(here.id, there.id)));
+            room -= commands.len() - before;
+        }
+        commands
+    }
+
+    /// An address that the peer announced: from every full-mesh endpoint, or, without any, from
+    /// the address that routing picks.
+    fn accept(&mut self, there: Address, known: &Known<'_>) -> Vec<Command> {
+        let room = self.room(known);
+        let spent = self.accepted.len() >= usize::from(self.config.limits.add_addr_accepted);
+        if room == 0 || (spent && !self.accepted.contains(&there.id)) {
+            return Vec::new();
+        }
+        let mut meshed: Vec<u8> = self
+            .local(known, |flags| flags.fullmesh)
+            .map(|(here, _)| here)
+            .filter(|here| here.ip.is_ipv4() == there.ip.is_ipv4())
+            .map(|here| here.id)
+            .collect();
+        if meshed.is_empty() {
+            meshed.extend(known.source_of(there.ip));
+        }
+        if !meshed.is_empty() {
+            self.accepted.insert(there.id);
+        }
+        meshed.into_iter().take(room).map(|here| join(here, there.id)).collect()
+    }
+}
+
+const fn join(local_id: u8, remote_id: u8) -> Command {
+    Command::Join { local_id, remote_id, over: Over::Pair }
+}
+
+impl Manager for Kernel {
+    fn on_event(&mut self, _: Instant, event: PathEvent, known: &Known<'_>) -> Vec<Command> {
+        match event {
+            PathEvent::Established => self.established = true,
+            PathEvent::Announced(there) if self.established => return self.accept(there, known),
+            PathEvent::Withdrawn { id } => {
+                self.accepted.remove(&id);
+            }
+            PathEvent::Echoed { local_id } if self.waits == Some(local_id) => self.waits = None,
+            PathEvent::LocalDown { id, removed: true } => {
+                let signalled = self.signalled.remove(&id);
+                let used = self.used.remove(&id);
+                self.waits = self.waits.filter(|waits| *waits != id);
+                let mut commands = Vec::new();
+                if signalled || used || id == 0 {
+                    commands.push(Command::Withdraw { local_id: id });
+                }
+                commands.extend(self.proceed(known));
+                return commands;
+            }
+            PathEvent::Joined { .. } | PathEvent::LocalUp(_) => {}
+            // A pair that failed is not tried again, and a link that is down means nothing.
+            _ => return Vec::new(),
+        }
+        self.proceed(known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path_manager::tests::{addresses, joins, known};
+
+    const SUBFLOW: EndpointFlags =
+        EndpointFlags { subflow: true, signal: false, backup: false, fullmesh: false };
+    const SIGNAL: EndpointFlags = EndpointFlags { signal: true, subflow: false, ..SUBFLOW };
+    const FULLMESH: EndpointFlags = EndpointFlags { fullmesh: true, ..SUBFLOW };
+
+    fn manager(local: &[Address], flags: &[EndpointFlags], limits: (u8, u8)) -> Kernel {
+        let endpoint =
+            |(at, flags): (&Address, &EndpointFlags)| Endpoint { ip: at.ip, flags: *flags };
+        let limits = Limits { subflows: limits.0, add_addr_accepted: limits.1 };
+        let endpoints = local.iter().zip(flags).map(endpoint).collect();
+        Kernel::new(Endpoints { endpoints, limits })
+    }
+
+    fn on(kernel: &mut Kernel, event: PathEvent, known: &Known<'_>) -> Vec<Command> {
+        kernel.on_event(Instant::ZERO, event, known)
+    }
+
+    #[test]
+    fn what_the_kernel_refuses_is_refused() {
+        let mut endpoints = Endpoints::default();
+        let at = |id: u8, flags| Endpoint { ip: [10, 1, id, 1].into(), flags };
+        let both = EndpointFlags { signal: true, ..FULLMESH };
+        assert_eq!(endpoints.add(at(0, both)), Err(EndpointError::Exclusive));
+        for id in 0..8 {
+            assert_eq!(endpoints.add(at(id, SUBFLOW)), Ok(()));
+        }
+        assert_eq!(endpoints.add(at(3, SUBFLOW)), Err(EndpointError::Twice));
+        assert_eq!(endpoints.add(at(8, SUBFLOW)), Err(EndpointError::TooMany));
+    }
+
+    #[test]
+    fn subflow_endpoints_join_the_first_address_as_far_as_the_limit_allows() {
+        let (local, remote) = (addresses(&[0, 1, 2, 3], 1), addresses(&[0], 2));
+        let known = known(&local, &remote);
+        let mut kernel = manager(&local, &[SUBFLOW; 4], (2, 0));
+        assert_eq!(joins(&on(&mut kernel, PathEvent::Established, &known)), [(1, 0), (2, 0)]);
+        let full = Known { extra_subflows: 2, ..known };
+        let joined = PathEvent::Joined { local_id: 1, remote_id: 0 };
+        assert!(on(&mut kernel, joined, &full).is_empty());
+        let one = Known { extra_subflows: 1, ..known };
+        assert_eq!(joins(&on(&mut kernel, joined, &one)), [(3, 0)], "room came");
+        assert!(on(&mut kernel, joined, &one).is_empty(), "each endpoint once");
+    }
+
+    #[test]
+    fn next_announcement_waits_for_the_echo() {
+        let (local, remote) = (addresses(&[0, 1, 2], 1), addresses(&[0], 2));
+        let known = known(&local, &remote);
+        let mut kernel = manager(&local, &[SIGNAL; 3], (2, 0));
+        let announced = |id| vec![Command::Announce { local_id: id }];
+        assert_eq!(on(&mut kernel, PathEvent::Established, &known), announced(1));
+        let joined = PathEvent::Joined { local_id: 0, remote_id: 1 };
+        assert!(on(&mut kernel, joined, &known).is_empty());
+        assert_eq!(on(&mut kernel, PathEvent::Echoed { local_id: 1 }, &known), announced(2));
+        assert!(on(&mut kernel, PathEvent::Echoed { local_id: 2 }, &known).is_empty());
+    }
+
+    #[test]
+    fn endpoint_to_signal_and_for_subflows_is_announced_and_used() {
+        let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0], 2));
+        let both = EndpointFlags { signal: true, ..SUBFLOW };
+        let mut kernel = manager(&local, &[both; 2], (2, 0));
+        let commands = on(&mut kernel, PathEvent::Established, &known(&local, &remote));
+        assert_eq!(commands, [Command::Announce { local_id: 1 }, join(1, 0)]);
+    }
+
+    #[test]
+    fn announced_address_is_used_within_both_limits() {
+        let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0, 1, 2], 1));
+        let facts = known(&local, &remote);
+        for (limits, joined) in [
+            ((2, 0), vec![]),
+            ((2, 1), vec![(1, 1)]),
+            ((2, 2), vec![(1, 1), (0, 2)]),
+            ((0, 2), vec![]),
+        ] {
+            let mut kernel = manager(&local, &[], limits);
+            on(&mut kernel, PathEvent::Established, &facts);
+            let mut all = joins(&on(&mut kernel, PathEvent::Announced(remote[1]), &facts));
+            all.extend(joins(&on(&mut kernel, PathEvent::Announced(remote[2]), &facts)));
+            assert_eq!(all, joined, "{limits:?}");
+        }
+        // An address withdrawn makes room for another one.
+        let mut kernel = manager(&local, &[], (2, 1));
+        on(&mut kernel, PathEvent::Established, &facts);
+        on(&mut kernel, PathEvent::Announced(remote[1]), &facts);
+        on(&mut kernel, PathEvent::Withdrawn { id: 1 }, &facts);
+        let commands = on(&mut kernel, PathEvent::Announced(remote[2]), &facts);
+        assert_eq!(joins(&commands), [(0, 2)]);
+    }
+
+    #[test]
+    fn fullmesh_endpoints_join_every_address() {
+        let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0, 1], 2));
+        let mut kernel = manager(&local, &[FULLMESH; 2], (8, 8));
+        let first = on(&mut kernel, PathEvent::Established, &known(&local, &remote[..1]));
+        assert_eq!(joins(&first), [(1, 0)]);
+        let facts = known(&local, &remote);
+        let more = on(&mut kernel, PathEvent::Announced(remote[1]), &facts);
+        assert_eq!(joins(&more), [(0, 1), (1, 1)]);
+    }
+
+    #[test]
+    fn link_that_is_down_means_nothing_and_an_address_removed_much() {
+        let (local, remote) = (addresses(&[0, 1, 2], 1), addresses(&[0], 2));
+        let facts = known(&local, &remote);
+        let mut kernel = manager(&local, &[SUBFLOW; 3], (1, 0));
+        assert_eq!(joins(&on(&mut kernel, PathEvent::Established, &facts)), [(1, 0)]);
+        let down = |removed| PathEvent::LocalDown { id: 1, removed };
+        let full = Known { extra_subflows: 1, ..facts };
+        assert!(on(&mut kernel, down(false), &full).is_empty());
+        let left = [local[0], local[2]];
+        let commands = on(&mut kernel, down(true), &Known { local: &left, ..facts });
+        assert_eq!(commands, [Command::Withdraw { local_id: 1 }, join(2, 0)]);
+        let again = on(&mut kernel, PathEvent::LocalUp(local[1]), &facts);
+        assert_eq!(joins(&again), [(1, 0)], "its endpoint is there again");
+    }
+}
