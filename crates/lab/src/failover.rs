@@ -1,8 +1,9 @@
 //! Fail-over times: what runs keep of them, and what a variant's runs show.
 //!
 //! The simulator measures (`simulator::FailoverTime`); here each becomes a further number of its
-//! run, `failover_time/silent:wlan@5s`, beside the largest of the run, `failover_time`, and how many
-//! were never followed by a delivery, `failovers_unresumed`. So they are in every file of runs.
+//! run, `failover_time/silent:wlan@5s`, beside the largest of the run, `failover_time`, and how
+//! many were never followed by a delivery, `failovers_unresumed`. So they are in every file of
+//! runs.
 
 use crate::run::Run;
 use crate::statistics::{Interval, mean, mean_interval, median};

@@ -182,6 +182,10 @@ impl Scenario {
         self.protocols.contains(&Protocol::Tcp)
     }
 
+    fn failover_names(&self) -> String {
+        self.failovers.iter().map(|rule| rule.name()).collect::<Vec<_>>().join(",")
+    }
+
     /// The same study as a scenario file; `spec` writes a path's description.
     fn to_toml_with(&self, traffic: String, spec: impl Fn(&PathSpec) -> String) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
@@ -214,8 +218,7 @@ impl Scenario {
             }
             line("policy", quoted(&self.policies.join(",")));
             if !self.failovers.is_empty() {
-                let names: Vec<&str> = self.failovers.iter().map(|rule| rule.name()).collect();
-                line("failover", quoted(&names.join(",")));
+                line("failover", quoted(&self.failover_names()));
             }
         }
         line("profile", quoted(self.profile.name()));

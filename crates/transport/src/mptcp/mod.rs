@@ -5,12 +5,11 @@
 //! as a scheduler decides, `explained` records why, `standing` why nothing is sent, `binding` knows
 //! which are meant for whom, `eligible` carries the path policy out, `incoming` takes data and
 //! options from them, `send` and `receive` are the two halves of the data sequence space, `reading`
-//! is the application's side of the latter, `close`
-//! ends it, `failover` says which paths failed, `fallback` leaves MPTCP, `timers` its own timers,
-//! `addresses` what path managers work with, `manage` carries out what they say, `withdrawn` what
-//! the peer's loss of an address does. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies
-//! `path_policy`'s, path
-//! managers `path_manager`'s.
+//! is the application's side of the latter, `close` ends it, `failover` says which paths failed,
+//! `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work with,
+//! `manage` carries out what they say, `withdrawn` what the peer's loss of an address does.
+//! Subflows are `tcp`'s, schedulers `scheduler`'s, path policies `path_policy`'s, path managers
+//! `path_manager`'s.
 
 mod addresses;
 mod binding;
