@@ -104,6 +104,8 @@ Paths:
     queue droptail | red MIN MAX P | codel | fq_codel
     reorder P | duplicate P | corrupt P
     down @20s..35s          an outage that the host is told of; silent: that it is not
+    removed @20s..35s       the client's address is withdrawn, the link works
+    reset @20s              both ends of its connections get a reset
     backup [@20s..35s]      mptcp spares it while another path works
     rate|delay|loss VALUE @20s..35s    another value for a time
     uplink ITEM | downlink ITEM        one direction only
@@ -195,6 +197,10 @@ pub struct ScenarioArgs {
     #[arg(long, visible_alias = "policies", value_name = "LIST")]
     #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
     pub policy: Option<String>,
+    /// When mptcp takes a path to have failed, to compare: rto, stale, probe, see
+    /// `anabranch list failover` [default: rto; stale with scheduler and profile linux]
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_FAILOVER", hide_env = true)]
+    pub failover: Option<String>,
     /// Key of all chance: the same seed gives the same result [default: 1]
     #[arg(long, value_name = "N", env = "ANABRANCH_SEED", hide_env = true)]
     #[arg(allow_negative_numbers = true)]
@@ -305,6 +311,7 @@ impl ScenarioArgs {
             limits: given("limits", &self.limits).into_iter().collect(),
             simultaneous_syn: self.simultaneous_syn.then_some(true),
             policies: given("policy", &self.policy).into_iter().collect(),
+            failovers: given("failover", &self.failover).into_iter().collect(),
             profile: given("profile", &self.profile),
             buffers: given("buffers", &self.buffers),
             nic: given("nic", &self.nic),

@@ -116,6 +116,15 @@ pub fn failed(failure: &LiveError) -> u8 {
 
 /// Refuses what emulated links do not have yet, or their hosts are not told.
 pub fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputError> {
+    let marked = |path: &&PathSpec| !path.marks(0).is_empty();
+    if let Some(path) = scenario.paths.iter().find(marked) {
+        let name = &path.name;
+        let problem =
+            format!("path `{name}`: `reset` and `removed` are not available on emulated links");
+        let help = "leave them out, or simulate them: `anabranch compare`; an outage that hosts \
+                    are told of is `down`, one they are not told of `silent`";
+        return Err(InputError::at("--path", problem, help));
+    }
     if let Some(word) = scenario.simulated_only() {
         let problem = format!("`{word}` is not available on emulated links yet");
         let help = "leave it out, or simulate it: `anabranch compare`";

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use lab::Profile as PathProfile;
 use std::fmt::{Display, Write};
+use transport::mptcp::FAILOVER_NAMES;
 use transport::parameters::Parameter;
 use transport::reinjection::{self, Opportunistic};
 use transport::{Profile, congestion, path_manager, path_policy, scheduler};
@@ -27,6 +28,8 @@ pub enum Topic {
     PathManagers,
     /// Path policies
     Policies,
+    /// When a path counts as failed
+    Failover,
     /// Queue disciplines of links
     Queues,
     /// Loss models of links
@@ -78,6 +81,7 @@ fn one(topic: Topic) -> String {
             let table = with_parameters(path_policy::NAMES, parameters);
             format!("Path policies (--policy), over any scheduler of mptcp\n{table}")
         }
+        Topic::Failover => names("Rules of fail-over (--failover)", FAILOVER_NAMES.iter().copied()),
         Topic::Queues => {
             names("Queue disciplines (`queue` in a path)", network::queue::NAMES.iter().copied())
         }

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use traffic::Application;
-use transport::mptcp::MptcpConfig;
+use transport::mptcp::{FAILOVER_NAMES, Failover, MptcpConfig};
 use transport::path_manager::{self, PathManagerKind};
 use transport::path_policy;
 use transport::{TcpConfig, congestion};
@@ -111,6 +111,11 @@ struct CommonArgs {
     #[arg(long, value_name = "NAME", default_value = "none")]
     #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
     policy: String,
+    /// When mptcp takes a path to have failed: probe (at an unanswered probe, and it is knocked at
+    /// until it returns), rto (at a time-out), stale (as Linux)
+    #[arg(long, value_name = "NAME", default_value = "probe")]
+    #[arg(env = "ANABRANCH_FAILOVER", hide_env = true)]
+    failover: String,
     /// Ask for checksums of the data sequence mappings
     #[arg(long)]
     checksum: bool,
@@ -217,13 +222,16 @@ fn protocol(common: &CommonArgs) -> Result<Protocol, LiveError> {
     let scheduler = pick("--scheduler", &common.scheduler, schedulers)?;
     let manager = pick("--path-manager", &common.path_manager, path_manager::NAMES)?;
     let policy = pick("--policy", &common.policy, path_policy::NAMES)?;
+    let failover = pick("--failover", &common.failover, FAILOVER_NAMES)?;
+    let failover = Failover::by_name(failover).unwrap_or_default();
     let tcp = TcpConfig { congestion, ..TcpConfig::default() };
     match common.protocol.as_str() {
         "mptcp" => {
             let path_manager = PathManagerKind::by_name(manager).unwrap_or_default();
             let checksum = common.checksum;
             let default = MptcpConfig::default();
-            let config = MptcpConfig { tcp, scheduler, policy, path_manager, checksum, ..default };
+            let config =
+                MptcpConfig { tcp, scheduler, policy, path_manager, failover, checksum, ..default };
             Ok(Protocol::Mptcp(Box::new(config)))
         }
         "tcp" if congestion::is_coupled(congestion) => Err(LiveError::Usage(format!(

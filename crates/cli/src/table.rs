@@ -166,8 +166,28 @@ fn results(scenario: &Scenario, report: &Report) -> Table {
     if scenario.has_multipath() {
         table.columns.extend(shares(scenario, report));
     }
+    table.columns.extend(failovers(report));
     table.columns.push(result);
     table
+}
+
+/// How long nothing came when a path failed, if one did.
+fn failovers(report: &Report) -> Option<Column> {
+    report.variants.iter().find(|variant| variant.failovers.is_some())?;
+    let cell = |summary: &Summary| {
+        let Some(failovers) = &summary.failovers else { return "-".to_owned() };
+        let mean = failovers.mean.map(|mean| format!("{mean:.2}"));
+        match failovers.unresumed {
+            0 => mean.unwrap_or_default(),
+            lost => {
+                let of = lost + failovers.n;
+                let never = format!("never in {lost} of {of}");
+                mean.map_or(never.clone(), |mean| format!("{mean}, {never}"))
+            }
+        }
+    };
+    let cells = report.variants.iter().map(cell).collect();
+    Some(Column::new("fail-over [s]", true, 0, cells))
 }
 
 /// Where the payload was sent first, path by path.

@@ -12,6 +12,7 @@ pub mod decisions;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 pub mod emulation;
 mod error;
+mod failover;
 mod fairness;
 mod path_spec;
 mod precision;
@@ -37,6 +38,7 @@ mod words;
 pub use blocking::{Blocking, Lost, Repeats};
 pub use comparison::{Class, Difference};
 pub use error::{Given, InputError, Refusal};
+pub use failover::{FailoverEvent, Failovers};
 pub use fairness::{Estimate, Fairness, FlowSummary};
 pub use path_spec::{LinkSpec, PathSpec, Profile};
 pub use quantity::{Scale, percent};

@@ -56,7 +56,9 @@ fn one(
     })?;
     Ok(Repetition {
         variant: variant.clone(),
-        run: Run::new(number, &record).among_flows(scenario, &record),
+        run: Run::new(number, &record)
+            .among_flows(scenario, &record)
+            .with_failovers(scenario, &record),
         captures: record.captures.take(),
         links: record.links.into_iter().chain(record.shared).collect(),
         series: VariantSeries { variant: variant.name.clone(), run: number, series },

@@ -2,6 +2,7 @@
 //!
 //! Plain values, so that a run read back from a file equals the run that was carried out.
 
+use crate::failover;
 use crate::fairness;
 use crate::scenario::Scenario;
 use crate::variants::Variant;
@@ -105,6 +106,14 @@ impl Run {
             failure: record.failure.as_ref().map(ToString::to_string),
             hash: record.hash.unwrap_or_default(),
         }
+    }
+
+    /// The same with what it shows of paths that failed, by their names in `scenario`.
+    #[must_use]
+    pub fn with_failovers(mut self, scenario: &Scenario, record: &RunRecord) -> Run {
+        let paths: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
+        self.extra.extend(failover::numbers(&record.failovers, &paths));
+        self
     }
 
     /// The same with what competing connections got.

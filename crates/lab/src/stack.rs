@@ -101,6 +101,7 @@ fn of(scenario: &Scenario, stack: Stack) -> Vec<Emulated> {
             schedulers: vec![KERNEL_SCHEDULER],
             path_managers: vec![PathManagerKind::default()],
             policies: vec![NO_POLICY],
+            failovers: Vec::new(),
             congestion: uncoupled(scenario),
             ..scenario.clone()
         },

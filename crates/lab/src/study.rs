@@ -187,7 +187,9 @@ impl Task<'_> {
         if let Some(captures) = record.captures.take() {
             self.watcher.on_captures(variant, captures);
         }
-        Ok(Run::new(number, &record).among_flows(self.scenario, &record))
+        Ok(Run::new(number, &record)
+            .among_flows(self.scenario, &record)
+            .with_failovers(self.scenario, &record))
     }
 }
 
@@ -207,15 +209,21 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         backup: (scenario.paths.iter().enumerate())
             .flat_map(|(number, path)| path.backup_marks(number))
             .collect(),
+        marks: (scenario.paths.iter().enumerate())
+            .flat_map(|(number, path)| path.marks(number))
+            .collect(),
         protocol: match variant.carrier {
             Carrier::Tcp { path } => Protocol::Tcp { path },
-            Carrier::Mptcp { scheduler, path_manager, policy } => Protocol::Mptcp(Multipath {
-                first: scenario.first,
-                scheduler,
-                path_manager,
-                policy,
-                ..Multipath::default()
-            }),
+            Carrier::Mptcp { scheduler, path_manager, policy, failover } => {
+                Protocol::Mptcp(Multipath {
+                    first: scenario.first,
+                    scheduler,
+                    path_manager,
+                    policy,
+                    failover: Some(failover),
+                    ..Multipath::default()
+                })
+            }
         },
         traffic: scenario.traffic.clone(),
         reverse: scenario.reverse,

@@ -4,6 +4,7 @@
 
 use crate::blocking::{Blocking, Repeats};
 use crate::comparison::{Class, Difference};
+use crate::failover::{Failovers, is_failover};
 use crate::fairness::{Fairness, is_of_flows};
 use crate::path_spec::RUN_LIMIT;
 use crate::run::Run;
@@ -59,6 +60,8 @@ pub struct Summary {
     pub blocking: Option<Blocking>,
     /// What was sent more than once on each path.
     pub repeats: Vec<Repeats>,
+    /// How long nothing came when a path failed, if one did.
+    pub failovers: Option<Failovers>,
     /// What competing connections got, if there are any.
     pub fairness: Option<Fairness>,
     /// Why connections failed, if they did.
@@ -114,6 +117,7 @@ impl Summary {
             reinjected: per_run(|run| run.reinjected_bytes),
             blocking: Blocking::mean(&runs.runs),
             repeats: Repeats::mean(scenario, &runs.runs),
+            failovers: Failovers::of(&runs.runs),
             fairness: Fairness::new(scenario, &runs.runs),
             failure: failures.map(ToString::to_string).next(),
         }
@@ -178,6 +182,7 @@ fn extra(runs: &VariantRuns) -> Vec<(String, f64)> {
         };
         mean(&complete.iter().filter_map(of).collect::<Vec<f64>>())
     };
-    let names = first.extra.iter().map(|(name, _)| name).filter(|name| !is_of_flows(name));
+    let names = first.extra.iter().map(|(name, _)| name);
+    let names = names.filter(|name| !is_of_flows(name) && !is_failover(name));
     names.filter_map(|name| Some((name.clone(), mean_of(name)?))).collect()
 }

@@ -1,8 +1,9 @@
 //! Variants: one way of carrying the traffic, by name `tcp/PATH/CC` or
-//! `mptcp/SCHEDULER/CC[/PM][/POLICY]`.
+//! `mptcp/SCHEDULER/CC[/PM][/POLICY][/FAILOVER]`.
 
 use crate::scenario::Scenario;
 use transport::congestion;
+use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
 
 /// The path policy that leaves every path as it is.
@@ -35,6 +36,8 @@ pub enum Carrier {
         path_manager: PathManagerKind,
         /// Name of the path policy.
         policy: &'static str,
+        /// When a path counts as failed.
+        failover: Failover,
     },
 }
 
@@ -85,6 +88,14 @@ impl Variant {
         }
     }
 
+    /// When a path counts as failed; `None` where there is only one.
+    pub const fn failover(&self) -> Option<Failover> {
+        match self.carrier {
+            Carrier::Tcp { .. } => None,
+            Carrier::Mptcp { failover, .. } => Some(failover),
+        }
+    }
+
     /// The name of its path policy; `None` without one.
     pub fn policy(&self) -> Option<&'static str> {
         match self.carrier {
@@ -116,19 +127,24 @@ fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
     (0..scenario.paths.len()).flat_map(on_path).collect()
 }
 
-/// Every scheduler with every congestion control, path manager and path policy.
+/// Every scheduler with every congestion control, path manager, path policy and rule of fail-over.
 fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
     let mut variants = Vec::new();
     for &scheduler in &scenario.schedulers {
+        let usual = Failover::usual(scenario.profile, scheduler);
+        let rules = if scenario.failovers.is_empty() { &[usual] } else { &scenario.failovers[..] };
         for &congestion in &scenario.congestion {
             for &path_manager in &scenario.path_managers {
                 for &policy in &scenario.policies {
-                    let suffix = suffix(path_manager, policy);
-                    variants.push(Variant {
-                        name: format!("mptcp/{scheduler}/{congestion}{suffix}"),
-                        carrier: Carrier::Mptcp { scheduler, path_manager, policy },
-                        congestion,
-                    });
+                    for &failover in rules {
+                        let named = Some(failover).filter(|rule| *rule != usual);
+                        let suffix = suffix(path_manager, policy, named);
+                        variants.push(Variant {
+                            name: format!("mptcp/{scheduler}/{congestion}{suffix}"),
+                            carrier: Carrier::Mptcp { scheduler, path_manager, policy, failover },
+                            congestion,
+                        });
+                    }
                 }
             }
         }
@@ -137,7 +153,7 @@ fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
 }
 
 /// What of a variant is named only if it is not the default.
-fn suffix(path_manager: PathManagerKind, policy: &str) -> String {
+fn suffix(path_manager: PathManagerKind, policy: &str, failover: Option<Failover>) -> String {
     let mut suffix = String::new();
     if path_manager != PathManagerKind::default() {
         suffix.push('/');
@@ -146,6 +162,10 @@ fn suffix(path_manager: PathManagerKind, policy: &str) -> String {
     if policy != NO_POLICY {
         suffix.push('/');
         suffix.push_str(policy);
+    }
+    if let Some(failover) = failover {
+        suffix.push('/');
+        suffix.push_str(failover.name());
     }
     suffix
 }

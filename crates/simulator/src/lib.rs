@@ -7,6 +7,7 @@
 mod accounts;
 mod capture;
 mod event_queue;
+mod failover;
 mod guard;
 mod host;
 mod managers;
@@ -20,14 +21,15 @@ mod world;
 
 pub use accounts::{Account, Accounts, Held};
 pub use capture::Capture;
+pub use failover::{Disruption, FailoverTime, Kind, disruptions};
 pub use host::{Endpoint, HostCounters, SocketConfig};
 pub use managers::{KernelSetup, PathEndpoint};
 pub use network::{Direction, NicSetup, PathCounters, PathEvent, PathSetup};
 pub use processor::ProcessingCost;
 pub use result_hash::ResultHash;
 pub use run::{
-    BackupMark, Captures, FlowRecord, FlowSetup, MOST_FLOWS, Multipath, Protocol, Repeated,
-    RunError, RunRecord, RunSetup, SharedLink, Until,
+    BackupMark, Captures, FlowRecord, FlowSetup, MOST_FLOWS, Mark, Multipath, PathMark, Protocol,
+    Repeated, RunError, RunRecord, RunSetup, SharedLink, Until,
 };
 pub use simulate::{simulate, simulate_recorded, socket_config};
 pub use world::{Stopped, Told, World, WorldError};

@@ -42,12 +42,14 @@
 //! ```
 
 use crate::accounts::Account;
+use crate::failover::FailoverTime;
 use crate::managers::KernelSetup;
 use crate::processor::ProcessingCost;
 use crate::world::WorldError;
 use base::{Duration, Instant};
 use network::{NicSetup, PathCounters, PathSetup, TopologyError};
 use traffic::{Outcome, StreamFailure, StreamMismatch, Traffic};
+use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
 use transport::{SocketError, TcpConfig};
 
@@ -70,6 +72,8 @@ pub struct RunSetup {
     pub warm_up: Duration,
     /// When the client asks to have a path spared, in any order; TCP has no word for it.
     pub backup: Vec<BackupMark>,
+    /// What happens to the client's addresses and to connections on a path, in any order.
+    pub marks: Vec<PathMark>,
     /// What the path manager `kernel` goes by; `None`: a subflow on every path.
     pub kernel: Option<KernelSetup>,
     /// SYNs on all paths at once (001 s4.1.1), with the path manager `fullmesh`.
@@ -111,6 +115,27 @@ pub struct BackupMark {
     pub on: bool,
 }
 
+/// Something that happens to a path but not to its links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathMark {
+    /// Index of the path.
+    pub path: usize,
+    /// Since the start of the run.
+    pub at: Duration,
+    pub what: Mark,
+}
+
+/// What happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// Every connection on the path gets a reset at both ends.
+    Reset,
+    /// The client's address is withdrawn; the link works.
+    Removed,
+    /// It is there again.
+    Returned,
+}
+
 /// How the traffic is carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protocol {
@@ -130,6 +155,8 @@ pub struct Multipath {
     /// A name from `transport::path_policy::NAMES`.
     pub policy: &'static str,
     pub path_manager: PathManagerKind,
+    /// When a path counts as failed; `None`: what is usual with profile and scheduler.
+    pub failover: Option<Failover>,
     /// DSS checksums (RFC 8684 s3.3.1).
     pub checksum: bool,
 }
@@ -195,6 +222,8 @@ pub struct RunRecord {
     pub repeated: Vec<Repeated>,
     /// Where the time went, if accounts were asked for.
     pub account: Option<Account>,
+    /// What became of the data when a path failed, in the order of time.
+    pub failovers: Vec<FailoverTime>,
     /// Bytes that reached the data receiver's connection more than once.
     pub duplicate_bytes: u64,
     /// Segments with payload that reached the data receiver.
@@ -318,6 +347,7 @@ impl Default for Multipath {
             scheduler: "lrf",
             policy: "none",
             path_manager: PathManagerKind::FULLMESH,
+            failover: None,
             checksum: false,
         }
     }
@@ -336,6 +366,7 @@ impl Default for RunSetup {
             flows: Vec::new(),
             warm_up: Duration::ZERO,
             backup: Vec::new(),
+            marks: Vec::new(),
             kernel: None,
             simultaneous_syn: false,
             traffic: Traffic::BulkSize(1 << 20),

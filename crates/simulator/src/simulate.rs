@@ -10,10 +10,13 @@ mod sent;
 
 use crate::accounts::Accounts;
 use crate::capture::Capture;
+use crate::failover::{Gaps, disruptions};
 use crate::host::{Endpoint, SocketConfig};
 use crate::managers;
 use crate::result_hash::ResultHash;
-use crate::run::{BackupMark, Captures, Multipath, Protocol, RunError, RunRecord, RunSetup, Until};
+use crate::run::{
+    BackupMark, Captures, Mark, Multipath, PathMark, Protocol, RunError, RunRecord, RunSetup, Until,
+};
 use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder};
 use flows::{Progress, add_flows, tell_flows};
@@ -24,7 +27,7 @@ use network::{
 use sent::{Sent, sent};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use traffic::{Application, Half, Metric, Role};
-use transport::mptcp::MptcpConfig;
+use transport::mptcp::{Failover, MptcpConfig};
 use transport::path_manager::PathManagerKind;
 use transport::{InterfaceConfig, InterfaceEvent, StackConfig, TcpConfig};
 
@@ -63,6 +66,7 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
     }
     let ended = world.now();
     let account = world.take_accounts().map(|accounts| accounts.finish(ended));
+    let gaps = world.take_gaps();
     if setup.until == Until::Closed && stopped == Stopped::Condition {
         stopped = world.run_until(limit, |_| false).map_err(fault)?;
     }
@@ -71,6 +75,7 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
     if outcome.metric == Metric::Goodput && !setup.warm_up.is_zero() && outcome.is_complete() {
         outcome.value = main.as_ref().and_then(|main| main.goodput);
     }
+    let failovers = gaps.map_or(Vec::new(), |gaps| gaps.finish(ended, outcome.is_complete()));
     let ends_of_shared = setup.paths.len() + setup.links.len();
     let mut links: Vec<PathCounters> = (0..ends_of_shared).map(|p| counters(&world, p)).collect();
     let shared = links.split_off(setup.paths.len());
@@ -86,6 +91,7 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         probe_bytes: sent.probe_bytes,
         repeated: sent.repeated,
         account,
+        failovers,
         duplicate_bytes: sent.duplicate_bytes,
         data_packets: world.counters(receiver).data_packets,
         packets: links.iter().map(|path| path.down.delivered + path.up.delivered).sum(),
@@ -184,6 +190,7 @@ fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
     }
     tell_flows(&mut world, setup);
     add_backup_marks(&mut world, setup);
+    add_path_marks(&mut world, setup);
     add_applications(setup, &mut world)?;
     add_flows(&mut world, setup)?;
     world.set_pass_through(setup.pass_through);
@@ -193,6 +200,10 @@ fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
     if setup.accounts {
         let (sender, receiver) = ends(setup);
         world.set_accounts(Accounts::new(sender, receiver));
+    }
+    let disruptions = disruptions(setup);
+    if !disruptions.is_empty() {
+        world.set_gaps(Gaps::new(ends(setup).1, disruptions));
     }
     if setup.capture {
         let (sender, receiver) = ends(setup);
@@ -271,6 +282,24 @@ fn add_backup_marks(world: &mut World<Half>, setup: &RunSetup) {
     }
 }
 
+/// What happens to addresses and connections.
+fn add_path_marks(world: &mut World<Half>, setup: &RunSetup) {
+    for PathMark { path, at, what } in &setup.marks {
+        let interface = InterfaceId(*path as u16);
+        let mut tell = |host, event| {
+            world.tell_at(Instant::ZERO + *at, Told { host, interface, event });
+        };
+        match what {
+            Mark::Reset => {
+                tell(CLIENT, InterfaceEvent::Reset);
+                tell(SERVER, InterfaceEvent::Reset);
+            }
+            Mark::Removed => tell(CLIENT, InterfaceEvent::Down),
+            Mark::Returned => tell(CLIENT, InterfaceEvent::Up),
+        }
+    }
+}
+
 /// The client's addresses on paths that are backups from the start.
 fn backups(setup: &RunSetup) -> Vec<IpAddr> {
     let marks = setup.backup.iter().filter(|mark| mark.on && mark.at <= setup.start);
@@ -339,6 +368,9 @@ fn socket_of(
         scheduler: multipath.scheduler,
         policy: multipath.policy,
         path_manager: multipath.path_manager,
+        failover: multipath
+            .failover
+            .unwrap_or_else(|| Failover::usual(tcp.profile, multipath.scheduler)),
         checksum: multipath.checksum,
         mainline_limits: tcp.profile.switches().mainline_limits,
         tcp,

@@ -7,6 +7,7 @@
 use crate::accounts::Accounts;
 use crate::capture::Capture;
 use crate::event_queue::Target;
+use crate::failover::Gaps;
 use crate::host::{Endpoint, Host, HostCounters};
 use crate::processor::ProcessingCost;
 use crate::result_hash::ResultHash;
@@ -92,7 +93,7 @@ impl<A: Application> World<A> {
             wiring: Wiring::new(Topology::new(network)?),
             wakes: Vec::new(),
             changes: Vec::new(),
-            recorders: Recorders { hash: None, accounts: None, other: None },
+            recorders: Recorders { hash: None, accounts: None, gaps: None, other: None },
         })
     }
 
@@ -192,6 +193,16 @@ impl<A: Application> World<A> {
     /// The accounts so far, given up.
     pub const fn take_accounts(&mut self) -> Option<Accounts> {
         self.recorders.accounts.take()
+    }
+
+    /// Watch for gaps between deliveries.
+    pub(crate) fn set_gaps(&mut self, gaps: Gaps) {
+        self.recorders.gaps = Some(gaps);
+    }
+
+    /// The gaps so far, given up.
+    pub(crate) const fn take_gaps(&mut self) -> Option<Gaps> {
+        self.recorders.gaps.take()
     }
 
     /// Capture the packets that pass the interfaces of a host.
@@ -354,8 +365,8 @@ impl<A: Application> World<A> {
 }
 
 fn context(now: Instant, chance: Chance, recorders: &mut Recorders) -> Context<'_> {
-    let Recorders { hash, accounts, other } = recorders;
-    if hash.is_none() && accounts.is_none() && other.is_none() {
+    let Recorders { hash, accounts, gaps, other } = recorders;
+    if hash.is_none() && accounts.is_none() && gaps.is_none() && other.is_none() {
         return Context::quiet(now, chance);
     }
     Context::recording(now, chance, recorders)
@@ -365,6 +376,7 @@ fn context(now: Instant, chance: Chance, recorders: &mut Recorders) -> Context<'
 struct Recorders {
     hash: Option<ResultHash>,
     accounts: Option<Accounts>,
+    gaps: Option<Gaps>,
     other: Option<Box<dyn Recorder>>,
 }
 
@@ -372,7 +384,9 @@ impl Recorder for Recorders {
     fn mask(&self) -> EventMask {
         let hash = self.hash.as_ref().map_or(EventMask::NONE, Recorder::mask);
         let accounts = self.accounts.as_ref().map_or(EventMask::NONE, Recorder::mask);
+        let gaps = self.gaps.as_ref().map_or(EventMask::NONE, Recorder::mask);
         hash.union(accounts)
+            .union(gaps)
             .union(self.other.as_ref().map_or(EventMask::NONE, |other| other.mask()))
     }
 
@@ -382,6 +396,9 @@ impl Recorder for Recorders {
         }
         if let Some(accounts) = &mut self.accounts {
             accounts.record(now, host, event);
+        }
+        if let Some(gaps) = &mut self.gaps {
+            gaps.record(now, host, event);
         }
         // The mask is the union: the other one may not have asked for this kind.
         if let Some(other) = &mut self.other {

@@ -303,7 +303,8 @@ fn decides(kind: &Kind) -> &'static str {
 
 fn decides_for_a_time(change: &Change) -> &'static str {
     match change {
-        Change::Down | Change::Silent => "an outage",
+        Change::Down | Change::Silent | Change::Removed => "an outage",
+        Change::Reset => "a reset",
         Change::Rate(_) => "the rate",
         Change::Delay(_) => "the delay",
         Change::Loss(_) => "the loss",
@@ -324,9 +325,10 @@ fn contradictions(items: &[Item]) -> Result<(), Refusal> {
                     if touch(earlier.direction, later.direction) && a.0 < b.1 && b.0 < a.1 =>
                 {
                     let problem = match &later.kind {
-                        Kind::Event { change: Change::Down | Change::Silent, .. } => {
-                            "two outages overlap".to_owned()
-                        }
+                        Kind::Event {
+                            change: Change::Down | Change::Silent | Change::Removed,
+                            ..
+                        } => "two outages overlap".to_owned(),
                         _ => format!("two events change {what} at the same time"),
                     };
                     return Err(at(later, problem, "let one end before the other begins"));
@@ -357,6 +359,9 @@ fn touch(a: Direction, b: Direction) -> bool {
 
 fn event_time(kind: &Kind) -> Option<(Duration, Duration)> {
     match kind {
+        Kind::Event { change: Change::Reset, start, .. } => {
+            Some((*start, *start + Duration::from_nanos(1)))
+        }
         Kind::Event { start, end, .. } => Some((*start, end.unwrap_or(Duration::MAX))),
         _ => None,
     }
@@ -396,6 +401,13 @@ fn possible(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
                     item,
                     format!("nothing happens at {start}: a run ends after {RUN_LIMIT}"),
                     "write an earlier time",
+                ));
+            }
+            Kind::Event { change: Change::Removed, start: Duration::ZERO, .. } => {
+                return Err(at(
+                    item,
+                    "an address that is not there yet cannot be withdrawn",
+                    "a path that appears later is `down @0s..10s`",
                 ));
             }
             Kind::Event { change, .. } => fitting(path, item, &change)?,
@@ -438,7 +450,7 @@ fn never_up(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
             .iter()
             .filter(|event| touch(event.direction, direction))
             .filter(|event| match event.change {
-                Change::Down | Change::Silent => true,
+                Change::Down | Change::Silent | Change::Removed => true,
                 Change::Loss(p) => p >= 1.0,
                 _ => false,
             })

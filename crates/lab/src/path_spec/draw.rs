@@ -7,7 +7,7 @@ use crate::units::QueueLimit;
 use base::chance::owner_of;
 use base::{Chance, Duration, Purpose, Rate};
 use network::{Capacity, Limit, LinkChange, LinkConfig, LossConfig};
-use simulator::{BackupMark, PathEvent, PathSetup};
+use simulator::{BackupMark, Mark, PathEvent, PathMark, PathSetup};
 use std::sync::Arc;
 
 /// Indices of the draws of a path's parameters; one draw serves both directions.
@@ -56,13 +56,31 @@ impl PathSpec {
         marks.sort_by_key(|mark| (mark.at, mark.on));
         marks
     }
+
+    /// What happens to its connections and addresses; it is number `path` of its run.
+    pub fn marks(&self, path: usize) -> Vec<PathMark> {
+        let of = |event: &TimedChange| {
+            let what = match event.change {
+                Change::Reset => Mark::Reset,
+                Change::Removed => Mark::Removed,
+                _ => return Vec::new(),
+            };
+            let begin = PathMark { path, at: event.start, what };
+            let end = event.end.map(|at| PathMark { path, at, what: Mark::Returned });
+            std::iter::once(begin).chain(end).collect()
+        };
+        let mut marks: Vec<PathMark> = self.events.iter().flat_map(of).collect();
+        // What ends at a moment ends before what begins at it.
+        marks.sort_by_key(|mark| (mark.at, mark.what != Mark::Returned));
+        marks
+    }
 }
 
 /// Beginning and end of a timed change of a link.
 fn pair(event: &TimedChange, direction: Direction, link: &LinkConfig) -> Vec<(PathEvent, bool)> {
     let (begin, end) = match event.change {
-        // Of the path, not of its links: see `backup_marks`.
-        Change::Backup => return Vec::new(),
+        // Of the path, not of its links: see `backup_marks` and `marks`.
+        Change::Backup | Change::Reset | Change::Removed => return Vec::new(),
         Change::Down => (LinkChange::Down, LinkChange::Up),
         Change::Silent => (LinkChange::Silent, LinkChange::Up),
         Change::Rate(rate) => (LinkChange::Rate(rate), LinkChange::Capacity(link.capacity.clone())),

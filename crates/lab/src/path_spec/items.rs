@@ -63,10 +63,14 @@ pub enum Change {
     Loss(f64),
     /// The client asks the server to spare it (RFC 8684 s3.3.8).
     Backup,
+    /// The connections on it are reset at both ends.
+    Reset,
+    /// The client's address is withdrawn; the link works.
+    Removed,
 }
 
 /// The words an item can start with.
-const WORDS: [&str; 18] = [
+const WORDS: [&str; 20] = [
     "rate",
     "delay",
     "loss",
@@ -81,6 +85,8 @@ const WORDS: [&str; 18] = [
     "down",
     "silent",
     "backup",
+    "reset",
+    "removed",
     "via",
     "uplink",
     "downlink",
@@ -184,17 +190,18 @@ impl<'a> Reader<'a> {
             )
         })?;
         match item.text.as_str() {
-            "uplink" | "downlink" | "profile" | "trace-up" | "down" | "backup" | "via" => Err(item
-                .refuse(
-                    format!("`{}` cannot follow `{}`", item.text, word.text),
-                    match item.text.as_str() {
-                        "down" => "`down` takes both directions; use `silent` for one of them",
-                        "backup" => "`backup` is said of a whole path",
-                        "via" => "a path leads through a link in both directions",
-                        "trace-up" => "`trace-up FILE` names its direction itself",
-                        _ => "a direction is followed by one item: rate, delay, loss, limit, ...",
-                    },
-                )),
+            "uplink" | "downlink" | "profile" | "trace-up" | "down" | "backup" | "reset"
+            | "removed" | "via" => Err(item.refuse(
+                format!("`{}` cannot follow `{}`", item.text, word.text),
+                match item.text.as_str() {
+                    "down" => "`down` takes both directions; use `silent` for one of them",
+                    "backup" => "`backup` is said of a whole path",
+                    "reset" | "removed" => "connections and addresses have both directions",
+                    "via" => "a path leads through a link in both directions",
+                    "trace-up" => "`trace-up FILE` names its direction itself",
+                    _ => "a direction is followed by one item: rate, delay, loss, limit, ...",
+                },
+            )),
             _ => Ok((direction, item)),
         }
     }
@@ -218,6 +225,8 @@ impl<'a> Reader<'a> {
             "via" => Ok(Kind::Via(self.value(word, "core")?.text.clone())),
             "down" => Ok(outage(Change::Down)),
             "silent" => Ok(outage(Change::Silent)),
+            "reset" => Ok(outage(Change::Reset)),
+            "removed" => Ok(outage(Change::Removed)),
             // Without a time for the whole run.
             "backup" => {
                 Ok(Kind::Event { change: Change::Backup, start: Duration::ZERO, end: None })
@@ -331,17 +340,25 @@ impl<'a> Reader<'a> {
             _ => {
                 return Err(word.refuse(
                     format!("`{}` as given here cannot change at a time", word.text),
-                    "events are `down`, `silent`, `rate RATE`, `delay TIME`, `loss PROB`, `backup`",
+                    "events are `down`, `silent`, `reset`, `removed`, `rate RATE`, `delay TIME`, \
+                     `loss PROB`, `backup`",
                 ));
             }
         };
         let (start, end) = when(at)?;
+        if change == Change::Reset && end.is_some() {
+            let help = format!("write `reset @{start}`; later connections are let through");
+            return Err(at.refuse("a reset happens at one moment and has no end", help));
+        }
         Ok(Kind::Event { change, start, end })
     }
 
     /// Refuse an outage without a time.
     fn complete(&self, word: &Token, kind: Kind) -> Result<Kind, Refusal> {
         match kind {
+            Kind::Event { start: Duration::MAX, change: Change::Reset, .. } => {
+                Err(word.refuse("`reset` without a time", "say when, `reset @20s`"))
+            }
             Kind::Event { start: Duration::MAX, .. } => Err(word.refuse(
                 format!("`{}` without a time: the path would never be up", word.text),
                 format!("say when, `{} @20s..35s`", word.text),
@@ -404,7 +421,7 @@ fn unknown(word: &Token, direction: Direction) -> Refusal {
         let help = format!("write it after the file: `trace FILE unit={unit}`");
         return word.refuse("`unit=` belongs to a trace", help);
     }
-    let known = if direction == Direction::Both { &WORDS[..17] } else { &WORDS[..9] };
+    let known = if direction == Direction::Both { &WORDS[..19] } else { &WORDS[..9] };
     let lower = text.to_lowercase();
     let synonym = SYNONYMS.iter().find(|(name, _)| *name == lower).map(|(_, word)| *word);
     let help = match synonym.or_else(|| nearest(text, known.iter().copied())) {

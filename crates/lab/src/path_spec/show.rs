@@ -91,6 +91,8 @@ fn show_event(event: &TimedChange) -> String {
     let change = match event.change {
         Change::Down => "down".to_owned(),
         Change::Silent => "silent".to_owned(),
+        Change::Reset => "reset".to_owned(),
+        Change::Removed => "removed".to_owned(),
         Change::Rate(rate) => format!("rate {rate}"),
         Change::Delay(delay) => format!("delay {}", show_time(delay)),
         Change::Loss(p) => format!("loss {}", show_probability(p)),

@@ -36,6 +36,7 @@ fn record(metric: Metric, value: Option<f64>) -> RunRecord {
         first_sent_bytes: vec![1000, 0],
         repeated: Vec::new(),
         account: None,
+        failovers: Vec::new(),
         retransmitted_segs: 2,
         reinjected_bytes: 0,
         probe_bytes: 0,

@@ -2,6 +2,7 @@
 
 use crate::blocking::{Blocking, Lost, Repeats};
 use crate::comparison::{Class, Difference};
+use crate::failover::{FailoverEvent, Failovers};
 use crate::fairness::{Estimate, FlowSummary};
 use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
 use crate::precision::TARGET;
@@ -16,6 +17,7 @@ use base::{Blocked, Duration};
 use serde_json::{Map, Value, json};
 use traffic::Traffic;
 use traffic::web::Object;
+use transport::mptcp::Failover;
 
 /// The version of the document.
 pub(super) const SCHEMA: u32 = 1;
@@ -138,6 +140,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "path_manager": path_manager,
         "cc": summary.variant.congestion,
         "policy": summary.variant.policy(),
+        "failover": summary.variant.failover().map(Failover::name),
         "profile": scenario.profile.name(),
         "n": summary.n,
         "incomplete": summary.incomplete,
@@ -157,6 +160,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "extra": extra,
         "blocking": blocking(summary.blocking.as_ref()),
         "repeated": repeated(&summary.repeats),
+        "failover_time": failovers(summary.failovers.as_ref()),
     });
     if !object_times.is_empty() {
         variant["object_times"] = json!(object_times);
@@ -206,6 +210,21 @@ pub(super) fn blocking(of: Option<&Blocking>) -> Value {
         "time": each(&|lost| lost.time),
         "bytes": each(&|lost| lost.bytes),
         "head_of_line": {"time": time, "bytes": bytes},
+    })
+}
+
+/// Fail-over times; null where no path failed, and of kernels.
+fn failovers(of: Option<&Failovers>) -> Value {
+    let Some(failovers) = of else { return Value::Null };
+    let event =
+        |event: &FailoverEvent| json!({"event": event.name, "mean": event.mean, "n": event.n});
+    json!({
+        "mean": failovers.mean,
+        "median": failovers.median,
+        "ci95": failovers.interval.map(ends),
+        "n": failovers.n,
+        "unresumed": failovers.unresumed,
+        "events": failovers.events.iter().map(event).collect::<Vec<Value>>(),
     })
 }
 

@@ -207,7 +207,7 @@ fn check_origin(
 /// The first line in which the folder's scenario differs in what runs depend on.
 fn difference(folder: &Path, scenario: &Scenario) -> String {
     // How many runs of what is compared with what may change.
-    const FREE: [&str; 12] = [
+    const FREE: [&str; 13] = [
         "title",
         "description",
         "source",
@@ -216,6 +216,7 @@ fn difference(folder: &Path, scenario: &Scenario) -> String {
         "schedulers",
         "path-managers",
         "policy",
+        "failover",
         "runs",
         "runs-max",
         "baseline",

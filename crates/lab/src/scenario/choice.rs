@@ -9,6 +9,7 @@ use crate::error::{Given, InputError, Refusal};
 use crate::variants::{NO_POLICY, Protocol};
 use crate::words::nearest_help;
 use std::ops::Range;
+use transport::mptcp::{FAILOVER_NAMES, Failover};
 use transport::parameters::{Refused, Settings};
 use transport::path_manager::{self, PathManagerKind};
 use transport::reinjection::{self, Opportunistic};
@@ -33,6 +34,8 @@ pub(super) struct Choice {
     pub schedulers: Vec<&'static str>,
     pub path_managers: Vec<PathManagerKind>,
     pub policies: Vec<&'static str>,
+    /// Empty: what is usual.
+    pub failovers: Vec<Failover>,
     /// What was left out, and why.
     pub notes: Vec<String>,
 }
@@ -49,7 +52,8 @@ impl Choice {
             check_paths(options, paths, &mut notes)?;
         } else {
             let reinjection = options.reinjection.as_slice();
-            for lists in [&options.schedulers[..], reinjection, &options.path_managers] {
+            let managers = &options.path_managers[..];
+            for lists in [&options.schedulers, reinjection, managers, &options.failovers] {
                 only_with_multipath(lists)?;
             }
         }
@@ -62,6 +66,7 @@ impl Choice {
         let policies = chosen_of(&options.policies, vec![NO_POLICY], with_parameters, |word| {
             policy(word).and_then(|name| fitting(name, multipath))
         })?;
+        let failovers = chosen(&options.failovers, Vec::new(), failover)?;
         let is_wrr = |name: &&&str| name.split(':').next() == Some("wrr");
         if schedulers.iter().filter(is_wrr).any(|name| weights_of(name).is_none()) {
             notes
@@ -75,7 +80,7 @@ impl Choice {
                     .to_owned(),
             );
         }
-        Ok(Choice { protocols, congestion, schedulers, path_managers, policies, notes })
+        Ok(Choice { protocols, congestion, schedulers, path_managers, policies, failovers, notes })
     }
 }
 
@@ -288,6 +293,11 @@ fn path_manager(word: &str) -> Result<PathManagerKind, Complaint> {
     };
     let found = found.ok_or_else(|| unknown("path manager", word, &names, &PATH_MANAGERS_LATER))?;
     found.map_err(|Refused { problem, help }| (problem, help))
+}
+
+fn failover(word: &str) -> Result<Failover, Complaint> {
+    let names: Vec<&str> = FAILOVER_NAMES.iter().map(|(name, _, _)| *name).collect();
+    Failover::by_name(word).ok_or_else(|| unknown("rule of fail-over", word, &names, &[]))
 }
 
 /// The name of a path policy, with its parameters.

@@ -27,7 +27,7 @@ use toml::de::{DeTable, DeValue};
 const LARGEST: u64 = 1 << 20;
 
 /// Every key of a file, with what is read under it.
-pub(super) const KEYS: [&str; 38] = [
+pub(super) const KEYS: [&str; 39] = [
     "title",
     "description",
     "source",
@@ -48,6 +48,7 @@ pub(super) const KEYS: [&str; 38] = [
     "limits",
     "simultaneous-syn",
     "policy",
+    "failover",
     "profile",
     "buffers",
     "nic",
@@ -318,6 +319,7 @@ fn list<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Vec<Given>> {
         "endpoints" => &mut to.endpoints,
         "limits" => &mut to.limits,
         "policy" => &mut to.policies,
+        "failover" => &mut to.failovers,
         _ => return None,
     })
 }

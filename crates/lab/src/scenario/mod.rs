@@ -33,6 +33,7 @@ use sha2::{Digest, Sha256};
 use simulator::{KernelSetup, NicSetup};
 use std::fmt::Write;
 use traffic::Traffic;
+use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
 use transport::{Buffers, Profile};
 
@@ -80,6 +81,8 @@ pub struct Scenario {
     pub simultaneous_syn: bool,
     /// Names of path policies, likewise.
     pub policies: Vec<&'static str>,
+    /// When a path counts as failed, likewise; empty: what is usual.
+    pub failovers: Vec<Failover>,
     /// Which kernel both ends behave like.
     pub profile: Profile,
     /// Of both ends.
@@ -181,6 +184,10 @@ impl Scenario {
         self.protocols.contains(&Protocol::Tcp)
     }
 
+    fn failover_names(&self) -> String {
+        self.failovers.iter().map(|rule| rule.name()).collect::<Vec<_>>().join(",")
+    }
+
     /// The same study as a scenario file; `spec` writes a path's description.
     fn to_toml_with(&self, traffic: String, spec: impl Fn(&PathSpec) -> String) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
@@ -215,6 +222,9 @@ impl Scenario {
                 line("simultaneous-syn", "true".to_owned());
             }
             line("policy", quoted(&self.policies.join(",")));
+            if !self.failovers.is_empty() {
+                line("failover", quoted(&self.failover_names()));
+            }
         }
         line("profile", quoted(self.profile.name()));
         line("buffers", quoted(&show_buffers(&self.buffers)));

@@ -11,6 +11,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
+use transport::mptcp::FAILOVER_NAMES;
 use transport::parameters::{Kind, Parameter};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
 
@@ -108,6 +109,10 @@ struct ScenarioFile {
     /// Path policies of mptcp to compare. Default: none.
     #[schemars(schema_with = "policies")]
     policy: Option<String>,
+    /// When mptcp takes a path to have failed. Default: rto, and stale with the scheduler linux and
+    /// the profile linux.
+    #[schemars(schema_with = "failovers")]
+    failover: Option<String>,
     /// Kernel that both ends behave like. Default: linux.
     #[schemars(schema_with = "profiles")]
     profile: Option<String>,
@@ -456,6 +461,10 @@ fn limits(_: &mut SchemaGenerator) -> Schema {
     items(&format!("((client|server) +)?{one}( +{one})?"))
 }
 
+fn failovers(_: &mut SchemaGenerator) -> Schema {
+    names(FAILOVER_NAMES.iter().map(|(name, _, _)| *name), &[])
+}
+
 fn profiles(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": Profile::ALL.map(|(_, name)| name)})
 }
@@ -523,7 +532,7 @@ fn loss_ge(generator: &mut SchemaGenerator) -> Schema {
 fn events(_: &mut SchemaGenerator) -> Schema {
     let event = json!({
         "type": "string",
-        "pattern": "^(down|silent|backup|(rate|delay|loss) [^ ]+) *@.+$",
+        "pattern": "^(down|silent|backup|reset|removed|(rate|delay|loss) [^ ]+) *@.+$",
         "examples": ["down @20s..35s", "silent @20s..35s", "rate 5mbit @20s..35s"]
     });
     json_schema!({"anyOf": [{"type": "array", "items": event}, event]})

@@ -77,6 +77,7 @@ fn multipath() -> impl Strategy<Value = Multipath> {
             policy,
             path_manager,
             checksum,
+            failover: None,
         },
     )
 }

@@ -1,5 +1,6 @@
 //! What an MPTCP connection can be told, and what it tells.
 
+use super::failover::Failover;
 use crate::path_manager::{Endpoints, PathManagerKind};
 use crate::scheduler::Custom;
 use crate::tcp::{TcpConfig, TcpInfo};
@@ -18,6 +19,8 @@ pub struct MptcpConfig {
     /// A name from the table in `path_policy`.
     pub policy: &'static str,
     pub path_manager: PathManagerKind,
+    /// When a path counts as failed.
+    pub failover: Failover,
     /// Ask for DSS checksums (RFC 8684 s3.3.1).
     pub checksum: bool,
     /// Subflows beyond the first, opened or accepted.
@@ -53,6 +56,7 @@ impl Default for MptcpConfig {
             custom_scheduler: None,
             policy: "none",
             path_manager: PathManagerKind::FULLMESH,
+            failover: Failover::Rto,
             checksum: false,
             max_extra_subflows: 8,
             common_prefix_bits: None,

@@ -2,6 +2,7 @@
 
 use super::config::MptcpConfig;
 use super::connection::{Connection, Start};
+use super::failover::Watch;
 use super::manage::JoinRequest;
 use super::receive::{DataReceive, Tuning};
 use super::slot::{ReceivedMaps, Slot, Stage};
@@ -138,6 +139,7 @@ impl Connection {
             backup_told: false,
             backup_remote: false,
             pf: false,
+            watch: Watch::default(),
             probing: false,
             pf_una: 0,
             repeat_ack_at: None,

@@ -83,6 +83,14 @@ impl Connection {
         self.after_subflow(cx, index);
     }
 
+    /// A valid reset came on subflow `index`.
+    pub fn on_reset(&mut self, cx: &mut Context<'_>, index: usize) {
+        let Some(slot) = self.slots.get_mut(index) else { return };
+        slot.subflow.meet_reset(cx);
+        self.after_subflow(cx, index);
+        self.wake(index);
+    }
+
     /// Take what a subflow heard, received and became.
     pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
         let mp = self.slots[index].subflow.multipath();
@@ -95,7 +103,7 @@ impl Connection {
             self.check_writer();
         } else {
             self.drain(cx, index);
-            self.notice_timeout(index);
+            self.watch_path(cx, index);
         }
         self.take_subflow_news(cx, index);
     }
@@ -153,30 +161,12 @@ impl Connection {
         self.wake(index);
     }
 
-    /// The retransmission timer of a subflow fired: its data go elsewhere (000 s2.3.4).
-    fn notice_timeout(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        let una = slot.subflow.una();
-        let path = slot.path;
-        let fired = slot.subflow.multipath().is_some_and(|mp| std::mem::take(&mut mp.timed_out));
-        if fired {
-            slot.pf = true;
-            slot.pf_una = una;
-        } else if slot.pf && una > slot.pf_una {
-            slot.pf = false;
-        } else {
-            return;
-        }
-        self.reinject_stuck();
-        self.on_path_changed(path, PathChange::State);
-        self.schedule_due = true;
-    }
-
     /// What an accepted segment said.
     fn hear(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) {
         if self.slots[index].stage == Stage::Gone {
             return;
         }
+        self.slots[index].watch.heard_at = cx.now;
         if heard.reset {
             self.hear_reset(cx, index, heard);
             return;

@@ -250,6 +250,7 @@ impl Connection {
             LocalChange::Up => {
                 let backup = self.config.backup.contains(&ip);
                 let Some(id) = self.addresses.add_local(ip, interface, backup) else { return };
+                self.retry_openings_from(cx, ip);
                 self.manage(cx, PathEvent::LocalUp(Address { id, ip }));
             }
             LocalChange::Down | LocalChange::Removed => {

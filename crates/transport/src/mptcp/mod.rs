@@ -5,9 +5,9 @@
 //! as a scheduler decides, `explained` records why, `standing` why nothing is sent, `binding` knows
 //! which are meant for whom, `eligible` carries the path policy out, `incoming` takes data and
 //! options from them, `send` and `receive` are the two halves of the data sequence space, `reading`
-//! is the application's side of the latter, `close`
-//! ends it, `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work
-//! with, `manage` carries out what they say, `withdrawn` what the peer's loss of an address does.
+//! is the application's side of the latter, `close` ends it, `failover` says which paths failed,
+//! `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work with,
+//! `manage` carries out what they say, `withdrawn` what the peer's loss of an address does,
 //! `grouped` opens all paths at once. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies
 //! `path_policy`'s, path managers `path_manager`'s.
 
@@ -18,6 +18,7 @@ mod config;
 pub(crate) mod connection;
 mod eligible;
 mod explained;
+mod failover;
 mod fallback;
 pub(crate) mod grouped;
 mod handshake;
@@ -37,3 +38,4 @@ pub(crate) use outgoing::split_flow;
 pub(crate) use send::FRAGMENT_BYTES;
 
 pub use config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
+pub use failover::{FAILOVER_NAMES, Failover};

@@ -74,6 +74,7 @@ impl Connection {
         if !std::mem::take(&mut self.schedule_due) || self.plain || self.closed {
             return;
         }
+        self.note_stale_interval(cx.now);
         self.tell_acks(cx);
         self.apply_policy(cx);
         let mut known = false;

@@ -1,5 +1,6 @@
 //! A subflow with what its connection keeps about it: addresses, handshake, mappings received.
 
+use super::failover::Watch;
 use super::grouped::Grouped;
 use crate::tcp::subflow::Subflow;
 use base::{Instant, InterfaceId, PathId};
@@ -38,8 +39,9 @@ pub struct Slot {
     pub backup_told: bool,
     /// The peer wants it spared.
     pub backup_remote: bool,
-    /// The retransmission timer expired, no progress since.
+    /// Potentially failed, by the rule of `failover`.
     pub pf: bool,
+    pub watch: Watch,
     /// The path policy or the scheduler has it probed only.
     pub probing: bool,
     /// In use since it was opened: `una` when `pf` was set.

@@ -35,6 +35,8 @@ pub struct Timers {
     /// The head of the data is to be handed to another path, or a closed window probed.
     pub data: Instant,
     data_tries: u32,
+    /// Its interval under the rule `stale`, as of when data were last on offer.
+    pub stale_interval: Duration,
     /// The DATA_FIN is to be repeated.
     pub fin: Instant,
     fin_tries: u32,
@@ -55,6 +57,7 @@ impl Default for Timers {
         Timers {
             data: never,
             data_tries: 0,
+            stale_interval: FIN_INTERVAL,
             fin: never,
             fin_tries: 0,
             end: never,
@@ -78,7 +81,8 @@ impl Connection {
             .min(end)
             .min(fail)
             .min(self.manager_deadline())
-            .min(self.addresses.deadline());
+            .min(self.addresses.deadline())
+            .min(self.watch_deadline());
         self.slots
             .iter()
             .map(|slot| {
@@ -112,6 +116,9 @@ impl Connection {
             }
         }
         self.schedule_due |= self.scheduler_deadline().min(self.policy_deadline()) <= cx.now;
+        if self.watch_deadline() <= cx.now {
+            self.on_watch_timeout(cx);
+        }
         if self.timers.data <= cx.now {
             self.on_data_timeout(cx);
         }
@@ -130,6 +137,9 @@ impl Connection {
 
     /// Interval of the data-level timer: the kernel's, twice the longest RTO of a usable path.
     fn data_interval(&self) -> Duration {
+        if self.fails_as_mainline() {
+            return self.timers.stale_interval;
+        }
         let usable = self.slots.iter().filter(|slot| slot.is_usable() && !slot.pf);
         let longest = usable.map(|slot| slot.subflow.rto()).max().unwrap_or(FIN_INTERVAL);
         let doublings = self.timers.data_tries.min(10);
@@ -166,10 +176,15 @@ impl Connection {
         if self.own_windows {
             self.probe_shut_subflows();
         }
+        let spare = self.fails_as_mainline().then(|| self.on_stale_interval(cx));
         match self.send.segments.front() {
             Some(head) => {
                 let start = head.offset.max(self.send.una);
                 let range = start..self.send.nxt.min(start + RETRANSMIT_BYTES);
+                if let Some(spare) = spare {
+                    self.send_head_over(spare, range);
+                    return;
+                }
                 let all_stuck = self.slots.iter().all(|slot| !slot.is_usable() || slot.pf);
                 // On an only subflow a copy would be taken for new data by a peer that fell back.
                 let patience = u32::from(all_stuck);

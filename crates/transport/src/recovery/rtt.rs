@@ -114,6 +114,14 @@ impl RttEstimator {
         self.rttvar
     }
 
+    /// Mean deviation without the floor that the time-out has.
+    pub const fn mdev(&self) -> Duration {
+        match self.mode {
+            RttMode::Linux => Duration::from_nanos((self.linux.mdev4 as u64) * 1_000 / 4),
+            RttMode::Rfc6298 { .. } => self.rttvar,
+        }
+    }
+
     /// The last sample; zero before the first.
     pub const fn latest(&self) -> Duration {
         self.latest

@@ -11,8 +11,7 @@
 //!
 //! What goes a second time because the connection's timer fired waits for a path with nothing
 //! outstanding, and new data go on meanwhile. What only failed paths had is granted like new
-//! data. A path counts as failed from its time-out on; the kernel waits four of the connection's
-//! timers before it calls one stale.
+//! data. When a path counts as failed is `mptcp/failover.rs`'s business.
 
 use super::view::{Offer, PathView, View};
 use super::{Bind, Decision, PathChange, Scheduler, Step, What};

@@ -128,7 +128,10 @@ impl Addressing {
                 self.addresses.remove(&address);
                 self.shrunk = true;
             }
-            InterfaceEvent::Up | InterfaceEvent::Down | InterfaceEvent::Backup(_) => {}
+            InterfaceEvent::Up
+            | InterfaceEvent::Down
+            | InterfaceEvent::Backup(_)
+            | InterfaceEvent::Reset => {}
         }
     }
 

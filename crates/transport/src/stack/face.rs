@@ -42,6 +42,8 @@ pub enum InterfaceEvent {
     /// Peers of connections over several paths are asked to spare it, or to use it again
     /// (RFC 8684 s3.3.8).
     Backup(bool),
+    /// Something on the way, or the peer, reset every connection and subflow on it.
+    Reset,
 }
 
 /// A packet to put on an interface.

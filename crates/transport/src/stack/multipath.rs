@@ -256,6 +256,7 @@ impl Stack {
             InterfaceEvent::AddressAdded(address) => (vec![address], LocalChange::Up),
             InterfaceEvent::AddressRemoved(address) => (vec![address], LocalChange::Removed),
             InterfaceEvent::Backup(backup) => return self.mark_interface(interface, backup),
+            InterfaceEvent::Reset => return self.reset_interface(cx, interface),
         };
         self.addressing.on_interface_event(interface, event);
         for index in 0..self.sockets.len() {
@@ -264,6 +265,22 @@ impl Stack {
                 connection.on_local_address(cx, *address, interface, change);
             }
             self.wake(SocketId(index as u32));
+        }
+    }
+
+    /// Every connection and subflow that begins at an interface is reset, as by valid resets of the
+    /// peer.
+    fn reset_interface(&mut self, cx: &mut Context<'_>, interface: InterfaceId) {
+        let addresses = self.addressing.addresses_of(interface);
+        for index in 0..self.sockets.len() {
+            let id = SocketId(index as u32);
+            let Ok(stream) = self.stream_mut(id) else { continue };
+            for (subflow, tuple) in stream.tuples().iter().enumerate() {
+                if addresses.contains(&tuple.local.ip()) {
+                    stream.on_reset(cx, subflow);
+                }
+            }
+            self.wake(id);
         }
     }
 

@@ -36,6 +36,8 @@ pub trait Stream {
     fn abort(&mut self, cx: &mut Context<'_>);
     fn on_released(&mut self, cx: &mut Context<'_>);
     fn on_timeout(&mut self, cx: &mut Context<'_>);
+    /// A valid reset came on a subflow.
+    fn on_reset(&mut self, cx: &mut Context<'_>, subflow: usize);
     fn on_departed(&mut self, subflow: usize, bytes: u32) -> bool;
     /// A read made an acknowledgement urgent.
     fn owes_now(&self) -> bool;
@@ -68,6 +70,9 @@ impl Stream for TcpConnection {
     }
     fn on_timeout(&mut self, cx: &mut Context<'_>) {
         self.on_timeout(cx);
+    }
+    fn on_reset(&mut self, cx: &mut Context<'_>, _subflow: usize) {
+        self.subflow.meet_reset(cx);
     }
     fn on_departed(&mut self, _subflow: usize, bytes: u32) -> bool {
         self.subflow.on_departed(bytes)
@@ -113,6 +118,9 @@ impl Stream for MptcpConnection {
     }
     fn on_timeout(&mut self, cx: &mut Context<'_>) {
         self.on_timeout(cx);
+    }
+    fn on_reset(&mut self, cx: &mut Context<'_>, subflow: usize) {
+        self.on_reset(cx, subflow);
     }
     fn on_departed(&mut self, subflow: usize, bytes: u32) -> bool {
         self.on_departed(subflow, bytes)

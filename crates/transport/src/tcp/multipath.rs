@@ -43,6 +43,8 @@ pub struct Multipath {
     pub plain: bool,
     /// The retransmission timer fired since the connection last looked.
     pub timed_out: bool,
+    /// A tail loss probe went out since the connection last looked.
+    pub probed: bool,
     maps: VecDeque<SentMap>,
     /// Mappings were joined: each is a buffer to be segmented below.
     joins: bool,

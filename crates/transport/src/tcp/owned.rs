@@ -6,6 +6,7 @@
 use super::multipath::{Multipath, SentMap};
 use super::receiver::SharedWindow;
 use super::subflow::Subflow;
+use super::timers::Retransmit;
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::{Reception, Space};
 use crate::scheduler::PathView;
@@ -220,6 +221,46 @@ impl Subflow {
     /// Probe the peer's window.
     pub const fn probe_window(&mut self) {
         self.outbox.window_probe = true;
+    }
+
+    /// Ask for an acknowledgement with a segment that brings nothing (RFC 1122 s4.2.3.6).
+    pub const fn knock(&mut self) {
+        self.outbox.knock = true;
+    }
+
+    /// The path answered after a time-out: send the head again now, as after the first one.
+    pub fn retry_now(&mut self, cx: &Context<'_>) {
+        if self.timers.retransmit() == Some(Retransmit::Rto) && !self.tx.board.is_empty() {
+            self.rtt.reset_back_off();
+            self.timers.set_retransmit(Retransmit::Rto, cx.now, Duration::ZERO);
+        }
+    }
+
+    /// The way is free again: repeat the SYN now.
+    pub fn retry_opening(&mut self, cx: &Context<'_>) {
+        if self.timers.retransmit() == Some(Retransmit::Handshake) {
+            self.timers.set_retransmit(Retransmit::Handshake, cx.now, Duration::ZERO);
+        }
+    }
+
+    /// How long the answer to a probe may take: a round trip, and its variation or `slack`.
+    pub fn probe_patience(&self, slack: Duration) -> Duration {
+        self.rtt.srtt() + (self.rtt.mdev() * 4).max(slack)
+    }
+
+    /// Something beyond the first gap was acknowledged.
+    pub fn is_sacked(&self) -> bool {
+        self.tx.board.sacked_out() > 0
+    }
+
+    /// Something handed to it is not acknowledged on it.
+    pub fn has_outstanding(&self) -> bool {
+        self.tx.buffer.end() > self.tx.una
+    }
+
+    /// Time until its retransmission or probe timer fires; `None` if none runs.
+    pub fn retransmission_in(&self, now: Instant) -> Option<Duration> {
+        self.timers.retransmit_at().map(|at| at - now)
     }
 
     /// Queue a FIN: the connection fell back and its application is done.

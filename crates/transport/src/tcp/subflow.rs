@@ -59,6 +59,8 @@ pub struct Outbox {
     pub probe_new: bool,
     /// A probe of a closed window.
     pub window_probe: bool,
+    /// Ask the peer for an acknowledgement, whatever waits to be sent.
+    pub knock: bool,
 }
 
 /// Totals of one subflow.
@@ -262,6 +264,13 @@ impl Subflow {
             self.news.push(News::Closed);
         } else {
             self.fail(cx, SocketError::Reset);
+        }
+    }
+
+    /// A valid RST came, whoever sent it.
+    pub fn meet_reset(&mut self, cx: &mut Context<'_>) {
+        if !self.fsm.is_closed() && !self.fsm.is_time_wait() {
+            self.reset_by_peer(cx);
         }
     }
 

@@ -50,6 +50,9 @@ impl Subflow {
             } else {
                 self.outbox.probe_copy = true;
             }
+            if let Some(mp) = self.mp.as_mut() {
+                mp.probed = true;
+            }
             self.timers.set_retransmit(Retransmit::Rto, cx.now, self.rtt.rto());
         } else {
             let left = self.rto_left(cx).max(Duration::from_micros(1));

@@ -84,6 +84,11 @@ impl Timers {
         self.retransmit.map(|(kind, _)| kind)
     }
 
+    /// When the shared slot is due, if anything waits for it.
+    pub fn retransmit_at(&self) -> Option<Instant> {
+        self.retransmit.map(|(_, at)| at)
+    }
+
     /// Take the shared slot if it is due.
     pub fn take_due_retransmit(&mut self, now: Instant) -> Option<Retransmit> {
         let (kind, at) = self.retransmit?;

@@ -90,6 +90,9 @@ impl Subflow {
             self.loss.tlp.on_probe(self.tx.nxt, false);
             return Some(segment);
         }
+        if std::mem::take(&mut self.outbox.knock) {
+            return Some(self.window_probe(cx));
+        }
         if std::mem::take(&mut self.outbox.window_probe) {
             let room = self.tx.window_left();
             if self.tx.unsent() > 0 && room > 0 {

@@ -35,6 +35,7 @@ fn arguments_of_emulate() {
     }
     let studies: &[&[&str]] = &[
         &["--flow", "x=tcp on a"],
+        &["--path", "c=rate 5mbit reset @3s"],
         &["--path", "c=via core", "--link", "core=rate 5mbit"],
         &["--stack", "kernel"],
         &["--stack", "kernel-tpc,anabranch"],

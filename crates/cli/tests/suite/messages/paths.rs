@@ -116,3 +116,20 @@ fn names_of_paths_and_profiles() {
     session.call(&["compare", "--traffic", "video", "--path", "wlan", "--path", "wlan"]);
     session.end();
 }
+
+#[test]
+fn resets_and_withdrawn_addresses_that_cannot_be() {
+    session(
+        "path-failures",
+        &[
+            "rate 5mbit reset",
+            "rate 5mbit reset @5s..6s",
+            "rate 5mbit reset @5s reset @5s",
+            "rate 5mbit uplink reset @5s",
+            "rate 5mbit removed",
+            "rate 5mbit removed @0s..5s",
+            "rate 5mbit removed @5s..9s silent @8s",
+            "rate 5mbit reset @700s",
+        ],
+    );
+}

@@ -108,6 +108,8 @@ fn options_over_several_paths() {
         &["--path-managers", "kernel:2"],
         &["--endpoints", "client wlan subflow"],
         &["--limits", "subflows 2"],
+        &["--failover", "tpl"],
+        &["--failover", "rto,rto"],
         &["--policy", "drepsa"],
         &["--policy", "drepas:mincontribution=2"],
         &["--policy", "drepas:interval=3"],

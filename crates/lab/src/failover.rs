@@ -1,0 +1,125 @@
+//! Fail-over times: what runs keep of them, and what a variant's runs show.
+//!
+//! The simulator measures (`simulator::FailoverTime`); here each becomes a further number of its
+//! run, `failover_time/silent:wlan@5s`, beside the largest of the run, `failover_time`, and how
+//! many were never followed by a delivery, `failovers_unresumed`. So they are in every file of
+//! runs.
+
+use crate::run::Run;
+use crate::statistics::{Interval, mean, mean_interval, median};
+use simulator::FailoverTime;
+
+/// The largest of a run, in seconds; none if one was never followed by a delivery.
+const LARGEST: &str = "failover_time";
+/// Begins the names of single ones, in seconds.
+const SINGLE: &str = "failover_time/";
+/// How many of a run were never followed by a delivery.
+const UNRESUMED: &str = "failovers_unresumed";
+
+/// What the runs of a variant show.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Failovers {
+    /// Of the largest time of each run in which all were followed by deliveries, in seconds.
+    pub mean: Option<f64>,
+    /// Likewise.
+    pub median: Option<f64>,
+    /// 95 % interval of the mean.
+    pub interval: Option<Interval>,
+    /// Those runs.
+    pub n: usize,
+    /// Runs in which something was never followed by a delivery.
+    pub unresumed: usize,
+    /// Every failure of a path, in the order of time.
+    pub events: Vec<FailoverEvent>,
+}
+
+/// One failure of a path over the runs of a variant.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FailoverEvent {
+    /// `silent:wlan@5s`.
+    pub name: String,
+    /// Mean time, in seconds, of the runs in which a delivery followed.
+    pub mean: Option<f64>,
+    /// Those runs.
+    pub n: usize,
+}
+
+/// Whether a further number of a run is one of these.
+pub(crate) fn is_failover(name: &str) -> bool {
+    name == LARGEST || name == UNRESUMED || name.starts_with(SINGLE)
+}
+
+/// The further numbers of a run; `paths` are the names of its paths.
+pub(crate) fn numbers(times: &[FailoverTime], paths: &[&str]) -> Vec<(String, f64)> {
+    let seconds = |of: &FailoverTime| of.time.map(|time| time.as_secs_f64());
+    let largest = times.iter().map(seconds).try_fold(0.0, |most: f64, time| Some(most.max(time?)));
+    let largest = largest.filter(|_| !times.is_empty()).map(|time| (LARGEST.to_owned(), time));
+    let unresumed = times.iter().filter(|of| of.time.is_none()).count();
+    let unresumed = (!times.is_empty()).then(|| (UNRESUMED.to_owned(), unresumed as f64));
+    let single = times.iter().filter_map(|of| {
+        let path = paths.get(of.path)?;
+        Some((format!("{SINGLE}{}:{path}@{}", of.kind.name(), of.at), seconds(of)?))
+    });
+    largest.into_iter().chain(unresumed).chain(single).collect()
+}
+
+impl Failovers {
+    /// Over these runs; `None` if no path failed in any.
+    pub(crate) fn of(runs: &[Run]) -> Option<Failovers> {
+        let number = |run: &Run, name: &str| {
+            run.extra.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
+        };
+        let met: Vec<&Run> = runs.iter().filter(|run| number(run, UNRESUMED).is_some()).collect();
+        if met.is_empty() {
+            return None;
+        }
+        let times: Vec<f64> = met.iter().filter_map(|run| number(run, LARGEST)).collect();
+        let mut events: Vec<FailoverEvent> = Vec::new();
+        let single = |name: &&(String, f64)| name.0.starts_with(SINGLE);
+        // The run with the most has all.
+        let most = met.iter().max_by_key(|run| run.extra.iter().filter(single).count());
+        for (name, _) in most.into_iter().flat_map(|run| run.extra.iter().filter(single)) {
+            let times: Vec<f64> = met.iter().filter_map(|run| number(run, name)).collect();
+            let name = name[SINGLE.len()..].to_owned();
+            events.push(FailoverEvent { name, mean: mean(&times), n: times.len() });
+        }
+        Some(Failovers {
+            mean: mean(&times),
+            median: median(&times),
+            interval: mean_interval(&times, 0.95),
+            n: times.len(),
+            unresumed: met.len() - times.len(),
+            events,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Duration;
+    use simulator::Kind;
+
+    fn time(kind: Kind, at: u64, millis: Option<u64>) -> FailoverTime {
+        let (at, time) = (Duration::from_secs(at), millis.map(Duration::from_millis));
+        FailoverTime { path: 1, kind, at, time }
+    }
+
+    #[test]
+    fn largest_is_given_beside_each_and_how_many_never_resumed() {
+        let times = [time(Kind::Silent, 5, Some(400)), time(Kind::Reset, 9, Some(30))];
+        let numbers_of = |times: &[FailoverTime]| numbers(times, &["lte", "wlan"]);
+        let named = |name: &str, value| (name.to_owned(), value);
+        let all = [
+            named("failover_time", 0.4),
+            named("failovers_unresumed", 0.0),
+            named("failover_time/silent:wlan@5s", 0.4),
+            named("failover_time/reset:wlan@9s", 0.03),
+        ];
+        assert_eq!(numbers_of(&times), all);
+        let lost = [time(Kind::Silent, 5, None)];
+        assert_eq!(numbers_of(&lost), [named("failovers_unresumed", 1.0)]);
+        assert_eq!(numbers_of(&[]), []);
+        assert!(all.iter().all(|(name, _)| is_failover(name)) && !is_failover("jitter"));
+    }
+}

@@ -1,0 +1,189 @@
+//! Fail-over (specs/tcp-subflow.md s7): a path dies silently, with notice, by reset, by removal of
+//! its address, or by a delay that explodes. Whatever it is, no byte is lost or doubled to the
+//! application (`record` fails otherwise); here is how long it hears nothing.
+
+use crate::multipath::over;
+use crate::pair::{link, record};
+use base::{Duration, Event, EventMask, Instant, PathId};
+use network::LinkChange;
+use simulator::{
+    BackupMark, Direction, Kind, Mark, Multipath, PathEvent, PathMark, Protocol, RunRecord,
+    RunSetup,
+};
+use traffic::Traffic;
+use transport::mptcp::Failover;
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn event(at: Duration, change: LinkChange) -> PathEvent {
+    PathEvent { at, direction: Direction::Both, change }
+}
+
+/// Two paths of 10 Mbit/s and RTT 50 ms; `idle`: the second one is there, but spared.
+fn setup(
+    scheduler: &'static str,
+    rule: Option<Failover>,
+    traffic: Traffic,
+    idle: bool,
+) -> RunSetup {
+    let mut setup = over(&[link(10, 25), link(10, 25)], scheduler, traffic);
+    setup.protocol =
+        Protocol::Mptcp(Multipath { scheduler, failover: rule, ..Multipath::default() });
+    if idle {
+        setup.backup = vec![BackupMark { path: 1, at: Duration::ZERO, on: true }];
+    }
+    setup
+}
+
+fn bulk() -> Traffic {
+    Traffic::BulkTime(Duration::from_secs(9))
+}
+
+fn video() -> Traffic {
+    Traffic::Video(Duration::from_secs(9))
+}
+
+/// The only time that it took.
+fn time(record: &RunRecord) -> Duration {
+    let [only] = record.failovers[..] else { unreachable!("{:?}", record.failovers) };
+    only.time.expect("it resumed")
+}
+
+/// The longest time over eight moments of a silent death of the first path.
+fn worst_of_silent_deaths(setup: &RunSetup) -> Duration {
+    let at = |phase: u64| {
+        let mut setup = setup.clone();
+        setup.run = phase;
+        setup.paths[0].events = vec![event(ms(5000 + 37 * phase), LinkChange::Silent)];
+        time(&record(&setup))
+    };
+    (0..8).map(at).max().unwrap_or_default()
+}
+
+#[test]
+fn silent_death_beside_an_idle_path_is_over_within_a_second() {
+    for rule in [None, Some(Failover::Probe)] {
+        for scheduler in ["lrf", "ecf", "blest", "sttf", "rr"] {
+            for (name, traffic) in [("bulk", bulk()), ("video", video())] {
+                for (idle, reverse) in [(true, false), (true, true), (false, false), (false, true)]
+                {
+                    let mut setup = setup(scheduler, rule, traffic.clone(), idle);
+                    setup.reverse = reverse;
+                    let worst = worst_of_silent_deaths(&setup);
+                    println!("{rule:?} {scheduler} {name} idle {idle} up {reverse}: {worst}");
+                    assert!(
+                        worst < ms(1000),
+                        "{rule:?} {scheduler} {name} {idle} {reverse}: {worst}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn todays_linux_takes_what_the_kernel_takes() {
+    // Seen on 6.18 over the same emulated paths, four moments each: with both paths in use 0.74 to
+    // 0.91 s (video) and 0.55 to 0.70 s (bulk), with the second one a backup 0.46 to 0.80 s and
+    // 0.81 to 1.03 s. With bulk on both paths the bound is what the mechanism says where the other
+    // path is never at rest: five intervals, the first of them a time-out of 0.35 s at most, the
+    // others 0.2 s; we are at 0.93 s there, above what was seen of the kernel.
+    for (name, traffic, idle, (low, high)) in [
+        ("video", video(), false, (600, 1000)),
+        ("bulk", bulk(), false, (500, 1200)),
+        ("video, backup", video(), true, (400, 850)),
+        ("bulk, backup", bulk(), true, (700, 1200)),
+    ] {
+        let worst = worst_of_silent_deaths(&setup("linux", None, traffic, idle));
+        println!("{name}: {worst}");
+        assert!((ms(low)..ms(high)).contains(&worst), "{name}: {worst}");
+    }
+}
+
+/// How the first path dies at 5 s.
+fn deaths() -> Vec<(Kind, Vec<PathEvent>, Vec<PathMark>)> {
+    let at = ms(5010);
+    let link = |kind, change| (kind, vec![event(at, change)], Vec::new());
+    let mark = |kind, what| (kind, Vec::new(), vec![PathMark { path: 0, at, what }]);
+    vec![
+        link(Kind::Down, LinkChange::Down),
+        link(Kind::Silent, LinkChange::Silent),
+        link(Kind::Delay, LinkChange::Delay(Duration::from_secs(3))),
+        mark(Kind::Reset, Mark::Reset),
+        mark(Kind::Removed, Mark::Removed),
+    ]
+}
+
+#[test]
+fn every_death_of_a_path_is_survived() {
+    for rule in Failover::ALL {
+        for scheduler in ["lrf", "linux", "sttf"] {
+            for (kind, events, marks) in deaths() {
+                // Once a backup is not needed any more the path of 3 s delay would be used again.
+                let (size, idle) = (Traffic::BulkSize(12 << 20), kind != Kind::Delay);
+                let mut setup = setup(scheduler, Some(rule), size, idle);
+                (setup.paths[0].events, setup.marks) = (events, marks);
+                let record = record(&setup);
+                let time = time(&record);
+                println!("{} {scheduler} {}: {time}", rule.name(), kind.name());
+                assert_eq!(record.failovers[0].kind, kind);
+                assert!(record.outcome.is_complete());
+                let most = match kind {
+                    // What hosts are told of costs no timer; `fullmesh` gathers changes of
+                    // addresses for half a second.
+                    Kind::Reset | Kind::Removed => 300,
+                    Kind::Down => 800,
+                    Kind::Silent => 1300,
+                    // A scheduler may have chosen the path for what is needed next.
+                    Kind::Delay => 3500,
+                };
+                assert!(time < ms(most), "{} {scheduler} {kind:?}: {time}", rule.name());
+            }
+        }
+    }
+}
+
+/// When the server first got an acknowledgement on the first path after `from`.
+fn heard_again(setup: &RunSetup, from: Duration) -> Option<Duration> {
+    let pick = move |now: Instant, event: &Event| match event {
+        Event::SegmentAcked { path: PathId(0), .. } if now - Instant::ZERO > from => {
+            Some(now - Instant::ZERO)
+        }
+        _ => None,
+    };
+    crate::pair::record_with(setup, EventMask::SEGMENT, pick).1.first().copied()
+}
+
+#[test]
+fn path_that_returns_is_noticed_within_a_quarter_of_its_absence() {
+    let back = Duration::from_secs(45);
+    for (rule, most) in [(Failover::Probe, 10_000), (Failover::Rto, 40_000)] {
+        let traffic = Traffic::Video(Duration::from_secs(90));
+        let mut setup = setup("lrf", Some(rule), traffic, true);
+        // Between two frames: what waits in a queue would arrive at the return.
+        setup.paths[0].events =
+            vec![event(ms(5008), LinkChange::Silent), event(back, LinkChange::Up)];
+        let noticed = heard_again(&setup, ms(6000)).expect("it returned") - back;
+        println!("{}: noticed after {noticed}", rule.name());
+        assert!(noticed < ms(most), "{}: {noticed}", rule.name());
+    }
+}
+
+#[test]
+fn connection_whose_only_path_was_reset_goes_on_with_one_that_appears() {
+    for what in [Mark::Reset, Mark::Removed] {
+        let mut setup = setup("lrf", None, Traffic::BulkSize(12 << 20), false);
+        setup.paths[1].events =
+            vec![event(Duration::ZERO, LinkChange::Down), event(ms(9000), LinkChange::Up)];
+        setup.paths[0].events = vec![event(ms(5010), LinkChange::Silent)];
+        setup.marks = vec![PathMark { path: 0, at: ms(5010), what }];
+        let record = record(&setup);
+        assert!(record.outcome.is_complete(), "{what:?}: {:?}", record.failure);
+        let times: Vec<_> = record.failovers.iter().map(|failover| failover.time).collect();
+        println!("{what:?}: {times:?}");
+        let time = times[0].expect("it resumed");
+        assert!((ms(3990)..ms(5000)).contains(&time), "{what:?}: {time}");
+    }
+}

@@ -1,0 +1,350 @@
+//! Fail-over: when a path counts as failed, what then happens to its data, and how its return is
+//! noticed (specs/tcp-subflow.md s7, mptcp-schedulers.md s10).
+//!
+//! A failed path (`pf`) gets nothing from the scheduler, and what only failed paths have goes to
+//! one that works. It goes on repeating its own data, so that it may return. Three rules say when
+//! a path fails:
+//!
+//! - `rto`: at its retransmission time-out, until an acknowledgement advances (the papers'
+//!   kernels, 000 s2.3.4).
+//! - `stale`: mainline Linux (`stale_loss_cnt` 4). A time-out alone changes nothing. Each time the
+//!   connection's timer runs out without news of its data, the head of the data goes to a path
+//!   that has nothing outstanding, to a backup from the second time on. A path with data
+//!   outstanding on which nothing was heard for five such times fails, if another one with data
+//!   outstanding heard something within three; until anything is heard on it. The timer's
+//!   interval is the longest time that was left to a timer of a path not under suspicion when new
+//!   data were last handed out, or 200 ms.
+//! - `probe`: at the time-out, or before it if a tail loss probe (RFC 8985 s7) stays unanswered
+//!   for a round trip with its variation, `srtt + max(4 mdev, 50 ms)`, while another path works.
+//!   A failed path is knocked at with an acknowledgement that asks for one, after a second at
+//!   first, then after a quarter of the time it has been gone, at most ten seconds; an answer
+//!   resumes its retransmission at once. Ours; the other rules leave a return to the back-off of
+//!   the time-out, which doubles up to two minutes.
+//!
+//! Timers of subflows, and TCP's own recovery on them, are theirs.
+
+use super::connection::Connection;
+use super::slot::{Slot, Stage};
+use crate::scheduler::{PathChange, What};
+use crate::tcp::profile::Profile;
+use base::{Context, Duration, Instant, PathId};
+use std::net::IpAddr;
+use std::ops::Range;
+
+/// Linux `stale_loss_cnt`: more intervals than these without anything heard.
+const STALE_LOSS_COUNT: u8 = 4;
+/// Interval of the connection's timer where no path gives one (Linux `TCP_RTO_MIN`).
+const STALE_INTERVAL: Duration = Duration::from_millis(200);
+/// What the answer to a probe may take beyond a round trip: delayed acknowledgements (40 ms).
+const PROBE_SLACK: Duration = Duration::from_millis(50);
+/// Between two knocks at a failed path: a quarter of the time since it failed, within these.
+const KNOCK_SPANS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
+
+/// When a path counts as failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Failover {
+    /// At its retransmission time-out.
+    #[default]
+    Rto,
+    /// As mainline Linux.
+    Stale,
+    /// At an unanswered probe; its return is probed for.
+    Probe,
+}
+
+/// Name, one sentence and source of every rule.
+pub const FAILOVER_NAMES: &[(&str, &str, &str)] = &[
+    (
+        "rto",
+        "A path fails at its retransmission time-out; an acknowledgement brings it back.",
+        "000 s2.3.4, multipath-tcp kernel v0.95",
+    ),
+    (
+        "stale",
+        "A path fails after five intervals of the connection's timer without a sign of life.",
+        "Linux `stale_loss_cnt`",
+    ),
+    (
+        "probe",
+        "A path fails at an unanswered tail loss probe, and is knocked at until it returns.",
+        "anabranch",
+    ),
+];
+
+impl Failover {
+    /// In the order of the names.
+    pub const ALL: [Failover; 3] = [Failover::Rto, Failover::Stale, Failover::Probe];
+
+    /// As options spell it.
+    pub const fn name(self) -> &'static str {
+        FAILOVER_NAMES[self as usize].0
+    }
+
+    /// The rule of that name.
+    pub fn by_name(name: &str) -> Option<Failover> {
+        Failover::ALL.into_iter().find(|rule| rule.name() == name)
+    }
+
+    /// What is used unless said: today's Linux with its own scheduler is taken whole, everything
+    /// else fails over as the papers' kernels.
+    pub fn usual(profile: Profile, scheduler: &str) -> Failover {
+        match scheduler.split(':').next() {
+            Some("linux") if !profile.is_old() => Failover::Stale,
+            _ => Failover::Rto,
+        }
+    }
+}
+
+/// What is noted of a path to tell whether it works.
+#[derive(Clone, Copy, Debug)]
+pub struct Watch {
+    /// Any acceptable segment.
+    pub heard_at: Instant,
+    /// Intervals without one (`stale`),
+    count: u8,
+    /// counted since something was heard then.
+    counted_from: Instant,
+    /// An unanswered probe makes it fail then (`probe`).
+    verdict_at: Instant,
+    failed_at: Instant,
+    /// When to ask a failed path for an answer.
+    knock_at: Instant,
+    /// It was asked, and has not answered.
+    knocked: bool,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Watch {
+            heard_at: Instant::ZERO,
+            count: 0,
+            counted_from: Instant::ZERO,
+            verdict_at: Instant::FAR_FUTURE,
+            failed_at: Instant::ZERO,
+            knock_at: Instant::FAR_FUTURE,
+            knocked: false,
+        }
+    }
+}
+
+impl Watch {
+    /// When to look at the path again.
+    pub fn deadline(&self) -> Instant {
+        self.verdict_at.min(self.knock_at)
+    }
+
+    /// One more interval passed; how many without a sign of life (Linux
+    /// `mptcp_pm_subflow_chk_stale`).
+    fn count_interval(&mut self) -> u8 {
+        if self.count == 0 {
+            self.counted_from = self.heard_at;
+            self.count = 1;
+        } else if self.counted_from == self.heard_at {
+            self.count = self.count.saturating_add(1);
+        } else {
+            self.count = 0;
+        }
+        self.count
+    }
+}
+
+impl Connection {
+    /// Something happened on a path: does it work?
+    pub(super) fn watch_path(&mut self, cx: &mut Context<'_>, index: usize) {
+        let slot = &mut self.slots[index];
+        let Some(mp) = slot.subflow.multipath() else { return };
+        let timed_out = std::mem::take(&mut mp.timed_out);
+        let probed = std::mem::take(&mut mp.probed);
+        let una = slot.subflow.una();
+        let advanced = slot.pf && una > slot.pf_una;
+        match self.config.failover {
+            Failover::Rto if timed_out => self.fail_path(cx.now, index),
+            Failover::Rto if advanced => self.restore_path(index),
+            Failover::Stale if slot.pf && slot.watch.heard_at > slot.watch.counted_from => {
+                self.restore_path(index);
+            }
+            Failover::Probe => self.watch_probed(cx, index, timed_out, probed),
+            _ => {}
+        }
+    }
+
+    fn watch_probed(&mut self, cx: &mut Context<'_>, index: usize, timed_out: bool, probed: bool) {
+        let slot = &mut self.slots[index];
+        let una = slot.subflow.una();
+        let watch = &mut slot.watch;
+        if slot.pf && watch.knocked && watch.heard_at == cx.now {
+            watch.knocked = false;
+            slot.subflow.retry_now(cx);
+        }
+        if probed && !slot.pf {
+            slot.pf_una = una;
+            slot.watch.verdict_at = cx.now + slot.subflow.probe_patience(PROBE_SLACK);
+        } else if slot.watch.verdict_at != Instant::FAR_FUTURE
+            && (una > slot.pf_una || slot.subflow.is_sacked())
+        {
+            slot.watch.verdict_at = Instant::FAR_FUTURE;
+        }
+        if timed_out {
+            self.fail_path(cx.now, index);
+        } else if self.slots[index].pf && una > self.slots[index].pf_una {
+            self.restore_path(index);
+        }
+    }
+
+    /// The path is not used any more, and its data go elsewhere.
+    fn fail_path(&mut self, now: Instant, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.pf_una = slot.subflow.una();
+        slot.watch.verdict_at = Instant::FAR_FUTURE;
+        if !std::mem::replace(&mut slot.pf, true) && self.config.failover == Failover::Probe {
+            slot.watch.failed_at = now;
+            slot.watch.knock_at = now + KNOCK_SPANS.0;
+            slot.watch.knocked = false;
+        }
+        self.on_path_state(index);
+    }
+
+    fn restore_path(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.pf = false;
+        slot.watch.count = 0;
+        slot.watch.knock_at = Instant::FAR_FUTURE;
+        self.on_path_state(index);
+    }
+
+    fn on_path_state(&mut self, index: usize) {
+        self.reinject_stuck();
+        self.on_path_changed(self.slots[index].path, PathChange::State);
+        self.schedule_due = true;
+    }
+
+    /// SYNs that went nowhere while an address was gone are repeated at its return, not when their
+    /// back-off is over.
+    pub(super) fn retry_openings_from(&mut self, cx: &Context<'_>, ip: IpAddr) {
+        let from = |slot: &&mut Slot| {
+            slot.stage == Stage::Opening && slot.subflow.tuple().local.ip() == ip
+        };
+        for slot in self.slots.iter_mut().filter(from) {
+            slot.subflow.retry_opening(cx);
+        }
+    }
+
+    /// When a path is to be looked at again.
+    pub(super) fn watch_deadline(&self) -> Instant {
+        if self.config.failover != Failover::Probe {
+            return Instant::FAR_FUTURE;
+        }
+        let open = self.slots.iter().filter(|slot| slot.is_usable());
+        open.map(|slot| slot.watch.deadline()).fold(Instant::FAR_FUTURE, Instant::min)
+    }
+
+    /// Judge paths whose probe stayed unanswered, knock at those that failed.
+    pub(super) fn on_watch_timeout(&mut self, cx: &Context<'_>) {
+        for index in 0..self.slots.len() {
+            if !self.slots[index].is_usable() {
+                continue;
+            }
+            if self.slots[index].watch.verdict_at <= cx.now {
+                self.slots[index].watch.verdict_at = Instant::FAR_FUTURE;
+                let path = self.slots[index].path;
+                if !self.working_paths().without(path).is_empty() {
+                    self.fail_path(cx.now, index);
+                }
+            }
+            let slot = &mut self.slots[index];
+            if slot.watch.knock_at <= cx.now {
+                let gone = cx.now - slot.watch.failed_at;
+                let (least, most) = KNOCK_SPANS;
+                slot.watch.knock_at = cx.now + (gone / 4).max(least).min(most);
+                slot.watch.knocked = true;
+                slot.subflow.knock();
+                self.wake(index);
+            }
+        }
+    }
+
+    /// The connection's timer is mainline's, as soon as there is a choice of paths.
+    pub(super) fn fails_as_mainline(&self) -> bool {
+        self.config.failover == Failover::Stale && self.shared
+    }
+
+    /// The interval of the connection's timer as mainline sets it, which it does whenever it looks
+    /// for a path for new data (Linux `mptcp_subflow_get_send`).
+    pub(super) fn note_stale_interval(&mut self, now: Instant) {
+        if !self.fails_as_mainline() || self.send.is_drained() {
+            return;
+        }
+        let trusted = self.slots.iter().filter(|slot| slot.is_usable() && slot.watch.count == 0);
+        let left = trusted.filter_map(|slot| slot.subflow.retransmission_in(now)).max();
+        self.timers.stale_interval = left.filter(|left| !left.is_zero()).unwrap_or(STALE_INTERVAL);
+    }
+
+    /// The connection's timer ran out under the rule `stale`: count, and say which path the head of
+    /// the data may go to (Linux `mptcp_subflow_get_retrans`).
+    pub(super) fn on_stale_interval(&mut self, cx: &Context<'_>) -> Option<PathId> {
+        let mut least_count = u8::MAX;
+        for index in 0..self.slots.len() {
+            let slot = &mut self.slots[index];
+            if slot.is_usable() && slot.subflow.has_outstanding() {
+                least_count = least_count.min(slot.watch.count_interval());
+                self.check_stale(cx, index);
+            }
+        }
+        let idle = |slot: &&Slot| slot.is_usable() && !slot.subflow.has_outstanding();
+        let active = self.slots.iter().filter(idle).find(|slot| !slot.is_backup());
+        let spare = || self.slots.iter().find(idle).filter(|_| least_count > 1);
+        active.or_else(spare).map(|slot| slot.path)
+    }
+
+    /// The head of the data again, on the path found for it (Linux `__mptcp_retrans`).
+    pub(super) fn send_head_over(&mut self, spare: Option<PathId>, head: Range<u64>) {
+        let Some(path) = spare else { return };
+        let len = u32::try_from(head.end - head.start).unwrap_or(u32::MAX);
+        self.hand(path, What::Copy(head), len);
+    }
+
+    /// Fail a path that was silent for too long, if another one is not (Linux
+    /// `mptcp_pm_nl_subflow_chk_stale`).
+    fn check_stale(&mut self, cx: &Context<'_>, index: usize) {
+        let slot = &self.slots[index];
+        if slot.pf || slot.watch.count <= STALE_LOSS_COUNT {
+            return;
+        }
+        let hears = |(other, slot): (usize, &Slot)| {
+            let silent = slot.watch.count >= STALE_LOSS_COUNT - 1;
+            other != index && slot.is_usable() && !slot.pf && !silent
+        };
+        if self.slots.iter().enumerate().any(hears) {
+            self.fail_path(cx.now, index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_the_order_of_the_rules() {
+        for rule in Failover::ALL {
+            assert_eq!(Failover::by_name(rule.name()), Some(rule));
+        }
+        assert_eq!(Failover::by_name("never"), None);
+    }
+
+    #[test]
+    fn only_todays_linux_with_its_own_scheduler_waits_for_a_stale_path() {
+        assert_eq!(Failover::usual(Profile::Linux, "linux"), Failover::Stale);
+        assert_eq!(Failover::usual(Profile::Linux, "linux:burst=1000"), Failover::Stale);
+        assert_eq!(Failover::usual(Profile::Linux, "lrf"), Failover::Rto);
+        assert_eq!(Failover::usual(Profile::Linux314, "linux"), Failover::Rto);
+    }
+
+    #[test]
+    fn silent_intervals_are_counted_from_the_second_one_on() {
+        let mut watch = Watch::default();
+        assert_eq!([(); 5].map(|()| watch.count_interval()), [1, 2, 3, 4, 5]);
+        watch.heard_at = Instant::from_millis(1);
+        assert_eq!([(); 3].map(|()| watch.count_interval()), [0, 1, 2]);
+    }
+}
