@@ -136,7 +136,7 @@ fn check(setup: &RunSetup) -> Result<(), TestCaseError> {
         let of = |id: &PathId| record.sender_subflows.get(id.index()) == Some(&path);
         let lives = found
             .iter()
-            .any(|(at, what)| (CALM..late).contains(at) && what.as_ref().is_ok_and(|id| of(id)));
+            .any(|(at, what)| (CALM..late).contains(at) && what.as_ref().is_ok_and(&of));
         // Where hosts are told, it is the path manager who says whether there is a subflow again.
         let events = &setup.paths[path].events;
         let told = events.iter().any(|event| matches!(event.change, LinkChange::Down))
