@@ -21,6 +21,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use transport::path_manager::PathManagerKind;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -129,6 +130,14 @@ pub fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputError> {
         let problem = format!("`{word}` is not available on emulated links yet");
         let help = "leave it out, or simulate it: `anabranch compare`";
         return Err(InputError::at(&format!("--{word}"), problem, help));
+    }
+    let simulated = [PathManagerKind::Binder, PathManagerKind::Kernel];
+    if let Some(manager) = scenario.path_managers.iter().find(|kind| simulated.contains(kind)) {
+        let problem =
+            format!("our engine has no path manager `{}` on emulated links yet", manager.name());
+        let help = "leave it out, or simulate it: `anabranch compare`; kernels on emulated links \
+                    have a subflow on every path";
+        return Err(InputError::at("--path-managers", problem, help));
     }
     let marked = |path: &&PathSpec| !path.backup_marks(0).is_empty();
     let Some(path) = scenario.paths.iter().find(marked) else { return Ok(scenario) };

@@ -221,6 +221,12 @@ fn protocol(common: &CommonArgs) -> Result<Protocol, LiveError> {
     let congestion = pick("--cc", &common.cc, congestion::NAMES)?;
     let scheduler = pick("--scheduler", &common.scheduler, schedulers)?;
     let manager = pick("--path-manager", &common.path_manager, path_manager::NAMES)?;
+    if ["binder", "kernel"].contains(&manager) {
+        return Err(LiveError::Usage(format!(
+            "--path-manager {manager} is for simulations: live there are neither gateways nor \
+             endpoints to go by; use fullmesh, ndiffports or default"
+        )));
+    }
     let policy = pick("--policy", &common.policy, path_policy::NAMES)?;
     let failover = pick("--failover", &common.failover, FAILOVER_NAMES)?;
     let failover = Failover::by_name(failover).unwrap_or_default();

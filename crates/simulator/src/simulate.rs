@@ -32,6 +32,8 @@ use transport::path_manager::PathManagerKind;
 use transport::{InterfaceConfig, InterfaceEvent, StackConfig, TcpConfig};
 
 const CLIENT: HostId = HostId(0);
+/// Lists of gateways that `binder` takes, as its kernel module.
+const MOST_GATEWAYS: usize = 10;
 const SERVER: HostId = HostId(1);
 /// Where the server listens: iperf's port.
 const SERVER_PORT: u16 = 5001;
@@ -333,6 +335,9 @@ pub fn complete(setup: &RunSetup, host: HostId, config: &mut MptcpConfig) {
     let paths = setup.paths.len();
     let own = |path| address(setup, path, host);
     managers::complete(config, setup.kernel.as_ref(), host, paths, own);
+    // Every path but the first has a gateway.
+    let others = (0..paths).filter(|path| *path != setup.protocol.first_path());
+    config.gateways = others.take(MOST_GATEWAYS).map(|path| InterfaceId(path as u16)).collect();
     if setup.simultaneous_syn && matches!(config.path_manager, PathManagerKind::Fullmesh { .. }) {
         let first = setup.protocol.first_path();
         let others = (0..paths).filter(|path| host == CLIENT && *path != first);

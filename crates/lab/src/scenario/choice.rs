@@ -20,8 +20,6 @@ use transport::{congestion, path_policy};
 pub(super) const COUPLED_LATER: &[&str] = &["cmtrpv1", "cmtrpv2", "mptcp-like"];
 /// Other controls that are known but not built yet.
 const LATER: [&str; 1] = ["bbr"];
-/// Path managers that are known but not built yet.
-const PATH_MANAGERS_LATER: [&str; 1] = ["binder"];
 /// Protocols that are known but not built yet.
 const PROTOCOLS_LATER: [&str; 2] = ["sctp", "cmt-sctp"];
 /// Addresses that one end of an MPTCP connection knows at most, as in Linux.
@@ -291,7 +289,7 @@ fn path_manager(word: &str) -> Result<PathManagerKind, Complaint> {
             PathManagerKind::parse(name.trim(), &text)
         }
     };
-    let found = found.ok_or_else(|| unknown("path manager", word, &names, &PATH_MANAGERS_LATER))?;
+    let found = found.ok_or_else(|| unknown("path manager", word, &names, &[]))?;
     found.map_err(|Refused { problem, help }| (problem, help))
 }
 

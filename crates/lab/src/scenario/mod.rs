@@ -169,6 +169,10 @@ impl Scenario {
             Some("start")
         } else if !self.warm_up.is_zero() {
             Some("warm-up")
+        } else if self.kernel.is_some() {
+            Some("endpoints")
+        } else if self.simultaneous_syn {
+            Some("simultaneous-syn")
         } else {
             None
         }

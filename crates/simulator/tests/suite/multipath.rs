@@ -270,6 +270,25 @@ fn path_manager_default_stays_on_the_first_path() {
     }
 }
 
+/// One pair of addresses over every path: by the gateways of the others.
+#[test]
+fn binder_uses_every_path_between_the_first_addresses() {
+    for first in [0, 2] {
+        let links = [link(10, 10), link(10, 20), link(10, 30)];
+        let mut setup = over(&links, "lrf", Traffic::BulkSize(4 << 20));
+        let path_manager = PathManagerKind::Binder;
+        setup.protocol = Protocol::Mptcp(Multipath { first, path_manager, ..Multipath::default() });
+        setup.capture = true;
+        let record = record(&setup);
+        assert!(record.first_sent_bytes.iter().all(|sent| *sent > 500_000), "{record:?}");
+        let capture = record.captures.expect("it was asked for").sender;
+        let others = (0..3u8).filter(|path| usize::from(*path) != first);
+        let from_to = |path: u8| [10, 0, path, 1, 10, 0, path, 2];
+        let has = |path| capture.windows(8).any(|bytes| bytes == from_to(path));
+        assert!(has(first as u8) && !others.into_iter().any(has));
+    }
+}
+
 #[test]
 fn transfer_goes_on_when_either_path_is_gone_for_good() {
     for scheduler in SCHEDULERS {

@@ -5,7 +5,7 @@ use crate::path_manager::{Endpoints, PathManagerKind};
 use crate::scheduler::Custom;
 use crate::tcp::{TcpConfig, TcpInfo};
 use base::{InterfaceId, PathId};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 /// The configuration of a multi-path connection.
 #[derive(Clone, PartialEq, Debug)]
@@ -33,8 +33,9 @@ pub struct MptcpConfig {
     pub mainline_limits: bool,
     /// What `kernel` goes by.
     pub endpoints: Endpoints,
-    /// What `binder` goes by: gateways of each further subflow.
-    pub gateways: Vec<Vec<Ipv4Addr>>,
+    /// What `binder` goes by: the interface behind which the gateways of each further subflow
+    /// are.
+    pub gateways: Vec<InterfaceId>,
     /// The server takes SYNs on all paths at once, and the client sends them: to these peers from
     /// these addresses, beside the first. Never to a foreign peer: the option is for private use.
     pub simultaneous_syn: Option<Vec<(IpAddr, SocketAddr)>>,

@@ -178,9 +178,17 @@ impl Connection {
             remote_id,
             local: local.ip,
             remote: remote.address,
-            interface: local.interface,
+            interface: match over {
+                Over::Gateways(list) => self.gateway(list).unwrap_or(local.interface),
+                _ => local.interface,
+            },
             backup: local.backup,
         });
+    }
+
+    /// Where the packets of a subflow leave that goes by the list of gateways of this number.
+    fn gateway(&self, list: u8) -> Option<InterfaceId> {
+        self.config.gateways.get(usize::from(list)).copied()
     }
 
     /// Close the subflows of an address that is gone. Without another one they stay: the address

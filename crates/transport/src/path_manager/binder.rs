@@ -1,7 +1,11 @@
 //! `binder`: one more subflow between the first two addresses for each list of gateways, which
 //! its packets name by loose source routing (mptcp-protocol spec s4.4).
 //!
-//! The lists themselves are the configuration's; here they are numbers.
+//! The lists themselves are the configuration's; here they are numbers. A list stands for the
+//! interface that its first gateway is behind: the packets of the subflow leave there, and the
+//! peer's answers, its route reversed (RFC 1122 s4.2.3.8), where its SYN came in. The IPv4 option
+//! itself is not on the wire: almost no router of today's Internet heeds it, and in a simulated
+//! world the way is the same without it.
 
 use super::{Command, Known, Manager, Over, PathEvent};
 use base::Instant;

@@ -24,8 +24,7 @@ pub enum PathManagerKind {
         /// In all, the first one included.
         subflows: u8,
     },
-    /// The client opens a subflow by each list of gateways. It has no name yet, as nothing routes
-    /// by them.
+    /// The client opens a subflow by each list of gateways.
     Binder,
     /// Mainline's own, by endpoints and limits.
     Kernel,
@@ -48,6 +47,12 @@ pub const NAMES: &[(&str, &str, &str)] = &[
         "The client joins the first two addresses again, from other ports: `ndiffports:3` has \
          three subflows in all.",
         "multipath-tcp kernel v0.95 `ndiffports`",
+    ),
+    (
+        "binder",
+        "The client joins the first two addresses again by the gateway of every other path, with \
+         loose source routes.",
+        "multipath-tcp kernel v0.95 `binder`",
     ),
     (
         "kernel",
@@ -164,6 +169,7 @@ impl PathManagerKind {
             "ndiffports" => {
                 PathManagerKind::Ndiffports { subflows: settings.whole("subflows") as u8 }
             }
+            "binder" => PathManagerKind::Binder,
             "kernel" => PathManagerKind::Kernel,
             _ => PathManagerKind::Default { accept_add_addr: settings.is_on("accept_add_addr") },
         }
@@ -217,6 +223,7 @@ mod tests {
             "fullmesh:batch=2s",
             "ndiffports:2",
             "ndiffports:9",
+            "binder",
             "kernel",
         ] {
             let (name, set) = text.split_once(':').unwrap_or((text, ""));

@@ -28,6 +28,15 @@ fn arguments_of_emulate() {
         &["--", "ping"],
         &["--path", "c=rate 5mbit backup"],
         &["--shell", "client", "--start", "2s"],
+        &["--stack", "anabranch", "--path-managers", "binder"],
+        &[
+            "--stack",
+            "kernel-mptcp",
+            "--path-managers",
+            "kernel",
+            "--endpoints",
+            "client b subflow",
+        ],
         &["--shell", "client", "--path", "c=rate 5mbit backup @3s"],
     ];
     for more in shells {

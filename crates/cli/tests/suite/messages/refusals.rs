@@ -351,6 +351,7 @@ fn arguments_of_live() {
         &[&get[..], &["--cc", "bbr"]].concat(),
         &[&get[..], &["--scheduler", "default"]].concat(),
         &[&get[..], &["--path-manager", "none"]].concat(),
+        &[&get[..], &["--path-manager", "binder"]].concat(),
         &[&get[..], &["--policy", "drepsa"]].concat(),
     ];
     for arguments in cases {
