@@ -6,8 +6,8 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use std::net::IpAddr;
 use wire::mptcp::{
-    AddAddr, Capable, CapableFlags, CapableForm, DataNumber, GroupSyn, Join, Key, Mapping, ResetReason,
-    Token,
+    AddAddr, Capable, CapableFlags, CapableForm, DataNumber, GroupSyn, Join, Key, Mapping,
+    ResetReason, Token,
 };
 use wire::{
     Body, Dss, Flags, Icmp, Layer, MptcpOption, MptcpOptions, Packet, ParseError, Payload,

@@ -254,6 +254,14 @@ impl Scenario {
         for path in &self.paths {
             let _ = writeln!(text, "{} = {}", quoted(&path.name), quoted(&spec(path)));
         }
+        text.push_str(&self.shared_tables(spec));
+        text
+    }
+
+    /// The tables of links that paths share and of flows beside the measured connection.
+    fn shared_tables(&self, spec: impl Fn(&PathSpec) -> String) -> String {
+        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let mut text = String::new();
         let links = self.links.iter().map(|link| (&link.name, spec(link)));
         let flows = self.flows.iter().map(|flow| (&flow.name, flow.show(&self.paths)));
         for (table, lines) in [("link", links.collect::<Vec<_>>()), ("flow", flows.collect())] {

@@ -74,7 +74,6 @@ impl Connection {
         if !std::mem::take(&mut self.schedule_due) || self.plain || self.closed {
             return;
         }
-        self.note_stale_interval(cx.now);
         self.tell_acks(cx);
         self.apply_policy(cx);
         let mut known = false;
@@ -83,6 +82,7 @@ impl Connection {
             if !std::mem::replace(&mut known, true) {
                 self.look_at_paths();
             }
+            self.note_stale_interval(cx.now);
             let decision = self.decide(cx);
             for action in decision.actions {
                 self.act(cx, action);

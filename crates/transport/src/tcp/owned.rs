@@ -258,9 +258,16 @@ impl Subflow {
         self.tx.buffer.end() > self.tx.una
     }
 
-    /// Time until its retransmission or probe timer fires; `None` if none runs.
+    /// Time until its retransmission or probe timer fires; `None` if none runs. What was handed to
+    /// it counts as sent: two round trips to a probe, or the time-out for a single segment.
     pub fn retransmission_in(&self, now: Instant) -> Option<Duration> {
-        self.timers.retransmit_at().map(|at| at - now)
+        let running = self.timers.retransmit_at().map(|at| at - now);
+        let handed = match self.tx.unsent() {
+            0 => None,
+            unsent if unsent > u64::from(self.tx.mss) => Some(self.rtt.srtt() * 2),
+            _ => Some(self.rtt.rto()),
+        };
+        running.max(handed)
     }
 
     /// Queue a FIN: the connection fell back and its application is done.

@@ -164,6 +164,10 @@ fn world() -> impl Strategy<Value = World> {
         let (paths, delays, loss) = network;
         let (names, checksum, buffer_kib, backup) = choice;
         let ((scheduler, policy), congestion, manager, profile) = names;
+        // A connection all of whose subflows lose the options of data cannot fall back to one of
+        // them: it fails, and may (RFC 8684 s3.7).
+        let one_path = matches!(MANAGERS[manager], PathManagerKind::Ndiffports { .. });
+        let manager = if one_path && stage != Stage::Nothing { 0 } else { manager };
         World {
             paths,
             delays,
