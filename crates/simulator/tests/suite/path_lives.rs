@@ -146,6 +146,23 @@ fn check(setup: &RunSetup) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Found at random: the connection's timer had a path probe the peer's window, which was open, with
+/// a segment that its congestion window of one had no room for.
+#[test]
+fn probe_of_an_open_window_keeps_to_the_congestion_window() {
+    let mut setup = over(&[link(2, 10), link(2, 25)], "linux", Traffic::BulkTime(END));
+    setup.run = 298;
+    setup.tcp.congestion = "reno";
+    let failover = Some(Failover::Stale);
+    setup.protocol =
+        Protocol::Mptcp(Multipath { scheduler: "linux", failover, ..Multipath::default() });
+    for path in &mut setup.paths {
+        path.down.loss = network::LossConfig::Bernoulli { p: 0.018167879300036174 };
+    }
+    live(&mut setup, 0, &[Spell { how: How::Down, millis: 330, then: 1 }]);
+    check(&setup).expect("nothing goes beyond the window");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 16, failure_persistence: None, ..ProptestConfig::default()

@@ -95,7 +95,8 @@ impl Subflow {
         }
         if std::mem::take(&mut self.outbox.window_probe) {
             let room = self.tx.window_left();
-            if self.tx.unsent() > 0 && room > 0 {
+            let may_send = self.inflight() < cc.cwnd_segs(self.path);
+            if self.tx.unsent() > 0 && room > 0 && may_send {
                 let len = self.next_len().min(room) as u32;
                 return Some(self.send_range(cx, cc, len));
             }
