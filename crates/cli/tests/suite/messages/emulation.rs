@@ -28,15 +28,6 @@ fn arguments_of_emulate() {
         &["--", "ping"],
         &["--path", "c=rate 5mbit backup"],
         &["--shell", "client", "--start", "2s"],
-        &["--stack", "anabranch", "--path-managers", "binder"],
-        &[
-            "--stack",
-            "kernel-mptcp",
-            "--path-managers",
-            "kernel",
-            "--endpoints",
-            "client b subflow",
-        ],
         &["--shell", "client", "--path", "c=rate 5mbit backup @3s"],
     ];
     for more in shells {
@@ -44,6 +35,8 @@ fn arguments_of_emulate() {
     }
     let studies: &[&[&str]] = &[
         &["--flow", "x=tcp on a"],
+        &["--path", "b=rate 5mbit", "--path-managers", "binder"],
+        &["--path", "b=rate 5mbit", "--path-managers", "kernel", "--endpoints", "client b subflow"],
         &["--path", "c=rate 5mbit reset @3s"],
         &["--path", "c=via core", "--link", "core=rate 5mbit"],
         &["--stack", "kernel"],
