@@ -149,7 +149,9 @@ impl Subflow {
     }
 
     fn next_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> NewData {
-        if self.tx.burst_left == 0 {
+        // A host that takes its time may learn of a loss in the middle of a burst: what is left of
+        // the burst does not outlive the window it was cut for.
+        if self.tx.burst_left == 0 || self.inflight() >= cc.cwnd_segs(self.path) {
             self.restart_after_idle(cx, cc);
             match self.size_burst(cx, cc) {
                 Ok(segs) => self.tx.begin_burst(segs, self.switches.autosized_bursts),
