@@ -167,7 +167,7 @@ mod tests {
         let options = Options { kernel_compat: true, ..Options::LINUX };
         // 7 * 1.5 = 10 of 15; by real numbers 11.25 were taken.
         assert_eq!(threshold(options, &[(30, 10), (15, 100)], 1), Some(5 * 1428));
-        assert_eq!(threshold(Options::LINUX, &[(30, 10), (15, 100)], 1), Some(3 * 1428));
+        assert_eq!(threshold(Options::LINUX, &[(30, 10), (15, 100)], 1), Some(3 * 1428 + 1071));
     }
 
     #[test]

@@ -69,7 +69,8 @@ pub trait Rule {
     /// Congestion avoidance of one path among several: `acked` segments were acknowledged while
     /// the window was the limit.
     fn increase(&mut self, window: &mut Window, acked: f64, flows: &[Flow<Self::Told>]);
-    /// The threshold after a congestion signal on one path among several.
+    /// The threshold after a congestion signal on one path among several: as precise as the
+    /// window it is made from.
     fn threshold(
         &mut self,
         window: &Window,
@@ -106,6 +107,12 @@ impl<T> Flow<T> {
     pub fn rate(&self) -> f64 {
         self.window / self.rtt()
     }
+}
+
+/// Half of a window that grew by fractions, or in kernels' arithmetic by whole segments.
+pub fn half(window: &Window, kernel_compat: bool) -> f64 {
+    let half = window.cwnd() / 2.0;
+    if kernel_compat { window.whole(half) } else { half }
 }
 
 /// `sum_i w_i / rtt_i`.

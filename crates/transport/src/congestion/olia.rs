@@ -12,7 +12,7 @@
 //! the kernel's integers: the change gathers in units of 2^-10, and the window moves a segment
 //! when 1023 of them are there, either way; a loss leaves what has gathered.
 
-use super::coupled::{Coupled, Flow, Rule, total_rate};
+use super::coupled::{Coupled, Flow, Rule, half, total_rate};
 use super::window::{MIN_SSTHRESH, Window};
 use super::{AckSample, CongestionEvent, Options};
 use crate::parameters::{Kind, Parameter};
@@ -91,7 +91,7 @@ impl Rule for Opportunistic {
     }
 
     fn threshold(&mut self, window: &Window, _: &[Flow<u64>], _: &CongestionEvent) -> f64 {
-        (window.cwnd() / 2.0).max(self.least)
+        half(window, self.kernel_compat).max(self.least)
     }
 
     fn on_loss(&mut self) {

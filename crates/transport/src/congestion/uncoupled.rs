@@ -22,7 +22,7 @@ pub trait Algorithm {
     /// An acknowledgement, before any growth, whether or not the window is the limit.
     #[inline]
     fn on_ack(&mut self, _window: &mut Window, _sample: &AckSample) {}
-    /// The threshold after a congestion signal.
+    /// The threshold after a congestion signal, whole if the window is counted so.
     fn threshold(&mut self, window: &Window, event: &CongestionEvent) -> f64;
     /// An RTT sample, whether or not the window is the limit. `false` keeps it from HyStart.
     fn on_rtt(&mut self, _rtt: Duration, _now: Instant) -> bool {
@@ -149,6 +149,7 @@ impl<A: Algorithm> Path<A> {
                 .validation
                 .as_mut()
                 .and_then(|validation| validation.on_congestion(&self.window, event));
+            let validated = validated.map(|ssthresh| self.window.whole(ssthresh));
             self.window.reduce(validated.unwrap_or(ordinary));
         }
         self.hystart.on_congestion();
