@@ -9,6 +9,7 @@
 //! alpha)`, whatever each covered.
 
 use super::coupled::{self, AckCounter, Coupled, half, total_rate};
+use super::lisa;
 use super::window::{MIN_SSTHRESH, Window};
 use super::{CongestionEvent, Options};
 use crate::parameters::{Kind, Parameter};
@@ -19,15 +20,18 @@ pub type Lia = Coupled<Linked>;
 type Flow = coupled::Flow<()>;
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
-    key: "app-limited-alpha",
-    about: "1: of windows that are not filled only what is in flight counts (RFC 6356)",
-    least: 0.0,
-    most: 1.0,
-    default: 0.0,
-    kind: Kind::Whole,
-    source: "multipath-tcp kernel v0.95",
-}];
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "app-limited-alpha",
+        about: "1: of windows that are not filled only what is in flight counts (RFC 6356)",
+        least: 0.0,
+        most: 1.0,
+        default: 0.0,
+        kind: Kind::Whole,
+        source: "multipath-tcp kernel v0.95",
+    },
+    lisa::PARAMETER,
+];
 
 /// One path's part.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@
 //! when 1023 of them are there, either way; a loss leaves what has gathered.
 
 use super::coupled::{Coupled, Flow, Rule, half, total_rate};
+use super::lisa;
 use super::window::{MIN_SSTHRESH, Window};
 use super::{AckSample, CongestionEvent, Options};
 use crate::parameters::{Kind, Parameter};
@@ -25,15 +26,18 @@ const KERNEL_SCALE: f64 = 1024.0;
 const KERNEL_STEP: i64 = 1023;
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
-    key: "min-ssthresh",
-    about: "smallest threshold of one path among several, in segments; the draft's is 1",
-    least: 1.0,
-    most: 2.0,
-    default: MIN_SSTHRESH,
-    kind: Kind::Whole,
-    source: "multipath-tcp kernel v0.95",
-}];
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "min-ssthresh",
+        about: "smallest threshold of one path among several, in segments; the draft's is 1",
+        least: 1.0,
+        most: 2.0,
+        default: MIN_SSTHRESH,
+        kind: Kind::Whole,
+        source: "multipath-tcp kernel v0.95",
+    },
+    lisa::PARAMETER,
+];
 
 /// One path's part.
 #[derive(Clone, Debug)]

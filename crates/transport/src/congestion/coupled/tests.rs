@@ -52,8 +52,10 @@ pub fn growth<R: Rule>(paths: &[(u32, u64)], path: u8) -> f64 {
     cwnd(&coupled, path) - before
 }
 
+const WITH_LISA: [&str; 3] = ["lia:lisa=1", "olia:lisa=1", "balia:lisa=1"];
+
 fn coupled_names() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().map(|(name, ..)| *name).filter(|name| is_coupled(name))
+    NAMES.iter().map(|(name, ..)| *name).chain(WITH_LISA).filter(|name| is_coupled(name))
 }
 
 /// Two paths in congestion avoidance, or more.
