@@ -31,8 +31,10 @@ pub struct Coupling {
     pub initial_alpha_segs: u32,
     /// that all paths share,
     pub total_alpha_segs: u32,
-    /// and that end slow start.
+    /// and that end slow start;
     pub gamma_segs: u32,
+    /// how long the smallest RTT counts, zero for always.
+    pub base_window: Duration,
 }
 
 impl Coupling {
@@ -44,6 +46,7 @@ impl Coupling {
         initial_alpha_segs: 2,
         total_alpha_segs: 10,
         gamma_segs: 1,
+        base_window: Duration::ZERO,
     };
 
     pub(super) fn of(settings: &Settings) -> Coupling {
@@ -55,6 +58,7 @@ impl Coupling {
             initial_alpha_segs: whole("initial-alpha", Self::DEFAULT.initial_alpha_segs),
             total_alpha_segs: whole("total-alpha", Self::DEFAULT.total_alpha_segs),
             gamma_segs: whole("gamma", Self::DEFAULT.gamma_segs),
+            base_window: settings.time("base-window"),
         }
     }
 }
