@@ -22,8 +22,8 @@ const SLACK: Duration = Duration::from_millis(450);
 const PAUSE: Duration = Duration::from_millis(200);
 /// At most so often: a transfer of ours, and one in which a kernel sends the large part. Two
 /// kernels over 15 Mbit/s at 25 ms and 5 Mbit/s at 1 ms miss the rule in one transfer of six (4 of
-/// 24, up to 8.5 s where 7.9 s are allowed): if slow start of the shorter path ends late, the sender
-/// takes it for nearly as fast as the longer one, and its send buffer fills with what waits there.
+/// 24, up to 8.5 s where 7.9 s are allowed): if slow start of the shorter path ends late, the
+/// sender takes it for nearly as fast as the longer one, and its send buffer fills with what waits.
 const ATTEMPTS: [u32; 2] = [3, 6];
 /// One way, in milliseconds.
 const DELAYS: [[u64; 2]; 3] = [[0, 0], [1, 25], [25, 1]];
