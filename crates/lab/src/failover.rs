@@ -38,10 +38,14 @@ pub struct Failovers {
 pub struct FailoverEvent {
     /// `silent:wlan@5s`.
     pub name: String,
-    /// Mean time, in seconds, of the runs in which a delivery followed.
+    /// Time of each run in which a delivery followed, in seconds, in the order of runs.
+    pub times: Vec<f64>,
+    /// Of those times.
     pub mean: Option<f64>,
-    /// Those runs.
-    pub n: usize,
+    /// Likewise.
+    pub median: Option<f64>,
+    /// 95 % interval of the mean.
+    pub interval: Option<Interval>,
 }
 
 /// Whether a further number of a run is one of these.
@@ -80,8 +84,7 @@ impl Failovers {
         let most = met.iter().max_by_key(|run| run.extra.iter().filter(single).count());
         for (name, _) in most.into_iter().flat_map(|run| run.extra.iter().filter(single)) {
             let times: Vec<f64> = met.iter().filter_map(|run| number(run, name)).collect();
-            let name = name[SINGLE.len()..].to_owned();
-            events.push(FailoverEvent { name, mean: mean(&times), n: times.len() });
+            events.push(FailoverEvent::new(name[SINGLE.len()..].to_owned(), times));
         }
         Some(Failovers {
             mean: mean(&times),
@@ -91,6 +94,13 @@ impl Failovers {
             unresumed: met.len() - times.len(),
             events,
         })
+    }
+}
+
+impl FailoverEvent {
+    fn new(name: String, times: Vec<f64>) -> FailoverEvent {
+        let interval = mean_interval(&times, 0.95);
+        FailoverEvent { name, mean: mean(&times), median: median(&times), interval, times }
     }
 }
 

@@ -40,7 +40,7 @@ pub use comparison::{Class, Difference};
 pub use error::{Given, InputError, Refusal};
 pub use failover::{FailoverEvent, Failovers};
 pub use fairness::{Estimate, Fairness, FlowSummary};
-pub use path_spec::{LinkSpec, PathSpec, Profile};
+pub use path_spec::{Change, LinkSpec, PathSpec, Profile, TimedChange};
 pub use quantity::{Scale, percent};
 pub use repetition::{Repetition, as_study, record_repetition};
 pub use report::{Pair, Report};

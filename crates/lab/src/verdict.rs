@@ -31,6 +31,9 @@ pub(crate) fn verdict(
         Some(together) => words.on_multipath(best, together, variants),
         None => words.on_rivals(best, variants),
     };
+    let headline = together.unwrap_or(best);
+    let place = sentences.len().min(1);
+    sentences.splice(place..place, words.share_of_tcp(headline));
     if !excluded.is_empty() {
         sentences.push(format!("No verdict on {}.", excluded.join("; ")));
     }
@@ -117,6 +120,17 @@ impl Words<'_> {
             sentences.push(format!("But {} {verb}.", worse.join(", ")));
         }
         sentences
+    }
+
+    /// What a variant takes from TCP flows beside it: the best one may be the least fair.
+    fn share_of_tcp(&self, summary: &Summary) -> Option<String> {
+        let share = summary.fairness.as_ref()?.tcp_share?;
+        let interval = share.interval.filter(|interval| interval.half_width() > 0.0);
+        let ends = interval.map_or(String::new(), |Interval { low, high }| {
+            format!(" (95 % interval {low:.2} to {high:.2})")
+        });
+        let (name, mean) = (self.name(summary), share.mean);
+        Some(format!("{name} gets {mean:.2} times what a TCP flow beside it gets{ends}."))
     }
 
     /// How far a variant is from the one it was compared with.

@@ -8,6 +8,7 @@ use super::calls::calls;
 use super::figure::Figure;
 use super::palette::{self, Look};
 use super::sharing;
+use super::{events, failover};
 use lab::series::{Quantity, Series};
 use lab::{Scale, VariantRuns, VariantSeries, scale};
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 const MOST_POINTS: usize = 1_200;
 /// Most marks of a path in the timeline.
 const MOST_MARKS: usize = 3_000;
-const RED: &str = "#b00020";
+pub(super) const RED: &str = "#b00020";
 
 /// All figures that there are data for.
 pub fn figures(sheet: &Sheet<'_>) -> Vec<Figure> {
@@ -25,9 +26,9 @@ pub fn figures(sheet: &Sheet<'_>) -> Vec<Figure> {
         figures.extend([boxes(sheet), distribution(sheet)]);
     }
     if sheet.repetition.is_none() {
-        figures.push(sharing::shares(sheet));
+        figures.extend([failover::times(sheet), sharing::shares(sheet)]);
     }
-    figures.push(sharing::over_time(sheet));
+    figures.extend([events::delivery(sheet), sharing::over_time(sheet)]);
     figures.extend([timeline(sheet), over_time(sheet), calls(sheet)]);
     figures.retain(|figure| figure.sets.iter().any(|(_, traces)| !traces.is_empty()));
     figures
@@ -127,14 +128,22 @@ pub(super) fn sets(
     sheet: &Sheet<'_>,
     traces: impl Fn(&VariantSeries) -> Vec<Value>,
 ) -> Vec<(String, Vec<Value>)> {
+    in_order(sheet).into_iter().map(|series| (name_of(series), traces(series))).collect()
+}
+
+/// What runs over several paths first.
+pub(super) fn in_order<'a>(sheet: &Sheet<'a>) -> Vec<&'a VariantSeries> {
     let mut order: Vec<&VariantSeries> = sheet.series.iter().collect();
     let single = |series: &VariantSeries| {
         let runs = sheet.study.variants.iter().find(|runs| runs.variant.name == series.variant);
         runs.is_some_and(|runs| runs.variant.single_path().is_some())
     };
     order.sort_by_key(|series| single(series));
-    let name = |series: &VariantSeries| format!("{}, repetition {}", series.variant, series.run);
-    order.into_iter().map(|series| (name(series), traces(series))).collect()
+    order
+}
+
+pub(super) fn name_of(series: &VariantSeries) -> String {
+    format!("{}, repetition {}", series.variant, series.run)
 }
 
 fn points(series: &Series, most: usize, factor: f64) -> (Vec<f64>, Vec<f64>) {
@@ -252,7 +261,7 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
 }
 
 /// `yaxis`, `yaxis2`, ...
-fn axis_name(axis: &str, panel: usize) -> String {
+pub(super) fn axis_name(axis: &str, panel: usize) -> String {
     if panel == 0 { axis.to_owned() } else { format!("{axis}{}", panel + 1) }
 }
 

@@ -5,6 +5,8 @@
 
 mod calls;
 mod charts;
+mod events;
+mod failover;
 mod figure;
 mod page;
 mod palette;

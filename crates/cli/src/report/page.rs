@@ -1,6 +1,6 @@
 //! The words of the page: verdict, table, inputs, provenance. Figures are `charts`'.
 
-use super::{Sheet, charts, figure, palette, sharing, tables, why};
+use super::{Sheet, charts, failover, figure, palette, sharing, tables, why};
 use crate::table::{protocols, timed_traffic};
 use lab::{Scenario, describe_traffic};
 use std::fmt::Write;
@@ -10,9 +10,9 @@ body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
 .verdict{font-size:1.15rem;border-left:.4rem solid #0072b2;background:#f0f6fa;padding:.8rem 1rem}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd;white-space:nowrap}
+th,td{text-align:left;padding:.3rem .45rem;border-bottom:1px solid #ddd;white-space:nowrap}
 th{vertical-align:bottom}td{vertical-align:top}td code{white-space:normal}
-td.n,th.n{text-align:right}.scroll{overflow-x:auto}
+td.n,th.n{text-align:right}td.result{white-space:normal;min-width:7rem}.scroll{overflow-x:auto}
 pre{background:#f6f6f6;padding:.8rem;overflow-x:auto;font-size:.85rem}
 .small{color:#555;font-size:.85rem}.figure{width:100%}
 .warning{border-left:.4rem solid #e69f00;background:#fdf6e8;padding:.6rem 1rem}
@@ -72,6 +72,7 @@ fn opening(page: &mut Page, sheet: &Sheet<'_>) {
     page.line(&format!("<p>{}</p>", escaped(&summary_line(sheet))));
     page.line("<h2>Result</h2>");
     tables::results(page, sheet);
+    failover::table(page, sheet);
     sharing::table(page, sheet);
     why::why(page, sheet);
     tables::pairs(page, sheet);

@@ -2,9 +2,10 @@
 //!
 //! Okabe and Ito's colours, told apart by colour-blind readers too; a symbol stands beside every
 //! colour, and no two paths or schedulers share both. Paths and schedulers have colours of their
-//! own. A dash tells congestion controls apart.
+//! own. A dash, and whether the symbol is filled, tell apart what else differs: congestion control,
+//! path manager, policy, rule of fail-over.
 
-use lab::{Scenario, Variant};
+use lab::{Carrier, Scenario, Variant};
 
 const BLACK: &str = "#000000";
 const ORANGE: &str = "#e69f00";
@@ -56,6 +57,14 @@ impl Look {
             "diamond" => '\u{25c6}',
             "x" => '\u{2716}',
             "triangle-down" => '\u{25bc}',
+            "circle-open" => '\u{25cb}',
+            "triangle-up-open" => '\u{25b3}',
+            "square-open" => '\u{25a1}',
+            "cross-open" => '\u{271b}',
+            "diamond-open" => '\u{25c7}',
+            "x-open" => '\u{2715}',
+            "triangle-down-open" => '\u{25bd}',
+            "star-open" => '\u{2606}',
             _ => '\u{2605}',
         }
     }
@@ -67,16 +76,48 @@ pub fn of_path(index: usize) -> Look {
     Look { colour, dash: DASHES[index % DASHES.len()], symbol }
 }
 
-/// Of a variant: its only path's colour and symbol, or its scheduler's; the dash is that of its
-/// congestion control.
+/// Of a variant: its only path's colour and symbol, or its scheduler's; the dash is that of what
+/// else it is made of. From the fifth such combination on, symbols are open.
 pub fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
-    let control = scenario.congestion.iter().position(|name| *name == variant.congestion);
-    let dash = DASHES[control.unwrap_or(0) % DASHES.len()];
     let (colour, symbol) = match (variant.single_path(), variant.scheduler()) {
         (Some(path), _) => (of_path(path).colour, of_path(path).symbol),
         (None, scheduler) => of_scheduler(scheduler.unwrap_or_default()),
     };
-    Look { colour, dash, symbol }
+    let combination = combination(scenario, variant);
+    let is_open = combination / DASHES.len() % 2 == 1;
+    let symbol = if is_open { open(symbol) } else { symbol };
+    Look { colour, dash: DASHES[combination % DASHES.len()], symbol }
+}
+
+/// The place among all combinations of what the scenario asks for beside paths and schedulers.
+fn combination(scenario: &Scenario, variant: &Variant) -> usize {
+    fn place<T: PartialEq>(all: &[T], one: &T) -> (usize, usize) {
+        (all.iter().position(|other| other == one).unwrap_or(0), all.len().max(1))
+    }
+    let (control, _) = place(&scenario.congestion, &variant.congestion);
+    let Carrier::Mptcp { path_manager, policy, failover, .. } = &variant.carrier else {
+        return control;
+    };
+    let others = [
+        place(&scenario.path_managers, path_manager),
+        place(&scenario.policies, policy),
+        place(&scenario.failovers, failover),
+    ];
+    others.into_iter().fold(control, |sum, (place, count)| sum * count + place)
+}
+
+/// The outline of a symbol.
+fn open(symbol: &str) -> &'static str {
+    match symbol {
+        "circle" => "circle-open",
+        "triangle-up" => "triangle-up-open",
+        "square" => "square-open",
+        "cross" => "cross-open",
+        "diamond" => "diamond-open",
+        "x" => "x-open",
+        "triangle-down" => "triangle-down-open",
+        _ => "star-open",
+    }
 }
 
 /// Of `wrr:3,1` as of `wrr`.
@@ -89,6 +130,7 @@ fn of_scheduler(scheduler: &str) -> (&'static str, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab::variants_of;
     use std::collections::BTreeSet;
 
     #[test]
@@ -102,9 +144,25 @@ mod tests {
     }
 
     #[test]
+    fn variants_that_differ_look_different() {
+        for file in ["mobility/handover", "mobility/silent-death", "fairness/two-links"] {
+            let file = format!("{}/../../scenarios/{file}.toml", env!("CARGO_MANIFEST_DIR"));
+            let scenario = Scenario::options_from_file(&file).and_then(|all| all.resolve());
+            let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+            let mut seen = Vec::new();
+            for variant in variants_of(&scenario) {
+                let look = of_variant(&scenario, &variant);
+                assert!(!seen.contains(&look), "{} looks like another: {look:?}", variant.name);
+                seen.push(look);
+            }
+        }
+    }
+
+    #[test]
     fn every_symbol_has_a_letter_of_its_own() {
         let schedulers = SCHEDULERS.iter().map(|(_, _, symbol)| *symbol);
-        let symbols: BTreeSet<&str> = PATHS.iter().map(|path| path.1).chain(schedulers).collect();
+        let filled = PATHS.iter().map(|path| path.1).chain(schedulers);
+        let symbols: BTreeSet<&str> = filled.flat_map(|symbol| [symbol, open(symbol)]).collect();
         let look = |symbol| Look { colour: BLACK, dash: "solid", symbol };
         let letters: BTreeSet<char> = symbols.iter().map(|name| look(name).letter()).collect();
         assert_eq!(letters.len(), symbols.len());

@@ -72,7 +72,7 @@ pub fn shares(sheet: &Sheet<'_>) -> Figure {
             "arrayminus": each(&|bar| json!(bar.below))},
         "marker": {"color": each(&|bar| json!(bar.colour)), "opacity": 0.75},
     });
-    let mut x = axis("goodput over the mean goodput of the TCP flows");
+    let mut x = axis("share of TCP");
     x["rangemode"] = json!("tozero");
     let mut y = axis("");
     y["autorange"] = json!("reversed");
@@ -84,9 +84,12 @@ pub fn shares(sheet: &Sheet<'_>) -> Figure {
     Figure {
         id: "shares".to_owned(),
         title: "Share against TCP".to_owned(),
-        caption: "Mean over the repetitions with its 95 % interval. At the dashed line a variant \
-                  gets as much as the TCP connections beside it; to the right of it, more."
-            .to_owned(),
+        caption: format!(
+            "The goodput of a variant over the mean one of the TCP flows beside it: the mean over \
+             {} repetitions (seed {}) with its 95 % interval. At the dashed line both get the \
+             same; to the right of it the variant gets more.",
+            sheet.report.runs, sheet.scenario.seed,
+        ),
         height: 110 + 46 * bars.len() as u32,
         sets: vec![(String::new(), if bars.is_empty() { Vec::new() } else { vec![trace] })],
         layout,
@@ -98,7 +101,15 @@ pub fn over_time(sheet: &Sheet<'_>) -> Figure {
     let scale = scale(sheet.report);
     let of = |one: &VariantSeries| -> Vec<Value> {
         let goodputs = one.series.iter().filter(|one| one.quantity == Quantity::Goodput);
-        goodputs.map(|series| line(sheet, series, &one.variant, |bits| scale.shown(bits))).collect()
+        let mut lines: Vec<Value> = goodputs
+            .map(|series| line(sheet, series, &one.variant, |bits| scale.shown(bits)))
+            .collect();
+        // Flows of one kind look the same: one entry for all of them.
+        for place in 1..lines.len() {
+            let again = lines[place]["name"] == lines[place - 1]["name"];
+            lines[place]["showlegend"] = json!(!again);
+        }
+        lines
     };
     let mut y = axis(&format!("goodput [{}]", scale.unit));
     y["rangemode"] = json!("tozero");
@@ -114,7 +125,7 @@ pub fn over_time(sheet: &Sheet<'_>) -> Figure {
         id: "goodputs".to_owned(),
         title: "Goodput of every connection".to_owned(),
         caption: "In every second of the repetition nearest to the median; the compared \
-                  connection is the black line. Of many flows the first ones are shown; a \
+                  connection is the black line. Of many flows the first 16 are shown; a \
                   shaded time was left out of the results."
             .to_owned(),
         height: 420,
@@ -125,19 +136,20 @@ pub fn over_time(sheet: &Sheet<'_>) -> Figure {
 
 fn line(sheet: &Sheet<'_>, series: &Series, variant: &str, shown: impl Fn(f64) -> f64) -> Value {
     let (x, y): (Vec<f64>, Vec<f64>) = series.seconds().map(|(at, bits)| (at, shown(bits))).unzip();
-    let (name, group, colour, width) = match series.path {
+    let (name, kind, colour, width) = match series.path {
         None => (variant.to_owned(), variant.to_owned(), MAIN, 2.5),
         Some(number) => {
             let flows = sheet.scenario.flows.iter().enumerate();
             let mut kinds = flows.flat_map(|(kind, flow)| vec![kind; flow.count as usize]);
             let kind = kinds.nth(number).unwrap_or(0);
-            let group = sheet.scenario.flows.get(kind).map(heading).unwrap_or_default();
+            let heading = sheet.scenario.flows.get(kind).map(heading).unwrap_or_default();
             let name = sheet.scenario.flow_names().get(number).cloned().unwrap_or_default();
-            (name, group, palette::of_path(kind).colour, 1.25)
+            (name, heading, palette::of_path(kind).colour, 1.25)
         }
     };
     json!({
-        "type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "legendgroup": group,
+        "type": "scatter", "mode": "lines", "x": x, "y": y, "name": kind, "legendgroup": kind,
+        "hovertemplate": format!("%{{x}} s: %{{y:.3f}}<extra>{}</extra>", escaped(&name)),
         // A value is of the second before it.
         "line": {"shape": "vh", "color": colour, "width": width},
     })

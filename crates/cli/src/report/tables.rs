@@ -61,7 +61,8 @@ fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
     };
     format!(
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{paired}</td>\
-         <td class=\"n\">{unpaired}</td><td>{}</td><td>{result}</td></tr>",
+         <td class=\"n\">{unpaired}</td><td>{}</td>\
+         <td class=\"result\">{result}</td></tr>",
         variant(sheet, &summary.variant),
         below(&number(summary.mean), &certainty),
         number(summary.median),

@@ -118,18 +118,11 @@ fn page_shows_shares_and_goodputs() {
     let file = scratch.file("study.toml", STUDY);
     let out = scratch.path("results");
     succeeds(&["compare", &file, "--out", &out]);
-    let Some(output) = crate::report::shown(&format!("{out}/report.html"), &scratch) else {
-        eprintln!("skipped: no Chromium on this machine");
-        return;
-    };
-    let dom = String::from_utf8_lossy(&output.stdout);
-    let log = String::from_utf8_lossy(&output.stderr);
-    let complaints: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
-    assert_eq!(complaints, Vec::<&str>::new());
-    let marks = |id: &str, class: &str| crate::report::figure(&dom, id).matches(class).count();
+    let Some(page) = crate::browser::shown(&format!("{out}/report.html"), &scratch) else { return };
+    let marks = |id: &str, class: &str| page.marks(id, class);
     assert_eq!(marks("shares", "class=\"point\""), 4, "a bar for each variant");
     assert!(marks("shares", "class=\"xerror\"") >= 4, "an interval on each bar");
     // The compared connection and three others.
     assert_eq!(marks("goodputs", "class=\"trace scatter"), 4);
-    assert!(dom.contains("<table id=\"sharing-table\""));
+    assert!(page.has("<table id=\"sharing-table\""));
 }

@@ -3,6 +3,7 @@
 mod analyze;
 mod bad_files;
 mod bad_input;
+mod browser;
 mod compare;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulate;
@@ -12,6 +13,7 @@ mod flows;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
 mod messages;
+mod path_events;
 mod readers;
 mod report;
 mod resume;

@@ -69,6 +69,22 @@ pub enum Change {
     Removed,
 }
 
+impl Change {
+    /// The word that a description has for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Change::Down => "down",
+            Change::Silent => "silent",
+            Change::Rate(_) => "rate",
+            Change::Delay(_) => "delay",
+            Change::Loss(_) => "loss",
+            Change::Backup => "backup",
+            Change::Reset => "reset",
+            Change::Removed => "removed",
+        }
+    }
+}
+
 /// The words an item can start with.
 const WORDS: [&str; 20] = [
     "rate",

@@ -19,7 +19,7 @@ impl fmt::Display for PathSpec {
             }
         }
         words.extend(self.via.as_ref().map(|via| format!("via {}", via.link)));
-        words.extend(self.events.iter().map(show_event));
+        words.extend(self.events.iter().map(ToString::to_string));
         f.write_str(&words.join(" "))
     }
 }
@@ -82,27 +82,24 @@ fn show_queue(queue: &QueueConfig) -> Option<String> {
     }
 }
 
-fn show_event(event: &TimedChange) -> String {
-    let direction = match event.direction {
-        Direction::Both => "",
-        Direction::Down => "downlink ",
-        Direction::Up => "uplink ",
-    };
-    let change = match event.change {
-        Change::Down => "down".to_owned(),
-        Change::Silent => "silent".to_owned(),
-        Change::Reset => "reset".to_owned(),
-        Change::Removed => "removed".to_owned(),
-        Change::Rate(rate) => format!("rate {rate}"),
-        Change::Delay(delay) => format!("delay {}", show_time(delay)),
-        Change::Loss(p) => format!("loss {}", show_probability(p)),
-        Change::Backup if event.start.is_zero() && event.end.is_none() => {
-            return "backup".to_owned();
+impl fmt::Display for TimedChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.direction {
+            Direction::Both => "",
+            Direction::Down => "downlink ",
+            Direction::Up => "uplink ",
+        })?;
+        f.write_str(self.change.word())?;
+        match self.change {
+            Change::Rate(rate) => write!(f, " {rate}")?,
+            Change::Delay(delay) => write!(f, " {}", show_time(delay))?,
+            Change::Loss(p) => write!(f, " {}", show_probability(p))?,
+            Change::Backup if self.start.is_zero() && self.end.is_none() => return Ok(()),
+            _ => {}
         }
-        Change::Backup => "backup".to_owned(),
-    };
-    let end = event.end.map_or(String::new(), |end| format!("..{}", show_time(end)));
-    format!("{direction}{change} @{}{end}", show_time(event.start))
+        write!(f, " @{}", show_time(self.start))?;
+        self.end.map_or(Ok(()), |end| write!(f, "..{}", show_time(end)))
+    }
 }
 
 pub(crate) fn show_time(time: Duration) -> String {

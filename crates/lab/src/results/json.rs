@@ -216,8 +216,15 @@ pub(super) fn blocking(of: Option<&Blocking>) -> Value {
 /// Fail-over times; null where no path failed, and of kernels.
 fn failovers(of: Option<&Failovers>) -> Value {
     let Some(failovers) = of else { return Value::Null };
-    let event =
-        |event: &FailoverEvent| json!({"event": event.name, "mean": event.mean, "n": event.n});
+    let event = |event: &FailoverEvent| {
+        json!({
+            "event": event.name,
+            "mean": event.mean,
+            "median": event.median,
+            "ci95": event.interval.map(ends),
+            "n": event.times.len(),
+        })
+    };
     json!({
         "mean": failovers.mean,
         "median": failovers.median,

@@ -4,6 +4,7 @@
 //! how many bytes waited for others before them, and what the scheduler was asked. Leaves files to
 //! `results` and plots to the caller.
 
+mod brought;
 mod calls;
 mod recorder;
 mod representative;
@@ -57,11 +58,14 @@ pub enum Quantity {
     CallMarks,
     /// Where flows compete: bits that each connection read in the second before, per second.
     Goodput,
+    /// Where something happens to paths: bits that each path was the first to bring to the
+    /// receiver in the tenth of a second before, per second.
+    Brought,
 }
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Quantity; 11] = [
+    pub const ALL: [Quantity; 12] = [
         Quantity::CongestionWindow,
         Quantity::SmoothedRtt,
         Quantity::InFlight,
@@ -73,6 +77,7 @@ impl Quantity {
         Quantity::CallCompared,
         Quantity::CallMarks,
         Quantity::Goodput,
+        Quantity::Brought,
     ];
 
     /// As tables spell it.
@@ -89,6 +94,7 @@ impl Quantity {
             Quantity::CallCompared => "call_compared",
             Quantity::CallMarks => "call_marks",
             Quantity::Goodput => "goodput",
+            Quantity::Brought => "brought",
         }
     }
 
@@ -105,7 +111,7 @@ impl Quantity {
             Quantity::Queue => "packets",
             Quantity::CallChoice => "path",
             Quantity::CallMarks => "marks",
-            Quantity::Goodput => "bit/s",
+            Quantity::Goodput | Quantity::Brought => "bit/s",
             Quantity::CongestionWindow
             | Quantity::Arrived
             | Quantity::Read

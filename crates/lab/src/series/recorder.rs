@@ -3,6 +3,7 @@
 //! Of several connections the one that carried most stands for all. Subflow numbers become paths of
 //! the scenario when the run is over: only then is it known on which interface each subflow was.
 
+use super::brought::{Brought, is_eventful};
 use super::calls::Calls;
 use super::{Points, Quantity, Series, thinned};
 use base::{Event, EventMask, HostId, Instant, PathId, Recorder, SocketId};
@@ -60,6 +61,8 @@ struct Seen {
     queues: Vec<Option<usize>>,
     paths: usize,
     multipath: bool,
+    /// Whether something happens to paths.
+    eventful: bool,
     of_links: BTreeMap<usize, Points>,
     of_sender: BTreeMap<SocketId, Sending>,
     of_receiver: BTreeMap<SocketId, Receiving>,
@@ -77,6 +80,7 @@ struct Sending {
 #[derive(Default)]
 struct Receiving {
     arrived: BTreeMap<PathId, Points>,
+    brought: Brought,
     read: Points,
     held: Points,
     /// Bytes of each subflow that arrived, those that reached the connection too, and those of
@@ -117,6 +121,7 @@ impl Seen {
             queues: queues(setup),
             paths: setup.paths.len(),
             multipath: matches!(setup.protocol, simulator::Protocol::Mptcp(_)),
+            eventful: is_eventful(setup),
             ..Seen::default()
         }
     }
@@ -187,6 +192,10 @@ impl Seen {
             .filter(|(_, points)| !points.is_empty())
             .map(|((quantity, path), points)| Series { quantity, path, points })
             .collect();
+        if self.eventful {
+            let path = |subflow| path(&record.receiver_subflows, subflow);
+            series.extend(receiving.brought.into_series(path));
+        }
         for one in &mut series {
             // A path that was joined again has several subflows.
             one.points.sort_by_key(|(at, _)| *at);
@@ -217,15 +226,17 @@ impl Receiving {
         match *event {
             Event::SegmentArrived { path, offset, len, .. } => {
                 let end = offset + u64::from(len);
-                self.subflow.entry(path).or_default().insert(offset..end);
+                let new = self.subflow.entry(path).or_default().insert(offset..end);
                 if !multipath {
+                    self.brought.add(now, path, new);
                     keep(self.arrived.entry(path).or_default(), now, end as f64);
                 }
             }
             Event::DataArrived { path, offset, len, .. } => {
                 let end = offset + u64::from(len);
                 self.reached += u64::from(len);
-                self.connection.insert(offset..end);
+                let new = self.connection.insert(offset..end);
+                self.brought.add(now, path, new);
                 keep(self.arrived.entry(path).or_default(), now, end as f64);
             }
             Event::Delivered { offset, len, .. } => {

@@ -1,0 +1,257 @@
+//! What happens to the paths, and what every variant got through meanwhile: goodput of each path
+//! over time, one strip a variant, with the events above and behind them.
+
+use super::Sheet;
+use super::charts::{RED, axis, axis_name, in_order, layout, name_of, path_name};
+use super::figure::Figure;
+use super::page::escaped;
+use super::palette;
+use lab::series::{Quantity, Series};
+use lab::{Change, Scale, TimedChange, VariantSeries};
+use serde_json::{Value, json};
+
+/// More variants than these are left out.
+const MOST_STRIPS: usize = 12;
+/// Most values of a path in its strip; of longer runs several are averaged.
+const MOST_VALUES: usize = 900;
+/// Nothing was read for so long, in seconds: Linux's shortest retransmission time-out.
+const FROZEN: f64 = 0.2;
+/// A long run's series is thinned to bins of this share of it, in which short pauses vanish.
+const BINS: f64 = 1_500.0;
+/// Pixels of a path's lane, of a strip with its heading, of a heading, and around all of them.
+const LANE: u32 = 26;
+const STRIP: u32 = 92;
+const HEADING: u32 = 24;
+const MARGINS: u32 = 140;
+
+/// How events of a kind are drawn; a change of rate or loss is no failure and shades nothing.
+const KINDS: [(&str, &str, bool); 8] = [
+    ("down", "#000000", true),
+    ("silent", "#cc79a7", true),
+    ("removed", "#d55e00", true),
+    ("reset", "#000000", true),
+    ("delay", "#009e73", true),
+    ("rate", "#aaaaaa", false),
+    ("loss", "#777777", false),
+    ("backup", "#d9d9d9", false),
+];
+
+/// Goodput around the events; without traces where nothing happens to paths.
+pub fn delivery(sheet: &Sheet<'_>) -> Figure {
+    let is_eventful =
+        |one: &&VariantSeries| one.series.iter().any(|of| of.quantity == Quantity::Brought);
+    let all: Vec<&VariantSeries> = in_order(sheet).into_iter().filter(is_eventful).collect();
+    let left_out = all.len().saturating_sub(MOST_STRIPS);
+    let strips = &all[..all.len() - left_out];
+    let end = strips.iter().flat_map(|one| &one.series).filter_map(last).fold(0.0, f64::max);
+    let scale = scale(strips);
+    let mut traces = Vec::new();
+    if !strips.is_empty() {
+        traces.extend(lanes(sheet, end));
+        for (place, one) in strips.iter().enumerate() {
+            traces.extend(strip(sheet, one, place, &scale));
+        }
+    }
+    let more = match left_out {
+        0 => String::new(),
+        more => format!(" The {more} variants after these are in series.parquet."),
+    };
+    Figure {
+        id: "delivery".to_owned(),
+        title: "Delivery around the events".to_owned(),
+        caption: format!(
+            "Above what happens to each path; below, for every variant, how much each path was \
+             the first to bring, in its own order, in every tenth of a second, one on top \
+             of the other. Times at \
+             which a path is down, silent, removed or slow are shaded in its colour, a dotted \
+             line is a reset, and a red bar says that the application read nothing for {:.0} ms \
+             or longer. Of each variant the repetition nearest to its median (seed {}); variants \
+             without a finished repetition have none.{more}",
+            FROZEN.max(end / BINS) * 1e3,
+            sheet.scenario.seed,
+        ),
+        height: MARGINS + rows_height(sheet, strips),
+        sets: vec![(String::new(), traces)],
+        layout: strips_layout(sheet, strips, end, &scale),
+    }
+}
+
+fn last(series: &Series) -> Option<f64> {
+    series.seconds().last().map(|(at, _)| at)
+}
+
+fn brought(one: &VariantSeries) -> impl Iterator<Item = &Series> {
+    one.series.iter().filter(|of| of.quantity == Quantity::Brought)
+}
+
+/// By the largest value: small ones are small.
+fn scale(strips: &[&VariantSeries]) -> Scale {
+    let values = strips.iter().flat_map(|one| brought(one)).flat_map(Series::seconds);
+    Scale::of("bit/s", values.map(|(_, bits)| bits).fold(0.0, f64::max))
+}
+
+/// When an event is over, at the latest at the end of what is shown.
+fn until(event: &TimedChange, end: f64) -> f64 {
+    event.end.map_or(end, |at| at.as_secs_f64().min(end))
+}
+
+/// The lanes above: a bar wherever something is the matter with a path, one trace a kind.
+fn lanes(sheet: &Sheet<'_>, end: f64) -> Vec<Value> {
+    let of_kind = |(kind, colour, _): &(&str, &str, bool)| {
+        let (mut x, mut y, mut text) = (Vec::new(), Vec::new(), Vec::new());
+        for (lane, path) in sheet.scenario.paths.iter().enumerate() {
+            let shown = path.events.iter().filter(|event| event.change.word() == *kind);
+            for event in shown.filter(|event| event.start.as_secs_f64() < end) {
+                let start = event.start.as_secs_f64();
+                let words = escaped(&format!("{}: {event}", path.name));
+                match event.change {
+                    Change::Reset => x.push(json!(start)),
+                    _ => x.extend([json!(start), json!(until(event, end)), Value::Null]),
+                }
+                y.resize(x.len(), lane);
+                text.resize(x.len(), words);
+            }
+        }
+        let mut trace = json!({
+            "type": "scatter", "mode": "lines", "x": x, "y": y, "text": text, "name": kind,
+            "line": {"color": colour, "width": 9}, "hoverinfo": "text",
+        });
+        if *kind == "reset" {
+            trace["mode"] = json!("markers");
+            trace["marker"] = json!({"color": colour, "symbol": "x", "size": 10});
+        }
+        (!x.is_empty()).then_some(trace)
+    };
+    KINDS.iter().filter_map(of_kind).collect()
+}
+
+/// One variant: its paths one on top of the other, and red where nothing was read.
+fn strip(sheet: &Sheet<'_>, one: &VariantSeries, place: usize, scale: &Scale) -> Vec<Value> {
+    let y = axis_name("y", place + 1);
+    let mut traces: Vec<Value> = brought(one)
+        .map(|series| {
+            let colour = palette::of_path(series.path.unwrap_or(0)).colour;
+            let name = path_name(sheet, series.path);
+            let (x, values) = averaged(series);
+            let values: Vec<f64> = values.into_iter().map(|bits| scale.shown(bits)).collect();
+            json!({
+                "type": "scatter", "mode": "lines", "x": x, "y": values, "yaxis": y,
+                "name": name, "legendgroup": name, "showlegend": place == 0,
+                // A value is of the time before it.
+                "stackgroup": y, "fillcolor": colour,
+                "line": {"shape": "vh", "color": colour, "width": 0},
+            })
+        })
+        .collect();
+    let read = one.series.iter().find(|of| of.quantity == Quantity::Read);
+    let pauses = read.map(|read| pauses(read, FROZEN));
+    let (x, zeros) = pauses.unwrap_or_default();
+    let name = "nothing read";
+    traces.push(json!({
+        "type": "scatter", "mode": "lines", "x": x, "y": zeros, "yaxis": y, "name": name,
+        "legendgroup": name, "showlegend": place == 0, "connectgaps": false,
+        "line": {"color": RED, "width": 6}, "cliponaxis": false, "hoverinfo": "x",
+    }));
+    traces
+}
+
+/// Not more than `MOST_VALUES` means of equally many values each.
+fn averaged(series: &Series) -> (Vec<f64>, Vec<f64>) {
+    let all: Vec<(f64, f64)> = series.seconds().collect();
+    let each = all.len().div_ceil(MOST_VALUES).max(1);
+    let mean = |some: &[(f64, f64)]| {
+        let at = some.last().map_or(0.0, |(at, _)| *at);
+        (at, some.iter().map(|(_, value)| value).sum::<f64>() / some.len() as f64)
+    };
+    all.chunks(each).map(mean).unzip()
+}
+
+/// Lines between readings that are `least` seconds or more apart.
+fn pauses(read: &Series, least: f64) -> (Vec<Option<f64>>, Vec<Option<f64>>) {
+    let times: Vec<f64> = read.seconds().map(|(at, _)| at).collect();
+    let least = least.max(times.last().map_or(0.0, |end| end / BINS));
+    let long = times.windows(2).filter(|pair| pair[1] - pair[0] >= least);
+    let line = |pair: &[f64]| [Some(pair[0]), Some(pair[1]), None];
+    // A line of nothing keeps its entry in the legend.
+    let x: Vec<Option<f64>> = std::iter::once(None).chain(long.flat_map(line)).collect();
+    let y = x.iter().map(|at| at.map(|_| 0.0)).collect();
+    (x, y)
+}
+
+fn rows_height(sheet: &Sheet<'_>, strips: &[&VariantSeries]) -> u32 {
+    HEADING + LANE * sheet.scenario.paths.len() as u32 + STRIP * strips.len() as u32
+}
+
+/// Lanes at the top, a strip each below them, one axis of time.
+fn strips_layout(sheet: &Sheet<'_>, strips: &[&VariantSeries], end: f64, scale: &Scale) -> Value {
+    let height = f64::from(rows_height(sheet, strips));
+    let at = |pixels: u32| 1.0 - f64::from(pixels) / height;
+    let mut x = axis("time [s]");
+    x["range"] = json!([0, end]);
+    x["anchor"] = json!(axis_name("y", strips.len()));
+    let mut layout = layout(&x, &Value::Null);
+    let names: Vec<&str> = sheet.scenario.paths.iter().map(|path| path.name.as_str()).collect();
+    let above = HEADING + LANE * names.len() as u32;
+    let mut lanes = axis("");
+    lanes["domain"] = json!([at(above), at(HEADING)]);
+    lanes["range"] = json!([names.len() as f64 - 0.5, -0.5]);
+    lanes["tickvals"] = json!((0..names.len()).collect::<Vec<usize>>());
+    lanes["ticktext"] = json!(names);
+    lanes["fixedrange"] = json!(true);
+    layout["yaxis"] = lanes;
+    let mut annotations =
+        vec![heading("<b>what happens to paths</b>", 1.0 - f64::from(HEADING) / height)];
+    for (place, one) in strips.iter().enumerate() {
+        let top = above + STRIP * place as u32 + HEADING;
+        let mut axis = axis("");
+        axis["domain"] = json!([at(top + STRIP - HEADING), at(top)]);
+        axis["rangemode"] = json!("tozero");
+        axis["nticks"] = json!(4);
+        // All strips have one scale, so that they can be compared.
+        axis["matches"] = json!(if place == 0 { Value::Null } else { json!("y2") });
+        layout[axis_name("yaxis", place + 1)] = axis;
+        let unit = if place == 0 { format!(" [{}]", scale.unit) } else { String::new() };
+        annotations.push(heading(&format!("<b>{}</b>{unit}", escaped(&name_of(one))), at(top)));
+    }
+    layout["annotations"] = json!(annotations);
+    layout["shapes"] = json!(shades(sheet, end, at(above)));
+    layout
+}
+
+/// At the left end, above what it is the heading of.
+fn heading(text: &str, y: f64) -> Value {
+    json!({
+        "text": text, "showarrow": false, "font": {"size": 12}, "xref": "paper", "x": 0,
+        "xanchor": "left", "yref": "paper", "y": y, "yanchor": "bottom",
+    })
+}
+
+/// Behind the strips, in the colour of the path that fails.
+fn shades(sheet: &Sheet<'_>, end: f64, top: f64) -> Vec<Value> {
+    let shading = |event: &&TimedChange| {
+        let word = event.change.word();
+        KINDS.iter().any(|(kind, _, shades)| *kind == word && *shades)
+    };
+    let mut shapes = Vec::new();
+    for (index, path) in sheet.scenario.paths.iter().enumerate() {
+        let colour = palette::of_path(index).colour;
+        for event in path.events.iter().filter(shading) {
+            let start = event.start.as_secs_f64();
+            let mut shape = json!({
+                "type": "rect", "yref": "paper", "y0": 0, "y1": top, "layer": "below",
+                "x0": start, "x1": until(event, end), "fillcolor": colour, "opacity": 0.15,
+                "line": {"width": 0},
+            });
+            if event.change == Change::Reset {
+                shape["type"] = json!("line");
+                shape["x1"] = json!(start);
+                shape["opacity"] = json!(1);
+                shape["line"] = json!({"color": colour, "width": 2, "dash": "dot"});
+            }
+            if start < end {
+                shapes.push(shape);
+            }
+        }
+    }
+    shapes
+}

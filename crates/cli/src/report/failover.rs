@@ -1,0 +1,210 @@
+//! How long nothing arrived when a path failed: a table, and every repetition's time by event and
+//! variant.
+//!
+//! What a fail-over time is, is `docs/results.md`'s; what happened around the events is `events`'.
+
+use super::Sheet;
+use super::charts::{axis, axis_name, layout};
+use super::figure::Figure;
+use super::page::{Page, escaped};
+use super::palette;
+use super::tables::{below, variant};
+use lab::statistics::Interval;
+use lab::{FailoverEvent, Failovers, Summary};
+use serde_json::{Value, json};
+
+/// More events than these get no panel of their own.
+const MOST_PANELS: usize = 8;
+/// Pixels of a variant's row, of a panel's heading, and of what is above and below all panels.
+const ROW: u32 = 26;
+const HEADING: u32 = 30;
+const MARGINS: u32 = 80;
+/// Times that differ by more than this factor are shown on a logarithmic axis.
+const WIDE: f64 = 20.0;
+
+/// The names of all events, those of the variant that met most first.
+fn events<'a>(sheet: &'a Sheet<'_>) -> Vec<&'a str> {
+    let of = |summary: &'a Summary| summary.failovers.iter().flat_map(|all| &all.events);
+    let mut summaries: Vec<&Summary> = sheet.report.variants.iter().collect();
+    summaries.sort_by_key(|summary| std::cmp::Reverse(of(summary).count()));
+    let mut names: Vec<&str> = Vec::new();
+    for event in summaries.into_iter().flat_map(of) {
+        if !names.contains(&event.name.as_str()) {
+            names.push(&event.name);
+        }
+    }
+    names
+}
+
+fn find<'a>(failovers: &'a Failovers, name: &str) -> Option<&'a FailoverEvent> {
+    failovers.events.iter().find(|event| event.name == name)
+}
+
+/// Means with their intervals, of the worst of each run and of every event.
+pub fn table(page: &mut Page, sheet: &Sheet<'_>) {
+    let events = events(sheet);
+    let concerned = |summary: &&Summary| summary.failovers.is_some();
+    if !sheet.report.variants.iter().any(|summary| concerned(&summary)) {
+        return;
+    }
+    page.line("<h2>Fail-over</h2>");
+    page.line("<div class=\"scroll\"><table id=\"failover-table\">");
+    let heads = events.iter().map(|name| format!("<th class=\"n\">{} [s]</th>", heading(name)));
+    let heads: String = heads.collect();
+    page.line(&format!("<tr><th>variant</th><th class=\"n\">worst [s]</th>{heads}</tr>"));
+    for summary in sheet.report.variants.iter().filter(concerned) {
+        let Some(failovers) = &summary.failovers else { continue };
+        let of = |event: &&str| {
+            let event = find(failovers, event);
+            event.map_or("-".to_owned(), |event| time(event.mean, event.interval))
+        };
+        let cells = std::iter::once(worst(failovers)).chain(events.iter().map(of));
+        let cells: String = cells.map(|cell| format!("<td class=\"n\">{cell}</td>")).collect();
+        page.line(&format!("<tr><td>{}</td>{cells}</tr>", variant(sheet, &summary.variant)));
+    }
+    page.line("</table></div>");
+    page.line(
+        "<p class=\"small\">From the last delivery to the application before an event to the \
+         first one after it: means over the repetitions with their 95 % intervals (Student t). \
+         Worst: the largest of each repetition.</p>",
+    );
+}
+
+/// `silent:wlan@20s` for a column that wraps.
+fn heading(event: &str) -> String {
+    escaped(event).replacen(':', ":<wbr>", 1)
+}
+
+fn worst(failovers: &Failovers) -> String {
+    let never = failovers.unresumed;
+    let never = match never {
+        0 => return time(failovers.mean, failovers.interval),
+        lost => format!("never in {lost} of {}", lost + failovers.n),
+    };
+    failovers.mean.map_or(never.clone(), |mean| below(&format!("{mean:.3}"), &never))
+}
+
+fn time(mean: Option<f64>, interval: Option<Interval>) -> String {
+    let interval = interval.filter(|interval| interval.half_width() > 0.0);
+    let interval = interval.map_or(String::new(), |i| format!("{:.3} to {:.3}", i.low, i.high));
+    mean.map_or("-".to_owned(), |mean| below(&format!("{mean:.3}"), &interval))
+}
+
+/// The rows of an event's panel: which variants met it, and how.
+struct Panel<'a> {
+    event: &'a str,
+    rows: Vec<(&'a Summary, &'a FailoverEvent)>,
+}
+
+/// Every repetition's time, event by event and variant by variant.
+pub fn times(sheet: &Sheet<'_>) -> Figure {
+    let all = events(sheet);
+    let panels: Vec<Panel> =
+        all.iter().copied().take(MOST_PANELS).map(|event| panel(sheet, event)).collect();
+    let height = panels.iter().map(|panel| HEADING + ROW * panel.rows.len() as u32).sum::<u32>();
+    let traces = panels.iter().enumerate();
+    let traces: Vec<Value> =
+        traces.flat_map(|(number, panel)| traces_of(sheet, panel, number)).collect();
+    let left_out = match all.len().saturating_sub(MOST_PANELS) {
+        0 => String::new(),
+        more => format!(" {more} further events are in result.json."),
+    };
+    Figure {
+        id: "failovers".to_owned(),
+        title: "Time without delivery when a path fails".to_owned(),
+        caption: format!(
+            "From the last delivery before an event to the first one after it. Every dot is one \
+             of {} repetitions (seed {}), in their order from top to bottom; the black mark is \
+             their mean with its 95 % interval (Student t).{left_out}",
+            sheet.report.runs, sheet.scenario.seed,
+        ),
+        height: height + MARGINS,
+        sets: vec![(String::new(), traces)],
+        layout: panels_layout(&panels, height),
+    }
+}
+
+fn panel<'a>(sheet: &Sheet<'a>, event: &'a str) -> Panel<'a> {
+    let row = |summary: &'a Summary| Some((summary, find(summary.failovers.as_ref()?, event)?));
+    Panel { event, rows: sheet.report.variants.iter().filter_map(row).collect() }
+}
+
+fn traces_of(sheet: &Sheet<'_>, panel: &Panel<'_>, number: usize) -> Vec<Value> {
+    let mut traces = Vec::new();
+    for (place, (summary, event)) in panel.rows.iter().enumerate() {
+        let look = palette::of_variant(sheet.scenario, &summary.variant);
+        let n = event.times.len();
+        // The first repetition a quarter of a row above its middle, the last one below.
+        let place = place as f64;
+        let spread = |run: usize| place + (run as f64 + 0.5) / n.max(1) as f64 * 0.5 - 0.25;
+        traces.push(json!({
+            "type": "scatter", "mode": "markers", "name": summary.variant.name,
+            "x": event.times, "y": (0..n).map(spread).collect::<Vec<f64>>(),
+            "yaxis": axis_name("y", number), "showlegend": false,
+            "marker": {"color": look.colour, "symbol": look.symbol, "size": 5, "opacity": 0.55},
+            "hovertemplate": "%{x:.3f} s",
+        }));
+        traces.extend(mean(event, place, number));
+    }
+    traces
+}
+
+/// The mean with its interval, which on a logarithmic axis ends where the axis does.
+fn mean(event: &FailoverEvent, place: f64, panel: usize) -> Option<Value> {
+    let mean = event.mean?;
+    let (low, high) = event.interval.map_or((mean, mean), |interval| (interval.low, interval.high));
+    Some(json!({
+        "type": "scatter", "mode": "markers", "name": format!("mean of {}", event.times.len()),
+        "x": [mean], "y": [place], "yaxis": axis_name("y", panel), "showlegend": false,
+        "marker": {"color": "#000000", "symbol": "line-ns-open", "size": 12,
+            "line": {"width": 2}},
+        "error_x": {"type": "data", "symmetric": false, "array": [high - mean],
+            "arrayminus": [mean - low], "color": "#000000", "thickness": 1.5, "width": 4},
+        "hovertemplate": "%{x:.3f} s",
+    }))
+}
+
+fn panels_layout(panels: &[Panel<'_>], height: u32) -> Value {
+    let times = panels.iter().flat_map(|panel| &panel.rows).flat_map(|(_, event)| &event.times);
+    let (least, most) = times
+        .fold((f64::INFINITY, 0.0f64), |(least, most), time| (least.min(*time), most.max(*time)));
+    let mut x = axis("time without delivery [s]");
+    if least > 0.0 && most > WIDE * least {
+        x["type"] = json!("log");
+        x["dtick"] = json!("D2");
+    } else {
+        x["rangemode"] = json!("tozero");
+    }
+    x["anchor"] = json!(axis_name("y", panels.len().saturating_sub(1)));
+    let mut layout = layout(&x, &Value::Null);
+    let mut annotations = Vec::new();
+    let mut top = height;
+    for (number, panel) in panels.iter().enumerate() {
+        let rows = panel.rows.len() as u32 * ROW;
+        let share = |pixels: u32| f64::from(pixels) / f64::from(height.max(1));
+        let (upper, lower) = (share(top - HEADING), share(top - HEADING - rows));
+        top -= HEADING + rows;
+        layout[axis_name("yaxis", number)] = row_axis(panel, [lower, upper]);
+        annotations.push(json!({
+            "text": format!("<b>{}</b>", escaped(panel.event)), "showarrow": false,
+            "xref": "paper", "x": 0, "xanchor": "left",
+            "yref": "paper", "y": upper, "yanchor": "bottom",
+        }));
+    }
+    layout["annotations"] = json!(annotations);
+    layout
+}
+
+/// One row a variant, the first at the top.
+fn row_axis(panel: &Panel<'_>, domain: [f64; 2]) -> Value {
+    let names: Vec<&str> =
+        panel.rows.iter().map(|(summary, _)| summary.variant.name.as_str()).collect();
+    let mut axis = axis("");
+    axis["domain"] = json!(domain);
+    axis["range"] = json!([panel.rows.len() as f64 - 0.5, -0.5]);
+    axis["tickvals"] = json!((0..names.len()).collect::<Vec<usize>>());
+    axis["ticktext"] = json!(names);
+    axis["tickfont"] = json!({"size": 11});
+    axis["fixedrange"] = json!(true);
+    axis
+}

@@ -1,0 +1,53 @@
+//! A report as a browser without a network shows it.
+
+use crate::Scratch;
+use std::process::Command;
+
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+/// A page after its scripts have run.
+pub struct Page {
+    dom: String,
+}
+
+/// The page in `file`; `None`, and a line that says so, without a browser. Panics if anything was
+/// complained of, or asked of the network.
+pub fn shown(file: &str, scratch: &Scratch) -> Option<Page> {
+    let profile = scratch.path("profile");
+    let open = |browser: &&str| {
+        Command::new(browser)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+            .args(["--window-size=1200,4000", "--virtual-time-budget=20000", "--dump-dom"])
+            .args(["--enable-logging=stderr", "--host-resolver-rules=MAP * ~NOTFOUND"])
+            .arg(format!("--user-data-dir={profile}"))
+            .arg(format!("file://{file}"))
+            .output()
+            .ok()
+    };
+    let Some(output) = BROWSERS.iter().find_map(open) else {
+        eprintln!("skipped: no Chromium on this machine");
+        return None;
+    };
+    let log = String::from_utf8_lossy(&output.stderr);
+    let complaints: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert_eq!(complaints, Vec::<&str>::new());
+    assert!(!log.contains("net::ERR"), "{log}");
+    Some(Page { dom: String::from_utf8_lossy(&output.stdout).into_owned() })
+}
+
+impl Page {
+    pub fn has(&self, text: &str) -> bool {
+        self.dom.contains(text)
+    }
+
+    /// How often `text` stands in the figure with this name.
+    pub fn marks(&self, id: &str, text: &str) -> usize {
+        self.figure(id).matches(text).count()
+    }
+
+    fn figure(&self, id: &str) -> &str {
+        let start = self.dom.find(&format!("<div id=\"{id}\"")).expect("the figure's place");
+        let end = self.dom[start..].find("<script>").map_or(self.dom.len(), |at| start + at);
+        &self.dom[start..end]
+    }
+}

@@ -1,0 +1,88 @@
+//! What each path was the first to bring to the receiver, in tenths of a second.
+//!
+//! A piece that comes again, over the same path or another one, counts where it came first: the
+//! paths' rates add up to what the connection got on. Recorded only where something happens to
+//! paths, since nobody looks at it elsewhere.
+
+use super::{Points, Quantity, Series};
+use base::{Duration, Instant, PathId};
+use simulator::RunSetup;
+use std::collections::BTreeMap;
+
+/// The time that is one value: several values to the shortest retransmission time-out.
+const BIN: Duration = Duration::from_millis(100);
+
+/// Bytes by subflow and bin.
+#[derive(Default)]
+pub(super) struct Brought {
+    of_subflows: BTreeMap<PathId, Vec<u64>>,
+}
+
+/// Whether something happens to paths in this run.
+pub(super) fn is_eventful(setup: &RunSetup) -> bool {
+    let has_events = setup.paths.iter().any(|path| !path.events.is_empty());
+    has_events || !setup.marks.is_empty() || !setup.backup.is_empty()
+}
+
+impl Brought {
+    /// So many new bytes came over a subflow.
+    pub fn add(&mut self, now: Instant, subflow: PathId, bytes: u64) {
+        let bins = self.of_subflows.entry(subflow).or_default();
+        let bin = bin(now);
+        if bins.len() <= bin {
+            bins.resize(bin + 1, 0);
+        }
+        bins[bin] += bytes;
+    }
+
+    /// Of every path that brought anything, as long as any did; `path` is the one of a subflow.
+    pub fn into_series(self, path: impl Fn(PathId) -> Option<usize>) -> Vec<Series> {
+        let longest = self.of_subflows.values().map(Vec::len).max().unwrap_or(0);
+        // A path that was joined again has several subflows.
+        let mut of_paths: BTreeMap<Option<usize>, Vec<u64>> = BTreeMap::new();
+        for (subflow, bins) in self.of_subflows {
+            let sums = of_paths.entry(path(subflow)).or_insert_with(|| vec![0; longest]);
+            for (sum, bytes) in sums.iter_mut().zip(bins) {
+                *sum += bytes;
+            }
+        }
+        let series = |(path, bins): (Option<usize>, Vec<u64>)| {
+            let points = bins.into_iter().zip(1..).map(|(bytes, number)| point(number, bytes));
+            Series { quantity: Quantity::Brought, path, points: points.collect::<Points>() }
+        };
+        of_paths.into_iter().map(series).collect()
+    }
+}
+
+/// The number of the bin that a moment belongs to. A run is shorter than some thousand of them.
+fn bin(now: Instant) -> usize {
+    let number = (now - Instant::ZERO).as_nanos() / BIN.as_nanos();
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// At the end of its bin, of which it is the `number`-th.
+fn point(number: u64, bytes: u64) -> (Instant, f64) {
+    let at = Instant::from_nanos(number * BIN.as_nanos());
+    (at, bytes as f64 * 8.0 / BIN.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subflows_of_a_path_are_added_and_silent_bins_are_zero() {
+        let mut brought = Brought::default();
+        let subflow = PathId;
+        for (millis, number, bytes) in [(0, 0, 1_000), (99, 0, 250), (250, 1, 500), (399, 2, 125)] {
+            brought.add(Instant::from_millis(millis), subflow(number), bytes);
+        }
+        let path = |id: PathId| [0, 1, 0].get(id.index()).copied();
+        let series = brought.into_series(path);
+        let values = |series: &Series| series.points.iter().map(|(_, v)| *v).collect::<Vec<_>>();
+        assert_eq!(series.iter().map(|one| one.path).collect::<Vec<_>>(), [Some(0), Some(1)]);
+        assert_eq!(values(&series[0]), [100_000.0, 0.0, 0.0, 10_000.0]);
+        assert_eq!(values(&series[1]), [0.0, 0.0, 40_000.0, 0.0]);
+        assert_eq!(series[0].points[3].0, Instant::from_millis(400), "of the time before it");
+    }
+}
