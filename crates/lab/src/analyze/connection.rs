@@ -6,6 +6,7 @@
 use super::capture::Segment;
 use super::data::Data;
 use super::flow::Flow;
+use super::origin::Origins;
 use super::{Connection, Spoken, Subflow};
 use base::Instant;
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use wire::mptcp::{Capable, CapableForm, Join, Key, Mapping, Token};
 /// Everything that was seen so far.
 #[derive(Debug, Default)]
 pub struct Connections {
+    origins: Origins,
     flows: Vec<Flow>,
     /// The newest flow between two ends, the lower one first.
     newest: BTreeMap<(SocketAddr, SocketAddr), usize>,
@@ -43,13 +45,19 @@ impl Default for Opened {
 }
 
 impl Connections {
+    /// Of segments whose `origins` were looked for.
+    pub fn new(origins: Origins) -> Connections {
+        Connections { origins, ..Connections::default() }
+    }
+
     /// The next segment, in the order of time.
     pub fn segment(&mut self, segment: &Segment) {
         let index = self.flow_of(segment);
         self.flows[index].note(segment);
+        let end = self.flows[index].sender(segment);
+        self.flows[index].sides[end].half.begin(segment, || self.origins.before(segment));
         self.hear_handshake(index, segment);
         self.hear_mapping(index, segment);
-        let end = self.flows[index].sender(segment);
         self.hear_data(index, end, segment);
         if segment.flags.contains(Flags::ACK) {
             self.flows[index].sides[1 - end].half.acked(segment);
@@ -256,14 +264,11 @@ impl Connections {
     }
 }
 
-/// Where a mapping begins in its subflow. Numbers are relative to the SYN (RFC 8684 s3.3.1), which
-/// a capture that began later does not have; then it is taken to begin with its segment.
+/// Where a mapping begins in its subflow. Numbers are relative to the SYN (RFC 8684 s3.3.1).
 fn subflow_position(flow: &Flow, end: usize, segment: &Segment, mapping: &Mapping) -> u64 {
     let half = &flow.sides[end].half;
-    match half.position(segment.seq).filter(|_| half.has_syn()) {
-        Some(position) => wire::mptcp::nearest(mapping.subflow_seq, position),
-        None => half.position(segment.seq).unwrap_or(1),
-    }
+    let position = half.position(segment.seq).unwrap_or(1);
+    wire::mptcp::nearest(mapping.subflow_seq, position)
 }
 
 impl Opened {

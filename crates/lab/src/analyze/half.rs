@@ -25,7 +25,8 @@ pub struct Piece {
 pub struct Half {
     /// The number of position 0.
     initial: Option<SeqNumber>,
-    has_syn: bool,
+    /// Of the first byte that may be seen.
+    first: u64,
     /// Bytes that were seen.
     seen: RangeSet,
     /// Behind the highest byte seen.
@@ -71,21 +72,33 @@ impl Half {
         self.initial.is_some_and(|initial| initial != seq)
     }
 
+    /// Takes its place from the first segment: a SYN has position 0, one in the middle of a
+    /// connection follows on the SYN's number if `before` knows it, and is taken for the first byte
+    /// otherwise.
+    pub fn begin(&mut self, segment: &Segment, before: impl FnOnce() -> Option<SeqNumber>) {
+        if self.initial.is_some() {
+            return;
+        }
+        let is_syn = segment.flags.contains(Flags::SYN);
+        let syn = if is_syn { Some(segment.seq) } else { before() };
+        let syn = syn.unwrap_or(segment.seq - 1);
+        self.initial = Some(syn);
+        // What was before is not in the capture.
+        let first = u64::from((segment.seq - syn.0).0).max(1);
+        (self.first, self.highest, self.in_order, self.acknowledged) = (first, first, first, first);
+    }
+
     /// Everything that the segment tells of this direction; the ranges whose bytes are new.
     pub fn sent(&mut self, segment: &Segment) -> Vec<Range<u64>> {
-        if self.initial.is_none() {
-            // In the middle of a connection the first segment's first byte is position 1.
-            let before = if segment.flags.contains(Flags::SYN) { 0 } else { 1 };
-            self.initial = Some(segment.seq - before);
-            self.has_syn = before == 0;
-            (self.highest, self.in_order, self.acknowledged) = (1, 1, 1);
-        }
         let (Some(position), true) = (self.position(segment.seq), segment.len > 0) else {
             return Vec::new();
         };
         let first = position + u64::from(segment.flags.contains(Flags::SYN));
-        // What is before the first byte cannot be data of this connection.
-        let range = first.max(1)..first + segment.len;
+        // What is before the first byte is no data of this connection, or was before the capture.
+        let range = first.max(self.first)..first + segment.len;
+        if range.is_empty() {
+            return Vec::new();
+        }
         let new: Vec<Range<u64>> = self.seen.missing(range.clone()).collect();
         self.count(segment, &range, &new);
         self.track(segment, &range, &new);
@@ -212,10 +225,5 @@ impl Half {
 
     fn seen_up_to(&self, position: u64) -> bool {
         self.seen.missing(self.in_order..position).next().is_none()
-    }
-
-    /// Whether the SYN was seen, so that position 0 is what the other end takes for it.
-    pub fn has_syn(&self) -> bool {
-        self.has_syn
     }
 }

@@ -14,6 +14,7 @@ mod distribution;
 mod document;
 mod flow;
 mod half;
+mod origin;
 mod result;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use result::{Analysis, Connection, Flowing, OutOfOrder, Spoken, Subflow, Van
 
 use capture::{Captured, read};
 use connection::Connections;
+use origin::Origins;
 use wire::CaptureError;
 
 /// What the bytes of a pcapng or pcap file show. Damage in the middle ends the reading there and is
@@ -33,7 +35,7 @@ pub fn analyze(file: &[u8]) -> Result<Analysis, CaptureError> {
     // Interfaces are written one after the other, each with its own delay.
     segments.sort_by_key(|segment| segment.time);
     let start = segments.first().map(|segment| segment.time);
-    let mut connections = Connections::default();
+    let mut connections = Connections::new(Origins::of(&segments));
     for segment in &segments {
         connections.segment(segment);
     }

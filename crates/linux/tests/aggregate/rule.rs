@@ -2,7 +2,7 @@
 //! paths with a rate, a large transfer one way and a small one the other.
 //!
 //! The rule bounds a time, and a machine that is busy with something else misses it: a transfer
-//! that comes late is repeated, three times at most. Everything else must hold each time.
+//! that comes late is repeated, a few times at most. Everything else must hold each time.
 
 use crate::support::connection::{Case, Role, transfer_multipath, world};
 use crate::support::forwarder::Conditions;
@@ -20,11 +20,11 @@ const SLACK: Duration = Duration::from_millis(450);
 /// As in the kernel's test, so that joins are complete before an end closes its direction: after
 /// that a kernel refuses them for good.
 const PAUSE: Duration = Duration::from_millis(200);
-const ATTEMPTS: u32 = 3;
-/// What the rule is widened by for a kernel that sends to a client engine over 15 Mbit/s at 25 ms
-/// and 5 Mbit/s at 1 ms. It is missed there: 7.8 to 9.3 s where 7.9 s are allowed and two kernels
-/// take 7.3 s. A shortfall of our receiver whose cause is not known.
-const MISSED: f64 = 1.3;
+/// At most so often: a transfer of ours, and one in which a kernel sends the large part. Two
+/// kernels over 15 Mbit/s at 25 ms and 5 Mbit/s at 1 ms miss the rule in one transfer of six (4 of
+/// 24, up to 8.5 s where 7.9 s are allowed): if slow start of the shorter path ends late, the
+/// sender takes it for nearly as fast as the longer one, and its send buffer fills with what waits.
+const ATTEMPTS: [u32; 2] = [3, 6];
 /// One way, in milliseconds.
 const DELAYS: [[u64; 2]; 3] = [[0, 0], [1, 25], [25, 1]];
 
@@ -66,24 +66,18 @@ impl Rule {
     /// 8 x size / (0.9 x (r1 + r2)) + 450 ms.
     fn limit(&self) -> Duration {
         let bits_per_s = (self.rates[0] + self.rates[1]) as f64 * 1e6;
-        let rule = Duration::from_secs_f64(8.0 * LARGE as f64 / (0.9 * bits_per_s)) + SLACK;
-        if self.is_missed() { rule.mul_f64(MISSED) } else { rule }
-    }
-
-    /// The case that does not keep the rule.
-    fn is_missed(&self) -> bool {
-        let kernel_sends_to_a_client = self.role == Role::Client && !self.engine_sends_more;
-        kernel_sends_to_a_client && self.rates == [15, 5] && self.delays == [25, 1]
+        Duration::from_secs_f64(8.0 * LARGE as f64 / (0.9 * bits_per_s)) + SLACK
     }
 
     fn holds(&self) {
-        for attempt in 1..=ATTEMPTS {
+        let attempts = ATTEMPTS[usize::from(!self.engine_sends_more)];
+        for attempt in 1..=attempts {
             let Some(took) = self.take() else { return };
             println!("{self:?}: {took:?} of {:?}", self.limit());
             if took <= self.limit() {
                 return;
             }
-            assert!(attempt < ATTEMPTS, "{self:?}: {took:?}, allowed {:?}", self.limit());
+            assert!(attempt < attempts, "{self:?}: {took:?}, allowed {:?}", self.limit());
         }
     }
 }

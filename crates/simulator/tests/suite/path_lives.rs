@@ -5,13 +5,13 @@
 
 use crate::multipath::over;
 use crate::pair::{link, record_with};
+use crate::windows::names;
 use base::{Duration, Event, EventMask, Instant, PathId};
 use network::LinkChange;
 use proptest::prelude::*;
 use simulator::{Direction, Mark, Multipath, PathEvent, PathMark, Protocol, RunSetup};
 use std::collections::BTreeMap;
 use traffic::Traffic;
-use transport::congestion;
 use transport::mptcp::Failover;
 
 /// Everything lives from then on.
@@ -176,7 +176,7 @@ proptest! {
         loss in prop_oneof![Just(0.0), 0.0..0.03],
         run in 0u64..1000,
     ) {
-        for (cc, ..) in congestion::NAMES {
+        for cc in names() {
             let links: Vec<_> = (0..lives.len()).map(|i| link(2, 10 + 15 * i as u64)).collect();
             let mut setup = over(&links, scheduler, Traffic::BulkTime(END));
             setup.run = run;

@@ -5,7 +5,7 @@
 //! while it is slow, and is back as soon as it is not.
 
 use crate::multipath::over;
-use crate::pair::{SERVER, link};
+use crate::pair::{SERVER, link, record};
 use base::{Duration, Event, EventMask, HostId, Instant, PathId, Rate, Recorder};
 use network::LinkChange;
 use simulator::{Direction, PathEvent, simulate_recorded};
@@ -107,4 +107,24 @@ fn sttf_returns_after_an_rto_of_silence() {
     let settled = back_at + Duration::from_millis(500);
     assert_eq!(seen.sent_on(SLOW, settled, ENDS), 0, "and it stays");
     assert!(seen.sent_on(FAST, settled, ENDS) > 1000);
+}
+
+/// A delay that rises for good leaves wVegas hardly a window, since its smallest RTT never comes
+/// again; the smallest one of a minute does. Nothing but that: no path is penalised.
+#[test]
+fn wvegas_uses_a_path_whose_delay_rose_again_once_it_forgets() {
+    let share = |congestion| {
+        let traffic = Traffic::BulkTime(Duration::from_secs(160));
+        let mut setup = over(&[link(10, 10), link(10, 10)], "lrf:reinjection=off", traffic);
+        setup.tcp.congestion = congestion;
+        setup.warm_up = Duration::from_secs(100);
+        let change = LinkChange::Delay(Duration::from_millis(60));
+        let (at, direction) = (Duration::from_secs(20), Direction::Both);
+        setup.paths[0].events.push(PathEvent { at, direction, change });
+        let sent = record(&setup).first_sent_bytes;
+        sent[0] as f64 / (sent[0] + sent[1]) as f64
+    };
+    let (kernel, windowed) = (share("wvegas"), share("wvegas:base-window=60s"));
+    println!("{kernel:.3} {windowed:.3}");
+    assert!(kernel < 0.1 && windowed > 0.25, "{kernel} {windowed}");
 }

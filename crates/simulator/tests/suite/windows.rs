@@ -60,6 +60,12 @@ impl Recorder for Watch {
     }
 }
 
+/// Every control, and those that have coupled initial windows with them.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let lisa = ["lia:lisa=1", "olia:lisa=1", "balia:lisa=1"];
+    congestion::NAMES.iter().map(|(name, ..)| *name).chain(lisa)
+}
+
 fn watched(setup: &RunSetup) -> Paths {
     let paths = Rc::new(RefCell::new(Paths::default()));
     simulate_recorded(setup, Box::new(Watch(Rc::clone(&paths)))).expect("the run is sound");
@@ -70,7 +76,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
     fn flight_stays_within_what_was_allowed(setup in hostile_run()) {
-        for (congestion, ..) in congestion::NAMES {
+        for congestion in names() {
             let mut setup = setup.clone();
             setup.tcp.congestion = congestion;
             let excess = watched(&setup).excess;
@@ -86,7 +92,7 @@ fn no_live_path_starves_while_there_are_data() {
         loss: LossConfig::Bernoulli { p: 0.01 },
         ..link(mbit, delay_ms)
     };
-    for (congestion, ..) in congestion::NAMES {
+    for congestion in names() {
         let links = [lossy(20, 5), lossy(2, 50)];
         let mut setup = over(&links, "lrf", Traffic::BulkTime(Duration::from_secs(20)));
         setup.tcp.congestion = congestion;

@@ -11,6 +11,7 @@
 //! compared before it is raised; `alpha_i` cut to a whole number; and the decrease, too.
 
 use super::coupled::{AckCounter, Coupled, Flow, Rule, total_rate};
+use super::lisa;
 use super::window::Window;
 use super::{CongestionEvent, Options};
 use crate::parameters::{Kind, Parameter};
@@ -19,15 +20,18 @@ use crate::parameters::{Kind, Parameter};
 pub type Balia = Coupled<Balanced>;
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
-    key: "min-ssthresh",
-    about: "smallest threshold of one path among several, in segments",
-    least: 1.0,
-    most: 2.0,
-    default: LEAST_SSTHRESH,
-    kind: Kind::Whole,
-    source: "draft-walid-04 and the kernel",
-}];
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "min-ssthresh",
+        about: "smallest threshold of one path among several, in segments",
+        least: 1.0,
+        most: 2.0,
+        default: LEAST_SSTHRESH,
+        kind: Kind::Whole,
+        source: "draft-walid-04 and the kernel",
+    },
+    lisa::PARAMETER,
+];
 
 /// A congested path can be drained to a segment.
 const LEAST_SSTHRESH: f64 = 1.0;
@@ -167,7 +171,7 @@ mod tests {
         let options = Options { kernel_compat: true, ..Options::LINUX };
         // 7 * 1.5 = 10 of 15; by real numbers 11.25 were taken.
         assert_eq!(threshold(options, &[(30, 10), (15, 100)], 1), Some(5 * 1428));
-        assert_eq!(threshold(Options::LINUX, &[(30, 10), (15, 100)], 1), Some(3 * 1428));
+        assert_eq!(threshold(Options::LINUX, &[(30, 10), (15, 100)], 1), Some(3 * 1428 + 1071));
     }
 
     #[test]

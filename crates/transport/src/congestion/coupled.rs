@@ -5,8 +5,9 @@
 //! after a loss, from what all paths with an RTT sample have. A path alone is NewReno. A path in
 //! fast recovery counts with its threshold, not with the window of the moment.
 //! `app-limited-alpha` has a path that the application does not fill count with what it has in
-//! flight (RFC 6356).
+//! flight (RFC 6356). `lisa` couples initial windows, too.
 
+use super::lisa::{self, SlowStart};
 use super::reno::Reno;
 use super::uncoupled::{Algorithm, Uncoupled};
 use super::window::Window;
@@ -24,12 +25,16 @@ pub struct Coupling {
     pub min_ssthresh_segs: Option<u32>,
     /// LIA: of windows that are not filled only what is in flight counts.
     pub app_limited_alpha: bool,
+    /// LIA, OLIA and BALIA: initial windows come out of a sibling's slow start.
+    pub lisa: bool,
     /// wVegas: segments in queues that a path begins with,
     pub initial_alpha_segs: u32,
     /// that all paths share,
     pub total_alpha_segs: u32,
-    /// and that end slow start.
+    /// and that end slow start;
     pub gamma_segs: u32,
+    /// how long the smallest RTT counts, zero for always.
+    pub base_window: Duration,
 }
 
 impl Coupling {
@@ -37,9 +42,11 @@ impl Coupling {
     pub const DEFAULT: Coupling = Coupling {
         min_ssthresh_segs: None,
         app_limited_alpha: false,
+        lisa: false,
         initial_alpha_segs: 2,
         total_alpha_segs: 10,
         gamma_segs: 1,
+        base_window: Duration::ZERO,
     };
 
     pub(super) fn of(settings: &Settings) -> Coupling {
@@ -47,9 +54,11 @@ impl Coupling {
         Coupling {
             min_ssthresh_segs: settings.given("min-ssthresh").map(|value| value as u32),
             app_limited_alpha: settings.is_on("app-limited-alpha"),
+            lisa: settings.is_on("lisa"),
             initial_alpha_segs: whole("initial-alpha", Self::DEFAULT.initial_alpha_segs),
             total_alpha_segs: whole("total-alpha", Self::DEFAULT.total_alpha_segs),
             gamma_segs: whole("gamma", Self::DEFAULT.gamma_segs),
+            base_window: settings.time("base-window"),
         }
     }
 }
@@ -69,7 +78,8 @@ pub trait Rule {
     /// Congestion avoidance of one path among several: `acked` segments were acknowledged while
     /// the window was the limit.
     fn increase(&mut self, window: &mut Window, acked: f64, flows: &[Flow<Self::Told>]);
-    /// The threshold after a congestion signal on one path among several.
+    /// The threshold after a congestion signal on one path among several: as precise as the
+    /// window it is made from.
     fn threshold(
         &mut self,
         window: &Window,
@@ -108,6 +118,12 @@ impl<T> Flow<T> {
     }
 }
 
+/// Half of a window that grew by fractions, or in kernels' arithmetic by whole segments.
+pub fn half(window: &Window, kernel_compat: bool) -> f64 {
+    let half = window.cwnd() / 2.0;
+    if kernel_compat { window.whole(half) } else { half }
+}
+
 /// `sum_i w_i / rtt_i`.
 pub fn total_rate<T>(flows: &[Flow<T>]) -> f64 {
     flows.iter().map(Flow::rate).sum()
@@ -119,12 +135,30 @@ pub struct Coupled<R: Rule> {
     pub(super) paths: Uncoupled<Share<R>>,
     /// Reused for every acknowledgement.
     siblings: Vec<Flow<R::Told>>,
+    lisa: bool,
 }
 
 impl<R: Rule> Coupled<R> {
     /// No path yet.
     pub const fn new(options: Options) -> Self {
-        Coupled { paths: Uncoupled::new(options), siblings: Vec::new() }
+        let lisa = options.coupling.lisa;
+        Coupled { paths: Uncoupled::new(options), siblings: Vec::new(), lisa }
+    }
+
+    /// LISA: a path that begins takes its window from the fastest in its first slow start.
+    fn share_slow_start(&mut self, path: PathId, start: &PathStart) {
+        let others = self.paths.parts().filter(|(id, ..)| *id != path);
+        let rates = others.filter_map(|(id, window, share)| Some((id, share.first_rate(window)?)));
+        let Some((fastest, _)) = rates.max_by(|(_, one), (_, other)| one.total_cmp(other)) else {
+            return;
+        };
+        let Some((window, share)) = self.paths.parts_mut(fastest) else { return };
+        let grant = lisa::grant(start.initial_window_segs, window.cwnd_segs());
+        window.set_cwnd(window.cwnd() - f64::from(grant.taken));
+        share.slow_start.give(grant.taken);
+        if let Some((window, _)) = self.paths.parts_mut(path) {
+            window.set_cwnd(f64::from(grant.initial));
+        }
     }
 
     /// Tell a path what its siblings have.
@@ -149,6 +183,9 @@ impl<R: Rule> CongestionControl for Coupled<R> {
         self.paths.on_path_added(path, start);
         if let Some(share) = self.paths.algorithm_mut(path) {
             share.srtt = start.srtt;
+        }
+        if self.lisa {
+            self.share_slow_start(path, start);
         }
     }
 
@@ -228,6 +265,7 @@ pub struct Share<R: Rule> {
     app_limited_alpha: bool,
     /// With `app_limited_alpha`, what was in flight if the window was not full, in segments.
     in_use: Option<f64>,
+    slow_start: SlowStart,
     /// The other paths, as of the event being dealt with.
     siblings: Vec<Flow<R::Told>>,
 }
@@ -238,6 +276,12 @@ impl<R: Rule> Share<R> {
         let segs = if self.recovering { window.ssthresh() } else { self.counted(window) };
         let told = self.rule.told();
         (!self.srtt.is_zero()).then_some(Flow { window: segs, srtt: self.srtt, told })
+    }
+
+    /// `w_i / rtt_i` in the first slow start.
+    fn first_rate(&self, window: &Window) -> Option<f64> {
+        let gives = self.slow_start.is_first() && window.in_slow_start();
+        (gives && !self.srtt.is_zero()).then(|| window.cwnd() / self.srtt.as_secs_f64())
     }
 
     /// `w_i`: the window, or what of it is in use.
@@ -271,12 +315,14 @@ impl<R: Rule> Algorithm for Share<R> {
             recovering: false,
             app_limited_alpha: options.coupling.app_limited_alpha,
             in_use: options.coupling.app_limited_alpha.then_some(0.0),
+            slow_start: SlowStart::BEGINS,
             siblings: Vec::new(),
         }
     }
 
     fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
         self.srtt = sample.srtt;
+        self.slow_start.on_ack(sample.acked_segs);
         let unused = self.app_limited_alpha && !sample.cwnd_limited;
         self.in_use = unused.then(|| f64::from(sample.inflight_before_segs.max(1)));
         self.join(window);
@@ -284,7 +330,12 @@ impl<R: Rule> Algorithm for Share<R> {
         self.leave();
     }
 
+    fn growing(&self, acked: f64) -> f64 {
+        self.slow_start.growing(acked)
+    }
+
     fn increase(&mut self, window: &mut Window, acked: f64, _sample: &AckSample) {
+        self.slow_start.end();
         if self.join(window) {
             self.rule.increase(window, acked, &self.siblings);
         } else {
@@ -294,6 +345,7 @@ impl<R: Rule> Algorithm for Share<R> {
     }
 
     fn threshold(&mut self, window: &Window, event: &CongestionEvent) -> f64 {
+        self.slow_start.end();
         self.rule.on_loss();
         let threshold = match self.join(window) {
             true => self.rule.threshold(window, &self.siblings, event),
@@ -308,6 +360,7 @@ impl<R: Rule> Algorithm for Share<R> {
     }
 
     fn on_idle_restart(&mut self) {
+        self.slow_start.end();
         self.rule.on_idle_restart();
     }
 }

@@ -56,7 +56,7 @@ impl Algorithm for Cubic {
     fn threshold(&mut self, window: &Window, _event: &CongestionEvent) -> f64 {
         match self {
             Cubic::Linux(cubic) => cubic.threshold(window),
-            Cubic::Rfc9438(cubic) => cubic.threshold(window),
+            Cubic::Rfc9438(cubic) => window.whole(cubic.threshold(window)),
         }
     }
 

@@ -8,9 +8,10 @@
 //! kernel's integers: a segment more after `n + 1` acknowledgements, `n = max(w_i, w_total /
 //! alpha)`, whatever each covered.
 
-use super::Options;
-use super::coupled::{self, AckCounter, Coupled, total_rate};
-use super::window::Window;
+use super::coupled::{self, AckCounter, Coupled, half, total_rate};
+use super::lisa;
+use super::window::{MIN_SSTHRESH, Window};
+use super::{CongestionEvent, Options};
 use crate::parameters::{Kind, Parameter};
 
 /// The linked increases of one connection.
@@ -19,15 +20,18 @@ pub type Lia = Coupled<Linked>;
 type Flow = coupled::Flow<()>;
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
-    key: "app-limited-alpha",
-    about: "1: of windows that are not filled only what is in flight counts (RFC 6356)",
-    least: 0.0,
-    most: 1.0,
-    default: 0.0,
-    kind: Kind::Whole,
-    source: "multipath-tcp kernel v0.95",
-}];
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "app-limited-alpha",
+        about: "1: of windows that are not filled only what is in flight counts (RFC 6356)",
+        least: 0.0,
+        most: 1.0,
+        default: 0.0,
+        kind: Kind::Whole,
+        source: "multipath-tcp kernel v0.95",
+    },
+    lisa::PARAMETER,
+];
 
 /// One path's part.
 #[derive(Clone, Debug)]
@@ -53,6 +57,10 @@ impl coupled::Rule for Linked {
         } else if self.acks.steps(kernel_step(flows).max(u64::from(window.cwnd_segs()))) {
             window.grow(1.0);
         }
+    }
+
+    fn threshold(&mut self, window: &Window, _: &[Flow], _: &CongestionEvent) -> f64 {
+        half(window, self.kernel_compat).max(MIN_SSTHRESH)
     }
 
     fn on_loss(&mut self) {
@@ -108,9 +116,7 @@ mod tests {
     use super::*;
     use crate::congestion::coupled::tests::{ack_of, avoiding, close, cwnd, start};
     use crate::congestion::test_support::loss;
-    use crate::congestion::{
-        AckSample, CongestionControl, CongestionEvent, CongestionKind, PathStart,
-    };
+    use crate::congestion::{AckSample, CongestionControl, CongestionKind, PathStart};
     use base::{Duration, Instant, PathId};
     use proptest::prelude::*;
 

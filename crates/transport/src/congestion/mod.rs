@@ -12,6 +12,7 @@ mod cubic_linux;
 mod hystart;
 mod idle;
 mod lia;
+mod lisa;
 mod olia;
 mod penalty;
 mod reno;

@@ -12,7 +12,8 @@
 //! the kernel's integers: the change gathers in units of 2^-10, and the window moves a segment
 //! when 1023 of them are there, either way; a loss leaves what has gathered.
 
-use super::coupled::{Coupled, Flow, Rule, total_rate};
+use super::coupled::{Coupled, Flow, Rule, half, total_rate};
+use super::lisa;
 use super::window::{MIN_SSTHRESH, Window};
 use super::{AckSample, CongestionEvent, Options};
 use crate::parameters::{Kind, Parameter};
@@ -25,15 +26,18 @@ const KERNEL_SCALE: f64 = 1024.0;
 const KERNEL_STEP: i64 = 1023;
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
-    key: "min-ssthresh",
-    about: "smallest threshold of one path among several, in segments; the draft's is 1",
-    least: 1.0,
-    most: 2.0,
-    default: MIN_SSTHRESH,
-    kind: Kind::Whole,
-    source: "multipath-tcp kernel v0.95",
-}];
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "min-ssthresh",
+        about: "smallest threshold of one path among several, in segments; the draft's is 1",
+        least: 1.0,
+        most: 2.0,
+        default: MIN_SSTHRESH,
+        kind: Kind::Whole,
+        source: "multipath-tcp kernel v0.95",
+    },
+    lisa::PARAMETER,
+];
 
 /// One path's part.
 #[derive(Clone, Debug)]
@@ -91,7 +95,7 @@ impl Rule for Opportunistic {
     }
 
     fn threshold(&mut self, window: &Window, _: &[Flow<u64>], _: &CongestionEvent) -> f64 {
-        (window.cwnd() / 2.0).max(self.least)
+        half(window, self.kernel_compat).max(self.least)
     }
 
     fn on_loss(&mut self) {

@@ -21,7 +21,7 @@ impl Algorithm for Reno {
     }
 
     fn threshold(&mut self, window: &Window, _event: &CongestionEvent) -> f64 {
-        (window.cwnd() / 2.0).max(MIN_SSTHRESH)
+        window.whole(window.cwnd() / 2.0).max(MIN_SSTHRESH)
     }
 }
 

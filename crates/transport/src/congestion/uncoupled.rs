@@ -22,7 +22,12 @@ pub trait Algorithm {
     /// An acknowledgement, before any growth, whether or not the window is the limit.
     #[inline]
     fn on_ack(&mut self, _window: &mut Window, _sample: &AckSample) {}
-    /// The threshold after a congestion signal.
+    /// What of `acked` segments may grow the window in slow start.
+    #[inline]
+    fn growing(&self, acked: f64) -> f64 {
+        acked
+    }
+    /// The threshold after a congestion signal, whole if the window is counted so.
     fn threshold(&mut self, window: &Window, event: &CongestionEvent) -> f64;
     /// An RTT sample, whether or not the window is the limit. `false` keeps it from HyStart.
     fn on_rtt(&mut self, _rtt: Duration, _now: Instant) -> bool {
@@ -90,6 +95,11 @@ impl<A: Algorithm> Uncoupled<A> {
         self.path_mut(path).map(|path| &mut path.algorithm)
     }
 
+    /// Window and algorithm of a path.
+    pub fn parts_mut(&mut self, path: PathId) -> Option<(&mut Window, &mut A)> {
+        self.path_mut(path).map(|path| (&mut path.window, &mut path.algorithm))
+    }
+
     /// Window and algorithm of every path, by number.
     pub fn parts(&self) -> impl Iterator<Item = (PathId, &Window, &A)> {
         let numbered = (0..=u8::MAX).map(PathId).zip(&self.paths);
@@ -132,6 +142,7 @@ impl<A: Algorithm> Path<A> {
         }
         let mut acked = f64::from(sample.acked_segs);
         if self.window.in_slow_start() {
+            acked = self.algorithm.growing(acked);
             if let Some(limit) = self.hystart.growth_limit(limit, sample.paced) {
                 acked = acked.min(f64::from(limit));
             }
@@ -149,6 +160,7 @@ impl<A: Algorithm> Path<A> {
                 .validation
                 .as_mut()
                 .and_then(|validation| validation.on_congestion(&self.window, event));
+            let validated = validated.map(|ssthresh| self.window.whole(ssthresh));
             self.window.reduce(validated.unwrap_or(ordinary));
         }
         self.hystart.on_congestion();

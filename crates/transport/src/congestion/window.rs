@@ -147,12 +147,13 @@ impl Window {
         self.ssthresh = self.whole(segs).max(1.0);
     }
 
-    /// A reduction begins: remember window and threshold, set the new threshold. What the counter
-    /// gathered is void: the first step after recovery takes a whole window (as Linux).
+    /// A reduction begins: remember window and threshold, set the new threshold, at least one
+    /// segment, with the fraction its control left. What the counter gathered is void: the first
+    /// step after recovery takes a whole window (as Linux).
     pub fn reduce(&mut self, ssthresh: f64) {
         self.saved = Some((self.cwnd, self.current_ssthresh()));
         self.counter = 0;
-        self.set_ssthresh(ssthresh);
+        self.ssthresh = ssthresh.max(1.0);
     }
 
     /// The retransmission timer expired: window of `cwnd_after` segments.
@@ -196,7 +197,7 @@ impl Window {
     }
 
     /// `segs` as this arithmetic counts: cut to whole ones, or as it is.
-    fn whole(&self, segs: f64) -> f64 {
+    pub fn whole(&self, segs: f64) -> f64 {
         match self.arithmetic {
             Arithmetic::Real => segs,
             Arithmetic::Counter if segs.is_finite() => f64::from(segs as u32),

@@ -19,11 +19,17 @@
 //! Ours: rates are real numbers, where the kernel's integers make all equal; an empty queue is
 //! none that has doubled (in the kernel it halves the window); and a path alone is NewReno as with
 //! the other coupled controls, where the kernel's module goes on by delay.
+//!
+//! `base` only falls, so a path whose delay rises for good looks congested for ever and keeps
+//! hardly more than `alpha_i` segments. `base-window` takes the smallest RTT of the last so many
+//! seconds instead: by then nothing of the old delay is left. A queue that others keep filled for
+//! that long counts as delay, too.
 
 use super::coupled::{Coupled, Flow, Rule};
 use super::window::Window;
 use super::{AckSample, Coupling, Options};
 use crate::parameters::{Kind, Parameter};
+use crate::recovery::MinRttFilter;
 use base::{CaState, Duration};
 
 /// The weighted windows of one connection.
@@ -34,6 +40,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     queued("initial-alpha", "segments in queues that a path begins with", 2.0),
     queued("total-alpha", "segments in queues that all paths share", 10.0),
     queued("gamma", "segments in queues that end slow start", 1.0),
+    Parameter {
+        key: "base-window",
+        about: "the smallest RTT is that of so long; 0s: since the start",
+        least: 0.0,
+        most: 3_600_000.0,
+        default: 0.0,
+        kind: Kind::Time,
+        source: "multipath-tcp kernel v0.95",
+    },
 ];
 
 const fn queued(key: &'static str, about: &'static str, default: f64) -> Parameter {
@@ -55,7 +70,7 @@ pub struct Weighted {
     /// It goes by delay: the path is in order. Otherwise NewReno.
     active: bool,
     /// The smallest RTT; a microsecond is added to every sample, so that none is zero.
-    base: Option<Duration>,
+    base: MinRttFilter,
     /// Of this round: the sum of its samples and their number.
     sampled: (Duration, u32),
     /// The round ends when this is acknowledged.
@@ -107,7 +122,7 @@ impl Rule for Weighted {
     fn on_ack(&mut self, window: &mut Window, flows: &[Flow<f64>], sample: &AckSample) {
         let rtt = sample.rtt.map(|rtt| rtt + Duration::from_micros(1));
         if let Some(rtt) = rtt {
-            self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
+            self.base.update(sample.now, rtt);
         }
         self.plain = sample.state != CaState::Open;
         if self.plain {
@@ -147,10 +162,14 @@ impl Rule for Weighted {
 impl Weighted {
     /// Nothing is known.
     const fn with(coupling: Coupling) -> Self {
+        let window = match coupling.base_window {
+            Duration::ZERO => Duration::MAX,
+            window => window,
+        };
         Weighted {
             coupling,
             active: false,
-            base: None,
+            base: MinRttFilter::new(window),
             sampled: (Duration::ZERO, 0),
             round_end: 0,
             weight: 1.0,
@@ -171,14 +190,11 @@ impl Weighted {
     /// A round is over.
     fn judge(&mut self, window: &mut Window, flows: &[Flow<f64>], limited: bool) {
         let (sum, count) = self.sampled;
-        match self.base {
-            Some(base) if count >= LEAST_SAMPLES => {
-                if flows.len() > 1 {
-                    let rtt = sum / u64::from(count);
-                    self.end_round(window, flows, Round { rtt, base }, limited);
-                }
-            }
-            _ => self.plain = true,
+        if count < LEAST_SAMPLES {
+            self.plain = true;
+        } else if flows.len() > 1 {
+            let (rtt, base) = (sum / u64::from(count), self.base.get());
+            self.end_round(window, flows, Round { rtt, base }, limited);
         }
     }
 
@@ -374,15 +390,17 @@ mod tests {
             ..crate::congestion::test_support::ack(base::Instant::ZERO, 1)
         };
         rule.on_ack(&mut window, &[], &sample);
-        assert_eq!((rule.base, rule.round_end), (Some(ms(50) + Duration::from_micros(1)), 20));
+        assert_eq!((rule.base.get(), rule.round_end), (ms(50) + Duration::from_micros(1), 20));
         rule.on_idle_restart();
-        assert_eq!((rule.base, rule.active), (None, false));
+        assert_eq!((rule.base.get(), rule.active), (Duration::ZERO, false));
     }
 
     #[test]
     fn loss_forgets_all_but_the_shortest_round_trip() {
+        let mut base = rule().base;
+        base.update(base::Instant::ZERO, ms(40));
         let learnt = Weighted {
-            base: Some(ms(40)),
+            base,
             rate: 9.0,
             weight: 0.3,
             alpha: 3.0,
@@ -400,10 +418,28 @@ mod tests {
         lost.on_loss();
         for mut rule in [disturbed, lost] {
             rule.on_ack(&mut window, &[], &AckSample { snd_nxt: 70, ..sample });
-            assert_eq!((rule.base, rule.round_end, rule.plain), (Some(ms(40)), 70, false));
+            assert_eq!((rule.base.get(), rule.round_end, rule.plain), (ms(40), 70, false));
             assert_eq!((rule.rate, rule.weight, rule.alpha), (0.0, 1.0, 2.0));
             assert!(rule.queue_delay.is_zero());
         }
+    }
+
+    #[test]
+    fn longer_delay_is_the_smallest_once_the_window_is_over() {
+        let base_after = |base_window, secs| {
+            let mut rule = Weighted::with(Coupling { base_window, ..Coupling::DEFAULT });
+            let mut window = Window::new(Arithmetic::Counter, 1448, 20, Some(10));
+            for second in 0..=secs {
+                let rtt = if second == 0 { ms(20) } else { ms(120) };
+                let now = base::Instant::from_secs(second);
+                let ack = crate::congestion::test_support::ack(now, 1);
+                rule.on_ack(&mut window, &[], &AckSample { rtt: Some(rtt), ..ack });
+            }
+            rule.base.get().as_millis()
+        };
+        let minute = Duration::from_secs(60);
+        assert_eq!([59, 62].map(|secs| base_after(minute, secs)), [20, 120]);
+        assert_eq!(base_after(Duration::ZERO, 4000), 20, "the kernel's never forgets");
     }
 
     #[test]

@@ -13,7 +13,8 @@
 //!   outstanding on which nothing was heard for five such times fails, if another one with data
 //!   outstanding heard something within three; until anything is heard on it. The timer's
 //!   interval is the longest time that was left to a timer of a path not under suspicion when new
-//!   data were last handed out, or 200 ms.
+//!   data were last handed out, or 200 ms; the kernel's timer wheel makes it up to 32 ms longer,
+//!   and with that more often long enough for the other path to come to rest.
 //! - `probe`: at the time-out, or before it if a tail loss probe (RFC 8985 s7) stays unanswered
 //!   for a round trip with its variation, `srtt + max(4 mdev, 50 ms)`, while another path works.
 //!   A failed path is knocked at with an acknowledgement that asks for one, after a second at
@@ -24,12 +25,13 @@
 //! Timers of subflows, and TCP's own recovery on them, are theirs.
 
 use super::connection::Connection;
+use super::send::FRAGMENT_BYTES;
 use super::slot::{Slot, Stage};
 use crate::scheduler::{PathChange, What};
 use crate::tcp::profile::Profile;
+use crate::tcp::timers::wheel_expiry;
 use base::{Context, Duration, Instant, PathId};
 use std::net::IpAddr;
-use std::ops::Range;
 
 /// Linux `stale_loss_cnt`: more intervals than these without anything heard.
 const STALE_LOSS_COUNT: u8 = 4;
@@ -279,6 +281,13 @@ impl Connection {
         self.timers.stale_interval = left.filter(|left| !left.is_zero()).unwrap_or(STALE_INTERVAL);
     }
 
+    /// When that timer fires. Its interval is long enough for the coarser slots of the kernel's
+    /// timer wheel: 300 ms take 304 to 332.
+    pub(super) fn stale_expiry(&self, now: Instant) -> Instant {
+        let tick = self.config.tcp.profile.switches().tick;
+        wheel_expiry(now, self.timers.stale_interval, tick)
+    }
+
     /// The connection's timer ran out under the rule `stale`: count, and say which path the head of
     /// the data may go to (Linux `mptcp_subflow_get_retrans`).
     pub(super) fn on_stale_interval(&mut self, cx: &Context<'_>) -> Option<PathId> {
@@ -296,11 +305,13 @@ impl Connection {
         active.or_else(spare).map(|slot| slot.path)
     }
 
-    /// The head of the data again, on the path found for it (Linux `__mptcp_retrans`).
-    pub(super) fn send_head_over(&mut self, spare: Option<PathId>, head: Range<u64>) {
+    /// The head of the data again, on the path found for it: what the fragment of the send queue
+    /// holds that begins them (Linux `__mptcp_retrans`).
+    pub(super) fn send_head_over(&mut self, spare: Option<PathId>, start: u64) {
         let Some(path) = spare else { return };
-        let len = u32::try_from(head.end - head.start).unwrap_or(u32::MAX);
-        self.hand(path, What::Copy(head), len);
+        let fragment = u64::from(FRAGMENT_BYTES);
+        let end = self.send.nxt.min((start / fragment + 1) * fragment);
+        self.hand(path, What::Copy(start..end), FRAGMENT_BYTES);
     }
 
     /// Fail a path that was silent for too long, if another one is not (Linux

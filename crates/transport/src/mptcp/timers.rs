@@ -135,11 +135,9 @@ impl Connection {
         self.run_manager(cx);
     }
 
-    /// Interval of the data-level timer: the kernel's, twice the longest RTO of a usable path.
+    /// Interval of the data-level timer but under the rule `stale`: twice the longest RTO of a
+    /// usable path.
     fn data_interval(&self) -> Duration {
-        if self.fails_as_mainline() {
-            return self.timers.stale_interval;
-        }
         let usable = self.slots.iter().filter(|slot| slot.is_usable() && !slot.pf);
         let longest = usable.map(|slot| slot.subflow.rto()).max().unwrap_or(FIN_INTERVAL);
         let doublings = self.timers.data_tries.min(10);
@@ -162,7 +160,11 @@ impl Connection {
     fn set_data_timer(&mut self, now: Instant) {
         let open = !self.send.segments.is_empty() || !self.send.is_drained();
         let runs = open && !self.is_plain() && !self.closed;
-        self.timers.data = if runs { now + self.data_interval() } else { Instant::FAR_FUTURE };
+        self.timers.data = match runs {
+            true if self.fails_as_mainline() => self.stale_expiry(now),
+            true => now + self.data_interval(),
+            false => Instant::FAR_FUTURE,
+        };
     }
 
     /// The head was not acknowledged by the connection for long, whatever subflows say.
@@ -182,7 +184,7 @@ impl Connection {
                 let start = head.offset.max(self.send.una);
                 let range = start..self.send.nxt.min(start + RETRANSMIT_BYTES);
                 if let Some(spare) = spare {
-                    self.send_head_over(spare, range);
+                    self.send_head_over(spare, start);
                     return;
                 }
                 let all_stuck = self.slots.iter().all(|slot| !slot.is_usable() || slot.pf);

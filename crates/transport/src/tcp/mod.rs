@@ -20,7 +20,7 @@ mod sender;
 mod state;
 pub(crate) mod subflow;
 mod timeout;
-mod timers;
+pub(crate) mod timers;
 mod transmit;
 
 pub use config::{Buffers, TcpConfig, TcpInfo};

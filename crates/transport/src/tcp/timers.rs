@@ -20,6 +20,23 @@ pub enum Retransmit {
     Persist,
 }
 
+/// When Linux's timer wheel fires a timer that is set at `now` for `span`. The wheel files timers
+/// by the distance of their expiry: up to 62 ticks in slots of one tick, up to 503 in slots of
+/// eight, and so on; a timer fires with the end of its slot, never early (Linux `calc_index`).
+pub fn wheel_expiry(now: Instant, span: Duration, tick: Duration) -> Instant {
+    /// Slots of a level that count for the distance.
+    const SLOTS: u64 = 63;
+    let tick = tick.as_nanos();
+    if tick == 0 {
+        return now + span;
+    }
+    let ticks = span.as_nanos().div_ceil(tick);
+    let expires = (now.as_nanos() / tick).saturating_add(ticks);
+    let level = (0..7).find(|level| ticks < SLOTS << (3 * level)).unwrap_or(7);
+    let slot = (expires >> (3 * level)) + 1;
+    Instant::from_nanos((slot << (3 * level)).saturating_mul(tick))
+}
+
 impl Retransmit {
     /// The name in events.
     pub const fn name(self) -> &'static str {
@@ -197,6 +214,20 @@ mod tests {
         assert_eq!(timers.take_due_retransmit(Instant::from_millis(11)), None);
         assert_eq!(timers.take_due_retransmit(Instant::from_millis(12)), Some(Retransmit::Rto));
         assert_eq!(timers.next(), Instant::FAR_FUTURE);
+    }
+
+    #[test]
+    fn far_timers_fire_with_the_end_of_a_coarse_slot() {
+        // Seen on Linux 6.18, in its ticks: set at, for, fired at.
+        for (now, span, expiry) in
+            [(1296, 26, 1323), (1289, 50, 1340), (1289, 63, 1360), (1277, 250, 1528)]
+        {
+            let tick = Duration::from_millis(4);
+            let at = |ticks: u64| Instant::from_millis(4 * ticks);
+            assert_eq!(wheel_expiry(at(now), tick * span, tick), at(expiry), "{now} {span}");
+        }
+        let (now, span) = (Instant::from_micros(1), Duration::from_micros(5));
+        assert_eq!(wheel_expiry(now, span, Duration::ZERO), now + span);
     }
 
     #[test]

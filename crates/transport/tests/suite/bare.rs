@@ -178,17 +178,27 @@ impl Bare {
 
     /// An acknowledgement of everything below `acked` with SACK blocks of positions.
     pub fn sack(&mut self, blocks: &[(u32, u32)]) -> Vec<TcpSegment> {
+        self.send(self.sacking(blocks))
+    }
+
+    /// That acknowledgement.
+    pub fn sacking(&self, blocks: &[(u32, u32)]) -> TcpSegment {
         let mut segment = self.segment(Flags::ACK);
         for (start, end) in blocks {
             segment.options.sack.push(self.their_iss + 1 + *start, self.their_iss + 1 + *end);
         }
-        self.send(segment)
+        segment
     }
 
     /// Any segment arrives; what is answered at once.
     pub fn send(&mut self, segment: TcpSegment) -> Vec<TcpSegment> {
-        self.send_packet(Packet::new(PEER, HERE, Body::Tcp(segment)));
+        self.send_segment(segment);
         self.drain()
+    }
+
+    /// Any segment arrives, and nothing is sent yet.
+    pub fn send_segment(&mut self, segment: TcpSegment) {
+        self.send_packet(Packet::new(PEER, HERE, Body::Tcp(segment)));
     }
 
     /// Any packet arrives.
@@ -206,6 +216,12 @@ impl Bare {
             _ => None,
         });
         tcp.collect()
+    }
+
+    /// The next packet alone leaves, as from a host that takes its time over each.
+    pub fn poll_one(&mut self) -> bool {
+        let mut cx = Context::quiet(self.now, self.chance);
+        self.stack.poll_transmit(&mut cx).is_some()
     }
 
     /// Everything the stack wants to send.
@@ -262,10 +278,15 @@ impl Bare {
 
     /// The application writes `len` bytes of virtual stream 2; what is sent at once.
     pub fn write(&mut self, len: u32) -> Vec<TcpSegment> {
+        self.queue(len);
+        self.drain()
+    }
+
+    /// The application writes, and nothing is sent yet.
+    pub fn queue(&mut self, len: u32) {
         let mut cx = Context::quiet(self.now, self.chance);
         let payload = Payload::virtual_range(2, 0, len);
         self.stack.write(&mut cx, self.socket, &payload).unwrap();
-        self.drain()
     }
 
     /// The application reads; bytes and what is sent at once.

@@ -53,6 +53,37 @@ fn initial_window_is_ten_segments_and_push_marks_the_end() {
     assert!(rest[1].flags.contains(Flags::PSH));
 }
 
+/// Found at random (reno over 42 Mbit/s and 36 ms, a server that takes 85 us for each segment): a
+/// loss halved the window while a burst was leaving, and the rest of the burst left nevertheless.
+#[test]
+fn burst_granted_before_a_loss_ends_at_the_window_after_it() {
+    let config = TcpConfig { congestion: "reno", ..TcpConfig::default() };
+    let (mut bare, _) = Bare::syn_received(config, modern());
+    // So near that a burst is up to half of the window.
+    bare.wait_ms(1);
+    bare.send(bare.segment(Flags::ACK));
+    for segs in [10, 20] {
+        assert_eq!(bare.write(segs * MSS).len(), segs as usize);
+        bare.wait_ms(1);
+        let all = bare.acked + segs * MSS;
+        bare.ack(all);
+    }
+    assert_eq!(bare.info().cwnd_segs, 40);
+    let first = bare.acked;
+    assert_eq!(bare.write(20 * MSS).len(), 20, "half of the window is in flight");
+    bare.wait_ms(1);
+    bare.queue(20 * MSS);
+    assert!(bare.poll_one(), "the first of a burst of twenty");
+    // The first segment is lost, as the three after it tell.
+    bare.send_segment(bare.sacking(&[(first + MSS, first + 4 * MSS)]));
+    let info = bare.info();
+    let inflight = 21 - 1 - 3;
+    assert!(info.cwnd_segs <= 21, "{info:?}");
+    let sent = bare.drain();
+    let allowed = (info.cwnd_segs - inflight) as usize;
+    assert_eq!(sent.len(), allowed, "the lost one and what the window takes: {info:?}");
+}
+
 #[test]
 fn notsent_lowat_bounds_what_is_taken_ahead() {
     let lowat = 20_000;

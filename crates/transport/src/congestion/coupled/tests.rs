@@ -52,8 +52,10 @@ pub fn growth<R: Rule>(paths: &[(u32, u64)], path: u8) -> f64 {
     cwnd(&coupled, path) - before
 }
 
+const WITH_LISA: [&str; 3] = ["lia:lisa=1", "olia:lisa=1", "balia:lisa=1"];
+
 fn coupled_names() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().map(|(name, ..)| *name).filter(|name| is_coupled(name))
+    NAMES.iter().map(|(name, ..)| *name).chain(WITH_LISA).filter(|name| is_coupled(name))
 }
 
 /// Two paths in congestion avoidance, or more.
@@ -99,6 +101,27 @@ fn window_that_is_not_the_limit_does_not_grow() {
             controller.on_ack(PathId(0), &AckSample { cwnd_limited: false, ..ack_of(100, 10) });
         }
         assert_eq!(controller.cwnd_segs(PathId(0)), 10, "{name}");
+    }
+}
+
+/// Regression: windows grew by fractions and lost them at every loss, half a segment of what was
+/// left of small windows, without what a TCP gains by counting whole ones.
+#[test]
+fn loss_on_one_path_among_several_keeps_fractions() {
+    for name in ["lia", "olia", "olia-draft", "balia"] {
+        let halved = |kernel_compat, paths: &[(u32, u64)]| {
+            let options = Options { kernel_compat, ..OPTIONS };
+            let mut controller = controller(name, &options, paths);
+            controller.on_congestion(PathId(0), &loss(Instant::from_secs(1)));
+            controller.set_recovery_window(PathId(0), 9);
+            controller.on_recovery_exit(PathId(0), Instant::from_secs(1));
+            controller.cwnd_bytes(PathId(0))
+        };
+        let several = [(15, 100), (10, 100)];
+        assert_eq!(halved(false, &several), 7 * 1428 + 714, "{name}");
+        let whole = if name == "balia" { 8 } else { 7 };
+        assert_eq!(halved(true, &several), whole * 1428, "{name} as the kernel counts");
+        assert_eq!(halved(false, &several[..1]), 7 * 1428, "{name} alone is NewReno");
     }
 }
 
