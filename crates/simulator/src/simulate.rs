@@ -286,8 +286,12 @@ fn add_backup_marks(world: &mut World<Half>, setup: &RunSetup) {
 
 /// What happens to addresses and connections.
 fn add_path_marks(world: &mut World<Half>, setup: &RunSetup) {
+    // Mainline's manager hears of addresses only, not of links.
+    let by_endpoint = matches!(&setup.protocol, Protocol::Mptcp(multipath)
+        if multipath.path_manager == PathManagerKind::Kernel);
     for PathMark { path, at, what } in &setup.marks {
         let interface = InterfaceId(*path as u16);
+        let own = address(setup, *path, CLIENT);
         let mut tell = |host, event| {
             world.tell_at(Instant::ZERO + *at, Told { host, interface, event });
         };
@@ -296,6 +300,8 @@ fn add_path_marks(world: &mut World<Half>, setup: &RunSetup) {
                 tell(CLIENT, InterfaceEvent::Reset);
                 tell(SERVER, InterfaceEvent::Reset);
             }
+            Mark::Removed if by_endpoint => tell(CLIENT, InterfaceEvent::AddressRemoved(own)),
+            Mark::Returned if by_endpoint => tell(CLIENT, InterfaceEvent::AddressAdded(own)),
             Mark::Removed => tell(CLIENT, InterfaceEvent::Down),
             Mark::Returned => tell(CLIENT, InterfaceEvent::Up),
         }

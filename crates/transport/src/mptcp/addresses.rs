@@ -10,8 +10,11 @@ const MAX_ADDRESSES: usize = 8;
 /// An announcement that is not echoed is repeated after this (Linux `add_addr_timeout`: 120 s,
 /// shortened by newer kernels to the scale of the RTO).
 const REPEAT_ANNOUNCEMENT: Duration = Duration::from_secs(1);
-/// And so often at most.
+/// And so often at most, not counted those that nothing was heard after: then it is not the peer
+/// who does not echo, but the path there that does not work.
 const MAX_REPETITIONS: u32 = 3;
+/// The interval is doubled so often.
+const DOUBLINGS: u32 = 6;
 
 /// An address of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,8 +39,12 @@ pub struct RemoteAddress {
 pub struct Announcement {
     pub option: AddAddr,
     pub due: Instant,
+    /// When last.
+    pub sent_at: Instant,
     /// How often; 0 while another one waits for its echo.
     pub sent: u32,
+    /// How often with something heard since.
+    pub unheeded: u32,
 }
 
 /// The address tables of a connection.
@@ -124,11 +131,12 @@ impl Addresses {
     }
 
     /// Learn of an address of the peer. Whether it may be used now: it is new, or announced
-    /// again. A number keeps its address until it is withdrawn, its port may change.
+    /// again. A number keeps its address until it is withdrawn; its port may change, but not that
+    /// of number 0, the first subflow's.
     pub fn learn(&mut self, id: u8, address: SocketAddr) -> bool {
         if let Some(known) = self.remote.iter_mut().find(|known| known.id == id) {
-            let same = id != 0 && known.address.ip() == address.ip();
-            if same {
+            let same = known.address.ip() == address.ip();
+            if same && id != 0 {
                 known.address = address;
             }
             return same;
@@ -160,7 +168,8 @@ impl Addresses {
     /// because Linux drops those that come while it is busy with another one.
     pub fn announce(&mut self, now: Instant, option: AddAddr) -> Option<AddAddr> {
         self.announced.retain(|open| open.option.address_id != option.address_id);
-        self.announced.push(Announcement { option, due: Instant::FAR_FUTURE, sent: 0 });
+        let due = Instant::FAR_FUTURE;
+        self.announced.push(Announcement { option, due, sent_at: now, sent: 0, unheeded: 0 });
         self.next_announcement(now)
     }
 
@@ -179,6 +188,7 @@ impl Addresses {
     fn next_announcement(&mut self, now: Instant) -> Option<AddAddr> {
         let next = self.announced.first_mut().filter(|open| open.sent == 0)?;
         next.due = now + REPEAT_ANNOUNCEMENT;
+        next.sent_at = now;
         next.sent = 1;
         Some(next.option)
     }
@@ -188,17 +198,20 @@ impl Addresses {
         self.announced.iter().map(|open| open.due).min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Announcements to repeat now, and the numbers of those that are given up.
-    pub fn take_due(&mut self, now: Instant) -> (Vec<AddAddr>, Vec<u8>) {
+    /// Announcements to repeat now, and the numbers of those that are given up. The peer was last
+    /// heard at `heard_at`.
+    pub fn take_due(&mut self, now: Instant, heard_at: Instant) -> (Vec<AddAddr>, Vec<u8>) {
         let mut due = Vec::new();
         for open in self.announced.iter_mut().filter(|open| open.due <= now) {
-            if open.sent <= MAX_REPETITIONS {
+            open.unheeded += u32::from(heard_at > open.sent_at);
+            if open.unheeded <= MAX_REPETITIONS {
                 due.push(open.option);
             }
-            open.due = now + REPEAT_ANNOUNCEMENT * (1 << open.sent.min(8));
+            open.due = now + REPEAT_ANNOUNCEMENT * (1 << open.sent.min(DOUBLINGS));
+            open.sent_at = now;
             open.sent += 1;
         }
-        let given_up = |open: &Announcement| open.sent > MAX_REPETITIONS + 1;
+        let given_up = |open: &Announcement| open.unheeded > MAX_REPETITIONS;
         let over = self.announced.iter().filter(|open| given_up(open));
         let over = over.map(|open| open.option.address_id).collect();
         self.announced.retain(|open| !given_up(open));
@@ -278,10 +291,33 @@ mod tests {
         addresses.announce(Instant::ZERO, option(2));
         let mut sent = Vec::new();
         while addresses.deadline() != Instant::FAR_FUTURE {
-            sent.extend(addresses.take_due(addresses.deadline()).0);
+            let now = addresses.deadline();
+            sent.extend(addresses.take_due(now, now).0);
         }
         assert_eq!(sent.iter().filter(|sent| **sent == option(1)).count(), 3, "repetitions");
         assert_eq!(sent.iter().filter(|sent| **sent == option(2)).count(), 4);
+    }
+
+    #[test]
+    fn announcement_is_repeated_until_something_is_heard_again() {
+        let mut addresses = Addresses::default();
+        addresses.announce(Instant::ZERO, option(1));
+        let mut waits = Vec::new();
+        for _ in 0..10 {
+            let now = addresses.deadline();
+            assert_eq!(addresses.take_due(now, Instant::ZERO), (vec![option(1)], Vec::new()));
+            waits.push((addresses.deadline() - now).as_millis() / 1000);
+        }
+        assert_eq!(waits, [2, 4, 8, 16, 32, 64, 64, 64, 64, 64]);
+    }
+
+    #[test]
+    fn first_address_announced_again_may_be_used_again() {
+        let first = SocketAddr::new(Ipv4Addr::new(10, 0, 0, 1).into(), 80);
+        let mut addresses = Addresses::new(first.ip(), first, &[], &[]);
+        assert!(addresses.learn(0, first));
+        let other = SocketAddr::new(Ipv4Addr::new(10, 0, 0, 9).into(), 80);
+        assert!(!addresses.learn(0, other), "its number has another address");
     }
 
     #[test]

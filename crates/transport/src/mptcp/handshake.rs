@@ -6,11 +6,11 @@ use super::failover::Watch;
 use super::manage::JoinRequest;
 use super::receive::{DataReceive, Tuning};
 use super::slot::{ReceivedMaps, Slot, Stage};
-use crate::path_manager::PathEvent;
+use crate::path_manager::{Ending, PathEvent, PathManager};
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
 use crate::tcp::multipath::{Heard, Multipath};
-use crate::tcp::subflow::{Identity, News, Subflow};
+use crate::tcp::subflow::{Identity, News, Subflow, Tuple};
 use base::{Context, Instant, InterfaceId, PathId};
 use wire::mptcp::{
     Capable, CapableFlags, CapableForm, Join, Key, Mapping, MptcpOption, MptcpOptions, ResetReason,
@@ -144,6 +144,7 @@ impl Connection {
             pf_una: 0,
             repeat_ack_at: None,
             ack_repetitions: 0,
+            said: None,
             check: None,
             grouped: None,
             received: ReceivedMaps::default(),
@@ -189,15 +190,40 @@ impl Connection {
 
     /// Whether the SYN of a join is taken: fully established, and room for one more.
     pub fn may_accept_join(&self) -> bool {
-        let open = self.slots.iter().filter(|slot| slot.stage != Stage::Gone).count();
         self.fully_established
             && !self.plain
             && !self.closed
             && !self.refuses_joins()
             && !self.failed_checksum
             && !self.agreed_fail
-            && open <= self.most_extra_subflows()
+            && self.has_room(0)
             && self.next_path().is_some()
+    }
+
+    /// A join found no room. The peer may know better which of the subflows between these
+    /// addresses live: what told this host that one is over may have been lost. They are asked,
+    /// and an answer that they are unknown makes room. Whether there are any; mainline does not
+    /// ask.
+    pub fn ask_rivals(&mut self, tuple: &Tuple) -> bool {
+        if self.plain || self.closed || matches!(self.manager, PathManager::Kernel(_)) {
+            return false;
+        }
+        let mut asked = false;
+        for index in 0..self.slots.len() {
+            let slot = &mut self.slots[index];
+            let ends = slot.subflow.tuple();
+            if ends.local != tuple.local || ends.remote.ip() != tuple.remote.ip() {
+                continue;
+            }
+            match slot.stage {
+                Stage::Open => slot.subflow.knock(),
+                Stage::Opening if !slot.initiator => slot.subflow.repeat_answer(),
+                _ => continue,
+            }
+            asked = true;
+            self.wake(index);
+        }
+        asked
     }
 
     /// The application will send no more, and mainline then takes no more joins, at
@@ -421,6 +447,7 @@ impl Connection {
         slot.ack_repetitions += 1;
         if slot.ack_repetitions > ACK_REPETITIONS {
             self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
+            self.on_ended(cx, index, Ending::Unreachable);
             return;
         }
         let wait = slot.subflow.rto() * (1 << slot.ack_repetitions);

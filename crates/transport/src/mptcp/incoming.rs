@@ -130,8 +130,7 @@ impl Connection {
         let how = match error {
             SocketError::TimedOut if open => Ending::TimedOut,
             SocketError::TimedOut | SocketError::Unreachable => Ending::Unreachable,
-            SocketError::Reset if open => Ending::Reset,
-            _ => Ending::Refused,
+            _ => self.slots[index].said.unwrap_or(Ending::Reset),
         };
         self.on_ended(cx, index, how);
     }
@@ -203,14 +202,17 @@ impl Connection {
         }
     }
 
-    /// A reset may close the whole connection; a join that it refuses for now only is tried again
-    /// (RFC 8684 s3.6).
+    /// A reset may close the whole connection; it may say whether another subflow there is worth
+    /// a try (RFC 8684 s3.6). The unspecified reason says no more than that this one is over: it
+    /// comes of an address withdrawn, too, even if that news was overtaken by the address's return.
     fn hear_reset(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) {
         for option in heard.options.others() {
-            let slot = &self.slots[index];
-            let opening = slot.initiator && index > 0 && slot.stage != Stage::Open;
-            if matches!(option, MptcpOption::TcpRst { transient: true, .. }) && opening {
-                self.on_ended(cx, index, Ending::NotNow);
+            if let MptcpOption::TcpRst { transient, reason } = option {
+                self.slots[index].said = match *transient {
+                    true => Some(Ending::NotNow),
+                    false if *reason == ResetReason::UNSPECIFIED => None,
+                    false => Some(Ending::Refused),
+                };
             }
             if let MptcpOption::FastClose { receiver } = option
                 && !self.plain

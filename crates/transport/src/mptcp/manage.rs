@@ -38,30 +38,36 @@ impl Connection {
             return;
         }
         let (local, remote) = self.addresses.tables();
-        let extra_subflows = (self.alive() + self.joins.len()).saturating_sub(1);
+        let extra_subflows = self.counted() + self.joins.len();
         let known = Known { local: &local, remote: &remote, extra_subflows };
         for command in self.manager.on_event(cx.now, event, &known) {
             match command {
                 Command::Announce { local_id } => self.announce(cx, local_id),
                 Command::Join { local_id, remote_id, over } => {
-                    self.request_join(local_id, remote_id, over);
+                    self.request_join(cx, local_id, remote_id, over);
                 }
                 Command::Withdraw { local_id } => self.withdraw(cx, local_id),
             }
         }
     }
 
-    /// How many subflows there may be beside the first one, opened or accepted.
-    pub(super) fn most_extra_subflows(&self) -> usize {
-        usize::from(match self.config.path_manager {
+    /// Whether there may be one more subflow, opened or accepted, beside those that are there and
+    /// so many that are to be opened.
+    pub(super) fn has_room(&self, to_open: usize) -> bool {
+        let most = match self.config.path_manager {
             PathManagerKind::Kernel => self.config.endpoints.limits.subflows,
-            _ => self.config.max_extra_subflows,
-        })
+            // Beside one of them.
+            _ => self.config.max_extra_subflows.saturating_add(1),
+        };
+        self.counted() + to_open < usize::from(most)
     }
 
-    /// Subflows that are there.
-    fn alive(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.stage != Stage::Gone).count()
+    /// Subflows that count against the limit. Mainline's manager does not count the first one,
+    /// whether or not it is there.
+    fn counted(&self) -> usize {
+        let uncounted = usize::from(self.config.path_manager == PathManagerKind::Kernel);
+        let counted = self.slots.iter().skip(uncounted);
+        counted.filter(|slot| slot.stage != Stage::Gone).count()
     }
 
     /// What the manager waits for, and announcements that are to be repeated.
@@ -69,7 +75,7 @@ impl Connection {
         if self.manager.deadline() <= cx.now {
             self.manage(cx, PathEvent::Timer);
         }
-        let (due, given_up) = self.addresses.take_due(cx.now);
+        let (due, given_up) = self.addresses.take_due(cx.now, self.timers.heard_at);
         for option in due {
             self.send_announcement(option);
             // Nothing may have been heard since the last one.
@@ -151,10 +157,9 @@ impl Connection {
             || self.joins.iter().any(|join| join.local == local && join.remote == remote)
     }
 
-    fn request_join(&mut self, local_id: u8, remote_id: u8, over: Over) {
-        let full = self.alive() + self.joins.len() > self.most_extra_subflows();
+    fn request_join(&mut self, cx: &mut Context<'_>, local_id: u8, remote_id: u8, over: Over) {
         let failed = self.failed_checksum || self.agreed_fail;
-        if full || failed || self.plain || (remote_id == 0 && self.no_join_to_first) {
+        if failed || self.plain || (remote_id == 0 && self.no_join_to_first) {
             return;
         }
         let (Some(local), Some(remote)) =
@@ -171,6 +176,10 @@ impl Connection {
             .common_prefix_bits
             .is_some_and(|bits| !share_prefix(local.ip, remote.address.ip(), bits));
         if apart {
+            return;
+        }
+        if !self.has_room(self.joins.len()) {
+            self.manage(cx, PathEvent::Ended { local_id, remote_id, how: Ending::NotNow });
             return;
         }
         self.joins.push_back(JoinRequest {
@@ -207,8 +216,11 @@ impl Connection {
             return;
         }
         for index in 0..self.slots.len() {
-            if self.slots[index].local_id == local_id {
+            let slot = &self.slots[index];
+            if slot.local_id == local_id && slot.stage != Stage::Gone {
                 self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
+                // There is room for another one.
+                self.on_ended(cx, index, Ending::Refused);
             }
         }
         self.say(MptcpOption::RemoveAddr { ids: vec![local_id] }, Some(local_id));
@@ -267,6 +279,13 @@ impl Connection {
                 self.manage(cx, PathEvent::LocalDown { id, removed });
             }
         }
+    }
+
+    /// A subflow that the manager asked for could not be opened: this host has no port or no number
+    /// for it now.
+    pub fn on_unopened(&mut self, cx: &mut Context<'_>, request: &JoinRequest) {
+        let JoinRequest { local_id, remote_id, .. } = *request;
+        self.manage(cx, PathEvent::Ended { local_id, remote_id, how: Ending::Unreachable });
     }
 
     /// A subflow that this host opened is over: the manager may want another one.

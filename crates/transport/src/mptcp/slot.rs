@@ -2,6 +2,7 @@
 
 use super::failover::Watch;
 use super::grouped::Grouped;
+use crate::path_manager::Ending;
 use crate::tcp::subflow::Subflow;
 use base::{Instant, InterfaceId, PathId};
 use std::collections::VecDeque;
@@ -50,6 +51,8 @@ pub struct Slot {
     pub repeat_ack_at: Option<Instant>,
     /// Times it was repeated.
     pub ack_repetitions: u32,
+    /// What its peer said of its end, by a reset with a reason.
+    pub said: Option<Ending>,
     /// The peer withdrew its address: whether it still answers is being found out.
     pub check: Option<Check>,
     /// It was opened as one of a group of simultaneous SYNs.

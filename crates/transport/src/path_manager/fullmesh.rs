@@ -2,17 +2,24 @@
 //!
 //! Only the client opens subflows, as servers behind NATs cannot; both sides announce what they
 //! have beside the address of the first subflow. Changes of addresses are gathered for a while
-//! (`batch`), so that an interface that flaps costs nothing. A subflow that could not be opened
-//! is tried once more a second later; one that timed out is opened again (`create_on_err`), one
-//! that was reset is not.
+//! (`batch`), so that an interface that flaps costs nothing. One that timed out is opened again
+//! (`create_on_err`).
+//!
+//! The papers' kernels try a pair that could not be reached once more after a second, and leave
+//! one alone that was reset. Here a path that works again is used again as long as the connection
+//! lives: what could not be reached, or was reset by nobody who says why (`create_on_reset`; a
+//! middlebox does so), is tried after a second, then at intervals that double up to 64 s. What the
+//! peer refuses for good (RFC 8684 s3.6) waits for news of an address.
 
 use super::{Address, Command, Ending, Known, Manager, Over, PathEvent};
 use base::{Duration, Instant};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// A pair that could not be reached is tried again after this (the papers' kernels).
 const RETRY: Duration = Duration::from_secs(1);
+/// It is doubled so often at most, as the intervals of repeated SYNs (Linux `tcp_syn_retries`).
+const DOUBLINGS: u32 = 6;
 /// Addresses of either side that are meshed (the papers' kernels).
 const MOST: usize = 8;
 
@@ -21,6 +28,7 @@ const MOST: usize = 8;
 pub struct Fullmesh {
     client: bool,
     create_on_err: bool,
+    create_on_reset: bool,
     batch: Duration,
     established: bool,
     /// The connection's own address is not to be meshed: it stays as `default` has it.
@@ -29,14 +37,23 @@ pub struct Fullmesh {
     present: BTreeSet<u8>,
     /// Pairs tried, the first subflow's included.
     tried: BTreeSet<(u8, u8)>,
-    /// Pairs that failed once and were tried again.
-    retried: BTreeSet<(u8, u8)>,
+    /// How often pairs failed since there was a subflow.
+    failures: BTreeMap<(u8, u8), u32>,
     /// Pairs to be tried again, and when.
     retries: Vec<(Instant, u8, u8)>,
     /// Changes of this host's addresses, the last one of each, in order.
     changes: Vec<(u8, Change)>,
     /// When they are acted upon.
     changes_due: Instant,
+}
+
+/// Which subflows that ended are opened again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Again {
+    /// Those that timed out,
+    pub on_err: bool,
+    /// and those that were reset.
+    pub on_reset: bool,
 }
 
 /// What became of an address.
@@ -57,16 +74,17 @@ fn is_meshable(ip: IpAddr) -> bool {
 
 impl Fullmesh {
     /// For the side that opened the connection, or the other one.
-    pub fn new(client: bool, create_on_err: bool, batch: Duration) -> Self {
+    pub fn new(client: bool, again: Again, batch: Duration) -> Self {
         Fullmesh {
             client,
-            create_on_err,
+            create_on_err: again.on_err,
+            create_on_reset: again.on_reset,
             batch,
             established: false,
             inert: false,
             present: BTreeSet::new(),
             tried: BTreeSet::from([(0, 0)]),
-            retried: BTreeSet::new(),
+            failures: BTreeMap::new(),
             retries: Vec::new(),
             changes: Vec::new(),
             changes_due: Instant::FAR_FUTURE,
@@ -115,27 +133,31 @@ impl Fullmesh {
 
     fn forget_local(&mut self, id: u8) {
         self.tried.retain(|(local_id, _)| *local_id != id);
-        self.retried.retain(|(local_id, _)| *local_id != id);
+        self.failures.retain(|(local_id, _), _| *local_id != id);
     }
 
     fn forget_remote(&mut self, id: u8) {
         self.tried.retain(|(_, remote_id)| *remote_id != id);
-        self.retried.retain(|(_, remote_id)| *remote_id != id);
+        self.failures.retain(|(_, remote_id), _| *remote_id != id);
     }
 
     fn on_ended(&mut self, now: Instant, pair: (u8, u8), how: Ending) {
         match how {
-            Ending::Unreachable | Ending::NotNow => {
-                if self.retried.insert(pair) {
-                    self.retries.push((now + RETRY, pair.0, pair.1));
-                }
-            }
+            Ending::Unreachable | Ending::NotNow => self.retry(now, pair),
+            Ending::Reset if self.create_on_reset => self.retry(now, pair),
             Ending::TimedOut if self.create_on_err => {
                 self.tried.remove(&pair);
-                self.retried.remove(&pair);
             }
             Ending::TimedOut | Ending::Refused | Ending::Reset => {}
         }
+    }
+
+    fn retry(&mut self, now: Instant, pair: (u8, u8)) {
+        let failures = self.failures.entry(pair).or_default();
+        let wait = RETRY * (1 << *failures);
+        *failures = (*failures + 1).min(DOUBLINGS);
+        self.retries.retain(|(_, local_id, remote_id)| (*local_id, *remote_id) != pair);
+        self.retries.push((now + wait, pair.0, pair.1));
     }
 
     fn take_due(&mut self, now: Instant, known: &Known<'_>, commands: &mut Vec<Command>) {
@@ -184,6 +206,7 @@ impl Manager for Fullmesh {
             PathEvent::Withdrawn { id } => self.forget_remote(id),
             PathEvent::Joined { local_id, remote_id } => {
                 self.tried.insert((local_id, remote_id));
+                self.failures.remove(&(local_id, remote_id));
             }
             PathEvent::Ended { local_id, remote_id, how } => {
                 self.on_ended(now, (local_id, remote_id), how);
@@ -220,8 +243,10 @@ mod tests {
 
     const BATCH: Duration = Duration::from_millis(500);
 
+    const ALWAYS: Again = Again { on_err: true, on_reset: true };
+
     fn client() -> Fullmesh {
-        Fullmesh::new(true, true, BATCH)
+        Fullmesh::new(true, ALWAYS, BATCH)
     }
 
     fn ended(local_id: u8, remote_id: u8, how: Ending) -> PathEvent {
@@ -252,7 +277,7 @@ mod tests {
 
     #[test]
     fn server_announces_and_opens_nothing() {
-        let mut mesh = Fullmesh::new(false, true, BATCH);
+        let mut mesh = Fullmesh::new(false, ALWAYS, BATCH);
         let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0, 3], 2));
         let commands =
             mesh.on_event(Instant::ZERO, PathEvent::Established, &known(&local, &remote));
@@ -260,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn pair_that_cannot_be_reached_is_tried_once_more_after_a_second() {
+    fn pair_that_cannot_be_reached_is_tried_again_at_intervals_that_double() {
         let mut mesh = client();
         let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0], 2));
         let known = known(&local, &remote);
@@ -271,27 +296,42 @@ mod tests {
         let due = now + Duration::from_secs(1);
         assert_eq!(mesh.deadline(), due);
         assert_eq!(joins(&mesh.on_event(due, PathEvent::Timer, &known)), [(1, 0)]);
-        mesh.on_event(due, failed, &known);
-        assert_eq!(mesh.deadline(), Instant::FAR_FUTURE);
+        let mut waits = Vec::new();
+        let mut now = due;
+        for _ in 0..8 {
+            mesh.on_event(now, failed, &known);
+            waits.push((mesh.deadline() - now).as_millis() / 1000);
+            now = mesh.deadline();
+            assert_eq!(joins(&mesh.on_event(now, PathEvent::Timer, &known)), [(1, 0)]);
+        }
+        assert_eq!(waits, [2, 4, 8, 16, 32, 64, 64, 64]);
+        // Once there was a subflow, the count begins anew.
+        mesh.on_event(now, PathEvent::Joined { local_id: 1, remote_id: 0 }, &known);
+        mesh.on_event(now, failed, &known);
+        assert_eq!(mesh.deadline(), now + RETRY);
         // An announcement makes it worth a try again.
         let announced = PathEvent::Announced(remote[0]);
-        assert_eq!(joins(&mesh.on_event(due, announced, &known)), [(0, 0), (1, 0)]);
+        assert_eq!(joins(&mesh.on_event(now, announced, &known)), [(0, 0), (1, 0)]);
     }
 
     #[test]
-    fn only_a_time_out_opens_a_subflow_again() {
+    fn subflows_that_timed_out_or_were_reset_are_opened_again_if_asked_for() {
         let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0], 2));
         let known = known(&local, &remote);
-        for (create_on_err, how, again) in [
-            (true, Ending::TimedOut, 1),
-            (false, Ending::TimedOut, 0),
-            (true, Ending::Reset, 0),
-            (true, Ending::Refused, 0),
+        for (on, how, at_once, later) in [
+            (true, Ending::TimedOut, 1, 0),
+            (false, Ending::TimedOut, 0, 0),
+            (true, Ending::Reset, 0, 1),
+            (false, Ending::Reset, 0, 0),
+            (true, Ending::Refused, 0, 0),
         ] {
-            let mut mesh = Fullmesh::new(true, create_on_err, BATCH);
+            let again = Again { on_err: on, on_reset: on };
+            let mut mesh = Fullmesh::new(true, again, BATCH);
             mesh.on_event(Instant::ZERO, PathEvent::Established, &known);
             let commands = mesh.on_event(Instant::ZERO, ended(1, 0, how), &known);
-            assert_eq!(joins(&commands).len(), again, "{create_on_err} {how:?}");
+            assert_eq!(joins(&commands).len(), at_once, "{on} {how:?}");
+            let commands = mesh.on_event(Instant::ZERO + RETRY, PathEvent::Timer, &known);
+            assert_eq!(joins(&commands).len(), later, "{on} {how:?}");
         }
     }
 

@@ -4,6 +4,14 @@
 //! An endpoint is an address of this host with what it is for. Whoever takes an address off an
 //! interface takes its endpoint away, too, as network managers do; a link that is down changes
 //! nothing, since the kernel's manager does not look at links.
+//!
+//! An endpoint is used once by a connection, and once more each time it comes back (Linux
+//! `id_avail_bitmap`, `__mark_subflow_endp_available`), that of the first subflow included. So a
+//! subflow that was reset, refused or timed out is not opened again; where it leaves room, an
+//! endpoint that is not used yet takes it. The first subflow counts against no limit, not even
+//! when it is opened anew: with `subflows` no larger than the number of the others there is then
+//! no room for it. Nor is there a subflow again where a withdrawal is lost, so that the peer still
+//! counts the old one, or comes after the new one, which it then ends.
 
 use super::{Address, Command, Known, Manager, Over, PathEvent};
 use base::Instant;
@@ -153,7 +161,7 @@ impl Kernel {
         }
         let mut room = self.room(known);
         let sources: Vec<_> = self.local(known, |flags| flags.subflow).collect();
-        for (here, flags) in sources.into_iter().filter(|(here, _)| here.id != 0) {
+        for (here, flags) in sources {
             if room == 0 || !self.used.insert(here.id) {
                 continue;
             }
@@ -198,7 +206,11 @@ const fn join(local_id: u8, remote_id: u8) -> Command {
 impl Manager for Kernel {
     fn on_event(&mut self, _: Instant, event: PathEvent, known: &Known<'_>) -> Vec<Command> {
         match event {
-            PathEvent::Established => self.established = true,
+            PathEvent::Established => {
+                self.established = true;
+                // The connection began there.
+                self.used.insert(0);
+            }
             PathEvent::Announced(there) if self.established => return self.accept(there, known),
             PathEvent::Withdrawn { id } => {
                 self.accepted.remove(&id);
@@ -215,8 +227,9 @@ impl Manager for Kernel {
                 commands.extend(self.proceed(known));
                 return commands;
             }
-            PathEvent::Joined { .. } | PathEvent::LocalUp(_) => {}
-            // A pair that failed is not tried again, and a link that is down means nothing.
+            // A pair that failed is not tried again, but what ended makes room for the next one.
+            PathEvent::Joined { .. } | PathEvent::Ended { .. } | PathEvent::LocalUp(_) => {}
+            // A link that is down means nothing.
             _ => return Vec::new(),
         }
         self.proceed(known)
@@ -226,6 +239,7 @@ impl Manager for Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path_manager::Ending;
     use crate::path_manager::tests::{addresses, joins, known};
 
     const SUBFLOW: EndpointFlags =
@@ -344,5 +358,33 @@ mod tests {
         assert_eq!(commands, [Command::Withdraw { local_id: 1 }, join(2, 0)]);
         let again = on(&mut kernel, PathEvent::LocalUp(local[1]), &facts);
         assert_eq!(joins(&again), [(1, 0)], "its endpoint is there again");
+    }
+
+    #[test]
+    fn address_of_the_first_subflow_that_comes_back_is_used_if_there_is_room() {
+        let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0], 2));
+        let facts = Known { extra_subflows: 1, ..known(&local, &remote) };
+        for (limit, again) in [(1, vec![]), (2, vec![(0, 0)])] {
+            let mut kernel = manager(&local, &[SUBFLOW; 2], (limit, 0));
+            on(&mut kernel, PathEvent::Established, &known(&local, &remote));
+            let down = PathEvent::LocalDown { id: 0, removed: true };
+            let commands = on(&mut kernel, down, &Known { local: &local[1..], ..facts });
+            assert_eq!(commands, [Command::Withdraw { local_id: 0 }]);
+            let commands = on(&mut kernel, PathEvent::LocalUp(local[0]), &facts);
+            assert_eq!(joins(&commands), again, "limit {limit}: the other one counts");
+        }
+    }
+
+    #[test]
+    fn subflow_that_ended_is_not_opened_again_but_makes_room_for_the_next_endpoint() {
+        let (local, remote) = (addresses(&[0, 1, 2], 1), addresses(&[0], 2));
+        let facts = known(&local, &remote);
+        for how in [Ending::Reset, Ending::TimedOut, Ending::Refused, Ending::Unreachable] {
+            let mut kernel = manager(&local, &[SUBFLOW; 3], (1, 0));
+            assert_eq!(joins(&on(&mut kernel, PathEvent::Established, &facts)), [(1, 0)]);
+            let ended = |local_id| PathEvent::Ended { local_id, remote_id: 0, how };
+            assert_eq!(joins(&on(&mut kernel, ended(1), &facts)), [(2, 0)]);
+            assert!(on(&mut kernel, ended(2), &facts).is_empty());
+        }
     }
 }

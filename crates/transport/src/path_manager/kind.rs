@@ -1,5 +1,6 @@
 //! Which path manager, with what can be set of it: `default:accept_add_addr=on`, `ndiffports:3`.
 
+use super::fullmesh::Again;
 use crate::parameters::{Kind, Parameter, Refused, Settings};
 use base::Duration;
 use std::fmt::{self, Display};
@@ -14,8 +15,8 @@ pub enum PathManagerKind {
     },
     /// The client opens every pair of addresses, both sides announce theirs.
     Fullmesh {
-        /// A subflow that ended for lack of answers is opened again.
-        create_on_err: bool,
+        /// Which subflows that ended are opened again.
+        again: Again,
         /// Changes of addresses are gathered for so long.
         batch: Duration,
     },
@@ -82,6 +83,15 @@ const FULLMESH: &[Parameter] = &[
         source: "multipath-tcp kernel v0.95",
     },
     Parameter {
+        key: "create_on_reset",
+        about: "a subflow that was reset is opened again",
+        least: 0.0,
+        most: 1.0,
+        default: 1.0,
+        kind: Kind::Switch,
+        source: "anabranch; off in multipath-tcp kernel v0.95",
+    },
+    Parameter {
         key: "batch",
         about: "changes of addresses are gathered for so long",
         least: 0.0,
@@ -117,8 +127,10 @@ impl PathManagerKind {
     /// The papers' kernels' `default`.
     pub const PASSIVE: PathManagerKind = PathManagerKind::Default { accept_add_addr: false };
     /// `fullmesh` as it is unless something is set.
-    pub const FULLMESH: PathManagerKind =
-        PathManagerKind::Fullmesh { create_on_err: true, batch: Duration::from_millis(500) };
+    pub const FULLMESH: PathManagerKind = PathManagerKind::Fullmesh {
+        again: Again { on_err: true, on_reset: true },
+        batch: Duration::from_millis(500),
+    };
 
     /// Its name in the table.
     pub const fn name(self) -> &'static str {
@@ -162,7 +174,10 @@ impl PathManagerKind {
     fn of(name: &str, settings: &Settings) -> PathManagerKind {
         match name {
             "fullmesh" => PathManagerKind::Fullmesh {
-                create_on_err: settings.is_on("create_on_err"),
+                again: Again {
+                    on_err: settings.is_on("create_on_err"),
+                    on_reset: settings.is_on("create_on_reset"),
+                },
                 batch: settings.time("batch"),
             },
             // Its range is within that of the type.
@@ -191,13 +206,16 @@ impl Display for PathManagerKind {
             PathManagerKind::Default { accept_add_addr: true } => {
                 f.write_str(":accept_add_addr=on")
             }
-            PathManagerKind::Fullmesh { create_on_err, batch } => {
+            PathManagerKind::Fullmesh { again, batch } => {
                 let batch = batch.as_nanos() as f64 / 1e6;
                 let mut set = Vec::new();
-                if !create_on_err {
+                if !again.on_err {
                     set.push("create_on_err=off".to_owned());
                 }
-                if batch != FULLMESH[1].default {
+                if !again.on_reset {
+                    set.push("create_on_reset=off".to_owned());
+                }
+                if batch != FULLMESH[2].default {
                     set.push(format!("batch={}", Kind::Time.show(batch)));
                 }
                 let colon = if set.is_empty() { "" } else { ":" };
@@ -219,7 +237,7 @@ mod tests {
             "default:accept_add_addr=on",
             "fullmesh",
             "fullmesh:create_on_err=off",
-            "fullmesh:create_on_err=off,batch=0ms",
+            "fullmesh:create_on_err=off,create_on_reset=off,batch=0ms",
             "fullmesh:batch=2s",
             "ndiffports:2",
             "ndiffports:9",

@@ -14,7 +14,7 @@ mod passive;
 mod tests;
 
 pub use binder::Binder;
-pub use fullmesh::Fullmesh;
+pub use fullmesh::{Again, Fullmesh};
 pub use kernel::{Endpoint, EndpointError, EndpointFlags, Endpoints, Kernel, LIMIT, Limits};
 pub use kind::{NAMES, PathManagerKind, parameters};
 pub use ndiffports::Ndiffports;
@@ -30,8 +30,8 @@ pub struct Address {
     pub ip: IpAddr,
 }
 
-/// What a manager knows: the addresses that can be used now, and how many subflows there are
-/// beside the first one.
+/// What a manager knows: the addresses that can be used now, and how many subflows count against
+/// its limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     pub local: &'a [Address],
@@ -65,15 +65,16 @@ pub enum PathEvent {
 /// How a subflow ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// It was never open: no answer, or the network says there is no way.
+    /// It was never open: no answer, the network says there is no way, or this host could not even
+    /// try.
     Unreachable,
     /// It was never open: the peer has no room now, but may have later.
     NotNow,
-    /// It was never open: the peer will not have it.
+    /// The peer will not have it, and says so.
     Refused,
     /// It was open, and nothing was answered any more.
     TimedOut,
-    /// It was open, and the peer reset it.
+    /// It was reset, and nobody says why.
     Reset,
 }
 
@@ -127,8 +128,8 @@ impl PathManager {
             PathManagerKind::Default { accept_add_addr } => {
                 PathManager::Passive(Passive::new(client, accept_add_addr))
             }
-            PathManagerKind::Fullmesh { create_on_err, batch } => {
-                PathManager::Fullmesh(Fullmesh::new(client, create_on_err, batch))
+            PathManagerKind::Fullmesh { again, batch } => {
+                PathManager::Fullmesh(Fullmesh::new(client, again, batch))
             }
             PathManagerKind::Ndiffports { subflows } => {
                 PathManager::Ndiffports(Ndiffports::new(client, subflows))

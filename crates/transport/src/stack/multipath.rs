@@ -123,13 +123,14 @@ impl Stack {
         let id = self.addressing.by_token(token);
         let socket = id.and_then(|id| self.sockets.get(id.index()));
         let (Some(id), Some(Socket::Mptcp(connection))) = (id, socket) else {
-            self.refuse_join(interface, tuple, syn, ResetReason::MPTCP_ERROR);
+            self.refuse_join(interface, tuple, syn, ResetReason::MPTCP_ERROR, false);
             return;
         };
         let path = connection.free_path().filter(|_| connection.may_accept_join());
         let Some(path) = path else {
             let reason = ResetReason::ADMINISTRATIVELY_PROHIBITED;
-            self.refuse_join(interface, tuple, syn, reason);
+            let asks = self.ask_rivals(id, &tuple);
+            self.refuse_join(interface, tuple, syn, reason, asks);
             return;
         };
         let identity = self.join_identity(cx, id, interface, tuple, path);
@@ -141,6 +142,16 @@ impl Stack {
         let flow = FlowRef { socket: id, subflow: path.0 };
         self.addressing.bind_flow(FlowKey::new(tuple.local, tuple.remote), flow);
         self.wake(id);
+    }
+
+    /// Whether there may be room for a join later, which is being found out.
+    fn ask_rivals(&mut self, id: SocketId, tuple: &Tuple) -> bool {
+        let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index()) else {
+            return false;
+        };
+        let asks = connection.ask_rivals(tuple);
+        self.wake(id);
+        asks
     }
 
     /// A new subflow takes the number of one that is over: packets for that one are nobody's.
@@ -184,6 +195,7 @@ impl Stack {
         tuple: Tuple,
         syn: &TcpSegment,
         reason: ResetReason,
+        transient: bool,
     ) {
         self.refused_joins += 1;
         let mut reset = TcpSegment {
@@ -194,7 +206,7 @@ impl Stack {
             flags: Flags::RST | Flags::ACK,
             ..TcpSegment::default()
         };
-        reset.options.mptcp.push(MptcpOption::TcpRst { transient: false, reason });
+        reset.options.mptcp.push(MptcpOption::TcpRst { transient, reason });
         self.send_stray(interface, tuple.local.ip(), tuple.remote.ip(), Body::Tcp(reset));
     }
 
@@ -203,11 +215,16 @@ impl Stack {
         let mut opened = false;
         while let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index())
             && let Some(request) = connection.take_join()
-            && let Some(path) = connection.free_path()
         {
-            opened |= self.open_join(cx, id, &request, path, |connection, identity, nonce| {
+            let path = connection.free_path();
+            let open = |connection: &mut Connection, identity: &Identity, nonce| {
                 connection.open_join(&request, identity, nonce);
-            });
+            };
+            if path.is_some_and(|path| self.open_join(cx, id, &request, path, open)) {
+                opened = true;
+            } else if let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id.index()) {
+                connection.on_unopened(cx, &request);
+            }
         }
         opened
     }

@@ -236,9 +236,10 @@ impl Subflow {
         }
     }
 
-    /// The way is free again: repeat the SYN now.
+    /// The way is free again: repeat the SYN now, as after the first one.
     pub fn retry_opening(&mut self, cx: &Context<'_>) {
         if self.timers.retransmit() == Some(Retransmit::Handshake) {
+            self.hs.retries = 0;
             self.timers.set_retransmit(Retransmit::Handshake, cx.now, Duration::ZERO);
         }
     }

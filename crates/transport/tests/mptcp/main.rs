@@ -14,6 +14,7 @@ mod pair;
 mod random_fates;
 mod random_ops;
 mod raw;
+mod rejoining;
 mod scheduling;
 mod simultaneous;
 

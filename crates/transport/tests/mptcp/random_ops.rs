@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
 use transport::mptcp::{MptcpConfig, MptcpInfo};
-use transport::path_manager::{Endpoint, EndpointFlags, Endpoints, Limits, PathManagerKind};
+use transport::path_manager::{Again, Endpoint, EndpointFlags, Endpoints, Limits, PathManagerKind};
 use transport::{Buffers, InterfaceEvent, Profile, congestion, scheduler};
 use wire::{Flags, Payload};
 
@@ -70,7 +70,10 @@ const MANAGERS: [PathManagerKind; 5] = [
     PathManagerKind::PASSIVE,
     PathManagerKind::Kernel,
     PathManagerKind::Ndiffports { subflows: 3 },
-    PathManagerKind::Fullmesh { create_on_err: false, batch: Duration::ZERO },
+    PathManagerKind::Fullmesh {
+        again: Again { on_err: false, on_reset: true },
+        batch: Duration::ZERO,
+    },
 ];
 /// What `kernel` allows beside the first subflow.
 const LIMITS: Limits = Limits { subflows: 3, add_addr_accepted: 2 };
