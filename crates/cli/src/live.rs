@@ -8,6 +8,7 @@ use crate::progress::real_time;
 use crate::{FAILED, INTERRUPTED, USAGE};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
+use lab::{Asked, Given, Single};
 use linux::{
     Download, End, Endpoint, FileServer, Live, LiveError, PathDevice, Protocol, Received, Served,
 };
@@ -15,9 +16,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use traffic::Application;
-use transport::mptcp::{FAILOVER_NAMES, Failover, MptcpConfig};
-use transport::path_manager::{self, PathManagerKind};
-use transport::path_policy;
+use transport::mptcp::MptcpConfig;
+use transport::path_manager::PathManagerKind;
 use transport::{TcpConfig, congestion};
 
 /// Time between two plain lines of progress.
@@ -95,19 +95,23 @@ struct CommonArgs {
     #[arg(long, value_name = "NAME", default_value = "mptcp")]
     #[arg(env = "ANABRANCH_PROTOCOL", hide_env = true)]
     protocol: String,
-    /// Congestion control: cubic, reno, or for mptcp the coupled lia
+    /// Congestion control: cubic, reno, or for mptcp a coupled one, such as lia or
+    /// olia:min-ssthresh=1; see `anabranch list
+    /// congestion`
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     #[arg(env = "ANABRANCH_CC", hide_env = true)]
     cc: String,
-    /// Scheduler of mptcp: lrf, rr, redundant
+    /// Scheduler of mptcp, such as lrf, redundant, wrr:3,1 or ecf:beta=0.5; see `anabranch list
+    /// schedulers`
     #[arg(long, value_name = "NAME", default_value = "lrf")]
     #[arg(env = "ANABRANCH_SCHEDULER", hide_env = true)]
     scheduler: String,
-    /// Path manager of mptcp: fullmesh (joins every path), default (none)
+    /// Path manager of mptcp: fullmesh (joins every path), default (none), or ndiffports:3
     #[arg(long, visible_alias = "pm", value_name = "NAME", default_value = "fullmesh")]
     #[arg(env = "ANABRANCH_PATH_MANAGER", hide_env = true)]
     path_manager: String,
-    /// Path policy of mptcp: none, drepas (suspends paths that contribute too little)
+    /// Path policy of mptcp: none, drepas (suspends paths that contribute too little), or
+    /// drepas:interval=2s
     #[arg(long, value_name = "NAME", default_value = "none")]
     #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
     policy: String,
@@ -152,15 +156,16 @@ pub fn live(args: &LiveArgs) -> u8 {
 
 fn serve(args: &ServeArgs) -> Result<End, LiveError> {
     let listen = address("--listen", &args.listen)?;
-    let endpoint =
-        Endpoint { listen: Some(listen), protocol: protocol(&args.common)?, ..<_>::default() };
+    let paths = paths(&args.common)?;
+    let protocol = protocol(&args.common, paths.len())?;
+    let endpoint = Endpoint { listen: Some(listen), protocol, ..<_>::default() };
     let quiet = args.common.quiet;
     let server = FileServer::new(&args.dir, move |served| {
         if !quiet {
             message(&log_line(served));
         }
     })?;
-    let mut live = Live::open(&paths(&args.common)?, endpoint, server)?;
+    let mut live = Live::open(&paths, endpoint, server)?;
     if !quiet {
         message(&format!(
             "serving {} at port {}: {}",
@@ -176,13 +181,14 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
     let (server, path) = source(&args.source)?;
     let own_name = || PathBuf::from(path.rsplit('/').next().unwrap_or(path));
     let output = args.output.clone().unwrap_or_else(own_name);
-    let endpoint =
-        Endpoint { remote: Some(server), protocol: protocol(&args.common)?, ..<_>::default() };
+    let paths = paths(&args.common)?;
+    let protocol = protocol(&args.common, paths.len())?;
+    let endpoint = Endpoint { remote: Some(server), protocol, ..<_>::default() };
     let bar = Meter::new(args.common.quiet);
     let finished = bar.bar.clone();
     let show = bar.show();
     let download = Download::new(server, path, &output, args.hash || args.json, show)?;
-    let mut live = Live::open(&paths(&args.common)?, endpoint, download)?;
+    let mut live = Live::open(&paths, endpoint, download)?;
     let end = run(&mut live, &args.common);
     if let Some(bar) = finished {
         bar.finish_and_clear();
@@ -216,24 +222,25 @@ fn paths(common: &CommonArgs) -> Result<Vec<PathDevice>, LiveError> {
     linux::path::parse(common.paths.iter().map(String::as_str))
 }
 
-fn protocol(common: &CommonArgs) -> Result<Protocol, LiveError> {
-    let schedulers = transport::scheduler::NAMES;
-    let congestion = pick("--cc", &common.cc, congestion::NAMES)?;
-    let scheduler = pick("--scheduler", &common.scheduler, schedulers)?;
-    let manager = pick("--path-manager", &common.path_manager, path_manager::NAMES)?;
-    if ["binder", "kernel"].contains(&manager) {
+fn protocol(common: &CommonArgs, paths: usize) -> Result<Protocol, LiveError> {
+    let asked = Asked {
+        congestion: Given::argument("--cc", &common.cc),
+        scheduler: Given::argument("--scheduler", &common.scheduler),
+        path_manager: Given::argument("--path-manager", &common.path_manager),
+        policy: Given::argument("--policy", &common.policy),
+        failover: Given::argument("--failover", &common.failover),
+    };
+    let asked = asked.resolve(paths).map_err(|error| LiveError::Usage(error.to_string()))?;
+    let Single { congestion, scheduler, path_manager, policy, failover } = asked;
+    if matches!(path_manager, PathManagerKind::Binder | PathManagerKind::Kernel) {
         return Err(LiveError::Usage(format!(
-            "--path-manager {manager} is for simulations: live there are neither gateways nor \
-             endpoints to go by; use fullmesh, ndiffports or default"
+            "--path-manager {path_manager} is for simulations: live there are neither gateways \
+             nor endpoints to go by; use fullmesh, ndiffports or default"
         )));
     }
-    let policy = pick("--policy", &common.policy, path_policy::NAMES)?;
-    let failover = pick("--failover", &common.failover, FAILOVER_NAMES)?;
-    let failover = Failover::by_name(failover).unwrap_or_default();
     let tcp = TcpConfig { congestion, ..TcpConfig::default() };
     match common.protocol.as_str() {
         "mptcp" => {
-            let path_manager = PathManagerKind::by_name(manager).unwrap_or_default();
             let checksum = common.checksum;
             let default = MptcpConfig::default();
             let config =
@@ -248,19 +255,6 @@ fn protocol(common: &CommonArgs) -> Result<Protocol, LiveError> {
             Err(LiveError::Usage(format!("--protocol {other} is not known; there are mptcp, tcp")))
         }
     }
-}
-
-/// A name of one of the engine's tables.
-fn pick(
-    option: &str,
-    name: &str,
-    table: &[(&'static str, &str, &str)],
-) -> Result<&'static str, LiveError> {
-    let known = || table.iter().map(|(name, ..)| *name);
-    known().find(|known| *known == name).ok_or_else(|| {
-        let known: Vec<&str> = known().collect();
-        LiveError::Usage(format!("{option} {name} is not known; there are {}", known.join(", ")))
-    })
 }
 
 fn address(option: &str, text: &str) -> Result<SocketAddr, LiveError> {

@@ -386,6 +386,14 @@ pub fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
         let why = if report.runs >= most { format!(" (--runs-max {most})") } else { String::new() };
         note(format!("after {runs}{why} differences are known to {width} or better"));
     }
+    let mut shared = report.variants.iter().filter_map(|summary| summary.fairness.as_ref());
+    if shared.clone().count() > 0 && shared.all(|fairness| fairness.main.is_none()) {
+        note(format!(
+            "no run goes on after its first {}, which are left out, so there are no goodputs; \
+             shorten `--warm-up`",
+            scenario.warm_up
+        ));
+    }
     let scale = scale(report.metric, &report.variants);
     let beside = |median: f64, interval: Option<Interval>| {
         let interval =

@@ -46,8 +46,8 @@ pub use repetition::{Repetition, as_study, record_repetition};
 pub use report::{Pair, Report};
 pub use run::{Drops, Labels, Record, Run};
 pub use scenario::{
-    Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, FlowSpec, Options, OutputOptions,
-    PathOption, Runs, Scenario, scenario_schema,
+    Asked, Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, FlowSpec, Options,
+    OutputOptions, PathOption, Runs, Scenario, Single, scenario_schema,
 };
 pub use series::VariantSeries;
 pub use simulator::{Captures, PathCounters};

@@ -9,6 +9,9 @@ use crate::summary::Summary;
 use traffic::Metric;
 use transport::congestion::is_coupled;
 
+/// More variants are not named one by one.
+const MOST_NAMED: usize = 4;
+
 /// The verdict on variants that were compared with `best`: the best one, or the best path alone if
 /// there are several paths at once to hold against it.
 pub(crate) fn verdict(
@@ -115,9 +118,15 @@ impl Words<'_> {
             .filter(|v| v.class == Some(Class::Hurts) && together.class != Some(Class::Hurts))
             .map(|v| v.variant.name.clone())
             .collect();
-        if !worse.is_empty() {
-            let verb = if worse.len() == 1 { "hurts" } else { "hurt" };
-            sentences.push(format!("But {} {verb}.", worse.join(", ")));
+        match worse.len() {
+            0 => {}
+            1 => sentences.push(format!("But {} hurts.", worse[0])),
+            2..=MOST_NAMED => sentences.push(format!("But {} hurt.", worse.join(", "))),
+            many => {
+                let named = worse[..MOST_NAMED - 1].join(", ");
+                let others = many - (MOST_NAMED - 1);
+                sentences.push(format!("But {named} and {others} others hurt."));
+            }
         }
         sentences
     }

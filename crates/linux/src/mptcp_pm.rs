@@ -8,6 +8,7 @@ use crate::raw_netlink::{RawNetlink, array, attribute, push_attribute, push_nest
 use netlink_sys::protocols::NETLINK_GENERIC;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use transport::path_manager::{Endpoint, EndpointFlags, Limits};
 
 /// Generic netlink's own family, its command and attributes (Linux `genetlink.h`).
 const CONTROL: u16 = 0x10;
@@ -38,63 +39,37 @@ const VERSION: u8 = 1;
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
 
-/// The most extra subflows of a connection, and the most endpoints, that the kernel allows.
-pub const MOST_SUBFLOWS: u32 = 8;
-
 /// The kernel's path manager of one namespace.
 pub struct PathManager {
     netlink: RawNetlink,
     family: u16,
 }
 
-/// An address that connections may use.
+/// An endpoint as the kernel has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Endpoint {
-    pub address: IpAddr,
+pub struct KernelEndpoint {
+    /// Its address and what it is for.
+    pub endpoint: Endpoint,
     /// Its address identifier; zero lets the kernel choose.
     pub id: u8,
     /// The number of the device that its packets must take; zero for any.
     pub device: u32,
-    pub flags: EndpointFlags,
 }
 
-/// What an endpoint is for; words of `ip mptcp endpoint`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct EndpointFlags {
-    /// Announce it to peers (ADD_ADDR).
-    pub signal: bool,
-    /// Open a subflow from it to the peer's first address.
-    pub subflow: bool,
-    /// Its subflows are for when nothing else is left.
-    pub backup: bool,
-    /// Open a subflow from it to every address of the peer.
-    pub fullmesh: bool,
+/// Flags as the kernel numbers them (Linux `mptcp.h`).
+const fn bits(flags: EndpointFlags) -> u32 {
+    flags.signal as u32
+        | (flags.subflow as u32) << 1
+        | (flags.backup as u32) << 2
+        | (flags.fullmesh as u32) << 3
 }
 
-/// How many subflows connections may have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    /// Beyond the first.
-    pub subflows: u32,
-    /// Announced addresses of the peer that are made use of.
-    pub add_addr_accepted: u32,
-}
-
-impl EndpointFlags {
-    const fn bits(self) -> u32 {
-        self.signal as u32
-            | (self.subflow as u32) << 1
-            | (self.backup as u32) << 2
-            | (self.fullmesh as u32) << 3
-    }
-
-    const fn from_bits(bits: u32) -> Self {
-        EndpointFlags {
-            signal: bits & 1 != 0,
-            subflow: bits & 2 != 0,
-            backup: bits & 4 != 0,
-            fullmesh: bits & 8 != 0,
-        }
+const fn from_bits(bits: u32) -> EndpointFlags {
+    EndpointFlags {
+        signal: bits & 1 != 0,
+        subflow: bits & 2 != 0,
+        backup: bits & 4 != 0,
+        fullmesh: bits & 8 != 0,
     }
 }
 
@@ -120,29 +95,30 @@ impl PathManager {
     /// subflow from here, over that device.
     pub fn add_subflow_endpoint(
         &mut self,
-        address: IpAddr,
+        ip: IpAddr,
         device: u32,
         backup: bool,
     ) -> io::Result<()> {
         let flags = EndpointFlags { subflow: true, backup, ..EndpointFlags::default() };
-        self.add(&Endpoint { address, id: 0, device, flags })
+        self.add(&KernelEndpoint { endpoint: Endpoint { ip, flags }, id: 0, device })
     }
 
     /// Add an endpoint.
-    pub fn add(&mut self, endpoint: &Endpoint) -> io::Result<()> {
+    pub fn add(&mut self, added: &KernelEndpoint) -> io::Result<()> {
+        let KernelEndpoint { endpoint: Endpoint { ip, flags }, id, device } = *added;
         let mut address = Vec::new();
-        let family = if endpoint.address.is_ipv4() { AF_INET } else { AF_INET6 };
+        let family = if ip.is_ipv4() { AF_INET } else { AF_INET6 };
         push_attribute(&mut address, FAMILY, &family.to_ne_bytes());
-        if endpoint.id != 0 {
-            push_attribute(&mut address, ID, &[endpoint.id]);
+        if id != 0 {
+            push_attribute(&mut address, ID, &[id]);
         }
-        match endpoint.address {
+        match ip {
             IpAddr::V4(ip) => push_attribute(&mut address, ADDR4, &ip.octets()),
             IpAddr::V6(ip) => push_attribute(&mut address, ADDR6, &ip.octets()),
         }
-        push_attribute(&mut address, FLAGS, &endpoint.flags.bits().to_ne_bytes());
-        if endpoint.device != 0 {
-            push_attribute(&mut address, DEVICE, &endpoint.device.to_ne_bytes());
+        push_attribute(&mut address, FLAGS, &bits(flags).to_ne_bytes());
+        if device != 0 {
+            push_attribute(&mut address, DEVICE, &device.to_ne_bytes());
         }
         let mut body = vec![ADD_ADDR, VERSION, 0, 0];
         push_nested(&mut body, ADDR, &address);
@@ -150,7 +126,7 @@ impl PathManager {
     }
 
     /// The endpoints there are.
-    pub fn endpoints(&mut self) -> io::Result<Vec<Endpoint>> {
+    pub fn endpoints(&mut self) -> io::Result<Vec<KernelEndpoint>> {
         let answers = self.netlink.dump(self.family, &[GET_ADDR, VERSION, 0, 0])?;
         Ok(answers.iter().filter_map(|answer| endpoint_of(answer)).collect())
     }
@@ -160,12 +136,12 @@ impl PathManager {
         self.netlink.command(self.family, &[FLUSH_ADDRS, VERSION, 0, 0]).map(drop)
     }
 
-    /// Set the limits: subflows beyond the first, and announced addresses of the peer that are
-    /// made use of.
-    pub fn set_limits(&mut self, subflows: u32, add_addr_accepted: u32) -> io::Result<()> {
+    /// Set the limits.
+    pub fn set_limits(&mut self, limits: Limits) -> io::Result<()> {
         let mut body = vec![SET_LIMITS, VERSION, 0, 0];
-        push_attribute(&mut body, RCV_ADD_ADDRS, &add_addr_accepted.to_ne_bytes());
-        push_attribute(&mut body, SUBFLOWS, &subflows.to_ne_bytes());
+        let accepted = u32::from(limits.add_addr_accepted);
+        push_attribute(&mut body, RCV_ADD_ADDRS, &accepted.to_ne_bytes());
+        push_attribute(&mut body, SUBFLOWS, &u32::from(limits.subflows).to_ne_bytes());
         self.netlink.command(self.family, &body).map(drop)
     }
 
@@ -174,7 +150,7 @@ impl PathManager {
         let answers = self.netlink.command(self.family, &[GET_LIMITS, VERSION, 0, 0])?;
         let number = |kind| {
             let number = attribute(answers.first()?.get(HEADER..)?, kind)?;
-            array(number, 0).map(u32::from_ne_bytes)
+            u8::try_from(array(number, 0).map(u32::from_ne_bytes)?).ok()
         };
         match (number(SUBFLOWS), number(RCV_ADD_ADDRS)) {
             (Some(subflows), Some(add_addr_accepted)) => Ok(Limits { subflows, add_addr_accepted }),
@@ -183,15 +159,15 @@ impl PathManager {
     }
 }
 
-fn endpoint_of(answer: &[u8]) -> Option<Endpoint> {
+fn endpoint_of(answer: &[u8]) -> Option<KernelEndpoint> {
     let address = attribute(answer.get(HEADER..)?, ADDR)?;
     let v4 = attribute(address, ADDR4).and_then(|ip| array(ip, 0)).map(Ipv4Addr::from_octets);
     let v6 = attribute(address, ADDR6).and_then(|ip| array(ip, 0)).map(Ipv6Addr::from_octets);
     let number = |kind| attribute(address, kind).and_then(|number| array(number, 0));
-    Some(Endpoint {
-        address: v4.map(IpAddr::V4).or(v6.map(IpAddr::V6))?,
+    let flags = from_bits(u32::from_ne_bytes(number(FLAGS).unwrap_or_default()));
+    Some(KernelEndpoint {
+        endpoint: Endpoint { ip: v4.map(IpAddr::V4).or(v6.map(IpAddr::V6))?, flags },
         id: *attribute(address, ID)?.first()?,
         device: u32::from_ne_bytes(number(DEVICE).unwrap_or_default()),
-        flags: EndpointFlags::from_bits(u32::from_ne_bytes(number(FLAGS).unwrap_or_default())),
     })
 }

@@ -38,6 +38,22 @@ pub(super) fn axis(title: &str) -> Value {
     json!({"title": {"text": title}, "zeroline": false, "gridcolor": "#e5e5e5", "automargin": true})
 }
 
+/// The axis of these values: logarithmic where they differ by more than a factor of 20, which on a
+/// linear one leaves nothing to see of the small ones; else from zero, if that is asked for.
+pub(super) fn axis_of(title: &str, values: &[f64], from_zero: bool) -> Value {
+    const WIDE: f64 = 20.0;
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let mut axis = axis(title);
+    if least > 0.0 && most > WIDE * least {
+        axis["type"] = json!("log");
+        axis["dtick"] = json!("D2");
+    } else if from_zero {
+        axis["rangemode"] = json!("tozero");
+    }
+    axis
+}
+
 pub(super) fn layout(x: &Value, y: &Value) -> Value {
     json!({
         "xaxis": x, "yaxis": y,
@@ -59,6 +75,10 @@ fn values(runs: &VariantRuns, scale: &Scale) -> Vec<f64> {
     runs.runs.iter().filter_map(|run| run.value).map(|value| scale.shown(value)).collect()
 }
 
+fn all_values(sheet: &Sheet<'_>, scale: &Scale) -> Vec<f64> {
+    sheet.study.variants.iter().flat_map(|runs| values(runs, scale)).collect()
+}
+
 fn boxes(sheet: &Sheet<'_>) -> Figure {
     let scale = scale(sheet.report.metric, &sheet.report.variants);
     let of = |runs: &VariantRuns| {
@@ -78,8 +98,7 @@ fn boxes(sheet: &Sheet<'_>) -> Figure {
     let traces: Vec<Value> = sheet.study.variants.iter().filter_map(of).collect();
     let mut y = axis("");
     y["autorange"] = json!("reversed");
-    let mut x = axis(&metric(sheet, &scale));
-    x["rangemode"] = json!("tozero");
+    let x = axis_of(&metric(sheet, &scale), &all_values(sheet, &scale), true);
     Figure {
         id: "boxes".to_owned(),
         title: "All repetitions".to_owned(),
@@ -110,7 +129,7 @@ fn distribution(sheet: &Sheet<'_>) -> Figure {
         })
     };
     let traces: Vec<Value> = sheet.study.variants.iter().filter_map(of).collect();
-    let x = axis(&metric(sheet, &scale));
+    let x = axis_of(&metric(sheet, &scale), &all_values(sheet, &scale), false);
     let mut y = axis("share of repetitions");
     y["range"] = json!([0, 1.02]);
     Figure {

@@ -4,7 +4,7 @@
 //! What a fail-over time is, is `docs/results.md`'s; what happened around the events is `events`'.
 
 use super::Sheet;
-use super::charts::{axis, axis_name, layout};
+use super::charts::{axis, axis_name, axis_of, layout};
 use super::figure::Figure;
 use super::page::{Page, escaped};
 use super::palette;
@@ -19,8 +19,6 @@ const MOST_PANELS: usize = 8;
 const ROW: u32 = 26;
 const HEADING: u32 = 30;
 const MARGINS: u32 = 80;
-/// Times that differ by more than this factor are shown on a logarithmic axis.
-const WIDE: f64 = 20.0;
 
 /// The names of all events, those of the variant that met most first.
 fn events<'a>(sheet: &'a Sheet<'_>) -> Vec<&'a str> {
@@ -165,16 +163,9 @@ fn mean(event: &FailoverEvent, place: f64, panel: usize) -> Option<Value> {
 }
 
 fn panels_layout(panels: &[Panel<'_>], height: u32) -> Value {
-    let times = panels.iter().flat_map(|panel| &panel.rows).flat_map(|(_, event)| &event.times);
-    let (least, most) = times
-        .fold((f64::INFINITY, 0.0f64), |(least, most), time| (least.min(*time), most.max(*time)));
-    let mut x = axis("time without delivery [s]");
-    if least > 0.0 && most > WIDE * least {
-        x["type"] = json!("log");
-        x["dtick"] = json!("D2");
-    } else {
-        x["rangemode"] = json!("tozero");
-    }
+    let rows = panels.iter().flat_map(|panel| &panel.rows);
+    let times: Vec<f64> = rows.flat_map(|(_, event)| event.times.iter().copied()).collect();
+    let mut x = axis_of("time without delivery [s]", &times, true);
     x["anchor"] = json!(axis_name("y", panels.len().saturating_sub(1)));
     let mut layout = layout(&x, &Value::Null);
     let mut annotations = Vec::new();

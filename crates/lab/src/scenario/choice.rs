@@ -39,7 +39,7 @@ pub(super) struct Choice {
 }
 
 /// What is wrong with a word, and the mend.
-type Complaint = (String, String);
+pub(super) type Complaint = (String, String);
 
 impl Choice {
     pub(super) fn resolve(options: &Options, paths: usize) -> Result<Choice, InputError> {
@@ -71,6 +71,7 @@ impl Choice {
                 .push("`wrr` without weights is `rr`; write `wrr:3,1`, a weight a path".to_owned());
         }
         check_weights(&options.schedulers, &schedulers, paths)?;
+        notes.extend(unnamed(&path_managers, &failovers));
         if multipath && !protocols.contains(&Protocol::Tcp) && options.baseline.is_none() {
             notes.push(
                 "no path is used alone, so variants are compared with the best of them; add `tcp` \
@@ -80,6 +81,23 @@ impl Choice {
         }
         Ok(Choice { protocols, congestion, schedulers, path_managers, policies, failovers, notes })
     }
+}
+
+/// What the names of variants leave out, where they are compared in it.
+fn unnamed(managers: &[PathManagerKind], failovers: &[Failover]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let usual = PathManagerKind::default();
+    if managers.len() > 1 && managers.contains(&usual) {
+        notes.push(format!("variants that name no path manager have `{usual}`"));
+    }
+    if failovers.len() > 1 {
+        notes.push(
+            "variants that name no rule of fail-over have their scheduler's: `stale` with \
+             `linux` on today's Linux, else `rto`"
+                .to_owned(),
+        );
+    }
+    notes
 }
 
 /// What is compared unless said: whether several paths pay off is the question of who names them.
@@ -103,7 +121,7 @@ fn chosen<T: PartialEq>(
 type Word<'a> = (Range<usize>, &'a str);
 
 /// The same of words that `split` finds.
-fn chosen_of<T: PartialEq>(
+pub(super) fn chosen_of<T: PartialEq>(
     lists: &[Given],
     default: Vec<T>,
     split: impl for<'a> Fn(&'a Given) -> Vec<Word<'a>>,
@@ -173,7 +191,7 @@ fn only_with_multipath(lists: &[Given]) -> Result<(), InputError> {
 
 /// The words of a list; numbers after `wrr:` and `key=value` after another scheduler's colon
 /// belong to it.
-fn with_parameters(given: &Given) -> Vec<Word<'_>> {
+pub(super) fn with_parameters(given: &Given) -> Vec<Word<'_>> {
     let mut words: Vec<Word<'_>> = Vec::new();
     for (span, word) in given.split_at_commas() {
         let number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -243,7 +261,11 @@ fn with_reinjection(
 }
 
 /// Refuses weights of paths that are not there.
-fn check_weights(lists: &[Given], names: &[&str], paths: usize) -> Result<(), InputError> {
+pub(super) fn check_weights(
+    lists: &[Given],
+    names: &[&str],
+    paths: usize,
+) -> Result<(), InputError> {
     let counts = names.iter().filter_map(|name| weights_of(name));
     let Some(count) = counts.into_iter().find(|count| *count != paths) else {
         return Ok(());
@@ -280,7 +302,7 @@ pub(super) fn scheduler(word: &str) -> Result<&'static str, Complaint> {
     }
 }
 
-fn path_manager(word: &str) -> Result<PathManagerKind, Complaint> {
+pub(super) fn path_manager(word: &str) -> Result<PathManagerKind, Complaint> {
     let names: Vec<&str> = path_manager::NAMES.iter().map(|(name, _, _)| *name).collect();
     let found = match word.split_once(':') {
         None => PathManagerKind::by_name(word).map(Ok),
@@ -293,13 +315,13 @@ fn path_manager(word: &str) -> Result<PathManagerKind, Complaint> {
     found.map_err(|Refused { problem, help }| (problem, help))
 }
 
-fn failover(word: &str) -> Result<Failover, Complaint> {
+pub(super) fn failover(word: &str) -> Result<Failover, Complaint> {
     let names: Vec<&str> = FAILOVER_NAMES.iter().map(|(name, _, _)| *name).collect();
     Failover::by_name(word).ok_or_else(|| unknown("rule of fail-over", word, &names, &[]))
 }
 
 /// The name of a path policy, with its parameters.
-fn policy(word: &str) -> Result<&'static str, Complaint> {
+pub(super) fn policy(word: &str) -> Result<&'static str, Complaint> {
     let names: Vec<&'static str> = path_policy::NAMES.iter().map(|(name, _, _)| *name).collect();
     match word.split_once(':') {
         Some((name, text)) => {
@@ -338,11 +360,15 @@ fn controls(
     let asked = chosen_of(lists, vec!["cubic"], with_parameters, |word| control(word, multipath))?;
     let is_coupled = |name: &&str| congestion::is_coupled(name) || COUPLED_LATER.contains(name);
     if protocols.contains(&Protocol::Tcp) {
-        notes.extend(asked.iter().filter(|name| is_coupled(name)).map(|name| {
-            format!(
-                "skipped `{name}` with tcp: it couples several paths, and TCP has one at a time"
-            )
-        }));
+        let skipped: Vec<String> =
+            asked.iter().filter(|name| is_coupled(name)).map(|name| format!("`{name}`")).collect();
+        let what = if skipped.len() == 1 { "it couples" } else { "they couple" };
+        if !skipped.is_empty() {
+            notes.push(format!(
+                "skipped {} with tcp: {what} several paths, and TCP has one at a time",
+                skipped.join(", ")
+            ));
+        }
     }
     let usable: Vec<&'static str> =
         asked.into_iter().filter(|name| multipath || !is_coupled(name)).collect();

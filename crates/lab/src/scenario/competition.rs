@@ -27,6 +27,19 @@ impl Timing {
     pub fn over_at(&self, traffic: &Traffic) -> Option<Duration> {
         end_of(traffic).map(|end| self.start.low + end)
     }
+
+    /// Notes on what happens to paths when the traffic is over, unless that is late.
+    pub fn late_events(&self, traffic: &Traffic, paths: &[PathSpec]) -> Vec<String> {
+        let Some(end) = end_of(traffic).map(|end| self.start.high + end) else { return Vec::new() };
+        let late = paths.iter().flat_map(|path| {
+            let late = path.events.iter().filter(|event| event.start > end);
+            late.map(|event| {
+                let name = &path.name;
+                format!("path `{name}`: `{event}` is later than the traffic, which ends at {end}")
+            })
+        });
+        late.collect()
+    }
 }
 
 /// How long the traffic lasts, if that is given.

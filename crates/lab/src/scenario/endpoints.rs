@@ -39,6 +39,13 @@ pub(super) fn resolve(
         true => KernelSetup::every_path(paths.len()),
         false => KernelSetup::default(),
     };
+    for (lists, example) in
+        [(&options.endpoints, ENDPOINT_EXAMPLE), (&options.limits, LIMIT_EXAMPLE)]
+    {
+        if let Some(given) = lists.iter().find(|given| items(given).next().is_none()) {
+            return Err(given.refuse_whole("this says nothing", example));
+        }
+    }
     for given in &options.endpoints {
         for (span, words) in items(given) {
             let refuse = |problem: String, help: String| {
@@ -84,15 +91,18 @@ fn endpoint(text: &str, paths: &[PathSpec]) -> Result<PathEndpoint, Complaint> {
     };
     let mut flags = EndpointFlags::default();
     for word in words {
-        match word {
-            "signal" => flags.signal = true,
-            "subflow" => flags.subflow = true,
-            "backup" => flags.backup = true,
-            "fullmesh" => flags.fullmesh = true,
+        let flag = match word {
+            "signal" => &mut flags.signal,
+            "subflow" => &mut flags.subflow,
+            "backup" => &mut flags.backup,
+            "fullmesh" => &mut flags.fullmesh,
             _ => {
                 let problem = format!("an endpoint has no flag `{word}`");
                 return Err((problem, nearest_help(word, &FLAGS)));
             }
+        };
+        if std::mem::replace(flag, true) {
+            return Err((format!("`{word}` is given twice"), "keep one".to_owned()));
         }
     }
     if flags.signal && flags.fullmesh {
@@ -122,11 +132,16 @@ fn limits(setup: &mut KernelSetup, text: &str) -> Result<(), Complaint> {
     if words.peek().is_none() {
         return Err((format!("`{text}` limits nothing"), LIMIT_EXAMPLE.to_owned()));
     }
+    let mut seen = Vec::new();
     while let Some(word) = words.next() {
         if !LIMITS.contains(&word) {
             let problem = format!("there is no limit `{word}`");
             return Err((problem, nearest_help(word, &LIMITS)));
         }
+        if seen.contains(&word) {
+            return Err((format!("`{word}` is given twice"), "keep one".to_owned()));
+        }
+        seen.push(word);
         let number = words.next().unwrap_or_default();
         let Some(value) = number.parse::<u8>().ok().filter(|value| *value <= LIMIT) else {
             let problem = format!("`{word}` cannot be `{number}`");

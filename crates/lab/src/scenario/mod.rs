@@ -14,6 +14,7 @@ mod flow_table;
 mod options;
 mod path_table;
 mod schema;
+mod single;
 mod values;
 
 pub(crate) use file::{load, split, table_of};
@@ -21,6 +22,7 @@ pub use flow::FlowSpec;
 pub(crate) use flow::draw_start;
 pub use options::{Options, OutputOptions, PathOption};
 pub use schema::schema as scenario_schema;
+pub use single::{Asked, Single};
 
 use crate::error::InputError;
 use crate::path_spec::{CapacitySpec, PathSpec, Span, show_time};

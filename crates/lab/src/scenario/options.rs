@@ -140,6 +140,7 @@ impl Options {
                 path.notes.iter().map(move |note| format!("{what} `{}`: {note}", path.name))
             }));
         }
+        notes.extend(timing.late_events(&traffic, &paths));
         let runs = self.resolve_runs(&mut notes)?;
         // In files such texts go over several lines.
         let one_line = |given: &Given| given.text.split_whitespace().collect::<Vec<_>>().join(" ");

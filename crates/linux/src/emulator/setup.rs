@@ -10,11 +10,12 @@ use super::EmulatorConfig;
 use crate::address::Subnet;
 use crate::device::Tun;
 use crate::error::LiveError;
-use crate::mptcp_pm::{MOST_SUBFLOWS, PathManager};
+use crate::mptcp_pm::PathManager;
 use crate::namespace::Namespace;
 use crate::netlink::{Netlink, Route};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use transport::path_manager::{LIMIT, Limits};
 
 /// Packets that may wait in a device for the loop to take them out: more than a card's queue
 /// holds, so that packets are dropped by the links and not here.
@@ -173,13 +174,15 @@ fn settings(config: &EmulatorConfig) -> io::Result<()> {
 /// Let connections have a subflow on every path. Whether the kernel can.
 fn endpoints(side: Side, config: &EmulatorConfig, indices: &[u32]) -> io::Result<bool> {
     let Some(mut manager) = PathManager::open()? else { return Ok(false) };
-    let extra = (indices.len() as u32).saturating_sub(1).min(MOST_SUBFLOWS);
-    manager.set_limits(extra, 0)?;
+    let most = usize::from(LIMIT);
+    // Not more than the limit, which is a byte.
+    let subflows = indices.len().saturating_sub(1).min(most) as u8;
+    manager.set_limits(Limits { subflows, add_addr_accepted: 0 })?;
     if side == Side::Client {
         // The kernel knows at most eight endpoints.
-        for (path, index) in indices.iter().enumerate().take(MOST_SUBFLOWS as usize) {
+        for (path, index) in indices.iter().enumerate().take(most) {
             for ipv6 in [false, true] {
-                if !ipv6 || config.ipv6 && indices.len() <= MOST_SUBFLOWS as usize / 2 {
+                if !ipv6 || config.ipv6 && indices.len() <= most / 2 {
                     manager.add_subflow_endpoint(address(side, path, ipv6), *index, false)?;
                 }
             }

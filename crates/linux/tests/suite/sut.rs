@@ -18,10 +18,13 @@ use std::thread;
 use traffic::web::{Action, Activity, Http, Object, Page, Trigger, Wait, Web};
 use traffic::{StreamFailure, Traffic};
 use transport::mptcp::MptcpConfig;
+use transport::path_manager::Limits;
 use transport::{Buffers, TcpConfig};
 
 /// Of every path, so that a transfer takes long enough for another path to be found.
 const RATE: &str = "20mbit";
+/// One subflow beside the first.
+const ONE_MORE: Limits = Limits { subflows: 1, add_addr_accepted: 0 };
 
 /// Two hosts, two paths.
 struct Bench {
@@ -54,7 +57,7 @@ impl Bench {
             }
         }
         world.engine.run(|| endpoints(&paths)).expect("the namespace");
-        let limits = || PathManager::open().ok()??.set_limits(1, 0).ok();
+        let limits = || PathManager::open().ok()??.set_limits(ONE_MORE).ok();
         world.peer.run(limits).expect("the namespace").expect("limits");
         Some(Bench { world, paths })
     }
@@ -81,7 +84,7 @@ impl Bench {
 /// A subflow from either path of the client, over its own wire.
 fn endpoints(paths: &[SutPath]) {
     let mut manager = PathManager::open().expect("netlink").expect("the kernel's MPTCP");
-    manager.set_limits(1, 0).expect("limits");
+    manager.set_limits(ONE_MORE).expect("limits");
     let devices = linux::Netlink::open().and_then(|mut netlink| netlink.addresses());
     for (device, known) in devices.expect("the addresses") {
         if paths.iter().any(|path| path.client == known.subnet.address) {

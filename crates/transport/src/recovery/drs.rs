@@ -282,13 +282,7 @@ impl ReceiveBuffer {
     pub fn on_taken(&mut self, read_offset: u64) {
         let copied = read_offset.saturating_sub(self.read_offset);
         self.read_offset = read_offset;
-        if copied >= self.queued {
-            self.queued = 0;
-            self.used = 0;
-        } else {
-            self.used -= self.used * copied / self.queued;
-            self.queued -= copied;
-        }
+        (self.queued, self.used) = without(copied, self.queued, self.used);
     }
 
     /// The reader takes `copied` bytes a round trip and `beyond` bytes span gaps.
@@ -380,6 +374,15 @@ impl ReceiveBuffer {
     pub const fn segment_size(&self) -> u32 {
         self.segment_size.bytes
     }
+}
+
+/// Bytes that wait to be read and the memory they use, once `copied` of them were read: memory is
+/// free again in like shares.
+pub(super) fn without(copied: u64, queued: u64, used: u64) -> (u64, u64) {
+    if copied >= queued {
+        return (0, 0);
+    }
+    (queued - copied, used - used * copied / queued)
 }
 
 /// The window for a reader that took `copied` bytes in a round trip and `space` in the one

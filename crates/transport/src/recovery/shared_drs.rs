@@ -8,7 +8,7 @@
 //! once in a round trip, and a half before the first look. Which window a subflow announces of the
 //! space there is, is that subflow's (`drs`): it must have earned it.
 
-use super::drs::{INITIAL, INITIAL_RATIO, RATIO_ONE, target_window};
+use super::drs::{INITIAL, INITIAL_RATIO, RATIO_ONE, target_window, without};
 use base::{Duration, Instant};
 
 /// The receive buffer of a connection over several subflows.
@@ -97,7 +97,7 @@ impl SharedBuffer {
         initial_space: u32,
         subflows: impl Iterator<Item = Reception>,
     ) -> Option<u32> {
-        self.release(u64::from(len));
+        (self.queued, self.used) = without(u64::from(len), self.queued, self.used);
         let space = *self.space.get_or_insert(initial_space);
         self.copied += u64::from(len);
         let elapsed = now - self.period_start;
@@ -137,17 +137,6 @@ impl SharedBuffer {
             self.size = size;
         }
         grows
-    }
-
-    /// Memory of `copied` bytes is free again: a like share of what is in use.
-    fn release(&mut self, copied: u64) {
-        if copied >= self.queued {
-            self.queued = 0;
-            self.used = 0;
-        } else {
-            self.used -= self.used * copied / self.queued;
-            self.queued -= copied;
-        }
     }
 
     /// How much payload fits into it.

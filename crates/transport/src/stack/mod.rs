@@ -193,9 +193,12 @@ impl Stack {
 
     /// Accept TCP connections on a local port, on all addresses.
     pub fn listen(&mut self, port: u16, config: TcpConfig) -> Result<SocketId, SocketError> {
+        self.add_listener(port, ListenerConfig::Tcp(config))
+    }
+
+    fn add_listener(&mut self, port: u16, config: ListenerConfig) -> Result<SocketId, SocketError> {
         let id = self.next_id();
         self.addressing.bind_listener(port, id)?;
-        let config = ListenerConfig::Tcp(config);
         let listener = Listener { port, config, embryonic: 0 };
         self.sockets.push(Socket::Listener(Box::new(listener)));
         Ok(id)

@@ -2,7 +2,7 @@
 
 use super::addressing::{FlowKey, FlowRef};
 use super::face::{InterfaceEvent, SocketError};
-use super::{Listener, ListenerConfig, Socket, Stack};
+use super::{ListenerConfig, Socket, Stack};
 use crate::mptcp::connection::{Connection, Start};
 use crate::mptcp::manage::{JoinRequest, LocalChange};
 use crate::mptcp::{MptcpConfig, MptcpInfo};
@@ -19,12 +19,7 @@ impl Stack {
         port: u16,
         config: MptcpConfig,
     ) -> Result<SocketId, SocketError> {
-        let id = self.next_id();
-        self.addressing.bind_listener(port, id)?;
-        let config = ListenerConfig::Mptcp(Box::new(config));
-        let listener = Listener { port, config, embryonic: 0 };
-        self.sockets.push(Socket::Listener(Box::new(listener)));
-        Ok(id)
+        self.add_listener(port, ListenerConfig::Mptcp(Box::new(config)))
     }
 
     /// Open an MPTCP connection, its first subflow from `local` to `remote`. A peer that speaks

@@ -24,6 +24,13 @@ fn competing_connections_have_a_table_of_their_own() {
     let several = "crowd=on a,b cc lia scheduler rr start 500ms count 2 delay 10ms reverse";
     let short = "short=tcp on b traffic bulk:64KiB";
     call(&mut session, &["--flow", several, "--flow", short, "--cc", "reno", "--quiet"]);
+    let over = ["--traffic", "bulk:64KiB", "--runs", "2", "--warm-up", "2s", "--quiet"];
+    let alone = ["compare", "--path", "a=rate 10mbit delay 5ms", "--flow", "x=tcp on a"];
+    session.call(&[&alone[..], &over].concat());
+    let late = ["compare", "--path", "a=rate 10mbit delay 5ms silent @2s..3s reset @9s"];
+    let rules = ["--traffic", "video:5s", "--runs", "2", "--failover", "rto,probe"];
+    let lte = ["--path", "b=rate 10mbit delay 9ms", "--protocols", "mptcp"];
+    session.call(&[&late[..], &rules, &lte].concat());
     session.end();
 }
 

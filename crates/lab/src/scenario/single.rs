@@ -1,0 +1,107 @@
+//! What one connection is made of, in the words that comparisons have for it.
+
+use super::choice::{
+    Complaint, check_weights, chosen_of, control, failover, path_manager, policy, scheduler,
+    with_parameters,
+};
+use crate::error::{Given, InputError};
+use std::slice;
+use transport::mptcp::Failover;
+use transport::path_manager::PathManagerKind;
+
+/// What one connection over several paths is asked to be.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Congestion control.
+    pub congestion: Given,
+    /// Scheduler.
+    pub scheduler: Given,
+    /// Path manager.
+    pub path_manager: Given,
+    /// Path policy.
+    pub policy: Given,
+    /// Rule of fail-over.
+    pub failover: Given,
+}
+
+/// The same, understood: names with their parameters, as variants have them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Single {
+    /// Congestion control.
+    pub congestion: &'static str,
+    /// Scheduler.
+    pub scheduler: &'static str,
+    /// Path manager.
+    pub path_manager: PathManagerKind,
+    /// Path policy.
+    pub policy: &'static str,
+    /// Rule of fail-over.
+    pub failover: Failover,
+}
+
+impl Asked {
+    /// Reads the words of a connection over `paths` paths, in the grammar of `compare`.
+    pub fn resolve(&self, paths: usize) -> Result<Single, InputError> {
+        let scheduler = one(&self.scheduler, scheduler)?;
+        check_weights(slice::from_ref(&self.scheduler), &[scheduler], paths)?;
+        Ok(Single {
+            congestion: one(&self.congestion, |word| control(word, true))?,
+            scheduler,
+            path_manager: one(&self.path_manager, path_manager)?,
+            policy: one(&self.policy, policy)?,
+            failover: one(&self.failover, failover)?,
+        })
+    }
+}
+
+/// The only word of a text.
+fn one<T: PartialEq>(
+    given: &Given,
+    read: impl Fn(&str) -> Result<T, Complaint>,
+) -> Result<T, InputError> {
+    let mut values = chosen_of(slice::from_ref(given), Vec::new(), with_parameters, read)?;
+    match (values.pop(), values.is_empty()) {
+        (Some(value), true) => Ok(value),
+        _ => Err(given.refuse_whole(
+            "one connection has one of these",
+            "name one; `anabranch compare` tries several",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(scheduler: &str, path_manager: &str) -> Asked {
+        let given = |option: &str, text: &str| Given::argument(option, text);
+        Asked {
+            congestion: given("--cc", "olia:min-ssthresh=1"),
+            scheduler: given("--scheduler", scheduler),
+            path_manager: given("--path-manager", path_manager),
+            policy: given("--policy", "none"),
+            failover: given("--failover", "probe"),
+        }
+    }
+
+    #[test]
+    fn words_have_the_parameters_that_comparisons_take() {
+        let single = asked("ecf:beta=0.5", "ndiffports:3").resolve(2).unwrap();
+        assert_eq!((single.congestion, single.scheduler), ("olia:min-ssthresh=1", "ecf:beta=0.5"));
+        assert_eq!(single.path_manager, PathManagerKind::Ndiffports { subflows: 3 });
+        assert_eq!(asked("wrr:3,1", "default").resolve(2).unwrap().scheduler, "wrr:3,1");
+    }
+
+    #[test]
+    fn several_names_and_weights_of_other_paths_are_refused() {
+        for (scheduler, part) in [
+            ("lrf,rr", "one connection has one"),
+            ("wrr:3,1,1", "has 3 weights"),
+            ("ecf:gamma=1", "gamma"),
+            ("lrv", "unknown scheduler"),
+        ] {
+            let refused = asked(scheduler, "fullmesh").resolve(2).unwrap_err().to_string();
+            assert!(refused.contains(part) && refused.contains("--scheduler"), "{refused}");
+        }
+    }
+}
