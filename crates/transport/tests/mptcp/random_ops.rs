@@ -5,13 +5,13 @@
 //! A failure prints the smallest list of operations as `ops = [...]`; paste it into a named
 //! regression that calls `replay`. `PROPTEST_CASES=5000` makes a long run.
 
-use crate::pair::{Fate, Pair, Path, Side, address, tcp};
+use crate::pair::{Fate, PORT, Pair, Path, Side, address, tcp};
 use base::{Duration, InterfaceId};
 use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
-use transport::mptcp::{MptcpConfig, MptcpInfo};
+use transport::mptcp::{MptcpConfig, MptcpInfo, SubflowInfo};
 use transport::path_manager::{Again, Endpoint, EndpointFlags, Endpoints, Limits, PathManagerKind};
 use transport::{Buffers, InterfaceEvent, Profile, congestion, scheduler};
 use wire::{Flags, Payload};
@@ -390,33 +390,37 @@ fn check(pair: &Pair, world: &World) {
         // The connection's and, apart from it, what subflows hold back.
         assert!(info.held_bytes <= 2 * u64::from(most) + 65_535, "{}", pair.describe());
         assert!(info.mappings as usize <= 8192);
-        if side == Side::Client {
-            check_subflows(world, &info);
-        }
+        check_subflows(world, side, &info);
         assert!(info.snd_una <= info.snd_nxt + 1);
         assert!(info.snd_nxt <= pair.ends[side as usize].written);
     }
 }
 
-/// Never more subflows than the limits allow, never two between the same addresses, unless that
-/// is what was asked for. The server may still have one that it has not heard the end of.
-fn check_subflows(world: &World, info: &MptcpInfo) {
+/// Never more subflows than the limits allow, never two that this side opened between the same
+/// addresses, unless that is what was asked for. Of what the peer opened, and has ended and opened
+/// again, it may still have one that it has not heard the end of.
+fn check_subflows(world: &World, side: Side, info: &MptcpInfo) {
     let over = ["CLOSED", "TIME_WAIT", "LAST_ACK", "CLOSING"];
     let alive = info.subflows.iter().filter(|subflow| !over.contains(&subflow.tcp.state));
+    let opened = |subflow: &&SubflowInfo| match side {
+        Side::Client => subflow.remote.port() == PORT,
+        Side::Server => subflow.local.port() != PORT,
+    };
+    let own = alive.filter(opened);
     let mut pairs: Vec<(IpAddr, IpAddr)> =
-        alive.map(|subflow| (subflow.local.ip(), subflow.remote.ip())).collect();
+        own.map(|subflow| (subflow.local.ip(), subflow.remote.ip())).collect();
     let most = match MANAGERS[world.manager] {
         PathManagerKind::Default { .. } => 1,
         PathManagerKind::Kernel => 1 + usize::from(LIMITS.subflows),
         PathManagerKind::Ndiffports { subflows } => usize::from(subflows),
         _ => world.paths,
     };
-    assert!(pairs.len() <= most, "{pairs:?}");
+    assert!(pairs.len() <= most, "{side:?} {pairs:?}");
     if !matches!(MANAGERS[world.manager], PathManagerKind::Ndiffports { .. }) {
         let all = pairs.len();
         pairs.sort_unstable();
         pairs.dedup();
-        assert_eq!(pairs.len(), all, "{pairs:?}");
+        assert_eq!(pairs.len(), all, "{side:?} {pairs:?}");
     }
 }
 
@@ -487,6 +491,31 @@ fn only_subflow_gets_no_copy_that_a_peer_without_options_takes_for_data() {
         Op::Write(Side::Server, 1449),
     ];
     replay(&World { stage: Stage::DataOfClient, ..CALM }, &ops);
+}
+
+/// The only active path had no sample of its round-trip time, so the scheduler waited for ever for
+/// a backup that it may not use.
+#[test]
+fn path_without_a_sample_is_used_beside_a_backup() {
+    let ops = [
+        Op::Next(Side::Client, 1, Kind::Drop, 3, 1),
+        Op::Advance(1),
+        Op::Advance(925),
+        Op::Backup(Side::Client, 0, true),
+        Op::Advance(1),
+        Op::Advance(1),
+        Op::Advance(74),
+        Op::Write(Side::Server, 1),
+    ];
+    replay(&World { scheduler: 11, delays: [0, 1, 0], ..CALM }, &ops);
+}
+
+/// The client joined what the server had announced, from the address next to it, while the server
+/// did the same: in mainline Linux neither would know.
+#[test]
+fn joins_of_both_ends_over_the_same_addresses_may_cross() {
+    let ops = [Op::Interface(1, false), Op::Advance(45)];
+    replay(&World { paths: 3, manager: 2, delays: [15, 0, 0], ..CALM }, &ops);
 }
 
 proptest! {

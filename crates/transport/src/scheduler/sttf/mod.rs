@@ -191,14 +191,15 @@ impl Sttf {
         std::mem::swap(&mut self.before, &mut self.candidates);
         self.candidates.clear();
         let has_active = view.has_active(offer);
-        let is_sampled = view.paths.iter().any(|path| is_open(path, offer) && has_sample(path));
+        let rests = |path: &PathView| path.backup && has_active;
+        let mut open = view.paths.iter().filter(|path| is_open(path, offer) && !rests(path));
+        let is_sampled = open.any(has_sample);
         for path in view.paths {
-            let rests = path.backup && has_active;
             // The window must take what is meant for the path next, or the offer.
             let next = self.tags.first_of(path.id).map(|run| run.end - run.start);
             let next = next.unwrap_or(u64::from(offer.len_on(path))).min(u64::from(path.mss));
             let fits = path.window_left_bytes >= next.max(1);
-            if is_open(path, offer) && !rests && fits && has_sample(path) == is_sampled {
+            if is_open(path, offer) && !rests(path) && fits && has_sample(path) == is_sampled {
                 let (mss, window) = (u64::from(path.mss.max(1)), self.window(path));
                 let window_left = path.window_left_bytes;
                 self.candidates.push(Candidate { id: path.id, mss, window, window_left });
