@@ -518,7 +518,11 @@ impl Connection {
             return;
         }
         self.say_on(index, MptcpOption::AddAddr(add.echo()));
-        let port = add.port.unwrap_or_else(|| self.slots[index].subflow.tuple().remote.port());
+        // Said again, maybe over another subflow, it is the same announcement.
+        let before = self.addresses.remote(add.address_id).map(|known| known.address);
+        let before = before.filter(|known| known.ip() == add.address).map(|known| known.port());
+        let of_subflow = || self.slots[index].subflow.tuple().remote.port();
+        let port = add.port.or(before).unwrap_or_else(of_subflow);
         let known = self.addresses.learn(add.address_id, SocketAddr::new(add.address, port));
         if self.client && index == 0 {
             self.become_fully_established(cx);

@@ -518,6 +518,18 @@ fn joins_of_both_ends_over_the_same_addresses_may_cross() {
     replay(&World { paths: 3, manager: 2, delays: [15, 0, 0], ..CALM }, &ops);
 }
 
+/// An announcement came again over another subflow, and with that subflow's port was taken for a
+/// new one.
+#[test]
+fn announcement_repeated_on_another_subflow_opens_no_second_one() {
+    let ops = [
+        Op::Write(Side::Client, 1),
+        Op::Next(Side::Server, 0, Kind::Drop, 6, 1),
+        Op::Advance(1011),
+    ];
+    replay(&World { paths: 3, manager: 2, delays: [11, 0, 0], ..CALM }, &ops);
+}
+
 proptest! {
     #![proptest_config(crate::cases(96))]
 
