@@ -9,7 +9,8 @@ use lab::{Estimate, Fairness, FlowSpec, Report, Scale, Scenario, Summary};
 pub const CAPTION: &str = "Means per repetition with their 95 % intervals. Share of TCP: the \
     goodput of the compared connection over the mean one of the TCP flows beside it. Jain's \
     index: 1 when all connections get the same. Even after: seconds from the last start until \
-    the index stays at 0.9 or more over any 5 s, in how many of the repetitions.";
+    the index of those still there stays at 0.9 or more over any 5 s, in how many of the \
+    repetitions.";
 
 /// The heading of the intervals, which belong to the column before.
 pub const INTERVAL: &str = "95 %";
@@ -22,7 +23,25 @@ pub fn text(scenario: &Scenario, report: &Report, screen: Screen) -> String {
     }
     let mut text = Table { columns }.render(screen);
     screen.wrap(&mut text, "", CAPTION, "2");
+    for absence in absences(report) {
+        screen.wrap(&mut text, "", &absence, "2");
+    }
     text
+}
+
+/// What is to be said of flows that were not there.
+pub fn absences(report: &Report) -> Vec<String> {
+    let said = report.variants.iter().filter_map(|summary| {
+        let fairness = summary.fairness.as_ref().filter(|fairness| !fairness.absent.is_empty())?;
+        let flows = fairness.absent.iter().map(|(name, runs)| format!("{name} in {runs}"));
+        let flows = flows.collect::<Vec<_>>().join(", ");
+        Some(format!(
+            "Without time beside {}: {flows} of {} repetitions, which were over before these \
+             flows could start, or within the warm-up.",
+            summary.variant.name, fairness.runs
+        ))
+    });
+    said.collect()
 }
 
 /// The columns, the first with the names of variants; none where nothing competes.

@@ -5,7 +5,7 @@
 //! all are equal, 1/n when one has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). The share is
 //! the goodput of the compared connection over the mean one of the competing TCP flows. Connections
 //! have converged from the earliest second after the last start on from which the index, over any
-//! five seconds, is at least 0.9 until the end.
+//! five seconds and of those that are there to their end, is at least 0.9 until the end.
 //! A run keeps these as further numbers by name, so that every file has them.
 
 use crate::run::Run;
@@ -47,6 +47,8 @@ pub struct Fairness {
     pub converged: usize,
     /// Of so many.
     pub runs: usize,
+    /// Flows that had no time in some of them, with how many.
+    pub absent: Vec<(String, usize)>,
 }
 
 /// A mean over runs.
@@ -95,7 +97,8 @@ pub(crate) fn numbers(scenario: &Scenario, record: &RunRecord) -> Vec<(String, f
         own.into_iter().chain(record.flows.iter().filter_map(|flow| flow.goodput)).collect();
     add(MAIN, own);
     add(TCP_SHARE, own.and_then(|own| Some(own / tcp_goodput(scenario, record)?)));
-    add(JAIN, jain(&all));
+    // One alone shares with nobody.
+    add(JAIN, jain(&all).filter(|_| all.len() > 1));
     add(CONVERGENCE, convergence(main, &record.flows));
     for (name, flow, protocol) in named(scenario, &record.flows) {
         add(&format!("flow/{name}"), flow.goodput);
@@ -175,8 +178,21 @@ impl Fairness {
             convergence: estimate(CONVERGENCE),
             converged: values(runs, CONVERGENCE).len(),
             runs: runs.len(),
+            absent: absent(scenario, runs),
         })
     }
+}
+
+/// The flows that had no time in some runs, because these were over when they would have started or
+/// they were over within the warm-up.
+fn absent(scenario: &Scenario, runs: &[Run]) -> Vec<(String, usize)> {
+    let names = scenario.flow_names().into_iter();
+    let counted = names.map(|name| {
+        let number = format!("flow/{name}");
+        let missing = runs.iter().filter(|run| value(run, &number).is_none()).count();
+        (name, missing)
+    });
+    counted.filter(|(_, missing)| *missing > 0).collect()
 }
 
 impl Estimate {

@@ -8,7 +8,7 @@ use super::page::{Page, escaped};
 use super::palette;
 use super::tables::{below, variant};
 use crate::columns::Column;
-use crate::fairness::{CAPTION, INTERVAL, columns, heading, scale};
+use crate::fairness::{CAPTION, INTERVAL, absences, columns, heading, scale};
 use lab::VariantSeries;
 use lab::series::{Quantity, Series};
 use serde_json::{Value, json};
@@ -39,7 +39,9 @@ pub fn table(page: &mut Page, sheet: &Sheet<'_>) {
         page.line(&format!("<tr><td>{}</td>{cells}</tr>", variant(sheet, &summary.variant)));
     }
     page.line("</table></div>");
-    page.line(&format!("<p class=\"small\">{}</p>", escaped(CAPTION)));
+    for text in std::iter::once(CAPTION.to_owned()).chain(absences(sheet.report)) {
+        page.line(&format!("<p class=\"small\">{}</p>", escaped(&text)));
+    }
 }
 
 /// A mean, how far its interval goes to both sides, and how it is shown.

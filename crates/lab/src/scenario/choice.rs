@@ -103,8 +103,8 @@ fn unnamed(managers: &[PathManagerKind], failovers: &[Failover]) -> Vec<String> 
 /// What is compared unless said: whether several paths pay off is the question of who names them.
 fn usual(paths: usize) -> Vec<Protocol> {
     match paths {
-        2..=MOST_PATHS => vec![Protocol::Tcp, Protocol::Mptcp],
-        _ => vec![Protocol::Tcp],
+        0 | 1 => vec![Protocol::Tcp],
+        _ => vec![Protocol::Tcp, Protocol::Mptcp],
     }
 }
 
@@ -167,15 +167,17 @@ fn check_paths(options: &Options, paths: usize, notes: &mut Vec<String>) -> Resu
     if paths == 1 {
         notes.push("one path is given: `mptcp` has a single subflow and no choice".to_owned());
     }
-    let Some(given) = options.protocols.first().filter(|_| paths > MOST_PATHS) else {
+    if paths <= MOST_PATHS {
         return Ok(());
-    };
-    Err(given.refuse_whole(
-        format!(
-            "`mptcp` knows at most {MOST_PATHS} addresses of a host, and {paths} paths are given"
-        ),
-        "leave paths out, or compare them with `--protocols tcp`",
-    ))
+    }
+    let problem = format!(
+        "`mptcp` knows at most {MOST_PATHS} addresses of a host, and {paths} paths are given"
+    );
+    let help = "leave paths out, or compare them with `--protocols tcp`";
+    Err(match options.protocols.first() {
+        Some(given) => given.refuse_whole(problem, help),
+        None => InputError::at("--path", problem, help),
+    })
 }
 
 /// Refuses a list that says something about several paths when only single ones are compared.

@@ -110,6 +110,12 @@ impl Options {
             let problem = format!("nothing starts at {}: a run ends after {RUN_LIMIT}", given.text);
             return Err(given.refuse_whole(problem, "write an earlier time"));
         }
+        let over = end_of(traffic).map_or(Duration::ZERO, |end| timing.start.high + end);
+        if let Some(given) = self.start.as_ref().filter(|_| over > RUN_LIMIT) {
+            let problem =
+                format!("the traffic would last until {over}: a run ends after {RUN_LIMIT}");
+            return Err(given.refuse_whole(problem, "start earlier, or let it be shorter"));
+        }
         if let Some(given) = self.warm_up.as_ref().filter(|_| !timing.warm_up.is_zero()) {
             let over = timing.over_at(traffic).unwrap_or(RUN_LIMIT);
             if timing.warm_up >= over {

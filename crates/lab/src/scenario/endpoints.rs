@@ -7,7 +7,7 @@ use crate::path_spec::PathSpec;
 use crate::words::nearest_help;
 use simulator::{KernelSetup, PathEndpoint};
 use std::ops::Range;
-use transport::path_manager::{EndpointFlags, LIMIT, PathManagerKind};
+use transport::path_manager::{EndpointFlags, LIMIT, Limits, PathManagerKind};
 
 /// What an endpoint can be for.
 const FLAGS: [&str; 4] = ["signal", "subflow", "backup", "fullmesh"];
@@ -184,6 +184,26 @@ fn check_room(setup: &KernelSetup, options: &Options, first: usize) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Notes on announced addresses that the other side's limit leaves unused.
+pub(super) fn unheard(setup: &KernelSetup, paths: &[PathSpec], first: usize) -> Vec<String> {
+    let sides = [("client", true, setup.server_limits), ("server", false, setup.client_limits)];
+    let note = |(side, client, limits): (&str, bool, Limits)| {
+        let told = |at: &&PathEndpoint| at.client == client && at.path != first && at.flags.signal;
+        let names = setup.endpoints.iter().filter(told).filter_map(|at| paths.get(at.path));
+        let told: Vec<&str> = names.map(|path| path.name.as_str()).collect();
+        let accepted = limits.add_addr_accepted;
+        (told.len() > usize::from(accepted)).then(|| {
+            let other = if client { "server" } else { "client" };
+            format!(
+                "the {side} announces {}, of which the {other} makes use of {accepted}: its \
+                 limit `add_addr_accepted` (Linux has 0 unless told)",
+                told.join(", ")
+            )
+        })
+    };
+    sides.into_iter().filter_map(note).collect()
 }
 
 /// The endpoints as they are asked for.

@@ -13,6 +13,7 @@ use crate::words::nearest_help;
 use simulator::NicSetup;
 use traffic::Traffic;
 use traffic::web::Http;
+use transport::path_manager::PathManagerKind;
 use transport::{Buffers, Profile};
 
 /// Everything that can be asked for; `None` and empty lists mean "not said".
@@ -133,7 +134,7 @@ impl Options {
         let timing = self.resolve_timing(&traffic)?;
         let flows = self.resolve_flows(&paths, profile, timing.over_at(&traffic))?;
         let choice = Choice::resolve(self, paths.len())?;
-        let mut notes = choice.notes;
+        let mut notes = choice.notes.clone();
         notes.extend(page.iter().flat_map(|page| page.notes.iter().cloned()));
         for (what, list) in [("path", &paths), ("link", &links)] {
             notes.extend(list.iter().flat_map(|path| {
@@ -147,13 +148,9 @@ impl Options {
         let words = |given: &Option<Given>| given.as_ref().map(one_line);
         let first = self.first_path(&paths)?;
         let kernel = endpoints::resolve(self, &choice.path_managers, &paths, first)?;
-        let simultaneous_syn = self.simultaneous_syn.unwrap_or(false);
-        if simultaneous_syn && !choice.protocols.contains(&Protocol::Mptcp) {
-            return Err(InputError::at(
-                "--simultaneous-syn",
-                "this is about several paths at once, but each path is compared alone",
-                "add `mptcp` to the protocols: `--protocols tcp,mptcp`",
-            ));
+        let simultaneous_syn = self.resolve_simultaneous_syn(&choice)?;
+        if let Some(kernel) = &kernel {
+            notes.extend(endpoints::unheard(kernel, &paths, first));
         }
         let mut scenario = Scenario {
             title: words(&self.title),
@@ -190,6 +187,28 @@ impl Options {
             scenario.baseline = values::baseline(given, &variants)?;
         }
         Ok(scenario)
+    }
+
+    /// Whether SYNs go out on all paths at once, which something must do that is compared.
+    fn resolve_simultaneous_syn(&self, choice: &Choice) -> Result<bool, InputError> {
+        if !self.simultaneous_syn.unwrap_or(false) {
+            return Ok(false);
+        }
+        let refuse = |problem, help| Err(InputError::at("--simultaneous-syn", problem, help));
+        let meshes = |kind: &PathManagerKind| matches!(kind, PathManagerKind::Fullmesh { .. });
+        if !choice.protocols.contains(&Protocol::Mptcp) {
+            return refuse(
+                "this is about several paths at once, but each path is compared alone",
+                "add `mptcp` to the protocols: `--protocols tcp,mptcp`",
+            );
+        }
+        if !choice.path_managers.iter().any(meshes) {
+            return refuse(
+                "this is about the path manager `fullmesh`, which is not among those compared",
+                "add it: `--path-managers fullmesh`, or leave this out",
+            );
+        }
+        Ok(true)
     }
 
     fn resolve_traffic(

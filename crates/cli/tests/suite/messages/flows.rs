@@ -27,6 +27,8 @@ fn competing_connections_have_a_table_of_their_own() {
     let over = ["--traffic", "bulk:64KiB", "--runs", "2", "--warm-up", "2s", "--quiet"];
     let alone = ["compare", "--path", "a=rate 10mbit delay 5ms", "--flow", "x=tcp on a"];
     session.call(&[&alone[..], &over].concat());
+    let never = ["compare", "--path", "a=rate 10mbit delay 5ms", "--flow", "x=on a start 9s"];
+    session.call(&[&never[..], &["--traffic", "bulk:64KiB", "--runs", "2", "--quiet"]].concat());
     let late = ["compare", "--path", "a=rate 10mbit delay 5ms silent @2s..3s reset @9s"];
     let rules = ["--traffic", "video:5s", "--runs", "2", "--failover", "rto,probe"];
     let lte = ["--path", "b=rate 10mbit delay 9ms", "--protocols", "mptcp"];
@@ -69,12 +71,17 @@ fn flows_that_make_no_sense() {
     for warm_up in ["10s", "soon"] {
         call(&mut session, &["--warm-up", warm_up]);
     }
-    call(&mut session, &["--start", "700s"]);
+    for start in ["700s", "595s"] {
+        call(&mut session, &["--start", start]);
+    }
     session.call(&["compare", "--path", "3g", "--traffic", "video", "--warm-up", "2s"]);
     let nine: Vec<String> = (0..9).map(|n| format!("p{n}=rate 1mbit")).collect();
     let mut arguments = vec!["compare", "--traffic", "bulk:1s", "--protocols", "tcp"];
     arguments.extend(nine.iter().flat_map(|path| ["--path", path.as_str()]));
     arguments.extend(["--flow", "x=mptcp on p0,p1,p2,p3,p4,p5,p6,p7,p8"]);
+    session.call(&arguments);
+    let mut arguments = vec!["compare", "--traffic", "bulk:1s"];
+    arguments.extend(nine.iter().flat_map(|path| ["--path", path.as_str()]));
     session.call(&arguments);
     session.end();
 }

@@ -77,10 +77,17 @@ fn endpoints_and_limits_of_the_kernels_path_manager() {
         &["--limits", "subflows"],
         &["--limits", "client"],
         &["--limits", "subflow 2"],
+        &["--simultaneous-syn"],
     ];
     for more in options {
         session.call(&[&call[..], more].concat());
     }
+    let announced = "server b signal, client c signal";
+    let two = ["compare", "--traffic", "bulk:64KiB", "--path", "a=profile wlan", "--runs", "1"];
+    let more =
+        ["--path", "b=profile wlan", "--path", "c=profile wlan", "--path-managers", "kernel"];
+    let told = ["--endpoints", announced, "--protocols", "mptcp"];
+    session.call(&[&two[..], &more, &told].concat());
     session.end();
 }
 
