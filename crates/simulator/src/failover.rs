@@ -1,22 +1,21 @@
 //! How long an application hears nothing when a path fails.
 //!
-//! A path fails when its link goes down, silently or not, when its delay grows by 200 ms or more
-//! (what no retransmission timer overlooks), when its connections are reset, or when its address is
-//! withdrawn. Of each such moment the recorder keeps the longest time between two deliveries in
-//! order to the application that overlaps the second after it, or what of that second is left until
-//! the next event of that path. What was under way at that moment still arrives, so that this is
-//! the time from the last delivery before to the first one after; what happens later has other
-//! reasons.
+//! A path fails when one of its links goes down, silently or not, when its delay grows by 200 ms or
+//! more (what no retransmission timer overlooks), when its connections are reset, or when its
+//! address is withdrawn. Of each such moment the recorder keeps the longest time between two
+//! deliveries in order to the application that the failure can have caused: one that the moment
+//! lies in, or one that begins while the application still waits for something that had been sent
+//! when the path failed, or when the path last took new data before it was back. So what was under
+//! way or queued is waited for, however long that takes, and what happens once all of it is
+//! delivered has other reasons. What had been sent is the sender's own count, which the world asks
+//! for when `Gaps` wants it.
 
-use crate::run::{Mark, Protocol, RunSetup};
+use crate::run::{Mark, PathMark, Protocol, RunSetup};
 use base::{Duration, Event, EventMask, HostId, Instant, Recorder};
-use network::{Direction, LinkChange, LossConfig, PathSetup};
+use network::{Direction, LinkChange, LossConfig, PathSetup, ScheduledChange};
 
 /// A delay that grows by less is no failure: Linux's smallest retransmission time-out.
 const EXPLOSION: Duration = Duration::from_millis(200);
-
-/// In so much time after it everything that was under way has arrived.
-const SPAN: Duration = Duration::from_secs(1);
 
 /// How a path fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,8 +53,8 @@ pub struct Disruption {
     pub kind: Kind,
     /// Since the start of the run.
     pub at: Duration,
-    /// A gap that begins later has other reasons.
-    pub until: Duration,
+    /// When the path is back; a reset is over at once, and what never ends has `Duration::MAX`.
+    pub end: Duration,
 }
 
 /// What became of the data then.
@@ -66,12 +65,12 @@ pub struct FailoverTime {
     pub kind: Kind,
     /// Since the start of the run.
     pub at: Duration,
-    /// From the last delivery before to the first one after; `None`: there was none after.
+    /// From the last delivery before to the first one after; `None`: the end of the run came first.
     pub time: Option<Duration>,
 }
 
-/// The failures of paths that a run may use, in the order of time. Paths that are not there from
-/// the start do not fail, they appear.
+/// The failures of paths that a run may use, in the order of time. Paths that are not there when
+/// the connection is opened do not fail, they appear.
 pub fn disruptions(setup: &RunSetup) -> Vec<Disruption> {
     let used = |path: &usize| match setup.protocol {
         Protocol::Tcp { path: only } => *path == only,
@@ -83,102 +82,221 @@ pub fn disruptions(setup: &RunSetup) -> Vec<Disruption> {
     all
 }
 
-/// The failures of a path.
+/// The failures of a path, of which those of one moment are one.
 fn of_path(setup: &RunSetup, path: usize) -> Vec<Disruption> {
-    let links = link_events(&setup.paths[path]);
-    let marks = setup.marks.iter().filter(|mark| mark.path == path).map(|mark| {
-        let kind = match mark.what {
-            Mark::Reset => Some(Kind::Reset),
-            Mark::Removed => Some(Kind::Removed),
-            Mark::Returned => None,
-        };
-        (mark.at, kind)
+    let shared = setup.links.iter().filter(|shared| shared.paths.contains(&path));
+    let links = std::iter::once(&setup.paths[path]).chain(shared.map(|shared| &shared.link));
+    let failure = |(kind, at, end)| Disruption { path, kind, at, end };
+    let mut all: Vec<Disruption> =
+        links.flat_map(of_link).chain(of_marks(setup, path)).map(failure).collect();
+    all.retain(|disruption| disruption.at > setup.start);
+    all.sort_by_key(|disruption| disruption.at);
+    all.dedup_by(|next, kept| {
+        let same = next.at == kept.at;
+        if same {
+            kept.end = kept.end.max(next.end);
+        }
+        same
     });
-    let mut events: Vec<(Duration, Option<Kind>)> = links.into_iter().chain(marks).collect();
-    events.sort_by_key(|(at, kind)| (*at, kind.is_none()));
-    // Both directions change at the same moment.
-    events.dedup_by_key(|(at, _)| *at);
-    let until = |next: Option<&(Duration, Option<Kind>)>| next.map_or(Duration::MAX, |(at, _)| *at);
-    let events = events.iter().enumerate();
-    let failing = events.clone().filter_map(|(place, (at, kind))| {
-        let kind = kind.filter(|_| !at.is_zero())?;
-        let until = until(events.clone().nth(place + 1).map(|(_, next)| next)).min(*at + SPAN);
-        Some(Disruption { path, kind, at: *at, until })
-    });
-    failing.collect()
+    all
 }
 
-/// Every event of a path's links: when, and how the path fails by it, if it does.
-fn link_events(path: &PathSetup) -> Vec<(Duration, Option<Kind>)> {
-    let mut events = Vec::new();
-    for (direction, link) in [(Direction::Down, &path.down), (Direction::Up, &path.up)] {
-        let mut delay = link.delay;
-        for change in path.changes(direction) {
-            let kind = match change.change {
-                LinkChange::Down => Some(Kind::Down),
-                LinkChange::Silent => Some(Kind::Silent),
-                LinkChange::Loss(LossConfig::Bernoulli { p }) if p >= 1.0 => Some(Kind::Silent),
+/// How and when a link fails, and until when.
+fn of_link(link: &PathSetup) -> Vec<(Kind, Duration, Duration)> {
+    let mut all = Vec::new();
+    for (direction, config) in [(Direction::Down, &link.down), (Direction::Up, &link.up)] {
+        let mut delay = config.delay;
+        let changes = link.changes(direction);
+        for (place, ScheduledChange { at, change, .. }) in changes.iter().enumerate() {
+            let before = delay;
+            let kind = match change {
+                LinkChange::Down => Kind::Down,
+                LinkChange::Silent => Kind::Silent,
+                loss if is_total(loss) => Kind::Silent,
                 LinkChange::Delay(new) => {
-                    let grows = new >= delay + EXPLOSION;
-                    delay = new;
-                    grows.then_some(Kind::Delay)
+                    delay = *new;
+                    if *new < before + EXPLOSION {
+                        continue;
+                    }
+                    Kind::Delay
                 }
-                _ => None,
+                _ => continue,
             };
-            events.push((change.at, kind));
+            let is_back = |later: &&ScheduledChange| match (change, &later.change) {
+                (LinkChange::Down | LinkChange::Silent, LinkChange::Up) => true,
+                (LinkChange::Loss(_), LinkChange::Loss(_)) => !is_total(&later.change),
+                (LinkChange::Delay(_), LinkChange::Delay(new)) => *new < before + EXPLOSION,
+                _ => false,
+            };
+            let back = changes[place + 1..].iter().find(is_back);
+            all.push((kind, *at, back.map_or(Duration::MAX, |back| back.at)));
         }
     }
-    events
+    all
+}
+
+/// Nothing comes through.
+fn is_total(change: &LinkChange) -> bool {
+    matches!(change, LinkChange::Loss(LossConfig::Bernoulli { p }) if *p >= 1.0)
+}
+
+/// How and when a path fails although its links work, and until when.
+fn of_marks(setup: &RunSetup, path: usize) -> Vec<(Kind, Duration, Duration)> {
+    let marks = || setup.marks.iter().filter(|mark| mark.path == path);
+    let failure = |mark: &PathMark| match mark.what {
+        Mark::Reset => Some((Kind::Reset, mark.at, mark.at)),
+        Mark::Removed => {
+            let returns = |later: &&PathMark| later.what == Mark::Returned && later.at >= mark.at;
+            let end = marks().filter(returns).map(|later| later.at).min();
+            Some((Kind::Removed, mark.at, end.unwrap_or(Duration::MAX)))
+        }
+        Mark::Returned => None,
+    };
+    marks().filter_map(failure).collect()
+}
+
+/// How the deliveries came to their end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    /// There was nothing more to deliver.
+    Delivered,
+    /// The run was over, more might have come.
+    Cut,
+    /// Nothing would ever have come.
+    Failed,
 }
 
 /// Watches for gaps between deliveries.
 #[derive(Debug)]
 pub(crate) struct Gaps {
+    sender: HostId,
     receiver: HostId,
-    /// In the order of time, with the longest gap so far.
-    watched: Vec<(Disruption, Duration)>,
-    last: Instant,
+    /// Path of whatever is sent by TCP.
+    tcp_path: usize,
+    /// In the order of time.
+    watched: Vec<Watched>,
+    /// Of the last delivery; at first the start of the connection.
+    last: Duration,
+    /// Bytes, on all connections.
+    delivered: u64,
+    /// So many of `watched` have begun and know what had been sent.
+    begun: usize,
+    /// The sender has sent something while a path was not there.
+    sent_more: bool,
+}
+
+/// A failure and what is known of it.
+#[derive(Debug)]
+struct Watched {
+    failure: Disruption,
+    longest: Duration,
+    /// What the sender had sent, if the moment has come.
+    sent: Option<SentBy>,
+}
+
+/// Bytes first sent by the last moment at which the failure can have hit new data.
+#[derive(Clone, Copy, Debug)]
+struct SentBy {
+    in_all: u64,
+    on_path: u64,
+}
+
+impl Watched {
+    const fn new(failure: Disruption) -> Self {
+        Watched { failure, longest: Duration::ZERO, sent: None }
+    }
+
+    /// Whether it can be the cause of a gap that begins at `from`, when so much is delivered.
+    fn explains(&self, from: Duration, delivered: u64) -> bool {
+        from <= self.failure.at || self.sent.is_some_and(|sent| delivered <= sent.in_all)
+    }
 }
 
 impl Gaps {
-    /// Of what `receiver` reads.
-    pub(crate) fn new(receiver: HostId, disruptions: Vec<Disruption>) -> Self {
-        let watched = disruptions.into_iter().map(|disruption| (disruption, Duration::ZERO));
-        Gaps { receiver, watched: watched.collect(), last: Instant::ZERO }
+    /// Of what `receiver` reads on connections opened from `start` on.
+    pub(crate) fn new(
+        (sender, receiver): (HostId, HostId),
+        tcp_path: usize,
+        start: Duration,
+        disruptions: Vec<Disruption>,
+    ) -> Self {
+        let watched = disruptions.into_iter().map(Watched::new).collect();
+        let (delivered, begun, sent_more) = (0, 0, false);
+        Gaps { sender, receiver, tcp_path, watched, last: start, delivered, begun, sent_more }
     }
 
-    /// What there is at the end of the run; `complete`: everything was delivered.
-    pub(crate) fn finish(self, ended: Instant, complete: bool) -> Vec<FailoverTime> {
-        let (last, ended) = (self.last - Instant::ZERO, ended - Instant::ZERO);
-        let happened = self.watched.iter().filter(|(disruption, _)| disruption.at <= ended);
-        let time = |(disruption, longest): &(Disruption, Duration)| {
-            let Disruption { path, kind, at, until } = *disruption;
-            let resumed = complete || last >= until;
-            FailoverTime { path, kind, at, time: resumed.then_some(*longest) }
+    /// The path that all TCP connections are on.
+    pub(crate) const fn tcp_path(&self) -> usize {
+        self.tcp_path
+    }
+
+    /// The host whose count of what it first sent is wanted before anything happens at `now`.
+    pub(crate) fn asks(&self, now: Instant) -> Option<HostId> {
+        let next = self.watched.get(self.begun);
+        let begins = next.is_some_and(|next| next.failure.at <= now - Instant::ZERO);
+        (self.sent_more || begins).then_some(self.sender)
+    }
+
+    /// So much was first sent on each path before `now`.
+    pub(crate) fn note(&mut self, now: Instant, first_sent: &[u64]) {
+        let now = now - Instant::ZERO;
+        let in_all = first_sent.iter().sum();
+        let more = std::mem::take(&mut self.sent_more);
+        self.begun = self.watched.partition_point(|one| one.failure.at <= now);
+        for one in &mut self.watched[..self.begun] {
+            let on_path = first_sent.get(one.failure.path).copied().unwrap_or(0);
+            let is_new = match one.sent {
+                None => true,
+                Some(sent) => more && on_path > sent.on_path && now <= one.failure.end,
+            };
+            if is_new {
+                one.sent = Some(SentBy { in_all, on_path });
+            }
+        }
+    }
+
+    /// What there is at the end of the run.
+    pub(crate) fn finish(self, ended: Instant, ending: Ending) -> Vec<FailoverTime> {
+        let Gaps { watched, last, delivered, .. } = self;
+        let ended = ended - Instant::ZERO;
+        // Of what fails when everything is delivered nobody takes notice.
+        let (by, open) = match ending {
+            Ending::Delivered => (last, None),
+            Ending::Cut => (ended, Some(ended.saturating_sub(last))),
+            Ending::Failed => (ended, Some(Duration::MAX)),
         };
-        happened.map(time).collect()
+        let time = |one: &Watched| {
+            let Disruption { path, kind, at, .. } = one.failure;
+            let is_open = one.explains(last, delivered) && open.is_some_and(|o| o >= one.longest);
+            FailoverTime { path, kind, at, time: (!is_open).then_some(one.longest) }
+        };
+        watched.iter().filter(|one| one.failure.at <= by).map(time).collect()
     }
 }
 
 impl Recorder for Gaps {
     fn mask(&self) -> EventMask {
-        EventMask::DELIVERY
+        EventMask::DELIVERY.union(EventMask::SEGMENT)
     }
 
     fn record(&mut self, now: Instant, host: HostId, event: &Event) {
-        if host != self.receiver || !matches!(event, Event::Delivered { .. }) {
-            return;
-        }
-        let (from, to) = (self.last - Instant::ZERO, now - Instant::ZERO);
-        for (disruption, longest) in &mut self.watched {
-            if disruption.at > to {
-                break;
+        let now = now - Instant::ZERO;
+        match *event {
+            Event::SegmentSent { .. } if host == self.sender && !self.sent_more => {
+                let begun = &self.watched[..self.begun];
+                self.sent_more = begun.iter().any(|one| now < one.failure.end);
             }
-            if disruption.until > from {
-                *longest = (*longest).max(to - from);
+            Event::Delivered { len, .. } if host == self.receiver => {
+                let (from, delivered) = (self.last, self.delivered);
+                let begun = self.watched.iter_mut().take_while(|one| one.failure.at <= now);
+                for one in begun.filter(|one| one.explains(from, delivered)) {
+                    one.longest = one.longest.max(now - from);
+                }
+                self.last = now;
+                self.delivered += u64::from(len);
             }
+            _ => {}
         }
-        self.last = now;
     }
 }
 
@@ -239,24 +357,113 @@ mod tests {
         assert_eq!(disruptions(&alone).len(), 1, "the other path is not used");
     }
 
-    #[test]
-    fn longest_gap_until_the_next_event_counts() {
-        let failure = |at, until| Disruption { path: 0, kind: Kind::Silent, at, until };
-        let watched = vec![failure(seconds(1), seconds(3)), failure(seconds(4), Duration::MAX)];
-        let mut gaps = Gaps::new(RECEIVER, watched);
-        deliver(&mut gaps, &[100, 900, 1_020, 1_400, 1_500, 3_100, 9_000]);
-        let times: Vec<_> = gaps.finish(Instant::from_millis(9_000), true);
-        let times: Vec<_> = times.iter().map(|failover| failover.time).collect();
-        let ms = |millis| Some(Duration::from_millis(millis));
-        assert_eq!(times, [ms(1_600), ms(5_900)]);
+    fn failure(at: u64, end: Duration) -> Disruption {
+        Disruption { path: 0, kind: Kind::Silent, at: seconds(at), end }
+    }
+
+    fn watch(disruptions: Vec<Disruption>) -> Gaps {
+        Gaps::new((HostId(1), RECEIVER), 0, Duration::ZERO, disruptions)
+    }
+
+    /// So much is first sent on the two paths by then.
+    fn send(gaps: &mut Gaps, at: u64, first_sent: [u64; 2]) {
+        let (socket, path) = (SocketId(0), base::PathId(0));
+        let (offset, len, retransmission, inflight_segs) = (0, 1, false, 1);
+        let event = Event::SegmentSent { socket, path, offset, len, retransmission, inflight_segs };
+        let now = Instant::from_millis(at);
+        gaps.record(now, HostId(1), &event);
+        if gaps.asks(now).is_some() {
+            gaps.note(now, &first_sent);
+        }
+    }
+
+    fn times(gaps: Gaps, ended: u64, ending: Ending) -> Vec<Option<u128>> {
+        let times = gaps.finish(Instant::from_millis(ended), ending);
+        let millis = |time: Duration| u128::from(time.as_nanos() / 1_000_000);
+        times.iter().map(|failover| failover.time.map(millis)).collect()
     }
 
     #[test]
-    fn what_never_resumed_has_no_time_and_what_never_happened_is_left_out() {
-        let failure = |at| Disruption { path: 0, kind: Kind::Reset, at, until: Duration::MAX };
-        let mut gaps = Gaps::new(RECEIVER, vec![failure(seconds(1)), failure(seconds(700))]);
-        deliver(&mut gaps, &[900]);
-        let times = gaps.finish(Instant::from_millis(600_000), false);
-        assert_eq!(times.iter().map(|failover| failover.time).collect::<Vec<_>>(), [None]);
+    fn failures_last_until_the_path_is_back() {
+        let delay = |millis| LinkChange::Delay(Duration::from_millis(millis));
+        let mut setup = RunSetup {
+            paths: vec![path(&[
+                (1, LinkChange::Silent),
+                (2, delay(30)),
+                (3, LinkChange::Up),
+                (5, delay(400)),
+                (6, delay(300)),
+                (7, delay(200)),
+            ])],
+            marks: vec![PathMark { path: 0, at: seconds(9), what: Mark::Reset }],
+            ..RunSetup::default()
+        };
+        let ends = |setup: &RunSetup| -> Vec<_> {
+            disruptions(setup).iter().map(|d| (d.kind, d.at, d.end)).collect()
+        };
+        let all = [
+            (Kind::Silent, seconds(1), seconds(3)),
+            (Kind::Delay, seconds(5), seconds(7)),
+            (Kind::Reset, seconds(9), seconds(9)),
+        ];
+        assert_eq!(ends(&setup), all);
+        setup.start = seconds(5);
+        assert_eq!(ends(&setup), all[2..], "the connection does not know what was before it");
+    }
+
+    #[test]
+    fn path_fails_with_the_shared_link_it_leads_through() {
+        let link = path(&[(4, LinkChange::Silent), (6, LinkChange::Up)]);
+        let setup = RunSetup {
+            paths: vec![path(&[]), path(&[])],
+            links: vec![crate::SharedLink { link, paths: vec![1] }],
+            protocol: Protocol::Mptcp(crate::Multipath::default()),
+            ..RunSetup::default()
+        };
+        let expected = Disruption { path: 1, kind: Kind::Silent, at: seconds(4), end: seconds(6) };
+        assert_eq!(disruptions(&setup), [expected]);
+    }
+
+    #[test]
+    fn longest_gap_counts_while_what_had_been_sent_is_awaited() {
+        let mut gaps = watch(vec![failure(1, seconds(3)), failure(20, Duration::MAX)]);
+        deliver(&mut gaps, &[100, 900]);
+        send(&mut gaps, 1_000, [3, 2]);
+        // The third and the fourth byte had been sent; the fifth comes after a pause, and it had
+        // been sent, too; the sixth is the first that had not.
+        deliver(&mut gaps, &[1_020, 1_400, 4_000, 6_000]);
+        deliver(&mut gaps, &[9_000]);
+        send(&mut gaps, 20_000, [7, 2]);
+        deliver(&mut gaps, &[20_100]);
+        assert_eq!(times(gaps, 21_000, Ending::Delivered), [Some(2_600), Some(11_100)]);
+    }
+
+    #[test]
+    fn data_first_sent_on_the_failed_path_prolong_the_watch_until_it_is_back() {
+        let mut gaps = watch(vec![failure(1, seconds(3))]);
+        deliver(&mut gaps, &[990]);
+        send(&mut gaps, 1_000, [1, 0]);
+        deliver(&mut gaps, &[1_010]);
+        // On the other path only: the 490 ms before that are not this failure's.
+        send(&mut gaps, 1_100, [1, 3]);
+        deliver(&mut gaps, &[1_500, 2_100]);
+        send(&mut gaps, 2_200, [2, 3]);
+        deliver(&mut gaps, &[2_500, 2_600, 2_700, 3_800]);
+        assert_eq!(times(gaps, 3_900, Ending::Delivered), [Some(400)]);
+    }
+
+    #[test]
+    fn freeze_at_the_end_has_no_time() {
+        let ending = |ending, millis: &[u64]| {
+            let mut gaps = watch(vec![failure(1, Duration::MAX), failure(700, Duration::MAX)]);
+            send(&mut gaps, 1_000, [5, 0]);
+            deliver(&mut gaps, millis);
+            times(gaps, 15_000, ending)
+        };
+        assert_eq!(ending(Ending::Cut, &[900, 1_010]), [None]);
+        assert_eq!(ending(Ending::Cut, &[900, 14_000]), [Some(13_100)], "longer than the rest");
+        assert_eq!(ending(Ending::Failed, &[900, 14_000]), [None]);
+        assert_eq!(ending(Ending::Delivered, &[900, 1_010]), [Some(110)]);
+        assert_eq!(ending(Ending::Delivered, &[900]), [], "nothing was left that could be late");
     }
 }

@@ -149,6 +149,24 @@ impl<A: Application> Host<A> {
         self.counters
     }
 
+    /// Payload bytes first sent on each interface, over all sockets; TCP's on `tcp`.
+    pub(crate) fn first_sent(&self, tcp: usize) -> Vec<u64> {
+        let mut bytes = vec![0; self.first_hops.len()];
+        for socket in (0..self.owners.0.len() as u32).map(SocketId) {
+            if let Some(info) = self.stack.tcp_info(socket) {
+                bytes[tcp] += info.bytes_sent.saturating_sub(info.bytes_retrans);
+            }
+            let Some(info) = self.stack.mptcp_info(socket) else { continue };
+            for subflow in &info.subflows {
+                bytes[subflow.interface.index()] += subflow.first_sent_bytes;
+            }
+            for retired in &info.retired {
+                bytes[retired.interface.index()] += retired.first_sent_bytes;
+            }
+        }
+        bytes
+    }
+
     /// A packet arrived.
     pub(crate) fn receive(
         &mut self,

@@ -10,7 +10,7 @@ mod sent;
 
 use crate::accounts::Accounts;
 use crate::capture::Capture;
-use crate::failover::{Gaps, disruptions};
+use crate::failover::{Ending, Gaps, disruptions};
 use crate::host::{Endpoint, SocketConfig};
 use crate::managers;
 use crate::result_hash::ResultHash;
@@ -26,7 +26,7 @@ use network::{
 };
 use sent::{Sent, sent};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use traffic::{Application, Half, Metric, Role};
+use traffic::{Application, Half, Metric, Role, StreamFailure, Traffic};
 use transport::mptcp::{Failover, MptcpConfig};
 use transport::path_manager::PathManagerKind;
 use transport::{InterfaceConfig, InterfaceEvent, StackConfig, TcpConfig};
@@ -67,6 +67,7 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         sent.first_sent_bytes.clone_from(&main.first_sent_bytes);
     }
     let ended = world.now();
+    let idle = stopped == Stopped::Idle;
     let account = world.take_accounts().map(|accounts| accounts.finish(ended));
     let gaps = world.take_gaps();
     if setup.until == Until::Closed && stopped == Stopped::Condition {
@@ -77,7 +78,8 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
     if outcome.metric == Metric::Goodput && !setup.warm_up.is_zero() && outcome.is_complete() {
         outcome.value = main.as_ref().and_then(|main| main.goodput);
     }
-    let failovers = gaps.map_or(Vec::new(), |gaps| gaps.finish(ended, outcome.is_complete()));
+    let ending = ending(setup, &world, idle, outcome.is_complete());
+    let failovers = gaps.map_or(Vec::new(), |gaps| gaps.finish(ended, ending));
     let ends_of_shared = setup.paths.len() + setup.links.len();
     let mut links: Vec<PathCounters> = (0..ends_of_shared).map(|p| counters(&world, p)).collect();
     let shared = links.split_off(setup.paths.len());
@@ -98,7 +100,7 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         data_packets: world.counters(receiver).data_packets,
         packets: links.iter().map(|path| path.down.delivered + path.up.delivered).sum(),
         links,
-        failure: [CLIENT, SERVER].iter().find_map(|host| half(&world, *host).report().failure),
+        failure: failure(&world),
         captures: world.take_capture().and_then(files),
         hash: world.take_hash().map(|hash| hash.finish(&outcome)),
         outcome,
@@ -106,6 +108,21 @@ fn run(setup: &RunSetup, recorder: Option<Box<dyn Recorder>>) -> Result<RunRecor
         flows,
         shared,
     })
+}
+
+/// Why the connection failed, if it did.
+fn failure(world: &World<Half>) -> Option<StreamFailure> {
+    [CLIENT, SERVER].iter().find_map(|host| half(world, *host).report().failure)
+}
+
+/// How the deliveries came to their end.
+fn ending(setup: &RunSetup, world: &World<Half>, idle: bool, complete: bool) -> Ending {
+    match setup.traffic {
+        _ if failure(world).is_some() || (idle && !complete) => Ending::Failed,
+        Traffic::BulkTime(_) => Ending::Cut,
+        _ if complete => Ending::Delivered,
+        _ => Ending::Cut,
+    }
 }
 
 /// The path of each subflow that a host has or had, in the first connection if there are several.
@@ -205,7 +222,8 @@ fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
     }
     let disruptions = disruptions(setup);
     if !disruptions.is_empty() {
-        world.set_gaps(Gaps::new(ends(setup).1, disruptions));
+        let first = setup.protocol.first_path();
+        world.set_gaps(Gaps::new(ends(setup), first, setup.start, disruptions));
     }
     if setup.capture {
         let (sender, receiver) = ends(setup);

@@ -230,6 +230,7 @@ impl<A: Application> World<A> {
             self.now = at;
             self.wiring.count_step(at);
             self.look_ahead();
+            self.count_sent();
             self.dispatch(target);
             self.check()?;
             if std::mem::take(&mut self.wiring.called) && condition(self) {
@@ -307,6 +308,15 @@ impl<A: Application> World<A> {
     /// What a link counted.
     pub fn link_stats(&self, link: LinkId) -> LinkStats {
         self.wiring.stats(link).copied().unwrap_or_default()
+    }
+
+    /// Tell the watch for gaps what was sent by now, if it asks.
+    fn count_sent(&mut self) {
+        if let Some(gaps) = &mut self.recorders.gaps
+            && let Some(host) = gaps.asks(self.now)
+        {
+            gaps.note(self.now, &self.hosts[host.index()].first_sent(gaps.tcp_path()));
+        }
     }
 
     /// Say what `target`, the newest one, is for.

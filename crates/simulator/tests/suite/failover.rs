@@ -202,3 +202,110 @@ fn connection_whose_only_path_was_reset_goes_on_with_one_that_appears() {
         assert!((ms(3990)..ms(5000)).contains(&time), "{what:?}: {time}");
     }
 }
+
+/// Paths of these links, and what happens to the first.
+fn failing(paths: &[network::LinkConfig], events: Vec<PathEvent>, seconds: u64) -> RunSetup {
+    let traffic = Traffic::BulkTime(Duration::from_secs(seconds));
+    let mut setup = over(paths, "lrf", traffic);
+    if paths.len() == 1 {
+        setup.protocol = Protocol::Tcp { path: 0 };
+    }
+    setup.paths[0].events = events;
+    setup
+}
+
+fn times(setup: &RunSetup) -> Vec<Option<Duration>> {
+    record(setup).failovers.iter().map(|failover| failover.time).collect()
+}
+
+#[test]
+fn death_that_nothing_follows_has_no_time_under_unending_traffic() {
+    let dies = || vec![event(ms(5000), LinkChange::Silent)];
+    for reverse in [false, true] {
+        let mut alone = failing(&[link(10, 25)], dies(), 8);
+        alone.reverse = reverse;
+        assert_eq!(times(&alone), [None], "reverse {reverse}");
+        let mut both = failing(&[link(10, 25), link(10, 25)], dies(), 8);
+        both.paths[1].events = dies();
+        both.reverse = reverse;
+        assert_eq!(times(&both), [None, None], "reverse {reverse}");
+    }
+    let mut reset = failing(&[link(10, 25)], Vec::new(), 8);
+    reset.marks = vec![PathMark { path: 0, at: ms(5000), what: Mark::Reset }];
+    assert_eq!(times(&reset), [None]);
+}
+
+#[test]
+fn harmless_event_after_a_failure_leaves_its_time_as_it_is() {
+    let rate = LinkChange::Rate(base::Rate::from_mbit(5));
+    let outage = vec![event(ms(5000), LinkChange::Silent), event(ms(9000), LinkChange::Up)];
+    let with = [outage.clone(), vec![event(ms(5020), rate.clone())]].concat();
+    let idle = |events| {
+        let mut setup = failing(&[link(10, 25), link(10, 25)], events, 12);
+        setup.backup = vec![BackupMark { path: 1, at: Duration::ZERO, on: true }];
+        times(&setup)
+    };
+    let [Some(time)] = idle(outage.clone())[..] else { unreachable!() };
+    assert!((ms(200)..ms(1000)).contains(&time), "{time}");
+    assert_eq!(idle(with), [Some(time)]);
+    let later = [outage, vec![event(ms(5050), rate)]].concat();
+    let [Some(time)] = times(&failing(&[link(10, 100)], later, 20))[..] else { unreachable!() };
+    assert!(time > ms(3800), "{time}");
+}
+
+#[test]
+fn flap_shorter_than_the_delay_shows_when_what_was_under_way_has_come() {
+    let flap = vec![event(ms(5000), LinkChange::Silent), event(ms(5050), LinkChange::Up)];
+    let [Some(time)] = times(&failing(&[link(10, 100)], flap, 9))[..] else { unreachable!() };
+    assert!(time >= ms(50), "{time}");
+}
+
+#[test]
+fn freeze_that_shows_only_after_a_deep_queue_or_a_long_delay_is_found() {
+    let deep = || network::LinkConfig { limit: network::Limit::Packets(3750), ..link(4, 70) };
+    let dies = vec![event(ms(10_000), LinkChange::Silent)];
+    let [Some(time)] = times(&failing(&[link(10, 20), deep()], dies, 20))[..] else {
+        unreachable!()
+    };
+    assert!(time > ms(1000), "{time}");
+    let explodes = vec![
+        event(ms(10_000), LinkChange::Delay(ms(2000))),
+        event(ms(20_000), LinkChange::Delay(ms(20))),
+    ];
+    let [Some(time)] = times(&failing(&[link(10, 20), deep()], explodes, 30))[..] else {
+        unreachable!()
+    };
+    assert!(time > ms(1000), "{time}");
+    let outage = vec![event(ms(15_000), LinkChange::Silent), event(ms(25_000), LinkChange::Up)];
+    let far = network::LinkConfig { limit: network::Limit::Packets(1000), ..link(10, 1500) };
+    let [Some(time)] = times(&failing(&[far], outage, 60))[..] else { unreachable!() };
+    assert!(time > ms(10_000), "{time}");
+}
+
+#[test]
+fn what_happened_before_the_connection_does_not_count() {
+    let outage = vec![event(ms(1000), LinkChange::Silent), event(ms(2000), LinkChange::Up)];
+    let mut setup = failing(&[link(10, 25)], outage, 3);
+    setup.start = ms(5000);
+    let mark = |at, what| PathMark { path: 0, at: ms(at), what };
+    setup.marks = vec![mark(1100, Mark::Reset), mark(3000, Mark::Removed)];
+    assert_eq!(times(&setup), []);
+}
+
+#[test]
+fn dead_shared_link_is_a_failure_of_the_paths_through_it() {
+    let mut setup = failing(&[link(100, 5), link(10, 5)], Vec::new(), 9);
+    let outage = vec![event(ms(5000), LinkChange::Silent), event(ms(7000), LinkChange::Up)];
+    let core = simulator::PathSetup {
+        name: "core".to_owned(),
+        down: link(10, 0),
+        up: link(10, 0),
+        events: outage,
+    };
+    setup.links = vec![simulator::SharedLink { link: core, paths: vec![0] }];
+    let [only] = record(&setup).failovers[..] else { unreachable!() };
+    assert_eq!((only.path, only.kind, only.at), (0, Kind::Silent, ms(5000)));
+    assert!(only.time.is_some_and(|time| time > ms(100)), "{only:?}");
+    setup.protocol = Protocol::Tcp { path: 1 };
+    assert_eq!(times(&setup), [], "this path is another");
+}
