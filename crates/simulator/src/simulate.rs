@@ -6,6 +6,7 @@
 
 mod flows;
 mod layout;
+mod news;
 mod sent;
 
 use crate::accounts::Accounts;
@@ -14,16 +15,15 @@ use crate::failover::{Ending, Gaps, disruptions};
 use crate::host::{Endpoint, SocketConfig};
 use crate::managers;
 use crate::result_hash::ResultHash;
-use crate::run::{
-    BackupMark, Captures, Mark, Multipath, PathMark, Protocol, RunError, RunRecord, RunSetup, Until,
-};
+use crate::run::{Captures, Multipath, Protocol, RunError, RunRecord, RunSetup, Until};
 use crate::world::{Stopped, Told, World, WorldError};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId, Recorder};
-use flows::{Progress, add_flows, tell_flows};
+use flows::{Progress, add_flows, check_flows};
 use layout::Layout;
 use network::{
     Direction, End, LinkConfig, Network, PathCounters, PathSetup, ScheduledChange, Wiring,
 };
+use news::Party;
 use sent::{Sent, sent};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use traffic::{Application, Half, Metric, Role, StreamFailure, Traffic};
@@ -188,6 +188,7 @@ fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
         return Err(RunError::NoSuchPath(first));
     }
     let chance = Chance::new(setup.seed, setup.run);
+    check_flows(setup)?;
     let Layout { network, access } = Layout::new(setup)?;
     let mut world = World::new(chance, &network).map_err(RunError::Topology)?;
     for path in setup.paths.iter().chain(setup.links.iter().map(|shared| &shared.link)) {
@@ -207,9 +208,7 @@ fn build(setup: &RunSetup) -> Result<World<Half>, RunError> {
     for (number, shared) in setup.links.iter().enumerate() {
         add_events_of_shared(&mut world, setup.paths.len() + number, &shared.link);
     }
-    tell_flows(&mut world, setup);
-    add_backup_marks(&mut world, setup);
-    add_path_marks(&mut world, setup);
+    add_news(&mut world, setup);
     add_applications(setup, &mut world)?;
     add_flows(&mut world, setup)?;
     world.set_pass_through(setup.pass_through);
@@ -284,6 +283,17 @@ fn add_events(world: &mut World<Half>, number: usize, path: &PathSetup) {
     }
 }
 
+/// What the hosts are told, but what `add_events` says, and the resets.
+fn add_news(world: &mut World<Half>, setup: &RunSetup) {
+    let flows = (0..setup.flows.len()).map(|number| Party::of_flow(setup, number));
+    let flows: Vec<Party<'_>> = flows.collect();
+    flows.iter().for_each(|flow| flow.tell_links(world));
+    for party in std::iter::once(&Party::measured(setup)).chain(&flows) {
+        party.tell_backups(world);
+        party.tell_marks(world);
+    }
+}
+
 /// Nobody is told of what happens beyond his own link.
 fn add_events_of_shared(world: &mut World<Half>, number: usize, link: &PathSetup) {
     for (direction, id) in [Direction::Down, Direction::Up].into_iter().zip(links_of(number)) {
@@ -291,45 +301,6 @@ fn add_events_of_shared(world: &mut World<Half>, number: usize, link: &PathSetup
             world.change_at(Instant::ZERO + at, id, change, None);
         }
     }
-}
-
-/// What the client says of its paths later than at the start.
-fn add_backup_marks(world: &mut World<Half>, setup: &RunSetup) {
-    for BackupMark { path, at, on } in setup.backup.iter().filter(|mark| mark.at > setup.start) {
-        let interface = InterfaceId(*path as u16);
-        let told = Told { host: CLIENT, interface, event: InterfaceEvent::Backup(*on) };
-        world.tell_at(Instant::ZERO + *at, told);
-    }
-}
-
-/// What happens to addresses and connections.
-fn add_path_marks(world: &mut World<Half>, setup: &RunSetup) {
-    // Mainline's manager hears of addresses only, not of links.
-    let by_endpoint = matches!(&setup.protocol, Protocol::Mptcp(multipath)
-        if multipath.path_manager == PathManagerKind::Kernel);
-    for PathMark { path, at, what } in &setup.marks {
-        let interface = InterfaceId(*path as u16);
-        let own = address(setup, *path, CLIENT);
-        let mut tell = |host, event| {
-            world.tell_at(Instant::ZERO + *at, Told { host, interface, event });
-        };
-        match what {
-            Mark::Reset => {
-                tell(CLIENT, InterfaceEvent::Reset);
-                tell(SERVER, InterfaceEvent::Reset);
-            }
-            Mark::Removed if by_endpoint => tell(CLIENT, InterfaceEvent::AddressRemoved(own)),
-            Mark::Returned if by_endpoint => tell(CLIENT, InterfaceEvent::AddressAdded(own)),
-            Mark::Removed => tell(CLIENT, InterfaceEvent::Down),
-            Mark::Returned => tell(CLIENT, InterfaceEvent::Up),
-        }
-    }
-}
-
-/// The client's addresses on paths that are backups from the start.
-fn backups(setup: &RunSetup) -> Vec<IpAddr> {
-    let marks = setup.backup.iter().filter(|mark| mark.on && mark.at <= setup.start);
-    marks.map(|mark| address(setup, mark.path, CLIENT)).collect()
 }
 
 fn add_applications(setup: &RunSetup, world: &mut World<Half>) -> Result<(), RunError> {
@@ -342,7 +313,7 @@ fn add_applications(setup: &RunSetup, world: &mut World<Half>) -> Result<(), Run
         let starts_at = Instant::ZERO + start;
         let mut socket = socket_config(setup);
         if let (Role::Client, SocketConfig::Mptcp(config)) = (role, &mut socket) {
-            config.backup = backups(setup);
+            config.backup = Party::measured(setup).backups();
         }
         if let SocketConfig::Mptcp(config) = &mut socket {
             complete(setup, host, config);

@@ -45,11 +45,15 @@ enum Wake {
     Change(u32),
 }
 
-/// Something that happens to a link, and what a host is told.
+/// Something that happens at a set time.
 #[derive(Clone, Debug)]
-struct Change {
-    link: Option<(LinkId, LinkChange)>,
-    told: Option<Told>,
+enum Change {
+    /// To a link; a host may be told.
+    Link(LinkId, LinkChange, Option<Told>),
+    /// A host is told.
+    Told(Told),
+    /// Connections between two hosts are reset that are on an interface of the first.
+    Reset([HostId; 2], InterfaceId),
 }
 
 /// News of an interface.
@@ -150,12 +154,19 @@ impl<A: Application> World<A> {
 
     /// Something happens to a link at `at`; its sender may be told.
     pub fn change_at(&mut self, at: Instant, link: LinkId, change: LinkChange, told: Option<Told>) {
-        self.schedule(at, Change { link: Some((link, change)), told });
+        self.schedule(at, Change::Link(link, change, told));
     }
 
     /// A host is told of an interface at `at`.
     pub fn tell_at(&mut self, at: Instant, told: Told) {
-        self.schedule(at, Change { link: None, told: Some(told) });
+        self.schedule(at, Change::Told(told));
+    }
+
+    /// At `at` both hosts meet resets of all their connections and subflows that are on a path: on
+    /// the one that the client sends into by `interface`. Where the server sees them arrive says
+    /// nothing, as several paths may lead to one of its addresses.
+    pub fn reset_at(&mut self, at: Instant, [client, server]: [HostId; 2], interface: InterfaceId) {
+        self.schedule(at, Change::Reset([client, server], interface));
     }
 
     fn schedule(&mut self, at: Instant, change: Change) {
@@ -352,11 +363,18 @@ impl<A: Application> World<A> {
                 hosts[host.index()].wake_application(&mut cx, wiring, number as usize);
             }
             Wake::Change(number) => {
-                let Change { link, told } = &changes[number as usize];
-                if let Some((link, change)) = link {
-                    wiring.apply(&mut cx, *link, change.clone());
-                }
-                if let Some(Told { host, interface, event }) = *told {
+                let told = match &changes[number as usize] {
+                    Change::Link(link, change, told) => {
+                        wiring.apply(&mut cx, *link, change.clone());
+                        *told
+                    }
+                    Change::Told(told) => Some(*told),
+                    Change::Reset(between, interface) => {
+                        reset(&mut cx, hosts, wiring, *between, *interface);
+                        None
+                    }
+                };
+                if let Some(Told { host, interface, event }) = told {
                     let input = Input::Interface { interface, event };
                     hosts[host.index()].input(&mut cx, wiring, input);
                 }
@@ -372,6 +390,20 @@ impl<A: Application> World<A> {
             Some(Fault::Codec(what)) => Err(WorldError::Codec { at, what: std::mem::take(what) }),
         }
     }
+}
+
+/// Both ends of what a client has on an interface are reset.
+fn reset<A: Application>(
+    cx: &mut Context<'_>,
+    hosts: &mut [Host<A>],
+    wiring: &mut Wiring,
+    [client, server]: [HostId; 2],
+    interface: InterfaceId,
+) {
+    let ends = hosts[client.index()].stack().ends_on(interface);
+    let mirrored = ends.iter().map(|(local, remote)| (*remote, *local)).collect();
+    hosts[client.index()].input(cx, wiring, Input::Reset { ends });
+    hosts[server.index()].input(cx, wiring, Input::Reset { ends: mirrored });
 }
 
 fn context(now: Instant, chance: Chance, recorders: &mut Recorders) -> Context<'_> {

@@ -184,6 +184,12 @@ fn check_link(link: &PathSpec, given: &Given) -> Result<(), InputError> {
         let help = "say it of paths";
         return Err(given.refuse_whole("a link is no backup: only paths are", help));
     }
+    let of_hosts = |change: &Change| matches!(change, Change::Reset | Change::Removed);
+    if let Some(event) = link.events.iter().find(|event| of_hosts(&event.change)) {
+        let problem = format!("`{event}` happens to hosts, and the link `{}` has none", link.name);
+        let help = "write it in the paths that lead through the link";
+        return Err(given.refuse_whole(problem, help));
+    }
     Ok(())
 }
 

@@ -4,27 +4,37 @@
 //! Leaves where hosts are attached to `layout`, and shares and fairness to the lab.
 
 use super::layout::{flow_address, hosts_of};
+use super::news::Party;
 use super::{CLIENT, SERVER, SERVER_PORT, Sent, half, socket_of};
-use crate::host::Endpoint;
+use crate::host::{Endpoint, SocketConfig};
 use crate::run::{FlowRecord, FlowSetup, RunError, RunSetup};
-use crate::world::{Stopped, Told, World, WorldError};
-use base::{Duration, HostId, Instant, InterfaceId};
-use network::Direction;
-use std::net::SocketAddr;
+use crate::world::{Stopped, World, WorldError};
+use base::{Duration, HostId, Instant};
+use std::net::{IpAddr, SocketAddr};
 use traffic::{Application, Half, Role};
-use transport::{InterfaceConfig, InterfaceEvent, StackConfig};
+use transport::{InterfaceConfig, StackConfig};
 
 /// Bytes that were read are noted this often.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
+
+/// Every flow has the path that it begins on.
+pub(super) fn check_flows(setup: &RunSetup) -> Result<(), RunError> {
+    let first = |flow: &FlowSetup| flow.multipath.map_or(0, |multipath| multipath.first);
+    let lacking = setup.flows.iter().find(|flow| first(flow) >= flow.paths.len());
+    lacking.map_or(Ok(()), |flow| Err(RunError::NoSuchPath(first(flow))))
+}
+
+/// The address of a flow's client on one of its interfaces.
+pub(super) fn client_address(setup: &RunSetup, flow: usize, interface: usize) -> IpAddr {
+    let before: usize = setup.flows[..flow].iter().map(|flow| flow.paths.len()).sum();
+    flow_address(setup, before + interface, false)
+}
 
 /// Add the hosts of all flows with their applications.
 pub(super) fn add_flows(world: &mut World<Half>, setup: &RunSetup) -> Result<(), RunError> {
     let mut interfaces = 0;
     for (number, flow) in setup.flows.iter().enumerate() {
         let first = flow.multipath.map_or(0, |multipath| multipath.first);
-        if first >= flow.paths.len() {
-            return Err(RunError::NoSuchPath(first));
-        }
         let at = |interface: usize, server| flow_address(setup, interfaces + interface, server);
         for (host, role) in hosts_of(number).into_iter().zip([Role::Client, Role::Server]) {
             let server = role == Role::Server;
@@ -36,12 +46,16 @@ pub(super) fn add_flows(world: &mut World<Half>, setup: &RunSetup) -> Result<(),
             let cost = if server { setup.server_cost } else { setup.client_cost };
             let id = world.add_host(stack, cost, setup.nic);
             debug_assert_eq!(id, host);
+            let mut socket = socket_of(setup, &flow.tcp, flow.multipath.as_ref(), flow.paths.len());
+            if let (Role::Client, SocketConfig::Mptcp(config)) = (role, &mut socket) {
+                config.backup = Party::of_flow(setup, number).backups();
+            }
             let endpoint = Endpoint {
                 local: at(first, server),
                 remote: SocketAddr::new(at(first, true), SERVER_PORT),
                 listen: server.then_some(SERVER_PORT),
                 starts_at: if server { Instant::ZERO } else { Instant::ZERO + flow.start },
-                socket: socket_of(setup, &flow.tcp, flow.multipath.as_ref(), flow.paths.len()),
+                socket,
             };
             let connection = number as u32 + 1;
             let application = Half::new(&flow.traffic, role, flow.reverse, connection);
@@ -50,23 +64,6 @@ pub(super) fn add_flows(world: &mut World<Half>, setup: &RunSetup) -> Result<(),
         interfaces += flow.paths.len();
     }
     Ok(())
-}
-
-/// Hosts of flows hear of their paths what the measured connection's hear.
-pub(super) fn tell_flows(world: &mut World<Half>, setup: &RunSetup) {
-    for (number, flow) in setup.flows.iter().enumerate() {
-        let ends = hosts_of(number).into_iter().zip([Direction::Up, Direction::Down]);
-        for (host, direction) in ends {
-            for (interface, path) in flow.paths.iter().enumerate() {
-                for change in setup.paths[*path].changes(direction) {
-                    let Some(up) = change.told_up else { continue };
-                    let event = if up { InterfaceEvent::Up } else { InterfaceEvent::Down };
-                    let told = Told { host, interface: InterfaceId(interface as u16), event };
-                    world.tell_at(Instant::ZERO + change.at, told);
-                }
-            }
-        }
-    }
 }
 
 /// One of the connections of a run: whose hosts, over which paths.

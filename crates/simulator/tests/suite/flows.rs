@@ -5,10 +5,10 @@ use crate::pair::{link, one_path, record};
 use base::Duration;
 use network::{LinkChange, LinkConfig, LossConfig};
 use simulator::{
-    Direction, FlowRecord, FlowSetup, MOST_FLOWS, Multipath, PathEvent, PathSetup, Protocol,
-    RunError, RunRecord, RunSetup, SharedLink, simulate,
+    BackupMark, Direction, FlowRecord, FlowSetup, MOST_FLOWS, Mark, Multipath, PathEvent, PathMark,
+    PathSetup, Protocol, RunError, RunRecord, RunSetup, SharedLink, simulate,
 };
-use traffic::Traffic;
+use traffic::{StreamFailure, Traffic};
 
 const FOREVER: Traffic = Traffic::BulkTime(Duration::from_secs(600));
 
@@ -163,6 +163,53 @@ fn outage_of_a_path_is_told_to_the_flows_on_it_and_one_of_a_shared_link_to_nobod
         let [main, beside] = goodputs(&record)[..] else { panic!("two connections") };
         assert!(main > 2.0 && beside > 2.0, "{main} and {beside} over the spare path");
         assert!(record.links[1].down.delivered > 10_000);
+    }
+}
+
+/// A TCP flow on the first path and an MPTCP one on both, which begins later on the second one,
+/// beside a TCP connection on the second.
+fn on_both() -> RunSetup {
+    let late = FlowSetup { multipath: Some(Multipath::default()), ..flow(&[1, 0]) };
+    RunSetup {
+        paths: vec![path("a", &link(10, 20)), path("b", &link(10, 20))],
+        protocol: Protocol::Tcp { path: 1 },
+        flows: vec![flow(&[0]), FlowSetup { start: seconds(1), ..late }],
+        traffic: Traffic::BulkTime(seconds(20)),
+        ..RunSetup::default()
+    }
+}
+
+#[test]
+fn reset_of_a_path_ends_the_flows_on_it() {
+    let mut setup = on_both();
+    setup.marks = vec![PathMark { path: 0, at: seconds(5), what: Mark::Reset }];
+    let record = record(&setup);
+    assert_eq!(record.flows[0].failure, Some(StreamFailure::Reset));
+    assert_eq!(record.flows[0].read_by[6], record.flows[0].bytes_read);
+    assert_eq!([record.failure, record.flows[1].failure], [None, None]);
+    assert!(record.flows[1].first_sent_bytes[0] > 10_000_000, "it joins again");
+}
+
+#[test]
+fn flow_over_several_paths_spares_a_backup_and_leaves_a_path_whose_address_is_withdrawn() {
+    let backup: fn(Duration, &mut RunSetup) =
+        |at, setup| setup.backup = vec![BackupMark { path: 0, at, on: true }];
+    let removed: fn(Duration, &mut RunSetup) =
+        |at, setup| setup.marks = vec![PathMark { path: 0, at, what: Mark::Removed }];
+    // Before the flow begins, and after.
+    for (at, most) in [(Duration::from_millis(500), 0), (seconds(4), 3_000_000)] {
+        for happens in [backup, removed] {
+            let mut setup = on_both();
+            let before = record(&setup).flows[1].first_sent_bytes[0];
+            happens(at, &mut setup);
+            let record = record(&setup);
+            let [tcp, mptcp] = &record.flows[..] else { panic!("two flows") };
+            let carried = mptcp.first_sent_bytes[0];
+            assert!(carried <= most && carried < before / 2, "{carried} of {before}");
+            assert!(mptcp.first_sent_bytes[1] > 5_000_000, "{mptcp:?}");
+            // TCP knows of neither.
+            assert!(tcp.first_sent_bytes[0] > 15_000_000, "{tcp:?}");
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! with notice, after resets and withdrawals, where a path manager has to join it anew.
 
 use crate::multipath::over;
-use crate::pair::{link, record_with};
+use crate::pair::{link, record, record_with};
 use crate::windows::names;
 use base::{Duration, Event, EventMask, Instant, PathId};
 use network::LinkChange;
@@ -198,6 +198,48 @@ fn kernel_joins_an_address_that_comes_back_but_nothing_after_a_reset() {
         let first = after.next();
         assert_eq!(first.is_some(), again, "{first:?}");
         assert!(first.is_none_or(|first| first < back + Duration::from_millis(500)), "{first:?}");
+    }
+}
+
+/// Bytes that came over each path of 10 Mbit/s in the last of twelve seconds.
+fn last_second(path_manager: PathManagerKind, marks: &[PathMark]) -> [u64; 2] {
+    let by = |secs| {
+        let traffic = Traffic::BulkTime(Duration::from_secs(secs));
+        let mut setup = over(&[link(10, 10), link(10, 10)], "lrf", traffic);
+        setup.protocol = Protocol::Mptcp(Multipath { path_manager, ..Multipath::default() });
+        setup.marks = marks.to_vec();
+        let links = record(&setup).links;
+        [0, 1].map(|path: usize| links[path].down.bytes_delivered)
+    };
+    let (all, before) = (by(12), by(11));
+    [0, 1].map(|path: usize| all[path] - before[path])
+}
+
+/// A reset ended all subflows to the server's first address, or none of that path.
+#[test]
+fn reset_of_a_path_ends_its_subflow_and_no_other_under_managers_without_another_try() {
+    for manager in [PathManagerKind::Kernel, PathManagerKind::Binder] {
+        for path in [0, 1] {
+            let reset = PathMark { path, at: Duration::from_secs(5), what: Mark::Reset };
+            let carried = last_second(manager, &[reset]);
+            assert!(carried[path] < 10_000, "{manager:?}: {carried:?}");
+            assert!(carried[1 - path] > 1_000_000, "{manager:?}: {carried:?}");
+        }
+    }
+}
+
+#[test]
+fn withdrawn_address_carries_nothing_until_it_returns() {
+    let joins = PathManagerKind::Default { accept_add_addr: true };
+    for (manager, returns) in
+        [(PathManagerKind::Kernel, true), (PathManagerKind::FULLMESH, true), (joins, false)]
+    {
+        let mark = |secs, what| PathMark { path: 1, at: Duration::from_secs(secs), what };
+        let (removed, back) = (mark(5, Mark::Removed), mark(7, Mark::Returned));
+        let gone = last_second(manager, &[removed]);
+        assert!(gone[0] > 1_000_000 && gone[1] < 10_000, "{manager:?}: {gone:?}");
+        let again = last_second(manager, &[removed, back]);
+        assert_eq!(again[1] > 1_000_000, returns, "{manager:?}: {again:?}");
     }
 }
 

@@ -320,6 +320,11 @@ impl Connection {
         self.slots.iter().map(|slot| (slot.path.0, slot.subflow.tuple()))
     }
 
+    /// The interfaces that the packets of all subflows leave on, in order.
+    pub fn interfaces(&self) -> impl Iterator<Item = InterfaceId> {
+        self.slots.iter().map(|slot| slot.interface)
+    }
+
     /// The ends of the subflow whose number `path` is taken by a new one.
     pub fn ends_replaced_by(&self, path: PathId) -> Option<crate::tcp::subflow::Tuple> {
         self.slots.get(path.index()).map(|slot| *slot.subflow.tuple())

@@ -182,17 +182,19 @@ impl Connection {
             self.manage(cx, PathEvent::Ended { local_id, remote_id, how: Ending::NotNow });
             return;
         }
-        self.joins.push_back(JoinRequest {
-            local_id,
-            remote_id,
-            local: local.ip,
-            remote: remote.address,
-            interface: match over {
-                Over::Gateways(list) => self.gateway(list).unwrap_or(local.interface),
-                _ => local.interface,
-            },
-            backup: local.backup,
-        });
+        let (interface, backup) = match over {
+            Over::Gateways(list) => self.gateway(list).map(|behind| (behind, self.spares(behind))),
+            _ => None,
+        }
+        .unwrap_or((local.interface, local.backup));
+        let (local, remote) = (local.ip, remote.address);
+        self.joins.push_back(JoinRequest { local_id, remote_id, local, remote, interface, backup });
+    }
+
+    /// Whether subflows over an interface are to be spared.
+    fn spares(&self, interface: InterfaceId) -> bool {
+        let mut here = self.addresses.local.iter().filter(|here| here.interface == interface);
+        here.any(|here| here.backup)
     }
 
     /// Where the packets of a subflow leave that goes by the list of gateways of this number.
@@ -232,9 +234,23 @@ impl Connection {
         for address in self.addresses.local.iter_mut().filter(|address| address.ip == ip) {
             address.backup = backup;
         }
+        self.spare(backup, |slot| slot.subflow.tuple().local.ip() == ip);
+    }
+
+    /// The same for the subflows whose packets leave on an interface, whatever their addresses.
+    pub fn mark_interface(&mut self, interface: InterfaceId, backup: bool) {
+        let addresses = self.addresses.local.iter_mut();
+        for address in addresses.filter(|address| address.interface == interface) {
+            address.backup = backup;
+        }
+        self.spare(backup, |slot| slot.interface == interface);
+    }
+
+    /// Some subflows are to be spared, or used again.
+    fn spare(&mut self, backup: bool, which: impl Fn(&Slot) -> bool) {
         for index in 0..self.slots.len() {
             let slot = &mut self.slots[index];
-            if slot.subflow.tuple().local.ip() != ip || slot.backup_local == backup {
+            if !which(slot) || slot.backup_local == backup {
                 continue;
             }
             slot.backup_local = backup;

@@ -29,6 +29,10 @@ impl Manager for Passive {
                     |local_id| Command::Join { local_id, remote_id: there.id, over: Over::Pair };
                 here.map(join).into_iter().collect()
             }
+            // Joins may have begun there.
+            PathEvent::LocalDown { id, removed: true } if self.accepts => {
+                vec![Command::Withdraw { local_id: id }]
+            }
             _ => Vec::new(),
         }
     }
@@ -49,6 +53,21 @@ mod tests {
             assert!(manager.on_event(Instant::ZERO, PathEvent::Established, &known).is_empty());
             let commands = manager.on_event(Instant::ZERO, announced, &known);
             assert_eq!(commands.len(), joins, "{client} {accept}");
+        }
+    }
+
+    #[test]
+    fn address_of_this_host_that_is_gone_is_withdrawn_if_joins_may_begin_there() {
+        let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0, 1], 1));
+        let known = known(&local, &remote);
+        let withdraw = vec![Command::Withdraw { local_id: 1 }];
+        let none = Vec::new();
+        for (accept, removed, commands) in
+            [(true, true, &withdraw), (true, false, &none), (false, true, &none)]
+        {
+            let gone = PathEvent::LocalDown { id: 1, removed };
+            let told = Passive::new(true, accept).on_event(Instant::ZERO, gone, &known);
+            assert_eq!(told, *commands, "{accept} {removed}");
         }
     }
 }

@@ -128,10 +128,7 @@ impl Addressing {
                 self.addresses.remove(&address);
                 self.shrunk = true;
             }
-            InterfaceEvent::Up
-            | InterfaceEvent::Down
-            | InterfaceEvent::Backup(_)
-            | InterfaceEvent::Reset => {}
+            InterfaceEvent::Up | InterfaceEvent::Down | InterfaceEvent::Backup(_) => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! What goes into a stack and what comes out of it, as values.
 
 use base::{InterfaceId, SocketId};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use wire::Packet;
 
 /// What a stack is made of.
@@ -30,6 +30,9 @@ pub enum Input {
     Departed { flow: u32, bytes: u32 },
     /// An interface changed.
     Interface { interface: InterfaceId, event: InterfaceEvent },
+    /// Something on the way reset all connections and subflows between these ends: the host's own,
+    /// the peer's.
+    Reset { ends: Vec<(SocketAddr, SocketAddr)> },
 }
 
 /// A change of an interface that the host notices.
@@ -42,8 +45,6 @@ pub enum InterfaceEvent {
     /// Peers of connections over several paths are asked to spare it, or to use it again
     /// (RFC 8684 s3.3.8).
     Backup(bool),
-    /// Something on the way, or the peer, reset every connection and subflow on it.
-    Reset,
 }
 
 /// A packet to put on an interface.

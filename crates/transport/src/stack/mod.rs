@@ -110,6 +110,7 @@ impl Stack {
             Input::Interface { interface, event } => {
                 self.on_interface_event(cx, interface, event);
             }
+            Input::Reset { ends } => self.handle_reset(cx, &ends),
         }
     }
 
@@ -347,6 +348,36 @@ impl Stack {
             Some(Socket::Tcp(connection)) => Ok(&mut **connection),
             Some(Socket::Mptcp(connection)) => Ok(&mut **connection),
             _ => Err(SocketError::NoSuchSocket),
+        }
+    }
+
+    /// The ends, the host's own and the peer's, of all connections and subflows whose packets leave
+    /// on an interface. Addresses do not tell: several interfaces may serve one.
+    pub fn ends_on(&self, interface: InterfaceId) -> Vec<(SocketAddr, SocketAddr)> {
+        let mut ends = Vec::new();
+        for socket in &self.sockets {
+            let stream: &dyn Stream = match socket {
+                Socket::Tcp(connection) => &**connection,
+                Socket::Mptcp(connection) => &**connection,
+                _ => continue,
+            };
+            if stream.is_closed() {
+                continue;
+            }
+            let subflows = stream.tuples().into_iter().zip(stream.interfaces());
+            let there = subflows.filter(|(_, leaves_on)| *leaves_on == interface);
+            ends.extend(there.map(|(tuple, _)| (tuple.local, tuple.remote)));
+        }
+        ends
+    }
+
+    /// As by valid resets of the peer.
+    fn handle_reset(&mut self, cx: &mut Context<'_>, ends: &[(SocketAddr, SocketAddr)]) {
+        for (local, remote) in ends {
+            let Some(flow) = self.addressing.flow(FlowKey::new(*local, *remote)) else { continue };
+            let Ok(stream) = self.stream_mut(flow.socket) else { continue };
+            stream.on_reset(cx, usize::from(flow.subflow));
+            self.wake(flow.socket);
         }
     }
 

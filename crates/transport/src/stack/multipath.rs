@@ -67,9 +67,7 @@ impl Stack {
 
     fn insert_mptcp(&mut self, id: SocketId, mut connection: Connection, tuple: Tuple) {
         for (interface, backup) in &self.backups {
-            for address in self.addressing.addresses_of(*interface) {
-                connection.set_backup(address, *backup);
-            }
+            connection.mark_interface(*interface, *backup);
         }
         self.addressing.bind_token(connection.token(), id);
         let flow = FlowRef { socket: id, subflow: 0 };
@@ -268,7 +266,6 @@ impl Stack {
             InterfaceEvent::AddressAdded(address) => (vec![address], LocalChange::Up),
             InterfaceEvent::AddressRemoved(address) => (vec![address], LocalChange::Removed),
             InterfaceEvent::Backup(backup) => return self.mark_interface(interface, backup),
-            InterfaceEvent::Reset => return self.reset_interface(cx, interface),
         };
         self.addressing.on_interface_event(interface, event);
         for index in 0..self.sockets.len() {
@@ -280,32 +277,13 @@ impl Stack {
         }
     }
 
-    /// Every connection and subflow that begins at an interface is reset, as by valid resets of the
-    /// peer.
-    fn reset_interface(&mut self, cx: &mut Context<'_>, interface: InterfaceId) {
-        let addresses = self.addressing.addresses_of(interface);
-        for index in 0..self.sockets.len() {
-            let id = SocketId(index as u32);
-            let Ok(stream) = self.stream_mut(id) else { continue };
-            for (subflow, tuple) in stream.tuples().iter().enumerate() {
-                if addresses.contains(&tuple.local.ip()) {
-                    stream.on_reset(cx, subflow);
-                }
-            }
-            self.wake(id);
-        }
-    }
-
     /// Connections that are there and those to come ask their peers to spare an interface, or not.
     fn mark_interface(&mut self, interface: InterfaceId, backup: bool) {
         self.backups.retain(|(known, _)| *known != interface);
         self.backups.push((interface, backup));
-        let addresses = self.addressing.addresses_of(interface);
         for index in 0..self.sockets.len() {
             let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(index) else { continue };
-            for address in &addresses {
-                connection.set_backup(*address, backup);
-            }
+            connection.mark_interface(interface, backup);
             self.wake(SocketId(index as u32));
         }
     }

@@ -4,7 +4,7 @@ use super::face::SocketError;
 use crate::mptcp::connection::Connection as MptcpConnection;
 use crate::tcp::connection::Connection as TcpConnection;
 use crate::tcp::subflow::{News, Tuple};
-use base::{Context, Instant, SocketId};
+use base::{Context, Instant, InterfaceId, SocketId};
 use wire::Payload;
 
 /// What the stack notes about a socket.
@@ -47,6 +47,8 @@ pub trait Stream {
     fn is_closed(&self) -> bool;
     /// The ends of its subflows, in order.
     fn tuples(&self) -> Vec<Tuple>;
+    /// The interfaces that the packets of its subflows leave on, in order.
+    fn interfaces(&self) -> Vec<InterfaceId>;
 }
 
 impl Stream for TcpConnection {
@@ -95,6 +97,9 @@ impl Stream for TcpConnection {
     fn tuples(&self) -> Vec<Tuple> {
         vec![*self.subflow.tuple()]
     }
+    fn interfaces(&self) -> Vec<InterfaceId> {
+        vec![self.interface]
+    }
 }
 
 impl Stream for MptcpConnection {
@@ -142,5 +147,8 @@ impl Stream for MptcpConnection {
     }
     fn tuples(&self) -> Vec<Tuple> {
         self.subflows().map(|(_, tuple)| *tuple).collect()
+    }
+    fn interfaces(&self) -> Vec<InterfaceId> {
+        self.interfaces().collect()
     }
 }

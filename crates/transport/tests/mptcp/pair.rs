@@ -130,8 +130,9 @@ impl Pair {
         seed: u64,
         mtu: u32,
     ) -> Pair {
-        client.common_prefix_bits = Some(24);
-        server.common_prefix_bits = Some(24);
+        // No path leads into another, unless a test says so.
+        client.common_prefix_bits.get_or_insert(24);
+        server.common_prefix_bits.get_or_insert(24);
         let stack = |side| {
             let interface = |path| InterfaceConfig { addresses: vec![address(side, path)], mtu };
             Stack::new(StackConfig { interfaces: (0..paths.len()).map(interface).collect() })
@@ -256,6 +257,14 @@ impl Pair {
         let mut cx = self.cx(side);
         let interface = InterfaceId(path as u16);
         self.stacks[side as usize].handle(&mut cx, Input::Interface { interface, event });
+        self.settle();
+    }
+
+    /// Something resets every subflow on a path, as one side sees it.
+    pub fn reset(&mut self, side: Side, path: usize) {
+        let ends = self.stacks[side as usize].ends_on(InterfaceId(path as u16));
+        let mut cx = self.cx(side);
+        self.stacks[side as usize].handle(&mut cx, Input::Reset { ends });
         self.settle();
     }
 

@@ -1,12 +1,13 @@
 //! Paths that die and return: each way in which a subflow can end, or a join fail, while the
 //! network gets well again, and that there is a subflow again soon (RFC 8684 s3.4, s3.6).
 
-use crate::pair::{Pair, Path, Side, tcp};
-use base::Duration;
+use crate::pair::{Pair, Path, Side, address, tcp};
+use base::{Duration, InterfaceId};
 use std::cell::Cell;
 use std::rc::Rc;
 use transport::InterfaceEvent;
 use transport::mptcp::MptcpConfig;
+use transport::path_manager::{Endpoint, EndpointFlags, Endpoints, Limits, PathManagerKind};
 use wire::Flags;
 use wire::mptcp::MptcpOption;
 
@@ -33,7 +34,87 @@ fn expect_two(pair: &mut Pair, within: Duration) {
 
 fn reset(pair: &mut Pair, path: usize, sides: &[Side]) {
     for side in sides {
-        pair.interface(*side, path, InterfaceEvent::Reset);
+        pair.reset(*side, path);
+    }
+}
+
+/// Two paths, where all subflows lead to the server's first address: mainline's, and those by
+/// gateways, which begin at the client's first one, too.
+fn to_one_address(manager: PathManagerKind) -> Pair {
+    let flags = EndpointFlags { subflow: true, ..EndpointFlags::default() };
+    let endpoint = Endpoint { ip: address(Side::Client, 1), flags };
+    let limits = Limits { subflows: 2, add_addr_accepted: 0 };
+    let server = MptcpConfig {
+        path_manager: manager,
+        endpoints: Endpoints { endpoints: Vec::new(), limits },
+        common_prefix_bits: Some(8),
+        gateways: vec![InterfaceId(1)],
+        ..MptcpConfig::default()
+    };
+    let endpoints = Endpoints { endpoints: vec![endpoint], limits };
+    let client = MptcpConfig { endpoints, ..server.clone() };
+    let mut pair = Pair::new(&[Path::ms(10), Path::ms(30)], client, server);
+    pair.finish = false;
+    pair.transfer(50_000, 50_000);
+    pair.await_subflows(2);
+    assert_eq!(pair.info(Side::Server).subflows[1].local.ip(), address(Side::Server, 0));
+    pair
+}
+
+/// It ended those of all paths at the server, or none at all.
+#[test]
+fn reset_of_a_path_ends_what_is_on_it_even_if_all_subflows_lead_to_one_address() {
+    for manager in [PathManagerKind::Kernel, PathManagerKind::Binder] {
+        for path in [0, 1] {
+            let mut pair = to_one_address(manager);
+            reset(&mut pair, path, &[Side::Client, Side::Server]);
+            for side in [Side::Client, Side::Server] {
+                let subflows = pair.info(side).subflows;
+                let live = subflows.iter().filter(|at| at.tcp.state == "ESTABLISHED");
+                let live: Vec<InterfaceId> = live.map(|at| at.interface).collect();
+                assert_eq!(live, [InterfaceId(1 - path as u16)], "{manager:?} at {side:?}");
+            }
+            pair.transfer(100_000, 100_000);
+            pair.assert_intact();
+        }
+    }
+}
+
+/// All of them, or none.
+#[test]
+fn path_that_is_to_be_spared_is_that_of_the_interface_even_if_all_subflows_share_an_address() {
+    for manager in [PathManagerKind::Kernel, PathManagerKind::Binder] {
+        for path in [0, 1] {
+            let mut pair = to_one_address(manager);
+            pair.interface(Side::Client, path, InterfaceEvent::Backup(true));
+            pair.pass(secs(1));
+            for side in [Side::Client, Side::Server] {
+                let backups: Vec<bool> =
+                    pair.info(side).subflows.iter().map(|s| s.backup).collect();
+                assert_eq!(backups, [path == 0, path == 1], "{manager:?} at {side:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn join_by_a_gateway_is_of_a_path_to_be_spared_if_its_interface_is() {
+    for path in [0, 1] {
+        let server =
+            MptcpConfig { path_manager: PathManagerKind::Binder, ..MptcpConfig::default() };
+        let client = MptcpConfig {
+            gateways: vec![InterfaceId(1)],
+            backup: vec![address(Side::Client, path)],
+            ..server.clone()
+        };
+        let mut pair = Pair::new(&[Path::ms(10), Path::ms(30)], client, server);
+        pair.finish = false;
+        pair.transfer(50_000, 50_000);
+        pair.await_subflows(2);
+        pair.pass(secs(1));
+        let backups: Vec<bool> =
+            pair.info(Side::Server).subflows.iter().map(|s| s.backup).collect();
+        assert_eq!(backups, [path == 0, path == 1]);
     }
 }
 

@@ -96,7 +96,12 @@ fn links_that_lead_nowhere() {
         call(&mut session, &["--path", path]);
     }
     session.call(&["compare", "--traffic", "bulk:1s", "--path", "a=via core"]);
-    for link in ["core=rate 1mbit via b", "core=rate 1mbit backup"] {
+    for link in [
+        "core=rate 1mbit via b",
+        "core=rate 1mbit backup",
+        "core=rate 1mbit reset @5s",
+        "core=rate 1mbit removed @2s..3s",
+    ] {
         let path = ["compare", "--traffic", "bulk:1s", "--path", "a=via core", "--link", link];
         session.call(&path);
     }
