@@ -1,7 +1,8 @@
 //! Random lives of paths under every congestion control: they appear, leave, die and return, with
 //! and without notice, their connections are reset, their delay explodes. A window is never below
 //! a segment, nothing new is sent beyond it, and a path that lives again carries data again: also
-//! with notice, after resets and withdrawals, where a path manager has to join it anew.
+//! with notice, after resets and withdrawals, where a path manager has to join it anew. And while
+//! one is dead the other is used, under every scheduler, fail-over rule and reinjection.
 
 use crate::multipath::over;
 use crate::pair::{link, record, record_with};
@@ -26,6 +27,11 @@ const CALM: Duration = Duration::from_secs(16);
 /// it hears of addresses, and the rest for the round trips of a join through full queues.
 const LATE: Duration = Duration::from_secs(36);
 const END: Duration = Duration::from_secs(52);
+/// A time-out at a full queue of 100 packets of 10 Mbit/s, and the longer one after it.
+const PATIENCE: Duration = Duration::from_millis(1500);
+/// Five intervals of the connection's timer, as long each as a time-out; and what the scheduler
+/// `linux` has bound to the dead path goes out before anything new arrives in order.
+const KERNEL_PATIENCE: Duration = Duration::from_millis(4000);
 
 /// One spell of a path: how it is, for how long, and how long it lives after that.
 #[derive(Clone, Copy, Debug)]
@@ -167,6 +173,92 @@ fn probe_of_an_open_window_keeps_to_the_congestion_window() {
     check(&setup).expect("nothing goes beyond the window");
 }
 
+/// Of two paths of 10 Mbit/s the first dies silently: how much is acknowledged on the second in
+/// `SPAN` from `patience` after that on, as a part of what it could carry.
+fn use_after_death(setup: &mut RunSetup, death: Duration, patience: Duration) -> f64 {
+    setup.paths[0].events.push(PathEvent {
+        at: death,
+        direction: Direction::Both,
+        change: LinkChange::Silent,
+    });
+    let pick = move |now: Instant, event: &Event| match event {
+        Event::SegmentAcked { path, newly_acked, .. } => {
+            Some((now - Instant::ZERO, *path, *newly_acked))
+        }
+        _ => None,
+    };
+    let (record, acked) = record_with(setup, EventMask::SEGMENT, pick);
+    let span = death + patience..death + patience + SPAN;
+    let on_live = acked.iter().filter(|(at, path, _)| {
+        span.contains(at) && record.sender_subflows.get(path.index()) == Some(&1)
+    });
+    let bytes: u64 = on_live.map(|(.., bytes)| *bytes).sum();
+    bytes as f64 * 8.0 / (10e6 * SPAN.as_secs_f64())
+}
+
+const SPAN: Duration = Duration::from_millis(1500);
+
+fn dying(scheduler: &'static str, failover: Failover, delays: [u64; 2]) -> RunSetup {
+    let links = delays.map(|delay| link(10, delay));
+    let mut setup = over(&links, scheduler, Traffic::BulkTime(Duration::from_secs(12)));
+    setup.protocol =
+        Protocol::Mptcp(Multipath { scheduler, failover: Some(failover), ..Multipath::default() });
+    setup
+}
+
+/// Regression: a copy of the head each round trip got a dead path's data through, one by one, and
+/// each acknowledgement of one began the interval anew after which the path would have failed.
+#[test]
+fn copies_of_a_dead_paths_head_do_not_keep_it_from_failing() {
+    for scheduler in
+        ["lrf", "lrf:reinjection=retrans-only", "blest", "ecf", "rr:reinjection=kernel"]
+    {
+        let mut setup = dying(scheduler, Failover::Stale, [25, 25]);
+        let used = use_after_death(&mut setup, Duration::from_secs(5), PATIENCE);
+        assert!(used > 0.8, "{scheduler}: {used}");
+    }
+}
+
+/// Regression: of a grant of 64 KiB the rest that was not reinjected at once waited until the live
+/// path had nothing outstanding.
+#[test]
+fn grants_of_a_failed_path_are_reinjected_whole() {
+    for rule in [Failover::Rto, Failover::Probe] {
+        let mut setup = dying("linux", rule, [25, 25]);
+        let used = use_after_death(&mut setup, Duration::from_secs(5), PATIENCE);
+        assert!(used > 0.9, "{rule:?}: {used}");
+    }
+}
+
+/// Regression: a path of two segments, with data bound to it that no other may carry, grew as if
+/// its idle sibling filled its window.
+#[test]
+fn path_that_recovered_drains_what_is_bound_to_it_while_the_other_rests() {
+    for congestion in ["lia", "olia", "olia-draft", "balia"] {
+        let mut setup = dying("linux", Failover::Rto, [25, 5]);
+        setup.traffic = Traffic::BulkTime(Duration::from_secs(20));
+        setup.tcp.congestion = congestion;
+        setup.paths[0].down.limit = network::Limit::Packets(60);
+        setup.paths[1].down.limit = network::Limit::Packets(80);
+        let slow = base::Rate::from_bps(100_000);
+        let changes = [
+            (4158, LinkChange::Loss(network::LossConfig::Bernoulli { p: 0.1 })),
+            (5158, LinkChange::Loss(network::LossConfig::None)),
+            (5258, LinkChange::Rate(slow)),
+            (8258, LinkChange::Rate(base::Rate::from_mbit(10))),
+        ];
+        let events = changes.map(|(at, change)| PathEvent {
+            at: Duration::from_millis(at),
+            direction: Direction::Both,
+            change,
+        });
+        setup.paths[0].events.extend(events);
+        let value = crate::pair::value(&setup);
+        // Of 20 Mbit/s; 4.5 with `olia-draft` before.
+        assert!(value > 11e6, "{congestion}: {value}");
+    }
+}
+
 /// Mainline's manager goes by addresses (Linux `__mark_subflow_endp_available`).
 #[test]
 fn kernel_joins_an_address_that_comes_back_but_nothing_after_a_reset() {
@@ -283,5 +375,26 @@ proptest! {
             }
             check(&setup).map_err(|error| TestCaseError::fail(format!("{cc}: {error}")))?;
         }
+    }
+
+    /// Whatever scheduler, rule and reinjection are put together, a path that lives is in full use
+    /// soon after the other one died.
+    #[test]
+    fn live_path_is_used_soon_after_the_other_dies(
+        scheduler in prop::sample::select(vec![
+            "lrf", "lrf:reinjection=off", "lrf:reinjection=retrans-only", "lrf:reinjection=conext13",
+            "rr", "rr:reinjection=kernel", "redundant", "daps", "otias", "ecf", "blest", "sttf",
+            "xlink", "raven", "linux", "linux:reinjection=kernel",
+        ]),
+        rule in prop::sample::select(Failover::ALL.to_vec()),
+        death in 3000u64..5500,
+        delays in [5u64..60, 5u64..60],
+        run in 0u64..1000,
+    ) {
+        let mut setup = dying(scheduler, rule, delays);
+        setup.run = run;
+        let patience = if scheduler.starts_with("linux") { KERNEL_PATIENCE } else { PATIENCE };
+        let used = use_after_death(&mut setup, Duration::from_millis(death), patience);
+        prop_assert!(used > 0.6, "{scheduler} {rule:?}: {used} of the live path");
     }
 }

@@ -4,6 +4,10 @@
 //! (RFC 6356 s3). What differs is a `Rule`: the increase in congestion avoidance and the threshold
 //! after a loss, from what all paths with an RTT sample have. A path alone is NewReno. A path in
 //! fast recovery counts with its threshold, not with the window of the moment.
+//! A path that had nothing in flight for longer than its round-trip time has no part in the sums:
+//! RFC 6356 s3 counts the flight size where the application does not fill the window. The kernels
+//! count its window, so that what a scheduler bound to a path of two segments waits for as long as
+//! an idle sibling's window is large.
 //! `app-limited-alpha` has a path that the application does not fill count with what it has in
 //! flight (RFC 6356). `lisa` couples initial windows, too.
 
@@ -162,10 +166,10 @@ impl<R: Rule> Coupled<R> {
     }
 
     /// Tell a path what its siblings have.
-    fn inform(&mut self, path: PathId) {
+    fn inform(&mut self, path: PathId, now: Instant) {
         self.siblings.clear();
         let others = self.paths.parts().filter(|(id, ..)| *id != path);
-        self.siblings.extend(others.filter_map(|(_, window, share)| share.flow(window)));
+        self.siblings.extend(others.filter_map(|(_, window, share)| share.flow(window, now)));
         if let Some(share) = self.paths.algorithm_mut(path) {
             std::mem::swap(&mut share.siblings, &mut self.siblings);
         }
@@ -194,12 +198,12 @@ impl<R: Rule> CongestionControl for Coupled<R> {
     }
 
     fn on_ack(&mut self, path: PathId, sample: &AckSample) {
-        self.inform(path);
+        self.inform(path, sample.now);
         self.paths.on_ack(path, sample);
     }
 
     fn on_congestion(&mut self, path: PathId, event: &CongestionEvent) {
-        self.inform(path);
+        self.inform(path, event.now);
         self.paths.on_congestion(path, event);
         self.set_recovering(path, event.kind == CongestionKind::FastRecovery);
     }
@@ -265,17 +269,26 @@ pub struct Share<R: Rule> {
     app_limited_alpha: bool,
     /// With `app_limited_alpha`, what was in flight if the window was not full, in segments.
     in_use: Option<f64>,
+    /// Since when nothing is in flight; never in kernels' arithmetic, where windows count always.
+    rests_since: Option<Instant>,
+    kernel_compat: bool,
     slow_start: SlowStart,
     /// The other paths, as of the event being dealt with.
     siblings: Vec<Flow<R::Told>>,
 }
 
 impl<R: Rule> Share<R> {
-    /// What siblings see of it; nothing before its first sample.
-    fn flow(&self, window: &Window) -> Option<Flow<R::Told>> {
+    /// What siblings see of it; nothing before its first sample, nor at rest.
+    fn flow(&self, window: &Window, now: Instant) -> Option<Flow<R::Told>> {
         let segs = if self.recovering { window.ssthresh() } else { self.counted(window) };
         let told = self.rule.told();
-        (!self.srtt.is_zero()).then_some(Flow { window: segs, srtt: self.srtt, told })
+        let counts = !self.srtt.is_zero() && !self.is_at_rest(now);
+        counts.then_some(Flow { window: segs, srtt: self.srtt, told })
+    }
+
+    /// It carries nothing, and not only between two bursts of a round trip.
+    fn is_at_rest(&self, now: Instant) -> bool {
+        self.rests_since.is_some_and(|since| now - since > self.srtt)
     }
 
     /// `w_i / rtt_i` in the first slow start.
@@ -315,6 +328,8 @@ impl<R: Rule> Algorithm for Share<R> {
             recovering: false,
             app_limited_alpha: options.coupling.app_limited_alpha,
             in_use: options.coupling.app_limited_alpha.then_some(0.0),
+            rests_since: None,
+            kernel_compat: options.kernel_compat,
             slow_start: SlowStart::BEGINS,
             siblings: Vec::new(),
         }
@@ -323,6 +338,8 @@ impl<R: Rule> Algorithm for Share<R> {
     fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
         self.srtt = sample.srtt;
         self.slow_start.on_ack(sample.acked_segs);
+        let rests = !self.kernel_compat && sample.snd_una == sample.snd_nxt;
+        self.rests_since = rests.then_some(sample.now);
         let unused = self.app_limited_alpha && !sample.cwnd_limited;
         self.in_use = unused.then(|| f64::from(sample.inflight_before_segs.max(1)));
         self.join(window);
@@ -362,6 +379,10 @@ impl<R: Rule> Algorithm for Share<R> {
     fn on_idle_restart(&mut self) {
         self.slow_start.end();
         self.rule.on_idle_restart();
+    }
+
+    fn on_transmit_start(&mut self, _idle: Duration, _now: Instant) {
+        self.rests_since = None;
     }
 }
 

@@ -15,6 +15,10 @@
 //!   interval is the longest time that was left to a timer of a path not under suspicion when new
 //!   data were last handed out, or 200 ms; the kernel's timer wheel makes it up to 32 ms longer,
 //!   and with that more often long enough for the other path to come to rest.
+//!   That suits the kernel's own scheduler. Others copy a head that is late, whose acknowledgement
+//!   starts the interval anew, so that it would never run out while copies get a dead path's data
+//!   through one by one: with them a time-out sends the path's data elsewhere, as with `rto`,
+//!   though the path has not failed.
 //! - `probe`: at the time-out, or before it if a tail loss probe (RFC 8985 s7) stays unanswered
 //!   for a round trip with its variation, `srtt + max(4 mdev, 50 ms)`, while another path works.
 //!   A failed path is knocked at with an acknowledgement that asks for one, after a second at
@@ -165,6 +169,9 @@ impl Connection {
             Failover::Stale if slot.pf && slot.watch.heard_at > slot.watch.counted_from => {
                 self.restore_path(index);
             }
+            Failover::Stale if timed_out && !self.scheduler.leaves_timeouts() => {
+                self.reinject_of(index);
+            }
             Failover::Probe => self.watch_probed(cx, index, timed_out, probed),
             _ => {}
         }
@@ -218,6 +225,16 @@ impl Connection {
         self.reinject_stuck();
         self.on_path_changed(self.slots[index].path, PathChange::State);
         self.schedule_due = true;
+    }
+
+    /// What a path that timed out has goes to another one that works, if there is one.
+    fn reinject_of(&mut self, index: usize) {
+        let path = self.slots[index].path;
+        let others = self.working_paths().without(path);
+        if !others.is_empty() {
+            self.send.reinject_all_of(path, others);
+            self.schedule_due = true;
+        }
     }
 
     /// SYNs that went nowhere while an address was gone are repeated at its return, not when their

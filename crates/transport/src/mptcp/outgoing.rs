@@ -361,6 +361,7 @@ impl Connection {
     fn take_reinject(&mut self, path: PathId, most: u32) -> Option<(u64, Payload)> {
         let head = self.send.reinject_head()?;
         let end = head.end.min(head.start + u64::from(most));
+        self.send.cut(end);
         let taken = self.send.take_copy(path, head.start..end);
         self.send.reinjected(head.start..end);
         taken

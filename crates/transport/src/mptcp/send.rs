@@ -215,6 +215,14 @@ impl DataSend {
         Some(start..end)
     }
 
+    /// No segment reaches beyond `offset` from before it: what is noted of one is true of all of it.
+    pub fn cut(&mut self, offset: u64) {
+        let index = self.segments.partition_point(|segment| segment.end() <= offset);
+        if index < self.segments.len() {
+            self.cut_at(index, offset);
+        }
+    }
+
     /// Two segments of one, where `offset` is within it.
     fn cut_at(&mut self, index: usize, offset: u64) {
         let whole = self.segments[index];
@@ -309,5 +317,20 @@ mod tests {
         probes(&mut send, 1024);
         send.reinject_all_of(FAST, PathSet::EMPTY.with(SLOW));
         assert!(send.reinject.iter().eq(std::iter::once(0..65_000 - 3 * 1024)));
+    }
+
+    /// Regression: the rest of a grant of 64 KiB, of which a part was reinjected, counted as sent on
+    /// both paths, and waited until the working one had nothing outstanding.
+    #[test]
+    fn rest_of_a_cut_segment_keeps_its_paths() {
+        let mut send = sent(65_000, 65_000);
+        send.cut(20_000);
+        send.take_copy(SLOW, 0..20_000);
+        let paths: Vec<_> = send.segments.iter().map(|segment| segment.paths).collect();
+        let first = PathSet::EMPTY.with(FAST);
+        assert_eq!(paths, [first.with(SLOW), first]);
+        send.cut(20_000);
+        send.cut(65_000);
+        assert_eq!(send.segments.len(), 2);
     }
 }

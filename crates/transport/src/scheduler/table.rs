@@ -122,6 +122,12 @@ impl AnyScheduler {
             _ => false,
         }
     }
+
+    /// It is mainline's, whose connection sends data of a path that timed out elsewhere by its own
+    /// timer only.
+    pub const fn leaves_timeouts(&self) -> bool {
+        matches!(self, Self::Linux(_))
+    }
 }
 
 /// Makes a scheduler from outside of this crate, one for each connection.

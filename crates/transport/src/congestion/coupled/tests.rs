@@ -93,6 +93,32 @@ fn handshake_makes_a_path_a_sibling() {
     }
 }
 
+/// RFC 6356 s3: what is in flight counts, not a window nobody fills.
+#[test]
+fn sibling_at_rest_has_no_part_in_the_increase() {
+    for name in ["lia", "olia", "olia-draft", "balia"] {
+        let grown = |kernel_compat, in_flight, after: u64, resumes| {
+            let options = Options { kernel_compat, ..OPTIONS };
+            let mut controller = controller(name, &options, &[(10, 100), (80, 100)]);
+            let busy = AckSample { snd_nxt: in_flight, cwnd_limited: false, ..ack_of(100, 1) };
+            controller.on_ack(PathId(1), &busy);
+            let now = busy.now + Duration::from_millis(after);
+            if resumes {
+                controller.on_transmit_start(PathId(1), Duration::from_millis(after), now);
+            }
+            let ack = AckSample { now, snd_nxt: 1448, ..ack_of(100, 1) };
+            (0..10).for_each(|_| controller.on_ack(PathId(0), &ack));
+            controller.cwnd_bytes(PathId(0))
+        };
+        let coupled = grown(false, 1448, 300, false);
+        assert!(coupled < 11 * 1428, "{name}");
+        assert_eq!(grown(false, 0, 300, false), 11 * 1428, "{name}: as alone");
+        assert_eq!(grown(false, 0, 100, false), coupled, "{name}: between two bursts");
+        assert_eq!(grown(false, 0, 300, true), coupled, "{name}: it sends again");
+        assert_eq!(grown(true, 0, 300, false), grown(true, 1448, 300, false), "{name}: kernel");
+    }
+}
+
 #[test]
 fn window_that_is_not_the_limit_does_not_grow() {
     for name in coupled_names() {
