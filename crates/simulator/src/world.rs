@@ -162,11 +162,11 @@ impl<A: Application> World<A> {
         self.schedule(at, Change::Told(told));
     }
 
-    /// At `at` both hosts meet resets of all their connections and subflows that are on a path: on
-    /// the one that the client sends into by `interface`. Where the server sees them arrive says
-    /// nothing, as several paths may lead to one of its addresses.
-    pub fn reset_at(&mut self, at: Instant, [client, server]: [HostId; 2], interface: InterfaceId) {
-        self.schedule(at, Change::Reset([client, server], interface));
+    /// At `at` both hosts, client and server, meet resets of all their connections and subflows on
+    /// a path: on the one that the client sends into by `interface`. Where the server sees them
+    /// arrive says nothing, as several paths may lead to one of its addresses.
+    pub fn reset_at(&mut self, at: Instant, hosts: [HostId; 2], interface: InterfaceId) {
+        self.schedule(at, Change::Reset(hosts, interface));
     }
 
     fn schedule(&mut self, at: Instant, change: Change) {

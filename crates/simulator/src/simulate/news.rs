@@ -115,8 +115,8 @@ impl<'a> Party<'a> {
         }
     }
 
-    /// Whether the client has an address no more that is withdrawn, or goes on with it where the
-    /// path manager has nothing else, as TCP does.
+    /// Whether the client has a withdrawn address no more. Otherwise it hears of it as of a link
+    /// that is down, and what has no other address goes on with it, as TCP does.
     fn loses_address(&self, mark: &PathMark) -> bool {
         let Some(multipath) = self.multipath else { return false };
         // These hear of addresses only, not of links.
