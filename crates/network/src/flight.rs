@@ -105,6 +105,19 @@ impl Flights {
         (arrival != Instant::FAR_FUTURE).then_some(arrival)
     }
 
+    /// The last arrival of those that will arrive.
+    pub(crate) fn last_arrival(&self) -> Option<Instant> {
+        let arrives = |arrival: &Instant| *arrival != Instant::FAR_FUTURE;
+        match self {
+            Flights::Fifo(fifo) => {
+                fifo.flights.iter().rev().map(|(flight, _)| flight.arrival).find(arrives)
+            }
+            Flights::Heap(heap) => {
+                heap.flights.iter().map(|Reverse((flight, _))| flight.arrival).filter(arrives).max()
+            }
+        }
+    }
+
     /// The first packet, if it has arrived at `now`.
     #[inline]
     pub(crate) fn due(&self, now: Instant) -> Option<(Flight, &Packet)> {

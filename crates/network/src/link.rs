@@ -221,6 +221,11 @@ impl Link {
         self.flights.len() as u64 + held
     }
 
+    /// When the last packet comes out whose way is known; not of what waits for `Up`.
+    pub fn last_arrival(&self) -> Option<Instant> {
+        self.flights.last_arrival()
+    }
+
     /// Ask for the memory of what `poll` needs.
     pub fn prefetch_delivery(&self) {
         prefetch(&self.flights);

@@ -5,10 +5,11 @@
 //! address is withdrawn. Of each such moment the recorder keeps the longest time between two
 //! deliveries in order to the application that the failure can have caused: one that the moment
 //! lies in, or one that begins while the application still waits for something that had been sent
-//! when the path failed, or when the path last took new data before it was back. So what was under
-//! way or queued is waited for, however long that takes, and what happens once all of it is
-//! delivered has other reasons. What had been sent is the sender's own count, which the world asks
-//! for when `Gaps` wants it.
+//! when the path failed, and before what was under way then would have arrived. The same holds of
+//! the moments at which the path takes new data before it is back, and of its return. So what was
+//! under way or queued is waited for, however long that takes, and how smoothly the rest is made
+//! good has other reasons. What had been sent is the sender's own count and when it arrives the
+//! links know; the world gives both when `Gaps` asks.
 
 use crate::run::{Mark, PathMark, Protocol, RunSetup};
 use base::{Duration, Event, EventMask, HostId, Instant, Recorder};
@@ -183,6 +184,8 @@ pub(crate) struct Gaps {
     begun: usize,
     /// The sender has sent something while a path was not there.
     sent_more: bool,
+    /// When the next path is back.
+    next_return: Duration,
 }
 
 /// A failure and what is known of it.
@@ -192,6 +195,7 @@ struct Watched {
     longest: Duration,
     /// What the sender had sent, if the moment has come.
     sent: Option<SentBy>,
+    returned: bool,
 }
 
 /// Bytes first sent by the last moment at which the failure can have hit new data.
@@ -199,16 +203,19 @@ struct Watched {
 struct SentBy {
     in_all: u64,
     on_path: u64,
+    /// When the last of what was under way arrives.
+    arrival: Duration,
 }
 
 impl Watched {
     const fn new(failure: Disruption) -> Self {
-        Watched { failure, longest: Duration::ZERO, sent: None }
+        Watched { failure, longest: Duration::ZERO, sent: None, returned: false }
     }
 
     /// Whether it can be the cause of a gap that begins at `from`, when so much is delivered.
     fn explains(&self, from: Duration, delivered: u64) -> bool {
-        from <= self.failure.at || self.sent.is_some_and(|sent| delivered <= sent.in_all)
+        let awaited = |sent: SentBy| delivered <= sent.in_all && from <= sent.arrival;
+        from <= self.failure.at || self.sent.is_some_and(awaited)
     }
 }
 
@@ -221,8 +228,17 @@ impl Gaps {
         disruptions: Vec<Disruption>,
     ) -> Self {
         let watched = disruptions.into_iter().map(Watched::new).collect();
-        let (delivered, begun, sent_more) = (0, 0, false);
-        Gaps { sender, receiver, tcp_path, watched, last: start, delivered, begun, sent_more }
+        Gaps {
+            sender,
+            receiver,
+            tcp_path,
+            watched,
+            last: start,
+            delivered: 0,
+            begun: 0,
+            sent_more: false,
+            next_return: Duration::MAX,
+        }
     }
 
     /// The path that all TCP connections are on.
@@ -232,25 +248,33 @@ impl Gaps {
 
     /// The host whose count of what it first sent is wanted before anything happens at `now`.
     pub(crate) fn asks(&self, now: Instant) -> Option<HostId> {
-        let next = self.watched.get(self.begun);
-        let begins = next.is_some_and(|next| next.failure.at <= now - Instant::ZERO);
-        (self.sent_more || begins).then_some(self.sender)
+        let now = now - Instant::ZERO;
+        let begins = self.watched.get(self.begun).is_some_and(|next| next.failure.at <= now);
+        (self.sent_more || begins || self.next_return < now).then_some(self.sender)
     }
 
-    /// So much was first sent on each path before `now`.
-    pub(crate) fn note(&mut self, now: Instant, first_sent: &[u64]) {
+    /// So much was first sent on each path before `now`, and what is under way arrives until then.
+    pub(crate) fn note(&mut self, now: Instant, first_sent: &[u64], arrival: Option<Instant>) {
         let now = now - Instant::ZERO;
+        let arrival = arrival.map_or(now, |arrival| arrival - Instant::ZERO);
         let in_all = first_sent.iter().sum();
         let more = std::mem::take(&mut self.sent_more);
+        self.next_return = Duration::MAX;
         self.begun = self.watched.partition_point(|one| one.failure.at <= now);
         for one in &mut self.watched[..self.begun] {
             let on_path = first_sent.get(one.failure.path).copied().unwrap_or(0);
-            let is_new = match one.sent {
-                None => true,
-                Some(sent) => more && on_path > sent.on_path && now <= one.failure.end,
-            };
-            if is_new {
-                one.sent = Some(SentBy { in_all, on_path });
+            let returns = one.failure.end < now && !one.returned;
+            one.returned |= returns;
+            if !one.returned {
+                self.next_return = self.next_return.min(one.failure.end);
+            }
+            match &mut one.sent {
+                None => one.sent = Some(SentBy { in_all, on_path, arrival }),
+                Some(sent) if more && on_path > sent.on_path && now <= one.failure.end => {
+                    *sent = SentBy { in_all, on_path, arrival: arrival.max(sent.arrival) };
+                }
+                Some(sent) if returns => sent.arrival = arrival.max(sent.arrival),
+                Some(_) => {}
             }
         }
     }
@@ -365,15 +389,15 @@ mod tests {
         Gaps::new((HostId(1), RECEIVER), 0, Duration::ZERO, disruptions)
     }
 
-    /// So much is first sent on the two paths by then.
-    fn send(gaps: &mut Gaps, at: u64, first_sent: [u64; 2]) {
+    /// So much is first sent on the two paths by then, and arrives until that moment.
+    fn send(gaps: &mut Gaps, at: u64, first_sent: [u64; 2], arrival: u64) {
         let (socket, path) = (SocketId(0), base::PathId(0));
         let (offset, len, retransmission, inflight_segs) = (0, 1, false, 1);
         let event = Event::SegmentSent { socket, path, offset, len, retransmission, inflight_segs };
         let now = Instant::from_millis(at);
         gaps.record(now, HostId(1), &event);
         if gaps.asks(now).is_some() {
-            gaps.note(now, &first_sent);
+            gaps.note(now, &first_sent, Some(Instant::from_millis(arrival)));
         }
     }
 
@@ -428,12 +452,12 @@ mod tests {
     fn longest_gap_counts_while_what_had_been_sent_is_awaited() {
         let mut gaps = watch(vec![failure(1, seconds(3)), failure(20, Duration::MAX)]);
         deliver(&mut gaps, &[100, 900]);
-        send(&mut gaps, 1_000, [3, 2]);
+        send(&mut gaps, 1_000, [3, 2], 8_000);
         // The third and the fourth byte had been sent; the fifth comes after a pause, and it had
         // been sent, too; the sixth is the first that had not.
         deliver(&mut gaps, &[1_020, 1_400, 4_000, 6_000]);
         deliver(&mut gaps, &[9_000]);
-        send(&mut gaps, 20_000, [7, 2]);
+        send(&mut gaps, 20_000, [7, 2], 20_000);
         deliver(&mut gaps, &[20_100]);
         assert_eq!(times(gaps, 21_000, Ending::Delivered), [Some(2_600), Some(11_100)]);
     }
@@ -442,27 +466,36 @@ mod tests {
     fn data_first_sent_on_the_failed_path_prolong_the_watch_until_it_is_back() {
         let mut gaps = watch(vec![failure(1, seconds(3))]);
         deliver(&mut gaps, &[990]);
-        send(&mut gaps, 1_000, [1, 0]);
+        send(&mut gaps, 1_000, [1, 0], 1_020);
         deliver(&mut gaps, &[1_010]);
         // On the other path only: the 490 ms before that are not this failure's.
-        send(&mut gaps, 1_100, [1, 3]);
+        send(&mut gaps, 1_100, [1, 3], 1_200);
         deliver(&mut gaps, &[1_500, 2_100]);
-        send(&mut gaps, 2_200, [2, 3]);
+        send(&mut gaps, 2_200, [2, 3], 2_800);
         deliver(&mut gaps, &[2_500, 2_600, 2_700, 3_800]);
         assert_eq!(times(gaps, 3_900, Ending::Delivered), [Some(400)]);
+    }
+
+    #[test]
+    fn gap_after_everything_under_way_would_have_come_has_other_reasons() {
+        let mut gaps = watch(vec![failure(1, Duration::MAX)]);
+        deliver(&mut gaps, &[990]);
+        send(&mut gaps, 1_000, [9, 0], 1_050);
+        deliver(&mut gaps, &[1_040, 1_700, 3_000]);
+        assert_eq!(times(gaps, 3_000, Ending::Delivered), [Some(660)]);
     }
 
     #[test]
     fn freeze_at_the_end_has_no_time() {
         let ending = |ending, millis: &[u64]| {
             let mut gaps = watch(vec![failure(1, Duration::MAX), failure(700, Duration::MAX)]);
-            send(&mut gaps, 1_000, [5, 0]);
+            send(&mut gaps, 1_000, [5, 0], 1_100);
             deliver(&mut gaps, millis);
             times(gaps, 15_000, ending)
         };
         assert_eq!(ending(Ending::Cut, &[900, 1_010]), [None]);
         assert_eq!(ending(Ending::Cut, &[900, 14_000]), [Some(13_100)], "longer than the rest");
-        assert_eq!(ending(Ending::Failed, &[900, 14_000]), [None]);
+        assert_eq!(ending(Ending::Failed, &[900, 1_010]), [None]);
         assert_eq!(ending(Ending::Delivered, &[900, 1_010]), [Some(110)]);
         assert_eq!(ending(Ending::Delivered, &[900]), [], "nothing was left that could be late");
     }

@@ -127,6 +127,11 @@ impl Wiring {
         self.links.get(link.index()).map(|wired| wired.link.stats())
     }
 
+    /// When the last of all packets comes out of its link, as far as it is known.
+    pub(crate) fn last_arrival(&self) -> Option<Instant> {
+        self.links.iter().filter_map(|wired| wired.link.last_arrival()).max()
+    }
+
     /// Put a packet of `len` bytes on a link.
     pub(crate) fn enqueue(
         &mut self,

@@ -326,7 +326,8 @@ impl<A: Application> World<A> {
         if let Some(gaps) = &mut self.recorders.gaps
             && let Some(host) = gaps.asks(self.now)
         {
-            gaps.note(self.now, &self.hosts[host.index()].first_sent(gaps.tcp_path()));
+            let first_sent = self.hosts[host.index()].first_sent(gaps.tcp_path());
+            gaps.note(self.now, &first_sent, self.wiring.last_arrival());
         }
     }
 

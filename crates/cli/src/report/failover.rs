@@ -62,10 +62,9 @@ pub fn table(page: &mut Page, sheet: &Sheet<'_>) {
     }
     page.line("</table></div>");
     page.line(
-        "<p class=\"small\">From the last delivery to the application before an event shows to \
-         the first one after it, the longest such time while what had been sent by then is \
-         awaited: means over the repetitions with their 95 % intervals (Student t). Worst: the \
-         largest of each repetition. Never: nothing came after it until the end.</p>",
+        "<p class=\"small\">From the last delivery to the application before an event to the \
+         first one after it: means over the repetitions with their 95 % intervals (Student t). \
+         Worst: the largest of each repetition.</p>",
     );
 }
 
