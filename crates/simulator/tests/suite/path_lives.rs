@@ -382,9 +382,9 @@ proptest! {
     #[test]
     fn live_path_is_used_soon_after_the_other_dies(
         scheduler in prop::sample::select(vec![
-            "lrf", "lrf:reinjection=off", "lrf:reinjection=retrans-only", "lrf:reinjection=conext13",
-            "rr", "rr:reinjection=kernel", "redundant", "daps", "otias", "ecf", "blest", "sttf",
-            "xlink", "raven", "linux", "linux:reinjection=kernel",
+            "lrf", "lrf:reinjection=off", "lrf:reinjection=retrans-only",
+            "lrf:reinjection=conext13", "rr", "rr:reinjection=kernel", "redundant", "daps", "otias",
+            "ecf", "blest", "sttf", "xlink", "raven", "linux", "linux:reinjection=kernel",
         ]),
         rule in prop::sample::select(Failover::ALL.to_vec()),
         death in 3000u64..5500,

@@ -215,7 +215,7 @@ impl DataSend {
         Some(start..end)
     }
 
-    /// No segment reaches beyond `offset` from before it: what is noted of one is true of all of it.
+    /// No segment is on both sides of `offset`: what is noted of one is true of all of it.
     pub fn cut(&mut self, offset: u64) {
         let index = self.segments.partition_point(|segment| segment.end() <= offset);
         if index < self.segments.len() {
@@ -319,8 +319,8 @@ mod tests {
         assert!(send.reinject.iter().eq(std::iter::once(0..65_000 - 3 * 1024)));
     }
 
-    /// Regression: the rest of a grant of 64 KiB, of which a part was reinjected, counted as sent on
-    /// both paths, and waited until the working one had nothing outstanding.
+    /// Regression: the rest of a grant of 64 KiB, of which a part was reinjected, counted as sent
+    /// on both paths, and waited until the working one had nothing outstanding.
     #[test]
     fn rest_of_a_cut_segment_keeps_its_paths() {
         let mut send = sent(65_000, 65_000);
