@@ -5,8 +5,9 @@
 //! address is withdrawn. Of each such moment the recorder keeps the longest time between two
 //! deliveries in order to the application that the failure can have caused: one that the moment
 //! lies in, or one that begins while the application still waits for something that had been sent
-//! when the path failed, and before what was under way then would have arrived. The same holds of
-//! the moments at which the path takes new data before it is back, and of its return. So what was
+//! when the path failed, and before what was under way then would have arrived (within a second if
+//! that is sooner). The same holds of the moments at which the path takes new data before it is
+//! back, and of its return. So what was
 //! under way or queued is waited for, however long that takes, and how smoothly the rest is made
 //! good has other reasons. What had been sent is the sender's own count and when it arrives the
 //! links know; the world gives both when `Gaps` asks.
@@ -17,6 +18,10 @@ use network::{Direction, LinkChange, LossConfig, PathSetup, ScheduledChange};
 
 /// A delay that grows by less is no failure: Linux's smallest retransmission time-out.
 const EXPLOSION: Duration = Duration::from_millis(200);
+
+/// At least so long after it a gap may begin that a failure has caused: recovery begins with single
+/// packets between which nothing comes.
+const SPAN: Duration = Duration::from_secs(1);
 
 /// How a path fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -203,7 +208,7 @@ struct Watched {
 struct SentBy {
     in_all: u64,
     on_path: u64,
-    /// When the last of what was under way arrives.
+    /// When the last of what was under way arrives, `SPAN` after the failure if that is later.
     arrival: Duration,
 }
 
@@ -269,7 +274,10 @@ impl Gaps {
                 self.next_return = self.next_return.min(one.failure.end);
             }
             match &mut one.sent {
-                None => one.sent = Some(SentBy { in_all, on_path, arrival }),
+                None => {
+                    let arrival = arrival.max(one.failure.at + SPAN);
+                    one.sent = Some(SentBy { in_all, on_path, arrival });
+                }
                 Some(sent) if more && on_path > sent.on_path && now <= one.failure.end => {
                     *sent = SentBy { in_all, on_path, arrival: arrival.max(sent.arrival) };
                 }
@@ -481,8 +489,8 @@ mod tests {
         let mut gaps = watch(vec![failure(1, Duration::MAX)]);
         deliver(&mut gaps, &[990]);
         send(&mut gaps, 1_000, [9, 0], 1_050);
-        deliver(&mut gaps, &[1_040, 1_700, 3_000]);
-        assert_eq!(times(gaps, 3_000, Ending::Delivered), [Some(660)]);
+        deliver(&mut gaps, &[1_040, 1_700, 2_010, 3_100]);
+        assert_eq!(times(gaps, 3_100, Ending::Delivered), [Some(660)]);
     }
 
     #[test]
