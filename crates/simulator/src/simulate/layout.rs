@@ -12,6 +12,7 @@ use super::{CLIENT, SERVER, address, network};
 use crate::run::{MOST_FLOWS, RunError, RunSetup};
 use base::{Duration, HostId, InterfaceId, LinkId};
 use network::{End, Network, Route, RouterId, Wiring};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Links of an attachment: from and to the client, from and to the server.
@@ -43,6 +44,7 @@ impl Layout {
         for attachment in &attachments {
             plan.attach(attachment);
         }
+        plan.lead_to_all_addresses(&attachments);
         let one = |one: &Attachment| [one.delay, one.delay, Duration::ZERO, Duration::ZERO];
         Ok(Layout { network: plan.network, access: attachments.iter().flat_map(one).collect() })
     }
@@ -176,11 +178,42 @@ impl Plan {
             (behind, to_client, 2 * path),
             (end, to_server, first + 3),
         ];
-        for (router, prefix, link) in ways {
-            let len = if prefix.is_ipv4() { 32 } else { 128 };
-            self.network.routes.push(Route { router, prefix, len, via: LinkId(link as u32) });
+        let routes = ways.map(|(router, prefix, via)| host_route(router, prefix, via));
+        self.network.routes.extend(routes);
+    }
+}
+
+impl Plan {
+    /// A host is reached over each of its paths by all of its addresses, as by a subflow between the
+    /// client's address there and the server's first one. Behind a shared link an address is reached
+    /// over its own path.
+    fn lead_to_all_addresses(&mut self, attachments: &[Attachment]) {
+        let access = self.network.links.len() - ACCESS_LINKS * attachments.len();
+        let routes = self.network.routes.iter();
+        let mut known: BTreeSet<_> = routes.map(|route| (route.router.0, route.prefix)).collect();
+        for (number, over) in attachments.iter().enumerate() {
+            let [mouth, behind, end] = self.routers[over.path];
+            let first = access + ACCESS_LINKS * number;
+            let same = attachments.iter().filter(|other| other.hosts == over.hosts);
+            for [client, server] in same.map(|other| other.addresses) {
+                let ways = [
+                    (mouth, client, first + 1),
+                    (behind, client, 2 * over.path),
+                    (end, server, first + 3),
+                ];
+                for (router, prefix, via) in ways {
+                    if known.insert((router.0, prefix)) {
+                        self.network.routes.push(host_route(router, prefix, via));
+                    }
+                }
+            }
         }
     }
+}
+
+fn host_route(router: RouterId, prefix: IpAddr, via: usize) -> Route {
+    let len = if prefix.is_ipv4() { 32 } else { 128 };
+    Route { router, prefix, len, via: LinkId(via as u32) }
 }
 
 /// The two routers of a path's own link, or behind all paths of a shared link: the client's side,

@@ -9,6 +9,7 @@ use simulator::{
     PathSetup, Protocol, RunError, RunRecord, RunSetup, SharedLink, simulate,
 };
 use traffic::{StreamFailure, Traffic};
+use transport::path_manager::PathManagerKind;
 
 const FOREVER: Traffic = Traffic::BulkTime(Duration::from_secs(600));
 
@@ -209,6 +210,25 @@ fn flow_over_several_paths_spares_a_backup_and_leaves_a_path_whose_address_is_wi
             assert!(mptcp.first_sent_bytes[1] > 5_000_000, "{mptcp:?}");
             // TCP knows of neither.
             assert!(tcp.first_sent_bytes[0] > 15_000_000, "{tcp:?}");
+        }
+    }
+}
+
+/// A subflow may lead from the client's address on one path to the server's on another; once there
+/// was no way for it as soon as anything else was in the network.
+#[test]
+fn managers_that_join_the_first_address_use_both_paths_beside_a_flow_elsewhere() {
+    for path_manager in [PathManagerKind::Kernel, PathManagerKind::Binder] {
+        let links = [0; 3].map(|_| link(10, 20));
+        let mut setup = over(&links, "lrf", Traffic::BulkTime(seconds(10)));
+        setup.protocol = Protocol::Mptcp(Multipath { path_manager, ..Multipath::default() });
+        let alone = record(&setup).first_sent_bytes;
+        setup.flows = vec![FlowSetup { start: seconds(9), ..flow(&[2]) }];
+        let beside = record(&setup).first_sent_bytes;
+        assert!(alone.iter().all(|bytes| *bytes > 8_000_000), "{path_manager:?} {alone:?}");
+        for (alone, beside) in alone.iter().zip(&beside[..2]) {
+            let off = alone.abs_diff(*beside);
+            assert!(off < alone / 50, "{path_manager:?} {alone} {beside}");
         }
     }
 }
