@@ -184,9 +184,9 @@ impl Plan {
 }
 
 impl Plan {
-    /// A host is reached over each of its paths by all of its addresses, as by a subflow between the
-    /// client's address there and the server's first one. Behind a shared link an address is reached
-    /// over its own path.
+    /// A host is reached over each of its paths by all of its addresses, as by a subflow between
+    /// the client's address there and the server's first one. Behind a shared link an address is
+    /// reached over its own path.
     fn lead_to_all_addresses(&mut self, attachments: &[Attachment]) {
         let access = self.network.links.len() - ACCESS_LINKS * attachments.len();
         let routes = self.network.routes.iter();
