@@ -62,8 +62,8 @@ pub fn table(page: &mut Page, sheet: &Sheet<'_>) {
     }
     page.line("</table></div>");
     page.line(
-        "<p class=\"small\">From the last delivery to the application before an event to the \
-         first one after it: means over the repetitions with their 95 % intervals (Student t). \
+        "<p class=\"small\">The longest time between two deliveries to the application that an \
+         event can have caused: means over the repetitions with their 95 % intervals (Student t). \
          Worst: the largest of each repetition.</p>",
     );
 }
@@ -111,9 +111,9 @@ pub fn times(sheet: &Sheet<'_>) -> Figure {
         id: "failovers".to_owned(),
         title: "Time without delivery when a path fails".to_owned(),
         caption: format!(
-            "From the last delivery before an event to the first one after it. Every dot is one \
-             of {} repetitions (seed {}), in their order from top to bottom; the black mark is \
-             their mean with its 95 % interval (Student t).{left_out}",
+            "The longest time between two deliveries that an event can have caused. Every dot is \
+             one of {} repetitions (seed {}), in their order from top to bottom; the black mark \
+             is their mean with its 95 % interval (Student t).{left_out}",
             sheet.report.runs, sheet.scenario.seed,
         ),
         height: height + MARGINS,
