@@ -9,8 +9,9 @@ use super::slot::{ReceivedMaps, Slot, Stage};
 use crate::path_manager::{Ending, PathEvent, PathManager};
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
+use crate::socket::ConnectionEvent;
 use crate::tcp::multipath::{Heard, Multipath};
-use crate::tcp::subflow::{Identity, News, Subflow, Tuple};
+use crate::tcp::subflow::{Identity, Subflow, Tuple};
 use base::{Context, Instant, InterfaceId, PathId};
 use wire::mptcp::{
     Capable, CapableFlags, CapableForm, Join, Key, Mapping, MptcpOption, MptcpOptions, ResetReason,
@@ -288,7 +289,7 @@ impl Connection {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.receive.on_established(cx.now);
-        self.news.push(News::Connected);
+        self.news.push(ConnectionEvent::Connected);
         let (flags, remote) = match heard.options.capable() {
             Some(Capable::V1 { flags, form: CapableForm::SynAck { sender } })
                 if !flags.must_be_ignored() =>
@@ -316,7 +317,7 @@ impl Connection {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.receive.on_established(cx.now);
-        self.news.push(News::Accepted);
+        self.news.push(ConnectionEvent::Accepted);
         let form = match heard.options.capable() {
             Some(Capable::V1 { form, .. }) => form,
             _ => return self.fall_back(cx, false),
