@@ -16,10 +16,8 @@ use crate::congestion::{CongestionControl, Controller, Penalty};
 use crate::path_manager::PathManager;
 use crate::path_policy::{self, AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
-use crate::stack::{Marks, SocketError};
-use crate::tcp::connection::controller;
+use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::profile::{ConnectionBuffer, SubflowWindow};
-use crate::tcp::subflow::News;
 use base::{Blocked, Context, Instant, InterfaceId, PathId, SocketId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -66,7 +64,7 @@ pub struct Connection {
     pub(super) addresses: Addresses,
     pub(super) manager: PathManager,
     pub(super) timers: Timers,
-    pub(super) news: Vec<News>,
+    pub(super) news: Vec<ConnectionEvent>,
     pub(super) joins: VecDeque<JoinRequest>,
     /// Payload held by all subflows, in bytes.
     pub(super) held: u64,
@@ -81,7 +79,7 @@ pub struct Connection {
     /// Reused for the scheduler's view.
     pub(super) views: Vec<PathView>,
     /// The stack's notes.
-    pub marks: Marks,
+    pub marks: SocketMarks,
 }
 
 /// What a connection begins with.
@@ -131,7 +129,7 @@ impl Connection {
             connection_buffer: switches.connection_buffer,
             mainline_limits: config.mainline_limits,
             receive,
-            controller: controller(&config.tcp)?,
+            controller: config.tcp.new_controller()?,
             scheduler,
             policy: path_policy::by_name(config.policy)?,
             assigned: Assignments::default(),
@@ -149,7 +147,7 @@ impl Connection {
             signals_stale: true,
             schedule_due: true,
             views: Vec::new(),
-            marks: Marks::new(start.listener),
+            marks: SocketMarks::new(start.listener),
             config,
         })
     }
@@ -231,13 +229,13 @@ impl Connection {
         let used = self.send.memory();
         if limit.saturating_sub(used) >= used / 2 {
             self.set_writer_waits(false);
-            self.news.push(News::Writable);
+            self.news.push(ConnectionEvent::Writable);
         }
     }
 
     pub(super) fn tell_readable(&mut self) {
-        if self.news.last() != Some(&News::Readable) {
-            self.news.push(News::Readable);
+        if self.news.last() != Some(&ConnectionEvent::Readable) {
+            self.news.push(ConnectionEvent::Readable);
         }
     }
 
@@ -246,7 +244,7 @@ impl Connection {
     }
 
     /// News for the application.
-    pub fn take_news(&mut self) -> Vec<News> {
+    pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
         std::mem::take(&mut self.news)
     }
 

@@ -10,8 +10,9 @@ use super::slot::{ReceivedMaps, Slot, Stage};
 use crate::path_manager::{Ending, PathEvent, PathManager};
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
+use crate::socket::ConnectionEvent;
 use crate::tcp::multipath::{Heard, Multipath};
-use crate::tcp::subflow::{Identity, News, Subflow, Tuple};
+use crate::tcp::subflow::{Identity, Subflow, Tuple};
 use base::{Context, Instant, InterfaceId, PathId};
 use wire::mptcp::{
     Capable, CapableFlags, CapableForm, Join, Key, MptcpOption, MptcpOptions, ResetReason,
@@ -277,7 +278,7 @@ impl Connection {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.receive.on_established(cx.now);
-        self.news.push(News::Connected);
+        self.news.push(ConnectionEvent::Connected);
         let (flags, remote) = match heard.options.capable() {
             Some(Capable::V1 { flags, form: CapableForm::SynAck { sender } })
                 if !flags.must_be_ignored() =>
@@ -303,7 +304,7 @@ impl Connection {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.receive.on_established(cx.now);
-        self.news.push(News::Accepted);
+        self.news.push(ConnectionEvent::Accepted);
         let key = self.keys.proven_key(heard);
         self.refused += u64::from(key.is_err());
         let Ok(Some(key)) = key else { return self.fall_back(cx, Announcement::Nothing) };

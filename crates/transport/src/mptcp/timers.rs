@@ -6,7 +6,7 @@ use super::fallback::Announcement;
 use super::slot::{Slot, Stage};
 use crate::path_manager::Manager;
 use crate::scheduler::Scheduler;
-use crate::stack::SocketError;
+use crate::socket::SocketError;
 use base::{Blocked, Context, Duration, Instant};
 use wire::mptcp::ResetReason;
 

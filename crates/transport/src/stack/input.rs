@@ -2,9 +2,10 @@
 //! (RFC 9293 s3.10.7.1 resets, RFC 792 and 4443 echo and unreachable).
 
 use super::addressing::{FlowKey, FlowRef};
-use super::face::{SocketError, Transmit};
+use super::face::Transmit;
 use super::{ListenerConfig, MAX_EMBRYONIC, Socket, Stack};
 use crate::mptcp::{MptcpConfig, acceptable_capable};
+use crate::socket::SocketError;
 use crate::tcp::connection::Connection;
 use crate::tcp::subflow::Tuple;
 use base::{Context, InterfaceId, SocketId};

@@ -1,11 +1,12 @@
 //! MPTCP sockets: opening, listening, joins by token, and interfaces that come and go.
 
 use super::addressing::{FlowKey, FlowRef};
-use super::face::{InterfaceEvent, SocketError};
+use super::face::InterfaceEvent;
 use super::{ListenerConfig, Socket, Stack};
 use crate::mptcp::connection::{Connection, Start};
 use crate::mptcp::manage::{JoinRequest, LocalChange};
 use crate::mptcp::{MptcpConfig, MptcpInfo};
+use crate::socket::SocketError;
 use crate::tcp::subflow::{Identity, Tuple};
 use base::{Context, InterfaceId, PathId, Purpose, SocketId};
 use std::net::{IpAddr, SocketAddr};
