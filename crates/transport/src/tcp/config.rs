@@ -1,7 +1,7 @@
 //! What a TCP connection can be told, and what it tells.
 
 use super::profile::Profile;
-use crate::congestion::HyStartKind;
+use crate::congestion::{ControllerChoice, HyStartKind};
 use base::{CaState, Duration};
 
 /// Socket buffers in bytes.
@@ -24,8 +24,8 @@ impl Default for Buffers {
 #[derive(Clone, PartialEq, Debug)]
 pub struct TcpConfig {
     pub profile: Profile,
-    /// A name from the table in `congestion`: `reno`, `cubic`.
-    pub congestion: &'static str,
+    /// The congestion control.
+    pub congestion: ControllerChoice,
     /// How CUBIC leaves slow start; `None`: as the profile does.
     pub hystart: Option<HyStartKind>,
     pub buffers: Buffers,
@@ -41,7 +41,7 @@ impl Default for TcpConfig {
     fn default() -> Self {
         TcpConfig {
             profile: Profile::Linux,
-            congestion: "cubic",
+            congestion: ControllerChoice::CUBIC,
             hystart: None,
             buffers: Buffers::default(),
             nagle: false,
