@@ -16,9 +16,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use traffic::Application;
+use transport::TcpConfig;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
-use transport::{TcpConfig, congestion};
 
 /// Time between two plain lines of progress.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -247,8 +247,9 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<Protocol, LiveError> {
                 MptcpConfig { tcp, scheduler, policy, path_manager, failover, checksum, ..default };
             Ok(Protocol::Mptcp(Box::new(config)))
         }
-        "tcp" if congestion::is_coupled(congestion) => Err(LiveError::Usage(format!(
-            "--cc {congestion} couples paths: it needs --protocol mptcp"
+        "tcp" if tcp.congestion.is_coupled() => Err(LiveError::Usage(format!(
+            "--cc {} couples paths: it needs --protocol mptcp",
+            tcp.congestion
         ))),
         "tcp" => Ok(Protocol::Tcp(tcp)),
         other => {

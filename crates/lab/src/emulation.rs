@@ -171,10 +171,10 @@ impl Task<'_> {
         let Emulated { stack, variant, .. } = self.emulated;
         let path = variant.single_path().unwrap_or(self.scenario.first);
         let settings = || KernelSettings {
-            congestion: variant.congestion.to_owned(),
+            congestion: variant.congestion.to_string(),
             buffers: self.scenario.buffers,
         };
-        match (stack, variant.carrier) {
+        match (stack, &variant.carrier) {
             (Stack::Anabranch, _) => {
                 let protocol = match socket_config(&setup(self.scenario, variant, self.number)) {
                     simulator::SocketConfig::Tcp(tcp) => linux::Protocol::Tcp(tcp),
@@ -182,7 +182,9 @@ impl Task<'_> {
                 };
                 SystemUnderTest::Engine { path, protocol }
             }
-            (_, Carrier::Tcp { path }) => SystemUnderTest::KernelTcp { path, settings: settings() },
+            (_, Carrier::Tcp { path }) => {
+                SystemUnderTest::KernelTcp { path: *path, settings: settings() }
+            }
             (_, Carrier::Mptcp { .. }) => {
                 SystemUnderTest::KernelMptcp { first: path, settings: settings() }
             }

@@ -116,6 +116,13 @@ impl<R: Row> PartialEq for Choice<R> {
 
 impl<R: Row> Eq for Choice<R> {}
 
+/// A choice equals its spelling.
+impl<R: Row> PartialEq<&str> for Choice<R> {
+    fn eq(&self, other: &&str) -> bool {
+        self.to_string() == *other
+    }
+}
+
 /// The name with the parameters that are set, as it would be asked for.
 impl<R: Row> Display for Choice<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -25,11 +25,13 @@ pub mod path_policy;
 pub mod recovery;
 pub mod reinjection;
 pub mod scheduler;
+mod socket;
 pub mod stack;
 pub mod tcp;
 
+pub use socket::SocketError;
 pub use stack::{
-    Input, InterfaceConfig, InterfaceEvent, SocketError, SocketEvent, SocketEventKind, Stack,
-    StackConfig, Transmit,
+    Input, InterfaceConfig, InterfaceEvent, SocketEvent, SocketEventKind, Stack, StackConfig,
+    Transmit,
 };
 pub use tcp::{Buffers, Profile, TcpConfig, TcpInfo};

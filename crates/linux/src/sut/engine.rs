@@ -242,8 +242,8 @@ fn record(
     record.duplicate_bytes = duplicates.sum();
     record.data_packets = receiver.seen.arrived;
     record.congestion = vec![match protocol {
-        Protocol::Tcp(tcp) => tcp.congestion.to_owned(),
-        Protocol::Mptcp(mptcp) => mptcp.tcp.congestion.to_owned(),
+        Protocol::Tcp(tcp) => tcp.congestion.to_string(),
+        Protocol::Mptcp(mptcp) => mptcp.tcp.congestion.to_string(),
     }];
     record.series = series(sender, receiver, used);
     record.ended = client.ended.min(server.ended) - Instant::ZERO;

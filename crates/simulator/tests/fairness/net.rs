@@ -234,7 +234,7 @@ fn connect(world: &mut World<Half>, number: usize, flow: &Flow, starts_at: Insta
 }
 
 fn socket(flow: &Flow) -> SocketConfig {
-    let tcp = TcpConfig { congestion: flow.congestion, ..TcpConfig::default() };
+    let tcp = TcpConfig { congestion: flow.congestion.parse().unwrap(), ..TcpConfig::default() };
     if flow.over.len() == 1 {
         return SocketConfig::Tcp(tcp);
     }

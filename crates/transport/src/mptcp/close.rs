@@ -3,8 +3,7 @@
 use super::connection::Connection;
 use super::slot::Stage;
 use super::timers::Timers;
-use crate::stack::SocketError;
-use crate::tcp::subflow::News;
+use crate::socket::{ConnectionEvent, SocketError};
 use base::{Context, Instant};
 use wire::mptcp::{DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
 
@@ -96,7 +95,7 @@ impl Connection {
         self.timers = Timers::default();
         self.addresses.announced.clear();
         if !std::mem::replace(&mut self.closed, true) {
-            self.news.push(News::Closed);
+            self.news.push(ConnectionEvent::Closed);
         }
     }
 
@@ -155,7 +154,7 @@ impl Connection {
         self.timers = Timers::default();
         self.addresses.announced.clear();
         if !std::mem::replace(&mut self.closed, true) {
-            self.news.push(News::Failed(error));
+            self.news.push(ConnectionEvent::Failed(error));
         }
     }
 

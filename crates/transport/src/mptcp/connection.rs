@@ -12,12 +12,10 @@ use super::timers::Timers;
 use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller, Penalty};
 use crate::path_manager::PathManager;
-use crate::path_policy::{self, AnyPolicy, PathPolicy};
+use crate::path_policy::{AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
-use crate::stack::{Marks, SocketError};
-use crate::tcp::connection::controller;
+use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::profile::{ConnectionBuffer, SubflowWindow};
-use crate::tcp::subflow::News;
 use base::{Blocked, Context, Instant, InterfaceId, PathId, SocketId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -88,7 +86,7 @@ pub struct Connection {
     pub(super) addresses: Addresses,
     pub(super) manager: PathManager,
     pub(super) timers: Timers,
-    pub(super) news: Vec<News>,
+    pub(super) news: Vec<ConnectionEvent>,
     pub(super) joins: VecDeque<JoinRequest>,
     /// Payload held by all subflows, in bytes.
     pub(super) held: u64,
@@ -103,7 +101,7 @@ pub struct Connection {
     /// Reused for the scheduler's view.
     pub(super) views: Vec<PathView>,
     /// The stack's notes.
-    pub marks: Marks,
+    pub marks: SocketMarks,
 }
 
 /// What a connection begins with.
@@ -120,8 +118,8 @@ pub struct Start<'a> {
 }
 
 impl Connection {
-    /// Without a subflow yet. `None`: a name in the configuration is unknown.
-    pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Option<Connection> {
+    /// Without a subflow yet.
+    pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Connection {
         let config = start.config.clone();
         let options = scheduler::Options {
             kernel_compat: config.tcp.profile.is_old(),
@@ -129,7 +127,7 @@ impl Connection {
         };
         let scheduler = match &config.custom_scheduler {
             Some(custom) => custom.make(),
-            None => scheduler::by_name(config.scheduler, &options)?,
+            None => config.scheduler.make(&options),
         };
         let switches = config.tcp.profile.switches();
         let host = start.host;
@@ -139,7 +137,7 @@ impl Connection {
             None => start.key.idsn(),
         };
         let send = DataSend { first_dsn: idsn.wrapping_add(1), ..DataSend::default() };
-        Some(Connection {
+        Connection {
             socket: start.socket,
             client: start.client,
             local_key: start.key,
@@ -165,9 +163,9 @@ impl Connection {
             connection_buffer: switches.connection_buffer,
             mainline_limits: config.mainline_limits,
             receive,
-            controller: controller(&config.tcp)?,
+            controller: config.tcp.new_controller(),
             scheduler,
-            policy: path_policy::by_name(config.policy)?,
+            policy: config.policy.make(),
             assigned: Assignments::default(),
             heard_from: PathSet::EMPTY,
             waits: None,
@@ -183,9 +181,9 @@ impl Connection {
             signals_stale: true,
             schedule_due: true,
             views: Vec::new(),
-            marks: Marks::new(start.listener),
+            marks: SocketMarks::new(start.listener),
             config,
-        })
+        }
     }
 
     /// What joins name this connection by.
@@ -265,13 +263,13 @@ impl Connection {
         let used = self.send.memory();
         if limit.saturating_sub(used) >= used / 2 {
             self.set_writer_waits(false);
-            self.news.push(News::Writable);
+            self.news.push(ConnectionEvent::Writable);
         }
     }
 
     pub(super) fn tell_readable(&mut self) {
-        if self.news.last() != Some(&News::Readable) {
-            self.news.push(News::Readable);
+        if self.news.last() != Some(&ConnectionEvent::Readable) {
+            self.news.push(ConnectionEvent::Readable);
         }
     }
 
@@ -280,7 +278,7 @@ impl Connection {
     }
 
     /// News for the application.
-    pub fn take_news(&mut self) -> Vec<News> {
+    pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
         std::mem::take(&mut self.news)
     }
 

@@ -161,7 +161,7 @@ impl Connection {
         }
         let ended = self.slots.first().is_some_and(|slot| slot.subflow.is_fin_received());
         if ended && !std::mem::replace(&mut self.receive.fin_received, true) {
-            self.news.push(crate::tcp::subflow::News::PeerClosed);
+            self.news.push(crate::socket::ConnectionEvent::PeerClosed);
         }
     }
 

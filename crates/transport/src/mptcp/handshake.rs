@@ -9,8 +9,9 @@ use super::slot::{ReceivedMaps, Slot, Stage};
 use crate::path_manager::{Ending, PathEvent, PathManager};
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
+use crate::socket::ConnectionEvent;
 use crate::tcp::multipath::{Heard, Multipath};
-use crate::tcp::subflow::{Identity, News, Subflow, Tuple};
+use crate::tcp::subflow::{Identity, Subflow, Tuple};
 use base::{Context, Instant, InterfaceId, PathId};
 use wire::mptcp::{
     Capable, CapableFlags, CapableForm, Join, Key, Mapping, MptcpOption, MptcpOptions, ResetReason,
@@ -59,13 +60,9 @@ pub fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
 
 impl Connection {
     /// An active opener: the first subflow's SYN is due.
-    pub fn connect(
-        start: &Start<'_>,
-        identity: &Identity,
-        interface: InterfaceId,
-    ) -> Option<Connection> {
+    pub fn connect(start: &Start<'_>, identity: &Identity, interface: InterfaceId) -> Connection {
         let receive = receive_buffer(start.config, identity.mtu, BARE_HEADER);
-        let mut connection = Connection::new(start, receive)?;
+        let mut connection = Connection::new(start, receive);
         let mut on_syn = MptcpOptions::default();
         let flags = connection.flags();
         on_syn.push(MptcpOption::Capable(Capable::V1 { flags, form: CapableForm::Syn }));
@@ -75,7 +72,7 @@ impl Connection {
         subflow.set_multipath(mp);
         connection.keep_offer(&subflow);
         connection.add_slot(subflow, interface, true, (0, 0));
-        Some(connection)
+        connection
     }
 
     /// A passive opener that answers a SYN with MP_CAPABLE.
@@ -86,9 +83,9 @@ impl Connection {
         interface: InterfaceId,
         syn: &TcpSegment,
         asked: CapableFlags,
-    ) -> Option<Connection> {
+    ) -> Connection {
         let receive = receive_buffer(start.config, identity.mtu, HEADER);
-        let mut connection = Connection::new(start, receive)?;
+        let mut connection = Connection::new(start, receive);
         connection.checksum |= asked.contains(CapableFlags::CHECKSUM);
         connection.no_join_to_first = asked.contains(CapableFlags::NO_JOIN);
         let form = CapableForm::SynAck { sender: connection.local_key };
@@ -99,7 +96,7 @@ impl Connection {
         let subflow = Subflow::accept_multipath(now, identity, &start.config.tcp, syn, mp);
         connection.keep_offer(&subflow);
         connection.add_slot(subflow, interface, false, (0, 0));
-        Some(connection)
+        connection
     }
 
     /// The window in the first subflow's handshake is the connection's, too: what comes within it
@@ -288,7 +285,7 @@ impl Connection {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.receive.on_established(cx.now);
-        self.news.push(News::Connected);
+        self.news.push(ConnectionEvent::Connected);
         let (flags, remote) = match heard.options.capable() {
             Some(Capable::V1 { flags, form: CapableForm::SynAck { sender } })
                 if !flags.must_be_ignored() =>
@@ -316,7 +313,7 @@ impl Connection {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.receive.on_established(cx.now);
-        self.news.push(News::Accepted);
+        self.news.push(ConnectionEvent::Accepted);
         let form = match heard.options.capable() {
             Some(Capable::V1 { form, .. }) => form,
             _ => return self.fall_back(cx, false),

@@ -6,9 +6,8 @@ use super::handshake::LONG_ROOM;
 use super::slot::{ReceivedMap, Stage};
 use crate::path_manager::{Address, Ending, PathEvent};
 use crate::scheduler::{PathChange, Scheduler};
-use crate::stack::SocketError;
+use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::multipath::{Heard, Multipath};
-use crate::tcp::subflow::News;
 use base::{Context, Event, EventMask};
 use std::net::SocketAddr;
 use wire::mptcp::{AddAddr, DataNumber, Dss, Mapping, MptcpOption, ResetReason};
@@ -114,9 +113,9 @@ impl Connection {
         }
         for news in self.slots[index].subflow.take_news() {
             match news {
-                News::Failed(error) => self.on_subflow_failed(cx, index, error),
-                News::Closed => self.on_subflow_closed(cx, index),
-                News::PeerClosed if !self.plain => self.on_subflow_fin(cx, index),
+                ConnectionEvent::Failed(error) => self.on_subflow_failed(cx, index, error),
+                ConnectionEvent::Closed => self.on_subflow_closed(cx, index),
+                ConnectionEvent::PeerClosed if !self.plain => self.on_subflow_fin(cx, index),
                 // The connection has news of its own.
                 _ => {}
             }
@@ -137,7 +136,7 @@ impl Connection {
 
     fn on_subflow_closed(&mut self, cx: &mut Context<'_>, index: usize) {
         if self.plain && !std::mem::replace(&mut self.closed, true) {
-            self.news.push(News::Closed);
+            self.news.push(ConnectionEvent::Closed);
         }
         self.lose_slot(cx, index);
         self.check_alone(cx, SocketError::TimedOut);
@@ -397,7 +396,7 @@ impl Connection {
     fn reach_fin(&mut self, cx: &mut Context<'_>) {
         if self.receive.reach_fin() {
             self.signals_stale = true;
-            self.news.push(News::PeerClosed);
+            self.news.push(ConnectionEvent::PeerClosed);
             self.acknowledge_everywhere();
         }
         if self.receive.fin_received {

@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::slot::{Slot, Stage};
 use crate::path_manager::Manager;
 use crate::scheduler::Scheduler;
-use crate::stack::SocketError;
+use crate::socket::SocketError;
 use base::{Blocked, Context, Duration, Instant};
 use wire::mptcp::ResetReason;
 

@@ -44,19 +44,6 @@ pub trait PathPolicy {
 /// Every path policy, in the order in which they are listed.
 pub const TABLE: &[PolicyRow] = &[none::ROW, drepas::ROW];
 
-/// Name, one sentence and source of every path policy.
-pub const NAMES: &[(&str, &str, &str)] = &names();
-
-const fn names() -> [(&'static str, &'static str, &'static str); TABLE.len()] {
-    let mut names = [("", "", ""); TABLE.len()];
-    let mut row = 0;
-    while row < TABLE.len() {
-        names[row] = (TABLE[row].name, TABLE[row].about, TABLE[row].source);
-        row += 1;
-    }
-    names
-}
-
 /// A path policy.
 #[derive(Clone, Debug)]
 pub enum AnyPolicy {

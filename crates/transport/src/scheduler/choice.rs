@@ -2,7 +2,7 @@
 
 use super::asked::Asked;
 use super::table::{AnyScheduler, TABLE};
-use super::{Options, linux};
+use super::{Options, linux, rr};
 use crate::choice::{Choice, Row};
 use crate::parameters::{Parameter, Refused};
 use crate::reinjection::{Opportunistic, Reinjecting};
@@ -52,7 +52,7 @@ impl Row for SchedulerRow {
         Asked::parse(self.name, text)
     }
 
-    /// Linux papers and kernels have two names for the lowest RTT first.
+    /// The lowest RTT first has two names.
     fn alias(name: &str) -> Option<&'static str> {
         (name == "minrtt").then_some("lrf")
     }
@@ -74,6 +74,11 @@ impl SchedulerChoice {
     /// Whether it is mainline's, whatever its parameters.
     pub fn is_linux(&self) -> bool {
         self.name() == linux::ROW.name
+    }
+
+    /// Whether it is weighted: `wrr:3,1`.
+    pub fn takes_weights(&self) -> bool {
+        self.name() == rr::WEIGHTED.name
     }
 
     /// The number of weights that are given; `None`: none.

@@ -1,5 +1,6 @@
 //! What goes into a stack and what comes out of it, as values.
 
+use crate::socket::SocketError;
 use base::{InterfaceId, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use wire::Packet;
@@ -78,29 +79,4 @@ pub enum SocketEventKind {
     Closed,
     /// The connection failed.
     Failed(SocketError),
-}
-
-/// What a socket call or a connection can fail with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum SocketError {
-    #[error("no such socket")]
-    NoSuchSocket,
-    #[error("the socket is not connected")]
-    NotConnected,
-    #[error("the sending side is closed")]
-    Closed,
-    #[error("the address is in use")]
-    AddressInUse,
-    #[error("no interface has that address")]
-    NoSuchAddress,
-    #[error("no port is free")]
-    NoFreePort,
-    #[error("connection refused")]
-    Refused,
-    #[error("connection reset by peer")]
-    Reset,
-    #[error("connection timed out")]
-    TimedOut,
-    #[error("destination unreachable")]
-    Unreachable,
 }

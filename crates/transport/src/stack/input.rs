@@ -2,9 +2,10 @@
 //! (RFC 9293 s3.10.7.1 resets, RFC 792 and 4443 echo and unreachable).
 
 use super::addressing::{FlowKey, FlowRef};
-use super::face::{SocketError, Transmit};
+use super::face::Transmit;
 use super::{ListenerConfig, MAX_EMBRYONIC, Socket, Stack};
 use crate::mptcp::{MptcpConfig, acceptable_capable};
+use crate::socket::SocketError;
 use crate::tcp::connection::Connection;
 use crate::tcp::subflow::Tuple;
 use base::{Context, InterfaceId, SocketId};
@@ -134,8 +135,7 @@ impl Stack {
         };
         let id = self.next_id();
         let identity = self.identity(cx, id, interface, tuple);
-        let made = Connection::accept(cx.now, &identity, interface, &tcp, syn, listener);
-        let Some(connection) = made else { return };
+        let connection = Connection::accept(cx.now, &identity, interface, &tcp, syn, listener);
         self.insert(id, connection);
         self.join_backlog(listener);
         self.wake(id);

@@ -12,17 +12,15 @@ mod stream;
 mod udp;
 
 pub use face::{
-    Input, InterfaceConfig, InterfaceEvent, SocketError, SocketEvent, SocketEventKind, StackConfig,
-    Transmit,
+    Input, InterfaceConfig, InterfaceEvent, SocketEvent, SocketEventKind, StackConfig, Transmit,
 };
-
-pub use stream::Marks;
 
 use crate::mptcp::MptcpConfig;
 use crate::mptcp::connection::Connection as MptcpConnection;
 use crate::mptcp::split_flow;
+use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::connection::Connection;
-use crate::tcp::subflow::{Identity, News, Tuple};
+use crate::tcp::subflow::{Identity, Tuple};
 use crate::tcp::{TcpConfig, TcpInfo};
 use addressing::{Addressing, FlowKey, FlowRef};
 use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId, prefetch};
@@ -218,8 +216,7 @@ impl Stack {
         let local = self.addressing.free_port(local, remote, first)?;
         let id = self.next_id();
         let identity = self.identity(cx, id, interface, Tuple { local, remote });
-        let connection =
-            Connection::connect(&identity, interface, &config).ok_or(SocketError::NotConnected)?;
+        let connection = Connection::connect(&identity, interface, &config);
         self.insert(id, connection);
         self.wake(id);
         Ok(id)
@@ -429,8 +426,8 @@ impl Stack {
         }
         let news = stream.take_news();
         let listener = stream.marks().listener;
-        let accepted = news.contains(&News::Accepted);
-        if accepted || news.iter().any(|news| matches!(news, News::Failed(_))) {
+        let accepted = news.contains(&ConnectionEvent::Accepted);
+        if accepted || news.iter().any(|news| matches!(news, ConnectionEvent::Failed(_))) {
             stream.marks().listener = None;
             self.leave_backlog(listener);
         }
@@ -439,13 +436,17 @@ impl Stack {
         }
         for news in news {
             let kind = match (news, listener) {
-                (News::Connected, _) | (News::Accepted, None) => SocketEventKind::Connected,
-                (News::Accepted, Some(listener)) => SocketEventKind::Accepted { listener },
-                (News::Readable, _) => SocketEventKind::Readable,
-                (News::Writable, _) => SocketEventKind::Writable,
-                (News::PeerClosed, _) => SocketEventKind::PeerClosed,
-                (News::Closed, _) => SocketEventKind::Closed,
-                (News::Failed(error), _) => SocketEventKind::Failed(error),
+                (ConnectionEvent::Connected, _) | (ConnectionEvent::Accepted, None) => {
+                    SocketEventKind::Connected
+                }
+                (ConnectionEvent::Accepted, Some(listener)) => {
+                    SocketEventKind::Accepted { listener }
+                }
+                (ConnectionEvent::Readable, _) => SocketEventKind::Readable,
+                (ConnectionEvent::Writable, _) => SocketEventKind::Writable,
+                (ConnectionEvent::PeerClosed, _) => SocketEventKind::PeerClosed,
+                (ConnectionEvent::Closed, _) => SocketEventKind::Closed,
+                (ConnectionEvent::Failed(error), _) => SocketEventKind::Failed(error),
             };
             self.events.push_back(SocketEvent { socket: id, kind });
         }

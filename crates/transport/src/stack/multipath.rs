@@ -1,11 +1,12 @@
 //! MPTCP sockets: opening, listening, joins by token, and interfaces that come and go.
 
 use super::addressing::{FlowKey, FlowRef};
-use super::face::{InterfaceEvent, SocketError};
+use super::face::InterfaceEvent;
 use super::{ListenerConfig, Socket, Stack};
 use crate::mptcp::connection::{Connection, Start};
 use crate::mptcp::manage::{JoinRequest, LocalChange};
 use crate::mptcp::{MptcpConfig, MptcpInfo};
+use crate::socket::SocketError;
 use crate::tcp::subflow::{Identity, Tuple};
 use base::{Context, InterfaceId, PathId, Purpose, SocketId};
 use std::net::{IpAddr, SocketAddr};
@@ -48,8 +49,7 @@ impl Stack {
             host: &host,
             listener: None,
         };
-        let connection =
-            Connection::connect(&start, &identity, interface).ok_or(SocketError::NotConnected)?;
+        let connection = Connection::connect(&start, &identity, interface);
         self.insert_mptcp(id, connection, Tuple { local, remote });
         self.open_group(cx, id, config.simultaneous_syn.as_deref().unwrap_or_default());
         Ok(id)
@@ -100,8 +100,7 @@ impl Stack {
             host: &host,
             listener: Some(listener),
         };
-        let made = Connection::accept(cx.now, &start, &identity, interface, syn, asked);
-        let Some(connection) = made else { return };
+        let connection = Connection::accept(cx.now, &start, &identity, interface, syn, asked);
         self.insert_mptcp(id, connection, tuple);
         if config.simultaneous_syn.is_some() {
             self.note_group(cx.now, id, syn);

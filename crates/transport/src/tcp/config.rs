@@ -1,7 +1,7 @@
 //! What a TCP connection can be told, and what it tells.
 
 use super::profile::Profile;
-use crate::congestion::{ControllerChoice, HyStartKind};
+use crate::congestion::{Controller, ControllerChoice, HyStartKind, Options};
 use base::{CaState, Duration};
 
 /// Socket buffers in bytes.
@@ -52,6 +52,20 @@ impl Default for TcpConfig {
     }
 }
 
+impl TcpConfig {
+    /// A controller for one connection, without paths.
+    pub(crate) fn new_controller(&self) -> Controller {
+        self.congestion.make(&self.controller_options())
+    }
+
+    fn controller_options(&self) -> Options {
+        // The papers' kernels compute coupled controls in integers.
+        let kernel_compat = self.profile.is_old();
+        let hystart = self.hystart.unwrap_or(Options::LINUX.hystart);
+        Options { kernel_compat, hystart, ..Options::LINUX }
+    }
+}
+
 /// The state of a connection, for measurement; names as `ss -ti` prints them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TcpInfo {
@@ -75,4 +89,17 @@ pub struct TcpInfo {
     pub rcv_wnd: u64,
     pub send_buffer: u32,
     pub receive_buffer: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coupled_control_of_an_old_kernel_counts_in_its_integers() {
+        for (profile, _) in Profile::ALL {
+            let config = TcpConfig { profile, ..TcpConfig::default() };
+            assert_eq!(config.controller_options().kernel_compat, profile != Profile::Linux);
+        }
+    }
 }

@@ -3,10 +3,10 @@
 //! Reading, writing and closing are here; segments are the subflow's, addresses the stack's.
 
 use super::config::{TcpConfig, TcpInfo};
-use super::subflow::{Identity, News, Subflow};
+use super::subflow::{Identity, Subflow};
 use crate::account::Account;
-use crate::congestion::{Controller, Options, by_name};
-use crate::stack::{Marks, SocketError};
+use crate::congestion::Controller;
+use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, Event, EventMask, Instant, InterfaceId, SocketId, prefetch};
 use wire::{Packet, Payload, TcpSegment};
 
@@ -17,7 +17,7 @@ const WRITE_SEGS: u32 = 44;
 #[repr(C, align(64))]
 pub struct Connection {
     /// The stack's notes.
-    pub marks: Marks,
+    pub marks: SocketMarks,
     pub interface: InterfaceId,
     pub subflow: Subflow,
     controller: Controller,
@@ -26,13 +26,9 @@ pub struct Connection {
 
 impl Connection {
     /// An active opener.
-    pub fn connect(
-        identity: &Identity,
-        interface: InterfaceId,
-        config: &TcpConfig,
-    ) -> Option<Connection> {
-        let controller = controller(config)?;
-        Some(Connection::new(Subflow::connect(identity, config), controller, interface, None))
+    pub fn connect(identity: &Identity, interface: InterfaceId, config: &TcpConfig) -> Connection {
+        let controller = config.new_controller();
+        Connection::new(Subflow::connect(identity, config), controller, interface, None)
     }
 
     /// A passive opener that answers `syn`.
@@ -43,10 +39,10 @@ impl Connection {
         config: &TcpConfig,
         syn: &TcpSegment,
         listener: SocketId,
-    ) -> Option<Connection> {
-        let controller = controller(config)?;
+    ) -> Connection {
+        let controller = config.new_controller();
         let subflow = Subflow::accept(now, identity, config, syn);
-        Some(Connection::new(subflow, controller, interface, Some(listener)))
+        Connection::new(subflow, controller, interface, Some(listener))
     }
 
     fn new(
@@ -55,7 +51,7 @@ impl Connection {
         interface: InterfaceId,
         listener: Option<SocketId>,
     ) -> Connection {
-        let (marks, account) = (Marks::new(listener), Account::default());
+        let (marks, account) = (SocketMarks::new(listener), Account::default());
         Connection { subflow, controller, interface, marks, account }
     }
 
@@ -137,7 +133,7 @@ impl Connection {
     }
 
     /// News for the application.
-    pub fn take_news(&mut self) -> Vec<News> {
+    pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
         self.subflow.take_news()
     }
 
@@ -145,18 +141,6 @@ impl Connection {
     pub fn info(&self) -> TcpInfo {
         self.subflow.info(&self.controller)
     }
-}
-
-/// The controller that a configuration names.
-pub fn controller(config: &TcpConfig) -> Option<Controller> {
-    by_name(config.congestion, &options(config))
-}
-
-fn options(config: &TcpConfig) -> Options {
-    // The papers' kernels compute coupled controls in integers (congestion-control spec s3).
-    let kernel_compat = config.profile.is_old();
-    let hystart = config.hystart.unwrap_or(Options::LINUX.hystart);
-    Options { kernel_compat, hystart, ..Options::LINUX }
 }
 
 impl Subflow {
@@ -229,19 +213,5 @@ impl Subflow {
     /// Whether an acknowledgement is to go out at once.
     pub fn owes_ack_now(&self) -> bool {
         self.rx.ack.is_urgent()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tcp::Profile;
-
-    #[test]
-    fn coupled_control_of_an_old_kernel_counts_in_its_integers() {
-        for (profile, _) in Profile::ALL {
-            let config = TcpConfig { profile, ..TcpConfig::default() };
-            assert_eq!(options(&config).kernel_compat, profile != Profile::Linux);
-        }
     }
 }

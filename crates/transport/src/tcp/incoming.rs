@@ -6,9 +6,10 @@
 
 use super::ack_policy::{Arrival, Received, Verdict};
 use super::multipath::Heard;
-use super::subflow::{News, Subflow};
+use super::subflow::Subflow;
 use crate::congestion::Controller;
 use crate::recovery::{Received as Queued, received_truesize};
+use crate::socket::ConnectionEvent;
 use base::{Context, Duration, Event, EventMask};
 use wire::{Flags, TcpSegment};
 
@@ -263,8 +264,8 @@ impl Subflow {
             self.rx.ack.now();
         }
         // A multi-path connection looks for data after every segment.
-        if self.mp.is_none() && self.news.last() != Some(&News::Readable) {
-            self.news.push(News::Readable);
+        if self.mp.is_none() && self.news.last() != Some(&ConnectionEvent::Readable) {
+            self.news.push(ConnectionEvent::Readable);
         }
     }
 
@@ -285,7 +286,7 @@ impl Subflow {
     fn receive_fin(&mut self, cx: &mut Context<'_>) {
         self.rx.fin_received = true;
         self.fsm.receive_fin(cx);
-        self.news.push(News::PeerClosed);
+        self.news.push(ConnectionEvent::PeerClosed);
         if self.fsm.is_time_wait() {
             self.enter_time_wait(cx);
         }

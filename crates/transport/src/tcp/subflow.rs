@@ -15,7 +15,7 @@ use super::state::StateMachine;
 use super::timers::{Retransmit, Timers};
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::{MinRttFilter, RttEstimator, RttMode};
-use crate::stack::SocketError;
+use crate::socket::{ConnectionEvent, SocketError};
 use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
 use std::net::SocketAddr;
 use wire::{SeqNumber, TcpSegment};
@@ -34,18 +34,6 @@ pub struct Options {
     pub pacing: bool,
     pub notsent_lowat: Option<u32>,
     pub initial_ssthresh_segs: Option<u32>,
-}
-
-/// What the owner of a subflow is told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum News {
-    Connected,
-    Accepted,
-    Readable,
-    Writable,
-    PeerClosed,
-    Closed,
-    Failed(SocketError),
 }
 
 /// Segments that are due besides data and its acknowledgements.
@@ -90,7 +78,7 @@ pub struct Subflow {
     pub(super) orphaned: bool,
     pub(super) socket: SocketId,
     pub(super) timers: Timers,
-    pub(super) news: Vec<News>,
+    pub(super) news: Vec<ConnectionEvent>,
     pub(super) hs: Handshake,
     pub(super) rx: Receiver,
     pub(super) tx: Sender,
@@ -241,7 +229,7 @@ impl Subflow {
         self.timers.take_due_pacing(cx.now);
         if self.timers.take_due_close(cx.now) {
             self.fsm.close(cx);
-            self.news.push(News::Closed);
+            self.news.push(ConnectionEvent::Closed);
         }
     }
 
@@ -251,7 +239,7 @@ impl Subflow {
         self.hs.due = false;
         self.outbox = Outbox::default();
         self.fsm.close(cx);
-        self.news.push(News::Failed(error));
+        self.news.push(ConnectionEvent::Failed(error));
     }
 
     /// A valid RST came. Where both sides have said that they are done it is no failure, only the
@@ -261,7 +249,7 @@ impl Subflow {
             self.timers.stop_all();
             self.outbox = Outbox::default();
             self.fsm.close(cx);
-            self.news.push(News::Closed);
+            self.news.push(ConnectionEvent::Closed);
         } else {
             self.fail(cx, SocketError::Reset);
         }
@@ -304,7 +292,7 @@ impl Subflow {
     }
 
     /// News for the owner, in order.
-    pub fn take_news(&mut self) -> Vec<News> {
+    pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
         std::mem::take(&mut self.news)
     }
 

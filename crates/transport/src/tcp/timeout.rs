@@ -8,7 +8,7 @@ use super::subflow::Subflow;
 use super::timers::Retransmit;
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::{PtoInput, TlpRule, pto};
-use crate::stack::SocketError;
+use crate::socket::SocketError;
 use base::{CaState, Context, Duration};
 
 /// Retransmissions of one segment before the connection is given up (Linux `tcp_retries2`).
