@@ -57,7 +57,7 @@ impl Connection {
         let mapping = Mapping { dsn, subflow_seq: 0, len: 1, checksum };
         for slot in self.slots.iter_mut().filter(|slot| slot.stage == Stage::Open) {
             if let Some(mp) = slot.subflow.multipath() {
-                mp.data_fin = Some(mapping);
+                mp.set_data_fin(Some(mapping));
             }
         }
     }
@@ -67,7 +67,7 @@ impl Connection {
         self.stop_fin_timer();
         for slot in &mut self.slots {
             if let Some(mp) = slot.subflow.multipath() {
-                mp.data_fin = None;
+                mp.set_data_fin(None);
             }
         }
         self.bound_linger(cx.now);
@@ -171,7 +171,7 @@ impl Connection {
             return;
         }
         if let Some(mp) = slot.subflow.multipath() {
-            mp.on_reset = options;
+            mp.set_reset_options(options);
         }
         slot.subflow.abort(cx);
         self.wake(index);

@@ -250,7 +250,7 @@ impl Connection {
     pub(super) fn set_writer_waits(&mut self, waits: bool) {
         self.send.writer_waits = waits;
         for slot in &mut self.slots {
-            slot.subflow.share_writer(waits);
+            slot.subflow.set_writer_waiting(waits);
         }
     }
 

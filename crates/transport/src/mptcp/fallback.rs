@@ -5,7 +5,7 @@
 
 use super::connection::Connection;
 use super::slot::{ReceivedMaps, Slot, Stage};
-use crate::tcp::multipath::{Heard, Multipath};
+use crate::tcp::multipath::SegmentInfo;
 use base::Context;
 use wire::Payload;
 use wire::mptcp::{DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
@@ -78,12 +78,8 @@ impl Connection {
         slot.received = ReceivedMaps::default();
         let una = slot.subflow.una();
         if let Some(mp) = slot.subflow.multipath() {
-            mp.plain = true;
-            mp.infinite = infinite;
-            mp.on_ack = None;
-            mp.first_data = None;
-            mp.data_ack = None;
-            mp.keep_pending(|option| matches!(option, MptcpOption::Fail { .. }));
+            mp.fall_back(infinite);
+            mp.retain_queued(|option| matches!(option, MptcpOption::Fail { .. }));
         }
         slot.subflow.lower_window(window.saturating_sub(una));
         self.take_doubted(cx);
@@ -135,8 +131,7 @@ impl Connection {
         let Some(slot) = self.slots.first_mut() else { return };
         let una = slot.subflow.una().min(self.send.buffer.end());
         // Room for options is not needed once the infinite mapping is out.
-        let announced = |mp: &mut Multipath| mp.infinite.is_none();
-        if slot.subflow.multipath().is_some_and(announced) {
+        if slot.subflow.multipath().is_some_and(|mp| mp.is_fallback_announced()) {
             slot.subflow.set_option_room(0);
         }
         self.send.una = self.send.una.max(una);
@@ -228,7 +223,7 @@ impl Connection {
         self.agreed_fail = true;
         self.stop_fail_timer();
         if let Some(mp) = self.slots[0].subflow.multipath() {
-            mp.keep_pending(|option| !matches!(option, MptcpOption::Fail { .. }));
+            mp.retain_queued(|option| !matches!(option, MptcpOption::Fail { .. }));
         }
         self.take_doubted(cx);
         self.signals_stale = true;
@@ -238,7 +233,7 @@ impl Connection {
 
     /// The connection is plain, and something was heard all the same: the answer to the peer's
     /// MP_FAIL may have been lost.
-    pub(super) fn hear_plain(&mut self, heard: &Heard) {
+    pub(super) fn hear_plain(&mut self, heard: &SegmentInfo) {
         let fail = |option: &MptcpOption| matches!(option, MptcpOption::Fail { .. });
         if self.answered_fail && heard.options.others().iter().any(fail) {
             self.tell_failure();

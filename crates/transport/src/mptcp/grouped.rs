@@ -7,7 +7,7 @@
 use super::connection::Connection;
 use super::manage::JoinRequest;
 use super::slot::Stage;
-use crate::tcp::multipath::{Heard, Multipath};
+use crate::tcp::multipath::{Multipath, SegmentInfo};
 use crate::tcp::subflow::{Identity, Subflow};
 use base::{Context, InterfaceId, PathId};
 use std::net::{IpAddr, SocketAddr};
@@ -35,8 +35,9 @@ impl Connection {
     pub fn name_group(&mut self, group: u64) {
         let option = GroupSyn { backup: false, address_id: 0, number: group };
         let first = self.slots.first_mut().and_then(|slot| slot.subflow.multipath());
-        if let Some(mp) = first.filter(|mp| mp.on_syn.group().is_none()) {
-            mp.on_syn.push(MptcpOption::Group(option));
+        let options = first.map(|mp| mp.syn_options_mut());
+        if let Some(options) = options.filter(|options| options.group().is_none()) {
+            options.push(MptcpOption::Group(option));
         }
     }
 
@@ -94,7 +95,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
     ) -> bool {
         let (Some(remote_key), Some(answer)) = (self.remote_key, heard.options.group()) else {
             self.reset_slot(cx, index, MptcpOptions::default());
@@ -110,7 +111,7 @@ impl Connection {
         slot.repeat_ack_at = Some(cx.now + slot.subflow.rto());
         let at = slot.subflow.tuple().remote;
         if let Some(mp) = slot.subflow.multipath() {
-            mp.on_ack = Some(MptcpOption::Join(Join::Ack { hmac }));
+            mp.repeat_on_acks(MptcpOption::Join(Join::Ack { hmac }));
         }
         self.joined = true;
         self.addresses.learn(answer.address_id, at);

@@ -10,7 +10,7 @@ use crate::path_manager::{Ending, PathEvent, PathManager};
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
 use crate::socket::ConnectionEvent;
-use crate::tcp::multipath::{Heard, Multipath};
+use crate::tcp::multipath::{Multipath, SegmentInfo};
 use crate::tcp::subflow::{Identity, Subflow, Tuple};
 use base::{Context, Instant, InterfaceId, PathId};
 use wire::mptcp::{
@@ -72,7 +72,7 @@ impl Connection {
         on_syn.push(MptcpOption::Capable(Capable::V1 { flags, form: CapableForm::Syn }));
         let mut subflow = Subflow::connect(identity, &start.config.tcp);
         let mut mp = Multipath::new(on_syn, connection.room());
-        mp.syn_repetitions = Some(SYN_REPETITIONS);
+        mp.limit_syn_repetitions(SYN_REPETITIONS);
         subflow.set_multipath(mp);
         connection.keep_offer(&subflow);
         connection.add_slot(subflow, interface, true, (0, 0));
@@ -217,8 +217,8 @@ impl Connection {
                 continue;
             }
             match slot.stage {
-                Stage::Open => slot.subflow.knock(),
-                Stage::Opening if !slot.initiator => slot.subflow.repeat_answer(),
+                Stage::Open => slot.subflow.send_keep_alive(),
+                Stage::Opening if !slot.initiator => slot.subflow.repeat_syn_ack(),
                 _ => continue,
             }
             asked = true;
@@ -269,7 +269,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
     ) -> bool {
         let first = index == 0;
         match (first, self.slots[index].initiator) {
@@ -285,7 +285,7 @@ impl Connection {
     }
 
     /// The client's first subflow: the SYN/ACK.
-    fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+    fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.receive.on_established(cx.now);
@@ -306,14 +306,14 @@ impl Connection {
         let room = self.room();
         if let Some(mp) = self.slots[0].subflow.multipath() {
             let form = CapableForm::Ack { sender, receiver };
-            mp.on_ack = Some(MptcpOption::Capable(Capable::V1 { flags, form }));
-            mp.first_data = Some((flags, sender, receiver));
+            mp.repeat_on_acks(MptcpOption::Capable(Capable::V1 { flags, form }));
+            mp.set_keys(flags, sender, receiver);
         }
         self.slots[0].subflow.set_option_room(room);
     }
 
     /// The server's first subflow: the third packet, or the first data.
-    fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+    fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.receive.on_established(cx.now);
@@ -359,7 +359,7 @@ impl Connection {
             && acceptable_capable(segment).is_none()
             && let Some(mp) = self.slots[0].subflow.multipath()
         {
-            mp.on_syn = MptcpOptions::default();
+            *mp.syn_options_mut() = MptcpOptions::default();
         }
     }
 
@@ -385,8 +385,7 @@ impl Connection {
             return;
         }
         if let Some(mp) = self.slots[0].subflow.multipath() {
-            mp.on_ack = None;
-            mp.first_data = None;
+            mp.on_fully_established();
         }
         self.signals_stale = true;
         self.schedule_due = true;
@@ -400,7 +399,12 @@ impl Connection {
     }
 
     /// The initiator of a join: the SYN/ACK.
-    fn hear_join_answer(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
+    fn hear_join_answer(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        heard: &SegmentInfo,
+    ) -> bool {
         let Some(remote_key) = self.remote_key else { return false };
         let Some(answer @ Join::SynAck { backup, address_id, nonce, .. }) = heard.options.join()
         else {
@@ -433,7 +437,7 @@ impl Connection {
         slot.backup_remote |= backup;
         slot.repeat_ack_at = Some(cx.now + slot.subflow.rto());
         if let Some(mp) = slot.subflow.multipath() {
-            mp.on_ack = Some(MptcpOption::Join(Join::Ack { hmac: proof }));
+            mp.repeat_on_acks(MptcpOption::Join(Join::Ack { hmac: proof }));
         }
         true
     }
@@ -458,7 +462,7 @@ impl Connection {
     }
 
     /// The acceptor of a join: the third packet.
-    fn hear_join_proof(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
+    fn hear_join_proof(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) -> bool {
         let Some(remote_key) = self.remote_key else { return false };
         let slot = &self.slots[index];
         let expected =
@@ -498,7 +502,7 @@ impl Connection {
         slot.stage = Stage::Open;
         slot.repeat_ack_at = None;
         if let Some(mp) = slot.subflow.multipath() {
-            mp.on_ack = None;
+            mp.stop_repeating();
         }
         let (path, local_id, remote_id) = (slot.path, slot.local_id, slot.remote_id);
         self.on_path_changed(path, PathChange::Added);
@@ -515,7 +519,7 @@ impl Connection {
     }
 
     /// The implied mapping of first data that carry the keys.
-    pub(super) fn implied_mapping(&self, heard: &Heard) -> Option<Mapping> {
+    pub(super) fn implied_mapping(&self, heard: &SegmentInfo) -> Option<Mapping> {
         let form = match heard.options.capable()? {
             Capable::V1 { form, .. } => form,
             Capable::Unsupported { .. } => return None,

@@ -144,7 +144,7 @@ impl Connection {
 
     /// An option on an acknowledgement of that subflow.
     pub(super) fn say_on(&mut self, index: usize, option: MptcpOption) {
-        self.slots[index].subflow.say(option);
+        self.slots[index].subflow.queue_option(option);
         self.wake(index);
     }
 

@@ -7,7 +7,7 @@ use super::receive::DataReceive;
 use super::send::DataSend;
 use super::slot::{Slot, Stage, data_number};
 use crate::scheduler::{Action, Bind, DataView, Decision, PathView, Scheduler, Step, View, What};
-use crate::tcp::multipath::SentMap;
+use crate::tcp::sent_mappings::SentMapping;
 use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId};
 use std::ops::Range;
 use wire::mptcp::Mapping;
@@ -64,7 +64,7 @@ impl Connection {
         for slot in &mut self.slots {
             slot.subflow.share_window(window);
             if let Some(mp) = slot.subflow.multipath() {
-                mp.data_ack = known.then_some(ack);
+                mp.set_data_ack(known.then_some(ack));
             }
         }
     }
@@ -380,7 +380,8 @@ impl Connection {
         let len = payload.len() as u16;
         let subflow_seq = (at as u32).wrapping_add(1);
         let checksum = self.checksum.then(|| Mapping::checksum_of(dsn, subflow_seq, len, &payload));
-        let map = SentMap { offset: at, len, dsn: data_number(true, dsn), checksum, fin: false };
+        let map =
+            SentMapping { offset: at, len, dsn: data_number(true, dsn), checksum, fin: false };
         let end = offset + u64::from(len);
         slot.last_end = Some(end);
         slot.subflow.push(payload, map, self.mainline_limits);

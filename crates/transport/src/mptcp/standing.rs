@@ -33,7 +33,7 @@ impl Connection {
         }
         let stopped = |slot: &Slot| match slot.subflow.unsent() {
             0 => None,
-            _ => Some(slot.subflow.stands_because()),
+            _ => Some(slot.subflow.blocked_reason()),
         };
         if let Some(why) = self.open_slots().filter(|slot| !slot.pf).find_map(stopped) {
             return why;
