@@ -4,6 +4,8 @@
 use super::addresses::Addresses;
 use super::binding::Assignments;
 use super::config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
+use super::fallback::Fallback;
+use super::keys::Keys;
 use super::manage::JoinRequest;
 use super::receive::DataReceive;
 use super::send::{DataSend, FRAGMENT_BYTES};
@@ -30,32 +32,8 @@ const LEAST_BUFFER: u32 = 4096;
 pub struct Connection {
     pub(super) socket: SocketId,
     pub(super) config: MptcpConfig,
-    /// This host opened it.
-    pub(super) client: bool,
-    pub(super) local_key: Key,
-    pub(super) remote_key: Option<Key>,
-    /// DSS checksums are used: either side asked for them.
-    pub(super) checksum: bool,
-    /// The peer forbids joins to the address of the first subflow.
-    pub(super) no_join_to_first: bool,
-    pub(super) fully_established: bool,
-    /// Plain TCP.
-    pub(super) plain: bool,
-    /// A wrong checksum was found and the peer told: what follows is not mapped.
-    pub(super) failed_checksum: bool,
-    /// The payload it was found in, which is the stream's once the peer agrees to fall back.
-    pub(super) doubted: Option<(u64, Payload)>,
-    /// The peer was told, and agreed: what a middlebox wrote is the stream, and checksums of it
-    /// say nothing any more. It becomes plain TCP with the peer's infinite mapping.
-    pub(super) agreed_fail: bool,
-    /// The peer found a wrong checksum, and was answered.
-    pub(super) answered_fail: bool,
-    /// A second subflow proved itself: falling back is over.
-    pub(super) joined: bool,
-    /// Both sides know of a second subflow.
-    pub(super) shared: bool,
-    /// Options were lost while only we took a join for done; what falling back is to announce.
-    pub(super) lost_options: Option<bool>,
+    pub(super) keys: Keys,
+    pub(super) fallback: Fallback,
     /// The application let go.
     pub(super) released: bool,
     /// Both directions are over, or the connection failed.
@@ -139,20 +117,8 @@ impl Connection {
         let send = DataSend { first_dsn: idsn.wrapping_add(1), ..DataSend::default() };
         Some(Connection {
             socket: start.socket,
-            client: start.client,
-            local_key: start.key,
-            remote_key: None,
-            checksum: config.checksum,
-            no_join_to_first: false,
-            fully_established: false,
-            plain: false,
-            failed_checksum: false,
-            doubted: None,
-            agreed_fail: false,
-            answered_fail: false,
-            joined: false,
-            shared: false,
-            lost_options: None,
+            keys: Keys::new(start.client, start.key, config.checksum),
+            fallback: Fallback::default(),
             released: false,
             closed: false,
             slots: Vec::new(),
@@ -188,7 +154,7 @@ impl Connection {
 
     /// What joins name this connection by.
     pub fn token(&self) -> Token {
-        self.local_key.token()
+        self.keys.token()
     }
 
     /// The subflow may have something to send.
@@ -218,7 +184,7 @@ impl Connection {
             self.set_writer_waits(true);
         }
         self.schedule_due = true;
-        if self.plain {
+        if self.is_plain() {
             self.push_plain();
         }
         Ok(taken)
@@ -396,7 +362,7 @@ impl Connection {
         MptcpInfo {
             subflows: subflows.collect(),
             retired: self.retired.clone(),
-            fallback: self.plain,
+            fallback: self.is_plain(),
             token: self.token().0,
             snd_una: self.send.una,
             snd_nxt: self.send.nxt,

@@ -284,7 +284,7 @@ impl Connection {
 
     /// The connection's timer is mainline's, as soon as there is a choice of paths.
     pub(super) fn fails_as_mainline(&self) -> bool {
-        self.config.failover == Failover::Stale && self.shared
+        self.config.failover == Failover::Stale && self.fallback.is_join_confirmed()
     }
 
     /// The interval of the connection's timer as mainline sets it, which it does whenever it looks

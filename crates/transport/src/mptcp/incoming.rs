@@ -2,6 +2,7 @@
 //! (RFC 8684 s3.3, s3.4, s3.6, s3.7).
 
 use super::connection::Connection;
+use super::fallback::{Announcement, Suspect};
 use super::handshake::LONG_ROOM;
 use super::slot::{ReceivedMap, Stage};
 use crate::path_manager::{Address, Ending, PathEvent};
@@ -31,15 +32,15 @@ impl Connection {
         } else if self.holds_answer(index, segment) {
             return;
         }
-        let keyless = self.remote_key.is_none();
-        if self.failed_checksum && !segment.payload.is_empty() {
-            self.tell_failure();
+        let keyless = self.keys.remote().is_none();
+        if self.fallback.is_fail_sent() && !segment.payload.is_empty() {
+            self.send_fail();
         }
         self.limit_reception(index);
         self.slots[index].subflow.handle_segment(cx, &mut self.controller, segment);
         self.note_answer(index);
         self.after_subflow(cx, index);
-        if keyless && self.remote_key.is_some() {
+        if keyless && self.keys.remote().is_some() {
             self.release_answers(cx);
         }
         self.count_held(index);
@@ -59,7 +60,7 @@ impl Connection {
         let (_, own_gaps) = self.slots[index].subflow.held();
         let others = self.held.saturating_sub(own_gaps);
         let plain = self.receive.edge.saturating_sub(self.receive.data.next_offset());
-        let limit = match self.plain {
+        let limit = match self.is_plain() {
             true => plain,
             false => all.saturating_sub(others).max(LEAST_RECEPTION),
         };
@@ -96,7 +97,7 @@ impl Connection {
         if let Some(heard) = mp.and_then(Multipath::take_segment) {
             self.hear(cx, index, &heard);
         }
-        if self.plain {
+        if self.is_plain() {
             self.on_plain_ack();
             self.drain_plain(cx);
             self.check_writer();
@@ -115,7 +116,7 @@ impl Connection {
             match news {
                 ConnectionEvent::Failed(error) => self.on_subflow_failed(cx, index, error),
                 ConnectionEvent::Closed => self.on_subflow_closed(cx, index),
-                ConnectionEvent::PeerClosed if !self.plain => self.on_subflow_fin(cx, index),
+                ConnectionEvent::PeerClosed if !self.is_plain() => self.on_subflow_fin(cx, index),
                 // The connection has news of its own.
                 _ => {}
             }
@@ -135,7 +136,7 @@ impl Connection {
     }
 
     fn on_subflow_closed(&mut self, cx: &mut Context<'_>, index: usize) {
-        if self.plain && !std::mem::replace(&mut self.closed, true) {
+        if self.is_plain() && !std::mem::replace(&mut self.closed, true) {
             self.news.push(ConnectionEvent::Closed);
         }
         self.lose_slot(cx, index);
@@ -169,8 +170,8 @@ impl Connection {
             self.hear_reset(cx, index, heard);
             return;
         }
-        if self.plain {
-            self.hear_plain(heard);
+        if self.is_plain() {
+            self.handle_plain(heard);
             return;
         }
         let stage = self.slots[index].stage;
@@ -181,7 +182,7 @@ impl Connection {
             self.open_slot(cx, index);
             self.resolve_join(cx);
         }
-        if self.plain {
+        if self.is_plain() {
             return;
         }
         self.refused += u64::from(heard.options.ignored());
@@ -190,7 +191,7 @@ impl Connection {
                 return;
             }
         }
-        let implied = self.implied_mapping(heard);
+        let implied = self.keys.implied_mapping(heard, self.receive.first_dsn);
         match heard.options.dss {
             Some(dss) => self.hear_dss(cx, index, heard, &dss),
             None if implied.is_some() && index == 0 => {
@@ -214,9 +215,9 @@ impl Connection {
                 };
             }
             if let MptcpOption::FastClose { receiver } = option
-                && !self.plain
+                && !self.is_plain()
             {
-                if *receiver == self.local_key {
+                if *receiver == self.keys.local() {
                     self.on_fast_close(cx);
                     return;
                 }
@@ -235,11 +236,13 @@ impl Connection {
         let unmapped = fresh && slot.received.at(heard.offset.max(taken)).is_none();
         let unacked = heard.acked_data && heard.len == 0 && slot.last_end.is_some();
         // A FIN without options ends the stream of a peer that is plain TCP already.
-        let doubts = self.failed_checksum || self.agreed_fail;
+        let doubts = self.fallback.is_pending();
         if !unmapped && !unacked && !heard.fin && !doubts {
             return;
         }
-        self.on_options_lost(cx, index, unacked);
+        let announcement =
+            if unacked { Announcement::InfiniteMapping } else { Announcement::Nothing };
+        self.on_options_lost(cx, index, announcement);
     }
 
     fn hear_dss(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo, dss: &Dss) {
@@ -272,7 +275,7 @@ impl Connection {
             Some(false) => {}
             None => self.refused += 1,
         }
-        if self.client && index == 0 {
+        if self.keys.is_client() && index == 0 {
             self.become_fully_established(cx);
         }
     }
@@ -290,7 +293,7 @@ impl Connection {
             self.on_infinite_mapping(cx, index);
             return;
         }
-        if mapping.checksum.is_some() != self.checksum {
+        if mapping.checksum.is_some() != self.keys.uses_checksum() {
             self.refuse_mapping(cx, index);
             return;
         }
@@ -357,8 +360,8 @@ impl Connection {
     /// A mapping that contradicts another one, or lacks its checksum (RFC 8684 s3.3.1).
     fn refuse_mapping(&mut self, cx: &mut Context<'_>, index: usize) {
         self.refused += 1;
-        if index == 0 && !self.fully_established && self.may_fall_back() {
-            self.fall_back(cx, false);
+        if index == 0 && !self.keys.is_fully_established() && self.may_fall_back() {
+            self.fall_back(cx, Announcement::Nothing);
         } else {
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();
@@ -406,7 +409,7 @@ impl Connection {
 
     /// Take in-order data of a subflow to where they belong in the connection.
     fn drain(&mut self, cx: &mut Context<'_>, index: usize) {
-        if self.failed_checksum || self.slots[index].stage == Stage::Gone {
+        if self.fallback.is_fail_sent() || self.slots[index].stage == Stage::Gone {
             return;
         }
         let before = self.receive.data.next_offset();
@@ -428,8 +431,8 @@ impl Connection {
             let len = left.min(readable) as u32;
             let payload = slot.subflow.take_received(cx.now, len);
             slot.received.forget_below(offset + u64::from(len));
-            if !self.agreed_fail && !map.wire.matches(map.dsn, &payload) {
-                self.on_checksum_failure(cx, index, map.dsn, (offset, payload));
+            if !self.fallback.is_fail_agreed() && !map.wire.matches(map.dsn, &payload) {
+                self.on_wrong_checksum(cx, index, map.dsn, Suspect { offset, payload });
                 break;
             }
             let data = map.data.wrapping_add(offset - map.offset);
@@ -457,8 +460,8 @@ impl Connection {
         let window = self.receive.edge.saturating_sub(self.receive.data.next_offset());
         let lost = self.slots[index].received.reach_beyond(offset);
         if lost {
-            self.on_options_lost(cx, index, false);
-        } else if waiting > window.max(LEAST_RECEPTION) && self.lost_options.is_none() {
+            self.on_options_lost(cx, index, Announcement::Nothing);
+        } else if waiting > window.max(LEAST_RECEPTION) && !self.fallback.is_verdict_deferred() {
             self.refused += 1;
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();
@@ -483,9 +486,9 @@ impl Connection {
             }
             MptcpOption::Fail { .. } => {
                 self.on_mp_fail(cx, index, mapped);
-                return self.agreed_fail && !self.plain;
+                return self.fallback.is_fail_agreed() && !self.is_plain();
             }
-            MptcpOption::FastClose { receiver } if *receiver == self.local_key => {
+            MptcpOption::FastClose { receiver } if *receiver == self.keys.local() => {
                 self.on_fast_close(cx);
                 return false;
             }
@@ -511,8 +514,8 @@ impl Connection {
             self.manage(cx, PathEvent::Echoed { local_id: add.address_id });
             return;
         }
-        let Some(remote_key) = self.remote_key else { return };
-        if !add.is_signed_by(remote_key, self.local_key) {
+        let Some(remote_key) = self.keys.remote() else { return };
+        if !add.is_signed_by(remote_key, self.keys.local()) {
             self.refused += 1;
             return;
         }
@@ -523,7 +526,7 @@ impl Connection {
         let of_subflow = || self.slots[index].subflow.tuple().remote.port();
         let port = add.port.or(before).unwrap_or_else(of_subflow);
         let known = self.addresses.learn(add.address_id, SocketAddr::new(add.address, port));
-        if self.client && index == 0 {
+        if self.keys.is_client() && index == 0 {
             self.become_fully_established(cx);
         }
         if known {

@@ -57,7 +57,7 @@ impl Connection {
         if !std::mem::take(&mut self.signals_stale) {
             return;
         }
-        let known = self.remote_key.is_some() && !self.plain;
+        let known = self.keys.remote().is_some() && !self.is_plain();
         let window = self.receive.window(self.shift());
         let number = self.receive.ack_number();
         let ack = data_number(self.receive.long_numbers, number);
@@ -71,7 +71,7 @@ impl Connection {
 
     /// Ask the scheduler what to send where until it waits, and carry its answers out.
     fn schedule(&mut self, cx: &mut Context<'_>) {
-        if !std::mem::take(&mut self.schedule_due) || self.plain || self.closed {
+        if !std::mem::take(&mut self.schedule_due) || self.is_plain() || self.closed {
             return;
         }
         self.tell_acks(cx);
@@ -147,7 +147,7 @@ impl Connection {
         view.interface = slot.interface;
         view.can_send &= slot.stage == Stage::Open;
         view.pre_established = slot.stage == Stage::PreEstablished;
-        view.fully_established = self.fully_established || slot.path != PathId(0);
+        view.fully_established = self.keys.is_fully_established() || slot.path != PathId(0);
         view.pf = slot.pf;
         view.probing = slot.probing;
         view.backup = slot.is_backup();
@@ -249,7 +249,7 @@ impl Connection {
 
     /// Before full establishment data are contiguous on the one subflow (RFC 8684 s3.1).
     fn may_carry(&self, index: usize, offset: u64) -> bool {
-        self.fully_established || self.slots[index].last_end.unwrap_or(0) == offset
+        self.keys.is_fully_established() || self.slots[index].last_end.unwrap_or(0) == offset
     }
 
     /// What of `max_bytes` goes out at once: as much as the path's window takes, or a segment.
@@ -379,7 +379,10 @@ impl Connection {
         // Handed out in pieces of at most 65535 bytes.
         let len = payload.len() as u16;
         let subflow_seq = (at as u32).wrapping_add(1);
-        let checksum = self.checksum.then(|| Mapping::checksum_of(dsn, subflow_seq, len, &payload));
+        let checksum = self
+            .keys
+            .uses_checksum()
+            .then(|| Mapping::checksum_of(dsn, subflow_seq, len, &payload));
         let map =
             SentMapping { offset: at, len, dsn: data_number(true, dsn), checksum, fin: false };
         let end = offset + u64::from(len);
