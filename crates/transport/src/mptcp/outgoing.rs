@@ -6,7 +6,9 @@ use super::explained;
 use super::receive::DataReceive;
 use super::send::DataSend;
 use super::slot::{Slot, Stage, data_number};
-use crate::scheduler::{Action, Bind, DataView, Decision, PathView, Scheduler, Step, View, What};
+use crate::scheduler::{
+    Action, Bind, DataView, Decision, PathState, PathView, Scheduler, Step, View, What,
+};
 use crate::tcp::sent_mappings::SentMapping;
 use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId};
 use std::ops::Range;
@@ -137,7 +139,8 @@ impl Connection {
             slot.subflow.restart_after_idle(cx, &mut self.controller);
             slot.subflow.view_window(view, &self.controller);
             slot.subflow.view_queue(view);
-            view.last_end = slot.last_end;
+            let free = self.keys.is_fully_established() || path != PathId(0);
+            view.continues_at = if free { None } else { slot.last_end };
             add_assigned(view, &self.assigned);
         }
     }
@@ -145,16 +148,19 @@ impl Connection {
     fn view_of(&self, slot: &Slot) -> PathView {
         let mut view = slot.subflow.view(&self.controller);
         view.interface = slot.interface;
-        view.can_send &= slot.stage == Stage::Open;
-        view.pre_established = slot.stage == Stage::PreEstablished;
-        view.fully_established = self.keys.is_fully_established() || slot.path != PathId(0);
-        view.pf = slot.pf;
+        view.state = match slot.stage {
+            Stage::Opening | Stage::PreEstablished => PathState::Opening,
+            Stage::Gone => PathState::Closed,
+            Stage::Open if slot.pf && view.is_open() => PathState::PotentiallyFailed,
+            Stage::Open => view.state,
+        };
         view.probing = slot.probing;
         view.backup = slot.is_backup();
-        view.last_end = slot.last_end;
+        let free = self.keys.is_fully_established() || slot.path != PathId(0);
+        view.continues_at = if free { None } else { slot.last_end };
         // Where the window never held a whole segment, smaller ones go (Linux
         // `tcp_bound_to_half_wnd`).
-        view.mss = view.mss.min(self.send.half_window());
+        view.window.mss = view.window.mss.min(self.send.half_window());
         add_assigned(&mut view, &self.assigned);
         view
     }
@@ -193,7 +199,7 @@ impl Connection {
         // path: only when one is chosen is it looked at (specs/mptcp-schedulers.md s0.3 rule 5),
         // so that a full window can call for a copy, which lies below it anyhow.
         for view in &mut self.views {
-            view.window_left_bytes = u64::from(u32::MAX);
+            view.window.send_window_bytes = u64::from(u32::MAX);
         }
     }
 
@@ -255,12 +261,13 @@ impl Connection {
     /// What of `max_bytes` goes out at once: as much as the path's window takes, or a segment.
     fn grant(&self, path: PathId, max_bytes: u32) -> u32 {
         let Some(view) = self.views.iter().find(|view| view.id == path) else { return max_bytes };
-        if max_bytes <= view.mss {
+        let mss = view.window.mss;
+        if max_bytes <= mss {
             return max_bytes;
         }
-        let own_unsent = view.unsent_bytes.saturating_sub(self.assigned.bytes_of(path));
-        let free = u64::from(view.free_segs()) * u64::from(view.mss);
-        let room = free.saturating_sub(own_unsent).max(u64::from(view.mss));
+        let own_unsent = view.queue.unsent_bytes.saturating_sub(self.assigned.bytes_of(path));
+        let free = u64::from(view.free_segs()) * u64::from(mss);
+        let room = free.saturating_sub(own_unsent).max(u64::from(mss));
         u32::try_from(room).unwrap_or(u32::MAX).min(max_bytes)
     }
 
@@ -410,10 +417,11 @@ fn add_assigned(view: &mut PathView, assigned: &Assignments) {
     if bytes == 0 {
         return;
     }
-    view.unsent_bytes += bytes;
-    view.outstanding_bytes += bytes;
-    let segs = bytes.div_ceil(u64::from(view.mss.max(1)));
-    view.unsent_segs = view.unsent_segs.saturating_add(u32::try_from(segs).unwrap_or(u32::MAX));
+    let segs = bytes.div_ceil(u64::from(view.window.mss.max(1)));
+    let queue = &mut view.queue;
+    queue.unsent_bytes += bytes;
+    queue.outstanding_bytes += bytes;
+    queue.unsent_segs = queue.unsent_segs.saturating_add(u32::try_from(segs).unwrap_or(u32::MAX));
 }
 
 /// What a scheduler sees.
@@ -432,7 +440,6 @@ fn view<'a>(
         reinject: send.reinject_head(),
         sndbuf_limited: send.writer_waits,
         peer_closed: receive.fin_received,
-        fin_path: None,
     };
     View { now, paths, data }
 }

@@ -10,8 +10,8 @@ use super::subflow::Subflow;
 use super::timers::Retransmit;
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::{Reception, Space};
-use crate::scheduler::PathView;
-use base::{Context, Duration, Instant, InterfaceId, PathId, SocketId};
+use crate::scheduler::{LossPhase, PathState, PathView, QueueView, RttView, WindowView};
+use base::{CaState, Context, Duration, Instant, InterfaceId, PathId, SocketId};
 use wire::mptcp::MptcpOption;
 use wire::{Packet, Payload};
 
@@ -324,35 +324,41 @@ impl Subflow {
         let mut view = PathView {
             id: self.path,
             interface: InterfaceId(0),
-            can_send: self.may_send(),
-            pre_established: false,
-            fully_established: true,
-            pf: false,
+            state: if self.may_send() { PathState::Open } else { PathState::Closed },
             backup: false,
             probing: false,
-            tsq_throttled: self.tx.small_queue_throttled,
-            ca_state: self.loss.ca_state,
-            loss_repaired: false,
-            srtt: self.rtt.srtt(),
-            rttvar: self.rtt.rttvar(),
-            rtt_last: self.rtt.latest(),
-            rtt_first: self.rtt.first(),
-            rtt_samples: self.rtt.samples(),
-            rto: self.rtt.rto(),
+            throttled: self.tx.small_queue_throttled,
+            loss: match self.loss.ca_state {
+                CaState::Open => LossPhase::Open,
+                CaState::Loss => LossPhase::Timeout,
+                CaState::Disorder | CaState::Cwr | CaState::Recovery => LossPhase::Recovery,
+            },
+            continues_at: None,
             last_send: self.tx.last_data_sent,
-            cwnd_segs: cc.cwnd_segs(self.path),
-            ssthresh_segs: cc.ssthresh_segs(self.path),
-            inflight_segs: 0,
-            inflight_bytes: 0,
-            unsent_bytes: 0,
-            unsent_segs: 0,
-            outstanding_bytes: 0,
-            mss: self.tx.mss.max(1),
-            window_left_bytes: 0,
             pacing_rate: self.tx.pacing_rate,
-            queued_memory: 0,
-            send_buffer: self.tx.tuning.size(),
-            last_end: None,
+            rtt: RttView {
+                srtt: self.rtt.srtt(),
+                rttvar: self.rtt.rttvar(),
+                last: self.rtt.latest(),
+                first: self.rtt.first(),
+                samples: self.rtt.samples(),
+                rto: self.rtt.rto(),
+            },
+            window: WindowView {
+                mss: self.tx.mss.max(1),
+                cwnd_segs: cc.cwnd_segs(self.path),
+                ssthresh_segs: cc.ssthresh_segs(self.path),
+                inflight_segs: 0,
+                inflight_bytes: 0,
+                send_window_bytes: 0,
+            },
+            queue: QueueView {
+                unsent_bytes: 0,
+                unsent_segs: 0,
+                outstanding_bytes: 0,
+                memory_bytes: 0,
+                limit_bytes: self.tx.tuning.size(),
+            },
         };
         self.view_queue(&mut view);
         view
@@ -360,21 +366,22 @@ impl Subflow {
 
     /// Its window in the view of it.
     pub fn view_window(&self, view: &mut PathView, cc: &Controller) {
-        view.cwnd_segs = cc.cwnd_segs(self.path);
-        view.ssthresh_segs = cc.ssthresh_segs(self.path);
+        view.window.cwnd_segs = cc.cwnd_segs(self.path);
+        view.window.ssthresh_segs = cc.ssthresh_segs(self.path);
     }
 
     /// What handing data to it changed in the view of it. Where a connection hands over first
     /// (`poll_packet`) one segment more may wait behind a window just filled.
     pub fn view_queue(&self, view: &mut PathView) {
         let mss = u64::from(self.tx.mss.max(1));
-        view.inflight_segs = self.inflight();
-        view.inflight_bytes = u64::from(view.inflight_segs) * mss;
-        view.unsent_bytes = self.tx.unsent();
-        view.unsent_segs = u32::try_from(view.unsent_bytes.div_ceil(mss)).unwrap_or(u32::MAX);
+        let PathView { window, queue, .. } = view;
+        window.inflight_segs = self.inflight();
+        window.inflight_bytes = u64::from(window.inflight_segs) * mss;
+        queue.unsent_bytes = self.tx.unsent();
+        queue.unsent_segs = u32::try_from(queue.unsent_bytes.div_ceil(mss)).unwrap_or(u32::MAX);
         let write_end = self.tx.buffer.end();
-        view.outstanding_bytes = write_end.saturating_sub(self.tx.una);
-        view.queued_memory = self.tx.memory();
-        view.window_left_bytes = self.tx.window_end().saturating_sub(write_end);
+        queue.outstanding_bytes = write_end.saturating_sub(self.tx.una);
+        queue.memory_bytes = self.tx.memory();
+        window.send_window_bytes = self.tx.window_end().saturating_sub(write_end);
     }
 }

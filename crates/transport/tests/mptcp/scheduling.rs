@@ -70,7 +70,7 @@ fn assign(range: std::ops::Range<u64>, path: PathId, revocable: bool) -> Action 
 /// Send what the path takes now of what is meant for it.
 fn send_own(view: &View<'_>, path: PathId) -> Option<Decision> {
     let seen = view.path(path)?;
-    let room = seen.free_segs() > 0 && seen.can_send && !seen.pre_established;
+    let room = seen.free_segs() > 0 && seen.is_established();
     room.then(|| send(path, What::New, Bind::Now, MSS))
 }
 
@@ -109,7 +109,7 @@ fn mark_that_is_taken_back_frees_the_data_for_others() {
                 return Decision::wait(Blocked::SchedulerWaits).with(assign(range, SLOW, true));
             }
             *seen.lock().expect("nobody panicked") =
-                view.path(SLOW).map_or(0, |path| path.unsent_bytes);
+                view.path(SLOW).map_or(0, |path| path.queue.unsent_bytes);
             match asked {
                 // Nothing is left for the fast path: asking in vain ends the round.
                 2 => send(FAST, What::New, Bind::Now, MSS),
@@ -189,7 +189,7 @@ fn queue_takes_more_than_the_window_and_a_grant_does_not() {
             move |view: &View<'_>| {
                 let path = view.path(FAST).expect("a path");
                 let mut most = seen.lock().expect("nobody panicked");
-                *most = path.unsent_bytes.max(*most);
+                *most = path.queue.unsent_bytes.max(*most);
                 let full = path.is_window_full() && bind == Bind::Now;
                 if view.offered().is_none() || full {
                     return Decision::wait(Blocked::CongestionWindow);
