@@ -3,7 +3,7 @@
 
 use super::addresses::Addresses;
 use super::binding::Assignments;
-use super::config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
+use super::config::MptcpConfig;
 use super::fallback::Fallback;
 use super::keys::Keys;
 use super::manage::JoinRequest;
@@ -13,6 +13,7 @@ use super::slot::{Slot, Stage};
 use super::timers::Timers;
 use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller, Penalty};
+use crate::info::{ConnectionInfo, PathInfo, Protocol, RetiredPath};
 use crate::path_manager::PathManager;
 use crate::path_policy::{self, AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
@@ -40,7 +41,7 @@ pub struct Connection {
     pub(super) closed: bool,
     pub(super) slots: Vec<Slot>,
     /// What subflows did whose place others took.
-    pub(super) retired: Vec<Retired>,
+    pub(super) retired: Vec<RetiredPath>,
     pub(super) send: DataSend,
     /// The window announced on a subflow bounds it, beside the connection's.
     pub(super) own_windows: bool,
@@ -345,25 +346,13 @@ impl Connection {
         self.resolve_join(cx);
     }
 
-    /// The state for measurement.
-    pub fn info(&self) -> MptcpInfo {
-        let subflows = self.slots.iter().map(|slot| SubflowInfo {
-            path: slot.path,
-            interface: slot.interface,
-            local: slot.subflow.tuple().local,
-            remote: slot.subflow.tuple().remote,
-            backup: slot.is_backup(),
-            probing: slot.probing,
-            tcp: slot.subflow.info(&self.controller),
-            first_sent_bytes: slot.first_sent_bytes,
-            reinjected_bytes: slot.reinjected.0,
-            reinjected_segs: slot.reinjected.1,
-        });
-        MptcpInfo {
-            subflows: subflows.collect(),
+    /// The state, for measurement.
+    pub fn info(&self) -> ConnectionInfo {
+        ConnectionInfo {
+            protocol: Protocol::Mptcp,
+            paths: self.slots.iter().map(|slot| path_info(slot, &self.controller)).collect(),
             retired: self.retired.clone(),
             fallback: self.is_plain(),
-            token: self.token().0,
             snd_una: self.send.una,
             snd_nxt: self.send.nxt,
             rcv_nxt: self.receive.nxt(),
@@ -380,7 +369,7 @@ impl Connection {
     pub(super) fn retire(&mut self, index: usize) {
         let slot = &self.slots[index];
         let tcp = slot.subflow.info(&self.controller);
-        let over = Retired {
+        let over = RetiredPath {
             interface: slot.interface,
             first_sent_bytes: slot.first_sent_bytes,
             segs_retrans: tcp.segs_retrans,
@@ -408,6 +397,26 @@ impl Connection {
     /// Keep the paths a scheduler asked to penalise within what the controller knows.
     pub(super) fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty) {
         self.controller.penalise(path, kind, now);
+    }
+}
+
+fn path_info(slot: &Slot, controller: &Controller) -> PathInfo {
+    let tcp = slot.subflow.info(controller);
+    let (reinjected_bytes, reinjected_segs) = slot.reinjected;
+    PathInfo {
+        path: slot.path,
+        interface: slot.interface,
+        local: slot.subflow.tuple().local,
+        remote: slot.subflow.tuple().remote,
+        backup: slot.is_backup(),
+        probing: slot.probing,
+        is_over: tcp.is_over(),
+        first_sent_bytes: slot.first_sent_bytes,
+        segs_retrans: tcp.segs_retrans,
+        spurious_retrans: tcp.spurious_retrans,
+        reinjected_bytes,
+        reinjected_segs,
+        tcp,
     }
 }
 

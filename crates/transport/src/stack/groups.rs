@@ -6,7 +6,7 @@
 //! those of any join, once the connection that has the group is fully established.
 
 use super::addressing::{FlowKey, FlowRef};
-use super::{ListenerConfig, Socket, Stack, Transmit};
+use super::{ProtocolConfig, Socket, Stack, Transmit};
 use crate::mptcp::grouped::GroupedJoin;
 use crate::tcp::multipath::Multipath;
 use crate::tcp::subflow::{Subflow, Tuple};
@@ -142,7 +142,7 @@ impl Stack {
         let Some(listener) = self.addressing.listener(tuple.local.port()) else { return false };
         let config = match self.sockets.get(listener.index()) {
             Some(Socket::Listener(entry)) => match &entry.config {
-                ListenerConfig::Mptcp(config) if config.simultaneous_syn.is_some() => {
+                ProtocolConfig::Mptcp(config) if config.simultaneous_syn.is_some() => {
                     config.clone()
                 }
                 _ => return false,

@@ -24,5 +24,5 @@ mod timeout;
 pub(crate) mod timers;
 mod transmit;
 
-pub use config::{Buffers, TcpConfig, TcpInfo};
+pub use config::{Buffers, TcpConfig};
 pub use profile::{CwndAfterRto, LossDetection, Profile, SmallQueue, Switches};

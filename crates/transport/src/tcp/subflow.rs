@@ -4,7 +4,7 @@
 //! This file has the struct, its face towards `connection`, and what several parts share. The
 //! congestion controller belongs to the connection and is passed in (rule 5 of the house).
 
-use super::config::{TcpConfig, TcpInfo};
+use super::config::TcpConfig;
 use super::handshake::Handshake;
 use super::loss::LossState;
 use super::multipath::Multipath;
@@ -14,6 +14,7 @@ use super::sender::Sender;
 use super::state::StateMachine;
 use super::timers::{Retransmit, Timers};
 use crate::congestion::{CongestionControl, Controller};
+use crate::info::TcpInfo;
 use crate::recovery::{MinRttFilter, RttEstimator, RttMode};
 use crate::socket::{ConnectionEvent, SocketError};
 use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
