@@ -60,7 +60,7 @@ impl Connection {
         let mapping = Mapping { dsn, subflow_seq: 0, len: 1, checksum };
         for entry in self.subflows.iter_mut().filter(|entry| entry.stage() == Stage::Open) {
             if let Some(mp) = entry.tcp.multipath() {
-                mp.data_fin = Some(mapping);
+                mp.set_data_fin(Some(mapping));
             }
         }
     }
@@ -70,7 +70,7 @@ impl Connection {
         self.stop_fin_timer();
         for entry in &mut self.subflows {
             if let Some(mp) = entry.tcp.multipath() {
-                mp.data_fin = None;
+                mp.set_data_fin(None);
             }
         }
         self.bound_linger(cx.now);
@@ -179,7 +179,7 @@ impl Connection {
             return;
         }
         if let Some(mp) = entry.tcp.multipath() {
-            mp.on_reset = options;
+            mp.set_reset_options(options);
         }
         entry.tcp.abort(cx);
         self.subflows.wake(index);

@@ -3,7 +3,7 @@
 
 use super::addresses::Addresses;
 use super::binding::Assignments;
-use super::config::{MptcpConfig, MptcpInfo, SubflowInfo};
+use super::config::MptcpConfig;
 use super::fallback::Fallback;
 use super::keys::Keys;
 use super::manage::JoinRequest;
@@ -14,6 +14,7 @@ use super::subflows::Subflows;
 use super::timers::Timers;
 use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller, Penalty};
+use crate::info::{ConnectionInfo, Protocol};
 use crate::path_manager::PathManager;
 use crate::path_policy::{self, AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
@@ -201,7 +202,7 @@ impl Connection {
     pub(super) fn set_writer_waits(&mut self, waits: bool) {
         self.send.writer_waits = waits;
         for entry in &mut self.subflows {
-            entry.tcp.share_writer(waits);
+            entry.tcp.set_writer_waiting(waits);
         }
     }
 
@@ -316,25 +317,13 @@ impl Connection {
         self.resolve_join(cx);
     }
 
-    /// The state for measurement.
-    pub fn info(&self) -> MptcpInfo {
-        let subflows = self.subflows.iter().map(|entry| SubflowInfo {
-            path: entry.path,
-            interface: entry.interface,
-            local: entry.tcp.tuple().local,
-            remote: entry.tcp.tuple().remote,
-            backup: entry.is_backup(),
-            probing: entry.probing,
-            tcp: entry.tcp.info(&self.controller),
-            first_sent_bytes: entry.first_sent_bytes,
-            reinjected_bytes: entry.reinjected.0,
-            reinjected_segs: entry.reinjected.1,
-        });
-        MptcpInfo {
-            subflows: subflows.collect(),
+    /// The state, for measurement.
+    pub fn info(&self) -> ConnectionInfo {
+        ConnectionInfo {
+            protocol: Protocol::Mptcp,
+            paths: self.subflows.iter().map(|entry| entry.info(&self.controller)).collect(),
             retired: self.subflows.retired().to_vec(),
             fallback: self.is_plain(),
-            token: self.token().0,
             snd_una: self.send.una,
             snd_nxt: self.send.nxt,
             rcv_nxt: self.receive.nxt(),

@@ -160,8 +160,8 @@ impl Connection {
     pub(super) fn watch_path(&mut self, cx: &mut Context<'_>, index: usize) {
         let entry = &mut self.subflows[index];
         let Some(mp) = entry.tcp.multipath() else { return };
-        let timed_out = std::mem::take(&mut mp.timed_out);
-        let probed = std::mem::take(&mut mp.probed);
+        let timed_out = mp.take_timed_out();
+        let probed = mp.take_probed();
         let una = entry.tcp.una();
         let advanced = entry.pf && una > entry.pf_una;
         match self.config.failover {
@@ -277,7 +277,7 @@ impl Connection {
                 let (least, most) = KNOCK_SPANS;
                 entry.watch.knock_at = cx.now + (gone / 4).max(least).min(most);
                 entry.watch.knocked = true;
-                entry.tcp.knock();
+                entry.tcp.send_keep_alive();
                 self.subflows.wake(index);
             }
         }

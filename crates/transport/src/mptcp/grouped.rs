@@ -9,7 +9,7 @@ use super::manage::JoinRequest;
 use super::priority::Priority;
 use super::stage::{Handshake, Stage};
 use super::subflow::{AddressIds, SubflowEntry};
-use crate::tcp::multipath::{Heard, Multipath};
+use crate::tcp::multipath::{Multipath, SegmentInfo};
 use crate::tcp::subflow::{Identity, Subflow};
 use base::{Context, InterfaceId, PathId};
 use std::net::{IpAddr, SocketAddr};
@@ -37,8 +37,9 @@ impl Connection {
     pub fn name_group(&mut self, group: u64) {
         let option = GroupSyn { backup: false, address_id: 0, number: group };
         let first = self.subflows.first_mut().and_then(|entry| entry.tcp.multipath());
-        if let Some(mp) = first.filter(|mp| mp.on_syn.group().is_none()) {
-            mp.on_syn.push(MptcpOption::Group(option));
+        let options = first.map(|mp| mp.syn_options_mut());
+        if let Some(options) = options.filter(|options| options.group().is_none()) {
+            options.push(MptcpOption::Group(option));
         }
     }
 
@@ -96,7 +97,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
     ) -> bool {
         let (Some(remote_key), Some(answer)) = (self.keys.remote(), heard.options.group()) else {
             self.reset_subflow(cx, index, MptcpOptions::default());
@@ -110,7 +111,7 @@ impl Connection {
         entry.priority.add_remote(answer.backup);
         let at = entry.tcp.tuple().remote;
         if let Some(mp) = entry.tcp.multipath() {
-            mp.on_ack = Some(MptcpOption::Join(Join::Ack { hmac }));
+            mp.repeat_on_acks(MptcpOption::Join(Join::Ack { hmac }));
         }
         self.fallback.on_group_answered();
         self.addresses.learn(answer.address_id, at);

@@ -12,7 +12,7 @@ use crate::path_manager::{Ending, PathEvent, PathManager};
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
 use crate::socket::ConnectionEvent;
-use crate::tcp::multipath::{Heard, Multipath};
+use crate::tcp::multipath::{Multipath, SegmentInfo};
 use crate::tcp::subflow::{Identity, Subflow, Tuple};
 use base::{Context, Instant, InterfaceId, PathId};
 use wire::mptcp::{
@@ -69,7 +69,7 @@ impl Connection {
         let on_syn = MptcpOptions::from(connection.keys.syn_option());
         let mut subflow = Subflow::connect(identity, &start.config.tcp);
         let mut mp = Multipath::new(on_syn, connection.room());
-        mp.syn_repetitions = Some(SYN_REPETITIONS);
+        mp.limit_syn_repetitions(SYN_REPETITIONS);
         subflow.set_multipath(mp);
         connection.add_first(subflow, interface);
         Some(connection)
@@ -166,8 +166,8 @@ impl Connection {
                 continue;
             }
             match entry.stage() {
-                Stage::Open => entry.tcp.knock(),
-                Stage::Opening if !entry.handshake.is_initiator() => entry.tcp.repeat_answer(),
+                Stage::Open => entry.tcp.send_keep_alive(),
+                Stage::Opening if !entry.handshake.is_initiator() => entry.tcp.repeat_syn_ack(),
                 _ => continue,
             }
             asked = true;
@@ -216,7 +216,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
     ) -> bool {
         let first = index == 0;
         match (first, self.subflows[index].handshake.is_initiator()) {
@@ -232,7 +232,7 @@ impl Connection {
     }
 
     /// The client's first subflow: the SYN/ACK.
-    fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+    fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
         self.send.allow(self.send.una, heard.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
@@ -251,14 +251,14 @@ impl Connection {
         let room = self.room();
         if let Some(mp) = self.subflows[0].tcp.multipath() {
             let form = CapableForm::Ack { sender, receiver };
-            mp.on_ack = Some(MptcpOption::Capable(Capable::V1 { flags, form }));
-            mp.first_data = Some((flags, sender, receiver));
+            mp.repeat_on_acks(MptcpOption::Capable(Capable::V1 { flags, form }));
+            mp.set_keys(flags, sender, receiver);
         }
         self.subflows[0].tcp.set_option_room(room);
     }
 
     /// The server's first subflow: the third packet, or the first data.
-    fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+    fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
         self.send.allow(self.send.una, heard.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
@@ -293,7 +293,7 @@ impl Connection {
             && acceptable_capable(segment).is_none()
             && let Some(mp) = self.subflows[0].tcp.multipath()
         {
-            mp.on_syn = MptcpOptions::default();
+            *mp.syn_options_mut() = MptcpOptions::default();
         }
     }
 
@@ -319,8 +319,7 @@ impl Connection {
             return;
         }
         if let Some(mp) = self.subflows[0].tcp.multipath() {
-            mp.on_ack = None;
-            mp.first_data = None;
+            mp.on_fully_established();
         }
         self.signals_stale = true;
         self.schedule_due = true;
@@ -334,7 +333,12 @@ impl Connection {
     }
 
     /// The initiator of a join: the SYN/ACK.
-    fn hear_join_answer(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
+    fn hear_join_answer(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        heard: &SegmentInfo,
+    ) -> bool {
         let Some(remote_key) = self.keys.remote() else { return false };
         let Some(answer @ Join::SynAck { backup, address_id, nonce, .. }) = heard.options.join()
         else {
@@ -367,7 +371,7 @@ impl Connection {
         entry.ids.remote = address_id;
         entry.priority.add_remote(backup);
         if let Some(mp) = entry.tcp.multipath() {
-            mp.on_ack = Some(MptcpOption::Join(Join::Ack { hmac: proof }));
+            mp.repeat_on_acks(MptcpOption::Join(Join::Ack { hmac: proof }));
         }
         true
     }
@@ -388,7 +392,7 @@ impl Connection {
     }
 
     /// The acceptor of a join: the third packet.
-    fn hear_join_proof(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
+    fn hear_join_proof(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) -> bool {
         let Some(remote_key) = self.keys.remote() else { return false };
         let (ours, theirs) = self.subflows[index].handshake.nonces();
         let expected = self.keys.peer_hmac(remote_key, ours, theirs);
@@ -424,7 +428,7 @@ impl Connection {
         let entry = &mut self.subflows[index];
         entry.handshake.on_open();
         if let Some(mp) = entry.tcp.multipath() {
-            mp.on_ack = None;
+            mp.stop_repeating();
         }
         let (path, AddressIds { local: local_id, remote: remote_id }) = (entry.path, entry.ids);
         self.on_path_changed(path, PathChange::Added);

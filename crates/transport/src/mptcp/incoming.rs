@@ -9,7 +9,7 @@ use super::stage::Stage;
 use crate::path_manager::{Address, Ending, PathEvent};
 use crate::scheduler::{PathChange, Scheduler};
 use crate::socket::{ConnectionEvent, SocketError};
-use crate::tcp::multipath::{Heard, Multipath};
+use crate::tcp::multipath::{Multipath, SegmentInfo};
 use base::{Context, Event, EventMask};
 use std::net::SocketAddr;
 use wire::mptcp::{AddAddr, DataNumber, Dss, Mapping, MptcpOption, ResetReason};
@@ -79,7 +79,7 @@ impl Connection {
     /// A valid reset came on subflow `index`.
     pub fn on_reset(&mut self, cx: &mut Context<'_>, index: usize) {
         let Some(entry) = self.subflows.get_mut(index) else { return };
-        entry.tcp.meet_reset(cx);
+        entry.tcp.handle_reset(cx);
         self.after_subflow(cx, index);
         self.subflows.wake(index);
     }
@@ -87,7 +87,7 @@ impl Connection {
     /// Take what a subflow heard, received and became.
     pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
         let mp = self.subflows[index].tcp.multipath();
-        if let Some(heard) = mp.and_then(Multipath::take_heard) {
+        if let Some(heard) = mp.and_then(Multipath::take_segment) {
             self.hear(cx, index, &heard);
         }
         if self.is_plain() {
@@ -102,10 +102,10 @@ impl Connection {
     }
 
     fn take_subflow_news(&mut self, cx: &mut Context<'_>, index: usize) {
-        if !self.subflows[index].tcp.has_news() {
+        if !self.subflows[index].tcp.has_events() {
             return;
         }
-        for news in self.subflows[index].tcp.take_news() {
+        for news in self.subflows[index].tcp.take_events() {
             match news {
                 ConnectionEvent::Failed(error) => self.on_subflow_failed(cx, index, error),
                 ConnectionEvent::Closed => self.on_subflow_closed(cx, index),
@@ -154,7 +154,7 @@ impl Connection {
     }
 
     /// What an accepted segment said.
-    fn hear(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) {
+    fn hear(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
         if self.subflows[index].stage() == Stage::Gone {
             return;
         }
@@ -198,7 +198,7 @@ impl Connection {
     /// A reset may close the whole connection; it may say whether another subflow there is worth
     /// a try (RFC 8684 s3.6). The unspecified reason says no more than that this one is over: it
     /// comes of an address withdrawn, too, even if that news was overtaken by the address's return.
-    fn hear_reset(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) {
+    fn hear_reset(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
         for option in heard.options.others() {
             if let MptcpOption::TcpRst { transient, reason } = option {
                 self.subflows[index].handshake.reset_reason = match *transient {
@@ -220,7 +220,7 @@ impl Connection {
     }
 
     /// A segment without any option: a middlebox may strip them (RFC 8684 s3.7).
-    fn hear_nothing(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) {
+    fn hear_nothing(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
         let entry = &self.subflows[index];
         let (taken, readable) = entry.tcp.received();
         let end = heard.offset + u64::from(heard.len);
@@ -238,7 +238,7 @@ impl Connection {
         self.on_options_lost(cx, index, announcement);
     }
 
-    fn hear_dss(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard, dss: &Dss) {
+    fn hear_dss(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo, dss: &Dss) {
         if let Some(ack) = dss.ack() {
             self.hear_data_ack(cx, index, heard, ack);
         }
@@ -251,7 +251,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
         ack: DataNumber,
     ) {
         let number = ack.expand(self.send.dsn(self.send.una));
@@ -277,7 +277,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
         mapping: Option<Mapping>,
         fin: bool,
     ) {
@@ -319,7 +319,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
         wire: Mapping,
         dsn: u64,
         data: u64,

@@ -146,7 +146,7 @@ impl Connection {
 
     /// An option on an acknowledgement of that subflow.
     pub(super) fn say_on(&mut self, index: usize, option: MptcpOption) {
-        self.subflows[index].tcp.say(option);
+        self.subflows[index].tcp.queue_option(option);
         self.subflows.wake(index);
     }
 

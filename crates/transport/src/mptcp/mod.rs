@@ -43,5 +43,5 @@ pub(crate) use handshake::acceptable_capable;
 pub(crate) use outgoing::split_flow;
 pub(crate) use send::FRAGMENT_BYTES;
 
-pub use config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
+pub use config::MptcpConfig;
 pub use failover::{FAILOVER_NAMES, Failover};

@@ -8,8 +8,10 @@ use super::receive::DataReceive;
 use super::send::DataSend;
 use super::stage::Stage;
 use super::subflow::SubflowEntry;
-use crate::scheduler::{Action, Bind, DataView, Decision, PathView, Scheduler, Step, View, What};
-use crate::tcp::multipath::SentMap;
+use crate::scheduler::{
+    Action, Bind, DataView, Decision, PathState, PathView, Scheduler, Step, View, What,
+};
+use crate::tcp::sent_mappings::SentMapping;
 use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId};
 use std::ops::Range;
 use wire::mptcp::Mapping;
@@ -65,7 +67,7 @@ impl Connection {
         for entry in &mut self.subflows {
             entry.tcp.share_window(window);
             if let Some(mp) = entry.tcp.multipath() {
-                mp.data_ack = known.then_some(ack);
+                mp.set_data_ack(known.then_some(ack));
             }
         }
     }
@@ -138,7 +140,8 @@ impl Connection {
             entry.tcp.restart_after_idle(cx, &mut self.controller);
             entry.tcp.view_window(view, &self.controller);
             entry.tcp.view_queue(view);
-            view.last_end = entry.last_end;
+            let free = self.keys.is_fully_established() || path != PathId(0);
+            view.continues_at = if free { None } else { entry.last_end };
             add_assigned(view, &self.assigned);
         }
     }
@@ -146,16 +149,19 @@ impl Connection {
     fn view_of(&self, entry: &SubflowEntry) -> PathView {
         let mut view = entry.tcp.view(&self.controller);
         view.interface = entry.interface;
-        view.can_send &= entry.stage() == Stage::Open;
-        view.pre_established = entry.stage() == Stage::PreEstablished;
-        view.fully_established = self.keys.is_fully_established() || entry.path != PathId(0);
-        view.pf = entry.pf;
+        view.state = match entry.stage() {
+            Stage::Opening | Stage::PreEstablished => PathState::Opening,
+            Stage::Gone => PathState::Closed,
+            Stage::Open if entry.pf && view.is_open() => PathState::PotentiallyFailed,
+            Stage::Open => view.state,
+        };
         view.probing = entry.probing;
         view.backup = entry.is_backup();
-        view.last_end = entry.last_end;
+        let free = self.keys.is_fully_established() || entry.path != PathId(0);
+        view.continues_at = if free { None } else { entry.last_end };
         // Where the window never held a whole segment, smaller ones go (Linux
         // `tcp_bound_to_half_wnd`).
-        view.mss = view.mss.min(self.send.half_window());
+        view.window.mss = view.window.mss.min(self.send.half_window());
         add_assigned(&mut view, &self.assigned);
         view
     }
@@ -194,7 +200,7 @@ impl Connection {
         // path: only when one is chosen is it looked at (specs/mptcp-schedulers.md s0.3 rule 5),
         // so that a full window can call for a copy, which lies below it anyhow.
         for view in &mut self.views {
-            view.window_left_bytes = u64::from(u32::MAX);
+            view.window.send_window_bytes = u64::from(u32::MAX);
         }
     }
 
@@ -256,12 +262,13 @@ impl Connection {
     /// What of `max_bytes` goes out at once: as much as the path's window takes, or a segment.
     fn grant(&self, path: PathId, max_bytes: u32) -> u32 {
         let Some(view) = self.views.iter().find(|view| view.id == path) else { return max_bytes };
-        if max_bytes <= view.mss {
+        let mss = view.window.mss;
+        if max_bytes <= mss {
             return max_bytes;
         }
-        let own_unsent = view.unsent_bytes.saturating_sub(self.assigned.bytes_of(path));
-        let free = u64::from(view.free_segs()) * u64::from(view.mss);
-        let room = free.saturating_sub(own_unsent).max(u64::from(view.mss));
+        let own_unsent = view.queue.unsent_bytes.saturating_sub(self.assigned.bytes_of(path));
+        let free = u64::from(view.free_segs()) * u64::from(mss);
+        let room = free.saturating_sub(own_unsent).max(u64::from(mss));
         u32::try_from(room).unwrap_or(u32::MAX).min(max_bytes)
     }
 
@@ -384,7 +391,8 @@ impl Connection {
             .keys
             .uses_checksum()
             .then(|| Mapping::checksum_of(dsn, subflow_seq, len, &payload));
-        let map = SentMap { offset: at, len, dsn: data_number(true, dsn), checksum, fin: false };
+        let map =
+            SentMapping { offset: at, len, dsn: data_number(true, dsn), checksum, fin: false };
         let end = offset + u64::from(len);
         entry.last_end = Some(end);
         entry.tcp.push(payload, map, self.mainline_limits);
@@ -410,10 +418,11 @@ fn add_assigned(view: &mut PathView, assigned: &Assignments) {
     if bytes == 0 {
         return;
     }
-    view.unsent_bytes += bytes;
-    view.outstanding_bytes += bytes;
-    let segs = bytes.div_ceil(u64::from(view.mss.max(1)));
-    view.unsent_segs = view.unsent_segs.saturating_add(u32::try_from(segs).unwrap_or(u32::MAX));
+    let segs = bytes.div_ceil(u64::from(view.window.mss.max(1)));
+    let queue = &mut view.queue;
+    queue.unsent_bytes += bytes;
+    queue.outstanding_bytes += bytes;
+    queue.unsent_segs = queue.unsent_segs.saturating_add(u32::try_from(segs).unwrap_or(u32::MAX));
 }
 
 /// What a scheduler sees.
@@ -432,7 +441,6 @@ fn view<'a>(
         reinject: send.reinject_head(),
         sndbuf_limited: send.writer_waits,
         peer_closed: receive.fin_received,
-        fin_path: None,
     };
     View { now, paths, data }
 }

@@ -6,7 +6,7 @@ use super::fallback::{Announcement, FailReceived, OptionsLost, Refused, Suspect}
 use super::mappings::ReceivedMappings;
 use super::stage::Stage;
 use super::subflow::SubflowEntry;
-use crate::tcp::multipath::{Heard, Multipath};
+use crate::tcp::multipath::SegmentInfo;
 use base::Context;
 use wire::mptcp::{DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
 
@@ -83,12 +83,8 @@ impl Connection {
         entry.received = ReceivedMappings::default();
         let una = entry.tcp.una();
         if let Some(mp) = entry.tcp.multipath() {
-            mp.plain = true;
-            mp.infinite = infinite;
-            mp.on_ack = None;
-            mp.first_data = None;
-            mp.data_ack = None;
-            mp.keep_pending(|option| matches!(option, MptcpOption::Fail { .. }));
+            mp.fall_back(infinite);
+            mp.retain_queued(|option| matches!(option, MptcpOption::Fail { .. }));
         }
         entry.tcp.lower_window(window.saturating_sub(una));
         if let Some(suspect) = suspect {
@@ -140,8 +136,7 @@ impl Connection {
         let Some(entry) = self.subflows.first_mut() else { return };
         let una = entry.tcp.una().min(self.send.buffer.end());
         // Room for options is not needed once the infinite mapping is out.
-        let announced = |mp: &mut Multipath| mp.infinite.is_none();
-        if entry.tcp.multipath().is_some_and(announced) {
+        if entry.tcp.multipath().is_some_and(|mp| mp.is_fallback_announced()) {
             entry.tcp.set_option_room(0);
         }
         self.send.una = self.send.una.max(una);
@@ -218,7 +213,7 @@ impl Connection {
     fn on_fail_agreed(&mut self, cx: &mut Context<'_>, suspect: Suspect) {
         self.stop_fail_timer();
         if let Some(mp) = self.subflows[0].tcp.multipath() {
-            mp.keep_pending(|option| !matches!(option, MptcpOption::Fail { .. }));
+            mp.retain_queued(|option| !matches!(option, MptcpOption::Fail { .. }));
         }
         self.accept_suspect(cx, suspect);
         self.signals_stale = true;
@@ -227,7 +222,7 @@ impl Connection {
     }
 
     /// A segment arrived after the fallback: the answer to the peer's MP_FAIL may have been lost.
-    pub(super) fn handle_plain(&mut self, heard: &Heard) {
+    pub(super) fn handle_plain(&mut self, heard: &SegmentInfo) {
         let fail = |option: &MptcpOption| matches!(option, MptcpOption::Fail { .. });
         if self.fallback.is_fail_answered() && heard.options.others().iter().any(fail) {
             self.send_fail();

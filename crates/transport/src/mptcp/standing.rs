@@ -34,7 +34,7 @@ impl Connection {
         }
         let stopped = |entry: &SubflowEntry| match entry.tcp.unsent() {
             0 => None,
-            _ => Some(entry.tcp.stands_because()),
+            _ => Some(entry.tcp.blocked_reason()),
         };
         if let Some(why) = self.open_subflows().filter(|entry| !entry.pf).find_map(stopped) {
             return why;

@@ -5,6 +5,8 @@ use super::mappings::ReceivedMappings;
 use super::priority::Priority;
 use super::remove_addr::RemovalCheck;
 use super::stage::{Handshake, Stage};
+use crate::congestion::Controller;
+use crate::info::PathInfo;
 use crate::tcp::subflow::Subflow;
 use base::{Instant, InterfaceId, PathId};
 
@@ -111,6 +113,27 @@ impl SubflowEntry {
     pub fn deadline(&self) -> Instant {
         let removal = self.removal.map_or(Instant::FAR_FUTURE, RemovalCheck::deadline);
         self.tcp.deadline().min(self.handshake.deadline()).min(removal)
+    }
+
+    /// Its state, for measurement.
+    pub fn info(&self, controller: &Controller) -> PathInfo {
+        let tcp = self.tcp.info(controller);
+        let (reinjected_bytes, reinjected_segs) = self.reinjected;
+        PathInfo {
+            path: self.path,
+            interface: self.interface,
+            local: self.tcp.tuple().local,
+            remote: self.tcp.tuple().remote,
+            backup: self.is_backup(),
+            probing: self.probing,
+            is_over: tcp.is_over(),
+            first_sent_bytes: self.first_sent_bytes,
+            segs_retrans: tcp.segs_retrans,
+            spurious_retrans: tcp.spurious_retrans,
+            reinjected_bytes,
+            reinjected_segs,
+            tcp,
+        }
     }
 
     /// It ended: what was received and not taken is discarded. Whether it had not ended before.

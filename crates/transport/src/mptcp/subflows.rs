@@ -1,10 +1,10 @@
 //! All subflows of a connection by their path numbers, and which of them may have something to
 //! send.
 
-use super::config::Retired;
 use super::stage::Stage;
 use super::subflow::SubflowEntry;
 use crate::congestion::Controller;
+use crate::info::RetiredPath;
 use crate::scheduler::PathSet;
 use base::PathId;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use std::ops::{Index, IndexMut};
 pub struct Subflows {
     entries: Vec<SubflowEntry>,
     /// Sums over subflows whose path numbers others have by now.
-    retired: Vec<Retired>,
+    retired: Vec<RetiredPath>,
     /// Payload held by all of them, in bytes.
     held: u64,
     /// Those that may have something to send, in order.
@@ -120,7 +120,7 @@ impl Subflows {
     /// Keep the counters of a subflow whose number another one has.
     fn retire(&mut self, entry: &SubflowEntry, controller: &Controller) {
         let tcp = entry.tcp.info(controller);
-        let over = Retired {
+        let over = RetiredPath {
             interface: entry.interface,
             first_sent_bytes: entry.first_sent_bytes,
             segs_retrans: tcp.segs_retrans,
@@ -135,7 +135,7 @@ impl Subflows {
     }
 
     /// Counters of subflows whose numbers others have.
-    pub fn retired(&self) -> &[Retired] {
+    pub fn retired(&self) -> &[RetiredPath] {
         &self.retired
     }
 
