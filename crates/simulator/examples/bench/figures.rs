@@ -4,14 +4,13 @@ use crate::meter::{cpu_seconds, peak_kib, resident_kib};
 use base::{Chance, Duration, HostId, Instant, InterfaceId, Rate};
 use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
 use simulator::{
-    Endpoint, Multipath, NicSetup, PathSetup, ProcessingCost, Protocol, RunSetup, SocketConfig,
-    World, simulate,
+    Endpoint, Multipath, NicSetup, PathSetup, ProcessingCost, Protocol, RunSetup, World, simulate,
 };
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 use traffic::{Half, Role, Traffic};
-use transport::{InterfaceConfig, StackConfig};
+use transport::{InterfaceConfig, ProtocolConfig, StackConfig};
 
 const CLIENT: HostId = HostId(0);
 const SERVER: HostId = HostId(1);
@@ -249,7 +248,7 @@ fn add_connection(
             listen: (host == SERVER).then_some(port),
             // Not in step with each other: spread over the first 300 ms.
             starts_at: Instant::from_micros(u64::from(number) * 300_000 / 1000),
-            socket: SocketConfig::default(),
+            socket: ProtocolConfig::default(),
         };
         let application = Half::new(&shape.traffic, role, false, u32::from(number));
         world.add_application(host, application, endpoint)?;

@@ -3,8 +3,7 @@
 use super::connection::Connection;
 use super::slot::Stage;
 use super::timers::Timers;
-use crate::stack::SocketError;
-use crate::tcp::subflow::News;
+use crate::socket::{ConnectionEvent, SocketError};
 use base::{Context, Instant};
 use wire::mptcp::{DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
 
@@ -26,7 +25,7 @@ impl Connection {
 
     /// Nobody reads any more and this side is done: the peer has a minute to end, too.
     pub(super) fn bound_linger(&mut self, now: Instant) {
-        if self.released && self.send.is_fin_acked() && !self.closed && !self.plain {
+        if self.released && self.send.is_fin_acked() && !self.closed && !self.is_plain() {
             self.set_linger_timer(now);
         }
     }
@@ -36,7 +35,8 @@ impl Connection {
         let due = self.send.fin_queued && !self.send.fin_sent && self.send.is_drained();
         // A client without data may end what its peer does not know to be open yet; its keys go
         // along in turns with the DATA_FIN.
-        let known = self.fully_established || (self.client && self.remote_key.is_some());
+        let known = self.keys.is_fully_established()
+            || (self.keys.is_client() && self.keys.remote().is_some());
         if !due || self.is_plain() || !known {
             return;
         }
@@ -52,13 +52,15 @@ impl Connection {
             return;
         }
         let dsn = self.send.dsn(self.send.buffer.end());
-        let checksum =
-            self.checksum.then(|| Mapping::checksum_of(dsn, 0, 1, &wire::Payload::Empty));
+        let checksum = self
+            .keys
+            .uses_checksum()
+            .then(|| Mapping::checksum_of(dsn, 0, 1, &wire::Payload::Empty));
         let dsn = DataNumber::Long(dsn);
         let mapping = Mapping { dsn, subflow_seq: 0, len: 1, checksum };
         for slot in self.slots.iter_mut().filter(|slot| slot.stage == Stage::Open) {
             if let Some(mp) = slot.subflow.multipath() {
-                mp.data_fin = Some(mapping);
+                mp.set_data_fin(Some(mapping));
             }
         }
     }
@@ -68,7 +70,7 @@ impl Connection {
         self.stop_fin_timer();
         for slot in &mut self.slots {
             if let Some(mp) = slot.subflow.multipath() {
-                mp.data_fin = None;
+                mp.set_data_fin(None);
             }
         }
         self.bound_linger(cx.now);
@@ -96,7 +98,7 @@ impl Connection {
         self.timers = Timers::default();
         self.addresses.announced.clear();
         if !std::mem::replace(&mut self.closed, true) {
-            self.news.push(News::Closed);
+            self.news.push(ConnectionEvent::Closed);
         }
     }
 
@@ -107,7 +109,7 @@ impl Connection {
             return;
         }
         let data_acked = self.send.una >= self.send.buffer.end();
-        if self.is_plain() || !self.fully_established {
+        if self.is_plain() || !self.keys.is_fully_established() {
             self.fail(error);
         } else if self.receive.fin_received && self.send.fin_sent && data_acked {
             // The peer, which ends its subflows when both DATA_FINs are acknowledged, did: only
@@ -128,7 +130,7 @@ impl Connection {
 
     fn reset_all(&mut self, cx: &mut Context<'_>) {
         let mut options = MptcpOptions::default();
-        if let Some(receiver) = self.remote_key.filter(|_| !self.is_plain()) {
+        if let Some(receiver) = self.keys.remote().filter(|_| !self.is_plain()) {
             options.push(MptcpOption::FastClose { receiver });
         }
         for index in 0..self.slots.len() {
@@ -155,7 +157,7 @@ impl Connection {
         self.timers = Timers::default();
         self.addresses.announced.clear();
         if !std::mem::replace(&mut self.closed, true) {
-            self.news.push(News::Failed(error));
+            self.news.push(ConnectionEvent::Failed(error));
         }
     }
 
@@ -172,7 +174,7 @@ impl Connection {
             return;
         }
         if let Some(mp) = slot.subflow.multipath() {
-            mp.on_reset = options;
+            mp.set_reset_options(options);
         }
         slot.subflow.abort(cx);
         self.wake(index);

@@ -3,7 +3,9 @@
 
 use super::addresses::Addresses;
 use super::binding::Assignments;
-use super::config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
+use super::config::MptcpConfig;
+use super::fallback::Fallback;
+use super::keys::Keys;
 use super::manage::JoinRequest;
 use super::receive::DataReceive;
 use super::send::{DataSend, FRAGMENT_BYTES};
@@ -11,13 +13,12 @@ use super::slot::{Slot, Stage};
 use super::timers::Timers;
 use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller, Penalty};
+use crate::info::{ConnectionInfo, PathInfo, Protocol, RetiredPath};
 use crate::path_manager::PathManager;
 use crate::path_policy::{self, AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
-use crate::stack::{Marks, SocketError};
-use crate::tcp::connection::controller;
+use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::profile::{ConnectionBuffer, SubflowWindow};
-use crate::tcp::subflow::News;
 use base::{Blocked, Context, Instant, InterfaceId, PathId, SocketId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -32,39 +33,15 @@ const LEAST_BUFFER: u32 = 4096;
 pub struct Connection {
     pub(super) socket: SocketId,
     pub(super) config: MptcpConfig,
-    /// This host opened it.
-    pub(super) client: bool,
-    pub(super) local_key: Key,
-    pub(super) remote_key: Option<Key>,
-    /// DSS checksums are used: either side asked for them.
-    pub(super) checksum: bool,
-    /// The peer forbids joins to the address of the first subflow.
-    pub(super) no_join_to_first: bool,
-    pub(super) fully_established: bool,
-    /// Plain TCP.
-    pub(super) plain: bool,
-    /// A wrong checksum was found and the peer told: what follows is not mapped.
-    pub(super) failed_checksum: bool,
-    /// The payload it was found in, which is the stream's once the peer agrees to fall back.
-    pub(super) doubted: Option<(u64, Payload)>,
-    /// The peer was told, and agreed: what a middlebox wrote is the stream, and checksums of it
-    /// say nothing any more. It becomes plain TCP with the peer's infinite mapping.
-    pub(super) agreed_fail: bool,
-    /// The peer found a wrong checksum, and was answered.
-    pub(super) answered_fail: bool,
-    /// A second subflow proved itself: falling back is over.
-    pub(super) joined: bool,
-    /// Both sides know of a second subflow.
-    pub(super) shared: bool,
-    /// Options were lost while only we took a join for done; what falling back is to announce.
-    pub(super) lost_options: Option<bool>,
+    pub(super) keys: Keys,
+    pub(super) fallback: Fallback,
     /// The application let go.
     pub(super) released: bool,
     /// Both directions are over, or the connection failed.
     pub(super) closed: bool,
     pub(super) slots: Vec<Slot>,
     /// What subflows did whose place others took.
-    pub(super) retired: Vec<Retired>,
+    pub(super) retired: Vec<RetiredPath>,
     pub(super) send: DataSend,
     /// The window announced on a subflow bounds it, beside the connection's.
     pub(super) own_windows: bool,
@@ -88,7 +65,7 @@ pub struct Connection {
     pub(super) addresses: Addresses,
     pub(super) manager: PathManager,
     pub(super) timers: Timers,
-    pub(super) news: Vec<News>,
+    pub(super) news: Vec<ConnectionEvent>,
     pub(super) joins: VecDeque<JoinRequest>,
     /// Payload held by all subflows, in bytes.
     pub(super) held: u64,
@@ -103,7 +80,7 @@ pub struct Connection {
     /// Reused for the scheduler's view.
     pub(super) views: Vec<PathView>,
     /// The stack's notes.
-    pub marks: Marks,
+    pub marks: SocketMarks,
 }
 
 /// What a connection begins with.
@@ -141,20 +118,8 @@ impl Connection {
         let send = DataSend { first_dsn: idsn.wrapping_add(1), ..DataSend::default() };
         Some(Connection {
             socket: start.socket,
-            client: start.client,
-            local_key: start.key,
-            remote_key: None,
-            checksum: config.checksum,
-            no_join_to_first: false,
-            fully_established: false,
-            plain: false,
-            failed_checksum: false,
-            doubted: None,
-            agreed_fail: false,
-            answered_fail: false,
-            joined: false,
-            shared: false,
-            lost_options: None,
+            keys: Keys::new(start.client, start.key, config.checksum),
+            fallback: Fallback::default(),
             released: false,
             closed: false,
             slots: Vec::new(),
@@ -165,7 +130,7 @@ impl Connection {
             connection_buffer: switches.connection_buffer,
             mainline_limits: config.mainline_limits,
             receive,
-            controller: controller(&config.tcp)?,
+            controller: config.tcp.new_controller()?,
             scheduler,
             policy: path_policy::by_name(config.policy)?,
             assigned: Assignments::default(),
@@ -183,14 +148,14 @@ impl Connection {
             signals_stale: true,
             schedule_due: true,
             views: Vec::new(),
-            marks: Marks::new(start.listener),
+            marks: SocketMarks::new(start.listener),
             config,
         })
     }
 
     /// What joins name this connection by.
     pub fn token(&self) -> Token {
-        self.local_key.token()
+        self.keys.token()
     }
 
     /// The subflow may have something to send.
@@ -220,7 +185,7 @@ impl Connection {
             self.set_writer_waits(true);
         }
         self.schedule_due = true;
-        if self.plain {
+        if self.is_plain() {
             self.push_plain();
         }
         Ok(taken)
@@ -252,7 +217,7 @@ impl Connection {
     pub(super) fn set_writer_waits(&mut self, waits: bool) {
         self.send.writer_waits = waits;
         for slot in &mut self.slots {
-            slot.subflow.share_writer(waits);
+            slot.subflow.set_writer_waiting(waits);
         }
     }
 
@@ -265,13 +230,13 @@ impl Connection {
         let used = self.send.memory();
         if limit.saturating_sub(used) >= used / 2 {
             self.set_writer_waits(false);
-            self.news.push(News::Writable);
+            self.news.push(ConnectionEvent::Writable);
         }
     }
 
     pub(super) fn tell_readable(&mut self) {
-        if self.news.last() != Some(&News::Readable) {
-            self.news.push(News::Readable);
+        if self.news.last() != Some(&ConnectionEvent::Readable) {
+            self.news.push(ConnectionEvent::Readable);
         }
     }
 
@@ -280,7 +245,7 @@ impl Connection {
     }
 
     /// News for the application.
-    pub fn take_news(&mut self) -> Vec<News> {
+    pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
         std::mem::take(&mut self.news)
     }
 
@@ -381,25 +346,13 @@ impl Connection {
         self.resolve_join(cx);
     }
 
-    /// The state for measurement.
-    pub fn info(&self) -> MptcpInfo {
-        let subflows = self.slots.iter().map(|slot| SubflowInfo {
-            path: slot.path,
-            interface: slot.interface,
-            local: slot.subflow.tuple().local,
-            remote: slot.subflow.tuple().remote,
-            backup: slot.is_backup(),
-            probing: slot.probing,
-            tcp: slot.subflow.info(&self.controller),
-            first_sent_bytes: slot.first_sent_bytes,
-            reinjected_bytes: slot.reinjected.0,
-            reinjected_segs: slot.reinjected.1,
-        });
-        MptcpInfo {
-            subflows: subflows.collect(),
+    /// The state, for measurement.
+    pub fn info(&self) -> ConnectionInfo {
+        ConnectionInfo {
+            protocol: Protocol::Mptcp,
+            paths: self.slots.iter().map(|slot| path_info(slot, &self.controller)).collect(),
             retired: self.retired.clone(),
-            fallback: self.plain,
-            token: self.token().0,
+            fallback: self.is_plain(),
             snd_una: self.send.una,
             snd_nxt: self.send.nxt,
             rcv_nxt: self.receive.nxt(),
@@ -416,7 +369,7 @@ impl Connection {
     pub(super) fn retire(&mut self, index: usize) {
         let slot = &self.slots[index];
         let tcp = slot.subflow.info(&self.controller);
-        let over = Retired {
+        let over = RetiredPath {
             interface: slot.interface,
             first_sent_bytes: slot.first_sent_bytes,
             segs_retrans: tcp.segs_retrans,
@@ -444,6 +397,26 @@ impl Connection {
     /// Keep the paths a scheduler asked to penalise within what the controller knows.
     pub(super) fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty) {
         self.controller.penalise(path, kind, now);
+    }
+}
+
+fn path_info(slot: &Slot, controller: &Controller) -> PathInfo {
+    let tcp = slot.subflow.info(controller);
+    let (reinjected_bytes, reinjected_segs) = slot.reinjected;
+    PathInfo {
+        path: slot.path,
+        interface: slot.interface,
+        local: slot.subflow.tuple().local,
+        remote: slot.subflow.tuple().remote,
+        backup: slot.is_backup(),
+        probing: slot.probing,
+        is_over: tcp.is_over(),
+        first_sent_bytes: slot.first_sent_bytes,
+        segs_retrans: tcp.segs_retrans,
+        spurious_retrans: tcp.spurious_retrans,
+        reinjected_bytes,
+        reinjected_segs,
+        tcp,
     }
 }
 

@@ -159,8 +159,8 @@ impl Connection {
     pub(super) fn watch_path(&mut self, cx: &mut Context<'_>, index: usize) {
         let slot = &mut self.slots[index];
         let Some(mp) = slot.subflow.multipath() else { return };
-        let timed_out = std::mem::take(&mut mp.timed_out);
-        let probed = std::mem::take(&mut mp.probed);
+        let timed_out = mp.take_timed_out();
+        let probed = mp.take_probed();
         let una = slot.subflow.una();
         let advanced = slot.pf && una > slot.pf_una;
         match self.config.failover {
@@ -276,7 +276,7 @@ impl Connection {
                 let (least, most) = KNOCK_SPANS;
                 slot.watch.knock_at = cx.now + (gone / 4).max(least).min(most);
                 slot.watch.knocked = true;
-                slot.subflow.knock();
+                slot.subflow.send_keep_alive();
                 self.wake(index);
             }
         }
@@ -284,7 +284,7 @@ impl Connection {
 
     /// The connection's timer is mainline's, as soon as there is a choice of paths.
     pub(super) fn fails_as_mainline(&self) -> bool {
-        self.config.failover == Failover::Stale && self.shared
+        self.config.failover == Failover::Stale && self.fallback.is_join_confirmed()
     }
 
     /// The interval of the connection's timer as mainline sets it, which it does whenever it looks

@@ -7,11 +7,11 @@
 use super::connection::Connection;
 use super::manage::JoinRequest;
 use super::slot::Stage;
-use crate::tcp::multipath::{Heard, Multipath};
+use crate::tcp::multipath::{Multipath, SegmentInfo};
 use crate::tcp::subflow::{Identity, Subflow};
 use base::{Context, InterfaceId, PathId};
 use std::net::{IpAddr, SocketAddr};
-use wire::mptcp::{GroupSyn, Join, MptcpOption, MptcpOptions, join_hmac};
+use wire::mptcp::{GroupSyn, Join, MptcpOption, MptcpOptions};
 use wire::{Flags, TcpSegment};
 
 /// What a server keeps of a path's SYN until it knows the connection.
@@ -35,8 +35,9 @@ impl Connection {
     pub fn name_group(&mut self, group: u64) {
         let option = GroupSyn { backup: false, address_id: 0, number: group };
         let first = self.slots.first_mut().and_then(|slot| slot.subflow.multipath());
-        if let Some(mp) = first.filter(|mp| mp.on_syn.group().is_none()) {
-            mp.on_syn.push(MptcpOption::Group(option));
+        let options = first.map(|mp| mp.syn_options_mut());
+        if let Some(options) = options.filter(|options| options.group().is_none()) {
+            options.push(MptcpOption::Group(option));
         }
     }
 
@@ -66,7 +67,7 @@ impl Connection {
     /// A SYN/ACK that comes before the first path's waits for it: without the server's key there
     /// is no third packet. Whether it does.
     pub(super) fn holds_answer(&mut self, index: usize, segment: &TcpSegment) -> bool {
-        let waits = self.remote_key.is_none() && !self.plain;
+        let waits = self.keys.remote().is_none() && !self.is_plain();
         let slot = &mut self.slots[index];
         let opening = slot.stage == Stage::Opening && segment.flags.contains(Flags::SYN);
         match &mut slot.grouped {
@@ -94,15 +95,15 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
     ) -> bool {
-        let (Some(remote_key), Some(answer)) = (self.remote_key, heard.options.group()) else {
+        let (Some(remote_key), Some(answer)) = (self.keys.remote(), heard.options.group()) else {
             self.reset_slot(cx, index, MptcpOptions::default());
             return false;
         };
         let nonce = answer.number as u32;
         let slot = &mut self.slots[index];
-        let hmac = join_hmac((self.local_key, slot.local_nonce), (remote_key, nonce)).left20();
+        let hmac = self.keys.own_hmac(remote_key, slot.local_nonce, nonce).left20();
         slot.stage = Stage::PreEstablished;
         slot.remote_nonce = nonce;
         slot.remote_id = answer.address_id;
@@ -110,9 +111,9 @@ impl Connection {
         slot.repeat_ack_at = Some(cx.now + slot.subflow.rto());
         let at = slot.subflow.tuple().remote;
         if let Some(mp) = slot.subflow.multipath() {
-            mp.on_ack = Some(MptcpOption::Join(Join::Ack { hmac }));
+            mp.repeat_on_acks(MptcpOption::Join(Join::Ack { hmac }));
         }
-        self.joined = true;
+        self.fallback.on_group_answered();
         self.addresses.learn(answer.address_id, at);
         true
     }

@@ -3,18 +3,19 @@
 use super::config::MptcpConfig;
 use super::connection::{Connection, Start};
 use super::failover::Watch;
+use super::fallback::{Announcement, JoinAccepted};
 use super::manage::JoinRequest;
 use super::receive::{DataReceive, Tuning};
 use super::slot::{ReceivedMaps, Slot, Stage};
 use crate::path_manager::{Ending, PathEvent, PathManager};
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
-use crate::tcp::multipath::{Heard, Multipath};
-use crate::tcp::subflow::{Identity, News, Subflow, Tuple};
+use crate::socket::ConnectionEvent;
+use crate::tcp::multipath::{Multipath, SegmentInfo};
+use crate::tcp::subflow::{Identity, Subflow, Tuple};
 use base::{Context, Instant, InterfaceId, PathId};
 use wire::mptcp::{
-    Capable, CapableFlags, CapableForm, Join, Key, Mapping, MptcpOption, MptcpOptions, ResetReason,
-    join_hmac,
+    Capable, CapableFlags, CapableForm, Join, Key, MptcpOption, MptcpOptions, ResetReason,
 };
 use wire::{Flags, TcpSegment};
 
@@ -66,12 +67,10 @@ impl Connection {
     ) -> Option<Connection> {
         let receive = receive_buffer(start.config, identity.mtu, BARE_HEADER);
         let mut connection = Connection::new(start, receive)?;
-        let mut on_syn = MptcpOptions::default();
-        let flags = connection.flags();
-        on_syn.push(MptcpOption::Capable(Capable::V1 { flags, form: CapableForm::Syn }));
+        let on_syn = MptcpOptions::from(connection.keys.syn_option());
         let mut subflow = Subflow::connect(identity, &start.config.tcp);
         let mut mp = Multipath::new(on_syn, connection.room());
-        mp.syn_repetitions = Some(SYN_REPETITIONS);
+        mp.limit_syn_repetitions(SYN_REPETITIONS);
         subflow.set_multipath(mp);
         connection.keep_offer(&subflow);
         connection.add_slot(subflow, interface, true, (0, 0));
@@ -89,12 +88,8 @@ impl Connection {
     ) -> Option<Connection> {
         let receive = receive_buffer(start.config, identity.mtu, HEADER);
         let mut connection = Connection::new(start, receive)?;
-        connection.checksum |= asked.contains(CapableFlags::CHECKSUM);
-        connection.no_join_to_first = asked.contains(CapableFlags::NO_JOIN);
-        let form = CapableForm::SynAck { sender: connection.local_key };
-        let flags = connection.flags();
-        let mut on_syn = MptcpOptions::default();
-        on_syn.push(MptcpOption::Capable(Capable::V1 { flags, form }));
+        connection.keys.on_flags(asked);
+        let on_syn = MptcpOptions::from(connection.keys.syn_ack_option());
         let mp = Multipath::new(on_syn, connection.room());
         let subflow = Subflow::accept_multipath(now, identity, &start.config.tcp, syn, mp);
         connection.keep_offer(&subflow);
@@ -108,13 +103,8 @@ impl Connection {
         self.receive.edge = self.receive.edge.max(u64::from(first.offered_window()));
     }
 
-    fn flags(&self) -> CapableFlags {
-        let flags = CapableFlags::HMAC_SHA256;
-        if self.checksum { flags.with(CapableFlags::CHECKSUM) } else { flags }
-    }
-
     pub(super) fn room(&self) -> u32 {
-        if self.checksum || self.receive.long_numbers { LONG_ROOM } else { SHORT_ROOM }
+        if self.keys.uses_checksum() || self.receive.long_numbers { LONG_ROOM } else { SHORT_ROOM }
     }
 
     pub(super) fn add_slot(
@@ -171,7 +161,7 @@ impl Connection {
 
     /// Open the subflow that was asked for.
     pub fn open_join(&mut self, request: &JoinRequest, identity: &Identity, nonce: u32) {
-        let Some(remote_key) = self.remote_key else { return };
+        let Some(remote_key) = self.keys.remote() else { return };
         let JoinRequest { local_id, remote_id, backup, interface, .. } = *request;
         let mut on_syn = MptcpOptions::default();
         on_syn.push(MptcpOption::Join(Join::Syn {
@@ -190,12 +180,12 @@ impl Connection {
 
     /// Whether the SYN of a join is taken: fully established, and room for one more.
     pub fn may_accept_join(&self) -> bool {
-        self.fully_established
-            && !self.plain
+        self.keys.is_fully_established()
+            && !self.is_plain()
             && !self.closed
             && !self.refuses_joins()
-            && !self.failed_checksum
-            && !self.agreed_fail
+            && !self.fallback.is_fail_sent()
+            && !self.fallback.is_fail_agreed()
             && self.has_room(0)
             && self.next_path().is_some()
     }
@@ -205,7 +195,7 @@ impl Connection {
     /// and an answer that they are unknown makes room. Whether there are any; mainline does not
     /// ask.
     pub fn ask_rivals(&mut self, tuple: &Tuple) -> bool {
-        if self.plain || self.closed || matches!(self.manager, PathManager::Kernel(_)) {
+        if self.is_plain() || self.closed || matches!(self.manager, PathManager::Kernel(_)) {
             return false;
         }
         let mut asked = false;
@@ -216,8 +206,8 @@ impl Connection {
                 continue;
             }
             match slot.stage {
-                Stage::Open => slot.subflow.knock(),
-                Stage::Opening if !slot.initiator => slot.subflow.repeat_answer(),
+                Stage::Open => slot.subflow.send_keep_alive(),
+                Stage::Opening if !slot.initiator => slot.subflow.repeat_syn_ack(),
                 _ => continue,
             }
             asked = true;
@@ -245,9 +235,9 @@ impl Connection {
         else {
             return;
         };
-        let Some(remote_key) = self.remote_key else { return };
+        let Some(remote_key) = self.keys.remote() else { return };
         let local_id = self.addresses.local_id(identity.tuple.local.ip()).unwrap_or(0);
-        let hmac = join_hmac((self.local_key, nonce), (remote_key, theirs)).left8();
+        let hmac = self.keys.own_hmac(remote_key, nonce, theirs).left8();
         let backup_local = self.addresses.local(local_id).is_some_and(|local| local.backup);
         let answer = Join::SynAck { backup: backup_local, address_id: local_id, hmac, nonce };
         let mut on_syn = MptcpOptions::default();
@@ -268,7 +258,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
     ) -> bool {
         let first = index == 0;
         match (first, self.slots[index].initiator) {
@@ -284,54 +274,41 @@ impl Connection {
     }
 
     /// The client's first subflow: the SYN/ACK.
-    fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+    fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.receive.on_established(cx.now);
-        self.news.push(News::Connected);
+        self.news.push(ConnectionEvent::Connected);
         let (flags, remote) = match heard.options.capable() {
             Some(Capable::V1 { flags, form: CapableForm::SynAck { sender } })
                 if !flags.must_be_ignored() =>
             {
                 (flags, sender)
             }
-            _ => return self.fall_back(cx, false),
+            _ => return self.fall_back(cx, Announcement::Nothing),
         };
-        self.checksum |= flags.contains(CapableFlags::CHECKSUM);
-        self.no_join_to_first |= flags.contains(CapableFlags::NO_JOIN);
+        self.keys.on_flags(flags);
         self.learn_remote_key(remote);
-        let flags = self.flags();
-        let (sender, receiver) = (self.local_key, remote);
+        let (flags, sender, receiver) = self.keys.proof(remote);
         let room = self.room();
         if let Some(mp) = self.slots[0].subflow.multipath() {
             let form = CapableForm::Ack { sender, receiver };
-            mp.on_ack = Some(MptcpOption::Capable(Capable::V1 { flags, form }));
-            mp.first_data = Some((flags, sender, receiver));
+            mp.repeat_on_acks(MptcpOption::Capable(Capable::V1 { flags, form }));
+            mp.set_keys(flags, sender, receiver);
         }
         self.slots[0].subflow.set_option_room(room);
     }
 
     /// The server's first subflow: the third packet, or the first data.
-    fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+    fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
         self.send.allow(self.send.una, heard.window);
         self.slots[0].stage = Stage::Open;
         self.receive.on_established(cx.now);
-        self.news.push(News::Accepted);
-        let form = match heard.options.capable() {
-            Some(Capable::V1 { form, .. }) => form,
-            _ => return self.fall_back(cx, false),
-        };
-        let (sender, receiver) = match form {
-            CapableForm::Ack { sender, receiver } | CapableForm::Data { sender, receiver, .. } => {
-                (sender, receiver)
-            }
-            _ => return self.fall_back(cx, false),
-        };
-        if receiver != self.local_key {
-            self.refused += 1;
-            return self.fall_back(cx, false);
-        }
-        self.learn_remote_key(sender);
+        self.news.push(ConnectionEvent::Accepted);
+        let key = self.keys.proven_key(heard);
+        self.refused += u64::from(key.is_err());
+        let Ok(Some(key)) = key else { return self.fall_back(cx, Announcement::Nothing) };
+        self.learn_remote_key(key);
         self.become_fully_established(cx);
     }
 
@@ -339,7 +316,7 @@ impl Connection {
     /// the one with them: it is as good as lost. The SYN/ACK is repeated, and the keys with it.
     pub(super) fn comes_before_keys(&self, segment: &TcpSegment) -> bool {
         let Some(slot) = self.slots.first() else { return false };
-        let waits = !self.client && slot.stage == Stage::Opening;
+        let waits = !self.keys.is_client() && slot.stage == Stage::Opening;
         let options = &segment.options.mptcp;
         waits
             && slot.subflow.handshake_repetitions() <= SYN_REPETITIONS
@@ -354,19 +331,19 @@ impl Connection {
         let syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
         if syn
             && opening
-            && !self.client
+            && !self.keys.is_client()
             && acceptable_capable(segment).is_none()
             && let Some(mp) = self.slots[0].subflow.multipath()
         {
-            mp.on_syn = MptcpOptions::default();
+            *mp.syn_options_mut() = MptcpOptions::default();
         }
     }
 
     fn learn_remote_key(&mut self, key: Key) {
-        self.remote_key = Some(key);
+        self.keys.on_remote_key(key);
         let idsn = match self.config.test_idsn {
             Some([client, server]) => {
-                if self.client {
+                if self.keys.is_client() {
                     server
                 } else {
                     client
@@ -380,12 +357,11 @@ impl Connection {
 
     /// Both sides know that both have the keys.
     pub(super) fn become_fully_established(&mut self, cx: &mut Context<'_>) {
-        if std::mem::replace(&mut self.fully_established, true) {
+        if !self.keys.on_established() {
             return;
         }
         if let Some(mp) = self.slots[0].subflow.multipath() {
-            mp.on_ack = None;
-            mp.first_data = None;
+            mp.on_fully_established();
         }
         self.signals_stale = true;
         self.schedule_due = true;
@@ -399,15 +375,20 @@ impl Connection {
     }
 
     /// The initiator of a join: the SYN/ACK.
-    fn hear_join_answer(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
-        let Some(remote_key) = self.remote_key else { return false };
+    fn hear_join_answer(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        heard: &SegmentInfo,
+    ) -> bool {
+        let Some(remote_key) = self.keys.remote() else { return false };
         let Some(answer @ Join::SynAck { backup, address_id, nonce, .. }) = heard.options.join()
         else {
             self.refused += 1;
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         };
-        if self.failed_checksum || self.agreed_fail {
+        if self.fallback.is_pending() {
             // Falling back was proposed when no join was known to both.
             self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
             return false;
@@ -417,14 +398,16 @@ impl Connection {
             return false;
         }
         let ours = self.slots[index].local_nonce;
-        let expected = join_hmac((remote_key, nonce), (self.local_key, ours));
+        let expected = self.keys.peer_hmac(remote_key, ours, nonce);
         if !answer.proves(&expected) {
             self.refused += 1;
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
-        let proof = join_hmac((self.local_key, ours), (remote_key, nonce)).left20();
-        self.joined = true;
+        if self.fallback.on_join_answered().is_err() {
+            return false;
+        }
+        let proof = self.keys.own_hmac(remote_key, ours, nonce).left20();
         let slot = &mut self.slots[index];
         slot.stage = Stage::PreEstablished;
         slot.remote_nonce = nonce;
@@ -432,7 +415,7 @@ impl Connection {
         slot.backup_remote |= backup;
         slot.repeat_ack_at = Some(cx.now + slot.subflow.rto());
         if let Some(mp) = slot.subflow.multipath() {
-            mp.on_ack = Some(MptcpOption::Join(Join::Ack { hmac: proof }));
+            mp.repeat_on_acks(MptcpOption::Join(Join::Ack { hmac: proof }));
         }
         true
     }
@@ -457,17 +440,16 @@ impl Connection {
     }
 
     /// The acceptor of a join: the third packet.
-    fn hear_join_proof(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
-        let Some(remote_key) = self.remote_key else { return false };
+    fn hear_join_proof(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) -> bool {
+        let Some(remote_key) = self.keys.remote() else { return false };
         let slot = &self.slots[index];
-        let expected =
-            join_hmac((remote_key, slot.remote_nonce), (self.local_key, slot.local_nonce));
+        let expected = self.keys.peer_hmac(remote_key, slot.local_nonce, slot.remote_nonce);
         if !heard.options.join().is_some_and(|proof| proof.proves(&expected)) {
             self.refused += 1;
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
-        if self.agreed_fail {
+        if self.fallback.is_fail_agreed() {
             self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
             return false;
         }
@@ -475,10 +457,8 @@ impl Connection {
             self.drop_slot(cx, index, ResetReason::ADMINISTRATIVELY_PROHIBITED);
             return false;
         }
-        self.joined = true;
-        if std::mem::take(&mut self.failed_checksum) {
-            // The peer took the join for done before it heard of the wrong checksum.
-            self.doubted = None;
+        if self.fallback.on_join_accepted() == Ok(JoinAccepted::InsteadOfFail) {
+            // The peer confirmed the join before the MP_FAIL arrived there.
             self.stop_fail_timer();
             self.drop_slot(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
@@ -497,33 +477,19 @@ impl Connection {
         slot.stage = Stage::Open;
         slot.repeat_ack_at = None;
         if let Some(mp) = slot.subflow.multipath() {
-            mp.on_ack = None;
+            mp.stop_repeating();
         }
         let (path, local_id, remote_id) = (slot.path, slot.local_id, slot.remote_id);
         self.on_path_changed(path, PathChange::Added);
         self.tell_priority(index);
         self.signals_stale = true;
         self.schedule_due = true;
-        self.shared = true;
+        self.fallback.on_join_confirmed();
         self.stop_alone_timer();
         self.offer_fin();
         self.reinject_stuck();
         self.set_writer_waits(self.send.writer_waits);
         self.check_writer();
         self.manage(cx, PathEvent::Joined { local_id, remote_id });
-    }
-
-    /// The implied mapping of first data that carry the keys.
-    pub(super) fn implied_mapping(&self, heard: &Heard) -> Option<Mapping> {
-        let form = match heard.options.capable()? {
-            Capable::V1 { form, .. } => form,
-            Capable::Unsupported { .. } => return None,
-        };
-        let CapableForm::Data { sender, receiver, len, checksum } = form else { return None };
-        if self.remote_key != Some(sender) || receiver != self.local_key {
-            return None;
-        }
-        let dsn = wire::mptcp::DataNumber::Long(self.receive.first_dsn);
-        Some(Mapping { dsn, subflow_seq: 1, len, checksum })
     }
 }

@@ -2,13 +2,13 @@
 //! (RFC 8684 s3.3, s3.4, s3.6, s3.7).
 
 use super::connection::Connection;
+use super::fallback::{Announcement, Suspect};
 use super::handshake::LONG_ROOM;
 use super::slot::{ReceivedMap, Stage};
 use crate::path_manager::{Address, Ending, PathEvent};
 use crate::scheduler::{PathChange, Scheduler};
-use crate::stack::SocketError;
-use crate::tcp::multipath::{Heard, Multipath};
-use crate::tcp::subflow::News;
+use crate::socket::{ConnectionEvent, SocketError};
+use crate::tcp::multipath::{Multipath, SegmentInfo};
 use base::{Context, Event, EventMask};
 use std::net::SocketAddr;
 use wire::mptcp::{AddAddr, DataNumber, Dss, Mapping, MptcpOption, ResetReason};
@@ -32,15 +32,15 @@ impl Connection {
         } else if self.holds_answer(index, segment) {
             return;
         }
-        let keyless = self.remote_key.is_none();
-        if self.failed_checksum && !segment.payload.is_empty() {
-            self.tell_failure();
+        let keyless = self.keys.remote().is_none();
+        if self.fallback.is_fail_sent() && !segment.payload.is_empty() {
+            self.send_fail();
         }
         self.limit_reception(index);
         self.slots[index].subflow.handle_segment(cx, &mut self.controller, segment);
         self.note_answer(index);
         self.after_subflow(cx, index);
-        if keyless && self.remote_key.is_some() {
+        if keyless && self.keys.remote().is_some() {
             self.release_answers(cx);
         }
         self.count_held(index);
@@ -60,7 +60,7 @@ impl Connection {
         let (_, own_gaps) = self.slots[index].subflow.held();
         let others = self.held.saturating_sub(own_gaps);
         let plain = self.receive.edge.saturating_sub(self.receive.data.next_offset());
-        let limit = match self.plain {
+        let limit = match self.is_plain() {
             true => plain,
             false => all.saturating_sub(others).max(LEAST_RECEPTION),
         };
@@ -86,7 +86,7 @@ impl Connection {
     /// A valid reset came on subflow `index`.
     pub fn on_reset(&mut self, cx: &mut Context<'_>, index: usize) {
         let Some(slot) = self.slots.get_mut(index) else { return };
-        slot.subflow.meet_reset(cx);
+        slot.subflow.handle_reset(cx);
         self.after_subflow(cx, index);
         self.wake(index);
     }
@@ -94,10 +94,10 @@ impl Connection {
     /// Take what a subflow heard, received and became.
     pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
         let mp = self.slots[index].subflow.multipath();
-        if let Some(heard) = mp.and_then(Multipath::take_heard) {
+        if let Some(heard) = mp.and_then(Multipath::take_segment) {
             self.hear(cx, index, &heard);
         }
-        if self.plain {
+        if self.is_plain() {
             self.on_plain_ack();
             self.drain_plain(cx);
             self.check_writer();
@@ -109,14 +109,14 @@ impl Connection {
     }
 
     fn take_subflow_news(&mut self, cx: &mut Context<'_>, index: usize) {
-        if !self.slots[index].subflow.has_news() {
+        if !self.slots[index].subflow.has_events() {
             return;
         }
-        for news in self.slots[index].subflow.take_news() {
+        for news in self.slots[index].subflow.take_events() {
             match news {
-                News::Failed(error) => self.on_subflow_failed(cx, index, error),
-                News::Closed => self.on_subflow_closed(cx, index),
-                News::PeerClosed if !self.plain => self.on_subflow_fin(cx, index),
+                ConnectionEvent::Failed(error) => self.on_subflow_failed(cx, index, error),
+                ConnectionEvent::Closed => self.on_subflow_closed(cx, index),
+                ConnectionEvent::PeerClosed if !self.is_plain() => self.on_subflow_fin(cx, index),
                 // The connection has news of its own.
                 _ => {}
             }
@@ -136,8 +136,8 @@ impl Connection {
     }
 
     fn on_subflow_closed(&mut self, cx: &mut Context<'_>, index: usize) {
-        if self.plain && !std::mem::replace(&mut self.closed, true) {
-            self.news.push(News::Closed);
+        if self.is_plain() && !std::mem::replace(&mut self.closed, true) {
+            self.news.push(ConnectionEvent::Closed);
         }
         self.lose_slot(cx, index);
         self.check_alone(cx, SocketError::TimedOut);
@@ -161,7 +161,7 @@ impl Connection {
     }
 
     /// What an accepted segment said.
-    fn hear(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) {
+    fn hear(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
         if self.slots[index].stage == Stage::Gone {
             return;
         }
@@ -170,8 +170,8 @@ impl Connection {
             self.hear_reset(cx, index, heard);
             return;
         }
-        if self.plain {
-            self.hear_plain(heard);
+        if self.is_plain() {
+            self.handle_plain(heard);
             return;
         }
         let stage = self.slots[index].stage;
@@ -182,7 +182,7 @@ impl Connection {
             self.open_slot(cx, index);
             self.resolve_join(cx);
         }
-        if self.plain {
+        if self.is_plain() {
             return;
         }
         self.refused += u64::from(heard.options.ignored());
@@ -191,7 +191,7 @@ impl Connection {
                 return;
             }
         }
-        let implied = self.implied_mapping(heard);
+        let implied = self.keys.implied_mapping(heard, self.receive.first_dsn);
         match heard.options.dss {
             Some(dss) => self.hear_dss(cx, index, heard, &dss),
             None if implied.is_some() && index == 0 => {
@@ -205,7 +205,7 @@ impl Connection {
     /// A reset may close the whole connection; it may say whether another subflow there is worth
     /// a try (RFC 8684 s3.6). The unspecified reason says no more than that this one is over: it
     /// comes of an address withdrawn, too, even if that news was overtaken by the address's return.
-    fn hear_reset(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) {
+    fn hear_reset(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
         for option in heard.options.others() {
             if let MptcpOption::TcpRst { transient, reason } = option {
                 self.slots[index].said = match *transient {
@@ -215,9 +215,9 @@ impl Connection {
                 };
             }
             if let MptcpOption::FastClose { receiver } = option
-                && !self.plain
+                && !self.is_plain()
             {
-                if *receiver == self.local_key {
+                if *receiver == self.keys.local() {
                     self.on_fast_close(cx);
                     return;
                 }
@@ -227,7 +227,7 @@ impl Connection {
     }
 
     /// A segment without any option: a middlebox may strip them (RFC 8684 s3.7).
-    fn hear_nothing(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) {
+    fn hear_nothing(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
         let slot = &self.slots[index];
         let (taken, readable) = slot.subflow.received();
         let end = heard.offset + u64::from(heard.len);
@@ -236,14 +236,16 @@ impl Connection {
         let unmapped = fresh && slot.received.at(heard.offset.max(taken)).is_none();
         let unacked = heard.acked_data && heard.len == 0 && slot.last_end.is_some();
         // A FIN without options ends the stream of a peer that is plain TCP already.
-        let doubts = self.failed_checksum || self.agreed_fail;
+        let doubts = self.fallback.is_pending();
         if !unmapped && !unacked && !heard.fin && !doubts {
             return;
         }
-        self.on_options_lost(cx, index, unacked);
+        let announcement =
+            if unacked { Announcement::InfiniteMapping } else { Announcement::Nothing };
+        self.on_options_lost(cx, index, announcement);
     }
 
-    fn hear_dss(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard, dss: &Dss) {
+    fn hear_dss(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo, dss: &Dss) {
         if let Some(ack) = dss.ack() {
             self.hear_data_ack(cx, index, heard, ack);
         }
@@ -256,7 +258,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
         ack: DataNumber,
     ) {
         let number = ack.expand(self.send.dsn(self.send.una));
@@ -273,7 +275,7 @@ impl Connection {
             Some(false) => {}
             None => self.refused += 1,
         }
-        if self.client && index == 0 {
+        if self.keys.is_client() && index == 0 {
             self.become_fully_established(cx);
         }
     }
@@ -282,7 +284,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
         mapping: Option<Mapping>,
         fin: bool,
     ) {
@@ -291,7 +293,7 @@ impl Connection {
             self.on_infinite_mapping(cx, index);
             return;
         }
-        if mapping.checksum.is_some() != self.checksum {
+        if mapping.checksum.is_some() != self.keys.uses_checksum() {
             self.refuse_mapping(cx, index);
             return;
         }
@@ -324,7 +326,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
         wire: Mapping,
         dsn: u64,
         data: u64,
@@ -358,8 +360,8 @@ impl Connection {
     /// A mapping that contradicts another one, or lacks its checksum (RFC 8684 s3.3.1).
     fn refuse_mapping(&mut self, cx: &mut Context<'_>, index: usize) {
         self.refused += 1;
-        if index == 0 && !self.fully_established && self.may_fall_back() {
-            self.fall_back(cx, false);
+        if index == 0 && !self.keys.is_fully_established() && self.may_fall_back() {
+            self.fall_back(cx, Announcement::Nothing);
         } else {
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();
@@ -397,7 +399,7 @@ impl Connection {
     fn reach_fin(&mut self, cx: &mut Context<'_>) {
         if self.receive.reach_fin() {
             self.signals_stale = true;
-            self.news.push(News::PeerClosed);
+            self.news.push(ConnectionEvent::PeerClosed);
             self.acknowledge_everywhere();
         }
         if self.receive.fin_received {
@@ -407,7 +409,7 @@ impl Connection {
 
     /// Take in-order data of a subflow to where they belong in the connection.
     fn drain(&mut self, cx: &mut Context<'_>, index: usize) {
-        if self.failed_checksum || self.slots[index].stage == Stage::Gone {
+        if self.fallback.is_fail_sent() || self.slots[index].stage == Stage::Gone {
             return;
         }
         let before = self.receive.data.next_offset();
@@ -429,8 +431,8 @@ impl Connection {
             let len = left.min(readable) as u32;
             let payload = slot.subflow.take_received(cx.now, len);
             slot.received.forget_below(offset + u64::from(len));
-            if !self.agreed_fail && !map.wire.matches(map.dsn, &payload) {
-                self.on_checksum_failure(cx, index, map.dsn, (offset, payload));
+            if !self.fallback.is_fail_agreed() && !map.wire.matches(map.dsn, &payload) {
+                self.on_wrong_checksum(cx, index, map.dsn, Suspect { offset, payload });
                 break;
             }
             let data = map.data.wrapping_add(offset - map.offset);
@@ -458,8 +460,8 @@ impl Connection {
         let window = self.receive.edge.saturating_sub(self.receive.data.next_offset());
         let lost = self.slots[index].received.reach_beyond(offset);
         if lost {
-            self.on_options_lost(cx, index, false);
-        } else if waiting > window.max(LEAST_RECEPTION) && self.lost_options.is_none() {
+            self.on_options_lost(cx, index, Announcement::Nothing);
+        } else if waiting > window.max(LEAST_RECEPTION) && !self.fallback.is_verdict_deferred() {
             self.refused += 1;
             self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();
@@ -484,9 +486,9 @@ impl Connection {
             }
             MptcpOption::Fail { .. } => {
                 self.on_mp_fail(cx, index, mapped);
-                return self.agreed_fail && !self.plain;
+                return self.fallback.is_fail_agreed() && !self.is_plain();
             }
-            MptcpOption::FastClose { receiver } if *receiver == self.local_key => {
+            MptcpOption::FastClose { receiver } if *receiver == self.keys.local() => {
                 self.on_fast_close(cx);
                 return false;
             }
@@ -512,8 +514,8 @@ impl Connection {
             self.manage(cx, PathEvent::Echoed { local_id: add.address_id });
             return;
         }
-        let Some(remote_key) = self.remote_key else { return };
-        if !add.is_signed_by(remote_key, self.local_key) {
+        let Some(remote_key) = self.keys.remote() else { return };
+        if !add.is_signed_by(remote_key, self.keys.local()) {
             self.refused += 1;
             return;
         }
@@ -524,7 +526,7 @@ impl Connection {
         let of_subflow = || self.slots[index].subflow.tuple().remote.port();
         let port = add.port.or(before).unwrap_or_else(of_subflow);
         let known = self.addresses.learn(add.address_id, SocketAddr::new(add.address, port));
-        if self.client && index == 0 {
+        if self.keys.is_client() && index == 0 {
             self.become_fully_established(cx);
         }
         if known {

@@ -26,7 +26,7 @@ pub struct JoinRequest {
 impl Connection {
     /// Subflows that the path manager wants opened.
     pub fn take_join(&mut self) -> Option<JoinRequest> {
-        if self.closed || self.plain {
+        if self.closed || self.is_plain() {
             self.joins.clear();
         }
         self.joins.pop_front()
@@ -34,7 +34,7 @@ impl Connection {
 
     /// Tell the path manager, and do what it says.
     pub(super) fn manage(&mut self, cx: &mut Context<'_>, event: PathEvent) {
-        if self.closed || self.plain {
+        if self.closed || self.is_plain() {
             return;
         }
         let (local, remote) = self.addresses.tables();
@@ -96,19 +96,19 @@ impl Connection {
     /// Whether the peer is told.
     fn try_announce(&mut self, cx: &Context<'_>, local_id: u8) -> bool {
         let meshes = matches!(self.manager, PathManager::Fullmesh(_));
-        if self.client && self.mainline_limits && meshes {
+        if self.keys.is_client() && self.mainline_limits && meshes {
             // An address that joins begin from is not announced, too (mainline's endpoints are
             // for one or the other), and its echo would cost a sample of the round trip.
             return false;
         }
-        let (Some(receiver), Some(address)) = (self.remote_key, self.addresses.local(local_id))
+        let (Some(receiver), Some(address)) = (self.keys.remote(), self.addresses.local(local_id))
         else {
             return false;
         };
         if !self.addresses.is_told(address) {
             return false;
         }
-        let option = AddAddr::signed(self.local_key, receiver, local_id, address.ip, None);
+        let option = AddAddr::signed(self.keys.local(), receiver, local_id, address.ip, None);
         if let Some(option) = self.addresses.announce(cx.now, option) {
             self.send_announcement(option);
         }
@@ -144,7 +144,7 @@ impl Connection {
 
     /// An option on an acknowledgement of that subflow.
     pub(super) fn say_on(&mut self, index: usize, option: MptcpOption) {
-        self.slots[index].subflow.say(option);
+        self.slots[index].subflow.queue_option(option);
         self.wake(index);
     }
 
@@ -158,8 +158,8 @@ impl Connection {
     }
 
     fn request_join(&mut self, cx: &mut Context<'_>, local_id: u8, remote_id: u8, over: Over) {
-        let failed = self.failed_checksum || self.agreed_fail;
-        if failed || self.plain || (remote_id == 0 && self.no_join_to_first) {
+        let failed = self.fallback.is_pending();
+        if failed || self.is_plain() || (remote_id == 0 && self.keys.forbids_join_to_first()) {
             return;
         }
         let (Some(local), Some(remote)) =
@@ -268,7 +268,7 @@ impl Connection {
     pub(super) fn tell_priority(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         let backup = slot.backup_local;
-        if slot.stage == Stage::Open && !self.plain && slot.backup_told != backup {
+        if slot.stage == Stage::Open && !self.fallback.is_plain() && slot.backup_told != backup {
             slot.backup_told = backup;
             self.say_on(index, MptcpOption::Prio { backup });
         }

@@ -23,8 +23,10 @@ mod fallback;
 pub(crate) mod grouped;
 mod handshake;
 mod incoming;
+mod keys;
 pub(crate) mod manage;
 mod outgoing;
+mod plain;
 mod reading;
 mod receive;
 mod send;
@@ -37,5 +39,5 @@ pub(crate) use handshake::acceptable_capable;
 pub(crate) use outgoing::split_flow;
 pub(crate) use send::FRAGMENT_BYTES;
 
-pub use config::{MptcpConfig, MptcpInfo, Retired, SubflowInfo};
+pub use config::MptcpConfig;
 pub use failover::{FAILOVER_NAMES, Failover};

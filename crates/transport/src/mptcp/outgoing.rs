@@ -6,8 +6,10 @@ use super::explained;
 use super::receive::DataReceive;
 use super::send::DataSend;
 use super::slot::{Slot, Stage, data_number};
-use crate::scheduler::{Action, Bind, DataView, Decision, PathView, Scheduler, Step, View, What};
-use crate::tcp::multipath::SentMap;
+use crate::scheduler::{
+    Action, Bind, DataView, Decision, PathState, PathView, Scheduler, Step, View, What,
+};
+use crate::tcp::sent_mappings::SentMapping;
 use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId};
 use std::ops::Range;
 use wire::mptcp::Mapping;
@@ -57,21 +59,21 @@ impl Connection {
         if !std::mem::take(&mut self.signals_stale) {
             return;
         }
-        let known = self.remote_key.is_some() && !self.plain;
+        let known = self.keys.remote().is_some() && !self.is_plain();
         let window = self.receive.window(self.shift());
         let number = self.receive.ack_number();
         let ack = data_number(self.receive.long_numbers, number);
         for slot in &mut self.slots {
             slot.subflow.share_window(window);
             if let Some(mp) = slot.subflow.multipath() {
-                mp.data_ack = known.then_some(ack);
+                mp.set_data_ack(known.then_some(ack));
             }
         }
     }
 
     /// Ask the scheduler what to send where until it waits, and carry its answers out.
     fn schedule(&mut self, cx: &mut Context<'_>) {
-        if !std::mem::take(&mut self.schedule_due) || self.plain || self.closed {
+        if !std::mem::take(&mut self.schedule_due) || self.is_plain() || self.closed {
             return;
         }
         self.tell_acks(cx);
@@ -137,7 +139,8 @@ impl Connection {
             slot.subflow.restart_after_idle(cx, &mut self.controller);
             slot.subflow.view_window(view, &self.controller);
             slot.subflow.view_queue(view);
-            view.last_end = slot.last_end;
+            let free = self.keys.is_fully_established() || path != PathId(0);
+            view.continues_at = if free { None } else { slot.last_end };
             add_assigned(view, &self.assigned);
         }
     }
@@ -145,16 +148,19 @@ impl Connection {
     fn view_of(&self, slot: &Slot) -> PathView {
         let mut view = slot.subflow.view(&self.controller);
         view.interface = slot.interface;
-        view.can_send &= slot.stage == Stage::Open;
-        view.pre_established = slot.stage == Stage::PreEstablished;
-        view.fully_established = self.fully_established || slot.path != PathId(0);
-        view.pf = slot.pf;
+        view.state = match slot.stage {
+            Stage::Opening | Stage::PreEstablished => PathState::Opening,
+            Stage::Gone => PathState::Closed,
+            Stage::Open if slot.pf && view.is_open() => PathState::PotentiallyFailed,
+            Stage::Open => view.state,
+        };
         view.probing = slot.probing;
         view.backup = slot.is_backup();
-        view.last_end = slot.last_end;
+        let free = self.keys.is_fully_established() || slot.path != PathId(0);
+        view.continues_at = if free { None } else { slot.last_end };
         // Where the window never held a whole segment, smaller ones go (Linux
         // `tcp_bound_to_half_wnd`).
-        view.mss = view.mss.min(self.send.half_window());
+        view.window.mss = view.window.mss.min(self.send.half_window());
         add_assigned(&mut view, &self.assigned);
         view
     }
@@ -193,7 +199,7 @@ impl Connection {
         // path: only when one is chosen is it looked at (specs/mptcp-schedulers.md s0.3 rule 5),
         // so that a full window can call for a copy, which lies below it anyhow.
         for view in &mut self.views {
-            view.window_left_bytes = u64::from(u32::MAX);
+            view.window.send_window_bytes = u64::from(u32::MAX);
         }
     }
 
@@ -249,18 +255,19 @@ impl Connection {
 
     /// Before full establishment data are contiguous on the one subflow (RFC 8684 s3.1).
     fn may_carry(&self, index: usize, offset: u64) -> bool {
-        self.fully_established || self.slots[index].last_end.unwrap_or(0) == offset
+        self.keys.is_fully_established() || self.slots[index].last_end.unwrap_or(0) == offset
     }
 
     /// What of `max_bytes` goes out at once: as much as the path's window takes, or a segment.
     fn grant(&self, path: PathId, max_bytes: u32) -> u32 {
         let Some(view) = self.views.iter().find(|view| view.id == path) else { return max_bytes };
-        if max_bytes <= view.mss {
+        let mss = view.window.mss;
+        if max_bytes <= mss {
             return max_bytes;
         }
-        let own_unsent = view.unsent_bytes.saturating_sub(self.assigned.bytes_of(path));
-        let free = u64::from(view.free_segs()) * u64::from(view.mss);
-        let room = free.saturating_sub(own_unsent).max(u64::from(view.mss));
+        let own_unsent = view.queue.unsent_bytes.saturating_sub(self.assigned.bytes_of(path));
+        let free = u64::from(view.free_segs()) * u64::from(mss);
+        let room = free.saturating_sub(own_unsent).max(u64::from(mss));
         u32::try_from(room).unwrap_or(u32::MAX).min(max_bytes)
     }
 
@@ -379,8 +386,12 @@ impl Connection {
         // Handed out in pieces of at most 65535 bytes.
         let len = payload.len() as u16;
         let subflow_seq = (at as u32).wrapping_add(1);
-        let checksum = self.checksum.then(|| Mapping::checksum_of(dsn, subflow_seq, len, &payload));
-        let map = SentMap { offset: at, len, dsn: data_number(true, dsn), checksum, fin: false };
+        let checksum = self
+            .keys
+            .uses_checksum()
+            .then(|| Mapping::checksum_of(dsn, subflow_seq, len, &payload));
+        let map =
+            SentMapping { offset: at, len, dsn: data_number(true, dsn), checksum, fin: false };
         let end = offset + u64::from(len);
         slot.last_end = Some(end);
         slot.subflow.push(payload, map, self.mainline_limits);
@@ -406,10 +417,11 @@ fn add_assigned(view: &mut PathView, assigned: &Assignments) {
     if bytes == 0 {
         return;
     }
-    view.unsent_bytes += bytes;
-    view.outstanding_bytes += bytes;
-    let segs = bytes.div_ceil(u64::from(view.mss.max(1)));
-    view.unsent_segs = view.unsent_segs.saturating_add(u32::try_from(segs).unwrap_or(u32::MAX));
+    let segs = bytes.div_ceil(u64::from(view.window.mss.max(1)));
+    let queue = &mut view.queue;
+    queue.unsent_bytes += bytes;
+    queue.outstanding_bytes += bytes;
+    queue.unsent_segs = queue.unsent_segs.saturating_add(u32::try_from(segs).unwrap_or(u32::MAX));
 }
 
 /// What a scheduler sees.
@@ -428,7 +440,6 @@ fn view<'a>(
         reinject: send.reinject_head(),
         sndbuf_limited: send.writer_waits,
         peer_closed: receive.fin_received,
-        fin_path: None,
     };
     View { now, paths, data }
 }

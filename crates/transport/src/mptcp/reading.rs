@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::receive::Tuning;
 use super::slot::{Slot, Stage};
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
-use crate::stack::SocketError;
+use crate::socket::SocketError;
 use base::{Context, Event, EventMask, Instant};
 use wire::Payload;
 

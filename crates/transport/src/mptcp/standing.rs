@@ -28,17 +28,17 @@ impl Connection {
         }
         let to_hand_out = !self.send.is_drained() || !self.send.reinject.is_empty();
         let scheduler = self.waits.filter(|why| to_hand_out && *why != Blocked::NothingToSend);
-        if let Some(why) = scheduler.filter(|_| !self.plain) {
+        if let Some(why) = scheduler.filter(|_| !self.is_plain()) {
             return why;
         }
         let stopped = |slot: &Slot| match slot.subflow.unsent() {
             0 => None,
-            _ => Some(slot.subflow.stands_because()),
+            _ => Some(slot.subflow.blocked_reason()),
         };
         if let Some(why) = self.open_slots().filter(|slot| !slot.pf).find_map(stopped) {
             return why;
         }
-        if to_hand_out && !self.plain {
+        if to_hand_out && !self.is_plain() {
             return Blocked::PathDown;
         }
         if self.send.writer_waits { Blocked::SendBuffer } else { Blocked::NothingToSend }
@@ -49,7 +49,8 @@ impl Connection {
     pub(super) fn tell_held(&mut self, cx: &mut Context<'_>) {
         let gaps = self.receive.data.out_of_order_bytes();
         let next = self.receive.data.next_offset();
-        let news = |slot: &Slot| slot.held > 0 && (self.plain || slot.received.data_end() > next);
+        let news =
+            |slot: &Slot| slot.held > 0 && (self.is_plain() || slot.received.data_end() > next);
         let blocks_reader = gaps > 0 || self.slots.iter().any(news);
         self.account.holds(cx, self.socket, self.held + gaps, blocks_reader);
     }

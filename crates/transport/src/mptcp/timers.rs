@@ -2,10 +2,11 @@
 //! (specs/tcp-subflow.md s6.4, s6.5; mptcp-protocol spec s3.3). Subflows have theirs.
 
 use super::connection::Connection;
+use super::fallback::Announcement;
 use super::slot::{Slot, Stage};
 use crate::path_manager::Manager;
 use crate::scheduler::Scheduler;
-use crate::stack::SocketError;
+use crate::socket::SocketError;
 use base::{Blocked, Context, Duration, Instant};
 use wire::mptcp::ResetReason;
 
@@ -94,12 +95,12 @@ impl Connection {
     }
 
     fn manager_deadline(&self) -> Instant {
-        if self.plain || self.closed { Instant::FAR_FUTURE } else { self.manager.deadline() }
+        if self.is_plain() || self.closed { Instant::FAR_FUTURE } else { self.manager.deadline() }
     }
 
     /// When the scheduler wants to be asked, if there is something to ask about.
     fn scheduler_deadline(&self) -> Instant {
-        let asks = |_: &Instant| !self.plain && !self.closed && self.has_offer();
+        let asks = |_: &Instant| !self.is_plain() && !self.closed && self.has_offer();
         self.scheduler.poll_timeout().filter(asks).unwrap_or(Instant::FAR_FUTURE)
     }
 
@@ -191,7 +192,7 @@ impl Connection {
                 // On an only subflow a copy would be taken for new data by a peer that fell back.
                 let patience = u32::from(all_stuck);
                 if self.timers.data_tries > patience {
-                    if self.shared {
+                    if self.fallback.is_join_confirmed() {
                         self.send.reinject.insert(range);
                         self.schedule_due = true;
                     } else {
@@ -253,9 +254,9 @@ impl Connection {
             self.fail_all(cx);
             return;
         }
-        if self.agreed_fail && self.timers.fin_tries > FIN_PATIENCE {
+        if self.fallback.is_fail_agreed() && self.timers.fin_tries > FIN_PATIENCE {
             // The peer is plain by now, and had no data to say so with.
-            self.fall_back(cx, false);
+            self.fall_back(cx, Announcement::Nothing);
             return;
         }
         let interval = FIN_INTERVAL * (1 << self.timers.fin_tries.min(10));
@@ -302,7 +303,7 @@ impl Connection {
         self.timers.fail_tries += 1;
         let interval = FAIL_INTERVAL * (1 << self.timers.fail_tries.min(10));
         self.timers.fail = (cx.now + interval).min(self.timers.fail_end);
-        self.tell_failure();
+        self.send_fail();
     }
 
     /// An acknowledgement on every open subflow.

@@ -1,6 +1,7 @@
 //! Interfaces, addresses, ports, and which socket a packet belongs to.
 
-use super::face::{InterfaceConfig, InterfaceEvent, SocketError, StackConfig};
+use super::face::{InterfaceConfig, InterfaceEvent, StackConfig};
+use crate::socket::SocketError;
 use base::{InterfaceId, SocketId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

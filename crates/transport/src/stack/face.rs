@@ -1,5 +1,9 @@
 //! What goes into a stack and what comes out of it, as values.
 
+use crate::info::Protocol;
+use crate::mptcp::MptcpConfig;
+use crate::socket::SocketError;
+use crate::tcp::TcpConfig;
 use base::{InterfaceId, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use wire::Packet;
@@ -17,6 +21,41 @@ pub struct InterfaceConfig {
     pub addresses: Vec<IpAddr>,
     /// Largest IP datagram, in bytes.
     pub mtu: u32,
+}
+
+/// The configuration of a connection or listener, which names its protocol.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ProtocolConfig {
+    Tcp(TcpConfig),
+    Mptcp(Box<MptcpConfig>),
+}
+
+impl ProtocolConfig {
+    /// The protocol that it configures.
+    pub const fn protocol(&self) -> Protocol {
+        match self {
+            ProtocolConfig::Tcp(_) => Protocol::Tcp,
+            ProtocolConfig::Mptcp(_) => Protocol::Mptcp,
+        }
+    }
+}
+
+impl Default for ProtocolConfig {
+    fn default() -> Self {
+        ProtocolConfig::Tcp(TcpConfig::default())
+    }
+}
+
+impl From<TcpConfig> for ProtocolConfig {
+    fn from(config: TcpConfig) -> Self {
+        ProtocolConfig::Tcp(config)
+    }
+}
+
+impl From<MptcpConfig> for ProtocolConfig {
+    fn from(config: MptcpConfig) -> Self {
+        ProtocolConfig::Mptcp(Box::new(config))
+    }
 }
 
 /// Something that happened to the stack.
@@ -78,29 +117,4 @@ pub enum SocketEventKind {
     Closed,
     /// The connection failed.
     Failed(SocketError),
-}
-
-/// What a socket call or a connection can fail with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum SocketError {
-    #[error("no such socket")]
-    NoSuchSocket,
-    #[error("the socket is not connected")]
-    NotConnected,
-    #[error("the sending side is closed")]
-    Closed,
-    #[error("the address is in use")]
-    AddressInUse,
-    #[error("no interface has that address")]
-    NoSuchAddress,
-    #[error("no port is free")]
-    NoFreePort,
-    #[error("connection refused")]
-    Refused,
-    #[error("connection reset by peer")]
-    Reset,
-    #[error("connection timed out")]
-    TimedOut,
-    #[error("destination unreachable")]
-    Unreachable,
 }

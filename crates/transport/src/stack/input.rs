@@ -2,9 +2,10 @@
 //! (RFC 9293 s3.10.7.1 resets, RFC 792 and 4443 echo and unreachable).
 
 use super::addressing::{FlowKey, FlowRef};
-use super::face::{SocketError, Transmit};
-use super::{ListenerConfig, MAX_EMBRYONIC, Socket, Stack};
+use super::face::Transmit;
+use super::{MAX_EMBRYONIC, ProtocolConfig, Socket, Stack};
 use crate::mptcp::{MptcpConfig, acceptable_capable};
+use crate::socket::SocketError;
 use crate::tcp::connection::Connection;
 use crate::tcp::subflow::Tuple;
 use base::{Context, InterfaceId, SocketId};
@@ -122,8 +123,8 @@ impl Stack {
             return;
         }
         let tcp = match &entry.config {
-            ListenerConfig::Tcp(config) => config.clone(),
-            ListenerConfig::Mptcp(config) => {
+            ProtocolConfig::Tcp(config) => config.clone(),
+            ProtocolConfig::Mptcp(config) => {
                 if let Some(asked) = acceptable_capable(syn) {
                     let config = MptcpConfig::clone(config);
                     self.accept_capable(cx, interface, listener, &config, tuple, (syn, asked));

@@ -1,35 +1,15 @@
 //! What the stack does with any stream socket, TCP or MPTCP.
 
-use super::face::SocketError;
 use crate::mptcp::connection::Connection as MptcpConnection;
+use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::connection::Connection as TcpConnection;
-use crate::tcp::subflow::{News, Tuple};
-use base::{Context, Instant, InterfaceId, SocketId};
+use crate::tcp::subflow::Tuple;
+use base::{Context, Instant, InterfaceId};
 use wire::Payload;
-
-/// What the stack notes about a socket.
-#[derive(Clone, Copy, Debug)]
-pub struct Marks {
-    /// The listener that accepted it, until the application knows.
-    pub listener: Option<SocketId>,
-    /// The application let go of it.
-    pub released: bool,
-    /// In the stack's list of sockets that may have something to send.
-    pub ready: bool,
-    /// The earliest entry in the stack's timer heap.
-    pub armed_at: Instant,
-}
-
-impl Marks {
-    /// Of a new socket.
-    pub const fn new(listener: Option<SocketId>) -> Self {
-        Marks { listener, released: false, ready: false, armed_at: Instant::FAR_FUTURE }
-    }
-}
 
 /// A stream socket.
 pub trait Stream {
-    fn marks(&mut self) -> &mut Marks;
+    fn marks(&mut self) -> &mut SocketMarks;
     fn write(&mut self, cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError>;
     fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError>;
     fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError>;
@@ -42,7 +22,7 @@ pub trait Stream {
     /// A read made an acknowledgement urgent.
     fn owes_now(&self) -> bool;
     fn has_news(&self) -> bool;
-    fn take_news(&mut self) -> Vec<News>;
+    fn take_news(&mut self) -> Vec<ConnectionEvent>;
     fn deadline(&self) -> Instant;
     fn is_closed(&self) -> bool;
     /// The ends of its subflows, in order.
@@ -52,7 +32,7 @@ pub trait Stream {
 }
 
 impl Stream for TcpConnection {
-    fn marks(&mut self) -> &mut Marks {
+    fn marks(&mut self) -> &mut SocketMarks {
         &mut self.marks
     }
     fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
@@ -74,18 +54,18 @@ impl Stream for TcpConnection {
         self.on_timeout(cx);
     }
     fn on_reset(&mut self, cx: &mut Context<'_>, _subflow: usize) {
-        self.subflow.meet_reset(cx);
+        self.subflow.handle_reset(cx);
     }
     fn on_departed(&mut self, _subflow: usize, bytes: u32) -> bool {
         self.subflow.on_departed(bytes)
     }
     fn owes_now(&self) -> bool {
-        self.subflow.owes_ack_now()
+        self.subflow.needs_ack_now()
     }
     fn has_news(&self) -> bool {
-        self.subflow.has_news()
+        self.subflow.has_events()
     }
-    fn take_news(&mut self) -> Vec<News> {
+    fn take_news(&mut self) -> Vec<ConnectionEvent> {
         self.take_news()
     }
     fn deadline(&self) -> Instant {
@@ -103,7 +83,7 @@ impl Stream for TcpConnection {
 }
 
 impl Stream for MptcpConnection {
-    fn marks(&mut self) -> &mut Marks {
+    fn marks(&mut self) -> &mut SocketMarks {
         &mut self.marks
     }
     fn write(&mut self, cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
@@ -136,7 +116,7 @@ impl Stream for MptcpConnection {
     fn has_news(&self) -> bool {
         self.has_news()
     }
-    fn take_news(&mut self) -> Vec<News> {
+    fn take_news(&mut self) -> Vec<ConnectionEvent> {
         self.take_news()
     }
     fn deadline(&self) -> Instant {

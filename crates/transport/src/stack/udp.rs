@@ -1,7 +1,8 @@
 //! UDP sockets (RFC 768).
 
-use super::face::{SocketError, SocketEvent, SocketEventKind};
+use super::face::{SocketEvent, SocketEventKind};
 use super::{Socket, Stack};
+use crate::socket::SocketError;
 use base::{Context, Purpose, SocketId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};

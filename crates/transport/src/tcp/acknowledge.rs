@@ -5,9 +5,10 @@
 
 use super::loss::Rexmit;
 use super::profile::SubflowWindow;
-use super::subflow::{News, Subflow};
+use super::subflow::Subflow;
 use crate::congestion::{AckSample, CongestionControl, Controller};
 use crate::recovery::{SentSegment, TlpAck, TlpOutcome, pacing_rate};
+use crate::socket::ConnectionEvent;
 use base::{CaState, Context, Duration, Event, EventMask, Instant};
 use std::ops::Range;
 use wire::{SackBlocks, TcpSegment};
@@ -129,7 +130,7 @@ impl Subflow {
     /// The connection's window counts, not the subflow's.
     fn is_lifted(&self) -> bool {
         let lifts = self.switches.subflow_window == SubflowWindow::Lift;
-        lifts && self.mp.as_ref().is_some_and(|mp| !mp.plain)
+        lifts && self.mp.as_ref().is_some_and(|mp| !mp.is_fallen_back())
     }
 
     /// Nothing was outstanding: at most the window opened.
@@ -294,7 +295,7 @@ impl Subflow {
             self.bound_fin_wait_2(cx);
         } else if self.fsm.is_closed() {
             self.timers.stop_all();
-            self.news.push(News::Closed);
+            self.news.push(ConnectionEvent::Closed);
         }
     }
 
@@ -444,7 +445,7 @@ impl Subflow {
         // The writer of several subflows is their connection's to wake.
         if self.mp.is_none() && self.tx.wakes_writer(self.options.notsent_lowat) {
             self.tx.writer_waits = false;
-            self.news.push(News::Writable);
+            self.news.push(ConnectionEvent::Writable);
         }
     }
 }

@@ -1,8 +1,7 @@
-//! What a TCP connection can be told, and what it tells.
+//! The configuration of a TCP connection.
 
 use super::profile::Profile;
-use crate::congestion::HyStartKind;
-use base::{CaState, Duration};
+use crate::congestion::{Controller, HyStartKind, Options, by_name};
 
 /// Socket buffers in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,27 +51,29 @@ impl Default for TcpConfig {
     }
 }
 
-/// The state of a connection, for measurement; names as `ss -ti` prints them.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct TcpInfo {
-    pub state: &'static str,
-    pub ca_state: CaState,
-    pub cwnd_segs: u32,
-    pub ssthresh_segs: Option<u32>,
-    pub srtt: Duration,
-    pub rttvar: Duration,
-    pub min_rtt: Duration,
-    pub rto: Duration,
-    pub mss: u32,
-    pub bytes_sent: u64,
-    pub bytes_retrans: u64,
-    pub bytes_acked: u64,
-    pub segs_out: u64,
-    pub segs_retrans: u64,
-    /// Retransmissions that a D-SACK proved needless.
-    pub spurious_retrans: u64,
-    pub snd_wnd: u64,
-    pub rcv_wnd: u64,
-    pub send_buffer: u32,
-    pub receive_buffer: u32,
+impl TcpConfig {
+    /// A controller as the configuration names it; `None` if no controller has that name.
+    pub(crate) fn new_controller(&self) -> Option<Controller> {
+        by_name(self.congestion, &self.controller_options())
+    }
+
+    fn controller_options(&self) -> Options {
+        // The papers' kernels compute coupled controls in integers.
+        let kernel_compat = self.profile.is_old();
+        let hystart = self.hystart.unwrap_or(Options::LINUX.hystart);
+        Options { kernel_compat, hystart, ..Options::LINUX }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coupled_control_of_an_old_kernel_counts_in_its_integers() {
+        for (profile, _) in Profile::ALL {
+            let config = TcpConfig { profile, ..TcpConfig::default() };
+            assert_eq!(config.controller_options().kernel_compat, profile != Profile::Linux);
+        }
+    }
 }

@@ -2,12 +2,13 @@
 //!
 //! Reading, writing and closing are here; segments are the subflow's, addresses the stack's.
 
-use super::config::{TcpConfig, TcpInfo};
-use super::subflow::{Identity, News, Subflow};
+use super::config::TcpConfig;
+use super::subflow::{Identity, Subflow, Tuple};
 use crate::account::Account;
-use crate::congestion::{Controller, Options, by_name};
-use crate::stack::{Marks, SocketError};
-use base::{Context, Event, EventMask, Instant, InterfaceId, SocketId, prefetch};
+use crate::congestion::Controller;
+use crate::info::{ConnectionInfo, PathInfo, Protocol};
+use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
+use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId, prefetch};
 use wire::{Packet, Payload, TcpSegment};
 
 /// Segments taken from a writer at once (Linux fills buffers of up to 64 KiB).
@@ -17,7 +18,7 @@ const WRITE_SEGS: u32 = 44;
 #[repr(C, align(64))]
 pub struct Connection {
     /// The stack's notes.
-    pub marks: Marks,
+    pub marks: SocketMarks,
     pub interface: InterfaceId,
     pub subflow: Subflow,
     controller: Controller,
@@ -31,7 +32,7 @@ impl Connection {
         interface: InterfaceId,
         config: &TcpConfig,
     ) -> Option<Connection> {
-        let controller = controller(config)?;
+        let controller = config.new_controller()?;
         Some(Connection::new(Subflow::connect(identity, config), controller, interface, None))
     }
 
@@ -44,7 +45,7 @@ impl Connection {
         syn: &TcpSegment,
         listener: SocketId,
     ) -> Option<Connection> {
-        let controller = controller(config)?;
+        let controller = config.new_controller()?;
         let subflow = Subflow::accept(now, identity, config, syn);
         Some(Connection::new(subflow, controller, interface, Some(listener)))
     }
@@ -55,7 +56,7 @@ impl Connection {
         interface: InterfaceId,
         listener: Option<SocketId>,
     ) -> Connection {
-        let (marks, account) = (Marks::new(listener), Account::default());
+        let (marks, account) = (SocketMarks::new(listener), Account::default());
         Connection { subflow, controller, interface, marks, account }
     }
 
@@ -114,7 +115,7 @@ impl Connection {
     pub fn poll_segment(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         let packet = self.subflow.poll_segment(cx, &mut self.controller);
         if packet.is_none() && cx.wants(EventMask::ACCOUNT) {
-            let (socket, why) = (self.subflow.socket, self.subflow.stands_because());
+            let (socket, why) = (self.subflow.socket, self.subflow.blocked_reason());
             let (end, unsent) = (self.subflow.write_end(), self.subflow.unsent());
             self.account.stops(cx, socket, why, end, unsent);
         }
@@ -137,26 +138,46 @@ impl Connection {
     }
 
     /// News for the application.
-    pub fn take_news(&mut self) -> Vec<News> {
-        self.subflow.take_news()
+    pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
+        self.subflow.take_events()
     }
 
-    /// The state for measurement.
-    pub fn info(&self) -> TcpInfo {
-        self.subflow.info(&self.controller)
+    /// The state, for measurement.
+    pub fn info(&self) -> ConnectionInfo {
+        let tcp = self.subflow.info(&self.controller);
+        let Tuple { local, remote } = *self.subflow.tuple();
+        let (readable, gaps) = self.subflow.held();
+        let path = PathInfo {
+            path: PathId(0),
+            interface: self.interface,
+            local,
+            remote,
+            backup: false,
+            probing: false,
+            is_over: tcp.is_over(),
+            first_sent_bytes: tcp.bytes_sent.saturating_sub(tcp.bytes_retrans),
+            segs_retrans: tcp.segs_retrans,
+            spurious_retrans: tcp.spurious_retrans,
+            reinjected_bytes: 0,
+            reinjected_segs: 0,
+            tcp,
+        };
+        ConnectionInfo {
+            protocol: Protocol::Tcp,
+            paths: vec![path],
+            retired: Vec::new(),
+            fallback: false,
+            snd_una: self.subflow.tx.una,
+            snd_nxt: self.subflow.tx.nxt,
+            rcv_nxt: self.subflow.rx.nxt(),
+            reinjected_bytes: 0,
+            probe_bytes: 0,
+            duplicate_bytes: 0,
+            refused: 0,
+            held_bytes: readable + gaps,
+            mappings: 0,
+        }
     }
-}
-
-/// The controller that a configuration names.
-pub fn controller(config: &TcpConfig) -> Option<Controller> {
-    by_name(config.congestion, &options(config))
-}
-
-fn options(config: &TcpConfig) -> Options {
-    // The papers' kernels compute coupled controls in integers (congestion-control spec s3).
-    let kernel_compat = config.profile.is_old();
-    let hystart = config.hystart.unwrap_or(Options::LINUX.hystart);
-    Options { kernel_compat, hystart, ..Options::LINUX }
 }
 
 impl Subflow {
@@ -227,21 +248,7 @@ impl Subflow {
     }
 
     /// Whether an acknowledgement is to go out at once.
-    pub fn owes_ack_now(&self) -> bool {
+    pub fn needs_ack_now(&self) -> bool {
         self.rx.ack.is_urgent()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tcp::Profile;
-
-    #[test]
-    fn coupled_control_of_an_old_kernel_counts_in_its_integers() {
-        for (profile, _) in Profile::ALL {
-            let config = TcpConfig { profile, ..TcpConfig::default() };
-            assert_eq!(options(&config).kernel_compat, profile != Profile::Linux);
-        }
     }
 }

@@ -3,10 +3,10 @@
 //! Retransmission of both, window scaling and timestamps (RFC 7323), SACK (RFC 2018), the
 //! initial window after a lost handshake (RFC 6928 s2). Leaves established traffic to `incoming`.
 
-use super::subflow::{News, Subflow};
+use super::subflow::Subflow;
 use super::timers::Retransmit;
 use crate::congestion::{CongestionControl, Controller, PathStart};
-use crate::stack::SocketError;
+use crate::socket::{ConnectionEvent, SocketError};
 use base::{Context, Duration, Instant};
 use wire::{Flags, MptcpOptions, Packet, SeqNumber, TcpOptions, TcpSegment, Timestamps};
 
@@ -174,9 +174,9 @@ impl Subflow {
         let mut option_bytes = if self.hs.timestamps { 12 } else { 0 };
         if let Some(mp) = self.mp.as_mut() {
             if segment.options.mptcp.is_empty() {
-                mp.room = 0;
+                mp.set_room(0);
             }
-            option_bytes += mp.room;
+            option_bytes += mp.room();
         }
         self.tx.mss = u32::from(mss.min(self.advertised_mss())) - option_bytes;
         // The window of a SYN is never scaled (RFC 7323 s2.2).
@@ -201,7 +201,7 @@ impl Subflow {
         }
         if segment.flags.contains(Flags::RST) {
             if acks_syn {
-                self.hear(segment, 0, false);
+                self.summarise(segment, 0, false);
                 self.fail(cx, SocketError::Refused);
             }
             return;
@@ -218,11 +218,11 @@ impl Subflow {
             self.hs.due = true;
             return;
         }
-        self.hear(segment, 0, false);
+        self.summarise(segment, 0, false);
         self.become_established(cx, cc);
         self.rx.ack.on_connected(cx.now);
         self.rx.ack.now();
-        self.news.push(News::Connected);
+        self.news.push(ConnectionEvent::Connected);
     }
 
     /// SYN-RECEIVED: our SYN was acknowledged by `segment`.
@@ -236,7 +236,7 @@ impl Subflow {
         self.tx.max_window = self.tx.window;
         self.tx.window_updated_at = segment.seq;
         self.become_established(cx, cc);
-        self.news.push(News::Accepted);
+        self.news.push(ConnectionEvent::Accepted);
     }
 
     fn become_established(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {

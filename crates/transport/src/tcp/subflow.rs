@@ -4,7 +4,7 @@
 //! This file has the struct, its face towards `connection`, and what several parts share. The
 //! congestion controller belongs to the connection and is passed in (rule 5 of the house).
 
-use super::config::{TcpConfig, TcpInfo};
+use super::config::TcpConfig;
 use super::handshake::Handshake;
 use super::loss::LossState;
 use super::multipath::Multipath;
@@ -14,8 +14,9 @@ use super::sender::Sender;
 use super::state::StateMachine;
 use super::timers::{Retransmit, Timers};
 use crate::congestion::{CongestionControl, Controller};
+use crate::info::TcpInfo;
 use crate::recovery::{MinRttFilter, RttEstimator, RttMode};
-use crate::stack::SocketError;
+use crate::socket::{ConnectionEvent, SocketError};
 use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
 use std::net::SocketAddr;
 use wire::{SeqNumber, TcpSegment};
@@ -36,18 +37,6 @@ pub struct Options {
     pub initial_ssthresh_segs: Option<u32>,
 }
 
-/// What the owner of a subflow is told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum News {
-    Connected,
-    Accepted,
-    Readable,
-    Writable,
-    PeerClosed,
-    Closed,
-    Failed(SocketError),
-}
-
 /// Segments that are due besides data and its acknowledgements.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outbox {
@@ -60,7 +49,7 @@ pub struct Outbox {
     /// A probe of a closed window.
     pub window_probe: bool,
     /// Ask the peer for an acknowledgement, whatever waits to be sent.
-    pub knock: bool,
+    pub keep_alive: bool,
 }
 
 /// Totals of one subflow.
@@ -90,7 +79,7 @@ pub struct Subflow {
     pub(super) orphaned: bool,
     pub(super) socket: SocketId,
     pub(super) timers: Timers,
-    pub(super) news: Vec<News>,
+    pub(super) news: Vec<ConnectionEvent>,
     pub(super) hs: Handshake,
     pub(super) rx: Receiver,
     pub(super) tx: Sender,
@@ -241,7 +230,7 @@ impl Subflow {
         self.timers.take_due_pacing(cx.now);
         if self.timers.take_due_close(cx.now) {
             self.fsm.close(cx);
-            self.news.push(News::Closed);
+            self.news.push(ConnectionEvent::Closed);
         }
     }
 
@@ -251,7 +240,7 @@ impl Subflow {
         self.hs.due = false;
         self.outbox = Outbox::default();
         self.fsm.close(cx);
-        self.news.push(News::Failed(error));
+        self.news.push(ConnectionEvent::Failed(error));
     }
 
     /// A valid RST came. Where both sides have said that they are done it is no failure, only the
@@ -261,14 +250,14 @@ impl Subflow {
             self.timers.stop_all();
             self.outbox = Outbox::default();
             self.fsm.close(cx);
-            self.news.push(News::Closed);
+            self.news.push(ConnectionEvent::Closed);
         } else {
             self.fail(cx, SocketError::Reset);
         }
     }
 
     /// A valid RST came, whoever sent it.
-    pub fn meet_reset(&mut self, cx: &mut Context<'_>) {
+    pub fn handle_reset(&mut self, cx: &mut Context<'_>) {
         if !self.fsm.is_closed() && !self.fsm.is_time_wait() {
             self.reset_by_peer(cx);
         }
@@ -304,12 +293,12 @@ impl Subflow {
     }
 
     /// News for the owner, in order.
-    pub fn take_news(&mut self) -> Vec<News> {
+    pub fn take_events(&mut self) -> Vec<ConnectionEvent> {
         std::mem::take(&mut self.news)
     }
 
     /// Whether there is news.
-    pub fn has_news(&self) -> bool {
+    pub fn has_events(&self) -> bool {
         !self.news.is_empty()
     }
 
@@ -336,7 +325,7 @@ impl Subflow {
     }
 
     /// Why it sends nothing more, asked when it does not.
-    pub fn stands_because(&self) -> Blocked {
+    pub fn blocked_reason(&self) -> Blocked {
         if !self.fsm.is_synchronised() {
             Blocked::Opening
         } else if self.tx.has_unsent() {
