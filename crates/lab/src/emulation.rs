@@ -12,12 +12,13 @@ use crate::series::{Quantity, Series, VariantSeries};
 use crate::stack::{Emulated, Stack, emulated_of};
 use crate::study::{Study, VariantRuns, Watcher, setup};
 use crate::variants::Carrier;
+use harness::Captures;
 use linux::emulator::{Accuracy, EmulatedRun, measure};
 use linux::sut::{
     EmulatedSut, KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, run_emulated,
 };
 use linux::{Emulator, EmulatorConfig, LiveError};
-use simulator::{Captures, socket_config};
+use simulator::socket_config;
 
 /// What an emulated study yields.
 #[derive(Clone, Debug)]
@@ -176,7 +177,8 @@ impl Task<'_> {
         };
         match (stack, variant.carrier) {
             (Stack::Anabranch, _) => {
-                let protocol = match socket_config(&setup(self.scenario, variant, self.number)) {
+                let setup = setup(self.scenario, variant, self.number);
+                let protocol = match socket_config(&setup.flows[0], setup.network.ipv6) {
                     simulator::SocketConfig::Tcp(tcp) => linux::Protocol::Tcp(tcp),
                     simulator::SocketConfig::Mptcp(mptcp) => linux::Protocol::Mptcp(mptcp),
                 };
