@@ -122,7 +122,7 @@ pub(crate) const OBJECT_TIME: &str = "object_time/";
 const MOST_OBJECT_TIMES: usize = 1000;
 
 /// Further numbers of a run, by name.
-pub(crate) fn extra_of(outcome: &Outcome) -> Vec<(String, f64)> {
+fn extra_of(outcome: &Outcome) -> Vec<(String, f64)> {
     let extra = outcome.extra.iter().map(|(name, value)| ((*name).to_owned(), *value));
     extra.chain(object_times(outcome)).collect()
 }
