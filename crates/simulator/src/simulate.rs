@@ -92,9 +92,11 @@ fn complete(record: &mut FlowRecord, world: &World<Half>, flow: &FlowHosts<'_>) 
 /// The path of each subflow that a host has or had, in the first connection if there are several.
 fn subflows(world: &World<Half>, flow: &FlowHosts<'_>, host: HostId) -> Vec<usize> {
     let socket = half(world, host).sockets().first().copied();
-    let multipath = socket.and_then(|socket| world.mptcp_info(host, socket));
-    let Some(info) = multipath else { return vec![flow.first_path] };
-    info.subflows.iter().map(|subflow| flow.flow.paths[subflow.interface.index()]).collect()
+    let info = socket.and_then(|socket| world.info(host, socket));
+    match info.filter(|info| info.protocol.is_multipath()) {
+        None => vec![flow.first_path],
+        Some(info) => info.paths.iter().map(|path| flow.path_of(path.interface)).collect(),
+    }
 }
 
 /// The result of the measured flow. A goodput does not count what was read in the warm-up.

@@ -3,12 +3,12 @@
 //! A thousand segments are written at once, asked about until all are handed out, and
 //! acknowledged in the order of the data whenever the scheduler waits. Only its calls are timed.
 
-use base::{CaState, Duration, Instant, InterfaceId, PathId};
+use base::{Duration, Instant, InterfaceId, PathId};
 use std::collections::VecDeque;
 use std::hint::black_box;
 use transport::scheduler::{
-    Action, AnyScheduler, Bind, DataSegment, DataView, NAMES, Options, PathSet, PathView,
-    Scheduler, Step, View, What, by_name,
+    Action, AnyScheduler, Bind, DataSegment, DataView, LossPhase, NAMES, Options, PathSet,
+    PathState, PathView, QueueView, RttView, Scheduler, Step, View, What, WindowView, by_name,
 };
 
 const MSS: u32 = 1420;
@@ -112,7 +112,6 @@ impl Model {
             reinject: None,
             sndbuf_limited: false,
             peer_closed: false,
-            fin_path: None,
         };
         View { now: self.now, paths: &self.paths, data }
     }
@@ -120,7 +119,7 @@ impl Model {
     fn act(&mut self, action: &Action) {
         match action {
             Action::Penalise(path, _) => {
-                let cwnd = &mut self.paths[path.index()].cwnd_segs;
+                let cwnd = &mut self.paths[path.index()].window.cwnd_segs;
                 *cwnd = (*cwnd / 2).max(2);
             }
             Action::Assign { range, .. } => self.meant = Some(range.start),
@@ -177,14 +176,14 @@ impl Model {
             if !segment.paths.contains(path.id) {
                 continue;
             }
-            path.outstanding_bytes -= u64::from(segment.len);
-            path.queued_memory -= segment.len;
-            if path.unsent_segs > 0 {
-                path.unsent_segs -= 1;
-                path.unsent_bytes -= u64::from(segment.len);
+            path.queue.outstanding_bytes -= u64::from(segment.len);
+            path.queue.memory_bytes -= segment.len;
+            if path.queue.unsent_segs > 0 {
+                path.queue.unsent_segs -= 1;
+                path.queue.unsent_bytes -= u64::from(segment.len);
             } else {
-                path.inflight_segs -= 1;
-                path.inflight_bytes -= u64::from(segment.len);
+                path.window.inflight_segs -= 1;
+                path.window.inflight_bytes -= u64::from(segment.len);
             }
             let id = path.id;
             if scheduler.heeds_acks() {
@@ -196,14 +195,14 @@ impl Model {
 
 /// `len` bytes more on a path: sent if its window takes them, else queued.
 fn add(path: &mut PathView, len: u32, bind: Bind) {
-    path.outstanding_bytes += u64::from(len);
-    path.queued_memory += len;
+    path.queue.outstanding_bytes += u64::from(len);
+    path.queue.memory_bytes += len;
     if bind == Bind::Now || path.free_segs() > 0 {
-        path.inflight_segs += 1;
-        path.inflight_bytes += u64::from(len);
+        path.window.inflight_segs += 1;
+        path.window.inflight_bytes += u64::from(len);
     } else {
-        path.unsent_segs += 1;
-        path.unsent_bytes += u64::from(len);
+        path.queue.unsent_segs += 1;
+        path.queue.unsent_bytes += u64::from(len);
     }
 }
 
@@ -213,34 +212,29 @@ fn path(id: u8) -> PathView {
     PathView {
         id: PathId(id),
         interface: InterfaceId(u16::from(id)),
-        can_send: true,
-        pre_established: false,
-        fully_established: true,
-        pf: false,
+        state: PathState::Open,
         backup: false,
         probing: false,
-        tsq_throttled: false,
-        ca_state: CaState::Open,
-        loss_repaired: false,
-        srtt,
-        rttvar: srtt / 8,
-        rtt_last: srtt,
-        rtt_first: srtt,
-        rtt_samples: 1,
-        rto: srtt * 3,
+        throttled: false,
+        loss: LossPhase::Open,
+        continues_at: None,
         last_send: Some(Instant::ZERO),
-        cwnd_segs,
-        ssthresh_segs: Some(cwnd_segs),
-        inflight_segs: 0,
-        inflight_bytes: 0,
-        unsent_bytes: 0,
-        unsent_segs: 0,
-        outstanding_bytes: 0,
-        mss: MSS,
-        window_left_bytes: 1 << 30,
         pacing_rate: Some(u64::from(cwnd_segs * MSS) * 1200 / srtt.as_millis()),
-        queued_memory: 0,
-        send_buffer: 400_000,
-        last_end: None,
+        rtt: RttView { srtt, rttvar: srtt / 8, last: srtt, first: srtt, samples: 1, rto: srtt * 3 },
+        window: WindowView {
+            mss: MSS,
+            cwnd_segs,
+            ssthresh_segs: Some(cwnd_segs),
+            inflight_segs: 0,
+            inflight_bytes: 0,
+            send_window_bytes: 1 << 30,
+        },
+        queue: QueueView {
+            unsent_bytes: 0,
+            unsent_segs: 0,
+            outstanding_bytes: 0,
+            memory_bytes: 0,
+            limit_bytes: 400_000,
+        },
     }
 }

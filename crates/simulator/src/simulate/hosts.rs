@@ -108,6 +108,11 @@ impl<'a> FlowHosts<'a> {
         Some(InterfaceId(number as u16))
     }
 
+    /// The path that an interface of both hosts leads to.
+    pub(super) fn path_of(&self, interface: InterfaceId) -> usize {
+        self.flow.paths[interface.index()]
+    }
+
     /// The stack of one of the hosts.
     pub(super) fn stack(&self, role: Role, mtu: u32) -> StackConfig {
         let on =

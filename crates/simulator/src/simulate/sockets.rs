@@ -3,28 +3,30 @@
 use super::SERVER_PORT;
 use super::hosts::FlowHosts;
 use super::notify::initial_backups;
-use crate::host::SocketConfig;
 use crate::managers;
 use crate::setup::{FlowSetup, Multipath, MultipathProtocol, RunSetup};
 use base::InterfaceId;
 use std::net::{IpAddr, SocketAddr};
 use traffic::Role;
-use transport::TcpConfig;
 use transport::mptcp::{Failover, MptcpConfig};
 use transport::path_manager::PathManagerKind;
+use transport::{ProtocolConfig, TcpConfig};
 
 /// Lists of gateways that `binder` takes, as its kernel module.
 const MOST_GATEWAYS: usize = 10;
 
 /// The configuration that both hosts of a flow have in common.
-pub fn socket_config(flow: &FlowSetup, ipv6: bool) -> SocketConfig {
+pub fn socket_config(flow: &FlowSetup, ipv6: bool) -> ProtocolConfig {
     let tcp = flow.tcp.clone();
     match flow.carrier.multipath() {
-        None => SocketConfig::Tcp(tcp),
+        None => ProtocolConfig::Tcp(tcp),
         Some(multipath) => match multipath.protocol {
-            MultipathProtocol::Mptcp => {
-                SocketConfig::Mptcp(Box::new(mptcp_config(multipath, tcp, flow.paths.len(), ipv6)))
-            }
+            MultipathProtocol::Mptcp => ProtocolConfig::Mptcp(Box::new(mptcp_config(
+                multipath,
+                tcp,
+                flow.paths.len(),
+                ipv6,
+            ))),
         },
     }
 }
@@ -47,9 +49,9 @@ fn mptcp_config(multipath: &Multipath, tcp: TcpConfig, paths: usize, ipv6: bool)
 }
 
 /// The configuration of one host of a flow.
-pub(super) fn host_config(setup: &RunSetup, flow: &FlowHosts<'_>, role: Role) -> SocketConfig {
+pub(super) fn host_config(setup: &RunSetup, flow: &FlowHosts<'_>, role: Role) -> ProtocolConfig {
     let mut socket = socket_config(flow.flow, setup.network.ipv6);
-    if let (SocketConfig::Mptcp(config), Some(multipath)) =
+    if let (ProtocolConfig::Mptcp(config), Some(multipath)) =
         (&mut socket, flow.flow.carrier.multipath())
     {
         if role == Role::Client {

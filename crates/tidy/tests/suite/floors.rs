@@ -13,7 +13,17 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("lab", &["base", "wire", "transport", "network", "traffic", "harness", "simulator", "linux"]),
     (
         "cli",
-        &["base", "wire", "transport", "network", "traffic", "harness", "simulator", "linux", "lab"],
+        &[
+            "base",
+            "wire",
+            "transport",
+            "network",
+            "traffic",
+            "harness",
+            "simulator",
+            "linux",
+            "lab",
+        ],
     ),
     ("tidy", &[]),
 ];

@@ -4,10 +4,11 @@
 //! runs. Carrying answers out is `outgoing`'s.
 
 use crate::scheduler::{
-    Action, AnyScheduler, Bind, Decision, Offer, PathView, Scheduler, Step, View, What,
+    Action, AnyScheduler, Bind, Decision, LossPhase, Offer, PathState, PathView, Scheduler, Step,
+    View, What,
 };
 use base::decision::{Answer, Candidate, Mark, Marks, Offered, SchedulerCall, Sent};
-use base::{CaState, Context, Event, EventMask, SocketId};
+use base::{Context, Event, EventMask, SocketId};
 
 /// Ask the scheduler, and record the question with its answer.
 #[cold]
@@ -40,24 +41,24 @@ fn offered(offer: Offer) -> Offered {
 }
 
 fn candidate(path: &PathView, offer: &Offer) -> Candidate {
-    let window = path.window_left_bytes < u64::from(offer.len_on(path).max(1));
+    let window = path.window.send_window_bytes < u64::from(offer.len_on(path).max(1));
     let marks = Marks::default()
-        .with(Mark::Closed, !path.can_send || path.pre_established)
-        .with(Mark::Failed, path.pf)
+        .with(Mark::Closed, !path.is_established())
+        .with(Mark::Failed, path.state == PathState::PotentiallyFailed)
         .with(Mark::Backup, path.backup)
         .with(Mark::Probing, path.probing)
         .with(Mark::WindowFull, path.is_window_full())
-        .with(Mark::Loss, path.ca_state == CaState::Loss && !path.loss_repaired)
-        .with(Mark::SmallQueue, path.tsq_throttled)
+        .with(Mark::Loss, path.loss == LossPhase::Timeout)
+        .with(Mark::SmallQueue, path.throttled)
         .with(Mark::ReceiveWindow, window)
         .with(Mark::Carried, offer.paths.contains(path.id));
     Candidate {
         path: path.id,
         interface: path.interface,
-        srtt: path.srtt,
-        cwnd_segs: path.cwnd_segs,
-        inflight_segs: path.inflight_segs,
-        unsent_segs: path.unsent_segs,
+        srtt: path.rtt.srtt,
+        cwnd_segs: path.window.cwnd_segs,
+        inflight_segs: path.window.inflight_segs,
+        unsent_segs: path.queue.unsent_segs,
         marks,
     }
 }

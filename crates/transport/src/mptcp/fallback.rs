@@ -1,258 +1,492 @@
-//! Leaving MPTCP for plain TCP on the first subflow (RFC 8684 s3.7, mptcp-protocol spec s3.5).
+//! Falling back to TCP on the first subflow, as state machines (RFC 8684 s3.7).
 //!
-//! Possible only while one subflow carried everything, so that offsets of the connection and of
-//! the subflow are the same numbers: after it everything goes straight to the subflow.
+//! There are two, because the RFC has two independent questions, and every combination of their
+//! states is reachable:
+//!
+//! - [`Mode`]: how far the connection has left MPTCP. MP_FAIL is a negotiation: the host that finds
+//!   a wrong checksum sends it and drops what follows; its peer answers it; the connection is TCP
+//!   with the infinite mapping of the peer, or at once where none is to come.
+//! - [`Joins`]: whether a second subflow exists. Fallback is permitted only without one, because
+//!   offsets of the connection and of the first subflow are then the same numbers. An initiator
+//!   that verified the SYN/ACK of a join does not know whether the acceptor received its third
+//!   packet (s3.2); the acceptor may fall back in between and refuse the join.
+//!
+//! ```text
+//!  Multipath --wrong checksum--> FailSent --MP_FAIL with a DSS--> FailAgreed
+//!   |     ^                      |      |                             |
+//!   |     +----join accepted-----+      | MP_FAIL alone,              | infinite mapping,
+//!   |                                   | options lost                | options lost
+//!   +-----------------------------------+-----------> Plain <---------+
+//!
+//!  None --join verified--> Unconfirmed --fourth packet--> Confirmed
+//!   ^                           |
+//!   +------all joins failed-----+
+//! ```
+//!
+//! A condition beside the states is an argument: `one_stream`, that nothing was sent twice or out
+//! of order and that all data received had the same offset in connection and subflow.
 
-use super::connection::Connection;
-use super::slot::{ReceivedMaps, Slot, Stage};
-use crate::tcp::multipath::{Heard, Multipath};
-use base::Context;
 use wire::Payload;
-use wire::mptcp::{DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
 
-impl Connection {
-    /// Whether the connection is plain TCP by now.
+/// How far the connection has left MPTCP.
+#[derive(Debug)]
+enum Mode {
+    /// Data are mapped by DSS options.
+    Multipath,
+    /// A wrong checksum was found and reported by MP_FAIL; data are not accepted any more.
+    FailSent(Suspect),
+    /// The peer answered the MP_FAIL. Payload that a middlebox changed is accepted, checksums are
+    /// ignored; the infinite mapping is still to come.
+    FailAgreed,
+    /// TCP. `fail_answered`: an MP_FAIL of the peer was answered with one, which is repeated.
+    Plain { fail_answered: bool },
+}
+
+/// Whether a second subflow exists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Joins {
+    /// Only the first subflow was ever used.
+    None,
+    /// The peer proved itself; this host does not know whether it accepted the third packet.
+    Unconfirmed { options_lost: Option<Announcement> },
+    /// Both hosts know of a second subflow.
+    Confirmed { options_lost: Option<Announcement> },
+}
+
+/// The payload with the wrong checksum: part of the stream once the peer agrees to fall back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Suspect {
+    /// Its offset in the stream.
+    pub offset: u64,
+    pub payload: Payload,
+}
+
+/// What the peer is sent at a fallback.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Announcement {
+    /// Nothing: it has fallen back before.
+    Nothing,
+    /// An infinite mapping (RFC 8684 s3.3.1) with the next data.
+    InfiniteMapping,
+    /// An MP_FAIL in answer to its own, and the infinite mapping.
+    FailAndInfiniteMapping,
+}
+
+/// The state does not permit it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refused;
+
+/// What follows from lost options.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OptionsLost {
+    /// Nothing until the pending join is accepted or fails.
+    Deferred,
+    /// Fall back.
+    FallBack(Announcement),
+}
+
+/// What follows from an MP_FAIL of the peer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FailReceived {
+    /// Nothing: it agreed before.
+    Repeated,
+    /// It agrees to fall back, and its infinite mapping is to come.
+    Agreed(Suspect),
+    /// Fall back.
+    FallBack(Announcement),
+}
+
+/// What follows from the third packet of a join.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JoinAccepted {
+    Accepted,
+    /// The MP_FAIL sent is void, since the peer has a second subflow: the first one is to be reset.
+    InsteadOfFail,
+}
+
+/// Both state machines of a connection.
+#[derive(Debug)]
+pub struct Fallback {
+    mode: Mode,
+    joins: Joins,
+}
+
+impl Default for Fallback {
+    fn default() -> Self {
+        Fallback { mode: Mode::Multipath, joins: Joins::None }
+    }
+}
+
+impl Fallback {
+    /// The connection is TCP.
     pub const fn is_plain(&self) -> bool {
-        self.plain
+        matches!(self.mode, Mode::Plain { .. })
     }
 
-    /// Only one subflow was ever used, and nothing was sent twice.
-    pub(super) fn may_fall_back(&self) -> bool {
-        !self.joined && self.is_one_stream()
+    /// An MP_FAIL was sent and not answered.
+    pub const fn is_fail_sent(&self) -> bool {
+        matches!(self.mode, Mode::FailSent(_))
     }
 
-    fn is_one_stream(&self) -> bool {
-        self.send.reinjected_bytes == 0 && !self.send.scattered && !self.receive.shifted
+    /// The peer answered the MP_FAIL; its infinite mapping is to come.
+    pub const fn is_fail_agreed(&self) -> bool {
+        matches!(self.mode, Mode::FailAgreed)
     }
 
-    /// The peer proved a join to us and has not said that it took ours: it may fall back before
-    /// our proof arrives, and refuses the join then.
-    fn is_join_in_doubt(&self) -> bool {
-        self.joined && !self.shared && self.is_one_stream()
+    /// A fallback was proposed and is not complete: no subflow is opened.
+    pub const fn is_pending(&self) -> bool {
+        self.is_fail_sent() || self.is_fail_agreed()
     }
 
-    /// Data or acknowledgements came without options on subflow `index`. While a join is in doubt
-    /// its end decides.
-    pub(super) fn on_options_lost(&mut self, cx: &mut Context<'_>, index: usize, announce: bool) {
-        if index == 0 && self.is_join_in_doubt() {
-            self.lost_options = Some(announce || self.lost_options == Some(true));
-        } else if self.may_fall_back() {
-            self.fall_back(cx, announce);
-        } else {
-            self.refused += 1;
-            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
-            self.fail_if_alone();
-        }
+    /// An MP_FAIL of the peer was answered: if it is repeated, so is the answer.
+    pub const fn is_fail_answered(&self) -> bool {
+        matches!(self.mode, Mode::Plain { fail_answered: true })
     }
 
-    /// A join is complete, or failed: what was put off until then.
-    pub(super) fn resolve_join(&mut self, cx: &mut Context<'_>) {
-        let waits = |slot: &Slot| slot.stage == Stage::PreEstablished;
-        if self.plain || self.closed || (!self.shared && self.slots.iter().any(waits)) {
-            return;
-        }
-        self.joined = self.shared;
-        let there = self.slots.first().is_some_and(|slot| slot.stage == Stage::Open);
-        if let Some(announce) = self.lost_options.take().filter(|_| there) {
-            self.on_options_lost(cx, 0, announce);
-        }
+    /// Both hosts know of a second subflow.
+    pub const fn is_join_confirmed(&self) -> bool {
+        matches!(self.joins, Joins::Confirmed { .. })
     }
 
-    /// Become TCP. `announce`: tell the peer with an infinite mapping.
-    pub(super) fn fall_back(&mut self, cx: &mut Context<'_>, announce: bool) {
-        if std::mem::replace(&mut self.plain, true) {
-            return;
-        }
-        self.timers = super::timers::Timers::default();
-        self.addresses.announced.clear();
-        self.assigned.clear();
-        self.failed_checksum = false;
-        self.signals_stale = true;
-        for index in 1..self.slots.len() {
-            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
-        }
-        let infinite = announce.then(|| self.infinite_mapping());
-        let window = self.send.window_end;
-        let Some(slot) = self.slots.first_mut() else { return };
-        slot.stage = if slot.stage == Stage::Gone { Stage::Gone } else { Stage::Open };
-        slot.received = ReceivedMaps::default();
-        let una = slot.subflow.una();
-        if let Some(mp) = slot.subflow.multipath() {
-            mp.plain = true;
-            mp.infinite = infinite;
-            mp.on_ack = None;
-            mp.first_data = None;
-            mp.data_ack = None;
-            mp.keep_pending(|option| matches!(option, MptcpOption::Fail { .. }));
-        }
-        slot.subflow.lower_window(window.saturating_sub(una));
-        self.take_doubted(cx);
-        self.push_plain();
-        self.drain_plain(cx);
-        self.wake(0);
-    }
-
-    /// What a middlebox wrote is the stream after all.
-    fn take_doubted(&mut self, cx: &mut Context<'_>) {
-        if let Some((offset, payload)) = self.doubted.take() {
-            self.receive.edge = self.receive.edge.max(offset + u64::from(payload.len()));
-            self.receive.insert(cx.now, offset, payload);
-            self.tell_readable();
-        }
-    }
-
-    /// Everything from the last data known intact on lies where the subflow has it.
-    fn infinite_mapping(&self) -> Mapping {
-        let start = self.send.una.min(self.send.buffer.end());
-        Mapping {
-            dsn: DataNumber::Long(self.send.dsn(start)),
-            subflow_seq: (start as u32).wrapping_add(1),
-            len: 0,
-            checksum: self.checksum.then_some(0),
-        }
-    }
-
-    /// Hand what was written to the one subflow.
-    pub(super) fn push_plain(&mut self) {
-        let left = self.send.buffer.end() - self.send.nxt;
-        let Some(slot) = self.slots.first_mut() else { return };
-        if left > 0 {
-            // A send buffer is smaller than 4 GiB.
-            let len = u32::try_from(left).unwrap_or(u32::MAX);
-            let payload = self.send.buffer.slice(self.send.nxt, len);
-            self.send.nxt += u64::from(payload.len());
-            slot.first_sent_bytes += u64::from(payload.len());
-            slot.subflow.push_plain(payload);
-        }
-        if self.send.fin_queued && self.send.is_drained() {
-            slot.subflow.queue_fin();
-        }
-        self.wake(0);
-    }
-
-    /// What the subflow acknowledged frees the connection's buffer.
-    pub(super) fn on_plain_ack(&mut self) {
-        let Some(slot) = self.slots.first_mut() else { return };
-        let una = slot.subflow.una().min(self.send.buffer.end());
-        // Room for options is not needed once the infinite mapping is out.
-        let announced = |mp: &mut Multipath| mp.infinite.is_none();
-        if slot.subflow.multipath().is_some_and(announced) {
-            slot.subflow.set_option_room(0);
-        }
-        self.send.una = self.send.una.max(una);
-        self.send.buffer.release_below(una);
-        while self.send.segments.front().is_some_and(|segment| segment.end() <= una) {
-            self.send.segments.pop_front();
-        }
-    }
-
-    /// What the subflow received in order goes to the reader.
-    pub(super) fn drain_plain(&mut self, cx: &mut Context<'_>) {
-        let Some(slot) = self.slots.first_mut() else { return };
-        let (offset, len) = slot.subflow.received();
-        if len > 0 {
-            let payload =
-                slot.subflow.take_received(cx.now, u32::try_from(len).unwrap_or(u32::MAX));
-            self.receive.edge = self.receive.edge.max(offset + len);
-            if self.receive.insert(cx.now, offset, payload) {
-                self.tell_readable();
+    /// Options were lost; what follows waits for the pending join.
+    pub const fn is_verdict_deferred(&self) -> bool {
+        match self.joins {
+            Joins::None => false,
+            Joins::Unconfirmed { options_lost } | Joins::Confirmed { options_lost } => {
+                options_lost.is_some()
             }
-            self.signals_stale = true;
-        }
-        let ended = self.slots.first().is_some_and(|slot| slot.subflow.is_fin_received());
-        if ended && !std::mem::replace(&mut self.receive.fin_received, true) {
-            self.news.push(crate::socket::ConnectionEvent::PeerClosed);
         }
     }
 
-    /// A checksum was wrong: a middlebox changed the payload of subflow `index` from data
-    /// sequence number `dsn` on.
-    pub(super) fn on_checksum_failure(
+    /// Whether the connection may fall back (RFC 8684 s3.7).
+    pub fn is_permitted(&self, one_stream: bool) -> bool {
+        self.joins == Joins::None && one_stream
+    }
+
+    /// Whether an infinite mapping of the peer is accepted. It may have fallen back before the
+    /// third packet of a join arrived there.
+    pub const fn accepts_infinite_mapping(&self, one_stream: bool) -> bool {
+        matches!(self.joins, Joins::None | Joins::Unconfirmed { .. }) && one_stream
+    }
+
+    /// The SYN/ACK of a join was verified (RFC 8684 s3.2).
+    pub fn on_join_answered(&mut self) -> Result<(), Refused> {
+        if !matches!(self.mode, Mode::Multipath) {
+            return Err(Refused);
+        }
+        self.on_group_answered();
+        Ok(())
+    }
+
+    /// The SYN/ACK of one of a group of simultaneous SYNs arrived. Unlike that of a join by token
+    /// it is accepted while a fallback is pending.
+    pub fn on_group_answered(&mut self) {
+        if self.joins == Joins::None {
+            self.joins = Joins::Unconfirmed { options_lost: None };
+        }
+    }
+
+    /// The third packet of a join was verified (RFC 8684 s3.2). It is to be confirmed next.
+    pub fn on_join_accepted(&mut self) -> Result<JoinAccepted, Refused> {
+        let accepted = match self.mode {
+            Mode::Multipath => JoinAccepted::Accepted,
+            Mode::FailSent(_) => JoinAccepted::InsteadOfFail,
+            Mode::FailAgreed | Mode::Plain { .. } => return Err(Refused),
+        };
+        self.mode = Mode::Multipath;
+        self.on_group_answered();
+        Ok(accepted)
+    }
+
+    /// The fourth packet of a join arrived, or is about to be sent.
+    pub fn on_join_confirmed(&mut self) {
+        self.joins = match self.joins {
+            Joins::None => Joins::Confirmed { options_lost: None },
+            Joins::Unconfirmed { options_lost } | Joins::Confirmed { options_lost } => {
+                Joins::Confirmed { options_lost }
+            }
+        };
+    }
+
+    /// No join is pending any more: all were confirmed or failed. Options lost in the meantime are
+    /// to be judged now.
+    pub fn on_joins_settled(&mut self) -> Option<Announcement> {
+        match &mut self.joins {
+            Joins::None => None,
+            Joins::Confirmed { options_lost } => options_lost.take(),
+            Joins::Unconfirmed { options_lost } => {
+                let lost = options_lost.take();
+                self.joins = Joins::None;
+                lost
+            }
+        }
+    }
+
+    /// Data or acknowledgements arrived without options; `first`: on the first subflow.
+    pub fn on_options_lost(
         &mut self,
-        cx: &mut Context<'_>,
-        index: usize,
-        dsn: u64,
-        (offset, payload): (u64, Payload),
-    ) {
-        self.refused += 1;
-        if self.may_fall_back() {
-            // What a middlebox wrote is the stream of the TCP connection that this becomes.
-            self.failed_checksum = true;
-            self.doubted = Some((offset, payload));
-            self.start_fail_timer(cx.now);
-            self.tell_failure();
-            return;
-        }
-        let mut options = MptcpOptions::default();
-        options.push(MptcpOption::Fail { dsn });
-        let reason = ResetReason::MIDDLEBOX_INTERFERENCE;
-        options.push(MptcpOption::TcpRst { transient: false, reason });
-        self.reset_slot(cx, index, options);
-        self.fail_if_alone();
-    }
-
-    /// Say where the mapping with the wrong checksum begins.
-    pub(super) fn tell_failure(&mut self) {
-        let dsn = self.receive.ack_number();
-        self.say_on(0, MptcpOption::Fail { dsn });
-    }
-
-    /// The peer found a wrong checksum, or answers that it agrees to fall back; `mapped`: it still
-    /// acknowledges data, so that its own infinite mapping is to come.
-    pub(super) fn on_mp_fail(&mut self, cx: &mut Context<'_>, index: usize, mapped: bool) {
-        if !self.may_fall_back() {
-            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
-            self.fail_if_alone();
-            return;
-        }
-        if self.agreed_fail {
-            return;
-        }
-        if self.failed_checksum && mapped {
-            self.agree_to_fail(cx);
-            return;
-        }
-        if !self.failed_checksum {
-            self.answered_fail = true;
-            self.tell_failure();
-        }
-        self.fall_back(cx, true);
-    }
-
-    /// The peer agrees to fall back, and says from where on with its next new data. Until then it
-    /// is acknowledged, as it may have no window left for them; an infinite mapping of ours would
-    /// come too early: a kernel (6.18) that is plain before its own is out makes segments longer
-    /// than the path takes of it.
-    fn agree_to_fail(&mut self, cx: &mut Context<'_>) {
-        self.failed_checksum = false;
-        self.agreed_fail = true;
-        self.stop_fail_timer();
-        if let Some(mp) = self.slots[0].subflow.multipath() {
-            mp.keep_pending(|option| !matches!(option, MptcpOption::Fail { .. }));
-        }
-        self.take_doubted(cx);
-        self.signals_stale = true;
-        self.slots[0].subflow.acknowledge();
-        self.wake(0);
-    }
-
-    /// The connection is plain, and something was heard all the same: the answer to the peer's
-    /// MP_FAIL may have been lost.
-    pub(super) fn hear_plain(&mut self, heard: &Heard) {
-        let fail = |option: &MptcpOption| matches!(option, MptcpOption::Fail { .. });
-        if self.answered_fail && heard.options.others().iter().any(fail) {
-            self.tell_failure();
+        first: bool,
+        announcement: Announcement,
+        one_stream: bool,
+    ) -> Result<OptionsLost, Refused> {
+        match &mut self.joins {
+            Joins::None if one_stream => Ok(OptionsLost::FallBack(announcement)),
+            Joins::Unconfirmed { options_lost } if first && one_stream => {
+                *options_lost = Some(options_lost.map_or(announcement, |l| l.max(announcement)));
+                Ok(OptionsLost::Deferred)
+            }
+            _ => Err(Refused),
         }
     }
 
-    /// An infinite mapping arrived on subflow `index`.
-    pub(super) fn on_infinite_mapping(&mut self, cx: &mut Context<'_>, index: usize) {
-        if self.may_fall_back() || self.is_join_in_doubt() {
-            self.fall_back(cx, false);
-        } else {
-            self.refused += 1;
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
-            self.fail_if_alone();
+    /// The checksum of `suspect` is wrong: MP_FAIL is sent where the connection may fall back.
+    pub fn on_wrong_checksum(&mut self, suspect: Suspect, one_stream: bool) -> Result<(), Refused> {
+        if !self.is_permitted(one_stream) || !matches!(self.mode, Mode::Multipath) {
+            return Err(Refused);
         }
+        self.mode = Mode::FailSent(suspect);
+        Ok(())
+    }
+
+    /// An MP_FAIL arrived. `mapped`: beside a DSS, so that the peer is not TCP yet.
+    pub fn on_fail_received(
+        &mut self,
+        mapped: bool,
+        one_stream: bool,
+    ) -> Result<FailReceived, Refused> {
+        if !self.is_permitted(one_stream) {
+            return Err(Refused);
+        }
+        match &mut self.mode {
+            Mode::FailAgreed => Ok(FailReceived::Repeated),
+            Mode::FailSent(suspect) if mapped => {
+                let Suspect { offset, payload } = suspect;
+                let suspect = Suspect { offset: *offset, payload: std::mem::take(payload) };
+                self.mode = Mode::FailAgreed;
+                Ok(FailReceived::Agreed(suspect))
+            }
+            Mode::FailSent(_) => Ok(FailReceived::FallBack(Announcement::InfiniteMapping)),
+            Mode::Multipath | Mode::Plain { .. } => {
+                Ok(FailReceived::FallBack(Announcement::FailAndInfiniteMapping))
+            }
+        }
+    }
+
+    /// Become TCP. The payload with the wrong checksum, if it was not accepted yet; refused if the
+    /// connection is TCP.
+    pub fn become_plain(&mut self, announcement: Announcement) -> Result<Option<Suspect>, Refused> {
+        let answers = announcement == Announcement::FailAndInfiniteMapping;
+        if let Mode::Plain { fail_answered } = &mut self.mode {
+            *fail_answered |= answers;
+            return Err(Refused);
+        }
+        match std::mem::replace(&mut self.mode, Mode::Plain { fail_answered: answers }) {
+            Mode::FailSent(suspect) => Ok(Some(suspect)),
+            Mode::Multipath | Mode::FailAgreed | Mode::Plain { .. } => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    enum Input {
+        JoinAnswered,
+        GroupAnswered,
+        JoinAccepted,
+        JoinConfirmed,
+        JoinsSettled,
+        OptionsLostOnFirst,
+        OptionsLostOnOther,
+        WrongChecksum,
+        FailWithDss,
+        FailAlone,
+        InfiniteMapping,
+        Leave,
+    }
+    use Input::*;
+
+    /// Modes by their place in a row of [`MODES`]: Multipath, FailSent, FailAgreed, Plain, and
+    /// Plain after an answer to MP_FAIL.
+    const MODE_COUNT: usize = 5;
+    /// Joins by their place in a row of [`JOINS`]: None, Unconfirmed, Unconfirmed with options
+    /// lost, Confirmed, Confirmed with options lost.
+    const JOINS_COUNT: usize = 5;
+    /// Refused.
+    const NO: usize = usize::MAX;
+
+    /// The mode after each input, where joins and `one_stream` permit it.
+    const MODES: [(Input, [usize; MODE_COUNT]); 12] = [
+        (JoinAnswered, [0, NO, NO, NO, NO]),
+        (GroupAnswered, [0, 1, 2, 3, 4]),
+        (JoinAccepted, [0, 0, NO, NO, NO]),
+        (JoinConfirmed, [0, 1, 2, 3, 4]),
+        (JoinsSettled, [0, 1, 2, 3, 4]),
+        (OptionsLostOnFirst, [3, 3, 3, NO, NO]),
+        (OptionsLostOnOther, [3, 3, 3, NO, NO]),
+        (WrongChecksum, [1, NO, NO, NO, NO]),
+        (FailWithDss, [4, 2, 2, 4, 4]),
+        (FailAlone, [4, 3, 2, 4, 4]),
+        (InfiniteMapping, [3, 3, 3, NO, NO]),
+        (Leave, [3, 3, 3, NO, NO]),
+    ];
+
+    /// The joins after each input, where the mode permits it.
+    const JOINS: [(Input, [usize; JOINS_COUNT]); 12] = [
+        (JoinAnswered, [1, 1, 2, 3, 4]),
+        (GroupAnswered, [1, 1, 2, 3, 4]),
+        (JoinAccepted, [1, 1, 2, 3, 4]),
+        (JoinConfirmed, [3, 3, 4, 3, 4]),
+        (JoinsSettled, [0, 0, 0, 3, 3]),
+        (OptionsLostOnFirst, [0, 2, 2, NO, NO]),
+        (OptionsLostOnOther, [0, NO, NO, NO, NO]),
+        (WrongChecksum, [0, NO, NO, NO, NO]),
+        (FailWithDss, [0, NO, NO, NO, NO]),
+        (FailAlone, [0, NO, NO, NO, NO]),
+        (InfiniteMapping, [0, 1, 2, NO, NO]),
+        (Leave, [0, 1, 2, 3, 4]),
+    ];
+
+    /// Inputs that only a single stream permits.
+    const NEED_ONE_STREAM: [Input; 6] = [
+        OptionsLostOnFirst,
+        OptionsLostOnOther,
+        WrongChecksum,
+        FailWithDss,
+        FailAlone,
+        InfiniteMapping,
+    ];
+
+    fn suspect() -> Suspect {
+        Suspect { offset: 7, payload: Payload::from(vec![1, 2]) }
+    }
+
+    fn at(mode: usize, joins: usize) -> Fallback {
+        let mode = match mode {
+            0 => Mode::Multipath,
+            1 => Mode::FailSent(suspect()),
+            2 => Mode::FailAgreed,
+            _ => Mode::Plain { fail_answered: mode == 4 },
+        };
+        let lost = Some(Announcement::Nothing);
+        let joins = match joins {
+            0 => Joins::None,
+            1 => Joins::Unconfirmed { options_lost: None },
+            2 => Joins::Unconfirmed { options_lost: lost },
+            3 => Joins::Confirmed { options_lost: None },
+            _ => Joins::Confirmed { options_lost: lost },
+        };
+        Fallback { mode, joins }
+    }
+
+    fn state(fallback: &Fallback) -> (usize, usize) {
+        let mode = match fallback.mode {
+            Mode::Multipath => 0,
+            Mode::FailSent(_) => 1,
+            Mode::FailAgreed => 2,
+            Mode::Plain { fail_answered } => 3 + usize::from(fail_answered),
+        };
+        let joins = match fallback.joins {
+            Joins::None => 0,
+            Joins::Unconfirmed { options_lost } => 1 + usize::from(options_lost.is_some()),
+            Joins::Confirmed { options_lost } => 3 + usize::from(options_lost.is_some()),
+        };
+        (mode, joins)
+    }
+
+    fn leave(fallback: &mut Fallback, announcement: Announcement) -> Result<(), Refused> {
+        let suspected = fallback.is_fail_sent().then(suspect);
+        assert_eq!(fallback.become_plain(announcement)?, suspected, "no payload is lost");
+        Ok(())
+    }
+
+    fn lose_options(fallback: &mut Fallback, first: bool, one: bool) -> Result<(), Refused> {
+        match fallback.on_options_lost(first, Announcement::Nothing, one)? {
+            OptionsLost::Deferred => Ok(()),
+            OptionsLost::FallBack(announcement) => leave(fallback, announcement),
+        }
+    }
+
+    fn receive_fail(fallback: &mut Fallback, mapped: bool, one: bool) -> Result<(), Refused> {
+        match fallback.on_fail_received(mapped, one)? {
+            FailReceived::Repeated => Ok(()),
+            FailReceived::Agreed(payload) => {
+                assert_eq!(payload, suspect());
+                Ok(())
+            }
+            FailReceived::FallBack(announcement) => {
+                // Only the answer is repeated where the connection is TCP.
+                let _ = leave(fallback, announcement);
+                Ok(())
+            }
+        }
+    }
+
+    fn apply(fallback: &mut Fallback, input: Input, one: bool) -> Result<(), Refused> {
+        match input {
+            JoinAnswered => fallback.on_join_answered()?,
+            GroupAnswered => fallback.on_group_answered(),
+            JoinAccepted => fallback.on_join_accepted().map(|_| ())?,
+            JoinConfirmed => fallback.on_join_confirmed(),
+            JoinsSettled => {
+                let deferred = fallback.is_verdict_deferred();
+                assert_eq!(fallback.on_joins_settled().is_some(), deferred);
+            }
+            OptionsLostOnFirst => lose_options(fallback, true, one)?,
+            OptionsLostOnOther => lose_options(fallback, false, one)?,
+            WrongChecksum => fallback.on_wrong_checksum(suspect(), one)?,
+            FailWithDss => receive_fail(fallback, true, one)?,
+            FailAlone => receive_fail(fallback, false, one)?,
+            InfiniteMapping if !fallback.accepts_infinite_mapping(one) => return Err(Refused),
+            InfiniteMapping | Leave => leave(fallback, Announcement::Nothing)?,
+        }
+        Ok(())
+    }
+
+    /// Every input in every combination of the states of both machines.
+    #[test]
+    fn transitions_are_those_of_the_tables() {
+        for ((input, modes), (same, joins_after)) in MODES.into_iter().zip(JOINS) {
+            assert_eq!(input, same);
+            for mode in 0..MODE_COUNT {
+                for joins in 0..JOINS_COUNT {
+                    for one_stream in [false, true] {
+                        let deferred = input == OptionsLostOnFirst && (1..=2).contains(&joins);
+                        let next = if deferred { mode } else { modes[mode] };
+                        let barred = NEED_ONE_STREAM.contains(&input) && !one_stream;
+                        let refused = barred || next == NO || joins_after[joins] == NO;
+                        let mut fallback = at(mode, joins);
+                        let result = apply(&mut fallback, input, one_stream);
+                        let context = (input, mode, joins, one_stream);
+                        assert_eq!(result.is_err(), refused, "{context:?}");
+                        let expected =
+                            if refused { (mode, joins) } else { (next, joins_after[joins]) };
+                        assert_eq!(state(&fallback), expected, "{context:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn deferred_verdict_announces_if_any_loss_did() {
+        let mut fallback = at(0, 1);
+        for announcement in [Announcement::InfiniteMapping, Announcement::Nothing] {
+            let lost = fallback.on_options_lost(true, announcement, true);
+            assert_eq!(lost, Ok(OptionsLost::Deferred));
+        }
+        assert_eq!(fallback.on_joins_settled(), Some(Announcement::InfiniteMapping));
+    }
+
+    #[test]
+    fn fallback_is_permitted_again_once_all_joins_failed() {
+        let mut fallback = Fallback::default();
+        assert!(fallback.is_permitted(true) && !fallback.is_permitted(false));
+        fallback.on_join_answered().expect("no fallback is pending");
+        assert!(!fallback.is_permitted(true));
+        assert_eq!(fallback.on_joins_settled(), None);
+        assert!(fallback.is_permitted(true));
     }
 }

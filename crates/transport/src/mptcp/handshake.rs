@@ -2,27 +2,26 @@
 
 use super::config::MptcpConfig;
 use super::connection::{Connection, Start};
-use super::failover::Watch;
+use super::fallback::{Announcement, JoinAccepted};
 use super::manage::JoinRequest;
+use super::priority::Priority;
 use super::receive::{DataReceive, Tuning};
-use super::slot::{ReceivedMaps, Slot, Stage};
+use super::stage::{Handshake, Repetition, Stage};
+use super::subflow::{AddressIds, SubflowEntry};
 use crate::path_manager::{Ending, PathEvent, PathManager};
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
 use crate::socket::ConnectionEvent;
-use crate::tcp::multipath::{Heard, Multipath};
+use crate::tcp::multipath::{Multipath, SegmentInfo};
 use crate::tcp::subflow::{Identity, Subflow, Tuple};
 use base::{Context, Instant, InterfaceId, PathId};
 use wire::mptcp::{
-    Capable, CapableFlags, CapableForm, Join, Key, Mapping, MptcpOption, MptcpOptions, ResetReason,
-    join_hmac,
+    Capable, CapableFlags, CapableForm, Join, Key, MptcpOption, MptcpOptions, ResetReason,
 };
 use wire::{Flags, TcpSegment};
 
 /// SYNs repeated with the option before it is left out (Linux `syn_retrans_before_tcp_fallback`).
 const SYN_REPETITIONS: u32 = 2;
-/// Third packets of a join repeated before it is given up (Linux `tcp_synack_retries`).
-const ACK_REPETITIONS: u32 = 5;
 /// Option bytes of a mapping with 64 bits and an acknowledgement with 32, padded.
 pub(super) const SHORT_ROOM: u32 = 24;
 /// With 64 bits both, or a checksum.
@@ -67,15 +66,12 @@ impl Connection {
     ) -> Option<Connection> {
         let receive = receive_buffer(start.config, identity.mtu, BARE_HEADER);
         let mut connection = Connection::new(start, receive)?;
-        let mut on_syn = MptcpOptions::default();
-        let flags = connection.flags();
-        on_syn.push(MptcpOption::Capable(Capable::V1 { flags, form: CapableForm::Syn }));
+        let on_syn = MptcpOptions::from(connection.keys.syn_option());
         let mut subflow = Subflow::connect(identity, &start.config.tcp);
         let mut mp = Multipath::new(on_syn, connection.room());
-        mp.syn_repetitions = Some(SYN_REPETITIONS);
+        mp.limit_syn_repetitions(SYN_REPETITIONS);
         subflow.set_multipath(mp);
-        connection.keep_offer(&subflow);
-        connection.add_slot(subflow, interface, true, (0, 0));
+        connection.add_first(subflow, interface);
         Some(connection)
     }
 
@@ -90,16 +86,11 @@ impl Connection {
     ) -> Option<Connection> {
         let receive = receive_buffer(start.config, identity.mtu, HEADER);
         let mut connection = Connection::new(start, receive)?;
-        connection.checksum |= asked.contains(CapableFlags::CHECKSUM);
-        connection.no_join_to_first = asked.contains(CapableFlags::NO_JOIN);
-        let form = CapableForm::SynAck { sender: connection.local_key };
-        let flags = connection.flags();
-        let mut on_syn = MptcpOptions::default();
-        on_syn.push(MptcpOption::Capable(Capable::V1 { flags, form }));
+        connection.keys.on_flags(asked);
+        let on_syn = MptcpOptions::from(connection.keys.syn_ack_option());
         let mp = Multipath::new(on_syn, connection.room());
         let subflow = Subflow::accept_multipath(now, identity, &start.config.tcp, syn, mp);
-        connection.keep_offer(&subflow);
-        connection.add_slot(subflow, interface, false, (0, 0));
+        connection.add_first(subflow, interface);
         Some(connection)
     }
 
@@ -109,70 +100,27 @@ impl Connection {
         self.receive.edge = self.receive.edge.max(u64::from(first.offered_window()));
     }
 
-    fn flags(&self) -> CapableFlags {
-        let flags = CapableFlags::HMAC_SHA256;
-        if self.checksum { flags.with(CapableFlags::CHECKSUM) } else { flags }
-    }
-
     pub(super) fn room(&self) -> u32 {
-        if self.checksum || self.receive.long_numbers { LONG_ROOM } else { SHORT_ROOM }
+        if self.keys.uses_checksum() || self.receive.long_numbers { LONG_ROOM } else { SHORT_ROOM }
     }
 
-    pub(super) fn add_slot(
-        &mut self,
-        subflow: Subflow,
-        interface: InterfaceId,
-        initiator: bool,
-        (local_id, remote_id): (u8, u8),
-    ) -> usize {
-        let index = subflow.path().index();
-        let slot = Slot {
-            path: subflow.path(),
-            subflow,
-            interface,
-            stage: Stage::Opening,
-            initiator,
-            local_id,
-            remote_id,
-            local_nonce: 0,
-            remote_nonce: 0,
-            backup_local: false,
-            backup_told: false,
-            backup_remote: false,
-            pf: false,
-            watch: Watch::default(),
-            probing: false,
-            pf_una: 0,
-            repeat_ack_at: None,
-            ack_repetitions: 0,
-            said: None,
-            check: None,
-            grouped: None,
-            received: ReceivedMaps::default(),
-            last_end: None,
-            first_sent_bytes: 0,
-            reinjected: (0, 0),
-            held: 0,
-            in_ready: false,
-        };
-        if index < self.slots.len() {
-            self.retire(index);
-            self.slots[index] = slot;
-        } else {
-            self.slots.push(slot);
-        }
-        self.wake(index);
-        index
+    /// Add the first subflow.
+    fn add_first(&mut self, subflow: Subflow, interface: InterfaceId) {
+        self.keep_offer(&subflow);
+        let handshake = Handshake::new(self.keys.is_client(), 0, 0);
+        let (ids, priority) = (AddressIds::FIRST, Priority::default());
+        let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
+        self.subflows.add(entry, &self.controller);
     }
 
     /// Path number for a subflow that is to be opened or accepted.
     pub fn free_path(&self) -> Option<PathId> {
-        self.next_path()
+        self.subflows.next_path()
     }
 
     /// Open the subflow that was asked for.
     pub fn open_join(&mut self, request: &JoinRequest, identity: &Identity, nonce: u32) {
-        let Some(remote_key) = self.remote_key else { return };
+        let Some(remote_key) = self.keys.remote() else { return };
         let JoinRequest { local_id, remote_id, backup, interface, .. } = *request;
         let mut on_syn = MptcpOptions::default();
         on_syn.push(MptcpOption::Join(Join::Syn {
@@ -183,22 +131,23 @@ impl Connection {
         }));
         let mut subflow = Subflow::connect(identity, &self.config.tcp);
         subflow.set_multipath(Multipath::new(on_syn, self.room()));
-        let index = self.add_slot(subflow, interface, true, (local_id, remote_id));
-        self.slots[index].local_nonce = nonce;
-        self.slots[index].backup_local = backup;
-        self.slots[index].backup_told = backup;
+        let handshake = Handshake::new(true, nonce, 0);
+        let ids = AddressIds { local: local_id, remote: remote_id };
+        let priority = Priority::new(backup, false);
+        let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
+        self.subflows.add(entry, &self.controller);
     }
 
     /// Whether the SYN of a join is taken: fully established, and room for one more.
     pub fn may_accept_join(&self) -> bool {
-        self.fully_established
-            && !self.plain
+        self.keys.is_fully_established()
+            && !self.is_plain()
             && !self.closed
             && !self.refuses_joins()
-            && !self.failed_checksum
-            && !self.agreed_fail
+            && !self.fallback.is_fail_sent()
+            && !self.fallback.is_fail_agreed()
             && self.has_room(0)
-            && self.next_path().is_some()
+            && self.subflows.next_path().is_some()
     }
 
     /// A join found no room. The peer may know better which of the subflows between these
@@ -206,23 +155,23 @@ impl Connection {
     /// and an answer that they are unknown makes room. Whether there are any; mainline does not
     /// ask.
     pub fn ask_rivals(&mut self, tuple: &Tuple) -> bool {
-        if self.plain || self.closed || matches!(self.manager, PathManager::Kernel(_)) {
+        if self.is_plain() || self.closed || matches!(self.manager, PathManager::Kernel(_)) {
             return false;
         }
         let mut asked = false;
-        for index in 0..self.slots.len() {
-            let slot = &mut self.slots[index];
-            let ends = slot.subflow.tuple();
+        for index in 0..self.subflows.len() {
+            let entry = &mut self.subflows[index];
+            let ends = entry.tcp.tuple();
             if ends.local != tuple.local || ends.remote.ip() != tuple.remote.ip() {
                 continue;
             }
-            match slot.stage {
-                Stage::Open => slot.subflow.knock(),
-                Stage::Opening if !slot.initiator => slot.subflow.repeat_answer(),
+            match entry.stage() {
+                Stage::Open => entry.tcp.send_keep_alive(),
+                Stage::Opening if !entry.handshake.is_initiator() => entry.tcp.repeat_syn_ack(),
                 _ => continue,
             }
             asked = true;
-            self.wake(index);
+            self.subflows.wake(index);
         }
         asked
     }
@@ -246,22 +195,20 @@ impl Connection {
         else {
             return;
         };
-        let Some(remote_key) = self.remote_key else { return };
+        let Some(remote_key) = self.keys.remote() else { return };
         let local_id = self.addresses.local_id(identity.tuple.local.ip()).unwrap_or(0);
-        let hmac = join_hmac((self.local_key, nonce), (remote_key, theirs)).left8();
+        let hmac = self.keys.own_hmac(remote_key, nonce, theirs).left8();
         let backup_local = self.addresses.local(local_id).is_some_and(|local| local.backup);
         let answer = Join::SynAck { backup: backup_local, address_id: local_id, hmac, nonce };
         let mut on_syn = MptcpOptions::default();
         on_syn.push(MptcpOption::Join(answer));
         let mp = Multipath::new(on_syn, self.room());
         let subflow = Subflow::accept_multipath(now, identity, &self.config.tcp, syn, mp);
-        let index = self.add_slot(subflow, interface, false, (local_id, address_id));
-        let slot = &mut self.slots[index];
-        slot.local_nonce = nonce;
-        slot.remote_nonce = theirs;
-        slot.backup_remote = backup;
-        slot.backup_local = backup_local;
-        slot.backup_told = backup_local;
+        let handshake = Handshake::new(false, nonce, theirs);
+        let ids = AddressIds { local: local_id, remote: address_id };
+        let priority = Priority::new(backup_local, backup);
+        let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
+        self.subflows.add(entry, &self.controller);
     }
 
     /// A segment arrived on a subflow that is being opened. `false`: it is no more.
@@ -269,13 +216,13 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &Heard,
+        heard: &SegmentInfo,
     ) -> bool {
         let first = index == 0;
-        match (first, self.slots[index].initiator) {
+        match (first, self.subflows[index].handshake.is_initiator()) {
             (true, true) => self.hear_capable_answer(cx, heard),
             (true, false) => self.hear_capable_proof(cx, heard),
-            (false, true) if self.slots[index].grouped.is_some() => {
+            (false, true) if self.subflows[index].handshake.grouped.is_some() => {
                 return self.hear_group_answer(cx, index, heard);
             }
             (false, true) => return self.hear_join_answer(cx, index, heard),
@@ -285,9 +232,9 @@ impl Connection {
     }
 
     /// The client's first subflow: the SYN/ACK.
-    fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+    fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
         self.send.allow(self.send.una, heard.window);
-        self.slots[0].stage = Stage::Open;
+        self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
         self.news.push(ConnectionEvent::Connected);
         let (flags, remote) = match heard.options.capable() {
@@ -296,54 +243,41 @@ impl Connection {
             {
                 (flags, sender)
             }
-            _ => return self.fall_back(cx, false),
+            _ => return self.fall_back(cx, Announcement::Nothing),
         };
-        self.checksum |= flags.contains(CapableFlags::CHECKSUM);
-        self.no_join_to_first |= flags.contains(CapableFlags::NO_JOIN);
+        self.keys.on_flags(flags);
         self.learn_remote_key(remote);
-        let flags = self.flags();
-        let (sender, receiver) = (self.local_key, remote);
+        let (flags, sender, receiver) = self.keys.proof(remote);
         let room = self.room();
-        if let Some(mp) = self.slots[0].subflow.multipath() {
+        if let Some(mp) = self.subflows[0].tcp.multipath() {
             let form = CapableForm::Ack { sender, receiver };
-            mp.on_ack = Some(MptcpOption::Capable(Capable::V1 { flags, form }));
-            mp.first_data = Some((flags, sender, receiver));
+            mp.repeat_on_acks(MptcpOption::Capable(Capable::V1 { flags, form }));
+            mp.set_keys(flags, sender, receiver);
         }
-        self.slots[0].subflow.set_option_room(room);
+        self.subflows[0].tcp.set_option_room(room);
     }
 
     /// The server's first subflow: the third packet, or the first data.
-    fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &Heard) {
+    fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
         self.send.allow(self.send.una, heard.window);
-        self.slots[0].stage = Stage::Open;
+        self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
         self.news.push(ConnectionEvent::Accepted);
-        let form = match heard.options.capable() {
-            Some(Capable::V1 { form, .. }) => form,
-            _ => return self.fall_back(cx, false),
-        };
-        let (sender, receiver) = match form {
-            CapableForm::Ack { sender, receiver } | CapableForm::Data { sender, receiver, .. } => {
-                (sender, receiver)
-            }
-            _ => return self.fall_back(cx, false),
-        };
-        if receiver != self.local_key {
-            self.refused += 1;
-            return self.fall_back(cx, false);
-        }
-        self.learn_remote_key(sender);
+        let key = self.keys.proven_key(heard);
+        self.refused += u64::from(key.is_err());
+        let Ok(Some(key)) = key else { return self.fall_back(cx, Announcement::Nothing) };
+        self.learn_remote_key(key);
         self.become_fully_established(cx);
     }
 
     /// A segment that says by its DSS that the peer speaks MPTCP, but lacks the keys, came before
     /// the one with them: it is as good as lost. The SYN/ACK is repeated, and the keys with it.
     pub(super) fn comes_before_keys(&self, segment: &TcpSegment) -> bool {
-        let Some(slot) = self.slots.first() else { return false };
-        let waits = !self.client && slot.stage == Stage::Opening;
+        let Some(entry) = self.subflows.first() else { return false };
+        let waits = !self.keys.is_client() && entry.stage() == Stage::Opening;
         let options = &segment.options.mptcp;
         waits
-            && slot.subflow.handshake_repetitions() <= SYN_REPETITIONS
+            && entry.tcp.handshake_repetitions() <= SYN_REPETITIONS
             && !segment.flags.contains(Flags::SYN)
             && options.dss.is_some()
             && options.capable().is_none()
@@ -351,23 +285,23 @@ impl Connection {
 
     /// The peer's SYN came again without the option: it is answered without (RFC 8684 s3.1).
     pub(super) fn heed_repeated_syn(&mut self, segment: &TcpSegment) {
-        let opening = self.slots.first().is_some_and(|slot| slot.stage == Stage::Opening);
+        let opening = self.subflows.first().is_some_and(|entry| entry.stage() == Stage::Opening);
         let syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
         if syn
             && opening
-            && !self.client
+            && !self.keys.is_client()
             && acceptable_capable(segment).is_none()
-            && let Some(mp) = self.slots[0].subflow.multipath()
+            && let Some(mp) = self.subflows[0].tcp.multipath()
         {
-            mp.on_syn = MptcpOptions::default();
+            *mp.syn_options_mut() = MptcpOptions::default();
         }
     }
 
     fn learn_remote_key(&mut self, key: Key) {
-        self.remote_key = Some(key);
+        self.keys.on_remote_key(key);
         let idsn = match self.config.test_idsn {
             Some([client, server]) => {
-                if self.client {
+                if self.keys.is_client() {
                     server
                 } else {
                     client
@@ -381,12 +315,11 @@ impl Connection {
 
     /// Both sides know that both have the keys.
     pub(super) fn become_fully_established(&mut self, cx: &mut Context<'_>) {
-        if std::mem::replace(&mut self.fully_established, true) {
+        if !self.keys.on_established() {
             return;
         }
-        if let Some(mp) = self.slots[0].subflow.multipath() {
-            mp.on_ack = None;
-            mp.first_data = None;
+        if let Some(mp) = self.subflows[0].tcp.multipath() {
+            mp.on_fully_established();
         }
         self.signals_stale = true;
         self.schedule_due = true;
@@ -400,131 +333,114 @@ impl Connection {
     }
 
     /// The initiator of a join: the SYN/ACK.
-    fn hear_join_answer(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
-        let Some(remote_key) = self.remote_key else { return false };
+    fn hear_join_answer(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        heard: &SegmentInfo,
+    ) -> bool {
+        let Some(remote_key) = self.keys.remote() else { return false };
         let Some(answer @ Join::SynAck { backup, address_id, nonce, .. }) = heard.options.join()
         else {
             self.refused += 1;
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         };
-        if self.failed_checksum || self.agreed_fail {
+        if self.fallback.is_pending() {
             // Falling back was proposed when no join was known to both.
-            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
             return false;
         }
         if self.refuses_joins() {
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
-        let ours = self.slots[index].local_nonce;
-        let expected = join_hmac((remote_key, nonce), (self.local_key, ours));
+        let (ours, _) = self.subflows[index].handshake.nonces();
+        let expected = self.keys.peer_hmac(remote_key, ours, nonce);
         if !answer.proves(&expected) {
             self.refused += 1;
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
-        let proof = join_hmac((self.local_key, ours), (remote_key, nonce)).left20();
-        self.joined = true;
-        let slot = &mut self.slots[index];
-        slot.stage = Stage::PreEstablished;
-        slot.remote_nonce = nonce;
-        slot.remote_id = address_id;
-        slot.backup_remote |= backup;
-        slot.repeat_ack_at = Some(cx.now + slot.subflow.rto());
-        if let Some(mp) = slot.subflow.multipath() {
-            mp.on_ack = Some(MptcpOption::Join(Join::Ack { hmac: proof }));
+        if self.fallback.on_join_answered().is_err() {
+            return false;
+        }
+        let proof = self.keys.own_hmac(remote_key, ours, nonce).left20();
+        let entry = &mut self.subflows[index];
+        entry.handshake.on_answered(cx.now, nonce, entry.tcp.rto());
+        entry.ids.remote = address_id;
+        entry.priority.add_remote(backup);
+        if let Some(mp) = entry.tcp.multipath() {
+            mp.repeat_on_acks(MptcpOption::Join(Join::Ack { hmac: proof }));
         }
         true
     }
 
     /// The third packet of a join is repeated until the fourth comes (RFC 8684 s3.2).
     pub(super) fn repeat_third_packet(&mut self, cx: &mut Context<'_>, index: usize) {
-        let slot = &mut self.slots[index];
-        if slot.stage != Stage::PreEstablished {
-            slot.repeat_ack_at = None;
-            return;
+        let entry = &mut self.subflows[index];
+        match entry.handshake.on_repeat_due(cx.now, entry.tcp.rto()) {
+            Repetition::Send => {
+                entry.tcp.acknowledge();
+                self.subflows.wake(index);
+            }
+            Repetition::GiveUp => {
+                self.reset_for(cx, index, ResetReason::UNSPECIFIED);
+                self.on_ended(cx, index, Ending::Unreachable);
+            }
         }
-        slot.ack_repetitions += 1;
-        if slot.ack_repetitions > ACK_REPETITIONS {
-            self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
-            self.on_ended(cx, index, Ending::Unreachable);
-            return;
-        }
-        let wait = slot.subflow.rto() * (1 << slot.ack_repetitions);
-        slot.repeat_ack_at = Some(cx.now + wait);
-        slot.subflow.acknowledge();
-        self.wake(index);
     }
 
     /// The acceptor of a join: the third packet.
-    fn hear_join_proof(&mut self, cx: &mut Context<'_>, index: usize, heard: &Heard) -> bool {
-        let Some(remote_key) = self.remote_key else { return false };
-        let slot = &self.slots[index];
-        let expected =
-            join_hmac((remote_key, slot.remote_nonce), (self.local_key, slot.local_nonce));
+    fn hear_join_proof(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) -> bool {
+        let Some(remote_key) = self.keys.remote() else { return false };
+        let (ours, theirs) = self.subflows[index].handshake.nonces();
+        let expected = self.keys.peer_hmac(remote_key, ours, theirs);
         if !heard.options.join().is_some_and(|proof| proof.proves(&expected)) {
             self.refused += 1;
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
-        if self.agreed_fail {
-            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+        if self.fallback.is_fail_agreed() {
+            self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
             return false;
         }
         if self.refuses_joins() {
-            self.drop_slot(cx, index, ResetReason::ADMINISTRATIVELY_PROHIBITED);
+            self.reset_for(cx, index, ResetReason::ADMINISTRATIVELY_PROHIBITED);
             return false;
         }
-        self.joined = true;
-        if std::mem::take(&mut self.failed_checksum) {
-            // The peer took the join for done before it heard of the wrong checksum.
-            self.doubted = None;
+        if self.fallback.on_join_accepted() == Ok(JoinAccepted::InsteadOfFail) {
+            // The peer confirmed the join before the MP_FAIL arrived there.
             self.stop_fail_timer();
-            self.drop_slot(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.reset_for(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
-        self.open_slot(cx, index);
-        let slot = &self.slots[index];
-        let from = slot.subflow.tuple().remote.ip();
-        self.addresses.on_joined_from(slot.remote_id, from);
+        self.on_join_open(cx, index);
+        let entry = &self.subflows[index];
+        let from = entry.tcp.tuple().remote.ip();
+        self.addresses.on_joined_from(entry.ids.remote, from);
         // The fourth packet, at once.
-        self.slots[index].subflow.acknowledge();
+        self.subflows[index].tcp.acknowledge();
         true
     }
 
     /// A join is complete.
-    pub(super) fn open_slot(&mut self, cx: &mut Context<'_>, index: usize) {
-        let slot = &mut self.slots[index];
-        slot.stage = Stage::Open;
-        slot.repeat_ack_at = None;
-        if let Some(mp) = slot.subflow.multipath() {
-            mp.on_ack = None;
+    pub(super) fn on_join_open(&mut self, cx: &mut Context<'_>, index: usize) {
+        let entry = &mut self.subflows[index];
+        entry.handshake.on_open();
+        if let Some(mp) = entry.tcp.multipath() {
+            mp.stop_repeating();
         }
-        let (path, local_id, remote_id) = (slot.path, slot.local_id, slot.remote_id);
+        let (path, AddressIds { local: local_id, remote: remote_id }) = (entry.path, entry.ids);
         self.on_path_changed(path, PathChange::Added);
         self.tell_priority(index);
         self.signals_stale = true;
         self.schedule_due = true;
-        self.shared = true;
+        self.fallback.on_join_confirmed();
         self.stop_alone_timer();
         self.offer_fin();
         self.reinject_stuck();
         self.set_writer_waits(self.send.writer_waits);
         self.check_writer();
         self.manage(cx, PathEvent::Joined { local_id, remote_id });
-    }
-
-    /// The implied mapping of first data that carry the keys.
-    pub(super) fn implied_mapping(&self, heard: &Heard) -> Option<Mapping> {
-        let form = match heard.options.capable()? {
-            Capable::V1 { form, .. } => form,
-            Capable::Unsupported { .. } => return None,
-        };
-        let CapableForm::Data { sender, receiver, len, checksum } = form else { return None };
-        if self.remote_key != Some(sender) || receiver != self.local_key {
-            return None;
-        }
-        let dsn = wire::mptcp::DataNumber::Long(self.receive.first_dsn);
-        Some(Mapping { dsn, subflow_seq: 1, len, checksum })
     }
 }

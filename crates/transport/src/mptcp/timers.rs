@@ -2,7 +2,8 @@
 //! (specs/tcp-subflow.md s6.4, s6.5; mptcp-protocol spec s3.3). Subflows have theirs.
 
 use super::connection::Connection;
-use super::slot::{Slot, Stage};
+use super::fallback::Announcement;
+use super::subflow::SubflowEntry;
 use crate::path_manager::Manager;
 use crate::scheduler::Scheduler;
 use crate::socket::SocketError;
@@ -83,35 +84,28 @@ impl Connection {
             .min(self.manager_deadline())
             .min(self.addresses.deadline())
             .min(self.watch_deadline());
-        self.slots
-            .iter()
-            .map(|slot| {
-                let repeat = slot.repeat_ack_at.unwrap_or(Instant::FAR_FUTURE);
-                let check = slot.check.map_or(Instant::FAR_FUTURE, |check| check.due);
-                slot.subflow.deadline().min(repeat).min(check)
-            })
-            .fold(own, Instant::min)
+        self.subflows.iter().map(SubflowEntry::deadline).fold(own, Instant::min)
     }
 
     fn manager_deadline(&self) -> Instant {
-        if self.plain || self.closed { Instant::FAR_FUTURE } else { self.manager.deadline() }
+        if self.is_plain() || self.closed { Instant::FAR_FUTURE } else { self.manager.deadline() }
     }
 
     /// When the scheduler wants to be asked, if there is something to ask about.
     fn scheduler_deadline(&self) -> Instant {
-        let asks = |_: &Instant| !self.plain && !self.closed && self.has_offer();
+        let asks = |_: &Instant| !self.is_plain() && !self.closed && self.has_offer();
         self.scheduler.poll_timeout().filter(asks).unwrap_or(Instant::FAR_FUTURE)
     }
 
     /// Run what is due.
     pub fn on_timeout(&mut self, cx: &mut Context<'_>) {
-        for index in 0..self.slots.len() {
-            if self.slots[index].subflow.deadline() <= cx.now {
-                self.slots[index].subflow.on_timeout(cx, &mut self.controller);
+        for index in 0..self.subflows.len() {
+            if self.subflows[index].tcp.deadline() <= cx.now {
+                self.subflows[index].tcp.on_timeout(cx, &mut self.controller);
                 self.after_subflow(cx, index);
-                self.wake(index);
+                self.subflows.wake(index);
             }
-            if self.slots[index].repeat_ack_at.is_some_and(|at| at <= cx.now) {
+            if self.subflows[index].handshake.deadline() <= cx.now {
                 self.repeat_third_packet(cx, index);
             }
         }
@@ -138,8 +132,8 @@ impl Connection {
     /// Interval of the data-level timer but under the rule `stale`: twice the longest RTO of a
     /// usable path.
     fn data_interval(&self) -> Duration {
-        let usable = self.slots.iter().filter(|slot| slot.is_usable() && !slot.pf);
-        let longest = usable.map(|slot| slot.subflow.rto()).max().unwrap_or(FIN_INTERVAL);
+        let usable = self.subflows.iter().filter(|entry| entry.is_usable() && !entry.pf);
+        let longest = usable.map(|entry| entry.tcp.rto()).max().unwrap_or(FIN_INTERVAL);
         let doublings = self.timers.data_tries.min(10);
         (longest * 2 * (1 << doublings)).min(MAX_INTERVAL)
     }
@@ -187,11 +181,11 @@ impl Connection {
                     self.send_head_over(spare, start);
                     return;
                 }
-                let all_stuck = self.slots.iter().all(|slot| !slot.is_usable() || slot.pf);
+                let all_stuck = self.subflows.iter().all(|entry| !entry.is_usable() || entry.pf);
                 // On an only subflow a copy would be taken for new data by a peer that fell back.
                 let patience = u32::from(all_stuck);
                 if self.timers.data_tries > patience {
-                    if self.shared {
+                    if self.fallback.is_join_confirmed() {
                         self.send.reinject.insert(range);
                         self.schedule_due = true;
                     } else {
@@ -217,22 +211,22 @@ impl Connection {
 
     /// The news that a window opened may have been lost on a subflow that is not used since.
     fn probe_shut_subflows(&mut self) {
-        for index in 0..self.slots.len() {
-            if self.slots[index].is_usable() && self.slots[index].subflow.is_shut() {
-                self.slots[index].subflow.probe_window();
-                self.wake(index);
+        for index in 0..self.subflows.len() {
+            if self.subflows[index].is_usable() && self.subflows[index].tcp.is_shut() {
+                self.subflows[index].tcp.probe_window();
+                self.subflows.wake(index);
             }
         }
     }
 
     fn probe_window(&mut self) {
-        let usable = |slot: &Slot| slot.is_usable() && !slot.pf;
-        let active = self.slots.iter().position(|slot| usable(slot) && !slot.probing);
-        let Some(index) = active.or_else(|| self.slots.iter().position(usable)) else { return };
+        let usable = |entry: &SubflowEntry| entry.is_usable() && !entry.pf;
+        let active = self.subflows.iter().position(|entry| usable(entry) && !entry.probing);
+        let Some(index) = active.or_else(|| self.subflows.iter().position(usable)) else { return };
         // A window smaller than a segment is filled only now (RFC 9293 s3.8.6.2.1).
         if !self.fill_window(index) {
-            self.slots[index].subflow.probe_window();
-            self.wake(index);
+            self.subflows[index].tcp.probe_window();
+            self.subflows.wake(index);
         }
     }
 
@@ -253,15 +247,15 @@ impl Connection {
             self.fail_all(cx);
             return;
         }
-        if self.agreed_fail && self.timers.fin_tries > FIN_PATIENCE {
+        if self.fallback.is_fail_agreed() && self.timers.fin_tries > FIN_PATIENCE {
             // The peer is plain by now, and had no data to say so with.
-            self.fall_back(cx, false);
+            self.fall_back(cx, Announcement::Nothing);
             return;
         }
         let interval = FIN_INTERVAL * (1 << self.timers.fin_tries.min(10));
         self.timers.fin = cx.now + interval.min(MAX_FIN_INTERVAL);
         self.offer_fin();
-        self.acknowledge_everywhere();
+        self.subflows.acknowledge_all();
     }
 
     /// No subflow is left.
@@ -295,23 +289,13 @@ impl Connection {
 
     fn on_fail_timeout(&mut self, cx: &mut Context<'_>) {
         if cx.now >= self.timers.fail_end {
-            self.drop_slot(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.reset_for(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
             self.fail(SocketError::Reset);
             return;
         }
         self.timers.fail_tries += 1;
         let interval = FAIL_INTERVAL * (1 << self.timers.fail_tries.min(10));
         self.timers.fail = (cx.now + interval).min(self.timers.fail_end);
-        self.tell_failure();
-    }
-
-    /// An acknowledgement on every open subflow.
-    pub(super) fn acknowledge_everywhere(&mut self) {
-        for index in 0..self.slots.len() {
-            if self.slots[index].stage == Stage::Open {
-                self.slots[index].subflow.acknowledge();
-                self.wake(index);
-            }
-        }
+        self.send_fail();
     }
 }

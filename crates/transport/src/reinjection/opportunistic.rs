@@ -13,8 +13,8 @@
 
 use super::Opportunistic;
 use crate::congestion::Penalty;
-use crate::scheduler::{Action, DataSegment, Offer, PathView, View};
-use base::{CaState, Instant, PathId};
+use crate::scheduler::{Action, DataSegment, LossPhase, Offer, PathView, View};
+use base::{Instant, PathId};
 use std::ops::Range;
 
 /// Below that window a slow path needs help whatever its RTT (kernel v0.95).
@@ -81,7 +81,7 @@ impl OpportunisticRetransmission {
             return;
         }
         let culprits = carriers(view, fast, head)
-            .filter(|slow| fast.srtt < slow.srtt && slow.ca_state == CaState::Open);
+            .filter(|slow| fast.rtt.srtt < slow.rtt.srtt && slow.loss == LossPhase::Open);
         for slow in culprits {
             if early && !self.penalised.rested(slow, view.now) {
                 continue;
@@ -102,7 +102,7 @@ impl Times {
     /// Whether an RTT of `path` passed since it last happened to it.
     fn rested(&self, path: &PathView, now: Instant) -> bool {
         let last = self.0.get(path.id.index()).copied().flatten();
-        last.is_none_or(|last| now - last >= path.srtt)
+        last.is_none_or(|last| now - last >= path.rtt.srtt)
     }
 
     fn stamp(&mut self, path: PathId, now: Instant) {
@@ -141,11 +141,11 @@ fn is_worth_a_copy(
     let mut worth = false;
     for slow in carriers(view, fast, head) {
         let halved = penalised.contains(&Action::Penalise(slow.id, Penalty::Kernel));
-        let cwnd = if halved { (slow.cwnd_segs / 2).max(1) } else { slow.cwnd_segs };
+        let cwnd = if halved { (slow.window.cwnd_segs / 2).max(1) } else { slow.window.cwnd_segs };
         if cwnd <= HELPLESS_CWND {
             return true;
         }
-        if fast.srtt * RTT_FACTOR >= slow.srtt {
+        if fast.rtt.srtt * RTT_FACTOR >= slow.rtt.srtt {
             return false;
         }
         worth = true;

@@ -14,7 +14,8 @@
 //! there to be sent.
 
 use super::lrf::{self, Choice, choose};
-use super::view::{Offer, PathView, View};
+use super::path_view::PathView;
+use super::view::{Offer, View};
 use super::{Decision, Options, PathChange, Scheduler};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::OpportunisticRetransmission;
@@ -190,8 +191,8 @@ impl Blest {
     }
 
     fn note_rtts(&mut self, view: &View<'_>) {
-        for path in view.paths.iter().filter(|path| !path.srtt.is_zero()) {
-            let srtt = path.srtt.as_micros();
+        for path in view.paths.iter().filter(|path| !path.rtt.srtt.is_zero()) {
+            let srtt = path.rtt.srtt.as_micros();
             let extremes = self.extremes(path.id);
             let (min, max) = extremes.unwrap_or((srtt, srtt));
             *extremes = Some((min.min(srtt), max.max(srtt)));
@@ -222,7 +223,7 @@ impl Blest {
             return (choice, None);
         }
         let period = match self.form {
-            Form::Paper => fast.srtt,
+            Form::Paper => fast.rtt.srtt,
             Form::Kernel => Duration::from_micros(self.extremes(slow.id).map_or(0, |(min, _)| min)),
         };
         self.lambda.on_decision(view.now, period);
@@ -241,13 +242,14 @@ impl Blest {
         let window = view.data.window_end.saturating_sub(view.data.snd_una);
         let (fast_bytes, slow_bytes) = match self.form {
             Form::Paper => {
-                let carried = u64::from(slow.mss) * (u64::from(slow.inflight_segs) + 1);
-                (sendable_paper(fast, slow.srtt), carried)
+                let carried =
+                    u64::from(slow.window.mss) * (u64::from(slow.window.inflight_segs) + 1);
+                (sendable_paper(fast, slow.rtt.srtt), carried)
             }
             Form::Kernel => {
                 let segs = self.sendable_segs(fast, slow);
-                let carried = u64::from(offer.len_on(slow)) + slow.outstanding_bytes;
-                (segs.saturating_mul(u64::from(fast.mss)), carried)
+                let carried = u64::from(offer.len_on(slow)) + slow.queue.outstanding_bytes;
+                (segs.saturating_mul(u64::from(fast.window.mss)), carried)
             }
         };
         let mut fast_bytes = u128::from(fast_bytes) * u128::from(self.lambda.value) / 1000;
@@ -264,7 +266,7 @@ impl Blest {
         let linger = linger(slow, slow_extremes);
         let avg = u64::midpoint(f_min, f_max);
         let rounds = linger.checked_div(avg).map_or(1, |rounds| rounds + 1);
-        segs_in(rounds, u64::from(fast.cwnd_segs), fast.ssthresh_segs)
+        segs_in(rounds, u64::from(fast.window.cwnd_segs), fast.window.ssthresh_segs)
     }
 }
 
@@ -302,18 +304,18 @@ impl Scheduler for Blest {
 
 /// The paper's `X` in bytes.
 fn sendable_paper(fast: &PathView, rtt_s: Duration) -> u64 {
-    let rtt_f = fast.srtt.as_micros().max(1) as f64;
+    let rtt_f = fast.rtt.srtt.as_micros().max(1) as f64;
     let rtts = rtt_s.as_micros() as f64 / rtt_f;
-    let segs = (f64::from(fast.cwnd_segs) + (rtts - 1.0) / 2.0) * rtts;
-    (f64::from(fast.mss) * segs) as u64
+    let segs = (f64::from(fast.window.cwnd_segs) + (rtts - 1.0) / 2.0) * rtts;
+    (f64::from(fast.window.mss) * segs) as u64
 }
 
 /// How long one segment more stays on `slow`, in microseconds.
 fn linger(slow: &PathView, (min, max): (u64, u64)) -> u64 {
-    let inflight = u64::from(slow.inflight_segs) + 1;
-    let cwnd = u64::from(slow.cwnd_segs);
+    let inflight = u64::from(slow.window.inflight_segs) + 1;
+    let cwnd = u64::from(slow.window.cwnd_segs);
     let estimate = if inflight >= cwnd { max } else { min + (max - min) * inflight / cwnd };
-    estimate.max(slow.srtt.as_micros())
+    estimate.max(slow.rtt.srtt.as_micros())
 }
 
 /// Segments of so many rounds, the first of `cwnd`.
@@ -332,6 +334,12 @@ mod tests {
     use super::super::tests::support::{MSS, Model, path};
     use super::*;
     use crate::scheduler::{AnyScheduler, Step, by_name};
+
+    /// In congestion avoidance.
+    fn avoiding(mut path: PathView) -> PathView {
+        path.window.ssthresh_segs = Some(8);
+        path
+    }
 
     #[test]
     fn segments_of_the_rounds_as_the_kernel_counts() {
@@ -392,7 +400,7 @@ mod tests {
     #[test]
     fn blest_1_2_and_4_wait_or_send_by_the_window() {
         let slow = || path(1, 100, 10, 0);
-        let avoidance = || PathView { ssthresh_segs: Some(8), ..path(0, 10, 10, 10) };
+        let avoidance = || avoiding(path(0, 10, 10, 10));
         assert!(!sends("blest-kernel", avoidance(), slow(), 200_000));
         assert!(sends("blest-kernel", avoidance(), slow(), 400_000));
         let start = || path(0, 10, 10, 10);
@@ -408,8 +416,9 @@ mod tests {
     #[test]
     fn blest_3_sends_with_extremes_of_both() {
         let mut blest = Blest::new(Form::Kernel, &Options::default(), &Settings::defaults(KERNEL));
-        let fast = PathView { ssthresh_segs: Some(8), ..path(0, 20, 10, 10) };
-        let slow = PathView { unsent_bytes: 4 * u64::from(MSS), ..path(1, 100, 10, 4) };
+        let fast = avoiding(path(0, 20, 10, 10));
+        let mut slow = path(1, 100, 10, 4);
+        slow.queue.unsent_bytes = 4 * u64::from(MSS);
         *blest.extremes(PathId(0)) = Some((10_000, 30_000));
         *blest.extremes(PathId(1)) = Some((80_000, 160_000));
         assert_eq!(blest.sendable_segs(&fast, &slow), 91);

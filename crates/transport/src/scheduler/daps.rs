@@ -12,7 +12,8 @@
 //! kernel's `use_planned_cwnd` is left out: the spec does not say what it plans.
 
 use super::lrf::choose;
-use super::view::{Offer, PathView, View};
+use super::path_view::PathView;
+use super::view::{Offer, View};
 use super::{Decision, Options, PathChange, Scheduler, Step, What};
 use crate::parameters::{Kind, Parameter, Settings};
 use base::decision::{Explanation, Score, Unit};
@@ -99,19 +100,20 @@ impl Daps {
     fn run_length(&mut self, path: &PathView) -> u32 {
         let smoothed = self.window(path.id).smoothed.map(|(eighths, _)| (eighths + 4) / 8);
         let cwnd = if self.smooth { smoothed } else { None };
-        cwnd.unwrap_or(path.cwnd_segs).max(1)
+        cwnd.unwrap_or(path.window.cwnd_segs).max(1)
     }
 
     /// A schedule over the paths there are.
     fn draw_up(&mut self, view: &View<'_>, offer: &Offer) {
         let mut lanes = Vec::new();
         for path in view.paths.iter().filter(|path| !path.is_definitely_unavailable(offer)) {
-            let restarts = path.ssthresh_segs.is_some_and(|ssthresh| path.cwnd_segs < ssthresh);
-            if path.srtt.is_zero() || (restarts && !self.in_slow_start) {
+            let restarts =
+                path.window.ssthresh_segs.is_some_and(|ssthresh| path.window.cwnd_segs < ssthresh);
+            if path.rtt.srtt.is_zero() || (restarts && !self.in_slow_start) {
                 continue;
             }
             let run = self.run_length(path);
-            lanes.push(Lane { path: path.id, srtt: path.srtt, run, delay: 1, next: 1 });
+            lanes.push(Lane { path: path.id, srtt: path.rtt.srtt, run, delay: 1, next: 1 });
         }
         self.schedule = Schedule::new(lanes, self.round_delay);
     }
@@ -160,8 +162,8 @@ impl Daps {
             return None;
         }
         let open = view.paths.iter().filter(|path| path.is_active() && !path.is_window_full());
-        let path = open.filter(|path| path.can_send && !path.pf && !path.probing);
-        let path = path.min_by_key(|path| (path.srtt.is_zero(), path.srtt))?;
+        let path = open.filter(|path| path.is_open() && !path.probing);
+        let path = path.min_by_key(|path| (path.rtt.srtt.is_zero(), path.rtt.srtt))?;
         let window = self.window(path.id);
         window.cursor = window.cursor.max(view.data.snd_una);
         while let Some(segment) = view.data.segment_at(window.cursor) {
@@ -213,10 +215,10 @@ impl Scheduler for Daps {
         let Some(path) = view.path(path) else { return };
         let smoothed = &mut self.window(path.id).smoothed;
         *smoothed = Some(match *smoothed {
-            None => (path.cwnd_segs.saturating_mul(8), view.now),
-            Some((eighths, at)) if view.now - at >= path.srtt => {
+            None => (path.window.cwnd_segs.saturating_mul(8), view.now),
+            Some((eighths, at)) if view.now - at >= path.rtt.srtt => {
                 let rest = eighths - eighths / 8;
-                (rest.saturating_add(path.cwnd_segs), view.now)
+                (rest.saturating_add(path.window.cwnd_segs), view.now)
             }
             Some(known) => known,
         });
@@ -380,7 +382,7 @@ mod tests {
         let mut daps = Daps::new(&Options::default(), &Settings::defaults(PARAMETERS));
         let mut model = Model::new(vec![path(0, 20, 10, 0)], 1);
         daps.on_ack(&model.view(), PathId(0));
-        model.paths[0].cwnd_segs = 18;
+        model.paths[0].window.cwnd_segs = 18;
         daps.on_ack(&model.view(), PathId(0));
         assert_eq!(daps.run_length(&model.paths[0]), 10);
         model.now = Instant::ZERO + Duration::from_millis(20);

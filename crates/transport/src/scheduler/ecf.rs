@@ -10,7 +10,8 @@
 //! and reinjections go by LRF. Availability is `view`'s, opportunistic retransmission `lrf`'s.
 
 use super::lrf::{self, Choice, choose};
-use super::view::{Offer, PathView, View};
+use super::path_view::PathView;
+use super::view::{Offer, View};
 use super::{Decision, Options, Scheduler};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::OpportunisticRetransmission;
@@ -101,11 +102,12 @@ impl Ecf {
     }
 
     fn pair(&self, f: &PathView, s: &PathView, k: u64) -> Pair {
-        let window = |path: &PathView| u64::from(path.cwnd_segs.max(1)) * u64::from(path.mss);
-        let deviation = f.rttvar.max(s.rttvar).as_micros();
+        let window =
+            |path: &PathView| u64::from(path.window.cwnd_segs.max(1)) * u64::from(path.window.mss);
+        let deviation = f.rtt.rttvar.max(s.rtt.rttvar).as_micros();
         Pair {
-            rtt_f: f.srtt.as_micros(),
-            rtt_s: s.srtt.as_micros(),
+            rtt_f: f.rtt.srtt.as_micros(),
+            rtt_s: s.rtt.srtt.as_micros(),
             delta: deviation * self.sigma / 1000,
             w_f: window(f),
             w_s: window(s),

@@ -13,7 +13,8 @@
 //! outstanding, and new data go on meanwhile. What only failed paths had is granted like new
 //! data. When a path counts as failed is `mptcp/failover.rs`'s business.
 
-use super::view::{Offer, PathView, View};
+use super::path_view::PathView;
+use super::view::{Offer, View};
 use super::{Bind, Decision, PathChange, Scheduler, Step, What};
 use crate::mptcp::FRAGMENT_BYTES;
 use crate::parameters::{Kind, Parameter, Settings};
@@ -67,7 +68,7 @@ impl Linux {
         for path in view.paths.iter().filter(|path| is_usable(path, offer)) {
             let rate = self.known_rate(path);
             *self.rate(path.id) = rate;
-            let rank = (path.backup, linger(path.queued_memory, rate));
+            let rank = (path.backup, linger(path.queue.memory_bytes, rate));
             if best.is_none_or(|(known, _)| rank < known) {
                 best = Some((rank, path));
             }
@@ -79,7 +80,7 @@ impl Linux {
     fn average(&mut self, path: &PathView, burst: u64) {
         let rate = self.rate(path.id);
         if let (Some(avg), Some(pacing)) = (*rate, path.pacing_rate) {
-            *rate = Some(averaged(avg, path.queued_memory, pacing, burst));
+            *rate = Some(averaged(avg, path.queue.memory_bytes, pacing, burst));
         }
     }
 
@@ -88,7 +89,7 @@ impl Linux {
             return decision;
         }
         let Some(path) = self.pick(view, offer) else { return Decision::wait(Blocked::PathDown) };
-        if path.queued_memory >= path.send_buffer {
+        if path.queue.room_bytes() == 0 {
             return Decision::wait(full(view, offer));
         }
         if !view.fits_window(offer, path) {
@@ -123,18 +124,19 @@ impl Linux {
         if view.paths.iter().any(carried) {
             let has_active = view.has_active(offer);
             let mut idle = view.paths.iter().filter(|path| path.is_active() || !has_active);
-            let idle = idle.find(|path| is_usable(path, offer) && path.outstanding_bytes == 0)?;
+            let idle =
+                idle.find(|path| is_usable(path, offer) && path.queue.outstanding_bytes == 0)?;
             return Some(self.send_again(idle, offer));
         }
         let path = self.pick(view, offer)?;
-        let has_room = path.queued_memory < path.send_buffer;
+        let has_room = path.queue.room_bytes() > 0;
         has_room.then(|| self.send_again(path, offer))
     }
 
     /// Give the offer to a path that did not have it, in whole segments if it is longer than a
     /// grant.
     fn send_again(&mut self, path: &PathView, offer: &Offer) -> Decision {
-        let (burst, mss) = (u64::from(self.burst), u64::from(path.mss.max(1)));
+        let (burst, mss) = (u64::from(self.burst), u64::from(path.window.mss.max(1)));
         self.average(path, burst);
         let is_longer = offer.end - offer.offset > burst && burst > mss;
         send(path, What::Reinject, if is_longer { burst - burst % mss } else { burst })
@@ -166,7 +168,8 @@ impl Scheduler for Linux {
             path: path.id,
             name: "linger",
             // Units of 2^-32 s.
-            value: linger(path.queued_memory, self.known_rate(path)) as f64 / (1u64 << 32) as f64,
+            value: linger(path.queue.memory_bytes, self.known_rate(path)) as f64
+                / (1u64 << 32) as f64,
             unit: Unit::Seconds,
         };
         let rule = match best {
@@ -196,7 +199,7 @@ fn send(path: &PathView, what: What, len: u64) -> Decision {
 /// path's send buffer, is used up.
 fn granted(path: &PathView, offset: u64, burst: u64) -> u64 {
     let fragment = u64::from(FRAGMENT_BYTES);
-    let room = u64::from(path.send_buffer.saturating_sub(path.queued_memory));
+    let room = u64::from(path.queue.room_bytes());
     let used_up = offset + burst.min(room).max(1);
     used_up.div_ceil(fragment) * fragment - offset
 }
@@ -208,7 +211,7 @@ fn is_usable(path: &PathView, offer: &Offer) -> bool {
 
 /// The winner's send buffer is full: whether others would have room.
 fn full(view: &View<'_>, offer: &Offer) -> Blocked {
-    let has_room = |path: &PathView| path.queued_memory < path.send_buffer;
+    let has_room = |path: &PathView| path.queue.room_bytes() > 0;
     if view.paths.iter().any(|path| is_usable(path, offer) && has_room(path)) {
         Blocked::SchedulerWaits
     } else {

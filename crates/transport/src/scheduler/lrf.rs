@@ -6,7 +6,8 @@
 //! or the segment was on all of them; a full receive window or send buffer calls for an
 //! opportunistic retransmission (`reinjection`). Availability is `view`'s.
 
-use super::view::{Offer, PathView, View};
+use super::path_view::PathView;
+use super::view::{Offer, View};
 use super::{Action, Decision, Options, Scheduler};
 use crate::reinjection::OpportunisticRetransmission;
 use base::Blocked;
@@ -103,7 +104,8 @@ pub(super) fn fastest<'a>(
     kernel_compat: bool,
 ) -> Option<&'a PathView> {
     let usable = view.paths.iter().filter(|path| !path.is_definitely_unavailable(offer));
-    usable.min_by_key(|path| (path.backup, path.srtt.is_zero() && !kernel_compat, path.srtt))
+    usable
+        .min_by_key(|path| (path.backup, path.rtt.srtt.is_zero() && !kernel_compat, path.rtt.srtt))
 }
 
 /// The path for a segment.
@@ -153,11 +155,6 @@ pub(super) fn choose<'a>(view: &View<'a>, offer: &Offer, kernel_compat: bool) ->
     if let [path] = view.paths {
         return Choice::of(only(path));
     }
-    if let Some(id) = view.data.fin_path
-        && let Some(path) = view.paths.iter().find(|path| path.id == id).and_then(only)
-    {
-        return Choice::of(Some(path));
-    }
     let mut offer = *offer;
     let mut forget = false;
     loop {
@@ -195,7 +192,7 @@ fn pick<'a>(view: &View<'a>, offer: &Offer, backup: bool, kernel_compat: bool) -
             continue;
         }
         // A path without a sample has an SRTT of zero; the kernels prefer it for that.
-        let rank = (used, path.srtt.is_zero() && !kernel_compat, path.srtt);
+        let rank = (used, path.rtt.srtt.is_zero() && !kernel_compat, path.rtt.srtt);
         if best.is_none_or(|(known, _)| rank < known) {
             best = Some((rank, path));
         }

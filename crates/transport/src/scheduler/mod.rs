@@ -12,6 +12,7 @@ mod ecf;
 mod linux;
 mod lrf;
 mod otias;
+mod path_view;
 mod raven;
 mod redundant;
 mod rr;
@@ -37,12 +38,13 @@ pub use linux::Linux;
 pub use lrf::Lrf;
 pub(crate) use lrf::lowest_rtt;
 pub use otias::Otias;
+pub use path_view::{LossPhase, PathState, PathView, QueueView, RttView, WindowView};
 pub use raven::Raven;
 pub use redundant::Redundant;
 pub use rr::{RoundRobin, Turns};
 pub use sttf::Sttf;
 pub use table::{AnyScheduler, Custom, NAMES, Options, by_name, own_reinjection, parameters};
-pub use view::{DataSegment, DataView, Offer, PathSet, PathView, View};
+pub use view::{DataSegment, DataView, Offer, PathSet, View};
 pub use xlink::Xlink;
 
 /// Decides which path sends what.

@@ -7,7 +7,8 @@
 //! rounding open; `floor=1` rounds down. Ours, besides: a path without RTT sample rests while
 //! another one has one, and backups rest while others can send. Reinjections are not queued.
 
-use super::view::{Offer, PathView, View};
+use super::path_view::PathView;
+use super::view::{Offer, View};
 use super::{Decision, Options, Scheduler, lrf};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
@@ -59,9 +60,10 @@ impl Otias {
     }
 
     fn arrival(&self, path: &PathView) -> Duration {
-        let queued = path.unsent_bytes.div_ceil(u64::from(path.mss.max(1)));
+        let queued = path.queue.unsent_bytes.div_ceil(u64::from(path.window.mss.max(1)));
         let room = u64::from(path.free_segs());
-        path.srtt * rounds(queued, room, u64::from(path.cwnd_segs), self.floor) + path.srtt / 2
+        path.rtt.srtt * rounds(queued, room, u64::from(path.window.cwnd_segs), self.floor)
+            + path.rtt.srtt / 2
     }
 
     /// The path where one segment more arrives first.
@@ -72,7 +74,7 @@ impl Otias {
     ) -> Option<&'a PathView> {
         // A path that carried it is the last resort.
         paths.min_by_key(|path| {
-            (offer.paths.contains(path.id), path.srtt.is_zero(), self.arrival(path))
+            (offer.paths.contains(path.id), path.rtt.srtt.is_zero(), self.arrival(path))
         })
     }
 

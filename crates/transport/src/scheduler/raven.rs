@@ -13,7 +13,8 @@
 //! fast as the fastest of them: this is for small data that must not be late.
 
 use super::lrf::{choose, fastest};
-use super::view::{Offer, PathSet, PathView, View};
+use super::path_view::PathView;
+use super::view::{Offer, PathSet, View};
 use super::{Decision, Options, PathChange, Scheduler, Step, What};
 use crate::parameters::{Kind, Parameter, Settings};
 use base::decision::Explanation;
@@ -66,17 +67,17 @@ impl Raven {
     /// Half the interval of a path's RTT, in seconds.
     fn half_width(&self, path: &PathView) -> f64 {
         let known = self.deviations.get(path.id.index()).copied().flatten();
-        self.width * known.unwrap_or(path.srtt / 2).as_secs_f64()
+        self.width * known.unwrap_or(path.rtt.srtt / 2).as_secs_f64()
     }
 
     /// The paths of which any may be the fastest; empty if one certainly is.
     fn rivals(&self, view: &View<'_>, offer: &Offer) -> PathSet {
         let Some(best) = fastest(view, offer, self.kernel_compat) else { return PathSet::EMPTY };
-        let up_to = best.srtt.as_secs_f64() + self.half_width(best);
+        let up_to = best.rtt.srtt.as_secs_f64() + self.half_width(best);
         let rivals = view.paths.iter().filter(|path| {
             let usable = !path.is_definitely_unavailable(offer) && path.backup == best.backup;
-            let known = !path.srtt.is_zero();
-            usable && known && path.srtt.as_secs_f64() - self.half_width(path) <= up_to
+            let known = !path.rtt.srtt.is_zero();
+            usable && known && path.rtt.srtt.as_secs_f64() - self.half_width(path) <= up_to
         });
         rivals.fold(PathSet::EMPTY, |set, path| set.with(path.id))
     }
@@ -138,10 +139,10 @@ impl Scheduler for Raven {
     }
 
     fn on_ack(&mut self, view: &View<'_>, path: PathId) {
-        let Some(path) = view.path(path).filter(|path| !path.srtt.is_zero()) else { return };
-        let error = path.srtt.abs_diff(path.rtt_last);
+        let Some(path) = view.path(path).filter(|path| !path.rtt.srtt.is_zero()) else { return };
+        let error = path.rtt.srtt.abs_diff(path.rtt.last);
         let deviation = self.deviation(path.id);
-        *deviation = Some((deviation.unwrap_or(path.srtt / 2) * 3 + error) / 4);
+        *deviation = Some((deviation.unwrap_or(path.rtt.srtt / 2) * 3 + error) / 4);
     }
 
     fn on_path_changed(&mut self, path: PathId, change: PathChange) {
@@ -165,7 +166,7 @@ mod tests {
     fn settle(raven: &mut AnyScheduler, model: &mut Model, errors_ms: &[u64]) {
         for (index, error) in errors_ms.iter().enumerate() {
             let path = &mut model.paths[index];
-            path.rtt_last = path.srtt + Duration::from_millis(*error);
+            path.rtt.last = path.rtt.srtt + Duration::from_millis(*error);
             let id = path.id;
             for _ in 0..60 {
                 raven.on_ack(&model.view(), id);
@@ -212,7 +213,7 @@ mod tests {
         let mut model = Model::new(vec![path(0, 20, 10, 0), path(1, 20, 1, 0)], 3);
         model.push(&mut scheduler);
         assert_eq!(model.sent, [0, 1, 0, 0]);
-        model.paths[1].cwnd_segs = 10;
+        model.paths[1].window.cwnd_segs = 10;
         model.push(&mut scheduler);
         assert_eq!(model.sent.len(), 4);
     }

@@ -8,7 +8,8 @@
 //! what was never sent (the kernel's rests until the others' data are acknowledged).
 
 use super::lrf::choose;
-use super::view::{Offer, PathView, View};
+use super::path_view::PathView;
+use super::view::{Offer, View};
 use super::{Decision, Options, PathChange, Scheduler};
 use base::decision::Explanation;
 use base::{Blocked, PathId};

@@ -6,7 +6,8 @@
 //! it the turn waits for it. Weights, the order by number and the rest of backups are our
 //! additions. `num_segments` without end is CMT-SCTP's rule: stay while there is room.
 
-use super::view::{Offer, PathSet, PathView, View};
+use super::path_view::PathView;
+use super::view::{Offer, PathSet, View};
 use super::{Action, Decision, PathChange, Scheduler};
 use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, PathId};

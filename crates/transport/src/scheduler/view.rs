@@ -1,10 +1,12 @@
 //! `View`: what a scheduler sees, and the rules about it that all schedulers share.
 //!
-//! Fields and availability are those of the schedulers spec s0.1 and s0.2, the segment on offer
-//! is s0.3. Everything is borrowed from arrays that the connection keeps current. Which of the
-//! available paths is the right one is left to the schedulers.
+//! The paths (`path_view`), the data of the connection, and the segment on offer: the head of the
+//! reinject queue, else the first bytes never sent (multipath-tcp kernel v0.95,
+//! `mptcp_next_segment`). Everything is borrowed from arrays that the executor keeps current. The
+//! choice among the available paths is left to the schedulers.
 
-use base::{Blocked, CaState, Duration, Instant, InterfaceId, PathId};
+use super::path_view::PathView;
+use base::{Blocked, Instant, PathId};
 use std::collections::VecDeque;
 use std::iter;
 use std::ops::Range;
@@ -72,127 +74,6 @@ impl DataSegment {
     }
 }
 
-/// One path as a scheduler sees it. Times without a sample are zero.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PathView {
-    /// Ties are broken by the lowest.
-    pub id: PathId,
-    /// The interface it leaves by: what a user calls a path. It outlives a subflow.
-    pub interface: InterfaceId,
-    /// The state of the subflow lets data be sent.
-    pub can_send: bool,
-    /// The initiator of a join that has not heard the fourth ACK: no data.
-    pub pre_established: bool,
-    /// The peer proved that this subflow speaks MPTCP.
-    pub fully_established: bool,
-    /// Potentially failed: the retransmission timer expired, no progress since.
-    pub pf: bool,
-    /// Either side asks to spare it.
-    pub backup: bool,
-    /// Policy mark: probes and reinjections only, no new data.
-    pub probing: bool,
-    /// The sender's queue below the transport is full enough (TCP Small Queues). Never set
-    /// where schedulers do not care.
-    pub tsq_throttled: bool,
-    pub ca_state: CaState,
-    /// In `CaState::Loss` without SACK: everything sent before the time-out is acknowledged.
-    pub loss_repaired: bool,
-    /// Smoothed round-trip time.
-    pub srtt: Duration,
-    /// Its variation as in RFC 6298.
-    pub rttvar: Duration,
-    /// The newest sample, unsmoothed.
-    pub rtt_last: Duration,
-    /// The first sample, the handshake's.
-    pub rtt_first: Duration,
-    /// How many there were.
-    pub rtt_samples: u32,
-    pub rto: Duration,
-    /// The last transmission of data.
-    pub last_send: Option<Instant>,
-    /// The congestion window in whole segments.
-    pub cwnd_segs: u32,
-    /// The slow-start threshold; `None` while infinite.
-    pub ssthresh_segs: Option<u32>,
-    /// Sent, neither acknowledged nor declared lost.
-    pub inflight_segs: u32,
-    /// The same in bytes.
-    pub inflight_bytes: u64,
-    /// Handed or assigned to the path, not transmitted.
-    pub unsent_bytes: u64,
-    /// The same in segments.
-    pub unsent_segs: u32,
-    /// Handed or assigned to the path, not acknowledged on it.
-    pub outstanding_bytes: u64,
-    /// Payload bytes of a full segment after all options.
-    pub mss: u32,
-    /// What the subflow's receive window still takes beyond what was handed to it. More than any
-    /// segment where a smaller subflow window is lifted to the connection's: that one is
-    /// [`View::fits_window`]'s.
-    pub window_left_bytes: u64,
-    /// Bytes a second; `None` without an RTT sample.
-    pub pacing_rate: Option<u64>,
-    /// Memory of what was handed to the path and not acknowledged on it, in bytes.
-    pub queued_memory: u32,
-    /// What of it the path takes: its own send buffer, in bytes of memory.
-    pub send_buffer: u32,
-    /// Where the last data handed to this subflow end in the connection's stream.
-    pub last_end: Option<u64>,
-}
-
-impl PathView {
-    /// Not a backup.
-    pub const fn is_active(&self) -> bool {
-        !self.backup
-    }
-
-    /// Segments that the congestion window still takes.
-    pub const fn free_segs(&self) -> u32 {
-        self.cwnd_segs.saturating_sub(self.inflight_segs)
-    }
-
-    /// It cannot carry the offer before its state changes (s0.2).
-    pub fn is_definitely_unavailable(&self, offer: &Offer) -> bool {
-        let fit = self.can_send && !self.pre_established && !self.pf;
-        !fit || (self.probing && !offer.reinject)
-    }
-
-    /// Tests 3 and 4: the window is full, or will be by what is queued.
-    pub fn is_window_full(&self) -> bool {
-        let free = self.free_segs();
-        free == 0 || self.unsent_bytes > u64::from(free) * u64::from(self.mss)
-    }
-
-    /// Test 2: before full establishment data are contiguous on the one subflow.
-    pub fn may_carry(&self, offer: &Offer) -> bool {
-        self.fully_established || self.last_end.is_none_or(|end| end == offer.offset)
-    }
-
-    /// Tests 1, 2, 5 and 6: what holds the path up beside its congestion window.
-    pub fn held_by(&self, offer: &Offer) -> Option<Blocked> {
-        if self.ca_state == CaState::Loss && !self.loss_repaired {
-            return Some(Blocked::CongestionWindow);
-        }
-        if !self.may_carry(offer) {
-            return Some(Blocked::PathDown);
-        }
-        if self.window_left_bytes < u64::from(offer.len_on(self).max(1)) {
-            return Some(Blocked::ReceiveWindow);
-        }
-        self.tsq_throttled.then_some(Blocked::SmallQueue)
-    }
-
-    /// It cannot carry the offer right now.
-    pub fn is_temporarily_unavailable(&self, offer: &Offer) -> bool {
-        self.is_window_full() || self.held_by(offer).is_some()
-    }
-
-    /// It can carry the offer right now.
-    pub fn is_available(&self, offer: &Offer) -> bool {
-        !self.is_definitely_unavailable(offer) && !self.is_temporarily_unavailable(offer)
-    }
-}
-
 /// The segment the papers' kernels would send next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offer {
@@ -209,7 +90,7 @@ impl Offer {
     /// Bytes of one segment of it on `path`.
     pub fn len_on(&self, path: &PathView) -> u32 {
         // The minimum fits: it is at most the MSS.
-        self.end.saturating_sub(self.offset).min(u64::from(path.mss)) as u32
+        self.end.saturating_sub(self.offset).min(u64::from(path.window.mss)) as u32
     }
 
     /// The range of that one segment.
@@ -239,8 +120,6 @@ pub struct DataView<'a> {
     pub sndbuf_limited: bool,
     /// The peer will send nothing more.
     pub peer_closed: bool,
-    /// The path the peer's DATA_FIN came on, while ours is all there is to send.
-    pub fin_path: Option<PathId>,
 }
 
 impl DataView<'_> {
@@ -304,7 +183,7 @@ impl<'a> View<'a> {
         self.paths.iter().find(|path| path.id == id)
     }
 
-    /// The segment on offer (s0.3): the head of the reinject queue, else the first never sent.
+    /// The segment on offer: the head of the reinject queue, else the first never sent.
     pub fn offered(&self) -> Option<Offer> {
         let data = &self.data;
         if let Some(head) = data.reinject.as_ref().filter(|head| head.end > data.snd_una) {
@@ -326,8 +205,8 @@ impl<'a> View<'a> {
         self.offered().unwrap_or_else(|| self.unsent_offer())
     }
 
-    /// Whether the connection's window takes a segment of the offer on `path` (s0.3 rule 5). A
-    /// window that stays smaller than a segment is a matter of the connection's window probe.
+    /// Whether the connection's window takes a segment of the offer on `path`. Into a window that
+    /// stays smaller than a segment only the window probe of the connection sends.
     pub fn fits_window(&self, offer: &Offer, path: &PathView) -> bool {
         offer.range_on(path).end <= self.data.window_end
     }
@@ -371,7 +250,6 @@ mod tests {
             reinject: None,
             sndbuf_limited: false,
             peer_closed: false,
-            fin_path: None,
         }
     }
 

@@ -13,7 +13,8 @@
 //! copies of everything on paths that XQUIC's user rated low.
 
 use super::lrf::choose;
-use super::view::{Offer, PathView, View};
+use super::path_view::PathView;
+use super::view::{Offer, View};
 use super::{Decision, Options, PathChange, Scheduler, Step, What};
 use crate::parameters::{Kind, Parameter, Settings};
 use base::decision::Explanation;
@@ -133,8 +134,8 @@ impl Xlink {
     }
 
     fn deadline(&self, view: &View<'_>) -> Duration {
-        let usable = view.paths.iter().filter(|path| path.can_send && !path.pf);
-        let srtts = usable.map(|path| path.srtt).filter(|srtt| !srtt.is_zero());
+        let usable = view.paths.iter().filter(|path| path.is_open());
+        let srtts = usable.map(|path| path.rtt.srtt).filter(|srtt| !srtt.is_zero());
         deadline(self.factor, srtts.min(), self.hard_deadline, self.lower_bound)
     }
 
@@ -143,7 +144,7 @@ impl Xlink {
         let offset = sent.range.start.max(view.data.snd_una);
         let segment = view.data.segment_at(offset)?;
         let (end, paths) = (segment.end().min(sent.range.end), segment.paths);
-        let outstanding = view.path(sent.path).map_or(0, |path| path.outstanding_bytes);
+        let outstanding = view.path(sent.path).map_or(0, |path| path.queue.outstanding_bytes);
         let handed = self.handed.get(sent.path.index()).copied().unwrap_or(0);
         let is_acknowledged = sent.position + outstanding <= handed;
         let is_copied = paths.0.count_ones() > 1;
@@ -166,7 +167,7 @@ fn other_path<'a>(view: &View<'a>, offer: &Offer) -> Option<&'a PathView> {
         let takes_part = (path.is_active() || !has_active) && !path.probing;
         takes_part && !offer.paths.contains(path.id) && path.is_available(offer)
     };
-    view.paths.iter().filter(may).min_by_key(|path| (path.srtt.is_zero(), path.srtt))
+    view.paths.iter().filter(may).min_by_key(|path| (path.rtt.srtt.is_zero(), path.rtt.srtt))
 }
 
 impl Scheduler for Xlink {
@@ -277,11 +278,11 @@ mod tests {
         model.push(&mut xlink);
         assert_eq!(model.sent.len(), 15, "19 ms are not 20");
         model.now = due;
-        model.paths[0].cwnd_segs = 2;
+        model.paths[0].window.cwnd_segs = 2;
         model.push(&mut xlink);
         assert_eq!(model.sent.len(), 17, "as far as the window goes");
         assert_eq!(xlink.poll_timeout(), None, "there is nothing to wait for but room");
-        model.paths[0].cwnd_segs = 20;
+        model.paths[0].window.cwnd_segs = 20;
         model.push(&mut xlink);
         assert_eq!(model.sent.len(), 20);
         model.now += ms(1000);
@@ -293,14 +294,14 @@ mod tests {
     #[test]
     fn what_its_subflow_acknowledged_is_left_alone() {
         let (mut xlink, mut model) = model("xlink:lower-bound=50ms", 2);
-        (model.paths[0].inflight_segs, model.paths[1].cwnd_segs) = (10, 1);
+        (model.paths[0].window.inflight_segs, model.paths[1].window.cwnd_segs) = (10, 1);
         model.push(&mut xlink);
-        model.paths[0].inflight_segs = 0;
+        model.paths[0].window.inflight_segs = 0;
         model.push(&mut xlink);
         assert_eq!(model.sent, [1, 0], "the first segment on the slow path");
         model.acknowledge_one_on(0);
         assert_eq!(model.snd_una, 0);
-        model.paths[1].cwnd_segs = 10;
+        model.paths[1].window.cwnd_segs = 10;
         model.now += ms(60);
         model.push(&mut xlink);
         assert_eq!(model.sent, [1, 0, 0], "a copy of the first, none of the second");

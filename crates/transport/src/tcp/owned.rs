@@ -3,14 +3,15 @@
 //! What is said in options goes through `multipath`; here is the rest: data in and out, and what
 //! a scheduler wants to know.
 
-use super::multipath::{Multipath, SentMap};
+use super::multipath::Multipath;
 use super::receiver::SharedWindow;
+use super::sent_mappings::SentMapping;
 use super::subflow::Subflow;
 use super::timers::Retransmit;
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::{Reception, Space};
-use crate::scheduler::PathView;
-use base::{Context, Duration, Instant, InterfaceId, PathId, SocketId};
+use crate::scheduler::{LossPhase, PathState, PathView, QueueView, RttView, WindowView};
+use base::{CaState, Context, Duration, Instant, InterfaceId, PathId, SocketId};
 use wire::mptcp::MptcpOption;
 use wire::{Packet, Payload};
 
@@ -57,7 +58,7 @@ impl Subflow {
 
     /// Hand mapped payload to this subflow; it cannot be taken back. `joins`: it may lengthen the
     /// mapping before it.
-    pub fn push(&mut self, payload: Payload, map: SentMap, joins: bool) {
+    pub fn push(&mut self, payload: Payload, map: SentMapping, joins: bool) {
         debug_assert_eq!(map.offset, self.tx.buffer.end());
         self.tx.buffer.append(payload);
         let (nxt, most) = (self.tx.nxt, self.tx.size_goal());
@@ -141,9 +142,9 @@ impl Subflow {
     }
 
     /// Say an option on an acknowledgement of its own.
-    pub fn say(&mut self, option: MptcpOption) {
+    pub fn queue_option(&mut self, option: MptcpOption) {
         if let Some(mp) = self.mp.as_mut().filter(|_| self.fsm.is_synchronised()) {
-            mp.say(option);
+            mp.queue_option(option);
         }
     }
 
@@ -209,12 +210,12 @@ impl Subflow {
     }
 
     /// The SYN/ACK that is due, of a subflow that has no connection yet.
-    pub fn answer(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
+    pub fn poll_syn_ack(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         self.poll_handshake(cx)
     }
 
     /// The SYN came again: so does the SYN/ACK.
-    pub const fn repeat_answer(&mut self) {
+    pub const fn repeat_syn_ack(&mut self) {
         self.hs.due = true;
     }
 
@@ -224,8 +225,8 @@ impl Subflow {
     }
 
     /// Ask for an acknowledgement with a segment that brings nothing (RFC 1122 s4.2.3.6).
-    pub const fn knock(&mut self) {
-        self.outbox.knock = true;
+    pub const fn send_keep_alive(&mut self) {
+        self.outbox.keep_alive = true;
     }
 
     /// The path answered after a time-out: send the head again now, as after the first one.
@@ -284,13 +285,13 @@ impl Subflow {
 
     /// Bytes of every segment that are kept free for options of the connection.
     pub(super) fn option_room(&self) -> u32 {
-        self.mp.as_ref().map_or(0, |mp| mp.room)
+        self.mp.as_ref().map_or(0, |mp| mp.room())
     }
 
     /// Keep `room` bytes of options free for the DSS from now on.
     pub fn set_option_room(&mut self, room: u32) {
         let Some(mp) = self.mp.as_mut() else { return };
-        let before = std::mem::replace(&mut mp.room, room);
+        let before = mp.set_room(room);
         self.tx.mss = (self.tx.mss + before).saturating_sub(room).max(1);
     }
 
@@ -313,7 +314,7 @@ impl Subflow {
     }
 
     /// Whether the connection's writer waits for room.
-    pub const fn share_writer(&mut self, waits: bool) {
+    pub const fn set_writer_waiting(&mut self, waits: bool) {
         self.tx.writer_waits = waits;
     }
 
@@ -323,35 +324,41 @@ impl Subflow {
         let mut view = PathView {
             id: self.path,
             interface: InterfaceId(0),
-            can_send: self.may_send(),
-            pre_established: false,
-            fully_established: true,
-            pf: false,
+            state: if self.may_send() { PathState::Open } else { PathState::Closed },
             backup: false,
             probing: false,
-            tsq_throttled: self.tx.small_queue_throttled,
-            ca_state: self.loss.ca_state,
-            loss_repaired: false,
-            srtt: self.rtt.srtt(),
-            rttvar: self.rtt.rttvar(),
-            rtt_last: self.rtt.latest(),
-            rtt_first: self.rtt.first(),
-            rtt_samples: self.rtt.samples(),
-            rto: self.rtt.rto(),
+            throttled: self.tx.small_queue_throttled,
+            loss: match self.loss.ca_state {
+                CaState::Open => LossPhase::Open,
+                CaState::Loss => LossPhase::Timeout,
+                CaState::Disorder | CaState::Cwr | CaState::Recovery => LossPhase::Recovery,
+            },
+            continues_at: None,
             last_send: self.tx.last_data_sent,
-            cwnd_segs: cc.cwnd_segs(self.path),
-            ssthresh_segs: cc.ssthresh_segs(self.path),
-            inflight_segs: 0,
-            inflight_bytes: 0,
-            unsent_bytes: 0,
-            unsent_segs: 0,
-            outstanding_bytes: 0,
-            mss: self.tx.mss.max(1),
-            window_left_bytes: 0,
             pacing_rate: self.tx.pacing_rate,
-            queued_memory: 0,
-            send_buffer: self.tx.tuning.size(),
-            last_end: None,
+            rtt: RttView {
+                srtt: self.rtt.srtt(),
+                rttvar: self.rtt.rttvar(),
+                last: self.rtt.latest(),
+                first: self.rtt.first(),
+                samples: self.rtt.samples(),
+                rto: self.rtt.rto(),
+            },
+            window: WindowView {
+                mss: self.tx.mss.max(1),
+                cwnd_segs: cc.cwnd_segs(self.path),
+                ssthresh_segs: cc.ssthresh_segs(self.path),
+                inflight_segs: 0,
+                inflight_bytes: 0,
+                send_window_bytes: 0,
+            },
+            queue: QueueView {
+                unsent_bytes: 0,
+                unsent_segs: 0,
+                outstanding_bytes: 0,
+                memory_bytes: 0,
+                limit_bytes: self.tx.tuning.size(),
+            },
         };
         self.view_queue(&mut view);
         view
@@ -359,21 +366,22 @@ impl Subflow {
 
     /// Its window in the view of it.
     pub fn view_window(&self, view: &mut PathView, cc: &Controller) {
-        view.cwnd_segs = cc.cwnd_segs(self.path);
-        view.ssthresh_segs = cc.ssthresh_segs(self.path);
+        view.window.cwnd_segs = cc.cwnd_segs(self.path);
+        view.window.ssthresh_segs = cc.ssthresh_segs(self.path);
     }
 
     /// What handing data to it changed in the view of it. Where a connection hands over first
     /// (`poll_packet`) one segment more may wait behind a window just filled.
     pub fn view_queue(&self, view: &mut PathView) {
         let mss = u64::from(self.tx.mss.max(1));
-        view.inflight_segs = self.inflight();
-        view.inflight_bytes = u64::from(view.inflight_segs) * mss;
-        view.unsent_bytes = self.tx.unsent();
-        view.unsent_segs = u32::try_from(view.unsent_bytes.div_ceil(mss)).unwrap_or(u32::MAX);
+        let PathView { window, queue, .. } = view;
+        window.inflight_segs = self.inflight();
+        window.inflight_bytes = u64::from(window.inflight_segs) * mss;
+        queue.unsent_bytes = self.tx.unsent();
+        queue.unsent_segs = u32::try_from(queue.unsent_bytes.div_ceil(mss)).unwrap_or(u32::MAX);
         let write_end = self.tx.buffer.end();
-        view.outstanding_bytes = write_end.saturating_sub(self.tx.una);
-        view.queued_memory = self.tx.memory();
-        view.window_left_bytes = self.tx.window_end().saturating_sub(write_end);
+        queue.outstanding_bytes = write_end.saturating_sub(self.tx.una);
+        queue.memory_bytes = self.tx.memory();
+        window.send_window_bytes = self.tx.window_end().saturating_sub(write_end);
     }
 }

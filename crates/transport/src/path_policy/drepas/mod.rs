@@ -142,7 +142,7 @@ impl Drepas {
             }
             let window = self.window;
             if let Some(scored) = self.of(path.id) {
-                scored.inflight.push_back(path.inflight_bytes);
+                scored.inflight.push_back(path.window.inflight_bytes);
                 if scored.inflight.len() > window {
                     scored.inflight.pop_front();
                 }
@@ -154,7 +154,7 @@ impl Drepas {
     fn scores(&self, in_play: &[&PathView]) -> Option<Vec<bool>> {
         let own = |path: &&PathView| {
             let scored = self.scored.iter().find(|scored| scored.id == path.id)?;
-            throughput(scored.mean_inflight(), path.srtt)
+            throughput(scored.mean_inflight(), path.rtt.srtt)
         };
         let throughputs: Vec<Option<f64>> = in_play.iter().map(own).collect();
         let best = throughputs.iter().flatten().copied().fold(0.0, f64::max);
@@ -211,7 +211,7 @@ fn throughput(sinflight: f64, srtt: Duration) -> Option<f64> {
 }
 
 const fn is_usable(path: &PathView) -> bool {
-    path.can_send && !path.pre_established && !path.pf
+    path.is_open()
 }
 
 /// The paths that carry data or could be made to: not those that failed, nor backups at rest.
@@ -241,7 +241,7 @@ impl PathPolicy for Drepas {
         if now >= scored.next_probe {
             (scored.next_probe, scored.probes_left) = (now + interval, probes);
         }
-        let room = path.free_segs() > 0 && path.unsent_bytes == 0;
+        let room = path.free_segs() > 0 && path.queue.unsent_bytes == 0;
         (scored.probes_left > 0 && is_usable(path) && room).then_some(bytes)
     }
 

@@ -1,6 +1,7 @@
 //! The rules of DRePaS, one by one; the paper's numbers as the spec works them out (s9, DRE-1).
 
 use super::*;
+use crate::scheduler::PathState;
 use crate::scheduler::tests::support;
 
 const WLAN: PathId = PathId(0);
@@ -14,7 +15,9 @@ struct Bench {
 }
 
 fn path(id: u8, srtt_ms: u64, inflight_bytes: u64) -> PathView {
-    PathView { inflight_bytes, ..support::path(id, srtt_ms, 100, 0) }
+    let mut path = support::path(id, srtt_ms, 100, 0);
+    path.window.inflight_bytes = inflight_bytes;
+    path
 }
 
 impl Bench {
@@ -80,9 +83,9 @@ fn dre_1_probed_path_is_active_once_the_best_falls_below_ten_times_its_throughpu
     // Probes alone: 10,240 bytes at 0.6 s are 17,067 bytes a second.
     bench.paths[1] = PathView { probing: true, ..path(1, 600, 10_240) };
     assert_eq!(bench.samples(5), [], "the window of half a second has forgotten the payload");
-    bench.paths[0].inflight_bytes = 8534;
+    bench.paths[0].window.inflight_bytes = 8534;
     assert_eq!(bench.samples(10), [], "170,680 bytes a second are more than ten times that");
-    bench.paths[0].inflight_bytes = 8533;
+    bench.paths[0].window.inflight_bytes = 8533;
     assert_eq!(bench.samples(5), [(CELL, false)], "170,660 are not");
 }
 
@@ -90,9 +93,9 @@ fn dre_1_probed_path_is_active_once_the_best_falls_below_ten_times_its_throughpu
 fn one_sample_that_contributes_starts_the_interval_anew() {
     let mut bench = Bench::dre_1();
     bench.samples(29);
-    bench.paths[0].srtt = Duration::from_millis(500);
+    bench.paths[0].rtt.srtt = Duration::from_millis(500);
     bench.samples(1);
-    bench.paths[0].srtt = Duration::from_millis(50);
+    bench.paths[0].rtt.srtt = Duration::from_millis(50);
     assert_eq!(bench.samples(29), []);
     assert_eq!(bench.samples(1), [(CELL, true)]);
 }
@@ -101,9 +104,9 @@ fn one_sample_that_contributes_starts_the_interval_anew() {
 fn resumed_path_begins_without_a_history() {
     let mut bench = Bench::dre_1();
     bench.samples(30);
-    bench.paths[0].srtt = Duration::from_millis(1400);
+    bench.paths[0].rtt.srtt = Duration::from_millis(1400);
     assert_eq!(bench.samples(1), [(CELL, false)]);
-    bench.paths[0].srtt = Duration::from_millis(50);
+    bench.paths[0].rtt.srtt = Duration::from_millis(50);
     assert_eq!(bench.samples(29), [], "it could drop out again at once otherwise");
     assert_eq!(bench.samples(1), [(CELL, true)]);
 }
@@ -113,7 +116,7 @@ fn data_in_flight_are_averaged_over_half_a_second() {
     let mut bench = Bench::dre_1();
     // Cumulative acknowledgements: full in one sample of five, empty in the others.
     for sample in 0..100 {
-        bench.paths[1].inflight_bytes = if sample % 5 == 0 { 1_000_000 } else { 0 };
+        bench.paths[1].window.inflight_bytes = if sample % 5 == 0 { 1_000_000 } else { 0 };
         assert_eq!(bench.samples(1), [], "200,000 bytes at 1.4 s are more than a tenth");
     }
 }
@@ -130,8 +133,8 @@ fn while_nothing_is_in_flight_nothing_changes() {
     assert_eq!(bench.samples(100), []);
     bench = Bench::dre_1();
     bench.samples(30);
-    bench.paths[0].inflight_bytes = 0;
-    bench.paths[1].inflight_bytes = 0;
+    bench.paths[0].window.inflight_bytes = 0;
+    bench.paths[1].window.inflight_bytes = 0;
     assert_eq!(bench.samples(100), [], "a probed path stays so");
 }
 
@@ -148,7 +151,7 @@ fn pause_of_the_connection_makes_histories_void() {
 fn only_usable_path_is_active_and_not_judged() {
     let mut bench = Bench::dre_1();
     bench.samples(30);
-    bench.paths[0].pf = true;
+    bench.paths[0].state = PathState::PotentiallyFailed;
     // Between two samples.
     bench.now += Duration::from_millis(1);
     assert_eq!(bench.review(), [(CELL, false)]);
@@ -160,10 +163,10 @@ fn all_probed_paths_are_active_when_all_active_ones_fail() {
     let mut bench = Bench::dre_1();
     bench.paths.push(path(2, 1400, 10_000));
     bench.samples(30);
-    bench.paths[0].can_send = false;
+    bench.paths[0].state = PathState::Closed;
     let third = PathId(2);
     assert_eq!(bench.review(), [(CELL, false), (third, false)]);
-    bench.paths[0].can_send = true;
+    bench.paths[0].state = PathState::Open;
     assert_eq!(bench.samples(29), [], "the interval begins anew");
 }
 
@@ -174,9 +177,9 @@ fn backup_at_rest_is_neither_judged_nor_counted_on() {
     bench.paths.push(path(2, 1400, 10_000));
     let third = PathId(2);
     assert_eq!(bench.samples(30), [(third, true)]);
-    bench.paths[0].pf = true;
+    bench.paths[0].state = PathState::PotentiallyFailed;
     assert_eq!(bench.review(), [(third, false)], "a path that is no backup comes first");
-    bench.paths[2].pf = true;
+    bench.paths[2].state = PathState::PotentiallyFailed;
     assert_eq!(bench.samples(100), [], "the backup was never suspended");
 }
 
@@ -202,12 +205,12 @@ fn probes_of_ten_packets_come_every_three_seconds() {
 fn probe_that_finds_no_room_waits_and_does_not_add_up() {
     let mut bench = Bench::dre_1();
     bench.samples(30);
-    bench.paths[1].inflight_segs = 100;
+    bench.paths[1].window.inflight_segs = 100;
     bench.samples(70);
     assert_eq!(bench.probes(1), 0);
-    bench.paths[1].inflight_segs = 0;
+    bench.paths[1].window.inflight_segs = 0;
     assert_eq!(bench.probes(1), 10);
-    bench.paths[1].unsent_bytes = 1;
+    bench.paths[1].queue.unsent_bytes = 1;
     bench.now += Duration::from_secs(60);
     assert_eq!(bench.probes(1), 0, "what was handed out before comes first");
 }
@@ -225,7 +228,7 @@ fn parameters_are_those_given() {
     for _ in 0..20 {
         assert_eq!(step(&mut bench), [], "0.0179 is more than 0.01");
     }
-    bench.paths[1].inflight_bytes = 10_000;
+    bench.paths[1].window.inflight_bytes = 10_000;
     for _ in 0..4 {
         assert_eq!(step(&mut bench), []);
     }

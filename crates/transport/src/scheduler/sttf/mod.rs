@@ -24,12 +24,13 @@ mod tests;
 mod transfer;
 
 use super::lrf::{self, Choice};
-use super::view::{Offer, PathView, View};
+use super::path_view::{LossPhase, PathView};
+use super::view::{Offer, View};
 use super::{Action, Decision, Options, PathChange, PathSet, Scheduler, What};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
 use base::decision::{Explanation, Score, Unit};
-use base::{Blocked, CaState, Duration, Instant, PathId};
+use base::{Blocked, Duration, Instant, PathId};
 use plan::{Candidate, Merge, Tags};
 use transfer::Window;
 
@@ -138,11 +139,11 @@ impl Sttf {
 
     /// Whether there is anything to predict: several paths that are not alike.
     fn predicts(&mut self, view: &View<'_>) -> bool {
-        let established = view.paths.iter().filter(|path| path.can_send && !path.pre_established);
+        let established = view.paths.iter().filter(|path| path.is_established());
         let set = established.clone().fold(PathSet::EMPTY, |set, path| set.with(path.id));
         if set != self.compared {
             self.compared = set;
-            self.alike = are_alike(established.map(|path| path.rtt_first), self.alpha);
+            self.alike = are_alike(established.map(|path| path.rtt.first), self.alpha);
         }
         set.0.count_ones() > 1 && !self.alike
     }
@@ -150,10 +151,10 @@ impl Sttf {
     /// Note which paths were silent for long.
     fn heed_silence(&mut self, view: &View<'_>) {
         for path in view.paths {
-            let limit = path.rto.as_nanos().saturating_mul(self.reset) / 1000;
+            let limit = path.rtt.rto.as_nanos().saturating_mul(self.reset) / 1000;
             let is_silent = |last: Instant| (view.now - last).as_nanos() > limit;
             if path.last_send.is_some_and(is_silent) {
-                *self.silent_since(path.id) = Some(path.rtt_samples);
+                *self.silent_since(path.id) = Some(path.rtt.samples);
             }
         }
     }
@@ -168,20 +169,20 @@ impl Sttf {
     /// The RTT to predict with.
     fn rtt(&self, path: &PathView) -> Duration {
         let silent_since = self.silent_since.get(path.id.index()).copied().flatten();
-        if silent_since == Some(path.rtt_samples) {
-            path.rtt_first
+        if silent_since == Some(path.rtt.samples) {
+            path.rtt.first
         } else if self.smoothed {
-            path.srtt
+            path.rtt.srtt
         } else {
-            path.rtt_last
+            path.rtt.last
         }
     }
 
     fn window(&self, path: &PathView) -> Window {
         Window {
-            room: i64::from(path.free_segs()) - i64::from(path.unsent_segs),
-            cwnd: path.cwnd_segs,
-            ssthresh: path.ssthresh_segs,
+            room: i64::from(path.free_segs()) - i64::from(path.queue.unsent_segs),
+            cwnd: path.window.cwnd_segs,
+            ssthresh: path.window.ssthresh_segs,
             rtt: self.rtt(path),
         }
     }
@@ -197,11 +198,12 @@ impl Sttf {
         for path in view.paths {
             // The window must take what is meant for the path next, or the offer.
             let next = self.tags.first_of(path.id).map(|run| run.end - run.start);
-            let next = next.unwrap_or(u64::from(offer.len_on(path))).min(u64::from(path.mss));
-            let fits = path.window_left_bytes >= next.max(1);
+            let next =
+                next.unwrap_or(u64::from(offer.len_on(path))).min(u64::from(path.window.mss));
+            let fits = path.window.send_window_bytes >= next.max(1);
             if is_open(path, offer) && !rests(path) && fits && has_sample(path) == is_sampled {
-                let (mss, window) = (u64::from(path.mss.max(1)), self.window(path));
-                let window_left = path.window_left_bytes;
+                let (mss, window) = (u64::from(path.window.mss.max(1)), self.window(path));
+                let window_left = path.window.send_window_bytes;
                 self.candidates.push(Candidate { id: path.id, mss, window, window_left });
             }
         }
@@ -285,7 +287,7 @@ impl Sttf {
             let paths = PathSet::EMPTY;
             let segment = Offer { reinject: false, offset: run.start, end: run.end, paths };
             let is_earlier = best.is_none_or(|(known, _)| segment.offset < known.offset);
-            let has_room = path.free_segs() > path.unsent_segs && path.is_available(&segment);
+            let has_room = path.free_segs() > path.queue.unsent_segs && path.is_available(&segment);
             if is_earlier && has_room && view.fits_window(&segment, path) {
                 best = Some((segment, path));
             }
@@ -306,7 +308,7 @@ impl Sttf {
 
     fn send_new(&mut self, view: &View<'_>, offer: &Offer) -> Decision {
         let mut established = view.paths.iter().filter(|path| self.compared.contains(path.id));
-        if established.all(|path| path.cwnd_segs < path.inflight_segs) {
+        if established.all(|path| path.window.cwnd_segs < path.window.inflight_segs) {
             return Decision::wait(view.why_blocked(offer));
         }
         self.look_at_candidates(view, offer);
@@ -331,10 +333,10 @@ impl Sttf {
         let has_active = view.has_active(offer);
         let open = view.paths.iter().filter(|path| is_open(path, offer));
         let open = open.filter(|path| path.is_active() || !has_active);
-        let fitting =
-            open.filter(|path| path.window_left_bytes >= u64::from(offer.len_on(path).max(1)));
+        let fitting = open
+            .filter(|path| path.window.send_window_bytes >= u64::from(offer.len_on(path).max(1)));
         fitting.min_by_key(|path| {
-            let waiting = self.tags.bytes_of(path.id).div_ceil(u64::from(path.mss.max(1)));
+            let waiting = self.tags.bytes_of(path.id).div_ceil(u64::from(path.window.mss.max(1)));
             let time = self.window(path).transfer_time(waiting + 1);
             (offer.paths.contains(path.id), !has_sample(path), time)
         })
@@ -412,11 +414,11 @@ fn are_alike(rtts: impl Iterator<Item = Duration> + Clone, alpha: u64) -> bool {
 }
 
 const fn has_sample(path: &PathView) -> bool {
-    !path.srtt.is_zero()
+    !path.rtt.srtt.is_zero()
 }
 
 /// It could carry the offer, whatever its congestion window, small queue and subflow window say.
 fn is_open(path: &PathView, offer: &Offer) -> bool {
-    let in_loss = path.ca_state == CaState::Loss && !path.loss_repaired;
+    let in_loss = path.loss == LossPhase::Timeout;
     !path.is_definitely_unavailable(offer) && !in_loss && path.may_carry(offer)
 }

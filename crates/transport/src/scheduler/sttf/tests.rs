@@ -5,7 +5,7 @@ use super::plan::{Candidate, Merge, Tags};
 use super::transfer::Window;
 use super::*;
 use crate::scheduler::tests::support::{MSS, Model, path};
-use crate::scheduler::{AnyScheduler, Step, by_name};
+use crate::scheduler::{AnyScheduler, PathState, RttView, Step, by_name};
 use base::Instant;
 use proptest::prelude::*;
 
@@ -81,12 +81,10 @@ fn slow_path_sends_its_segments_before_their_turn() {
 
 /// S, last heard of with an RTT of 400 ms, was 60 ms away at first.
 fn silent_slow(silence_ms: u64) -> Model {
-    let slow = PathView {
-        rtt_first: Duration::from_millis(60),
-        rto: Duration::from_millis(300),
-        last_send: Some(Instant::from_millis(1000)),
-        ..path(1, 400, 10, 0)
-    };
+    let mut slow = path(1, 400, 10, 0);
+    slow.rtt.first = Duration::from_millis(60);
+    slow.rtt.rto = Duration::from_millis(300);
+    slow.last_send = Some(Instant::from_millis(1000));
     let mut model = Model::new(vec![path(0, 100, 10, 0), slow], 20);
     model.now = Instant::from_millis(1000 + silence_ms);
     model
@@ -105,7 +103,11 @@ fn sttf_6_first_rtt_counts_after_an_rto_of_silence() {
         let sent = PathView { last_send: Some(model.now), ..model.paths[1] };
         sttf.heed_silence(&View { paths: &[model.paths[0], sent], ..view });
         assert_eq!(sttf.rtt(&sent), rtt, "{silence_ms}");
-        assert_eq!(sttf.rtt(&PathView { rtt_samples: 2, ..sent }), ms(400), "{silence_ms}");
+        assert_eq!(
+            sttf.rtt(&PathView { rtt: RttView { samples: 2, ..sent.rtt }, ..sent }),
+            ms(400),
+            "{silence_ms}"
+        );
     }
     for (name, on_slow) in [("sttf", 10), ("sttf:reset=5", 0), ("sttf:srtt=1", 10)] {
         let mut model = silent_slow(1200);
@@ -116,7 +118,8 @@ fn sttf_6_first_rtt_counts_after_an_rto_of_silence() {
 
 #[test]
 fn smoothed_rtt_counts_if_asked_for() {
-    let fast = PathView { rtt_last: Duration::from_millis(200), ..path(0, 10, 10, 0) };
+    let mut fast = path(0, 10, 10, 0);
+    fast.rtt.last = Duration::from_millis(200);
     for (name, chosen) in [("sttf", 1), ("sttf:srtt=1", 0)] {
         let mut model = Model::new(vec![fast, path(1, 100, 10, 0)], 5);
         model.push(&mut sttf(name));
@@ -129,7 +132,7 @@ fn paths_alike_are_lrfs() {
     let alike = |name: &str, first_ms: [u64; 2]| {
         let mut paths = fast_and_slow(100);
         for (path, ms) in paths.iter_mut().zip(first_ms) {
-            path.rtt_first = Duration::from_millis(ms);
+            path.rtt.first = Duration::from_millis(ms);
         }
         // LRF fills both windows at once, STTF plans with the RTTs of today.
         let mut model = Model::new(paths, 15);
@@ -168,11 +171,11 @@ fn paths_that_come_or_go_are_compared_anew() {
 #[test]
 fn throttled_path_is_waited_for() {
     let mut model = Model::new(fast_and_slow(100), 5);
-    model.paths[0].tsq_throttled = true;
+    model.paths[0].throttled = true;
     let mut scheduler = sttf("sttf");
     assert_eq!(model.push(&mut scheduler), Blocked::SchedulerWaits);
     assert_eq!(model.sent, []);
-    model.paths[0].tsq_throttled = false;
+    model.paths[0].throttled = false;
     model.push(&mut scheduler);
     assert_eq!(model.on_path(0), 5);
 }
@@ -186,9 +189,9 @@ fn tags_stay_unless_shares_change_by_more_than_the_tolerance() {
     {
         let mut scheduler = sttf(name);
         let mut model = Model::new(fast_and_slow(40), 10 + waiting);
-        model.paths[1].inflight_segs = 10;
+        model.paths[1].window.inflight_segs = 10;
         assert_eq!(model.push(&mut scheduler), Blocked::CongestionWindow);
-        model.paths[1].inflight_segs = 0;
+        model.paths[1].window.inflight_segs = 0;
         model.push(&mut scheduler);
         assert_eq!((model.on_path(0), model.on_path(1)), (10, on_slow), "{name} {waiting}");
     }
@@ -201,8 +204,8 @@ fn backup_rests_while_others_can_send() {
     let mut model = Model::new(paths.clone(), 25);
     model.push(&mut sttf("sttf"));
     assert_eq!((model.on_path(0), model.on_path(1)), (10, 0));
-    paths[0].pf = true;
-    paths[2].pf = true;
+    paths[0].state = PathState::PotentiallyFailed;
+    paths[2].state = PathState::PotentiallyFailed;
     let mut model = Model::new(paths, 25);
     model.push(&mut sttf("sttf"));
     assert_eq!(model.on_path(1), 10);
@@ -221,7 +224,7 @@ fn what_is_meant_for_a_path_that_fails_goes_to_others() {
     let mut model = Model::new(fast_and_slow(100), 15);
     model.push(&mut scheduler);
     assert_eq!(model.sent, [0; 10], "five wait for it");
-    model.paths[0].ca_state = CaState::Loss;
+    model.paths[0].loss = LossPhase::Timeout;
     model.push(&mut scheduler);
     assert_eq!((model.on_path(0), model.on_path(1)), (10, 5));
 }
@@ -234,10 +237,10 @@ fn tags_stay_after_the_peer_closed_but_for_a_path_that_fails() {
         model.peer_closed = closed;
         model.push(&mut scheduler);
         // F is slower than S all of a sudden.
-        model.paths[0].rtt_last = Duration::from_millis(500);
+        model.paths[0].rtt.last = Duration::from_millis(500);
         model.push(&mut scheduler);
         assert_eq!(model.on_path(1), on_slow, "{closed}");
-        model.paths[0].pf = true;
+        model.paths[0].state = PathState::PotentiallyFailed;
         model.push(&mut scheduler);
         assert_eq!(model.on_path(1), 5, "{closed}");
     }
@@ -250,7 +253,7 @@ fn nothing_is_planned_while_more_is_under_way_than_windows_take() {
     assert_eq!(model.push(&mut scheduler), Blocked::CongestionWindow);
     let AnyScheduler::Sttf(sttf) = &scheduler else { unreachable!() };
     assert!(sttf.tags.is_empty());
-    model.paths[1].inflight_segs = 10;
+    model.paths[1].window.inflight_segs = 10;
     model.push(&mut scheduler);
     let AnyScheduler::Sttf(sttf) = &scheduler else { unreachable!() };
     assert_eq!(sttf.tags.bytes_of(PathId(0)), 15 * u64::from(MSS));
@@ -262,9 +265,9 @@ fn reinjection_waits_for_the_path_where_it_arrives_first() {
     let mut scheduler = sttf("sttf");
     model.push(&mut scheduler);
     model.reinject.push_back(0..u64::from(MSS));
-    model.paths[1].inflight_segs = 9;
+    model.paths[1].window.inflight_segs = 9;
     assert_eq!(model.push(&mut scheduler), Blocked::SchedulerWaits);
-    model.paths[1].inflight_segs = 8;
+    model.paths[1].window.inflight_segs = 8;
     model.push(&mut scheduler);
     assert_eq!(model.sent, [0, 1], "not where it was, although that is the fastest");
 }
@@ -274,11 +277,11 @@ fn full_receive_window_calls_for_a_copy() {
     for (name, copies) in [("sttf", 1), ("sttf:optim=0", 0)] {
         let mut model = Model::new(vec![path(0, 10, 10, 10), path(1, 100, 2, 0)], 9);
         model.window = 2 * u64::from(MSS);
-        model.paths[0].ca_state = CaState::Loss;
+        model.paths[0].loss = LossPhase::Timeout;
         let mut scheduler = sttf(name);
         assert_eq!(model.push(&mut scheduler), Blocked::ReceiveWindow);
         assert_eq!(model.sent, [1, 1]);
-        (model.paths[0].ca_state, model.paths[0].inflight_segs) = (CaState::Open, 0);
+        (model.paths[0].loss, model.paths[0].window.inflight_segs) = (LossPhase::Open, 0);
         assert_eq!(model.push(&mut scheduler), Blocked::ReceiveWindow, "{name}");
         assert_eq!(model.on_path(0), copies, "{name}");
     }
@@ -294,7 +297,7 @@ fn data_that_left_otherwise_are_not_sent_again() {
     let paths = PathSet::EMPTY.with(PathId(1));
     model.segments.push_back(crate::scheduler::DataSegment { offset, len: 700, paths });
     model.snd_nxt += 700;
-    model.paths[0].inflight_segs = 0;
+    model.paths[0].window.inflight_segs = 0;
     model.push(&mut scheduler);
     assert_eq!(model.snd_nxt, model.write_end);
 }

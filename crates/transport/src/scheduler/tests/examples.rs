@@ -3,7 +3,7 @@
 use super::support::{MSS, Model, path};
 use crate::reinjection::Opportunistic;
 use crate::scheduler::*;
-use base::{Blocked, CaState, Duration, PathId};
+use base::{Blocked, Duration, PathId};
 
 fn scheduler(name: &str) -> AnyScheduler {
     by_name(name, &Options::default()).expect("a name of the table")
@@ -38,10 +38,8 @@ fn lrf_1_fastest_with_room() {
     assert_eq!(first("lrf", fast_and_slow(9)), Ok(0));
     assert_eq!(first("lrf", fast_and_slow(10)), Ok(1));
     let mut paths = fast_and_slow(9);
-    paths[0].ca_state = CaState::Loss;
-    assert_eq!(first("lrf", paths.clone()), Ok(1));
-    paths[0].loss_repaired = true;
-    assert_eq!(first("lrf", paths), Ok(0));
+    paths[0].loss = LossPhase::Timeout;
+    assert_eq!(first("lrf", paths), Ok(1));
     let mut paths = fast_and_slow(10);
     paths[1].backup = true;
     assert_eq!(first("lrf", paths), Err(Blocked::CongestionWindow));
@@ -51,9 +49,9 @@ fn lrf_1_fastest_with_room() {
 #[test]
 fn path_with_a_queue_of_its_free_window_still_has_room() {
     let mut paths = fast_and_slow(8);
-    paths[0].unsent_bytes = 2 * u64::from(MSS);
+    paths[0].queue.unsent_bytes = 2 * u64::from(MSS);
     assert_eq!(first("lrf", paths.clone()), Ok(0));
-    paths[0].unsent_bytes += 1;
+    paths[0].queue.unsent_bytes += 1;
     assert_eq!(first("lrf", paths), Ok(1));
 }
 
@@ -102,9 +100,9 @@ fn bk_1_backup_while_the_primary_failed() {
         paths[1].backup = true;
         let mut model = Model::new(paths, 5);
         let mut scheduler = scheduler(name);
-        model.paths[0].pf = true;
+        model.paths[0].state = PathState::PotentiallyFailed;
         model.step(&mut scheduler);
-        model.paths[0].pf = false;
+        model.paths[0].state = PathState::Open;
         model.step(&mut scheduler);
         assert_eq!(model.sent, [1, 0], "{name}");
     }
@@ -132,7 +130,7 @@ fn lrf_reinjection_prefers_a_path_it_was_not_on() {
 fn lrf_reinjection_waits_for_no_path_once_all_were_tried() {
     let mut model = reinjecting(fast_and_slow(0));
     // Only the one it was on has room, the other is merely full, no backup: the mask is cleared.
-    model.paths[1].inflight_segs = 10;
+    model.paths[1].window.inflight_segs = 10;
     model.push(&mut scheduler("lrf"));
     assert_eq!(model.sent, [0, 0]);
     assert_eq!(model.segments[0].paths, PathSet(0b01), "forgotten, then sent");
@@ -150,8 +148,8 @@ fn lrf_reinjection_tried_on_all_active_goes_to_the_backup() {
     // With the other active path unused, but full: wait for it, the backup rests.
     model.reinject.push_back(0..u64::from(MSS));
     model.segments[0].paths = PathSet(0b001);
-    model.paths[0].inflight_segs = 10;
-    model.paths[2].inflight_segs = 10;
+    model.paths[0].window.inflight_segs = 10;
+    model.paths[2].window.inflight_segs = 10;
     assert_eq!(model.push(&mut scheduler("lrf")), Blocked::CongestionWindow);
 }
 
@@ -171,42 +169,32 @@ fn lrf_reinjection_goes_to_an_unused_backup_rather_than_repeat() {
 fn lrf_reinjection_waits_for_an_unused_backup_rather_than_repeat() {
     let mut paths = fast_and_slow(0);
     paths[1].backup = true;
-    paths[1].inflight_segs = 10;
+    paths[1].window.inflight_segs = 10;
     let mut model = reinjecting(paths);
     assert_eq!(model.push(&mut scheduler("lrf")), Blocked::SchedulerWaits);
-    model.paths[1].can_send = false;
+    model.paths[1].state = PathState::Closed;
     model.push(&mut scheduler("lrf"));
     assert_eq!(model.sent, [0, 0], "nobody else is left");
-}
-
-#[test]
-fn data_fin_answers_on_the_path_of_the_peers() {
-    let model = Model::new(fast_and_slow(0), 1);
-    let mut view = model.view();
-    view.data.fin_path = Some(PathId(1));
-    let decision = scheduler("lrf").next(&view);
-    assert_eq!(decision, Decision::send(PathId(1), What::New, MSS));
 }
 
 #[test]
 fn throttled_path_is_passed_over_and_named() {
     for name in ["lrf", "rr", "redundant"] {
         let mut paths = fast_and_slow(0);
-        paths[0].tsq_throttled = true;
+        paths[0].throttled = true;
         assert_eq!(first(name, paths.clone()), Ok(1), "{name}");
-        paths[1].can_send = false;
+        paths[1].state = PathState::Closed;
         assert_eq!(first(name, paths), Err(Blocked::SmallQueue), "{name}");
     }
 }
 
 #[test]
-fn path_before_full_establishment_carries_contiguous_data_only() {
+fn path_that_must_continue_somewhere_carries_contiguous_data_only() {
     let mut paths = fast_and_slow(0);
-    paths[0].fully_established = false;
     assert_eq!(first("lrf", paths.clone()), Ok(0), "the first data");
-    paths[0].last_end = Some(0);
+    paths[0].continues_at = Some(0);
     assert_eq!(first("lrf", paths.clone()), Ok(0), "the next data");
-    paths[0].last_end = Some(u64::from(MSS));
+    paths[0].continues_at = Some(u64::from(MSS));
     assert_eq!(first("lrf", paths), Ok(1), "not others");
 }
 
@@ -244,7 +232,7 @@ fn rr_1_full_path_rejoins_with_its_remaining_quota() {
         model.step(&mut scheduler);
     }
     assert_eq!(model.sent, [0, 1, 1, 1, 1], "all to 1, its round begins anew");
-    model.paths[0].cwnd_segs = 100;
+    model.paths[0].window.cwnd_segs = 100;
     for _ in 0..6 {
         model.step(&mut scheduler);
     }
@@ -288,7 +276,7 @@ fn rr_reinjects_on_a_path_not_tried_else_on_any() {
 #[test]
 fn red_1_a_slow_path_skips_what_is_delivered() {
     let mut paths = vec![path(0, 10, 2, 0), path(1, 100, 2, 0)];
-    paths.iter_mut().for_each(|path| path.ssthresh_segs = Some(2));
+    paths.iter_mut().for_each(|path| path.window.ssthresh_segs = Some(2));
     let mut model = Model::new(paths, 4);
     let mut scheduler = scheduler("redundant");
     assert_eq!(model.push(&mut scheduler), Blocked::CongestionWindow);
@@ -298,8 +286,8 @@ fn red_1_a_slow_path_skips_what_is_delivered() {
     model.acknowledge_one_on(0);
     model.step(&mut scheduler);
     assert_eq!(model.segments[0], DataSegment { paths: PathSet(0b01), ..model.segments[0] });
-    model.paths[1].inflight_segs = 0;
-    model.paths[0].inflight_segs = 2;
+    model.paths[1].window.inflight_segs = 0;
+    model.paths[0].window.inflight_segs = 2;
     model.step(&mut scheduler);
     assert_eq!(model.segments[0].offset, 2 * u64::from(MSS));
     assert_eq!(model.segments[0].paths, PathSet(0b11), "B takes 3, not 2");
@@ -337,7 +325,7 @@ fn probed_path_carries_reinjections_only() {
         let mut model = Model::new(paths, 12);
         assert_eq!(model.push(&mut scheduler(name)), Blocked::CongestionWindow, "{name}");
         assert_eq!(model.on_path(1), 0, "{name}");
-        model.paths[0].pf = true;
+        model.paths[0].state = PathState::PotentiallyFailed;
         model.reinject.push_back(0..u64::from(MSS));
         model.push(&mut scheduler(name));
         assert_eq!(model.on_path(1), 1, "{name}");
@@ -354,7 +342,7 @@ fn nothing_to_send_and_no_path_are_told_apart() {
         assert_eq!(model.push(&mut scheduler(name)), why, "{name}");
         assert_eq!(first(name, Vec::new()), Err(Blocked::PathDown), "{name}");
         let mut paths = fast_and_slow(0);
-        paths.iter_mut().for_each(|path| path.pf = true);
+        paths.iter_mut().for_each(|path| path.state = PathState::PotentiallyFailed);
         assert_eq!(first(name, paths), Err(Blocked::PathDown), "{name}");
     }
 }
@@ -366,7 +354,7 @@ fn off_switch_leaves_opportunistic_retransmission_out() {
     model.window = u64::from(MSS);
     let mut lrf = by_name("lrf", &options).unwrap();
     assert_eq!(model.push(&mut lrf), Blocked::ReceiveWindow);
-    model.paths[0].inflight_segs = 0;
+    model.paths[0].window.inflight_segs = 0;
     assert_eq!(model.push(&mut lrf), Blocked::ReceiveWindow);
     assert_eq!(model.sent, [1]);
 }

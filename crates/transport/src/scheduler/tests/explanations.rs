@@ -41,7 +41,8 @@ fn lrf_names_the_fastest_with_room() {
 #[test]
 fn ecf_1_both_inequalities_as_times() {
     let mut paths = full_and_free();
-    (paths[0].rttvar, paths[1].rttvar) = (Duration::from_millis(2), Duration::from_millis(10));
+    (paths[0].rtt.rttvar, paths[1].rtt.rttvar) =
+        (Duration::from_millis(2), Duration::from_millis(10));
     let explanation = explained("ecf-kernel", &Model::new(paths, 5));
     assert_eq!(explanation.best, None);
     let [first, second] = explanation.tests.as_slice() else { panic!("{explanation:?}") };
@@ -54,7 +55,7 @@ fn ecf_1_both_inequalities_as_times() {
 #[test]
 fn blest_1_and_4_bytes_on_both_sides() {
     let mut paths = full_and_free();
-    paths[0].ssthresh_segs = Some(8);
+    paths[0].window.ssthresh_segs = Some(8);
     let mut model = Model::new(paths, 5);
     model.window = 200_000;
     for (name, fast_bytes) in [("blest-kernel", 282_744.0), ("blest", 207_060.0)] {
@@ -71,11 +72,11 @@ fn blest_1_and_4_bytes_on_both_sides() {
 #[test]
 fn otias_1_arrivals_of_both() {
     let mut model = Model::new(full_and_free(), 5);
-    model.paths[0].unsent_bytes = 40 * u64::from(MSS);
+    model.paths[0].queue.unsent_bytes = 40 * u64::from(MSS);
     let explanation = explained("otias", &model);
     assert_eq!(scores(&explanation), [(0, "arrival in", 0.055), (1, "arrival in", 0.05)]);
     assert_eq!(explanation.best, Some(PathId(1)));
-    model.paths[0].unsent_bytes -= u64::from(MSS);
+    model.paths[0].queue.unsent_bytes -= u64::from(MSS);
     assert_eq!(explained("otias", &model).best, Some(PathId(0)));
 }
 
@@ -91,8 +92,8 @@ fn sttf_transfer_times_of_both() {
 #[test]
 fn linux_time_to_flush() {
     let mut paths = full_and_free();
-    (paths[0].queued_memory, paths[0].pacing_rate) = (20_000, Some(1_000_000));
-    (paths[1].queued_memory, paths[1].pacing_rate) = (5_000, Some(100_000));
+    (paths[0].queue.memory_bytes, paths[0].pacing_rate) = (20_000, Some(1_000_000));
+    (paths[1].queue.memory_bytes, paths[1].pacing_rate) = (5_000, Some(100_000));
     let explanation = explained("linux", &Model::new(paths, 5));
     assert_eq!(scores(&explanation), [(0, "linger", 0.02), (1, "linger", 0.05)]);
     assert_eq!(explanation.best, Some(PathId(0)));

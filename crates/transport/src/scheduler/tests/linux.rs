@@ -11,8 +11,9 @@ fn linux() -> Linux {
 
 /// A and B, 1 MB/s and 100 kB/s, with 20,000 and 5,000 bytes queued: 20 ms and 50 ms.
 fn lingering() -> Vec<PathView> {
-    let a = PathView { queued_memory: 20_000, pacing_rate: Some(1_000_000), ..path(0, 10, 14, 14) };
-    let b = PathView { queued_memory: 5_000, pacing_rate: Some(100_000), ..path(1, 10, 10, 4) };
+    let mut a = PathView { pacing_rate: Some(1_000_000), ..path(0, 10, 14, 14) };
+    let mut b = PathView { pacing_rate: Some(100_000), ..path(1, 10, 10, 4) };
+    (a.queue.memory_bytes, b.queue.memory_bytes) = (20_000, 5_000);
     vec![a, b]
 }
 
@@ -27,9 +28,9 @@ fn shortest_linger_is_granted_whole_fragments() {
     assert_eq!(linux().next(&model.view()), grant(0, 2 * 32_728), "used up after 65,428 bytes");
     model.snd_nxt = 10_000;
     assert_eq!(linux().next(&model.view()), grant(0, 3 * 32_728 - 10_000));
-    model.paths[0].send_buffer = model.paths[0].queued_memory + 22_728;
+    model.paths[0].queue.limit_bytes = model.paths[0].queue.memory_bytes + 22_728;
     assert_eq!(linux().next(&model.view()), grant(0, 22_728), "until the buffer is full");
-    model.paths[0].send_buffer += 1;
+    model.paths[0].queue.limit_bytes += 1;
     assert_eq!(linux().next(&model.view()), grant(0, 2 * 32_728 - 10_000), "which may overflow");
     let mut model = Model::new(lingering(), 0);
     model.write_end = 50_000;
@@ -49,7 +50,7 @@ fn grant_handed_over_in_parts_goes_on_where_it_stopped() {
     model.snd_nxt = 10_000;
     scheduler.next(&model.view());
     // By now the other path would be chosen.
-    model.paths[0].queued_memory = 200_000;
+    model.paths[0].queue.memory_bytes = 200_000;
     model.snd_nxt = 10_000 + 65_535;
     assert_eq!(scheduler.next(&model.view()), grant(0, 3 * 32_728 - 75_535));
     model.snd_nxt = 3 * 32_728;
@@ -60,11 +61,11 @@ fn grant_handed_over_in_parts_goes_on_where_it_stopped() {
 #[test]
 fn full_window_does_not_keep_a_grant_away_but_a_full_buffer_does() {
     let mut model = Model::new(lingering(), 1000);
-    model.paths[0].send_buffer = 20_000;
+    model.paths[0].queue.limit_bytes = 20_000;
     assert_eq!(linux().next(&model.view()), Decision::wait(Blocked::SchedulerWaits));
-    model.paths[1].send_buffer = 5_000;
+    model.paths[1].queue.limit_bytes = 5_000;
     assert_eq!(linux().next(&model.view()), Decision::wait(Blocked::CongestionWindow));
-    model.paths[0].send_buffer = 20_001;
+    model.paths[0].queue.limit_bytes = 20_001;
     assert_eq!(linux().next(&model.view()), grant(0, 32_728), "the fragment goes whole");
 }
 
@@ -75,9 +76,9 @@ fn ties_go_to_the_earlier_path_and_backups_rest() {
     assert_eq!(linux().next(&Model::new(paths.clone(), 9).view()), grant(0, 9 * MSS));
     paths[0].backup = true;
     assert_eq!(linux().next(&Model::new(paths.clone(), 9).view()), grant(1, 9 * MSS));
-    paths[1].pf = true;
+    paths[1].state = PathState::PotentiallyFailed;
     assert_eq!(linux().next(&Model::new(paths.clone(), 9).view()), grant(0, 9 * MSS));
-    paths[0].can_send = false;
+    paths[0].state = PathState::Closed;
     let none = linux().next(&Model::new(paths, 9).view());
     assert_eq!(none, Decision::wait(Blocked::PathDown));
 }
@@ -89,13 +90,13 @@ fn burst_beyond_a_grant_continues_on_the_other_path() {
     let sent = |bytes| {
         let mut paths = vec![path(0, 10, 10, 0), path(1, 100, 10, 0)];
         for path in &mut paths {
-            path.mss = 1420;
+            path.window.mss = 1420;
             path.pacing_rate = Some(2_000_000);
         }
         let mut model = Model::new(paths, 0);
         model.write_end = bytes;
         model.push(&mut linux());
-        model.paths.iter().map(|path| path.outstanding_bytes).collect::<Vec<_>>()
+        model.paths.iter().map(|path| path.queue.outstanding_bytes).collect::<Vec<_>>()
     };
     assert_eq!(sent(46 * 1420), [46 * 1420, 0]);
     assert_eq!(sent(50 * 1420), [46 * 1420 + 136, 4 * 1420 - 136]);
@@ -104,7 +105,7 @@ fn burst_beyond_a_grant_continues_on_the_other_path() {
 #[test]
 fn average_follows_the_pacing_rate_by_what_is_granted() {
     let mut model = Model::new(lingering(), 1000);
-    model.paths[1].can_send = false;
+    model.paths[1].state = PathState::Closed;
     model.window = 60_000;
     let mut scheduler = linux();
     model.paths[0].pacing_rate = Some(1_000_000);
@@ -113,10 +114,10 @@ fn average_follows_the_pacing_rate_by_what_is_granted() {
     model.paths[0].pacing_rate = Some(1_200_000);
     assert_eq!(scheduler.next(&model.view()), grant(0, 60_000));
     // 1.15 MB/s by now: 23,000 bytes take 20 ms, as 2,000 do at B.
-    model.paths[1].can_send = true;
+    model.paths[1].state = PathState::Open;
     let mut chosen = |queued: u32| {
-        model.paths[0].queued_memory = queued;
-        model.paths[1].queued_memory = 2_000;
+        model.paths[0].queue.memory_bytes = queued;
+        model.paths[1].queue.memory_bytes = 2_000;
         match scheduler.clone().next(&model.view()).step {
             Step::Send { path, .. } => path.0,
             Step::Wait(why) => panic!("{why:?}"),
@@ -136,7 +137,7 @@ fn repetition_waits_for_an_idle_path_while_new_data_go_on() {
     model.write_end += u64::from(MSS);
     model.push(&mut scheduler);
     assert_eq!(model.queued.len(), 11, "new data do not wait");
-    (model.paths[1].outstanding_bytes, model.paths[1].inflight_segs) = (0, 0);
+    (model.paths[1].queue.outstanding_bytes, model.paths[1].window.inflight_segs) = (0, 0);
     model.push(&mut scheduler);
     assert_eq!((model.queued.len(), model.queued.last()), (12, Some(&1)));
 }
@@ -146,7 +147,7 @@ fn data_of_failed_paths_alone_are_granted_like_new_ones() {
     let mut model = Model::new(lingering(), 10);
     let mut scheduler = linux();
     model.push(&mut scheduler);
-    model.paths[0].pf = true;
+    model.paths[0].state = PathState::PotentiallyFailed;
     model.reinject_all_of(PathId(0));
     model.push(&mut scheduler);
     assert_eq!(model.queued[10..], [1; 10], "although B has data outstanding");

@@ -4,7 +4,7 @@ use super::support::{MSS, Model, path};
 use crate::congestion::Penalty;
 use crate::reinjection::{self, Opportunistic};
 use crate::scheduler::*;
-use base::{Blocked, CaState, Duration, PathId};
+use base::{Blocked, Duration, PathId};
 
 fn lrf(opportunistic: Opportunistic) -> AnyScheduler {
     by_name("lrf", &Options { opportunistic: Some(opportunistic), ..Options::default() }).unwrap()
@@ -15,7 +15,7 @@ fn blocked(fast_ms: u64, slow_cwnd: u32) -> Model {
     let mut model = Model::new(vec![path(0, fast_ms, 10, 10), path(1, 100, slow_cwnd, 0)], 9);
     model.window = u64::from(MSS);
     assert_eq!(model.push(&mut lrf(Opportunistic::Off)), Blocked::ReceiveWindow);
-    model.paths[0].inflight_segs = 0;
+    model.paths[0].window.inflight_segs = 0;
     model
 }
 
@@ -64,7 +64,7 @@ fn nsdi12_penalises_once_in_a_round_trip_of_the_slow_path() {
     let mut cwnd_after = |ms| {
         model.now = base::Instant::ZERO + Duration::from_millis(ms);
         model.push(&mut lrf);
-        model.paths[1].cwnd_segs
+        model.paths[1].window.cwnd_segs
     };
     assert_eq!([0, 10, 99, 100, 150].map(&mut cwnd_after), [10, 10, 10, 5, 5]);
 }
@@ -150,21 +150,25 @@ fn copy_and_penalty_come_once_in_a_round_trip() {
     let mut model = blocked(10, 20);
     let mut lrf = lrf(Opportunistic::Kernel);
     assert_eq!(model.push(&mut lrf), Blocked::ReceiveWindow);
-    assert_eq!((model.on_path(0), model.paths[1].cwnd_segs), (1, 10));
+    assert_eq!((model.on_path(0), model.paths[1].window.cwnd_segs), (1, 10));
     model.push(&mut lrf);
-    assert_eq!((model.on_path(0), model.paths[1].cwnd_segs), (1, 10));
+    assert_eq!((model.on_path(0), model.paths[1].window.cwnd_segs), (1, 10));
     model.now += Duration::from_millis(10);
     model.push(&mut lrf);
-    assert_eq!((model.on_path(0), model.paths[1].cwnd_segs), (1, 5), "the copy is on its way");
+    assert_eq!(
+        (model.on_path(0), model.paths[1].window.cwnd_segs),
+        (1, 5),
+        "the copy is on its way"
+    );
 }
 
 #[test]
 fn penalty_spares_faster_and_recovering_carriers() {
     let mut model = blocked(10, 20);
-    model.paths[1].ca_state = CaState::Recovery;
+    model.paths[1].loss = LossPhase::Recovery;
     assert!(lrf(Opportunistic::Kernel).next(&model.view()).actions.is_empty());
     let mut model = blocked(200, 20);
-    model.paths[1].inflight_segs = 20;
+    model.paths[1].window.inflight_segs = 20;
     let expected = Decision::wait(Blocked::ReceiveWindow);
     assert_eq!(lrf(Opportunistic::Kernel).next(&model.view()), expected, "S is faster than F");
 }
@@ -177,5 +181,5 @@ fn send_buffer_full_copies_too() {
     assert_eq!(model.push(&mut lrf), Blocked::NothingToSend);
     model.sndbuf_limited = true;
     assert_eq!(model.push(&mut lrf), Blocked::SendBuffer);
-    assert_eq!((model.on_path(0), model.paths[1].cwnd_segs), (1, 10));
+    assert_eq!((model.on_path(0), model.paths[1].window.cwnd_segs), (1, 10));
 }

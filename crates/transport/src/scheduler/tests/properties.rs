@@ -4,7 +4,7 @@
 use super::roomiest::Roomiest;
 use super::support::{MSS, Model, path};
 use crate::scheduler::*;
-use base::{Blocked, CaState, Duration};
+use base::{Blocked, Duration};
 use proptest::prelude::*;
 
 /// Something happens: what, to which path, how much.
@@ -17,17 +17,20 @@ fn apply(model: &mut Model, scheduler: &mut AnyScheduler, (what, index, amount):
     match what {
         0 => model.write_end += u64::from(amount) * 97,
         1 => model.window = u64::from(amount) * 500,
-        2 => path.cwnd_segs = amount / 4 + 1,
+        2 => path.window.cwnd_segs = amount / 4 + 1,
         3 => path.backup = !path.backup,
         4 => {
-            path.pf = !path.pf;
-            if path.pf {
+            path.state = match path.state {
+                PathState::Open => PathState::PotentiallyFailed,
+                _ => PathState::Open,
+            };
+            if !path.is_open() {
                 model.reinject_all_of(id);
             }
         }
-        5 => path.tsq_throttled = !path.tsq_throttled,
-        6 => path.ca_state = if amount % 2 == 0 { CaState::Loss } else { CaState::Open },
-        7 => path.window_left_bytes = u64::from(amount) * 200,
+        5 => path.throttled = !path.throttled,
+        6 => path.loss = if amount % 2 == 0 { LossPhase::Timeout } else { LossPhase::Open },
+        7 => path.window.send_window_bytes = u64::from(amount) * 200,
         8 => path.probing = !path.probing,
         9 => model.sndbuf_limited = !model.sndbuf_limited,
         10 => model.reinject = model.segments.iter().map(|s| s.offset..s.end()).collect(),
@@ -37,8 +40,8 @@ fn apply(model: &mut Model, scheduler: &mut AnyScheduler, (what, index, amount):
             scheduler.on_path_changed(id, PathChange::Removed);
             scheduler.on_path_changed(id, PathChange::Added);
         }
-        13 => path.srtt = Duration::from_millis(u64::from(amount)),
-        14 => path.ssthresh_segs = (amount % 3 > 0).then_some(amount / 8),
+        13 => path.rtt.srtt = Duration::from_millis(u64::from(amount)),
+        14 => path.window.ssthresh_segs = (amount % 3 > 0).then_some(amount / 8),
         15 => model.now += Duration::from_millis(u64::from(amount)),
         16 => model.peer_closed = !model.peer_closed,
         _ => {
@@ -68,7 +71,7 @@ fn has_reason_to_wait(model: &Model, each_at_its_own_speed: bool) -> bool {
     let has_active = view.has_active(&offer);
     let could = |path: &PathView| {
         path.is_available(&offer)
-            && (!each_at_its_own_speed || path.window_left_bytes >= u64::from(MSS))
+            && (!each_at_its_own_speed || path.window.send_window_bytes >= u64::from(MSS))
             && (path.is_active() || !has_active)
             && (offer.reinject || view.fits_window(&offer, path))
     };
@@ -129,7 +132,7 @@ fn waits_for_something(model: &Model) -> bool {
     let Some(offer) = view.offered() else { return false };
     view.paths.iter().any(|path| {
         let may = !path.is_definitely_unavailable(&offer);
-        let has_more = path.outstanding_bytes > 0 || path.unsent_bytes > 0;
+        let has_more = path.queue.outstanding_bytes > 0 || path.queue.unsent_bytes > 0;
         may && (path.is_temporarily_unavailable(&offer) || has_more)
     })
 }
@@ -141,9 +144,9 @@ fn heal(model: &mut Model, scheduler: &mut AnyScheduler, keep: usize) {
     for index in 0..model.paths.len() {
         model.foreign[index] = 0;
         let path = &mut model.paths[index];
-        (path.tsq_throttled, path.backup, path.ca_state) = (false, false, CaState::Open);
-        (path.probing, path.window_left_bytes, path.send_buffer) = (false, 1 << 30, 100_000);
-        path.pf = false;
+        (path.throttled, path.backup, path.loss) = (false, false, LossPhase::Open);
+        (path.window.send_window_bytes, path.queue.limit_bytes) = (1 << 30, 100_000);
+        (path.probing, path.state) = (false, PathState::Open);
         scheduler.on_path_changed(path.id, PathChange::State);
         model.drain(index);
         model.refresh(index);
@@ -151,7 +154,7 @@ fn heal(model: &mut Model, scheduler: &mut AnyScheduler, keep: usize) {
     let keep = keep % model.paths.len();
     for index in (0..model.paths.len()).filter(|index| *index != keep) {
         model.replace(index);
-        model.paths[index].can_send = false;
+        model.paths[index].state = PathState::Closed;
         scheduler.on_path_changed(model.paths[index].id, PathChange::Removed);
     }
 }
@@ -190,10 +193,11 @@ proptest! {
     ) {
         for (name, mut scheduler) in schedulers() {
             let paths = paths.iter().enumerate();
-            let paths = paths.map(|(id, (srtt, cwnd))| PathView {
-                pacing_rate: (*srtt > 0).then(|| u64::from(*cwnd) * 2_856_000 / srtt),
-                send_buffer: cwnd * 10_000,
-                ..path(id as u8 * 2, *srtt, *cwnd, 0)
+            let paths = paths.map(|(id, (srtt, cwnd))| {
+                let mut path = path(id as u8 * 2, *srtt, *cwnd, 0);
+                path.pacing_rate = (*srtt > 0).then(|| u64::from(*cwnd) * 2_856_000 / srtt);
+                path.queue.limit_bytes = cwnd * 10_000;
+                path
             });
             let mut model = Model::new(paths.collect(), 20);
             for op in &ops {
@@ -217,13 +221,14 @@ proptest! {
     ) {
         let paths: Vec<PathView> = (0..)
             .zip(paths)
-            .map(|(id, (srtt, cwnd, inflight, pf))| {
-                PathView { pf, ..path(id, srtt * 10, cwnd, inflight) }
+            .map(|(id, (srtt, cwnd, inflight, failed))| {
+                let state = if failed { PathState::PotentiallyFailed } else { PathState::Open };
+                PathView { state, ..path(id, srtt * 10, cwnd, inflight) }
             })
             .collect();
         let mut expected: Option<&PathView> = None;
-        for path in paths.iter().filter(|path| !path.pf && path.inflight_segs < path.cwnd_segs) {
-            if expected.is_none_or(|best| path.srtt < best.srtt) {
+        for path in paths.iter().filter(|path| path.is_open() && path.free_segs() > 0) {
+            if expected.is_none_or(|best| path.rtt.srtt < best.rtt.srtt) {
                 expected = Some(path);
             }
         }

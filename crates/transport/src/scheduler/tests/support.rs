@@ -3,7 +3,7 @@
 
 use crate::scheduler::*;
 use base::decision::Explanation;
-use base::{Blocked, CaState, Duration, Instant, InterfaceId, PathId};
+use base::{Blocked, Duration, Instant, InterfaceId, PathId};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -15,35 +15,37 @@ pub fn path(id: u8, srtt_ms: u64, cwnd_segs: u32, inflight_segs: u32) -> PathVie
     PathView {
         id: PathId(id),
         interface: InterfaceId(u16::from(id)),
-        can_send: true,
-        pre_established: false,
-        fully_established: true,
-        pf: false,
+        state: PathState::Open,
         backup: false,
         probing: false,
-        tsq_throttled: false,
-        ca_state: CaState::Open,
-        loss_repaired: false,
-        srtt,
-        rttvar: Duration::ZERO,
-        rtt_last: srtt,
-        rtt_first: srtt,
-        rtt_samples: 1,
-        rto: srtt * 2,
+        throttled: false,
+        loss: LossPhase::Open,
+        continues_at: None,
         last_send: None,
-        cwnd_segs,
-        ssthresh_segs: None,
-        inflight_segs,
-        inflight_bytes: u64::from(inflight_segs * MSS),
-        unsent_bytes: 0,
-        unsent_segs: 0,
-        outstanding_bytes: u64::from(inflight_segs * MSS),
-        mss: MSS,
-        window_left_bytes: 1 << 30,
         pacing_rate: None,
-        queued_memory: inflight_segs * MSS,
-        send_buffer: 4 << 20,
-        last_end: None,
+        rtt: RttView {
+            srtt,
+            rttvar: Duration::ZERO,
+            last: srtt,
+            first: srtt,
+            samples: 1,
+            rto: srtt * 2,
+        },
+        window: WindowView {
+            mss: MSS,
+            cwnd_segs,
+            ssthresh_segs: None,
+            inflight_segs,
+            inflight_bytes: u64::from(inflight_segs * MSS),
+            send_window_bytes: 1 << 30,
+        },
+        queue: QueueView {
+            unsent_bytes: 0,
+            unsent_segs: 0,
+            outstanding_bytes: u64::from(inflight_segs * MSS),
+            memory_bytes: inflight_segs * MSS,
+            limit_bytes: 4 << 20,
+        },
     }
 }
 
@@ -122,7 +124,6 @@ impl Model {
                 reinject: self.reinject.front().cloned(),
                 sndbuf_limited: self.sndbuf_limited,
                 peer_closed: self.peer_closed,
-                fin_path: None,
             },
         }
     }
@@ -164,7 +165,7 @@ impl Model {
         match action {
             Action::Penalise(path, _) => {
                 let slow = self.index(*path);
-                self.paths[slow].cwnd_segs = (self.paths[slow].cwnd_segs / 2).max(1);
+                self.paths[slow].window.cwnd_segs = (self.paths[slow].window.cwnd_segs / 2).max(1);
             }
             Action::ForgetPaths { range } => self.mark(range, |_| PathSet::EMPTY),
             Action::Assign { range, path, revocable: true } => {
@@ -219,7 +220,7 @@ impl Model {
             segment.paths = segment.paths.without(id);
         }
         let path = &mut self.paths[index];
-        (path.inflight_segs, path.outstanding_bytes, path.last_end) = (0, 0, None);
+        (path.window.inflight_segs, path.queue.outstanding_bytes) = (0, 0);
         self.refresh(index);
     }
 
@@ -329,8 +330,7 @@ impl Model {
         };
         self.mark(&range, |paths| paths.with(id));
         let index = self.index(id);
-        self.paths[index].outstanding_bytes += range.end - range.start;
-        self.paths[index].last_end = Some(range.end);
+        self.paths[index].queue.outstanding_bytes += range.end - range.start;
         if bind == Bind::Now {
             self.transmit(index, range);
         } else {
@@ -353,10 +353,10 @@ impl Model {
 
     fn transmit(&mut self, index: usize, range: Range<u64>) {
         let path = &mut self.paths[index];
-        path.inflight_segs += 1;
+        path.window.inflight_segs += 1;
         path.last_send = Some(self.now);
         self.sent.push(path.id.0);
-        self.flights.push(Flight { acked_at: self.now + path.srtt, path: index, range });
+        self.flights.push(Flight { acked_at: self.now + path.rtt.srtt, path: index, range });
     }
 
     /// What waits on a path goes as far as its window lets it.
@@ -372,9 +372,9 @@ impl Model {
     pub fn refresh(&mut self, index: usize) {
         let queued: u64 = self.queues[index].iter().map(|range| range.end - range.start).sum();
         let path = &mut self.paths[index];
-        path.unsent_bytes = queued + self.foreign[index];
-        path.unsent_segs = path.unsent_bytes.div_ceil(u64::from(MSS)) as u32;
-        path.queued_memory = path.outstanding_bytes as u32;
+        path.queue.unsent_bytes = queued + self.foreign[index];
+        path.queue.unsent_segs = path.queue.unsent_bytes.div_ceil(u64::from(MSS)) as u32;
+        path.queue.memory_bytes = path.queue.outstanding_bytes as u32;
     }
 
     /// Change the paths of a range; segments are split where it begins and ends.
@@ -405,13 +405,13 @@ impl Model {
         let flight = self.flights.remove(index);
         let index = flight.path;
         let path = &mut self.paths[index];
-        path.inflight_segs -= 1;
-        (path.rtt_last, path.rtt_samples) = (path.srtt, path.rtt_samples + 1);
-        path.outstanding_bytes -= flight.range.end - flight.range.start;
-        if path.ssthresh_segs.is_none_or(|ssthresh| path.cwnd_segs < ssthresh) {
-            path.cwnd_segs += 1;
+        path.window.inflight_segs -= 1;
+        (path.rtt.last, path.rtt.samples) = (path.rtt.srtt, path.rtt.samples + 1);
+        path.queue.outstanding_bytes -= flight.range.end - flight.range.start;
+        if path.window.ssthresh_segs.is_none_or(|ssthresh| path.window.cwnd_segs < ssthresh) {
+            path.window.cwnd_segs += 1;
         }
-        let arrived_at = flight.acked_at.as_nanos() - path.srtt.as_nanos() / 2;
+        let arrived_at = flight.acked_at.as_nanos() - path.rtt.srtt.as_nanos() / 2;
         self.received.push(flight.range);
         // The peer's connection acknowledges what has no gap before it.
         while let Some(range) = self.received.iter().find(|range| range.contains(&self.snd_una)) {

@@ -1,0 +1,164 @@
+//! The key exchange of MP_CAPABLE, and what both hosts agreed on with it (RFC 8684 s3.1).
+
+use crate::tcp::multipath::SegmentInfo;
+use wire::mptcp::{
+    Capable, CapableFlags, CapableForm, DataNumber, Hmac, Key, Mapping, MptcpOption, Token,
+    join_hmac,
+};
+
+/// How far the exchange is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Exchange {
+    /// The peer's key is unknown.
+    LocalOnly,
+    /// Both keys are known here.
+    Known(Key),
+    /// Both hosts know that both have the keys: fully established.
+    Established(Key),
+}
+
+/// The keys of a connection.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    /// This host opened the connection.
+    client: bool,
+    local: Key,
+    exchange: Exchange,
+    /// DSS checksums are used: either host asked for them.
+    checksum: bool,
+    /// The peer forbids joins to the address of the first subflow.
+    no_join_to_first: bool,
+}
+
+impl Keys {
+    /// Before the peer's key is known.
+    pub const fn new(client: bool, local: Key, checksum: bool) -> Self {
+        let exchange = Exchange::LocalOnly;
+        Keys { client, local, exchange, checksum, no_join_to_first: false }
+    }
+
+    /// This host opened the connection.
+    pub const fn is_client(&self) -> bool {
+        self.client
+    }
+
+    /// The key of this host.
+    pub const fn local(&self) -> Key {
+        self.local
+    }
+
+    /// What the peer's joins name this connection by (RFC 8684 s3.2).
+    pub fn token(&self) -> Token {
+        self.local.token()
+    }
+
+    /// The peer's key.
+    pub const fn remote(&self) -> Option<Key> {
+        match self.exchange {
+            Exchange::LocalOnly => None,
+            Exchange::Known(key) | Exchange::Established(key) => Some(key),
+        }
+    }
+
+    /// Both hosts know that both have the keys.
+    pub const fn is_fully_established(&self) -> bool {
+        matches!(self.exchange, Exchange::Established(_))
+    }
+
+    /// Mappings carry checksums (RFC 8684 s3.3.1).
+    pub const fn uses_checksum(&self) -> bool {
+        self.checksum
+    }
+
+    /// The peer forbids joins to the address of the first subflow.
+    pub const fn forbids_join_to_first(&self) -> bool {
+        self.no_join_to_first
+    }
+
+    /// The flags of the peer's MP_CAPABLE.
+    pub fn on_flags(&mut self, flags: CapableFlags) {
+        self.checksum |= flags.contains(CapableFlags::CHECKSUM);
+        self.no_join_to_first |= flags.contains(CapableFlags::NO_JOIN);
+    }
+
+    /// The peer's key arrived.
+    pub fn on_remote_key(&mut self, key: Key) {
+        debug_assert_eq!(self.exchange, Exchange::LocalOnly, "a key is learned once");
+        self.exchange = Exchange::Known(key);
+    }
+
+    /// The peer proved that it has both keys. Whether that is new.
+    pub const fn on_established(&mut self) -> bool {
+        match self.exchange {
+            Exchange::Known(key) => {
+                self.exchange = Exchange::Established(key);
+                true
+            }
+            Exchange::LocalOnly | Exchange::Established(_) => false,
+        }
+    }
+
+    const fn flags(&self) -> CapableFlags {
+        let flags = CapableFlags::HMAC_SHA256;
+        if self.checksum { flags.with(CapableFlags::CHECKSUM) } else { flags }
+    }
+
+    /// MP_CAPABLE on the SYN of a client.
+    pub const fn syn_option(&self) -> MptcpOption {
+        let form = CapableForm::Syn;
+        MptcpOption::Capable(Capable::V1 { flags: self.flags(), form })
+    }
+
+    /// MP_CAPABLE on the SYN/ACK of a server.
+    pub const fn syn_ack_option(&self) -> MptcpOption {
+        let form = CapableForm::SynAck { sender: self.local };
+        MptcpOption::Capable(Capable::V1 { flags: self.flags(), form })
+    }
+
+    /// What MP_CAPABLE of a client has on its third packet and its first data: flags, its key,
+    /// the server's key.
+    pub const fn proof(&self, remote: Key) -> (CapableFlags, Key, Key) {
+        (self.flags(), self.local, remote)
+    }
+
+    /// The client's key, from its third packet or its first data, if these prove that it has both.
+    /// `Err` counts as a refused option, `Ok(None)` does not.
+    pub fn proven_key(&self, heard: &SegmentInfo) -> Result<Option<Key>, WrongKey> {
+        let Some(Capable::V1 { form, .. }) = heard.options.capable() else { return Ok(None) };
+        match form {
+            CapableForm::Ack { sender, receiver } | CapableForm::Data { sender, receiver, .. } => {
+                if receiver == self.local {
+                    Ok(Some(sender))
+                } else {
+                    Err(WrongKey)
+                }
+            }
+            CapableForm::Syn | CapableForm::SynAck { .. } => Ok(None),
+        }
+    }
+
+    /// The HMAC that this host sends in a join, for both nonces (RFC 8684 s3.2).
+    pub fn own_hmac(&self, remote: Key, local_nonce: u32, remote_nonce: u32) -> Hmac {
+        join_hmac((self.local, local_nonce), (remote, remote_nonce))
+    }
+
+    /// The HMAC that the peer has to send.
+    pub fn peer_hmac(&self, remote: Key, local_nonce: u32, remote_nonce: u32) -> Hmac {
+        join_hmac((remote, remote_nonce), (self.local, local_nonce))
+    }
+
+    /// The implied mapping of first data that carry the keys (RFC 8684 s3.1); the peer's stream
+    /// begins at `first_dsn`.
+    pub fn implied_mapping(&self, heard: &SegmentInfo, first_dsn: u64) -> Option<Mapping> {
+        let Capable::V1 { form, .. } = heard.options.capable()? else { return None };
+        let CapableForm::Data { sender, receiver, len, checksum } = form else { return None };
+        if self.remote() != Some(sender) || receiver != self.local {
+            return None;
+        }
+        Some(Mapping { dsn: DataNumber::Long(first_dsn), subflow_seq: 1, len, checksum })
+    }
+}
+
+/// The peer named another key than this host's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WrongKey;
