@@ -227,7 +227,8 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
 
 /// What carries the compared connection.
 fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
-    let Carrier::Mptcp { scheduler, path_manager, policy, failover } = variant.carrier else {
+    let Carrier::Mptcp { scheduler, path_manager, policy, failover } = variant.carrier.clone()
+    else {
         return simulator::Carrier::Tcp;
     };
     simulator::Carrier::Multipath(Multipath {
@@ -244,7 +245,7 @@ fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
 fn tcp_config(scenario: &Scenario, variant: &Variant) -> TcpConfig {
     TcpConfig {
         profile: scenario.profile,
-        congestion: variant.congestion,
+        congestion: variant.congestion.clone(),
         buffers: scenario.buffers,
         ..TcpConfig::default()
     }

@@ -42,6 +42,8 @@ use traffic::Traffic;
 use transport::TcpConfig;
 use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
+use transport::path_policy::PolicyChoice;
+use transport::scheduler::SchedulerChoice;
 
 /// Most flows of a run beside the measured one.
 pub const MOST_FLOWS: usize = 1_000;
@@ -136,10 +138,8 @@ pub enum MultipathProtocol {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Multipath {
     pub protocol: MultipathProtocol,
-    /// A name from `transport::scheduler::NAMES`.
-    pub scheduler: &'static str,
-    /// A name from `transport::path_policy::NAMES`.
-    pub policy: &'static str,
+    pub scheduler: SchedulerChoice,
+    pub policy: PolicyChoice,
     /// Rules for declaring a path failed; `None`: those of the profile and the scheduler.
     pub failover: Option<Failover>,
     pub path_manager: PathManagerKind,
@@ -304,8 +304,8 @@ impl Default for Multipath {
     fn default() -> Self {
         Multipath {
             protocol: MultipathProtocol::Mptcp,
-            scheduler: "lrf",
-            policy: "none",
+            scheduler: SchedulerChoice::default(),
+            policy: PolicyChoice::NONE,
             failover: None,
             path_manager: PathManagerKind::FULLMESH,
             kernel: None,

@@ -244,8 +244,8 @@ fn record(
     record.flow_mut().duplicate_bytes = duplicates.sum();
     record.flow_mut().data_packets = receiver.seen.arrived;
     record.congestion = vec![match protocol {
-        ProtocolConfig::Tcp(tcp) => tcp.congestion.to_owned(),
-        ProtocolConfig::Mptcp(mptcp) => mptcp.tcp.congestion.to_owned(),
+        ProtocolConfig::Tcp(tcp) => tcp.congestion.to_string(),
+        ProtocolConfig::Mptcp(mptcp) => mptcp.tcp.congestion.to_string(),
     }];
     record.series = series(sender, receiver, used);
     record.run.ended = client.ended.min(server.ended) - Instant::ZERO;

@@ -32,10 +32,10 @@ pub fn socket_config(flow: &FlowSetup, ipv6: bool) -> ProtocolConfig {
 }
 
 fn mptcp_config(multipath: &Multipath, tcp: TcpConfig, paths: usize, ipv6: bool) -> MptcpConfig {
-    let usual = || Failover::usual(tcp.profile, multipath.scheduler);
+    let usual = || Failover::usual(tcp.profile, &multipath.scheduler);
     MptcpConfig {
-        scheduler: multipath.scheduler,
-        policy: multipath.policy,
+        scheduler: multipath.scheduler.clone(),
+        policy: multipath.policy.clone(),
         path_manager: multipath.path_manager,
         failover: multipath.failover.unwrap_or_else(usual),
         checksum: multipath.checksum,

@@ -19,7 +19,8 @@ fn setup(congestion: &'static str, profile: Profile, carrier: Carrier) -> RunSet
     let path = PathSetup { name, down: link.clone(), up: link, events };
     let traffic = Traffic::BulkTime(Duration::from_secs(30));
     let mut setup = RunSetup::new(vec![path], carrier, traffic);
-    setup.flows[0].tcp = TcpConfig { congestion, profile, ..TcpConfig::default() };
+    setup.flows[0].tcp =
+        TcpConfig { congestion: congestion.parse().unwrap(), profile, ..TcpConfig::default() };
     setup
 }
 

@@ -29,9 +29,10 @@ fn setup(policy: &'static str, run: u64) -> RunSetup {
     };
     let mut setup = over(&[wlan, cell], "lrf", Traffic::BulkSize(32 << 20));
     setup.run = run;
-    setup.flows[0].carrier = Multipath { policy, ..Multipath::default() }.into();
+    setup.flows[0].carrier =
+        Multipath { policy: policy.parse().unwrap(), ..Multipath::default() }.into();
     setup.flows[0].tcp.profile = Profile::Linux311;
-    setup.flows[0].tcp.congestion = "lia";
+    setup.flows[0].tcp.congestion = "lia".parse().unwrap();
     setup.flows[0].tcp.buffers =
         Buffers { send_max: 1 << 20, receive_max: 2 << 20, auto_tuning: true };
     setup

@@ -27,7 +27,9 @@ fn setup(
     idle: bool,
 ) -> RunSetup {
     let mut setup = over(&[link(10, 25), link(10, 25)], scheduler, traffic);
-    setup.flows[0].carrier = Multipath { scheduler, failover: rule, ..Multipath::default() }.into();
+    setup.flows[0].carrier =
+        Multipath { scheduler: scheduler.parse().unwrap(), failover: rule, ..Multipath::default() }
+            .into();
     if idle {
         setup.backup = vec![BackupMark { path: 1, at: Duration::ZERO, on: true }];
     }

@@ -38,7 +38,11 @@ pub fn over(links: &[LinkConfig], scheduler: &'static str, traffic: Traffic) -> 
         events: Vec::new(),
     };
     let paths = links.iter().enumerate().map(path).collect();
-    RunSetup::new(paths, Multipath { scheduler, ..Multipath::default() }.into(), traffic)
+    RunSetup::new(
+        paths,
+        Multipath { scheduler: scheduler.parse().unwrap(), ..Multipath::default() }.into(),
+        traffic,
+    )
 }
 
 /// The multi-path protocol of the measured flow.
@@ -75,7 +79,8 @@ fn any_multipath() -> impl Strategy<Value = (usize, Multipath)> {
     let policy = prop_oneof![2 => Just("none"), 1 => Just("drepas:interval=300ms")];
     (0usize..2, 0..SCHEDULERS.len(), policy, manager, any::<bool>()).prop_map(
         |(first, scheduler, policy, path_manager, checksum)| {
-            let scheduler = SCHEDULERS[scheduler];
+            let scheduler = SCHEDULERS[scheduler].parse().unwrap();
+            let policy = policy.parse().unwrap();
             let rest = Multipath::default();
             (first, Multipath { scheduler, policy, path_manager, checksum, ..rest })
         },
@@ -130,7 +135,7 @@ pub fn hostile_run() -> impl Strategy<Value = RunSetup> {
             setup.flows[0].first = first;
             setup.flows[0].reverse = reverse;
             setup.flows[0].tcp.buffers = buffers;
-            setup.flows[0].tcp.congestion = congestion;
+            setup.flows[0].tcp.congestion = congestion.parse().unwrap();
             setup.flows[0].tcp.profile = profile;
             setup
         },
@@ -174,7 +179,7 @@ fn all_that_the_handshake_offered_is_taken() {
     let slow = LinkConfig { limit: Limit::Packets(4), ..link(1, 1) };
     let mut setup = over(&[slow.clone(), slow], "linux", Traffic::BulkSize(34_817));
     setup.flows[0].carrier = Multipath {
-        scheduler: "linux",
+        scheduler: "linux".parse().unwrap(),
         path_manager: PathManagerKind::PASSIVE,
         checksum: true,
         ..Multipath::default()
@@ -184,7 +189,7 @@ fn all_that_the_handshake_offered_is_taken() {
     setup.network.ipv6 = true;
     setup.network.nic = None;
     setup.until = Until::Closed;
-    setup.flows[0].tcp.congestion = "reno";
+    setup.flows[0].tcp.congestion = "reno".parse().unwrap();
     for profile in [Profile::Linux, Profile::Linux41] {
         setup.flows[0].tcp.profile = profile;
         let buffers = Buffers { send_max: 32_769, receive_max: 71_400, auto_tuning: false };
@@ -217,7 +222,7 @@ fn lost_data_acknowledgement_of_an_only_subflow_is_asked_for() {
     setup.flows[0].reverse = true;
     setup.network.nic = None;
     setup.until = Until::Closed;
-    setup.flows[0].tcp.congestion = "lia";
+    setup.flows[0].tcp.congestion = "lia".parse().unwrap();
     setup.flows[0].tcp.profile = Profile::Linux41;
     setup.flows[0].tcp.buffers =
         Buffers { send_max: 32_304, receive_max: 41_376, auto_tuning: false };

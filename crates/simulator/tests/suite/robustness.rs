@@ -122,7 +122,7 @@ fn hostile_run() -> impl Strategy<Value = RunSetup> {
             let mut setup = one_path(&down, Traffic::BulkSize(bytes));
             setup.network.paths[0].up = up;
             setup.network.paths[0].events = events;
-            setup.flows[0].tcp.congestion = if reno { "reno" } else { "cubic" };
+            setup.flows[0].tcp.congestion = if reno { "reno" } else { "cubic" }.parse().unwrap();
             setup.flows[0].tcp.buffers =
                 Buffers { send_max: buffers.0, receive_max: buffers.1, auto_tuning: buffers.2 };
             setup.flows[0].tcp.profile = profile;
