@@ -1,7 +1,7 @@
 //! How the hosts and links of a run are connected.
 //!
 //! ```text
-//! client - access - [near end of a path] - its own link - [behind it] - shared link - [end] - server
+//! client - access - [near end] - own link - [behind it] - shared link - [far end] - server
 //! ```
 //! A path without a shared link ends behind its own. The hosts of every flow have access links of
 //! their own, which are wires unless a flow has a delay of its own; routers forward by address. If
