@@ -143,8 +143,6 @@ pub(crate) struct Gaps {
     /// Path of whatever is sent by TCP.
     /// The path that each interface of the sender leads to.
     paths: Vec<usize>,
-    /// The interface of all TCP connections.
-    tcp_interface: usize,
     /// In the order of time.
     watched: Vec<Watched>,
     /// Of the last delivery; at first the start of the connection.
@@ -194,7 +192,7 @@ impl Gaps {
     /// Of what `receiver` reads on connections opened from `start` on.
     pub(crate) fn new(
         (sender, receiver): (HostId, HostId),
-        (paths, first): (&[usize], usize),
+        paths: &[usize],
         start: Duration,
         disruptions: Vec<Disruption>,
     ) -> Self {
@@ -203,7 +201,6 @@ impl Gaps {
             sender,
             receiver,
             paths: paths.to_vec(),
-            tcp_interface: first,
             watched,
             last: start,
             delivered: 0,
@@ -211,11 +208,6 @@ impl Gaps {
             sent_more: false,
             next_return: Duration::MAX,
         }
-    }
-
-    /// The interface of all TCP connections.
-    pub(crate) const fn tcp_interface(&self) -> usize {
-        self.tcp_interface
     }
 
     /// The host whose count of what it first sent is wanted before anything happens at `now`.
@@ -367,7 +359,7 @@ mod tests {
     }
 
     fn watch(disruptions: Vec<Disruption>) -> Gaps {
-        Gaps::new((HostId(1), RECEIVER), (&[0, 1], 0), Duration::ZERO, disruptions)
+        Gaps::new((HostId(1), RECEIVER), &[0, 1], Duration::ZERO, disruptions)
     }
 
     /// So much is first sent on the two paths by then, and arrives until that moment.

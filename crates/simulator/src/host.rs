@@ -8,12 +8,13 @@ use crate::event_queue::Target;
 use crate::processor::{ProcessingCost, Processor};
 use crate::wiring::{FirstHop, Wiring};
 use base::{Context, HostId, Instant, InterfaceId, SocketId, prefetch};
+use harness::{SentRecord, SocketOwner, StackSockets, deliver};
 use std::net::{IpAddr, SocketAddr};
-use traffic::{Application, StreamFailure, StreamHost};
+use traffic::{Application, StreamHost};
 use transport::{
     Input, ProtocolConfig, SocketError, SocketEvent, SocketEventKind, Stack, StackConfig, Transmit,
 };
-use wire::{Packet, Payload};
+use wire::Packet;
 
 /// Packets and events one input may cause before the host is held to be in a live-lock: far more
 /// than any send buffer has segments.
@@ -133,21 +134,15 @@ impl<A: Application> Host<A> {
         self.counters
     }
 
-    /// Payload bytes first sent on each interface, over all sockets; TCP's on `tcp`.
-    pub(crate) fn first_sent(&self, tcp: usize) -> Vec<u64> {
-        let mut bytes = vec![0; self.first_hops.len()];
+    /// Payload bytes first sent on each interface, over all sockets.
+    pub(crate) fn first_sent(&self) -> Vec<u64> {
+        let mut sent = SentRecord::default();
         for socket in (0..self.owners.0.len() as u32).map(SocketId) {
-            let Some(info) = self.stack.info(socket) else { continue };
-            for path in &info.paths {
-                let single = !info.protocol.is_multipath();
-                let at = if single { tcp } else { path.interface.index() };
-                bytes[at] += path.first_sent_bytes;
-            }
-            for retired in &info.retired {
-                bytes[retired.interface.index()] += retired.first_sent_bytes;
+            if let Some(info) = self.stack.info(socket) {
+                sent.add(&info, InterfaceId::index);
             }
         }
-        bytes
+        sent.first_sent_bytes
     }
 
     /// A packet arrived.
@@ -354,15 +349,7 @@ impl<A: Application> Host<A> {
             self.owners.set(socket, owner);
         }
         let Some(owner) = self.owners.of(socket) else { return };
-        self.call(cx, wiring, owner, |application, host| match kind {
-            SocketEventKind::Connected => application.on_connected(host, socket),
-            SocketEventKind::Accepted { .. } => application.on_accepted(host, socket),
-            SocketEventKind::Readable => application.on_readable(host, socket),
-            SocketEventKind::Writable => application.on_writable(host, socket),
-            SocketEventKind::PeerClosed => application.on_peer_closed(host, socket),
-            SocketEventKind::Closed => application.on_closed(socket),
-            SocketEventKind::Failed(error) => application.on_failed(socket, failure(error)),
-        });
+        self.call(cx, wiring, owner, |application, host| deliver(application, host, event));
     }
 
     /// Call an application and note when it wants to be called again.
@@ -377,62 +364,24 @@ impl<A: Application> Host<A> {
         wiring.called = true;
         let Running { application, target, started } = &mut self.applications[number];
         let stack = &mut self.stack;
-        let (endpoint, owners) = (&self.endpoints[number], &mut self.owners);
-        let mut port = Port { cx, stack, endpoint, owners, number };
-        what(application, &mut port);
+        let Endpoint { local, remote, socket: protocol, .. } = &self.endpoints[number];
+        let (ends, owner) = (Some((*local, *remote)), Opening { owners: &mut self.owners, number });
+        what(application, &mut StackSockets { cx, stack, ends, protocol, owner });
         if *started {
             wiring.queue.set(*target, application.poll_deadline());
         }
     }
 }
 
-/// What an application sees of its host.
-struct Port<'a, 'c> {
-    cx: &'a mut Context<'c>,
-    stack: &'a mut Stack,
-    endpoint: &'a Endpoint,
+/// Enters the sockets that an application opens.
+struct Opening<'a> {
     owners: &'a mut Owners,
+    /// Number of the application.
     number: usize,
 }
 
-impl StreamHost for Port<'_, '_> {
-    fn now(&self) -> Instant {
-        self.cx.now
-    }
-
-    fn connect(&mut self) -> Result<SocketId, StreamFailure> {
-        let Endpoint { local, remote, socket, .. } = self.endpoint;
-        let socket = self.stack.connect(self.cx, *local, *remote, socket).map_err(failure)?;
+impl SocketOwner for Opening<'_> {
+    fn on_opened(&mut self, socket: SocketId) {
         self.owners.set(socket, self.number);
-        Ok(socket)
-    }
-
-    fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
-        // A failed connection says so by an event of its own.
-        self.stack.write(self.cx, socket, payload).unwrap_or(0)
-    }
-
-    fn read(&mut self, socket: SocketId, max: u32) -> Payload {
-        self.stack.read(self.cx, socket, max).unwrap_or_default()
-    }
-
-    fn shutdown(&mut self, socket: SocketId) {
-        // Already shut, or gone: nothing is left to do either way.
-        let _ = self.stack.shutdown(self.cx, socket);
-    }
-
-    fn close(&mut self, socket: SocketId) {
-        self.stack.release(self.cx, socket);
-    }
-}
-
-/// An engine's error as an application sees it.
-const fn failure(error: SocketError) -> StreamFailure {
-    match error {
-        SocketError::Refused => StreamFailure::Refused,
-        SocketError::Reset => StreamFailure::Reset,
-        SocketError::TimedOut => StreamFailure::TimedOut,
-        SocketError::Unreachable => StreamFailure::Unreachable,
-        _ => StreamFailure::Local,
     }
 }

@@ -326,7 +326,7 @@ impl<A: Application> World<A> {
         if let Some(gaps) = &mut self.recorders.gaps
             && let Some(host) = gaps.asks(self.now)
         {
-            let first_sent = self.hosts[host.index()].first_sent(gaps.tcp_interface());
+            let first_sent = self.hosts[host.index()].first_sent();
             gaps.note(self.now, &first_sent, self.wiring.last_arrival());
         }
     }
