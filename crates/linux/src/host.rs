@@ -32,7 +32,7 @@ const LONGEST: usize = 65_535;
 pub(crate) type Capture = PcapngWriter<std::io::BufWriter<std::fs::File>>;
 
 /// A host with one application.
-pub(crate) struct Host<A> {
+pub(crate) struct LiveHost<A> {
     stack: Stack,
     pub(crate) application: A,
     pub(crate) interfaces: Vec<Interface>,
@@ -50,7 +50,7 @@ pub(crate) struct Host<A> {
     buffer: Vec<u8>,
 }
 
-impl<A: Application> Host<A> {
+impl<A: Application> LiveHost<A> {
     pub(crate) fn new(
         interfaces: Vec<Interface>,
         endpoint: Endpoint,
@@ -69,7 +69,7 @@ impl<A: Application> Host<A> {
             sockets.insert(listener.map_err(failed)?);
         }
         let entropy = Entropy::new().map_err(|error| no_chance(&error))?;
-        Ok(Host {
+        Ok(LiveHost {
             stack,
             application,
             interfaces,
