@@ -115,7 +115,7 @@ impl Stack {
                 if segment.flags.contains(Flags::RST) {
                     self.groups.waiting.swap_remove(index);
                 } else if opens {
-                    waiting.subflow.repeat_answer();
+                    waiting.subflow.repeat_syn_ack();
                     self.answer_grouped(cx, index);
                 } else {
                     waiting.third = Some(segment.clone());
@@ -192,7 +192,7 @@ impl Stack {
 
     fn answer_grouped(&mut self, cx: &mut Context<'_>, index: usize) {
         let waiting = &mut self.groups.waiting[index];
-        if let Some(packet) = waiting.subflow.answer(cx) {
+        if let Some(packet) = waiting.subflow.poll_syn_ack(cx) {
             let interface = waiting.interface;
             self.send_stray_packet(Transmit { interface, packet });
         }

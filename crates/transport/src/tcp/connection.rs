@@ -115,7 +115,7 @@ impl Connection {
     pub fn poll_segment(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         let packet = self.subflow.poll_segment(cx, &mut self.controller);
         if packet.is_none() && cx.wants(EventMask::ACCOUNT) {
-            let (socket, why) = (self.subflow.socket, self.subflow.stands_because());
+            let (socket, why) = (self.subflow.socket, self.subflow.blocked_reason());
             let (end, unsent) = (self.subflow.write_end(), self.subflow.unsent());
             self.account.stops(cx, socket, why, end, unsent);
         }
@@ -139,7 +139,7 @@ impl Connection {
 
     /// News for the application.
     pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
-        self.subflow.take_news()
+        self.subflow.take_events()
     }
 
     /// The state, for measurement.
@@ -248,7 +248,7 @@ impl Subflow {
     }
 
     /// Whether an acknowledgement is to go out at once.
-    pub fn owes_ack_now(&self) -> bool {
+    pub fn needs_ack_now(&self) -> bool {
         self.rx.ack.is_urgent()
     }
 }

@@ -17,6 +17,7 @@ pub(crate) mod profile;
 pub(crate) mod receiver;
 mod segment;
 mod sender;
+pub(crate) mod sent_mappings;
 mod state;
 pub(crate) mod subflow;
 mod timeout;
