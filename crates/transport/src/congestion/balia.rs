@@ -8,12 +8,39 @@
 //! With `kernel_compat` the kernel's integers: one segment after `n + 1` acknowledgements, because
 //! its counter is compared before it is raised; `alpha_i` and the decrease cut to whole numbers.
 
+use super::choice::ControllerRow;
+use super::controller::Controller;
 use super::coupled::{AckCounter, Coupled, Rule};
 use super::law::{self, Flow};
 use super::lisa;
 use super::segment_window::SegmentWindow;
 use super::{CongestionEvent, Options};
 use crate::parameters::{Kind, Parameter};
+
+/// The row of `balia`.
+pub(super) const ROW: ControllerRow = ControllerRow {
+    name: "balia",
+    about: "BALIA: between being fair to a single TCP and answering quickly. Coupled.",
+    source: "draft-walid-04, multipath-tcp kernel v0.95 `balia`",
+    parameters: PARAMETERS,
+    is_coupled: true,
+    make: |options| Controller::Balia(Balia::new(*options)),
+    bytes: None,
+};
+
+/// What a user may set.
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "min-ssthresh",
+        about: "smallest threshold of one path among several, in segments",
+        least: 1.0,
+        most: 2.0,
+        default: MIN_SSTHRESH_SEGS,
+        kind: Kind::Whole,
+        source: "draft-walid-04 and the kernel",
+    },
+    lisa::PARAMETER,
+];
 
 /// The linked windows of one connection.
 pub type Balia = Coupled<Balanced>;
@@ -31,19 +58,6 @@ pub struct Balanced {
 }
 
 impl Rule for Balanced {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            key: "min-ssthresh",
-            about: "smallest threshold of one path among several, in segments",
-            least: 1.0,
-            most: 2.0,
-            default: MIN_SSTHRESH_SEGS,
-            kind: Kind::Whole,
-            source: "draft-walid-04 and the kernel",
-        },
-        lisa::PARAMETER,
-    ];
-
     fn new(options: &Options) -> Self {
         let min_ssthresh = options.coupling.min_ssthresh_segs.map_or(MIN_SSTHRESH_SEGS, f64::from);
         Balanced {

@@ -13,7 +13,6 @@
 //! that the application does not fill counts with its flight (RFC 6356). `lisa` couples the
 //! initial windows as well.
 
-use super::byte_control::ByteLaw;
 use super::law::Flow;
 use super::lisa::{self, FirstSlowStart};
 use super::reno::Reno;
@@ -22,7 +21,7 @@ use super::uncoupled::{Algorithm, Uncoupled};
 use super::{
     AckSample, CongestionControl, CongestionEvent, CongestionKind, Options, PathStart, Penalty,
 };
-use crate::parameters::{Parameter, Settings};
+use crate::parameters::Settings;
 use base::{Duration, Instant, PathId};
 
 /// The parameters that a user may set with the name of a coupled control.
@@ -75,11 +74,6 @@ impl Coupling {
 ///
 /// `flows` are all paths with an RTT sample, the path itself last.
 pub trait Rule {
-    /// What a user may set.
-    const PARAMETERS: &'static [Parameter];
-    /// Its law over windows in bytes, if it has one.
-    const BYTES: Option<ByteLaw> = None;
-
     /// The state of a new path.
     fn new(options: &Options) -> Self;
     /// Adds to `flow` what the law needs of this path beside window and RTT.
@@ -115,13 +109,6 @@ pub struct Coupled<R> {
 }
 
 impl<R: Rule> Coupled<R> {
-    /// Whether it couples the paths of a connection.
-    pub const IS_COUPLED: bool = true;
-    /// What a user may set.
-    pub const PARAMETERS: &'static [Parameter] = R::PARAMETERS;
-    /// Its law over windows in bytes, if it has one.
-    pub const BYTES: Option<ByteLaw> = R::BYTES;
-
     /// No path yet.
     pub const fn new(options: Options) -> Self {
         let lisa = options.coupling.lisa;

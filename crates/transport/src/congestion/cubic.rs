@@ -7,11 +7,24 @@
 //! never switches to one segment per window. Slow start is that of `uncoupled`, with HyStart
 //! (`hystart`).
 
+use super::choice::ControllerRow;
+use super::controller::Controller;
 use super::law::cubic as law;
 use super::segment_window::{MIN_SSTHRESH_SEGS, SegmentWindow};
-use super::uncoupled::Algorithm;
+use super::uncoupled::{Algorithm, Uncoupled};
 use super::{AckSample, CongestionEvent, Options};
 use base::{Duration, Instant};
+
+/// The row of `cubic`.
+pub(super) const ROW: ControllerRow = ControllerRow {
+    name: "cubic",
+    about: "CUBIC: the window follows a cubic function of the time since the last loss.",
+    source: "RFC 9438, RFC 9406, Linux 6.x",
+    parameters: &[],
+    is_coupled: false,
+    make: |options| Controller::Cubic(Uncoupled::new(*options)),
+    bytes: None,
+};
 
 /// Ticks per second of the kernel's clock.
 const HZ: u64 = 250;

@@ -6,12 +6,50 @@
 //! after `n + 1` acknowledgements, `n = max(w_i, w_total / alpha)`, whatever each covers.
 
 use super::byte_control::ByteLaw;
+use super::choice::ControllerRow;
+use super::controller::Controller;
 use super::coupled::{AckCounter, Coupled, Rule};
 use super::law::{self, Flow};
 use super::lisa;
 use super::segment_window::{MIN_SSTHRESH_SEGS, SegmentWindow, truncate};
 use super::{CongestionEvent, Options};
 use crate::parameters::{Kind, Parameter};
+
+/// The row of `lia`.
+pub(super) const ROW: ControllerRow = ControllerRow {
+    name: "lia",
+    about: "LIA: all paths together take what one TCP would on the best of them. Coupled.",
+    source: "RFC 6356; `coupled` in 001 and multipath-tcp kernel v0.95",
+    parameters: PARAMETERS,
+    is_coupled: true,
+    make: |options| Controller::Lia(Lia::new(*options)),
+    bytes: Some(BYTES),
+};
+
+/// What a user may set.
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "app-limited-alpha",
+        about: "1: of windows that are not filled only what is in flight counts (RFC 6356)",
+        least: 0.0,
+        most: 1.0,
+        default: 0.0,
+        kind: Kind::Whole,
+        source: "multipath-tcp kernel v0.95",
+    },
+    lisa::PARAMETER,
+];
+
+/// "MPTCP-like" in 003: slow start takes the same share of its step as congestion avoidance,
+/// and the floor of the threshold is one PMDCS.
+const BYTES: ByteLaw = ByteLaw {
+    slow_start_share: |flows, own| {
+        let share = law::lia::alpha(flows) * flows[own].cwnd / law::lia::total(flows);
+        share.min(1.0)
+    },
+    increase: |flows, own, pmdcs| law::lia::increase(flows, flows[own].cwnd, pmdcs),
+    ssthresh: |flows, own, pmdcs| law::reno::decrease(flows[own].cwnd).max(pmdcs),
+};
 
 /// The linked increases of one connection.
 pub type Lia = Coupled<Linked>;
@@ -25,30 +63,6 @@ pub struct Linked {
 }
 
 impl Rule for Linked {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            key: "app-limited-alpha",
-            about: "1: of windows that are not filled only what is in flight counts (RFC 6356)",
-            least: 0.0,
-            most: 1.0,
-            default: 0.0,
-            kind: Kind::Whole,
-            source: "multipath-tcp kernel v0.95",
-        },
-        lisa::PARAMETER,
-    ];
-
-    /// "MPTCP-like" in 003: slow start takes the same share of its step as congestion avoidance,
-    /// and the floor of the threshold is one PMDCS.
-    const BYTES: Option<ByteLaw> = Some(ByteLaw {
-        slow_start_share: |flows, own| {
-            let share = law::lia::alpha(flows) * flows[own].cwnd / law::lia::total(flows);
-            share.min(1.0)
-        },
-        increase: |flows, own, pmdcs| law::lia::increase(flows, flows[own].cwnd, pmdcs),
-        ssthresh: |flows, own, pmdcs| law::reno::decrease(flows[own].cwnd).max(pmdcs),
-    });
-
     fn new(options: &Options) -> Self {
         Linked { kernel_compat: options.kernel_compat, acks: AckCounter::default() }
     }

@@ -9,6 +9,7 @@
 mod balia;
 mod byte_control;
 mod byte_window;
+mod choice;
 mod controller;
 mod coupled;
 mod cubic;
@@ -32,7 +33,8 @@ mod tests;
 use base::{CaState, Duration, Instant, PathId};
 
 pub use byte_window::initial_window;
-pub use controller::{Controller, NAMES, Options, Windows, by_name, is_coupled, parameters};
+pub use choice::{ControllerChoice, ControllerRow};
+pub use controller::{Controller, NAMES, Options, TABLE, by_name};
 pub use coupled::Coupling;
 pub use penalty::Penalty;
 

@@ -10,13 +10,58 @@
 //! moves by a segment when 1023 of them are there, either way; a loss leaves what has gathered.
 
 use super::byte_control::ByteLaw;
+use super::choice::ControllerRow;
+use super::controller::Controller;
 use super::coupled::{Coupled, Rule};
 use super::law::{self, Flow, olia::Metric};
 use super::lia::half;
 use super::lisa;
+use super::reno;
 use super::segment_window::{MIN_SSTHRESH_SEGS, SegmentWindow};
 use super::{AckSample, CongestionEvent, Options};
 use crate::parameters::{Kind, Parameter};
+
+/// The row of `olia`.
+pub(super) const ROW: ControllerRow = ControllerRow {
+    name: "olia",
+    about: "OLIA: windows move to the paths that lose least for their round-trip time. Coupled.",
+    source: "Khalili and others 2012 as in 001, multipath-tcp kernel v0.95 `olia`",
+    parameters: PARAMETERS,
+    is_coupled: true,
+    make: |options| Controller::Olia(Olia::new(*options)),
+    bytes: Some(ByteLaw {
+        increase: |flows, own, pmdcs| law::olia::increase(flows, own, Metric::Kernel, pmdcs),
+        ..reno::BYTES
+    }),
+};
+
+/// The row of `olia-draft`.
+pub(super) const DRAFT_ROW: ControllerRow = ControllerRow {
+    name: "olia-draft",
+    about: "The same with the best paths by the square of what was sent between losses. Coupled.",
+    source: "draft-khalili-05 as implementations have it",
+    parameters: PARAMETERS,
+    is_coupled: true,
+    make: |options| Controller::OliaDraft(OliaDraft::new(*options)),
+    bytes: Some(ByteLaw {
+        increase: |flows, own, pmdcs| law::olia::increase(flows, own, Metric::Draft, pmdcs),
+        ..reno::BYTES
+    }),
+};
+
+/// What a user may set.
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "min-ssthresh",
+        about: "smallest threshold of one path among several, in segments; the draft's is 1",
+        least: 1.0,
+        most: 2.0,
+        default: MIN_SSTHRESH_SEGS,
+        kind: Kind::Whole,
+        source: "multipath-tcp kernel v0.95",
+    },
+    lisa::PARAMETER,
+];
 
 /// The linked windows of one connection, paths ranked as in the paper and the kernel.
 pub type Olia = Coupled<Opportunistic<false>>;
@@ -43,26 +88,6 @@ impl<const DRAFT: bool> Opportunistic<DRAFT> {
 }
 
 impl<const DRAFT: bool> Rule for Opportunistic<DRAFT> {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            key: "min-ssthresh",
-            about: "smallest threshold of one path among several, in segments; the draft's is 1",
-            least: 1.0,
-            most: 2.0,
-            default: MIN_SSTHRESH_SEGS,
-            kind: Kind::Whole,
-            source: "multipath-tcp kernel v0.95",
-        },
-        lisa::PARAMETER,
-    ];
-
-    /// Slow start and the floor of the threshold are those of RFC 9260.
-    const BYTES: Option<ByteLaw> = Some(ByteLaw {
-        slow_start_share: |_, _| 1.0,
-        increase: |flows, own, pmdcs| law::olia::increase(flows, own, Self::METRIC, pmdcs),
-        ssthresh: |flows, own, pmdcs| law::reno::decrease(flows[own].cwnd).max(4.0 * pmdcs),
-    });
-
     fn new(options: &Options) -> Self {
         let min_ssthresh = options.coupling.min_ssthresh_segs.map_or(MIN_SSTHRESH_SEGS, f64::from);
         Opportunistic {

@@ -5,22 +5,36 @@
 //! bytes they are those of `byte_control`.
 
 use super::byte_control::ByteLaw;
+use super::choice::ControllerRow;
+use super::controller::Controller;
 use super::law;
 use super::segment_window::{MIN_SSTHRESH_SEGS, SegmentWindow, truncate};
-use super::uncoupled::Algorithm;
+use super::uncoupled::{Algorithm, Uncoupled};
 use super::{AckSample, CongestionEvent, Options};
+
+/// The row of `reno`.
+pub(super) const ROW: ControllerRow = ControllerRow {
+    name: "reno",
+    about: "NewReno: one segment more per round trip, half the window on loss.",
+    source: "RFC 5681, RFC 6582",
+    parameters: &[],
+    is_coupled: false,
+    make: |options| Controller::Reno(Uncoupled::new(*options)),
+    bytes: Some(BYTES),
+};
+
+/// RFC 9260 s7.2.
+pub(super) const BYTES: ByteLaw = ByteLaw {
+    slow_start_share: |_, _| 1.0,
+    increase: |flows, own, pmdcs| law::reno::increase(flows[own].cwnd, pmdcs),
+    ssthresh: |flows, own, pmdcs| law::reno::decrease(flows[own].cwnd).max(4.0 * pmdcs),
+};
 
 /// NewReno has no state beyond the window.
 #[derive(Clone, Debug)]
 pub struct Reno;
 
 impl Algorithm for Reno {
-    const BYTES: Option<ByteLaw> = Some(ByteLaw {
-        slow_start_share: |_, _| 1.0,
-        increase: |flows, own, pmdcs| law::reno::increase(flows[own].cwnd, pmdcs),
-        ssthresh: |flows, own, pmdcs| law::reno::decrease(flows[own].cwnd).max(4.0 * pmdcs),
-    });
-
     fn new(_options: &Options) -> Self {
         Reno
     }

@@ -4,24 +4,18 @@
 //! HyStart, time-outs, undo and the decay of unused windows (`idle`). The increase in congestion
 //! avoidance and the threshold after a congestion event come from an `Algorithm`.
 
-use super::byte_control::ByteLaw;
 use super::hystart::HyStart;
 use super::idle;
 use super::segment_window::SegmentWindow;
 use super::{
     AckSample, CongestionControl, CongestionEvent, CongestionKind, Options, PathStart, Penalty,
 };
-use crate::parameters::Parameter;
 use base::{Duration, Instant, PathId, prefetch};
 
 /// The part of a controller that differs: one instance per path.
 pub trait Algorithm {
     /// Whether it leaves slow start by HyStart.
     const HYSTART: bool = false;
-    /// What a user may set.
-    const PARAMETERS: &'static [Parameter] = &[];
-    /// Its law over windows in bytes, if it has one.
-    const BYTES: Option<ByteLaw> = None;
 
     /// The state of a new path.
     fn new(options: &Options) -> Self;
@@ -65,13 +59,6 @@ struct Path<A> {
 }
 
 impl<A: Algorithm> Uncoupled<A> {
-    /// Whether it couples the paths of a connection.
-    pub const IS_COUPLED: bool = false;
-    /// What a user may set.
-    pub const PARAMETERS: &'static [Parameter] = A::PARAMETERS;
-    /// Its law over windows in bytes, if it has one.
-    pub const BYTES: Option<ByteLaw> = A::BYTES;
-
     /// No path yet.
     pub const fn new(options: Options) -> Self {
         Uncoupled { options, paths: Vec::new() }

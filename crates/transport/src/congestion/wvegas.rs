@@ -25,6 +25,8 @@
 //! hardly more than `alpha_i` segments. `base-window` uses the smallest RTT of the last seconds
 //! instead. A queue that others keep filled for that long then counts as delay of the path.
 
+use super::choice::ControllerRow;
+use super::controller::Controller;
 use super::coupled::{Coupled, Rule};
 use super::law::Flow;
 use super::law::wvegas::{Round, alpha, weight};
@@ -33,6 +35,33 @@ use super::{AckSample, Coupling, Options};
 use crate::parameters::{Kind, Parameter};
 use crate::recovery::MinRttFilter;
 use base::{CaState, Duration};
+
+/// The row of `wvegas`.
+pub(super) const ROW: ControllerRow = ControllerRow {
+    name: "wvegas",
+    about: "wVegas, led by delay: paths share out how many segments may wait in queues. Coupled.",
+    source: "Cao and others 2012 as in multipath-tcp kernel v0.95 `wvegas`",
+    parameters: PARAMETERS,
+    is_coupled: true,
+    make: |options| Controller::Wvegas(Wvegas::new(*options)),
+    bytes: None,
+};
+
+/// What a user may set.
+const PARAMETERS: &[Parameter] = &[
+    queued("initial-alpha", "segments in queues that a path begins with", 2.0),
+    queued("total-alpha", "segments in queues that all paths share", 10.0),
+    queued("gamma", "segments in queues that end slow start", 1.0),
+    Parameter {
+        key: "base-window",
+        about: "the smallest RTT is that of so long; 0s: since the start",
+        least: 0.0,
+        most: 3_600_000.0,
+        default: 0.0,
+        kind: Kind::Time,
+        source: "multipath-tcp kernel v0.95",
+    },
+];
 
 /// The weighted windows of one connection.
 pub type Wvegas = Coupled<Weighted>;
@@ -71,21 +100,6 @@ pub struct Weighted {
 }
 
 impl Rule for Weighted {
-    const PARAMETERS: &'static [Parameter] = &[
-        queued("initial-alpha", "segments in queues that a path begins with", 2.0),
-        queued("total-alpha", "segments in queues that all paths share", 10.0),
-        queued("gamma", "segments in queues that end slow start", 1.0),
-        Parameter {
-            key: "base-window",
-            about: "the smallest RTT is that of so long; 0s: since the start",
-            least: 0.0,
-            most: 3_600_000.0,
-            default: 0.0,
-            kind: Kind::Time,
-            source: "multipath-tcp kernel v0.95",
-        },
-    ];
-
     fn new(options: &Options) -> Self {
         Weighted::with(options.coupling)
     }

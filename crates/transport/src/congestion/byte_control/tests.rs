@@ -3,7 +3,7 @@
 use super::*;
 use crate::congestion::law::{Flow, lia, olia};
 use crate::congestion::test_support::{ack, loss};
-use crate::congestion::{Controller, NAMES, Options, by_name, is_coupled};
+use crate::congestion::{Controller, ControllerChoice, TABLE};
 use proptest::prelude::*;
 
 /// PMDCS of a path over Ethernet and IPv4.
@@ -23,7 +23,7 @@ fn start(cwnd: u64, ssthresh: u64, rtt_ms: u64) -> PathStart {
 
 /// Window, threshold and RTT in ms of each path.
 fn control(name: &str, paths: &[(u64, u64, u64)]) -> Controller {
-    let mut control = by_name(name, &Options::RFC9260).unwrap();
+    let mut control = ControllerChoice::find(name).unwrap().make_over_bytes(1).unwrap();
     for (id, (cwnd, ssthresh, rtt_ms)) in (0..).map(PathId).zip(paths) {
         control.on_path_added(id, &start(*cwnd, *ssthresh, *rtt_ms));
     }
@@ -56,12 +56,13 @@ const fn t3(repeated: bool) -> CongestionEvent {
 }
 
 fn names_over_bytes() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().map(|(name, ..)| *name).filter(|name| by_name(name, &Options::RFC9260).is_some())
+    TABLE.iter().filter(|row| row.bytes.is_some()).map(|row| row.name)
 }
 
 #[test]
 fn some_controls_run_over_bytes() {
     assert_eq!(names_over_bytes().collect::<Vec<_>>(), ["reno", "lia", "olia", "olia-draft"]);
+    assert!(ControllerChoice::CUBIC.make_over_bytes(1).is_none());
 }
 
 /// RFC 9260 s7.2.1 to s7.2.4: three chunks in flight, then three more; the third of the first
@@ -241,7 +242,7 @@ proptest! {
         ops in prop::collection::vec((0..1u8, 0..30u8, 1..6000u64, 0..400u64), 1..150),
     ) {
         let ops = ops.iter().copied().filter(|(_, what, ..)| ![4, 5].contains(what));
-        for name in names_over_bytes().filter(|name| is_coupled(name)) {
+        for name in names_over_bytes() {
             let mut both = ["reno", name].map(|name| control(name, &[(4404, 100_000, 50)]));
             let mut una = [0, 0];
             // The floors of thresholds differ below 8 PMDCS.
