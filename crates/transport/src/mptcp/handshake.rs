@@ -3,12 +3,12 @@
 use super::config::MptcpConfig;
 use super::connection::{Connection, Start};
 use super::fallback::{Announcement, JoinAccepted};
-use super::manage::JoinRequest;
+use super::management::JoinRequest;
 use super::priority::Priority;
 use super::receive::{DataReceive, Tuning};
 use super::stage::{Handshake, Repetition, Stage};
 use super::subflow::{AddressIds, SubflowEntry};
-use crate::path_manager::{Ending, PathEvent, PathManager};
+use crate::path_manager::{Ending, PathEvent};
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
 use crate::socket::ConnectionEvent;
@@ -142,11 +142,11 @@ impl Connection {
     pub fn may_accept_join(&self) -> bool {
         self.keys.is_fully_established()
             && !self.is_plain()
-            && !self.closed
+            && !self.lifecycle.is_closed()
             && !self.refuses_joins()
             && !self.fallback.is_fail_sent()
             && !self.fallback.is_fail_agreed()
-            && self.has_room(0)
+            && self.management.has_room(&self.subflows)
             && self.subflows.next_path().is_some()
     }
 
@@ -155,7 +155,7 @@ impl Connection {
     /// and an answer that they are unknown makes room. Whether there are any; mainline does not
     /// ask.
     pub fn ask_rivals(&mut self, tuple: &Tuple) -> bool {
-        if self.is_plain() || self.closed || matches!(self.manager, PathManager::Kernel(_)) {
+        if self.is_over() || self.management.is_kernel() {
             return false;
         }
         let mut asked = false;
@@ -196,9 +196,10 @@ impl Connection {
             return;
         };
         let Some(remote_key) = self.keys.remote() else { return };
-        let local_id = self.addresses.local_id(identity.tuple.local.ip()).unwrap_or(0);
+        let addresses = self.management.addresses();
+        let local_id = addresses.local_id(identity.tuple.local.ip()).unwrap_or(0);
         let hmac = self.keys.own_hmac(remote_key, nonce, theirs).left8();
-        let backup_local = self.addresses.local(local_id).is_some_and(|local| local.backup);
+        let backup_local = addresses.local(local_id).is_some_and(|local| local.backup);
         let answer = Join::SynAck { backup: backup_local, address_id: local_id, hmac, nonce };
         let mut on_syn = MptcpOptions::default();
         on_syn.push(MptcpOption::Join(answer));
@@ -236,7 +237,7 @@ impl Connection {
         self.send.allow(self.send.una, heard.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
-        self.news.push(ConnectionEvent::Connected);
+        self.lifecycle.push(ConnectionEvent::Connected);
         let (flags, remote) = match heard.options.capable() {
             Some(Capable::V1 { flags, form: CapableForm::SynAck { sender } })
                 if !flags.must_be_ignored() =>
@@ -262,7 +263,7 @@ impl Connection {
         self.send.allow(self.send.una, heard.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
-        self.news.push(ConnectionEvent::Accepted);
+        self.lifecycle.push(ConnectionEvent::Accepted);
         let key = self.keys.proven_key(heard);
         self.refused += u64::from(key.is_err());
         let Ok(Some(key)) = key else { return self.fall_back(cx, Announcement::Nothing) };
@@ -323,11 +324,11 @@ impl Connection {
         }
         self.signals_stale = true;
         self.schedule_due = true;
-        self.manage(cx, PathEvent::Established);
-        if let Some(first) = self.addresses.local(0).filter(|first| first.backup) {
+        self.notify_manager(cx, PathEvent::Established);
+        if let Some(first) = self.management.addresses().local(0).filter(|first| first.backup) {
             // The SYN of a first subflow has no flag for it.
             self.set_backup(first.ip, true);
-            self.tell_priority(0);
+            self.announce_priority(0);
         }
         self.check_fin(cx);
     }
@@ -411,13 +412,13 @@ impl Connection {
         }
         if self.fallback.on_join_accepted() == Ok(JoinAccepted::InsteadOfFail) {
             // The peer confirmed the join before the MP_FAIL arrived there.
-            self.stop_fail_timer();
+            self.deadlines.stop_fail();
             self.reset_for(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
         self.on_join_open(cx, index);
         let entry = &self.subflows[index];
         let from = entry.tcp.tuple().remote.ip();
-        self.addresses.on_joined_from(entry.ids.remote, from);
+        self.management.addresses_mut().on_joined_from(entry.ids.remote, from);
         // The fourth packet, at once.
         self.subflows[index].tcp.acknowledge();
         true
@@ -432,7 +433,7 @@ impl Connection {
         }
         let (path, AddressIds { local: local_id, remote: remote_id }) = (entry.path, entry.ids);
         self.on_path_changed(path, PathChange::Added);
-        self.tell_priority(index);
+        self.announce_priority(index);
         self.signals_stale = true;
         self.schedule_due = true;
         self.fallback.on_join_confirmed();
@@ -441,6 +442,6 @@ impl Connection {
         self.reinject_stuck();
         self.set_writer_waits(self.send.writer_waits);
         self.check_writer();
-        self.manage(cx, PathEvent::Joined { local_id, remote_id });
+        self.notify_manager(cx, PathEvent::Joined { local_id, remote_id });
     }
 }

@@ -129,8 +129,8 @@ impl Connection {
     }
 
     fn on_subflow_closed(&mut self, cx: &mut Context<'_>, index: usize) {
-        if self.is_plain() && !std::mem::replace(&mut self.closed, true) {
-            self.news.push(ConnectionEvent::Closed);
+        if self.is_plain() {
+            self.lifecycle.close();
         }
         self.lose_subflow(cx, index);
         self.check_alone(cx, SocketError::TimedOut);
@@ -140,10 +140,10 @@ impl Connection {
     /// closes that does not wait for us (RFC 8684 s3.3.3), and our data still go there; otherwise
     /// it gave the subflow up.
     fn on_subflow_fin(&mut self, cx: &mut Context<'_>, index: usize) {
-        if !self.closed && self.receive.fin_received {
+        if !self.lifecycle.is_closed() && self.receive.fin_received {
             return;
         }
-        if !self.closed {
+        if !self.lifecycle.is_closed() {
             let path = self.subflows[index].path;
             let working = self.subflows.working_paths().without(path);
             self.send.reinject_all_of(path, working);
@@ -392,7 +392,7 @@ impl Connection {
     fn reach_fin(&mut self, cx: &mut Context<'_>) {
         if self.receive.reach_fin() {
             self.signals_stale = true;
-            self.news.push(ConnectionEvent::PeerClosed);
+            self.lifecycle.push(ConnectionEvent::PeerClosed);
             self.subflows.acknowledge_all();
         }
         if self.receive.fin_received {
@@ -441,7 +441,7 @@ impl Connection {
         }
         if self.receive.data.next_offset() > before {
             self.signals_stale = true;
-            self.tell_readable();
+            self.lifecycle.push_readable();
             self.reach_fin(cx);
         }
     }
@@ -501,10 +501,10 @@ impl Connection {
 
     fn hear_add_addr(&mut self, cx: &mut Context<'_>, index: usize, add: &AddAddr) {
         if add.hmac.is_none() {
-            if let Some(next) = self.addresses.echoed(cx.now, add) {
+            if let Some(next) = self.management.addresses_mut().echoed(cx.now, add) {
                 self.send_announcement(next);
             }
-            self.manage(cx, PathEvent::Echoed { local_id: add.address_id });
+            self.notify_manager(cx, PathEvent::Echoed { local_id: add.address_id });
             return;
         }
         let Some(remote_key) = self.keys.remote() else { return };
@@ -512,19 +512,20 @@ impl Connection {
             self.refused += 1;
             return;
         }
-        self.say_on(index, MptcpOption::AddAddr(add.echo()));
+        self.subflows.queue_option_on(index, MptcpOption::AddAddr(add.echo()));
         // Said again, maybe over another subflow, it is the same announcement.
-        let before = self.addresses.remote(add.address_id).map(|known| known.address);
+        let addresses = self.management.addresses_mut();
+        let before = addresses.remote(add.address_id).map(|known| known.address);
         let before = before.filter(|known| known.ip() == add.address).map(|known| known.port());
         let of_subflow = || self.subflows[index].tcp.tuple().remote.port();
         let port = add.port.or(before).unwrap_or_else(of_subflow);
-        let known = self.addresses.learn(add.address_id, SocketAddr::new(add.address, port));
+        let known = addresses.learn(add.address_id, SocketAddr::new(add.address, port));
         if self.keys.is_client() && index == 0 {
             self.become_fully_established(cx);
         }
         if known {
             let address = Address { id: add.address_id, ip: add.address };
-            self.manage(cx, PathEvent::Announced(address));
+            self.notify_manager(cx, PathEvent::Announced(address));
         }
     }
 }

@@ -74,7 +74,7 @@ impl Connection {
 
     /// Ask the scheduler what to send where until it waits, and carry its answers out.
     fn schedule(&mut self, cx: &mut Context<'_>) {
-        if !std::mem::take(&mut self.schedule_due) || self.is_plain() || self.closed {
+        if !std::mem::take(&mut self.schedule_due) || self.is_over() {
             return;
         }
         self.tell_acks(cx);

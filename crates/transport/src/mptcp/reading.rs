@@ -18,7 +18,7 @@ impl Connection {
         let payload = self.receive.data.read(max);
         let len = payload.len();
         if len == 0 {
-            let ended = self.receive.fin_received || self.closed;
+            let ended = self.receive.fin_received || self.lifecycle.is_closed();
             return if ended { Err(SocketError::Closed) } else { Ok(payload) };
         }
         let socket = self.socket;
