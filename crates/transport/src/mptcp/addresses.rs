@@ -149,6 +149,15 @@ impl Addresses {
         room && !known
     }
 
+    /// An ADD_ADDR of the peer arrived on a subflow to its `port`. Whether the address may be used
+    /// now. Without a port, one announced again keeps its port, maybe on another subflow.
+    pub fn on_add_addr(&mut self, add: &AddAddr, port: u16) -> bool {
+        let before = self.remote(add.address_id).map(|known| known.address);
+        let before = before.filter(|known| known.ip() == add.address).map(|known| known.port());
+        let port = add.port.or(before).unwrap_or(port);
+        self.learn(add.address_id, SocketAddr::new(add.address, port))
+    }
+
     /// The peer joined from an address: its number may have another one behind a NAT.
     pub fn on_joined_from(&mut self, id: u8, ip: IpAddr) {
         if let Some(known) = self.remote.iter_mut().find(|known| known.id == id && id != 0) {

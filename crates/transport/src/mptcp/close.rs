@@ -84,7 +84,7 @@ impl Connection {
 
     /// Both DATA_FINs are acknowledged: subflows end (as Linux, which waits for both).
     pub(super) fn check_closed(&mut self, cx: &mut Context<'_>) {
-        if self.is_plain() || !self.receive.fin_received || !self.send.is_fin_acked() {
+        if self.is_plain() || !self.receive.is_fin_received() || !self.send.is_fin_acked() {
             return;
         }
         for index in 0..self.subflows.len() {
@@ -122,7 +122,7 @@ impl Connection {
         let data_acked = self.send.una >= self.send.buffer.end();
         if self.is_plain() || !self.keys.is_fully_established() {
             self.fail(error);
-        } else if self.receive.fin_received && self.send.fin_sent && data_acked {
+        } else if self.receive.is_fin_received() && self.send.fin_sent && data_acked {
             // The peer, which ends its subflows when both DATA_FINs are acknowledged, did: only
             // the acknowledgement of ours was lost.
             self.close();

@@ -21,7 +21,7 @@ use crate::path_policy::{self, AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::profile::{ConnectionBuffer, SubflowWindow};
-use base::{Blocked, Context, Instant, InterfaceId, PathId, SocketId};
+use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use wire::Payload;
 use wire::mptcp::{Key, Token};
@@ -63,8 +63,6 @@ pub struct Connection {
     pub(super) deadlines: Deadlines,
     /// Options, mappings and joins refused.
     pub(super) refused: u64,
-    /// Data or acknowledgements changed: subflows are to be told before they send.
-    pub(super) signals_stale: bool,
     /// Something happened that a scheduler would want to know.
     pub(super) schedule_due: bool,
     /// Reused for the scheduler's view.
@@ -129,7 +127,6 @@ impl Connection {
             timers: Timers::default(),
             deadlines: Deadlines::default(),
             refused: 0,
-            signals_stale: true,
             schedule_due: true,
             views: Vec::new(),
             marks: SocketMarks::new(start.listener),
@@ -216,8 +213,23 @@ impl Connection {
         self.fallback.is_plain() || self.lifecycle.is_closed()
     }
 
-    pub(super) fn shift(&self) -> u8 {
-        self.subflows.first().map_or(0, |entry| entry.tcp.window_shift())
+    /// Take the next bytes in order.
+    pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+        let (offset, payload) = self.receive.read(max);
+        let len = payload.len();
+        if len == 0 {
+            let ended = self.receive.is_fin_received() || self.lifecycle.is_closed();
+            return if ended { Err(SocketError::Closed) } else { Ok(payload) };
+        }
+        let socket = self.socket;
+        cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
+        self.receive.on_read(cx.now, len, &mut self.subflows);
+        Ok(payload)
+    }
+
+    /// Bytes that can be read.
+    pub fn readable(&self) -> u64 {
+        self.receive.readable()
     }
 
     /// News for the application.
@@ -320,7 +332,7 @@ impl Connection {
             rcv_nxt: self.receive.nxt(),
             reinjected_bytes: self.send.reinjected_bytes,
             probe_bytes: self.send.probe_bytes,
-            duplicate_bytes: self.receive.duplicate_bytes,
+            duplicate_bytes: self.receive.duplicate_bytes(),
             refused: self.refused,
             held_bytes: self.subflows.held() + self.receive.held(),
             mappings: self.subflows.iter().map(|entry| entry.received.len() as u32).sum(),

@@ -164,7 +164,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(repetitions, 11, "100 ms, doubled up to 102.4 s");
+        assert_eq!(repetitions, 10, "100 ms, doubled up to 51.2 s");
     }
 
     #[test]

@@ -1,15 +1,13 @@
 //! Opening a connection and joining subflows to it: MP_CAPABLE and MP_JOIN (RFC 8684 s3.1, s3.2).
 
-use super::config::MptcpConfig;
 use super::connection::{Connection, Start};
 use super::fallback::{Announcement, JoinAccepted};
 use super::management::JoinRequest;
 use super::priority::Priority;
-use super::receive::{DataReceive, Tuning};
+use super::receive::{DataReceive, SYN_ACK_HEADER, SYN_HEADER};
 use super::stage::{Handshake, Repetition, Stage};
 use super::subflow::{AddressIds, SubflowEntry};
 use crate::path_manager::{Ending, PathEvent};
-use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
 use crate::socket::ConnectionEvent;
 use crate::tcp::multipath::{Multipath, SegmentInfo};
@@ -27,28 +25,6 @@ pub(super) const SHORT_ROOM: u32 = 24;
 /// With 64 bits both, or a checksum.
 pub(super) const LONG_ROOM: u32 = 28;
 
-/// IPv4 and TCP headers, without options and with timestamps.
-const BARE_HEADER: u32 = 40;
-const HEADER: u32 = 52;
-
-/// `header`: what of a datagram is not payload, as the first subflow's SYN or SYN/ACK assumes.
-fn receive_buffer(config: &MptcpConfig, mtu: u32, header: u32) -> DataReceive {
-    let max = config.tcp.buffers.receive_max;
-    let auto = config.tcp.buffers.auto_tuning;
-    let advmss = mtu.saturating_sub(header).max(64);
-    let whole = match auto {
-        true => ReceiveBuffer::auto(max, advmss),
-        false => ReceiveBuffer::fixed(max, advmss),
-    };
-    let initial_window = whole.initial_window();
-    let tuning = match (config.mainline_limits, auto) {
-        (false, _) => Tuning::Whole(whole),
-        (true, true) => Tuning::Shared(SharedBuffer::auto(max)),
-        (true, false) => Tuning::Shared(SharedBuffer::fixed(max)),
-    };
-    DataReceive::new(tuning, initial_window)
-}
-
 /// What the peer asks for in a SYN that we can serve.
 pub fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
     match syn.options.mptcp.capable()? {
@@ -64,7 +40,7 @@ impl Connection {
         identity: &Identity,
         interface: InterfaceId,
     ) -> Option<Connection> {
-        let receive = receive_buffer(start.config, identity.mtu, BARE_HEADER);
+        let receive = DataReceive::new(start.config, identity.mtu, SYN_HEADER);
         let mut connection = Connection::new(start, receive)?;
         let on_syn = MptcpOptions::from(connection.keys.syn_option());
         let mut subflow = Subflow::connect(identity, &start.config.tcp);
@@ -84,7 +60,7 @@ impl Connection {
         syn: &TcpSegment,
         asked: CapableFlags,
     ) -> Option<Connection> {
-        let receive = receive_buffer(start.config, identity.mtu, HEADER);
+        let receive = DataReceive::new(start.config, identity.mtu, SYN_ACK_HEADER);
         let mut connection = Connection::new(start, receive)?;
         connection.keys.on_flags(asked);
         let on_syn = MptcpOptions::from(connection.keys.syn_ack_option());
@@ -94,19 +70,18 @@ impl Connection {
         Some(connection)
     }
 
-    /// The window in the first subflow's handshake is the connection's, too: what comes within it
-    /// must be taken.
-    fn keep_offer(&mut self, first: &Subflow) {
-        self.receive.edge = self.receive.edge.max(u64::from(first.offered_window()));
-    }
-
     pub(super) fn room(&self) -> u32 {
-        if self.keys.uses_checksum() || self.receive.long_numbers { LONG_ROOM } else { SHORT_ROOM }
+        if self.keys.uses_checksum() || self.receive.uses_long_numbers() {
+            LONG_ROOM
+        } else {
+            SHORT_ROOM
+        }
     }
 
     /// Add the first subflow.
     fn add_first(&mut self, subflow: Subflow, interface: InterfaceId) {
-        self.keep_offer(&subflow);
+        // Its handshake offers the connection's window (RFC 8684 s3.3.4).
+        self.receive.extend_edge(u64::from(subflow.offered_window()));
         let handshake = Handshake::new(self.keys.is_client(), 0, 0);
         let (ids, priority) = (AddressIds::FIRST, Priority::default());
         let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
@@ -310,8 +285,7 @@ impl Connection {
             }
             None => key.idsn(),
         };
-        self.receive.first_dsn = idsn.wrapping_add(1);
-        self.signals_stale = true;
+        self.receive.set_idsn(idsn);
     }
 
     /// Both sides know that both have the keys.
@@ -322,7 +296,7 @@ impl Connection {
         if let Some(mp) = self.subflows[0].tcp.multipath() {
             mp.on_fully_established();
         }
-        self.signals_stale = true;
+        self.receive.mark_changed();
         self.schedule_due = true;
         self.notify_manager(cx, PathEvent::Established);
         if let Some(first) = self.management.addresses().local(0).filter(|first| first.backup) {
@@ -434,7 +408,7 @@ impl Connection {
         let (path, AddressIds { local: local_id, remote: remote_id }) = (entry.path, entry.ids);
         self.on_path_changed(path, PathChange::Added);
         self.announce_priority(index);
-        self.signals_stale = true;
+        self.receive.mark_changed();
         self.schedule_due = true;
         self.fallback.on_join_confirmed();
         self.stop_alone_timer();

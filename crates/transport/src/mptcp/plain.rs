@@ -23,7 +23,7 @@ impl Connection {
 
     /// Offsets of the connection and of its first subflow are the same.
     fn is_one_stream(&self) -> bool {
-        self.send.reinjected_bytes == 0 && !self.send.scattered && !self.receive.shifted
+        self.send.reinjected_bytes == 0 && !self.send.scattered && self.receive.is_one_stream()
     }
 
     /// Data or acknowledgements arrived without options on subflow `index`.
@@ -68,7 +68,7 @@ impl Connection {
         let Ok(suspect) = self.fallback.become_plain(announcement) else { return };
         self.stop_timers();
         self.assigned.clear();
-        self.signals_stale = true;
+        self.receive.mark_changed();
         for index in 1..self.subflows.len() {
             self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
@@ -96,7 +96,7 @@ impl Connection {
 
     /// Payload that a middlebox changed is part of the stream after all.
     fn accept_suspect(&mut self, cx: &mut Context<'_>, Suspect { offset, payload }: Suspect) {
-        self.receive.edge = self.receive.edge.max(offset + u64::from(payload.len()));
+        self.receive.extend_edge(offset + u64::from(payload.len()));
         self.receive.insert(cx.now, offset, payload);
         self.lifecycle.push_readable();
     }
@@ -151,14 +151,14 @@ impl Connection {
         let (offset, len) = entry.tcp.received();
         if len > 0 {
             let payload = entry.tcp.take_received(cx.now, u32::try_from(len).unwrap_or(u32::MAX));
-            self.receive.edge = self.receive.edge.max(offset + len);
+            self.receive.extend_edge(offset + len);
             if self.receive.insert(cx.now, offset, payload) {
                 self.lifecycle.push_readable();
             }
-            self.signals_stale = true;
+            self.receive.mark_changed();
         }
         let ended = self.subflows.first().is_some_and(|entry| entry.tcp.is_fin_received());
-        if ended && !std::mem::replace(&mut self.receive.fin_received, true) {
+        if ended && self.receive.on_plain_fin() {
             self.lifecycle.push(crate::socket::ConnectionEvent::PeerClosed);
         }
     }
@@ -215,7 +215,7 @@ impl Connection {
             mp.retain_queued(|option| !matches!(option, MptcpOption::Fail { .. }));
         }
         self.accept_suspect(cx, suspect);
-        self.signals_stale = true;
+        self.receive.mark_changed();
         self.subflows[0].tcp.acknowledge();
         self.subflows.wake(0);
     }

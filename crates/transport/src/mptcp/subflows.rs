@@ -5,6 +5,7 @@ use super::stage::Stage;
 use super::subflow::SubflowEntry;
 use crate::congestion::Controller;
 use crate::info::RetiredPath;
+use crate::recovery::Space;
 use crate::scheduler::PathSet;
 use base::{Context, PathId};
 use std::collections::VecDeque;
@@ -199,6 +200,21 @@ impl Subflows {
             self.held -= std::mem::take(&mut entry.held);
         }
         ends
+    }
+
+    /// Subflows whose own window would double by `space` announce it.
+    pub fn acknowledge_doubled(&mut self, space: Space) {
+        for index in 0..self.entries.len() {
+            if self.entries[index].tcp.would_double_window(space) {
+                self.entries[index].tcp.acknowledge();
+                self.wake(index);
+            }
+        }
+    }
+
+    /// The window scale of this host, the same on all of them.
+    pub fn window_shift(&self) -> u8 {
+        self.entries.first().map_or(0, |entry| entry.tcp.window_shift())
     }
 
     /// The subflow whose acknowledgements carry options that belong to none: an open one that works
