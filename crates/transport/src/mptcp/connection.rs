@@ -17,7 +17,7 @@ use super::timers::Timers;
 use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller, Penalty};
 use crate::info::{ConnectionInfo, Protocol};
-use crate::path_policy::{self, AnyPolicy, PathPolicy};
+use crate::path_policy::{AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::profile::{ConnectionBuffer, SubflowWindow};
@@ -85,8 +85,8 @@ pub struct Start<'a> {
 }
 
 impl Connection {
-    /// Without a subflow yet. `None`: a name in the configuration is unknown.
-    pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Option<Connection> {
+    /// Without a subflow yet.
+    pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Connection {
         let config = start.config.clone();
         let options = scheduler::Options {
             kernel_compat: config.tcp.profile.is_old(),
@@ -94,7 +94,7 @@ impl Connection {
         };
         let scheduler = match &config.custom_scheduler {
             Some(custom) => custom.make(),
-            None => scheduler::by_name(config.scheduler, &options)?,
+            None => config.scheduler.make(&options),
         };
         let switches = config.tcp.profile.switches();
         let host = start.host;
@@ -104,7 +104,7 @@ impl Connection {
             None => start.key.idsn(),
         };
         let send = DataSend { first_dsn: idsn.wrapping_add(1), ..DataSend::default() };
-        Some(Connection {
+        Connection {
             socket: start.socket,
             keys: Keys::new(start.client, start.key, config.checksum),
             fallback: Fallback::default(),
@@ -116,9 +116,9 @@ impl Connection {
             connection_buffer: switches.connection_buffer,
             mainline_limits: config.mainline_limits,
             receive,
-            controller: config.tcp.new_controller()?,
+            controller: config.tcp.new_controller(),
             scheduler,
-            policy: path_policy::by_name(config.policy)?,
+            policy: config.policy.make(),
             assigned: Assignments::default(),
             heard_from: PathSet::EMPTY,
             waits: None,
@@ -131,7 +131,7 @@ impl Connection {
             views: Vec::new(),
             marks: SocketMarks::new(start.listener),
             config,
-        })
+        }
     }
 
     /// What joins name this connection by.

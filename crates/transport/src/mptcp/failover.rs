@@ -31,7 +31,7 @@
 use super::connection::Connection;
 use super::send::FRAGMENT_BYTES;
 use super::subflow::SubflowEntry;
-use crate::scheduler::{PathChange, What};
+use crate::scheduler::{PathChange, SchedulerChoice, What};
 use crate::tcp::profile::Profile;
 use crate::tcp::timers::wheel_expiry;
 use base::{Context, Duration, Instant, PathId};
@@ -92,11 +92,8 @@ impl Failover {
 
     /// What is used unless said: today's Linux with its own scheduler is taken whole, everything
     /// else fails over as the papers' kernels.
-    pub fn usual(profile: Profile, scheduler: &str) -> Failover {
-        match scheduler.split(':').next() {
-            Some("linux") if !profile.is_old() => Failover::Stale,
-            _ => Failover::Rto,
-        }
+    pub fn usual(profile: Profile, scheduler: &SchedulerChoice) -> Failover {
+        if scheduler.is_linux() && !profile.is_old() { Failover::Stale } else { Failover::Rto }
     }
 }
 
@@ -351,10 +348,12 @@ mod tests {
 
     #[test]
     fn only_todays_linux_with_its_own_scheduler_waits_for_a_stale_path() {
-        assert_eq!(Failover::usual(Profile::Linux, "linux"), Failover::Stale);
-        assert_eq!(Failover::usual(Profile::Linux, "linux:burst=1000"), Failover::Stale);
-        assert_eq!(Failover::usual(Profile::Linux, "lrf"), Failover::Rto);
-        assert_eq!(Failover::usual(Profile::Linux314, "linux"), Failover::Rto);
+        let usual =
+            |profile, scheduler: &str| Failover::usual(profile, &scheduler.parse().unwrap());
+        assert_eq!(usual(Profile::Linux, "linux"), Failover::Stale);
+        assert_eq!(usual(Profile::Linux, "linux:burst=1000"), Failover::Stale);
+        assert_eq!(usual(Profile::Linux, "lrf"), Failover::Rto);
+        assert_eq!(usual(Profile::Linux314, "linux"), Failover::Rto);
     }
 
     #[test]
