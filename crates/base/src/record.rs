@@ -230,8 +230,6 @@ pub enum CaState {
     Open,
     /// Duplicate acknowledgements or SACKs without a loss.
     Disorder,
-    /// The window is reduced without a loss (ECN, local congestion).
-    Cwr,
     /// Fast recovery.
     Recovery,
     /// After a retransmission time-out.
