@@ -160,8 +160,8 @@ impl Fabric {
         }
     }
 
-    /// Forward a packet that came out of `link` at the router there; returns it if it reaches a host
-    /// over wires only.
+    /// Forward a packet that came out of `link` at the router there. Returns it if it reaches a
+    /// host over wires only.
     fn forward(
         &mut self,
         cx: &mut Context<'_>,
