@@ -18,6 +18,7 @@ mod account;
 pub mod buffer;
 pub mod congestion;
 pub mod mptcp;
+pub mod multipath;
 pub mod parameters;
 pub mod path_manager;
 pub mod path_policy;

@@ -1,0 +1,442 @@
+//! `SendQueue`: what was written, handed to paths, acknowledged, and what must be sent again, by
+//! offsets from zero in the connection's stream.
+//!
+//! Sequence numbers of the wire are the protocol's. Which path gets what is decided by a scheduler
+//! and carried out in `dispatch`.
+
+use crate::buffer::{RangeSet, SendBuffer};
+use crate::scheduler::{DataSegment, DataView, PathSet};
+use base::PathId;
+use std::collections::VecDeque;
+use std::ops::Range;
+use wire::Payload;
+
+/// Windows up to this are not halved (RFC 9293 s3.7.1's default segment).
+const SMALL_WINDOW: u64 = 536;
+
+/// The send queue of a connection.
+#[derive(Debug, Default)]
+pub struct SendQueue {
+    buffer: SendBuffer,
+    /// Handed to some path and not acknowledged, in order; without gaps below `nxt`.
+    segments: VecDeque<DataSegment>,
+    /// Everything below is acknowledged by the peer.
+    una: u64,
+    /// The first byte never handed to a path.
+    nxt: u64,
+    /// End of the peer's receive window; never moves left.
+    window_end: u64,
+    /// The largest window it announced.
+    max_window: u64,
+    /// To be handed to another path.
+    reinject: RangeSet,
+    writer_waits: bool,
+    /// Data were handed to a path before others that come first.
+    scattered: bool,
+    reinjected_bytes: u64,
+    probe_bytes: u64,
+}
+
+impl SendQueue {
+    /// Append to the stream.
+    pub fn write(&mut self, payload: Payload) {
+        self.buffer.append(payload);
+    }
+
+    /// Offset of the first byte that the peer has not acknowledged.
+    pub const fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Offset of the first byte never handed to a path.
+    pub const fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Offset of the next byte that is written.
+    pub const fn end(&self) -> u64 {
+        self.buffer.end()
+    }
+
+    /// End of the peer's receive window.
+    pub const fn window_end(&self) -> u64 {
+        self.window_end
+    }
+
+    /// Bytes written and not acknowledged.
+    pub const fn buffered(&self) -> u64 {
+        self.buffer.len()
+    }
+
+    /// The application waits for room.
+    pub const fn writer_waits(&self) -> bool {
+        self.writer_waits
+    }
+
+    /// Whether the application waits for room.
+    pub const fn set_writer_waits(&mut self, waits: bool) {
+        self.writer_waits = waits;
+    }
+
+    /// Data were handed to a path before others that come first.
+    pub const fn is_scattered(&self) -> bool {
+        self.scattered
+    }
+
+    /// Bytes handed to a second path although another one had them.
+    pub const fn reinjected_bytes(&self) -> u64 {
+        self.reinjected_bytes
+    }
+
+    /// The part of these that was sent to probe paths.
+    pub const fn probe_bytes(&self) -> u64 {
+        self.probe_bytes
+    }
+
+    /// The peer takes `window` bytes from `from` on; its window never shrinks.
+    pub fn allow(&mut self, from: u64, window: u64) {
+        self.window_end = self.window_end.max(from + window);
+        self.max_window = self.max_window.max(window);
+    }
+
+    /// The largest segment that is not to wait for more of a small window: half of its most.
+    pub(super) fn half_window(&self) -> u32 {
+        let most = if self.max_window > SMALL_WINDOW { self.max_window / 2 } else { SMALL_WINDOW };
+        u32::try_from(most).unwrap_or(u32::MAX)
+    }
+
+    /// Everything written was handed to paths.
+    pub const fn is_drained(&self) -> bool {
+        self.nxt == self.buffer.end()
+    }
+
+    /// Something was handed to a path and is not acknowledged by the peer.
+    pub fn has_unacknowledged(&self) -> bool {
+        !self.segments.is_empty()
+    }
+
+    /// Something was written and is not acknowledged, or was never handed to a path.
+    pub fn is_busy(&self) -> bool {
+        self.has_unacknowledged() || !self.is_drained()
+    }
+
+    /// Where the data begin that were handed to a path and are not acknowledged.
+    pub(super) fn unacknowledged_head(&self) -> Option<u64> {
+        self.segments.front().map(|head| head.offset.max(self.una))
+    }
+
+    /// Everything below `up_to` is acknowledged. Whether anything new is.
+    pub fn on_ack(&mut self, up_to: u64) -> bool {
+        debug_assert!(up_to <= self.nxt, "acknowledged before it was sent");
+        if up_to <= self.una {
+            return false;
+        }
+        self.una = up_to;
+        while self.segments.front().is_some_and(|segment| segment.end() <= up_to) {
+            self.segments.pop_front();
+        }
+        self.buffer.release_below(up_to);
+        self.reinject.remove_below(up_to);
+        self.check();
+        true
+    }
+
+    /// Take everything never handed to a path, for a connection that schedules no more.
+    pub fn take_rest(&mut self) -> Option<Payload> {
+        let left = self.end() - self.nxt;
+        if left == 0 {
+            return None;
+        }
+        // A send buffer is smaller than 4 GiB.
+        let payload = self.buffer.slice(self.nxt, u32::try_from(left).unwrap_or(u32::MAX));
+        self.nxt += u64::from(payload.len());
+        Some(payload)
+    }
+
+    /// What a scheduler sees of it.
+    pub(super) fn view(&self, peer_closed: bool) -> DataView<'_> {
+        DataView {
+            segments: &self.segments,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            write_end: self.end(),
+            window_end: self.window_end,
+            reinject: self.reinject_head(),
+            sndbuf_limited: self.writer_waits,
+            peer_closed,
+        }
+    }
+
+    /// `una <= nxt <= end`, and no gap below `nxt`.
+    fn check(&self) {
+        debug_assert!(self.una <= self.nxt && self.nxt <= self.end());
+        debug_assert!(
+            self.segments
+                .front()
+                .is_none_or(|head| head.offset <= self.una || head.offset > self.nxt),
+            "the first segment begins at the first byte that is not acknowledged"
+        );
+    }
+
+    /// The first part of `range` that was never handed to a path; empty if there is none.
+    pub(super) fn unsent_part(&self, range: Range<u64>) -> Range<u64> {
+        let end = range.end.min(self.buffer.end());
+        let mut start = range.start.max(self.nxt);
+        if self.segments.back().is_none_or(|last| last.end() <= start) {
+            return start.min(end)..end;
+        }
+        let first = self.segments.partition_point(|segment| segment.end() <= start);
+        for segment in self.segments.range(first..) {
+            if segment.offset > start {
+                return start.min(end)..end.min(segment.offset);
+            }
+            start = segment.end();
+        }
+        start.min(end)..end
+    }
+
+    /// Take bytes never sent for `path`, from `offset` on.
+    pub(super) fn take_unsent(&mut self, path: PathId, offset: u64, len: u32) -> (u64, Payload) {
+        let payload = self.buffer.slice(offset, len);
+        let len = payload.len();
+        let paths = PathSet::EMPTY.with(path);
+        let segment = DataSegment { offset, len, paths };
+        debug_assert!(offset >= self.nxt && segment.end() <= self.end(), "it was never sent");
+        let behind = self.segments.back().is_none_or(|last| last.end() <= offset);
+        if behind && offset == self.nxt {
+            self.segments.push_back(segment);
+            self.nxt = segment.end();
+            return (offset, payload);
+        }
+        self.scattered = true;
+        let index = self.segments.partition_point(|known| known.offset < offset);
+        debug_assert!(
+            self.segments.get(index).is_none_or(|next| segment.end() <= next.offset)
+                && index.checked_sub(1).is_none_or(|last| self.segments[last].end() <= offset),
+            "no byte is handed out twice as new data"
+        );
+        self.segments.insert(index, segment);
+        for known in self.segments.range(index..) {
+            if known.offset != self.nxt {
+                break;
+            }
+            self.nxt = known.end();
+        }
+        (offset, payload)
+    }
+
+    /// Whether the reinject queue holds anything.
+    pub(super) fn has_reinjections(&self) -> bool {
+        !self.reinject.is_empty()
+    }
+
+    /// Queue `range` for another path.
+    pub(super) fn reinject(&mut self, range: Range<u64>) {
+        debug_assert!(self.una <= range.start, "it is not acknowledged");
+        self.reinject.insert(range);
+    }
+
+    /// Take a copy of data that some path already has for `path`; what was acknowledged since is
+    /// left out.
+    pub(super) fn take_copy(&mut self, path: PathId, range: Range<u64>) -> Option<(u64, Payload)> {
+        let start = range.start.max(self.una);
+        let first = self.segments.partition_point(|segment| segment.end() <= start);
+        let mut reached = start;
+        for segment in self.segments.range_mut(first..) {
+            if segment.offset > reached || reached >= range.end {
+                break;
+            }
+            segment.paths = segment.paths.with(path);
+            reached = segment.end();
+        }
+        let end = reached.min(range.end);
+        if start >= end {
+            return None;
+        }
+        let len = u32::try_from(end - start).unwrap_or(u32::MAX);
+        self.reinjected_bytes += u64::from(len);
+        debug_assert!(end <= self.end(), "copies are of what was written");
+        Some((start, self.buffer.slice(start, len)))
+    }
+
+    /// The last copy was sent to probe a path.
+    pub(super) fn count_probe(&mut self, bytes: u32) {
+        self.probe_bytes += u64::from(bytes);
+    }
+
+    /// The head of the reinject queue, cut to one range of data not acknowledged.
+    pub(super) fn reinject_head(&self) -> Option<Range<u64>> {
+        self.reinject.first().map(|range| range.start.max(self.una)..range.end)
+    }
+
+    /// Take a range of the reinject queue for `path`; what was acknowledged since is left out.
+    pub(super) fn take_reinject(
+        &mut self,
+        path: PathId,
+        range: Range<u64>,
+    ) -> Option<(u64, Payload)> {
+        self.cut(range.end);
+        let taken = self.take_copy(path, range.clone());
+        self.reinject.remove(range);
+        taken
+    }
+
+    /// Everything that `path` has and the peer has not acknowledged goes to another one, unless
+    /// one of those that work has it already.
+    pub(super) fn reinject_all_of(&mut self, path: PathId, working: PathSet) {
+        for segment in &self.segments {
+            let others = segment.paths.without(path);
+            let stuck = segment.paths.contains(path) && !others.meets(working);
+            if stuck && segment.end() > self.una {
+                self.reinject.insert(segment.offset.max(self.una)..segment.end());
+            }
+        }
+    }
+
+    /// A path left: its number may be given to another one.
+    pub(super) fn forget_path(&mut self, path: PathId) {
+        for segment in &mut self.segments {
+            segment.paths = segment.paths.without(path);
+        }
+    }
+
+    /// The newest `len` bytes at most of what others have and `path` has not. They are cut out of
+    /// their segments, so that what is noted of a segment is true of all of it: a path that has a
+    /// part of it only would keep the rest from being reinjected.
+    pub(super) fn cut_newest_without(&mut self, path: PathId, len: u32) -> Option<Range<u64>> {
+        let una = self.una;
+        let lacks = |segment: &DataSegment| {
+            !segment.paths.contains(path) && !segment.paths.is_empty() && segment.end() > una
+        };
+        let last = self.segments.iter().rposition(lacks)?;
+        let end = self.segments[last].end();
+        let least = end.saturating_sub(u64::from(len)).max(una);
+        let mut first = last;
+        while self.segments[first].offset > least
+            && let Some(before) = first.checked_sub(1)
+            && lacks(&self.segments[before])
+            && self.segments[before].end() == self.segments[first].offset
+        {
+            first = before;
+        }
+        let start = self.segments[first].offset.max(least);
+        if start > una {
+            // Else a head would be left of which everything is acknowledged.
+            self.cut_at(first, start);
+        }
+        Some(start..end)
+    }
+
+    /// No segment is on both sides of `offset`: what is noted of one is true of all of it.
+    pub(super) fn cut(&mut self, offset: u64) {
+        let index = self.segments.partition_point(|segment| segment.end() <= offset);
+        if index < self.segments.len() {
+            self.cut_at(index, offset);
+        }
+    }
+
+    /// Two segments of one, where `offset` is within it.
+    fn cut_at(&mut self, index: usize, offset: u64) {
+        let whole = self.segments[index];
+        if whole.offset < offset && offset < whole.end() {
+            // Less than the segment.
+            let len = (offset - whole.offset) as u32;
+            self.segments[index].len = len;
+            self.segments.insert(index + 1, DataSegment { offset, len: whole.len - len, ..whole });
+        }
+    }
+
+    /// Every path was tried with these.
+    pub(super) fn forget_paths_of(&mut self, range: &Range<u64>) {
+        for segment in &mut self.segments {
+            if segment.offset < range.end && segment.end() > range.start {
+                segment.paths = PathSet::EMPTY;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAST: PathId = PathId(0);
+    const SLOW: PathId = PathId(1);
+
+    /// So much was handed to `FAST`, in segments of that size.
+    fn sent(bytes: u32, segment: u32) -> SendQueue {
+        let mut send = SendQueue::default();
+        send.buffer.append(Payload::from(vec![7; bytes as usize]));
+        while send.nxt < u64::from(bytes) {
+            send.take_unsent(FAST, send.nxt, segment.min(bytes - send.nxt as u32));
+        }
+        send
+    }
+
+    /// Probes of at most so many bytes until there is nothing to probe with.
+    fn probes(send: &mut SendQueue, size: u32) -> Vec<Range<u64>> {
+        let mut probes = Vec::new();
+        while let Some(range) = send.cut_newest_without(SLOW, size) {
+            assert_eq!(send.take_copy(SLOW, range.clone()).expect("data").1.len(), size);
+            probes.push(range);
+            if probes.len() == 3 {
+                break;
+            }
+        }
+        probes
+    }
+
+    #[test]
+    fn probes_are_the_newest_bytes_of_others_whatever_segments_they_are_in() {
+        let expected = [8976..10_000, 7952..8976, 6928..7952];
+        for segment in [1, 100, 1400, 10_000] {
+            let mut send = sent(10_000, segment);
+            assert_eq!(probes(&mut send, 1024), expected, "segments of {segment}");
+            let of_both: u64 = (send.segments.iter())
+                .filter(|segment| segment.paths.contains(SLOW))
+                .map(|segment| u64::from(segment.len))
+                .sum();
+            assert_eq!(of_both, 3 * 1024);
+        }
+        let mut send = sent(10_000, 1400);
+        assert_eq!(send.cut_newest_without(FAST, 1024), None, "it has everything itself");
+        send.on_ack(9500);
+        assert_eq!(send.cut_newest_without(SLOW, 1024), Some(9500..10_000));
+    }
+
+    #[test]
+    fn probe_of_all_that_is_unacknowledged_leaves_no_acknowledged_head() {
+        let mut send = sent(10_000, 10_000);
+        send.on_ack(9500);
+        let range = send.cut_newest_without(SLOW, 1024).expect("data");
+        assert_eq!(range, 9500..10_000);
+        assert!(send.segments.front().is_some_and(|head| head.end() > send.una));
+        send.take_copy(SLOW, range);
+        assert_eq!(send.cut_newest_without(SLOW, 1024), None, "it has them all");
+    }
+
+    /// A grant of Linux's scheduler is one segment of 64 KiB: a probe with its end must not make
+    /// it look as if the probed path had all of it.
+    #[test]
+    fn what_a_probe_did_not_carry_is_reinjected_when_its_path_fails() {
+        let mut send = sent(65_000, 65_000);
+        probes(&mut send, 1024);
+        send.reinject_all_of(FAST, PathSet::EMPTY.with(SLOW));
+        assert!(send.reinject.iter().eq(std::iter::once(0..65_000 - 3 * 1024)));
+    }
+
+    /// Regression: the rest of a grant of 64 KiB, of which a part was reinjected, counted as sent
+    /// on both paths, and waited until the working one had nothing outstanding.
+    #[test]
+    fn rest_of_a_cut_segment_keeps_its_paths() {
+        let mut send = sent(65_000, 65_000);
+        send.cut(20_000);
+        send.take_copy(SLOW, 0..20_000);
+        let paths: Vec<_> = send.segments.iter().map(|segment| segment.paths).collect();
+        let first = PathSet::EMPTY.with(FAST);
+        assert_eq!(paths, [first.with(SLOW), first]);
+        send.cut(20_000);
+        send.cut(65_000);
+        assert_eq!(send.segments.len(), 2);
+    }
+}
