@@ -9,16 +9,14 @@ use crate::{FAILED, INTERRUPTED, USAGE};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::{Asked, Given, Single};
-use linux::{
-    Download, End, Endpoint, FileServer, Live, LiveError, PathDevice, Protocol, Received, Served,
-};
+use linux::{Download, End, Endpoint, FileServer, Live, LiveError, PathDevice, Received, Served};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use traffic::Application;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
-use transport::{TcpConfig, congestion};
+use transport::{ProtocolConfig, TcpConfig, congestion};
 
 /// Time between two plain lines of progress.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -222,7 +220,7 @@ fn paths(common: &CommonArgs) -> Result<Vec<PathDevice>, LiveError> {
     linux::path::parse(common.paths.iter().map(String::as_str))
 }
 
-fn protocol(common: &CommonArgs, paths: usize) -> Result<Protocol, LiveError> {
+fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveError> {
     let asked = Asked {
         congestion: Given::argument("--cc", &common.cc),
         scheduler: Given::argument("--scheduler", &common.scheduler),
@@ -245,12 +243,12 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<Protocol, LiveError> {
             let default = MptcpConfig::default();
             let config =
                 MptcpConfig { tcp, scheduler, policy, path_manager, failover, checksum, ..default };
-            Ok(Protocol::Mptcp(Box::new(config)))
+            Ok(ProtocolConfig::Mptcp(Box::new(config)))
         }
         "tcp" if congestion::is_coupled(congestion) => Err(LiveError::Usage(format!(
             "--cc {congestion} couples paths: it needs --protocol mptcp"
         ))),
-        "tcp" => Ok(Protocol::Tcp(tcp)),
+        "tcp" => Ok(ProtocolConfig::Tcp(tcp)),
         other => {
             Err(LiveError::Usage(format!("--protocol {other} is not known; there are mptcp, tcp")))
         }

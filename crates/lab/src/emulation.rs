@@ -176,16 +176,19 @@ impl Task<'_> {
         };
         match (stack, variant.carrier) {
             (Stack::Anabranch, _) => {
-                let protocol = match socket_config(&setup(self.scenario, variant, self.number)) {
-                    simulator::SocketConfig::Tcp(tcp) => linux::Protocol::Tcp(tcp),
-                    simulator::SocketConfig::Mptcp(mptcp) => linux::Protocol::Mptcp(mptcp),
-                };
-                SystemUnderTest::Engine { path, protocol }
+                let config = socket_config(&setup(self.scenario, variant, self.number));
+                SystemUnderTest::Engine { path, config }
             }
-            (_, Carrier::Tcp { path }) => SystemUnderTest::KernelTcp { path, settings: settings() },
-            (_, Carrier::Mptcp { .. }) => {
-                SystemUnderTest::KernelMptcp { first: path, settings: settings() }
-            }
+            (_, Carrier::Tcp { path }) => SystemUnderTest::Kernel {
+                path,
+                protocol: transport::Protocol::Tcp,
+                settings: settings(),
+            },
+            (_, Carrier::Mptcp { .. }) => SystemUnderTest::Kernel {
+                path,
+                protocol: transport::Protocol::Mptcp,
+                settings: settings(),
+            },
         }
     }
 }

@@ -9,14 +9,14 @@ use crate::entropy::Entropy;
 use crate::error::LiveError;
 use crate::interface::Interface;
 use crate::ledger::Ledger;
-use crate::live::{Endpoint, LiveCounters, Protocol};
+use crate::live::{Endpoint, LiveCounters};
 use base::{Context, Instant, InterfaceId, Recorder, SocketId};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use traffic::{Application, StreamFailure, StreamHost};
 use transport::{
     Input, InterfaceConfig, InterfaceEvent, SocketError, SocketEvent, SocketEventKind, Stack,
-    StackConfig, TcpInfo, Transmit,
+    StackConfig, Transmit,
 };
 use wire::{Packet, Payload, PcapngWriter};
 
@@ -63,10 +63,7 @@ impl<A: Application> Host<A> {
         let mut stack = Stack::new(StackConfig { interfaces: interface_configs });
         let mut sockets = BTreeSet::new();
         if let Some(port) = endpoint.listen.map(|listen| listen.port()) {
-            let listener = match &endpoint.protocol {
-                Protocol::Tcp(config) => stack.listen(port, config.clone()),
-                Protocol::Mptcp(config) => stack.listen_mptcp(port, (**config).clone()),
-            };
+            let listener = stack.listen(port, endpoint.protocol.clone());
             let failed = |error| LiveError::Failed(format!("listening at port {port}: {error}"));
             sockets.insert(listener.map_err(failed)?);
         }
@@ -289,11 +286,8 @@ impl StreamHost for Port<'_> {
             return Err(StreamFailure::Local);
         };
         let (stack, cx) = (&mut *self.stack, &mut self.cx);
-        let socket = match &self.endpoint.protocol {
-            Protocol::Tcp(config) => stack.connect(cx, local, remote, config.clone()),
-            Protocol::Mptcp(config) => stack.connect_mptcp(cx, local, remote, config),
-        };
-        let socket = socket.map_err(failure)?;
+        let protocol = &self.endpoint.protocol;
+        let socket = stack.connect(cx, local, remote, protocol).map_err(failure)?;
         self.sockets.insert(socket);
         if let Some(ledger) = self.ledger.as_deref_mut() {
             ledger.open(socket);
@@ -331,10 +325,7 @@ impl StreamHost for Port<'_> {
 
 /// Whether packets of a connection still matter.
 fn is_busy(stack: &Stack, socket: SocketId) -> bool {
-    let busy = |info: &TcpInfo| !matches!(info.state, "CLOSED" | "TIME-WAIT");
-    let over_one = stack.tcp_info(socket).is_some_and(|info| busy(&info));
-    let over_several = stack.mptcp_info(socket);
-    over_one || over_several.is_some_and(|info| info.subflows.iter().any(|each| busy(&each.tcp)))
+    stack.info(socket).is_some_and(|info| info.paths.iter().any(|path| !path.is_over))
 }
 
 /// An address of ours of the family of `remote`.

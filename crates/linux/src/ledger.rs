@@ -15,9 +15,9 @@ pub struct Ledger {
 /// What a connection sent and received.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sent {
-    /// On which interface each of its subflows is, by number; of plain TCP, nothing.
+    /// The interface of each of its paths, by number.
     pub subflows: Vec<usize>,
-    /// Payload first sent by each interface; of plain TCP as if there were but one.
+    /// Payload first sent by each interface.
     pub first_sent_bytes: Vec<u64>,
     /// Segments sent again on the same path.
     pub retransmitted_segs: u64,
@@ -60,24 +60,18 @@ impl Ledger {
 }
 
 fn sent(stack: &Stack, socket: SocketId) -> Option<Sent> {
-    if let Some(info) = stack.tcp_info(socket) {
-        return Some(Sent {
-            first_sent_bytes: vec![info.bytes_sent.saturating_sub(info.bytes_retrans)],
-            retransmitted_segs: info.segs_retrans,
-            ..Sent::default()
-        });
-    }
-    let info = stack.mptcp_info(socket)?;
+    let info = stack.info(socket)?;
     let mut sent = Sent {
-        subflows: info.subflows.iter().map(|subflow| subflow.interface.index()).collect(),
+        subflows: info.paths.iter().map(|path| path.interface.index()).collect(),
         reinjected_bytes: info.reinjected_bytes,
         duplicate_bytes: info.duplicate_bytes,
         fallback: info.fallback,
         ..Sent::default()
     };
-    let now = info.subflows.iter().map(|subflow| {
-        (subflow.interface.index(), subflow.first_sent_bytes, subflow.tcp.segs_retrans)
-    });
+    let now = info
+        .paths
+        .iter()
+        .map(|path| (path.interface.index(), path.first_sent_bytes, path.segs_retrans));
     let before = info
         .retired
         .iter()

@@ -43,7 +43,7 @@ pub use device::Tun;
 pub use emulator::{Emulator, EmulatorConfig, RunQuality};
 pub use error::LiveError;
 pub use get::{Download, Progress, Received};
-pub use live::{End, Endpoint, Live, LiveCounters, PathSwitch, Protocol, Stopper};
+pub use live::{End, Endpoint, Live, LiveCounters, PathSwitch, Stopper};
 pub use namespace::Namespace;
 pub use netlink::{Link, Netlink, Route};
 pub use path::PathDevice;

@@ -19,8 +19,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use traffic::Application;
-use transport::mptcp::MptcpConfig;
-use transport::{InterfaceEvent, TcpConfig};
+use transport::{InterfaceEvent, ProtocolConfig};
 use wire::PcapngWriter;
 
 /// How long connections may take to close when the application is done: a few round trips.
@@ -36,7 +35,7 @@ pub struct Endpoint {
     /// The address and port to accept connections at. The unspecified address of IPv4 stands for
     /// all of that family, that of IPv6 for all there are.
     pub listen: Option<SocketAddr>,
-    pub protocol: Protocol,
+    pub protocol: ProtocolConfig,
 }
 
 impl Endpoint {
@@ -46,20 +45,6 @@ impl Endpoint {
             listen.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED)
                 || listen.is_ipv4() == address.is_ipv4()
         })
-    }
-}
-
-/// What a live host speaks.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Protocol {
-    Tcp(TcpConfig),
-    /// Plain TCP with peers that speak nothing else.
-    Mptcp(Box<MptcpConfig>),
-}
-
-impl Default for Protocol {
-    fn default() -> Self {
-        Protocol::Tcp(TcpConfig::default())
     }
 }
 
@@ -324,7 +309,7 @@ fn complete(mut endpoint: Endpoint, interfaces: &[Interface]) -> Result<Endpoint
             )));
         }
     }
-    if let Protocol::Mptcp(config) = &mut endpoint.protocol {
+    if let ProtocolConfig::Mptcp(config) = &mut endpoint.protocol {
         let backup = interfaces.iter().filter(|interface| interface.backup);
         config.backup.extend(backup.flat_map(|interface| &interface.addresses));
     }

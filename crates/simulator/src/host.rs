@@ -10,9 +10,8 @@ use crate::wiring::{FirstHop, Wiring};
 use base::{Context, HostId, Instant, InterfaceId, SocketId, prefetch};
 use std::net::{IpAddr, SocketAddr};
 use traffic::{Application, StreamFailure, StreamHost};
-use transport::mptcp::MptcpConfig;
 use transport::{
-    Input, SocketError, SocketEvent, SocketEventKind, Stack, StackConfig, TcpConfig, Transmit,
+    Input, ProtocolConfig, SocketError, SocketEvent, SocketEventKind, Stack, StackConfig, Transmit,
 };
 use wire::{Packet, Payload};
 
@@ -31,20 +30,8 @@ pub struct Endpoint {
     pub listen: Option<u16>,
     /// When the application starts.
     pub starts_at: Instant,
-    pub socket: SocketConfig,
-}
-
-/// Which protocol an application's sockets speak.
-#[derive(Clone, Debug)]
-pub enum SocketConfig {
-    Tcp(TcpConfig),
-    Mptcp(Box<MptcpConfig>),
-}
-
-impl Default for SocketConfig {
-    fn default() -> Self {
-        SocketConfig::Tcp(TcpConfig::default())
-    }
+    /// The protocol of its sockets.
+    pub socket: ProtocolConfig,
 }
 
 /// What a host counted.
@@ -126,10 +113,7 @@ impl<A: Application> Host<A> {
     ) -> Result<usize, SocketError> {
         let number = self.applications.len();
         if let Some(port) = endpoint.listen {
-            let listener = match &endpoint.socket {
-                SocketConfig::Tcp(tcp) => self.stack.listen(port, tcp.clone()),
-                SocketConfig::Mptcp(mptcp) => self.stack.listen_mptcp(port, (**mptcp).clone()),
-            }?;
+            let listener = self.stack.listen(port, endpoint.socket.clone())?;
             self.owners.set(listener, number);
         }
         self.applications.push(Running { application, target, started: false });
@@ -153,12 +137,11 @@ impl<A: Application> Host<A> {
     pub(crate) fn first_sent(&self, tcp: usize) -> Vec<u64> {
         let mut bytes = vec![0; self.first_hops.len()];
         for socket in (0..self.owners.0.len() as u32).map(SocketId) {
-            if let Some(info) = self.stack.tcp_info(socket) {
-                bytes[tcp] += info.bytes_sent.saturating_sub(info.bytes_retrans);
-            }
-            let Some(info) = self.stack.mptcp_info(socket) else { continue };
-            for subflow in &info.subflows {
-                bytes[subflow.interface.index()] += subflow.first_sent_bytes;
+            let Some(info) = self.stack.info(socket) else { continue };
+            for path in &info.paths {
+                let single = !info.protocol.is_multipath();
+                let at = if single { tcp } else { path.interface.index() };
+                bytes[at] += path.first_sent_bytes;
             }
             for retired in &info.retired {
                 bytes[retired.interface.index()] += retired.first_sent_bytes;
@@ -419,11 +402,7 @@ impl StreamHost for Port<'_, '_> {
 
     fn connect(&mut self) -> Result<SocketId, StreamFailure> {
         let Endpoint { local, remote, socket, .. } = self.endpoint;
-        let socket = match socket {
-            SocketConfig::Tcp(tcp) => self.stack.connect(self.cx, *local, *remote, tcp.clone()),
-            SocketConfig::Mptcp(mptcp) => self.stack.connect_mptcp(self.cx, *local, *remote, mptcp),
-        }
-        .map_err(failure)?;
+        let socket = self.stack.connect(self.cx, *local, *remote, socket).map_err(failure)?;
         self.owners.set(socket, self.number);
         Ok(socket)
     }

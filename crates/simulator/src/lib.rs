@@ -22,7 +22,7 @@ mod world;
 pub use accounts::{Account, Accounts, Held};
 pub use capture::Capture;
 pub use failover::{Disruption, FailoverTime, Kind, disruptions};
-pub use host::{Endpoint, HostCounters, SocketConfig};
+pub use host::{Endpoint, HostCounters};
 pub use managers::{KernelSetup, PathEndpoint};
 pub use network::{Direction, NicSetup, PathCounters, PathEvent, PathSetup};
 pub use processor::ProcessingCost;

@@ -12,7 +12,7 @@ mod sent;
 use crate::accounts::Accounts;
 use crate::capture::Capture;
 use crate::failover::{Ending, Gaps, disruptions};
-use crate::host::{Endpoint, SocketConfig};
+use crate::host::Endpoint;
 use crate::managers;
 use crate::result_hash::ResultHash;
 use crate::run::{Captures, Multipath, Protocol, RunError, RunRecord, RunSetup, Until};
@@ -29,7 +29,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use traffic::{Application, Half, Metric, Role, StreamFailure, Traffic};
 use transport::mptcp::{Failover, MptcpConfig};
 use transport::path_manager::PathManagerKind;
-use transport::{InterfaceConfig, InterfaceEvent, StackConfig, TcpConfig};
+use transport::{InterfaceConfig, InterfaceEvent, ProtocolConfig, StackConfig, TcpConfig};
 
 const CLIENT: HostId = HostId(0);
 /// Lists of gateways that `binder` takes, as its kernel module.
@@ -128,10 +128,10 @@ fn ending(setup: &RunSetup, world: &World<Half>, idle: bool, complete: bool) -> 
 /// The path of each subflow that a host has or had, in the first connection if there are several.
 fn subflows(setup: &RunSetup, world: &World<Half>, host: HostId) -> Vec<usize> {
     let socket = half(world, host).sockets().first().copied();
-    let multipath = socket.and_then(|socket| world.mptcp_info(host, socket));
-    multipath.map_or_else(
+    let info = socket.and_then(|socket| world.info(host, socket));
+    info.filter(|info| info.protocol.is_multipath()).map_or_else(
         || vec![setup.protocol.first_path()],
-        |info| info.subflows.iter().map(|subflow| subflow.interface.index()).collect(),
+        |info| info.paths.iter().map(|path| path.interface.index()).collect(),
     )
 }
 
@@ -312,10 +312,10 @@ fn add_applications(setup: &RunSetup, world: &mut World<Half>) -> Result<(), Run
         let start = if role == Role::Client { setup.start } else { base::Duration::ZERO };
         let starts_at = Instant::ZERO + start;
         let mut socket = socket_config(setup);
-        if let (Role::Client, SocketConfig::Mptcp(config)) = (role, &mut socket) {
+        if let (Role::Client, ProtocolConfig::Mptcp(config)) = (role, &mut socket) {
             config.backup = Party::measured(setup).backups();
         }
-        if let SocketConfig::Mptcp(config) = &mut socket {
+        if let ProtocolConfig::Mptcp(config) = &mut socket {
             complete(setup, host, config);
         }
         let endpoint = Endpoint { local, remote, listen, starts_at, socket };
@@ -347,7 +347,7 @@ pub fn complete(setup: &RunSetup, host: HostId, config: &mut MptcpConfig) {
 }
 
 /// What the hosts of a run speak.
-pub fn socket_config(setup: &RunSetup) -> SocketConfig {
+pub fn socket_config(setup: &RunSetup) -> ProtocolConfig {
     let multipath = match &setup.protocol {
         Protocol::Tcp { .. } => None,
         Protocol::Mptcp(multipath) => Some(multipath),
@@ -361,10 +361,10 @@ fn socket_of(
     tcp: &TcpConfig,
     multipath: Option<&Multipath>,
     paths: usize,
-) -> SocketConfig {
+) -> ProtocolConfig {
     let tcp = tcp.clone();
-    let Some(multipath) = multipath else { return SocketConfig::Tcp(tcp) };
-    SocketConfig::Mptcp(Box::new(MptcpConfig {
+    let Some(multipath) = multipath else { return ProtocolConfig::Tcp(tcp) };
+    ProtocolConfig::Mptcp(Box::new(MptcpConfig {
         scheduler: multipath.scheduler,
         policy: multipath.policy,
         path_manager: multipath.path_manager,

@@ -19,8 +19,7 @@ use network::{
     LinkChange, LinkConfig, LinkStats, MiddleBox, Network, NicSetup, Topology, TopologyError,
 };
 use traffic::Application;
-use transport::mptcp::MptcpInfo;
-use transport::{Input, InterfaceEvent, SocketError, StackConfig, TcpInfo};
+use transport::{ConnectionInfo, Input, InterfaceEvent, SocketError, StackConfig};
 
 /// Hosts with applications of type `A`, and links between them.
 pub struct World<A> {
@@ -301,14 +300,9 @@ impl<A: Application> World<A> {
         self.hosts[host.index()].applications()
     }
 
-    /// The state of a TCP connection.
-    pub fn tcp_info(&self, host: HostId, socket: SocketId) -> Option<TcpInfo> {
-        self.hosts[host.index()].stack().tcp_info(socket)
-    }
-
-    /// The state of an MPTCP connection.
-    pub fn mptcp_info(&self, host: HostId, socket: SocketId) -> Option<MptcpInfo> {
-        self.hosts[host.index()].stack().mptcp_info(socket)
+    /// The state of a connection.
+    pub fn info(&self, host: HostId, socket: SocketId) -> Option<ConnectionInfo> {
+        self.hosts[host.index()].stack().info(socket)
     }
 
     /// What a host counted.

@@ -17,6 +17,7 @@
 mod account;
 pub mod buffer;
 pub mod congestion;
+mod info;
 pub mod mptcp;
 pub mod multipath;
 pub mod parameters;
@@ -29,9 +30,10 @@ mod socket;
 pub mod stack;
 pub mod tcp;
 
+pub use info::{ConnectionInfo, PathInfo, Protocol, RetiredPath, TcpInfo};
 pub use socket::SocketError;
 pub use stack::{
-    Input, InterfaceConfig, InterfaceEvent, SocketEvent, SocketEventKind, Stack, StackConfig,
-    Transmit,
+    Input, InterfaceConfig, InterfaceEvent, ProtocolConfig, SocketEvent, SocketEventKind, Stack,
+    StackConfig, Transmit,
 };
-pub use tcp::{Buffers, Profile, TcpConfig, TcpInfo};
+pub use tcp::{Buffers, Profile, TcpConfig};

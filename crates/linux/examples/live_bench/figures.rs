@@ -3,11 +3,12 @@
 use crate::support::connection::{Case, Role, transfer_multipath, world};
 use crate::support::exchange::{self, Close, Manner};
 use crate::support::forwarder::Conditions;
-use crate::support::kernel::{self, Transport};
+use crate::support::kernel;
 use crate::support::world::{Family, World};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
+use transport::Protocol;
 
 /// Bytes of a transfer one way; the other way there is one byte.
 const SIZE: usize = 64 << 20;
@@ -87,7 +88,7 @@ fn between_kernels(world: &World, paths: usize, direction: Direction) -> Duratio
         world.ip_mptcp_near("limits set subflows 8 add_addr_accepted 8");
     }
     let address = world.peer_server(Family::V4, 0);
-    let listen = || kernel::listen(Transport::Mptcp, address);
+    let listen = || kernel::listen(Protocol::Mptcp, address);
     let listener = world.peer.run(listen).expect("the namespace").expect("a listener");
     let manner = |close| Manner { close, pause: Duration::ZERO };
     // Nothing happens beside: the last bytes wait for nobody.

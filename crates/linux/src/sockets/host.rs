@@ -6,7 +6,7 @@
 
 use super::connection::{Connection, Phase, failure};
 use super::info::MptcpReading;
-use super::options::{SocketOptions, Transport};
+use super::options::SocketOptions;
 use super::poller::{News, Poller};
 use crate::clock::Clock;
 use crate::error::LiveError;
@@ -19,6 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use traffic::{Application, StreamFailure, StreamHost};
+use transport::Protocol;
 use wire::Payload;
 
 /// The number of the listening socket; connections have those below.
@@ -219,9 +220,9 @@ impl<A> KernelHost<A> {
         open.map(|connection| MptcpReading::of(&connection.socket)).collect()
     }
 
-    /// What its sockets speak.
-    pub const fn transport(&self) -> Transport {
-        self.sockets.options.transport
+    /// The protocol of its sockets.
+    pub const fn protocol(&self) -> Protocol {
+        self.sockets.options.protocol
     }
 
     /// How far the application has read, over time, in the connection that brought most.

@@ -16,4 +16,4 @@ mod poller;
 
 pub use host::{KernelHost, Stop};
 pub use info::{MptcpReading, TcpReading};
-pub use options::{SocketOptions, Transport};
+pub use options::SocketOptions;

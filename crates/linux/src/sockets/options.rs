@@ -5,49 +5,32 @@
 use crate::error::LiveError;
 use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
-use socket2::{Domain, Protocol, Socket, Type};
-use std::fmt;
+use socket2::{Domain, Socket, Type};
 use std::io;
 use std::net::SocketAddr;
-use transport::tcp::Buffers;
+use transport::{Buffers, Protocol};
 
 /// Linux IPPROTO_MPTCP.
 const MPTCP: i32 = 262;
 /// Connections that may wait to be accepted: a browser opens a handful at once.
 const BACKLOG: i32 = 128;
 
-/// What the kernel speaks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transport {
-    Tcp,
-    Mptcp,
-}
-
 /// Settings of every socket of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SocketOptions {
-    pub transport: Transport,
+    pub protocol: Protocol,
     /// As the kernel spells it; of subflows that join, too.
     pub congestion: String,
     /// Buffers that grow have the maxima of their namespace (`tcp_wmem`, `tcp_rmem`).
     pub buffers: Buffers,
 }
 
-impl fmt::Display for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Transport::Tcp => "TCP",
-            Transport::Mptcp => "MPTCP",
-        })
-    }
-}
-
 impl SocketOptions {
     /// A socket bound to `local` that never blocks.
     pub(super) fn open(&self, local: SocketAddr) -> Result<Socket, LiveError> {
-        let protocol = match self.transport {
-            Transport::Tcp => Protocol::TCP,
-            Transport::Mptcp => Protocol::from(MPTCP),
+        let protocol = match self.protocol {
+            Protocol::Tcp => socket2::Protocol::TCP,
+            Protocol::Mptcp => socket2::Protocol::from(MPTCP),
         };
         let socket = Socket::new(Domain::for_address(local), Type::STREAM, Some(protocol));
         let socket = socket.map_err(|error| self.cannot_open(&error))?;
@@ -106,7 +89,7 @@ impl SocketOptions {
     }
 
     fn cannot_open(&self, error: &io::Error) -> LiveError {
-        let doing = format!("opening a socket for {}", self.transport);
+        let doing = format!("opening a socket for {}", self.protocol);
         match error.raw_os_error() {
             Some(libc::EPROTONOSUPPORT | libc::EINVAL) => LiveError::missing(
                 format!("{doing}: this kernel has none"),

@@ -16,7 +16,7 @@ use crate::address::Subnet;
 use crate::clock::Clock;
 use crate::error::LiveError;
 use crate::ledger::{Ledger, Sent};
-use crate::live::{Endpoint, Live, Protocol, Stopper};
+use crate::live::{Endpoint, Live, Stopper};
 use crate::namespace::Namespace;
 use crate::netlink::{MAIN_TABLE, Route};
 use crate::path::PathDevice;
@@ -31,6 +31,7 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use traffic::{Half, Role};
+use transport::ProtocolConfig;
 
 /// Length of the prefix that both halves of a path share, and of a half's own.
 const SHARED_V4: u8 = 24;
@@ -58,12 +59,12 @@ pub(super) fn run(
     paths: SutPaths<'_>,
     run: &SutRun<'_>,
     path: usize,
-    protocol: &Protocol,
+    protocol: &ProtocolConfig,
 ) -> Result<SutRecord, LiveError> {
     let failed = |error: io::Error| LiveError::system("leading paths to the engine", &error);
     let used: Vec<usize> = match protocol {
-        Protocol::Tcp(_) => vec![path],
-        Protocol::Mptcp(_) => (0..paths.paths.len()).collect(),
+        ProtocolConfig::Tcp(_) => vec![path],
+        ProtocolConfig::Mptcp(_) => (0..paths.paths.len()).collect(),
     };
     for role in [Role::Client, Role::Server] {
         for path in &used {
@@ -136,7 +137,7 @@ fn plan(
     run: &SutRun<'_>,
     used: &[usize],
     first: usize,
-    protocol: &Protocol,
+    protocol: &ProtocolConfig,
     role: Role,
     clock: Clock,
 ) -> Plan {
@@ -149,7 +150,7 @@ fn plan(
     let address = |role| engine_address(first, role, ipv4, 2).address;
     let server = SocketAddr::new(address(Role::Server), SERVER_PORT);
     let mut protocol = protocol.clone();
-    if let Protocol::Mptcp(config) = &mut protocol {
+    if let ProtocolConfig::Mptcp(config) = &mut protocol {
         config.common_prefix_bits = Some(if ipv4 { SHARED_V4 } else { SHARED_V6 });
         config.max_extra_subflows = config.path_manager.extra_subflows(used.len());
     }
@@ -224,12 +225,12 @@ fn record(
     paths: usize,
     run: &SutRun<'_>,
     used: &[usize],
-    protocol: &Protocol,
+    protocol: &ProtocolConfig,
     [client, server]: [&End; 2],
 ) -> Result<SutRecord, LiveError> {
     let mut record = SutRecord::of_halves(run, paths, &client.half, &server.half)?;
     let (sender, receiver) = if run.reverse { (client, server) } else { (server, client) };
-    let multipath = matches!(protocol, Protocol::Mptcp(_));
+    let multipath = matches!(protocol, ProtocolConfig::Mptcp(_));
     for (_, sent) in sender.ledger.connections() {
         if multipath && sent.fallback && record.failure.is_none() {
             return Err(LiveError::Failed(
@@ -242,8 +243,8 @@ fn record(
     record.duplicate_bytes = duplicates.sum();
     record.data_packets = receiver.seen.arrived;
     record.congestion = vec![match protocol {
-        Protocol::Tcp(tcp) => tcp.congestion.to_owned(),
-        Protocol::Mptcp(mptcp) => mptcp.tcp.congestion.to_owned(),
+        ProtocolConfig::Tcp(tcp) => tcp.congestion.to_owned(),
+        ProtocolConfig::Mptcp(mptcp) => mptcp.tcp.congestion.to_owned(),
     }];
     record.series = series(sender, receiver, used);
     record.ended = client.ended.min(server.ended) - Instant::ZERO;

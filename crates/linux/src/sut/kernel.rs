@@ -8,7 +8,7 @@ use super::{
 use crate::clock::Clock;
 use crate::error::LiveError;
 use crate::namespace::Namespace;
-use crate::sockets::{KernelHost, SocketOptions, Stop, Transport};
+use crate::sockets::{KernelHost, SocketOptions, Stop};
 use base::Instant;
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use traffic::{Half, Role};
-use transport::Buffers;
+use transport::{Buffers, Protocol};
 
 /// What `tcp_wmem` and `tcp_rmem` begin with: Linux's smallest and initial values, in bytes.
 const SEND_SIZES: &str = "4096 16384";
@@ -40,7 +40,7 @@ struct Seen {
 pub(super) fn run(
     paths: SutPaths<'_>,
     run: &SutRun<'_>,
-    transport: Transport,
+    protocol: Protocol,
     path: usize,
     settings: &KernelSettings,
 ) -> Result<SutRecord, LiveError> {
@@ -48,7 +48,7 @@ pub(super) fn run(
         prepare(namespace, &settings.buffers)
             .map_err(|error| LiveError::system("setting a namespace up", &error))?;
     }
-    let mut ends = open(paths, run, transport, path, settings)?;
+    let mut ends = open(paths, run, protocol, path, settings)?;
     let (clock, ipv4) = (ends.clock, paths.paths[path].client.is_ipv4());
     let failed = |error: io::Error| LiveError::system("socket diagnosis", &error);
     let sampler = |namespace: &Namespace| {
@@ -78,12 +78,12 @@ fn prepare(namespace: &Namespace, buffers: &Buffers) -> io::Result<()> {
 fn open(
     paths: SutPaths<'_>,
     run: &SutRun<'_>,
-    transport: Transport,
+    protocol: Protocol,
     path: usize,
     settings: &KernelSettings,
 ) -> Result<Ends, LiveError> {
     let KernelSettings { congestion, buffers } = settings.clone();
-    let options = SocketOptions { transport, congestion, buffers };
+    let options = SocketOptions { protocol, congestion, buffers };
     let path = &paths.paths[path];
     let remote = SocketAddr::new(path.server, SERVER_PORT);
     let local = SocketAddr::new(path.client, 0);
@@ -165,7 +165,7 @@ fn record(
     }
     let arrived = seen.receiver.tracks().iter().map(|track| track.reading.data_segs_in);
     record.data_packets = arrived.map(u64::from).sum();
-    if sender.transport() == Transport::Mptcp {
+    if sender.protocol() == Protocol::Mptcp {
         add_multipath(&mut record, sender, receiver, &seen.receiver)?;
     }
     record.series = sampler::series(seen.sender.tracks(), paths);

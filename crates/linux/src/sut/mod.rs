@@ -15,13 +15,11 @@ mod watch;
 pub use emulated::{ATTEMPTS, EmulatedSut, run_emulated};
 
 use crate::error::LiveError;
-use crate::live::Protocol;
 use crate::namespace::Namespace;
-use crate::sockets::Transport;
 use base::{Duration, Instant};
 use std::net::IpAddr;
 use traffic::{Half, Outcome, StreamFailure, Traffic};
-use transport::Buffers;
+use transport::{Buffers, Protocol, ProtocolConfig};
 
 /// Where servers listen: iperf's port.
 const SERVER_PORT: u16 = 5001;
@@ -30,18 +28,17 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(10);
 /// Below what takes packets from one end to the other, which must never wait for an end.
 const PRIORITY: i32 = 10;
 
-/// What carries the traffic.
+/// The implementation and protocol that carry the traffic. A protocol with one path uses the path
+/// with the index `path`; a multi-path protocol uses all paths and begins on that one.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SystemUnderTest {
-    /// The kernel's TCP on the path of this index.
-    KernelTcp { path: usize, settings: KernelSettings },
-    /// The kernel's MPTCP over all paths, its first subflow on the path of this index.
-    KernelMptcp { first: usize, settings: KernelSettings },
-    /// Our engine: TCP on the path of this index, or MPTCP over all with its first subflow there.
-    Engine { path: usize, protocol: Protocol },
+    /// Sockets of the kernel.
+    Kernel { path: usize, protocol: Protocol, settings: KernelSettings },
+    /// The engine of this project.
+    Engine { path: usize, config: ProtocolConfig },
 }
 
-/// What the kernel's sockets are told.
+/// Settings of the kernel's sockets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelSettings {
     /// As the kernel spells it.
@@ -129,20 +126,15 @@ pub enum SutQuantity {
 /// Carry out one repetition, over connections of its own. Connections that fail are part of the
 /// record; an error is that the machine or the kernel does not do what was asked for.
 pub fn run_once(paths: SutPaths<'_>, run: &SutRun<'_>) -> Result<SutRecord, LiveError> {
-    let (SystemUnderTest::KernelTcp { path, .. }
-    | SystemUnderTest::KernelMptcp { first: path, .. }
-    | SystemUnderTest::Engine { path, .. }) = run.system;
+    let (SystemUnderTest::Kernel { path, .. } | SystemUnderTest::Engine { path, .. }) = run.system;
     if *path >= paths.paths.len() {
         return Err(LiveError::Usage(format!("there is no path {path}")));
     }
     match run.system {
-        SystemUnderTest::KernelTcp { path, settings } => {
-            kernel::run(paths, run, Transport::Tcp, *path, settings)
+        SystemUnderTest::Kernel { path, protocol, settings } => {
+            kernel::run(paths, run, *protocol, *path, settings)
         }
-        SystemUnderTest::KernelMptcp { first, settings } => {
-            kernel::run(paths, run, Transport::Mptcp, *first, settings)
-        }
-        SystemUnderTest::Engine { path, protocol } => engine::run(paths, run, *path, protocol),
+        SystemUnderTest::Engine { path, config } => engine::run(paths, run, *path, config),
     }
 }
 

@@ -5,26 +5,29 @@
 
 use crate::world::{emulator, link, path, run_over, turn};
 use base::Duration;
-use linux::Protocol;
 use linux::sut::{EmulatedSut, KernelSettings, SutRun, SystemUnderTest, run_emulated};
 use traffic::Traffic;
-use transport::{Buffers, TcpConfig};
+use transport::{Buffers, Protocol, ProtocolConfig, TcpConfig};
 
 const BULK: u64 = 2 << 20;
 
 fn systems() -> [(&'static str, SystemUnderTest); 5] {
     let settings =
         || KernelSettings { congestion: "cubic".to_owned(), buffers: Buffers::default() };
-    let tcp = |path| SystemUnderTest::KernelTcp { path, settings: settings() };
-    let protocol = Protocol::Tcp(TcpConfig::default());
+    let tcp =
+        |path| SystemUnderTest::Kernel { path, protocol: Protocol::Tcp, settings: settings() };
+    let config = ProtocolConfig::Tcp(TcpConfig::default());
     [
         ("kernel-tcp a", tcp(0)),
         ("kernel-tcp b", tcp(1)),
-        ("kernel-mptcp", SystemUnderTest::KernelMptcp { first: 0, settings: settings() }),
-        ("engine tcp a", SystemUnderTest::Engine { path: 0, protocol }),
+        (
+            "kernel-mptcp",
+            SystemUnderTest::Kernel { path: 0, protocol: Protocol::Mptcp, settings: settings() },
+        ),
+        ("engine tcp a", SystemUnderTest::Engine { path: 0, config }),
         (
             "engine mptcp",
-            SystemUnderTest::Engine { path: 0, protocol: Protocol::Mptcp(Box::default()) },
+            SystemUnderTest::Engine { path: 0, config: ProtocolConfig::Mptcp(Box::default()) },
         ),
     ]
 }

@@ -2,7 +2,7 @@
 //! command's tests.
 
 use crate::forwarder::Conditions;
-use crate::kernel::{self, Transport};
+use crate::kernel;
 use crate::transfer::{Folder, run};
 use crate::world::{Family, PATIENCE, PORT, World, namespace_or_skip, wait_until};
 use linux::{Download, End, Endpoint, FileServer, Live, LiveError, Namespace, PathDevice};
@@ -14,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
+use transport::Protocol;
 
 /// Tells the child what it is; the folder to work in.
 const CHILD: &str = "ANABRANCH_TEST_CHILD";
@@ -59,7 +60,7 @@ impl Halfway {
         let namespace = namespace_or_skip()?;
         let folder = Folder::new(name);
         let anywhere: SocketAddr = (Ipv4Addr::UNSPECIFIED, PORT).into();
-        let listener = namespace.run(|| kernel::listen(Transport::Tcp, anywhere));
+        let listener = namespace.run(|| kernel::listen(Protocol::Tcp, anywhere));
         let listener = listener.expect("the namespace").expect("a listener");
         let program = std::env::current_exe().expect("this program");
         let child = namespace.run(|| {
@@ -132,7 +133,7 @@ fn server_that_stops_resets_its_connections() {
             stopper.stop();
         });
         let address = world.engine_server(Family::V4, 0);
-        let got = world.peer.run(|| kernel::get(Transport::Tcp, address, "file"));
+        let got = world.peer.run(|| kernel::get(Protocol::Tcp, address, "file"));
         let error = got.expect("the namespace").expect_err("a reset");
         assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
     });
@@ -162,7 +163,7 @@ fn device_that_goes_down_and_comes_back_only_delays() {
             set_up(&world.engine, "tun0", true);
         });
         let address = world.engine_server(Family::V4, 0);
-        let got = world.peer.run(|| kernel::get(Transport::Tcp, address, "file"));
+        let got = world.peer.run(|| kernel::get(Protocol::Tcp, address, "file"));
         cut.join().expect("no panic");
         stopper.stop();
         assert!(got.expect("the namespace").expect("a transfer") == content, "the file differs");

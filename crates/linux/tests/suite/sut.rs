@@ -5,11 +5,11 @@
 
 use crate::forwarder::Conditions;
 use crate::world::{World, wait_until};
+use linux::LiveError;
 use linux::mptcp_pm::PathManager;
 use linux::sut::{
     KernelSettings, SutPath, SutPaths, SutQuantity, SutRecord, SutRun, SystemUnderTest, run_once,
 };
-use linux::{LiveError, Protocol};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Command;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use traffic::web::{Action, Activity, Http, Object, Page, Trigger, Wait, Web};
 use traffic::{StreamFailure, Traffic};
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::Limits;
-use transport::{Buffers, TcpConfig};
+use transport::{Buffers, Protocol, ProtocolConfig, TcpConfig};
 
 /// Of every path, so that a transfer takes long enough for another path to be found.
 const RATE: &str = "20mbit";
@@ -98,20 +98,20 @@ fn settings() -> KernelSettings {
 }
 
 fn tcp(path: usize) -> SystemUnderTest {
-    SystemUnderTest::KernelTcp { path, settings: settings() }
+    SystemUnderTest::Kernel { path, protocol: Protocol::Tcp, settings: settings() }
 }
 
 fn mptcp() -> SystemUnderTest {
-    SystemUnderTest::KernelMptcp { first: 0, settings: settings() }
+    SystemUnderTest::Kernel { path: 0, protocol: Protocol::Mptcp, settings: settings() }
 }
 
 fn engine() -> SystemUnderTest {
-    let protocol = Protocol::Mptcp(Box::default());
-    SystemUnderTest::Engine { path: 0, protocol }
+    let config = ProtocolConfig::Mptcp(Box::default());
+    SystemUnderTest::Engine { path: 0, config }
 }
 
 fn engine_tcp(path: usize) -> SystemUnderTest {
-    SystemUnderTest::Engine { path, protocol: Protocol::Tcp(TcpConfig::default()) }
+    SystemUnderTest::Engine { path, config: ProtocolConfig::Tcp(TcpConfig::default()) }
 }
 
 /// Every byte was first sent once, on the paths of `used` and on no other.
@@ -275,8 +275,8 @@ fn congestion_control_that_the_kernel_lacks_is_refused_with_a_remedy() {
     let congestion = "quiche".to_owned();
     let settings = KernelSettings { congestion, buffers: Buffers::default() };
     for system in [
-        SystemUnderTest::KernelTcp { path: 0, settings: settings.clone() },
-        SystemUnderTest::KernelMptcp { first: 0, settings: settings.clone() },
+        SystemUnderTest::Kernel { path: 0, protocol: Protocol::Tcp, settings: settings.clone() },
+        SystemUnderTest::Kernel { path: 0, protocol: Protocol::Mptcp, settings: settings.clone() },
     ] {
         let error = bench.try_run(&system, &Traffic::BulkSize(1000), false).expect_err("refused");
         let text = error.to_string();
@@ -290,7 +290,7 @@ fn congestion_control_that_the_kernel_lacks_is_refused_with_a_remedy() {
 fn reno_is_used_where_it_is_asked_for() {
     let Some(bench) = Bench::new() else { return };
     let settings = KernelSettings { congestion: "reno".to_owned(), buffers: Buffers::default() };
-    let system = SystemUnderTest::KernelMptcp { first: 1, settings };
+    let system = SystemUnderTest::Kernel { path: 1, protocol: Protocol::Mptcp, settings };
     let record = bench.run(&system, &Traffic::BulkSize(BULK));
     assert_eq!((record.congestion, record.subflows), (vec!["reno".to_owned()], vec![1, 0]));
 }
@@ -308,9 +308,10 @@ fn fixed_buffers_bound_what_is_in_flight() {
     let Some(bench) = Bench::new() else { return };
     let buffers = Buffers { send_max: 1 << 20, receive_max: RECEIVE, auto_tuning: false };
     let settings = KernelSettings { congestion: "cubic".to_owned(), buffers };
-    let system = SystemUnderTest::KernelMptcp { first: 0, settings: settings.clone() };
+    let system =
+        SystemUnderTest::Kernel { path: 0, protocol: Protocol::Mptcp, settings: settings.clone() };
     assert_eq!(bench.run(&system, &Traffic::BulkSize(BULK)).outcome.bytes_read, BULK);
-    let system = SystemUnderTest::KernelTcp { path: 0, settings };
+    let system = SystemUnderTest::Kernel { path: 0, protocol: Protocol::Tcp, settings };
     let record = bench.run(&system, &Traffic::BulkSize(BULK));
     assert_carried(&record, BULK, &[0]);
     let bound = most_in_flight(&record);
@@ -438,6 +439,7 @@ fn path_that_is_not_there_is_a_mistake_of_the_caller() {
     let error = bench.try_run(&tcp(2), &Traffic::BulkSize(1), false).expect_err("no such path");
     assert!(matches!(error, LiveError::Usage(_)), "{error}");
     let config = MptcpConfig::default();
-    let system = SystemUnderTest::Engine { path: 9, protocol: Protocol::Mptcp(Box::new(config)) };
+    let system =
+        SystemUnderTest::Engine { path: 9, config: ProtocolConfig::Mptcp(Box::new(config)) };
     assert!(bench.try_run(&system, &Traffic::BulkSize(1), false).is_err());
 }

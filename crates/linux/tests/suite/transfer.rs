@@ -2,15 +2,16 @@
 
 use crate::connection::run_for;
 use crate::forwarder::Conditions;
-use crate::kernel::{self, Transport};
+use crate::kernel;
 use crate::world::{Family, PATIENCE, World};
-use linux::{Download, End, Endpoint, FileServer, Live, LiveError, Protocol, Received, Stopper};
+use linux::{Download, End, Endpoint, FileServer, Live, LiveError, Received, Stopper};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 use traffic::Application;
+use transport::{Protocol, ProtocolConfig};
 
 const SIZE: usize = 8 << 20;
 /// Every loss takes its time.
@@ -46,7 +47,7 @@ pub fn run<A: Application>(live: &mut Live<A>) -> Result<End, LiveError> {
 fn get(
     world: &World,
     family: Family,
-    protocol: Protocol,
+    protocol: ProtocolConfig,
     folder: &Folder,
 ) -> Result<Received, LiveError> {
     let server = world.peer_server(family, 0);
@@ -64,7 +65,7 @@ fn serve(live: Result<Live<FileServer>, LiveError>, ready: &Sender<Stopper>) {
     assert_eq!(run(&mut live).expect("a run"), End::Stopped);
 }
 
-fn server(folder: &Folder, listen: SocketAddr, protocol: Protocol) -> (Endpoint, FileServer) {
+fn server(folder: &Folder, listen: SocketAddr, protocol: ProtocolConfig) -> (Endpoint, FileServer) {
     let endpoint = Endpoint { listen: Some(listen), protocol, ..Endpoint::default() };
     let server = FileServer::new(&folder.0, |served| assert_eq!(served.failure, None));
     (endpoint, server.expect("a server"))
@@ -81,13 +82,13 @@ fn engine_gets_from_kernel(name: &str, family: Family, conditions: Conditions) {
     let content = kernel::content(size);
     thread::scope(|scope| {
         let address = world.peer_server(family, 0);
-        let listener = world.peer.run(|| kernel::listen(Transport::Tcp, address));
+        let listener = world.peer.run(|| kernel::listen(Protocol::Tcp, address));
         let listener = listener.expect("the namespace").expect("a listener");
         let kernel = scope.spawn({
             let content = &content;
             move || kernel::serve_once(&listener, content)
         });
-        let engine = scope.spawn(|| get(&world, family, Protocol::default(), &folder));
+        let engine = scope.spawn(|| get(&world, family, ProtocolConfig::default(), &folder));
         let received = engine.join().expect("no panic").expect("a download");
         kernel.join().expect("no panic").expect("a transfer");
         assert_eq!(received.bytes, size as u64);
@@ -108,12 +109,12 @@ fn kernel_gets_from_engine(name: &str, family: Family, conditions: Conditions) {
         let (world, folder) = (&world, &folder);
         scope.spawn(move || {
             let listen = world.engine_server(family, 0);
-            let (endpoint, application) = server(folder, listen, Protocol::default());
+            let (endpoint, application) = server(folder, listen, ProtocolConfig::default());
             serve(world.open(endpoint, application), &ready);
         });
         let stopper = wait.recv_timeout(PATIENCE).expect("a server");
         let address = world.engine_server(family, 0);
-        let got = world.peer.run(|| kernel::get(Transport::Tcp, address, "file"));
+        let got = world.peer.run(|| kernel::get(Protocol::Tcp, address, "file"));
         stopper.stop();
         let got = got.expect("the namespace").expect("a transfer");
         assert_eq!(got.len(), size);
@@ -132,12 +133,12 @@ fn engine_gets_from_engine(name: &str, family: Family, conditions: Conditions) {
         let (world, folder) = (&world, &folder);
         scope.spawn(move || {
             let listen = world.peer_server(family, 0);
-            let (endpoint, application) = server(folder, listen, Protocol::default());
+            let (endpoint, application) = server(folder, listen, ProtocolConfig::default());
             serve(world.open_far(endpoint, application), &ready);
         });
         let stopper = wait.recv_timeout(PATIENCE).expect("a server");
         let received = scope
-            .spawn(|| get(world, family, Protocol::default(), folder))
+            .spawn(|| get(world, family, ProtocolConfig::default(), folder))
             .join()
             .expect("no panic");
         stopper.stop();

@@ -2,10 +2,10 @@
 
 use super::exchange::{self, Close, Exchange, Manner};
 use super::forwarder::Conditions;
-use super::kernel::{self, Transport};
+use super::kernel;
 use super::prompt;
 use super::world::{Family, PATIENCE, World};
-use linux::{End, Endpoint, Live, LiveError, PathSwitch, Protocol};
+use linux::{End, Endpoint, Live, LiveError, PathSwitch};
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 use traffic::{Application, StreamFailure};
 use transport::mptcp::MptcpConfig;
+use transport::{Protocol, ProtocolConfig};
 
 const MIB: usize = 1 << 20;
 const SIZE: usize = 4 * MIB;
@@ -122,7 +123,7 @@ pub fn connect(world: &World, case: &Case, meanwhile: impl FnOnce(&PathSwitch) +
     let (ready, wait) = channel();
     thread::scope(|scope| {
         let (content, answer) = (&content, &answer);
-        let listen = || kernel::listen(Transport::Mptcp, address);
+        let listen = || kernel::listen(Protocol::Mptcp, address);
         let listener = (case.role == Role::Client).then(|| world.peer.run(listen));
         let listener = listener.map(|made| made.expect("the namespace").expect("a listener"));
         let engine = scope.spawn(move || engine(world, case, content, &ready));
@@ -154,7 +155,7 @@ fn engine(
 ) -> (Result<Vec<u8>, StreamFailure>, Duration) {
     prompt::hurry();
     let client = case.role == Role::Client;
-    let protocol = Protocol::Mptcp(Box::new(case.config.clone()));
+    let protocol = ProtocolConfig::Mptcp(Box::new(case.config.clone()));
     let endpoint = Endpoint {
         remote: client.then(|| world.peer_server(case.family, 0)),
         listen: (!client).then(|| world.engine_server(case.family, 0)),

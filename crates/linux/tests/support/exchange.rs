@@ -1,7 +1,7 @@
 //! Both directions of one connection at once: what the engine and a kernel send each other, and
 //! who closes first.
 
-use super::kernel::{self, Transport};
+use super::kernel;
 use super::world::PATIENCE;
 use base::{Instant, SocketId};
 use socket2::{SockRef, Socket};
@@ -11,6 +11,7 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 use traffic::{Application, StreamFailure, StreamHost};
+use transport::Protocol;
 use wire::Payload;
 
 /// Bytes taken or given at once.
@@ -207,7 +208,7 @@ pub fn connect(
     manner: Manner,
     held: Receiver<()>,
 ) -> io::Result<Kept> {
-    let socket = kernel::socket(Transport::Mptcp, server)?;
+    let socket = kernel::socket(Protocol::Mptcp, server)?;
     socket.connect_timeout(&server.into(), PATIENCE)?;
     exchange(socket, content, manner, held)
 }

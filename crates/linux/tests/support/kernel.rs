@@ -5,21 +5,14 @@
 
 use super::world::PATIENCE;
 use sha2::{Digest, Sha256};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Socket, Type};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-
-/// What the kernel speaks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transport {
-    Tcp,
-    /// IPPROTO_MPTCP.
-    Mptcp,
-}
+use transport::Protocol;
 
 /// A listening socket.
-pub fn listen(transport: Transport, address: SocketAddr) -> io::Result<Socket> {
-    let socket = socket(transport, address)?;
+pub fn listen(protocol: Protocol, address: SocketAddr) -> io::Result<Socket> {
+    let socket = socket(protocol, address)?;
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(16)?;
@@ -46,8 +39,8 @@ pub fn serve_once(listener: &Socket, content: &[u8]) -> io::Result<()> {
 }
 
 /// Get the content of a file from a server.
-pub fn get(transport: Transport, server: SocketAddr, path: &str) -> io::Result<Vec<u8>> {
-    let socket = socket(transport, server)?;
+pub fn get(protocol: Protocol, server: SocketAddr, path: &str) -> io::Result<Vec<u8>> {
+    let socket = socket(protocol, server)?;
     socket.connect_timeout(&server.into(), PATIENCE)?;
     let mut stream = TcpStream::from(socket);
     write!(stream, "GET /{path} HTTP/1.0\r\n\r\n")?;
@@ -58,10 +51,11 @@ pub fn get(transport: Transport, server: SocketAddr, path: &str) -> io::Result<V
     Ok(answer.split_off(end + 4))
 }
 
-pub fn socket(transport: Transport, address: SocketAddr) -> io::Result<Socket> {
-    let protocol = match transport {
-        Transport::Tcp => Protocol::TCP,
-        Transport::Mptcp => Protocol::from(262),
+pub fn socket(protocol: Protocol, address: SocketAddr) -> io::Result<Socket> {
+    let protocol = match protocol {
+        Protocol::Tcp => socket2::Protocol::TCP,
+        // IPPROTO_MPTCP.
+        Protocol::Mptcp => socket2::Protocol::from(262),
     };
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(protocol))?;
     socket.set_read_timeout(Some(PATIENCE))?;

@@ -10,7 +10,7 @@
 //! engine and the peer are 2. The peer may be another engine: then there is a second router.
 
 use super::forwarder::{Conditions, Control, Forwarder};
-use super::kernel::{self, Transport};
+use super::kernel;
 use linux::netlink::MAIN_TABLE;
 use linux::{Endpoint, Live, LiveError, Namespace, PathDevice, Route, Subnet, Tun};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -18,6 +18,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 use traffic::Application;
+use transport::Protocol;
 
 /// Longer than any test takes.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -156,7 +157,7 @@ impl World {
     /// Whether the peer's kernel speaks MPTCP; says so if not.
     pub fn has_mptcp(&self) -> bool {
         let probe =
-            self.peer.run(|| kernel::listen(Transport::Mptcp, self.peer_server(Family::V4, 0)));
+            self.peer.run(|| kernel::listen(Protocol::Mptcp, self.peer_server(Family::V4, 0)));
         let probed = probe.expect("the namespace").is_ok();
         if !probed {
             println!("skipped: the kernel has no MPTCP (sudo sysctl -w net.mptcp.enabled=1)");

@@ -6,13 +6,13 @@
 use super::layout::{flow_address, hosts_of};
 use super::news::Party;
 use super::{CLIENT, SERVER, SERVER_PORT, Sent, half, socket_of};
-use crate::host::{Endpoint, SocketConfig};
+use crate::host::Endpoint;
 use crate::run::{FlowRecord, FlowSetup, RunError, RunSetup};
 use crate::world::{Stopped, World, WorldError};
 use base::{Duration, HostId, Instant};
 use std::net::{IpAddr, SocketAddr};
 use traffic::{Application, Half, Role};
-use transport::{InterfaceConfig, StackConfig};
+use transport::{InterfaceConfig, ProtocolConfig, StackConfig};
 
 /// Bytes that were read are noted this often.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
@@ -47,7 +47,7 @@ pub(super) fn add_flows(world: &mut World<Half>, setup: &RunSetup) -> Result<(),
             let id = world.add_host(stack, cost, setup.nic);
             debug_assert_eq!(id, host);
             let mut socket = socket_of(setup, &flow.tcp, flow.multipath.as_ref(), flow.paths.len());
-            if let (Role::Client, SocketConfig::Mptcp(config)) = (role, &mut socket) {
+            if let (Role::Client, ProtocolConfig::Mptcp(config)) = (role, &mut socket) {
                 config.backup = Party::of_flow(setup, number).backups();
             }
             let endpoint = Endpoint {

@@ -26,7 +26,7 @@ pub(super) fn sent(setup: &RunSetup, world: &World<Half>) -> Sent {
     let mut sent = Sent::new(paths.len());
     sent.add(world, sender, &paths, setup.protocol.first_path());
     for socket in half(world, receiver).sockets() {
-        if let Some(info) = world.mptcp_info(receiver, socket) {
+        if let Some(info) = world.info(receiver, socket) {
             sent.duplicate_bytes += info.duplicate_bytes;
         }
     }
@@ -52,21 +52,16 @@ impl Sent {
         first: usize,
     ) {
         for socket in half(world, sender).sockets() {
-            if let Some(info) = world.tcp_info(sender, socket) {
-                let bytes = info.bytes_sent.saturating_sub(info.bytes_retrans);
-                self.first_sent_bytes[first] += bytes;
-                self.retransmitted_segs += info.segs_retrans;
-                self.repeated[first].spurious_segs += info.spurious_retrans;
-            }
-            if let Some(info) = world.mptcp_info(sender, socket) {
-                for subflow in &info.subflows {
-                    let path = paths[subflow.interface.index()];
-                    self.first_sent_bytes[path] += subflow.first_sent_bytes;
-                    self.retransmitted_segs += subflow.tcp.segs_retrans;
+            if let Some(info) = world.info(sender, socket) {
+                for each in &info.paths {
+                    let single = !info.protocol.is_multipath();
+                    let path = if single { first } else { paths[each.interface.index()] };
+                    self.first_sent_bytes[path] += each.first_sent_bytes;
+                    self.retransmitted_segs += each.segs_retrans;
                     let repeated = &mut self.repeated[path];
-                    repeated.spurious_segs += subflow.tcp.spurious_retrans;
-                    repeated.reinjected_segs += subflow.reinjected_segs;
-                    repeated.reinjected_bytes += subflow.reinjected_bytes;
+                    repeated.spurious_segs += each.spurious_retrans;
+                    repeated.reinjected_segs += each.reinjected_segs;
+                    repeated.reinjected_bytes += each.reinjected_bytes;
                 }
                 for retired in &info.retired {
                     let path = paths[retired.interface.index()];

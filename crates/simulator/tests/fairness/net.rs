@@ -7,11 +7,11 @@
 use base::{Chance, Duration, HostId, Instant, InterfaceId, LinkId, Purpose, Rate};
 use network::{End, Limit, LinkConfig, Network, NicSetup, QueueConfig, Route};
 use network::{RouterId, Wiring};
-use simulator::{Endpoint, ProcessingCost, SocketConfig, World};
+use simulator::{Endpoint, ProcessingCost, World};
 use std::net::{Ipv4Addr, SocketAddr};
 use traffic::{Half, Role, Traffic};
-use transport::mptcp::{MptcpConfig, MptcpInfo};
-use transport::{InterfaceConfig, StackConfig, TcpConfig};
+use transport::mptcp::MptcpConfig;
+use transport::{ConnectionInfo, InterfaceConfig, ProtocolConfig, StackConfig, TcpConfig};
 
 /// What connections may compete for.
 #[derive(Clone, Debug)]
@@ -147,10 +147,11 @@ impl Net {
     }
 
     /// The state of a multi-path sender.
-    pub fn info(&self, flow: usize) -> Option<MptcpInfo> {
+    pub fn info(&self, flow: usize) -> Option<ConnectionInfo> {
         let server = host(flow, Role::Server);
         let half = self.world.applications(server).next()?;
-        self.world.mptcp_info(server, *half.sockets().first()?)
+        let info = self.world.info(server, *half.sockets().first()?);
+        info.filter(|info| info.protocol.is_multipath())
     }
 
     fn counts(&self) -> Vec<Count> {
@@ -162,7 +163,7 @@ impl Net {
         let report = client.report();
         assert_eq!((report.failure, report.mismatch), (None, None), "flow {flow}");
         let mut sent = vec![0; self.flows[flow].over.len()];
-        for subflow in self.info(flow).iter().flat_map(|info| &info.subflows) {
+        for subflow in self.info(flow).iter().flat_map(|info| &info.paths) {
             sent[subflow.interface.index()] += subflow.first_sent_bytes;
         }
         Count { read: report.bytes_read, sent }
@@ -233,14 +234,14 @@ fn connect(world: &mut World<Half>, number: usize, flow: &Flow, starts_at: Insta
     }
 }
 
-fn socket(flow: &Flow) -> SocketConfig {
+fn socket(flow: &Flow) -> ProtocolConfig {
     let tcp = TcpConfig { congestion: flow.congestion, ..TcpConfig::default() };
     if flow.over.len() == 1 {
-        return SocketConfig::Tcp(tcp);
+        return ProtocolConfig::Tcp(tcp);
     }
     let mainline_limits = tcp.profile.switches().mainline_limits;
     let common_prefix_bits = Some(24);
-    SocketConfig::Mptcp(Box::new(MptcpConfig {
+    ProtocolConfig::Mptcp(Box::new(MptcpConfig {
         tcp,
         mainline_limits,
         common_prefix_bits,

@@ -3,11 +3,13 @@
 use base::{Chance, Duration, HostId, Instant, InterfaceId, LinkId, Rate};
 use network::middlebox::{MiddleBox, MiddleBoxConfig, Way};
 use network::{Capacity, End, Limit, LinkConfig, LossConfig, Network, Wiring};
-use simulator::{Endpoint, ProcessingCost, SocketConfig, Stopped, World};
+use simulator::{Endpoint, ProcessingCost, Stopped, World};
 use std::net::{IpAddr, SocketAddr};
 use traffic::{Half, Report, Role, StreamMismatch, Traffic};
-use transport::mptcp::{MptcpConfig, MptcpInfo};
-use transport::{InterfaceConfig, StackConfig, TcpConfig};
+use transport::mptcp::MptcpConfig;
+use transport::{
+    ConnectionInfo, InterfaceConfig, Protocol, ProtocolConfig, StackConfig, TcpConfig,
+};
 
 const CLIENT: HostId = HostId(0);
 const SERVER: HostId = HostId(1);
@@ -24,7 +26,7 @@ const PATHS: [(u64, u64); 2] = [(20, 10), (10, 25)];
 /// A run to be made.
 pub struct Run {
     paths: usize,
-    socket: SocketConfig,
+    socket: ProtocolConfig,
     bytes: u64,
     upload: bool,
     loss: f64,
@@ -41,7 +43,7 @@ pub struct Seen {
     pub client: Report,
     pub server: Report,
     /// Of client and server when the transfer was over; `None` on TCP sockets.
-    pub mptcp: [Option<MptcpInfo>; 2],
+    pub mptcp: [Option<ConnectionInfo>; 2],
     /// Segments with payload that reached client and server.
     pub data_packets: [u64; 2],
     /// When the transfer was over.
@@ -52,20 +54,20 @@ pub struct Seen {
 impl Run {
     /// A download of 2 MB over TCP.
     pub fn tcp() -> Run {
-        Run::new(1, SocketConfig::Tcp(TcpConfig::default()))
+        Run::new(1, ProtocolConfig::Tcp(TcpConfig::default()))
     }
 
     /// The same over MPTCP with so many paths.
     pub fn mptcp(paths: usize) -> Run {
-        Run::new(paths, SocketConfig::Mptcp(Box::new(config(false))))
+        Run::new(paths, ProtocolConfig::Mptcp(Box::new(config(false))))
     }
 
     /// The same with DSS checksums.
     pub fn with_checksums(paths: usize) -> Run {
-        Run::new(paths, SocketConfig::Mptcp(Box::new(config(true))))
+        Run::new(paths, ProtocolConfig::Mptcp(Box::new(config(true))))
     }
 
-    fn new(paths: usize, socket: SocketConfig) -> Run {
+    fn new(paths: usize, socket: ProtocolConfig) -> Run {
         Run {
             paths,
             socket,
@@ -121,7 +123,7 @@ impl Run {
         let ended = world.now();
         let mptcp = [CLIENT, SERVER].map(|host| {
             let socket = world.applications(host).next()?.sockets().first().copied()?;
-            world.mptcp_info(host, socket)
+            world.info(host, socket).filter(|info| info.protocol == Protocol::Mptcp)
         });
         if stopped == Stopped::Condition {
             stopped = world.run_until(ended + LIMIT, |_| false).unwrap();
@@ -249,7 +251,7 @@ impl Seen {
     }
 
     fn first_sent(&self, end: usize, path: usize) -> u64 {
-        let subflows = self.mptcp[end].iter().flat_map(|info| &info.subflows);
+        let subflows = self.mptcp[end].iter().flat_map(|info| &info.paths);
         let here = subflows.filter(|subflow| subflow.interface.index() == path);
         here.map(|subflow| subflow.first_sent_bytes).sum()
     }

@@ -4,10 +4,10 @@
 use crate::pair::{CLIENT, SERVER, stack_of};
 use base::{Chance, Duration, InterfaceId, Rate, SocketId};
 use network::{End, Limit, LinkConfig, Network, Wiring};
-use simulator::{Endpoint, NicSetup, ProcessingCost, SocketConfig, World};
+use simulator::{Endpoint, NicSetup, ProcessingCost, World};
 use traffic::{Application, StreamCheck, StreamFailure, StreamHost};
-use transport::TcpConfig;
 use transport::mptcp::MptcpConfig;
+use transport::{ProtocolConfig, TcpConfig};
 use wire::Payload;
 
 const LARGE: u64 = 16 << 20;
@@ -107,7 +107,7 @@ fn time(paths: [Path; 2], congestion: &'static str, client_sends: u64, server_se
             remote: (crate::pair::address_on(0, SERVER), PORT).into(),
             listen: (host == SERVER).then_some(PORT),
             starts_at: base::Instant::ZERO,
-            socket: SocketConfig::Mptcp(Box::new(mptcp.clone())),
+            socket: ProtocolConfig::Mptcp(Box::new(mptcp.clone())),
         };
         world.add_application(host, Both::new(host == CLIENT, sends, reads), endpoint).unwrap();
     }

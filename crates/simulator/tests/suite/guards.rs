@@ -103,7 +103,7 @@ fn packets_multiplying_in_a_loop_are_found_to_be_a_live_lock() {
         remote: (crate::pair::address(SERVER), 5001).into(),
         listen: None,
         starts_at: Instant::ZERO,
-        socket: simulator::SocketConfig::default(),
+        socket: transport::ProtocolConfig::default(),
     };
     let application = traffic::Half::new(&Traffic::BulkSize(1), traffic::Role::Client, false, 0);
     world.add_application(CLIENT, application, endpoint).unwrap();

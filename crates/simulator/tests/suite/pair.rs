@@ -5,14 +5,13 @@ use base::{
 };
 use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
 use simulator::{
-    Endpoint, PathSetup, ProcessingCost, RunRecord, RunSetup, SocketConfig, World, simulate,
-    simulate_recorded,
+    Endpoint, PathSetup, ProcessingCost, RunRecord, RunSetup, World, simulate, simulate_recorded,
 };
 use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use traffic::{Half, Role, Traffic};
-use transport::{InterfaceConfig, StackConfig};
+use transport::{InterfaceConfig, ProtocolConfig, StackConfig};
 
 pub const CLIENT: HostId = HostId(0);
 pub const SERVER: HostId = HostId(1);
@@ -134,7 +133,7 @@ pub fn connect(
             remote: SocketAddr::new(address(hosts[1]).into(), port),
             listen: (role == Role::Server).then_some(port),
             starts_at,
-            socket: SocketConfig::default(),
+            socket: ProtocolConfig::default(),
         };
         let application = Half::new(&traffic, role, false, u32::from(number));
         world.add_application(host, application, endpoint).unwrap();

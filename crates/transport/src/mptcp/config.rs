@@ -1,10 +1,10 @@
-//! What an MPTCP connection can be told, and what it tells.
+//! The configuration of an MPTCP connection.
 
 use super::failover::Failover;
 use crate::path_manager::{Endpoints, PathManagerKind};
 use crate::scheduler::Custom;
-use crate::tcp::{TcpConfig, TcpInfo};
-use base::{InterfaceId, PathId};
+use crate::tcp::TcpConfig;
+use base::InterfaceId;
 use std::net::{IpAddr, SocketAddr};
 
 /// The configuration of a multi-path connection.
@@ -69,75 +69,5 @@ impl Default for MptcpConfig {
             backup: Vec::new(),
             test_idsn: None,
         }
-    }
-}
-
-/// The state of a connection, for measurement; counters as `nstat` and `ss -Mi` name them.
-#[derive(Clone, PartialEq, Debug)]
-pub struct MptcpInfo {
-    pub subflows: Vec<SubflowInfo>,
-    /// What subflows did whose numbers others have by now, by interface.
-    pub retired: Vec<Retired>,
-    /// It is plain TCP by now.
-    pub fallback: bool,
-    pub token: u32,
-    /// Data sequence offsets from zero.
-    pub snd_una: u64,
-    pub snd_nxt: u64,
-    pub rcv_nxt: u64,
-    /// Bytes handed to a second path although another one had them.
-    pub reinjected_bytes: u64,
-    /// What of these was to probe paths.
-    pub probe_bytes: u64,
-    /// Bytes that arrived twice.
-    pub duplicate_bytes: u64,
-    /// Options and mappings refused.
-    pub refused: u64,
-    /// Payload received and not read, of the connection and waiting in subflows, in bytes.
-    pub held_bytes: u64,
-    /// Mappings received whose data were not taken yet.
-    pub mappings: u32,
-}
-
-/// Sums over the subflows of an interface that are over and forgotten.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Retired {
-    pub interface: InterfaceId,
-    /// Payload first handed to them, in bytes.
-    pub first_sent_bytes: u64,
-    pub segs_retrans: u64,
-    /// Of these what a D-SACK proved needless.
-    pub spurious_retrans: u64,
-    /// Payload handed to them that another path had, in bytes and in segments.
-    pub reinjected_bytes: u64,
-    pub reinjected_segs: u64,
-}
-
-/// One subflow of a connection.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SubflowInfo {
-    pub path: PathId,
-    pub interface: InterfaceId,
-    pub local: SocketAddr,
-    pub remote: SocketAddr,
-    pub backup: bool,
-    /// The path policy has it probed only.
-    pub probing: bool,
-    pub tcp: TcpInfo,
-    /// Payload first handed to this path, in bytes.
-    pub first_sent_bytes: u64,
-    /// Payload handed to it that another path had, in bytes and in segments.
-    pub reinjected_bytes: u64,
-    pub reinjected_segs: u64,
-}
-
-impl Retired {
-    /// One more of that interface.
-    pub(super) fn add(&mut self, over: &Retired) {
-        self.first_sent_bytes += over.first_sent_bytes;
-        self.segs_retrans += over.segs_retrans;
-        self.spurious_retrans += over.spurious_retrans;
-        self.reinjected_bytes += over.reinjected_bytes;
-        self.reinjected_segs += over.reinjected_segs;
     }
 }

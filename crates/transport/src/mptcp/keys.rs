@@ -1,6 +1,6 @@
 //! The key exchange of MP_CAPABLE, and what both hosts agreed on with it (RFC 8684 s3.1).
 
-use crate::tcp::multipath::Heard;
+use crate::tcp::multipath::SegmentInfo;
 use wire::mptcp::{
     Capable, CapableFlags, CapableForm, DataNumber, Hmac, Key, Mapping, MptcpOption, Token,
     join_hmac,
@@ -123,7 +123,7 @@ impl Keys {
 
     /// The client's key, from its third packet or its first data, if these prove that it has both.
     /// `Err` counts as a refused option, `Ok(None)` does not.
-    pub fn proven_key(&self, heard: &Heard) -> Result<Option<Key>, WrongKey> {
+    pub fn proven_key(&self, heard: &SegmentInfo) -> Result<Option<Key>, WrongKey> {
         let Some(Capable::V1 { form, .. }) = heard.options.capable() else { return Ok(None) };
         match form {
             CapableForm::Ack { sender, receiver } | CapableForm::Data { sender, receiver, .. } => {
@@ -149,7 +149,7 @@ impl Keys {
 
     /// The implied mapping of first data that carry the keys (RFC 8684 s3.1); the peer's stream
     /// begins at `first_dsn`.
-    pub fn implied_mapping(&self, heard: &Heard, first_dsn: u64) -> Option<Mapping> {
+    pub fn implied_mapping(&self, heard: &SegmentInfo, first_dsn: u64) -> Option<Mapping> {
         let Capable::V1 { form, .. } = heard.options.capable()? else { return None };
         let CapableForm::Data { sender, receiver, len, checksum } = form else { return None };
         if self.remote() != Some(sender) || receiver != self.local {

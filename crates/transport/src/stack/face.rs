@@ -1,6 +1,9 @@
 //! What goes into a stack and what comes out of it, as values.
 
+use crate::info::Protocol;
+use crate::mptcp::MptcpConfig;
 use crate::socket::SocketError;
+use crate::tcp::TcpConfig;
 use base::{InterfaceId, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use wire::Packet;
@@ -18,6 +21,41 @@ pub struct InterfaceConfig {
     pub addresses: Vec<IpAddr>,
     /// Largest IP datagram, in bytes.
     pub mtu: u32,
+}
+
+/// The configuration of a connection or listener, which names its protocol.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ProtocolConfig {
+    Tcp(TcpConfig),
+    Mptcp(Box<MptcpConfig>),
+}
+
+impl ProtocolConfig {
+    /// The protocol that it configures.
+    pub const fn protocol(&self) -> Protocol {
+        match self {
+            ProtocolConfig::Tcp(_) => Protocol::Tcp,
+            ProtocolConfig::Mptcp(_) => Protocol::Mptcp,
+        }
+    }
+}
+
+impl Default for ProtocolConfig {
+    fn default() -> Self {
+        ProtocolConfig::Tcp(TcpConfig::default())
+    }
+}
+
+impl From<TcpConfig> for ProtocolConfig {
+    fn from(config: TcpConfig) -> Self {
+        ProtocolConfig::Tcp(config)
+    }
+}
+
+impl From<MptcpConfig> for ProtocolConfig {
+    fn from(config: MptcpConfig) -> Self {
+        ProtocolConfig::Mptcp(Box::new(config))
+    }
 }
 
 /// Something that happened to the stack.

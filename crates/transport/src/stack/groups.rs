@@ -6,7 +6,7 @@
 //! those of any join, once the connection that has the group is fully established.
 
 use super::addressing::{FlowKey, FlowRef};
-use super::{ListenerConfig, Socket, Stack, Transmit};
+use super::{ProtocolConfig, Socket, Stack, Transmit};
 use crate::mptcp::grouped::GroupedJoin;
 use crate::tcp::multipath::Multipath;
 use crate::tcp::subflow::{Subflow, Tuple};
@@ -115,7 +115,7 @@ impl Stack {
                 if segment.flags.contains(Flags::RST) {
                     self.groups.waiting.swap_remove(index);
                 } else if opens {
-                    waiting.subflow.repeat_answer();
+                    waiting.subflow.repeat_syn_ack();
                     self.answer_grouped(cx, index);
                 } else {
                     waiting.third = Some(segment.clone());
@@ -142,7 +142,7 @@ impl Stack {
         let Some(listener) = self.addressing.listener(tuple.local.port()) else { return false };
         let config = match self.sockets.get(listener.index()) {
             Some(Socket::Listener(entry)) => match &entry.config {
-                ListenerConfig::Mptcp(config) if config.simultaneous_syn.is_some() => {
+                ProtocolConfig::Mptcp(config) if config.simultaneous_syn.is_some() => {
                     config.clone()
                 }
                 _ => return false,
@@ -192,7 +192,7 @@ impl Stack {
 
     fn answer_grouped(&mut self, cx: &mut Context<'_>, index: usize) {
         let waiting = &mut self.groups.waiting[index];
-        if let Some(packet) = waiting.subflow.answer(cx) {
+        if let Some(packet) = waiting.subflow.poll_syn_ack(cx) {
             let interface = waiting.interface;
             self.send_stray_packet(Transmit { interface, packet });
         }

@@ -3,7 +3,7 @@
 
 use super::addressing::{FlowKey, FlowRef};
 use super::face::Transmit;
-use super::{ListenerConfig, MAX_EMBRYONIC, Socket, Stack};
+use super::{MAX_EMBRYONIC, ProtocolConfig, Socket, Stack};
 use crate::mptcp::{MptcpConfig, acceptable_capable};
 use crate::socket::SocketError;
 use crate::tcp::connection::Connection;
@@ -123,8 +123,8 @@ impl Stack {
             return;
         }
         let tcp = match &entry.config {
-            ListenerConfig::Tcp(config) => config.clone(),
-            ListenerConfig::Mptcp(config) => {
+            ProtocolConfig::Tcp(config) => config.clone(),
+            ProtocolConfig::Mptcp(config) => {
                 if let Some(asked) = acceptable_capable(syn) {
                     let config = MptcpConfig::clone(config);
                     self.accept_capable(cx, interface, listener, &config, tuple, (syn, asked));

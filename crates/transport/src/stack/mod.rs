@@ -12,16 +12,17 @@ mod stream;
 mod udp;
 
 pub use face::{
-    Input, InterfaceConfig, InterfaceEvent, SocketEvent, SocketEventKind, StackConfig, Transmit,
+    Input, InterfaceConfig, InterfaceEvent, ProtocolConfig, SocketEvent, SocketEventKind,
+    StackConfig, Transmit,
 };
 
-use crate::mptcp::MptcpConfig;
+use crate::info::ConnectionInfo;
 use crate::mptcp::connection::Connection as MptcpConnection;
 use crate::mptcp::split_flow;
 use crate::socket::{ConnectionEvent, SocketError};
+use crate::tcp::TcpConfig;
 use crate::tcp::connection::Connection;
 use crate::tcp::subflow::{Identity, Tuple};
-use crate::tcp::{TcpConfig, TcpInfo};
 use addressing::{Addressing, FlowKey, FlowRef};
 use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId, prefetch};
 use std::cmp::Reverse;
@@ -67,14 +68,8 @@ enum Socket {
 
 struct Listener {
     port: u16,
-    config: ListenerConfig,
+    config: ProtocolConfig,
     embryonic: u32,
-}
-
-enum ListenerConfig {
-    Tcp(TcpConfig),
-    /// Also accepts peers that speak plain TCP.
-    Mptcp(Box<MptcpConfig>),
 }
 
 impl Stack {
@@ -190,26 +185,42 @@ impl Stack {
         self.deadlines.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Accept TCP connections on a local port, on all addresses.
-    pub fn listen(&mut self, port: u16, config: TcpConfig) -> Result<SocketId, SocketError> {
-        self.add_listener(port, ListenerConfig::Tcp(config))
-    }
-
-    fn add_listener(&mut self, port: u16, config: ListenerConfig) -> Result<SocketId, SocketError> {
+    /// Accept connections on a local port, on all addresses. A listener for MPTCP also accepts
+    /// peers without it, as plain TCP.
+    pub fn listen(
+        &mut self,
+        port: u16,
+        config: impl Into<ProtocolConfig>,
+    ) -> Result<SocketId, SocketError> {
         let id = self.next_id();
         self.addressing.bind_listener(port, id)?;
-        let listener = Listener { port, config, embryonic: 0 };
+        let listener = Listener { port, config: config.into(), embryonic: 0 };
         self.sockets.push(Socket::Listener(Box::new(listener)));
         Ok(id)
     }
 
-    /// Open a TCP connection from `local` (an address of this host) to `remote`.
+    /// Open a connection from `local` (an address of this host) to `remote`; with a multi-path
+    /// protocol these are the ends of its first path. MPTCP falls back to TCP with a peer that
+    /// does not support it.
     pub fn connect(
         &mut self,
         cx: &mut Context<'_>,
         local: IpAddr,
         remote: SocketAddr,
-        config: TcpConfig,
+        config: &ProtocolConfig,
+    ) -> Result<SocketId, SocketError> {
+        match config {
+            ProtocolConfig::Tcp(config) => self.connect_tcp(cx, local, remote, config),
+            ProtocolConfig::Mptcp(config) => self.connect_mptcp(cx, local, remote, config),
+        }
+    }
+
+    fn connect_tcp(
+        &mut self,
+        cx: &mut Context<'_>,
+        local: IpAddr,
+        remote: SocketAddr,
+        config: &TcpConfig,
     ) -> Result<SocketId, SocketError> {
         let interface = self.addressing.interface_of(local).ok_or(SocketError::NoSuchAddress)?;
         let first = self.draw(cx, Purpose::Port);
@@ -217,7 +228,7 @@ impl Stack {
         let id = self.next_id();
         let identity = self.identity(cx, id, interface, Tuple { local, remote });
         let connection =
-            Connection::connect(&identity, interface, &config).ok_or(SocketError::NotConnected)?;
+            Connection::connect(&identity, interface, config).ok_or(SocketError::NotConnected)?;
         self.insert(id, connection);
         self.wake(id);
         Ok(id)
@@ -299,10 +310,12 @@ impl Stack {
         }
     }
 
-    /// The state of a TCP connection, for measurement.
-    pub fn tcp_info(&self, socket: SocketId) -> Option<TcpInfo> {
-        match self.sockets.get(socket.index()) {
-            Some(Socket::Tcp(connection)) => Some(connection.info()),
+    /// The state of a connection, for measurement; `None` of other sockets and after the end of a
+    /// released connection.
+    pub fn info(&self, socket: SocketId) -> Option<ConnectionInfo> {
+        match self.sockets.get(socket.index())? {
+            Socket::Tcp(connection) => Some(connection.info()),
+            Socket::Mptcp(connection) => Some(connection.info()),
             _ => None,
         }
     }

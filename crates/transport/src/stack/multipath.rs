@@ -2,10 +2,10 @@
 
 use super::addressing::{FlowKey, FlowRef};
 use super::face::InterfaceEvent;
-use super::{ListenerConfig, Socket, Stack};
+use super::{Socket, Stack};
+use crate::mptcp::MptcpConfig;
 use crate::mptcp::connection::{Connection, Start};
 use crate::mptcp::manage::{JoinRequest, LocalChange};
-use crate::mptcp::{MptcpConfig, MptcpInfo};
 use crate::socket::SocketError;
 use crate::tcp::subflow::{Identity, Tuple};
 use base::{Context, InterfaceId, PathId, Purpose, SocketId};
@@ -14,18 +14,7 @@ use wire::mptcp::{CapableFlags, Key, MptcpOption, ResetReason, Token};
 use wire::{Body, Flags, SeqNumber, TcpSegment};
 
 impl Stack {
-    /// Accept MPTCP connections, and plain TCP ones, on a local port.
-    pub fn listen_mptcp(
-        &mut self,
-        port: u16,
-        config: MptcpConfig,
-    ) -> Result<SocketId, SocketError> {
-        self.add_listener(port, ListenerConfig::Mptcp(Box::new(config)))
-    }
-
-    /// Open an MPTCP connection, its first subflow from `local` to `remote`. A peer that speaks
-    /// plain TCP is taken as such.
-    pub fn connect_mptcp(
+    pub(super) fn connect_mptcp(
         &mut self,
         cx: &mut Context<'_>,
         local: IpAddr,
@@ -293,13 +282,5 @@ impl Stack {
     /// that fail their proof are counted by their connections.
     pub const fn refused_joins(&self) -> u64 {
         self.refused_joins
-    }
-
-    /// The state of an MPTCP connection, for measurement.
-    pub fn mptcp_info(&self, socket: SocketId) -> Option<MptcpInfo> {
-        match self.sockets.get(socket.index()) {
-            Some(Socket::Mptcp(connection)) => Some(connection.info()),
-            _ => None,
-        }
     }
 }

@@ -54,16 +54,16 @@ impl Stream for TcpConnection {
         self.on_timeout(cx);
     }
     fn on_reset(&mut self, cx: &mut Context<'_>, _subflow: usize) {
-        self.subflow.meet_reset(cx);
+        self.subflow.handle_reset(cx);
     }
     fn on_departed(&mut self, _subflow: usize, bytes: u32) -> bool {
         self.subflow.on_departed(bytes)
     }
     fn owes_now(&self) -> bool {
-        self.subflow.owes_ack_now()
+        self.subflow.needs_ack_now()
     }
     fn has_news(&self) -> bool {
-        self.subflow.has_news()
+        self.subflow.has_events()
     }
     fn take_news(&mut self) -> Vec<ConnectionEvent> {
         self.take_news()

@@ -130,7 +130,7 @@ impl Subflow {
     /// The connection's window counts, not the subflow's.
     fn is_lifted(&self) -> bool {
         let lifts = self.switches.subflow_window == SubflowWindow::Lift;
-        lifts && self.mp.as_ref().is_some_and(|mp| !mp.plain)
+        lifts && self.mp.as_ref().is_some_and(|mp| !mp.is_fallen_back())
     }
 
     /// Nothing was outstanding: at most the window opened.

@@ -1,8 +1,7 @@
-//! What a TCP connection can be told, and what it tells.
+//! The configuration of a TCP connection.
 
 use super::profile::Profile;
 use crate::congestion::{Controller, HyStartKind, Options, by_name};
-use base::{CaState, Duration};
 
 /// Socket buffers in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,31 +63,6 @@ impl TcpConfig {
         let hystart = self.hystart.unwrap_or(Options::LINUX.hystart);
         Options { kernel_compat, hystart, ..Options::LINUX }
     }
-}
-
-/// The state of a connection, for measurement; names as `ss -ti` prints them.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct TcpInfo {
-    pub state: &'static str,
-    pub ca_state: CaState,
-    pub cwnd_segs: u32,
-    pub ssthresh_segs: Option<u32>,
-    pub srtt: Duration,
-    pub rttvar: Duration,
-    pub min_rtt: Duration,
-    pub rto: Duration,
-    pub mss: u32,
-    pub bytes_sent: u64,
-    pub bytes_retrans: u64,
-    pub bytes_acked: u64,
-    pub segs_out: u64,
-    pub segs_retrans: u64,
-    /// Retransmissions that a D-SACK proved needless.
-    pub spurious_retrans: u64,
-    pub snd_wnd: u64,
-    pub rcv_wnd: u64,
-    pub send_buffer: u32,
-    pub receive_buffer: u32,
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 //!
 //! Reading, writing and closing are here; segments are the subflow's, addresses the stack's.
 
-use super::config::{TcpConfig, TcpInfo};
-use super::subflow::{Identity, Subflow};
+use super::config::TcpConfig;
+use super::subflow::{Identity, Subflow, Tuple};
 use crate::account::Account;
 use crate::congestion::Controller;
+use crate::info::{ConnectionInfo, PathInfo, Protocol};
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
-use base::{Context, Event, EventMask, Instant, InterfaceId, SocketId, prefetch};
+use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId, prefetch};
 use wire::{Packet, Payload, TcpSegment};
 
 /// Segments taken from a writer at once (Linux fills buffers of up to 64 KiB).
@@ -114,7 +115,7 @@ impl Connection {
     pub fn poll_segment(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         let packet = self.subflow.poll_segment(cx, &mut self.controller);
         if packet.is_none() && cx.wants(EventMask::ACCOUNT) {
-            let (socket, why) = (self.subflow.socket, self.subflow.stands_because());
+            let (socket, why) = (self.subflow.socket, self.subflow.blocked_reason());
             let (end, unsent) = (self.subflow.write_end(), self.subflow.unsent());
             self.account.stops(cx, socket, why, end, unsent);
         }
@@ -138,12 +139,44 @@ impl Connection {
 
     /// News for the application.
     pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
-        self.subflow.take_news()
+        self.subflow.take_events()
     }
 
-    /// The state for measurement.
-    pub fn info(&self) -> TcpInfo {
-        self.subflow.info(&self.controller)
+    /// The state, for measurement.
+    pub fn info(&self) -> ConnectionInfo {
+        let tcp = self.subflow.info(&self.controller);
+        let Tuple { local, remote } = *self.subflow.tuple();
+        let (readable, gaps) = self.subflow.held();
+        let path = PathInfo {
+            path: PathId(0),
+            interface: self.interface,
+            local,
+            remote,
+            backup: false,
+            probing: false,
+            is_over: tcp.is_over(),
+            first_sent_bytes: tcp.bytes_sent.saturating_sub(tcp.bytes_retrans),
+            segs_retrans: tcp.segs_retrans,
+            spurious_retrans: tcp.spurious_retrans,
+            reinjected_bytes: 0,
+            reinjected_segs: 0,
+            tcp,
+        };
+        ConnectionInfo {
+            protocol: Protocol::Tcp,
+            paths: vec![path],
+            retired: Vec::new(),
+            fallback: false,
+            snd_una: self.subflow.tx.una,
+            snd_nxt: self.subflow.tx.nxt,
+            rcv_nxt: self.subflow.rx.nxt(),
+            reinjected_bytes: 0,
+            probe_bytes: 0,
+            duplicate_bytes: 0,
+            refused: 0,
+            held_bytes: readable + gaps,
+            mappings: 0,
+        }
     }
 }
 
@@ -215,7 +248,7 @@ impl Subflow {
     }
 
     /// Whether an acknowledgement is to go out at once.
-    pub fn owes_ack_now(&self) -> bool {
+    pub fn needs_ack_now(&self) -> bool {
         self.rx.ack.is_urgent()
     }
 }

@@ -174,9 +174,9 @@ impl Subflow {
         let mut option_bytes = if self.hs.timestamps { 12 } else { 0 };
         if let Some(mp) = self.mp.as_mut() {
             if segment.options.mptcp.is_empty() {
-                mp.room = 0;
+                mp.set_room(0);
             }
-            option_bytes += mp.room;
+            option_bytes += mp.room();
         }
         self.tx.mss = u32::from(mss.min(self.advertised_mss())) - option_bytes;
         // The window of a SYN is never scaled (RFC 7323 s2.2).
@@ -201,7 +201,7 @@ impl Subflow {
         }
         if segment.flags.contains(Flags::RST) {
             if acks_syn {
-                self.hear(segment, 0, false);
+                self.summarise(segment, 0, false);
                 self.fail(cx, SocketError::Refused);
             }
             return;
@@ -218,7 +218,7 @@ impl Subflow {
             self.hs.due = true;
             return;
         }
-        self.hear(segment, 0, false);
+        self.summarise(segment, 0, false);
         self.become_established(cx, cc);
         self.rx.ack.on_connected(cx.now);
         self.rx.ack.now();

@@ -5,7 +5,7 @@
 //! acknowledgement is in `acknowledge`.
 
 use super::ack_policy::{Arrival, Received, Verdict};
-use super::multipath::Heard;
+use super::multipath::SegmentInfo;
 use super::subflow::Subflow;
 use crate::congestion::Controller;
 use crate::recovery::{Received as Queued, received_truesize};
@@ -54,7 +54,7 @@ impl Subflow {
         }
         if self.mp.is_some() {
             let offset = u64::try_from(self.offset_of(segment)).unwrap_or(0);
-            self.hear(segment, offset, self.tx.una > una);
+            self.summarise(segment, offset, self.tx.una > una);
         }
         self.receive_payload(cx, segment);
         self.decide_acknowledgement(cx);
@@ -66,12 +66,12 @@ impl Subflow {
     }
 
     /// Keep what an accepted segment says to the multi-path connection.
-    pub(super) fn hear(&mut self, segment: &TcpSegment, offset: u64, acked_data: bool) {
+    pub(super) fn summarise(&mut self, segment: &TcpSegment, offset: u64, acked_data: bool) {
         // The window of a SYN is never scaled (RFC 7323 s2.2).
         let shift = if segment.flags.contains(Flags::SYN) { 0 } else { self.hs.peer_shift };
         let window = u64::from(segment.window) << shift;
         if let Some(mp) = self.mp.as_mut() {
-            mp.hear(Heard {
+            mp.on_segment(SegmentInfo {
                 options: segment.options.mptcp.clone(),
                 offset,
                 len: segment.payload.len(),
@@ -111,7 +111,7 @@ impl Subflow {
         }
         if reset {
             if start == self.rx.nxt() as i64 {
-                self.hear(segment, 0, false);
+                self.summarise(segment, 0, false);
                 self.reset_by_peer(cx);
             } else {
                 self.rx.ack.now();

@@ -17,11 +17,12 @@ pub(crate) mod profile;
 pub(crate) mod receiver;
 mod segment;
 mod sender;
+pub(crate) mod sent_mappings;
 mod state;
 pub(crate) mod subflow;
 mod timeout;
 pub(crate) mod timers;
 mod transmit;
 
-pub use config::{Buffers, TcpConfig, TcpInfo};
+pub use config::{Buffers, TcpConfig};
 pub use profile::{CwndAfterRto, LossDetection, Profile, SmallQueue, Switches};

@@ -1,103 +1,109 @@
-//! What a subflow carries for the multi-path connection that owns it: options to send, mappings,
-//! the connection's window, and what arrived (RFC 8684 s3).
+//! The multi-path side of a subflow: MPTCP options to send, mappings of sent data, the connection's
+//! data acknowledgement, and the summary of the segment that was handled last (RFC 8684 s3).
 //!
-//! Plain values on both sides: the connection writes what is to be said before it lets the
-//! subflow send, and reads what was heard after a segment was handled. A subflow never sees a
-//! sibling, and what an option means is the connection's business.
+//! The connection writes values before the subflow sends, and reads the summary after the subflow
+//! handled a segment. A subflow never sees another one; the meaning of an option is left to the
+//! connection.
 
+use super::sent_mappings::{SentMapping, SentMappings};
 use std::collections::VecDeque;
 use wire::mptcp::{
     Capable, CapableFlags, CapableForm, DataNumber, Dss, Key, Mapping, MptcpOption, MptcpOptions,
 };
 
-/// Options that wait for an acknowledgement at most; the oldest give way.
-const MAX_PENDING: usize = 16;
-/// Acknowledgements in a row that only bring an option: more look like a loss (RFC 8684 s3).
-const MAX_SAID_IN_ROW: u32 = 2;
+/// Largest number of queued options; the oldest are dropped.
+const MAX_QUEUED: usize = 16;
+/// Largest number of successive acknowledgements that are sent for an option only: more of them
+/// resemble duplicate acknowledgements of a loss (RFC 8684 s3).
+const MAX_OPTION_ACKS: u32 = 2;
 
 /// The multi-path side of a subflow.
 #[derive(Clone, Debug, Default)]
 pub struct Multipath {
-    /// On the SYN or SYN/ACK.
-    pub on_syn: MptcpOptions,
-    /// SYNs sent with the option before it is left out (Linux: 2 repetitions); `None`: always.
-    pub syn_repetitions: Option<u32>,
-    /// On every pure acknowledgement until the peer proved that it got one.
-    pub on_ack: Option<MptcpOption>,
-    /// Both keys, to go with the first data in place of a DSS until they are known to be there.
-    pub first_data: Option<(CapableFlags, Key, Key)>,
-    /// Each to go once on an acknowledgement without data.
-    pending: VecDeque<MptcpOption>,
-    /// On a reset.
-    pub on_reset: MptcpOptions,
-    /// The data acknowledgement of every segment; `None` before one may be sent and after
-    /// fallback.
-    pub data_ack: Option<DataNumber>,
-    /// A `DATA_FIN` alone, to be repeated on segments without data.
-    pub data_fin: Option<Mapping>,
-    /// The mapping without end, to be sent once with the next data: the fallback's announcement.
-    pub infinite: Option<Mapping>,
-    /// Bytes of every segment's options that are kept free for the DSS.
-    pub room: u32,
-    /// The connection fell back: this subflow is TCP and nothing else.
-    pub plain: bool,
-    /// The retransmission timer fired since the connection last looked.
-    pub timed_out: bool,
-    /// A tail loss probe went out since the connection last looked.
-    pub probed: bool,
-    maps: VecDeque<SentMap>,
-    /// Mappings were joined: each is a buffer to be segmented below.
-    joins: bool,
-    /// Index of the mapping that data were last sent from.
-    sent_last: usize,
-    /// What the last segment said; a connection reads after every segment.
-    heard: Option<Heard>,
-    /// Acknowledgements in a row that were sent for the sake of an option.
-    said_in_row: u32,
-    /// The last acknowledgement carried the keys: a `DATA_FIN` that waits has the next one.
-    keys_went: bool,
-    /// An option took the place of the `DATA_FIN`, which is still to go.
-    fin_put_off: bool,
+    /// Options of the SYN or SYN/ACK.
+    on_syn: MptcpOptions,
+    /// Number of repeated SYNs that carry the options (Linux: 2); `None`: all.
+    syn_repetitions: Option<u32>,
+    /// Option of every pure acknowledgement until the peer is known to have received it.
+    on_ack: Option<MptcpOption>,
+    /// Flags and both keys, sent with the first data instead of a DSS until the peer is known to
+    /// have them.
+    keys: Option<(CapableFlags, Key, Key)>,
+    /// Options to be sent once, each on an acknowledgement without data.
+    queued: VecDeque<MptcpOption>,
+    /// Options of a reset.
+    on_reset: MptcpOptions,
+    /// Data acknowledgement of every segment; `None` before one is allowed and after fallback.
+    data_ack: Option<DataNumber>,
+    /// A `DATA_FIN` without data, repeated on segments without data.
+    data_fin: Option<Mapping>,
+    /// The infinite mapping, sent once with the next data to announce the fallback.
+    infinite: Option<Mapping>,
+    /// Option space of every segment that is reserved for the DSS, in bytes.
+    room: u32,
+    /// The connection fell back to TCP: data carry no mapping.
+    fallen_back: bool,
+    mappings: SentMappings,
+    probes: TimerSignals,
+    acks: OptionAcks,
+    /// Summary of the segment handled last.
+    segment: Option<SegmentInfo>,
 }
 
-/// Bytes of the subflow mapped to bytes of the connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SentMap {
+/// Events of the retransmission timer since the connection last asked.
+#[derive(Clone, Copy, Debug, Default)]
+struct TimerSignals {
+    timed_out: bool,
+    probed: bool,
+}
+
+/// State of the acknowledgements that carry options.
+#[derive(Clone, Copy, Debug, Default)]
+struct OptionAcks {
+    /// Number of successive acknowledgements sent for an option only.
+    in_row: u32,
+    /// The last acknowledgement carried the keys; a waiting `DATA_FIN` takes the next one.
+    keys_sent: bool,
+    /// An option took the place of the `DATA_FIN`, which is still due.
+    fin_postponed: bool,
+}
+
+/// What the connection needs to know of an accepted segment.
+#[derive(Clone, Debug)]
+pub struct SegmentInfo {
+    pub options: MptcpOptions,
     /// Offset of the first byte in the subflow.
     pub offset: u64,
-    pub len: u16,
-    /// As on the wire.
-    pub dsn: DataNumber,
-    pub checksum: Option<u16>,
-    /// The mapping's last number is the `DATA_FIN`, which takes no byte of the subflow.
-    pub fin: bool,
-}
-
-/// What an acceptable segment said.
-#[derive(Clone, Debug)]
-pub struct Heard {
-    pub options: MptcpOptions,
-    /// Offset of its first byte in the subflow.
-    pub offset: u64,
-    /// Payload bytes.
+    /// Payload length in bytes.
     pub len: u32,
-    /// Its window in bytes, relative to the data acknowledgement.
+    /// Window in bytes, relative to the data acknowledgement.
     pub window: u64,
-    /// It acknowledged data of the subflow, cumulatively.
+    /// The segment acknowledged data of the subflow cumulatively.
     pub acked_data: bool,
-    /// It ends the subflow's direction.
+    /// The segment carried a FIN.
     pub fin: bool,
-    /// It was an acceptable reset.
+    /// The segment was an acceptable reset.
     pub reset: bool,
 }
 
 impl Multipath {
-    /// With these options on the SYN or SYN/ACK, and `room` bytes kept free for the DSS.
+    /// A subflow with these options on its SYN or SYN/ACK and `room` bytes of option space reserved
+    /// for the DSS.
     pub fn new(on_syn: MptcpOptions, room: u32) -> Self {
         Multipath { on_syn, room, ..Multipath::default() }
     }
 
-    /// Options of a SYN or SYN/ACK repeated `repetitions` times.
+    /// Leaves the options out of a SYN that was repeated more than `repetitions` times.
+    pub const fn limit_syn_repetitions(&mut self, repetitions: u32) {
+        self.syn_repetitions = Some(repetitions);
+    }
+
+    /// The options of the SYN or SYN/ACK, to be changed.
+    pub const fn syn_options_mut(&mut self) -> &mut MptcpOptions {
+        &mut self.on_syn
+    }
+
+    /// Options of a SYN or SYN/ACK that was repeated `repetitions` times.
     pub fn syn_options(&self, repetitions: u32) -> MptcpOptions {
         match self.syn_repetitions {
             Some(most) if repetitions > most => MptcpOptions::default(),
@@ -105,84 +111,155 @@ impl Multipath {
         }
     }
 
-    /// The bytes from `map.offset` on belong to the connection's `map.dsn`. Offsets ascend.
-    pub fn map(&mut self, map: SentMap) {
-        self.maps.push_back(map);
+    /// Repeats `option` on every pure acknowledgement.
+    pub fn repeat_on_acks(&mut self, option: MptcpOption) {
+        self.on_ack = Some(option);
     }
 
-    /// The same, as a sender that offloads segmentation does: the bytes fill the mapping that they
-    /// follow if nothing of it was sent, nothing being sent from `nxt` on, and no mapping is
-    /// longer than `most`, what one offload takes.
-    pub fn map_joined(&mut self, mut map: SentMap, nxt: u64, most: u16) {
-        self.joins = true;
-        match self.maps.back_mut() {
-            Some(last) if last.offset >= nxt && last.is_followed_by(&map) => {
-                last.len += map.split_front(most.saturating_sub(last.len)).len;
-            }
-            _ => {}
-        }
-        while map.len > 0 {
-            self.maps.push_back(map.split_front(most));
-        }
+    /// Stops repeating an option on acknowledgements: the peer received it.
+    pub fn stop_repeating(&mut self) {
+        self.on_ack = None;
     }
 
-    /// How many bytes from `offset` on lie in one mapping.
+    /// Sends both keys with the first data (RFC 8684 s3.1).
+    pub const fn set_keys(&mut self, flags: CapableFlags, sender: Key, receiver: Key) {
+        self.keys = Some((flags, sender, receiver));
+    }
+
+    /// The peer has both keys.
+    pub fn on_fully_established(&mut self) {
+        self.on_ack = None;
+        self.keys = None;
+    }
+
+    /// The connection fell back to TCP; `infinite` is the mapping that announces it, if any.
+    pub fn fall_back(&mut self, infinite: Option<Mapping>) {
+        self.fallen_back = true;
+        self.infinite = infinite;
+        self.on_ack = None;
+        self.keys = None;
+        self.data_ack = None;
+    }
+
+    /// Whether the connection fell back to TCP.
+    pub const fn is_fallen_back(&self) -> bool {
+        self.fallen_back
+    }
+
+    /// Whether no infinite mapping is to be sent any more.
+    pub const fn is_fallback_announced(&self) -> bool {
+        self.infinite.is_none()
+    }
+
+    /// Sets the data acknowledgement of every segment.
+    pub const fn set_data_ack(&mut self, ack: Option<DataNumber>) {
+        self.data_ack = ack;
+    }
+
+    /// Sets the `DATA_FIN` that is repeated on segments without data.
+    pub const fn set_data_fin(&mut self, mapping: Option<Mapping>) {
+        self.data_fin = mapping;
+    }
+
+    /// Sets the options of a reset.
+    pub fn set_reset_options(&mut self, options: MptcpOptions) {
+        self.on_reset = options;
+    }
+
+    /// Options of a reset.
+    pub fn reset_options(&self) -> MptcpOptions {
+        self.on_reset.clone()
+    }
+
+    /// Option space reserved for the DSS, in bytes.
+    pub const fn room(&self) -> u32 {
+        self.room
+    }
+
+    /// Reserves `room` bytes of option space for the DSS; returns how many were reserved before.
+    pub const fn set_room(&mut self, room: u32) -> u32 {
+        std::mem::replace(&mut self.room, room)
+    }
+
+    /// The retransmission timer fired.
+    pub const fn on_timeout(&mut self) {
+        self.probes.timed_out = true;
+    }
+
+    /// Whether the retransmission timer fired since the last call.
+    pub const fn take_timed_out(&mut self) -> bool {
+        std::mem::replace(&mut self.probes.timed_out, false)
+    }
+
+    /// A tail loss probe is due.
+    pub const fn on_loss_probe(&mut self) {
+        self.probes.probed = true;
+    }
+
+    /// Whether a tail loss probe was due since the last call.
+    pub const fn take_probed(&mut self) -> bool {
+        std::mem::replace(&mut self.probes.probed, false)
+    }
+
+    /// Adds a mapping of data to send; `joined` extends the last one where possible, up to
+    /// `max_len` bytes, `nxt` being the next offset to send.
+    pub fn map(&mut self, mapping: SentMapping) {
+        self.mappings.push(mapping);
+    }
+
+    /// Adds a mapping of data to send and extends the last one where possible
+    /// (`SentMappings::push_joined`).
+    pub fn map_joined(&mut self, mapping: SentMapping, nxt: u64, max_len: u16) {
+        self.mappings.push_joined(mapping, nxt, max_len);
+    }
+
+    /// Bytes from `offset` to the end of its mapping; `None` where segments need no mapping.
     pub fn mapped_from(&self, offset: u64) -> Option<u64> {
-        if self.plain {
+        if self.fallen_back {
             return None;
         }
-        self.find(offset).map(|(_, map)| map.end() - offset)
+        self.mappings.left_from(offset)
     }
 
-    /// How many bytes from `offset` on lie in one buffer to be segmented below; `None` where
-    /// buffers do not depend on mappings.
+    /// Bytes from `offset` to the end of its offload buffer; `None` where buffers do not depend on
+    /// mappings.
     pub fn buffered_from(&self, offset: u64) -> Option<u64> {
-        if self.joins { self.mapped_from(offset) } else { None }
+        if self.mappings.are_joined() { self.mapped_from(offset) } else { None }
     }
 
     /// Everything below `offset` is acknowledged.
     pub fn forget_below(&mut self, offset: u64) {
-        while self.maps.front().is_some_and(|first| first.end() <= offset) {
-            self.maps.pop_front();
-            self.sent_last = self.sent_last.saturating_sub(1);
-        }
+        self.mappings.forget_below(offset);
     }
 
-    /// The mapping of the byte at `offset` with its index. What is sent now mostly follows what
-    /// was sent last.
-    fn find(&self, offset: u64) -> Option<(usize, &SentMap)> {
-        for index in [self.sent_last + 1, self.sent_last] {
-            if let Some(map) = self.maps.get(index).filter(|map| map.covers(offset)) {
-                return Some((index, map));
-            }
-        }
-        let index = self.maps.partition_point(|map| map.end() <= offset);
-        self.maps.get(index).filter(|map| map.offset <= offset).map(|map| (index, map))
-    }
-
-    /// Options of a segment with `len` bytes from `offset`.
+    /// Options of a segment with `len` bytes of data from `offset` on.
     pub fn options(&mut self, offset: u64, len: u32) -> MptcpOptions {
-        if self.plain {
-            return self.plain_options(len);
+        if self.fallen_back {
+            return self.fallback_options(len);
         }
-        if len > 0 {
-            self.said_in_row = 0;
-            let found = self.find(offset);
-            let options = self.data_options(found.map(|(_, map)| map));
-            if let Some((index, _)) = found {
-                self.sent_last = index;
-            }
-            return options;
+        if len == 0 {
+            return self.ack_options();
         }
+        self.acks.in_row = 0;
+        let found = self.mappings.find(offset);
+        let options = self.data_options(found.map(|(_, mapping)| mapping));
+        if let Some((index, _)) = found {
+            self.mappings.on_used(index);
+        }
+        options
+    }
+
+    /// Options of a segment without data.
+    fn ack_options(&mut self) -> MptcpOptions {
         let mut options = MptcpOptions::default();
-        let fin_waits = self.data_fin.is_some() && self.keys_went;
+        let fin_waits = self.data_fin.is_some() && self.acks.keys_sent;
         if let Some(option) = self.on_ack.as_ref().filter(|_| !fin_waits) {
-            self.keys_went = true;
+            self.acks.keys_sent = true;
             options.push(option.clone());
             return options;
         }
-        self.keys_went = false;
-        let said = self.say_pending(&mut options);
+        self.acks.keys_sent = false;
+        let took_one = self.take_queued(&mut options);
         if !options.others().iter().all(may_go_with_dss) {
             return options;
         }
@@ -190,8 +267,8 @@ impl Multipath {
         if let Some(ack) = self.data_ack {
             dss = dss.with_ack(ack);
         }
-        // Both do not fit.
-        if let Some(mapping) = self.data_fin.filter(|_| !said) {
+        // A segment has no room for both.
+        if let Some(mapping) = self.data_fin.filter(|_| !took_one) {
             dss = dss.with_mapping(mapping).with_fin();
         }
         if dss != Dss::EMPTY {
@@ -200,136 +277,90 @@ impl Multipath {
         options
     }
 
-    fn say_pending(&mut self, options: &mut MptcpOptions) -> bool {
-        let option = self.pending.pop_front();
-        let said = option.is_some();
-        self.said_in_row = if said { self.said_in_row + 1 } else { 0 };
-        self.fin_put_off = said && self.data_fin.is_some();
+    /// Moves the oldest queued option to `options`; returns whether there was one.
+    fn take_queued(&mut self, options: &mut MptcpOptions) -> bool {
+        let option = self.queued.pop_front();
+        let took_one = option.is_some();
+        self.acks.in_row = if took_one { self.acks.in_row + 1 } else { 0 };
+        self.acks.fin_postponed = took_one && self.data_fin.is_some();
         option.into_iter().for_each(|option| options.push(option));
-        said
+        took_one
     }
 
-    /// Say `option` on an acknowledgement of its own.
-    pub fn say(&mut self, option: MptcpOption) {
-        if self.pending.len() == MAX_PENDING {
-            self.pending.pop_front();
+    /// Queues `option` for an acknowledgement of its own.
+    pub fn queue_option(&mut self, option: MptcpOption) {
+        if self.queued.len() == MAX_QUEUED {
+            self.queued.pop_front();
         }
-        self.pending.push_back(option);
+        self.queued.push_back(option);
+        debug_assert!(self.queued.len() <= MAX_QUEUED, "the queue of options is bounded");
     }
 
-    /// Say nothing more but these.
-    pub fn keep_pending(&mut self, keep: impl Fn(&MptcpOption) -> bool) {
-        self.pending.retain(keep);
+    /// Drops the queued options that `keep` refuses.
+    pub fn retain_queued(&mut self, keep: impl Fn(&MptcpOption) -> bool) {
+        self.queued.retain(keep);
     }
 
-    /// Whether an acknowledgement is to go out for the sake of an option.
+    /// Whether an acknowledgement is to be sent for an option.
     pub fn owes_option(&self) -> bool {
-        let waits = !self.pending.is_empty() && self.on_ack.is_none();
-        self.fin_put_off || (waits && self.said_in_row < MAX_SAID_IN_ROW)
+        let waits = !self.queued.is_empty() && self.on_ack.is_none();
+        self.acks.fin_postponed || (waits && self.acks.in_row < MAX_OPTION_ACKS)
     }
 
-    /// The options of a segment with data from `offset` on for which [`Multipath::options`] leave
-    /// no room: a data acknowledgement may be left out (RFC 8684 s3.3.2).
+    /// Options of a segment with data from `offset` on that leaves no room for
+    /// [`Multipath::options`]: without the data acknowledgement, which is optional
+    /// (RFC 8684 s3.3.2).
     pub fn shorter_options(&self, offset: u64) -> MptcpOptions {
-        let map = self.find(offset).map(|(_, map)| map);
-        let mut options = self.data_options(map);
-        options.dss = map.and(options.dss).map(|dss| {
+        let mapping = self.mappings.find(offset).map(|(_, mapping)| mapping);
+        let mut options = self.data_options(mapping);
+        options.dss = mapping.and(options.dss).map(|dss| {
             let kept = dss.mapping().map_or(Dss::EMPTY, |map| Dss::EMPTY.with_mapping(map));
             if dss.fin() { kept.with_fin() } else { kept }
         });
         options
     }
 
-    fn data_options(&self, map: Option<&SentMap>) -> MptcpOptions {
-        let Some(map) = map else {
+    fn data_options(&self, mapping: Option<&SentMapping>) -> MptcpOptions {
+        let Some(mapping) = mapping else {
             return self.data_ack.map(|ack| Dss::EMPTY.with_ack(ack).into()).unwrap_or_default();
         };
-        if let Some((flags, sender, receiver)) = self.first_data.filter(|_| map.offset == 0) {
-            let (len, checksum) = (map.len, map.checksum);
+        if let Some((flags, sender, receiver)) = self.keys.filter(|_| mapping.offset == 0) {
+            let (len, checksum) = (mapping.len, mapping.checksum);
             let form = CapableForm::Data { sender, receiver, len, checksum };
             return MptcpOption::Capable(Capable::V1 { flags, form }).into();
         }
-        let mut dss = Dss::EMPTY.with_mapping(map.mapping());
+        let mut dss = Dss::EMPTY.with_mapping(mapping.to_wire());
         if let Some(ack) = self.data_ack {
             dss = dss.with_ack(ack);
         }
-        if map.fin {
+        if mapping.fin {
             dss = dss.with_fin();
         }
         dss.into()
     }
 
-    /// What is said after falling back: why, and where it begins.
-    fn plain_options(&mut self, len: u32) -> MptcpOptions {
+    /// Options after the fallback: its reason on an acknowledgement, the infinite mapping on data.
+    fn fallback_options(&mut self, len: u32) -> MptcpOptions {
         if len == 0 {
-            return self.pending.pop_front().map(MptcpOptions::from).unwrap_or_default();
+            return self.queued.pop_front().map(MptcpOptions::from).unwrap_or_default();
         }
         let mapping = self.infinite.take();
         mapping.map(|mapping| Dss::EMPTY.with_mapping(mapping).into()).unwrap_or_default()
     }
 
     /// A segment was accepted.
-    pub fn hear(&mut self, heard: Heard) {
-        self.said_in_row = 0;
-        self.heard = Some(heard);
+    pub fn on_segment(&mut self, segment: SegmentInfo) {
+        self.acks.in_row = 0;
+        self.segment = Some(segment);
     }
 
-    /// What the segment that was just handled said, if it was accepted.
-    pub const fn take_heard(&mut self) -> Option<Heard> {
-        self.heard.take()
-    }
-}
-
-impl SentMap {
-    /// Bytes of the subflow that the mapping covers.
-    pub const fn bytes(&self) -> u16 {
-        self.len - self.fin as u16
-    }
-
-    fn end(&self) -> u64 {
-        self.offset + u64::from(self.bytes())
-    }
-
-    /// Whether the two may be one mapping.
-    fn is_followed_by(&self, next: &SentMap) -> bool {
-        let plain = |map: &SentMap| map.checksum.is_none() && !map.fin;
-        let number = advanced(self.dsn, self.len);
-        plain(self) && plain(next) && next.offset == self.end() && next.dsn == number
-    }
-
-    /// Take the first bytes away, `most` of them; all of them where they cannot be parted.
-    fn split_front(&mut self, most: u16) -> SentMap {
-        let whole = self.checksum.is_some() || self.fin;
-        let len = if whole { self.len } else { self.len.min(most) };
-        let front = SentMap { len, ..*self };
-        self.offset += u64::from(len);
-        self.dsn = advanced(self.dsn, len);
-        self.len -= len;
-        front
-    }
-
-    fn covers(&self, offset: u64) -> bool {
-        (self.offset..self.end()).contains(&offset)
-    }
-
-    fn mapping(&self) -> Mapping {
-        Mapping {
-            dsn: self.dsn,
-            subflow_seq: (self.offset as u32).wrapping_add(1),
-            len: self.len,
-            checksum: self.checksum,
-        }
+    /// Takes the summary of the segment that was just handled, if it was accepted.
+    pub const fn take_segment(&mut self) -> Option<SegmentInfo> {
+        self.segment.take()
     }
 }
 
-fn advanced(number: DataNumber, by: u16) -> DataNumber {
-    match number {
-        DataNumber::Short(number) => DataNumber::Short(number.wrapping_add(by.into())),
-        DataNumber::Long(number) => DataNumber::Long(number.wrapping_add(by.into())),
-    }
-}
-
-/// RFC 8684 s3: which options share a segment with a DSS.
+/// Whether RFC 8684 s3 allows the option in a segment with a DSS.
 fn may_go_with_dss(option: &MptcpOption) -> bool {
     matches!(
         option,
@@ -341,36 +372,29 @@ fn may_go_with_dss(option: &MptcpOption) -> bool {
 mod tests {
     use super::*;
 
-    fn map(offset: u64, len: u16) -> SentMap {
-        let dsn = DataNumber::Long(7000 + offset);
-        SentMap { offset, len, dsn, checksum: None, fin: false }
+    fn prio() -> MptcpOption {
+        MptcpOption::Prio { backup: true }
     }
 
     #[test]
-    fn mapping_grows_while_nothing_of_it_was_sent() {
+    fn acknowledgements_for_options_only_are_two_in_a_row() {
         let mut mp = Multipath::default();
-        mp.map_joined(map(0, 1000), 0, 60_000);
-        mp.map_joined(map(1000, 500), 0, 60_000);
-        assert_eq!(mp.mapped_from(0), Some(1500));
-        mp.map_joined(map(1500, 100), 200, 60_000);
-        assert_eq!(mp.mapped_from(0), Some(1500), "a part of it is under way");
-        assert_eq!(mp.mapped_from(1500), Some(100));
+        (0..3).for_each(|_| mp.queue_option(prio()));
+        for _ in 0..2 {
+            assert!(mp.owes_option());
+            assert_eq!(mp.options(0, 0).others().len(), 1);
+        }
+        assert!(!mp.owes_option(), "a third one would resemble a loss");
     }
 
     #[test]
-    fn mappings_are_filled_up_to_what_one_offload_takes() {
+    fn data_fin_waits_for_the_queued_option() {
         let mut mp = Multipath::default();
-        mp.map_joined(map(0, 3000), 0, 1000);
-        mp.map_joined(map(3000, 400), 0, 1000);
-        mp.map_joined(map(3400, 1000), 0, 1000);
-        let lens: Vec<u64> =
-            [0, 1000, 2000, 3000, 4000].map(|at| mp.mapped_from(at).unwrap()).into();
-        assert_eq!(lens, [1000, 1000, 1000, 1000, 400]);
-        let (_, last) = mp.find(4000).unwrap();
-        assert_eq!(last.dsn, DataNumber::Long(11_000), "each is mapped to its own numbers");
-        mp.map_joined(SentMap { checksum: Some(1), ..map(4400, 3000) }, 0, 1000);
-        assert_eq!(mp.mapped_from(4400), Some(3000), "its checksum is over the whole");
-        mp.map_joined(SentMap { dsn: DataNumber::Long(1), ..map(7400, 10) }, 0, 1000);
-        assert_eq!(mp.mapped_from(7400), Some(10), "its numbers jump");
+        let mapping = Mapping { dsn: DataNumber::Long(7), subflow_seq: 0, len: 1, checksum: None };
+        mp.set_data_fin(Some(mapping));
+        mp.queue_option(prio());
+        assert!(mp.options(0, 0).dss.is_none_or(|dss| !dss.fin()));
+        assert!(mp.owes_option(), "the DATA_FIN is still due");
+        assert!(mp.options(0, 0).dss.is_some_and(|dss| dss.fin()));
     }
 }

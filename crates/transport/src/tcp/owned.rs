@@ -3,8 +3,9 @@
 //! What is said in options goes through `multipath`; here is the rest: data in and out, and what
 //! a scheduler wants to know.
 
-use super::multipath::{Multipath, SentMap};
+use super::multipath::Multipath;
 use super::receiver::SharedWindow;
+use super::sent_mappings::SentMapping;
 use super::subflow::Subflow;
 use super::timers::Retransmit;
 use crate::congestion::{CongestionControl, Controller};
@@ -57,7 +58,7 @@ impl Subflow {
 
     /// Hand mapped payload to this subflow; it cannot be taken back. `joins`: it may lengthen the
     /// mapping before it.
-    pub fn push(&mut self, payload: Payload, map: SentMap, joins: bool) {
+    pub fn push(&mut self, payload: Payload, map: SentMapping, joins: bool) {
         debug_assert_eq!(map.offset, self.tx.buffer.end());
         self.tx.buffer.append(payload);
         let (nxt, most) = (self.tx.nxt, self.tx.size_goal());
@@ -141,9 +142,9 @@ impl Subflow {
     }
 
     /// Say an option on an acknowledgement of its own.
-    pub fn say(&mut self, option: MptcpOption) {
+    pub fn queue_option(&mut self, option: MptcpOption) {
         if let Some(mp) = self.mp.as_mut().filter(|_| self.fsm.is_synchronised()) {
-            mp.say(option);
+            mp.queue_option(option);
         }
     }
 
@@ -209,12 +210,12 @@ impl Subflow {
     }
 
     /// The SYN/ACK that is due, of a subflow that has no connection yet.
-    pub fn answer(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
+    pub fn poll_syn_ack(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         self.poll_handshake(cx)
     }
 
     /// The SYN came again: so does the SYN/ACK.
-    pub const fn repeat_answer(&mut self) {
+    pub const fn repeat_syn_ack(&mut self) {
         self.hs.due = true;
     }
 
@@ -224,8 +225,8 @@ impl Subflow {
     }
 
     /// Ask for an acknowledgement with a segment that brings nothing (RFC 1122 s4.2.3.6).
-    pub const fn knock(&mut self) {
-        self.outbox.knock = true;
+    pub const fn send_keep_alive(&mut self) {
+        self.outbox.keep_alive = true;
     }
 
     /// The path answered after a time-out: send the head again now, as after the first one.
@@ -284,13 +285,13 @@ impl Subflow {
 
     /// Bytes of every segment that are kept free for options of the connection.
     pub(super) fn option_room(&self) -> u32 {
-        self.mp.as_ref().map_or(0, |mp| mp.room)
+        self.mp.as_ref().map_or(0, |mp| mp.room())
     }
 
     /// Keep `room` bytes of options free for the DSS from now on.
     pub fn set_option_room(&mut self, room: u32) {
         let Some(mp) = self.mp.as_mut() else { return };
-        let before = std::mem::replace(&mut mp.room, room);
+        let before = mp.set_room(room);
         self.tx.mss = (self.tx.mss + before).saturating_sub(room).max(1);
     }
 
@@ -313,7 +314,7 @@ impl Subflow {
     }
 
     /// Whether the connection's writer waits for room.
-    pub const fn share_writer(&mut self, waits: bool) {
+    pub const fn set_writer_waiting(&mut self, waits: bool) {
         self.tx.writer_waits = waits;
     }
 

@@ -64,10 +64,7 @@ impl Subflow {
             flags: if with_ack { Flags::RST | Flags::ACK } else { Flags::RST },
             options: TcpOptions {
                 timestamps: self.timestamps(cx),
-                mptcp: self
-                    .mp
-                    .as_ref()
-                    .map_or_else(MptcpOptions::default, |mp| mp.on_reset.clone()),
+                mptcp: self.mp.as_ref().map_or_else(MptcpOptions::default, |mp| mp.reset_options()),
                 ..TcpOptions::default()
             },
             ..TcpSegment::default()

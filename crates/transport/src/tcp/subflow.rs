@@ -4,7 +4,7 @@
 //! This file has the struct, its face towards `connection`, and what several parts share. The
 //! congestion controller belongs to the connection and is passed in (rule 5 of the house).
 
-use super::config::{TcpConfig, TcpInfo};
+use super::config::TcpConfig;
 use super::handshake::Handshake;
 use super::loss::LossState;
 use super::multipath::Multipath;
@@ -14,6 +14,7 @@ use super::sender::Sender;
 use super::state::StateMachine;
 use super::timers::{Retransmit, Timers};
 use crate::congestion::{CongestionControl, Controller};
+use crate::info::TcpInfo;
 use crate::recovery::{MinRttFilter, RttEstimator, RttMode};
 use crate::socket::{ConnectionEvent, SocketError};
 use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
@@ -48,7 +49,7 @@ pub struct Outbox {
     /// A probe of a closed window.
     pub window_probe: bool,
     /// Ask the peer for an acknowledgement, whatever waits to be sent.
-    pub knock: bool,
+    pub keep_alive: bool,
 }
 
 /// Totals of one subflow.
@@ -256,7 +257,7 @@ impl Subflow {
     }
 
     /// A valid RST came, whoever sent it.
-    pub fn meet_reset(&mut self, cx: &mut Context<'_>) {
+    pub fn handle_reset(&mut self, cx: &mut Context<'_>) {
         if !self.fsm.is_closed() && !self.fsm.is_time_wait() {
             self.reset_by_peer(cx);
         }
@@ -292,12 +293,12 @@ impl Subflow {
     }
 
     /// News for the owner, in order.
-    pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
+    pub fn take_events(&mut self) -> Vec<ConnectionEvent> {
         std::mem::take(&mut self.news)
     }
 
     /// Whether there is news.
-    pub fn has_news(&self) -> bool {
+    pub fn has_events(&self) -> bool {
         !self.news.is_empty()
     }
 
@@ -324,7 +325,7 @@ impl Subflow {
     }
 
     /// Why it sends nothing more, asked when it does not.
-    pub fn stands_because(&self) -> Blocked {
+    pub fn blocked_reason(&self) -> Blocked {
         if !self.fsm.is_synchronised() {
             Blocked::Opening
         } else if self.tx.has_unsent() {

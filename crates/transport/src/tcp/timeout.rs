@@ -29,7 +29,7 @@ impl Subflow {
         self.enter_loss(cx, cc);
         self.loss.timeouts += 1;
         if let Some(mp) = self.mp.as_mut() {
-            mp.timed_out = true;
+            mp.on_timeout();
         }
         self.rtt.back_off();
         self.loss.rexmit = Rexmit::Lost;
@@ -51,7 +51,7 @@ impl Subflow {
                 self.outbox.probe_copy = true;
             }
             if let Some(mp) = self.mp.as_mut() {
-                mp.probed = true;
+                mp.on_loss_probe();
             }
             self.timers.set_retransmit(Retransmit::Rto, cx.now, self.rtt.rto());
         } else {

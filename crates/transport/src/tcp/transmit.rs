@@ -90,7 +90,7 @@ impl Subflow {
             self.loss.tlp.on_probe(self.tx.nxt, false);
             return Some(segment);
         }
-        if std::mem::take(&mut self.outbox.knock) {
+        if std::mem::take(&mut self.outbox.keep_alive) {
             return Some(self.window_probe(cx));
         }
         if std::mem::take(&mut self.outbox.window_probe) {

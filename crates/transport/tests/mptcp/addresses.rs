@@ -72,7 +72,7 @@ fn forged_announcement_is_silently_ignored() {
     pair.transfer(100_000, 500_000);
     assert_eq!(echoes.get(), 0);
     assert!(pair.info(Side::Client).refused > 0);
-    assert_eq!(pair.info(Side::Client).subflows.len(), 1);
+    assert_eq!(pair.info(Side::Client).paths.len(), 1);
 }
 
 #[test]
@@ -184,8 +184,8 @@ fn backup_path_rests_until_the_others_are_gone() {
         };
         let mut pair = Pair::new(&[Path::ms(20), Path::ms(10)], client, server);
         download(&mut pair);
-        assert!(pair.info(Side::Server).subflows[1].backup);
-        assert!(pair.info(Side::Client).subflows[1].backup);
+        assert!(pair.info(Side::Server).paths[1].backup);
+        assert!(pair.info(Side::Client).paths[1].backup);
         let sent = sent_during(&mut pair, Duration::from_secs(2));
         assert!(sent[0] > 50 && sent[1] == 0, "{sent:?}");
         pair.paths[0].cut = true;
@@ -209,7 +209,7 @@ fn priority_changes_while_data_flow() {
             pair.stack(side).set_backup(socket, address(side, 0), backup).expect("a socket");
             pair.settle();
             pair.pass(Duration::from_secs(3));
-            assert!(pair.info(Side::Server).subflows[0].backup == backup);
+            assert!(pair.info(Side::Server).paths[0].backup == backup);
             let sent = sent_during(&mut pair, Duration::from_secs(3));
             assert!(sent[1] > 20, "{side:?} {sent:?}");
             assert_eq!(sent[0] == 0, rests, "{side:?} {sent:?}");
@@ -223,7 +223,7 @@ fn priority_set_while_a_join_is_under_way_is_told_once_it_is_open() {
     for side in [Side::Client, Side::Server] {
         let mut pair = paths(&[10, 40]);
         let socket = |pair: &Pair| pair.ends[side as usize].socket;
-        while socket(&pair).and_then(|_| pair.try_info(side)).is_none_or(|i| i.subflows.len() < 2) {
+        while socket(&pair).and_then(|_| pair.try_info(side)).is_none_or(|i| i.paths.len() < 2) {
             pair.pass(Duration::from_millis(1));
         }
         let id = pair.socket(side);
@@ -231,7 +231,7 @@ fn priority_set_while_a_join_is_under_way_is_told_once_it_is_open() {
         pair.settle();
         download(&mut pair);
         for end in [Side::Client, Side::Server] {
-            let backups: Vec<bool> = pair.info(end).subflows.iter().map(|s| s.backup).collect();
+            let backups: Vec<bool> = pair.info(end).paths.iter().map(|s| s.backup).collect();
             assert_eq!(backups, [false, true], "{side:?} at {end:?}");
         }
         let sent = sent_during(&mut pair, Duration::from_secs(2));
@@ -249,7 +249,7 @@ fn first_subflow_from_a_backup_address_is_spared() {
         };
         let mut pair = Pair::new(&[Path::ms(10), Path::ms(20)], client, server);
         download(&mut pair);
-        assert!(pair.info(side.other()).subflows[0].backup, "{side:?}");
+        assert!(pair.info(side.other()).paths[0].backup, "{side:?}");
         let sent = sent_during(&mut pair, Duration::from_secs(2));
         assert!(sent[0] == 0 && sent[1] > 20, "{side:?} {sent:?}");
     }

@@ -14,7 +14,7 @@ fn both_paths_carry_a_download() {
     pair.transfer(1, 4 << 20);
     let info = pair.info(Side::Server);
     assert!(!info.fallback);
-    assert_eq!(info.subflows.len(), 2, "two addresses each, one pair per subnet");
+    assert_eq!(info.paths.len(), 2, "two addresses each, one pair per subnet");
     assert!(pair.data_packets.iter().all(|count| *count >= 10), "{:?}", pair.data_packets);
     assert_eq!(info.refused, 0);
     assert_eq!(pair.info(Side::Client).refused, 0);
@@ -28,7 +28,7 @@ fn both_directions_close_with_data_fins() {
         pair.ends.iter().all(|end| end.closed && end.ended)
     });
     for side in [Side::Client, Side::Server] {
-        assert!(pair.info(side).subflows.iter().all(|subflow| subflow.tcp.bytes_retrans == 0));
+        assert!(pair.info(side).paths.iter().all(|subflow| subflow.tcp.bytes_retrans == 0));
     }
 }
 
@@ -50,7 +50,7 @@ fn options_stripped_from_the_syn_make_it_tcp() {
     }));
     pair.transfer(100_000, 100_000);
     assert!(pair.info(Side::Client).fallback);
-    assert_eq!(pair.info(Side::Client).subflows.len(), 1);
+    assert_eq!(pair.info(Side::Client).paths.len(), 1);
 }
 
 #[test]

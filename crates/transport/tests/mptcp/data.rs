@@ -121,7 +121,7 @@ fn a_subflow_longer_than_4_gib_on_large_segments() {
     pair.close();
     let info = pair.info(Side::Client);
     assert_eq!((info.refused, info.duplicate_bytes, info.fallback), (0, 0, false));
-    assert!(pair.info(Side::Server).subflows[0].tcp.bytes_acked > 1 << 32);
+    assert!(pair.info(Side::Server).paths[0].tcp.bytes_acked > 1 << 32);
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn tuned_send_buffer_is_that_of_all_subflows() {
         config.tcp.profile = profile;
         let mut pair = Pair::new(&[Path::ms(50), Path::ms(80)], config.clone(), config);
         pair.pass(Duration::from_secs(2));
-        assert_eq!(pair.info(Side::Server).subflows.len(), 2);
+        assert_eq!(pair.info(Side::Server).paths.len(), 2);
         pair.ends[1].to_write = 10 << 20;
         pair.pass(Duration::from_millis(1));
         let memory = pair.ends[1].written - pair.info(Side::Server).snd_una;
@@ -394,14 +394,14 @@ fn window_of_a_subflow_bounds_it_with_the_papers_kernels() {
         while !pair.is_delivered() {
             assert!(pair.step(), "{}", pair.describe());
             let Some(info) = pair.try_info(Side::Server) else { continue };
-            if let [_, second] = &info.subflows[..] {
+            if let [_, second] = &info.paths[..] {
                 let tcp = &second.tcp;
                 most = most.max(tcp.bytes_sent - tcp.bytes_retrans - tcp.bytes_acked);
             }
         }
         // 30 units of 128 bytes.
         assert_eq!(most <= 30 * 128, bound, "{most} bytes under way");
-        assert!(pair.info(Side::Server).subflows[1].first_sent_bytes > 3000);
+        assert!(pair.info(Side::Server).paths[1].first_sent_bytes > 3000);
     }
 }
 

@@ -37,7 +37,7 @@ fn strip(pair: &mut Pair, which: impl Fn(Side, &TcpSegment) -> bool + 'static) {
 fn assert_both_are_tcp(pair: &Pair) {
     assert!(pair.info(Side::Client).fallback, "client");
     assert!(pair.info(Side::Server).fallback, "server");
-    assert_eq!(pair.info(Side::Client).subflows.len(), 1);
+    assert_eq!(pair.info(Side::Client).paths.len(), 1);
 }
 
 #[test]

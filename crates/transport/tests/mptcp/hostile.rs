@@ -194,13 +194,13 @@ fn config() -> MptcpConfig {
 }
 
 fn check_memory(raw: &Raw) {
-    let Some(info) = raw.socket.and_then(|socket| raw.stack.mptcp_info(socket)) else { return };
+    let Some(info) = raw.socket.and_then(|socket| raw.stack.info(socket)) else { return };
     // The connection's buffer, as much for all subflows together, and the least of each.
-    let subflows = info.subflows.len() as u64;
+    let subflows = info.paths.len() as u64;
     let most = 2 * u64::from(BUFFER) + subflows * 65_535;
     assert!(info.held_bytes <= most, "{} bytes held by {subflows}", info.held_bytes);
-    assert!(info.mappings <= 4097 * info.subflows.len() as u32);
-    assert!(info.subflows.len() <= 64);
+    assert!(info.mappings <= 4097 * info.paths.len() as u32);
+    assert!(info.paths.len() <= 64);
     assert!(info.snd_una <= info.snd_nxt + 1);
 }
 

@@ -134,7 +134,7 @@ fn limit_of_the_initiator_opens_no_more() {
         let paths = [Path::ms(10), Path::ms(20), Path::ms(30), Path::ms(40)];
         let mut pair = Pair::new(&paths, client, MptcpConfig::default());
         pair.transfer(500_000, 500_000);
-        assert_eq!(pair.info(Side::Client).subflows.len(), 1 + usize::from(limit));
+        assert_eq!(pair.info(Side::Client).paths.len(), 1 + usize::from(limit));
     }
 }
 
@@ -180,9 +180,9 @@ fn path_that_joined_again_and_again_keeps_what_it_carried() {
         pair.await_subflows(2);
     }
     let info = pair.info(Side::Client);
-    assert_eq!(info.subflows.len(), 64, "numbers are used again");
+    assert_eq!(info.paths.len(), 64, "numbers are used again");
     let carried = |interface| {
-        let here = info.subflows.iter().filter(|subflow| subflow.interface == interface);
+        let here = info.paths.iter().filter(|subflow| subflow.interface == interface);
         let before = info.retired.iter().filter(|retired| retired.interface == interface);
         here.map(|subflow| subflow.first_sent_bytes).sum::<u64>()
             + before.map(|retired| retired.first_sent_bytes).sum::<u64>()

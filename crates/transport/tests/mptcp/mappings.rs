@@ -217,7 +217,7 @@ fn options_that_cannot_be_read_are_counted() {
         };
         raw.put(0, segment);
         assert_eq!(raw.info().refused, count);
-        assert!(!raw.info().subflows[0].backup);
+        assert!(!raw.info().paths[0].backup);
     }
 }
 
@@ -508,7 +508,7 @@ fn forged_joins_do_not_use_up_the_numbers_of_subflows() {
     let sub = raw.join(6);
     raw.send_mapped(sub, 0, 100);
     assert_eq!(raw.read(0), 100);
-    assert!(raw.info().subflows.len() <= 64);
+    assert!(raw.info().paths.len() <= 64);
 }
 
 #[test]

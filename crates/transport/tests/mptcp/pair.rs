@@ -7,9 +7,10 @@
 use base::{Chance, Context, Duration, HostId, Instant, InterfaceId, Purpose, SocketId};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use transport::mptcp::{MptcpConfig, MptcpInfo};
+use transport::mptcp::MptcpConfig;
 use transport::{
-    Input, InterfaceConfig, InterfaceEvent, SocketError, SocketEventKind, Stack, StackConfig,
+    ConnectionInfo, Input, InterfaceConfig, InterfaceEvent, Protocol, SocketError, SocketEventKind,
+    Stack, StackConfig,
 };
 use wire::{Body, Packet, Payload, TcpSegment};
 
@@ -152,25 +153,25 @@ impl Pair {
             data_packets: vec![0; paths.len()],
             finish: true,
         };
-        pair.stacks[1].listen_mptcp(PORT, server).expect("a free port");
+        pair.stacks[1].listen(PORT, server).expect("a free port");
         let mut cx = Context::quiet(pair.now, pair.chance);
         let remote = SocketAddr::new(address(Side::Server, 0), PORT);
         let local = address(Side::Client, 0);
-        let socket = pair.stacks[0].connect_mptcp(&mut cx, local, remote, &client);
+        let socket = pair.stacks[0].connect(&mut cx, local, remote, &client.into());
         let socket = socket.expect("a configuration that is known");
         pair.ends[0].socket = Some(socket);
         pair
     }
 
-    pub fn info(&self, side: Side) -> MptcpInfo {
-        let socket = self.ends[side as usize].socket.expect("a socket");
-        self.stacks[side as usize].mptcp_info(socket).expect("an MPTCP socket")
+    pub fn info(&self, side: Side) -> ConnectionInfo {
+        self.try_info(side).expect("an MPTCP socket")
     }
 
     /// Unless there is no connection yet, or it is one of plain TCP.
-    pub fn try_info(&self, side: Side) -> Option<MptcpInfo> {
+    pub fn try_info(&self, side: Side) -> Option<ConnectionInfo> {
         let socket = self.ends[side as usize].socket?;
-        self.stacks[side as usize].mptcp_info(socket)
+        let info = self.stacks[side as usize].info(socket)?;
+        (info.protocol == Protocol::Mptcp).then_some(info)
     }
 
     pub fn stack(&mut self, side: Side) -> &mut Stack {
@@ -464,7 +465,7 @@ impl Pair {
                 "\nwrote {written} of {to_write} (shut {shut}), got {got}, ended {ended}, closed \
                  {closed}, failed {failed:?}"
             );
-            let Some(info) = end.socket.and_then(|socket| stack.mptcp_info(socket)) else {
+            let Some(info) = end.socket.and_then(|socket| stack.info(socket)) else {
                 continue;
             };
             text += &format!(
@@ -476,7 +477,7 @@ impl Pair {
                 info.refused,
                 info.fallback,
             );
-            for subflow in &info.subflows {
+            for subflow in &info.paths {
                 let tcp = &subflow.tcp;
                 text += &format!(
                     "\n  {} {}: {:?} cwnd {} sent {} acked {} rto {} wnd {}/{}",
@@ -505,7 +506,7 @@ impl Pair {
     /// Subflows of a side that are established.
     pub fn live(&self, side: Side) -> usize {
         let Some(info) = self.try_info(side) else { return 0 };
-        info.subflows.iter().filter(|subflow| subflow.tcp.state == "ESTABLISHED").count()
+        info.paths.iter().filter(|subflow| subflow.tcp.state == "ESTABLISHED").count()
     }
 
     fn next_at(&self) -> Option<Instant> {

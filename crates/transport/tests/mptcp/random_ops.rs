@@ -11,9 +11,11 @@ use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
-use transport::mptcp::{MptcpConfig, MptcpInfo, SubflowInfo};
+use transport::mptcp::MptcpConfig;
 use transport::path_manager::{Again, Endpoint, EndpointFlags, Endpoints, Limits, PathManagerKind};
-use transport::{Buffers, InterfaceEvent, Profile, congestion, scheduler};
+use transport::{
+    Buffers, ConnectionInfo, InterfaceEvent, PathInfo, Profile, congestion, scheduler,
+};
 use wire::{Flags, Payload};
 
 /// Packets in a row that may be lost: fewer than a connection gives up after.
@@ -311,7 +313,7 @@ fn changed(payload: &Payload) -> Payload {
 /// Whether both sides have a subflow on the first path.
 fn is_first_open(pair: &Pair) -> bool {
     [Side::Client, Side::Server].into_iter().filter_map(|side| pair.try_info(side)).all(|info| {
-        let mut subflows = info.subflows.iter();
+        let mut subflows = info.paths.iter();
         subflows.any(|sub| sub.interface == InterfaceId(0) && sub.tcp.state == "ESTABLISHED")
     })
 }
@@ -399,10 +401,10 @@ fn check(pair: &Pair, world: &World) {
 /// Never more subflows than the limits allow, never two that this side opened between the same
 /// addresses, unless that is what was asked for. Of what the peer opened, and has ended and opened
 /// again, it may still have one that it has not heard the end of.
-fn check_subflows(world: &World, side: Side, info: &MptcpInfo) {
+fn check_subflows(world: &World, side: Side, info: &ConnectionInfo) {
     let over = ["CLOSED", "TIME_WAIT", "LAST_ACK", "CLOSING"];
-    let alive = info.subflows.iter().filter(|subflow| !over.contains(&subflow.tcp.state));
-    let opened = |subflow: &&SubflowInfo| match side {
+    let alive = info.paths.iter().filter(|subflow| !over.contains(&subflow.tcp.state));
+    let opened = |subflow: &&PathInfo| match side {
         Side::Client => subflow.remote.port() == PORT,
         Side::Server => subflow.local.port() != PORT,
     };

@@ -5,8 +5,10 @@
 
 use base::{Chance, Context, Duration, Instant, InterfaceId, SocketId};
 use std::net::{IpAddr, SocketAddr};
-use transport::mptcp::{MptcpConfig, MptcpInfo};
-use transport::{Input, InterfaceConfig, SocketError, SocketEventKind, Stack, StackConfig};
+use transport::mptcp::MptcpConfig;
+use transport::{
+    ConnectionInfo, Input, InterfaceConfig, SocketError, SocketEventKind, Stack, StackConfig,
+};
 use wire::mptcp::{
     Capable, CapableFlags, CapableForm, DataNumber, Dss, Join, Key, Mapping, MptcpOption,
     MptcpOptions, Token, join_hmac,
@@ -72,7 +74,7 @@ impl Raw {
     /// Listening; nothing was said yet.
     pub fn listener(config: &MptcpConfig) -> Raw {
         let mut raw = Raw::new(3);
-        raw.stack.listen_mptcp(PORT, config.clone()).expect("a free port");
+        raw.stack.listen(PORT, config.clone()).expect("a free port");
         raw
     }
 
@@ -127,7 +129,7 @@ impl Raw {
         let mut raw = Raw::new(2);
         let mut cx = raw.cx();
         let remote = SocketAddr::new(host(2, 1), PORT);
-        let socket = raw.stack.connect_mptcp(&mut cx, host(1, 1), remote, config);
+        let socket = raw.stack.connect(&mut cx, host(1, 1), remote, &config.clone().into());
         raw.socket = Some(socket.expect("a known configuration"));
         raw.drain();
         let (_, syn) = raw.strays.pop().expect("a SYN");
@@ -353,9 +355,9 @@ impl Raw {
         self.now = end;
     }
 
-    pub fn info(&self) -> MptcpInfo {
+    pub fn info(&self) -> ConnectionInfo {
         let socket = self.socket.expect("a socket");
-        self.stack.mptcp_info(socket).expect("an MPTCP connection")
+        self.stack.info(socket).expect("a connection")
     }
 
     /// The application reads everything; it must be our stream.

@@ -57,7 +57,7 @@ fn to_one_address(manager: PathManagerKind) -> Pair {
     pair.finish = false;
     pair.transfer(50_000, 50_000);
     pair.await_subflows(2);
-    assert_eq!(pair.info(Side::Server).subflows[1].local.ip(), address(Side::Server, 0));
+    assert_eq!(pair.info(Side::Server).paths[1].local.ip(), address(Side::Server, 0));
     pair
 }
 
@@ -69,7 +69,7 @@ fn reset_of_a_path_ends_what_is_on_it_even_if_all_subflows_lead_to_one_address()
             let mut pair = to_one_address(manager);
             reset(&mut pair, path, &[Side::Client, Side::Server]);
             for side in [Side::Client, Side::Server] {
-                let subflows = pair.info(side).subflows;
+                let subflows = pair.info(side).paths;
                 let live = subflows.iter().filter(|at| at.tcp.state == "ESTABLISHED");
                 let live: Vec<InterfaceId> = live.map(|at| at.interface).collect();
                 assert_eq!(live, [InterfaceId(1 - path as u16)], "{manager:?} at {side:?}");
@@ -89,8 +89,7 @@ fn path_that_is_to_be_spared_is_that_of_the_interface_even_if_all_subflows_share
             pair.interface(Side::Client, path, InterfaceEvent::Backup(true));
             pair.pass(secs(1));
             for side in [Side::Client, Side::Server] {
-                let backups: Vec<bool> =
-                    pair.info(side).subflows.iter().map(|s| s.backup).collect();
+                let backups: Vec<bool> = pair.info(side).paths.iter().map(|s| s.backup).collect();
                 assert_eq!(backups, [path == 0, path == 1], "{manager:?} at {side:?}");
             }
         }
@@ -112,8 +111,7 @@ fn join_by_a_gateway_is_of_a_path_to_be_spared_if_its_interface_is() {
         pair.transfer(50_000, 50_000);
         pair.await_subflows(2);
         pair.pass(secs(1));
-        let backups: Vec<bool> =
-            pair.info(Side::Server).subflows.iter().map(|s| s.backup).collect();
+        let backups: Vec<bool> = pair.info(Side::Server).paths.iter().map(|s| s.backup).collect();
         assert_eq!(backups, [path == 0, path == 1]);
     }
 }
@@ -155,7 +153,7 @@ fn join_that_finds_no_room_asks_whether_the_old_subflow_lives() {
     assert!(pair.stack(Side::Server).refused_joins() > 0);
     // A live one is not given away: it answers.
     let info = pair.info(Side::Server);
-    assert_eq!(info.subflows.iter().filter(|at| at.tcp.state == "ESTABLISHED").count(), 2);
+    assert_eq!(info.paths.iter().filter(|at| at.tcp.state == "ESTABLISHED").count(), 2);
 }
 
 #[test]

@@ -5,11 +5,11 @@ use crate::pair::{Pair, Path, Side};
 use base::{Blocked, Duration, Instant, PathId};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
-use transport::InterfaceEvent;
-use transport::mptcp::{MptcpConfig, SubflowInfo};
+use transport::mptcp::MptcpConfig;
 use transport::scheduler::{
     Action, Bind, Custom, Decision, Lrf, Options, Scheduler, Step, View, What,
 };
+use transport::{InterfaceEvent, PathInfo};
 
 const MSS: u32 = 1400;
 const FAST: PathId = PathId(0);
@@ -54,9 +54,9 @@ fn write(pair: &mut Pair, len: u64) {
     pair.ends[0].to_write += len;
 }
 
-fn delivered(pair: &mut Pair) -> [SubflowInfo; 2] {
+fn delivered(pair: &mut Pair) -> [PathInfo; 2] {
     pair.run_until(Duration::from_secs(60), Pair::is_delivered);
-    pair.info(Side::Client).subflows.try_into().expect("two subflows")
+    pair.info(Side::Client).paths.try_into().expect("two subflows")
 }
 
 fn send(path: PathId, what: What, bind: Bind, max_bytes: u32) -> Decision {
@@ -158,7 +158,7 @@ fn data_bound_before_their_turn_arrive_in_order() {
     write(&mut pair, 20_000);
     pair.settle();
     let info = pair.info(Side::Client);
-    assert_eq!(info.subflows[1].first_sent_bytes, 10_000, "at once");
+    assert_eq!(info.paths[1].first_sent_bytes, 10_000, "at once");
     let [fast, slow] = delivered(&mut pair);
     assert_eq!([fast.first_sent_bytes, slow.first_sent_bytes], [10_000, 10_000]);
     assert_eq!(pair.info(Side::Client).reinjected_bytes, 0);
@@ -253,7 +253,7 @@ fn probed_path_carries_copies_only() {
     pair.pass(Duration::from_secs(1));
     let info = pair.info(Side::Client);
     assert_eq!(info.reinjected_bytes, 5 * 1024);
-    assert_eq!(info.subflows[1].tcp.bytes_acked, 5 * 1024);
+    assert_eq!(info.paths[1].tcp.bytes_acked, 5 * 1024);
 }
 
 /// Sends every 300 ms only, and notes what it is told.

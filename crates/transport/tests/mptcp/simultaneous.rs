@@ -34,7 +34,7 @@ fn pair(delays: &[u64], client: MptcpConfig, server: MptcpConfig) -> Pair {
 fn ready(pair: &mut Pair, paths: usize) -> Duration {
     pair.run_until(Duration::from_secs(5), |pair| {
         let Some(info) = pair.try_info(Side::Server) else { return false };
-        let open = info.subflows.iter().filter(|subflow| subflow.tcp.state == "ESTABLISHED");
+        let open = info.paths.iter().filter(|subflow| subflow.tcp.state == "ESTABLISHED");
         open.count() == paths
     });
     pair.now - Instant::ZERO
@@ -66,7 +66,7 @@ fn every_path_of_three_carries_data_and_none_is_joined_twice() {
         pair.pass(Duration::from_secs(3));
         for side in [Side::Client, Side::Server] {
             let info = pair.info(side);
-            assert_eq!(info.subflows.len(), 3, "{delays:?} {side:?}");
+            assert_eq!(info.paths.len(), 3, "{delays:?} {side:?}");
             assert_eq!(info.refused, 0);
         }
         pair.assert_intact();

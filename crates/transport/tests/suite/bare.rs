@@ -3,6 +3,7 @@
 //!
 //! The peer sends from `PEER` (sequence numbers from 1000) with a millisecond clock.
 
+use crate::end::tcp_info;
 use base::{Chance, Context, Duration, Instant, InterfaceId, SocketId};
 use std::net::{IpAddr, Ipv4Addr};
 use transport::{
@@ -99,7 +100,7 @@ impl Bare {
         let mut bare = Bare::new();
         let mut cx = Context::quiet(bare.now, bare.chance);
         let remote = (PEER, 80).into();
-        bare.socket = bare.stack.connect(&mut cx, HERE, remote, config).unwrap();
+        bare.socket = bare.stack.connect(&mut cx, HERE, remote, &config.into()).unwrap();
         let syn = bare.drain().pop().unwrap();
         bare.their_iss = syn.seq;
         bare.ports = (syn.src_port, syn.dst_port);
@@ -311,11 +312,11 @@ impl Bare {
     }
 
     pub fn info(&self) -> TcpInfo {
-        self.stack.tcp_info(self.socket).unwrap()
+        tcp_info(&self.stack, self.socket).unwrap()
     }
 
     pub fn state(&self) -> &'static str {
-        self.stack.tcp_info(self.socket).map_or("-", |info| info.state)
+        tcp_info(&self.stack, self.socket).map_or("-", |info| info.state)
     }
 
     /// The last thing heard about the connection.

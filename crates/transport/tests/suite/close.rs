@@ -204,7 +204,7 @@ fn released_socket_goes_once_tcp_is_done_with_it() {
     }
     pair.drive();
     for side in Side::BOTH {
-        assert!(pair.end(side).stack.tcp_info(sockets[side.index()]).is_none());
+        assert!(pair.end(side).stack.info(sockets[side.index()]).is_none());
     }
 }
 

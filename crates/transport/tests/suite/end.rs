@@ -6,8 +6,13 @@
 
 use base::{Context, Instant, SocketId};
 use std::collections::VecDeque;
-use transport::{SocketError, SocketEvent, SocketEventKind, Stack};
+use transport::{SocketError, SocketEvent, SocketEventKind, Stack, TcpInfo};
 use wire::Payload;
+
+/// The state of a TCP connection.
+pub fn tcp_info(stack: &Stack, socket: SocketId) -> Option<TcpInfo> {
+    Some(stack.info(socket)?.paths[0].tcp)
+}
 
 /// A host and its application.
 pub struct End {

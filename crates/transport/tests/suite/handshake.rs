@@ -1,6 +1,7 @@
 //! Opening connections: options, retries, refusals, simultaneous open (RFC 9293 s3.5).
 
 use crate::bare::{Bare, ISS, modern};
+use crate::end::tcp_info;
 use crate::fate::{Fate, first};
 use crate::pair::{Setup, Side};
 use base::{Duration, HostId, Purpose};
@@ -47,7 +48,7 @@ fn syn_ack_unanswered_is_repeated_five_times_and_forgotten() {
     let seconds: Vec<u64> = repeats.iter().map(|(at, _)| at.as_millis() / 1000 - 1).collect();
     assert_eq!(seconds, [1, 3, 7, 15, 31]);
     assert!(repeats.iter().all(|(_, segment)| segment.flags == Flags::SYN | Flags::ACK));
-    assert!(bare.stack.tcp_info(bare.socket).is_none(), "no state is left behind");
+    assert!(bare.stack.info(bare.socket).is_none(), "no state is left behind");
 }
 
 #[test]
@@ -286,7 +287,7 @@ fn connections_over_two_interfaces_and_both_families_do_not_mix() {
         let mut pair = Setup { interfaces: 2, ipv6, ..Setup::default() }.established();
         let second = pair.connect(1);
         pair.drive_for(Duration::from_millis(100));
-        let info = pair.end(Side::Client).stack.tcp_info(second).unwrap();
+        let info = tcp_info(&pair.end(Side::Client).stack, second).unwrap();
         assert_eq!(info.state, "ESTABLISHED");
         assert_eq!(info.mss, if ipv6 { 1428 } else { 1448 });
         pair.write(Side::Client, 50_000);
@@ -302,7 +303,7 @@ fn socket_calls_refuse_what_cannot_be() {
     let remote = SocketAddr::new(pair.address(0, Side::Server), 80);
     pair.with(Side::Client, |end, cx| {
         let config = TcpConfig::default;
-        let error = end.stack.connect(cx, local, remote, config()).unwrap_err();
+        let error = end.stack.connect(cx, local, remote, &config().into()).unwrap_err();
         assert_eq!(error, SocketError::NoSuchAddress);
         end.stack.listen(90, config()).unwrap();
         assert_eq!(end.stack.listen(90, config()), Err(SocketError::AddressInUse));

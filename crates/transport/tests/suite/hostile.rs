@@ -2,6 +2,7 @@
 //! where it does not belong, and make nothing grow beyond what windows allow.
 
 use crate::bare::{Bare, ISS, modern};
+use crate::end::tcp_info;
 use crate::pair::{Setup, Side};
 use base::Duration;
 use proptest::prelude::*;
@@ -142,7 +143,7 @@ fn attack(profile: Profile, options: TcpOptions, storm: &[Fields]) {
         act(&mut bare, fields.own, &mut read);
         bare.drain();
         bare.wait_ms(fields.wait_ms);
-        let Some(info) = bare.stack.tcp_info(bare.socket) else { continue };
+        let Some(info) = tcp_info(&bare.stack, bare.socket) else { continue };
         let held = bare.stack.readable(bare.socket);
         assert!(held <= u64::from(info.receive_buffer), "{held} of {}", info.receive_buffer);
         assert!(info.bytes_acked <= info.bytes_sent + 1);
@@ -221,7 +222,7 @@ fn syns_that_come_to_nothing_leave_no_state_behind() {
         reset.src_port = port;
         bare.send(reset);
     }
-    let alive = (0..=5000).filter(|id| bare.stack.tcp_info(base::SocketId(*id)).is_some()).count();
+    let alive = (0..=5000).filter(|id| bare.stack.info(base::SocketId(*id)).is_some()).count();
     assert_eq!(alive, 0);
     // And the listener takes others.
     assert_eq!(bare.send_syn(modern()).len(), 1);

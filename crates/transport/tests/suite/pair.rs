@@ -5,7 +5,7 @@
 //! undelivered and no deadline) fail the test, and so does a packet that acknowledges what was
 //! never sent or takes window back (`witness`). Fates are in `fate`, applications in `end`.
 
-use crate::end::End;
+use crate::end::{End, tcp_info};
 use crate::fate::{Fate, Logged, Rule, Sight};
 pub use crate::setup::Setup;
 use crate::witness::Witness;
@@ -164,9 +164,9 @@ impl Pair {
     pub fn connect_to(&mut self, side: Side, interface: u8, port: u16) -> SocketId {
         let local = self.address(interface, side);
         let remote = SocketAddr::new(self.address(interface, side.other()), port);
-        let config = self.client_config.clone();
+        let config = self.client_config.clone().into();
         self.with(side, |end, cx| {
-            let socket = end.stack.connect(cx, local, remote, config).unwrap();
+            let socket = end.stack.connect(cx, local, remote, &config).unwrap();
             end.socket.get_or_insert(socket);
             socket
         })
@@ -211,13 +211,13 @@ impl Pair {
     /// The state of a side's connection, RFC 9293's name; "-" without one.
     pub fn state(&self, side: Side) -> &'static str {
         let end = self.end(side);
-        let info = end.socket.and_then(|socket| end.stack.tcp_info(socket));
+        let info = end.socket.and_then(|socket| tcp_info(&end.stack, socket));
         info.map_or("-", |info| info.state)
     }
 
     pub fn info(&self, side: Side) -> TcpInfo {
         let end = self.end(side);
-        end.stack.tcp_info(end.socket.unwrap()).unwrap()
+        tcp_info(&end.stack, end.socket.unwrap()).unwrap()
     }
 
     /// Add a rule of fate.
@@ -384,7 +384,7 @@ impl Pair {
     fn describe(&self) -> String {
         let one = |side: Side| {
             let end = self.end(side);
-            let info = end.socket.and_then(|socket| end.stack.tcp_info(socket));
+            let info = end.socket.and_then(|socket| tcp_info(&end.stack, socket));
             format!(
                 "{side:?}: {} of {} read by the other, failure {:?}, {info:?}",
                 self.end(side.other()).received,

@@ -91,7 +91,7 @@ fn reset_outside_the_window_is_ignored_in_every_state() {
 fn reset_in_syn_received_forgets_the_connection() {
     let (mut bare, _) = Bare::syn_received(TcpConfig::default(), modern());
     bare.send(bare.segment(Flags::RST));
-    assert!(bare.stack.tcp_info(bare.socket).is_none(), "no state is left behind");
+    assert!(bare.stack.info(bare.socket).is_none(), "no state is left behind");
     assert!(bare.events.is_empty(), "the application never knew: {:?}", bare.events);
 }
 

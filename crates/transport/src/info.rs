@@ -1,0 +1,157 @@
+//! The state of a connection, for measurement: the same shape for every protocol.
+
+use base::{CaState, Duration, InterfaceId, PathId};
+use std::fmt;
+use std::net::SocketAddr;
+
+/// A transport protocol of connections.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Protocol {
+    /// TCP (RFC 9293).
+    Tcp,
+    /// Multi-path TCP (RFC 8684).
+    Mptcp,
+}
+
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Protocol; 2] = [Protocol::Tcp, Protocol::Mptcp];
+
+    /// The name in options and scenario files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Protocol::Tcp => "tcp",
+            Protocol::Mptcp => "mptcp",
+        }
+    }
+
+    /// Whether a connection can have more than one path.
+    pub const fn is_multipath(self) -> bool {
+        match self {
+            Protocol::Tcp => false,
+            Protocol::Mptcp => true,
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    /// The name in prose.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Protocol::Tcp => "TCP",
+            Protocol::Mptcp => "MPTCP",
+        })
+    }
+}
+
+/// The state of a connection. Counters have the names of `nstat` and `ss -Mi`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConnectionInfo {
+    pub protocol: Protocol,
+    /// The paths in the order of their `PathId`s. A connection of a protocol with a single path
+    /// has one.
+    pub paths: Vec<PathInfo>,
+    /// The sums over former paths whose `PathId`s were given to new ones, by interface.
+    pub retired: Vec<RetiredPath>,
+    /// The peers agreed on a simpler protocol: MPTCP fell back to TCP (RFC 8684 s3.7).
+    pub fallback: bool,
+    /// Offsets in the stream of data: oldest unacknowledged byte, next byte to send, next byte
+    /// expected.
+    pub snd_una: u64,
+    pub snd_nxt: u64,
+    pub rcv_nxt: u64,
+    /// Bytes sent on a path after another path had sent them, probes included.
+    pub reinjected_bytes: u64,
+    /// Bytes of these that were sent to probe a path.
+    pub probe_bytes: u64,
+    /// Bytes of the stream received more than once, as far as the connection sees them: the
+    /// repetitions of a TCP subflow are not counted.
+    pub duplicate_bytes: u64,
+    /// Refused options, mappings and joins.
+    pub refused: u64,
+    /// Payload bytes received and not yet read, those in subflows included.
+    pub held_bytes: u64,
+    /// Received mappings whose data have not all arrived (RFC 8684 s3.3.1).
+    pub mappings: u32,
+}
+
+/// The state of one path of a connection.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PathInfo {
+    pub path: PathId,
+    pub interface: InterfaceId,
+    pub local: SocketAddr,
+    pub remote: SocketAddr,
+    /// Either end asks to use the path only while no other works.
+    pub backup: bool,
+    /// The path policy allows only probes.
+    pub probing: bool,
+    /// Nothing is exchanged any more except answers to late packets.
+    pub is_over: bool,
+    /// Payload bytes sent first on this path.
+    pub first_sent_bytes: u64,
+    /// Retransmissions on this path, and those of them that were shown to be unnecessary.
+    pub segs_retrans: u64,
+    pub spurious_retrans: u64,
+    /// Payload bytes, and segments, sent here after another path had sent them.
+    pub reinjected_bytes: u64,
+    pub reinjected_segs: u64,
+    pub tcp: TcpInfo,
+}
+
+/// Sums over former paths of one interface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RetiredPath {
+    pub interface: InterfaceId,
+    /// Payload bytes sent first on these paths.
+    pub first_sent_bytes: u64,
+    pub segs_retrans: u64,
+    /// Retransmissions that a D-SACK showed to be unnecessary.
+    pub spurious_retrans: u64,
+    /// Payload bytes, and segments, sent here after another path had sent them.
+    pub reinjected_bytes: u64,
+    pub reinjected_segs: u64,
+}
+
+impl RetiredPath {
+    /// Adds another former path of the interface.
+    pub(crate) const fn add(&mut self, other: &RetiredPath) {
+        self.first_sent_bytes += other.first_sent_bytes;
+        self.segs_retrans += other.segs_retrans;
+        self.spurious_retrans += other.spurious_retrans;
+        self.reinjected_bytes += other.reinjected_bytes;
+        self.reinjected_segs += other.reinjected_segs;
+    }
+}
+
+/// The state of a TCP connection or subflow, with the names that `ss -ti` prints.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TcpInfo {
+    pub state: &'static str,
+    pub ca_state: CaState,
+    pub cwnd_segs: u32,
+    pub ssthresh_segs: Option<u32>,
+    pub srtt: Duration,
+    pub rttvar: Duration,
+    pub min_rtt: Duration,
+    pub rto: Duration,
+    pub mss: u32,
+    pub bytes_sent: u64,
+    pub bytes_retrans: u64,
+    pub bytes_acked: u64,
+    pub segs_out: u64,
+    pub segs_retrans: u64,
+    /// Retransmissions that a D-SACK showed to be unnecessary.
+    pub spurious_retrans: u64,
+    pub snd_wnd: u64,
+    pub rcv_wnd: u64,
+    pub send_buffer: u32,
+    pub receive_buffer: u32,
+}
+
+impl TcpInfo {
+    /// Nothing is exchanged any more except answers to late segments: closed, or in TIME-WAIT.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, "CLOSED" | "TIME-WAIT")
+    }
+}

@@ -1,0 +1,198 @@
+//! The mappings of bytes sent on one subflow to the data sequence space of its multi-path
+//! connection (RFC 8684 s3.3.1).
+//!
+//! Mappings are kept in the order of their subflow offsets until the subflow acknowledges them.
+//! When a mapping is sent is decided in `multipath`.
+
+use std::collections::VecDeque;
+use wire::mptcp::{DataNumber, Mapping};
+
+/// A mapping of bytes of the subflow to bytes of the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SentMapping {
+    /// Offset of the first byte in the subflow.
+    pub offset: u64,
+    /// Length in data sequence space: payload bytes, plus one for a `DATA_FIN`.
+    pub len: u16,
+    /// Data sequence number of the first byte in wire format.
+    pub dsn: DataNumber,
+    pub checksum: Option<u16>,
+    /// The last number of the mapping is the `DATA_FIN`, which takes no byte of the subflow.
+    pub fin: bool,
+}
+
+/// The unacknowledged mappings of one subflow.
+#[derive(Clone, Debug, Default)]
+pub struct SentMappings {
+    /// Disjoint, in ascending order.
+    mappings: VecDeque<SentMapping>,
+    /// Mappings were joined: each is a buffer that is segmented below the send queue.
+    joined: bool,
+    /// Index of the mapping of the last data segment.
+    last_used: usize,
+}
+
+impl SentMappings {
+    /// Adds a mapping. Offsets ascend.
+    pub fn push(&mut self, mapping: SentMapping) {
+        debug_assert!(
+            self.mappings.back().is_none_or(|last| last.end() <= mapping.offset),
+            "mappings are disjoint and in the order of their offsets"
+        );
+        self.mappings.push_back(mapping);
+    }
+
+    /// Adds a mapping as a sender with segmentation offload does: the bytes extend the last mapping
+    /// if none of it was sent, `nxt` being the next offset to send. No mapping becomes longer than
+    /// `max_len`, the size of one offload buffer.
+    pub fn push_joined(&mut self, mut mapping: SentMapping, nxt: u64, max_len: u16) {
+        self.joined = true;
+        match self.mappings.back_mut() {
+            Some(last) if last.offset >= nxt && last.is_followed_by(&mapping) => {
+                last.len += mapping.split_front(max_len.saturating_sub(last.len)).len;
+            }
+            _ => {}
+        }
+        while mapping.len > 0 {
+            self.push(mapping.split_front(max_len));
+        }
+    }
+
+    /// Bytes from `offset` to the end of its mapping; `None` if the byte is not mapped.
+    pub fn left_from(&self, offset: u64) -> Option<u64> {
+        self.find(offset).map(|(_, mapping)| mapping.end() - offset)
+    }
+
+    /// Whether mappings are offload buffers.
+    pub const fn are_joined(&self) -> bool {
+        self.joined
+    }
+
+    /// Removes the mappings that end at or below `offset`, which is acknowledged.
+    pub fn forget_below(&mut self, offset: u64) {
+        while self.mappings.front().is_some_and(|first| first.end() <= offset) {
+            self.mappings.pop_front();
+            self.last_used = self.last_used.saturating_sub(1);
+        }
+    }
+
+    /// The mapping of the byte at `offset`, with its index. The mapping of the last segment and the
+    /// one after it are tried first.
+    pub fn find(&self, offset: u64) -> Option<(usize, &SentMapping)> {
+        for index in [self.last_used + 1, self.last_used] {
+            if let Some(mapping) = self.mappings.get(index).filter(|map| map.covers(offset)) {
+                return Some((index, mapping));
+            }
+        }
+        let index = self.mappings.partition_point(|mapping| mapping.end() <= offset);
+        let mapping = self.mappings.get(index).filter(|mapping| mapping.offset <= offset);
+        mapping.map(|mapping| (index, mapping))
+    }
+
+    /// Data of mapping `index` were sent.
+    pub fn on_used(&mut self, index: usize) {
+        debug_assert!(index < self.mappings.len());
+        self.last_used = index;
+    }
+}
+
+impl SentMapping {
+    /// Bytes of the subflow that the mapping covers.
+    pub const fn bytes(&self) -> u16 {
+        self.len - self.fin as u16
+    }
+
+    /// The mapping in wire format.
+    pub fn to_wire(self) -> Mapping {
+        Mapping {
+            dsn: self.dsn,
+            subflow_seq: (self.offset as u32).wrapping_add(1),
+            len: self.len,
+            checksum: self.checksum,
+        }
+    }
+
+    fn end(&self) -> u64 {
+        self.offset + u64::from(self.bytes())
+    }
+
+    /// Whether `next` can extend this mapping.
+    fn is_followed_by(&self, next: &SentMapping) -> bool {
+        let plain = |map: &SentMapping| map.checksum.is_none() && !map.fin;
+        let number = advanced(self.dsn, self.len);
+        plain(self) && plain(next) && next.offset == self.end() && next.dsn == number
+    }
+
+    /// Splits off the first `max_len` bytes; a mapping with a checksum or a `DATA_FIN` is
+    /// indivisible.
+    fn split_front(&mut self, max_len: u16) -> SentMapping {
+        let whole = self.checksum.is_some() || self.fin;
+        let len = if whole { self.len } else { self.len.min(max_len) };
+        let front = SentMapping { len, ..*self };
+        self.offset += u64::from(len);
+        self.dsn = advanced(self.dsn, len);
+        self.len -= len;
+        front
+    }
+
+    fn covers(&self, offset: u64) -> bool {
+        (self.offset..self.end()).contains(&offset)
+    }
+}
+
+fn advanced(number: DataNumber, by: u16) -> DataNumber {
+    match number {
+        DataNumber::Short(number) => DataNumber::Short(number.wrapping_add(by.into())),
+        DataNumber::Long(number) => DataNumber::Long(number.wrapping_add(by.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(offset: u64, len: u16) -> SentMapping {
+        let dsn = DataNumber::Long(7000 + offset);
+        SentMapping { offset, len, dsn, checksum: None, fin: false }
+    }
+
+    #[test]
+    fn mapping_grows_while_nothing_of_it_was_sent() {
+        let mut maps = SentMappings::default();
+        maps.push_joined(map(0, 1000), 0, 60_000);
+        maps.push_joined(map(1000, 500), 0, 60_000);
+        assert_eq!(maps.left_from(0), Some(1500));
+        maps.push_joined(map(1500, 100), 200, 60_000);
+        assert_eq!(maps.left_from(0), Some(1500), "a part of it is in flight");
+        assert_eq!(maps.left_from(1500), Some(100));
+    }
+
+    #[test]
+    fn mappings_are_filled_up_to_the_size_of_an_offload_buffer() {
+        let mut maps = SentMappings::default();
+        maps.push_joined(map(0, 3000), 0, 1000);
+        maps.push_joined(map(3000, 400), 0, 1000);
+        maps.push_joined(map(3400, 1000), 0, 1000);
+        let lens: Vec<u64> =
+            [0, 1000, 2000, 3000, 4000].map(|at| maps.left_from(at).unwrap()).into();
+        assert_eq!(lens, [1000, 1000, 1000, 1000, 400]);
+        let (_, last) = maps.find(4000).unwrap();
+        assert_eq!(last.dsn, DataNumber::Long(11_000), "each is mapped to its own numbers");
+        maps.push_joined(SentMapping { checksum: Some(1), ..map(4400, 3000) }, 0, 1000);
+        assert_eq!(maps.left_from(4400), Some(3000), "its checksum is over the whole");
+        maps.push_joined(SentMapping { dsn: DataNumber::Long(1), ..map(7400, 10) }, 0, 1000);
+        assert_eq!(maps.left_from(7400), Some(10), "its numbers jump");
+    }
+
+    #[test]
+    fn acknowledged_mappings_are_forgotten() {
+        let mut maps = SentMappings::default();
+        maps.push(map(0, 1000));
+        maps.push(map(1000, 1000));
+        let (index, _) = maps.find(1500).unwrap();
+        maps.on_used(index);
+        maps.forget_below(1000);
+        assert_eq!(maps.left_from(999), None);
+        assert_eq!(maps.left_from(1500), Some(500));
+    }
+}
