@@ -11,28 +11,28 @@ impl Connection {
     /// The application will write no more.
     pub fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
         if self.is_plain() {
-            self.send.fin_queued = true;
+            self.numbers.queue_fin();
             self.push_plain();
             return Ok(());
         }
         if self.closed {
             return Err(SocketError::NotConnected);
         }
-        self.send.fin_queued = true;
+        self.numbers.queue_fin();
         self.check_fin(cx);
         Ok(())
     }
 
     /// Nobody reads any more and this side is done: the peer has a minute to end, too.
     pub(super) fn bound_linger(&mut self, now: Instant) {
-        if self.released && self.send.is_fin_acked() && !self.closed && !self.is_plain() {
+        if self.released && self.numbers.is_fin_acked() && !self.closed && !self.is_plain() {
             self.set_linger_timer(now);
         }
     }
 
     /// Send the DATA_FIN once everything written was handed to subflows.
     pub(super) fn check_fin(&mut self, cx: &mut Context<'_>) {
-        let due = self.send.fin_queued && !self.send.fin_sent && self.send.is_drained();
+        let due = self.numbers.is_fin_due() && self.sender.queue.is_drained();
         // A client without data may end what its peer does not know to be open yet; its keys go
         // along in turns with the DATA_FIN.
         let known = self.keys.is_fully_established()
@@ -40,7 +40,7 @@ impl Connection {
         if !due || self.is_plain() || !known {
             return;
         }
-        self.send.fin_sent = true;
+        self.numbers.on_fin_sent();
         self.offer_fin();
         self.subflows.acknowledge_all();
         self.start_fin_timer(cx.now);
@@ -48,10 +48,10 @@ impl Connection {
 
     /// Every open subflow repeats the DATA_FIN while it is not acknowledged.
     pub(super) fn offer_fin(&mut self) {
-        if !self.send.fin_sent || self.send.is_fin_acked() || self.is_plain() {
+        if !self.numbers.is_fin_sent() || self.numbers.is_fin_acked() || self.is_plain() {
             return;
         }
-        let dsn = self.send.dsn(self.send.buffer.end());
+        let dsn = self.numbers.dsn(self.sender.queue.end());
         let checksum = self
             .keys
             .uses_checksum()
@@ -79,7 +79,7 @@ impl Connection {
 
     /// Both DATA_FINs are acknowledged: subflows end (as Linux, which waits for both).
     pub(super) fn check_closed(&mut self, cx: &mut Context<'_>) {
-        if self.is_plain() || !self.receive.fin_received || !self.send.is_fin_acked() {
+        if self.is_plain() || !self.receive.fin_received || !self.numbers.is_fin_acked() {
             return;
         }
         for index in 0..self.subflows.len() {
@@ -96,6 +96,7 @@ impl Connection {
 
     fn close(&mut self) {
         self.timers = Timers::default();
+        self.sender.stop();
         self.addresses.announced.clear();
         if !std::mem::replace(&mut self.closed, true) {
             self.news.push(ConnectionEvent::Closed);
@@ -108,10 +109,10 @@ impl Connection {
         if self.closed || self.subflows.iter().any(|entry| entry.stage() != Stage::Gone) {
             return;
         }
-        let data_acked = self.send.una >= self.send.buffer.end();
+        let data_acked = self.sender.queue.una() >= self.sender.queue.end();
         if self.is_plain() || !self.keys.is_fully_established() {
             self.fail(error);
-        } else if self.receive.fin_received && self.send.fin_sent && data_acked {
+        } else if self.receive.fin_received && self.numbers.is_fin_sent() && data_acked {
             // The peer, which ends its subflows when both DATA_FINs are acknowledged, did: only
             // the acknowledgement of ours was lost.
             self.close();
@@ -124,6 +125,7 @@ impl Connection {
     pub fn abort(&mut self, cx: &mut Context<'_>) {
         self.reset_all(cx);
         self.timers = Timers::default();
+        self.sender.stop();
         self.addresses.announced.clear();
         self.closed = true;
     }
@@ -155,6 +157,7 @@ impl Connection {
     /// The connection failed: tell once.
     pub(super) fn fail(&mut self, error: SocketError) {
         self.timers = Timers::default();
+        self.sender.stop();
         self.addresses.announced.clear();
         if !std::mem::replace(&mut self.closed, true) {
             self.news.push(ConnectionEvent::Failed(error));

@@ -7,7 +7,7 @@ use super::handshake::LONG_ROOM;
 use super::mappings::ReceivedMapping;
 use super::stage::Stage;
 use crate::path_manager::{Address, Ending, PathEvent};
-use crate::scheduler::{PathChange, Scheduler};
+use crate::scheduler::PathChange;
 use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::multipath::{Multipath, SegmentInfo};
 use base::{Context, Event, EventMask};
@@ -46,13 +46,10 @@ impl Connection {
         }
         self.subflows.count_held(index);
         if cx.wants(EventMask::ACCOUNT) {
-            self.tell_held(cx);
+            self.record_held(cx);
         }
         self.subflows.wake(index);
-        self.schedule_due = true;
-        if self.scheduler.heeds_acks() {
-            self.heard_from = self.heard_from.with(self.subflows[index].path);
-        }
+        self.sender.on_segment(self.subflows[index].path);
     }
 
     /// All subflows together hold no more than the receive buffer (tcp-subflow spec s3.3).
@@ -96,7 +93,7 @@ impl Connection {
             self.check_writer();
         } else {
             self.drain(cx, index);
-            self.watch_path(cx, index);
+            self.judge_path(cx, index);
         }
         self.take_subflow_news(cx, index);
     }
@@ -145,11 +142,11 @@ impl Connection {
         }
         if !self.closed {
             let path = self.subflows[index].path;
-            let working = self.subflows.working_paths().without(path);
-            self.send.reinject_all_of(path, working);
+            let (sender, paths) = self.parts();
+            sender.reinject(&paths, path);
         }
         self.subflows[index].tcp.finish(cx);
-        self.schedule_due = true;
+        self.sender.set_due();
         self.subflows.wake(index);
     }
 
@@ -158,7 +155,7 @@ impl Connection {
         if self.subflows[index].stage() == Stage::Gone {
             return;
         }
-        self.subflows[index].watch.heard_at = cx.now;
+        self.sender.on_arrival(cx.now, self.subflows[index].path);
         if heard.reset {
             self.hear_reset(cx, index, heard);
             return;
@@ -254,13 +251,13 @@ impl Connection {
         heard: &SegmentInfo,
         ack: DataNumber,
     ) {
-        let number = ack.expand(self.send.dsn(self.send.una));
-        let up_to = number.wrapping_sub(self.send.first_dsn);
+        let number = ack.expand(self.numbers.dsn(self.numbers.una(self.sender.queue.una())));
+        let up_to = self.numbers.offset(number);
         self.timers.heard_at = cx.now;
-        match self.send.on_data_ack(up_to, heard.window) {
+        match self.on_data_ack(up_to, heard.window) {
             Some(true) => {
                 self.restart_data_timer(cx.now);
-                if self.send.is_fin_acked() {
+                if self.numbers.is_fin_acked() {
                     self.on_fin_acked(cx);
                 }
                 self.check_writer();
@@ -475,7 +472,7 @@ impl Connection {
             MptcpOption::Prio { backup } => {
                 self.subflows[index].priority.set_remote(*backup);
                 let path = self.subflows[index].path;
-                self.on_path_changed(path, PathChange::State);
+                self.sender.on_path_changed(path, PathChange::State);
             }
             MptcpOption::Fail { .. } => {
                 self.on_mp_fail(cx, index, mapped);

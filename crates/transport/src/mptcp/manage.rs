@@ -132,7 +132,10 @@ impl Connection {
     fn speaker(&self, without: Option<u8>) -> Option<usize> {
         let open =
             |entry: &SubflowEntry| entry.stage() == Stage::Open && Some(entry.ids.local) != without;
-        let works = self.subflows.iter().position(|entry| open(entry) && !entry.pf);
+        let works = self
+            .subflows
+            .iter()
+            .position(|entry| open(entry) && !self.sender.is_failed(entry.path));
         works.or_else(|| self.subflows.iter().position(open))
     }
 
@@ -257,11 +260,11 @@ impl Connection {
             }
             let path = entry.path;
             if entry.stage() == Stage::Open {
-                self.on_path_changed(path, PathChange::State);
+                self.sender.on_path_changed(path, PathChange::State);
             }
             self.tell_priority(index);
         }
-        self.schedule_due = true;
+        self.sender.set_due();
     }
 
     /// Tell the peer whether a subflow is to be spared, if it believes otherwise; of one that is
@@ -296,6 +299,17 @@ impl Connection {
                 let removed = change == LocalChange::Removed;
                 self.manage(cx, PathEvent::LocalDown { id, removed });
             }
+        }
+    }
+
+    /// SYNs that went nowhere while an address was gone are repeated at its return, not when their
+    /// back-off is over.
+    pub(super) fn retry_openings_from(&mut self, cx: &Context<'_>, ip: IpAddr) {
+        let from = |entry: &&mut SubflowEntry| {
+            entry.stage() == Stage::Opening && entry.tcp.tuple().local.ip() == ip
+        };
+        for entry in self.subflows.iter_mut().filter(from) {
+            entry.tcp.retry_opening(cx);
         }
     }
 

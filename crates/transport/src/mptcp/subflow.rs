@@ -1,12 +1,12 @@
 //! One subflow of a connection: its TCP, and what the connection keeps about it.
 
-use super::failover::Watch;
 use super::mappings::ReceivedMappings;
 use super::priority::Priority;
 use super::remove_addr::RemovalCheck;
 use super::stage::{Handshake, Stage};
 use crate::congestion::Controller;
 use crate::info::PathInfo;
+use crate::multipath::PathAccount;
 use crate::tcp::subflow::Subflow;
 use base::{Instant, InterfaceId, PathId};
 
@@ -31,21 +31,11 @@ pub struct SubflowEntry {
     pub handshake: Handshake,
     pub ids: AddressIds,
     pub priority: Priority,
-    /// Potentially failed, by the rule of `failover`.
-    pub pf: bool,
-    pub watch: Watch,
-    /// The path policy or the scheduler has it probed only.
-    pub probing: bool,
-    /// In use since it was opened: `una` when `pf` was set.
-    pub pf_una: u64,
     /// The peer removed its address; whether the subflow still works is being checked.
     pub removal: Option<RemovalCheck>,
     pub received: ReceivedMappings,
     /// Where the last data handed to it end in the connection's stream.
     pub last_end: Option<u64>,
-    pub first_sent_bytes: u64,
-    /// Payload handed to it that another path had, in bytes and in segments.
-    pub reinjected: (u64, u64),
     /// Payload that its TCP holds, in bytes, when last counted by `Subflows`.
     pub(super) held: u64,
     /// It is in the queue of `Subflows`.
@@ -68,15 +58,9 @@ impl SubflowEntry {
             handshake,
             ids,
             priority,
-            pf: false,
-            watch: Watch::default(),
-            probing: false,
-            pf_una: 0,
             removal: None,
             received: ReceivedMappings::default(),
             last_end: None,
-            first_sent_bytes: 0,
-            reinjected: (0, 0),
             held: 0,
             queued: false,
         }
@@ -90,13 +74,6 @@ impl SubflowEntry {
     /// Whether it can be used for data at all.
     pub fn is_usable(&self) -> bool {
         self.stage() == Stage::Open && self.tcp.may_send()
-    }
-
-    /// Data were handed to it that another path had.
-    pub fn on_reinjection(&mut self, bytes: u32) {
-        let segs = bytes.div_ceil(self.tcp.segment_size().max(1));
-        self.reinjected.0 += u64::from(bytes);
-        self.reinjected.1 += u64::from(segs);
     }
 
     /// It is over, and nothing of it is left to be sent.
@@ -115,23 +92,22 @@ impl SubflowEntry {
         self.tcp.deadline().min(self.handshake.deadline()).min(removal)
     }
 
-    /// Its state, for measurement.
-    pub fn info(&self, controller: &Controller) -> PathInfo {
+    /// Its state, for measurement; `sent`: what was handed to it.
+    pub fn info(&self, controller: &Controller, sent: PathAccount) -> PathInfo {
         let tcp = self.tcp.info(controller);
-        let (reinjected_bytes, reinjected_segs) = self.reinjected;
         PathInfo {
             path: self.path,
             interface: self.interface,
             local: self.tcp.tuple().local,
             remote: self.tcp.tuple().remote,
             backup: self.is_backup(),
-            probing: self.probing,
+            probing: false,
             is_over: tcp.is_over(),
-            first_sent_bytes: self.first_sent_bytes,
+            first_sent_bytes: sent.first_sent_bytes,
             segs_retrans: tcp.segs_retrans,
             spurious_retrans: tcp.spurious_retrans,
-            reinjected_bytes,
-            reinjected_segs,
+            reinjected_bytes: sent.reinjected_bytes,
+            reinjected_segs: sent.reinjected_segs,
             tcp,
         }
     }
@@ -143,7 +119,6 @@ impl SubflowEntry {
         }
         self.removal = None;
         self.received = ReceivedMappings::default();
-        self.pf = false;
         self.tcp.discard();
         true
     }

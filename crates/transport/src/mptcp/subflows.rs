@@ -5,6 +5,7 @@ use super::stage::Stage;
 use super::subflow::SubflowEntry;
 use crate::congestion::Controller;
 use crate::info::RetiredPath;
+use crate::multipath::{PathAccount, Sender};
 use crate::scheduler::PathSet;
 use base::PathId;
 use std::collections::VecDeque;
@@ -101,7 +102,12 @@ impl Subflows {
     }
 
     /// Add a subflow, in the place of one that is over if its number is taken.
-    pub fn add(&mut self, entry: SubflowEntry, controller: &Controller) -> usize {
+    pub fn add(
+        &mut self,
+        entry: SubflowEntry,
+        controller: &Controller,
+        sender: &mut Sender,
+    ) -> usize {
         let index = entry.path.index();
         debug_assert_eq!(entry.path, entry.tcp.path(), "one subflow for each path number");
         debug_assert!(index <= self.entries.len(), "path numbers have no gaps");
@@ -109,7 +115,8 @@ impl Subflows {
             Some(place) => {
                 debug_assert!(place.is_free() && index > 0, "the number is not in use");
                 let over = std::mem::replace(place, entry);
-                self.retire(&over, controller);
+                let sent = sender.take_account(over.path);
+                self.retire(&over, controller, sent);
             }
             None => self.entries.push(entry),
         }
@@ -118,15 +125,15 @@ impl Subflows {
     }
 
     /// Keep the counters of a subflow whose number another one has.
-    fn retire(&mut self, entry: &SubflowEntry, controller: &Controller) {
+    fn retire(&mut self, entry: &SubflowEntry, controller: &Controller, sent: PathAccount) {
         let tcp = entry.tcp.info(controller);
         let over = RetiredPath {
             interface: entry.interface,
-            first_sent_bytes: entry.first_sent_bytes,
+            first_sent_bytes: sent.first_sent_bytes,
             segs_retrans: tcp.segs_retrans,
             spurious_retrans: tcp.spurious_retrans,
-            reinjected_bytes: entry.reinjected.0,
-            reinjected_segs: entry.reinjected.1,
+            reinjected_bytes: sent.reinjected_bytes,
+            reinjected_segs: sent.reinjected_segs,
         };
         match self.retired.iter_mut().find(|retired| retired.interface == over.interface) {
             Some(retired) => retired.add(&over),
@@ -202,12 +209,6 @@ impl Subflows {
     /// No subflow is left.
     pub fn are_all_gone(&self) -> bool {
         self.entries.iter().all(|entry| entry.stage() == Stage::Gone)
-    }
-
-    /// The paths that carry data now.
-    pub fn working_paths(&self) -> PathSet {
-        let working = self.entries.iter().filter(|entry| entry.is_usable() && !entry.pf);
-        working.fold(PathSet::EMPTY, |set, entry| set.with(entry.path))
     }
 
     /// An acknowledgement on every open subflow.

@@ -16,6 +16,17 @@ use base::{Blocked, Context, Event, EventMask, Instant, PathId};
 use std::ops::Range;
 use wire::Payload;
 
+/// What a question to the scheduler led to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dispatched {
+    /// Data were handed to a path; the next question may follow.
+    Again,
+    /// Data were handed to a path and are to leave before the next question.
+    Single,
+    /// The scheduler waits, or there is nothing to ask about.
+    Nothing,
+}
+
 impl Sender {
     /// Begin a round of questions: acknowledgements are reported to the scheduler, and the path
     /// policy says which paths may be used. Whether [`Sender::dispatch`] is to follow.
@@ -29,10 +40,10 @@ impl Sender {
         true
     }
 
-    /// Ask the scheduler once and carry its answer out. Whether to ask again in this round.
-    pub fn dispatch(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) -> bool {
+    /// Ask the scheduler once and carry its answer out.
+    pub fn dispatch(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) -> Dispatched {
         if !self.has_offer() {
-            return false;
+            return Dispatched::Nothing;
         }
         if self.views.is_empty() {
             self.look_at_paths(paths);
@@ -57,13 +68,13 @@ impl Sender {
         self.ensure_timer(cx.now, paths);
         if self.one_at_a_time {
             self.is_due = true;
-            return false;
+            return Dispatched::Single;
         }
         self.refresh(cx, paths, path);
         if !looked {
             self.views.clear();
         }
-        true
+        Dispatched::Again
     }
 
     /// What the scheduler sees of every path.
@@ -188,7 +199,7 @@ impl Sender {
     }
 
     /// Send nothing until something happens. The answer of [`Sender::dispatch`].
-    fn wait(&mut self, cx: &mut Context<'_>, paths: &impl Paths, why: Blocked) -> bool {
+    fn wait(&mut self, cx: &mut Context<'_>, paths: &impl Paths, why: Blocked) -> Dispatched {
         let before = self.waits.replace(why);
         if why == Blocked::ReceiveWindow && before != Some(why) {
             let data = self.queue.view(self.peer_closed);
@@ -199,7 +210,7 @@ impl Sender {
         cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
         // A window update may be lost: the timer probes.
         self.ensure_timer(cx.now, paths);
-        false
+        Dispatched::Nothing
     }
 
     /// Put data into the queue of a path. Whether anything was.

@@ -22,6 +22,7 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
+pub use dispatch::Dispatched;
 pub use failover::{FAILOVER_NAMES, Failover, Signs};
 pub use paths::{Paths, Piece, Progress, Prompt};
 pub use send_queue::SendQueue;

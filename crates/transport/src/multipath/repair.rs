@@ -72,8 +72,8 @@ impl Sender {
         self.is_due = true;
     }
 
-    /// What only failed paths have goes to one that works, if there is one.
-    fn reinject_failed(&mut self, paths: &impl Paths) {
+    /// What only failed paths have goes to one that works, if there is one: a path came, or failed.
+    pub fn reinject_failed(&mut self, paths: &impl Paths) {
         let working = self.working_paths(paths);
         if working.is_empty() {
             return;

@@ -30,7 +30,7 @@ pub struct Sender {
     /// Unsent data that the scheduler means for a path.
     pub(super) assignments: Assignments,
     /// By path number.
-    pub(super) states: Vec<PathState>,
+    pub(super) states: Vec<PathRecord>,
     pub(super) timer: DataTimer,
     /// Reused for the scheduler's view.
     pub(super) views: Vec<PathView>,
@@ -47,7 +47,7 @@ pub struct Sender {
 
 /// What the sender keeps of a path.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PathState {
+pub(super) struct PathRecord {
     pub watch: Watch,
     /// The path policy or the scheduler admits probes and reinjections only.
     pub probing: bool,
@@ -233,14 +233,14 @@ impl Sender {
     }
 
     #[inline]
-    pub(super) fn state(&self, path: PathId) -> PathState {
+    pub(super) fn state(&self, path: PathId) -> PathRecord {
         self.states.get(path.index()).copied().unwrap_or_default()
     }
 
     #[inline]
-    pub(super) fn state_mut(&mut self, path: PathId) -> &mut PathState {
+    pub(super) fn state_mut(&mut self, path: PathId) -> &mut PathRecord {
         if self.states.len() <= path.index() {
-            self.states.resize_with(path.index() + 1, PathState::default);
+            self.states.resize_with(path.index() + 1, PathRecord::default);
         }
         &mut self.states[path.index()]
     }

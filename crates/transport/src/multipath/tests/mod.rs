@@ -55,7 +55,7 @@ impl Bench {
         self.sender.set_due();
         let mut cx = Context::quiet(self.now, Chance::new(0, 0));
         if self.sender.begin_round(&mut cx, &mut self.fake) {
-            while self.sender.dispatch(&mut cx, &mut self.fake) {}
+            while self.sender.dispatch(&mut cx, &mut self.fake) == Dispatched::Again {}
         }
         let since = self.fake.paths.iter().zip(before);
         since.map(|(path, before)| path.given[before..].to_vec()).collect()
@@ -115,6 +115,10 @@ fn redundant_data_are_on_every_path_unless_the_protocol_refuses_copies() {
         let mut bench = Bench::new("redundant", Failover::Rto, &[(10, 9000), (50, 9000)]);
         bench.fake.vetoes = vetoes;
         bench.write(4);
+        // A refused copy ends the round.
+        while bench.sender.queue.nxt() < 4000 {
+            bench.schedule();
+        }
         let both = (bench.given(FAST), bench.given(SLOW));
         assert_eq!(both.0 + both.1, if vetoes { 4000 } else { 8000 });
         let copied = if vetoes { 0 } else { 4000 };
@@ -226,7 +230,7 @@ fn head_goes_elsewhere_when_the_data_timer_expires() {
 
 #[test]
 fn suspended_path_gets_probes_only() {
-    let policy = "drepas:interval=100ms,probe-interval=100ms,probes=2,probe-size=500";
+    let policy = "drepas:interval=100ms,probe-interval=100ms,probes=2,probe-size=500B";
     let paths = [(10, 50_000), (100, 50_000)];
     let mut bench = Bench::with_policy("lrf", policy, Failover::Rto, &paths);
     bench.write(20);
