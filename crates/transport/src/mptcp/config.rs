@@ -2,7 +2,8 @@
 
 use crate::multipath::Failover;
 use crate::path_manager::{Endpoints, PathManagerKind};
-use crate::scheduler::Custom;
+use crate::path_policy::PolicyChoice;
+use crate::scheduler::{Custom, SchedulerChoice};
 use crate::tcp::{Profile, TcpConfig};
 use base::InterfaceId;
 use std::net::{IpAddr, SocketAddr};
@@ -12,12 +13,12 @@ use std::net::{IpAddr, SocketAddr};
 pub struct MptcpConfig {
     /// Of every subflow; its controller owns the windows of all of them.
     pub tcp: TcpConfig,
-    /// A name from the table in `scheduler`.
-    pub scheduler: &'static str,
-    /// One from outside of this crate in its place.
+    /// Which path sends next.
+    pub scheduler: SchedulerChoice,
+    /// A scheduler from outside of this crate in its place.
     pub custom_scheduler: Option<Custom>,
-    /// A name from the table in `path_policy`.
-    pub policy: &'static str,
+    /// Which paths are eligible.
+    pub policy: PolicyChoice,
     pub path_manager: PathManagerKind,
     /// When a path counts as failed.
     pub failover: Failover,
@@ -53,9 +54,9 @@ impl Default for MptcpConfig {
     fn default() -> Self {
         MptcpConfig {
             tcp: TcpConfig::default(),
-            scheduler: "lrf",
+            scheduler: SchedulerChoice::default(),
             custom_scheduler: None,
-            policy: "none",
+            policy: PolicyChoice::NONE,
             path_manager: PathManagerKind::FULLMESH,
             failover: Failover::Rto,
             checksum: false,
@@ -75,11 +76,8 @@ impl Default for MptcpConfig {
 impl Failover {
     /// The rule that is used unless one is chosen: today's Linux with its own scheduler is taken
     /// whole, everything else fails over as the papers' kernels.
-    pub fn usual(profile: Profile, scheduler: &str) -> Failover {
-        match scheduler.split(':').next() {
-            Some("linux") if !profile.is_old() => Failover::Stale,
-            _ => Failover::Rto,
-        }
+    pub fn usual(profile: Profile, scheduler: &SchedulerChoice) -> Failover {
+        if scheduler.is_linux() && !profile.is_old() { Failover::Stale } else { Failover::Rto }
     }
 }
 
@@ -89,9 +87,11 @@ mod tests {
 
     #[test]
     fn only_todays_linux_with_its_own_scheduler_waits_for_a_stale_path() {
-        assert_eq!(Failover::usual(Profile::Linux, "linux"), Failover::Stale);
-        assert_eq!(Failover::usual(Profile::Linux, "linux:burst=1000"), Failover::Stale);
-        assert_eq!(Failover::usual(Profile::Linux, "lrf"), Failover::Rto);
-        assert_eq!(Failover::usual(Profile::Linux314, "linux"), Failover::Rto);
+        let usual =
+            |profile, scheduler: &str| Failover::usual(profile, &scheduler.parse().unwrap());
+        assert_eq!(usual(Profile::Linux, "linux"), Failover::Stale);
+        assert_eq!(usual(Profile::Linux, "linux:burst=1000"), Failover::Stale);
+        assert_eq!(usual(Profile::Linux, "lrf"), Failover::Rto);
+        assert_eq!(usual(Profile::Linux314, "linux"), Failover::Rto);
     }
 }

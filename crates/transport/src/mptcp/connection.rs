@@ -19,7 +19,6 @@ use crate::congestion::{CongestionControl, Controller};
 use crate::info::{ConnectionInfo, PathInfo, Protocol};
 use crate::multipath::{Sender, SenderConfig};
 use crate::path_manager::PathManager;
-use crate::path_policy;
 use crate::scheduler;
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::profile::ConnectionBuffer;
@@ -80,8 +79,8 @@ pub struct Start<'a> {
 }
 
 impl Connection {
-    /// Without a subflow yet. `None`: a name in the configuration is unknown.
-    pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Option<Connection> {
+    /// Without a subflow yet.
+    pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Connection {
         let config = start.config.clone();
         let options = scheduler::Options {
             kernel_compat: config.tcp.profile.is_old(),
@@ -89,7 +88,7 @@ impl Connection {
         };
         let scheduler = match &config.custom_scheduler {
             Some(custom) => custom.make(),
-            None => scheduler::by_name(config.scheduler, &options)?,
+            None => config.scheduler.make(&options),
         };
         let switches = config.tcp.profile.switches();
         let host = start.host;
@@ -102,11 +101,11 @@ impl Connection {
         let sender = Sender::new(SenderConfig {
             socket: start.socket,
             scheduler,
-            policy: path_policy::by_name(config.policy)?,
+            policy: config.policy.make(),
             failover: config.failover,
             one_at_a_time: rules.one_at_a_time,
         });
-        Some(Connection {
+        Connection {
             socket: start.socket,
             keys: Keys::new(start.client, start.key, config.checksum),
             fallback: Fallback::default(),
@@ -119,7 +118,7 @@ impl Connection {
             connection_buffer: switches.connection_buffer,
             mainline_limits: config.mainline_limits,
             receive,
-            controller: config.tcp.new_controller()?,
+            controller: config.tcp.new_controller(),
             account: Account::default(),
             addresses,
             manager: manager(&config, start.client),
@@ -130,7 +129,7 @@ impl Connection {
             signals_stale: true,
             marks: SocketMarks::new(start.listener),
             config,
-        })
+        }
     }
 
     /// What joins name this connection by.

@@ -59,20 +59,16 @@ pub fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
 
 impl Connection {
     /// An active opener: the first subflow's SYN is due.
-    pub fn connect(
-        start: &Start<'_>,
-        identity: &Identity,
-        interface: InterfaceId,
-    ) -> Option<Connection> {
+    pub fn connect(start: &Start<'_>, identity: &Identity, interface: InterfaceId) -> Connection {
         let receive = receive_buffer(start.config, identity.mtu, BARE_HEADER);
-        let mut connection = Connection::new(start, receive)?;
+        let mut connection = Connection::new(start, receive);
         let on_syn = MptcpOptions::from(connection.keys.syn_option());
         let mut subflow = Subflow::connect(identity, &start.config.tcp);
         let mut mp = Multipath::new(on_syn, connection.room());
         mp.limit_syn_repetitions(SYN_REPETITIONS);
         subflow.set_multipath(mp);
         connection.add_first(subflow, interface);
-        Some(connection)
+        connection
     }
 
     /// A passive opener that answers a SYN with MP_CAPABLE.
@@ -83,15 +79,15 @@ impl Connection {
         interface: InterfaceId,
         syn: &TcpSegment,
         asked: CapableFlags,
-    ) -> Option<Connection> {
+    ) -> Connection {
         let receive = receive_buffer(start.config, identity.mtu, HEADER);
-        let mut connection = Connection::new(start, receive)?;
+        let mut connection = Connection::new(start, receive);
         connection.keys.on_flags(asked);
         let on_syn = MptcpOptions::from(connection.keys.syn_ack_option());
         let mp = Multipath::new(on_syn, connection.room());
         let subflow = Subflow::accept_multipath(now, identity, &start.config.tcp, syn, mp);
         connection.add_first(subflow, interface);
-        Some(connection)
+        connection
     }
 
     /// The window in the first subflow's handshake is the connection's, too: what comes within it

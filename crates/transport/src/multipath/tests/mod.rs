@@ -4,7 +4,7 @@
 mod fake;
 
 use super::*;
-use crate::path_policy;
+use crate::path_policy::PolicyChoice;
 use crate::scheduler::{self, Options, PathState};
 use base::{Blocked, Chance, Context, Instant, PathId, SocketId};
 use fake::{Fake, SEGMENT};
@@ -35,7 +35,7 @@ impl Bench {
         let mut sender = Sender::new(SenderConfig {
             socket: SocketId(0),
             scheduler: scheduler::by_name(scheduler, &Options::default()).expect("a name"),
-            policy: path_policy::by_name(policy).expect("a name"),
+            policy: policy.parse::<PolicyChoice>().expect("a name").make(),
             failover,
             one_at_a_time: false,
         });
