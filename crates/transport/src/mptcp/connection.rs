@@ -3,27 +3,26 @@
 
 use super::addresses::Addresses;
 use super::config::MptcpConfig;
+use super::deadlines::Deadlines;
 use super::fallback::Fallback;
 use super::keys::Keys;
-use super::manage::JoinRequest;
+use super::lifecycle::Lifecycle;
+use super::management::PathManagement;
 use super::numbers::SendNumbers;
 use super::paths::SubflowRules;
 use super::receive::DataReceive;
 use super::stage::Stage;
 use super::subflow::SubflowEntry;
 use super::subflows::Subflows;
-use super::timers::Timers;
 use crate::account::Account;
 use crate::buffer::{FRAGMENT_BYTES, FRAGMENT_OVERHEAD};
 use crate::congestion::{CongestionControl, Controller};
 use crate::info::{ConnectionInfo, PathInfo, Protocol};
 use crate::multipath::{Sender, SenderConfig};
-use crate::path_manager::PathManager;
 use crate::scheduler;
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::profile::ConnectionBuffer;
-use base::{Context, InterfaceId, PathId, SocketId};
-use std::collections::VecDeque;
+use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use wire::Payload;
 use wire::mptcp::{Key, Token};
@@ -38,10 +37,7 @@ pub struct Connection {
     pub(super) config: MptcpConfig,
     pub(super) keys: Keys,
     pub(super) fallback: Fallback,
-    /// The application let go.
-    pub(super) released: bool,
-    /// Both directions are over, or the connection failed.
-    pub(super) closed: bool,
+    pub(super) lifecycle: Lifecycle,
     pub(super) subflows: Subflows,
     pub(super) sender: Sender,
     pub(super) numbers: SendNumbers,
@@ -52,15 +48,12 @@ pub struct Connection {
     pub(super) receive: DataReceive,
     pub(super) controller: Controller,
     pub(super) account: Account,
-    pub(super) addresses: Addresses,
-    pub(super) manager: PathManager,
-    pub(super) timers: Timers,
-    pub(super) news: Vec<ConnectionEvent>,
-    pub(super) joins: VecDeque<JoinRequest>,
+    pub(super) management: PathManagement,
+    /// When the peer's connection was last heard from.
+    pub(super) peer_heard_at: Instant,
+    pub(super) deadlines: Deadlines,
     /// Options, mappings and joins refused.
     pub(super) refused: u64,
-    /// Data or acknowledgements changed: subflows are to be told before they send.
-    pub(super) signals_stale: bool,
     /// The stack's notes.
     pub marks: SocketMarks,
 }
@@ -109,8 +102,7 @@ impl Connection {
             socket: start.socket,
             keys: Keys::new(start.client, start.key, config.checksum),
             fallback: Fallback::default(),
-            released: false,
-            closed: false,
+            lifecycle: Lifecycle::default(),
             subflows: Subflows::default(),
             sender,
             numbers: SendNumbers::new(idsn),
@@ -120,13 +112,10 @@ impl Connection {
             receive,
             controller: config.tcp.new_controller(),
             account: Account::default(),
-            addresses,
-            manager: manager(&config, start.client),
-            timers: Timers::default(),
-            news: Vec::new(),
-            joins: VecDeque::new(),
+            management: PathManagement::new(&config, start.client, addresses),
+            peer_heard_at: Instant::ZERO,
+            deadlines: Deadlines::default(),
             refused: 0,
-            signals_stale: true,
             marks: SocketMarks::new(start.listener),
             config,
         }
@@ -139,7 +128,7 @@ impl Connection {
 
     /// Append to the stream; how many bytes were taken.
     pub fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
-        if self.numbers.is_fin_queued() || self.closed {
+        if self.numbers.is_fin_queued() || self.lifecycle.is_closed() {
             return Err(SocketError::Closed);
         }
         if self.subflows.first().is_none_or(|entry| entry.stage() == Stage::Opening) {
@@ -208,28 +197,42 @@ impl Connection {
         let used = self.send_memory();
         if limit.saturating_sub(used) >= used / 2 {
             self.set_writer_waits(false);
-            self.news.push(ConnectionEvent::Writable);
+            self.lifecycle.push(ConnectionEvent::Writable);
         }
     }
 
-    pub(super) fn tell_readable(&mut self) {
-        if self.news.last() != Some(&ConnectionEvent::Readable) {
-            self.news.push(ConnectionEvent::Readable);
-        }
+    /// The connection is TCP, over or failed: it opens and schedules nothing.
+    pub(super) const fn is_over(&self) -> bool {
+        self.fallback.is_plain() || self.lifecycle.is_closed()
     }
 
-    pub(super) fn shift(&self) -> u8 {
-        self.subflows.first().map_or(0, |entry| entry.tcp.window_shift())
+    /// Take the next bytes in order.
+    pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+        let (offset, payload) = self.receive.read(max);
+        let len = payload.len();
+        if len == 0 {
+            let ended = self.receive.is_fin_received() || self.lifecycle.is_closed();
+            return if ended { Err(SocketError::Closed) } else { Ok(payload) };
+        }
+        let socket = self.socket;
+        cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
+        self.receive.on_read(cx.now, len, &mut self.subflows);
+        Ok(payload)
+    }
+
+    /// Bytes that can be read.
+    pub fn readable(&self) -> u64 {
+        self.receive.readable()
     }
 
     /// News for the application.
     pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
-        std::mem::take(&mut self.news)
+        self.lifecycle.take_events()
     }
 
     /// Whether there is news.
     pub fn has_news(&self) -> bool {
-        !self.news.is_empty()
+        self.lifecycle.has_events()
     }
 
     /// Something waits to be sent.
@@ -239,7 +242,7 @@ impl Connection {
 
     /// The application let go of the socket.
     pub fn on_released(&mut self, cx: &mut Context<'_>) {
-        self.released = true;
+        self.lifecycle.release();
         for entry in &mut self.subflows {
             entry.tcp.on_released(cx);
         }
@@ -253,7 +256,7 @@ impl Connection {
 
     /// Nothing more will happen, resets to be sent included.
     pub fn is_closed(&self) -> bool {
-        self.closed
+        self.lifecycle.is_closed()
             && self.subflows.iter().all(|entry| entry.tcp.is_closed())
             && self.subflows.is_queue_empty()
     }
@@ -288,10 +291,8 @@ impl Connection {
     fn path_infos(&self) -> Vec<PathInfo> {
         let info = |entry: &SubflowEntry| {
             let sent = self.sender.account(entry.path);
-            PathInfo {
-                probing: self.sender.is_probing(entry.path),
-                ..entry.info(&self.controller, sent)
-            }
+            let probing = self.sender.is_probing(entry.path);
+            PathInfo { probing, ..entry.info(&self.controller, sent) }
         };
         self.subflows.iter().map(info).collect()
     }
@@ -309,16 +310,10 @@ impl Connection {
             rcv_nxt: self.receive.nxt(),
             reinjected_bytes: queue.reinjected_bytes(),
             probe_bytes: queue.probe_bytes(),
-            duplicate_bytes: self.receive.duplicate_bytes,
+            duplicate_bytes: self.receive.duplicate_bytes(),
             refused: self.refused,
             held_bytes: self.subflows.held() + self.receive.held(),
             mappings: self.subflows.iter().map(|entry| entry.received.len() as u32).sum(),
         }
     }
-}
-
-/// The manager of one side.
-fn manager(config: &MptcpConfig, client: bool) -> PathManager {
-    let gateways = u8::try_from(config.gateways.len()).unwrap_or(u8::MAX);
-    PathManager::new(config.path_manager, client, &config.endpoints, gateways)
 }

@@ -2,7 +2,6 @@
 //! acknowledgements and accounts have to do with the sending half.
 
 use super::connection::Connection;
-use super::mappings::data_number;
 use super::paths::SubflowPaths;
 use super::stage::Stage;
 use super::subflow::SubflowEntry;
@@ -24,7 +23,7 @@ impl Connection {
             fallback: &self.fallback,
             numbers: &self.numbers,
             rules: self.rules,
-            closed: self.closed,
+            closed: self.lifecycle.is_closed(),
         };
         (&mut self.sender, paths)
     }
@@ -46,7 +45,7 @@ impl Connection {
                     packet.flow |= u32::from(entry.path.0) << SUBFLOW_SHIFT;
                     // Siblings announce no less from now on.
                     let window = entry.tcp.announced_window();
-                    self.signals_stale |= self.receive.on_announced(window);
+                    self.receive.on_announced(window);
                     return Some((packet, self.subflows[index].interface));
                 }
                 self.subflows.pop_queued();
@@ -65,13 +64,12 @@ impl Connection {
 
     /// Tell every subflow what to acknowledge and which window to announce.
     fn refresh_signals(&mut self) {
-        if !std::mem::take(&mut self.signals_stale) {
+        if !self.receive.take_changed() {
             return;
         }
         let known = self.keys.remote().is_some() && !self.is_plain();
-        let window = self.receive.window(self.shift());
-        let number = self.receive.ack_number();
-        let ack = data_number(self.receive.long_numbers, number);
+        let window = self.receive.window(self.subflows.window_shift());
+        let ack = self.receive.data_ack();
         for entry in &mut self.subflows {
             entry.tcp.share_window(window);
             if let Some(mp) = entry.tcp.multipath() {
@@ -152,8 +150,8 @@ impl Connection {
     /// Something arrived: record what waits for bytes before it. What a subflow holds that another
     /// one brought since keeps no reader waiting.
     pub(super) fn record_held(&mut self, cx: &mut Context<'_>) {
-        let gaps = self.receive.data.out_of_order_bytes();
-        let next = self.receive.data.next_offset();
+        let gaps = self.receive.out_of_order_bytes();
+        let next = self.receive.next_offset();
         let waits = |entry: &SubflowEntry| {
             entry.held > 0 && (self.is_plain() || entry.received.data_end() > next)
         };

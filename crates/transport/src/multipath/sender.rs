@@ -154,7 +154,7 @@ impl Sender {
         self.states.get(path.index()).is_some_and(|state| state.watch.is_failed())
     }
 
-    /// Take what no path had for a connection that has only `path` left, and forget assignments.
+    /// Take what no path had for a connection that has only `path` left.
     pub fn take_rest(&mut self, path: PathId) -> Option<wire::Payload> {
         let rest = self.queue.take_rest()?;
         self.state_mut(path).account.first_sent_bytes += u64::from(rest.len());
