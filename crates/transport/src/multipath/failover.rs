@@ -32,7 +32,7 @@ use base::{Duration, Instant};
 
 /// Linux `stale_loss_cnt`: a path is silent after more intervals than these.
 const STALE_LOSS_COUNT: u8 = 4;
-/// The least time beyond a round trip that a probe is answered in: delayed acknowledgements (40 ms).
+/// The least time that a probe takes beyond a round trip: delayed acknowledgements (40 ms).
 pub(super) const PROBE_SLACK: Duration = Duration::from_millis(50);
 /// Between two keep-alive segments: a quarter of the time since the path failed, within these.
 const KEEP_ALIVE_SPANS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
