@@ -14,6 +14,7 @@ mod named_tests;
 mod quotes;
 mod rules;
 mod shape;
+mod touches;
 mod workspace;
 
 use exceptions::EXCEPTIONS;
@@ -173,6 +174,14 @@ fn contributing_quotes_what_compiles() {
     assert!(complaints.is_empty(), "CONTRIBUTING.md: {}", complaints.join("; "));
     let named = text.lines().filter(|line| line.trim().starts_with("// crates/"));
     assert!(named.count() >= 3, "the guide lost its example");
+}
+
+#[test]
+fn additions_touch_what_the_guide_says() {
+    let guide = WORKSPACE.sources.iter().find(|source| source.path == "CONTRIBUTING.md");
+    let text = &guide.expect("the guide for contributors").text;
+    let complaints = touches::complaints(text, &WORKSPACE.sources);
+    assert!(complaints.is_empty(), "CONTRIBUTING.md: {}", complaints.join("; "));
 }
 
 #[test]
