@@ -1,12 +1,14 @@
 //! The configuration of an MPTCP connection.
 
 use crate::multipath::Failover;
+use crate::multipath::SenderConfig;
 use crate::path_manager::{Endpoints, PathManagerKind};
 use crate::path_policy::PolicyChoice;
-use crate::scheduler::{Custom, SchedulerChoice};
+use crate::scheduler::{self, Custom, SchedulerChoice};
 use crate::tcp::{Profile, TcpConfig};
-use base::InterfaceId;
+use base::{InterfaceId, SocketId};
 use std::net::{IpAddr, SocketAddr};
+use wire::mptcp::Key;
 
 /// The configuration of a multi-path connection.
 #[derive(Clone, PartialEq, Debug)]
@@ -94,4 +96,42 @@ mod tests {
         assert_eq!(usual(Profile::Linux, "lrf"), Failover::Rto);
         assert_eq!(usual(Profile::Linux314, "linux"), Failover::Rto);
     }
+}
+
+impl MptcpConfig {
+    /// The initial data sequence number of the client or the server with that key (RFC 8684 s3.1).
+    pub(super) fn idsn(&self, client: bool, key: Key) -> u64 {
+        match self.test_idsn {
+            Some(by_role) => by_role[usize::from(!client)],
+            None => key.idsn(),
+        }
+    }
+
+    /// The configuration of what sends; `one_at_a_time`: each segment leaves before the scheduler
+    /// is asked about the next one.
+    pub(super) fn sender(&self, socket: SocketId, one_at_a_time: bool) -> SenderConfig {
+        let options = scheduler::Options {
+            kernel_compat: self.tcp.profile.is_old(),
+            ..scheduler::Options::default()
+        };
+        let scheduler = match &self.custom_scheduler {
+            Some(custom) => custom.make(),
+            None => self.scheduler.make(&options),
+        };
+        let (policy, failover) = (self.policy.make(), self.failover);
+        SenderConfig { socket, scheduler, policy, failover, one_at_a_time }
+    }
+}
+
+/// What a connection begins with.
+pub struct Start<'a> {
+    pub socket: SocketId,
+    pub config: &'a MptcpConfig,
+    pub client: bool,
+    pub key: Key,
+    pub local: IpAddr,
+    pub remote: SocketAddr,
+    /// All addresses of this host.
+    pub host: &'a [(IpAddr, InterfaceId)],
+    pub listener: Option<SocketId>,
 }

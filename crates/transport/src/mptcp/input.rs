@@ -1,19 +1,19 @@
-//! What subflows hear: data acknowledgements, mappings, data, and the other options
+//! What arrives on subflows: data acknowledgements, mappings, data, options and lost options
 //! (RFC 8684 s3.3, s3.4, s3.6, s3.7).
 
 use super::connection::Connection;
-use super::fallback::{Announcement, Suspect};
+use super::fallback::{Announcement, FailReceived, OptionsLost, Refused, Suspect};
 use super::handshake::LONG_ROOM;
-use super::mappings::ReceivedMapping;
+use super::receive::Mapped;
 use super::stage::Stage;
 use super::subflow::NextReceived;
-use crate::path_manager::{Address, Ending, PathEvent};
+use crate::path_manager::{Address, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::multipath::{Multipath, SegmentInfo};
 use base::{Context, Event, EventMask};
-use wire::mptcp::{AddAddr, DataNumber, Dss, Mapping, MptcpOption, ResetReason};
-use wire::{Payload, TcpSegment};
+use wire::TcpSegment;
+use wire::mptcp::{AddAddr, DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
 
 impl Connection {
     /// A segment arrived on subflow `index`.
@@ -22,17 +22,18 @@ impl Connection {
             return;
         }
         if index == 0 {
-            self.heed_repeated_syn(segment);
-        } else if self.holds_answer(index, segment) {
+            self.handle_repeated_syn(segment);
+        } else if self.hold_answer(index, segment) {
             return;
         }
         let keyless = self.keys.remote().is_none();
         if self.fallback.is_fail_sent() && !segment.payload.is_empty() {
             self.send_fail();
         }
-        self.limit_reception(index);
+        let held = self.subflows.held();
+        self.receive.limit_reception(&mut self.subflows[index], held, self.fallback.is_plain());
         self.subflows[index].tcp.handle_segment(cx, &mut self.controller, segment);
-        self.note_answer(index);
+        self.on_answer(index);
         self.after_subflow(cx, index);
         if keyless && self.keys.remote().is_some() {
             self.release_answers(cx);
@@ -45,60 +46,34 @@ impl Connection {
         self.sender.on_segment(self.subflows[index].path);
     }
 
-    /// Limit what the subflow takes of the next segment.
-    fn limit_reception(&mut self, index: usize) {
-        let limit = if self.is_plain() {
-            self.receive.room()
-        } else {
-            let (_, own_gaps) = self.subflows[index].tcp.held();
-            self.receive.reception_limit(self.subflows.held(), own_gaps)
-        };
-        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-        self.subflows[index].tcp.limit_reception(limit);
-    }
-
-    /// An ICMP error about subflow `index`.
-    pub fn on_unreachable(&mut self, cx: &mut Context<'_>, index: usize, error: SocketError) {
-        let Some(entry) = self.subflows.get_mut(index) else { return };
-        entry.tcp.on_unreachable(cx, error);
-        self.after_subflow(cx, index);
-    }
-
-    /// A valid reset came on subflow `index`.
-    pub fn on_reset(&mut self, cx: &mut Context<'_>, index: usize) {
-        let Some(entry) = self.subflows.get_mut(index) else { return };
-        entry.tcp.handle_reset(cx);
-        self.after_subflow(cx, index);
-        self.subflows.wake(index);
-    }
-
     /// Take what a subflow heard, received and became.
     pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
         let mp = self.subflows[index].tcp.multipath();
-        if let Some(heard) = mp.and_then(Multipath::take_segment) {
-            self.hear(cx, index, &heard);
+        if let Some(segment) = mp.and_then(Multipath::take_segment) {
+            self.handle_segment_info(cx, index, &segment);
         }
         if self.is_plain() {
-            self.on_plain_ack();
-            self.drain_plain(cx);
+            let mut stream = self.plain_stream();
+            stream.acknowledge();
+            stream.receive(cx.now);
             self.check_writer();
         } else {
             self.drain(cx, index);
             self.judge_path(cx, index);
         }
-        self.take_subflow_news(cx, index);
+        self.handle_subflow_events(cx, index);
     }
 
-    fn take_subflow_news(&mut self, cx: &mut Context<'_>, index: usize) {
+    fn handle_subflow_events(&mut self, cx: &mut Context<'_>, index: usize) {
         if !self.subflows[index].tcp.has_events() {
             return;
         }
-        for news in self.subflows[index].tcp.take_events() {
-            match news {
+        for event in self.subflows[index].tcp.take_events() {
+            match event {
                 ConnectionEvent::Failed(error) => self.on_subflow_failed(cx, index, error),
                 ConnectionEvent::Closed => self.on_subflow_closed(cx, index),
                 ConnectionEvent::PeerClosed if !self.is_plain() => self.on_subflow_fin(cx, index),
-                // The connection has news of its own.
+                // The connection has events of its own.
                 _ => {}
             }
         }
@@ -108,11 +83,7 @@ impl Connection {
         let open = self.subflows[index].stage() == Stage::Open;
         self.lose_subflow(cx, index);
         self.check_alone(cx, error);
-        let how = match error {
-            SocketError::TimedOut if open => Ending::TimedOut,
-            SocketError::TimedOut | SocketError::Unreachable => Ending::Unreachable,
-            _ => self.subflows[index].handshake.reset_reason.unwrap_or(Ending::Reset),
-        };
+        let how = self.subflows[index].ending(error, open);
         self.on_ended(cx, index, how);
     }
 
@@ -141,22 +112,22 @@ impl Connection {
         self.subflows.wake(index);
     }
 
-    /// What an accepted segment said.
-    fn hear(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
+    /// An accepted segment: what its options say.
+    fn handle_segment_info(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo) {
         if self.subflows[index].stage() == Stage::Gone {
             return;
         }
         self.sender.on_arrival(cx.now, self.subflows[index].path);
-        if heard.reset {
-            self.hear_reset(cx, index, heard);
+        if segment.reset {
+            self.handle_reset(cx, index, segment);
             return;
         }
         if self.is_plain() {
-            self.handle_plain(heard);
+            self.handle_plain(segment);
             return;
         }
         let stage = self.subflows[index].stage();
-        if stage == Stage::Opening && !self.hear_opening(cx, index, heard) {
+        if stage == Stage::Opening && !self.handle_opening(cx, index, segment) {
             return;
         }
         if stage == Stage::PreEstablished {
@@ -166,76 +137,67 @@ impl Connection {
         if self.is_plain() {
             return;
         }
-        self.refused += u64::from(heard.options.ignored());
-        for option in heard.options.others() {
-            if !self.hear_option(cx, index, option, heard.options.dss.is_some()) {
+        self.refused += u64::from(segment.options.ignored());
+        for option in segment.options.others() {
+            if !self.handle_option(cx, index, option, segment.options.dss.is_some()) {
                 return;
             }
         }
-        let implied = self.keys.implied_mapping(heard, self.receive.first_dsn());
-        match heard.options.dss {
-            Some(dss) => self.hear_dss(cx, index, heard, &dss),
-            None if implied.is_some() && index == 0 => {
-                self.hear_mapping(cx, index, heard, implied, false);
-            }
-            None if heard.options.is_empty() => self.hear_nothing(cx, index, heard),
-            None => {}
-        }
-    }
-
-    /// A reset may close the whole connection; it may say whether another subflow there is worth
-    /// a try (RFC 8684 s3.6). The unspecified reason says no more than that this one is over: it
-    /// comes of an address withdrawn, too, even if that news was overtaken by the address's return.
-    fn hear_reset(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
-        for option in heard.options.others() {
-            if let MptcpOption::TcpRst { transient, reason } = option {
-                self.subflows[index].handshake.reset_reason = match *transient {
-                    true => Some(Ending::NotNow),
-                    false if *reason == ResetReason::UNSPECIFIED => None,
-                    false => Some(Ending::Refused),
-                };
-            }
-            if let MptcpOption::FastClose { receiver } = option
-                && !self.is_plain()
-            {
-                if *receiver == self.keys.local() {
-                    self.on_fast_close(cx);
-                    return;
+        let implied = self.keys.implied_mapping(segment, self.receive.first_dsn());
+        match (segment.options.dss, implied) {
+            (Some(dss), _) => {
+                if let Some(ack) = dss.ack() {
+                    self.handle_data_ack(cx, index, segment, ack);
                 }
-                self.refused += 1;
+                if let Some(mapping) = dss.mapping() {
+                    self.handle_mapping(cx, index, segment, &mapping, dss.fin());
+                }
+            }
+            (None, Some(mapping)) if index == 0 => {
+                self.handle_mapping(cx, index, segment, &mapping, false);
+            }
+            (None, _) if segment.options.is_empty() => {
+                // A middlebox may strip them (RFC 8684 s3.7).
+                let pending = self.fallback.is_pending();
+                if let Some(lost) = self.subflows[index].lost_options(segment, pending) {
+                    self.on_options_lost(cx, index, lost);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// A reset may close the whole connection by MP_FASTCLOSE (RFC 8684 s3.5).
+    fn handle_reset(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo) {
+        for option in segment.options.others() {
+            match option {
+                MptcpOption::TcpRst { transient, reason } => {
+                    self.subflows[index].handshake.on_reset(*transient, *reason);
+                }
+                MptcpOption::FastClose { receiver } if !self.is_plain() => {
+                    if *receiver == self.keys.local() {
+                        self.on_fast_close(cx);
+                        return;
+                    }
+                    self.refused += 1;
+                }
+                _ => {}
             }
         }
     }
 
-    /// A segment without any option: a middlebox may strip them (RFC 8684 s3.7).
-    fn hear_nothing(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
-        let pending = self.fallback.is_pending();
-        let Some(announcement) = self.subflows[index].lost_options(heard, pending) else { return };
-        self.on_options_lost(cx, index, announcement);
-    }
-
-    fn hear_dss(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo, dss: &Dss) {
-        if let Some(ack) = dss.ack() {
-            self.hear_data_ack(cx, index, heard, ack);
-        }
-        if dss.mapping().is_some() {
-            self.hear_mapping(cx, index, heard, dss.mapping(), dss.fin());
-        }
-    }
-
-    fn hear_data_ack(
+    fn handle_data_ack(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &SegmentInfo,
+        segment: &SegmentInfo,
         ack: DataNumber,
     ) {
-        let number = ack.expand(self.numbers.dsn(self.numbers.una(self.sender.queue.una())));
-        let up_to = self.numbers.offset(number);
-        self.peer_heard_at = cx.now;
-        match self.on_data_ack(up_to, heard.window) {
+        self.deadlines.on_heard(cx.now);
+        match self.numbers.on_data_ack(&mut self.sender.queue, ack, segment.window) {
             Some(true) => {
-                self.restart_data_timer(cx.now);
+                let (sender, paths) = self.parts();
+                sender.restart_timer(cx.now, &paths);
                 if self.numbers.is_fin_acked() {
                     self.on_fin_acked(cx);
                 }
@@ -249,15 +211,15 @@ impl Connection {
         }
     }
 
-    fn hear_mapping(
+    /// A mapping arrived; `fin`: its last number is the DATA_FIN.
+    fn handle_mapping(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &SegmentInfo,
-        mapping: Option<Mapping>,
+        segment: &SegmentInfo,
+        mapping: &Mapping,
         fin: bool,
     ) {
-        let Some(mapping) = mapping else { return };
         if mapping.is_infinite() {
             self.on_infinite_mapping(cx, index);
             return;
@@ -266,54 +228,26 @@ impl Connection {
             self.refuse_mapping(cx, index);
             return;
         }
-        // First data with the keys have a number that is implied; mainline takes it for a long one.
-        let said = heard.options.dss.is_some() || self.mainline_limits;
-        if said && matches!(mapping.dsn, DataNumber::Long(_)) {
-            self.use_long_numbers();
-        }
-        let (dsn, data) = self.receive.expand(mapping.dsn);
-        let bytes = u32::from(mapping.len) - u32::from(fin);
-        if bytes == 0 && !mapping.matches(dsn, &Payload::Empty) {
-            self.refused += 1;
-            return;
-        }
-        if fin {
-            let end = data.wrapping_add(u64::from(bytes));
-            self.refused += u64::from(self.receive.on_data_fin(end).is_err());
-        }
-        if bytes > 0 {
-            match ReceivedMapping::new(mapping, bytes, (dsn, data), heard.offset) {
-                Some(map) => self.keep_mapping(cx, index, heard, map),
-                None => self.refuse_mapping(cx, index),
+        // First data with the keys have an implied number; mainline Linux takes it for a long one.
+        let explicit = segment.options.dss.is_some() || self.config.mainline_limits;
+        if explicit && matches!(mapping.dsn, DataNumber::Long(_)) {
+            // So must the acknowledgements of this host (RFC 8684 s3.3.2).
+            if self.receive.use_long_numbers() {
+                self.subflows.set_option_room(LONG_ROOM);
             }
-        } else if fin {
-            self.subflows[index].tcp.acknowledge();
+        }
+        match self.receive.on_mapping(&mut self.subflows[index], segment, mapping, fin) {
+            Mapped::Invalid => {
+                self.refused += 1;
+                return;
+            }
+            Mapped::Taken { refused } => self.refused += refused,
+            Mapped::Contradiction { refused } => {
+                self.refused += refused;
+                self.refuse_mapping(cx, index);
+            }
         }
         self.reach_fin(cx);
-    }
-
-    fn keep_mapping(
-        &mut self,
-        cx: &mut Context<'_>,
-        index: usize,
-        heard: &SegmentInfo,
-        map: ReceivedMapping,
-    ) {
-        // It applies to a part of the segment at least (RFC 8684 s3.3.1).
-        if !map.overlaps(heard.offset, heard.len) {
-            self.refused += 1;
-            return;
-        }
-        let entry = &mut self.subflows[index];
-        if map.end() <= entry.tcp.received().0 {
-            // A repetition of what was taken already.
-            return;
-        }
-        self.receive.note_offsets(map.data, map.offset);
-        let contradicts = entry.received.insert(map).is_err();
-        if contradicts || entry.received.len() > self.receive.mapping_limit() {
-            self.refuse_mapping(cx, index);
-        }
     }
 
     /// A mapping that contradicts another one, or lacks its checksum (RFC 8684 s3.3.1).
@@ -322,7 +256,7 @@ impl Connection {
         if index == 0 && !self.keys.is_fully_established() && self.may_fall_back() {
             self.fall_back(cx, Announcement::Nothing);
         } else {
-            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();
         }
     }
@@ -331,15 +265,6 @@ impl Connection {
     pub(super) fn fail_if_alone(&mut self) {
         if self.subflows.are_all_gone() {
             self.fail(SocketError::Reset);
-        }
-    }
-
-    /// The peer uses 64 bits: so must the acknowledgements of this host (RFC 8684 s3.3.2).
-    fn use_long_numbers(&mut self) {
-        if self.receive.use_long_numbers() {
-            for entry in &mut self.subflows {
-                entry.tcp.set_option_room(LONG_ROOM);
-            }
         }
     }
 
@@ -402,13 +327,13 @@ impl Connection {
             self.on_options_lost(cx, index, Announcement::Nothing);
         } else if waiting > self.receive.unmapped_limit() && !self.fallback.is_verdict_deferred() {
             self.refused += 1;
-            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();
         }
     }
 
     /// `mapped`: beside a DSS. `false`: the connection or the subflow is not what it was.
-    fn hear_option(
+    fn handle_option(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
@@ -416,8 +341,8 @@ impl Connection {
         mapped: bool,
     ) -> bool {
         match option {
-            MptcpOption::AddAddr(add) => self.hear_add_addr(cx, index, add),
-            MptcpOption::RemoveAddr { ids } => self.on_withdrawn(cx, ids),
+            MptcpOption::AddAddr(add) => self.handle_add_addr(cx, index, add),
+            MptcpOption::RemoveAddr { ids } => self.on_remove_addr(cx, ids),
             MptcpOption::Prio { backup } => {
                 self.subflows[index].priority.set_remote(*backup);
                 let path = self.subflows[index].path;
@@ -445,7 +370,7 @@ impl Connection {
         true
     }
 
-    fn hear_add_addr(&mut self, cx: &mut Context<'_>, index: usize, add: &AddAddr) {
+    fn handle_add_addr(&mut self, cx: &mut Context<'_>, index: usize, add: &AddAddr) {
         if add.hmac.is_none() {
             if let Some(next) = self.management.addresses_mut().echoed(cx.now, add) {
                 self.send_announcement(next);
@@ -467,6 +392,111 @@ impl Connection {
         if known {
             let address = Address { id: add.address_id, ip: add.address };
             self.notify_manager(cx, PathEvent::Announced(address));
+        }
+    }
+
+    /// Only one subflow was ever used, and nothing was sent twice.
+    pub(super) fn may_fall_back(&self) -> bool {
+        self.fallback.is_permitted(self.is_one_stream())
+    }
+
+    /// Offsets of the connection and of its first subflow are the same.
+    fn is_one_stream(&self) -> bool {
+        self.sender.queue.reinjected_bytes() == 0
+            && !self.sender.queue.is_scattered()
+            && self.receive.is_one_stream()
+    }
+
+    /// Data or acknowledgements arrived without options on subflow `index`.
+    pub(super) fn on_options_lost(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        announcement: Announcement,
+    ) {
+        match self.fallback.on_options_lost(index == 0, announcement, self.is_one_stream()) {
+            Ok(OptionsLost::Deferred) => {}
+            Ok(OptionsLost::FallBack(announcement)) => self.fall_back(cx, announcement),
+            Err(Refused) => {
+                self.refused += 1;
+                self.reset(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+                self.fail_if_alone();
+            }
+        }
+    }
+
+    /// A checksum was wrong: a middlebox changed the payload of subflow `index` from data
+    /// sequence number `dsn` on.
+    pub(super) fn on_wrong_checksum(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        dsn: u64,
+        suspect: Suspect,
+    ) {
+        self.refused += 1;
+        if self.fallback.on_wrong_checksum(suspect, self.is_one_stream()).is_ok() {
+            self.deadlines.start_fail(cx.now);
+            self.send_fail();
+            return;
+        }
+        let mut options = MptcpOptions::from(MptcpOption::Fail { dsn });
+        let reason = ResetReason::MIDDLEBOX_INTERFERENCE;
+        options.push(MptcpOption::TcpRst { transient: false, reason });
+        self.reset_subflow(cx, index, options);
+        self.fail_if_alone();
+    }
+
+    /// Send an MP_FAIL with the number that the mapping with the wrong checksum begins at.
+    pub(super) fn send_fail(&mut self) {
+        let dsn = self.receive.ack_number();
+        self.subflows.queue_option_on(0, MptcpOption::Fail { dsn });
+    }
+
+    /// An MP_FAIL arrived on subflow `index`; `mapped`: beside a DSS.
+    pub(super) fn on_mp_fail(&mut self, cx: &mut Context<'_>, index: usize, mapped: bool) {
+        match self.fallback.on_fail_received(mapped, self.is_one_stream()) {
+            Ok(FailReceived::Repeated) => {}
+            Ok(FailReceived::Agreed(suspect)) => self.on_fail_agreed(cx, suspect),
+            Ok(FailReceived::FallBack(announcement)) => self.fall_back(cx, announcement),
+            Err(Refused) => {
+                self.reset(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+                self.fail_if_alone();
+            }
+        }
+    }
+
+    /// The peer agreed to fall back; its infinite mapping comes with its next new data. Until then
+    /// it is acknowledged, as it may have no window left for them. An infinite mapping of this
+    /// host would come too early: a kernel (6.18) that falls back before it sent its own makes
+    /// segments longer than the path takes.
+    fn on_fail_agreed(&mut self, cx: &mut Context<'_>, suspect: Suspect) {
+        self.deadlines.stop_fail();
+        if let Some(mp) = self.subflows[0].tcp.multipath() {
+            mp.retain_queued(|option| !matches!(option, MptcpOption::Fail { .. }));
+        }
+        self.accept_suspect(cx, suspect);
+        self.receive.mark_changed();
+        self.subflows[0].tcp.acknowledge();
+        self.subflows.wake(0);
+    }
+
+    /// A segment arrived after the fallback: the answer to the peer's MP_FAIL may have been lost.
+    pub(super) fn handle_plain(&mut self, segment: &SegmentInfo) {
+        let fail = |option: &MptcpOption| matches!(option, MptcpOption::Fail { .. });
+        if self.fallback.is_fail_answered() && segment.options.others().iter().any(fail) {
+            self.send_fail();
+        }
+    }
+
+    /// An infinite mapping arrived on subflow `index`.
+    pub(super) fn on_infinite_mapping(&mut self, cx: &mut Context<'_>, index: usize) {
+        if self.fallback.accepts_infinite_mapping(self.is_one_stream()) {
+            self.fall_back(cx, Announcement::Nothing);
+        } else {
+            self.refused += 1;
+            self.reset(cx, index, ResetReason::MPTCP_ERROR);
+            self.fail_if_alone();
         }
     }
 }
