@@ -84,7 +84,7 @@ impl Connection {
         }
     }
 
-    /// The want of its writer is that of every subflow: their buffers grow by it.
+    /// A writer that waits lets the buffers of all subflows grow.
     pub(super) fn set_writer_waits(&mut self, waits: bool) {
         self.sender.queue.set_writer_waits(waits);
         for entry in &mut self.subflows {
@@ -109,12 +109,12 @@ impl Connection {
         self.fallback.is_plain() || self.lifecycle.is_closed()
     }
 
-    /// Whether the connection is plain TCP by now.
+    /// Whether the connection fell back to TCP.
     pub const fn is_plain(&self) -> bool {
         self.fallback.is_plain()
     }
 
-    /// Nobody reads any more and this side is done: the peer has a minute to end, too.
+    /// Without a reader, once the DATA_FIN is acknowledged, the peer has a minute to end, too.
     pub(super) fn bound_linger(&mut self, now: Instant) {
         if self.lifecycle.is_released() && self.numbers.is_fin_acked() && !self.is_over() {
             self.deadlines.start_end(now);
@@ -171,7 +171,7 @@ impl Connection {
         self.close();
     }
 
-    /// Nothing is repeated or awaited any more.
+    /// Stop everything that is repeated or awaited.
     pub(super) fn stop_timers(&mut self) {
         self.sender.stop();
         self.deadlines = Deadlines::default();
@@ -183,8 +183,8 @@ impl Connection {
         self.lifecycle.close();
     }
 
-    /// After a subflow ended: without another one a new one may come within a minute
-    /// (mptcp-protocol spec s3.6); before the connection was established none can.
+    /// After a subflow ended: without another one a new one may be opened within a minute (Linux
+    /// `close_timeout`), but not before the connection was established.
     pub(super) fn check_alone(&mut self, cx: &mut Context<'_>, error: SocketError) {
         if self.lifecycle.is_closed() || !self.subflows.are_all_gone() {
             return;
@@ -219,13 +219,13 @@ impl Connection {
         self.fail(SocketError::Reset);
     }
 
-    /// No path leads on.
+    /// Give up: MP_FASTCLOSE and a reset on every subflow.
     pub(super) fn fail_all(&mut self, cx: &mut Context<'_>) {
         self.reset_all(cx);
         self.fail(SocketError::TimedOut);
     }
 
-    /// The connection failed: tell once.
+    /// The connection failed.
     pub(super) fn fail(&mut self, error: SocketError) {
         self.stop_timers();
         self.lifecycle.fail(error);
@@ -248,7 +248,7 @@ impl Connection {
         }
     }
 
-    /// A subflow ended: its data go elsewhere.
+    /// A subflow ended: its data are sent on others.
     pub(super) fn lose_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
         if !self.subflows.on_gone(index) {
             return;

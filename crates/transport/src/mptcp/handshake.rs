@@ -111,8 +111,7 @@ impl Connection {
         !self.is_over() && !self.management.is_kernel() && self.subflows.prompt_between(tuple)
     }
 
-    /// The application writes no more: mainline Linux (6.18) then refuses joins at each of their
-    /// three packets, because it wants the connection in state ESTABLISHED.
+    /// Once nothing more is written mainline Linux (6.18) refuses joins at any of their packets.
     fn refuses_joins(&self) -> bool {
         self.numbers.is_fin_queued() && self.config.mainline_limits
     }

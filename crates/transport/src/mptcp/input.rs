@@ -1,5 +1,4 @@
-//! What arrives on subflows: data acknowledgements, mappings, data, options and lost options
-//! (RFC 8684 s3.3, s3.4, s3.6, s3.7).
+//! What arrives on subflows: acknowledgements, mappings, data, options (RFC 8684 s3.3 to s3.7).
 
 use super::connection::Connection;
 use super::fallback::{Announcement, FailReceived, OptionsLost, Refused, Suspect};
@@ -95,14 +94,14 @@ impl Connection {
         self.check_alone(cx, SocketError::TimedOut);
     }
 
-    /// The peer ended its direction of a subflow. With all of its data here that is how a peer
-    /// closes that does not wait for us (RFC 8684 s3.3.3), and our data still go there; otherwise
-    /// it gave the subflow up.
+    /// The peer ended its direction of a subflow. With all of its data here it closes without
+    /// waiting for this host (RFC 8684 s3.3.3), whose data are still sent there; otherwise it gave
+    /// the subflow up.
     fn on_subflow_fin(&mut self, cx: &mut Context<'_>, index: usize) {
-        if !self.lifecycle.is_closed() && self.receive.is_fin_received() {
-            return;
-        }
         if !self.lifecycle.is_closed() {
+            if self.receive.is_fin_received() {
+                return;
+            }
             let path = self.subflows[index].path;
             let (sender, paths) = self.parts();
             sender.reinject(&paths, path);
@@ -319,9 +318,8 @@ impl Connection {
         }
     }
 
-    /// Data from `offset` on wait for a mapping: no more of them than the window, and none once a
-    /// mapping of later data arrived. Then a middlebox joined segments and kept the options of the
-    /// first one.
+    /// Data from `offset` on wait for a mapping, not more of them than the window. A mapping of
+    /// later data shows that a middlebox joined segments and kept the options of the first one.
     fn check_unmapped(&mut self, cx: &mut Context<'_>, index: usize, offset: u64, waiting: u64) {
         if self.subflows[index].received.reach_beyond(offset) {
             self.on_options_lost(cx, index, Announcement::Nothing);

@@ -53,6 +53,7 @@ impl SendNumbers {
     ) -> Option<bool> {
         let number = ack.expand(self.dsn(self.una(queue.una())));
         let up_to = self.offset(number);
+        debug_assert!(queue.una() <= queue.nxt() && queue.nxt() <= queue.end());
         if up_to > queue.nxt() + u64::from(self.is_fin_sent()) {
             return None;
         }

@@ -4,6 +4,7 @@
 use super::lifecycle::Lifecycle;
 use super::receive::DataReceive;
 use super::subflow::SubflowEntry;
+use super::subflows::FIRST;
 use crate::multipath::Sender;
 use crate::socket::ConnectionEvent;
 use base::Instant;
@@ -30,6 +31,7 @@ impl PlainStream<'_> {
     /// What the subflow acknowledged is free in the connection's buffer.
     pub fn acknowledge(&mut self) {
         let una = self.first.tcp.una().min(self.sender.queue.nxt());
+        debug_assert_eq!(self.first.path, FIRST, "a fallback leaves the first subflow");
         // Room for options is not needed once the infinite mapping was sent.
         if self.first.tcp.multipath().is_some_and(|mp| mp.is_fallback_announced()) {
             self.first.tcp.set_option_room(0);

@@ -189,6 +189,7 @@ impl DataReceive {
             return false;
         }
         let inserted = self.data.insert(offset, payload);
+        debug_assert!(self.data.highest() <= end, "nothing is taken beyond window or stream");
         self.duplicate_bytes += u64::from(room) - inserted.new_bytes;
         if inserted.new_bytes == 0 {
             return false;

@@ -1,18 +1,18 @@
-//! Addresses that the peer withdraws (RFC 8684 s3.4.2): whether a subflow to one still works is
-//! found out by keepalives, so that a forged option ends nothing; the address is used for nothing
-//! new. The kernels end such subflows at once, and are played so.
+//! REMOVE_ADDR (RFC 8684 s3.4.2): whether a subflow to an address that the peer removed still works
+//! is checked by keep-alive segments, so that a forged option ends no subflow. Kernels end such
+//! subflows at once, and simulated kernels do, too.
 
 use base::{Duration, Instant};
 
-/// Keepalives without an answer after which a subflow is over.
+/// Keep-alive segments without an answer after which a subflow is over.
 const PROBES: u32 = 2;
 
 /// The check of a subflow whose address was removed by the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RemovalCheck {
-    /// When the next keepalive is sent, or the subflow is over.
+    /// When the next keep-alive segment is sent, or the subflow is over.
     due: Instant,
-    /// Keepalives sent.
+    /// Keep-alive segments sent.
     sent: u32,
 }
 

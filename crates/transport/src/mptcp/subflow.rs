@@ -182,6 +182,7 @@ impl SubflowEntry {
         let Some(map) = self.received.at(offset).copied() else {
             return NextReceived::Unmapped { offset, waiting: readable };
         };
+        debug_assert!(map.offset <= offset && offset < map.end());
         let left = map.end() - offset;
         if map.wire.checksum.is_some() && readable < left {
             // A checksum covers the whole mapping.

@@ -168,6 +168,7 @@ impl Subflows {
     pub fn wake(&mut self, index: usize) {
         if !std::mem::replace(&mut self.entries[index].queued, true) {
             self.queue.push_back(index);
+            debug_assert!(self.queue.len() <= self.entries.len(), "each is queued once");
         }
     }
 
@@ -243,6 +244,7 @@ impl Subflows {
         let ends = entry.on_gone();
         if ends {
             self.held -= std::mem::take(&mut entry.held);
+            debug_assert_eq!(self.held, self.entries.iter().map(|entry| entry.held).sum::<u64>());
         }
         ends
     }
