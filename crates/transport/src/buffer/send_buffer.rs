@@ -52,11 +52,6 @@ impl SendBuffer {
         self.pieces.front().inspect(|piece| prefetch(*piece));
     }
 
-    /// Offset of the first byte held.
-    pub const fn start(&self) -> u64 {
-        self.start
-    }
-
     /// Offset behind the last byte held.
     pub const fn end(&self) -> u64 {
         self.end
@@ -223,7 +218,7 @@ mod tests {
         assert_eq!(buffer.slice(u64::MAX, 9), Payload::Empty);
         buffer.release_below(u64::MAX);
         assert!(buffer.is_empty());
-        assert_eq!(buffer.start(), 6);
+        assert_eq!(buffer.start, 6);
     }
 
     #[derive(Clone, Debug)]
@@ -276,7 +271,7 @@ mod tests {
                         buffer.release_below(at as u64);
                     }
                 }
-                prop_assert_eq!(buffer.start(), start as u64);
+                prop_assert_eq!(buffer.start, start as u64);
                 prop_assert_eq!(buffer.end(), model.len() as u64);
             }
         }

@@ -365,11 +365,6 @@ impl ReceiveBuffer {
         self.max
     }
 
-    /// Memory in use.
-    pub const fn used(&self) -> u64 {
-        self.used
-    }
-
     /// The peer's segment size as seen so far: more than this unacknowledged asks for an ACK.
     pub const fn segment_size(&self) -> u32 {
         self.segment_size.bytes

@@ -6,7 +6,6 @@
 
 mod drs;
 mod dup_thresh;
-mod frto;
 mod pacing;
 mod prr;
 mod rack;
@@ -17,11 +16,10 @@ mod sndbuf;
 mod tlp;
 
 pub use drs::{ReceiveBuffer, Received, received_truesize};
-pub use dup_thresh::{DupThresh, is_lost_rfc6675};
-pub use frto::{Frto, FrtoAck, FrtoDecision};
+pub use dup_thresh::DupThresh;
 pub use pacing::{Pacer, burst_segs, pacing_rate};
 pub use prr::{Prr, PrrVariant};
-pub use rack::{Rack, sent_after};
+pub use rack::{Rack, RackSample};
 pub use rtt::{MinRttFilter, RttEstimator, RttMode};
 pub use scoreboard::{ByTime, Scoreboard, SentSegment};
 pub use shared_drs::{Reception, SharedBuffer, Space};

@@ -50,11 +50,6 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Ready at once.
-    pub fn new() -> Self {
-        Pacer::default()
-    }
-
     /// The next departure time, if it lies in the future.
     pub fn blocked_until(&self, now: Instant) -> Option<Instant> {
         (self.next > now).then_some(self.next)
@@ -108,7 +103,7 @@ mod tests {
 
     #[test]
     fn departures_keep_the_rate() {
-        let mut pacer = Pacer::new();
+        let mut pacer = Pacer::default();
         let start = Instant::from_secs(1);
         assert_eq!(pacer.blocked_until(start), None);
         let mut now = start;

@@ -23,6 +23,8 @@ pub struct Prr {
     recover_fs: u32,
     delivered: u32,
     out: u32,
+    /// No acknowledgement of the episode was processed: the next one is for the fast retransmit.
+    starts: bool,
 }
 
 impl Prr {
@@ -35,20 +37,15 @@ impl Prr {
             recover_fs: recover_fs_segs.max(1),
             delivered: 0,
             out: 0,
+            starts: true,
         }
     }
 
     /// An ACK of the episode delivered `delivered` segments and left `pipe` in flight. `safe_ack`:
-    /// it advanced `snd_una` and marked no further loss. `fast_retransmit`: it is the one that
-    /// started the episode (only `Papers` asks). Returns how many segments may be sent, so the
+    /// it advanced `snd_una` and marked no further loss. Returns how many segments may be sent, so the
     /// window is `pipe` plus that; `None`: leave the window.
-    pub fn on_ack(
-        &mut self,
-        delivered: u32,
-        pipe: u32,
-        safe_ack: bool,
-        fast_retransmit: bool,
-    ) -> Option<u32> {
+    pub fn on_ack(&mut self, delivered: u32, pipe: u32, safe_ack: bool) -> Option<u32> {
+        let starts = std::mem::replace(&mut self.starts, false);
         if delivered == 0 {
             return None;
         }
@@ -63,7 +60,7 @@ impl Prr {
             conserve.min(self.ssthresh - pipe)
         };
         let force = match self.variant {
-            PrrVariant::Papers => fast_retransmit,
+            PrrVariant::Papers => starts,
             PrrVariant::Rfc9937 | PrrVariant::Linux => self.out == 0,
         };
         Some(allowed.max(u32::from(force)))
@@ -72,16 +69,6 @@ impl Prr {
     /// `segs` segments were sent during the episode.
     pub const fn on_sent(&mut self, segs: u32) {
         self.out += segs;
-    }
-
-    /// Segments delivered in this episode.
-    pub const fn delivered(&self) -> u32 {
-        self.delivered
-    }
-
-    /// Segments sent in this episode.
-    pub const fn out(&self) -> u32 {
-        self.out
     }
 }
 
@@ -102,7 +89,7 @@ mod tests {
             if ack > 1 {
                 pipe -= 1;
             }
-            let sndcnt = prr.on_ack(1, pipe, false, ack == 1).unwrap();
+            let sndcnt = prr.on_ack(1, pipe, false).unwrap();
             steps.push((ack, pipe, sndcnt));
             prr.on_sent(sndcnt);
             pipe += sndcnt;
@@ -177,7 +164,7 @@ mod tests {
                 pipe -= 1;
             }
             let safe = ack >= 4;
-            let sndcnt = prr.on_ack(1, pipe, safe, ack == 1).unwrap();
+            let sndcnt = prr.on_ack(1, pipe, safe).unwrap();
             steps.push((ack, pipe, sndcnt));
             prr.on_sent(sndcnt);
             pipe += sndcnt;
@@ -202,23 +189,23 @@ mod tests {
     #[test]
     fn papers_always_add_one_below_the_threshold() {
         let mut prr = Prr::enter(PrrVariant::Papers, 10, 20);
-        assert_eq!(prr.on_ack(1, 2, false, true), Some(2));
+        assert_eq!(prr.on_ack(1, 2, false), Some(2));
         let mut prr = Prr::enter(PrrVariant::Linux, 10, 20);
-        assert_eq!(prr.on_ack(1, 2, false, true), Some(1));
+        assert_eq!(prr.on_ack(1, 2, false), Some(1));
     }
 
     #[test]
     fn ack_that_delivers_nothing_leaves_the_window() {
         let mut prr = Prr::enter(PrrVariant::Linux, 10, 20);
-        assert_eq!(prr.on_ack(0, 15, true, true), None);
+        assert_eq!(prr.on_ack(0, 15, true), None);
     }
 
     #[test]
     fn the_fast_retransmit_is_never_refused() {
         let mut prr = Prr::enter(PrrVariant::Linux, 2, 1000);
-        assert_eq!(prr.on_ack(1, 900, false, true), Some(1));
+        assert_eq!(prr.on_ack(1, 900, false), Some(1));
         prr.on_sent(1);
-        assert_eq!(prr.on_ack(1, 899, false, false), Some(0));
+        assert_eq!(prr.on_ack(1, 899, false), Some(0));
     }
 
     proptest! {
@@ -236,7 +223,7 @@ mod tests {
                 let delivered = delivered.min(pipe);
                 pipe -= delivered;
                 pipe = pipe.saturating_sub(lost);
-                if let Some(sndcnt) = prr.on_ack(delivered, pipe, safe, false) {
+                if let Some(sndcnt) = prr.on_ack(delivered, pipe, safe) {
                     pipe += sndcnt;
                     prr.on_sent(sndcnt);
                 }

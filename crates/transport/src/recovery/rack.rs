@@ -15,6 +15,20 @@ pub fn sent_after(a: (Instant, u64), b: (Instant, u64)) -> bool {
     a > b
 }
 
+/// A segment that was newly acknowledged or SACKed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RackSample {
+    pub now: Instant,
+    /// Time of the last transmission.
+    pub sent_at: Instant,
+    pub end_offset: u64,
+    /// The segment was transmitted more than once.
+    pub retransmitted: bool,
+    /// The echoed timestamp is older than the last transmission.
+    pub echo_older: bool,
+    pub min_rtt: Duration,
+}
+
 /// RACK's state of one path.
 #[derive(Clone, Debug)]
 pub struct Rack {
@@ -43,30 +57,16 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// Nothing delivered yet.
-    pub fn new() -> Self {
-        Rack::default()
-    }
-
-    /// Step 2: a segment last sent at `xmit_ts` and ending at `end_offset` was newly acknowledged
-    /// or SACKed. Returns whether it counted, so that losses must be looked for.
-    /// `ts_echo_older`: the echoed timestamp is older than `xmit_ts`.
-    pub fn on_delivered(
-        &mut self,
-        now: Instant,
-        xmit_ts: Instant,
-        end_offset: u64,
-        retransmitted: bool,
-        ts_echo_older: bool,
-        min_rtt: Duration,
-    ) -> bool {
-        let rtt = now - xmit_ts;
-        if retransmitted && (ts_echo_older || rtt < min_rtt) {
+    /// Step 2: a segment was newly acknowledged or SACKed. Returns whether it counted, so that
+    /// losses must be looked for.
+    pub fn on_delivered(&mut self, sample: &RackSample) -> bool {
+        let rtt = sample.now - sample.sent_at;
+        if sample.retransmitted && (sample.echo_older || rtt < sample.min_rtt) {
             // The earlier copy arrived.
             return false;
         }
         self.rtt = rtt;
-        let sent = (xmit_ts, end_offset);
+        let sent = (sample.sent_at, sample.end_offset);
         if self.newest.is_none_or(|newest| sent_after(sent, newest)) {
             self.newest = Some(sent);
         }
@@ -140,16 +140,6 @@ impl Rack {
     pub const fn rtt(&self) -> Duration {
         self.rtt
     }
-
-    /// End of the highest segment delivered.
-    pub const fn fack(&self) -> u64 {
-        self.fack
-    }
-
-    /// Whether reordering was ever seen.
-    pub const fn reordering_seen(&self) -> bool {
-        self.reordering_seen
-    }
 }
 
 #[cfg(test)]
@@ -166,8 +156,18 @@ mod tests {
         Instant::from_millis(ms)
     }
 
+    /// A segment with its last transmission, and whether it was retransmitted and its echo older.
+    fn sample(
+        now: Instant,
+        (sent_at, end_offset): (Instant, u64),
+        (retransmitted, echo_older): (bool, bool),
+        min_rtt: Duration,
+    ) -> RackSample {
+        RackSample { now, sent_at, end_offset, retransmitted, echo_older, min_rtt }
+    }
+
     fn reordered() -> Rack {
-        let mut rack = Rack::new();
+        let mut rack = Rack::default();
         rack.on_fack_order(20, false);
         assert!(rack.on_fack_order(10, false));
         rack
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn rack_1_lost_after_rtt_and_a_quarter_of_the_minimum() {
         let mut rack = reordered();
-        assert!(rack.on_delivered(at(42), at(1), 200, false, false, ms(40)));
+        assert!(rack.on_delivered(&sample(at(42), (at(1), 200), (false, false), ms(40))));
         let wnd = rack.reo_wnd(false, 1, DUP_THRESH, ms(40), ms(41));
         assert_eq!(wnd, ms(10));
         assert!(rack.overtook(at(0), 100));
@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn rack_1_third_sacked_segment_needs_no_waiting() {
-        let mut rack = Rack::new();
-        rack.on_delivered(at(42), at(1), 200, false, false, ms(40));
+        let mut rack = Rack::default();
+        rack.on_delivered(&sample(at(42), (at(1), 200), (false, false), ms(40)));
         let wnd = rack.reo_wnd(false, 3, DUP_THRESH, ms(40), ms(41));
         assert_eq!(wnd, Duration::ZERO);
         assert!(rack.deadline_of(at(0), wnd) <= at(42));
@@ -229,27 +229,33 @@ mod tests {
 
     #[test]
     fn acknowledgement_of_the_earlier_copy_does_not_count() {
-        let mut rack = Rack::new();
-        assert!(!rack.on_delivered(at(100), at(90), 10, true, false, ms(40)), "faster than light");
-        assert!(!rack.on_delivered(at(100), at(20), 10, true, true, ms(40)), "older timestamp");
+        let mut rack = Rack::default();
+        assert!(
+            !rack.on_delivered(&sample(at(100), (at(90), 10), (true, false), ms(40))),
+            "faster than light"
+        );
+        assert!(
+            !rack.on_delivered(&sample(at(100), (at(20), 10), (true, true), ms(40))),
+            "older timestamp"
+        );
         assert!(!rack.overtook(at(0), 0));
-        assert!(rack.on_delivered(at(100), at(50), 10, true, false, ms(40)));
+        assert!(rack.on_delivered(&sample(at(100), (at(50), 10), (true, false), ms(40))));
         assert_eq!(rack.rtt(), ms(50));
     }
 
     #[test]
     fn same_time_is_decided_by_sequence() {
-        let mut rack = Rack::new();
-        rack.on_delivered(at(50), at(5), 200, false, false, ms(40));
+        let mut rack = Rack::default();
+        rack.on_delivered(&sample(at(50), (at(5), 200), (false, false), ms(40)));
         assert!(rack.overtook(at(5), 199) && !rack.overtook(at(5), 200));
         assert!(rack.overtook(at(4), 900) && !rack.overtook(at(6), 100));
     }
 
     #[test]
     fn retransmitted_segments_prove_no_reordering() {
-        let mut rack = Rack::new();
+        let mut rack = Rack::default();
         rack.on_fack_order(20, false);
         assert!(!rack.on_fack_order(10, true));
-        assert!(!rack.reordering_seen());
+        assert!(!rack.reordering_seen);
     }
 }

@@ -177,11 +177,6 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// How often the time-out was doubled.
-    pub const fn backoff(&self) -> u32 {
-        self.backoff
-    }
-
     /// The handshake timed out: without a sample, data start with 3 s (RFC 6298 s5.7).
     pub const fn on_handshake_timeout(&mut self) {
         self.initial = FALLBACK_RTO;

@@ -252,11 +252,6 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the segment at `offset` was transmitted more than once.
-    pub fn was_retransmitted(&self, offset: u64) -> bool {
-        self.segments.get(self.index_at(offset)).is_some_and(|segment| segment.ever_retransmitted)
-    }
-
     /// Segments whose delivery is open, by the time of their last transmission, oldest first.
     pub fn by_time(&self) -> ByTime<'_> {
         ByTime { board: self, next: self.time_head, left: self.open }
@@ -273,11 +268,6 @@ impl Scoreboard {
         self.sacked_out = 0;
         self.sacked_ranges = RangeSet::default();
         self.highest_sacked = 0;
-    }
-
-    /// Selectively acknowledged ranges, lowest first.
-    pub fn sacked_ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.sacked_ranges.iter()
     }
 
     fn mark_sacked(&mut self, id: u64) {

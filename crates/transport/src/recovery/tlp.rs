@@ -98,11 +98,6 @@ pub enum TlpOutcome {
 }
 
 impl Tlp {
-    /// No probe outstanding.
-    pub fn new() -> Self {
-        Tlp::default()
-    }
-
     /// A valid RTT sample was taken.
     pub const fn on_rtt_sample(&mut self) {
         self.sampled = true;
@@ -160,7 +155,7 @@ impl Tlp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recovery::Rack;
+    use crate::recovery::{Rack, RackSample};
     use base::Instant;
 
     const fn ms(ms: u64) -> Duration {
@@ -203,13 +198,21 @@ mod tests {
         let at = Instant::from_millis;
         let probe_at = at(57) + pto(TlpRule::Rfc8985, &input(50, 3, 300)).unwrap();
         assert_eq!(probe_at, at(157));
-        let mut tlp = Tlp::new();
+        let mut tlp = Tlp::default();
         tlp.on_rtt_sample();
         assert!(tlp.may_probe(TlpRule::Rfc8985));
         tlp.on_probe(10, true);
-        let mut rack = Rack::new();
-        rack.on_delivered(at(57), at(7), 7, false, false, ms(50));
-        assert!(rack.on_delivered(at(207), probe_at, 10, true, false, ms(50)));
+        let mut rack = Rack::default();
+        let sample = |now, sent_at, end_offset, retransmitted| RackSample {
+            now,
+            sent_at,
+            end_offset,
+            retransmitted,
+            echo_older: false,
+            min_rtt: ms(50),
+        };
+        rack.on_delivered(&sample(at(57), at(7), 7, false));
+        assert!(rack.on_delivered(&sample(at(207), probe_at, 10, true)));
         let wnd = rack.reo_wnd(false, 1, 3, ms(50), ms(50));
         assert_eq!(wnd, Duration::from_micros(12_500));
         for (sent, end) in [(8, 8), (9, 9)] {
@@ -225,7 +228,7 @@ mod tests {
     fn tlp_3_repaired_loss_shows_with_the_ack_of_later_data() {
         let wait = pto(TlpRule::Rfc8985, &input(50, 1, 400)).unwrap();
         assert_eq!(Instant::from_millis(59) + wait, Instant::from_millis(359));
-        let mut tlp = Tlp::new();
+        let mut tlp = Tlp::default();
         tlp.on_probe(10, true);
         let ack = TlpAck { ack: 10, snd_una_advanced: true, ..TlpAck::default() };
         assert_eq!(tlp.on_ack(&ack), TlpOutcome::None, "it may be the original's ACK");
@@ -236,7 +239,7 @@ mod tests {
 
     #[test]
     fn both_copies_arrived_or_new_data_clear_the_probe() {
-        let mut tlp = Tlp::new();
+        let mut tlp = Tlp::default();
         tlp.on_probe(10, true);
         let dsack = TlpAck { ack: 10, dsack_of_probe: true, ..TlpAck::default() };
         assert_eq!(tlp.on_ack(&dsack), TlpOutcome::Cleared);
@@ -251,7 +254,7 @@ mod tests {
 
     #[test]
     fn second_probe_needs_a_sample_first() {
-        let mut tlp = Tlp::new();
+        let mut tlp = Tlp::default();
         assert!(!tlp.may_probe(TlpRule::Rfc8985) && tlp.may_probe(TlpRule::Linux));
         tlp.on_rtt_sample();
         assert!(tlp.may_probe(TlpRule::Rfc8985));

@@ -27,13 +27,12 @@ pub struct StateMachine {
 }
 
 impl StateMachine {
-    /// An active opener that has sent its SYN.
-    /// Another socket owns it.
+    /// Makes the connection that of another socket.
     pub const fn set_socket(&mut self, socket: SocketId) {
         self.socket = socket;
     }
 
-    /// A SYN was sent.
+    /// An active opener that has sent its SYN.
     pub const fn syn_sent(socket: SocketId) -> Self {
         StateMachine { state: State::SynSent, socket }
     }
