@@ -3,10 +3,17 @@
 use clap::ValueEnum;
 use lab::Profile as PathProfile;
 use std::fmt::{Display, Write};
+use transport::choice::Row;
+use transport::congestion::ControllerRow;
 use transport::mptcp::FAILOVER_NAMES;
 use transport::parameters::Parameter;
+use transport::path_policy::PolicyRow;
 use transport::reinjection::{self, Opportunistic};
-use transport::{Profile, congestion, path_manager, path_policy, scheduler};
+use transport::scheduler::SchedulerRow;
+use transport::{Profile, path_manager, scheduler};
+
+/// A name, a sentence and its source.
+type About = (&'static str, &'static str, &'static str);
 
 /// What can be listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -58,10 +65,9 @@ fn one(topic: Topic) -> String {
         Topic::Schedulers => {
             let title =
                 "Schedulers (--schedulers); the bare word `default` names two and is refused";
-            let parameters = scheduler::parameters;
             format!(
                 "{title}\n  every one takes reinjection=: `anabranch list reinjection`\n{}",
-                with_parameters(scheduler::NAMES, parameters)
+                table::<SchedulerRow>()
             )
         }
         Topic::Reinjection => {
@@ -70,16 +76,17 @@ fn one(topic: Topic) -> String {
         }
         Topic::Congestion => {
             let title = "Congestion controls (--cc)";
-            format!("{title}\n{}", with_parameters(congestion::NAMES, congestion::parameters))
+            format!("{title}\n{}", table::<ControllerRow>())
         }
         Topic::PathManagers => {
-            let table = with_parameters(path_manager::NAMES, path_manager::parameters);
+            let rows = path_manager::NAMES.iter();
+            let rows = rows.map(|about| (*about, path_manager::parameters(about.0)));
+            let table = with_parameters(rows);
             format!("Path managers (--path-managers)\n{table}")
         }
         Topic::Policies => {
-            let parameters = path_policy::parameters;
-            let table = with_parameters(path_policy::NAMES, parameters);
-            format!("Path policies (--policy), over any scheduler of mptcp\n{table}")
+            let title = "Path policies (--policy), over any scheduler of mptcp";
+            format!("{title}\n{}", table::<PolicyRow>())
         }
         Topic::Failover => names("Rules of fail-over (--failover)", FAILOVER_NAMES.iter().copied()),
         Topic::Queues => {
@@ -115,14 +122,13 @@ fn wide_names(title: &str, table: &[(&str, &str, &str)]) -> String {
 
 /// Which scheduler has which reinjection unless another is asked for.
 fn own_reinjections() -> String {
-    let own = |name: &str| scheduler::own_reinjection(name).unwrap_or(Opportunistic::Off);
     let mut text = String::from("  Unless asked for:");
-    for (variant, ..) in reinjection::NAMES {
-        let names = scheduler::NAMES.iter().map(|(name, ..)| *name);
-        let has_it = |name: &&str| Some(own(name)) == Opportunistic::by_name(variant);
-        let names: Vec<&str> = names.filter(has_it).collect();
+    for variant in Opportunistic::ALL {
+        let own = |row: &&SchedulerRow| row.own_reinjection.unwrap_or(Opportunistic::Off);
+        let rows = scheduler::TABLE.iter().filter(|row| own(row) == variant);
+        let names: Vec<&str> = rows.map(|row| row.name).collect();
         if !names.is_empty() {
-            let _ = write!(text, " {variant} with {};", names.join(", "));
+            let _ = write!(text, " {} with {};", variant.name(), names.join(", "));
         }
     }
     text.push_str(
@@ -131,16 +137,18 @@ fn own_reinjections() -> String {
     text
 }
 
+/// The rows of a table of policies.
+fn table<R: Row>() -> String {
+    with_parameters(R::table().iter().map(|row| (row.about(), row.parameters())))
+}
+
 /// Names with what can be set of each.
-fn with_parameters(
-    table: &[(&'static str, &str, &str)],
-    parameters: impl Fn(&str) -> &'static [Parameter],
-) -> String {
+fn with_parameters(rows: impl Iterator<Item = (About, &'static [Parameter])>) -> String {
     let mut text = String::new();
-    for (name, summary, source) in table {
+    for ((name, summary, source), parameters) in rows {
         // Names are longer than others.
         let _ = writeln!(text, "  {name:<13} {summary} ({source})");
-        for parameter in parameters(name) {
+        for parameter in parameters {
             let Parameter { key, about, .. } = parameter;
             let _ = writeln!(text, "  {:<13} {name}:{key}=: {about}; {}", "", parameter.range());
         }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use traffic::Application;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
-use transport::{ProtocolConfig, TcpConfig, congestion};
+use transport::{ProtocolConfig, TcpConfig};
 
 /// Time between two plain lines of progress.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -245,8 +245,9 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveErr
                 MptcpConfig { tcp, scheduler, policy, path_manager, failover, checksum, ..default };
             Ok(ProtocolConfig::Mptcp(Box::new(config)))
         }
-        "tcp" if congestion::is_coupled(congestion) => Err(LiveError::Usage(format!(
-            "--cc {congestion} couples paths: it needs --protocol mptcp"
+        "tcp" if tcp.congestion.is_coupled() => Err(LiveError::Usage(format!(
+            "--cc {} couples paths: it needs --protocol mptcp",
+            tcp.congestion
         ))),
         "tcp" => Ok(ProtocolConfig::Tcp(tcp)),
         other => {

@@ -171,16 +171,16 @@ impl Task<'_> {
         let Emulated { stack, variant, .. } = self.emulated;
         let path = variant.single_path().unwrap_or(self.scenario.first);
         let settings = || KernelSettings {
-            congestion: variant.congestion.to_owned(),
+            congestion: variant.congestion.to_string(),
             buffers: self.scenario.buffers,
         };
-        match (stack, variant.carrier) {
+        match (stack, &variant.carrier) {
             (Stack::Anabranch, _) => {
                 let config = socket_config(&setup(self.scenario, variant, self.number));
                 SystemUnderTest::Engine { path, config }
             }
             (_, Carrier::Tcp { path }) => SystemUnderTest::Kernel {
-                path,
+                path: *path,
                 protocol: transport::Protocol::Tcp,
                 settings: settings(),
             },

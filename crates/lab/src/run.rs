@@ -168,8 +168,8 @@ impl Labels {
             variant: variant.name.clone(),
             protocol: variant.protocol().name().to_owned(),
             path: path.map_or(String::new(), |path| path.name.clone()),
-            scheduler: variant.scheduler().unwrap_or_default().to_owned(),
-            congestion: variant.congestion.to_owned(),
+            scheduler: variant.scheduler().map(ToString::to_string).unwrap_or_default(),
+            congestion: variant.congestion.to_string(),
         }
     }
 }

@@ -6,13 +6,12 @@
 
 use crate::error::{Given, InputError, Refusal};
 use crate::scenario::Scenario;
-use crate::variants::{Carrier, NO_POLICY, Protocol, Variant, variants_of};
+use crate::variants::{Carrier, Protocol, Variant, variants_of};
 use crate::words::nearest_help;
-use transport::congestion;
+use transport::congestion::ControllerChoice;
 use transport::path_manager::PathManagerKind;
-
-/// The engine's scheduler that does as the kernel's only one does.
-const KERNEL_SCHEDULER: &str = "linux";
+use transport::path_policy::PolicyChoice;
+use transport::scheduler::SchedulerChoice;
 
 /// Whose protocol it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,7 +85,7 @@ pub fn emulated_of(scenario: &Scenario, stacks: &[Stack]) -> Vec<Emulated> {
 
 fn of(scenario: &Scenario, stack: Stack) -> Vec<Emulated> {
     let named = |variant: Variant| {
-        let name = match (stack, variant.carrier) {
+        let name = match (stack, &variant.carrier) {
             (Stack::Anabranch, _) => variant.name.clone(),
             (_, Carrier::Tcp { .. }) => format!("kernel-{}", variant.name),
             (_, Carrier::Mptcp { .. }) => format!("kernel-mptcp/default/{}", variant.congestion),
@@ -98,9 +97,9 @@ fn of(scenario: &Scenario, stack: Stack) -> Vec<Emulated> {
         Stack::KernelTcp => Scenario { protocols: vec![Protocol::Tcp], ..scenario.clone() },
         Stack::KernelMptcp => Scenario {
             protocols: vec![Protocol::Mptcp],
-            schedulers: vec![KERNEL_SCHEDULER],
+            schedulers: vec![SchedulerChoice::linux()],
             path_managers: vec![PathManagerKind::default()],
-            policies: vec![NO_POLICY],
+            policies: vec![PolicyChoice::NONE],
             failovers: Vec::new(),
             congestion: uncoupled(scenario),
             ..scenario.clone()
@@ -109,6 +108,6 @@ fn of(scenario: &Scenario, stack: Stack) -> Vec<Emulated> {
     variants_of(&scenario).into_iter().map(named).collect()
 }
 
-fn uncoupled(scenario: &Scenario) -> Vec<&'static str> {
-    scenario.congestion.iter().copied().filter(|name| !congestion::is_coupled(name)).collect()
+fn uncoupled(scenario: &Scenario) -> Vec<ControllerChoice> {
+    scenario.congestion.iter().filter(|control| !control.is_coupled()).cloned().collect()
 }

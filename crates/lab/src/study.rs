@@ -212,7 +212,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         marks: (scenario.paths.iter().enumerate())
             .flat_map(|(number, path)| path.marks(number))
             .collect(),
-        protocol: match variant.carrier {
+        protocol: match variant.carrier.clone() {
             Carrier::Tcp { path } => Protocol::Tcp { path },
             Carrier::Mptcp { scheduler, path_manager, policy, failover } => {
                 Protocol::Mptcp(Multipath {
@@ -239,7 +239,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
 fn tcp_config(scenario: &Scenario, variant: &Variant) -> TcpConfig {
     TcpConfig {
         profile: scenario.profile,
-        congestion: variant.congestion,
+        congestion: variant.congestion.clone(),
         buffers: scenario.buffers,
         ..TcpConfig::default()
     }

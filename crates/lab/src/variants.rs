@@ -2,12 +2,11 @@
 //! `mptcp/SCHEDULER/CC[/PM][/POLICY][/FAILOVER]`.
 
 use crate::scenario::Scenario;
-use transport::congestion;
+use transport::congestion::ControllerChoice;
 use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
-
-/// The path policy that leaves every path as it is.
-pub const NO_POLICY: &str = "none";
+use transport::path_policy::PolicyChoice;
+use transport::scheduler::SchedulerChoice;
 
 /// One combination of choices.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,12 +15,12 @@ pub struct Variant {
     pub name: String,
     /// What carries the traffic over which paths.
     pub carrier: Carrier,
-    /// Name of its congestion control.
-    pub congestion: &'static str,
+    /// Its congestion control.
+    pub congestion: ControllerChoice,
 }
 
 /// A protocol with what it has to choose.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Carrier {
     /// TCP over one path.
     Tcp {
@@ -30,12 +29,12 @@ pub enum Carrier {
     },
     /// MPTCP over all paths.
     Mptcp {
-        /// Name of the scheduler.
-        scheduler: &'static str,
+        /// Which path sends next.
+        scheduler: SchedulerChoice,
         /// Which subflows are opened.
         path_manager: PathManagerKind,
-        /// Name of the path policy.
-        policy: &'static str,
+        /// Which paths are eligible.
+        policy: PolicyChoice,
         /// When a path counts as failed.
         failover: Failover,
     },
@@ -80,9 +79,9 @@ impl Variant {
         }
     }
 
-    /// The name of its scheduler; `None` where there is nothing to schedule.
-    pub const fn scheduler(&self) -> Option<&'static str> {
-        match self.carrier {
+    /// Its scheduler; `None` where there is nothing to schedule.
+    pub const fn scheduler(&self) -> Option<&SchedulerChoice> {
+        match &self.carrier {
             Carrier::Tcp { .. } => None,
             Carrier::Mptcp { scheduler, .. } => Some(scheduler),
         }
@@ -96,10 +95,10 @@ impl Variant {
         }
     }
 
-    /// The name of its path policy; `None` without one.
-    pub fn policy(&self) -> Option<&'static str> {
-        match self.carrier {
-            Carrier::Mptcp { policy, .. } if policy != NO_POLICY => Some(policy),
+    /// Its path policy; `None` without one.
+    pub fn policy(&self) -> Option<&PolicyChoice> {
+        match &self.carrier {
+            Carrier::Mptcp { policy, .. } if !policy.is_none() => Some(policy),
             _ => None,
         }
     }
@@ -117,11 +116,11 @@ pub fn variants_of(scenario: &Scenario) -> Vec<Variant> {
 /// Each path with every uncoupled congestion control.
 fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
     let on_path = |path: usize| {
-        let controls = scenario.congestion.iter().filter(|name| !congestion::is_coupled(name));
+        let controls = scenario.congestion.iter().filter(|control| !control.is_coupled());
         controls.map(move |cc| Variant {
             name: format!("tcp/{}/{cc}", scenario.paths[path].name),
             carrier: Carrier::Tcp { path },
-            congestion: cc,
+            congestion: cc.clone(),
         })
     };
     (0..scenario.paths.len()).flat_map(on_path).collect()
@@ -130,20 +129,20 @@ fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
 /// Every scheduler with every congestion control, path manager, path policy and rule of fail-over.
 fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
     let mut variants = Vec::new();
-    for &scheduler in &scenario.schedulers {
+    for scheduler in &scenario.schedulers {
         let usual = Failover::usual(scenario.profile, scheduler);
         let rules = if scenario.failovers.is_empty() { &[usual] } else { &scenario.failovers[..] };
-        for &congestion in &scenario.congestion {
+        for congestion in &scenario.congestion {
             for &path_manager in &scenario.path_managers {
-                for &policy in &scenario.policies {
+                for policy in &scenario.policies {
                     for &failover in rules {
                         let named = Some(failover).filter(|rule| *rule != usual);
                         let suffix = suffix(path_manager, policy, named);
-                        variants.push(Variant {
-                            name: format!("mptcp/{scheduler}/{congestion}{suffix}"),
-                            carrier: Carrier::Mptcp { scheduler, path_manager, policy, failover },
-                            congestion,
-                        });
+                        let name = format!("mptcp/{scheduler}/{congestion}{suffix}");
+                        let congestion = congestion.clone();
+                        let (scheduler, policy) = (scheduler.clone(), policy.clone());
+                        let carrier = Carrier::Mptcp { scheduler, path_manager, policy, failover };
+                        variants.push(Variant { name, carrier, congestion });
                     }
                 }
             }
@@ -153,15 +152,19 @@ fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
 }
 
 /// What of a variant is named only if it is not the default.
-fn suffix(path_manager: PathManagerKind, policy: &str, failover: Option<Failover>) -> String {
+fn suffix(
+    path_manager: PathManagerKind,
+    policy: &PolicyChoice,
+    failover: Option<Failover>,
+) -> String {
     let mut suffix = String::new();
     if path_manager != PathManagerKind::default() {
         suffix.push('/');
         suffix.push_str(&path_manager.to_string());
     }
-    if policy != NO_POLICY {
+    if !policy.is_none() {
         suffix.push('/');
-        suffix.push_str(policy);
+        suffix.push_str(&policy.to_string());
     }
     if let Some(failover) = failover {
         suffix.push('/');

@@ -7,7 +7,6 @@ use crate::scenario::Scenario;
 use crate::statistics::Interval;
 use crate::summary::Summary;
 use traffic::Metric;
-use transport::congestion::is_coupled;
 
 /// More variants are not named one by one.
 const MOST_NAMED: usize = 4;
@@ -245,7 +244,8 @@ impl Words<'_> {
     /// all paths its name.
     fn name(&self, summary: &Summary) -> String {
         let path = summary.variant.single_path().and_then(|path| self.scenario.paths.get(path));
-        let controls = self.scenario.congestion.iter().filter(|name| !is_coupled(name)).count();
+        let controls =
+            self.scenario.congestion.iter().filter(|control| !control.is_coupled()).count();
         match (path, controls) {
             (Some(path), 0 | 1) => path.name.clone(),
             (Some(path), _) => format!("{} with {}", path.name, summary.variant.congestion),

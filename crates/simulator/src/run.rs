@@ -51,6 +51,8 @@ use network::{NicSetup, PathCounters, PathSetup, TopologyError};
 use traffic::{Outcome, StreamFailure, StreamMismatch, Traffic};
 use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
+use transport::path_policy::PolicyChoice;
+use transport::scheduler::SchedulerChoice;
 use transport::{SocketError, TcpConfig};
 
 /// Everything one run depends on.
@@ -137,7 +139,7 @@ pub enum Mark {
 }
 
 /// How the traffic is carried.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Protocol {
     /// TCP connections on the path of this index.
     Tcp { path: usize },
@@ -146,14 +148,14 @@ pub enum Protocol {
 }
 
 /// What only a connection over several paths has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Multipath {
     /// Index of the path of the first subflow.
     pub first: usize,
-    /// A name from `transport::scheduler::NAMES`.
-    pub scheduler: &'static str,
-    /// A name from `transport::path_policy::NAMES`.
-    pub policy: &'static str,
+    /// Which path sends next.
+    pub scheduler: SchedulerChoice,
+    /// Which paths are eligible.
+    pub policy: PolicyChoice,
     pub path_manager: PathManagerKind,
     /// When a path counts as failed; `None`: what is usual with profile and scheduler.
     pub failover: Option<Failover>,
@@ -344,8 +346,8 @@ impl Default for Multipath {
     fn default() -> Self {
         Multipath {
             first: 0,
-            scheduler: "lrf",
-            policy: "none",
+            scheduler: SchedulerChoice::default(),
+            policy: PolicyChoice::NONE,
             path_manager: PathManagerKind::FULLMESH,
             failover: None,
             checksum: false,

@@ -365,12 +365,12 @@ fn socket_of(
     let tcp = tcp.clone();
     let Some(multipath) = multipath else { return ProtocolConfig::Tcp(tcp) };
     ProtocolConfig::Mptcp(Box::new(MptcpConfig {
-        scheduler: multipath.scheduler,
-        policy: multipath.policy,
+        scheduler: multipath.scheduler.clone(),
+        policy: multipath.policy.clone(),
         path_manager: multipath.path_manager,
         failover: multipath
             .failover
-            .unwrap_or_else(|| Failover::usual(tcp.profile, multipath.scheduler)),
+            .unwrap_or_else(|| Failover::usual(tcp.profile, &multipath.scheduler)),
         checksum: multipath.checksum,
         mainline_limits: tcp.profile.switches().mainline_limits,
         tcp,

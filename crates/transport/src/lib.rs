@@ -16,6 +16,7 @@
 
 mod account;
 pub mod buffer;
+pub mod choice;
 pub mod congestion;
 mod info;
 pub mod mptcp;

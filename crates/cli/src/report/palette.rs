@@ -81,7 +81,7 @@ pub fn of_path(index: usize) -> Look {
 pub fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
     let (colour, symbol) = match (variant.single_path(), variant.scheduler()) {
         (Some(path), _) => (of_path(path).colour, of_path(path).symbol),
-        (None, scheduler) => of_scheduler(scheduler.unwrap_or_default()),
+        (None, scheduler) => of_scheduler(scheduler.map_or("", |scheduler| scheduler.name())),
     };
     let combination = combination(scenario, variant);
     let is_open = combination / DASHES.len() % 2 == 1;
@@ -120,10 +120,9 @@ fn open(symbol: &str) -> &'static str {
     }
 }
 
-/// Of `wrr:3,1` as of `wrr`.
+/// Of a scheduler by its name without parameters.
 fn of_scheduler(scheduler: &str) -> (&'static str, &'static str) {
-    let kind = scheduler.split(':').next().unwrap_or_default();
-    let known = SCHEDULERS.iter().find(|(name, ..)| *name == kind);
+    let known = SCHEDULERS.iter().find(|(name, ..)| *name == scheduler);
     known.map_or((BLACK, "circle"), |(_, colour, symbol)| (*colour, *symbol))
 }
 
@@ -132,15 +131,18 @@ mod tests {
     use super::*;
     use lab::variants_of;
     use std::collections::BTreeSet;
+    use transport::scheduler::SchedulerChoice;
 
     #[test]
     fn every_scheduler_has_a_look_that_nothing_else_has() {
         let mut seen: BTreeSet<(&str, &str)> = PATHS.into_iter().collect();
-        for (name, ..) in transport::scheduler::NAMES {
-            assert!(SCHEDULERS.iter().any(|(known, ..)| known == name), "{name}");
+        for row in transport::scheduler::TABLE {
+            let name = row.name;
+            assert!(SCHEDULERS.iter().any(|(known, ..)| *known == name), "{name}");
             assert!(seen.insert(of_scheduler(name)), "{name} looks like another");
         }
-        assert_eq!(of_scheduler("wrr:3,1"), of_scheduler("wrr"));
+        let weighted: SchedulerChoice = "wrr:3,1".parse().unwrap();
+        assert_eq!(of_scheduler(weighted.name()), of_scheduler("wrr"));
     }
 
     #[test]

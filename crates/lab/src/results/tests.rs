@@ -282,7 +282,7 @@ fn number_of_runs_and_choice_of_variants_do_not_make_another_study() {
     let mut second = scenario(1);
     second.title = Some("The same".into());
     second.runs = Runs::Auto { most: 40 };
-    second.congestion.push("reno");
+    second.congestion.push(transport::congestion::ControllerChoice::RENO);
     assert_eq!(first.study_key(), second.study_key());
     assert_ne!(first.hash(), second.hash());
     assert_ne!(first.study_key(), scenario(2).study_key());

@@ -6,15 +6,18 @@
 
 use super::Options;
 use crate::error::{Given, InputError, Refusal};
-use crate::variants::{NO_POLICY, Protocol};
+use crate::variants::Protocol;
 use crate::words::nearest_help;
+use std::fmt::{self, Display};
 use std::ops::Range;
+use transport::choice::{Choice, Row};
+use transport::congestion::{self, ControllerChoice};
 use transport::mptcp::{FAILOVER_NAMES, Failover};
 use transport::parameters::{Refused, Settings};
 use transport::path_manager::{self, PathManagerKind};
-use transport::reinjection::{self, Opportunistic};
-use transport::scheduler::{self, Asked};
-use transport::{congestion, path_policy};
+use transport::path_policy::PolicyChoice;
+use transport::reinjection::Opportunistic;
+use transport::scheduler::SchedulerChoice;
 
 /// Controls that will couple several paths.
 pub(super) const COUPLED_LATER: &[&str] = &["cmtrpv1", "cmtrpv2", "mptcp-like"];
@@ -26,12 +29,12 @@ const PROTOCOLS_LATER: [&str; 2] = ["sctp", "cmt-sctp"];
 pub(super) const MOST_PATHS: usize = 8;
 
 /// The names chosen, each list in the order asked for.
-pub(super) struct Choice {
+pub(super) struct Chosen {
     pub protocols: Vec<Protocol>,
-    pub congestion: Vec<&'static str>,
-    pub schedulers: Vec<&'static str>,
+    pub congestion: Vec<ControllerChoice>,
+    pub schedulers: Vec<SchedulerChoice>,
     pub path_managers: Vec<PathManagerKind>,
-    pub policies: Vec<&'static str>,
+    pub policies: Vec<PolicyChoice>,
     /// Empty: what is usual.
     pub failovers: Vec<Failover>,
     /// What was left out, and why.
@@ -41,8 +44,8 @@ pub(super) struct Choice {
 /// What is wrong with a word, and the mend.
 pub(super) type Complaint = (String, String);
 
-impl Choice {
-    pub(super) fn resolve(options: &Options, paths: usize) -> Result<Choice, InputError> {
+impl Chosen {
+    pub(super) fn resolve(options: &Options, paths: usize) -> Result<Chosen, InputError> {
         let protocols = chosen(&options.protocols, usual(paths), protocol)?;
         let mut notes = Vec::new();
         let multipath = protocols.contains(&Protocol::Mptcp);
@@ -56,17 +59,19 @@ impl Choice {
             }
         }
         let congestion = controls(&options.cc, &protocols, &mut notes)?;
-        let schedulers = chosen_of(&options.schedulers, vec!["lrf"], with_parameters, scheduler)?;
+        let default = vec![SchedulerChoice::default()];
+        let schedulers = chosen_of(&options.schedulers, default, with_parameters, scheduler)?;
         let schedulers = with_reinjection(schedulers, options.reinjection.as_ref())?;
         let default = vec![PathManagerKind::default()];
         let path_managers =
             chosen_of(&options.path_managers, default, with_parameters, path_manager)?;
-        let policies = chosen_of(&options.policies, vec![NO_POLICY], with_parameters, |word| {
-            policy(word).and_then(|name| fitting(name, multipath))
+        let default = vec![PolicyChoice::NONE];
+        let policies = chosen_of(&options.policies, default, with_parameters, |word| {
+            policy(word).and_then(|policy| fitting(policy, multipath))
         })?;
         let failovers = chosen(&options.failovers, Vec::new(), failover)?;
-        let is_wrr = |name: &&&str| name.split(':').next() == Some("wrr");
-        if schedulers.iter().filter(is_wrr).any(|name| weights_of(name).is_none()) {
+        let is_wrr = |scheduler: &&SchedulerChoice| scheduler.takes_weights();
+        if schedulers.iter().filter(is_wrr).any(|scheduler| scheduler.weights().is_none()) {
             notes
                 .push("`wrr` without weights is `rr`; write `wrr:3,1`, a weight a path".to_owned());
         }
@@ -79,7 +84,7 @@ impl Choice {
                     .to_owned(),
             );
         }
-        Ok(Choice { protocols, congestion, schedulers, path_managers, policies, failovers, notes })
+        Ok(Chosen { protocols, congestion, schedulers, path_managers, policies, failovers, notes })
     }
 }
 
@@ -211,53 +216,51 @@ pub(super) fn with_parameters(given: &Given) -> Vec<Word<'_>> {
     words
 }
 
-/// `ecf:beta=0.5`, `wrr:3,1`, `olia:min-ssthresh=1` or `drepas:interval=2s` as written.
-fn with_settings<T>(
-    name: &'static str,
-    text: &str,
-    parse: impl Fn(&str) -> Result<T, Refused>,
-) -> Result<&'static str, Complaint> {
-    let text: String = text.split_whitespace().collect();
-    match parse(&text) {
-        Ok(_) => Ok(kept(format!("{name}:{text}"))),
-        Err(refused) => Err((refused.problem, refused.help)),
+/// The policy that a word names, with what is set of it; `special` has other words for some.
+fn named<R: Row>(
+    word: &str,
+    special: impl Fn(&str) -> Option<Complaint>,
+) -> Result<Choice<R>, Complaint> {
+    let (name, set) = match word.split_once(':') {
+        Some((name, set)) => (name.trim(), Some(set)),
+        None => (word, None),
+    };
+    let choice = Choice::find(name).ok_or_else(|| {
+        let names: Vec<&str> = R::table().iter().map(|row| row.about().0).collect();
+        special(name).unwrap_or_else(|| unknown(R::KIND, name, &names, &[]))
+    })?;
+    match set {
+        Some(set) => choice.with(set).map_err(|Refused { problem, help }| (problem, help)),
+        None => Ok(choice),
     }
-}
-
-/// A word of a command line or a file: it is kept as long as the command runs.
-fn kept(name: String) -> &'static str {
-    Box::leak(name.into_boxed_str())
-}
-
-/// How many weights a scheduler's name has; `None`: it takes none, or has the default's.
-fn weights_of(name: &str) -> Option<usize> {
-    let asked = Asked::parse("wrr", name.strip_prefix("wrr:")?).ok()?;
-    asked.weights.map(|weights| weights.len())
 }
 
 /// The schedulers with the reinjection that is asked for of those that do not say.
 fn with_reinjection(
-    names: Vec<&'static str>,
+    schedulers: Vec<SchedulerChoice>,
     asked: Option<&Given>,
-) -> Result<Vec<&'static str>, InputError> {
-    let Some(given) = asked else { return Ok(names) };
+) -> Result<Vec<SchedulerChoice>, InputError> {
+    let Some(given) = asked else { return Ok(schedulers) };
     let word = given.text.trim();
-    if Opportunistic::by_name(word).is_none() {
-        let known: Vec<&str> = reinjection::NAMES.iter().map(|(name, ..)| *name).collect();
+    let Some(mode) = Opportunistic::by_name(word) else {
+        let known = Opportunistic::ALL.map(Opportunistic::name);
         let (problem, help) = unknown("reinjection", word, &known, &[]);
         return Err(given.refuse_whole(problem, help));
-    }
-    let mut all: Vec<&'static str> = Vec::new();
-    for name in names {
-        // `optim` is the same in the words of two of them.
-        let says = name.contains("reinjection=") || name.contains("optim=");
-        let joint = if name.contains(':') { ',' } else { ':' };
-        let name = if says { name } else { kept(format!("{name}{joint}reinjection={word}")) };
-        if all.contains(&name) {
-            let problem = format!("`{name}` is asked for twice, as this is the default of all");
+    };
+    let mut all: Vec<SchedulerChoice> = Vec::new();
+    for scheduler in schedulers {
+        let scheduler = match scheduler.says_reinjection() {
+            true => scheduler,
+            false => scheduler
+                .with_reinjection(mode)
+                .map_err(|Refused { problem, help }| given.refuse_whole(problem, help))?,
+        };
+        if all.contains(&scheduler) {
+            let problem =
+                format!("`{scheduler}` is asked for twice, as this is the default of all");
             return Err(given.refuse_whole(problem, "keep one"));
         }
-        all.push(name);
+        all.push(scheduler);
     }
     Ok(all)
 }
@@ -265,10 +268,10 @@ fn with_reinjection(
 /// Refuses weights of paths that are not there.
 pub(super) fn check_weights(
     lists: &[Given],
-    names: &[&str],
+    schedulers: &[SchedulerChoice],
     paths: usize,
 ) -> Result<(), InputError> {
-    let counts = names.iter().filter_map(|name| weights_of(name));
+    let counts = schedulers.iter().filter_map(SchedulerChoice::weights);
     let Some(count) = counts.into_iter().find(|count| *count != paths) else {
         return Ok(());
     };
@@ -279,29 +282,20 @@ pub(super) fn check_weights(
     Err(given.refuse_whole(problem, "write one weight for each path, in their order"))
 }
 
-/// The canonical name of a scheduler.
-pub(super) fn scheduler(word: &str) -> Result<&'static str, Complaint> {
-    let names: Vec<&'static str> = scheduler::NAMES.iter().map(|(name, _, _)| *name).collect();
-    if let Some(name) = names.iter().find(|name| **name == word) {
-        return Ok(name);
-    }
-    if let Some((name, text)) = word.split_once(':') {
-        let name = scheduler(name.trim())?;
-        return with_settings(name, text, |text| Asked::parse(name, text));
-    }
-    match word {
-        "minrtt" => Ok("lrf"),
-        "default" => Err((
+/// A scheduler, by a name that it has in the papers or in kernels.
+pub(super) fn scheduler(word: &str) -> Result<SchedulerChoice, Complaint> {
+    named(word, |name| match name {
+        "default" => Some((
             "`default` names two schedulers: lowest RTT first in the kernels of the papers, \
              another rule (by queued bytes over pacing rate) in today's Linux"
                 .to_owned(),
             "write `lrf` for the first, `linux` for the second".to_owned(),
         )),
         "roundrobin" => {
-            Err(("unknown scheduler `roundrobin`".to_owned(), "it is called `rr` here".to_owned()))
+            Some(("unknown scheduler `roundrobin`".to_owned(), "it is called `rr` here".to_owned()))
         }
-        _ => Err(unknown("scheduler", word, &names, &[])),
-    }
+        _ => None,
+    })
 }
 
 pub(super) fn path_manager(word: &str) -> Result<PathManagerKind, Complaint> {
@@ -322,34 +316,48 @@ pub(super) fn failover(word: &str) -> Result<Failover, Complaint> {
     Failover::by_name(word).ok_or_else(|| unknown("rule of fail-over", word, &names, &[]))
 }
 
-/// The name of a path policy, with its parameters.
-pub(super) fn policy(word: &str) -> Result<&'static str, Complaint> {
-    let names: Vec<&'static str> = path_policy::NAMES.iter().map(|(name, _, _)| *name).collect();
-    match word.split_once(':') {
-        Some((name, text)) => {
-            let name = policy(name.trim())?;
-            with_settings(name, text, |text| {
-                Settings::parse(name, path_policy::parameters(name), text)
-            })
-        }
-        None => {
-            let known = names.iter().find(|name| **name == word).copied();
-            known.ok_or_else(|| unknown("path policy", word, &names, &[]))
-        }
-    }
+pub(super) fn policy(word: &str) -> Result<PolicyChoice, Complaint> {
+    named(word, |_| None)
 }
 
 /// Refuses a policy for several paths where every path is used alone.
-fn fitting(policy: &'static str, multipath: bool) -> Result<&'static str, Complaint> {
-    if multipath || policy == NO_POLICY {
+fn fitting(policy: PolicyChoice, multipath: bool) -> Result<PolicyChoice, Complaint> {
+    if multipath || policy.is_none() {
         return Ok(policy);
     }
     let problem = format!("`{policy}` chooses among paths, and `tcp` has one at a time");
     let help = format!(
-        "policies of `tcp`: {NO_POLICY}; add `mptcp` to the protocols to have others: \
-         `--protocols tcp,mptcp`"
+        "policies of `tcp`: {}; add `mptcp` to the protocols to have others: \
+         `--protocols tcp,mptcp`",
+        PolicyChoice::NONE
     );
     Err((problem, help))
+}
+
+/// A congestion control that is asked for.
+#[derive(Clone, PartialEq, Eq)]
+enum Control {
+    Built(ControllerChoice),
+    /// Couples paths and is not built; it need not be where paths are compared alone.
+    Later(&'static str),
+}
+
+impl Control {
+    fn is_coupled(&self) -> bool {
+        match self {
+            Control::Built(control) => control.is_coupled(),
+            Control::Later(_) => true,
+        }
+    }
+}
+
+impl Display for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Control::Built(control) => control.fmt(f),
+            Control::Later(name) => f.write_str(name),
+        }
+    }
 }
 
 /// The controls of some lists that a protocol among `protocols` can use, and notes on the others.
@@ -357,13 +365,13 @@ fn controls(
     lists: &[Given],
     protocols: &[Protocol],
     notes: &mut Vec<String>,
-) -> Result<Vec<&'static str>, InputError> {
+) -> Result<Vec<ControllerChoice>, InputError> {
     let multipath = protocols.contains(&Protocol::Mptcp);
-    let asked = chosen_of(lists, vec!["cubic"], with_parameters, |word| control(word, multipath))?;
-    let is_coupled = |name: &&str| congestion::is_coupled(name) || COUPLED_LATER.contains(name);
+    let default = vec![Control::Built(ControllerChoice::CUBIC)];
+    let asked = chosen_of(lists, default, with_parameters, |word| control(word, multipath))?;
     if protocols.contains(&Protocol::Tcp) {
-        let skipped: Vec<String> =
-            asked.iter().filter(|name| is_coupled(name)).map(|name| format!("`{name}`")).collect();
+        let skipped = asked.iter().filter(|control| control.is_coupled());
+        let skipped: Vec<String> = skipped.map(|control| format!("`{control}`")).collect();
         let what = if skipped.len() == 1 { "it couples" } else { "they couple" };
         if !skipped.is_empty() {
             notes.push(format!(
@@ -372,11 +380,14 @@ fn controls(
             ));
         }
     }
-    let usable: Vec<&'static str> =
-        asked.into_iter().filter(|name| multipath || !is_coupled(name)).collect();
+    let usable = |control: Control| match control {
+        Control::Built(control) if multipath || !control.is_coupled() => Some(control),
+        _ => None,
+    };
+    let usable: Vec<ControllerChoice> = asked.into_iter().filter_map(usable).collect();
     if let (true, Some(given)) = (usable.is_empty(), lists.first()) {
-        let uncoupled = names().into_iter().filter(|name| !congestion::is_coupled(name));
-        let uncoupled: Vec<&str> = uncoupled.collect();
+        let uncoupled = ControllerChoice::all().filter(|control| !control.is_coupled());
+        let uncoupled: Vec<&str> = uncoupled.map(|control| control.name()).collect();
         return Err(given.refuse_whole(
             "no congestion control is left: coupled ones are for several paths",
             format!("add one of {}, or `--protocols tcp,mptcp`", uncoupled.join(", ")),
@@ -385,27 +396,34 @@ fn controls(
     Ok(usable)
 }
 
-fn names() -> Vec<&'static str> {
-    congestion::NAMES.iter().map(|(name, _, _)| *name).collect()
-}
-
 /// The control of that name. One for several paths need not be built if none asked for it could
 /// be used anyhow.
-pub(super) fn control(word: &str, multipath: bool) -> Result<&'static str, Complaint> {
-    if let Some((name, text)) = word.split_once(':') {
-        let name = control(name.trim(), multipath)?;
-        return with_settings(name, text, |text| {
-            Settings::parse(name, congestion::parameters(name), text)
-        });
+fn control(word: &str, multipath: bool) -> Result<Control, Complaint> {
+    let (name, set) = match word.split_once(':') {
+        Some((name, set)) => (name.trim(), Some(set)),
+        None => (word, None),
+    };
+    let later = COUPLED_LATER.iter().find(|later| **later == name && !multipath);
+    match (later, set) {
+        (Some(name), None) => Ok(Control::Later(name)),
+        (Some(name), Some(set)) => Settings::parse(name, &[], set)
+            .map(|_| Control::Later(name))
+            .map_err(|Refused { problem, help }| (problem, help)),
+        (None, _) => built_control(word).map(Control::Built),
     }
-    if word == "coupled" {
-        let problem = "unknown congestion control `coupled`".to_owned();
-        return Err((problem, "it is called `lia` here".to_owned()));
-    }
-    let names = names();
-    let skipped = COUPLED_LATER.iter().filter(|_| !multipath);
-    names.iter().chain(skipped).find(|name| **name == word).copied().ok_or_else(|| {
+}
+
+/// A congestion control with what is set of it.
+pub(super) fn built_control(word: &str) -> Result<ControllerChoice, Complaint> {
+    named(word, |name| {
+        let names: Vec<&str> = congestion::TABLE.iter().map(|row| row.name).collect();
         let later = [COUPLED_LATER, &LATER].concat();
-        unknown("congestion control", word, &names, &later)
+        match name {
+            "coupled" => {
+                let problem = "unknown congestion control `coupled`".to_owned();
+                Some((problem, "it is called `lia` here".to_owned()))
+            }
+            _ => Some(unknown("congestion control", name, &names, &later)),
+        }
     })
 }

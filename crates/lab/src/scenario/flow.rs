@@ -5,7 +5,7 @@
 //! start may be a range, which every repetition draws from, the same for every variant. Leaves what
 //! a flow does in a run to the simulator, and flows that are given key by key to `flow_table`.
 
-use super::choice::{MOST_PATHS, control, scheduler};
+use super::choice::{MOST_PATHS, built_control, scheduler};
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::token::{Token, tokens};
 use crate::path_spec::{PathSpec, RUN_LIMIT, Span, check_name, show_time};
@@ -19,7 +19,9 @@ use simulator::{FlowSetup, MOST_FLOWS, Multipath};
 use std::fmt::Write;
 use traffic::Traffic;
 use traffic::web::Http;
-use transport::{Profile, TcpConfig, congestion};
+use transport::congestion::ControllerChoice;
+use transport::scheduler::SchedulerChoice;
+use transport::{Profile, TcpConfig};
 
 /// The words an item of a flow can start with.
 const WORDS: [&str; 10] =
@@ -36,9 +38,9 @@ pub struct FlowSpec {
     /// Indices of the paths of the scenario that it may use, the first subflow's first.
     pub paths: Vec<usize>,
     /// Its congestion control.
-    pub congestion: &'static str,
+    pub congestion: ControllerChoice,
     /// Of MPTCP.
-    pub scheduler: &'static str,
+    pub scheduler: SchedulerChoice,
     /// `None`: saturating from its start to the end of the run.
     pub traffic: Option<Traffic>,
     /// When it starts.
@@ -82,10 +84,10 @@ impl FlowSpec {
     /// The flows in repetition `run` of a study with `seed`.
     pub(crate) fn draw(&self, seed: u64, run: u64, tcp: &TcpConfig) -> Vec<FlowSetup> {
         let multipath = (self.protocol == Protocol::Mptcp)
-            .then(|| Multipath { scheduler: self.scheduler, ..Multipath::default() });
+            .then(|| Multipath { scheduler: self.scheduler.clone(), ..Multipath::default() });
         let one = |number: u32| FlowSetup {
-            multipath,
-            tcp: TcpConfig { congestion: self.congestion, ..tcp.clone() },
+            multipath: multipath.clone(),
+            tcp: TcpConfig { congestion: self.congestion.clone(), ..tcp.clone() },
             reverse: self.reverse,
             start: draw_start(&self.start, &format!("flow/{}", self.name), seed, run, number),
             delay: self.delay,
@@ -105,7 +107,7 @@ impl FlowSpec {
             let _ = write!(words, " {word} {value}");
         };
         if self.protocol == Protocol::Mptcp {
-            add("scheduler", self.scheduler.to_owned());
+            add("scheduler", self.scheduler.to_string());
         }
         if let Some(traffic) = &self.traffic {
             add("traffic", show_traffic(traffic));
@@ -175,8 +177,8 @@ pub(super) fn parse_start(text: &str) -> Result<Span<Duration>, Refusal> {
 struct Draft<'t> {
     protocol: Option<Protocol>,
     on: Option<(Vec<usize>, &'t Token)>,
-    congestion: Option<(&'static str, &'t Token)>,
-    scheduler: Option<(&'static str, &'t Token)>,
+    congestion: Option<(ControllerChoice, &'t Token)>,
+    scheduler: Option<(SchedulerChoice, &'t Token)>,
     traffic: Option<Traffic>,
     start: Option<Span<Duration>>,
     delay: Option<Duration>,
@@ -209,9 +211,8 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
             let help = "name one path, or write `mptcp`";
             return Err(place.refuse("a TCP flow is on one path", help));
         }
-        if let Some((name, word)) =
-            draft.congestion.filter(|(name, _)| congestion::is_coupled(name))
-        {
+        let coupled = draft.congestion.as_ref().filter(|(control, _)| control.is_coupled());
+        if let Some((name, word)) = coupled {
             let problem = format!("`{name}` couples several paths, and TCP has one");
             return Err(word.refuse(problem, "write `cc reno` or `cc cubic`, or make it `mptcp`"));
         }
@@ -228,8 +229,8 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
         name: name.to_owned(),
         protocol,
         paths,
-        congestion: draft.congestion.map_or("cubic", |(name, _)| name),
-        scheduler: draft.scheduler.map_or("lrf", |(name, _)| name),
+        congestion: draft.congestion.map_or(ControllerChoice::CUBIC, |(control, _)| control),
+        scheduler: draft.scheduler.map(|(scheduler, _)| scheduler).unwrap_or_default(),
         traffic: draft.traffic,
         start: draft.start.unwrap_or(Span::fixed(Duration::ZERO)),
         delay: draft.delay.unwrap_or(Duration::ZERO),
@@ -253,7 +254,7 @@ impl<'t> Draft<'t> {
             "on" => self.on = Some(on(word, rest, around.paths)?),
             "cc" => {
                 let value = value(word, rest, "reno")?;
-                self.congestion = Some((named(value, |text| control(text, true))?, value));
+                self.congestion = Some((named(value, built_control)?, value));
             }
             "scheduler" => {
                 let value = value(word, rest, "lrf")?;
@@ -288,10 +289,10 @@ fn value<'t>(
     rest.next().ok_or_else(missing)
 }
 
-fn named(
+fn named<T>(
     value: &Token,
-    read: impl Fn(&str) -> Result<&'static str, (String, String)>,
-) -> Result<&'static str, Refusal> {
+    read: impl Fn(&str) -> Result<T, (String, String)>,
+) -> Result<T, Refusal> {
     read(&value.text).map_err(|(problem, help)| value.refuse(problem, help))
 }
 

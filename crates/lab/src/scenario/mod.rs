@@ -35,8 +35,11 @@ use sha2::{Digest, Sha256};
 use simulator::{KernelSetup, NicSetup};
 use std::fmt::Write;
 use traffic::Traffic;
+use transport::congestion::ControllerChoice;
 use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
+use transport::path_policy::PolicyChoice;
+use transport::scheduler::SchedulerChoice;
 use transport::{Buffers, Profile};
 
 /// Repetitions unless said otherwise.
@@ -72,17 +75,17 @@ pub struct Scenario {
     /// In the order asked for.
     pub protocols: Vec<Protocol>,
     /// Congestion controls, in the order asked for; a coupled one is for several paths only.
-    pub congestion: Vec<&'static str>,
+    pub congestion: Vec<ControllerChoice>,
     /// Of protocols over several paths, in the order asked for.
-    pub schedulers: Vec<&'static str>,
+    pub schedulers: Vec<SchedulerChoice>,
     /// Likewise.
     pub path_managers: Vec<PathManagerKind>,
     /// What the path manager `kernel` goes by; `None`: a subflow on every path.
     pub kernel: Option<KernelSetup>,
     /// `fullmesh` opens all paths at once (001 s4.1.1).
     pub simultaneous_syn: bool,
-    /// Names of path policies, likewise.
-    pub policies: Vec<&'static str>,
+    /// Path policies, likewise.
+    pub policies: Vec<PolicyChoice>,
     /// When a path counts as failed, likewise; empty: what is usual.
     pub failovers: Vec<Failover>,
     /// Which kernel both ends behave like.
@@ -215,11 +218,10 @@ impl Scenario {
         }
         let names: Vec<&str> = self.protocols.iter().map(|protocol| protocol.name()).collect();
         line("protocols", quoted(&names.join(",")));
-        line("cc", quoted(&self.congestion.join(",")));
+        line("cc", quoted(&names_of(&self.congestion)));
         if self.has_multipath() {
-            line("schedulers", quoted(&self.schedulers.join(",")));
-            let names: Vec<String> = self.path_managers.iter().map(ToString::to_string).collect();
-            line("path-managers", quoted(&names.join(",")));
+            line("schedulers", quoted(&names_of(&self.schedulers)));
+            line("path-managers", quoted(&names_of(&self.path_managers)));
             if let Some(kernel) = &self.kernel {
                 line("endpoints", quoted(&endpoints::show_endpoints(kernel, &self.paths)));
                 line("limits", quoted(&endpoints::show_limits(kernel)));
@@ -227,7 +229,7 @@ impl Scenario {
             if self.simultaneous_syn {
                 line("simultaneous-syn", "true".to_owned());
             }
-            line("policy", quoted(&self.policies.join(",")));
+            line("policy", quoted(&names_of(&self.policies)));
             if !self.failovers.is_empty() {
                 line("failover", quoted(&self.failover_names()));
             }
@@ -319,6 +321,11 @@ impl Scenario {
         }
         hash.finalize().into()
     }
+}
+
+/// What was chosen, with commas between.
+fn names_of<T: ToString>(chosen: &[T]) -> String {
+    chosen.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 impl std::fmt::Display for Baseline {

@@ -1,6 +1,6 @@
 //! What was asked for, not yet checked: the same struct for command line, environment and file.
 
-use super::choice::Choice;
+use super::choice::Chosen;
 use super::{
     Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Runs, Scenario, endpoints, values,
 };
@@ -133,7 +133,7 @@ impl Options {
         let links = self.resolve_links(&paths)?;
         let timing = self.resolve_timing(&traffic)?;
         let flows = self.resolve_flows(&paths, profile, timing.over_at(&traffic))?;
-        let choice = Choice::resolve(self, paths.len())?;
+        let choice = Chosen::resolve(self, paths.len())?;
         let mut notes = choice.notes.clone();
         notes.extend(page.iter().flat_map(|page| page.notes.iter().cloned()));
         for (what, list) in [("path", &paths), ("link", &links)] {
@@ -190,7 +190,7 @@ impl Options {
     }
 
     /// Whether SYNs go out on all paths at once, which something must do that is compared.
-    fn resolve_simultaneous_syn(&self, choice: &Choice) -> Result<bool, InputError> {
+    fn resolve_simultaneous_syn(&self, choice: &Chosen) -> Result<bool, InputError> {
         if !self.simultaneous_syn.unwrap_or(false) {
             return Ok(false);
         }

@@ -381,10 +381,11 @@ fn protocols(_: &mut SchemaGenerator) -> Schema {
 
 fn controls(_: &mut SchemaGenerator) -> Schema {
     // Coupled controls that are not built yet are passed over with a note.
-    let known = || congestion::NAMES.iter().map(|(name, _, _)| *name);
-    let with_parameters =
-        |name: &str| with_parameters(name, congestion::parameters(name), std::iter::empty());
-    let set: Vec<String> = known().filter_map(with_parameters).collect();
+    let known = || congestion::TABLE.iter().map(|row| row.name);
+    let set = congestion::TABLE
+        .iter()
+        .filter_map(|row| with_parameters(row.name, row.parameters, std::iter::empty()));
+    let set: Vec<String> = set.collect();
     let mut more = super::choice::COUPLED_LATER.to_vec();
     more.extend(set.iter().map(String::as_str));
     names(known(), &more)
@@ -405,10 +406,10 @@ fn schedulers(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn policies(_: &mut SchemaGenerator) -> Schema {
-    let known = || path_policy::NAMES.iter().map(|(name, _, _)| *name);
-    let none = std::iter::empty;
-    let set =
-        known().filter_map(|name| with_parameters(name, path_policy::parameters(name), none()));
+    let known = || path_policy::TABLE.iter().map(|row| row.name);
+    let set = path_policy::TABLE
+        .iter()
+        .filter_map(|row| with_parameters(row.name, row.parameters, std::iter::empty()));
     let set: Vec<String> = set.collect();
     names(known(), &set.iter().map(String::as_str).collect::<Vec<_>>())
 }

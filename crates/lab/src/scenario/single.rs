@@ -1,13 +1,16 @@
 //! What one connection is made of, in the words that comparisons have for it.
 
 use super::choice::{
-    Complaint, check_weights, chosen_of, control, failover, path_manager, policy, scheduler,
+    Complaint, built_control, check_weights, chosen_of, failover, path_manager, policy, scheduler,
     with_parameters,
 };
 use crate::error::{Given, InputError};
 use std::slice;
+use transport::congestion::ControllerChoice;
 use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
+use transport::path_policy::PolicyChoice;
+use transport::scheduler::SchedulerChoice;
 
 /// What one connection over several paths is asked to be.
 #[derive(Clone, Debug)]
@@ -25,16 +28,16 @@ pub struct Asked {
 }
 
 /// The same, understood: names with their parameters, as variants have them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Single {
     /// Congestion control.
-    pub congestion: &'static str,
+    pub congestion: ControllerChoice,
     /// Scheduler.
-    pub scheduler: &'static str,
+    pub scheduler: SchedulerChoice,
     /// Path manager.
     pub path_manager: PathManagerKind,
     /// Path policy.
-    pub policy: &'static str,
+    pub policy: PolicyChoice,
     /// Rule of fail-over.
     pub failover: Failover,
 }
@@ -43,9 +46,9 @@ impl Asked {
     /// Reads the words of a connection over `paths` paths, in the grammar of `compare`.
     pub fn resolve(&self, paths: usize) -> Result<Single, InputError> {
         let scheduler = one(&self.scheduler, scheduler)?;
-        check_weights(slice::from_ref(&self.scheduler), &[scheduler], paths)?;
+        check_weights(slice::from_ref(&self.scheduler), slice::from_ref(&scheduler), paths)?;
         Ok(Single {
-            congestion: one(&self.congestion, |word| control(word, true))?,
+            congestion: one(&self.congestion, built_control)?,
             scheduler,
             path_manager: one(&self.path_manager, path_manager)?,
             policy: one(&self.policy, policy)?,
@@ -87,9 +90,11 @@ mod tests {
     #[test]
     fn words_have_the_parameters_that_comparisons_take() {
         let single = asked("ecf:beta=0.5", "ndiffports:3").resolve(2).unwrap();
-        assert_eq!((single.congestion, single.scheduler), ("olia:min-ssthresh=1", "ecf:beta=0.5"));
+        let names = (single.congestion.to_string(), single.scheduler.to_string());
+        assert_eq!(names, ("olia:min-ssthresh=1".to_owned(), "ecf:beta=0.5".to_owned()));
         assert_eq!(single.path_manager, PathManagerKind::Ndiffports { subflows: 3 });
-        assert_eq!(asked("wrr:3,1", "default").resolve(2).unwrap().scheduler, "wrr:3,1");
+        let weighted = asked("wrr:3,1", "default").resolve(2).unwrap().scheduler;
+        assert_eq!(weighted.to_string(), "wrr:3,1");
     }
 
     #[test]

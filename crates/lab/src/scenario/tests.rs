@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::Given;
-use crate::variants::variants_of;
+use crate::variants::{Variant, variants_of};
 
 fn options(text: &str) -> Result<Options, InputError> {
     file::parse("study.toml", text.to_owned())
@@ -250,8 +250,10 @@ fn path_policies_are_an_axis_that_names_its_variants() {
     let expected = ["mptcp/lrf/cubic", &format!("mptcp/lrf/cubic/{set}"), "mptcp/lrf/cubic/drepas"];
     assert_eq!(names, expected);
     let variants = variants_of(&asked);
-    let policies: Vec<_> = variants.iter().map(super::super::variants::Variant::policy).collect();
-    assert_eq!(policies, [None, None, None, Some(set), Some("drepas")]);
+    let policy = |variant: &Variant| variant.policy().map(ToString::to_string);
+    let policies: Vec<Option<String>> = variants.iter().map(policy).collect();
+    let named = |name: &str| Some(name.to_owned());
+    assert_eq!(policies, [None, None, None, named(set), named("drepas")]);
     assert_eq!(scenario(&asked.to_toml()).hash(), asked.hash());
     let both = "path-managers = \"default\"\npolicy = [\"drepas\"]";
     let names = variants_of(&scenario(&together(both)));

@@ -15,6 +15,7 @@ use crate::statistics::{
 use crate::study::{Study, StudyError, Watcher, run_study};
 use crate::variants::Protocol;
 use base::chance::owner_of;
+use transport::scheduler::SchedulerChoice;
 
 /// A scenario counts when the half-width of the kernel's own interval is at most this share of
 /// its mean.
@@ -203,7 +204,7 @@ fn counterparts(scenario: &Scenario, variants: &[Emulated]) -> Scenario {
     let has = |protocol: Protocol| variants.iter().any(|v| v.variant.protocol() == protocol);
     let protocols = Protocol::ALL.into_iter().filter(|protocol| has(*protocol)).collect();
     let schedulers = variants.iter().filter_map(|v| v.variant.scheduler());
-    let mut schedulers: Vec<&str> = schedulers.collect();
+    let mut schedulers: Vec<SchedulerChoice> = schedulers.cloned().collect();
     schedulers.dedup();
     Scenario { protocols, schedulers, ..scenario.clone() }
 }
@@ -218,7 +219,7 @@ fn subject(entry: &Entry, emulated: &Emulated, kernel: &RecordedVariant) -> Subj
         scenario: entry.name.clone(),
         variant: emulated.name.clone(),
         stack: emulated.stack.name(),
-        cc: emulated.variant.congestion.to_owned(),
+        cc: emulated.variant.congestion.to_string(),
         metric: kernel.metric.clone(),
         unit: kernel.unit.clone(),
     }

@@ -62,7 +62,7 @@ fn series(set: &ValidationSet, values: &[f64]) -> Series {
     for entry in &set.entries {
         let variant = |emulated: crate::Emulated| RecordedVariant {
             name: emulated.name,
-            cc: emulated.variant.congestion.into(),
+            cc: emulated.variant.congestion.to_string(),
             metric: "completion_time".into(),
             unit: "s".into(),
             runs: values.iter().zip(0..).map(run).collect(),

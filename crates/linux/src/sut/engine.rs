@@ -243,8 +243,8 @@ fn record(
     record.duplicate_bytes = duplicates.sum();
     record.data_packets = receiver.seen.arrived;
     record.congestion = vec![match protocol {
-        ProtocolConfig::Tcp(tcp) => tcp.congestion.to_owned(),
-        ProtocolConfig::Mptcp(mptcp) => mptcp.tcp.congestion.to_owned(),
+        ProtocolConfig::Tcp(tcp) => tcp.congestion.to_string(),
+        ProtocolConfig::Mptcp(mptcp) => mptcp.tcp.congestion.to_string(),
     }];
     record.series = series(sender, receiver, used);
     record.ended = client.ended.min(server.ended) - Instant::ZERO;

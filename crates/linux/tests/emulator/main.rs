@@ -2,9 +2,13 @@
 //! kernel connections, and a kill in mid-run.
 //!
 //! Needs namespaces and TUN devices; without them every test says `skipped: ...`. What depends on
-//! time is tried up to three times, because the machine may be busy; what does not, never.
+//! time is tried up to three times and skipped on a machine that does not keep time; what does not
+//! depend on it is tried once.
 
 #![cfg(target_os = "linux")]
+
+#[path = "../support/timekeeping.rs"]
+mod timekeeping;
 
 mod accuracy;
 mod carriage;

@@ -10,4 +10,5 @@ pub mod forwarder;
 pub mod kernel;
 pub mod prompt;
 pub mod strip;
+pub mod timekeeping;
 pub mod world;

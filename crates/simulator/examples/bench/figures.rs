@@ -72,9 +72,9 @@ pub fn mptcp_two_path() -> Result<(), String> {
     Ok(())
 }
 
-/// `sim/mptcp-two-path` for a profiler to look at; prints its packets.
-pub fn work_mptcp() -> Result<(), String> {
-    let setup = two_paths(Duration::from_secs(100));
+/// A piece of `sim/mptcp-two-path` for `instructions` to count; prints its packets.
+pub fn work_mptcp(seconds: u64) -> Result<(), String> {
+    let setup = two_paths(Duration::from_secs(seconds));
     let record = simulate(&setup).map_err(|error| error.to_string())?;
     println!("{}", record.data_packets);
     Ok(())
@@ -139,15 +139,15 @@ pub fn idle(count: u16) -> Result<(), String> {
 /// Instructions per data packet, by the difference of two runs under valgrind, so that neither
 /// start nor end counts. Virtual machines often hide the processor's own counters.
 pub fn instructions() -> Result<(), String> {
-    let (short, long) = (count_work("work/tcp-bulk-2s"), count_work("work/tcp-bulk-6s"));
-    let per_packet = short.zip(long).map(|((instructions, packets), (more, more_packets))| {
-        (more - instructions) / (more_packets - packets)
-    });
-    match per_packet {
-        Some(value) => {
-            line("sim/tcp-bulk-instructions", format_args!("{value:.0}"), "instructions/packet");
+    for (name, short, long) in [
+        ("sim/tcp-bulk-instructions", "work/tcp-bulk-2s", "work/tcp-bulk-6s"),
+        ("sim/mptcp-two-path-instructions", "work/mptcp-two-path-10s", "work/mptcp-two-path-30s"),
+    ] {
+        let runs = count_work(short).zip(count_work(long));
+        match runs.map(|((before, packets), (after, more))| (after - before) / (more - packets)) {
+            Some(value) => line(name, format_args!("{value:.0}"), "instructions/packet"),
+            None => line(name, "n/a", "instructions/packet"),
         }
-        None => line("sim/tcp-bulk-instructions", "n/a", "instructions/packet"),
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ const NOTE_EVERY: Duration = Duration::from_secs(1);
 
 /// Every flow has the path that it begins on.
 pub(super) fn check_flows(setup: &RunSetup) -> Result<(), RunError> {
-    let first = |flow: &FlowSetup| flow.multipath.map_or(0, |multipath| multipath.first);
+    let first = |flow: &FlowSetup| flow.multipath.as_ref().map_or(0, |multipath| multipath.first);
     let lacking = setup.flows.iter().find(|flow| first(flow) >= flow.paths.len());
     lacking.map_or(Ok(()), |flow| Err(RunError::NoSuchPath(first(flow))))
 }
@@ -34,7 +34,7 @@ pub(super) fn client_address(setup: &RunSetup, flow: usize, interface: usize) ->
 pub(super) fn add_flows(world: &mut World<Half>, setup: &RunSetup) -> Result<(), RunError> {
     let mut interfaces = 0;
     for (number, flow) in setup.flows.iter().enumerate() {
-        let first = flow.multipath.map_or(0, |multipath| multipath.first);
+        let first = flow.multipath.as_ref().map_or(0, |multipath| multipath.first);
         let at = |interface: usize, server| flow_address(setup, interfaces + interface, server);
         for (host, role) in hosts_of(number).into_iter().zip([Role::Client, Role::Server]) {
             let server = role == Role::Server;
@@ -176,7 +176,7 @@ fn competitors(setup: &RunSetup) -> Vec<Competitor<'_>> {
     };
     let flows = setup.flows.iter().enumerate().map(|(number, flow)| {
         let (sender, receiver) = ends(hosts_of(number), flow.reverse);
-        let first = flow.paths[flow.multipath.map_or(0, |multipath| multipath.first)];
+        let first = flow.paths[flow.multipath.as_ref().map_or(0, |multipath| multipath.first)];
         let (paths, start) = (flow.paths.clone(), flow.start);
         Competitor { sender, receiver, paths, first, start, flow: Some(flow) }
     });

@@ -235,7 +235,7 @@ fn connect(world: &mut World<Half>, number: usize, flow: &Flow, starts_at: Insta
 }
 
 fn socket(flow: &Flow) -> ProtocolConfig {
-    let tcp = TcpConfig { congestion: flow.congestion, ..TcpConfig::default() };
+    let tcp = TcpConfig { congestion: flow.congestion.parse().unwrap(), ..TcpConfig::default() };
     if flow.over.len() == 1 {
         return ProtocolConfig::Tcp(tcp);
     }

@@ -20,7 +20,7 @@ fn setup(congestion: &'static str, profile: Profile, protocol: Protocol) -> RunS
         paths: vec![PathSetup { name, down: link.clone(), up: link, events }],
         protocol,
         traffic: Traffic::BulkTime(Duration::from_secs(30)),
-        tcp: TcpConfig { congestion, profile, ..TcpConfig::default() },
+        tcp: TcpConfig { congestion: congestion.parse().unwrap(), profile, ..TcpConfig::default() },
         ..RunSetup::default()
     }
 }
@@ -29,7 +29,8 @@ fn setup(congestion: &'static str, profile: Profile, protocol: Protocol) -> RunS
 fn one_path_runs_alike_under_every_coupled_control() {
     for profile in [Profile::Linux, Profile::Linux41] {
         for protocol in [Protocol::Tcp { path: 0 }, Protocol::Mptcp(Multipath::default())] {
-            let hash = |congestion| simulate(&setup(congestion, profile, protocol)).unwrap().hash;
+            let hash =
+                |congestion| simulate(&setup(congestion, profile, protocol.clone())).unwrap().hash;
             let reno = hash("reno");
             assert!(reno.is_some() && reno != hash("cubic"));
             for congestion in ["lia", "olia", "olia-draft", "balia", "wvegas"] {

@@ -59,7 +59,7 @@ impl Bench {
                 events: Vec::new(),
             }],
             traffic,
-            tcp: TcpConfig { congestion: cc, buffers, ..TcpConfig::default() },
+            tcp: TcpConfig { congestion: cc.parse().unwrap(), buffers, ..TcpConfig::default() },
             nic: None,
             hash: false,
             ..RunSetup::default()

@@ -98,7 +98,7 @@ type Path = (u64, u64);
 /// Seconds until both directions are read; and the segments sent again by the side with more.
 fn time(paths: [Path; 2], congestion: &'static str, client_sends: u64, server_sends: u64) -> f64 {
     let mut world = world(paths);
-    let tcp = TcpConfig { congestion, ..TcpConfig::default() };
+    let tcp = TcpConfig { congestion: congestion.parse().unwrap(), ..TcpConfig::default() };
     let mptcp = MptcpConfig { tcp, common_prefix_bits: Some(24), ..MptcpConfig::default() };
     let both = [(client_sends, server_sends), (server_sends, client_sends)];
     for (host, (sends, reads)) in [CLIENT, SERVER].into_iter().zip(both) {

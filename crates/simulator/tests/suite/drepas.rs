@@ -28,9 +28,10 @@ fn setup(policy: &'static str, run: u64) -> RunSetup {
     };
     let mut setup = over(&[wlan, cell], "lrf", Traffic::BulkSize(32 << 20));
     setup.run = run;
-    setup.protocol = Protocol::Mptcp(Multipath { policy, ..Multipath::default() });
+    setup.protocol =
+        Protocol::Mptcp(Multipath { policy: policy.parse().unwrap(), ..Multipath::default() });
     setup.tcp.profile = Profile::Linux311;
-    setup.tcp.congestion = "lia";
+    setup.tcp.congestion = "lia".parse().unwrap();
     setup.tcp.buffers = Buffers { send_max: 1 << 20, receive_max: 2 << 20, auto_tuning: true };
     setup
 }

@@ -29,8 +29,11 @@ fn setup(
     idle: bool,
 ) -> RunSetup {
     let mut setup = over(&[link(10, 25), link(10, 25)], scheduler, traffic);
-    setup.protocol =
-        Protocol::Mptcp(Multipath { scheduler, failover: rule, ..Multipath::default() });
+    setup.protocol = Protocol::Mptcp(Multipath {
+        scheduler: scheduler.parse().unwrap(),
+        failover: rule,
+        ..Multipath::default()
+    });
     if idle {
         setup.backup = vec![BackupMark { path: 1, at: Duration::ZERO, on: true }];
     }

@@ -41,7 +41,10 @@ pub fn over(links: &[LinkConfig], scheduler: &'static str, traffic: Traffic) -> 
     };
     RunSetup {
         paths: links.iter().enumerate().map(path).collect(),
-        protocol: Protocol::Mptcp(Multipath { scheduler, ..Multipath::default() }),
+        protocol: Protocol::Mptcp(Multipath {
+            scheduler: scheduler.parse().unwrap(),
+            ..Multipath::default()
+        }),
         traffic,
         ..RunSetup::default()
     }
@@ -73,8 +76,8 @@ fn multipath() -> impl Strategy<Value = Multipath> {
     (0usize..2, 0..SCHEDULERS.len(), policy, manager, any::<bool>()).prop_map(
         |(first, scheduler, policy, path_manager, checksum)| Multipath {
             first,
-            scheduler: SCHEDULERS[scheduler],
-            policy,
+            scheduler: SCHEDULERS[scheduler].parse().unwrap(),
+            policy: policy.parse().unwrap(),
             path_manager,
             checksum,
             failover: None,
@@ -134,7 +137,7 @@ pub fn hostile_run() -> impl Strategy<Value = RunSetup> {
                 ..RunSetup::default()
             };
             setup.tcp.buffers = buffers;
-            setup.tcp.congestion = congestion;
+            setup.tcp.congestion = congestion.parse().unwrap();
             setup.tcp.profile = profile;
             setup
         },
@@ -178,7 +181,7 @@ fn all_that_the_handshake_offered_is_taken() {
     let slow = LinkConfig { limit: Limit::Packets(4), ..link(1, 1) };
     let mut setup = over(&[slow.clone(), slow], "linux", Traffic::BulkSize(34_817));
     setup.protocol = Protocol::Mptcp(Multipath {
-        scheduler: "linux",
+        scheduler: "linux".parse().unwrap(),
         path_manager: PathManagerKind::PASSIVE,
         checksum: true,
         ..Multipath::default()
@@ -187,7 +190,7 @@ fn all_that_the_handshake_offered_is_taken() {
     setup.ipv6 = true;
     setup.nic = None;
     setup.until = Until::Closed;
-    setup.tcp.congestion = "reno";
+    setup.tcp.congestion = "reno".parse().unwrap();
     for profile in [Profile::Linux, Profile::Linux41] {
         setup.tcp.profile = profile;
         let buffers = Buffers { send_max: 32_769, receive_max: 71_400, auto_tuning: false };
@@ -220,7 +223,7 @@ fn lost_data_acknowledgement_of_an_only_subflow_is_asked_for() {
     setup.reverse = true;
     setup.nic = None;
     setup.until = Until::Closed;
-    setup.tcp.congestion = "lia";
+    setup.tcp.congestion = "lia".parse().unwrap();
     setup.tcp.profile = Profile::Linux41;
     setup.tcp.buffers = Buffers { send_max: 32_304, receive_max: 41_376, auto_tuning: false };
     assert_exactly_once(&setup);
@@ -249,8 +252,11 @@ fn weights_of_round_robin_are_the_shares_of_its_paths() {
             let links = [link(100, 10), link(100, 10)];
             let video = Traffic::Video(Duration::from_secs(10));
             let mut setup = over(&links, weights, video);
-            setup.protocol =
-                Protocol::Mptcp(Multipath { first, scheduler: weights, ..Multipath::default() });
+            setup.protocol = Protocol::Mptcp(Multipath {
+                first,
+                scheduler: weights.parse().unwrap(),
+                ..Multipath::default()
+            });
             let sent = record(&setup).first_sent_bytes;
             let share = sent[0] as f64 / (sent[0] + sent[1]) as f64;
             assert!((share - expected).abs() < 0.06, "{weights} from {first}: {share}");

@@ -163,10 +163,13 @@ fn check(setup: &RunSetup) -> Result<(), TestCaseError> {
 fn probe_of_an_open_window_keeps_to_the_congestion_window() {
     let mut setup = over(&[link(2, 10), link(2, 25)], "linux", Traffic::BulkTime(END));
     setup.run = 298;
-    setup.tcp.congestion = "reno";
+    setup.tcp.congestion = "reno".parse().unwrap();
     let failover = Some(Failover::Stale);
-    setup.protocol =
-        Protocol::Mptcp(Multipath { scheduler: "linux", failover, ..Multipath::default() });
+    setup.protocol = Protocol::Mptcp(Multipath {
+        scheduler: "linux".parse().unwrap(),
+        failover,
+        ..Multipath::default()
+    });
     for path in &mut setup.paths {
         path.down.loss = network::LossConfig::Bernoulli { p: 0.018167879300036174 };
     }
@@ -202,8 +205,11 @@ const SPAN: Duration = Duration::from_millis(1500);
 fn dying(scheduler: &'static str, failover: Failover, delays: [u64; 2]) -> RunSetup {
     let links = delays.map(|delay| link(10, delay));
     let mut setup = over(&links, scheduler, Traffic::BulkTime(Duration::from_secs(12)));
-    setup.protocol =
-        Protocol::Mptcp(Multipath { scheduler, failover: Some(failover), ..Multipath::default() });
+    setup.protocol = Protocol::Mptcp(Multipath {
+        scheduler: scheduler.parse().unwrap(),
+        failover: Some(failover),
+        ..Multipath::default()
+    });
     setup
 }
 
@@ -238,7 +244,7 @@ fn path_that_recovered_drains_what_is_bound_to_it_while_the_other_rests() {
     for congestion in ["lia", "olia", "olia-draft", "balia"] {
         let mut setup = dying("linux", Failover::Rto, [25, 5]);
         setup.traffic = Traffic::BulkTime(Duration::from_secs(20));
-        setup.tcp.congestion = congestion;
+        setup.tcp.congestion = congestion.parse().unwrap();
         setup.paths[0].down.limit = network::Limit::Packets(60);
         setup.paths[1].down.limit = network::Limit::Packets(80);
         let slow = base::Rate::from_bps(100_000);
@@ -274,8 +280,11 @@ fn kernel_joins_an_address_that_comes_back_but_nothing_after_a_reset() {
         let traffic = Traffic::BulkTime(Duration::from_secs(8));
         let mut setup = over(&[link(2, 10), link(2, 25)], "linux", traffic);
         let path_manager = PathManagerKind::Kernel;
-        setup.protocol =
-            Protocol::Mptcp(Multipath { scheduler: "linux", path_manager, ..Multipath::default() });
+        setup.protocol = Protocol::Mptcp(Multipath {
+            scheduler: "linux".parse().unwrap(),
+            path_manager,
+            ..Multipath::default()
+        });
         setup.marks = marks;
         let pick = move |now: Instant, event: &Event| match event {
             Event::SegmentAcked { path, .. } => Some((now - Instant::ZERO, *path)),
@@ -344,11 +353,14 @@ fn path_joined_with_a_small_window_is_used_by_linux() {
     let links = [link(2, 10), link(2, 25), link(2, 40)];
     let mut setup = over(&links, "linux", Traffic::BulkTime(END));
     setup.run = 735;
-    setup.tcp.congestion = "balia:lisa=1";
+    setup.tcp.congestion = "balia:lisa=1".parse().unwrap();
     setup.tcp.buffers = Buffers { auto_tuning: false, ..Buffers::default() };
     let failover = Some(Failover::Rto);
-    setup.protocol =
-        Protocol::Mptcp(Multipath { scheduler: "linux", failover, ..Multipath::default() });
+    setup.protocol = Protocol::Mptcp(Multipath {
+        scheduler: "linux".parse().unwrap(),
+        failover,
+        ..Multipath::default()
+    });
     for path in 0..3 {
         let loss = network::LossConfig::Bernoulli { p: 0.027550014729696204 };
         let (at, direction, change) = (BEGIN, Direction::Down, LinkChange::Loss(loss));
@@ -383,11 +395,11 @@ proptest! {
             let links: Vec<_> = (0..lives.len()).map(|i| link(2, 10 + 15 * i as u64)).collect();
             let mut setup = over(&links, scheduler, Traffic::BulkTime(END));
             setup.run = run;
-            setup.tcp.congestion = cc;
+            setup.tcp.congestion = cc.parse().unwrap();
             // A window that one path alone fills leaves the others nothing to carry.
             setup.tcp.buffers = Buffers { auto_tuning: false, ..Buffers::default() };
             setup.protocol = Protocol::Mptcp(Multipath {
-                scheduler,
+                scheduler: scheduler.parse().unwrap(),
                 failover: Some(rule),
                 path_manager: manager,
                 ..Multipath::default()

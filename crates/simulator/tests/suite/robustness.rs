@@ -122,7 +122,7 @@ fn hostile_run() -> impl Strategy<Value = RunSetup> {
             let mut setup = one_path(&down, Traffic::BulkSize(bytes));
             setup.paths[0].up = up;
             setup.paths[0].events = events;
-            setup.tcp.congestion = if reno { "reno" } else { "cubic" };
+            setup.tcp.congestion = if reno { "reno" } else { "cubic" }.parse().unwrap();
             setup.tcp.buffers =
                 Buffers { send_max: buffers.0, receive_max: buffers.1, auto_tuning: buffers.2 };
             setup.tcp.profile = profile;

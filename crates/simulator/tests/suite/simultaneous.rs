@@ -37,7 +37,7 @@ fn as_in_001(bytes: u64, cc: &'static str) -> RunSetup {
     let mut setup = download(bytes);
     // 001 s3.1: its kernel, its first threshold, and receive buffers that do not hold it up.
     setup.tcp.profile = Profile::Linux35;
-    setup.tcp.congestion = cc;
+    setup.tcp.congestion = cc.parse().unwrap();
     setup.tcp.initial_ssthresh_segs = Some(SSTHRESH_SEGS);
     let most = 8 << 20;
     setup.tcp.buffers = Buffers { send_max: most, receive_max: most, auto_tuning: false };
@@ -59,7 +59,7 @@ fn small_receive_window_takes_the_gain_away() {
     for cc in ["cubic", "lia"] {
         let with_room = |receive_max| {
             let mut setup = download(512 << 10);
-            setup.tcp.congestion = cc;
+            setup.tcp.congestion = cc.parse().unwrap();
             setup.tcp.buffers = Buffers { send_max: 256 << 10, receive_max, auto_tuning: false };
             gain(setup)
         };

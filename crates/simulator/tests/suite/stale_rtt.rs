@@ -113,10 +113,10 @@ fn sttf_returns_after_an_rto_of_silence() {
 /// again; the smallest one of a minute does. Nothing but that: no path is penalised.
 #[test]
 fn wvegas_uses_a_path_whose_delay_rose_again_once_it_forgets() {
-    let share = |congestion| {
+    let share = |congestion: &str| {
         let traffic = Traffic::BulkTime(Duration::from_secs(160));
         let mut setup = over(&[link(10, 10), link(10, 10)], "lrf:reinjection=off", traffic);
-        setup.tcp.congestion = congestion;
+        setup.tcp.congestion = congestion.parse().unwrap();
         setup.warm_up = Duration::from_secs(100);
         let change = LinkChange::Delay(Duration::from_millis(60));
         let (at, direction) = (Duration::from_secs(20), Direction::Both);

@@ -115,10 +115,69 @@ pub fn unwrap(source: &Source) -> Vec<Finding> {
         .collect()
 }
 
-/// Rule 1 of the house.
+/// Engine crates use the part of `std` that needs no operating system: with these modules alone
+/// they can open no file or socket, start no thread and read no clock.
 pub fn outer_world(source: &Source) -> Vec<Finding> {
-    let words = ["Instant::now", "SystemTime", "std::fs", "std::env", "std::thread", "TcpStream"];
-    banned(source, is_engine, &words, "time, chance and data come into the engine as arguments")
+    const WHY: &str = "time, chance and data come into the engine as arguments";
+    let mut found = banned(source, is_engine, &["Instant::now", "SystemTime"], WHY);
+    if source.product_of().is_some_and(is_engine) {
+        found.extend(source.product_lines().flat_map(|(line, code)| {
+            let foreign = std_paths(code).filter(|path| !is_without_system(path));
+            foreign.map(move |path| finding(line, format!("`std::{path}`: {WHY}")))
+        }));
+    }
+    found
+}
+
+/// What follows every `std::` of a line.
+fn std_paths(code: &str) -> impl Iterator<Item = &str> {
+    code.match_indices("std::").map(|(at, found)| {
+        let path = &code[at + found.len()..];
+        let is_path = |c: char| c.is_alphanumeric() || "_:{}, ".contains(c);
+        path.split_once(|c| !is_path(c)).map_or(path, |(path, _)| path)
+    })
+}
+
+/// Whether a path below `std` is there without an operating system. `io` is for the traits of
+/// readers and writers, whose files are opened elsewhere.
+fn is_without_system(path: &str) -> bool {
+    const MODULES: [&str; 26] = [
+        "any",
+        "array",
+        "borrow",
+        "cell",
+        "char",
+        "cmp",
+        "collections",
+        "convert",
+        "default",
+        "error",
+        "fmt",
+        "hash",
+        "hint",
+        "io",
+        "iter",
+        "marker",
+        "mem",
+        "num",
+        "ops",
+        "ptr",
+        "rc",
+        "slice",
+        "str",
+        "string",
+        "sync",
+        "vec",
+    ];
+    const PRIMITIVES: [&str; 7] = ["array", "f64", "u8", "u16", "u32", "u64", "usize"];
+    let (module, rest) = path.split_once("::").unwrap_or((path, ""));
+    let module = module.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
+    if module == "net" {
+        let is_address = |name: &str| name.trim().is_empty() || name.contains("Addr");
+        let names = rest.strip_prefix('{').unwrap_or(rest.split("::").next().unwrap_or(rest));
+        return names.split(|c: char| !c.is_alphanumeric()).all(is_address);
+    }
+    MODULES.contains(&module) || PRIMITIVES.contains(&module)
 }
 
 /// Walking a hash map is chance without a key.
@@ -221,6 +280,15 @@ fn each_rule_finds_what_it_forbids() {
     assert_eq!(lines(unwrap, "// Proved.\nb.unwrap();\n"), []);
     assert_eq!(lines(unwrap, "#[cfg(test)]\nmod tests {\n    fn f() { a.unwrap(); }\n}\n"), []);
     assert_eq!(lines(outer_world, "let t = Instant::now(); // Instant::now\n// SystemTime\n"), [1]);
+    let paths = [
+        "use std::fs;",
+        "use std::net::{IpAddr, SocketAddr};",
+        "use std::net::{IpAddr, UdpSocket};",
+        "std::thread::spawn(f);",
+        "use std::{fmt, env};",
+        "let a = std::mem::take(&mut b);",
+    ];
+    assert_eq!(lines(outer_world, &paths.join("\n")), [1, 3, 4, 5]);
     assert_eq!(lines(hash_map, "let m: FxHashMap<u8, u8>;\n"), [1]);
     assert_eq!(lines(mathematics, "x.sqrt();\nx.powf(0.5);\n"), [2]);
     assert_eq!(lines(leftovers, "todo!();\nprintln!();\n\"println!\";\n"), [1, 2]);

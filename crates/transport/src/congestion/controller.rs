@@ -1,8 +1,9 @@
-//! `Controller`: the table of congestion controls and their dispatch without boxing (rule 3).
+//! The table of congestion controls and their dispatch without boxing.
 //!
-//! Adding one touches its file, an arm here, the table, and its tests.
+//! A control is its file, a row of [`TABLE`], an arm of [`Controller`] and its dispatch.
 
 use super::balia::{self, Balia};
+use super::choice::{ControllerChoice, ControllerRow};
 use super::coupled::Coupling;
 use super::cubic::Cubic;
 use super::lia::{self, Lia};
@@ -14,7 +15,6 @@ use super::{
     AckSample, Arithmetic, CongestionControl, CongestionEvent, CubicFlavour, HyStartKind, IdleRule,
     PathStart, Penalty,
 };
-use crate::parameters::{Parameter, Settings};
 use base::{Duration, Instant, PathId};
 
 /// The switches of all controllers; a profile is a set of values.
@@ -66,44 +66,81 @@ impl Default for Options {
     }
 }
 
-/// Name, one sentence and source of every controller.
-pub const NAMES: &[(&str, &str, &str)] = &[
-    (
-        "reno",
-        "NewReno: one segment more per round trip, half the window on loss.",
-        "RFC 5681, RFC 6582",
-    ),
-    (
-        "cubic",
-        "CUBIC: the window follows a cubic function of the time since the last loss.",
-        "RFC 9438, RFC 9406, Linux 6.x",
-    ),
-    (
-        "lia",
-        "LIA: all paths together take what one TCP would on the best of them. Coupled.",
-        "RFC 6356; `coupled` in 001 and multipath-tcp kernel v0.95",
-    ),
-    (
-        "olia",
-        "OLIA: windows move to the paths that lose least for their round-trip time. Coupled.",
-        "Khalili and others 2012 as in 001, multipath-tcp kernel v0.95 `olia`",
-    ),
-    (
-        "olia-draft",
-        "The same with the best paths by the square of what was sent between losses. Coupled.",
-        "draft-khalili-05 as implementations have it",
-    ),
-    (
-        "balia",
-        "BALIA: between being fair to a single TCP and answering quickly. Coupled.",
-        "draft-walid-04, multipath-tcp kernel v0.95 `balia`",
-    ),
-    (
-        "wvegas",
-        "wVegas, led by delay: paths share out how many segments may wait in queues. Coupled.",
-        "Cao and others 2012 as in multipath-tcp kernel v0.95 `wvegas`",
-    ),
+/// Every controller, in the order in which they are listed.
+pub const TABLE: &[ControllerRow] = &[
+    ControllerRow {
+        name: "reno",
+        about: "NewReno: one segment more per round trip, half the window on loss.",
+        source: "RFC 5681, RFC 6582",
+        parameters: &[],
+        is_coupled: false,
+        make: |options| Controller::Reno(Uncoupled::new(*options)),
+    },
+    ControllerRow {
+        name: "cubic",
+        about: "CUBIC: the window follows a cubic function of the time since the last loss.",
+        source: "RFC 9438, RFC 9406, Linux 6.x",
+        parameters: &[],
+        is_coupled: false,
+        make: |options| Controller::Cubic(Uncoupled::new(*options)),
+    },
+    ControllerRow {
+        name: "lia",
+        about: "LIA: all paths together take what one TCP would on the best of them. Coupled.",
+        source: "RFC 6356; `coupled` in 001 and multipath-tcp kernel v0.95",
+        parameters: lia::PARAMETERS,
+        is_coupled: true,
+        make: |options| Controller::Lia(Lia::new(*options)),
+    },
+    ControllerRow {
+        name: "olia",
+        about: "OLIA: windows move to the paths that lose least for their round-trip time. \
+                Coupled.",
+        source: "Khalili and others 2012 as in 001, multipath-tcp kernel v0.95 `olia`",
+        parameters: olia::PARAMETERS,
+        is_coupled: true,
+        make: |options| Controller::Olia(Olia::new(*options)),
+    },
+    ControllerRow {
+        name: "olia-draft",
+        about: "The same with the best paths by the square of what was sent between losses. \
+                Coupled.",
+        source: "draft-khalili-05 as implementations have it",
+        parameters: olia::PARAMETERS,
+        is_coupled: true,
+        make: |options| Controller::Olia(Olia::new(Options { olia_draft: true, ..*options })),
+    },
+    ControllerRow {
+        name: "balia",
+        about: "BALIA: between being fair to a single TCP and answering quickly. Coupled.",
+        source: "draft-walid-04, multipath-tcp kernel v0.95 `balia`",
+        parameters: balia::PARAMETERS,
+        is_coupled: true,
+        make: |options| Controller::Balia(Balia::new(*options)),
+    },
+    ControllerRow {
+        name: "wvegas",
+        about: "wVegas, led by delay: paths share out how many segments may wait in queues. \
+                Coupled.",
+        source: "Cao and others 2012 as in multipath-tcp kernel v0.95 `wvegas`",
+        parameters: wvegas::PARAMETERS,
+        is_coupled: true,
+        make: |options| Controller::Wvegas(Wvegas::new(*options)),
+    },
 ];
+
+/// Name, one sentence and source of every controller.
+pub const NAMES: &[(&str, &str, &str)] = &names();
+
+const fn names() -> [(&'static str, &'static str, &'static str); TABLE.len()] {
+    let mut names = [("", "", ""); TABLE.len()];
+    let mut row = 0;
+    while row < TABLE.len() {
+        names[row] = (TABLE[row].name, TABLE[row].about, TABLE[row].source);
+        row += 1;
+    }
+    names
+}
 
 /// A congestion controller.
 pub enum Controller {
@@ -117,44 +154,10 @@ pub enum Controller {
     Custom(Box<dyn CongestionControl + Send>),
 }
 
-/// What can be set of the controller of that name.
-pub fn parameters(name: &str) -> &'static [Parameter] {
-    match name {
-        "lia" => lia::PARAMETERS,
-        "olia" | "olia-draft" => olia::PARAMETERS,
-        "balia" => balia::PARAMETERS,
-        "wvegas" => wvegas::PARAMETERS,
-        _ => &[],
-    }
-}
-
-/// The controller of that name, without paths; `None` if there is none. Parameters follow a
-/// colon: `olia:min-ssthresh=1`.
-pub fn by_name(name: &str, options: &Options) -> Option<Controller> {
-    if let Some((name, text)) = name.split_once(':') {
-        let settings = Settings::parse(name, parameters(name), text).ok()?;
-        return plain(name, &Options { coupling: Coupling::of(&settings), ..*options });
-    }
-    plain(name, options)
-}
-
-fn plain(name: &str, options: &Options) -> Option<Controller> {
-    match name {
-        "reno" => Some(Controller::Reno(Uncoupled::new(*options))),
-        "cubic" => Some(Controller::Cubic(Uncoupled::new(*options))),
-        "lia" => Some(Controller::Lia(Lia::new(*options))),
-        "olia" => Some(Controller::Olia(Olia::new(*options))),
-        "olia-draft" => Some(Controller::Olia(Olia::new(Options { olia_draft: true, ..*options }))),
-        "balia" => Some(Controller::Balia(Balia::new(*options))),
-        "wvegas" => Some(Controller::Wvegas(Wvegas::new(*options))),
-        _ => None,
-    }
-}
-
-/// Whether the controller of that name couples the paths of a connection: nothing for one path.
-pub fn is_coupled(name: &str) -> bool {
-    let name = name.split_once(':').map_or(name, |(name, _)| name);
-    matches!(name, "lia" | "olia" | "olia-draft" | "balia" | "wvegas")
+/// The controller that a text such as `olia:min-ssthresh=1` names, without paths; `None` if there
+/// is none.
+pub fn by_name(text: &str, options: &Options) -> Option<Controller> {
+    Some(text.parse::<ControllerChoice>().ok()?.make(options))
 }
 
 /// Calls the same method of whichever controller it is.

@@ -5,6 +5,7 @@
 //! told last. Shared with SCTP, hence bytes at the face; TCP controllers count segments inside.
 
 mod balia;
+mod choice;
 mod controller;
 mod coupled;
 mod cubic;
@@ -27,7 +28,8 @@ mod tests;
 
 use base::{CaState, Duration, Instant, PathId};
 
-pub use controller::{Controller, NAMES, Options, by_name, is_coupled, parameters};
+pub use choice::{ControllerChoice, ControllerRow};
+pub use controller::{Controller, NAMES, Options, TABLE, by_name};
 pub use coupled::Coupling;
 pub use cubic::CubicFlavour;
 pub use hystart::HyStartKind;

@@ -78,10 +78,11 @@ fn names_of_the_table_are_those_that_can_be_made() {
 #[test]
 fn parameters_follow_the_name() {
     let known = |name: &str| by_name(name, &Options::LINUX).is_some();
-    for (name, ..) in NAMES {
-        for parameter in parameters(name) {
-            let example = parameter.example(name);
-            assert!(known(&example) && is_coupled(&example), "{example}");
+    for row in TABLE {
+        for parameter in row.parameters {
+            let example = parameter.example(row.name);
+            let choice: ControllerChoice = example.parse().unwrap();
+            assert!(choice.is_coupled(), "{example}");
         }
     }
     assert!(known("wvegas:total-alpha=20,gamma=2"));

@@ -1,7 +1,7 @@
 //! Ending a connection: DATA_FIN, closing its subflows, MP_FASTCLOSE (RFC 8684 s3.3.3, s3.5).
 
 use super::connection::Connection;
-use super::slot::Stage;
+use super::stage::Stage;
 use super::timers::Timers;
 use crate::socket::{ConnectionEvent, SocketError};
 use base::{Context, Instant};
@@ -42,7 +42,7 @@ impl Connection {
         }
         self.send.fin_sent = true;
         self.offer_fin();
-        self.acknowledge_everywhere();
+        self.subflows.acknowledge_all();
         self.start_fin_timer(cx.now);
     }
 
@@ -58,8 +58,8 @@ impl Connection {
             .then(|| Mapping::checksum_of(dsn, 0, 1, &wire::Payload::Empty));
         let dsn = DataNumber::Long(dsn);
         let mapping = Mapping { dsn, subflow_seq: 0, len: 1, checksum };
-        for slot in self.slots.iter_mut().filter(|slot| slot.stage == Stage::Open) {
-            if let Some(mp) = slot.subflow.multipath() {
+        for entry in self.subflows.iter_mut().filter(|entry| entry.stage() == Stage::Open) {
+            if let Some(mp) = entry.tcp.multipath() {
                 mp.set_data_fin(Some(mapping));
             }
         }
@@ -68,8 +68,8 @@ impl Connection {
     /// The peer acknowledged the DATA_FIN.
     pub(super) fn on_fin_acked(&mut self, cx: &mut Context<'_>) {
         self.stop_fin_timer();
-        for slot in &mut self.slots {
-            if let Some(mp) = slot.subflow.multipath() {
+        for entry in &mut self.subflows {
+            if let Some(mp) = entry.tcp.multipath() {
                 mp.set_data_fin(None);
             }
         }
@@ -82,13 +82,13 @@ impl Connection {
         if self.is_plain() || !self.receive.fin_received || !self.send.is_fin_acked() {
             return;
         }
-        for index in 0..self.slots.len() {
-            let slot = &mut self.slots[index];
-            if slot.stage == Stage::Open && !slot.subflow.is_shut_down() {
-                slot.subflow.finish(cx);
-                self.wake(index);
-            } else if matches!(slot.stage, Stage::Opening | Stage::PreEstablished) {
-                self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
+        for index in 0..self.subflows.len() {
+            let entry = &mut self.subflows[index];
+            if entry.stage() == Stage::Open && !entry.tcp.is_shut_down() {
+                entry.tcp.finish(cx);
+                self.subflows.wake(index);
+            } else if matches!(entry.stage(), Stage::Opening | Stage::PreEstablished) {
+                self.reset_for(cx, index, ResetReason::UNSPECIFIED);
             }
         }
         self.close();
@@ -105,7 +105,7 @@ impl Connection {
     /// After a subflow ended: without another one a new one may come within a minute
     /// (mptcp-protocol spec s3.6); before the connection was established none can.
     pub(super) fn check_alone(&mut self, cx: &mut Context<'_>, error: SocketError) {
-        if self.closed || self.slots.iter().any(|slot| slot.stage != Stage::Gone) {
+        if self.closed || self.subflows.iter().any(|entry| entry.stage() != Stage::Gone) {
             return;
         }
         let data_acked = self.send.una >= self.send.buffer.end();
@@ -133,15 +133,15 @@ impl Connection {
         if let Some(receiver) = self.keys.remote().filter(|_| !self.is_plain()) {
             options.push(MptcpOption::FastClose { receiver });
         }
-        for index in 0..self.slots.len() {
-            self.reset_slot(cx, index, options.clone());
+        for index in 0..self.subflows.len() {
+            self.reset_subflow(cx, index, options.clone());
         }
     }
 
     /// The peer ended the connection at once.
     pub(super) fn on_fast_close(&mut self, cx: &mut Context<'_>) {
-        for index in 0..self.slots.len() {
-            self.reset_slot(cx, index, MptcpOptions::default());
+        for index in 0..self.subflows.len() {
+            self.reset_subflow(cx, index, MptcpOptions::default());
         }
         self.fail(SocketError::Reset);
     }
@@ -162,22 +162,27 @@ impl Connection {
     }
 
     /// Reset one subflow, saying why.
-    pub(super) fn drop_slot(&mut self, cx: &mut Context<'_>, index: usize, reason: ResetReason) {
+    pub(super) fn reset_for(&mut self, cx: &mut Context<'_>, index: usize, reason: ResetReason) {
         let mut options = MptcpOptions::default();
         options.push(MptcpOption::TcpRst { transient: false, reason });
-        self.reset_slot(cx, index, options);
+        self.reset_subflow(cx, index, options);
     }
 
-    pub(super) fn reset_slot(&mut self, cx: &mut Context<'_>, index: usize, options: MptcpOptions) {
-        let slot = &mut self.slots[index];
-        if slot.stage == Stage::Gone {
+    pub(super) fn reset_subflow(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        options: MptcpOptions,
+    ) {
+        let entry = &mut self.subflows[index];
+        if entry.stage() == Stage::Gone {
             return;
         }
-        if let Some(mp) = slot.subflow.multipath() {
+        if let Some(mp) = entry.tcp.multipath() {
             mp.set_reset_options(options);
         }
-        slot.subflow.abort(cx);
-        self.wake(index);
-        self.lose_slot(cx, index);
+        entry.tcp.abort(cx);
+        self.subflows.wake(index);
+        self.lose_subflow(cx, index);
     }
 }

@@ -2,7 +2,8 @@
 
 use super::failover::Failover;
 use crate::path_manager::{Endpoints, PathManagerKind};
-use crate::scheduler::Custom;
+use crate::path_policy::PolicyChoice;
+use crate::scheduler::{Custom, SchedulerChoice};
 use crate::tcp::TcpConfig;
 use base::InterfaceId;
 use std::net::{IpAddr, SocketAddr};
@@ -12,12 +13,12 @@ use std::net::{IpAddr, SocketAddr};
 pub struct MptcpConfig {
     /// Of every subflow; its controller owns the windows of all of them.
     pub tcp: TcpConfig,
-    /// A name from the table in `scheduler`.
-    pub scheduler: &'static str,
-    /// One from outside of this crate in its place.
+    /// Which path sends next.
+    pub scheduler: SchedulerChoice,
+    /// A scheduler from outside of this crate in its place.
     pub custom_scheduler: Option<Custom>,
-    /// A name from the table in `path_policy`.
-    pub policy: &'static str,
+    /// Which paths are eligible.
+    pub policy: PolicyChoice,
     pub path_manager: PathManagerKind,
     /// When a path counts as failed.
     pub failover: Failover,
@@ -53,9 +54,9 @@ impl Default for MptcpConfig {
     fn default() -> Self {
         MptcpConfig {
             tcp: TcpConfig::default(),
-            scheduler: "lrf",
+            scheduler: SchedulerChoice::default(),
             custom_scheduler: None,
-            policy: "none",
+            policy: PolicyChoice::NONE,
             path_manager: PathManagerKind::FULLMESH,
             failover: Failover::Rto,
             checksum: false,

@@ -9,13 +9,14 @@ use super::keys::Keys;
 use super::manage::JoinRequest;
 use super::receive::DataReceive;
 use super::send::{DataSend, FRAGMENT_BYTES};
-use super::slot::{Slot, Stage};
+use super::stage::Stage;
+use super::subflows::Subflows;
 use super::timers::Timers;
 use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller, Penalty};
-use crate::info::{ConnectionInfo, PathInfo, Protocol, RetiredPath};
+use crate::info::{ConnectionInfo, Protocol};
 use crate::path_manager::PathManager;
-use crate::path_policy::{self, AnyPolicy, PathPolicy};
+use crate::path_policy::{AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::profile::{ConnectionBuffer, SubflowWindow};
@@ -39,9 +40,7 @@ pub struct Connection {
     pub(super) released: bool,
     /// Both directions are over, or the connection failed.
     pub(super) closed: bool,
-    pub(super) slots: Vec<Slot>,
-    /// What subflows did whose place others took.
-    pub(super) retired: Vec<RetiredPath>,
+    pub(super) subflows: Subflows,
     pub(super) send: DataSend,
     /// The window announced on a subflow bounds it, beside the connection's.
     pub(super) own_windows: bool,
@@ -67,12 +66,8 @@ pub struct Connection {
     pub(super) timers: Timers,
     pub(super) news: Vec<ConnectionEvent>,
     pub(super) joins: VecDeque<JoinRequest>,
-    /// Payload held by all subflows, in bytes.
-    pub(super) held: u64,
     /// Options, mappings and joins refused.
     pub(super) refused: u64,
-    /// Subflows that may have something to send.
-    pub(super) to_poll: VecDeque<usize>,
     /// Data or acknowledgements changed: subflows are to be told before they send.
     pub(super) signals_stale: bool,
     /// Something happened that a scheduler would want to know.
@@ -97,8 +92,8 @@ pub struct Start<'a> {
 }
 
 impl Connection {
-    /// Without a subflow yet. `None`: a name in the configuration is unknown.
-    pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Option<Connection> {
+    /// Without a subflow yet.
+    pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Connection {
         let config = start.config.clone();
         let options = scheduler::Options {
             kernel_compat: config.tcp.profile.is_old(),
@@ -106,7 +101,7 @@ impl Connection {
         };
         let scheduler = match &config.custom_scheduler {
             Some(custom) => custom.make(),
-            None => scheduler::by_name(config.scheduler, &options)?,
+            None => config.scheduler.make(&options),
         };
         let switches = config.tcp.profile.switches();
         let host = start.host;
@@ -116,23 +111,22 @@ impl Connection {
             None => start.key.idsn(),
         };
         let send = DataSend { first_dsn: idsn.wrapping_add(1), ..DataSend::default() };
-        Some(Connection {
+        Connection {
             socket: start.socket,
             keys: Keys::new(start.client, start.key, config.checksum),
             fallback: Fallback::default(),
             released: false,
             closed: false,
-            slots: Vec::new(),
-            retired: Vec::new(),
+            subflows: Subflows::default(),
             send,
             own_windows: switches.subflow_window == SubflowWindow::Rfc,
             sends_what_it_hands: switches.sends_what_it_hands,
             connection_buffer: switches.connection_buffer,
             mainline_limits: config.mainline_limits,
             receive,
-            controller: config.tcp.new_controller()?,
+            controller: config.tcp.new_controller(),
             scheduler,
-            policy: path_policy::by_name(config.policy)?,
+            policy: config.policy.make(),
             assigned: Assignments::default(),
             heard_from: PathSet::EMPTY,
             waits: None,
@@ -142,15 +136,13 @@ impl Connection {
             timers: Timers::default(),
             news: Vec::new(),
             joins: VecDeque::new(),
-            held: 0,
             refused: 0,
-            to_poll: VecDeque::new(),
             signals_stale: true,
             schedule_due: true,
             views: Vec::new(),
             marks: SocketMarks::new(start.listener),
             config,
-        })
+        }
     }
 
     /// What joins name this connection by.
@@ -158,19 +150,12 @@ impl Connection {
         self.keys.token()
     }
 
-    /// The subflow may have something to send.
-    pub(super) fn wake(&mut self, index: usize) {
-        if !std::mem::replace(&mut self.slots[index].in_ready, true) {
-            self.to_poll.push_back(index);
-        }
-    }
-
     /// Append to the stream; how many bytes were taken.
     pub fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
         if self.send.fin_queued || self.closed {
             return Err(SocketError::Closed);
         }
-        if self.slots.first().is_none_or(|slot| slot.stage == Stage::Opening) {
+        if self.subflows.first().is_none_or(|entry| entry.stage() == Stage::Opening) {
             return Err(SocketError::NotConnected);
         }
         let len = payload.len();
@@ -198,17 +183,17 @@ impl Connection {
         if !buffers.auto_tuning {
             return buffers.send_max;
         }
-        let sum = |slots: &[Slot]| {
-            let open = slots.iter().filter(|slot| slot.stage == Stage::Open);
-            open.fold(0, |sum: u32, slot| sum.saturating_add(slot.subflow.send_buffer()))
+        let sum = |subflows: &Subflows| {
+            let open = subflows.iter().filter(|entry| entry.stage() == Stage::Open);
+            open.fold(0, |sum: u32, entry| sum.saturating_add(entry.tcp.send_buffer()))
         };
         match self.connection_buffer {
-            ConnectionBuffer::Sum => sum(&self.slots).saturating_add(LEAST_BUFFER),
+            ConnectionBuffer::Sum => sum(&self.subflows).saturating_add(LEAST_BUFFER),
             ConnectionBuffer::Capped => {
-                for slot in self.slots.iter_mut().filter(|slot| slot.stage == Stage::Open) {
-                    slot.subflow.grow_send_buffer(&self.controller);
+                for entry in self.subflows.iter_mut().filter(|entry| entry.stage() == Stage::Open) {
+                    entry.tcp.grow_send_buffer(&self.controller);
                 }
-                sum(&self.slots).min(buffers.send_max)
+                sum(&self.subflows).min(buffers.send_max)
             }
         }
     }
@@ -216,8 +201,8 @@ impl Connection {
     /// The want of its writer is that of every subflow: their buffers grow by it.
     pub(super) fn set_writer_waits(&mut self, waits: bool) {
         self.send.writer_waits = waits;
-        for slot in &mut self.slots {
-            slot.subflow.set_writer_waiting(waits);
+        for entry in &mut self.subflows {
+            entry.tcp.set_writer_waiting(waits);
         }
     }
 
@@ -241,7 +226,7 @@ impl Connection {
     }
 
     pub(super) fn shift(&self) -> u8 {
-        self.slots.first().map_or(0, |slot| slot.subflow.window_shift())
+        self.subflows.first().map_or(0, |entry| entry.tcp.window_shift())
     }
 
     /// News for the application.
@@ -256,43 +241,43 @@ impl Connection {
 
     /// Something waits to be sent.
     pub fn has_to_poll(&self) -> bool {
-        !self.to_poll.is_empty()
+        !self.subflows.is_queue_empty()
     }
 
     /// The application let go of the socket.
     pub fn on_released(&mut self, cx: &mut Context<'_>) {
         self.released = true;
-        for slot in &mut self.slots {
-            slot.subflow.on_released(cx);
+        for entry in &mut self.subflows {
+            entry.tcp.on_released(cx);
         }
         self.bound_linger(cx.now);
     }
 
     /// Whether subflow `index` is over, so that its ends may be used again.
     pub fn is_subflow_closed(&self, index: usize) -> bool {
-        self.slots.get(index).is_none_or(|slot| slot.subflow.is_closed())
+        self.subflows.get(index).is_none_or(|entry| entry.tcp.is_closed())
     }
 
     /// Nothing more will happen, resets to be sent included.
     pub fn is_closed(&self) -> bool {
         self.closed
-            && self.slots.iter().all(|slot| slot.subflow.is_closed())
-            && self.to_poll.is_empty()
+            && self.subflows.iter().all(|entry| entry.tcp.is_closed())
+            && self.subflows.is_queue_empty()
     }
 
     /// Both ends of every subflow with its number.
     pub fn subflows(&self) -> impl Iterator<Item = (u8, &crate::tcp::subflow::Tuple)> {
-        self.slots.iter().map(|slot| (slot.path.0, slot.subflow.tuple()))
+        self.subflows.iter().map(|entry| (entry.path.0, entry.tcp.tuple()))
     }
 
     /// The interfaces that the packets of all subflows leave on, in order.
     pub fn interfaces(&self) -> impl Iterator<Item = InterfaceId> {
-        self.slots.iter().map(|slot| slot.interface)
+        self.subflows.iter().map(|entry| entry.interface)
     }
 
     /// The ends of the subflow whose number `path` is taken by a new one.
     pub fn ends_replaced_by(&self, path: PathId) -> Option<crate::tcp::subflow::Tuple> {
-        self.slots.get(path.index()).map(|slot| *slot.subflow.tuple())
+        self.subflows.get(path.index()).map(|entry| *entry.tcp.tuple())
     }
 
     /// A path came, went or changed: whoever decides about paths hears of it.
@@ -303,39 +288,25 @@ impl Connection {
         self.scheduler.on_path_changed(path, change);
     }
 
-    /// The paths that carry data now.
-    pub(super) fn working_paths(&self) -> PathSet {
-        let working = self.slots.iter().filter(|slot| slot.is_usable() && !slot.pf);
-        working.fold(PathSet::EMPTY, |set, slot| set.with(slot.path))
-    }
-
     /// What only stuck paths have goes to one that works, if there is one.
     pub(super) fn reinject_stuck(&mut self) {
-        let working = self.working_paths();
+        let working = self.subflows.working_paths();
         if working.is_empty() {
             return;
         }
-        for slot in self.slots.iter().filter(|slot| slot.pf && slot.stage == Stage::Open) {
-            self.send.reinject_all_of(slot.path, working);
+        for entry in self.subflows.iter().filter(|entry| entry.pf && entry.stage() == Stage::Open) {
+            self.send.reinject_all_of(entry.path, working);
         }
         self.schedule_due = true;
     }
 
     /// A subflow ended: its data go elsewhere.
-    pub(super) fn lose_slot(&mut self, cx: &mut Context<'_>, index: usize) {
-        let slot = &mut self.slots[index];
-        let stage = std::mem::replace(&mut slot.stage, Stage::Gone);
-        if stage == Stage::Gone {
+    pub(super) fn lose_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
+        if !self.subflows.on_gone(index) {
             return;
         }
-        slot.repeat_ack_at = None;
-        slot.check = None;
-        slot.received = super::slot::ReceivedMaps::default();
-        slot.pf = false;
-        slot.subflow.discard();
-        self.held -= std::mem::take(&mut slot.held);
-        let path = slot.path;
-        let working = self.working_paths();
+        let path = self.subflows[index].path;
+        let working = self.subflows.working_paths();
         self.send.reinject_all_of(path, working);
         self.send.forget_path(path);
         self.assigned.forget(path);
@@ -350,8 +321,8 @@ impl Connection {
     pub fn info(&self) -> ConnectionInfo {
         ConnectionInfo {
             protocol: Protocol::Mptcp,
-            paths: self.slots.iter().map(|slot| path_info(slot, &self.controller)).collect(),
-            retired: self.retired.clone(),
+            paths: self.subflows.iter().map(|entry| entry.info(&self.controller)).collect(),
+            retired: self.subflows.retired().to_vec(),
             fallback: self.is_plain(),
             snd_una: self.send.una,
             snd_nxt: self.send.nxt,
@@ -360,63 +331,14 @@ impl Connection {
             probe_bytes: self.send.probe_bytes,
             duplicate_bytes: self.receive.duplicate_bytes,
             refused: self.refused,
-            held_bytes: self.held + self.receive.held(),
-            mappings: self.slots.iter().map(|slot| slot.received.len() as u32).sum(),
+            held_bytes: self.subflows.held() + self.receive.held(),
+            mappings: self.subflows.iter().map(|entry| entry.received.len() as u32).sum(),
         }
-    }
-
-    /// The place of a subflow that is over goes to another one: keep what it did.
-    pub(super) fn retire(&mut self, index: usize) {
-        let slot = &self.slots[index];
-        let tcp = slot.subflow.info(&self.controller);
-        let over = RetiredPath {
-            interface: slot.interface,
-            first_sent_bytes: slot.first_sent_bytes,
-            segs_retrans: tcp.segs_retrans,
-            spurious_retrans: tcp.spurious_retrans,
-            reinjected_bytes: slot.reinjected.0,
-            reinjected_segs: slot.reinjected.1,
-        };
-        match self.retired.iter_mut().find(|retired| retired.interface == over.interface) {
-            Some(retired) => retired.add(&over),
-            None => self.retired.push(over),
-        }
-    }
-
-    /// The number of the next subflow: a new one, then one whose subflow is over; `None` if there
-    /// are too many.
-    pub(super) fn next_path(&self) -> Option<PathId> {
-        let used = u8::try_from(self.slots.len()).unwrap_or(u8::MAX);
-        if used < PathSet::CAPACITY {
-            return Some(PathId(used));
-        }
-        // The first one's place stands for the connection itself.
-        self.slots.iter().skip(1).find(|slot| slot.is_free()).map(|slot| slot.path)
     }
 
     /// Keep the paths a scheduler asked to penalise within what the controller knows.
     pub(super) fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty) {
         self.controller.penalise(path, kind, now);
-    }
-}
-
-fn path_info(slot: &Slot, controller: &Controller) -> PathInfo {
-    let tcp = slot.subflow.info(controller);
-    let (reinjected_bytes, reinjected_segs) = slot.reinjected;
-    PathInfo {
-        path: slot.path,
-        interface: slot.interface,
-        local: slot.subflow.tuple().local,
-        remote: slot.subflow.tuple().remote,
-        backup: slot.is_backup(),
-        probing: slot.probing,
-        is_over: tcp.is_over(),
-        first_sent_bytes: slot.first_sent_bytes,
-        segs_retrans: tcp.segs_retrans,
-        spurious_retrans: tcp.spurious_retrans,
-        reinjected_bytes,
-        reinjected_segs,
-        tcp,
     }
 }
 

@@ -19,7 +19,7 @@ impl Connection {
 
     /// Let the path policy say which paths are eligible, and send the probes that are due.
     pub(super) fn apply_policy(&mut self, cx: &mut Context<'_>) {
-        if self.policy.is_none() || self.slots.len() < 2 {
+        if self.policy.is_none() || self.subflows.len() < 2 {
             return;
         }
         self.look_at_paths();
@@ -45,9 +45,9 @@ impl Connection {
 
     /// A path is probed only from now on, or carries data again.
     pub(super) fn set_probing(&mut self, cx: &mut Context<'_>, path: PathId, on: bool) {
-        let slot = self.slots.iter_mut().find(|slot| slot.path == path);
-        let Some(slot) = slot.filter(|slot| slot.probing != on) else { return };
-        slot.probing = on;
+        let entry = self.subflows.iter_mut().find(|entry| entry.path == path);
+        let Some(entry) = entry.filter(|entry| entry.probing != on) else { return };
+        entry.probing = on;
         if let Some(view) = self.views.iter_mut().find(|view| view.id == path) {
             view.probing = on;
         }

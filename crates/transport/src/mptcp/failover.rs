@@ -30,8 +30,9 @@
 
 use super::connection::Connection;
 use super::send::FRAGMENT_BYTES;
-use super::slot::{Slot, Stage};
-use crate::scheduler::{PathChange, What};
+use super::stage::Stage;
+use super::subflow::SubflowEntry;
+use crate::scheduler::{PathChange, SchedulerChoice, What};
 use crate::tcp::profile::Profile;
 use crate::tcp::timers::wheel_expiry;
 use base::{Context, Duration, Instant, PathId};
@@ -93,11 +94,8 @@ impl Failover {
 
     /// What is used unless said: today's Linux with its own scheduler is taken whole, everything
     /// else fails over as the papers' kernels.
-    pub fn usual(profile: Profile, scheduler: &str) -> Failover {
-        match scheduler.split(':').next() {
-            Some("linux") if !profile.is_old() => Failover::Stale,
-            _ => Failover::Rto,
-        }
+    pub fn usual(profile: Profile, scheduler: &SchedulerChoice) -> Failover {
+        if scheduler.is_linux() && !profile.is_old() { Failover::Stale } else { Failover::Rto }
     }
 }
 
@@ -157,16 +155,16 @@ impl Watch {
 impl Connection {
     /// Something happened on a path: does it work?
     pub(super) fn watch_path(&mut self, cx: &mut Context<'_>, index: usize) {
-        let slot = &mut self.slots[index];
-        let Some(mp) = slot.subflow.multipath() else { return };
+        let entry = &mut self.subflows[index];
+        let Some(mp) = entry.tcp.multipath() else { return };
         let timed_out = mp.take_timed_out();
         let probed = mp.take_probed();
-        let una = slot.subflow.una();
-        let advanced = slot.pf && una > slot.pf_una;
+        let una = entry.tcp.una();
+        let advanced = entry.pf && una > entry.pf_una;
         match self.config.failover {
             Failover::Rto if timed_out => self.fail_path(cx.now, index),
             Failover::Rto if advanced => self.restore_path(index),
-            Failover::Stale if slot.pf && slot.watch.heard_at > slot.watch.counted_from => {
+            Failover::Stale if entry.pf && entry.watch.heard_at > entry.watch.counted_from => {
                 self.restore_path(index);
             }
             Failover::Stale if timed_out && !self.scheduler.leaves_timeouts() => {
@@ -178,59 +176,59 @@ impl Connection {
     }
 
     fn watch_probed(&mut self, cx: &mut Context<'_>, index: usize, timed_out: bool, probed: bool) {
-        let slot = &mut self.slots[index];
-        let una = slot.subflow.una();
-        let watch = &mut slot.watch;
-        if slot.pf && watch.knocked && watch.heard_at == cx.now {
+        let entry = &mut self.subflows[index];
+        let una = entry.tcp.una();
+        let watch = &mut entry.watch;
+        if entry.pf && watch.knocked && watch.heard_at == cx.now {
             watch.knocked = false;
-            slot.subflow.retry_now(cx);
+            entry.tcp.retry_now(cx);
         }
-        if probed && !slot.pf {
-            slot.pf_una = una;
-            slot.watch.verdict_at = cx.now + slot.subflow.probe_patience(PROBE_SLACK);
-        } else if slot.watch.verdict_at != Instant::FAR_FUTURE
-            && (una > slot.pf_una || slot.subflow.is_sacked())
+        if probed && !entry.pf {
+            entry.pf_una = una;
+            entry.watch.verdict_at = cx.now + entry.tcp.probe_patience(PROBE_SLACK);
+        } else if entry.watch.verdict_at != Instant::FAR_FUTURE
+            && (una > entry.pf_una || entry.tcp.is_sacked())
         {
-            slot.watch.verdict_at = Instant::FAR_FUTURE;
+            entry.watch.verdict_at = Instant::FAR_FUTURE;
         }
         if timed_out {
             self.fail_path(cx.now, index);
-        } else if self.slots[index].pf && una > self.slots[index].pf_una {
+        } else if self.subflows[index].pf && una > self.subflows[index].pf_una {
             self.restore_path(index);
         }
     }
 
     /// The path is not used any more, and its data go elsewhere.
     fn fail_path(&mut self, now: Instant, index: usize) {
-        let slot = &mut self.slots[index];
-        slot.pf_una = slot.subflow.una();
-        slot.watch.verdict_at = Instant::FAR_FUTURE;
-        if !std::mem::replace(&mut slot.pf, true) && self.config.failover == Failover::Probe {
-            slot.watch.failed_at = now;
-            slot.watch.knock_at = now + KNOCK_SPANS.0;
-            slot.watch.knocked = false;
+        let entry = &mut self.subflows[index];
+        entry.pf_una = entry.tcp.una();
+        entry.watch.verdict_at = Instant::FAR_FUTURE;
+        if !std::mem::replace(&mut entry.pf, true) && self.config.failover == Failover::Probe {
+            entry.watch.failed_at = now;
+            entry.watch.knock_at = now + KNOCK_SPANS.0;
+            entry.watch.knocked = false;
         }
         self.on_path_state(index);
     }
 
     fn restore_path(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        slot.pf = false;
-        slot.watch.count = 0;
-        slot.watch.knock_at = Instant::FAR_FUTURE;
+        let entry = &mut self.subflows[index];
+        entry.pf = false;
+        entry.watch.count = 0;
+        entry.watch.knock_at = Instant::FAR_FUTURE;
         self.on_path_state(index);
     }
 
     fn on_path_state(&mut self, index: usize) {
         self.reinject_stuck();
-        self.on_path_changed(self.slots[index].path, PathChange::State);
+        self.on_path_changed(self.subflows[index].path, PathChange::State);
         self.schedule_due = true;
     }
 
     /// What a path that timed out has goes to another one that works, if there is one.
     fn reinject_of(&mut self, index: usize) {
-        let path = self.slots[index].path;
-        let others = self.working_paths().without(path);
+        let path = self.subflows[index].path;
+        let others = self.subflows.working_paths().without(path);
         if !others.is_empty() {
             self.send.reinject_all_of(path, others);
             self.schedule_due = true;
@@ -240,11 +238,11 @@ impl Connection {
     /// SYNs that went nowhere while an address was gone are repeated at its return, not when their
     /// back-off is over.
     pub(super) fn retry_openings_from(&mut self, cx: &Context<'_>, ip: IpAddr) {
-        let from = |slot: &&mut Slot| {
-            slot.stage == Stage::Opening && slot.subflow.tuple().local.ip() == ip
+        let from = |entry: &&mut SubflowEntry| {
+            entry.stage() == Stage::Opening && entry.tcp.tuple().local.ip() == ip
         };
-        for slot in self.slots.iter_mut().filter(from) {
-            slot.subflow.retry_opening(cx);
+        for entry in self.subflows.iter_mut().filter(from) {
+            entry.tcp.retry_opening(cx);
         }
     }
 
@@ -253,31 +251,31 @@ impl Connection {
         if self.config.failover != Failover::Probe {
             return Instant::FAR_FUTURE;
         }
-        let open = self.slots.iter().filter(|slot| slot.is_usable());
-        open.map(|slot| slot.watch.deadline()).fold(Instant::FAR_FUTURE, Instant::min)
+        let open = self.subflows.iter().filter(|entry| entry.is_usable());
+        open.map(|entry| entry.watch.deadline()).fold(Instant::FAR_FUTURE, Instant::min)
     }
 
     /// Judge paths whose probe stayed unanswered, knock at those that failed.
     pub(super) fn on_watch_timeout(&mut self, cx: &Context<'_>) {
-        for index in 0..self.slots.len() {
-            if !self.slots[index].is_usable() {
+        for index in 0..self.subflows.len() {
+            if !self.subflows[index].is_usable() {
                 continue;
             }
-            if self.slots[index].watch.verdict_at <= cx.now {
-                self.slots[index].watch.verdict_at = Instant::FAR_FUTURE;
-                let path = self.slots[index].path;
-                if !self.working_paths().without(path).is_empty() {
+            if self.subflows[index].watch.verdict_at <= cx.now {
+                self.subflows[index].watch.verdict_at = Instant::FAR_FUTURE;
+                let path = self.subflows[index].path;
+                if !self.subflows.working_paths().without(path).is_empty() {
                     self.fail_path(cx.now, index);
                 }
             }
-            let slot = &mut self.slots[index];
-            if slot.watch.knock_at <= cx.now {
-                let gone = cx.now - slot.watch.failed_at;
+            let entry = &mut self.subflows[index];
+            if entry.watch.knock_at <= cx.now {
+                let gone = cx.now - entry.watch.failed_at;
                 let (least, most) = KNOCK_SPANS;
-                slot.watch.knock_at = cx.now + (gone / 4).max(least).min(most);
-                slot.watch.knocked = true;
-                slot.subflow.send_keep_alive();
-                self.wake(index);
+                entry.watch.knock_at = cx.now + (gone / 4).max(least).min(most);
+                entry.watch.knocked = true;
+                entry.tcp.send_keep_alive();
+                self.subflows.wake(index);
             }
         }
     }
@@ -293,12 +291,13 @@ impl Connection {
         if !self.fails_as_mainline() || self.send.is_drained() {
             return;
         }
-        let trusted = self.slots.iter().filter(|slot| slot.is_usable() && slot.watch.count == 0);
-        let left = trusted.filter_map(|slot| slot.subflow.retransmission_in(now)).max();
+        let trusted =
+            self.subflows.iter().filter(|entry| entry.is_usable() && entry.watch.count == 0);
+        let left = trusted.filter_map(|entry| entry.tcp.retransmission_in(now)).max();
         self.timers.stale_interval = left.filter(|left| !left.is_zero()).unwrap_or(STALE_INTERVAL);
     }
 
-    /// When that timer fires. Its interval is long enough for the coarser slots of the kernel's
+    /// When that timer fires. Its interval is long enough for the coarser subflows of the kernel's
     /// timer wheel: 300 ms take 304 to 332.
     pub(super) fn stale_expiry(&self, now: Instant) -> Instant {
         let tick = self.config.tcp.profile.switches().tick;
@@ -309,17 +308,17 @@ impl Connection {
     /// the data may go to (Linux `mptcp_subflow_get_retrans`).
     pub(super) fn on_stale_interval(&mut self, cx: &Context<'_>) -> Option<PathId> {
         let mut least_count = u8::MAX;
-        for index in 0..self.slots.len() {
-            let slot = &mut self.slots[index];
-            if slot.is_usable() && slot.subflow.has_outstanding() {
-                least_count = least_count.min(slot.watch.count_interval());
+        for index in 0..self.subflows.len() {
+            let entry = &mut self.subflows[index];
+            if entry.is_usable() && entry.tcp.has_outstanding() {
+                least_count = least_count.min(entry.watch.count_interval());
                 self.check_stale(cx, index);
             }
         }
-        let idle = |slot: &&Slot| slot.is_usable() && !slot.subflow.has_outstanding();
-        let active = self.slots.iter().filter(idle).find(|slot| !slot.is_backup());
-        let spare = || self.slots.iter().find(idle).filter(|_| least_count > 1);
-        active.or_else(spare).map(|slot| slot.path)
+        let idle = |entry: &&SubflowEntry| entry.is_usable() && !entry.tcp.has_outstanding();
+        let active = self.subflows.iter().filter(idle).find(|entry| !entry.is_backup());
+        let spare = || self.subflows.iter().find(idle).filter(|_| least_count > 1);
+        active.or_else(spare).map(|entry| entry.path)
     }
 
     /// The head of the data again, on the path found for it: what the fragment of the send queue
@@ -334,15 +333,15 @@ impl Connection {
     /// Fail a path that was silent for too long, if another one is not (Linux
     /// `mptcp_pm_nl_subflow_chk_stale`).
     fn check_stale(&mut self, cx: &Context<'_>, index: usize) {
-        let slot = &self.slots[index];
-        if slot.pf || slot.watch.count <= STALE_LOSS_COUNT {
+        let entry = &self.subflows[index];
+        if entry.pf || entry.watch.count <= STALE_LOSS_COUNT {
             return;
         }
-        let hears = |(other, slot): (usize, &Slot)| {
-            let silent = slot.watch.count >= STALE_LOSS_COUNT - 1;
-            other != index && slot.is_usable() && !slot.pf && !silent
+        let hears = |(other, entry): (usize, &SubflowEntry)| {
+            let silent = entry.watch.count >= STALE_LOSS_COUNT - 1;
+            other != index && entry.is_usable() && !entry.pf && !silent
         };
-        if self.slots.iter().enumerate().any(hears) {
+        if self.subflows.iter().enumerate().any(hears) {
             self.fail_path(cx.now, index);
         }
     }
@@ -362,10 +361,12 @@ mod tests {
 
     #[test]
     fn only_todays_linux_with_its_own_scheduler_waits_for_a_stale_path() {
-        assert_eq!(Failover::usual(Profile::Linux, "linux"), Failover::Stale);
-        assert_eq!(Failover::usual(Profile::Linux, "linux:burst=1000"), Failover::Stale);
-        assert_eq!(Failover::usual(Profile::Linux, "lrf"), Failover::Rto);
-        assert_eq!(Failover::usual(Profile::Linux314, "linux"), Failover::Rto);
+        let usual =
+            |profile, scheduler: &str| Failover::usual(profile, &scheduler.parse().unwrap());
+        assert_eq!(usual(Profile::Linux, "linux"), Failover::Stale);
+        assert_eq!(usual(Profile::Linux, "linux:burst=1000"), Failover::Stale);
+        assert_eq!(usual(Profile::Linux, "lrf"), Failover::Rto);
+        assert_eq!(usual(Profile::Linux314, "linux"), Failover::Rto);
     }
 
     #[test]

@@ -6,7 +6,9 @@
 
 use super::connection::Connection;
 use super::manage::JoinRequest;
-use super::slot::Stage;
+use super::priority::Priority;
+use super::stage::{Handshake, Stage};
+use super::subflow::{AddressIds, SubflowEntry};
 use crate::tcp::multipath::{Multipath, SegmentInfo};
 use crate::tcp::subflow::{Identity, Subflow};
 use base::{Context, InterfaceId, PathId};
@@ -34,7 +36,7 @@ impl Connection {
     /// The option on the first path's SYN.
     pub fn name_group(&mut self, group: u64) {
         let option = GroupSyn { backup: false, address_id: 0, number: group };
-        let first = self.slots.first_mut().and_then(|slot| slot.subflow.multipath());
+        let first = self.subflows.first_mut().and_then(|entry| entry.tcp.multipath());
         let options = first.map(|mp| mp.syn_options_mut());
         if let Some(options) = options.filter(|options| options.group().is_none()) {
             options.push(MptcpOption::Group(option));
@@ -56,21 +58,21 @@ impl Connection {
         let on_syn = MptcpOptions::from(MptcpOption::Group(option));
         let mut subflow = Subflow::connect(identity, &self.config.tcp);
         subflow.set_multipath(Multipath::new(on_syn, self.room()));
-        let index = self.add_slot(subflow, interface, true, (local_id, remote_id));
-        let slot = &mut self.slots[index];
-        slot.local_nonce = group as u32 ^ u32::from(local_id);
-        slot.backup_local = backup;
-        slot.backup_told = backup;
-        slot.grouped = Some(Box::default());
+        let mut handshake = Handshake::new(true, group as u32 ^ u32::from(local_id), 0);
+        handshake.grouped = Some(Box::default());
+        let ids = AddressIds { local: local_id, remote: remote_id };
+        let priority = Priority::new(backup, false);
+        let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
+        self.subflows.add(entry, &self.controller);
     }
 
     /// A SYN/ACK that comes before the first path's waits for it: without the server's key there
     /// is no third packet. Whether it does.
     pub(super) fn holds_answer(&mut self, index: usize, segment: &TcpSegment) -> bool {
         let waits = self.keys.remote().is_none() && !self.is_plain();
-        let slot = &mut self.slots[index];
-        let opening = slot.stage == Stage::Opening && segment.flags.contains(Flags::SYN);
-        match &mut slot.grouped {
+        let entry = &mut self.subflows[index];
+        let opening = entry.stage() == Stage::Opening && segment.flags.contains(Flags::SYN);
+        match &mut entry.handshake.grouped {
             Some(grouped) if waits && opening => {
                 grouped.answer = Some(Box::new(segment.clone()));
                 true
@@ -81,8 +83,8 @@ impl Connection {
 
     /// The server's key is there: SYN/ACKs that waited for it are heard now.
     pub(super) fn release_answers(&mut self, cx: &mut Context<'_>) {
-        for index in 1..self.slots.len() {
-            let grouped = self.slots[index].grouped.as_mut();
+        for index in 1..self.subflows.len() {
+            let grouped = self.subflows[index].handshake.grouped.as_mut();
             if let Some(mut answer) = grouped.and_then(|grouped| grouped.answer.take()) {
                 self.handle_segment(cx, index, &mut answer);
             }
@@ -98,19 +100,17 @@ impl Connection {
         heard: &SegmentInfo,
     ) -> bool {
         let (Some(remote_key), Some(answer)) = (self.keys.remote(), heard.options.group()) else {
-            self.reset_slot(cx, index, MptcpOptions::default());
+            self.reset_subflow(cx, index, MptcpOptions::default());
             return false;
         };
         let nonce = answer.number as u32;
-        let slot = &mut self.slots[index];
-        let hmac = self.keys.own_hmac(remote_key, slot.local_nonce, nonce).left20();
-        slot.stage = Stage::PreEstablished;
-        slot.remote_nonce = nonce;
-        slot.remote_id = answer.address_id;
-        slot.backup_remote |= answer.backup;
-        slot.repeat_ack_at = Some(cx.now + slot.subflow.rto());
-        let at = slot.subflow.tuple().remote;
-        if let Some(mp) = slot.subflow.multipath() {
+        let entry = &mut self.subflows[index];
+        let hmac = self.keys.own_hmac(remote_key, entry.handshake.nonces().0, nonce).left20();
+        entry.handshake.on_answered(cx.now, nonce, entry.tcp.rto());
+        entry.ids.remote = answer.address_id;
+        entry.priority.add_remote(answer.backup);
+        let at = entry.tcp.tuple().remote;
+        if let Some(mp) = entry.tcp.multipath() {
             mp.repeat_on_acks(MptcpOption::Join(Join::Ack { hmac }));
         }
         self.fallback.on_group_answered();
@@ -130,16 +130,16 @@ impl Connection {
         mut subflow: Subflow,
         join: &GroupedJoin,
     ) -> Option<PathId> {
-        let path = self.next_path()?;
+        let path = self.subflows.next_path()?;
         subflow.set_owner(self.socket, path);
         subflow.set_option_room(self.room());
         let local = subflow.tuple().local.ip();
         let local_id = self.addresses.local_id(local).unwrap_or(0);
-        let index = self.add_slot(subflow, interface, false, (local_id, join.remote_id));
-        let slot = &mut self.slots[index];
-        slot.local_nonce = join.local_nonce;
-        slot.remote_nonce = join.remote_nonce;
-        slot.backup_remote = join.backup;
+        let handshake = Handshake::new(false, join.local_nonce, join.remote_nonce);
+        let ids = AddressIds { local: local_id, remote: join.remote_id };
+        let priority = Priority::new(false, join.backup);
+        let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
+        self.subflows.add(entry, &self.controller);
         Some(path)
     }
 }

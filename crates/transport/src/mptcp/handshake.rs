@@ -2,11 +2,12 @@
 
 use super::config::MptcpConfig;
 use super::connection::{Connection, Start};
-use super::failover::Watch;
 use super::fallback::{Announcement, JoinAccepted};
 use super::manage::JoinRequest;
+use super::priority::Priority;
 use super::receive::{DataReceive, Tuning};
-use super::slot::{ReceivedMaps, Slot, Stage};
+use super::stage::{Handshake, Repetition, Stage};
+use super::subflow::{AddressIds, SubflowEntry};
 use crate::path_manager::{Ending, PathEvent, PathManager};
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::scheduler::PathChange;
@@ -21,8 +22,6 @@ use wire::{Flags, TcpSegment};
 
 /// SYNs repeated with the option before it is left out (Linux `syn_retrans_before_tcp_fallback`).
 const SYN_REPETITIONS: u32 = 2;
-/// Third packets of a join repeated before it is given up (Linux `tcp_synack_retries`).
-const ACK_REPETITIONS: u32 = 5;
 /// Option bytes of a mapping with 64 bits and an acknowledgement with 32, padded.
 pub(super) const SHORT_ROOM: u32 = 24;
 /// With 64 bits both, or a checksum.
@@ -60,21 +59,16 @@ pub fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
 
 impl Connection {
     /// An active opener: the first subflow's SYN is due.
-    pub fn connect(
-        start: &Start<'_>,
-        identity: &Identity,
-        interface: InterfaceId,
-    ) -> Option<Connection> {
+    pub fn connect(start: &Start<'_>, identity: &Identity, interface: InterfaceId) -> Connection {
         let receive = receive_buffer(start.config, identity.mtu, BARE_HEADER);
-        let mut connection = Connection::new(start, receive)?;
+        let mut connection = Connection::new(start, receive);
         let on_syn = MptcpOptions::from(connection.keys.syn_option());
         let mut subflow = Subflow::connect(identity, &start.config.tcp);
         let mut mp = Multipath::new(on_syn, connection.room());
         mp.limit_syn_repetitions(SYN_REPETITIONS);
         subflow.set_multipath(mp);
-        connection.keep_offer(&subflow);
-        connection.add_slot(subflow, interface, true, (0, 0));
-        Some(connection)
+        connection.add_first(subflow, interface);
+        connection
     }
 
     /// A passive opener that answers a SYN with MP_CAPABLE.
@@ -85,16 +79,15 @@ impl Connection {
         interface: InterfaceId,
         syn: &TcpSegment,
         asked: CapableFlags,
-    ) -> Option<Connection> {
+    ) -> Connection {
         let receive = receive_buffer(start.config, identity.mtu, HEADER);
-        let mut connection = Connection::new(start, receive)?;
+        let mut connection = Connection::new(start, receive);
         connection.keys.on_flags(asked);
         let on_syn = MptcpOptions::from(connection.keys.syn_ack_option());
         let mp = Multipath::new(on_syn, connection.room());
         let subflow = Subflow::accept_multipath(now, identity, &start.config.tcp, syn, mp);
-        connection.keep_offer(&subflow);
-        connection.add_slot(subflow, interface, false, (0, 0));
-        Some(connection)
+        connection.add_first(subflow, interface);
+        connection
     }
 
     /// The window in the first subflow's handshake is the connection's, too: what comes within it
@@ -107,56 +100,18 @@ impl Connection {
         if self.keys.uses_checksum() || self.receive.long_numbers { LONG_ROOM } else { SHORT_ROOM }
     }
 
-    pub(super) fn add_slot(
-        &mut self,
-        subflow: Subflow,
-        interface: InterfaceId,
-        initiator: bool,
-        (local_id, remote_id): (u8, u8),
-    ) -> usize {
-        let index = subflow.path().index();
-        let slot = Slot {
-            path: subflow.path(),
-            subflow,
-            interface,
-            stage: Stage::Opening,
-            initiator,
-            local_id,
-            remote_id,
-            local_nonce: 0,
-            remote_nonce: 0,
-            backup_local: false,
-            backup_told: false,
-            backup_remote: false,
-            pf: false,
-            watch: Watch::default(),
-            probing: false,
-            pf_una: 0,
-            repeat_ack_at: None,
-            ack_repetitions: 0,
-            said: None,
-            check: None,
-            grouped: None,
-            received: ReceivedMaps::default(),
-            last_end: None,
-            first_sent_bytes: 0,
-            reinjected: (0, 0),
-            held: 0,
-            in_ready: false,
-        };
-        if index < self.slots.len() {
-            self.retire(index);
-            self.slots[index] = slot;
-        } else {
-            self.slots.push(slot);
-        }
-        self.wake(index);
-        index
+    /// Add the first subflow.
+    fn add_first(&mut self, subflow: Subflow, interface: InterfaceId) {
+        self.keep_offer(&subflow);
+        let handshake = Handshake::new(self.keys.is_client(), 0, 0);
+        let (ids, priority) = (AddressIds::FIRST, Priority::default());
+        let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
+        self.subflows.add(entry, &self.controller);
     }
 
     /// Path number for a subflow that is to be opened or accepted.
     pub fn free_path(&self) -> Option<PathId> {
-        self.next_path()
+        self.subflows.next_path()
     }
 
     /// Open the subflow that was asked for.
@@ -172,10 +127,11 @@ impl Connection {
         }));
         let mut subflow = Subflow::connect(identity, &self.config.tcp);
         subflow.set_multipath(Multipath::new(on_syn, self.room()));
-        let index = self.add_slot(subflow, interface, true, (local_id, remote_id));
-        self.slots[index].local_nonce = nonce;
-        self.slots[index].backup_local = backup;
-        self.slots[index].backup_told = backup;
+        let handshake = Handshake::new(true, nonce, 0);
+        let ids = AddressIds { local: local_id, remote: remote_id };
+        let priority = Priority::new(backup, false);
+        let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
+        self.subflows.add(entry, &self.controller);
     }
 
     /// Whether the SYN of a join is taken: fully established, and room for one more.
@@ -187,7 +143,7 @@ impl Connection {
             && !self.fallback.is_fail_sent()
             && !self.fallback.is_fail_agreed()
             && self.has_room(0)
-            && self.next_path().is_some()
+            && self.subflows.next_path().is_some()
     }
 
     /// A join found no room. The peer may know better which of the subflows between these
@@ -199,19 +155,19 @@ impl Connection {
             return false;
         }
         let mut asked = false;
-        for index in 0..self.slots.len() {
-            let slot = &mut self.slots[index];
-            let ends = slot.subflow.tuple();
+        for index in 0..self.subflows.len() {
+            let entry = &mut self.subflows[index];
+            let ends = entry.tcp.tuple();
             if ends.local != tuple.local || ends.remote.ip() != tuple.remote.ip() {
                 continue;
             }
-            match slot.stage {
-                Stage::Open => slot.subflow.send_keep_alive(),
-                Stage::Opening if !slot.initiator => slot.subflow.repeat_syn_ack(),
+            match entry.stage() {
+                Stage::Open => entry.tcp.send_keep_alive(),
+                Stage::Opening if !entry.handshake.is_initiator() => entry.tcp.repeat_syn_ack(),
                 _ => continue,
             }
             asked = true;
-            self.wake(index);
+            self.subflows.wake(index);
         }
         asked
     }
@@ -244,13 +200,11 @@ impl Connection {
         on_syn.push(MptcpOption::Join(answer));
         let mp = Multipath::new(on_syn, self.room());
         let subflow = Subflow::accept_multipath(now, identity, &self.config.tcp, syn, mp);
-        let index = self.add_slot(subflow, interface, false, (local_id, address_id));
-        let slot = &mut self.slots[index];
-        slot.local_nonce = nonce;
-        slot.remote_nonce = theirs;
-        slot.backup_remote = backup;
-        slot.backup_local = backup_local;
-        slot.backup_told = backup_local;
+        let handshake = Handshake::new(false, nonce, theirs);
+        let ids = AddressIds { local: local_id, remote: address_id };
+        let priority = Priority::new(backup_local, backup);
+        let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
+        self.subflows.add(entry, &self.controller);
     }
 
     /// A segment arrived on a subflow that is being opened. `false`: it is no more.
@@ -261,10 +215,10 @@ impl Connection {
         heard: &SegmentInfo,
     ) -> bool {
         let first = index == 0;
-        match (first, self.slots[index].initiator) {
+        match (first, self.subflows[index].handshake.is_initiator()) {
             (true, true) => self.hear_capable_answer(cx, heard),
             (true, false) => self.hear_capable_proof(cx, heard),
-            (false, true) if self.slots[index].grouped.is_some() => {
+            (false, true) if self.subflows[index].handshake.grouped.is_some() => {
                 return self.hear_group_answer(cx, index, heard);
             }
             (false, true) => return self.hear_join_answer(cx, index, heard),
@@ -276,7 +230,7 @@ impl Connection {
     /// The client's first subflow: the SYN/ACK.
     fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
         self.send.allow(self.send.una, heard.window);
-        self.slots[0].stage = Stage::Open;
+        self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
         self.news.push(ConnectionEvent::Connected);
         let (flags, remote) = match heard.options.capable() {
@@ -291,18 +245,18 @@ impl Connection {
         self.learn_remote_key(remote);
         let (flags, sender, receiver) = self.keys.proof(remote);
         let room = self.room();
-        if let Some(mp) = self.slots[0].subflow.multipath() {
+        if let Some(mp) = self.subflows[0].tcp.multipath() {
             let form = CapableForm::Ack { sender, receiver };
             mp.repeat_on_acks(MptcpOption::Capable(Capable::V1 { flags, form }));
             mp.set_keys(flags, sender, receiver);
         }
-        self.slots[0].subflow.set_option_room(room);
+        self.subflows[0].tcp.set_option_room(room);
     }
 
     /// The server's first subflow: the third packet, or the first data.
     fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
         self.send.allow(self.send.una, heard.window);
-        self.slots[0].stage = Stage::Open;
+        self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
         self.news.push(ConnectionEvent::Accepted);
         let key = self.keys.proven_key(heard);
@@ -315,11 +269,11 @@ impl Connection {
     /// A segment that says by its DSS that the peer speaks MPTCP, but lacks the keys, came before
     /// the one with them: it is as good as lost. The SYN/ACK is repeated, and the keys with it.
     pub(super) fn comes_before_keys(&self, segment: &TcpSegment) -> bool {
-        let Some(slot) = self.slots.first() else { return false };
-        let waits = !self.keys.is_client() && slot.stage == Stage::Opening;
+        let Some(entry) = self.subflows.first() else { return false };
+        let waits = !self.keys.is_client() && entry.stage() == Stage::Opening;
         let options = &segment.options.mptcp;
         waits
-            && slot.subflow.handshake_repetitions() <= SYN_REPETITIONS
+            && entry.tcp.handshake_repetitions() <= SYN_REPETITIONS
             && !segment.flags.contains(Flags::SYN)
             && options.dss.is_some()
             && options.capable().is_none()
@@ -327,13 +281,13 @@ impl Connection {
 
     /// The peer's SYN came again without the option: it is answered without (RFC 8684 s3.1).
     pub(super) fn heed_repeated_syn(&mut self, segment: &TcpSegment) {
-        let opening = self.slots.first().is_some_and(|slot| slot.stage == Stage::Opening);
+        let opening = self.subflows.first().is_some_and(|entry| entry.stage() == Stage::Opening);
         let syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
         if syn
             && opening
             && !self.keys.is_client()
             && acceptable_capable(segment).is_none()
-            && let Some(mp) = self.slots[0].subflow.multipath()
+            && let Some(mp) = self.subflows[0].tcp.multipath()
         {
             *mp.syn_options_mut() = MptcpOptions::default();
         }
@@ -360,7 +314,7 @@ impl Connection {
         if !self.keys.on_established() {
             return;
         }
-        if let Some(mp) = self.slots[0].subflow.multipath() {
+        if let Some(mp) = self.subflows[0].tcp.multipath() {
             mp.on_fully_established();
         }
         self.signals_stale = true;
@@ -385,36 +339,34 @@ impl Connection {
         let Some(answer @ Join::SynAck { backup, address_id, nonce, .. }) = heard.options.join()
         else {
             self.refused += 1;
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         };
         if self.fallback.is_pending() {
             // Falling back was proposed when no join was known to both.
-            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
             return false;
         }
         if self.refuses_joins() {
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
-        let ours = self.slots[index].local_nonce;
+        let (ours, _) = self.subflows[index].handshake.nonces();
         let expected = self.keys.peer_hmac(remote_key, ours, nonce);
         if !answer.proves(&expected) {
             self.refused += 1;
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
         if self.fallback.on_join_answered().is_err() {
             return false;
         }
         let proof = self.keys.own_hmac(remote_key, ours, nonce).left20();
-        let slot = &mut self.slots[index];
-        slot.stage = Stage::PreEstablished;
-        slot.remote_nonce = nonce;
-        slot.remote_id = address_id;
-        slot.backup_remote |= backup;
-        slot.repeat_ack_at = Some(cx.now + slot.subflow.rto());
-        if let Some(mp) = slot.subflow.multipath() {
+        let entry = &mut self.subflows[index];
+        entry.handshake.on_answered(cx.now, nonce, entry.tcp.rto());
+        entry.ids.remote = address_id;
+        entry.priority.add_remote(backup);
+        if let Some(mp) = entry.tcp.multipath() {
             mp.repeat_on_acks(MptcpOption::Join(Join::Ack { hmac: proof }));
         }
         true
@@ -422,64 +374,59 @@ impl Connection {
 
     /// The third packet of a join is repeated until the fourth comes (RFC 8684 s3.2).
     pub(super) fn repeat_third_packet(&mut self, cx: &mut Context<'_>, index: usize) {
-        let slot = &mut self.slots[index];
-        if slot.stage != Stage::PreEstablished {
-            slot.repeat_ack_at = None;
-            return;
+        let entry = &mut self.subflows[index];
+        match entry.handshake.on_repeat_due(cx.now, entry.tcp.rto()) {
+            Repetition::Send => {
+                entry.tcp.acknowledge();
+                self.subflows.wake(index);
+            }
+            Repetition::GiveUp => {
+                self.reset_for(cx, index, ResetReason::UNSPECIFIED);
+                self.on_ended(cx, index, Ending::Unreachable);
+            }
         }
-        slot.ack_repetitions += 1;
-        if slot.ack_repetitions > ACK_REPETITIONS {
-            self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
-            self.on_ended(cx, index, Ending::Unreachable);
-            return;
-        }
-        let wait = slot.subflow.rto() * (1 << slot.ack_repetitions);
-        slot.repeat_ack_at = Some(cx.now + wait);
-        slot.subflow.acknowledge();
-        self.wake(index);
     }
 
     /// The acceptor of a join: the third packet.
     fn hear_join_proof(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) -> bool {
         let Some(remote_key) = self.keys.remote() else { return false };
-        let slot = &self.slots[index];
-        let expected = self.keys.peer_hmac(remote_key, slot.local_nonce, slot.remote_nonce);
+        let (ours, theirs) = self.subflows[index].handshake.nonces();
+        let expected = self.keys.peer_hmac(remote_key, ours, theirs);
         if !heard.options.join().is_some_and(|proof| proof.proves(&expected)) {
             self.refused += 1;
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
         if self.fallback.is_fail_agreed() {
-            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
             return false;
         }
         if self.refuses_joins() {
-            self.drop_slot(cx, index, ResetReason::ADMINISTRATIVELY_PROHIBITED);
+            self.reset_for(cx, index, ResetReason::ADMINISTRATIVELY_PROHIBITED);
             return false;
         }
         if self.fallback.on_join_accepted() == Ok(JoinAccepted::InsteadOfFail) {
             // The peer confirmed the join before the MP_FAIL arrived there.
             self.stop_fail_timer();
-            self.drop_slot(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.reset_for(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
-        self.open_slot(cx, index);
-        let slot = &self.slots[index];
-        let from = slot.subflow.tuple().remote.ip();
-        self.addresses.on_joined_from(slot.remote_id, from);
+        self.on_join_open(cx, index);
+        let entry = &self.subflows[index];
+        let from = entry.tcp.tuple().remote.ip();
+        self.addresses.on_joined_from(entry.ids.remote, from);
         // The fourth packet, at once.
-        self.slots[index].subflow.acknowledge();
+        self.subflows[index].tcp.acknowledge();
         true
     }
 
     /// A join is complete.
-    pub(super) fn open_slot(&mut self, cx: &mut Context<'_>, index: usize) {
-        let slot = &mut self.slots[index];
-        slot.stage = Stage::Open;
-        slot.repeat_ack_at = None;
-        if let Some(mp) = slot.subflow.multipath() {
+    pub(super) fn on_join_open(&mut self, cx: &mut Context<'_>, index: usize) {
+        let entry = &mut self.subflows[index];
+        entry.handshake.on_open();
+        if let Some(mp) = entry.tcp.multipath() {
             mp.stop_repeating();
         }
-        let (path, local_id, remote_id) = (slot.path, slot.local_id, slot.remote_id);
+        let (path, AddressIds { local: local_id, remote: remote_id }) = (entry.path, entry.ids);
         self.on_path_changed(path, PathChange::Added);
         self.tell_priority(index);
         self.signals_stale = true;

@@ -4,7 +4,8 @@
 use super::connection::Connection;
 use super::fallback::{Announcement, Suspect};
 use super::handshake::LONG_ROOM;
-use super::slot::{ReceivedMap, Stage};
+use super::mappings::ReceivedMapping;
+use super::stage::Stage;
 use crate::path_manager::{Address, Ending, PathEvent};
 use crate::scheduler::{PathChange, Scheduler};
 use crate::socket::{ConnectionEvent, SocketError};
@@ -24,7 +25,7 @@ const LEAST_RECEPTION: u64 = 65_535;
 impl Connection {
     /// A segment arrived on subflow `index`.
     pub fn handle_segment(&mut self, cx: &mut Context<'_>, index: usize, segment: &mut TcpSegment) {
-        if index >= self.slots.len() || (index == 0 && self.comes_before_keys(segment)) {
+        if index >= self.subflows.len() || (index == 0 && self.comes_before_keys(segment)) {
             return;
         }
         if index == 0 {
@@ -37,63 +38,55 @@ impl Connection {
             self.send_fail();
         }
         self.limit_reception(index);
-        self.slots[index].subflow.handle_segment(cx, &mut self.controller, segment);
+        self.subflows[index].tcp.handle_segment(cx, &mut self.controller, segment);
         self.note_answer(index);
         self.after_subflow(cx, index);
         if keyless && self.keys.remote().is_some() {
             self.release_answers(cx);
         }
-        self.count_held(index);
+        self.subflows.count_held(index);
         if cx.wants(EventMask::ACCOUNT) {
             self.tell_held(cx);
         }
-        self.wake(index);
+        self.subflows.wake(index);
         self.schedule_due = true;
         if self.scheduler.heeds_acks() {
-            self.heard_from = self.heard_from.with(self.slots[index].path);
+            self.heard_from = self.heard_from.with(self.subflows[index].path);
         }
     }
 
     /// All subflows together hold no more than the receive buffer (tcp-subflow spec s3.3).
     fn limit_reception(&mut self, index: usize) {
         let all = u64::from(self.receive.max());
-        let (_, own_gaps) = self.slots[index].subflow.held();
-        let others = self.held.saturating_sub(own_gaps);
+        let (_, own_gaps) = self.subflows[index].tcp.held();
+        let others = self.subflows.held().saturating_sub(own_gaps);
         let plain = self.receive.edge.saturating_sub(self.receive.data.next_offset());
         let limit = match self.is_plain() {
             true => plain,
             false => all.saturating_sub(others).max(LEAST_RECEPTION),
         };
         let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-        self.slots[index].subflow.limit_reception(limit);
-    }
-
-    fn count_held(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        let (in_order, gaps) = slot.subflow.held();
-        let now = if slot.stage == Stage::Gone { 0 } else { in_order + gaps };
-        self.held = self.held - slot.held + now;
-        slot.held = now;
+        self.subflows[index].tcp.limit_reception(limit);
     }
 
     /// An ICMP error about subflow `index`.
     pub fn on_unreachable(&mut self, cx: &mut Context<'_>, index: usize, error: SocketError) {
-        let Some(slot) = self.slots.get_mut(index) else { return };
-        slot.subflow.on_unreachable(cx, error);
+        let Some(entry) = self.subflows.get_mut(index) else { return };
+        entry.tcp.on_unreachable(cx, error);
         self.after_subflow(cx, index);
     }
 
     /// A valid reset came on subflow `index`.
     pub fn on_reset(&mut self, cx: &mut Context<'_>, index: usize) {
-        let Some(slot) = self.slots.get_mut(index) else { return };
-        slot.subflow.handle_reset(cx);
+        let Some(entry) = self.subflows.get_mut(index) else { return };
+        entry.tcp.handle_reset(cx);
         self.after_subflow(cx, index);
-        self.wake(index);
+        self.subflows.wake(index);
     }
 
     /// Take what a subflow heard, received and became.
     pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
-        let mp = self.slots[index].subflow.multipath();
+        let mp = self.subflows[index].tcp.multipath();
         if let Some(heard) = mp.and_then(Multipath::take_segment) {
             self.hear(cx, index, &heard);
         }
@@ -109,10 +102,10 @@ impl Connection {
     }
 
     fn take_subflow_news(&mut self, cx: &mut Context<'_>, index: usize) {
-        if !self.slots[index].subflow.has_events() {
+        if !self.subflows[index].tcp.has_events() {
             return;
         }
-        for news in self.slots[index].subflow.take_events() {
+        for news in self.subflows[index].tcp.take_events() {
             match news {
                 ConnectionEvent::Failed(error) => self.on_subflow_failed(cx, index, error),
                 ConnectionEvent::Closed => self.on_subflow_closed(cx, index),
@@ -124,13 +117,13 @@ impl Connection {
     }
 
     fn on_subflow_failed(&mut self, cx: &mut Context<'_>, index: usize, error: SocketError) {
-        let open = self.slots[index].stage == Stage::Open;
-        self.lose_slot(cx, index);
+        let open = self.subflows[index].stage() == Stage::Open;
+        self.lose_subflow(cx, index);
         self.check_alone(cx, error);
         let how = match error {
             SocketError::TimedOut if open => Ending::TimedOut,
             SocketError::TimedOut | SocketError::Unreachable => Ending::Unreachable,
-            _ => self.slots[index].said.unwrap_or(Ending::Reset),
+            _ => self.subflows[index].handshake.reset_reason.unwrap_or(Ending::Reset),
         };
         self.on_ended(cx, index, how);
     }
@@ -139,7 +132,7 @@ impl Connection {
         if self.is_plain() && !std::mem::replace(&mut self.closed, true) {
             self.news.push(ConnectionEvent::Closed);
         }
-        self.lose_slot(cx, index);
+        self.lose_subflow(cx, index);
         self.check_alone(cx, SocketError::TimedOut);
     }
 
@@ -151,21 +144,21 @@ impl Connection {
             return;
         }
         if !self.closed {
-            let path = self.slots[index].path;
-            let working = self.working_paths().without(path);
+            let path = self.subflows[index].path;
+            let working = self.subflows.working_paths().without(path);
             self.send.reinject_all_of(path, working);
         }
-        self.slots[index].subflow.finish(cx);
+        self.subflows[index].tcp.finish(cx);
         self.schedule_due = true;
-        self.wake(index);
+        self.subflows.wake(index);
     }
 
     /// What an accepted segment said.
     fn hear(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
-        if self.slots[index].stage == Stage::Gone {
+        if self.subflows[index].stage() == Stage::Gone {
             return;
         }
-        self.slots[index].watch.heard_at = cx.now;
+        self.subflows[index].watch.heard_at = cx.now;
         if heard.reset {
             self.hear_reset(cx, index, heard);
             return;
@@ -174,12 +167,12 @@ impl Connection {
             self.handle_plain(heard);
             return;
         }
-        let stage = self.slots[index].stage;
+        let stage = self.subflows[index].stage();
         if stage == Stage::Opening && !self.hear_opening(cx, index, heard) {
             return;
         }
         if stage == Stage::PreEstablished {
-            self.open_slot(cx, index);
+            self.on_join_open(cx, index);
             self.resolve_join(cx);
         }
         if self.is_plain() {
@@ -208,7 +201,7 @@ impl Connection {
     fn hear_reset(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
         for option in heard.options.others() {
             if let MptcpOption::TcpRst { transient, reason } = option {
-                self.slots[index].said = match *transient {
+                self.subflows[index].handshake.reset_reason = match *transient {
                     true => Some(Ending::NotNow),
                     false if *reason == ResetReason::UNSPECIFIED => None,
                     false => Some(Ending::Refused),
@@ -228,13 +221,13 @@ impl Connection {
 
     /// A segment without any option: a middlebox may strip them (RFC 8684 s3.7).
     fn hear_nothing(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
-        let slot = &self.slots[index];
-        let (taken, readable) = slot.subflow.received();
+        let entry = &self.subflows[index];
+        let (taken, readable) = entry.tcp.received();
         let end = heard.offset + u64::from(heard.len);
         // What came out of order may be covered by what fills the gap (RFC 8684 s3.3.1).
         let fresh = heard.len > 0 && (taken + 1..=taken + readable).contains(&end);
-        let unmapped = fresh && slot.received.at(heard.offset.max(taken)).is_none();
-        let unacked = heard.acked_data && heard.len == 0 && slot.last_end.is_some();
+        let unmapped = fresh && entry.received.at(heard.offset.max(taken)).is_none();
+        let unacked = heard.acked_data && heard.len == 0 && entry.last_end.is_some();
         // A FIN without options ends the stream of a peer that is plain TCP already.
         let doubts = self.fallback.is_pending();
         if !unmapped && !unacked && !heard.fin && !doubts {
@@ -316,7 +309,7 @@ impl Connection {
         if bytes > 0 {
             self.keep_mapping(cx, index, heard, mapping, dsn, data, bytes);
         } else if fin {
-            self.slots[index].subflow.acknowledge();
+            self.subflows[index].tcp.acknowledge();
         }
         self.reach_fin(cx);
     }
@@ -343,16 +336,16 @@ impl Connection {
             self.refused += 1;
             return;
         }
-        let slot = &mut self.slots[index];
-        if ends.0 <= slot.subflow.received().0 {
+        let entry = &mut self.subflows[index];
+        if ends.0 <= entry.tcp.received().0 {
             // A repetition of what was taken already.
             return;
         }
         self.receive.shifted |= data != offset;
-        let map = ReceivedMap { offset, len, data, wire, dsn };
-        let contradicts = slot.received.insert(map).is_err();
+        let map = ReceivedMapping { offset, len, data, wire, dsn };
+        let contradicts = entry.received.insert(map).is_err();
         let most = MAX_MAPPINGS.max(self.receive.max() as usize / BYTES_PER_MAPPING);
-        if contradicts || slot.received.len() > most {
+        if contradicts || entry.received.len() > most {
             self.refuse_mapping(cx, index);
         }
     }
@@ -363,14 +356,14 @@ impl Connection {
         if index == 0 && !self.keys.is_fully_established() && self.may_fall_back() {
             self.fall_back(cx, Announcement::Nothing);
         } else {
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();
         }
     }
 
     /// After a subflow was dropped: without another one the connection is over.
     pub(super) fn fail_if_alone(&mut self) {
-        if self.slots.iter().all(|slot| slot.stage == Stage::Gone) {
+        if self.subflows.are_all_gone() {
             self.fail(SocketError::Reset);
         }
     }
@@ -381,8 +374,8 @@ impl Connection {
             return;
         }
         self.signals_stale = true;
-        for slot in &mut self.slots {
-            slot.subflow.set_option_room(LONG_ROOM);
+        for entry in &mut self.subflows {
+            entry.tcp.set_option_room(LONG_ROOM);
         }
     }
 
@@ -400,7 +393,7 @@ impl Connection {
         if self.receive.reach_fin() {
             self.signals_stale = true;
             self.news.push(ConnectionEvent::PeerClosed);
-            self.acknowledge_everywhere();
+            self.subflows.acknowledge_all();
         }
         if self.receive.fin_received {
             self.check_closed(cx);
@@ -409,17 +402,17 @@ impl Connection {
 
     /// Take in-order data of a subflow to where they belong in the connection.
     fn drain(&mut self, cx: &mut Context<'_>, index: usize) {
-        if self.fallback.is_fail_sent() || self.slots[index].stage == Stage::Gone {
+        if self.fallback.is_fail_sent() || self.subflows[index].stage() == Stage::Gone {
             return;
         }
         let before = self.receive.data.next_offset();
         loop {
-            let slot = &mut self.slots[index];
-            let (offset, readable) = slot.subflow.received();
+            let entry = &mut self.subflows[index];
+            let (offset, readable) = entry.tcp.received();
             if readable == 0 {
                 break;
             }
-            let Some(map) = slot.received.at(offset).copied() else {
+            let Some(map) = entry.received.at(offset).copied() else {
                 self.check_unmapped(cx, index, offset, readable);
                 break;
             };
@@ -429,14 +422,14 @@ impl Connection {
                 break;
             }
             let len = left.min(readable) as u32;
-            let payload = slot.subflow.take_received(cx.now, len);
-            slot.received.forget_below(offset + u64::from(len));
+            let payload = entry.tcp.take_received(cx.now, len);
+            entry.received.forget_below(offset + u64::from(len));
             if !self.fallback.is_fail_agreed() && !map.wire.matches(map.dsn, &payload) {
                 self.on_wrong_checksum(cx, index, map.dsn, Suspect { offset, payload });
                 break;
             }
             let data = map.data.wrapping_add(offset - map.offset);
-            let (socket, path) = (self.socket, slot.path);
+            let (socket, path) = (self.socket, entry.path);
             cx.record(EventMask::ARRIVAL, || Event::DataArrived {
                 socket,
                 path,
@@ -458,12 +451,12 @@ impl Connection {
     /// options of the first one.
     fn check_unmapped(&mut self, cx: &mut Context<'_>, index: usize, offset: u64, waiting: u64) {
         let window = self.receive.edge.saturating_sub(self.receive.data.next_offset());
-        let lost = self.slots[index].received.reach_beyond(offset);
+        let lost = self.subflows[index].received.reach_beyond(offset);
         if lost {
             self.on_options_lost(cx, index, Announcement::Nothing);
         } else if waiting > window.max(LEAST_RECEPTION) && !self.fallback.is_verdict_deferred() {
             self.refused += 1;
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();
         }
     }
@@ -480,8 +473,8 @@ impl Connection {
             MptcpOption::AddAddr(add) => self.hear_add_addr(cx, index, add),
             MptcpOption::RemoveAddr { ids } => self.on_withdrawn(cx, ids),
             MptcpOption::Prio { backup } => {
-                self.slots[index].backup_remote = *backup;
-                let path = self.slots[index].path;
+                self.subflows[index].priority.set_remote(*backup);
+                let path = self.subflows[index].path;
                 self.on_path_changed(path, PathChange::State);
             }
             MptcpOption::Fail { .. } => {
@@ -493,9 +486,9 @@ impl Connection {
                 return false;
             }
             MptcpOption::FastClose { .. } => self.refused += 1,
-            MptcpOption::Join(_) if index > 0 && !self.slots[index].initiator => {
+            MptcpOption::Join(_) if index > 0 && !self.subflows[index].handshake.is_initiator() => {
                 // The third packet again: the fourth was lost.
-                self.slots[index].subflow.acknowledge();
+                self.subflows[index].tcp.acknowledge();
             }
             MptcpOption::Capable(_)
             | MptcpOption::Join(_)
@@ -523,7 +516,7 @@ impl Connection {
         // Said again, maybe over another subflow, it is the same announcement.
         let before = self.addresses.remote(add.address_id).map(|known| known.address);
         let before = before.filter(|known| known.ip() == add.address).map(|known| known.port());
-        let of_subflow = || self.slots[index].subflow.tuple().remote.port();
+        let of_subflow = || self.subflows[index].tcp.tuple().remote.port();
         let port = add.port.or(before).unwrap_or_else(of_subflow);
         let known = self.addresses.learn(add.address_id, SocketAddr::new(add.address, port));
         if self.keys.is_client() && index == 0 {

@@ -3,7 +3,8 @@
 
 use super::addresses::share_prefix;
 use super::connection::Connection;
-use super::slot::{Slot, Stage};
+use super::stage::Stage;
+use super::subflow::SubflowEntry;
 use crate::path_manager::{
     Address, Command, Ending, Known, Manager, Over, PathEvent, PathManager, PathManagerKind,
 };
@@ -66,8 +67,8 @@ impl Connection {
     /// whether or not it is there.
     fn counted(&self) -> usize {
         let uncounted = usize::from(self.config.path_manager == PathManagerKind::Kernel);
-        let counted = self.slots.iter().skip(uncounted);
-        counted.filter(|slot| slot.stage != Stage::Gone).count()
+        let counted = self.subflows.iter().skip(uncounted);
+        counted.filter(|entry| entry.stage() != Stage::Gone).count()
     }
 
     /// What the manager waits for, and announcements that are to be repeated.
@@ -129,31 +130,32 @@ impl Connection {
     }
 
     fn speaker(&self, without: Option<u8>) -> Option<usize> {
-        let open = |slot: &Slot| slot.stage == Stage::Open && Some(slot.local_id) != without;
-        let works = self.slots.iter().position(|slot| open(slot) && !slot.pf);
-        works.or_else(|| self.slots.iter().position(open))
+        let open =
+            |entry: &SubflowEntry| entry.stage() == Stage::Open && Some(entry.ids.local) != without;
+        let works = self.subflows.iter().position(|entry| open(entry) && !entry.pf);
+        works.or_else(|| self.subflows.iter().position(open))
     }
 
     /// An acknowledgement of the subflow that options go to.
     pub(super) fn acknowledge_first(&mut self) {
         if let Some(index) = self.speaker(None) {
-            self.slots[index].subflow.acknowledge();
-            self.wake(index);
+            self.subflows[index].tcp.acknowledge();
+            self.subflows.wake(index);
         }
     }
 
     /// An option on an acknowledgement of that subflow.
     pub(super) fn say_on(&mut self, index: usize, option: MptcpOption) {
-        self.slots[index].subflow.queue_option(option);
-        self.wake(index);
+        self.subflows[index].tcp.queue_option(option);
+        self.subflows.wake(index);
     }
 
     /// Whether a subflow between these is there or on its way.
     fn is_joined(&self, local: IpAddr, remote: SocketAddr) -> bool {
         let same =
             |ends: &crate::tcp::subflow::Tuple| ends.local.ip() == local && ends.remote == remote;
-        let mut alive = self.slots.iter().filter(|slot| slot.stage != Stage::Gone);
-        alive.any(|slot| same(slot.subflow.tuple()))
+        let mut alive = self.subflows.iter().filter(|entry| entry.stage() != Stage::Gone);
+        alive.any(|entry| same(entry.tcp.tuple()))
             || self.joins.iter().any(|join| join.local == local && join.remote == remote)
     }
 
@@ -210,17 +212,17 @@ impl Connection {
         }
         self.joins.retain(|join| join.local_id != local_id);
         let told = self.addresses.local(local_id).is_some_and(|at| self.addresses.is_told(at));
-        if !told && !self.slots.iter().any(|slot| slot.local_id == local_id) {
+        if !told && !self.subflows.iter().any(|entry| entry.ids.local == local_id) {
             // The peer never heard of it.
             return;
         }
-        if !self.slots.iter().any(|slot| slot.local_id != local_id && slot.is_usable()) {
+        if !self.subflows.iter().any(|entry| entry.ids.local != local_id && entry.is_usable()) {
             return;
         }
-        for index in 0..self.slots.len() {
-            let slot = &self.slots[index];
-            if slot.local_id == local_id && slot.stage != Stage::Gone {
-                self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
+        for index in 0..self.subflows.len() {
+            let entry = &self.subflows[index];
+            if entry.ids.local == local_id && entry.stage() != Stage::Gone {
+                self.reset_for(cx, index, ResetReason::UNSPECIFIED);
                 // There is room for another one.
                 self.on_ended(cx, index, Ending::Refused);
             }
@@ -234,7 +236,7 @@ impl Connection {
         for address in self.addresses.local.iter_mut().filter(|address| address.ip == ip) {
             address.backup = backup;
         }
-        self.spare(backup, |slot| slot.subflow.tuple().local.ip() == ip);
+        self.spare(backup, |entry| entry.tcp.tuple().local.ip() == ip);
     }
 
     /// The same for the subflows whose packets leave on an interface, whatever their addresses.
@@ -243,19 +245,18 @@ impl Connection {
         for address in addresses.filter(|address| address.interface == interface) {
             address.backup = backup;
         }
-        self.spare(backup, |slot| slot.interface == interface);
+        self.spare(backup, |entry| entry.interface == interface);
     }
 
     /// Some subflows are to be spared, or used again.
-    fn spare(&mut self, backup: bool, which: impl Fn(&Slot) -> bool) {
-        for index in 0..self.slots.len() {
-            let slot = &mut self.slots[index];
-            if !which(slot) || slot.backup_local == backup {
+    fn spare(&mut self, backup: bool, which: impl Fn(&SubflowEntry) -> bool) {
+        for index in 0..self.subflows.len() {
+            let entry = &mut self.subflows[index];
+            if !which(entry) || !entry.priority.set_local(backup) {
                 continue;
             }
-            slot.backup_local = backup;
-            let path = slot.path;
-            if slot.stage == Stage::Open {
+            let path = entry.path;
+            if entry.stage() == Stage::Open {
                 self.on_path_changed(path, PathChange::State);
             }
             self.tell_priority(index);
@@ -266,10 +267,11 @@ impl Connection {
     /// Tell the peer whether a subflow is to be spared, if it believes otherwise; of one that is
     /// being opened once it is open.
     pub(super) fn tell_priority(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        let backup = slot.backup_local;
-        if slot.stage == Stage::Open && !self.fallback.is_plain() && slot.backup_told != backup {
-            slot.backup_told = backup;
+        let entry = &mut self.subflows[index];
+        if entry.stage() != Stage::Open || self.fallback.is_plain() {
+            return;
+        }
+        if let Some(backup) = entry.priority.take_announcement() {
             self.say_on(index, MptcpOption::Prio { backup });
         }
     }
@@ -306,9 +308,9 @@ impl Connection {
 
     /// A subflow that this host opened is over: the manager may want another one.
     pub(super) fn on_ended(&mut self, cx: &mut Context<'_>, index: usize, how: Ending) {
-        let slot = &self.slots[index];
-        if slot.initiator {
-            let (local_id, remote_id) = (slot.local_id, slot.remote_id);
+        let entry = &self.subflows[index];
+        if entry.handshake.is_initiator() {
+            let (local_id, remote_id) = (entry.ids.local, entry.ids.remote);
             self.manage(cx, PathEvent::Ended { local_id, remote_id, how });
         }
     }

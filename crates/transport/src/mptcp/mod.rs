@@ -1,15 +1,28 @@
 //! Multi-path TCP, version 1 (RFC 8684): one connection over several TCP subflows.
 //!
-//! `connection` has the struct and the application's side; `handshake` opens it and its joins,
-//! `slot` is a subflow with what the connection keeps about it, `outgoing` hands data to subflows
-//! as a scheduler decides, `explained` records why, `standing` why nothing is sent, `binding` knows
-//! which are meant for whom, `eligible` carries the path policy out, `incoming` takes data and
-//! options from them, `send` and `receive` are the two halves of the data sequence space, `reading`
-//! is the application's side of the latter, `close` ends it, `failover` says which paths failed,
-//! `fallback` leaves MPTCP, `timers` its own timers, `addresses` what path managers work with,
-//! `manage` carries out what they say, `withdrawn` what the peer's loss of an address does,
-//! `grouped` opens all paths at once. Subflows are `tcp`'s, schedulers `scheduler`'s, path policies
-//! `path_policy`'s, path managers `path_manager`'s.
+//! | file | what |
+//! |---|---|
+//! | `connection` | the socket: the parts it consists of, and the application's calls |
+//! | `keys` | the key exchange of MP_CAPABLE and what it agreed on |
+//! | `fallback` | the state machines of falling back to TCP |
+//! | `plain` | carrying a fallback out, and the stream after it |
+//! | `handshake` | opening the connection and its joins |
+//! | `subflows`, `subflow` | all subflows; one of them: its TCP and what is kept about it |
+//! | `stage`, `priority`, `mappings` | its handshake, its backup flags, the mappings received |
+//! | `incoming` | input: data acknowledgements, mappings, data, options |
+//! | `receive`, `reading` | the receiving half of the data sequence space, and its reader |
+//! | `addresses`, `manage` | the addresses of both hosts, and the path manager's commands |
+//! | `remove_addr` | REMOVE_ADDR: checking the subflows of an address |
+//! | `grouped` | opening all paths at once by simultaneous SYNs |
+//! | `outgoing`, `send` | giving data to subflows; the sending half of the data sequence space |
+//! | `binding`, `eligible` | data assigned to paths, paths the policy permits |
+//! | `explained`, `standing` | why the scheduler decided so, why nothing is sent |
+//! | `failover` | when a path counts as failed |
+//! | `timers`, `close` | the connection's own timers, and its end |
+//! | `config` | the configuration |
+//!
+//! Subflows are those of `tcp`, schedulers of `scheduler`, path policies of `path_policy`, path
+//! managers of `path_manager`.
 
 mod addresses;
 mod binding;
@@ -25,15 +38,19 @@ mod handshake;
 mod incoming;
 mod keys;
 pub(crate) mod manage;
+mod mappings;
 mod outgoing;
 mod plain;
+mod priority;
 mod reading;
 mod receive;
+mod remove_addr;
 mod send;
-mod slot;
+mod stage;
 mod standing;
+mod subflow;
+mod subflows;
 mod timers;
-mod withdrawn;
 
 pub(crate) use handshake::acceptable_capable;
 pub(crate) use outgoing::split_flow;

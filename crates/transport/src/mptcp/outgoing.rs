@@ -3,9 +3,11 @@
 use super::binding::Assignments;
 use super::connection::Connection;
 use super::explained;
+use super::mappings::data_number;
 use super::receive::DataReceive;
 use super::send::DataSend;
-use super::slot::{Slot, Stage, data_number};
+use super::stage::Stage;
+use super::subflow::SubflowEntry;
 use crate::scheduler::{
     Action, Bind, DataView, Decision, PathState, PathView, Scheduler, Step, View, What,
 };
@@ -30,17 +32,16 @@ impl Connection {
         }
         loop {
             self.refresh_signals();
-            while let Some(&index) = self.to_poll.front() {
-                let slot = &mut self.slots[index];
-                if let Some(mut packet) = slot.subflow.poll_segment(cx, &mut self.controller) {
-                    packet.flow |= u32::from(slot.path.0) << SUBFLOW_SHIFT;
+            while let Some(index) = self.subflows.first_queued() {
+                let entry = &mut self.subflows[index];
+                if let Some(mut packet) = entry.tcp.poll_segment(cx, &mut self.controller) {
+                    packet.flow |= u32::from(entry.path.0) << SUBFLOW_SHIFT;
                     // Siblings announce no less from now on.
-                    let window = slot.subflow.announced_window();
+                    let window = entry.tcp.announced_window();
                     self.signals_stale |= self.receive.on_announced(window);
-                    return Some((packet, self.slots[index].interface));
+                    return Some((packet, self.subflows[index].interface));
                 }
-                self.to_poll.pop_front();
-                self.slots[index].in_ready = false;
+                self.subflows.pop_queued();
             }
             // What left may have let a subflow's buffer grow.
             self.check_writer();
@@ -63,9 +64,9 @@ impl Connection {
         let window = self.receive.window(self.shift());
         let number = self.receive.ack_number();
         let ack = data_number(self.receive.long_numbers, number);
-        for slot in &mut self.slots {
-            slot.subflow.share_window(window);
-            if let Some(mp) = slot.subflow.multipath() {
+        for entry in &mut self.subflows {
+            entry.tcp.share_window(window);
+            if let Some(mp) = entry.tcp.multipath() {
                 mp.set_data_ack(known.then_some(ack));
             }
         }
@@ -123,9 +124,9 @@ impl Connection {
     /// What the scheduler sees of every path.
     pub(super) fn look_at_paths(&mut self) {
         self.views.clear();
-        for index in 0..self.slots.len() {
-            if self.slots[index].stage != Stage::Gone {
-                let view = self.view_of(&self.slots[index]);
+        for index in 0..self.subflows.len() {
+            if self.subflows[index].stage() != Stage::Gone {
+                let view = self.view_of(&self.subflows[index]);
                 self.views.push(view);
             }
         }
@@ -134,30 +135,30 @@ impl Connection {
     /// A path was given something. If it was idle its window shrank.
     pub(super) fn look_again_at(&mut self, cx: &Context<'_>, path: PathId) {
         let view = self.views.iter_mut().find(|view| view.id == path);
-        let slot = self.slots.iter_mut().find(|slot| slot.path == path);
-        if let (Some(view), Some(slot)) = (view, slot) {
-            slot.subflow.restart_after_idle(cx, &mut self.controller);
-            slot.subflow.view_window(view, &self.controller);
-            slot.subflow.view_queue(view);
+        let entry = self.subflows.iter_mut().find(|entry| entry.path == path);
+        if let (Some(view), Some(entry)) = (view, entry) {
+            entry.tcp.restart_after_idle(cx, &mut self.controller);
+            entry.tcp.view_window(view, &self.controller);
+            entry.tcp.view_queue(view);
             let free = self.keys.is_fully_established() || path != PathId(0);
-            view.continues_at = if free { None } else { slot.last_end };
+            view.continues_at = if free { None } else { entry.last_end };
             add_assigned(view, &self.assigned);
         }
     }
 
-    fn view_of(&self, slot: &Slot) -> PathView {
-        let mut view = slot.subflow.view(&self.controller);
-        view.interface = slot.interface;
-        view.state = match slot.stage {
+    fn view_of(&self, entry: &SubflowEntry) -> PathView {
+        let mut view = entry.tcp.view(&self.controller);
+        view.interface = entry.interface;
+        view.state = match entry.stage() {
             Stage::Opening | Stage::PreEstablished => PathState::Opening,
             Stage::Gone => PathState::Closed,
-            Stage::Open if slot.pf && view.is_open() => PathState::PotentiallyFailed,
+            Stage::Open if entry.pf && view.is_open() => PathState::PotentiallyFailed,
             Stage::Open => view.state,
         };
-        view.probing = slot.probing;
-        view.backup = slot.is_backup();
-        let free = self.keys.is_fully_established() || slot.path != PathId(0);
-        view.continues_at = if free { None } else { slot.last_end };
+        view.probing = entry.probing;
+        view.backup = entry.is_backup();
+        let free = self.keys.is_fully_established() || entry.path != PathId(0);
+        view.continues_at = if free { None } else { entry.last_end };
         // Where the window never held a whole segment, smaller ones go (Linux
         // `tcp_bound_to_half_wnd`).
         view.window.mss = view.window.mss.min(self.send.half_window());
@@ -216,7 +217,7 @@ impl Connection {
 
     /// What of `range` was never sent is meant for `path`.
     fn assign(&mut self, range: Range<u64>, path: PathId) {
-        if !self.slots.iter().any(|slot| slot.path == path && slot.stage != Stage::Gone) {
+        if !self.subflows.iter().any(|entry| entry.path == path && entry.stage() != Stage::Gone) {
             return;
         }
         let mut left = range;
@@ -232,15 +233,15 @@ impl Connection {
 
     /// What of `range` was never sent goes to the queue of `path` for good.
     fn bind(&mut self, cx: &mut Context<'_>, range: Range<u64>, path: PathId) {
-        let Some(index) = self.slots.iter().position(|slot| slot.path == path) else { return };
+        let Some(index) = self.subflows.iter().position(|entry| entry.path == path) else { return };
         let mut left = range.start..range.end.min(self.send.window_end);
-        while !left.is_empty() && self.slots[index].is_usable() {
+        while !left.is_empty() && self.subflows[index].is_usable() {
             let part = self.send.unsent_part(left.clone());
             left.start = part.end;
             if part.is_empty() || !self.may_carry(index, part.start) {
                 break;
             }
-            let most = self.slots[index].subflow.segment_size().clamp(1, u32::from(u16::MAX));
+            let most = self.subflows[index].tcp.segment_size().clamp(1, u32::from(u16::MAX));
             let mut at = part.start;
             while at < part.end {
                 // At most a segment.
@@ -255,7 +256,7 @@ impl Connection {
 
     /// Before full establishment data are contiguous on the one subflow (RFC 8684 s3.1).
     fn may_carry(&self, index: usize, offset: u64) -> bool {
-        self.keys.is_fully_established() || self.slots[index].last_end.unwrap_or(0) == offset
+        self.keys.is_fully_established() || self.subflows[index].last_end.unwrap_or(0) == offset
     }
 
     /// What of `max_bytes` goes out at once: as much as the path's window takes, or a segment.
@@ -284,10 +285,10 @@ impl Connection {
 
     /// Hand data to a path. Whether anything was handed out.
     pub(super) fn hand(&mut self, path: PathId, what: What, max_bytes: u32) -> bool {
-        let Some(index) = self.slots.iter().position(|slot| slot.path == path) else {
+        let Some(index) = self.subflows.iter().position(|entry| entry.path == path) else {
             return false;
         };
-        if !self.slots[index].is_usable() {
+        if !self.subflows[index].is_usable() {
             return false;
         }
         let most = max_bytes.min(u32::from(u16::MAX));
@@ -311,7 +312,7 @@ impl Connection {
                 taken
             }
         };
-        self.slots[index].on_reinjection(payload.len());
+        self.subflows[index].on_reinjection(payload.len());
         self.push(index, offset, payload);
         true
     }
@@ -319,7 +320,7 @@ impl Connection {
     /// Hand data to a path that no path had: those meant for it first, else the next ones that
     /// are meant for nobody.
     fn hand_new(&mut self, index: usize, most: u32) -> bool {
-        let path = self.slots[index].path;
+        let path = self.subflows[index].path;
         let unsent = match self.assigned.first_of(path) {
             Some(own) => self.send.unsent_part(own),
             None if self.assigned.is_empty() => self.send.unsent_part(self.send.nxt..u64::MAX),
@@ -349,20 +350,20 @@ impl Connection {
     }
 
     fn hand_unsent(&mut self, index: usize, offset: u64, len: u32) {
-        let path = self.slots[index].path;
+        let path = self.subflows[index].path;
         let (offset, payload) = self.send.take_unsent(path, offset, len);
         let end = offset + u64::from(payload.len());
         if !self.assigned.is_empty() {
             self.assigned.unassign(offset..end);
         }
-        self.slots[index].first_sent_bytes += u64::from(payload.len());
+        self.subflows[index].first_sent_bytes += u64::from(payload.len());
         self.push(index, offset, payload);
     }
 
     /// Hand what the window still takes to a path, were it less than a segment.
     pub(super) fn fill_window(&mut self, index: usize) -> bool {
-        let path = self.slots[index].path;
-        self.hand(path, What::New, self.slots[index].subflow.segment_size())
+        let path = self.subflows[index].path;
+        self.hand(path, What::New, self.subflows[index].tcp.segment_size())
     }
 
     fn take_reinject(&mut self, path: PathId, most: u32) -> Option<(u64, Payload)> {
@@ -381,8 +382,8 @@ impl Connection {
 
     fn push(&mut self, index: usize, offset: u64, payload: Payload) {
         let dsn = self.send.dsn(offset);
-        let slot = &mut self.slots[index];
-        let at = slot.subflow.write_end();
+        let entry = &mut self.subflows[index];
+        let at = entry.tcp.write_end();
         // Handed out in pieces of at most 65535 bytes.
         let len = payload.len() as u16;
         let subflow_seq = (at as u32).wrapping_add(1);
@@ -393,18 +394,18 @@ impl Connection {
         let map =
             SentMapping { offset: at, len, dsn: data_number(true, dsn), checksum, fin: false };
         let end = offset + u64::from(len);
-        slot.last_end = Some(end);
-        slot.subflow.push(payload, map, self.mainline_limits);
-        slot.subflow.expect_more(self.sends_what_it_hands && end < self.send.buffer.end());
-        self.wake(index);
+        entry.last_end = Some(end);
+        entry.tcp.push(payload, map, self.mainline_limits);
+        entry.tcp.expect_more(self.sends_what_it_hands && end < self.send.buffer.end());
+        self.subflows.wake(index);
     }
 
     /// `bytes` of a subflow left the NIC. Whether that lets something go.
     pub fn on_departed(&mut self, index: usize, bytes: u32) -> bool {
-        let Some(slot) = self.slots.get_mut(index) else { return false };
-        let released = slot.subflow.on_departed(bytes);
+        let Some(entry) = self.subflows.get_mut(index) else { return false };
+        let released = entry.tcp.on_departed(bytes);
         if released {
-            self.wake(index);
+            self.subflows.wake(index);
             self.schedule_due = true;
         }
         released

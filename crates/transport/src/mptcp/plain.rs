@@ -3,7 +3,9 @@
 
 use super::connection::Connection;
 use super::fallback::{Announcement, FailReceived, OptionsLost, Refused, Suspect};
-use super::slot::{ReceivedMaps, Slot, Stage};
+use super::mappings::ReceivedMappings;
+use super::stage::Stage;
+use super::subflow::SubflowEntry;
 use crate::tcp::multipath::SegmentInfo;
 use base::Context;
 use wire::mptcp::{DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
@@ -36,7 +38,7 @@ impl Connection {
             Ok(OptionsLost::FallBack(announcement)) => self.fall_back(cx, announcement),
             Err(Refused) => {
                 self.refused += 1;
-                self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+                self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
                 self.fail_if_alone();
             }
         }
@@ -47,12 +49,12 @@ impl Connection {
         if self.is_plain() || self.closed {
             return;
         }
-        let pending = |slot: &Slot| slot.stage == Stage::PreEstablished;
-        if !self.fallback.is_join_confirmed() && self.slots.iter().any(pending) {
+        let pending = |entry: &SubflowEntry| entry.stage() == Stage::PreEstablished;
+        if !self.fallback.is_join_confirmed() && self.subflows.iter().any(pending) {
             return;
         }
         let lost = self.fallback.on_joins_settled();
-        let open = self.slots.first().is_some_and(|slot| slot.stage == Stage::Open);
+        let open = self.subflows.first().is_some_and(|entry| entry.stage() == Stage::Open);
         if let Some(announcement) = lost.filter(|_| open) {
             self.on_options_lost(cx, 0, announcement);
         }
@@ -68,27 +70,29 @@ impl Connection {
         self.addresses.announced.clear();
         self.assigned.clear();
         self.signals_stale = true;
-        for index in 1..self.slots.len() {
-            self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+        for index in 1..self.subflows.len() {
+            self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
         let announces = announcement != Announcement::Nothing;
         let infinite = announces.then(|| self.infinite_mapping());
         let window = self.send.window_end;
-        let Some(slot) = self.slots.first_mut() else { return };
-        slot.stage = if slot.stage == Stage::Gone { Stage::Gone } else { Stage::Open };
-        slot.received = ReceivedMaps::default();
-        let una = slot.subflow.una();
-        if let Some(mp) = slot.subflow.multipath() {
+        let Some(entry) = self.subflows.first_mut() else { return };
+        if entry.stage() != Stage::Gone {
+            entry.handshake.on_open();
+        }
+        entry.received = ReceivedMappings::default();
+        let una = entry.tcp.una();
+        if let Some(mp) = entry.tcp.multipath() {
             mp.fall_back(infinite);
             mp.retain_queued(|option| matches!(option, MptcpOption::Fail { .. }));
         }
-        slot.subflow.lower_window(window.saturating_sub(una));
+        entry.tcp.lower_window(window.saturating_sub(una));
         if let Some(suspect) = suspect {
             self.accept_suspect(cx, suspect);
         }
         self.push_plain();
         self.drain_plain(cx);
-        self.wake(0);
+        self.subflows.wake(0);
     }
 
     /// Payload that a middlebox changed is part of the stream after all.
@@ -112,28 +116,28 @@ impl Connection {
     /// Hand what was written to the one subflow.
     pub(super) fn push_plain(&mut self) {
         let left = self.send.buffer.end() - self.send.nxt;
-        let Some(slot) = self.slots.first_mut() else { return };
+        let Some(entry) = self.subflows.first_mut() else { return };
         if left > 0 {
             // A send buffer is smaller than 4 GiB.
             let len = u32::try_from(left).unwrap_or(u32::MAX);
             let payload = self.send.buffer.slice(self.send.nxt, len);
             self.send.nxt += u64::from(payload.len());
-            slot.first_sent_bytes += u64::from(payload.len());
-            slot.subflow.push_plain(payload);
+            entry.first_sent_bytes += u64::from(payload.len());
+            entry.tcp.push_plain(payload);
         }
         if self.send.fin_queued && self.send.is_drained() {
-            slot.subflow.queue_fin();
+            entry.tcp.queue_fin();
         }
-        self.wake(0);
+        self.subflows.wake(0);
     }
 
     /// What the subflow acknowledged frees the connection's buffer.
     pub(super) fn on_plain_ack(&mut self) {
-        let Some(slot) = self.slots.first_mut() else { return };
-        let una = slot.subflow.una().min(self.send.buffer.end());
+        let Some(entry) = self.subflows.first_mut() else { return };
+        let una = entry.tcp.una().min(self.send.buffer.end());
         // Room for options is not needed once the infinite mapping is out.
-        if slot.subflow.multipath().is_some_and(|mp| mp.is_fallback_announced()) {
-            slot.subflow.set_option_room(0);
+        if entry.tcp.multipath().is_some_and(|mp| mp.is_fallback_announced()) {
+            entry.tcp.set_option_room(0);
         }
         self.send.una = self.send.una.max(una);
         self.send.buffer.release_below(una);
@@ -144,18 +148,17 @@ impl Connection {
 
     /// What the subflow received in order goes to the reader.
     pub(super) fn drain_plain(&mut self, cx: &mut Context<'_>) {
-        let Some(slot) = self.slots.first_mut() else { return };
-        let (offset, len) = slot.subflow.received();
+        let Some(entry) = self.subflows.first_mut() else { return };
+        let (offset, len) = entry.tcp.received();
         if len > 0 {
-            let payload =
-                slot.subflow.take_received(cx.now, u32::try_from(len).unwrap_or(u32::MAX));
+            let payload = entry.tcp.take_received(cx.now, u32::try_from(len).unwrap_or(u32::MAX));
             self.receive.edge = self.receive.edge.max(offset + len);
             if self.receive.insert(cx.now, offset, payload) {
                 self.tell_readable();
             }
             self.signals_stale = true;
         }
-        let ended = self.slots.first().is_some_and(|slot| slot.subflow.is_fin_received());
+        let ended = self.subflows.first().is_some_and(|entry| entry.tcp.is_fin_received());
         if ended && !std::mem::replace(&mut self.receive.fin_received, true) {
             self.news.push(crate::socket::ConnectionEvent::PeerClosed);
         }
@@ -180,7 +183,7 @@ impl Connection {
         options.push(MptcpOption::Fail { dsn });
         let reason = ResetReason::MIDDLEBOX_INTERFERENCE;
         options.push(MptcpOption::TcpRst { transient: false, reason });
-        self.reset_slot(cx, index, options);
+        self.reset_subflow(cx, index, options);
         self.fail_if_alone();
     }
 
@@ -197,7 +200,7 @@ impl Connection {
             Ok(FailReceived::Agreed(suspect)) => self.on_fail_agreed(cx, suspect),
             Ok(FailReceived::FallBack(announcement)) => self.fall_back(cx, announcement),
             Err(Refused) => {
-                self.drop_slot(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+                self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
                 self.fail_if_alone();
             }
         }
@@ -209,13 +212,13 @@ impl Connection {
     /// segments longer than the path takes.
     fn on_fail_agreed(&mut self, cx: &mut Context<'_>, suspect: Suspect) {
         self.stop_fail_timer();
-        if let Some(mp) = self.slots[0].subflow.multipath() {
+        if let Some(mp) = self.subflows[0].tcp.multipath() {
             mp.retain_queued(|option| !matches!(option, MptcpOption::Fail { .. }));
         }
         self.accept_suspect(cx, suspect);
         self.signals_stale = true;
-        self.slots[0].subflow.acknowledge();
-        self.wake(0);
+        self.subflows[0].tcp.acknowledge();
+        self.subflows.wake(0);
     }
 
     /// A segment arrived after the fallback: the answer to the peer's MP_FAIL may have been lost.
@@ -232,7 +235,7 @@ impl Connection {
             self.fall_back(cx, Announcement::Nothing);
         } else {
             self.refused += 1;
-            self.drop_slot(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();
         }
     }

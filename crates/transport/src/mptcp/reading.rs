@@ -3,7 +3,9 @@
 
 use super::connection::Connection;
 use super::receive::Tuning;
-use super::slot::{Slot, Stage};
+use super::stage::Stage;
+use super::subflow::SubflowEntry;
+use super::subflows::Subflows;
 use crate::recovery::{ReceiveBuffer, SharedBuffer};
 use crate::socket::SocketError;
 use base::{Context, Event, EventMask, Instant};
@@ -39,11 +41,11 @@ impl Connection {
                 buffer.on_read(now, data.read_offset(), data.next_offset(), data.highest());
                 if is_doubled(buffer, left, shift) {
                     self.signals_stale = true;
-                    self.acknowledge_everywhere();
+                    self.subflows.acknowledge_all();
                 }
             }
             Tuning::Shared(buffer) => {
-                grow(buffer, &mut self.slots, now, len);
+                grow(buffer, &mut self.subflows, now, len);
                 self.signals_stale = true;
                 let space = buffer.room();
                 if space.free > 0 && space.free / 2 >= self.receive.announced {
@@ -57,10 +59,10 @@ impl Connection {
     fn announce_doubled(&mut self) {
         let Tuning::Shared(buffer) = &self.receive.tuning else { return };
         let space = buffer.room();
-        for index in 0..self.slots.len() {
-            if self.slots[index].subflow.would_double_window(space) {
-                self.slots[index].subflow.acknowledge();
-                self.wake(index);
+        for index in 0..self.subflows.len() {
+            if self.subflows[index].tcp.would_double_window(space) {
+                self.subflows[index].tcp.acknowledge();
+                self.subflows.wake(index);
             }
         }
     }
@@ -76,19 +78,19 @@ fn is_doubled(buffer: &ReceiveBuffer, left: u64, shift: u8) -> bool {
 }
 
 /// `len` bytes were read: the buffers of subflows grow with the connection's.
-fn grow(buffer: &mut SharedBuffer, slots: &mut [Slot], now: Instant, len: u32) {
-    let Some(first) = slots.first() else { return };
-    let initial_space = first.subflow.initial_space();
+fn grow(buffer: &mut SharedBuffer, subflows: &mut Subflows, now: Instant, len: u32) {
+    let Some(first) = subflows.first() else { return };
+    let initial_space = first.tcp.initial_space();
     // One that a peer is opening does not count before it is open.
-    let counts = |slot: &&Slot| match slot.stage {
-        Stage::Opening => slot.initiator,
+    let counts = |entry: &&SubflowEntry| match entry.stage() {
+        Stage::Opening => entry.handshake.is_initiator(),
         Stage::PreEstablished | Stage::Open => true,
         Stage::Gone => false,
     };
-    let receptions = slots.iter().filter(counts).map(|slot| slot.subflow.reception());
+    let receptions = subflows.iter().filter(counts).map(|entry| entry.tcp.reception());
     if let Some(copied) = buffer.on_read(now, len, initial_space, receptions) {
-        for slot in slots.iter_mut().filter(|slot| slot.stage != Stage::Gone) {
-            slot.subflow.follow_reader(copied);
+        for entry in subflows.iter_mut().filter(|entry| entry.stage() != Stage::Gone) {
+            entry.tcp.follow_reader(copied);
         }
     }
 }

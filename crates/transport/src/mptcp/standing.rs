@@ -5,7 +5,8 @@
 //! subflow with something it may not send; then the application's.
 
 use super::connection::Connection;
-use super::slot::{Slot, Stage};
+use super::stage::Stage;
+use super::subflow::SubflowEntry;
 use base::{Blocked, Context};
 
 impl Connection {
@@ -13,17 +14,17 @@ impl Connection {
     pub(super) fn tell_standing(&mut self, cx: &mut Context<'_>) {
         let why = self.stands_because();
         let written_to = self.send.buffer.end();
-        let queued: u64 = self.open_slots().map(|slot| slot.subflow.unsent()).sum();
+        let queued: u64 = self.open_subflows().map(|entry| entry.tcp.unsent()).sum();
         let unsent = written_to.saturating_sub(self.send.nxt) + queued;
         self.account.stops(cx, self.socket, why, written_to, unsent);
     }
 
-    fn open_slots(&self) -> impl Iterator<Item = &Slot> {
-        self.slots.iter().filter(|slot| slot.stage == Stage::Open)
+    fn open_subflows(&self) -> impl Iterator<Item = &SubflowEntry> {
+        self.subflows.iter().filter(|entry| entry.stage() == Stage::Open)
     }
 
     fn stands_because(&self) -> Blocked {
-        if self.slots.first().is_none_or(|slot| slot.stage == Stage::Opening) {
+        if self.subflows.first().is_none_or(|entry| entry.stage() == Stage::Opening) {
             return Blocked::Opening;
         }
         let to_hand_out = !self.send.is_drained() || !self.send.reinject.is_empty();
@@ -31,11 +32,11 @@ impl Connection {
         if let Some(why) = scheduler.filter(|_| !self.is_plain()) {
             return why;
         }
-        let stopped = |slot: &Slot| match slot.subflow.unsent() {
+        let stopped = |entry: &SubflowEntry| match entry.tcp.unsent() {
             0 => None,
-            _ => Some(slot.subflow.blocked_reason()),
+            _ => Some(entry.tcp.blocked_reason()),
         };
-        if let Some(why) = self.open_slots().filter(|slot| !slot.pf).find_map(stopped) {
+        if let Some(why) = self.open_subflows().filter(|entry| !entry.pf).find_map(stopped) {
             return why;
         }
         if to_hand_out && !self.is_plain() {
@@ -49,9 +50,10 @@ impl Connection {
     pub(super) fn tell_held(&mut self, cx: &mut Context<'_>) {
         let gaps = self.receive.data.out_of_order_bytes();
         let next = self.receive.data.next_offset();
-        let news =
-            |slot: &Slot| slot.held > 0 && (self.is_plain() || slot.received.data_end() > next);
-        let blocks_reader = gaps > 0 || self.slots.iter().any(news);
-        self.account.holds(cx, self.socket, self.held + gaps, blocks_reader);
+        let news = |entry: &SubflowEntry| {
+            entry.held > 0 && (self.is_plain() || entry.received.data_end() > next)
+        };
+        let blocks_reader = gaps > 0 || self.subflows.iter().any(news);
+        self.account.holds(cx, self.socket, self.subflows.held() + gaps, blocks_reader);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::connection::Connection;
 use super::fallback::Announcement;
-use super::slot::{Slot, Stage};
+use super::subflow::SubflowEntry;
 use crate::path_manager::Manager;
 use crate::scheduler::Scheduler;
 use crate::socket::SocketError;
@@ -84,14 +84,7 @@ impl Connection {
             .min(self.manager_deadline())
             .min(self.addresses.deadline())
             .min(self.watch_deadline());
-        self.slots
-            .iter()
-            .map(|slot| {
-                let repeat = slot.repeat_ack_at.unwrap_or(Instant::FAR_FUTURE);
-                let check = slot.check.map_or(Instant::FAR_FUTURE, |check| check.due);
-                slot.subflow.deadline().min(repeat).min(check)
-            })
-            .fold(own, Instant::min)
+        self.subflows.iter().map(SubflowEntry::deadline).fold(own, Instant::min)
     }
 
     fn manager_deadline(&self) -> Instant {
@@ -106,13 +99,13 @@ impl Connection {
 
     /// Run what is due.
     pub fn on_timeout(&mut self, cx: &mut Context<'_>) {
-        for index in 0..self.slots.len() {
-            if self.slots[index].subflow.deadline() <= cx.now {
-                self.slots[index].subflow.on_timeout(cx, &mut self.controller);
+        for index in 0..self.subflows.len() {
+            if self.subflows[index].tcp.deadline() <= cx.now {
+                self.subflows[index].tcp.on_timeout(cx, &mut self.controller);
                 self.after_subflow(cx, index);
-                self.wake(index);
+                self.subflows.wake(index);
             }
-            if self.slots[index].repeat_ack_at.is_some_and(|at| at <= cx.now) {
+            if self.subflows[index].handshake.deadline() <= cx.now {
                 self.repeat_third_packet(cx, index);
             }
         }
@@ -139,8 +132,8 @@ impl Connection {
     /// Interval of the data-level timer but under the rule `stale`: twice the longest RTO of a
     /// usable path.
     fn data_interval(&self) -> Duration {
-        let usable = self.slots.iter().filter(|slot| slot.is_usable() && !slot.pf);
-        let longest = usable.map(|slot| slot.subflow.rto()).max().unwrap_or(FIN_INTERVAL);
+        let usable = self.subflows.iter().filter(|entry| entry.is_usable() && !entry.pf);
+        let longest = usable.map(|entry| entry.tcp.rto()).max().unwrap_or(FIN_INTERVAL);
         let doublings = self.timers.data_tries.min(10);
         (longest * 2 * (1 << doublings)).min(MAX_INTERVAL)
     }
@@ -188,7 +181,7 @@ impl Connection {
                     self.send_head_over(spare, start);
                     return;
                 }
-                let all_stuck = self.slots.iter().all(|slot| !slot.is_usable() || slot.pf);
+                let all_stuck = self.subflows.iter().all(|entry| !entry.is_usable() || entry.pf);
                 // On an only subflow a copy would be taken for new data by a peer that fell back.
                 let patience = u32::from(all_stuck);
                 if self.timers.data_tries > patience {
@@ -218,22 +211,22 @@ impl Connection {
 
     /// The news that a window opened may have been lost on a subflow that is not used since.
     fn probe_shut_subflows(&mut self) {
-        for index in 0..self.slots.len() {
-            if self.slots[index].is_usable() && self.slots[index].subflow.is_shut() {
-                self.slots[index].subflow.probe_window();
-                self.wake(index);
+        for index in 0..self.subflows.len() {
+            if self.subflows[index].is_usable() && self.subflows[index].tcp.is_shut() {
+                self.subflows[index].tcp.probe_window();
+                self.subflows.wake(index);
             }
         }
     }
 
     fn probe_window(&mut self) {
-        let usable = |slot: &Slot| slot.is_usable() && !slot.pf;
-        let active = self.slots.iter().position(|slot| usable(slot) && !slot.probing);
-        let Some(index) = active.or_else(|| self.slots.iter().position(usable)) else { return };
+        let usable = |entry: &SubflowEntry| entry.is_usable() && !entry.pf;
+        let active = self.subflows.iter().position(|entry| usable(entry) && !entry.probing);
+        let Some(index) = active.or_else(|| self.subflows.iter().position(usable)) else { return };
         // A window smaller than a segment is filled only now (RFC 9293 s3.8.6.2.1).
         if !self.fill_window(index) {
-            self.slots[index].subflow.probe_window();
-            self.wake(index);
+            self.subflows[index].tcp.probe_window();
+            self.subflows.wake(index);
         }
     }
 
@@ -262,7 +255,7 @@ impl Connection {
         let interval = FIN_INTERVAL * (1 << self.timers.fin_tries.min(10));
         self.timers.fin = cx.now + interval.min(MAX_FIN_INTERVAL);
         self.offer_fin();
-        self.acknowledge_everywhere();
+        self.subflows.acknowledge_all();
     }
 
     /// No subflow is left.
@@ -296,7 +289,7 @@ impl Connection {
 
     fn on_fail_timeout(&mut self, cx: &mut Context<'_>) {
         if cx.now >= self.timers.fail_end {
-            self.drop_slot(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.reset_for(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
             self.fail(SocketError::Reset);
             return;
         }
@@ -304,15 +297,5 @@ impl Connection {
         let interval = FAIL_INTERVAL * (1 << self.timers.fail_tries.min(10));
         self.timers.fail = (cx.now + interval).min(self.timers.fail_end);
         self.send_fail();
-    }
-
-    /// An acknowledgement on every open subflow.
-    pub(super) fn acknowledge_everywhere(&mut self) {
-        for index in 0..self.slots.len() {
-            if self.slots[index].stage == Stage::Open {
-                self.slots[index].subflow.acknowledge();
-                self.wake(index);
-            }
-        }
     }
 }

@@ -5,13 +5,14 @@
 //! and keeps the time is the connection (`mptcp/eligible`). Backup marks are the peers' wish, not a
 //! policy's: they are in the view, and every scheduler heeds them.
 
+mod choice;
 mod drepas;
 mod none;
 
-use crate::parameters::{Parameter, Settings};
 use crate::scheduler::PathView;
 use base::{Instant, PathId};
 
+pub use choice::{PolicyChoice, PolicyRow};
 pub use drepas::Drepas;
 pub use none::NoPolicy;
 
@@ -40,43 +41,14 @@ pub trait PathPolicy {
     }
 }
 
-/// Name, one sentence and source of every path policy.
-pub const NAMES: &[(&str, &str, &str)] = &[
-    ("none", "Every path may carry data; backups rest as the peers ask.", "RFC 8684 s3.3.8"),
-    (
-        "drepas",
-        "Suspends and probes a path whose throughput stays below a share of the best one's.",
-        "004 sV",
-    ),
-];
+/// Every path policy, in the order in which they are listed.
+pub const TABLE: &[PolicyRow] = &[none::ROW, drepas::ROW];
 
 /// A path policy.
 #[derive(Clone, Debug)]
 pub enum AnyPolicy {
     None(NoPolicy),
     Drepas(Drepas),
-}
-
-/// What can be set of the policy of that name.
-pub fn parameters(name: &str) -> &'static [Parameter] {
-    match name {
-        "drepas" => drepas::PARAMETERS,
-        _ => &[],
-    }
-}
-
-/// The policy of that name; `None` if there is none. `drepas:interval=2s` names one with a
-/// parameter.
-pub fn by_name(name: &str) -> Option<AnyPolicy> {
-    let (name, settings) = match name.split_once(':') {
-        Some((name, text)) => (name, Settings::parse(name, parameters(name), text).ok()?),
-        None => (name, Settings::defaults(parameters(name))),
-    };
-    match name {
-        "none" => Some(AnyPolicy::None(NoPolicy)),
-        "drepas" => Some(AnyPolicy::Drepas(Drepas::new(&settings))),
-        _ => None,
-    }
 }
 
 impl AnyPolicy {
@@ -115,24 +87,5 @@ impl PathPolicy for AnyPolicy {
 
     fn poll_timeout(&self) -> Option<Instant> {
         dispatch!(self.poll_timeout())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_of_the_table_is_known_with_its_parameters() {
-        for (name, ..) in NAMES {
-            assert!(by_name(name).is_some(), "{name}");
-            for parameter in parameters(name) {
-                let example = parameter.example(name);
-                assert!(by_name(&example).is_some(), "{example}");
-            }
-        }
-        for wrong in ["", "drepas:", "drepas:interval=3", "none:x=1", "drepas:mincontribution=2"] {
-            assert!(by_name(wrong).is_none(), "{wrong}");
-        }
     }
 }

@@ -2,9 +2,18 @@
 //!
 //! Backup marks still count (RFC 8684 s3.3.8): they are the scheduler's to heed.
 
-use super::PathPolicy;
+use super::{AnyPolicy, PathPolicy, PolicyRow};
 use crate::scheduler::PathView;
 use base::{Instant, PathId};
+
+/// Its line in the table.
+pub(super) const ROW: PolicyRow = PolicyRow {
+    name: "none",
+    about: "Every path may carry data; backups rest as the peers ask.",
+    source: "RFC 8684 s3.3.8",
+    parameters: &[],
+    make: |_| AnyPolicy::None(NoPolicy),
+};
 
 /// Leaves every path as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

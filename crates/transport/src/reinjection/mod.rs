@@ -63,17 +63,24 @@ pub const NAMES: &[(&str, &str, &str)] = &[
 ];
 
 impl Opportunistic {
+    /// All of them, in the order of the names.
+    pub const ALL: [Opportunistic; 6] = [
+        Opportunistic::Off,
+        Opportunistic::Nsdi12,
+        Opportunistic::P004,
+        Opportunistic::Conext13,
+        Opportunistic::Kernel,
+        Opportunistic::RetransOnly,
+    ];
+
+    /// As options spell it.
+    pub const fn name(self) -> &'static str {
+        NAMES[self as usize].0
+    }
+
     /// The variant of that name.
     pub fn by_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "off" => Opportunistic::Off,
-            "nsdi12" => Opportunistic::Nsdi12,
-            "p004" => Opportunistic::P004,
-            "conext13" => Opportunistic::Conext13,
-            "kernel" => Opportunistic::Kernel,
-            "retrans-only" => Opportunistic::RetransOnly,
-            _ => return None,
-        })
+        Opportunistic::ALL.into_iter().find(|variant| variant.name() == name)
     }
 
     /// What it does to the paths that hold the connection up.

@@ -16,15 +16,15 @@
 use super::lrf::{self, Choice, choose};
 use super::path_view::PathView;
 use super::view::{Offer, View};
-use super::{Decision, Options, PathChange, Scheduler};
+use super::{AnyScheduler, Decision, Options, PathChange, Scheduler, SchedulerRow};
 use crate::parameters::{Kind, Parameter, Settings};
-use crate::reinjection::OpportunisticRetransmission;
+use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
 use base::decision::{Explanation, Test, Unit};
 use base::{Duration, Instant, PathId};
 
 /// What can be set in the paper's form. 002 names neither a step nor bounds of `lambda`: the
 /// kernel's.
-pub(super) const PAPER: &[Parameter] = &[
+const PAPER: &[Parameter] = &[
     lambda(1.0, "002"),
     share("delta", "step of lambda", 0.01, "the kernel of 002, which names none"),
     bound("min", "smallest lambda", 1.0),
@@ -33,7 +33,7 @@ pub(super) const PAPER: &[Parameter] = &[
 ];
 
 /// What can be set in the kernel's form.
-pub(super) const KERNEL: &[Parameter] = &[
+const KERNEL: &[Parameter] = &[
     lambda(1.2, "multipath-tcp kernel v0.95"),
     share("bad", "step of lambda after blocking", 0.04, "multipath-tcp kernel v0.95"),
     share("good", "step of lambda without blocking", 0.01, "multipath-tcp kernel v0.95"),
@@ -80,6 +80,26 @@ pub enum Form {
     Paper,
     Kernel,
 }
+
+/// Its line in the table.
+pub(super) const ROW: SchedulerRow = SchedulerRow {
+    name: "blest",
+    about: "Blocking estimation: no slow path if its segment would block the fast one's window.",
+    source: "002 sIV-A",
+    parameters: PAPER,
+    own_reinjection: Some(Opportunistic::RetransOnly),
+    make: |options, asked| AnyScheduler::Blest(Blest::new(Form::Paper, options, &asked.settings)),
+};
+
+/// The line of the kernel's form in the table.
+pub(super) const KERNEL_ROW: SchedulerRow = SchedulerRow {
+    name: "blest-kernel",
+    about: "The same as the kernel estimates it, slow start included.",
+    source: "multipath-tcp kernel v0.95 `blest`",
+    parameters: KERNEL,
+    own_reinjection: Some(Opportunistic::Kernel),
+    make: |options, asked| AnyScheduler::Blest(Blest::new(Form::Kernel, options, &asked.settings)),
+};
 
 /// Blocking estimation.
 #[derive(Clone, Debug)]

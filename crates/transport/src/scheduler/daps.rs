@@ -14,13 +14,13 @@
 use super::lrf::choose;
 use super::path_view::PathView;
 use super::view::{Offer, View};
-use super::{Decision, Options, PathChange, Scheduler, Step, What};
+use super::{AnyScheduler, Decision, Options, PathChange, Scheduler, SchedulerRow, Step, What};
 use crate::parameters::{Kind, Parameter, Settings};
 use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, Duration, Instant, PathId};
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "round-delay",
         about: "delays are rounded to multiples of so many ms",
@@ -46,6 +46,16 @@ const fn switch(key: &'static str, about: &'static str) -> Parameter {
 
 /// The longest schedule, in milliseconds.
 const LONGEST: u64 = 1 << 31;
+
+/// Its line in the table.
+pub(super) const ROW: SchedulerRow = SchedulerRow {
+    name: "daps",
+    about: "Runs of segments queued so that slow paths' arrive in order.",
+    source: "002 sIII-A, 000 s2.3.2",
+    parameters: PARAMETERS,
+    own_reinjection: None,
+    make: |options, asked| AnyScheduler::Daps(Daps::new(options, &asked.settings)),
+};
 
 /// Delay-aware packet scheduling.
 #[derive(Clone, Debug)]

@@ -12,14 +12,14 @@
 use super::lrf::{self, Choice, choose};
 use super::path_view::PathView;
 use super::view::{Offer, View};
-use super::{Decision, Options, Scheduler};
+use super::{AnyScheduler, Decision, Options, Scheduler, SchedulerRow};
 use crate::parameters::{Kind, Parameter, Settings};
-use crate::reinjection::OpportunisticRetransmission;
+use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
 use base::decision::{Explanation, Test, Unit};
 use std::iter;
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "beta",
         about: "hysteresis of waiting, a share",
@@ -46,6 +46,26 @@ pub enum Form {
     Paper,
     Kernel,
 }
+
+/// Its line in the table.
+pub(super) const ROW: SchedulerRow = SchedulerRow {
+    name: "ecf",
+    about: "Earliest completion first: waits for the fastest path where that ends sooner.",
+    source: "002 sIII-C",
+    parameters: PARAMETERS,
+    own_reinjection: Some(Opportunistic::Kernel),
+    make: |options, asked| AnyScheduler::Ecf(Ecf::new(Form::Paper, options, &asked.settings)),
+};
+
+/// The line of the kernel's form in the table.
+pub(super) const KERNEL_ROW: SchedulerRow = SchedulerRow {
+    name: "ecf-kernel",
+    about: "The same as the kernel does it: data count at least a window.",
+    source: "multipath-tcp kernel v0.95 `ecf`",
+    parameters: PARAMETERS,
+    own_reinjection: Some(Opportunistic::Kernel),
+    make: |options, asked| AnyScheduler::Ecf(Ecf::new(Form::Kernel, options, &asked.settings)),
+};
 
 /// Earliest completion first.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@
 
 use super::path_view::PathView;
 use super::view::{Offer, View};
-use super::{Bind, Decision, PathChange, Scheduler, Step, What};
+use super::{AnyScheduler, Bind, Decision, PathChange, Scheduler, SchedulerRow, Step, What};
 use crate::mptcp::FRAGMENT_BYTES;
 use crate::parameters::{Kind, Parameter, Settings};
 use base::decision::{Explanation, Score, Unit};
@@ -23,7 +23,7 @@ use base::{Blocked, PathId};
 use std::ops::Range;
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+const PARAMETERS: &[Parameter] = &[Parameter {
     key: "burst",
     about: "the largest grant, bytes",
     least: 1.0,
@@ -32,6 +32,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     kind: Kind::Whole,
     source: "Linux",
 }];
+
+/// Its line in the table.
+pub(super) const ROW: SchedulerRow = SchedulerRow {
+    name: "linux",
+    about: "Today's Linux: 64 KiB to the path that flushes its queue first, or wait for it.",
+    source: "mainline Linux `default`",
+    parameters: PARAMETERS,
+    own_reinjection: None,
+    make: |_, asked| AnyScheduler::Linux(Linux::new(&asked.settings)),
+};
 
 /// Today's Linux scheduler.
 #[derive(Clone, Debug)]

@@ -8,10 +8,20 @@
 
 use super::path_view::PathView;
 use super::view::{Offer, View};
-use super::{Action, Decision, Options, Scheduler};
-use crate::reinjection::OpportunisticRetransmission;
+use super::{Action, AnyScheduler, Decision, Options, Scheduler, SchedulerRow};
+use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
 use base::Blocked;
 use base::decision::Explanation;
+
+/// Its line in the table.
+pub(super) const ROW: SchedulerRow = SchedulerRow {
+    name: "lrf",
+    about: "Lowest RTT first (minrtt): the fastest path that has room in its window.",
+    source: "002 sII-C, multipath-tcp kernel v0.95 `default`",
+    parameters: &[],
+    own_reinjection: Some(Opportunistic::Kernel),
+    make: |options, _| AnyScheduler::Lrf(Lrf::new(options)),
+};
 
 /// Lowest RTT first.
 #[derive(Clone, Debug)]

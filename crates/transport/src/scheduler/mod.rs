@@ -7,6 +7,7 @@
 
 mod asked;
 mod blest;
+mod choice;
 mod daps;
 mod ecf;
 mod linux;
@@ -32,6 +33,7 @@ use std::ops::Range;
 pub use crate::parameters::{Kind, Parameter, Refused, Settings};
 pub use asked::Asked;
 pub use blest::Blest;
+pub use choice::{SchedulerChoice, SchedulerRow};
 pub use daps::Daps;
 pub use ecf::Ecf;
 pub use linux::Linux;
@@ -43,7 +45,7 @@ pub use raven::Raven;
 pub use redundant::Redundant;
 pub use rr::{RoundRobin, Turns};
 pub use sttf::Sttf;
-pub use table::{AnyScheduler, Custom, NAMES, Options, by_name, own_reinjection, parameters};
+pub use table::{AnyScheduler, Custom, NAMES, Options, TABLE, by_name, parameters};
 pub use view::{DataSegment, DataView, Offer, PathSet, View};
 pub use xlink::Xlink;
 

@@ -9,14 +9,14 @@
 
 use super::path_view::PathView;
 use super::view::{Offer, View};
-use super::{Decision, Options, Scheduler, lrf};
+use super::{AnyScheduler, Decision, Options, Scheduler, SchedulerRow, lrf};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
 use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, Duration};
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "floor",
         about: "1 rounds the rounds to wait down, 0 up",
@@ -37,6 +37,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         source: "002's kernel",
     },
 ];
+
+/// Its line in the table.
+pub(super) const ROW: SchedulerRow = SchedulerRow {
+    name: "otias",
+    about: "Queues each segment where it is predicted to arrive first.",
+    source: "002 sIII-B",
+    parameters: PARAMETERS,
+    own_reinjection: None,
+    make: |options, asked| AnyScheduler::Otias(Otias::new(options, &asked.settings)),
+};
 
 /// Earliest predicted arrival, queues included.
 #[derive(Clone, Debug)]

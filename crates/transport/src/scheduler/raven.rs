@@ -15,14 +15,14 @@
 use super::lrf::{choose, fastest};
 use super::path_view::PathView;
 use super::view::{Offer, PathSet, View};
-use super::{Decision, Options, PathChange, Scheduler, Step, What};
+use super::{AnyScheduler, Decision, Options, PathChange, Scheduler, SchedulerRow, Step, What};
 use crate::parameters::{Kind, Parameter, Settings};
 use base::decision::Explanation;
 use base::{Blocked, Duration, PathId};
 use std::ops::Range;
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+const PARAMETERS: &[Parameter] = &[Parameter {
     key: "width",
     about: "half an interval in mean deviations of the RTT; 0 copies ties only",
     least: 0.0,
@@ -31,6 +31,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     kind: Kind::Real,
     source: "anabranch, assumed",
 }];
+
+/// Its line in the table.
+pub(super) const ROW: SchedulerRow = SchedulerRow {
+    name: "raven",
+    about: "Lowest RTT first, and copies on paths that may be as fast as the fastest.",
+    source: "RAVEN, MobiCom 2018",
+    parameters: PARAMETERS,
+    own_reinjection: None,
+    make: |options, asked| AnyScheduler::Raven(Raven::new(options, &asked.settings)),
+};
 
 /// Redundancy in doubt.
 #[derive(Clone, Debug)]

@@ -10,9 +10,19 @@
 use super::lrf::choose;
 use super::path_view::PathView;
 use super::view::{Offer, View};
-use super::{Decision, Options, PathChange, Scheduler};
+use super::{AnyScheduler, Decision, Options, PathChange, Scheduler, SchedulerRow};
 use base::decision::Explanation;
 use base::{Blocked, PathId};
+
+/// Its line in the table.
+pub(super) const ROW: SchedulerRow = SchedulerRow {
+    name: "redundant",
+    about: "Every path carries everything not yet acknowledged, at its own speed.",
+    source: "multipath-tcp kernel v0.95 `redundant`",
+    parameters: &[],
+    own_reinjection: None,
+    make: |options, _| AnyScheduler::Redundant(Redundant::new(options)),
+};
 
 /// Redundant.
 #[derive(Clone, Debug)]

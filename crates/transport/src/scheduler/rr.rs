@@ -8,7 +8,7 @@
 
 use super::path_view::PathView;
 use super::view::{Offer, PathSet, View};
-use super::{Action, Decision, PathChange, Scheduler};
+use super::{Action, AnyScheduler, Decision, Options, PathChange, Scheduler, SchedulerRow};
 use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, PathId};
 
@@ -37,6 +37,29 @@ impl Turns {
     }
 }
 
+/// Its line in the table.
+pub(super) const ROW: SchedulerRow = SchedulerRow {
+    name: "rr",
+    about: "Round robin: one segment a path in turn.",
+    source: "000 s2.3.2, kernel v0.95 `roundrobin`",
+    parameters: &[],
+    own_reinjection: None,
+    make: |options, _| AnyScheduler::Rr(RoundRobin::weighted(options, &[])),
+};
+
+/// The line of the form with weights.
+pub(super) const WEIGHTED: SchedulerRow = SchedulerRow {
+    name: "wrr",
+    about: "Weighted round robin: a path's weight in segments a turn, as in `wrr:3,1`.",
+    source: "000 s2.3.2",
+    parameters: &[],
+    own_reinjection: None,
+    make: |options, asked| {
+        let weights = asked.weights.as_ref().unwrap_or(&options.turns.weights);
+        AnyScheduler::Rr(RoundRobin::weighted(options, weights))
+    },
+};
+
 /// Round robin.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
@@ -50,6 +73,11 @@ impl RoundRobin {
     /// The first round begins with the lowest path.
     pub const fn new(turns: Turns) -> Self {
         RoundRobin { turns, used: Vec::new(), last: None }
+    }
+
+    /// With these weights, by interface, and the other turns of `options`.
+    fn weighted(options: &Options, weights: &[u32]) -> Self {
+        RoundRobin::new(Turns { weights: weights.to_vec(), ..options.turns.clone() })
     }
 
     fn used(&self, path: PathId) -> u32 {

@@ -1,13 +1,14 @@
-//! `AnyScheduler`: the table of schedulers and their dispatch without boxing (house rule 3).
+//! The table of schedulers and their dispatch without boxing.
 //!
-//! Adding one touches its file, an arm here, the table, and its tests. The word `default` is not
-//! in the table: it means `lrf` in the papers' kernels and another rule in today's; who reads the
-//! word explains that.
+//! A scheduler is its file and one line of [`schedulers!`] below: the arm of [`AnyScheduler`] and
+//! the rows of the table, each with a name, a sentence, a source, parameters and how it is made.
+//! The word `default` is in no row: it means `lrf` in the papers' kernels and another rule in
+//! today's, as who reads the word explains.
 
-use super::asked::Asked;
+use super::choice::{SchedulerChoice, SchedulerRow};
 use super::{Blest, Daps, Decision, Ecf, Linux, Lrf, Otias, PathChange, Raven, Redundant};
 use super::{RoundRobin, Scheduler, Sttf, Turns, View, Xlink};
-use super::{blest, daps, ecf, linux, otias, raven, sttf, xlink};
+use super::{blest, daps, ecf, linux, lrf, otias, raven, redundant, rr, sttf, xlink};
 use crate::parameters::Parameter;
 use crate::reinjection::{Opportunistic, Reinjecting};
 use base::decision::Explanation;
@@ -27,90 +28,75 @@ pub struct Options {
     pub turns: Turns,
 }
 
-/// Name, one sentence and source of every scheduler.
-pub const NAMES: &[(&str, &str, &str)] = &[
-    (
-        "lrf",
-        "Lowest RTT first (minrtt): the fastest path that has room in its window.",
-        "002 sII-C, multipath-tcp kernel v0.95 `default`",
-    ),
-    ("rr", "Round robin: one segment a path in turn.", "000 s2.3.2, kernel v0.95 `roundrobin`"),
-    (
-        "wrr",
-        "Weighted round robin: a path's weight in segments a turn, as in `wrr:3,1`.",
-        "000 s2.3.2",
-    ),
-    (
-        "redundant",
-        "Every path carries everything not yet acknowledged, at its own speed.",
-        "multipath-tcp kernel v0.95 `redundant`",
-    ),
-    (
-        "linux",
-        "Today's Linux: 64 KiB to the path that flushes its queue first, or wait for it.",
-        "mainline Linux `default`",
-    ),
-    (
-        "daps",
-        "Runs of segments queued so that slow paths' arrive in order.",
-        "002 sIII-A, 000 s2.3.2",
-    ),
-    ("otias", "Queues each segment where it is predicted to arrive first.", "002 sIII-B"),
-    (
-        "ecf",
-        "Earliest completion first: waits for the fastest path where that ends sooner.",
-        "002 sIII-C",
-    ),
-    (
-        "ecf-kernel",
-        "The same as the kernel does it: data count at least a window.",
-        "multipath-tcp kernel v0.95 `ecf`",
-    ),
-    (
-        "blest",
-        "Blocking estimation: no slow path if its segment would block the fast one's window.",
-        "002 sIV-A",
-    ),
-    (
-        "blest-kernel",
-        "The same as the kernel estimates it, slow start included.",
-        "multipath-tcp kernel v0.95 `blest`",
-    ),
-    (
-        "sttf",
-        "Shortest transfer time first: plans where all unsent data arrive first, and plans anew.",
-        "002 sIV-B",
-    ),
-    (
-        "xlink",
-        "Lowest RTT first, and a copy elsewhere of what is under way for too long.",
-        "XLINK, SIGCOMM 2021, XQUIC `deadline`",
-    ),
-    (
-        "raven",
-        "Lowest RTT first, and copies on paths that may be as fast as the fastest.",
-        "RAVEN, MobiCom 2018",
-    ),
-];
+/// Makes the table, the enum of schedulers and its dispatch of `ARM(TYPE): ROWS;` lines.
+macro_rules! schedulers {
+    ($($arm:ident($type:ty): $($row:expr),+;)+) => {
+        /// Every scheduler, in the order in which they are listed.
+        pub const TABLE: &[SchedulerRow] = &[$($($row),+),+];
 
-/// A scheduler.
-pub enum AnyScheduler {
-    Lrf(Lrf),
-    Rr(RoundRobin),
-    Redundant(Redundant),
-    Linux(Linux),
-    Daps(Daps),
-    Otias(Otias),
-    Ecf(Ecf),
-    Blest(Blest),
-    /// Larger than any other.
-    Sttf(Box<Sttf>),
-    Xlink(Xlink),
-    Raven(Raven),
-    /// One of them with a reinjection that its source does not have.
-    Reinjecting(Box<Reinjecting>),
-    /// One from outside of this crate.
-    Custom(Box<dyn Scheduler + Send>),
+        /// A scheduler.
+        pub enum AnyScheduler {
+            $($arm($type),)+
+            /// One of them with a reinjection that its source does not have.
+            Reinjecting(Box<Reinjecting>),
+            /// One from outside of this crate.
+            Custom(Box<dyn Scheduler + Send>),
+        }
+
+        dispatch! { $($arm)+ Reinjecting Custom;
+            fn next(&mut self, view: &View<'_>) -> Decision;
+            fn explain(&self, view: &View<'_>) -> Option<Explanation>;
+            fn heeds_acks(&self) -> bool;
+            fn on_ack(&mut self, view: &View<'_>, path: PathId) -> ();
+            fn on_window_blocked(&mut self, view: &View<'_>) -> ();
+            fn on_path_changed(&mut self, path: PathId, change: PathChange) -> ();
+            fn poll_timeout(&self) -> Option<Instant>;
+        }
+    };
+}
+
+/// Calls the same method of whichever scheduler it is.
+macro_rules! dispatch {
+    ($($arm:ident)+; $($calls:tt)+) => {
+        impl Scheduler for AnyScheduler {
+            dispatch! { @calls [$($arm)+] $($calls)+ }
+        }
+    };
+    (@calls $arms:tt) => {};
+    (@calls $arms:tt fn $method:ident(&mut self $(, $arg:ident: $type:ty)*) -> $out:ty;
+        $($calls:tt)*) => {
+        fn $method(&mut self $(, $arg: $type)*) -> $out {
+            dispatch! { @match self $arms $method($($arg),*) }
+        }
+        dispatch! { @calls $arms $($calls)* }
+    };
+    (@calls $arms:tt fn $method:ident(&self $(, $arg:ident: $type:ty)*) -> $out:ty;
+        $($calls:tt)*) => {
+        fn $method(&self $(, $arg: $type)*) -> $out {
+            dispatch! { @match self $arms $method($($arg),*) }
+        }
+        dispatch! { @calls $arms $($calls)* }
+    };
+    (@match $self:ident [$($arm:ident)+] $method:ident $args:tt) => {
+        match $self {
+            $(AnyScheduler::$arm(scheduler) => scheduler.$method $args,)+
+        }
+    };
+}
+
+schedulers! {
+    Lrf(Lrf): lrf::ROW;
+    Rr(RoundRobin): rr::ROW, rr::WEIGHTED;
+    Redundant(Redundant): redundant::ROW;
+    Linux(Linux): linux::ROW;
+    Daps(Daps): daps::ROW;
+    Otias(Otias): otias::ROW;
+    Ecf(Ecf): ecf::ROW, ecf::KERNEL_ROW;
+    Blest(Blest): blest::ROW, blest::KERNEL_ROW;
+    // Larger than any other.
+    Sttf(Box<Sttf>): sttf::ROW;
+    Xlink(Xlink): xlink::ROW;
+    Raven(Raven): raven::ROW;
 }
 
 impl AnyScheduler {
@@ -158,139 +144,35 @@ impl fmt::Debug for Custom {
     }
 }
 
-/// What can be set of the scheduler of that name.
-pub fn parameters(name: &str) -> &'static [Parameter] {
-    match name {
-        "linux" => linux::PARAMETERS,
-        "daps" => daps::PARAMETERS,
-        "otias" => otias::PARAMETERS,
-        "ecf" | "ecf-kernel" => ecf::PARAMETERS,
-        "blest" => blest::PAPER,
-        "blest-kernel" => blest::KERNEL,
-        "sttf" => sttf::PARAMETERS,
-        "xlink" => xlink::PARAMETERS,
-        "raven" => raven::PARAMETERS,
-        _ => &[],
-    }
-}
-
-/// The reinjection that the source of the scheduler of that name has (schedulers spec s12a);
-/// `None`: none of those there are names for. A parameter `optim` says another.
-pub fn own_reinjection(name: &str) -> Option<Opportunistic> {
-    match name {
-        "lrf" | "ecf" | "ecf-kernel" | "blest-kernel" => Some(Opportunistic::Kernel),
-        "blest" | "sttf" => Some(Opportunistic::RetransOnly),
-        _ => None,
-    }
-}
-
-/// The scheduler of that name; `None` if there is none. What follows a colon is `Asked`'s:
-/// `wrr:3,1` names one with its weights, `ecf:beta=0.5,reinjection=off` one with parameters.
-pub fn by_name(name: &str, options: &Options) -> Option<AnyScheduler> {
-    let (name, text) = name.split_once(':').map_or((name, None), |(name, text)| (name, Some(text)));
-    let name = if name == "minrtt" { "lrf" } else { name };
-    let asked = match text {
-        Some(text) => Asked::parse(name, text).ok()?,
-        None => Asked::defaults(name),
-    };
-    let wanted = asked.reinjection.or(options.opportunistic);
-    let has_optim = parameters(name).iter().any(|parameter| parameter.key == "optim");
-    let own = own_reinjection(name).filter(|_| !has_optim);
-    let opportunistic = wanted.or(own);
-    let scheduler = plain(name, &asked, &Options { opportunistic, ..options.clone() })?;
-    Some(match wanted {
-        Some(mode) if mode != Opportunistic::Off && !scheduler.reinjects() => {
-            AnyScheduler::Reinjecting(Box::new(Reinjecting::new(scheduler, mode)))
-        }
-        _ => scheduler,
-    })
-}
-
-fn plain(
-    name: &str,
-    Asked { weights, settings, .. }: &Asked,
-    options: &Options,
-) -> Option<AnyScheduler> {
-    let turns = |weights: &[u32]| Turns { weights: weights.to_vec(), ..options.turns.clone() };
-    Some(match name {
-        "lrf" => AnyScheduler::Lrf(Lrf::new(options)),
-        "rr" => AnyScheduler::Rr(RoundRobin::new(turns(&[]))),
-        "wrr" => {
-            let weights = weights.as_ref().unwrap_or(&options.turns.weights);
-            AnyScheduler::Rr(RoundRobin::new(turns(weights)))
-        }
-        "redundant" => AnyScheduler::Redundant(Redundant::new(options)),
-        "linux" => AnyScheduler::Linux(Linux::new(settings)),
-        "daps" => AnyScheduler::Daps(Daps::new(options, settings)),
-        "otias" => AnyScheduler::Otias(Otias::new(options, settings)),
-        "ecf" => AnyScheduler::Ecf(Ecf::new(ecf::Form::Paper, options, settings)),
-        "ecf-kernel" => AnyScheduler::Ecf(Ecf::new(ecf::Form::Kernel, options, settings)),
-        "blest" => AnyScheduler::Blest(Blest::new(blest::Form::Paper, options, settings)),
-        "blest-kernel" => AnyScheduler::Blest(Blest::new(blest::Form::Kernel, options, settings)),
-        "sttf" => AnyScheduler::Sttf(Box::new(Sttf::new(options, settings))),
-        "xlink" => AnyScheduler::Xlink(Xlink::new(options, settings)),
-        "raven" => AnyScheduler::Raven(Raven::new(options, settings)),
-        _ => return None,
-    })
-}
-
-/// Calls the same method of whichever scheduler it is.
-macro_rules! dispatch {
-    ($self:ident.$method:ident($($arg:expr),*)) => {
-        match $self {
-            AnyScheduler::Lrf(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Rr(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Redundant(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Linux(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Daps(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Otias(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Ecf(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Blest(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Sttf(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Xlink(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Raven(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Reinjecting(scheduler) => scheduler.$method($($arg),*),
-            AnyScheduler::Custom(scheduler) => scheduler.$method($($arg),*),
-        }
-    };
-}
-
 impl AnyScheduler {
     /// Whether it calls opportunistic retransmission itself, with the path it chose.
-    const fn reinjects(&self) -> bool {
+    pub(super) const fn reinjects(&self) -> bool {
         use AnyScheduler::{Blest, Ecf, Lrf, Otias, Sttf};
         matches!(self, Lrf(_) | Otias(_) | Ecf(_) | Blest(_) | Sttf(_))
     }
 }
 
-impl Scheduler for AnyScheduler {
-    fn next(&mut self, view: &View<'_>) -> Decision {
-        dispatch!(self.next(view))
-    }
+/// Name, one sentence and source of every scheduler.
+pub const NAMES: &[(&str, &str, &str)] = &names();
 
-    fn explain(&self, view: &View<'_>) -> Option<Explanation> {
-        dispatch!(self.explain(view))
+const fn names() -> [(&'static str, &'static str, &'static str); TABLE.len()] {
+    let mut names = [("", "", ""); TABLE.len()];
+    let mut row = 0;
+    while row < TABLE.len() {
+        names[row] = (TABLE[row].name, TABLE[row].about, TABLE[row].source);
+        row += 1;
     }
+    names
+}
 
-    fn heeds_acks(&self) -> bool {
-        dispatch!(self.heeds_acks())
-    }
+/// The parameters of the scheduler of that name.
+pub fn parameters(name: &str) -> &'static [Parameter] {
+    SchedulerChoice::find(name).map_or(&[], |choice| choice.row().parameters)
+}
 
-    fn on_ack(&mut self, view: &View<'_>, path: PathId) {
-        dispatch!(self.on_ack(view, path));
-    }
-
-    fn on_window_blocked(&mut self, view: &View<'_>) {
-        dispatch!(self.on_window_blocked(view));
-    }
-
-    fn on_path_changed(&mut self, path: PathId, change: PathChange) {
-        dispatch!(self.on_path_changed(path, change));
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        dispatch!(self.poll_timeout())
-    }
+/// The scheduler that a text such as `ecf:beta=0.5` names; `None` if there is none.
+pub fn by_name(text: &str, options: &Options) -> Option<AnyScheduler> {
+    Some(text.parse::<SchedulerChoice>().ok()?.make(options))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@
 use super::lrf::choose;
 use super::path_view::PathView;
 use super::view::{Offer, View};
-use super::{Decision, Options, PathChange, Scheduler, Step, What};
+use super::{AnyScheduler, Decision, Options, PathChange, Scheduler, SchedulerRow, Step, What};
 use crate::parameters::{Kind, Parameter, Settings};
 use base::decision::Explanation;
 use base::{Blocked, Duration, Instant, PathId};
@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "factor",
         about: "the deadline in multiples of the smallest SRTT",
@@ -41,6 +41,16 @@ const fn time(key: &'static str, about: &'static str, default: f64) -> Parameter
     let (kind, source) = (Kind::Time, "XQUIC");
     Parameter { key, about, least: 0.0, most: 60_000.0, default, kind, source }
 }
+
+/// Its line in the table.
+pub(super) const ROW: SchedulerRow = SchedulerRow {
+    name: "xlink",
+    about: "Lowest RTT first, and a copy elsewhere of what is under way for too long.",
+    source: "XLINK, SIGCOMM 2021, XQUIC `deadline`",
+    parameters: PARAMETERS,
+    own_reinjection: None,
+    make: |options, asked| AnyScheduler::Xlink(Xlink::new(options, &asked.settings)),
+};
 
 /// Lowest RTT first with deadlines.
 #[derive(Clone, Debug)]

@@ -135,8 +135,7 @@ impl Stack {
         };
         let id = self.next_id();
         let identity = self.identity(cx, id, interface, tuple);
-        let made = Connection::accept(cx.now, &identity, interface, &tcp, syn, listener);
-        let Some(connection) = made else { return };
+        let connection = Connection::accept(cx.now, &identity, interface, &tcp, syn, listener);
         self.insert(id, connection);
         self.join_backlog(listener);
         self.wake(id);

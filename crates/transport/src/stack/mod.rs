@@ -227,8 +227,7 @@ impl Stack {
         let local = self.addressing.free_port(local, remote, first)?;
         let id = self.next_id();
         let identity = self.identity(cx, id, interface, Tuple { local, remote });
-        let connection =
-            Connection::connect(&identity, interface, config).ok_or(SocketError::NotConnected)?;
+        let connection = Connection::connect(&identity, interface, config);
         self.insert(id, connection);
         self.wake(id);
         Ok(id)

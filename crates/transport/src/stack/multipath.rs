@@ -38,8 +38,7 @@ impl Stack {
             host: &host,
             listener: None,
         };
-        let connection =
-            Connection::connect(&start, &identity, interface).ok_or(SocketError::NotConnected)?;
+        let connection = Connection::connect(&start, &identity, interface);
         self.insert_mptcp(id, connection, Tuple { local, remote });
         self.open_group(cx, id, config.simultaneous_syn.as_deref().unwrap_or_default());
         Ok(id)
@@ -90,8 +89,7 @@ impl Stack {
             host: &host,
             listener: Some(listener),
         };
-        let made = Connection::accept(cx.now, &start, &identity, interface, syn, asked);
-        let Some(connection) = made else { return };
+        let connection = Connection::accept(cx.now, &start, &identity, interface, syn, asked);
         self.insert_mptcp(id, connection, tuple);
         if config.simultaneous_syn.is_some() {
             self.note_group(cx.now, id, syn);

@@ -1,7 +1,7 @@
 //! The configuration of a TCP connection.
 
 use super::profile::Profile;
-use crate::congestion::{Controller, HyStartKind, Options, by_name};
+use crate::congestion::{Controller, ControllerChoice, HyStartKind, Options};
 
 /// Socket buffers in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,8 +23,8 @@ impl Default for Buffers {
 #[derive(Clone, PartialEq, Debug)]
 pub struct TcpConfig {
     pub profile: Profile,
-    /// A name from the table in `congestion`: `reno`, `cubic`.
-    pub congestion: &'static str,
+    /// The congestion control.
+    pub congestion: ControllerChoice,
     /// How CUBIC leaves slow start; `None`: as the profile does.
     pub hystart: Option<HyStartKind>,
     pub buffers: Buffers,
@@ -40,7 +40,7 @@ impl Default for TcpConfig {
     fn default() -> Self {
         TcpConfig {
             profile: Profile::Linux,
-            congestion: "cubic",
+            congestion: ControllerChoice::CUBIC,
             hystart: None,
             buffers: Buffers::default(),
             nagle: false,
@@ -52,9 +52,9 @@ impl Default for TcpConfig {
 }
 
 impl TcpConfig {
-    /// A controller as the configuration names it; `None` if no controller has that name.
-    pub(crate) fn new_controller(&self) -> Option<Controller> {
-        by_name(self.congestion, &self.controller_options())
+    /// A controller for one connection, without paths.
+    pub(crate) fn new_controller(&self) -> Controller {
+        self.congestion.make(&self.controller_options())
     }
 
     fn controller_options(&self) -> Options {

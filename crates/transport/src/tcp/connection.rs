@@ -24,13 +24,9 @@ pub struct Connection {
 
 impl Connection {
     /// An active opener.
-    pub fn connect(
-        identity: &Identity,
-        interface: InterfaceId,
-        config: &TcpConfig,
-    ) -> Option<Connection> {
-        let controller = config.new_controller()?;
-        Some(Connection::new(Subflow::connect(identity, config), controller, interface, None))
+    pub fn connect(identity: &Identity, interface: InterfaceId, config: &TcpConfig) -> Connection {
+        let controller = config.new_controller();
+        Connection::new(Subflow::connect(identity, config), controller, interface, None)
     }
 
     /// A passive opener that answers `syn`.
@@ -41,10 +37,10 @@ impl Connection {
         config: &TcpConfig,
         syn: &TcpSegment,
         listener: SocketId,
-    ) -> Option<Connection> {
-        let controller = config.new_controller()?;
+    ) -> Connection {
+        let controller = config.new_controller();
         let subflow = Subflow::accept(now, identity, config, syn);
-        Some(Connection::new(subflow, controller, interface, Some(listener)))
+        Connection::new(subflow, controller, interface, Some(listener))
     }
 
     fn new(

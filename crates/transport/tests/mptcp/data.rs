@@ -4,7 +4,9 @@ use crate::pair::{Fate, Pair, Path, Side, tcp};
 use base::{Duration, Instant};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use transport::congestion::ControllerChoice;
 use transport::mptcp::MptcpConfig;
+use transport::scheduler::SchedulerChoice;
 use transport::{Buffers, Profile};
 use wire::mptcp::{DataNumber, Dss};
 use wire::{Flags, Packet};
@@ -128,7 +130,7 @@ fn a_subflow_longer_than_4_gib_on_large_segments() {
 fn many_mappings_in_flight_are_no_fault() {
     // More segments than the old limit of 4096 wait behind one that is lost.
     let mut config = fixed(64 << 10);
-    config.tcp.congestion = "reno";
+    config.tcp.congestion = ControllerChoice::RENO;
     let mut pair = Pair::new(&[Path::ms(50)], config.clone(), config);
     pair.fictive = true;
     let most = Rc::new(Cell::new(0));
@@ -247,10 +249,11 @@ fn data_fin_behind_a_closed_window_waits_for_hours() {
 #[test]
 fn small_receive_buffer_and_different_paths_never_stall() {
     // Linux may hang for good here: specs/linux-kernel-behaviour.md "A kernel stall".
-    for (scheduler, ..) in transport::scheduler::NAMES {
+    for scheduler in SchedulerChoice::all() {
         for (first, second) in [(200, 5), (5, 200)] {
             for kib in [16, 64, 128] {
-                let with = |config: MptcpConfig| MptcpConfig { scheduler, ..config };
+                let with =
+                    |config: MptcpConfig| MptcpConfig { scheduler: scheduler.clone(), ..config };
                 let lossy = |ms| Path { loss: 0.005, ..Path::ms(ms) };
                 let paths = [lossy(first), lossy(second)];
                 let mut pair = Pair::with_seed(&paths, with(fixed(kib)), with(fixed(1024)), 9);
@@ -275,7 +278,8 @@ fn small_receive_buffer_and_different_paths_never_stall() {
 /// In the profile `linux` no scheduler chose a path while the window was full.
 #[test]
 fn full_window_calls_for_copies_as_asked() {
-    let reinjected = |scheduler| {
+    let reinjected = |scheduler: &str| {
+        let scheduler = scheduler.parse().unwrap();
         let config = MptcpConfig { scheduler, ..fixed(64) };
         let mut pair = Pair::new(&[Path::ms(200), Path::ms(5)], fixed(64), config);
         pair.transfer(1, 600_000);
@@ -294,8 +298,8 @@ fn full_window_calls_for_copies_as_asked() {
 #[test]
 fn partial_copies_do_not_fill_the_receive_buffer() {
     // Segments of different sizes on both paths: copies overlap in part, again and again.
-    let mut config = MptcpConfig { scheduler: "redundant", ..fixed(128) };
-    config.tcp.congestion = "reno";
+    let mut config = MptcpConfig { scheduler: "redundant".parse().unwrap(), ..fixed(128) };
+    config.tcp.congestion = ControllerChoice::RENO;
     let mut pair = Pair::new(&[Path::ms(5), Path::ms(7)], config.clone(), config);
     pair.mangle = Some(Box::new(|_, path, packet| {
         if let Some(segment) = tcp(packet).filter(|segment| segment.flags.contains(Flags::SYN)) {
@@ -343,8 +347,8 @@ fn tuned_send_buffer_is_that_of_all_subflows() {
 
 #[test]
 fn memory_of_a_lazy_reader_stays_within_the_buffer() {
-    for (scheduler, ..) in transport::scheduler::NAMES {
-        let with = |config: MptcpConfig| MptcpConfig { scheduler, ..config };
+    for scheduler in SchedulerChoice::all() {
+        let with = |config: MptcpConfig| MptcpConfig { scheduler: scheduler.clone(), ..config };
         let paths = [Path { loss: 0.03, ..Path::ms(10) }, Path::ms(50), Path::ms(90)];
         let mut pair = Pair::new(&paths, with(fixed(256)), with(fixed(1024)));
         pair.set_reading(Side::Client, false);
@@ -377,7 +381,7 @@ fn retransmissions_after_longer_acknowledgements_fit() {
 #[test]
 fn window_of_a_subflow_bounds_it_with_the_papers_kernels() {
     for (profile, bound) in [(Profile::Linux41, true), (Profile::Linux, false)] {
-        let mut config = MptcpConfig { scheduler: "rr", ..MptcpConfig::default() };
+        let mut config = MptcpConfig { scheduler: "rr".parse().unwrap(), ..MptcpConfig::default() };
         config.tcp.profile = profile;
         let mut pair = Pair::new(&[Path::ms(10), Path::ms(10)], config.clone(), config);
         pair.mangle = Some(Box::new(|side, path, packet| {

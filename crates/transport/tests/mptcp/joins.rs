@@ -162,7 +162,7 @@ fn any_packet_of_a_join_lost_delays_it_only() {
 
 #[test]
 fn path_that_joined_again_and_again_keeps_what_it_carried() {
-    let config = MptcpConfig { scheduler: "rr", ..MptcpConfig::default() };
+    let config = MptcpConfig { scheduler: "rr".parse().unwrap(), ..MptcpConfig::default() };
     let mut pair = Pair::new(&[Path::ms(5), Path::ms(5)], config.clone(), config);
     pair.await_subflows(2);
     let mut written = 0;

@@ -6,9 +6,10 @@ use crate::cases;
 use crate::pair::{Fate, Pair, Path, Side};
 use base::Duration;
 use proptest::prelude::*;
+use transport::TcpConfig;
+use transport::congestion::ControllerChoice;
 use transport::mptcp::MptcpConfig;
-use transport::scheduler::NAMES;
-use transport::{TcpConfig, congestion};
+use transport::scheduler::SchedulerChoice;
 
 /// Suspends whatever is slower for a moment, and probes all the time.
 const HASTY: &str = "drepas:mincontribution=0.8,interval=100ms,period=10ms,window=10ms,\
@@ -26,12 +27,13 @@ fn fate() -> impl Strategy<Value = Fate> {
 }
 
 fn config() -> impl Strategy<Value = MptcpConfig> {
-    let scheduler = (0..NAMES.len()).prop_map(|index| NAMES[index].0);
-    let congestion = (0..congestion::NAMES.len()).prop_map(|index| congestion::NAMES[index].0);
+    let scheduler = prop::sample::select(SchedulerChoice::all().collect::<Vec<_>>());
+    let congestion = prop::sample::select(ControllerChoice::all().collect::<Vec<_>>());
     let policy = prop::sample::select(vec!["none", HASTY]);
     let rest = (policy, any::<bool>());
     (scheduler, congestion, rest).prop_map(|(scheduler, congestion, (policy, checksum))| {
         let tcp = TcpConfig { congestion, ..TcpConfig::default() };
+        let policy = policy.parse().unwrap();
         MptcpConfig { tcp, scheduler, policy, checksum, ..MptcpConfig::default() }
     })
 }

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
+use transport::choice::Choice;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::{Again, Endpoint, EndpointFlags, Endpoints, Limits, PathManagerKind};
 use transport::{
@@ -160,8 +161,8 @@ fn world() -> impl Strategy<Value = World> {
     let network = (2..=PATHS, prop::array::uniform3(0u64..120), prop_oneof![Just(0.0), 0.0..0.04]);
     let manager = prop_oneof![2 => Just(0usize), 1 => 1..MANAGERS.len()];
     let profile = prop_oneof![2 => Just(0usize), 1 => Just(1)];
-    let scheduler = (0..scheduler::NAMES.len(), 0..POLICIES.len());
-    let controls = 0..congestion::NAMES.len();
+    let scheduler = (0..scheduler::TABLE.len(), 0..POLICIES.len());
+    let controls = 0..congestion::TABLE.len();
     let names = (scheduler, controls, manager, profile);
     let choice = (names, any::<bool>(), buffer, prop::bool::weighted(0.2));
     let rest = (stage, prop::array::uniform2(start), any::<u64>());
@@ -243,8 +244,8 @@ impl Plan {
 
 fn config(world: &World, side: Side) -> MptcpConfig {
     let mut config = MptcpConfig {
-        scheduler: scheduler::NAMES[world.scheduler].0,
-        policy: POLICIES[world.policy],
+        scheduler: Choice::of(&scheduler::TABLE[world.scheduler]),
+        policy: POLICIES[world.policy].parse().unwrap(),
         path_manager: MANAGERS[world.manager],
         endpoints: endpoints(side),
         checksum: world.checksum && side == Side::Server,
@@ -252,7 +253,7 @@ fn config(world: &World, side: Side) -> MptcpConfig {
         ..MptcpConfig::default()
     };
     config.tcp.profile = [Profile::Linux, Profile::Linux41][world.profile];
-    config.tcp.congestion = congestion::NAMES[world.congestion].0;
+    config.tcp.congestion = Choice::of(&congestion::TABLE[world.congestion]);
     if world.buffer_kib > 0 {
         let bytes = world.buffer_kib << 10;
         config.tcp.buffers = Buffers { send_max: bytes, receive_max: bytes, auto_tuning: false };

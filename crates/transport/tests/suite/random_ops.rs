@@ -11,6 +11,7 @@ use base::Duration;
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::rc::Rc;
+use transport::congestion::ControllerChoice;
 use transport::{Buffers, Profile, TcpConfig};
 use wire::TcpOptions;
 
@@ -126,7 +127,7 @@ fn idle_of(world: World) -> Pair {
     };
     let config = TcpConfig {
         profile: Profile::ALL[world.profile].0,
-        congestion: if world.reno { "reno" } else { "cubic" },
+        congestion: if world.reno { ControllerChoice::RENO } else { ControllerChoice::CUBIC },
         buffers,
         nagle: world.nagle,
         pacing: world.pacing,

@@ -4,6 +4,7 @@
 use crate::bare::{Bare, bytes, modern};
 use crate::pair::{Setup, Side};
 use base::{Chance, Duration, Instant, Purpose};
+use transport::congestion::ControllerChoice;
 use transport::{Buffers, SocketEventKind, TcpConfig};
 use wire::{Flags, Payload};
 
@@ -57,7 +58,7 @@ fn initial_window_is_ten_segments_and_push_marks_the_end() {
 /// loss halved the window while a burst was leaving, and the rest of the burst left nevertheless.
 #[test]
 fn burst_granted_before_a_loss_ends_at_the_window_after_it() {
-    let config = TcpConfig { congestion: "reno", ..TcpConfig::default() };
+    let config = TcpConfig { congestion: ControllerChoice::RENO, ..TcpConfig::default() };
     let (mut bare, _) = Bare::syn_received(config, modern());
     // So near that a burst is up to half of the window.
     bare.wait_ms(1);

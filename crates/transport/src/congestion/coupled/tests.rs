@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::congestion::test_support::{ack, loss};
-use crate::congestion::{Arithmetic, Controller, HyStartKind, NAMES, by_name, is_coupled};
+use crate::congestion::{Arithmetic, Controller, HyStartKind, TABLE, by_name};
 use proptest::prelude::*;
 
 const OPTIONS: Options = Options { hystart: HyStartKind::Off, ..Options::LINUX };
@@ -55,7 +55,7 @@ pub fn growth<R: Rule>(paths: &[(u32, u64)], path: u8) -> f64 {
 const WITH_LISA: [&str; 3] = ["lia:lisa=1", "olia:lisa=1", "balia:lisa=1"];
 
 fn coupled_names() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().map(|(name, ..)| *name).chain(WITH_LISA).filter(|name| is_coupled(name))
+    TABLE.iter().filter(|row| row.is_coupled).map(|row| row.name).chain(WITH_LISA)
 }
 
 /// Two paths in congestion avoidance, or more.

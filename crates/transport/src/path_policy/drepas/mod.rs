@@ -16,14 +16,14 @@
 #[cfg(test)]
 mod tests;
 
-use super::PathPolicy;
+use super::{AnyPolicy, PathPolicy, PolicyRow};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::scheduler::PathView;
 use base::{Duration, Instant, PathId};
 use std::collections::VecDeque;
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "mincontribution",
         about: "the least share of the best path's throughput that a path must have",
@@ -61,6 +61,15 @@ const fn time(key: &'static str, about: &'static str, least: f64, default: f64) 
     let source = "004 sV";
     Parameter { key, about, least, most: 60_000.0, default, kind: Kind::Time, source }
 }
+
+/// Its line in the table.
+pub(super) const ROW: PolicyRow = PolicyRow {
+    name: "drepas",
+    about: "Suspends and probes a path whose throughput stays below a share of the best one's.",
+    source: "004 sV",
+    parameters: PARAMETERS,
+    make: |settings| AnyPolicy::Drepas(Drepas::new(settings)),
+};
 
 /// Suspends paths that contribute too little.
 #[derive(Clone, Debug)]

@@ -26,7 +26,9 @@ mod transfer;
 use super::lrf::{self, Choice};
 use super::path_view::{LossPhase, PathView};
 use super::view::{Offer, View};
-use super::{Action, Decision, Options, PathChange, PathSet, Scheduler, What};
+use super::{
+    Action, AnyScheduler, Decision, Options, PathChange, PathSet, Scheduler, SchedulerRow, What,
+};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
 use base::decision::{Explanation, Score, Unit};
@@ -35,7 +37,7 @@ use plan::{Candidate, Merge, Tags};
 use transfer::Window;
 
 /// What can be set.
-pub(super) const PARAMETERS: &[Parameter] = &[
+const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "alpha",
         about: "first RTTs that differ by less than so many percent are alike, 0 none",
@@ -86,6 +88,17 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 
 /// First RTTs that differ by no more are alike: a tick of the kernels' clock, ours.
 const JIFFY: Duration = Duration::from_millis(1);
+
+/// Its line in the table.
+pub(super) const ROW: SchedulerRow = SchedulerRow {
+    name: "sttf",
+    about: "Shortest transfer time first: plans where all unsent data arrive first, and plans \
+            anew.",
+    source: "002 sIV-B",
+    parameters: PARAMETERS,
+    own_reinjection: Some(Opportunistic::RetransOnly),
+    make: |options, asked| AnyScheduler::Sttf(Box::new(Sttf::new(options, &asked.settings))),
+};
 
 /// Shortest transfer time first.
 #[derive(Clone, Debug)]

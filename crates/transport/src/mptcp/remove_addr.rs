@@ -3,21 +3,37 @@
 //! new. The kernels end such subflows at once, and are played so.
 
 use super::connection::Connection;
-use super::slot::{Check, Stage};
+use super::stage::Stage;
 use crate::path_manager::PathEvent;
-use base::Context;
+use base::{Context, Instant};
 use wire::mptcp::ResetReason;
 
 /// Keepalives without an answer after which a subflow is over.
 const PROBES: u32 = 2;
+
+/// The check of a subflow whose address was removed by the peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RemovalCheck {
+    /// When the next keepalive is sent, or the subflow is over.
+    due: Instant,
+    /// Keepalives sent.
+    sent: u32,
+}
+
+impl RemovalCheck {
+    /// When it goes on.
+    pub const fn deadline(self) -> Instant {
+        self.due
+    }
+}
 
 impl Connection {
     /// The peer lost addresses.
     pub(super) fn on_withdrawn(&mut self, cx: &mut Context<'_>, ids: &[u8]) {
         for id in ids {
             self.addresses.remote.retain(|known| known.id != *id || *id == 0);
-            for index in 0..self.slots.len() {
-                if self.slots[index].remote_id == *id {
+            for index in 0..self.subflows.len() {
+                if self.subflows[index].ids.remote == *id {
                     self.doubt_or_drop(cx, index);
                 }
             }
@@ -27,51 +43,50 @@ impl Connection {
 
     /// The last subflow stays: the address may return, and TCP would have waited for it, too.
     fn doubt_or_drop(&mut self, cx: &mut Context<'_>, index: usize) {
-        let slot = &self.slots[index];
-        let alone = self.slots.iter().filter(|slot| slot.is_usable()).count() <= 1;
-        let open = slot.stage == Stage::Open;
-        if slot.stage == Stage::Gone || (open && alone) {
+        let entry = &self.subflows[index];
+        let alone = self.subflows.iter().filter(|entry| entry.is_usable()).count() <= 1;
+        let open = entry.stage() == Stage::Open;
+        if entry.stage() == Stage::Gone || (open && alone) {
             return;
         }
         if !open || !self.config.keepalive_on_withdrawal {
-            self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
+            self.reset_for(cx, index, ResetReason::UNSPECIFIED);
             return;
         }
-        if slot.check.is_none() {
+        if entry.removal.is_none() {
             // Until it answers what it carries goes elsewhere.
-            let slot = &mut self.slots[index];
-            slot.pf = true;
-            slot.pf_una = slot.subflow.una();
+            let entry = &mut self.subflows[index];
+            entry.pf = true;
+            entry.pf_una = entry.tcp.una();
             self.probe_withdrawn(cx, index, 0);
             self.reinject_stuck();
         }
     }
 
     fn probe_withdrawn(&mut self, cx: &Context<'_>, index: usize, sent: u32) {
-        let slot = &mut self.slots[index];
-        let wait = slot.subflow.rto() * (1 << sent);
-        slot.check = Some(Check { due: cx.now + wait, sent: sent + 1 });
-        slot.subflow.probe_window();
-        self.wake(index);
+        let entry = &mut self.subflows[index];
+        let wait = entry.tcp.rto() * (1 << sent);
+        entry.removal = Some(RemovalCheck { due: cx.now + wait, sent: sent + 1 });
+        entry.tcp.probe_window();
+        self.subflows.wake(index);
     }
 
     /// Something arrived on a subflow: if it was in doubt, it is not any more.
     pub(super) fn note_answer(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        if slot.check.take().is_some() {
-            slot.pf = false;
+        let entry = &mut self.subflows[index];
+        if entry.removal.take().is_some() {
+            entry.pf = false;
             self.schedule_due = true;
         }
     }
 
     /// Probes that are due, and subflows that did not answer any.
     pub(super) fn check_withdrawn(&mut self, cx: &mut Context<'_>) {
-        for index in 0..self.slots.len() {
-            let Some(check) = self.slots[index].check.filter(|check| check.due <= cx.now) else {
-                continue;
-            };
+        for index in 0..self.subflows.len() {
+            let due = self.subflows[index].removal.filter(|check| check.due <= cx.now);
+            let Some(check) = due else { continue };
             if check.sent >= PROBES {
-                self.drop_slot(cx, index, ResetReason::UNSPECIFIED);
+                self.reset_for(cx, index, ResetReason::UNSPECIFIED);
             } else {
                 self.probe_withdrawn(cx, index, check.sent);
             }

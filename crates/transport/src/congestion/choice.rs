@@ -1,0 +1,81 @@
+//! Which congestion control, with the parameters that are set: `cubic`, `olia:min-ssthresh=1`.
+
+use super::controller::{Controller, Options, TABLE};
+use super::coupled::Coupling;
+use crate::choice::{Choice, Row};
+use crate::parameters::{Parameter, Refused, Settings};
+
+/// A row of the table of congestion controls.
+#[derive(Debug)]
+pub struct ControllerRow {
+    /// As options spell it.
+    pub name: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    /// The paper, the RFC or the kernel that it follows.
+    pub source: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// Whether it couples the paths of a connection, so that it is of no use to a single path.
+    pub is_coupled: bool,
+    /// Makes one without paths.
+    pub(super) make: fn(&Options) -> Controller,
+}
+
+/// Which congestion control.
+pub type ControllerChoice = Choice<ControllerRow>;
+
+impl Row for ControllerRow {
+    type Values = Settings;
+    const KIND: &'static str = "congestion control";
+
+    fn table() -> &'static [Self] {
+        TABLE
+    }
+
+    fn about(&self) -> (&'static str, &'static str, &'static str) {
+        (self.name, self.about, self.source)
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        self.parameters
+    }
+
+    fn defaults(&self) -> Settings {
+        Settings::defaults(self.parameters)
+    }
+
+    fn parse(&self, text: &str) -> Result<Settings, Refused> {
+        Settings::parse(self.name, self.parameters, text)
+    }
+}
+
+impl Default for ControllerChoice {
+    /// Linux's.
+    fn default() -> Self {
+        ControllerChoice::CUBIC
+    }
+}
+
+impl ControllerChoice {
+    /// RFC 5681.
+    pub const RENO: ControllerChoice = Choice::of(&TABLE[0]);
+    /// RFC 9438.
+    pub const CUBIC: ControllerChoice = Choice::of(&TABLE[1]);
+
+    /// Whether it couples the paths of a connection.
+    pub const fn is_coupled(&self) -> bool {
+        self.row().is_coupled
+    }
+
+    /// A controller for one connection, without paths.
+    pub fn make(&self, options: &Options) -> Controller {
+        match self.written() {
+            None => (self.row().make)(options),
+            Some(_) => {
+                let coupling = self.values(Coupling::of);
+                (self.row().make)(&Options { coupling, ..*options })
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! One subflow of a connection: its TCP, and what the connection keeps about it.
+
+use super::failover::Watch;
+use super::mappings::ReceivedMappings;
+use super::priority::Priority;
+use super::remove_addr::RemovalCheck;
+use super::stage::{Handshake, Stage};
+use crate::congestion::Controller;
+use crate::info::PathInfo;
+use crate::tcp::subflow::Subflow;
+use base::{Instant, InterfaceId, PathId};
+
+/// The address identifiers of a subflow (RFC 8684 s3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AddressIds {
+    pub local: u8,
+    pub remote: u8,
+}
+
+impl AddressIds {
+    /// Of the first subflow.
+    pub const FIRST: AddressIds = AddressIds { local: 0, remote: 0 };
+}
+
+/// One subflow of a connection.
+#[derive(Debug)]
+pub struct SubflowEntry {
+    pub path: PathId,
+    pub tcp: Subflow,
+    pub interface: InterfaceId,
+    pub handshake: Handshake,
+    pub ids: AddressIds,
+    pub priority: Priority,
+    /// Potentially failed, by the rule of `failover`.
+    pub pf: bool,
+    pub watch: Watch,
+    /// The path policy or the scheduler has it probed only.
+    pub probing: bool,
+    /// In use since it was opened: `una` when `pf` was set.
+    pub pf_una: u64,
+    /// The peer removed its address; whether the subflow still works is being checked.
+    pub removal: Option<RemovalCheck>,
+    pub received: ReceivedMappings,
+    /// Where the last data handed to it end in the connection's stream.
+    pub last_end: Option<u64>,
+    pub first_sent_bytes: u64,
+    /// Payload handed to it that another path had, in bytes and in segments.
+    pub reinjected: (u64, u64),
+    /// Payload that its TCP holds, in bytes, when last counted by `Subflows`.
+    pub(super) held: u64,
+    /// It is in the queue of `Subflows`.
+    pub(super) queued: bool,
+}
+
+impl SubflowEntry {
+    /// A subflow whose handshake begins.
+    pub fn new(
+        tcp: Subflow,
+        interface: InterfaceId,
+        handshake: Handshake,
+        ids: AddressIds,
+        priority: Priority,
+    ) -> Self {
+        SubflowEntry {
+            path: tcp.path(),
+            tcp,
+            interface,
+            handshake,
+            ids,
+            priority,
+            pf: false,
+            watch: Watch::default(),
+            probing: false,
+            pf_una: 0,
+            removal: None,
+            received: ReceivedMappings::default(),
+            last_end: None,
+            first_sent_bytes: 0,
+            reinjected: (0, 0),
+            held: 0,
+            queued: false,
+        }
+    }
+
+    /// How far its handshake is.
+    pub const fn stage(&self) -> Stage {
+        self.handshake.stage()
+    }
+
+    /// Whether it can be used for data at all.
+    pub fn is_usable(&self) -> bool {
+        self.stage() == Stage::Open && self.tcp.may_send()
+    }
+
+    /// Data were handed to it that another path had.
+    pub fn on_reinjection(&mut self, bytes: u32) {
+        let segs = bytes.div_ceil(self.tcp.segment_size().max(1));
+        self.reinjected.0 += u64::from(bytes);
+        self.reinjected.1 += u64::from(segs);
+    }
+
+    /// It is over, and nothing of it is left to be sent.
+    pub fn is_free(&self) -> bool {
+        self.stage() == Stage::Gone && self.tcp.is_closed() && !self.queued
+    }
+
+    /// Either host asks for it to be used as a backup only.
+    pub const fn is_backup(&self) -> bool {
+        self.priority.is_backup()
+    }
+
+    /// The earliest deadline of its TCP, its handshake and the check of its address.
+    pub fn deadline(&self) -> Instant {
+        let removal = self.removal.map_or(Instant::FAR_FUTURE, RemovalCheck::deadline);
+        self.tcp.deadline().min(self.handshake.deadline()).min(removal)
+    }
+
+    /// Its state, for measurement.
+    pub fn info(&self, controller: &Controller) -> PathInfo {
+        let tcp = self.tcp.info(controller);
+        let (reinjected_bytes, reinjected_segs) = self.reinjected;
+        PathInfo {
+            path: self.path,
+            interface: self.interface,
+            local: self.tcp.tuple().local,
+            remote: self.tcp.tuple().remote,
+            backup: self.is_backup(),
+            probing: self.probing,
+            is_over: tcp.is_over(),
+            first_sent_bytes: self.first_sent_bytes,
+            segs_retrans: tcp.segs_retrans,
+            spurious_retrans: tcp.spurious_retrans,
+            reinjected_bytes,
+            reinjected_segs,
+            tcp,
+        }
+    }
+
+    /// It ended: what was received and not taken is discarded. Whether it had not ended before.
+    pub fn on_gone(&mut self) -> bool {
+        if !self.handshake.on_gone() {
+            return false;
+        }
+        self.removal = None;
+        self.received = ReceivedMappings::default();
+        self.pf = false;
+        self.tcp.discard();
+        true
+    }
+}

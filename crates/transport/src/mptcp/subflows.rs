@@ -1,0 +1,222 @@
+//! All subflows of a connection by their path numbers, and which of them may have something to
+//! send.
+
+use super::stage::Stage;
+use super::subflow::SubflowEntry;
+use crate::congestion::Controller;
+use crate::info::RetiredPath;
+use crate::scheduler::PathSet;
+use base::PathId;
+use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
+
+/// The subflows of a connection. A path number is the index of its subflow; that of a subflow that
+/// is over is given to a new one, but not the first one's, which stands for the connection.
+#[derive(Debug, Default)]
+pub struct Subflows {
+    entries: Vec<SubflowEntry>,
+    /// Sums over subflows whose path numbers others have by now.
+    retired: Vec<RetiredPath>,
+    /// Payload held by all of them, in bytes.
+    held: u64,
+    /// Those that may have something to send, in order.
+    queue: VecDeque<usize>,
+}
+
+impl Index<usize> for Subflows {
+    type Output = SubflowEntry;
+
+    #[inline]
+    fn index(&self, index: usize) -> &SubflowEntry {
+        &self.entries[index]
+    }
+}
+
+impl IndexMut<usize> for Subflows {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut SubflowEntry {
+        &mut self.entries[index]
+    }
+}
+
+impl Index<PathId> for Subflows {
+    type Output = SubflowEntry;
+
+    #[inline]
+    fn index(&self, path: PathId) -> &SubflowEntry {
+        &self.entries[path.index()]
+    }
+}
+
+impl IndexMut<PathId> for Subflows {
+    #[inline]
+    fn index_mut(&mut self, path: PathId) -> &mut SubflowEntry {
+        &mut self.entries[path.index()]
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Subflows {
+    type Item = &'a mut SubflowEntry;
+    type IntoIter = std::slice::IterMut<'a, SubflowEntry>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.iter_mut()
+    }
+}
+
+impl Subflows {
+    /// How many there are, ended ones included.
+    pub const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// All of them in the order of their numbers.
+    pub fn iter(&self) -> std::slice::Iter<'_, SubflowEntry> {
+        self.entries.iter()
+    }
+
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, SubflowEntry> {
+        self.entries.iter_mut()
+    }
+
+    /// The first one.
+    pub fn first(&self) -> Option<&SubflowEntry> {
+        self.entries.first()
+    }
+
+    /// The first one, to be changed.
+    pub fn first_mut(&mut self) -> Option<&mut SubflowEntry> {
+        self.entries.first_mut()
+    }
+
+    /// The one of that number.
+    pub fn get(&self, index: usize) -> Option<&SubflowEntry> {
+        self.entries.get(index)
+    }
+
+    /// The one of that number, to be changed.
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut SubflowEntry> {
+        self.entries.get_mut(index)
+    }
+
+    /// Add a subflow, in the place of one that is over if its number is taken.
+    pub fn add(&mut self, entry: SubflowEntry, controller: &Controller) -> usize {
+        let index = entry.path.index();
+        debug_assert_eq!(entry.path, entry.tcp.path(), "one subflow for each path number");
+        debug_assert!(index <= self.entries.len(), "path numbers have no gaps");
+        match self.entries.get_mut(index) {
+            Some(place) => {
+                debug_assert!(place.is_free() && index > 0, "the number is not in use");
+                let over = std::mem::replace(place, entry);
+                self.retire(&over, controller);
+            }
+            None => self.entries.push(entry),
+        }
+        self.wake(index);
+        index
+    }
+
+    /// Keep the counters of a subflow whose number another one has.
+    fn retire(&mut self, entry: &SubflowEntry, controller: &Controller) {
+        let tcp = entry.tcp.info(controller);
+        let over = RetiredPath {
+            interface: entry.interface,
+            first_sent_bytes: entry.first_sent_bytes,
+            segs_retrans: tcp.segs_retrans,
+            spurious_retrans: tcp.spurious_retrans,
+            reinjected_bytes: entry.reinjected.0,
+            reinjected_segs: entry.reinjected.1,
+        };
+        match self.retired.iter_mut().find(|retired| retired.interface == over.interface) {
+            Some(retired) => retired.add(&over),
+            None => self.retired.push(over),
+        }
+    }
+
+    /// Counters of subflows whose numbers others have.
+    pub fn retired(&self) -> &[RetiredPath] {
+        &self.retired
+    }
+
+    /// The number of the next subflow: a new one, then one whose subflow is over; `None` if there
+    /// are too many.
+    pub fn next_path(&self) -> Option<PathId> {
+        let used = u8::try_from(self.entries.len()).unwrap_or(u8::MAX);
+        if used < PathSet::CAPACITY {
+            return Some(PathId(used));
+        }
+        self.entries.iter().skip(1).find(|entry| entry.is_free()).map(|entry| entry.path)
+    }
+
+    /// The subflow may have something to send.
+    pub fn wake(&mut self, index: usize) {
+        if !std::mem::replace(&mut self.entries[index].queued, true) {
+            self.queue.push_back(index);
+        }
+    }
+
+    /// The first one that may have something to send.
+    pub fn first_queued(&self) -> Option<usize> {
+        self.queue.front().copied()
+    }
+
+    /// The first one has nothing more to send.
+    pub fn pop_queued(&mut self) {
+        if let Some(index) = self.queue.pop_front() {
+            debug_assert!(self.entries[index].queued);
+            self.entries[index].queued = false;
+        }
+    }
+
+    /// None may have something to send.
+    pub fn is_queue_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Payload held by the TCPs of all of them, in bytes.
+    pub const fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Count again what a subflow holds.
+    pub fn count_held(&mut self, index: usize) {
+        let entry = &mut self.entries[index];
+        let (in_order, gaps) = entry.tcp.held();
+        let now = if entry.stage() == Stage::Gone { 0 } else { in_order + gaps };
+        debug_assert!(entry.held <= self.held, "the sum has every part");
+        self.held = self.held - entry.held + now;
+        entry.held = now;
+    }
+
+    /// A subflow ended. Whether it had not before.
+    pub fn on_gone(&mut self, index: usize) -> bool {
+        let entry = &mut self.entries[index];
+        let ends = entry.on_gone();
+        if ends {
+            self.held -= std::mem::take(&mut entry.held);
+        }
+        ends
+    }
+
+    /// No subflow is left.
+    pub fn are_all_gone(&self) -> bool {
+        self.entries.iter().all(|entry| entry.stage() == Stage::Gone)
+    }
+
+    /// The paths that carry data now.
+    pub fn working_paths(&self) -> PathSet {
+        let working = self.entries.iter().filter(|entry| entry.is_usable() && !entry.pf);
+        working.fold(PathSet::EMPTY, |set, entry| set.with(entry.path))
+    }
+
+    /// An acknowledgement on every open subflow.
+    pub fn acknowledge_all(&mut self) {
+        for index in 0..self.entries.len() {
+            if self.entries[index].stage() == Stage::Open {
+                self.entries[index].tcp.acknowledge();
+                self.wake(index);
+            }
+        }
+    }
+}

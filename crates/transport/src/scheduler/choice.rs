@@ -1,0 +1,122 @@
+//! Which scheduler, with the parameters that are set: `lrf`, `wrr:3,1`, `ecf:reinjection=off`.
+
+use super::asked::Asked;
+use super::table::{AnyScheduler, TABLE};
+use super::{Options, linux, rr};
+use crate::choice::{Choice, Row};
+use crate::parameters::{Parameter, Refused};
+use crate::reinjection::{Opportunistic, Reinjecting};
+
+/// A line of the table of schedulers.
+#[derive(Debug)]
+pub struct SchedulerRow {
+    /// As options spell it.
+    pub name: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    /// The paper, the RFC or the kernel that it follows.
+    pub source: &'static str,
+    /// What can be set beside the reinjection.
+    pub parameters: &'static [Parameter],
+    /// The reinjection of its source, where that is one of those with a name. A parameter `optim`
+    /// sets another.
+    pub own_reinjection: Option<Opportunistic>,
+    /// Makes one.
+    pub(super) make: fn(&Options, &Asked) -> AnyScheduler,
+}
+
+/// Which scheduler.
+pub type SchedulerChoice = Choice<SchedulerRow>;
+
+impl Row for SchedulerRow {
+    type Values = Asked;
+    const KIND: &'static str = "scheduler";
+
+    fn table() -> &'static [Self] {
+        TABLE
+    }
+
+    fn about(&self) -> (&'static str, &'static str, &'static str) {
+        (self.name, self.about, self.source)
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        self.parameters
+    }
+
+    fn defaults(&self) -> Asked {
+        Asked::defaults(self.name)
+    }
+
+    fn parse(&self, text: &str) -> Result<Asked, Refused> {
+        Asked::parse(self.name, text)
+    }
+
+    /// The lowest RTT first has two names.
+    fn alias(name: &str) -> Option<&'static str> {
+        (name == "minrtt").then_some("lrf")
+    }
+}
+
+impl Default for SchedulerChoice {
+    /// That of the papers' kernels.
+    fn default() -> Self {
+        Choice::of(&super::lrf::ROW)
+    }
+}
+
+impl SchedulerChoice {
+    /// Mainline's.
+    pub const fn linux() -> Self {
+        Choice::of(&linux::ROW)
+    }
+
+    /// Whether it is mainline's, whatever its parameters.
+    pub fn is_linux(&self) -> bool {
+        self.name() == linux::ROW.name
+    }
+
+    /// Whether it is weighted: `wrr:3,1`.
+    pub fn takes_weights(&self) -> bool {
+        self.name() == rr::WEIGHTED.name
+    }
+
+    /// The number of weights that are given; `None`: none.
+    pub fn weights(&self) -> Option<usize> {
+        self.values(|asked| asked.weights.as_ref().map(Vec::len))
+    }
+
+    /// Whether the parameters say which reinjection there is: `optim` does so too.
+    pub fn says_reinjection(&self) -> bool {
+        self.values(|asked| asked.reinjection.is_some() || asked.settings.given("optim").is_some())
+    }
+
+    /// The same scheduler with this reinjection.
+    ///
+    /// # Errors
+    /// Another one is set.
+    pub fn with_reinjection(&self, mode: Opportunistic) -> Result<Self, Refused> {
+        let written = self.written().map_or(String::new(), |written| format!("{written},"));
+        self.with(&format!("{written}reinjection={}", mode.name()))
+    }
+
+    /// A scheduler for one connection.
+    pub fn make(&self, options: &Options) -> AnyScheduler {
+        self.values(|asked| self.made(options, asked))
+    }
+
+    fn made(&self, options: &Options, asked: &Asked) -> AnyScheduler {
+        let row = self.row();
+        let wanted = asked.reinjection.or(options.opportunistic);
+        let has_optim = row.parameters.iter().any(|parameter| parameter.key == "optim");
+        let own = row.own_reinjection.filter(|_| !has_optim);
+        let opportunistic = wanted.or(own);
+        let scheduler = (row.make)(&Options { opportunistic, ..options.clone() }, asked);
+        match wanted {
+            Some(mode) if mode != Opportunistic::Off && !scheduler.reinjects() => {
+                AnyScheduler::Reinjecting(Box::new(Reinjecting::new(scheduler, mode)))
+            }
+            _ => scheduler,
+        }
+    }
+}
