@@ -1,4 +1,4 @@
-//! The duplicate threshold: how much reordering to tolerate before a loss is declared.
+//! The duplicate threshold: how much reordering is tolerated before a loss is declared.
 //!
 //! Linux's adaptive reordering degree. The scoreboard and the decision which segments are lost are
 //! left to the owner.
@@ -34,10 +34,12 @@ impl DupThresh {
         if degree > u64::from(self.segs) {
             self.segs = degree.min(u64::from(MAX)) as u32;
         }
+        debug_assert!((INITIAL..=MAX).contains(&self.segs), "the threshold stays in its bounds");
     }
 
-    /// The retransmission timer fired outside of a recovery with `sacked_segs` SACKed: that many
-    /// arrived and still the threshold was not reached, so it was too high (as Linux).
+    /// The retransmission timer fired outside of a recovery while `sacked_segs` segments were SACKed.
+    /// If the initial threshold would have been reached, the present one is too high (Linux
+    /// `tcp_enter_loss`).
     pub const fn on_rto(&mut self, sacked_segs: u32) {
         if sacked_segs >= INITIAL && self.segs > INITIAL {
             self.segs = INITIAL;

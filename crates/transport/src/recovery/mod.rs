@@ -1,8 +1,8 @@
-//! Loss recovery in pure parts: estimators and rules that a TCP subflow or an SCTP path owns.
+//! Loss recovery and buffer tuning as parts without I/O: estimators and rules that a TCP subflow or
+//! an SCTP path owns.
 //!
-//! Nothing here sees a segment, a socket or a timer: a caller passes the time and values and
-//! carries out the answers. Windows belong to `congestion`; which segment is where belongs to the
-//! scoreboard and the connection.
+//! No part knows a packet format, a socket or a timer: the owner passes the time and values and
+//! carries out the answers. Windows belong to `congestion`.
 
 mod drs;
 mod dup_thresh;

@@ -1,9 +1,9 @@
-//! Proportional rate reduction: the window during fast recovery (RFC 9937, tcp-subflow spec s4).
+//! Proportional rate reduction: the window during fast recovery (RFC 9937 s6).
 //!
-//! Counted in segments. The threshold comes from the congestion controller; the answer goes back
-//! to it as `pipe + sndcnt`. What counts as delivered and in flight is the scoreboard's.
+//! Everything is counted in segments. The threshold comes from the congestion controller; the answer
+//! goes back to it as `pipe + sndcnt`. What is delivered and in flight is known to the scoreboard.
 
-/// Whose rules.
+/// The rules of a kernel or of the RFC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PrrVariant {
     /// RFC 9937: `recover_fs` from the scoreboard, one more segment on a safe ACK.
@@ -50,6 +50,7 @@ impl Prr {
             return None;
         }
         self.delivered += delivered;
+        debug_assert!(self.recover_fs > 0, "the reduction is spread over at least one segment");
         let allowed = if pipe > self.ssthresh {
             let share = u64::from(self.delivered) * u64::from(self.ssthresh);
             let share = share.div_ceil(u64::from(self.recover_fs));
@@ -63,6 +64,10 @@ impl Prr {
             PrrVariant::Papers => starts,
             PrrVariant::Rfc9937 | PrrVariant::Linux => self.out == 0,
         };
+        debug_assert!(
+            pipe > self.ssthresh || pipe + allowed <= self.ssthresh,
+            "below the threshold the window grows at most to it"
+        );
         Some(allowed.max(u32::from(force)))
     }
 

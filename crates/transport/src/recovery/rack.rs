@@ -1,7 +1,8 @@
-//! RACK: time-based loss detection (RFC 8985 s6, tcp-subflow spec s3).
+//! RACK: time-based loss detection (RFC 8985 s6). Steps are those of RFC 8985 s6.2.
 //!
-//! The per-path variables and the reordering window. The list of outstanding segments, marking
-//! them lost and the reordering timer are left to the scoreboard and the connection.
+//! This part has the variables of a path and the reordering window. The list of outstanding
+//! segments is the scoreboard's; marking segments lost and the reordering timer are left to the
+//! owner.
 
 use base::{Duration, Instant};
 
@@ -10,8 +11,9 @@ const PERSIST: u32 = 16;
 /// Largest multiple of a quarter of the minimum RTT (Linux keeps it in 8 bits).
 const MAX_MULT: u64 = 255;
 
-/// Whether transmission `a` (time, end offset) came after `b` (RFC 8985 s6.2: ties by sequence).
-pub fn sent_after(a: (Instant, u64), b: (Instant, u64)) -> bool {
+/// Whether transmission `a` (time, end offset) came after `b`; ties are broken by sequence
+/// (RFC 8985 s6.2).
+fn sent_after(a: (Instant, u64), b: (Instant, u64)) -> bool {
     a > b
 }
 
@@ -73,7 +75,7 @@ impl Rack {
         true
     }
 
-    /// Step 3, in ascending order of `end_offset`: raises the forward acknowledgement, or notices
+    /// Step 3, in ascending order of `end_offset`: raises the forward acknowledgement, or detects
     /// that an original transmission was overtaken. Returns whether this was reordering.
     pub fn on_fack_order(&mut self, end_offset: u64, ever_retransmitted: bool) -> bool {
         if end_offset > self.fack {
@@ -85,7 +87,7 @@ impl Rack {
         reordered
     }
 
-    /// Reordering was proved otherwise (an undone recovery).
+    /// Reordering was proved by an undone recovery.
     pub const fn on_reordering(&mut self) {
         self.reordering_seen = true;
     }
@@ -98,6 +100,7 @@ impl Rack {
         if dsack && self.dsack_round.is_none() {
             self.dsack_round = Some(snd_nxt);
             self.mult = (self.mult + 1).min(MAX_MULT);
+            debug_assert!(snd_una <= snd_nxt, "a round ends after it begins");
             self.persist = PERSIST;
         }
     }
@@ -122,6 +125,7 @@ impl Rack {
         if !self.reordering_seen && (in_recovery || sacked_segs >= dup_thresh) {
             return Duration::ZERO;
         }
+        debug_assert!((1..=MAX_MULT).contains(&self.mult));
         (min_rtt / 4 * self.mult).min(srtt)
     }
 

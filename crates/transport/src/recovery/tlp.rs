@@ -1,16 +1,16 @@
-//! Tail loss probe: when to probe and what its acknowledgement means (RFC 8985 s7).
+//! Tail loss probe: when to probe and what the acknowledgement of a probe means (RFC 8985 s7).
 //!
-//! Choosing and sending the probe segment, and the timer, are left to the connection.
+//! Choosing and sending the probe segment, and the timer, are left to the owner.
 
 use base::Duration;
 
-/// What a lone segment waits for in addition, because its acknowledgement may be delayed.
+/// Additional wait for a single segment, whose acknowledgement may be delayed.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// The probe time-out before the first RTT sample.
 const PTO_WITHOUT_RTT: Duration = Duration::from_secs(1);
 /// Linux adds this to every probe time-out with more than one segment in flight.
 const LINUX_SLACK: Duration = Duration::from_millis(2);
-/// Smallest probe time-out of kernels before 4.13.
+/// Smallest probe time-out of Linux before 4.13.
 const PAPERS_MIN_PTO: Duration = Duration::from_millis(10);
 
 /// How long to wait before probing.
@@ -21,8 +21,8 @@ pub enum TlpRule {
     Linux,
     /// RFC 8985 s7.2.
     Rfc8985,
-    /// Linux 4.1 and before: `1.5 srtt + 200 ms` for one segment, and no probe while something
-    /// unsent fits into the window.
+    /// Linux 4.1 and before: `1.5 srtt + 200 ms` for one segment, and no probe while unsent data fit
+    /// into the window.
     Papers,
 }
 
@@ -36,12 +36,12 @@ pub struct PtoInput {
     pub rto_left: Duration,
     /// The smallest RTO of the estimator (`Linux`).
     pub min_rto: Duration,
-    /// Only `Papers` asks: the window is full or nothing is unsent.
+    /// The window is full or nothing is unsent (used by `Papers`).
     pub cwnd_limited_or_nothing_unsent: bool,
 }
 
-/// How long to wait for the probe; `None` if none is to be scheduled. That no recovery runs and
-/// nothing is SACKed is for the caller to check.
+/// How long to wait for the probe; `None` if none is to be scheduled. The caller checks that no
+/// recovery is running and nothing is SACKed.
 pub fn pto(rule: TlpRule, input: &PtoInput) -> Option<Duration> {
     if input.inflight_segs == 0 {
         return None;
@@ -62,10 +62,11 @@ pub fn pto(rule: TlpRule, input: &PtoInput) -> Option<Duration> {
             (TlpRule::Papers, _) => twice.max(PAPERS_MIN_PTO),
         }
     };
+    debug_assert!(!wait.is_zero(), "a probe waits for an acknowledgement");
     Some(wait.min(input.rto_left))
 }
 
-/// Book-keeping of the probe outstanding.
+/// The outstanding probe.
 #[derive(Clone, Debug, Default)]
 pub struct Tlp {
     /// `snd_nxt` after the probe.
@@ -74,7 +75,7 @@ pub struct Tlp {
     sampled: bool,
 }
 
-/// What an acknowledgement says about a probe.
+/// What an acknowledgement reports about a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TlpAck {
     pub ack: u64,

@@ -102,6 +102,7 @@ impl LossRecovery {
     pub fn after_delivery(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo) {
         let now = rcx.cx.now;
         let (una, nxt) = (rcx.sender.una(), rcx.sender.nxt());
+        self.check(una, nxt);
         let head_sent_at = self.board.head().map(|(_, head)| head.sent_at);
         if let Some(samples) = RoundTrip::samples_of(now, info, rcx.handshake, head_sent_at) {
             rcx.rtt.on_samples(now, &samples, una, nxt);
@@ -160,6 +161,11 @@ impl LossRecovery {
         let path = rcx.id.path;
         let pipe = self.inflight();
         let delivered = &info.delivered;
+        debug_assert_eq!(
+            self.prr.is_some(),
+            self.ca_state == CaState::Recovery,
+            "PRR controls the window in fast recovery only"
+        );
         if let Some(prr) = self.prr.as_mut() {
             let safe = info.una_advanced && info.newly_lost == 0;
             if let Some(allowed) = prr.on_ack(delivered.segs, pipe, safe) {
@@ -183,6 +189,14 @@ impl LossRecovery {
             rcx.cc.on_ack(path, &sample);
         }
         self.record_window(rcx);
+    }
+
+    /// Outstanding segments are those sent and not cumulatively acknowledged.
+    fn check(&self, una: u64, nxt: u64) {
+        debug_assert!(una <= nxt, "acknowledged data were sent");
+        debug_assert_eq!(self.board.is_empty(), una == nxt, "outstanding = sent - acknowledged");
+        debug_assert!(self.board.head().is_none_or(|(_, head)| head.offset == una));
+        debug_assert!(self.board.last().is_none_or(|(_, last)| last.end() == nxt));
     }
 
     /// Whether segments were ever reordered by more than the initial threshold.

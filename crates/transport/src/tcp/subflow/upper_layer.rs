@@ -401,7 +401,7 @@ impl Subflow {
         self.tx.writer.set_waiting(waits);
     }
 
-    /// What a scheduler sees of it; marks that are the connection's are left at their defaults.
+    /// The view of a scheduler. Fields that belong to the connection have their defaults.
     #[inline]
     pub fn view(&self, cc: &Controller) -> PathView {
         let mut view = PathView {
@@ -447,14 +447,14 @@ impl Subflow {
         view
     }
 
-    /// Its window in the view of it.
+    /// Updates the window in the view.
     pub fn view_window(&self, view: &mut PathView, cc: &Controller) {
         view.window.cwnd_segs = cc.cwnd_segs(self.id.path);
         view.window.ssthresh_segs = cc.ssthresh_segs(self.id.path);
     }
 
-    /// What handing data to it changed in the view of it. Where a connection hands over first
-    /// (`poll_packet`) one segment more may wait behind a window just filled.
+    /// Updates what queued data change in the view. Where a connection assigns before it sends
+    /// (`poll_packet`), one more segment may wait behind a window that was just filled.
     pub fn view_queue(&self, view: &mut PathView) {
         let mss = u64::from(self.tx.mss().max(1));
         let PathView { window, queue, .. } = view;
