@@ -40,6 +40,7 @@ pub use comparison::{Class, Difference};
 pub use error::{Given, InputError, Refusal};
 pub use failover::{FailoverEvent, Failovers};
 pub use fairness::{Estimate, Fairness, FlowSummary};
+pub use harness::Captures;
 pub use path_spec::{Change, LinkSpec, PathSpec, Profile, TimedChange};
 pub use quantity::{Scale, percent};
 pub use repetition::{Repetition, as_study, record_repetition};
@@ -50,7 +51,7 @@ pub use scenario::{
     OutputOptions, PathOption, Runs, Scenario, Single, scenario_schema,
 };
 pub use series::VariantSeries;
-pub use simulator::{Captures, PathCounters};
+pub use simulator::PathCounters;
 pub use stack::{Emulated, Stack, emulated_of};
 pub use study::{Study, StudyError, VariantRuns, Watcher, run_study};
 pub use summary::{Quantile, Summary};

@@ -8,8 +8,9 @@ use crate::scenario::Scenario;
 use crate::series::{VariantSeries, record_series};
 use crate::study::{Study, StudyError, VariantRuns, setup};
 use crate::variants::Variant;
+use harness::Captures;
 use rayon::prelude::*;
-use simulator::{Captures, PathCounters};
+use simulator::PathCounters;
 
 /// A repetition of a variant.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ fn one(
     capture: bool,
 ) -> Result<Repetition, StudyError> {
     let mut setup = setup(scenario, variant, number);
-    setup.capture = capture;
+    setup.recording.capture = capture;
     let (mut record, series) = record_series(&setup).map_err(|error| StudyError::Run {
         variant: variant.name.clone(),
         run: number,
@@ -56,9 +57,7 @@ fn one(
     })?;
     Ok(Repetition {
         variant: variant.clone(),
-        run: Run::new(number, &record)
-            .among_flows(scenario, &record)
-            .with_failovers(scenario, &record),
+        run: Run::new(scenario, number, &record),
         captures: record.captures.take(),
         links: record.links.into_iter().chain(record.shared).collect(),
         series: VariantSeries { variant: variant.name.clone(), run: number, series },

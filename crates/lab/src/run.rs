@@ -6,8 +6,8 @@ use crate::failover;
 use crate::fairness;
 use crate::scenario::Scenario;
 use crate::variants::Variant;
+use harness::{Account, Repeated, RunRecord};
 use network::{LinkStats, PathCounters};
-use simulator::{Account, Repeated, RunRecord};
 use traffic::{Metric, Outcome};
 
 /// A repetition of a variant.
@@ -86,40 +86,32 @@ pub struct Labels {
 }
 
 impl Run {
-    /// What is kept of repetition `number`.
-    pub fn new(number: u64, record: &RunRecord) -> Run {
+    /// What is kept of repetition `number` of a scenario. A run in real time has no hash, since its
+    /// packets are never the same.
+    pub fn new(scenario: &Scenario, number: u64, record: &RunRecord) -> Run {
+        let measured = record.measured();
+        let paths: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
+        let mut extra = extra_of(&record.outcome);
+        extra.extend(fairness::numbers(scenario, record));
+        extra.extend(failover::numbers(record.failovers(), &paths));
         Run {
             number,
             metric: record.outcome.metric,
             value: record.outcome.value,
-            extra: extra_of(&record.outcome),
+            extra,
             ended: record.ended.as_secs_f64(),
             bytes_read: record.outcome.bytes_read,
-            data_packets: record.data_packets,
-            retransmitted_segs: record.retransmitted_segs,
-            reinjected_bytes: record.reinjected_bytes,
-            duplicate_bytes: record.duplicate_bytes,
-            first_sent_bytes: record.first_sent_bytes.clone(),
-            repeated: record.repeated.clone(),
-            account: record.account,
+            data_packets: measured.data_packets,
+            retransmitted_segs: measured.sent.retransmitted_segs,
+            reinjected_bytes: measured.sent.reinjected_bytes,
+            duplicate_bytes: measured.duplicate_bytes,
+            first_sent_bytes: measured.sent.first_sent_bytes.clone(),
+            repeated: measured.sent.repeated.clone(),
+            account: record.account(),
             drops: Drops::of(record.links.iter().chain(&record.shared)),
-            failure: record.failure.as_ref().map(ToString::to_string),
-            hash: record.hash.unwrap_or_default(),
+            failure: measured.failure.as_ref().map(ToString::to_string),
+            hash: record.hash().unwrap_or_default(),
         }
-    }
-
-    /// The same with what it shows of paths that failed, by their names in `scenario`.
-    #[must_use]
-    pub fn with_failovers(mut self, scenario: &Scenario, record: &RunRecord) -> Run {
-        let paths: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
-        self.extra.extend(failover::numbers(&record.failovers, &paths));
-        self
-    }
-
-    /// The same with what competing connections got.
-    pub(crate) fn among_flows(mut self, scenario: &Scenario, record: &RunRecord) -> Run {
-        self.extra.extend(fairness::numbers(scenario, record));
-        self
     }
 }
 
@@ -130,7 +122,7 @@ pub(crate) const OBJECT_TIME: &str = "object_time/";
 const MOST_OBJECT_TIMES: usize = 1000;
 
 /// Further numbers of a run, by name.
-pub(crate) fn extra_of(outcome: &Outcome) -> Vec<(String, f64)> {
+fn extra_of(outcome: &Outcome) -> Vec<(String, f64)> {
     let extra = outcome.extra.iter().map(|(name, value)| ((*name).to_owned(), *value));
     extra.chain(object_times(outcome)).collect()
 }

@@ -1,101 +1,63 @@
-//! How long an application hears nothing when a path fails.
+//! How long an application receives nothing when a path fails.
 //!
-//! A path fails when one of its links goes down, silently or not, when its delay grows by 200 ms or
-//! more (what no retransmission timer overlooks), when its connections are reset, or when its
-//! address is withdrawn. Of each such moment the recorder keeps the longest time between two
-//! deliveries in order to the application that the failure can have caused: one that the moment
-//! lies in, or one that begins while the application still waits for something that had been sent
-//! when the path failed, and before what was under way then would have arrived (within a second if
-//! that is sooner). The same holds of the moments at which the path takes new data before it is
-//! back, and of its return. So what was
-//! under way or queued is waited for, however long that takes, and how smoothly the rest is made
-//! good has other reasons. What had been sent is the sender's own count and when it arrives the
-//! links know; the world gives both when `Gaps` asks.
+//! A path fails when one of its links goes down, with or without notification, when its delay grows
+//! by 200 ms or more (which no retransmission timer overlooks), when its connections are reset, or
+//! when its address is withdrawn. For each failure the recorder keeps the longest time between two
+//! in-order deliveries that the failure can have caused. Such a gap contains the time of the
+//! failure, or it begins while the application still waits for data that had been sent when the
+//! path failed, and before the data in flight at that time would have arrived, or within one second
+//! if that is later. Data that are sent on the path before it is back, and the return of the path,
+//! extend the period in the same way. Gaps that begin later have other causes. The bytes sent are
+//! the sender's count and the arrival times those of the links; the world passes both to `Gaps`
+//! when it asks.
 
-use crate::run::{Mark, PathMark, Protocol, RunSetup};
+use crate::setup::{Carrier, Mark, PathMark, RunSetup};
 use base::{Duration, Event, EventMask, HostId, Instant, Recorder};
+use harness::{FailoverTime, FailureKind};
 use network::{Direction, LinkChange, LossConfig, PathSetup, ScheduledChange};
 
-/// A delay that grows by less is no failure: Linux's smallest retransmission time-out.
+/// The least growth of a delay that is a failure: Linux's smallest retransmission time-out.
 const EXPLOSION: Duration = Duration::from_millis(200);
 
-/// At least so long after it a gap may begin that a failure has caused: recovery begins with single
-/// packets between which nothing comes.
+/// A gap that begins within this time after a failure can be caused by it: recovery begins with
+/// single packets and gaps between them.
 const SPAN: Duration = Duration::from_secs(1);
 
-/// How a path fails.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// The link, and the hosts are told.
-    Down,
-    /// The link, and nobody is told.
-    Silent,
-    /// The delay grows.
-    Delay,
-    /// Connections are reset.
-    Reset,
-    /// The address is withdrawn.
-    Removed,
-}
-
-impl Kind {
-    /// As paths spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Down => "down",
-            Kind::Silent => "silent",
-            Kind::Delay => "delay",
-            Kind::Reset => "reset",
-            Kind::Removed => "removed",
-        }
-    }
-}
-
-/// A path fails.
+/// A failure of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Disruption {
     /// Index of the path.
     pub path: usize,
-    pub kind: Kind,
+    pub kind: FailureKind,
     /// Since the start of the run.
     pub at: Duration,
-    /// When the path is back; a reset is over at once, and what never ends has `Duration::MAX`.
+    /// When the path is back; at once after a reset, `Duration::MAX` if never.
     pub end: Duration,
 }
 
-/// What became of the data then.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FailoverTime {
-    /// Index of the path.
-    pub path: usize,
-    pub kind: Kind,
-    /// Since the start of the run.
-    pub at: Duration,
-    /// From the last delivery before to the first one after; `None`: the end of the run came first.
-    pub time: Option<Duration>,
-}
-
-/// The failures of paths that a run may use, in the order of time. Paths that are not there when
-/// the connection is opened do not fail, they appear.
+/// The failures of paths that flow 0 may use, in the order of time. A path that is not there when
+/// the connection is opened does not fail, it appears.
 pub fn disruptions(setup: &RunSetup) -> Vec<Disruption> {
-    let used = |path: &usize| match setup.protocol {
-        Protocol::Tcp { path: only } => *path == only,
-        Protocol::Mptcp(_) => true,
+    let Some(flow) = setup.flows.first() else { return Vec::new() };
+    let used = |path: &&usize| match flow.carrier {
+        Carrier::Tcp => flow.first_path() == Some(**path),
+        Carrier::Multipath(_) => true,
     };
-    let of = |path: usize| of_path(setup, path);
-    let mut all: Vec<Disruption> = (0..setup.paths.len()).filter(used).flat_map(of).collect();
+    let of = |path: &usize| of_path(setup, *path, flow.start);
+    let mut all: Vec<Disruption> = flow.paths.iter().filter(used).flat_map(of).collect();
     all.sort_by_key(|disruption| (disruption.at, disruption.path));
     all
 }
 
-/// The failures of a path, of which those of one moment are one.
-fn of_path(setup: &RunSetup, path: usize) -> Vec<Disruption> {
-    let shared = setup.links.iter().filter(|shared| shared.paths.contains(&path));
-    let links = std::iter::once(&setup.paths[path]).chain(shared.map(|shared| &shared.link));
+/// The failures of a path after `start`; several at one time are one.
+fn of_path(setup: &RunSetup, path: usize, start: Duration) -> Vec<Disruption> {
+    let shared = setup.network.links.iter().filter(|shared| shared.paths.contains(&path));
+    let links =
+        std::iter::once(&setup.network.paths[path]).chain(shared.map(|shared| &shared.link));
     let failure = |(kind, at, end)| Disruption { path, kind, at, end };
     let mut all: Vec<Disruption> =
         links.flat_map(of_link).chain(of_marks(setup, path)).map(failure).collect();
-    all.retain(|disruption| disruption.at > setup.start);
+    all.retain(|disruption| disruption.at > start);
     all.sort_by_key(|disruption| disruption.at);
     all.dedup_by(|next, kept| {
         let same = next.at == kept.at;
@@ -107,8 +69,8 @@ fn of_path(setup: &RunSetup, path: usize) -> Vec<Disruption> {
     all
 }
 
-/// How and when a link fails, and until when.
-fn of_link(link: &PathSetup) -> Vec<(Kind, Duration, Duration)> {
+/// How, when and until when a link fails.
+fn of_link(link: &PathSetup) -> Vec<(FailureKind, Duration, Duration)> {
     let mut all = Vec::new();
     for (direction, config) in [(Direction::Down, &link.down), (Direction::Up, &link.up)] {
         let mut delay = config.delay;
@@ -116,15 +78,15 @@ fn of_link(link: &PathSetup) -> Vec<(Kind, Duration, Duration)> {
         for (place, ScheduledChange { at, change, .. }) in changes.iter().enumerate() {
             let before = delay;
             let kind = match change {
-                LinkChange::Down => Kind::Down,
-                LinkChange::Silent => Kind::Silent,
-                loss if is_total(loss) => Kind::Silent,
+                LinkChange::Down => FailureKind::Down,
+                LinkChange::Silent => FailureKind::Silent,
+                loss if is_total(loss) => FailureKind::Silent,
                 LinkChange::Delay(new) => {
                     delay = *new;
                     if *new < before + EXPLOSION {
                         continue;
                     }
-                    Kind::Delay
+                    FailureKind::Delay
                 }
                 _ => continue,
             };
@@ -141,34 +103,34 @@ fn of_link(link: &PathSetup) -> Vec<(Kind, Duration, Duration)> {
     all
 }
 
-/// Nothing comes through.
+/// Whether all packets are lost.
 fn is_total(change: &LinkChange) -> bool {
     matches!(change, LinkChange::Loss(LossConfig::Bernoulli { p }) if *p >= 1.0)
 }
 
-/// How and when a path fails although its links work, and until when.
-fn of_marks(setup: &RunSetup, path: usize) -> Vec<(Kind, Duration, Duration)> {
+/// How, when and until when a path fails although its links work.
+fn of_marks(setup: &RunSetup, path: usize) -> Vec<(FailureKind, Duration, Duration)> {
     let marks = || setup.marks.iter().filter(|mark| mark.path == path);
     let failure = |mark: &PathMark| match mark.what {
-        Mark::Reset => Some((Kind::Reset, mark.at, mark.at)),
+        Mark::Reset => Some((FailureKind::Reset, mark.at, mark.at)),
         Mark::Removed => {
             let returns = |later: &&PathMark| later.what == Mark::Returned && later.at >= mark.at;
             let end = marks().filter(returns).map(|later| later.at).min();
-            Some((Kind::Removed, mark.at, end.unwrap_or(Duration::MAX)))
+            Some((FailureKind::Removed, mark.at, end.unwrap_or(Duration::MAX)))
         }
         Mark::Returned => None,
     };
     marks().filter_map(failure).collect()
 }
 
-/// How the deliveries came to their end.
+/// How the deliveries ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
-    /// There was nothing more to deliver.
+    /// Everything was delivered.
     Delivered,
-    /// The run was over, more might have come.
+    /// The run ended, more deliveries might have followed.
     Cut,
-    /// Nothing would ever have come.
+    /// No further delivery was possible.
     Failed,
 }
 
@@ -177,38 +139,38 @@ pub(crate) enum Ending {
 pub(crate) struct Gaps {
     sender: HostId,
     receiver: HostId,
-    /// Path of whatever is sent by TCP.
-    tcp_path: usize,
+    /// The path that each interface of the sender leads to.
+    paths: Vec<usize>,
     /// In the order of time.
     watched: Vec<Watched>,
-    /// Of the last delivery; at first the start of the connection.
+    /// Time of the last delivery; at first the start of the connection.
     last: Duration,
-    /// Bytes, on all connections.
+    /// Bytes delivered on all connections.
     delivered: u64,
-    /// So many of `watched` have begun and know what had been sent.
+    /// Number of failures in `watched` that have begun and know what had been sent.
     begun: usize,
-    /// The sender has sent something while a path was not there.
+    /// The sender has sent data while a path was not available.
     sent_more: bool,
     /// When the next path is back.
     next_return: Duration,
 }
 
-/// A failure and what is known of it.
+/// A failure and its longest gap.
 #[derive(Debug)]
 struct Watched {
     failure: Disruption,
     longest: Duration,
-    /// What the sender had sent, if the moment has come.
+    /// Bytes sent at the time of the failure, once it has come.
     sent: Option<SentBy>,
     returned: bool,
 }
 
-/// Bytes first sent by the last moment at which the failure can have hit new data.
+/// Bytes first sent by the last time at which the failure can have affected new data.
 #[derive(Clone, Copy, Debug)]
 struct SentBy {
     in_all: u64,
     on_path: u64,
-    /// When the last of what was under way arrives, `SPAN` after the failure if that is later.
+    /// When the last packet in flight arrives, or `SPAN` after the failure if that is later.
     arrival: Duration,
 }
 
@@ -217,7 +179,7 @@ impl Watched {
         Watched { failure, longest: Duration::ZERO, sent: None, returned: false }
     }
 
-    /// Whether it can be the cause of a gap that begins at `from`, when so much is delivered.
+    /// Whether it can cause a gap that begins at `from`, when `delivered` bytes are delivered.
     fn explains(&self, from: Duration, delivered: u64) -> bool {
         let awaited = |sent: SentBy| delivered <= sent.in_all && from <= sent.arrival;
         from <= self.failure.at || self.sent.is_some_and(awaited)
@@ -225,10 +187,11 @@ impl Watched {
 }
 
 impl Gaps {
-    /// Of what `receiver` reads on connections opened from `start` on.
+    /// Watches what `receiver` reads on connections opened from `start` on. `paths` are those of
+    /// the interfaces of the sender.
     pub(crate) fn new(
         (sender, receiver): (HostId, HostId),
-        tcp_path: usize,
+        paths: &[usize],
         start: Duration,
         disruptions: Vec<Disruption>,
     ) -> Self {
@@ -236,7 +199,7 @@ impl Gaps {
         Gaps {
             sender,
             receiver,
-            tcp_path,
+            paths: paths.to_vec(),
             watched,
             last: start,
             delivered: 0,
@@ -246,19 +209,15 @@ impl Gaps {
         }
     }
 
-    /// The path that all TCP connections are on.
-    pub(crate) const fn tcp_path(&self) -> usize {
-        self.tcp_path
-    }
-
-    /// The host whose count of what it first sent is wanted before anything happens at `now`.
+    /// The host whose bytes first sent are needed before anything happens at `now`.
     pub(crate) fn asks(&self, now: Instant) -> Option<HostId> {
         let now = now - Instant::ZERO;
         let begins = self.watched.get(self.begun).is_some_and(|next| next.failure.at <= now);
         (self.sent_more || begins || self.next_return < now).then_some(self.sender)
     }
 
-    /// So much was first sent on each path before `now`, and what is under way arrives until then.
+    /// Note the bytes first sent on each interface before `now`, and when the last packet in flight
+    /// arrives.
     pub(crate) fn note(&mut self, now: Instant, first_sent: &[u64], arrival: Option<Instant>) {
         let now = now - Instant::ZERO;
         let arrival = arrival.map_or(now, |arrival| arrival - Instant::ZERO);
@@ -267,7 +226,8 @@ impl Gaps {
         self.next_return = Duration::MAX;
         self.begun = self.watched.partition_point(|one| one.failure.at <= now);
         for one in &mut self.watched[..self.begun] {
-            let on_path = first_sent.get(one.failure.path).copied().unwrap_or(0);
+            let interface = self.paths.iter().position(|path| *path == one.failure.path);
+            let on_path = interface.and_then(|number| first_sent.get(number)).copied().unwrap_or(0);
             let returns = one.failure.end < now && !one.returned;
             one.returned |= returns;
             if !one.returned {
@@ -287,11 +247,11 @@ impl Gaps {
         }
     }
 
-    /// What there is at the end of the run.
+    /// The fail-over times at the end of the run.
     pub(crate) fn finish(self, ended: Instant, ending: Ending) -> Vec<FailoverTime> {
         let Gaps { watched, last, delivered, .. } = self;
         let ended = ended - Instant::ZERO;
-        // Of what fails when everything is delivered nobody takes notice.
+        // A failure after the last delivery has no effect.
         let (by, open) = match ending {
             Ending::Delivered => (last, None),
             Ending::Cut => (ended, Some(ended.saturating_sub(last))),
@@ -335,9 +295,10 @@ impl Recorder for Gaps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::PathMark;
+    use crate::setup::Multipath;
     use base::SocketId;
     use network::{LinkConfig, PathEvent};
+    use traffic::Traffic;
 
     const RECEIVER: HostId = HostId(0);
 
@@ -359,6 +320,10 @@ mod tests {
         }
     }
 
+    fn over(paths: Vec<PathSetup>) -> RunSetup {
+        RunSetup::new(paths, Multipath::default().into(), Traffic::BulkSize(1))
+    }
+
     fn deliver(gaps: &mut Gaps, millis: &[u64]) {
         for at in millis {
             let event = Event::Delivered { socket: SocketId(0), offset: 0, len: 1 };
@@ -375,26 +340,26 @@ mod tests {
         ];
         let mark = |at, what| PathMark { path: 0, at: seconds(at), what };
         let marks = vec![mark(8, Mark::Removed), mark(9, Mark::Returned), mark(9, Mark::Reset)];
-        let protocol = Protocol::Mptcp(crate::Multipath::default());
-        let setup = RunSetup { paths, marks, protocol, ..RunSetup::default() };
+        let mut setup = over(paths);
+        setup.marks = marks;
         let all: Vec<_> = disruptions(&setup).iter().map(|d| (d.path, d.kind, d.at)).collect();
         let expected = [
-            (1, Kind::Delay, seconds(2)),
-            (0, Kind::Silent, seconds(5)),
-            (0, Kind::Removed, seconds(8)),
-            (0, Kind::Reset, seconds(9)),
+            (1, FailureKind::Delay, seconds(2)),
+            (0, FailureKind::Silent, seconds(5)),
+            (0, FailureKind::Removed, seconds(8)),
+            (0, FailureKind::Reset, seconds(9)),
         ];
         assert_eq!(all, expected);
-        let alone = RunSetup { protocol: Protocol::Tcp { path: 1 }, ..setup };
-        assert_eq!(disruptions(&alone).len(), 1, "the other path is not used");
+        (setup.flows[0].carrier, setup.flows[0].first) = (Carrier::Tcp, 1);
+        assert_eq!(disruptions(&setup).len(), 1, "the other path is not used");
     }
 
     fn failure(at: u64, end: Duration) -> Disruption {
-        Disruption { path: 0, kind: Kind::Silent, at: seconds(at), end }
+        Disruption { path: 0, kind: FailureKind::Silent, at: seconds(at), end }
     }
 
     fn watch(disruptions: Vec<Disruption>) -> Gaps {
-        Gaps::new((HostId(1), RECEIVER), 0, Duration::ZERO, disruptions)
+        Gaps::new((HostId(1), RECEIVER), &[0, 1], Duration::ZERO, disruptions)
     }
 
     /// So much is first sent on the two paths by then, and arrives until that moment.
@@ -418,41 +383,36 @@ mod tests {
     #[test]
     fn failures_last_until_the_path_is_back() {
         let delay = |millis| LinkChange::Delay(Duration::from_millis(millis));
-        let mut setup = RunSetup {
-            paths: vec![path(&[
-                (1, LinkChange::Silent),
-                (2, delay(30)),
-                (3, LinkChange::Up),
-                (5, delay(400)),
-                (6, delay(300)),
-                (7, delay(200)),
-            ])],
-            marks: vec![PathMark { path: 0, at: seconds(9), what: Mark::Reset }],
-            ..RunSetup::default()
-        };
+        let path = path(&[
+            (1, LinkChange::Silent),
+            (2, delay(30)),
+            (3, LinkChange::Up),
+            (5, delay(400)),
+            (6, delay(300)),
+            (7, delay(200)),
+        ]);
+        let mut setup = RunSetup::new(vec![path], Carrier::Tcp, Traffic::BulkSize(1));
+        setup.marks = vec![PathMark { path: 0, at: seconds(9), what: Mark::Reset }];
         let ends = |setup: &RunSetup| -> Vec<_> {
             disruptions(setup).iter().map(|d| (d.kind, d.at, d.end)).collect()
         };
         let all = [
-            (Kind::Silent, seconds(1), seconds(3)),
-            (Kind::Delay, seconds(5), seconds(7)),
-            (Kind::Reset, seconds(9), seconds(9)),
+            (FailureKind::Silent, seconds(1), seconds(3)),
+            (FailureKind::Delay, seconds(5), seconds(7)),
+            (FailureKind::Reset, seconds(9), seconds(9)),
         ];
         assert_eq!(ends(&setup), all);
-        setup.start = seconds(5);
+        setup.flows[0].start = seconds(5);
         assert_eq!(ends(&setup), all[2..], "the connection does not know what was before it");
     }
 
     #[test]
     fn path_fails_with_the_shared_link_it_leads_through() {
         let link = path(&[(4, LinkChange::Silent), (6, LinkChange::Up)]);
-        let setup = RunSetup {
-            paths: vec![path(&[]), path(&[])],
-            links: vec![crate::SharedLink { link, paths: vec![1] }],
-            protocol: Protocol::Mptcp(crate::Multipath::default()),
-            ..RunSetup::default()
-        };
-        let expected = Disruption { path: 1, kind: Kind::Silent, at: seconds(4), end: seconds(6) };
+        let mut setup = over(vec![path(&[]), path(&[])]);
+        setup.network.links = vec![crate::SharedLink { link, paths: vec![1] }];
+        let (kind, at, end) = (FailureKind::Silent, seconds(4), seconds(6));
+        let expected = Disruption { path: 1, kind, at, end };
         assert_eq!(disruptions(&setup), [expected]);
     }
 

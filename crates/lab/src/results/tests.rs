@@ -9,7 +9,7 @@ use crate::run::{Drops, Labels, Record, Run};
 use crate::scenario::{Options, PathOption, Runs, Scenario};
 use crate::variants::{Variant, variants_of};
 use base::Duration;
-use simulator::{Account, Held, Repeated};
+use harness::{Account, Held, Repeated};
 use std::fs;
 use std::path::PathBuf;
 use traffic::Metric;

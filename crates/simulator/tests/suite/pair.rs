@@ -3,9 +3,10 @@
 use base::{
     Chance, Duration, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Rate, Recorder,
 };
-use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
+use harness::RunRecord;
+use network::{Capacity, End, Limit, LinkConfig, LinkEnds, Network};
 use simulator::{
-    Endpoint, PathSetup, ProcessingCost, RunRecord, RunSetup, World, simulate, simulate_recorded,
+    Carrier, Endpoint, PathSetup, ProcessingCost, RunSetup, World, simulate, simulate_recorded,
 };
 use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -36,7 +37,13 @@ pub fn one_path(link: &LinkConfig, traffic: Traffic) -> RunSetup {
         up: link.clone(),
         events: Vec::new(),
     };
-    RunSetup { paths: vec![path], traffic, ..RunSetup::default() }
+    RunSetup::new(vec![path], Carrier::Tcp, traffic)
+}
+
+/// The same setup with a change.
+pub fn with(mut setup: RunSetup, change: impl FnOnce(&mut RunSetup)) -> RunSetup {
+    change(&mut setup);
+    setup
 }
 
 /// The record of a run that must not fail; the message names the setup.
@@ -51,7 +58,7 @@ pub fn record_with<T: 'static>(
     pick: impl FnMut(Instant, &Event) -> Option<T> + 'static,
 ) -> (RunRecord, Vec<T>) {
     let found = Rc::new(RefCell::new(Vec::new()));
-    let sender = if setup.reverse { CLIENT } else { SERVER };
+    let sender = if setup.flows[0].reverse { CLIENT } else { SERVER };
     let recorder = Picker { mask, sender, pick, found: Rc::clone(&found) };
     let record = simulate_recorded(setup, Box::new(recorder))
         .unwrap_or_else(|error| panic!("{error}\n{setup:#?}"));
@@ -87,7 +94,7 @@ pub fn value(setup: &RunSetup) -> f64 {
 /// Client and server with one link each way and nothing else; `link` for both directions.
 pub fn two_hosts(link: &LinkConfig, cost: ProcessingCost) -> World<Half> {
     let (client, server) = (End::Host(CLIENT, InterfaceId(0)), End::Host(SERVER, InterfaceId(0)));
-    let links = vec![Wiring { from: server, to: client }, Wiring { from: client, to: server }];
+    let links = vec![LinkEnds { from: server, to: client }, LinkEnds { from: client, to: server }];
     let network = Network { links, routes: Vec::new() };
     let mut world = World::new(Chance::new(1, 0), &network).unwrap();
     world.add_link(link.clone(), 1);

@@ -181,6 +181,7 @@ impl LossRecovery {
                 min_rtt: rcx.rtt.min(),
                 inflight_before_segs: info.prior.inflight,
                 cwnd_limited: rcx.sender.validation.is_limited(rcx.cc, path),
+                may_grow: true,
                 state: self.ca_state,
                 snd_una: rcx.sender.una(),
                 snd_nxt: rcx.sender.nxt(),

@@ -149,16 +149,16 @@ impl Subflow {
         // RFC 6928 s2: a single lost SYN keeps the initial window.
         let lost_twice = self.handshake.sends() > 2;
         let initial_window_segs = if lost_twice { 1 } else { self.switches.initial_window_segs };
-        let path = self.id.path;
+        let (path, mss) = (self.id.path, self.tx.mss());
+        let bytes = |segs: u32| u64::from(segs) * u64::from(mss);
         let start = PathStart {
             now: cx.now,
-            mss: self.tx.mss(),
-            initial_window_segs,
-            initial_ssthresh_segs: self.options.initial_ssthresh_segs,
+            mss,
+            initial_window_bytes: bytes(initial_window_segs),
+            initial_ssthresh_bytes: self.options.initial_ssthresh_segs.map(bytes),
             srtt: self.rtt.srtt(),
         };
         cc.on_path_added(path, &start);
-        let mss = self.tx.mss();
         self.tx.writer.expand(cc.cwnd_segs(path), self.loss.dup_thresh(), mss);
         self.tx.validation.on_established(cx.now);
         // What the peer may send is not lowered by options of our own (Linux `advmss`).

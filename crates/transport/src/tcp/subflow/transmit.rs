@@ -128,7 +128,6 @@ impl Subflow {
         }
         let is_head = self.loss.board().head().is_some_and(|(head, _)| head == id);
         let segment = self.retransmit(cx, id, true);
-        cc.on_retransmitted(self.id.path, 1);
         if is_head && self.timers.retransmit() != Some(Retransmit::Reordering) {
             self.timers.set_retransmit(Retransmit::Rto, cx.now, self.rtt.rto());
         }
