@@ -1,5 +1,5 @@
-//! What a connection reports to a recorder of accounts: why its sender is blocked, and how many bytes
-//! wait at its receiver for earlier ones.
+//! What a connection reports to a recorder of accounts: why its sender is blocked, and how many
+//! bytes wait at its receiver for earlier ones.
 //!
 //! Only changes are reported, and only if a recorder asks for them; sums are the recorder's.
 

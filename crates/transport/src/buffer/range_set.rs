@@ -1,8 +1,8 @@
 //! `RangeSet`: disjoint half-open ranges of 64-bit offsets, in order.
 //!
 //! Every operation costs O(log n) plus the ranges it touches; a linear list of gaps can occupy a
-//! whole processor (003 sIII-D). Ranges that touch or overlap are joined. The meaning of the offsets is
-//! left to the owner.
+//! whole processor (003 sIII-D). Ranges that touch or overlap are joined. The meaning of the
+//! offsets is left to the owner.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

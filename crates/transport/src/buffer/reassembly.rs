@@ -1,8 +1,8 @@
 //! `Reassembly`: the received part of a stream, readable up to the first gap.
 //!
-//! In-order arrival with nothing behind a gap is O(1) and touches no tree. Everything else is
-//! O(log n) plus the pieces that it joins, without a search where it fills the first gap or is
-//! behind all other data. `Reassembly` also knows what a receiver reports: the most recently changed
+//! In-order arrival with nothing behind a gap is O(1) and touches no tree. Everything else is O(log
+//! n) plus the pieces that it joins, without a search where it fills the first gap or is behind all
+//! other data. `Reassembly` also knows what a receiver reports: the most recently changed
 //! out-of-order ranges first (RFC 2018 s4) and the duplicate part of a segment (RFC 2883). Windows,
 //! and what may be accepted, are left to the owner.
 

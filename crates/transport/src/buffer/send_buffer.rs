@@ -1,8 +1,8 @@
 //! `SendBuffer`: the bytes of a stream that were written and are not yet acknowledged.
 //!
 //! Offsets are 64-bit positions from zero in the stream. Virtual payload that continues itself is
-//! one piece of any length, so a bulk transfer costs O(1) here. Which bytes were sent, and limits on
-//! the size, are left to the owner.
+//! one piece of any length, so a bulk transfer costs O(1) here. Which bytes were sent, and limits
+//! on the size, are left to the owner.
 
 use base::prefetch;
 use bytes::Bytes;

@@ -3,11 +3,11 @@
 //! The buffer is counted in memory ("truesize"), the window in payload; a ratio measured on full
 //! segments turns one into the other. Three things open the window: `ssthresh` climbs with every
 //! segment whose memory is well used; a reader that took more in a round trip than in the one
-//! before enlarges the buffer; so does data behind a gap. The rules are 6.18's: no allowance of
-//! 16 segments, unread data do not count as read, gaps count (6.12 differs in the last point and
-//! the first). Not modelled: compacting small segments, memory pressure of the whole host.
-//! The bytes are in `buffer::Reassembly`; the right edge and the time of updates are left to the
-//! owner. In a connection of several paths each path has such a buffer, and `shared_drs` joins them.
+//! before enlarges the buffer; so does data behind a gap. The rules are 6.18's: no allowance of 16
+//! segments, unread data do not count as read, gaps count (6.12 differs in the last point and the
+//! first). Not modelled: compacting small segments, memory pressure of the whole host. The bytes
+//! are in `buffer::Reassembly`; the right edge and the time of updates are left to the owner. In a
+//! connection of several paths each path has such a buffer, and `shared_drs` joins them.
 
 use base::{Duration, Instant};
 

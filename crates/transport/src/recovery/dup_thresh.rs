@@ -37,8 +37,8 @@ impl DupThresh {
         debug_assert!((INITIAL..=MAX).contains(&self.segs), "the threshold stays in its bounds");
     }
 
-    /// The retransmission timer fired outside of a recovery while `sacked_segs` segments were SACKed.
-    /// If the initial threshold would have been reached, the present one is too high (Linux
+    /// The retransmission timer fired outside of a recovery while `sacked_segs` segments were
+    /// SACKed. If the initial threshold would have been reached, the present one is too high (Linux
     /// `tcp_enter_loss`).
     pub const fn on_rto(&mut self, sacked_segs: u32) {
         if sacked_segs >= INITIAL && self.segs > INITIAL {

@@ -1,7 +1,8 @@
 //! Proportional rate reduction: the window during fast recovery (RFC 9937 s6).
 //!
-//! Everything is counted in segments. The threshold comes from the congestion controller; the answer
-//! goes back to it as `pipe + sndcnt`. What is delivered and in flight is known to the scoreboard.
+//! Everything is counted in segments. The threshold comes from the congestion controller; the
+//! answer goes back to it as `pipe + sndcnt`. What is delivered and in flight is known to the
+//! scoreboard.
 
 /// The rules of a kernel or of the RFC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -42,8 +43,8 @@ impl Prr {
     }
 
     /// An ACK of the episode delivered `delivered` segments and left `pipe` in flight. `safe_ack`:
-    /// it advanced `snd_una` and marked no further loss. Returns how many segments may be sent, so the
-    /// window is `pipe` plus that; `None`: leave the window.
+    /// it advanced `snd_una` and marked no further loss. Returns how many segments may be sent, so
+    /// the window is `pipe` plus that; `None`: leave the window.
     pub fn on_ack(&mut self, delivered: u32, pipe: u32, safe_ack: bool) -> Option<u32> {
         let starts = std::mem::replace(&mut self.starts, false);
         if delivered == 0 {

@@ -1,11 +1,11 @@
 //! Round-trip time: smoothed estimate, variance, retransmission time-out, windowed minimum.
 //!
 //! There are two arithmetics. `Linux` (`tcp_rtt_estimator`) has integer microseconds, `srtt` scaled
-//! by 8 and the mean deviation by 4, and the time-out `srtt + rttvar`. There `rttvar` is the largest
-//! deviation of the last window, decays by a quarter per window, and has a floor of 200 ms; a
-//! falling RTT raises the deviation by an eighth only. `Rfc6298` is RFC 6298 s2 with a lower bound.
-//! Rounding of time-outs to timer ticks is not modelled. Which sample is valid (Karn's algorithm,
-//! timestamps), and the timer, are left to the owner.
+//! by 8 and the mean deviation by 4, and the time-out `srtt + rttvar`. There `rttvar` is the
+//! largest deviation of the last window, decays by a quarter per window, and has a floor of 200 ms;
+//! a falling RTT raises the deviation by an eighth only. `Rfc6298` is RFC 6298 s2 with a lower
+//! bound. Rounding of time-outs to timer ticks is not modelled. Which sample is valid (Karn's
+//! algorithm, timestamps), and the timer, are left to the owner.
 
 use base::{Duration, Instant};
 
@@ -260,8 +260,8 @@ impl MinRttFilter {
         best[0].1
     }
 
-    /// Drops a best sample that left the window, and replaces the later ones when parts of the window
-    /// pass, so that there is a successor.
+    /// Drops a best sample that left the window, and replaces the later ones when parts of the
+    /// window pass, so that there is a successor.
     fn age(
         &self,
         mut best: [(Instant, Duration); 3],

@@ -181,8 +181,8 @@ impl Scoreboard {
         self.link_last(id);
     }
 
-    /// Declares `id` lost, or its retransmission if it was lost before. Returns whether that changed
-    /// anything.
+    /// Declares `id` lost, or its retransmission if it was lost before. Returns whether that
+    /// changed anything.
     pub fn mark_lost(&mut self, id: u64) -> bool {
         let Some(segment) = self.segment_mut(id) else { return false };
         if segment.sacked || (segment.lost && !segment.retransmission_out) {
@@ -235,8 +235,8 @@ impl Scoreboard {
         }
     }
 
-    /// Applies a SACK block. `visit` is called with each segment that it newly covers, lowest first,
-    /// as it was before. Only whole segments count.
+    /// Applies a SACK block. `visit` is called with each segment that it newly covers, lowest
+    /// first, as it was before. Only whole segments count.
     pub fn sack(&mut self, block: Range<u64>, mut visit: impl FnMut(&SentSegment)) {
         let Some(first) = self.segments.front() else { return };
         let block = block.start.max(first.offset)..block.end;
@@ -322,8 +322,8 @@ impl Scoreboard {
         self.segments.get_mut(usize::try_from(id.checked_sub(self.first_id)?).ok()?)
     }
 
-    /// Index of the segment that contains `offset`. Most segments have one size, so a division nearly
-    /// always finds it; otherwise a binary search does.
+    /// Index of the segment that contains `offset`. Most segments have one size, so a division
+    /// nearly always finds it; otherwise a binary search does.
     fn index_at(&self, offset: u64) -> usize {
         if let Some(first) = self.segments.front()
             && first.len > 0

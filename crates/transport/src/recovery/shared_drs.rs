@@ -2,12 +2,12 @@
 //! (`mptcp_rcv_space_adjust`).
 //!
 //! The connection has one buffer, counted in memory, for the data taken from its paths: data that
-//! wait for the reader and data that wait behind a gap of the connection. A reader that took more in
-//! the longest round trip of all paths than in the one before enlarges it, and only then the buffers
-//! of the paths follow. Gaps of the connection do not enlarge it. Payload and memory are converted
-//! by the smallest ratio of all paths, which is updated at most once in a round trip and a half
-//! before the first update. The part of the space that a path announces is determined by what it
-//! has earned (`drs`).
+//! wait for the reader and data that wait behind a gap of the connection. A reader that took more
+//! in the longest round trip of all paths than in the one before enlarges it, and only then the
+//! buffers of the paths follow. Gaps of the connection do not enlarge it. Payload and memory are
+//! converted by the smallest ratio of all paths, which is updated at most once in a round trip and
+//! a half before the first update. The part of the space that a path announces is determined by
+//! what it has earned (`drs`).
 
 use super::drs::{INITIAL, INITIAL_RATIO, RATIO_ONE, target_window, without};
 use base::{Duration, Instant};

@@ -75,8 +75,8 @@ fn per_segment(mss: u32) -> u32 {
 }
 
 /// Memory of `bytes` of payload in `buffers` socket buffers: page fragments, and 832 bytes for each
-/// buffer. A bulk writer fills a buffer up to 65215 bytes; each burst of a few segments that is sent
-/// becomes a buffer of its own.
+/// buffer. A bulk writer fills a buffer up to 65215 bytes; each burst of a few segments that is
+/// sent becomes a buffer of its own.
 pub fn sent_truesize(bytes: u32, buffers: u32) -> u32 {
     bytes.saturating_add(buffers.saturating_mul(DESCRIPTOR + HEADER_ROOM + SHARED_INFO))
 }

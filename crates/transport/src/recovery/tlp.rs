@@ -21,8 +21,8 @@ pub enum TlpRule {
     Linux,
     /// RFC 8985 s7.2.
     Rfc8985,
-    /// Linux 4.1 and before: `1.5 srtt + 200 ms` for one segment, and no probe while unsent data fit
-    /// into the window.
+    /// Linux 4.1 and before: `1.5 srtt + 200 ms` for one segment, and no probe while unsent data
+    /// fit into the window.
     Papers,
 }
 

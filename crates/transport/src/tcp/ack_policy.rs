@@ -2,8 +2,8 @@
 //! RFC 5681 s4.2; Linux `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_cleanup_rbuf`).
 //!
 //! Every second full segment is acknowledged at once, and so is a segment that is out of order or
-//! fills a gap. This part decides that an acknowledgement is due; `transmit` writes it, and `timers`
-//! has the deadlines.
+//! fills a gap. This part decides that an acknowledgement is due; `transmit` writes it, and
+//! `timers` has the deadlines.
 
 use base::{Duration, Instant};
 

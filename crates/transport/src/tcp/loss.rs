@@ -2,8 +2,8 @@
 //! and undoes them (RFC 6675, 6582, 8985, 9937, 5682, 3708; states and order of decisions as in
 //! Linux `tcp_fastretrans_alert`).
 //!
-//! What an acknowledgement delivers is in `delivery`, which segments are lost in `detection`, timers
-//! in `timers`. The rules themselves are parts of `recovery`.
+//! What an acknowledgement delivers is in `delivery`, which segments are lost in `detection`,
+//! timers in `timers`. The rules themselves are parts of `recovery`.
 
 mod delivery;
 mod detection;

@@ -1,8 +1,8 @@
 //! TCP (RFC 9293): one connection as a subflow and its parts, and the plain TCP socket around it.
 //!
 //! `subflow` coordinates the parts: `handshake`, `sender`, `loss` (recovery), `receiver` with
-//! `ack_policy`, `round_trip`, `timers`, `state` and, in a connection of several paths, `multipath`.
-//! `profile` says how kernels of several ages differ; `connection` is the socket.
+//! `ack_policy`, `round_trip`, `timers`, `state` and, in a connection of several paths,
+//! `multipath`. `profile` says how kernels of several ages differ; `connection` is the socket.
 
 mod ack_info;
 mod ack_policy;

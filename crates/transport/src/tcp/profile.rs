@@ -1,10 +1,10 @@
 //! Profiles: named lists of switches that describe how kernels of several ages behave.
 //!
-//! `linux` is what Linux 6.12 to 6.18 do. The other profiles are the kernels of the papers, with the
-//! multipath-tcp patches of their time: no RACK, early retransmit (RFC 5827), tail loss probes from
-//! 3.10 on, PRR that always sends one more segment below the threshold, a loss window of one segment
-//! after a time-out, and 128 KiB below a socket (TCP Small Queues). A switch whose value was not
-//! verified for a profile is listed by [`Profile::unverified`].
+//! `linux` is what Linux 6.12 to 6.18 do. The other profiles are the kernels of the papers, with
+//! the multipath-tcp patches of their time: no RACK, early retransmit (RFC 5827), tail loss probes
+//! from 3.10 on, PRR that always sends one more segment below the threshold, a loss window of one
+//! segment after a time-out, and 128 KiB below a socket (TCP Small Queues). A switch whose value
+//! was not verified for a profile is listed by [`Profile::unverified`].
 
 use crate::recovery::{PrrVariant, TlpRule};
 use base::Duration;
@@ -30,8 +30,8 @@ pub enum Profile {
 pub enum LossDetection {
     /// By time: RACK (RFC 8985).
     Rack,
-    /// By the number of segments SACKed above (RFC 6675). Until reordering is seen, all segments up to
-    /// the highest SACKed one count (forward acknowledgement).
+    /// By the number of segments SACKed above (RFC 6675). Until reordering is seen, all segments up
+    /// to the highest SACKed one count (forward acknowledgement).
     SackFack,
 }
 
@@ -81,7 +81,8 @@ pub struct Switches {
     pub prr: PrrVariant,
     pub cwnd_after_rto: CwndAfterRto,
     pub frto: bool,
-    /// Duplicate acknowledgements after the third one of a gap are merged (for 1 ms, or 44 of them).
+    /// Duplicate acknowledgements after the third one of a gap are merged (for 1 ms, or 44 of
+    /// them).
     pub compressed_acks: bool,
     pub small_queue: SmallQueue,
     pub subflow_window: SubflowWindow,
@@ -89,8 +90,8 @@ pub struct Switches {
     /// Segments are sent in bursts of a millisecond's worth, and a burst is deferred while an
     /// acknowledgement that would enlarge it is due (Linux TSO autosizing).
     pub autosized_bursts: bool,
-    /// A connection of several paths sends each segment as soon as its scheduler assigned it, so that
-    /// the scheduler sees the window fill (multipath-tcp kernels); mainline assigns first.
+    /// A connection of several paths sends each segment as soon as its scheduler assigned it, so
+    /// that the scheduler sees the window fill (multipath-tcp kernels); mainline assigns first.
     pub sends_what_it_hands: bool,
     /// A connection of several paths has mainline's limits: no joins after the application closed,
     /// and a window by the smallest ratio of its subflows. That the kernels of the papers lack them

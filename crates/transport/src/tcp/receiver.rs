@@ -1,5 +1,5 @@
-//! The receive side: reassembly, the window that is announced, the timestamp to echo, and duplicates
-//! to report.
+//! The receive side: reassembly, the window that is announced, the timestamp to echo, and
+//! duplicates to report.
 //!
 //! When to acknowledge is in `ack_policy`; the size of the buffer is `recovery::ReceiveBuffer`'s.
 
@@ -22,8 +22,8 @@ const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 pub enum SharedWindow {
     /// All subflows announce this window.
     Whole(u32),
-    /// Each subflow announces the part of `space` that it has earned (`recovery::SharedBuffer`), and
-    /// at least `left`, what is left of the window that any of them announced.
+    /// Each subflow announces the part of `space` that it has earned (`recovery::SharedBuffer`),
+    /// and at least `left`, what is left of the window that any of them announced.
     Room { space: Space, left: u32 },
 }
 
@@ -340,8 +340,8 @@ impl Receiver {
         window > 0 && window >= 2 * left
     }
 
-    /// Moves in-order bytes to the multi-path connection, at most `max`. Where that tunes one buffer
-    /// for all subflows, theirs follow it.
+    /// Moves in-order bytes to the multi-path connection, at most `max`. Where that tunes one
+    /// buffer for all subflows, theirs follow it.
     pub fn take(&mut self, now: Instant, max: u32, shift: u8) -> Payload {
         let payload = self.data.read(max);
         if matches!(self.shared, Some(SharedWindow::Room { .. })) {

@@ -1,7 +1,7 @@
 //! The timers of one subflow: their deadlines, and the granularity of Linux's timer wheel.
 //!
-//! At most one of the retransmission, loss probe, reordering, persist and handshake timers runs at a
-//! time, as in Linux; they share one slot.
+//! At most one of the retransmission, loss probe, reordering, persist and handshake timers runs at
+//! a time, as in Linux; they share one slot.
 
 use base::{Duration, Instant};
 
@@ -20,8 +20,8 @@ pub enum Retransmit {
     Persist,
 }
 
-/// When Linux's timer wheel fires a timer that is set at `now` for `span`. The wheel sorts timers by
-/// the distance of their expiry: up to 62 ticks into slots of one tick, up to 503 into slots of
+/// When Linux's timer wheel fires a timer that is set at `now` for `span`. The wheel sorts timers
+/// by the distance of their expiry: up to 62 ticks into slots of one tick, up to 503 into slots of
 /// eight, and so on. A timer fires at the end of its slot, never early (Linux `calc_index`).
 pub fn wheel_expiry(now: Instant, span: Duration, tick: Duration) -> Instant {
     /// Slots of a level that count for the distance.
@@ -74,8 +74,8 @@ impl Timers {
         }
     }
 
-    /// When the wheel fires a timer that is set at `now` for `span`: the present tick plus the span in
-    /// whole ticks, rounded up.
+    /// When the wheel fires a timer that is set at `now` for `span`: the present tick plus the span
+    /// in whole ticks, rounded up.
     fn on_wheel(&self, now: Instant, span: Duration) -> Instant {
         let tick = self.tick.as_nanos();
         if tick == 0 {

@@ -284,8 +284,8 @@ impl Subflow {
         released
     }
 
-    /// Reports silence to the controller: at the latest when a burst begins; a connection of several
-    /// paths needs to know earlier.
+    /// Reports silence to the controller: at the latest when a burst begins; a connection of
+    /// several paths needs to know earlier.
     pub fn restart_after_idle(&mut self, cx: &Context<'_>, cc: &mut Controller) {
         if self.loss.is_idle() {
             let rto = self.rtt.rto();

@@ -20,8 +20,8 @@ use wire::{Packet, Payload};
 
 /// Calls of a socket.
 impl Subflow {
-    /// Appends to the stream as far as the send buffer has space; returns the number of bytes taken.
-    /// A writer fills buffers of up to 64 KiB while there is space for one to begin (Linux
+    /// Appends to the stream as far as the send buffer has space; returns the number of bytes
+    /// taken. A writer fills buffers of up to 64 KiB while there is space for one to begin (Linux
     /// `tcp_sendmsg`).
     pub fn write(&mut self, payload: &Payload) -> Result<u32, SocketError> {
         if self.tx.is_fin_queued() || self.fsm.is_closed() {
@@ -225,8 +225,8 @@ impl Subflow {
         self.rx.reception()
     }
 
-    /// The buffer of the connection grew because its reader took `copied` bytes in a round trip: the
-    /// buffer of the subflow does likewise.
+    /// The buffer of the connection grew because its reader took `copied` bytes in a round trip:
+    /// the buffer of the subflow does likewise.
     pub fn follow_reader(&mut self, copied: u32) {
         if self.fsm.is_synchronised() {
             self.rx.on_connection_read(copied);
@@ -351,8 +351,8 @@ impl Subflow {
         self.rtt.rto()
     }
 
-    /// Time until the retransmission or probe timer fires; `None` if none runs. Queued data count as
-    /// sent: two round trips to a probe, or the time-out for a single segment.
+    /// Time until the retransmission or probe timer fires; `None` if none runs. Queued data count
+    /// as sent: two round trips to a probe, or the time-out for a single segment.
     pub fn retransmission_in(&self, now: Instant) -> Option<Duration> {
         let running = self.timers.retransmit_at().map(|at| at - now);
         let queued = match self.tx.unsent() {
