@@ -17,6 +17,7 @@ mod round_trip;
 mod sender;
 pub(crate) mod sent_mappings;
 mod state;
+pub(crate) mod stray;
 pub(crate) mod subflow;
 pub(crate) mod timers;
 

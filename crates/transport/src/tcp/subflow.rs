@@ -20,23 +20,17 @@ use super::sender::Sender;
 use super::state::StateMachine;
 use super::timers::{Retransmit, Timers};
 use crate::congestion::{CongestionControl, Controller};
+pub use crate::endpoint::Tuple;
+use crate::endpoint::{Draws, NewPath};
 use crate::info::TcpInfo;
 use crate::socket::{ConnectionEvent, SocketError};
-use base::{Context, Duration, Event, EventMask, Instant, PathId, SocketId, prefetch};
-use std::net::SocketAddr;
+use base::{Context, Duration, Event, EventMask, Instant, PathId, Purpose, SocketId, prefetch};
 use wire::{SeqNumber, TcpSegment};
 
 /// Bytes of the timestamps option, padded.
 const TIMESTAMPS: u32 = 12;
 /// How long TIME-WAIT and FIN-WAIT-2 without a reader last (Linux TCP_TIMEWAIT_LEN).
 const TIME_WAIT: Duration = Duration::from_secs(60);
-
-/// The addresses and ports of both ends of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tuple {
-    pub local: SocketAddr,
-    pub remote: SocketAddr,
-}
 
 /// The options of a connection that do not depend on the profile.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +112,21 @@ pub struct Identity {
     pub mtu: u32,
     pub iss: SeqNumber,
     pub ts_offset: u32,
+}
+
+impl Identity {
+    /// The identity of the subflow of a new path, with a random initial sequence number and a
+    /// random offset of its timestamps.
+    pub fn draw(cx: &Context<'_>, draws: &mut Draws, path: &NewPath) -> Self {
+        Identity {
+            socket: path.socket,
+            path: path.path,
+            tuple: path.ends,
+            mtu: path.mtu,
+            iss: SeqNumber(draws.draw(cx, Purpose::InitialSequence) as u32),
+            ts_offset: draws.draw(cx, Purpose::TimestampOffset) as u32,
+        }
+    }
 }
 
 impl Subflow {
