@@ -20,6 +20,7 @@ pub mod choice;
 pub mod congestion;
 mod info;
 pub mod mptcp;
+pub mod multipath;
 pub mod parameters;
 pub mod path_manager;
 pub mod path_policy;

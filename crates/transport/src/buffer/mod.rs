@@ -12,3 +12,8 @@ mod send_buffer;
 pub use range_set::RangeSet;
 pub use reassembly::{Inserted, Reassembly};
 pub use send_buffer::SendBuffer;
+
+/// Bytes that one fragment of a send queue holds in Linux (32 KiB with its description).
+pub const FRAGMENT_BYTES: u32 = (32 << 10) - FRAGMENT_OVERHEAD;
+/// Memory of that description (Linux `struct mptcp_data_frag`), in bytes.
+pub const FRAGMENT_OVERHEAD: u32 = 40;

@@ -60,7 +60,7 @@ impl Connection {
         let ids = AddressIds { local: local_id, remote: remote_id };
         let priority = Priority::new(backup, false);
         let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
-        self.subflows.add(entry, &self.controller);
+        self.subflows.add(entry, &self.controller, &mut self.sender);
     }
 
     /// A SYN/ACK that comes before the first path's waits for it: without the server's key there
@@ -136,7 +136,7 @@ impl Connection {
         let ids = AddressIds { local: local_id, remote: join.remote_id };
         let priority = Priority::new(false, join.backup);
         let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
-        self.subflows.add(entry, &self.controller);
+        self.subflows.add(entry, &self.controller, &mut self.sender);
         Some(path)
     }
 }

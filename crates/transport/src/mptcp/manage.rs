@@ -41,12 +41,12 @@ impl Connection {
         if self.management.manager_deadline() <= cx.now {
             self.notify_manager(cx, PathEvent::Timer);
         }
-        let heard_at = self.timers.heard_at;
+        let heard_at = self.peer_heard_at;
         let (due, given_up) = self.management.addresses_mut().take_due(cx.now, heard_at);
         for option in due {
             self.send_announcement(option);
             // Nothing may have arrived since the last one: an acknowledgement asks for an answer.
-            if let Some(index) = self.subflows.option_carrier(None) {
+            if let Some(index) = self.subflows.option_carrier(&self.sender, None) {
                 self.subflows[index].tcp.acknowledge();
                 self.subflows.wake(index);
             }
@@ -67,7 +67,7 @@ impl Connection {
 
     /// An ADD_ADDR on an acknowledgement of its own.
     pub(super) fn send_announcement(&mut self, option: AddAddr) {
-        self.subflows.queue_option(None, MptcpOption::AddAddr(option));
+        self.subflows.queue_option(&self.sender, None, MptcpOption::AddAddr(option));
     }
 
     fn request_join(&mut self, cx: &mut Context<'_>, local_id: u8, remote_id: u8, kind: JoinKind) {
@@ -103,7 +103,7 @@ impl Connection {
             }
         }
         let option = MptcpOption::RemoveAddr { ids: vec![local_id] };
-        self.subflows.queue_option(Some(local_id), option);
+        self.subflows.queue_option(&self.sender, Some(local_id), option);
     }
 
     /// Ask the peer to use the subflows of an address of this host as backup, or no longer
@@ -128,11 +128,11 @@ impl Connection {
             }
             if entry.stage() == Stage::Open {
                 let path = entry.path;
-                self.on_path_changed(path, PathChange::State);
+                self.sender.on_path_changed(path, PathChange::State);
             }
             self.announce_priority(index);
         }
-        self.schedule_due = true;
+        self.sender.set_due();
     }
 
     /// Announce the priority of a subflow to the peer by MP_PRIO, if it believes otherwise; that of
