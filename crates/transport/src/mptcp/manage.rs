@@ -2,9 +2,10 @@
 //! (RFC 8684 s3.3.8, s3.4).
 
 use super::connection::Connection;
-use super::management::{Announced, JoinRequest, LocalChange, NoRoom};
+use super::management::{Announced, JoinRequest, NoRoom};
 use super::stage::Stage;
 use super::subflow::{AddressIds, SubflowEntry};
+use crate::endpoint::AddressChange;
 use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use base::{Context, InterfaceId};
@@ -12,11 +13,16 @@ use std::net::IpAddr;
 use wire::mptcp::{AddAddr, MptcpOption, ResetReason};
 
 impl Connection {
-    /// The next subflow that the path manager wants opened.
-    pub fn take_join(&mut self) -> Option<JoinRequest> {
+    /// The next subflow to be opened.
+    pub fn next_join(&mut self) -> Option<&JoinRequest> {
         if self.is_over() {
             self.management.clear_requests();
         }
+        self.management.next_request()
+    }
+
+    /// The same, to be opened now.
+    pub fn take_join(&mut self) -> Option<JoinRequest> {
         self.management.take_request()
     }
 
@@ -153,19 +159,19 @@ impl Connection {
         cx: &mut Context<'_>,
         ip: IpAddr,
         interface: InterfaceId,
-        change: LocalChange,
+        change: AddressChange,
     ) {
         let addresses = self.management.addresses_mut();
         match change {
-            LocalChange::Up => {
+            AddressChange::Up => {
                 let backup = self.config.backup.contains(&ip);
                 let Some(id) = addresses.add_local(ip, interface, backup) else { return };
                 self.subflows.retry_openings_from(cx, ip);
                 self.notify_manager(cx, PathEvent::LocalUp(Address { id, ip }));
             }
-            LocalChange::Down | LocalChange::Removed => {
+            AddressChange::Down | AddressChange::Removed => {
                 let Some(id) = addresses.lose_local(ip) else { return };
-                let removed = change == LocalChange::Removed;
+                let removed = change == AddressChange::Removed;
                 self.notify_manager(cx, PathEvent::LocalDown { id, removed });
             }
         }

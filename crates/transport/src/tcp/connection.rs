@@ -3,13 +3,15 @@
 //! Reading, writing and closing are here; segments are the subflow's, addresses the stack's.
 
 use super::config::TcpConfig;
-use super::subflow::{Identity, Subflow, Tuple};
+use super::stray::opens_connection;
+use super::subflow::{Identity, Subflow};
 use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller};
+use crate::endpoint::{Draws, Endpoint, IpProtocol, NewPath, Transmit, Tuple};
 use crate::info::{ConnectionInfo, PathInfo, Protocol};
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId, prefetch};
-use wire::{Packet, Payload, TcpSegment};
+use wire::{Body, Payload, TcpSegment};
 
 /// Segments taken from a writer at once (Linux fills buffers of up to 64 KiB).
 const WRITE_SEGS: u32 = 44;
@@ -17,33 +19,37 @@ const WRITE_SEGS: u32 = 44;
 /// A TCP socket. Begins with a cache line and with what every packet needs.
 #[repr(C, align(64))]
 pub struct Connection {
-    /// The stack's notes.
-    pub marks: SocketMarks,
-    pub interface: InterfaceId,
-    pub subflow: Subflow,
+    marks: SocketMarks,
+    interface: InterfaceId,
+    subflow: Subflow,
     controller: Controller,
     account: Account,
 }
 
 impl Connection {
-    /// An active opener.
-    pub fn connect(identity: &Identity, interface: InterfaceId, config: &TcpConfig) -> Connection {
-        let controller = config.new_controller();
-        Connection::new(Subflow::connect(identity, config), controller, interface, None)
+    /// Opens a connection.
+    pub fn connect(
+        cx: &Context<'_>,
+        draws: &mut Draws,
+        path: &NewPath,
+        config: &TcpConfig,
+    ) -> Connection {
+        let identity = Identity::draw(cx, draws, path);
+        let subflow = Subflow::connect(&identity, config);
+        Connection::new(subflow, config.new_controller(), path.interface, None)
     }
 
-    /// A passive opener that answers `syn`.
+    /// Answers `syn`, which arrived for a listener.
     pub fn accept(
-        now: Instant,
-        identity: &Identity,
-        interface: InterfaceId,
-        config: &TcpConfig,
+        cx: &Context<'_>,
+        draws: &mut Draws,
+        path: &NewPath,
+        (listener, config): (SocketId, &TcpConfig),
         syn: &TcpSegment,
-        listener: SocketId,
     ) -> Connection {
-        let controller = config.new_controller();
-        let subflow = Subflow::accept(now, identity, config, syn);
-        Connection::new(subflow, controller, interface, Some(listener))
+        let identity = Identity::draw(cx, draws, path);
+        let subflow = Subflow::accept(cx.now, &identity, config, syn);
+        Connection::new(subflow, config.new_controller(), path.interface, Some(listener))
     }
 
     fn new(
@@ -92,9 +98,19 @@ impl Connection {
         tx.board.prefetch();
         tx.buffer.prefetch();
     }
+}
 
-    /// A segment arrived.
-    pub fn handle_segment(&mut self, cx: &mut Context<'_>, segment: &mut TcpSegment) {
+impl Endpoint for Connection {
+    fn marks(&mut self) -> &mut SocketMarks {
+        &mut self.marks
+    }
+
+    fn ip_protocol(&self) -> IpProtocol {
+        IpProtocol::Tcp
+    }
+
+    fn handle(&mut self, cx: &mut Context<'_>, _path: PathId, body: &mut Body) {
+        let Body::Tcp(segment) = body else { return };
         self.subflow.handle_segment(cx, &mut self.controller, segment);
         if cx.wants(EventMask::ACCOUNT) {
             let (_, gaps) = self.subflow.held();
@@ -102,44 +118,77 @@ impl Connection {
         }
     }
 
-    /// A deadline passed.
-    pub fn on_timeout(&mut self, cx: &mut Context<'_>) {
-        self.subflow.on_timeout(cx, &mut self.controller);
-    }
-
-    /// The next segment to send.
-    pub fn poll_segment(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
+    fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
         let packet = self.subflow.poll_segment(cx, &mut self.controller);
         if packet.is_none() && cx.wants(EventMask::ACCOUNT) {
             let (socket, why) = (self.subflow.socket, self.subflow.blocked_reason());
             let (end, unsent) = (self.subflow.write_end(), self.subflow.unsent());
             self.account.stops(cx, socket, why, end, unsent);
         }
-        packet
+        Some(Transmit { interface: self.interface, packet: packet? })
     }
 
-    /// Append to the stream; how many bytes were taken.
-    pub fn write(&mut self, payload: &Payload) -> Result<u32, SocketError> {
+    fn deadline(&self) -> Instant {
+        self.subflow.deadline()
+    }
+
+    fn on_timeout(&mut self, cx: &mut Context<'_>) {
+        self.subflow.on_timeout(cx, &mut self.controller);
+    }
+
+    fn on_departed(&mut self, _path: PathId, bytes: u32) -> bool {
+        self.subflow.on_departed(bytes)
+    }
+
+    fn on_reset(&mut self, cx: &mut Context<'_>, _path: PathId) {
+        self.subflow.handle_reset(cx);
+    }
+
+    fn on_unreachable(&mut self, cx: &mut Context<'_>, _path: PathId) {
+        self.subflow.on_unreachable(cx, SocketError::Unreachable);
+    }
+
+    fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
         self.subflow.write(payload)
     }
 
-    /// Take the next bytes in order.
-    pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+    fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
         self.subflow.read(cx, max)
     }
 
-    /// No more will be written.
-    pub fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
+    fn readable(&self) -> u64 {
+        self.subflow.readable()
+    }
+
+    fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
         self.subflow.shutdown(cx)
     }
 
-    /// News for the application.
-    pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
+    fn abort(&mut self, cx: &mut Context<'_>) {
+        self.subflow.abort(cx);
+    }
+
+    fn on_released(&mut self, cx: &mut Context<'_>) {
+        self.subflow.on_released(cx);
+    }
+
+    fn has_urgent(&self) -> bool {
+        self.subflow.needs_ack_now()
+    }
+
+    fn has_events(&self) -> bool {
+        self.subflow.has_events()
+    }
+
+    fn take_events(&mut self) -> Vec<ConnectionEvent> {
         self.subflow.take_events()
     }
 
-    /// The state, for measurement.
-    pub fn info(&self) -> ConnectionInfo {
+    fn is_closed(&self) -> bool {
+        self.subflow.is_closed()
+    }
+
+    fn info(&self) -> ConnectionInfo {
         let tcp = self.subflow.info(&self.controller);
         let Tuple { local, remote } = *self.subflow.tuple();
         let (readable, gaps) = self.subflow.held();
@@ -173,6 +222,17 @@ impl Connection {
             held_bytes: readable + gaps,
             mappings: 0,
         }
+    }
+
+    fn paths(&self) -> Vec<(Tuple, InterfaceId)> {
+        vec![(*self.subflow.tuple(), self.interface)]
+    }
+
+    /// A SYN can reopen a connection in TIME-WAIT (RFC 9293 s3.6.1).
+    fn is_replaced_by(&self, _path: PathId, body: &Body) -> bool {
+        let Body::Tcp(segment) = body else { return false };
+        self.subflow.is_closed()
+            || (opens_connection(segment) && self.subflow.may_be_reopened(segment))
     }
 }
 

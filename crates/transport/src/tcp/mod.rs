@@ -19,6 +19,7 @@ mod segment;
 mod sender;
 pub(crate) mod sent_mappings;
 mod state;
+pub(crate) mod stray;
 pub(crate) mod subflow;
 mod timeout;
 pub(crate) mod timers;

@@ -14,19 +14,13 @@ use super::sender::Sender;
 use super::state::StateMachine;
 use super::timers::{Retransmit, Timers};
 use crate::congestion::{CongestionControl, Controller};
+pub use crate::endpoint::Tuple;
+use crate::endpoint::{Draws, NewPath};
 use crate::info::TcpInfo;
 use crate::recovery::{MinRttFilter, RttEstimator, RttMode};
 use crate::socket::{ConnectionEvent, SocketError};
-use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
-use std::net::SocketAddr;
+use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, Purpose, SocketId};
 use wire::{SeqNumber, TcpSegment};
-
-/// Both ends of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tuple {
-    pub local: SocketAddr,
-    pub remote: SocketAddr,
-}
 
 /// The switches of a connection that are not a profile's.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +100,21 @@ pub struct Identity {
     pub mtu: u32,
     pub iss: SeqNumber,
     pub ts_offset: u32,
+}
+
+impl Identity {
+    /// The identity of the subflow of a new path, with a random initial sequence number and a
+    /// random offset of its timestamps.
+    pub fn draw(cx: &Context<'_>, draws: &mut Draws, path: &NewPath) -> Self {
+        Identity {
+            socket: path.socket,
+            path: path.path,
+            tuple: path.ends,
+            mtu: path.mtu,
+            iss: SeqNumber(draws.draw(cx, Purpose::InitialSequence) as u32),
+            ts_offset: draws.draw(cx, Purpose::TimestampOffset) as u32,
+        }
+    }
 }
 
 impl Subflow {
