@@ -18,6 +18,7 @@ mod account;
 pub mod buffer;
 pub mod choice;
 pub mod congestion;
+mod endpoint;
 mod info;
 pub mod mptcp;
 pub mod multipath;

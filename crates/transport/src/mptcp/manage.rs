@@ -2,21 +2,27 @@
 //! (RFC 8684 s3.3.8, s3.4).
 
 use super::connection::Connection;
-use super::management::{Announced, JoinRequest, LocalChange, NoRoom};
+use super::management::{Announced, JoinRequest, NoRoom};
 use super::stage::Stage;
 use super::subflow::{AddressIds, SubflowEntry};
-use crate::path_manager::{Address, Command, Ending, Over, PathEvent};
+use crate::endpoint::AddressChange;
+use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use base::{Context, InterfaceId};
 use std::net::IpAddr;
 use wire::mptcp::{AddAddr, MptcpOption, ResetReason};
 
 impl Connection {
-    /// The next subflow that the path manager wants opened.
-    pub fn take_join(&mut self) -> Option<JoinRequest> {
+    /// The next subflow to be opened.
+    pub fn next_join(&mut self) -> Option<&JoinRequest> {
         if self.is_over() {
             self.management.clear_requests();
         }
+        self.management.next_request()
+    }
+
+    /// The same, to be opened now.
+    pub fn take_join(&mut self) -> Option<JoinRequest> {
         self.management.take_request()
     }
 
@@ -28,10 +34,10 @@ impl Connection {
         for command in self.management.on_event(cx.now, event, &self.subflows) {
             match command {
                 Command::Announce { local_id } => self.announce(cx, local_id),
-                Command::Join { local_id, remote_id, over } => {
-                    self.request_join(cx, local_id, remote_id, over);
+                Command::Join { local_id, remote_id, kind } => {
+                    self.request_join(cx, local_id, remote_id, kind);
                 }
-                Command::Withdraw { local_id } => self.withdraw(cx, local_id),
+                Command::Remove { local_id } => self.withdraw(cx, local_id),
             }
         }
     }
@@ -70,13 +76,13 @@ impl Connection {
         self.subflows.queue_option(&self.sender, None, MptcpOption::AddAddr(option));
     }
 
-    fn request_join(&mut self, cx: &mut Context<'_>, local_id: u8, remote_id: u8, over: Over) {
+    fn request_join(&mut self, cx: &mut Context<'_>, local_id: u8, remote_id: u8, kind: JoinKind) {
         let forbidden = remote_id == 0 && self.keys.forbids_join_to_first();
         if self.fallback.is_pending() || self.is_plain() || forbidden {
             return;
         }
         let ids = (local_id, remote_id);
-        if self.management.request_join(ids, over, &self.subflows) == Err(NoRoom) {
+        if self.management.request_join(ids, kind, &self.subflows) == Err(NoRoom) {
             let how = Ending::NotNow;
             self.notify_manager(cx, PathEvent::Ended { local_id, remote_id, how });
         }
@@ -153,19 +159,19 @@ impl Connection {
         cx: &mut Context<'_>,
         ip: IpAddr,
         interface: InterfaceId,
-        change: LocalChange,
+        change: AddressChange,
     ) {
         let addresses = self.management.addresses_mut();
         match change {
-            LocalChange::Up => {
+            AddressChange::Up => {
                 let backup = self.config.backup.contains(&ip);
                 let Some(id) = addresses.add_local(ip, interface, backup) else { return };
                 self.subflows.retry_openings_from(cx, ip);
                 self.notify_manager(cx, PathEvent::LocalUp(Address { id, ip }));
             }
-            LocalChange::Down | LocalChange::Removed => {
+            AddressChange::Down | AddressChange::Removed => {
                 let Some(id) = addresses.lose_local(ip) else { return };
-                let removed = change == LocalChange::Removed;
+                let removed = change == AddressChange::Removed;
                 self.notify_manager(cx, PathEvent::LocalDown { id, removed });
             }
         }

@@ -13,10 +13,11 @@
 //! | `receive`, `reader` | the receiving half of the data sequence space, and its reader |
 //! | `addresses`, `manage` | the addresses of both hosts, and the path manager's commands |
 //! | `remove_addr` | REMOVE_ADDR: checking the subflows of an address |
-//! | `grouped` | opening all paths at once by simultaneous SYNs |
+//! | `grouped`, `early_joins` | simultaneous SYNs: of a connection, and before it is known |
 //! | `outgoing`, `paths` | packets to send; the subflows as the paths of a `multipath::Sender` |
 //! | `numbers` | the sending half of the data sequence space: numbers on the wire, DATA_FIN |
 //! | `timers`, `close` | the connection's own timers, and its end |
+//! | `endpoint`, `host` | the face towards the stack: of a connection, and of all of them |
 //! | `config` | the configuration |
 //!
 //! Subflows are those of `tcp`, path managers of `path_manager`. Which data go to which path, and
@@ -27,14 +28,17 @@ mod close;
 mod config;
 pub(crate) mod connection;
 mod deadlines;
+mod early_joins;
+mod endpoint;
 mod fallback;
-pub(crate) mod grouped;
+mod grouped;
 mod handshake;
+pub(crate) mod host;
 mod incoming;
 mod keys;
 mod lifecycle;
 mod manage;
-pub(crate) mod management;
+mod management;
 mod mappings;
 mod numbers;
 mod outgoing;
@@ -48,9 +52,6 @@ mod stage;
 mod subflow;
 mod subflows;
 mod timers;
-
-pub(crate) use handshake::acceptable_capable;
-pub(crate) use outgoing::split_flow;
 
 pub use crate::multipath::{FAILOVER_NAMES, Failover};
 pub use config::MptcpConfig;

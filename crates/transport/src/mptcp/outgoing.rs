@@ -5,12 +5,10 @@ use super::connection::Connection;
 use super::paths::SubflowPaths;
 use super::stage::Stage;
 use super::subflow::SubflowEntry;
+use crate::endpoint::FLOW_PATH_SHIFT;
 use crate::multipath::{Dispatched, Sender, Signs};
 use base::{Blocked, Context, EventMask, Instant, InterfaceId};
 use wire::Packet;
-
-/// Bits of a packet's flow tag that name the subflow.
-const SUBFLOW_SHIFT: u32 = 24;
 
 impl Connection {
     /// The sender, and its paths.
@@ -42,7 +40,7 @@ impl Connection {
             while let Some(index) = self.subflows.first_queued() {
                 let entry = &mut self.subflows[index];
                 if let Some(mut packet) = entry.tcp.poll_segment(cx, &mut self.controller) {
-                    packet.flow |= u32::from(entry.path.0) << SUBFLOW_SHIFT;
+                    packet.flow |= u32::from(entry.path.0) << FLOW_PATH_SHIFT;
                     // Siblings announce no less from now on.
                     let window = entry.tcp.announced_window();
                     self.receive.on_announced(window);
@@ -158,9 +156,4 @@ impl Connection {
         let blocks_reader = gaps > 0 || self.subflows.iter().any(waits);
         self.account.holds(cx, self.socket, self.subflows.held() + gaps, blocks_reader);
     }
-}
-
-/// Socket and subflow of a packet's flow tag.
-pub const fn split_flow(flow: u32) -> (u32, usize) {
-    (flow & ((1 << SUBFLOW_SHIFT) - 1), (flow >> SUBFLOW_SHIFT) as usize)
 }

@@ -70,8 +70,8 @@ pub(super) struct Served {
     pub blocked: bool,
 }
 
-/// The way of the papers' kernels from the offer to an answer, whoever chooses the path (kernel v0.95
-/// `mptcp_next_segment`).
+/// The way of the papers' kernels from the offer to an answer, whoever chooses the path (kernel
+/// v0.95 `mptcp_next_segment`).
 pub(super) fn serve<'a>(
     view: &View<'a>,
     opportunistic: &mut OpportunisticRetransmission,

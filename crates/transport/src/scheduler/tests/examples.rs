@@ -45,7 +45,8 @@ fn lrf_1_fastest_with_room() {
     assert_eq!(first("lrf", paths), Err(Blocked::CongestionWindow));
 }
 
-/// The test of the queue is strict (kernel v0.95 `mptcp_is_temp_unavailable`): one segment may wait beside an exactly filled window.
+/// The test of the queue is strict (kernel v0.95 `mptcp_is_temp_unavailable`): one segment may wait
+/// beside an exactly filled window.
 #[test]
 fn path_with_a_queue_of_its_free_window_still_has_room() {
     let mut paths = fast_and_slow(8);
