@@ -11,7 +11,7 @@ use super::stage::Stage;
 use super::subflow::{AddressIds, SubflowEntry};
 use crate::endpoint::{AddressChange, FLOW_PATH_SHIFT};
 use crate::multipath::{Dispatched, Sender, Signs};
-use crate::path_manager::{Address, Command, Ending, Over, PathEvent};
+use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::SocketError;
 use base::{Blocked, Context, Duration, EventMask, Instant, InterfaceId};
@@ -269,10 +269,10 @@ impl Connection {
         for command in self.management.on_event(cx.now, event, &self.subflows) {
             match command {
                 Command::Announce { local_id } => self.announce(cx, local_id),
-                Command::Join { local_id, remote_id, over } => {
-                    self.request_join(cx, local_id, remote_id, over);
+                Command::Join { local_id, remote_id, kind } => {
+                    self.request_join(cx, local_id, remote_id, kind);
                 }
-                Command::Withdraw { local_id } => self.withdraw(cx, local_id),
+                Command::Remove { local_id } => self.remove_address(cx, local_id),
             }
         }
     }
@@ -311,13 +311,13 @@ impl Connection {
         self.subflows.queue_option(&self.sender, None, MptcpOption::AddAddr(option));
     }
 
-    fn request_join(&mut self, cx: &mut Context<'_>, local_id: u8, remote_id: u8, over: Over) {
+    fn request_join(&mut self, cx: &mut Context<'_>, local_id: u8, remote_id: u8, kind: JoinKind) {
         let forbidden = remote_id == 0 && self.keys.forbids_join_to_first();
         if self.fallback.is_pending() || self.is_plain() || forbidden {
             return;
         }
         let ids = (local_id, remote_id);
-        if self.management.request_join(ids, over, &self.subflows) == Err(NoRoom) {
+        if self.management.request_join(ids, kind, &self.subflows) == Err(NoRoom) {
             let how = Ending::NotNow;
             self.notify_manager(cx, PathEvent::Ended { local_id, remote_id, how });
         }
@@ -325,7 +325,7 @@ impl Connection {
 
     /// Reset the subflows of an address that is gone, and remove it at the peer. Without another
     /// subflow they stay: the address may return, and TCP would have waited for it, too.
-    fn withdraw(&mut self, cx: &mut Context<'_>, local_id: u8) {
+    fn remove_address(&mut self, cx: &mut Context<'_>, local_id: u8) {
         if let Some(next) = self.management.withdraw(cx.now, local_id) {
             self.send_announcement(next);
         }
@@ -438,7 +438,7 @@ impl Connection {
                     self.check_or_reset(cx, index);
                 }
             }
-            self.notify_manager(cx, PathEvent::Withdrawn { id: *id });
+            self.notify_manager(cx, PathEvent::Removed { id: *id });
         }
     }
 
