@@ -26,4 +26,4 @@ pub(crate) mod timers;
 mod transmit;
 
 pub use config::{Buffers, TcpConfig};
-pub use profile::{CwndAfterRto, LossDetection, Profile, SmallQueue, Switches};
+pub use profile::{CwndAfterRto, LossDetection, Profile};
