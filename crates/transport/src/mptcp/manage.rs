@@ -6,7 +6,7 @@ use super::management::{Announced, JoinRequest, NoRoom};
 use super::stage::Stage;
 use super::subflow::{AddressIds, SubflowEntry};
 use crate::endpoint::AddressChange;
-use crate::path_manager::{Address, Command, Ending, Over, PathEvent};
+use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use base::{Context, InterfaceId};
 use std::net::IpAddr;
@@ -34,10 +34,10 @@ impl Connection {
         for command in self.management.on_event(cx.now, event, &self.subflows) {
             match command {
                 Command::Announce { local_id } => self.announce(cx, local_id),
-                Command::Join { local_id, remote_id, over } => {
-                    self.request_join(cx, local_id, remote_id, over);
+                Command::Join { local_id, remote_id, kind } => {
+                    self.request_join(cx, local_id, remote_id, kind);
                 }
-                Command::Withdraw { local_id } => self.withdraw(cx, local_id),
+                Command::Remove { local_id } => self.withdraw(cx, local_id),
             }
         }
     }
@@ -76,13 +76,13 @@ impl Connection {
         self.subflows.queue_option(&self.sender, None, MptcpOption::AddAddr(option));
     }
 
-    fn request_join(&mut self, cx: &mut Context<'_>, local_id: u8, remote_id: u8, over: Over) {
+    fn request_join(&mut self, cx: &mut Context<'_>, local_id: u8, remote_id: u8, kind: JoinKind) {
         let forbidden = remote_id == 0 && self.keys.forbids_join_to_first();
         if self.fallback.is_pending() || self.is_plain() || forbidden {
             return;
         }
         let ids = (local_id, remote_id);
-        if self.management.request_join(ids, over, &self.subflows) == Err(NoRoom) {
+        if self.management.request_join(ids, kind, &self.subflows) == Err(NoRoom) {
             let how = Ending::NotNow;
             self.notify_manager(cx, PathEvent::Ended { local_id, remote_id, how });
         }

@@ -8,7 +8,9 @@ use super::config::MptcpConfig;
 use super::keys::Keys;
 use super::stage::Stage;
 use super::subflows::Subflows;
-use crate::path_manager::{Command, Known, Manager, Over, PathEvent, PathManager, PathManagerKind};
+use crate::path_manager::{
+    Command, JoinKind, Known, Manager, PathEvent, PathManager, PathManagerKind,
+};
 use base::{Instant, InterfaceId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -150,7 +152,7 @@ impl PathManagement {
     pub fn request_join(
         &mut self,
         (local_id, remote_id): (u8, u8),
-        over: Over,
+        kind: JoinKind,
         subflows: &Subflows,
     ) -> Result<(), NoRoom> {
         let (Some(&local), Some(remote)) =
@@ -160,14 +162,14 @@ impl PathManagement {
         };
         let remote = remote.address;
         // It may have outlived an address that was gone for a while.
-        let exists = over == Over::Pair && self.is_joined(local.ip, remote, subflows);
+        let exists = kind == JoinKind::Pair && self.is_joined(local.ip, remote, subflows);
         if exists || !self.are_connected(local.ip, remote.ip()) {
             return Ok(());
         }
         if self.count(subflows) + self.requests.len() >= usize::from(self.max_subflows) {
             return Err(NoRoom);
         }
-        let (interface, backup) = self.first_hop(&local, over);
+        let (interface, backup) = self.first_hop(&local, kind);
         let local = local.ip;
         self.requests.push_back(JoinRequest {
             local_id,
@@ -193,10 +195,10 @@ impl PathManagement {
     }
 
     /// The interface that a subflow's packets leave on, and whether it is a backup.
-    fn first_hop(&self, local: &LocalAddress, over: Over) -> (InterfaceId, bool) {
-        let behind = match over {
-            Over::Gateways(list) => self.gateways.get(usize::from(list)).copied(),
-            Over::Pair | Over::OtherPort => None,
+    fn first_hop(&self, local: &LocalAddress, kind: JoinKind) -> (InterfaceId, bool) {
+        let behind = match kind {
+            JoinKind::Gateways(list) => self.gateways.get(usize::from(list)).copied(),
+            JoinKind::Pair | JoinKind::OtherPort => None,
         };
         match behind {
             Some(behind) => (behind, self.addresses.is_backup_interface(behind)),

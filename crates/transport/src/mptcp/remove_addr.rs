@@ -37,7 +37,7 @@ impl Connection {
                     self.doubt_or_drop(cx, index);
                 }
             }
-            self.notify_manager(cx, PathEvent::Withdrawn { id: *id });
+            self.notify_manager(cx, PathEvent::Removed { id: *id });
         }
     }
 
