@@ -180,11 +180,9 @@ impl Task<'_> {
                 protocol: Protocol::Tcp,
                 settings: settings(),
             },
-            (_, Carrier::Mptcp { .. }) => SystemUnderTest::Kernel {
-                path,
-                protocol: Protocol::Mptcp,
-                settings: settings(),
-            },
+            (_, Carrier::Mptcp { .. }) => {
+                SystemUnderTest::Kernel { path, protocol: Protocol::Mptcp, settings: settings() }
+            }
         }
     }
 }
