@@ -11,7 +11,7 @@ use crate::scenario::{Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
 use crate::stack::{Emulated, Stack, emulated_of};
 use crate::study::{Study, VariantRuns, Watcher, setup};
-use crate::variants::Carrier;
+use crate::variants::{Carrier, Protocol};
 use harness::Captures;
 use linux::emulator::{Accuracy, EmulatedRun, measure};
 use linux::sut::{KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, run_emulated};
@@ -177,14 +177,12 @@ impl Task<'_> {
             }
             (_, Carrier::Tcp { path }) => SystemUnderTest::Kernel {
                 path: *path,
-                protocol: transport::Protocol::Tcp,
+                protocol: Protocol::Tcp,
                 settings: settings(),
             },
-            (_, Carrier::Mptcp { .. }) => SystemUnderTest::Kernel {
-                path,
-                protocol: transport::Protocol::Mptcp,
-                settings: settings(),
-            },
+            (_, Carrier::Mptcp { .. }) => {
+                SystemUnderTest::Kernel { path, protocol: Protocol::Mptcp, settings: settings() }
+            }
         }
     }
 }

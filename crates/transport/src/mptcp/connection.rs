@@ -109,7 +109,7 @@ impl Connection {
         self.fallback.is_plain() || self.lifecycle.is_closed()
     }
 
-    /// Whether the connection fell back to TCP.
+    /// It fell back to TCP.
     pub const fn is_plain(&self) -> bool {
         self.fallback.is_plain()
     }
@@ -270,12 +270,14 @@ impl Endpoint for Connection {
         IpProtocol::Tcp
     }
 
+    #[inline]
     fn handle(&mut self, cx: &mut Context<'_>, path: PathId, body: &mut Body) {
         if let Body::Tcp(segment) = body {
             self.handle_segment(cx, path.index(), segment);
         }
     }
 
+    #[inline]
     fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
         let (packet, interface) = self.poll_packet(cx)?;
         Some(Transmit { interface, packet })
