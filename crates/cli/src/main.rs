@@ -7,46 +7,36 @@
 mod analyze;
 mod args;
 mod columns;
+mod command;
 mod compare;
 mod doctor;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulate;
-#[cfg(all(feature = "linux", target_os = "linux"))]
-mod emulate_study;
+mod exit;
 mod explain;
 mod fairness;
-mod fidelity;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
 mod man;
 mod output;
 mod progress;
-#[cfg(all(feature = "linux", target_os = "linux"))]
-mod record;
 mod report;
 mod run;
+mod save;
 mod stored;
 mod table;
 mod validate;
 mod why;
 
-use args::{Cli, Command};
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches};
+use command::{Cli, Command};
+use exit::FAILED;
 use std::process::ExitCode;
 
 /// Faster than the system's, and asks for huge pages (see `docs/architecture.md`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// A run-time failure.
-const FAILED: u8 = 1;
-/// A usage or scenario error.
-const USAGE: u8 = 2;
-/// Finished, but what was to be checked does not hold.
-const CHECK_FAILED: u8 = 4;
-/// Stopped by the user.
-const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     let matches = command().get_matches();
@@ -91,7 +81,7 @@ fn carry_out(command: Command, matches: &ArgMatches) -> u8 {
             output::print(&list::list(topic));
             0
         }
-        Command::Man(args) => man::man(&args),
+        Command::Man(args) => man::man(&args, Cli::command()),
         Command::Schema => {
             output::print(&format!("{:#}\n", lab::scenario_schema()));
             0

@@ -4,11 +4,12 @@
 
 use crate::args::ScenarioArgs;
 use crate::columns::{Column, Table};
-use crate::compare::{provenance, write_captures, write_folder};
+use crate::exit::{FAILED, USAGE};
 use crate::output::{Screen, error, message, print};
 use crate::progress::real_time;
+use crate::save::{provenance, write_captures, write_folder};
 use crate::table::{paths, protocols};
-use crate::{FAILED, USAGE, why};
+use crate::why;
 use clap::{ArgMatches, Args};
 use lab::results::{ResultFolder, Written, repetition_document};
 use lab::{

@@ -8,7 +8,7 @@
 //! number of threads and any interruption lead to the same repetitions.
 
 use crate::comparison::{Comparison, Series};
-use crate::report::{baseline, reference};
+use crate::reference::{baseline, reference};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::statistics::paired;
 use crate::study::Study;
@@ -90,9 +90,8 @@ mod tests {
     use super::*;
     use crate::error::Given;
     use crate::run::{Drops, Run};
-    use crate::scenario::{Options, PathOption};
+    use crate::scenario::{Options, PathOption, variants_of};
     use crate::study::VariantRuns;
-    use crate::variants::variants_of;
     use traffic::Metric;
 
     fn scenario(loss: &str, most: &str) -> Scenario {

@@ -5,8 +5,8 @@
 mod lines;
 
 use crate::args::ScenarioArgs;
+use crate::exit::{FAILED, USAGE};
 use crate::output::{Screen, error, message, print};
-use crate::{FAILED, USAGE};
 use clap::{ArgMatches, Args};
 use lab::decisions::{Decisions, Span, decision_document, record_decisions};
 use lab::{Given, InputError, Scenario, Variant, variants_of};

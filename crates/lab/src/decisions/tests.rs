@@ -1,8 +1,7 @@
 //! Decisions of whole runs.
 
 use super::*;
-use crate::scenario::{Options, PathOption};
-use crate::variants::variants_of;
+use crate::scenario::{Options, PathOption, variants_of};
 use base::decision::Mark;
 
 fn scenario(scheduler: &str, traffic: &str) -> Scenario {

@@ -5,8 +5,8 @@
 //! refused. Leaves single values to `values` and the variants that follow to `variants`.
 
 use super::Options;
+use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
-use crate::variants::Protocol;
 use crate::words::nearest_help;
 use std::fmt::{self, Display};
 use std::ops::Range;

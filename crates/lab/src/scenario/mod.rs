@@ -16,6 +16,7 @@ mod path_table;
 mod schema;
 mod single;
 mod values;
+mod variants;
 
 pub(crate) use file::{load, split, table_of};
 pub use flow::FlowSpec;
@@ -23,12 +24,12 @@ pub(crate) use flow::draw_start;
 pub use options::{Options, OutputOptions, PathOption};
 pub use schema::schema as scenario_schema;
 pub use single::{Asked, Single};
+pub use variants::{Carrier, Protocol, Variant, variants_of};
 
 use crate::error::InputError;
 use crate::path_spec::{CapacitySpec, PathSpec, Span, show_time};
 use crate::traffic_spec::show_traffic;
 use crate::units::show_size;
-use crate::variants::Protocol;
 use crate::web_page::PageSource;
 use base::Duration;
 use sha2::{Digest, Sha256};

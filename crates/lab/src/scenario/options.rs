@@ -1,13 +1,13 @@
 //! What was asked for, not yet checked: the same struct for command line, environment and file.
 
 use super::choice::Chosen;
+use super::variants::{Protocol, variants_of};
 use super::{
     Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Runs, Scenario, endpoints, values,
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::PathSpec;
 use crate::traffic_spec::{EXAMPLES, Fetching, parse_http, parse_traffic};
-use crate::variants::{Protocol, variants_of};
 use crate::web_page::PageSource;
 use crate::words::nearest_help;
 use simulator::NicSetup;

@@ -5,8 +5,8 @@
 //! read. A schema cannot say everything (that a name in `first` is a path's, that a path is up at
 //! some time), so `options` and `path_spec` have the last word.
 
+use super::variants::Protocol;
 use crate::path_spec;
-use crate::variants::Protocol;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::error::Given;
-use crate::variants::{Variant, variants_of};
 
 fn options(text: &str) -> Result<Options, InputError> {
     file::parse("study.toml", text.to_owned())
@@ -434,7 +433,7 @@ fn starts_are_drawn_for_each_repetition_and_are_the_same_for_every_variant() {
     let scenario = scenario(SHARED);
     let variants = variants_of(&scenario);
     let starts = |variant: usize, run: u64| {
-        let setup = crate::study::setup(&scenario, &variants[variant], run);
+        let setup = crate::setup::setup(&scenario, &variants[variant], run);
         assert_eq!(setup.links[0].paths, [0, 1]);
         let flows = setup.flows.iter().map(|flow| flow.start);
         std::iter::once(setup.start).chain(flows).collect::<Vec<Duration>>()

@@ -1,11 +1,12 @@
 //! `emulate` without a shell: kernels and our engine compared over emulated links, in the table,
 //! the document and the files of `compare`.
 
-use crate::compare::{provenance, write_captures, write_folder};
-use crate::emulate::{EmulateArgs, failed, fit_for_emulation};
+use super::{EmulateArgs, failed, fit_for_emulation};
+use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, counted, error, message, print};
 use crate::progress::{Progress, real_time};
-use crate::{FAILED, INTERRUPTED, USAGE, table};
+use crate::save::{provenance, write_captures, write_folder};
+use crate::table;
 use clap::ArgMatches;
 use lab::emulation::{Emulation, emulate};
 use lab::results::{Provenance, ResultFolder, Written, document};
@@ -163,6 +164,7 @@ mod tests {
         let mut settings = insta::Settings::clone_current();
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
+        settings.set_snapshot_path("../snapshots");
         settings.bind(|| insta::assert_snapshot!("conduct", text));
     }
 }

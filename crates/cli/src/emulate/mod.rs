@@ -1,14 +1,15 @@
 //! The verb `emulate`: a shell, or any program, behind emulated paths.
 //!
 //! Reads arguments, says what is emulated and how well that works, starts the program and waits
-//! for it. Comparing stacks there is `emulate_study`'s, the hosts and the links between them are
+//! for it. Comparing stacks there is `study`'s, the hosts and the links between them are
 //! the `linux` crate's, the words for paths the lab's.
+
+mod study;
 
 use crate::args::CompareArgs;
 use crate::doctor::MISSING;
-use crate::emulate_study;
+use crate::exit::{FAILED, USAGE};
 use crate::output::{error, message};
-use crate::{FAILED, USAGE};
 use clap::{ArgMatches, Args, ValueEnum};
 use lab::{Given, InputError, Options, PathSpec, Scenario};
 use linux::emulator::{
@@ -90,7 +91,7 @@ pub fn inside(args: &InsideArgs) -> u8 {
 
 /// Carries it out; the answer is the exit code.
 pub fn emulate(args: &EmulateArgs, sources: Option<&ArgMatches>) -> u8 {
-    let Some(shell) = args.shell else { return emulate_study::study(args, sources) };
+    let Some(shell) = args.shell else { return study::study(args, sources) };
     let resolve = || options(args, sources)?.resolve().and_then(fit_for_emulation);
     let scenario = match resolve() {
         Ok(scenario) => scenario,
