@@ -6,7 +6,6 @@ use crate::output::{Screen, error, message, print};
 use crate::progress::{Progress, real_time};
 use crate::save::{provenance, write_captures, write_folder};
 use crate::table;
-use clap::ArgMatches;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
 use lab::series::representative_series;
 use lab::{InputError, Report, Scenario, Study, run_study, variants_of};
@@ -23,8 +22,8 @@ struct Prepared {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn compare(args: &CompareArgs, sources: Option<&ArgMatches>) -> u8 {
-    let prepared = match prepare(args, sources) {
+pub fn compare(args: &CompareArgs) -> u8 {
+    let prepared = match prepare(args) {
         Ok(prepared) => prepared,
         Err(refusal) => {
             error(&refusal);
@@ -40,9 +39,9 @@ pub fn compare(args: &CompareArgs, sources: Option<&ArgMatches>) -> u8 {
     }
 }
 
-fn prepare(args: &CompareArgs, sources: Option<&ArgMatches>) -> Result<Prepared, InputError> {
-    let options = args.options(sources)?;
-    let args = args.with_output(&options.output)?;
+fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
+    let options = args.options()?;
+    let args = args.with_output(&options)?;
     let scenario = options.resolve()?;
     let folder = |option, name: &Option<String>| {
         name.as_deref().map(|name| ResultFolder::open_for(option, name)).transpose()

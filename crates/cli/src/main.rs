@@ -19,6 +19,7 @@ mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
 mod man;
+mod options;
 mod output;
 mod progress;
 mod report;
@@ -29,7 +30,7 @@ mod table;
 mod validate;
 mod why;
 
-use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches};
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
 use command::{Cli, Command};
 use exit::FAILED;
 use std::process::ExitCode;
@@ -44,34 +45,22 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    let code = carry_out(cli.command, &matches);
+    let code = carry_out(cli.command);
     // A result that nobody can have is no success.
     ExitCode::from(if code == 0 && output::is_unprinted() { FAILED } else { code })
 }
 
 /// The answer is the exit code.
-fn carry_out(command: Command, matches: &ArgMatches) -> u8 {
+fn carry_out(command: Command) -> u8 {
     match command {
-        Command::Compare(args) => {
-            let sources = matches.subcommand_matches("compare");
-            compare::compare(&args, sources)
-        }
-        Command::Run(args) => {
-            let sources = matches.subcommand_matches("run");
-            run::run(&args, sources)
-        }
-        Command::Explain(args) => {
-            let sources = matches.subcommand_matches("explain");
-            explain::explain(&args, sources)
-        }
+        Command::Compare(args) => compare::compare(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Explain(args) => explain::explain(&args),
         Command::Report(args) => stored::report(&args),
         #[cfg(all(feature = "linux", target_os = "linux"))]
         Command::Live(args) => live::live(&args),
         #[cfg(all(feature = "linux", target_os = "linux"))]
-        Command::Emulate(args) => {
-            let sources = matches.subcommand_matches("emulate");
-            emulate::emulate(&args, sources)
-        }
+        Command::Emulate(args) => emulate::emulate(&args),
         #[cfg(all(feature = "linux", target_os = "linux"))]
         Command::Inside(args) => emulate::inside(&args),
         Command::Analyze(args) => analyze::analyze(&args),

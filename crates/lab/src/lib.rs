@@ -49,9 +49,9 @@ pub use repetition::{Repetition, as_study, record_repetition};
 pub use report::{Pair, Report};
 pub use run::{Drops, Labels, Record, Run};
 pub use scenario::{
-    Asked, Baseline, Carrier, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, FlowSpec, Options,
-    OutputOptions, PathOption, Protocol, Runs, Scenario, Single, Variant, scenario_schema,
-    variants_of,
+    Argument, Asked, Baseline, Carrier, Counts, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED,
+    FlowSpec, Key, OptionRow, Options, PathOption, Protocol, Runs, Scenario, Single, Takes,
+    Variant, Verbs, scenario_schema, variants_of,
 };
 pub use series::VariantSeries;
 pub use simulator::{Captures, PathCounters};

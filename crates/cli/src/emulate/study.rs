@@ -7,10 +7,11 @@ use crate::output::{Screen, counted, error, message, print};
 use crate::progress::{Progress, real_time};
 use crate::save::{provenance, write_captures, write_folder};
 use crate::table;
-use clap::ArgMatches;
 use lab::emulation::{Emulation, emulate};
 use lab::results::{Provenance, ResultFolder, Written, document};
-use lab::{Emulated, Given, InputError, Protocol, Report, Scenario, Stack, Variant, emulated_of};
+use lab::{
+    Emulated, Given, InputError, Key, Protocol, Report, Scenario, Stack, Variant, emulated_of,
+};
 use linux::LiveError;
 
 /// Everything that must be right before the first run.
@@ -22,8 +23,8 @@ struct Prepared {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn study(args: &EmulateArgs, sources: Option<&ArgMatches>) -> u8 {
-    let prepared = match prepare(args, sources) {
+pub fn study(args: &EmulateArgs) -> u8 {
+    let prepared = match prepare(args) {
         Ok(prepared) => prepared,
         Err(refusal) => {
             error(&refusal);
@@ -36,14 +37,14 @@ pub fn study(args: &EmulateArgs, sources: Option<&ArgMatches>) -> u8 {
     }
 }
 
-fn prepare(args: &EmulateArgs, sources: Option<&ArgMatches>) -> Result<Prepared, InputError> {
+fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
     let given =
         Given::argument("--stack", args.stack.as_deref().unwrap_or("kernel-tcp,kernel-mptcp"));
     let stacks = Stack::parse_list(&given)?;
-    let mut options = args.asked.options(sources)?;
-    if options.protocols.is_empty() && stacks.contains(&Stack::Anabranch) {
+    let mut options = args.asked.options()?;
+    if !options.says(Key::Protocols) && stacks.contains(&Stack::Anabranch) {
         // The engine beside both kernels.
-        options.protocols.push(Given::argument("--protocols", "tcp,mptcp"));
+        options = options.with(Key::Protocols, "tcp,mptcp");
     }
     let scenario = fit_for_emulation(options.resolve()?)?;
     if emulated_of(&scenario, &stacks).is_empty() {

@@ -357,12 +357,11 @@ fn missing_paths_and_traffic_are_explained() {
 
 #[test]
 fn options_win_over_the_file() {
-    let mut first = Options { runs: Some(Given::argument("--runs", "7")), ..Options::default() };
-    first.paths.push(PathOption::Whole(Given::argument("--path", "wlan")));
-    first.paths.push(PathOption::Whole(Given::argument("--path", "3g")));
+    let first = Options::default().with(Key::Runs, "7");
+    let first = first.with(Key::Path, "wlan").with(Key::Path, "3g");
     let scenario = first.clone().or(options(SHORT).unwrap()).resolve().unwrap();
     assert_eq!((scenario.runs, scenario.paths.len()), (Runs::Fixed(7), 2));
-    first.paths.push(PathOption::Whole(Given::argument("--path", "wlan")));
+    let first = first.with(Key::Path, "wlan");
     let message = first.or(options(SHORT).unwrap()).resolve().unwrap_err().to_string();
     assert!(message.contains("two paths are called `wlan`"), "{message}");
 }
