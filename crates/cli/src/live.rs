@@ -3,9 +3,9 @@
 //! Reads arguments, shows progress and results; everything else is the `linux` crate's.
 
 use crate::doctor::MISSING;
+use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{can_redraw, error, message, print};
 use crate::progress::real_time;
-use crate::{FAILED, INTERRUPTED, USAGE};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::{Asked, Given, Single};

@@ -7,11 +7,11 @@
 
 use crate::path_spec::RUN_LIMIT;
 use crate::run::{Drops, Run, extra_of};
-use crate::scenario::{Runs, Scenario};
+use crate::scenario::{Carrier, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
+use crate::setup::setup;
 use crate::stack::{Emulated, Stack, emulated_of};
-use crate::study::{Study, VariantRuns, Watcher, setup};
-use crate::variants::Carrier;
+use crate::study::{Study, VariantRuns, Watcher};
 use linux::emulator::{Accuracy, EmulatedRun, measure};
 use linux::sut::{
     EmulatedSut, KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, run_emulated,

@@ -9,9 +9,8 @@
 //! A run keeps these as further numbers by name, so that every file has them.
 
 use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Protocol, Scenario};
 use crate::statistics::{Interval, mean, mean_interval};
-use crate::variants::Protocol;
 use base::Duration;
 use simulator::{FlowRecord, RunRecord};
 use traffic::Metric;

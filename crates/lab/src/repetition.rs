@@ -4,10 +4,11 @@
 //! has under that number.
 
 use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Variant};
 use crate::series::{VariantSeries, record_series};
-use crate::study::{Study, StudyError, VariantRuns, setup};
-use crate::variants::Variant;
+use crate::setup::setup;
+use crate::study::{Study, StudyError, VariantRuns};
+use crate::{failover, fairness};
 use rayon::prelude::*;
 use simulator::{Captures, PathCounters};
 
@@ -57,8 +58,8 @@ fn one(
     Ok(Repetition {
         variant: variant.clone(),
         run: Run::new(number, &record)
-            .among_flows(scenario, &record)
-            .with_failovers(scenario, &record),
+            .with(fairness::numbers(scenario, &record))
+            .with(failover::numbers(scenario, &record.failovers)),
         captures: record.captures.take(),
         links: record.links.into_iter().chain(record.shared).collect(),
         series: VariantSeries { variant: variant.name.clone(), run: number, series },

@@ -2,10 +2,7 @@
 //!
 //! Plain values, so that a run read back from a file equals the run that was carried out.
 
-use crate::failover;
-use crate::fairness;
-use crate::scenario::Scenario;
-use crate::variants::Variant;
+use crate::scenario::{Scenario, Variant};
 use network::{LinkStats, PathCounters};
 use simulator::{Account, Repeated, RunRecord};
 use traffic::{Metric, Outcome};
@@ -108,17 +105,10 @@ impl Run {
         }
     }
 
-    /// The same with what it shows of paths that failed, by their names in `scenario`.
+    /// The same run with further numbers by name.
     #[must_use]
-    pub fn with_failovers(mut self, scenario: &Scenario, record: &RunRecord) -> Run {
-        let paths: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
-        self.extra.extend(failover::numbers(&record.failovers, &paths));
-        self
-    }
-
-    /// The same with what competing connections got.
-    pub(crate) fn among_flows(mut self, scenario: &Scenario, record: &RunRecord) -> Run {
-        self.extra.extend(fairness::numbers(scenario, record));
+    pub(crate) fn with(mut self, numbers: Vec<(String, f64)>) -> Run {
+        self.extra.extend(numbers);
         self
     }
 }

@@ -5,8 +5,7 @@
 //! simulator beside it. Carrying them out is left to `linux`.
 
 use crate::error::{Given, InputError, Refusal};
-use crate::scenario::Scenario;
-use crate::variants::{Carrier, Protocol, Variant, variants_of};
+use crate::scenario::{Carrier, Protocol, Scenario, Variant, variants_of};
 use crate::words::nearest_help;
 use transport::congestion::ControllerChoice;
 use transport::path_manager::PathManagerKind;

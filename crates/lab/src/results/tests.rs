@@ -4,10 +4,8 @@ use super::columns;
 use super::folder::ResultFolder;
 use super::records::{Records, TABLE};
 use super::table::parquet;
-use crate::error::Given;
 use crate::run::{Drops, Labels, Record, Run};
-use crate::scenario::{Options, PathOption, Runs, Scenario};
-use crate::variants::{Variant, variants_of};
+use crate::scenario::{Key, Options, Runs, Scenario, Variant, variants_of};
 use base::Duration;
 use simulator::{Account, Held, Repeated};
 use std::fs;
@@ -51,13 +49,11 @@ impl Drop for Scratch {
 }
 
 fn scenario(seed: u64) -> Scenario {
-    let path = |text| PathOption::Whole(Given::argument("--path", text));
-    let options = Options {
-        paths: vec![path("a=rate 5mbit loss 1%"), path("b=rate 3mbit delay 20ms")],
-        traffic: Some(Given::argument("--traffic", "bulk:4MiB")),
-        seed: Some(Given::argument("--seed", &seed.to_string())),
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with(Key::Path, "a=rate 5mbit loss 1%")
+        .with(Key::Path, "b=rate 3mbit delay 20ms")
+        .with(Key::Traffic, "bulk:4MiB")
+        .with(Key::Seed, &seed.to_string());
     options.resolve().unwrap()
 }
 

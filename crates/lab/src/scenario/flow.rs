@@ -6,12 +6,12 @@
 //! a flow does in a run to the simulator, and flows that are given key by key to `flow_table`.
 
 use super::choice::{MOST_PATHS, built_control, scheduler};
+use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::token::{Token, tokens};
 use crate::path_spec::{PathSpec, RUN_LIMIT, Span, check_name, show_time};
 use crate::traffic_spec::{Fetching, parse_traffic, show_traffic};
 use crate::units::parse_time;
-use crate::variants::Protocol;
 use crate::words::nearest_help;
 use base::chance::owner_of;
 use base::{Chance, Duration, Purpose};

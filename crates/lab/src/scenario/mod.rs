@@ -15,20 +15,24 @@ mod options;
 mod path_table;
 mod schema;
 mod single;
+mod table;
 mod values;
+mod variants;
 
 pub(crate) use file::{load, split, table_of};
 pub use flow::FlowSpec;
 pub(crate) use flow::draw_start;
-pub use options::{Options, OutputOptions, PathOption};
+pub use options::{Options, PathOption};
 pub use schema::schema as scenario_schema;
 pub use single::{Asked, Single};
+use table::quoted;
+pub use table::{Argument, Counts, Key, OptionRow, Takes, Verbs};
+pub use variants::{Carrier, Protocol, Variant, variants_of};
 
 use crate::error::InputError;
 use crate::path_spec::{CapacitySpec, PathSpec, Span, show_time};
 use crate::traffic_spec::show_traffic;
 use crate::units::show_size;
-use crate::variants::Protocol;
 use crate::web_page::PageSource;
 use base::Duration;
 use sha2::{Digest, Sha256};
@@ -199,61 +203,17 @@ impl Scenario {
 
     /// The same study as a scenario file; `spec` writes a path's description.
     fn to_toml_with(&self, traffic: String, spec: impl Fn(&PathSpec) -> String) -> String {
-        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let mut text = String::new();
-        let mut line = |key: &str, value: String| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{key} = {value}");
-        };
-        let words = [&self.title, &self.description, &self.source];
-        for (key, text) in ["title", "description", "source"].into_iter().zip(words) {
-            if let Some(text) = text {
-                line(key, quoted(text));
+        for key in in_file_order() {
+            let value = match key {
+                Key::Traffic => Some(quoted(&traffic)),
+                _ => (key.row().show)(self),
+            };
+            if let Some(value) = value {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{} = {value}", key.row().name);
             }
         }
-        line("traffic", quoted(&traffic));
-        if let Traffic::Web(web) = &self.traffic {
-            line("http", quoted(web.http.name()));
-            line("per-host", web.per_host.to_string());
-        }
-        let names: Vec<&str> = self.protocols.iter().map(|protocol| protocol.name()).collect();
-        line("protocols", quoted(&names.join(",")));
-        line("cc", quoted(&names_of(&self.congestion)));
-        if self.has_multipath() {
-            line("schedulers", quoted(&names_of(&self.schedulers)));
-            line("path-managers", quoted(&names_of(&self.path_managers)));
-            if let Some(kernel) = &self.kernel {
-                line("endpoints", quoted(&endpoints::show_endpoints(kernel, &self.paths)));
-                line("limits", quoted(&endpoints::show_limits(kernel)));
-            }
-            if self.simultaneous_syn {
-                line("simultaneous-syn", "true".to_owned());
-            }
-            line("policy", quoted(&names_of(&self.policies)));
-            if !self.failovers.is_empty() {
-                line("failover", quoted(&self.failover_names()));
-            }
-        }
-        line("profile", quoted(self.profile.name()));
-        line("buffers", quoted(&show_buffers(&self.buffers)));
-        line("nic", quoted(&self.nic.map_or("none".into(), |nic| nic.rate.to_string())));
-        line("reverse", self.reverse.to_string());
-        line("first", quoted(self.paths.get(self.first).map_or("", |path| &path.name)));
-        match self.runs {
-            Runs::Fixed(runs) => line("runs", runs.to_string()),
-            Runs::Auto { most } => {
-                line("runs", quoted("auto"));
-                line("runs-max", most.to_string());
-            }
-        }
-        if self.start.high > Duration::ZERO {
-            line("start", quoted(&flow::show_start(&self.start)));
-        }
-        if !self.warm_up.is_zero() {
-            line("warm-up", quoted(&show_time(self.warm_up)));
-        }
-        line("seed", quoted(&self.seed.to_string()));
-        line("baseline", quoted(&self.baseline.to_string()));
         text.push_str("\n[path]\n");
         for path in &self.paths {
             let _ = writeln!(text, "{} = {}", quoted(&path.name), quoted(&spec(path)));
@@ -264,7 +224,6 @@ impl Scenario {
 
     /// The tables of links that paths share and of flows beside the measured connection.
     fn shared_tables(&self, spec: impl Fn(&PathSpec) -> String) -> String {
-        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let mut text = String::new();
         let links = self.links.iter().map(|link| (&link.name, spec(link)));
         let flows = self.flows.iter().map(|flow| (&flow.name, flow.show(&self.paths)));
@@ -281,9 +240,13 @@ impl Scenario {
 
     /// What was asked for, as a scenario file that runs from anywhere on this machine.
     pub fn to_toml(&self) -> String {
+        self.to_toml_with(self.traffic_to_read(), |path| path.anchored.clone())
+    }
+
+    /// The traffic as any folder of this machine can read it.
+    fn traffic_to_read(&self) -> String {
         let page = self.page.as_ref().map(|page| format!("web:{}", page.anchored));
-        let traffic = page.unwrap_or_else(|| show_traffic(&self.traffic));
-        self.to_toml_with(traffic, |path| path.anchored.clone())
+        page.unwrap_or_else(|| show_traffic(&self.traffic))
     }
 
     /// SHA-256 over what a run depends on beside its variant and number: the key that stored runs
@@ -321,6 +284,16 @@ impl Scenario {
         }
         hash.finalize().into()
     }
+}
+
+/// The options in the order in which a scenario is written: times before the seed, tables apart.
+fn in_file_order() -> Vec<Key> {
+    let is_time = |key: &Key| matches!(key, Key::Start | Key::WarmUp);
+    let rest = Key::ALL.iter().copied().filter(|key| !key.is_table() && !is_time(key));
+    let mut keys: Vec<Key> = rest.collect();
+    let seed = keys.iter().position(|key| *key == Key::Seed).unwrap_or(keys.len());
+    keys.splice(seed..seed, [Key::Start, Key::WarmUp]);
+    keys
 }
 
 /// What was chosen, with commas between.

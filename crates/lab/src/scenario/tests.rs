@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::error::Given;
-use crate::variants::{Variant, variants_of};
 
 fn options(text: &str) -> Result<Options, InputError> {
     file::parse("study.toml", text.to_owned())
@@ -358,12 +357,11 @@ fn missing_paths_and_traffic_are_explained() {
 
 #[test]
 fn options_win_over_the_file() {
-    let mut first = Options { runs: Some(Given::argument("--runs", "7")), ..Options::default() };
-    first.paths.push(PathOption::Whole(Given::argument("--path", "wlan")));
-    first.paths.push(PathOption::Whole(Given::argument("--path", "3g")));
+    let first = Options::default().with(Key::Runs, "7");
+    let first = first.with(Key::Path, "wlan").with(Key::Path, "3g");
     let scenario = first.clone().or(options(SHORT).unwrap()).resolve().unwrap();
     assert_eq!((scenario.runs, scenario.paths.len()), (Runs::Fixed(7), 2));
-    first.paths.push(PathOption::Whole(Given::argument("--path", "wlan")));
+    let first = first.with(Key::Path, "wlan");
     let message = first.or(options(SHORT).unwrap()).resolve().unwrap_err().to_string();
     assert!(message.contains("two paths are called `wlan`"), "{message}");
 }
@@ -434,7 +432,7 @@ fn starts_are_drawn_for_each_repetition_and_are_the_same_for_every_variant() {
     let scenario = scenario(SHARED);
     let variants = variants_of(&scenario);
     let starts = |variant: usize, run: u64| {
-        let setup = crate::study::setup(&scenario, &variants[variant], run);
+        let setup = crate::setup::setup(&scenario, &variants[variant], run);
         assert_eq!(setup.links[0].paths, [0, 1]);
         let flows = setup.flows.iter().map(|flow| flow.start);
         std::iter::once(setup.start).chain(flows).collect::<Vec<Duration>>()

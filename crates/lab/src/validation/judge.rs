@@ -7,13 +7,13 @@
 
 use super::series::{Recorded, RecordedVariant, Series};
 use super::set::{Entry, Judged, ValidationSet};
-use crate::scenario::Scenario;
+use crate::execution::run_study;
+use crate::scenario::{Protocol, Scenario};
 use crate::stack::Emulated;
 use crate::statistics::{
     Interval, Mode, mean, mean_interval, median, modes, quantile, quantile_intervals, welch,
 };
-use crate::study::{Study, StudyError, Watcher, run_study};
-use crate::variants::Protocol;
+use crate::study::{Study, StudyError, Watcher};
 use base::chance::owner_of;
 use transport::scheduler::SchedulerChoice;
 

@@ -16,7 +16,7 @@
 
 use crate::error::{Given, InputError, Refusal, SourceFile, in_file_error};
 use crate::path_spec::{CapacitySpec, Loss};
-use crate::scenario::{Options, Scenario, load, split, table_of};
+use crate::scenario::{Key, Options, Scenario, load, split, table_of};
 use crate::stack::{Emulated, Stack, emulated_of};
 use crate::words::nearest_help;
 use std::path::{Path, PathBuf};
@@ -175,14 +175,15 @@ fn entry(
         let problem = format!("`{}` is not a name", name.text);
         return Err(name.refuse(Refusal::new(&name.text, problem, "use letters, digits and `-`")));
     }
-    let options = Options { title: None, ..options }.or(Options { title: None, ..common.clone() });
+    let mut options = options.or(common.clone());
+    options.forget(Key::Title);
     let lacks = |what, help| {
         Err(name.refuse_whole(format!("the scenario `{}` has no {what}", name.text), help))
     };
-    if options.paths.is_empty() {
+    if !options.says(Key::Path) {
         return lacks("path", "write `path.home = \"rate 25mbit delay 20ms limit 100p\"` in it");
     }
-    if options.traffic.is_none() {
+    if !options.says(Key::Traffic) {
         return lacks("traffic", "write `traffic = \"bulk:1MiB\"` in it, or above all scenarios");
     }
     let scenario = options.resolve()?;

@@ -5,6 +5,7 @@
 //! shrink: a finding that is neither mended nor listed fails, and so does an entry that forgives
 //! more than there is.
 
+mod arrows;
 mod exceptions;
 mod floors;
 mod lexer;
@@ -113,6 +114,12 @@ fn every_source_is_reached_by_a_mod_line() {
 fn floors_only_call_down() {
     let complaints: Vec<String> =
         WORKSPACE.manifests().flat_map(|(name, text)| floors::complaints(name, text)).collect();
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn modules_only_use_what_is_below_them() {
+    let complaints = arrows::complaints(&WORKSPACE.sources);
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 

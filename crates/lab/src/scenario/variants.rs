@@ -1,7 +1,7 @@
 //! Variants: one way of carrying the traffic, by name `tcp/PATH/CC` or
 //! `mptcp/SCHEDULER/CC[/PM][/POLICY][/FAILOVER]`.
 
-use crate::scenario::Scenario;
+use super::Scenario;
 use transport::congestion::ControllerChoice;
 use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
