@@ -30,7 +30,7 @@ pub use table::{Argument, Counts, Key, OptionRow, Takes, Verbs};
 pub use variants::{Carrier, Protocol, Variant, variants_of};
 
 use crate::error::InputError;
-use crate::path_spec::{CapacitySpec, PathSpec, Span, show_time};
+use crate::path_spec::{CapacitySpec, PathSpec, Span};
 use crate::traffic_spec::show_traffic;
 use crate::units::show_size;
 use crate::web_page::PageSource;

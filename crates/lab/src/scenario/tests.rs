@@ -1,7 +1,6 @@
 //! Scenario files and options, right and wrong.
 
 use super::*;
-use crate::error::Given;
 
 fn options(text: &str) -> Result<Options, InputError> {
     file::parse("study.toml", text.to_owned())

@@ -125,7 +125,7 @@ impl ValidationSet {
             entries.push(entry);
         }
         let series = beside(&file.name, &series.text);
-        let title = common.title.map(|given| given.text);
+        let title = common.text(Key::Title).map(|given| given.text.clone());
         Ok(ValidationSet { file: file.name.clone(), title, series, entries })
     }
 
