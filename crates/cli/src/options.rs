@@ -136,3 +136,52 @@ fn said(matches: &ArgMatches, verbs: Verbs) -> Options {
     }
     options
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Cli;
+    use clap::CommandFactory;
+
+    /// The arguments of `compare`, whatever its examples are worth together.
+    fn compare() -> Command {
+        let command = Cli::command();
+        command.find_subcommand("compare").expect("the verb").clone()
+    }
+
+    #[test]
+    fn every_option_of_the_table_is_an_argument() {
+        for key in Key::ALL.iter().filter(|key| key.row().argument.verbs != Verbs::None) {
+            let row = key.row();
+            let command = compare();
+            let argument = command.get_arguments().find(|arg| arg.get_long() == Some(row.name));
+            let argument = argument.unwrap_or_else(|| panic!("--{} is missing", row.name));
+            assert!(argument.get_help().is_some(), "--{} has no help", row.name);
+        }
+    }
+
+    #[test]
+    fn what_an_argument_says_is_what_the_lab_is_asked() {
+        let asked = |key: &Key| matches!(key.row().argument.verbs, Verbs::All | Verbs::Repeating);
+        for key in Key::ALL.iter().copied().filter(asked) {
+            let row = key.row();
+            let mut words = vec!["compare".to_owned(), row.option()];
+            if row.takes != Takes::Switch {
+                words.push(row.example.to_owned());
+            }
+            let matches = compare().try_get_matches_from(words).unwrap();
+            let options = said(&matches, row.argument.verbs);
+            assert!(options.says(key), "{key:?}");
+            match row.takes {
+                Takes::Switch => assert_eq!(options.switch(key), Some(true)),
+                Takes::Described => assert_eq!(options.described(key).len(), 1),
+                Takes::Text | Takes::List => {
+                    assert_eq!(
+                        options.text(key),
+                        Some(&Given::argument(&row.option(), row.example))
+                    );
+                }
+            }
+        }
+    }
+}

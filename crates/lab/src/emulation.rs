@@ -7,7 +7,7 @@
 
 use crate::path_spec::RUN_LIMIT;
 use crate::run::{Drops, Run, extra_of};
-use crate::scenario::{Carrier, Runs, Scenario};
+use crate::scenario::{Carrier, DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
 use crate::setup::setup;
 use crate::stack::{Emulated, Stack, emulated_of};
@@ -84,7 +84,7 @@ pub fn emulate(
 fn repetitions(scenario: &Scenario) -> u32 {
     match scenario.runs {
         Runs::Fixed(runs) => runs,
-        Runs::Auto { most } => most.min(crate::DEFAULT_RUNS),
+        Runs::Auto { most } => most.min(DEFAULT_RUNS),
     }
 }
 

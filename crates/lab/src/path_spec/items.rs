@@ -285,21 +285,18 @@ impl<'a> Reader<'a> {
 
     fn queue(&mut self, word: &Token) -> Result<QueueConfig, Refusal> {
         let name = self.value(word, "droptail")?;
-        match name.text.as_str() {
-            "droptail" => Ok(QueueConfig::DropTail),
-            "red" => {
-                let min = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
-                let max = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
-                let p = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
-                red(min, max, p)
-            }
-            "codel" => Ok(QueueConfig::CoDel),
-            "fq_codel" => Ok(QueueConfig::FqCoDel),
-            other => Err(name.refuse(
-                format!("unknown queue discipline `{other}`"),
-                nearest_help(other, &queue::NAMES.map(|(name, ..)| name)),
-            )),
+        if name.text == "red" {
+            let min = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
+            let max = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
+            let p = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
+            return red(min, max, p);
         }
+        QueueConfig::by_name(&name.text).ok_or_else(|| {
+            name.refuse(
+                format!("unknown queue discipline `{}`", name.text),
+                nearest_help(&name.text, &queue::NAMES.map(|(name, ..)| name)),
+            )
+        })
     }
 
     fn trace(&mut self, word: &Token, upload: bool) -> Result<Kind, Refusal> {

@@ -1,9 +1,10 @@
 //! The JSON schema of scenario files, for editors and other programs.
 //!
-//! Its keys are the table of options. The structs here, of paths and flows, are never filled: their
-//! fields are keys, their comments what an editor shows, and `schemars` makes the schema of them.
-//! Tests hold the keys to those that are read. A schema cannot say everything (that a name in `first` is a path's, that a path is up at
-//! some time), so `options` and `path_spec` have the last word.
+//! Its keys are the table of options. The structs here, of paths and flows, are never filled:
+//! their fields are keys, their comments what an editor shows, and `schemars` makes the schema of
+//! them. Tests hold the keys to those that are read. A schema cannot say everything (that a name
+//! in `first` is a path's, that a path is up at some time), so `options` and `path_spec` have the
+//! last word.
 
 use super::table::{Key, OptionRow, Takes};
 use super::variants::Protocol;

@@ -30,8 +30,10 @@ pub enum Verbs {
     All,
     /// Those that repeat and compare.
     Repeating,
-    /// None from this table: a file may say it; verbs that know it define it themselves.
+    /// Each verb that has it describes it for itself.
     Own,
+    /// None: it is for files.
+    None,
 }
 
 /// Where an option counts.
@@ -135,6 +137,12 @@ impl OptionRow {
         self
     }
 
+    /// Of no verb.
+    const fn only_in_files(mut self) -> Self {
+        self.argument.verbs = Verbs::None;
+        self
+    }
+
     /// Only of verbs that repeat and compare.
     const fn of_repeating(mut self) -> Self {
         self.argument.verbs = Verbs::Repeating;
@@ -235,15 +243,18 @@ impl Key {
 
 options! {
     Title: text("title", "A heading for tables and reports.")
+        .only_in_files()
         .shown(|s| maybe(s.title.as_ref()))
         .counts(Counts::Scenario, "A heading");
     Description: text(
             "description",
             "Who is in this situation and what the study answers, for those who read the file.",
         )
+        .only_in_files()
         .shown(|s| maybe(s.description.as_ref()))
         .counts(Counts::Scenario, "Somebody");
     Source: text("source", "Where the values come from.")
+        .only_in_files()
         .shown(|s| maybe(s.source.as_ref()))
         .counts(Counts::Scenario, "assumed");
     Path: described(
@@ -266,7 +277,8 @@ options! {
         .argument(
             2,
             "NAME='ITEMS'",
-            "Add a link that paths may share, saying `via NAME`: NAME='rate 20mbit delay 10ms ...'",
+            "Add a link that paths may share, saying `via NAME`: NAME='rate 20mbit delay 10ms \
+             ...'",
         )
         .pattern(Of(schema::links))
         .counts(Counts::StudyKey, "core=rate 10mbit");
@@ -326,7 +338,10 @@ options! {
         .pattern(Of(schema::time))
         .shown(|s| (!s.warm_up.is_zero()).then(|| quoted(&show_time(s.warm_up))))
         .counts(Counts::StudyKey, "2s");
-    Http: text("http", "How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams).")
+    Http: text(
+            "http",
+            "How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams).",
+        )
         .argument(
             7,
             "VERSION",
@@ -587,3 +602,6 @@ options! {
     Verbose: switch("verbose", "A line for every repetition.");
     NoColor: switch("no-color", "No colours.");
 }
+
+#[cfg(test)]
+mod tests;

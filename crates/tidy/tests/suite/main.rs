@@ -5,6 +5,7 @@
 //! shrink: a finding that is neither mended nor listed fails, and so does an entry that forgives
 //! more than there is.
 
+mod adding;
 mod arrows;
 mod exceptions;
 mod floors;
@@ -141,6 +142,15 @@ fn contributing_quotes_what_compiles() {
     assert!(complaints.is_empty(), "CONTRIBUTING.md: {}", complaints.join("; "));
     let named = text.lines().filter(|line| line.trim().starts_with("// crates/"));
     assert!(named.count() >= 3, "the guide lost its example");
+}
+
+#[test]
+fn additions_touch_what_contributing_says() {
+    let guide = WORKSPACE.sources.iter().find(|source| source.path == "CONTRIBUTING.md");
+    let text = &guide.expect("the guide for contributors").text;
+    let complaints = adding::complaints(text, &WORKSPACE.sources);
+    assert!(complaints.is_empty(), "CONTRIBUTING.md:\n{}", complaints.join("\n"));
+    assert!(adding::count(text) >= 5, "the guide lost its table");
 }
 
 #[test]
