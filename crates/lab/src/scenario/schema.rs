@@ -1,16 +1,15 @@
 //! The JSON schema of scenario files, for editors and other programs.
 //!
-//! Its keys are the table of options. The structs here, of paths and flows, are never filled:
-//! their fields are keys, their comments what an editor shows, and `schemars` makes the schema of
-//! them. Tests hold the keys to those that are read. A schema cannot say everything (that a name
-//! in `first` is a path's, that a path is up at some time), so `options` and `path_spec` have the
-//! last word.
+//! Its keys are the tables of options, of words of a path and of words of a flow; tests hold them
+//! to those that are read. A schema cannot say everything (that a name in `first` is a path's, that
+//! a path is up at some time), so `options` and `path_spec` have the last word.
 
+use super::flow_table;
 use super::table::{Key, OptionRow, Takes};
 use super::variants::Protocol;
 use crate::path_spec;
+use crate::path_spec::words::{Form, KeyOf, Of, path_keys};
 use schemars::generate::SchemaSettings;
-use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -22,7 +21,6 @@ use transport::{Profile, congestion, path_manager, path_policy, reinjection, sch
 pub fn schema() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
-    settings.transforms.push(Box::new(Plain));
     let schema = settings.into_generator().into_root_schema_for::<ScenarioFile>().to_value();
     let Value::Object(mut keys) = schema else { return schema };
     // What a reader looks for first comes first.
@@ -34,37 +32,13 @@ pub fn schema() -> Value {
     Value::Object(first)
 }
 
-/// Without null, which TOML does not have (what is optional is left out), and with descriptions
-/// of one line.
-#[derive(Clone, Debug)]
-struct Plain;
-
-impl Transform for Plain {
-    fn transform(&mut self, schema: &mut Schema) {
-        transform_subschemas(self, schema);
-        let Some(object) = schema.as_object_mut() else { return };
-        if let Some(Value::String(text)) = object.get_mut("description") {
-            *text = text.replace('\n', " ");
-        }
-        let Some(Value::Array(types)) = object.get_mut("type") else { return };
-        types.retain(|name| name != "null");
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            object.insert("type".to_owned(), only);
-        }
-    }
-}
-
-/// A field with a schema of its own would be required, and no key is: options can say the rest.
-fn nothing_required(schema: &mut Schema) {
-    schema.remove("required");
-}
-
 /// The values of an option, as a schema says it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pattern {
-    /// Any text; `true` or `false` of a switch.
+    /// Any text.
     Plain,
+    /// `true` or `false`.
+    Flag,
     /// Texts of this form.
     Regex(&'static str),
     /// A schema that is put together.
@@ -102,126 +76,72 @@ impl JsonSchema for ScenarioFile {
     }
 }
 
-/// The schema of one key.
+/// The schema of one option.
 fn of_option(row: &OptionRow, generator: &mut SchemaGenerator) -> Schema {
-    let plain = if row.takes == Takes::Switch { "boolean" } else { "string" };
-    match row.pattern {
-        Pattern::Plain => json_schema!({"type": plain, "description": row.about}),
+    match row.takes {
+        Takes::Switch => of_key(Pattern::Flag, row.about, generator),
+        _ => of_key(row.pattern, row.about, generator),
+    }
+}
+
+/// The schema of a key with these values.
+fn of_key(pattern: Pattern, about: &str, generator: &mut SchemaGenerator) -> Schema {
+    match pattern {
+        Pattern::Plain => json_schema!({"type": "string", "description": about}),
+        Pattern::Flag => json_schema!({"type": "boolean", "description": about}),
         Pattern::Regex(form) => {
-            json_schema!({"type": plain, "description": row.about, "pattern": form})
+            json_schema!({"type": "string", "description": about, "pattern": form})
         }
         Pattern::Of(make) => {
             let mut schema = make(generator);
-            schema.insert("description".to_owned(), row.about.into());
+            schema.insert("description".to_owned(), about.into());
             schema
         }
     }
 }
 
-/// A path key by key; both directions are alike unless `uplink` or `downlink` says otherwise.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(transform = nothing_required)]
-#[expect(dead_code, reason = "fields are the keys of a schema")]
-struct Link {
-    /// Capacity: 25mbit, 512kbit, 1.5gbit.
-    #[schemars(regex(pattern = r"^[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?$"))]
-    rate: Option<String>,
-    /// One way: 20ms; 20ms 5ms has a jitter of 5 ms.
-    #[schemars(regex(pattern = r"^[0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?[a-zA-Z]+)?$"))]
-    delay: Option<String>,
-    /// Largest deviation of the delay, beside `delay`.
-    #[schemars(regex(pattern = r"^[0-9.]+ ?[a-zA-Z]+$"))]
-    jitter: Option<String>,
-    /// Probability that a packet is lost, or gemodel P R 1-H 1-K.
-    #[schemars(schema_with = "loss")]
-    loss: Option<String>,
-    /// Gilbert-Elliott loss, with the probabilities of netem's gemodel by name.
-    #[schemars(schema_with = "loss_ge")]
-    loss_ge: Option<String>,
-    /// Bound of the queue: 100p, 64KiB or 50ms. Default: 1000p.
-    #[schemars(regex(pattern = r"^[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s)$"))]
-    limit: Option<String>,
-    /// Queue discipline: droptail, red MIN MAX P, codel or fq_codel. Default: droptail.
-    #[schemars(regex(pattern = r"^(droptail|red .+|codel|fq_codel)$"))]
-    queue: Option<String>,
-    /// Probability that a packet overtakes others.
-    #[schemars(schema_with = "probability")]
-    reorder: Option<String>,
-    /// Probability that a packet arrives twice.
-    #[schemars(schema_with = "probability")]
-    duplicate: Option<String>,
-    /// Probability that a packet is damaged.
-    #[schemars(schema_with = "probability")]
-    corrupt: Option<String>,
-    /// File of recorded capacity instead of a rate, relative to this file.
-    trace: Option<String>,
-    /// Unit of a recording in columns.
-    #[schemars(schema_with = "units")]
-    unit: Option<String>,
-    /// Changes at a time: down @20s..35s, silent @20s..35s, rate 5mbit @20s..35s; also delay, loss
-    /// and, of whole paths, backup.
-    #[schemars(schema_with = "events")]
-    events: Option<String>,
+/// A table with these keys and no others.
+fn table_of(about: &str, keys: impl Iterator<Item = (&'static str, Schema)>) -> Schema {
+    let properties: Map<String, Value> =
+        keys.map(|(key, schema)| (key.to_owned(), json!(schema))).collect();
+    json_schema!({
+        "description": about,
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false
+    })
 }
 
-/// What only a whole path has.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "kebab-case", transform = nothing_required)]
-#[expect(dead_code, reason = "fields are the keys of a schema")]
-struct WholePath {
-    /// File of recorded upload capacity, relative to this file.
-    trace_up: Option<String>,
-    /// Values of a path profile, before the others given here.
-    #[schemars(schema_with = "path_profiles")]
-    profile: Option<String>,
-    /// The link of the scenario that the path leads through.
-    via: Option<String>,
-    /// The client asks the server to spare it: MPTCP uses it where no other path works.
-    backup: Option<bool>,
-    /// From client to server only.
-    uplink: Option<Link>,
-    /// From server to client only.
-    downlink: Option<Link>,
+/// The keys of one direction, and those that also stand in these places.
+fn path_table(about: &str, places: &[Of], generator: &mut SchemaGenerator) -> Schema {
+    let of_direction = path_keys().filter(|(_, key)| key.of == Of::Direction);
+    let others = path_keys().filter(|(_, key)| places.contains(&key.of));
+    let schema = |(name, key): (&'static str, KeyOf)| (name, of_path_key(key, generator));
+    let keys: Vec<(&str, Schema)> = of_direction.chain(others).map(schema).collect();
+    table_of(about, keys.into_iter())
 }
 
-/// One or several equal connections that compete.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(transform = nothing_required)]
-#[expect(dead_code, reason = "fields are the keys of a schema")]
-struct Flow {
-    /// tcp or mptcp. Default: tcp on one path, mptcp on several.
-    #[schemars(schema_with = "protocol")]
-    protocol: Option<String>,
-    /// The path at whose ends its hosts are.
-    path: Option<String>,
-    /// The paths of an mptcp flow, the first subflow's first.
-    #[schemars(schema_with = "some_paths")]
-    paths: Option<String>,
-    /// Its congestion control. Default: cubic.
-    #[schemars(schema_with = "control")]
-    cc: Option<String>,
-    /// Of an mptcp flow. Default: lrf.
-    scheduler: Option<String>,
-    /// bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]. Default: saturating to the end.
-    #[schemars(regex(pattern = r"^(bulk:.+|burst:[0-9]+|video(:.+)?)$"))]
-    traffic: Option<String>,
-    /// When it starts; a range is drawn from for every repetition. Default: 0s.
-    #[schemars(schema_with = "start")]
-    start: Option<String>,
-    /// Between its client and the paths, one way, on top of what they have. Default: 0ms.
-    #[schemars(schema_with = "time")]
-    delay: Option<String>,
-    /// So many of them, each with a start of its own. Default: 1.
-    #[schemars(schema_with = "count")]
-    count: Option<String>,
-    /// Client to server.
-    reverse: Option<bool>,
+fn of_path_key(key: KeyOf, generator: &mut SchemaGenerator) -> Schema {
+    let pattern = match key.form {
+        Form::Text => Pattern::Plain,
+        Form::Flag => Pattern::Flag,
+        Form::Regex(form) => Pattern::Regex(form),
+        Form::Probability => Pattern::Of(probability),
+        Form::Loss => Pattern::Of(loss),
+        Form::GilbertElliott => Pattern::Of(loss_ge),
+        Form::Units => Pattern::Of(units),
+        Form::Events => Pattern::Of(events),
+        Form::Profiles => Pattern::Of(path_profiles),
+        Form::Direction => return path_table(key.about, &[], generator),
+    };
+    of_key(pattern, key.about, generator)
 }
 
 pub(super) fn flows(generator: &mut SchemaGenerator) -> Schema {
-    let table = Flow::json_schema(generator);
+    let keys: Vec<(&str, Schema)> = flow_table::keys()
+        .map(|(name, pattern, about)| (name, of_key(pattern, about, generator)))
+        .collect();
+    let table = table_of("One or several equal connections that compete.", keys.into_iter());
     named(json!([
         {"type": "string", "description": "Items such as `tcp on wlan cc reno start 0s..2s`."},
         table
@@ -238,16 +158,16 @@ fn named(any_of: Value) -> Schema {
     })
 }
 
-fn protocol(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn protocol(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": Protocol::ALL.map(Protocol::name)})
 }
 
-fn control(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn control(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<&str> = congestion::NAMES.iter().map(|(name, ..)| *name).collect();
     json_schema!({"enum": names})
 }
 
-fn some_paths(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn some_paths(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [
         {"type": "array", "items": {"type": "string"}, "minItems": 1},
         {"type": "string"}
@@ -262,27 +182,23 @@ pub(super) fn start(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+(\\.\\.[0-9.]+[a-zA-Z]+)?$"})
 }
 
-fn count(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn count(_: &mut SchemaGenerator) -> Schema {
     number(1, simulator::MOST_FLOWS as u64, "")
 }
 
 pub(super) fn links(generator: &mut SchemaGenerator) -> Schema {
-    let mut schema = paths(generator);
-    let table = schema.pointer_mut("/additionalProperties/anyOf/1/properties");
-    if let Some(Value::Object(keys)) = table {
-        keys.retain(|key, _| !["via", "backup"].contains(&key.as_str()));
-    }
-    schema
+    described(&[Of::Link], generator)
 }
 
 pub(super) fn paths(generator: &mut SchemaGenerator) -> Schema {
-    let mut table = Link::json_schema(generator);
-    let mut more = WholePath::json_schema(generator);
-    let added = more.remove("properties").unwrap_or_default();
-    if let (Some(Value::Object(known)), Value::Object(added)) = (table.get_mut("properties"), added)
-    {
-        known.extend(added);
-    }
+    described(&[Of::Link, Of::Path], generator)
+}
+
+/// Paths or links, by name.
+fn described(places: &[Of], generator: &mut SchemaGenerator) -> Schema {
+    let about = "A path key by key; both directions are alike unless `uplink` or `downlink` says \
+                 otherwise.";
+    let table = path_table(about, places, generator);
     named(json!([
         {"type": "string", "description": "Items in the words of tc, as on the command line."},
         table
@@ -493,11 +409,11 @@ mod tests {
         let schema = schema();
         assert_eq!(keys(&schema), Key::names().into_iter().collect());
         let table = &schema["properties"]["path"]["additionalProperties"]["anyOf"][1];
-        assert_eq!(keys(table), super::super::path_table::PATH_KEYS.into());
+        assert_eq!(keys(table), path_keys().map(|(key, _)| key).collect());
         let flow = &schema["properties"]["flow"]["additionalProperties"]["anyOf"][1];
-        assert_eq!(keys(flow), super::super::flow_table::FLOW_KEYS.into());
+        assert_eq!(keys(flow), flow_table::keys().map(|(key, ..)| key).collect());
         let not_of_a_link = ["trace-up", "profile", "via", "backup", "uplink", "downlink"];
-        let mut link: BTreeSet<&str> = super::super::path_table::PATH_KEYS.into();
+        let mut link: BTreeSet<&str> = path_keys().map(|(key, _)| key).collect();
         link.retain(|key| !not_of_a_link.contains(key));
         assert_eq!(keys(&table["properties"]["uplink"]), link);
     }
