@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The floors that a run passes through, seen from this crate.
-const FLOORS: [&str; 7] = ["base", "wire", "transport", "network", "traffic", "simulator", "lab"];
+const FLOORS: [&str; 8] =
+    ["base", "wire", "transport", "network", "traffic", "harness", "simulator", "lab"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

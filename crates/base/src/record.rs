@@ -229,8 +229,6 @@ pub enum CaState {
     Open,
     /// Duplicate acknowledgements or SACKs, not yet a loss.
     Disorder,
-    /// Window being reduced without a loss (ECN, local congestion).
-    Cwr,
     /// Fast recovery.
     Recovery,
     /// After a retransmission time-out.

@@ -4,7 +4,7 @@
 use crate::run::Run;
 use crate::scenario::Scenario;
 use base::Blocked;
-use simulator::{Held, Repeated};
+use harness::{Held, Repeated};
 
 /// Means over the repetitions of which there are accounts.
 #[derive(Clone, PartialEq, Debug)]

@@ -6,18 +6,17 @@
 //! invalid. Leaves links and sockets to `linux`, statistics to `report`.
 
 use crate::path_spec::RUN_LIMIT;
-use crate::run::{Drops, Run, extra_of};
+use crate::run::Run;
 use crate::scenario::{Carrier, DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
 use crate::setup::setup;
 use crate::stack::{Emulated, Stack, emulated_of};
 use crate::study::{Study, VariantRuns, Watcher};
+use harness::Captures;
 use linux::emulator::{Accuracy, EmulatedRun, measure};
-use linux::sut::{
-    EmulatedSut, KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, run_emulated,
-};
+use linux::sut::{KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, run_emulated};
 use linux::{Emulator, EmulatorConfig, LiveError};
-use simulator::{Captures, socket_config};
+use simulator::socket_config;
 
 /// What an emulated study yields.
 #[derive(Clone, Debug)]
@@ -146,19 +145,15 @@ impl Task<'_> {
         let mut done = run_emulated(emulator, &links, &run)?;
         let conduct = Conduct {
             disturbed: done.attempt - 1,
-            fault: done.links.quality.fault(),
+            fault: done.quality.fault(),
             congestion: std::mem::take(&mut done.system.congestion),
         };
-        let mut run = kept(self.number, &done);
+        let mut run = Run::new(self.scenario, self.number, &done.system.run);
         if let Some(fault) = &conduct.fault {
             run.value = None;
             run.failure = Some(format!("the emulation was disturbed: {fault}"));
         }
-        let captures = done.links.captures.take().map(|[client, server]| {
-            let [sender, receiver] =
-                if self.scenario.reverse { [client, server] } else { [server, client] };
-            Captures { sender, receiver }
-        });
+        let captures = done.system.run.captures.take();
         let series = (self.number == 0).then(|| VariantSeries {
             variant: self.emulated.name.clone(),
             run: self.number,
@@ -176,7 +171,8 @@ impl Task<'_> {
         };
         match (stack, &variant.carrier) {
             (Stack::Anabranch, _) => {
-                let config = socket_config(&setup(self.scenario, variant, self.number));
+                let setup = setup(self.scenario, variant, self.number);
+                let config = socket_config(&setup.flows[0], setup.network.ipv6);
                 SystemUnderTest::Engine { path, config }
             }
             (_, Carrier::Tcp { path }) => SystemUnderTest::Kernel {
@@ -201,29 +197,6 @@ fn links(scenario: &Scenario, number: u64, capture: bool) -> EmulatedRun {
         paths: scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect(),
         nic: scenario.nic,
         capture,
-    }
-}
-
-/// What is kept of a run. It has no hash: packets in real time are never the same.
-fn kept(number: u64, done: &EmulatedSut) -> Run {
-    let EmulatedSut { system: record, links, .. } = done;
-    Run {
-        number,
-        metric: record.outcome.metric,
-        value: record.outcome.value,
-        extra: extra_of(&record.outcome),
-        ended: record.ended.as_secs_f64(),
-        bytes_read: record.outcome.bytes_read,
-        data_packets: record.data_packets,
-        retransmitted_segs: record.retransmitted_segs,
-        reinjected_bytes: record.reinjected_bytes,
-        duplicate_bytes: record.duplicate_bytes,
-        first_sent_bytes: record.first_sent_bytes.clone(),
-        repeated: Vec::new(),
-        account: None,
-        drops: Drops::of(links.links.iter()),
-        failure: record.failure.as_ref().map(ToString::to_string),
-        hash: [0; 32],
     }
 }
 

@@ -3,12 +3,12 @@
 //! Results depend on the scenario only, never on the number of threads: a repetition's chance is
 //! keyed by (seed, run), and every result has its place. Leaves statistics to `report`.
 
+use crate::precision;
 use crate::results::Records;
 use crate::run::Run;
 use crate::scenario::{Scenario, Variant, variants_of};
 use crate::setup::setup;
 use crate::study::{Study, StudyError, Watcher};
-use crate::{failover, fairness, precision};
 use rayon::prelude::*;
 use simulator::simulate;
 use std::any::Any;
@@ -90,7 +90,7 @@ impl Task<'_> {
 
     fn carry_out(&self, variant: &Variant, number: u64, capture: bool) -> Result<Run, StudyError> {
         let mut setup = setup(self.scenario, variant, number);
-        setup.capture = capture;
+        setup.recording.capture = capture;
         let fault = |reason: String| StudyError::Run {
             variant: variant.name.clone(),
             run: number,
@@ -107,9 +107,7 @@ impl Task<'_> {
         if let Some(captures) = record.captures.take() {
             self.watcher.on_captures(variant, captures);
         }
-        Ok(Run::new(number, &record)
-            .with(fairness::numbers(self.scenario, &record))
-            .with(failover::numbers(self.scenario, &record.failovers)))
+        Ok(Run::new(self.scenario, number, &record))
     }
 }
 

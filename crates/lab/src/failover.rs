@@ -1,6 +1,6 @@
 //! Fail-over times: what runs keep of them, and what a variant's runs show.
 //!
-//! The simulator measures (`simulator::FailoverTime`); here each becomes a further number of its
+//! The simulator measures (`harness::FailoverTime`); here each becomes a further number of its
 //! run, `failover_time/silent:wlan@5s`, beside the largest of the run, `failover_time`, and how
 //! many were never followed by a delivery, `failovers_unresumed`. So they are in every file of
 //! runs.
@@ -8,7 +8,7 @@
 use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::statistics::{Interval, mean, mean_interval, median};
-use simulator::FailoverTime;
+use harness::FailoverTime;
 
 /// The largest of a run, in seconds; none if one was never followed by a delivery.
 const LARGEST: &str = "failover_time";
@@ -115,16 +115,17 @@ impl FailoverEvent {
 mod tests {
     use super::*;
     use base::Duration;
-    use simulator::Kind;
+    use harness::FailureKind;
 
-    fn time(kind: Kind, at: u64, millis: Option<u64>) -> FailoverTime {
+    fn time(kind: FailureKind, at: u64, millis: Option<u64>) -> FailoverTime {
         let (at, time) = (Duration::from_secs(at), millis.map(Duration::from_millis));
         FailoverTime { path: 1, kind, at, time }
     }
 
     #[test]
     fn largest_is_given_beside_each_and_how_many_never_resumed() {
-        let times = [time(Kind::Silent, 5, Some(400)), time(Kind::Reset, 9, Some(30))];
+        let times =
+            [time(FailureKind::Silent, 5, Some(400)), time(FailureKind::Reset, 9, Some(30))];
         let numbers_of = |times: &[FailoverTime]| numbers_on(&["lte", "wlan"], times);
         let named = |name: &str, value| (name.to_owned(), value);
         let all = [
@@ -134,7 +135,7 @@ mod tests {
             named("failover_time/reset:wlan@9s", 0.03),
         ];
         assert_eq!(numbers_of(&times), all);
-        let lost = [time(Kind::Silent, 5, None)];
+        let lost = [time(FailureKind::Silent, 5, None)];
         assert_eq!(numbers_of(&lost), [named("failovers_unresumed", 1.0)]);
         assert_eq!(numbers_of(&[]), []);
         assert!(all.iter().all(|(name, _)| is_failover(name)) && !is_failover("jitter"));

@@ -12,7 +12,7 @@ use crate::run::Run;
 use crate::scenario::{Protocol, Scenario};
 use crate::statistics::{Interval, mean, mean_interval};
 use base::Duration;
-use simulator::{FlowRecord, RunRecord};
+use harness::{FlowRecord, RunRecord};
 use traffic::Metric;
 
 /// Over how many seconds the index is taken,
@@ -81,9 +81,10 @@ pub(crate) fn is_of_flows(name: &str) -> bool {
 
 /// What competing connections got in a run, as further numbers by name; nothing without any.
 pub(crate) fn numbers(scenario: &Scenario, record: &RunRecord) -> Vec<(String, f64)> {
-    let Some(main) = record.main.as_ref().filter(|_| !record.flows.is_empty()) else {
+    let (main, competing) = (record.measured(), record.competing());
+    if competing.is_empty() {
         return Vec::new();
-    };
+    }
     let own = match record.outcome.metric {
         Metric::Goodput => record.outcome.value,
         _ => main.goodput,
@@ -93,16 +94,16 @@ pub(crate) fn numbers(scenario: &Scenario, record: &RunRecord) -> Vec<(String, f
         numbers.extend(value.map(|value| (name.to_owned(), value)));
     };
     let all: Vec<f64> =
-        own.into_iter().chain(record.flows.iter().filter_map(|flow| flow.goodput)).collect();
+        own.into_iter().chain(competing.iter().filter_map(|flow| flow.goodput)).collect();
     add(MAIN, own);
-    add(TCP_SHARE, own.and_then(|own| Some(own / tcp_goodput(scenario, record)?)));
+    add(TCP_SHARE, own.and_then(|own| Some(own / tcp_goodput(scenario, competing)?)));
     // One alone shares with nobody.
     add(JAIN, jain(&all).filter(|_| all.len() > 1));
-    add(CONVERGENCE, convergence(main, &record.flows));
-    for (name, flow, protocol) in named(scenario, &record.flows) {
+    add(CONVERGENCE, convergence(main, competing));
+    for (name, flow, protocol) in named(scenario, competing) {
         add(&format!("flow/{name}"), flow.goodput);
-        let sent: u64 = flow.first_sent_bytes.iter().sum();
-        for (path, bytes) in scenario.paths.iter().zip(&flow.first_sent_bytes) {
+        let sent: u64 = flow.sent.first_sent_bytes.iter().sum();
+        for (path, bytes) in scenario.paths.iter().zip(&flow.sent.first_sent_bytes) {
             if protocol == Protocol::Mptcp && sent > 0 {
                 let share = *bytes as f64 / sent as f64;
                 add(&format!("flow/{name}/{}", path.name), Some(share));
@@ -123,8 +124,8 @@ fn named<'a>(
 }
 
 /// The mean goodput of the TCP flows that had one.
-fn tcp_goodput(scenario: &Scenario, record: &RunRecord) -> Option<f64> {
-    let tcp = named(scenario, &record.flows).filter(|(.., protocol)| *protocol == Protocol::Tcp);
+fn tcp_goodput(scenario: &Scenario, competing: &[FlowRecord]) -> Option<f64> {
+    let tcp = named(scenario, competing).filter(|(.., protocol)| *protocol == Protocol::Tcp);
     mean(&tcp.filter_map(|(_, flow, _)| flow.goodput).collect::<Vec<f64>>())
         .filter(|goodput| *goodput > 0.0)
 }

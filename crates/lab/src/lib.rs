@@ -15,6 +15,7 @@ mod error;
 mod execution;
 mod failover;
 mod fairness;
+mod kept;
 mod path_spec;
 mod precision;
 mod quantity;
@@ -43,6 +44,7 @@ pub use error::{Given, InputError, Refusal};
 pub use execution::run_study;
 pub use failover::{FailoverEvent, Failovers};
 pub use fairness::{Estimate, Fairness, FlowSummary};
+pub use harness::Captures;
 pub use path_spec::{Change, LinkSpec, PathSpec, Profile, TimedChange};
 pub use quantity::{Scale, percent};
 pub use repetition::{Repetition, as_study, record_repetition};
@@ -54,7 +56,7 @@ pub use scenario::{
     Variant, Verbs, scenario_schema, variants_of,
 };
 pub use series::VariantSeries;
-pub use simulator::{Captures, PathCounters};
+pub use simulator::PathCounters;
 pub use stack::{Emulated, Stack, emulated_of};
 pub use study::{Study, StudyError, VariantRuns, Watcher};
 pub use summary::{Quantile, Summary};

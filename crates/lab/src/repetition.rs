@@ -8,9 +8,9 @@ use crate::scenario::{Scenario, Variant};
 use crate::series::{VariantSeries, record_series};
 use crate::setup::setup;
 use crate::study::{Study, StudyError, VariantRuns};
-use crate::{failover, fairness};
+use harness::Captures;
 use rayon::prelude::*;
-use simulator::{Captures, PathCounters};
+use simulator::PathCounters;
 
 /// A repetition of a variant.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ fn one(
     capture: bool,
 ) -> Result<Repetition, StudyError> {
     let mut setup = setup(scenario, variant, number);
-    setup.capture = capture;
+    setup.recording.capture = capture;
     let (mut record, series) = record_series(&setup).map_err(|error| StudyError::Run {
         variant: variant.name.clone(),
         run: number,
@@ -57,9 +57,7 @@ fn one(
     })?;
     Ok(Repetition {
         variant: variant.clone(),
-        run: Run::new(number, &record)
-            .with(fairness::numbers(scenario, &record))
-            .with(failover::numbers(scenario, &record.failovers)),
+        run: Run::new(scenario, number, &record),
         captures: record.captures.take(),
         links: record.links.into_iter().chain(record.shared).collect(),
         series: VariantSeries { variant: variant.name.clone(), run: number, series },

@@ -3,9 +3,9 @@
 //! Plain values, so that a run read back from a file equals the run that was carried out.
 
 use crate::scenario::{Scenario, Variant};
+use harness::{Account, Repeated};
 use network::{LinkStats, PathCounters};
-use simulator::{Account, Repeated, RunRecord};
-use traffic::{Metric, Outcome};
+use traffic::Metric;
 
 /// A repetition of a variant.
 #[derive(Clone, PartialEq, Debug)]
@@ -82,58 +82,8 @@ pub struct Labels {
     pub congestion: String,
 }
 
-impl Run {
-    /// What is kept of repetition `number`.
-    pub fn new(number: u64, record: &RunRecord) -> Run {
-        Run {
-            number,
-            metric: record.outcome.metric,
-            value: record.outcome.value,
-            extra: extra_of(&record.outcome),
-            ended: record.ended.as_secs_f64(),
-            bytes_read: record.outcome.bytes_read,
-            data_packets: record.data_packets,
-            retransmitted_segs: record.retransmitted_segs,
-            reinjected_bytes: record.reinjected_bytes,
-            duplicate_bytes: record.duplicate_bytes,
-            first_sent_bytes: record.first_sent_bytes.clone(),
-            repeated: record.repeated.clone(),
-            account: record.account,
-            drops: Drops::of(record.links.iter().chain(&record.shared)),
-            failure: record.failure.as_ref().map(ToString::to_string),
-            hash: record.hash.unwrap_or_default(),
-        }
-    }
-
-    /// The same run with further numbers by name.
-    #[must_use]
-    pub(crate) fn with(mut self, numbers: Vec<(String, f64)>) -> Run {
-        self.extra.extend(numbers);
-        self
-    }
-}
-
 /// Begins the names of the numbers that single objects of a page have.
 pub(crate) const OBJECT_TIME: &str = "object_time/";
-
-/// Objects of a page that have a number of their own; of more, files would be columns only.
-const MOST_OBJECT_TIMES: usize = 1000;
-
-/// Further numbers of a run, by name.
-pub(crate) fn extra_of(outcome: &Outcome) -> Vec<(String, f64)> {
-    let extra = outcome.extra.iter().map(|(name, value)| ((*name).to_owned(), *value));
-    extra.chain(object_times(outcome)).collect()
-}
-
-/// The time of every object of a page, by its number from 1. Messages of a call are thousands:
-/// what they amount to is in the outcome's numbers.
-fn object_times(outcome: &Outcome) -> impl Iterator<Item = (String, f64)> {
-    let is_page =
-        outcome.metric == Metric::PageLoadTime && outcome.message_delays.len() <= MOST_OBJECT_TIMES;
-    let times =
-        outcome.message_delays.iter().zip(1..).filter(move |(time, _)| is_page && time.is_finite());
-    times.map(|(time, number)| (format!("{OBJECT_TIME}{number}"), *time))
-}
 
 impl Drops {
     /// Over these paths and shared links.

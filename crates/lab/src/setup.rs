@@ -2,7 +2,7 @@
 
 use crate::path_spec::PathSpec;
 use crate::scenario::{Carrier, Scenario, Variant, draw_start};
-use simulator::{Multipath, PathSetup, Protocol, RunSetup, SharedLink};
+use simulator::{FlowSetup, Multipath, NetworkSetup, PathSetup, Recording, RunSetup, SharedLink};
 use transport::TcpConfig;
 
 /// What one repetition depends on.
@@ -10,42 +10,47 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
     let paths: Vec<PathSetup> =
         scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect();
     let (seed, tcp) = (scenario.seed, tcp_config(scenario, variant));
+    let competing: Vec<FlowSetup> =
+        scenario.flows.iter().flat_map(|flow| flow.draw(seed, number, &tcp)).collect();
+    let on_all: Vec<usize> = (0..paths.len()).collect();
+    let measured = FlowSetup {
+        first: variant.single_path().unwrap_or(scenario.first),
+        carrier: carrier(scenario, variant),
+        tcp,
+        reverse: scenario.reverse,
+        start: draw_start(&scenario.start, "start", seed, number, 0),
+        ..FlowSetup::new(&on_all, scenario.traffic.clone())
+    };
+    let links = scenario.links.iter().map(|link| shared(scenario, link, number)).collect();
+    let numbered = || scenario.paths.iter().enumerate();
     RunSetup {
         seed,
         run: number,
-        paths,
-        links: scenario.links.iter().map(|link| shared(scenario, link, number)).collect(),
-        start: draw_start(&scenario.start, "start", seed, number, 0),
-        flows: scenario.flows.iter().flat_map(|flow| flow.draw(seed, number, &tcp)).collect(),
+        network: NetworkSetup { paths, links, nic: scenario.nic, ..NetworkSetup::default() },
+        flows: std::iter::once(measured).chain(competing).collect(),
         warm_up: scenario.warm_up,
-        backup: (scenario.paths.iter().enumerate())
-            .flat_map(|(number, path)| path.backup_marks(number))
-            .collect(),
-        marks: (scenario.paths.iter().enumerate())
-            .flat_map(|(number, path)| path.marks(number))
-            .collect(),
-        protocol: match variant.carrier.clone() {
-            Carrier::Tcp { path } => Protocol::Tcp { path },
-            Carrier::Mptcp { scheduler, path_manager, policy, failover } => {
-                Protocol::Mptcp(Multipath {
-                    first: scenario.first,
-                    scheduler,
-                    path_manager,
-                    policy,
-                    failover: Some(failover),
-                    ..Multipath::default()
-                })
-            }
-        },
-        traffic: scenario.traffic.clone(),
-        reverse: scenario.reverse,
-        kernel: scenario.kernel.clone(),
-        simultaneous_syn: scenario.simultaneous_syn,
-        tcp,
-        nic: scenario.nic,
-        accounts: true,
+        backup: numbered().flat_map(|(number, path)| path.backup_marks(number)).collect(),
+        marks: numbered().flat_map(|(number, path)| path.marks(number)).collect(),
+        recording: Recording { accounts: true, ..Recording::default() },
         ..RunSetup::default()
     }
+}
+
+/// What carries the compared connection.
+fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
+    let Carrier::Mptcp { scheduler, path_manager, policy, failover } = variant.carrier.clone()
+    else {
+        return simulator::Carrier::Tcp;
+    };
+    simulator::Carrier::Multipath(Multipath {
+        scheduler,
+        path_manager,
+        policy,
+        failover: Some(failover),
+        kernel: scenario.kernel.clone(),
+        simultaneous_syn: scenario.simultaneous_syn,
+        ..Multipath::default()
+    })
 }
 
 fn tcp_config(scenario: &Scenario, variant: &Variant) -> TcpConfig {

@@ -4,8 +4,8 @@
 
 use crate::run::Run;
 use crate::scenario::Variant;
+use harness::Captures;
 use sha2::{Digest, Sha256};
-use simulator::Captures;
 use traffic::Metric;
 
 /// Every repetition of every variant.

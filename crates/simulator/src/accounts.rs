@@ -4,38 +4,11 @@
 //! A recorder of what connections tell when that changes. At any time a connection is in exactly
 //! one state, so the times add up to its life, from its opening until the run was over.
 
-use base::{Blocked, Duration, Event, EventMask, HostId, Instant, Recorder, SocketId};
+use base::{Blocked, Event, EventMask, HostId, Instant, Recorder, SocketId};
+use harness::{Account, Held};
 use std::collections::BTreeMap;
 
 const STATES: usize = Blocked::ALL.len();
-
-/// Where the time of the data sender's connections went, over all of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Account {
-    /// From the opening of each until the run was over.
-    pub life: Duration,
-    /// By the place of the reason in `Blocked::ALL`: they add up to `life`.
-    pub stopped: [Held; STATES],
-    /// At the data receiver: later bytes were there, the next one was not.
-    pub head_of_line: Held,
-}
-
-/// Time, and the bytes that had to wait in it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Held {
-    pub time: Duration,
-    /// Each counted once. Of a sender: what was unsent when such a time began or was sent in it; of
-    /// the send buffer: what was written when it was over. Of a receiver: what arrived before
-    /// what comes before it.
-    pub bytes: u64,
-}
-
-impl Account {
-    /// What was lost to one reason.
-    pub const fn of(&self, why: Blocked) -> Held {
-        self.stopped[why.index()]
-    }
-}
 
 /// Keeps the accounts of a run.
 #[derive(Debug)]
@@ -84,12 +57,12 @@ impl Accounts {
             sending.end_state(now, sent_to, written_to);
             account.life += now - sending.opened;
             for (sum, held) in account.stopped.iter_mut().zip(&sending.stopped) {
-                sum.add(held);
+                add(sum, held);
             }
         }
         for receiving in self.receiving.values_mut() {
             receiving.on_change(now, receiving.holds, false);
-            account.head_of_line.add(&receiving.total);
+            add(&mut account.head_of_line, &receiving.total);
         }
         account
     }
@@ -118,11 +91,9 @@ impl Recorder for Accounts {
     }
 }
 
-impl Held {
-    fn add(&mut self, other: &Held) {
-        self.time += other.time;
-        self.bytes += other.bytes;
-    }
+fn add(sum: &mut Held, other: &Held) {
+    sum.time += other.time;
+    sum.bytes += other.bytes;
 }
 
 impl Sending {
@@ -179,6 +150,7 @@ impl Receiving {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::Duration;
 
     const HOSTS: (HostId, HostId) = (HostId(1), HostId(0));
     const SOCKET: SocketId = SocketId(3);

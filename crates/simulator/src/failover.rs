@@ -12,8 +12,9 @@
 //! good has other reasons. What had been sent is the sender's own count and when it arrives the
 //! links know; the world gives both when `Gaps` asks.
 
-use crate::run::{Mark, PathMark, Protocol, RunSetup};
+use crate::setup::{Carrier, Mark, PathMark, RunSetup};
 use base::{Duration, Event, EventMask, HostId, Instant, Recorder};
+use harness::{FailoverTime, FailureKind};
 use network::{Direction, LinkChange, LossConfig, PathSetup, ScheduledChange};
 
 /// A delay that grows by less is no failure: Linux's smallest retransmission time-out.
@@ -23,79 +24,41 @@ const EXPLOSION: Duration = Duration::from_millis(200);
 /// packets between which nothing comes.
 const SPAN: Duration = Duration::from_secs(1);
 
-/// How a path fails.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// The link, and the hosts are told.
-    Down,
-    /// The link, and nobody is told.
-    Silent,
-    /// The delay grows.
-    Delay,
-    /// Connections are reset.
-    Reset,
-    /// The address is withdrawn.
-    Removed,
-}
-
-impl Kind {
-    /// As paths spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Down => "down",
-            Kind::Silent => "silent",
-            Kind::Delay => "delay",
-            Kind::Reset => "reset",
-            Kind::Removed => "removed",
-        }
-    }
-}
-
 /// A path fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Disruption {
     /// Index of the path.
     pub path: usize,
-    pub kind: Kind,
+    pub kind: FailureKind,
     /// Since the start of the run.
     pub at: Duration,
     /// When the path is back; a reset is over at once, and what never ends has `Duration::MAX`.
     pub end: Duration,
 }
 
-/// What became of the data then.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FailoverTime {
-    /// Index of the path.
-    pub path: usize,
-    pub kind: Kind,
-    /// Since the start of the run.
-    pub at: Duration,
-    /// From the last delivery before to the first one after; `None`: the end of the run came first.
-    pub time: Option<Duration>,
-}
-
-/// The failures of paths that a run may use, in the order of time. Paths that are not there when
-/// the connection is opened do not fail, they appear.
+/// The failures of paths that flow 0 may use, in the order of time. A path that is not there when
+/// the connection is opened does not fail, it appears.
 pub fn disruptions(setup: &RunSetup) -> Vec<Disruption> {
-    let used = |path: &usize| match setup.protocol {
-        Protocol::Tcp { path: only } => *path == only,
-        Protocol::Mptcp(_) => true,
+    let Some(flow) = setup.flows.first() else { return Vec::new() };
+    let used = |path: &&usize| match flow.carrier {
+        Carrier::Tcp => flow.first_path() == Some(**path),
+        Carrier::Multipath(_) => true,
     };
-    let of = |path: usize| of_path(setup, path);
-    let mut all: Vec<Disruption> = (0..setup.paths.len()).filter(used).flat_map(of).collect();
+    let of = |path: &usize| of_path(setup, *path, flow.start);
+    let mut all: Vec<Disruption> = flow.paths.iter().filter(used).flat_map(of).collect();
     all.sort_by_key(|disruption| (disruption.at, disruption.path));
     all
 }
 
-/// The failures of a path, of which those of one moment are one.
-fn of_path(setup: &RunSetup, path: usize) -> Vec<Disruption> {
-    let shared = setup.links.iter().filter(|shared| shared.paths.contains(&path));
-    let links = std::iter::once(&setup.paths[path]).chain(shared.map(|shared| &shared.link));
+/// The failures of a path after `start`; several at one time are one.
+fn of_path(setup: &RunSetup, path: usize, start: Duration) -> Vec<Disruption> {
+    let shared = setup.network.links.iter().filter(|shared| shared.paths.contains(&path));
+    let links =
+        std::iter::once(&setup.network.paths[path]).chain(shared.map(|shared| &shared.link));
     let failure = |(kind, at, end)| Disruption { path, kind, at, end };
     let mut all: Vec<Disruption> =
         links.flat_map(of_link).chain(of_marks(setup, path)).map(failure).collect();
-    all.retain(|disruption| disruption.at > setup.start);
+    all.retain(|disruption| disruption.at > start);
     all.sort_by_key(|disruption| disruption.at);
     all.dedup_by(|next, kept| {
         let same = next.at == kept.at;
@@ -108,7 +71,7 @@ fn of_path(setup: &RunSetup, path: usize) -> Vec<Disruption> {
 }
 
 /// How and when a link fails, and until when.
-fn of_link(link: &PathSetup) -> Vec<(Kind, Duration, Duration)> {
+fn of_link(link: &PathSetup) -> Vec<(FailureKind, Duration, Duration)> {
     let mut all = Vec::new();
     for (direction, config) in [(Direction::Down, &link.down), (Direction::Up, &link.up)] {
         let mut delay = config.delay;
@@ -116,15 +79,15 @@ fn of_link(link: &PathSetup) -> Vec<(Kind, Duration, Duration)> {
         for (place, ScheduledChange { at, change, .. }) in changes.iter().enumerate() {
             let before = delay;
             let kind = match change {
-                LinkChange::Down => Kind::Down,
-                LinkChange::Silent => Kind::Silent,
-                loss if is_total(loss) => Kind::Silent,
+                LinkChange::Down => FailureKind::Down,
+                LinkChange::Silent => FailureKind::Silent,
+                loss if is_total(loss) => FailureKind::Silent,
                 LinkChange::Delay(new) => {
                     delay = *new;
                     if *new < before + EXPLOSION {
                         continue;
                     }
-                    Kind::Delay
+                    FailureKind::Delay
                 }
                 _ => continue,
             };
@@ -147,14 +110,14 @@ fn is_total(change: &LinkChange) -> bool {
 }
 
 /// How and when a path fails although its links work, and until when.
-fn of_marks(setup: &RunSetup, path: usize) -> Vec<(Kind, Duration, Duration)> {
+fn of_marks(setup: &RunSetup, path: usize) -> Vec<(FailureKind, Duration, Duration)> {
     let marks = || setup.marks.iter().filter(|mark| mark.path == path);
     let failure = |mark: &PathMark| match mark.what {
-        Mark::Reset => Some((Kind::Reset, mark.at, mark.at)),
+        Mark::Reset => Some((FailureKind::Reset, mark.at, mark.at)),
         Mark::Removed => {
             let returns = |later: &&PathMark| later.what == Mark::Returned && later.at >= mark.at;
             let end = marks().filter(returns).map(|later| later.at).min();
-            Some((Kind::Removed, mark.at, end.unwrap_or(Duration::MAX)))
+            Some((FailureKind::Removed, mark.at, end.unwrap_or(Duration::MAX)))
         }
         Mark::Returned => None,
     };
@@ -178,7 +141,10 @@ pub(crate) struct Gaps {
     sender: HostId,
     receiver: HostId,
     /// Path of whatever is sent by TCP.
-    tcp_path: usize,
+    /// The path that each interface of the sender leads to.
+    paths: Vec<usize>,
+    /// The interface of all TCP connections.
+    tcp_interface: usize,
     /// In the order of time.
     watched: Vec<Watched>,
     /// Of the last delivery; at first the start of the connection.
@@ -228,7 +194,7 @@ impl Gaps {
     /// Of what `receiver` reads on connections opened from `start` on.
     pub(crate) fn new(
         (sender, receiver): (HostId, HostId),
-        tcp_path: usize,
+        (paths, first): (&[usize], usize),
         start: Duration,
         disruptions: Vec<Disruption>,
     ) -> Self {
@@ -236,7 +202,8 @@ impl Gaps {
         Gaps {
             sender,
             receiver,
-            tcp_path,
+            paths: paths.to_vec(),
+            tcp_interface: first,
             watched,
             last: start,
             delivered: 0,
@@ -246,9 +213,9 @@ impl Gaps {
         }
     }
 
-    /// The path that all TCP connections are on.
-    pub(crate) const fn tcp_path(&self) -> usize {
-        self.tcp_path
+    /// The interface of all TCP connections.
+    pub(crate) const fn tcp_interface(&self) -> usize {
+        self.tcp_interface
     }
 
     /// The host whose count of what it first sent is wanted before anything happens at `now`.
@@ -267,7 +234,8 @@ impl Gaps {
         self.next_return = Duration::MAX;
         self.begun = self.watched.partition_point(|one| one.failure.at <= now);
         for one in &mut self.watched[..self.begun] {
-            let on_path = first_sent.get(one.failure.path).copied().unwrap_or(0);
+            let interface = self.paths.iter().position(|path| *path == one.failure.path);
+            let on_path = interface.and_then(|number| first_sent.get(number)).copied().unwrap_or(0);
             let returns = one.failure.end < now && !one.returned;
             one.returned |= returns;
             if !one.returned {
@@ -335,9 +303,10 @@ impl Recorder for Gaps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::PathMark;
+    use crate::setup::Multipath;
     use base::SocketId;
     use network::{LinkConfig, PathEvent};
+    use traffic::Traffic;
 
     const RECEIVER: HostId = HostId(0);
 
@@ -359,6 +328,10 @@ mod tests {
         }
     }
 
+    fn over(paths: Vec<PathSetup>) -> RunSetup {
+        RunSetup::new(paths, Multipath::default().into(), Traffic::BulkSize(1))
+    }
+
     fn deliver(gaps: &mut Gaps, millis: &[u64]) {
         for at in millis {
             let event = Event::Delivered { socket: SocketId(0), offset: 0, len: 1 };
@@ -375,26 +348,26 @@ mod tests {
         ];
         let mark = |at, what| PathMark { path: 0, at: seconds(at), what };
         let marks = vec![mark(8, Mark::Removed), mark(9, Mark::Returned), mark(9, Mark::Reset)];
-        let protocol = Protocol::Mptcp(crate::Multipath::default());
-        let setup = RunSetup { paths, marks, protocol, ..RunSetup::default() };
+        let mut setup = over(paths);
+        setup.marks = marks;
         let all: Vec<_> = disruptions(&setup).iter().map(|d| (d.path, d.kind, d.at)).collect();
         let expected = [
-            (1, Kind::Delay, seconds(2)),
-            (0, Kind::Silent, seconds(5)),
-            (0, Kind::Removed, seconds(8)),
-            (0, Kind::Reset, seconds(9)),
+            (1, FailureKind::Delay, seconds(2)),
+            (0, FailureKind::Silent, seconds(5)),
+            (0, FailureKind::Removed, seconds(8)),
+            (0, FailureKind::Reset, seconds(9)),
         ];
         assert_eq!(all, expected);
-        let alone = RunSetup { protocol: Protocol::Tcp { path: 1 }, ..setup };
-        assert_eq!(disruptions(&alone).len(), 1, "the other path is not used");
+        (setup.flows[0].carrier, setup.flows[0].first) = (Carrier::Tcp, 1);
+        assert_eq!(disruptions(&setup).len(), 1, "the other path is not used");
     }
 
     fn failure(at: u64, end: Duration) -> Disruption {
-        Disruption { path: 0, kind: Kind::Silent, at: seconds(at), end }
+        Disruption { path: 0, kind: FailureKind::Silent, at: seconds(at), end }
     }
 
     fn watch(disruptions: Vec<Disruption>) -> Gaps {
-        Gaps::new((HostId(1), RECEIVER), 0, Duration::ZERO, disruptions)
+        Gaps::new((HostId(1), RECEIVER), (&[0, 1], 0), Duration::ZERO, disruptions)
     }
 
     /// So much is first sent on the two paths by then, and arrives until that moment.
@@ -418,41 +391,36 @@ mod tests {
     #[test]
     fn failures_last_until_the_path_is_back() {
         let delay = |millis| LinkChange::Delay(Duration::from_millis(millis));
-        let mut setup = RunSetup {
-            paths: vec![path(&[
-                (1, LinkChange::Silent),
-                (2, delay(30)),
-                (3, LinkChange::Up),
-                (5, delay(400)),
-                (6, delay(300)),
-                (7, delay(200)),
-            ])],
-            marks: vec![PathMark { path: 0, at: seconds(9), what: Mark::Reset }],
-            ..RunSetup::default()
-        };
+        let path = path(&[
+            (1, LinkChange::Silent),
+            (2, delay(30)),
+            (3, LinkChange::Up),
+            (5, delay(400)),
+            (6, delay(300)),
+            (7, delay(200)),
+        ]);
+        let mut setup = RunSetup::new(vec![path], Carrier::Tcp, Traffic::BulkSize(1));
+        setup.marks = vec![PathMark { path: 0, at: seconds(9), what: Mark::Reset }];
         let ends = |setup: &RunSetup| -> Vec<_> {
             disruptions(setup).iter().map(|d| (d.kind, d.at, d.end)).collect()
         };
         let all = [
-            (Kind::Silent, seconds(1), seconds(3)),
-            (Kind::Delay, seconds(5), seconds(7)),
-            (Kind::Reset, seconds(9), seconds(9)),
+            (FailureKind::Silent, seconds(1), seconds(3)),
+            (FailureKind::Delay, seconds(5), seconds(7)),
+            (FailureKind::Reset, seconds(9), seconds(9)),
         ];
         assert_eq!(ends(&setup), all);
-        setup.start = seconds(5);
+        setup.flows[0].start = seconds(5);
         assert_eq!(ends(&setup), all[2..], "the connection does not know what was before it");
     }
 
     #[test]
     fn path_fails_with_the_shared_link_it_leads_through() {
         let link = path(&[(4, LinkChange::Silent), (6, LinkChange::Up)]);
-        let setup = RunSetup {
-            paths: vec![path(&[]), path(&[])],
-            links: vec![crate::SharedLink { link, paths: vec![1] }],
-            protocol: Protocol::Mptcp(crate::Multipath::default()),
-            ..RunSetup::default()
-        };
-        let expected = Disruption { path: 1, kind: Kind::Silent, at: seconds(4), end: seconds(6) };
+        let mut setup = over(vec![path(&[]), path(&[])]);
+        setup.network.links = vec![crate::SharedLink { link, paths: vec![1] }];
+        let (kind, at, end) = (FailureKind::Silent, seconds(4), seconds(6));
+        let expected = Disruption { path: 1, kind, at, end };
         assert_eq!(disruptions(&setup), [expected]);
     }
 

@@ -1,8 +1,8 @@
 //! Virtual time: hosts that are an engine's stack with applications, and links between them.
 //!
 //! Deterministic: events happen in the order of (time, insertion number), chance is a keyed hash,
-//! nothing here reads a clock. [`simulate`] turns a [`RunSetup`] into a [`RunRecord`]; [`World`]
-//! is for other topologies.
+//! nothing here reads a clock. [`simulate`] turns a [`RunSetup`] into a
+//! [`RunRecord`](harness::RunRecord); [`World`] is for other topologies.
 
 mod accounts;
 mod capture;
@@ -14,22 +14,24 @@ mod managers;
 mod nic;
 mod processor;
 mod result_hash;
-mod run;
+mod run_error;
+mod setup;
 mod simulate;
 mod wiring;
 mod world;
 
-pub use accounts::{Account, Accounts, Held};
+pub use accounts::Accounts;
 pub use capture::Capture;
-pub use failover::{Disruption, FailoverTime, Kind, disruptions};
+pub use failover::{Disruption, disruptions};
 pub use host::{Endpoint, HostCounters};
 pub use managers::{KernelSetup, PathEndpoint};
 pub use network::{Direction, NicSetup, PathCounters, PathEvent, PathSetup};
 pub use processor::ProcessingCost;
 pub use result_hash::ResultHash;
-pub use run::{
-    BackupMark, Captures, FlowRecord, FlowSetup, MOST_FLOWS, Mark, Multipath, PathMark, Protocol,
-    Repeated, RunError, RunRecord, RunSetup, SharedLink, Until,
+pub use run_error::RunError;
+pub use setup::{
+    BackupMark, Carrier, FlowSetup, MOST_FLOWS, Mark, Multipath, MultipathProtocol, NetworkSetup,
+    PathMark, Recording, RunSetup, SharedLink, Until,
 };
 pub use simulate::{simulate, simulate_recorded, socket_config};
-pub use world::{Stopped, Told, World, WorldError};
+pub use world::{Notice, Stopped, World, WorldError};

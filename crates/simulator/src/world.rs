@@ -47,17 +47,17 @@ enum Wake {
 /// Something that happens at a set time.
 #[derive(Clone, Debug)]
 enum Change {
-    /// To a link; a host may be told.
-    Link(LinkId, LinkChange, Option<Told>),
-    /// A host is told.
-    Told(Told),
+    /// A link changes; a host may be notified.
+    Link(LinkId, LinkChange, Option<Notice>),
+    /// A host is notified.
+    Notice(Notice),
     /// Connections between two hosts are reset that are on an interface of the first.
     Reset([HostId; 2], InterfaceId),
 }
 
-/// News of an interface.
+/// Notifies a host of an event of one of its interfaces.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub struct Notice {
     pub host: HostId,
     pub interface: InterfaceId,
     pub event: InterfaceEvent,
@@ -151,14 +151,20 @@ impl<A: Application> World<A> {
         Ok(())
     }
 
-    /// Something happens to a link at `at`; its sender may be told.
-    pub fn change_at(&mut self, at: Instant, link: LinkId, change: LinkChange, told: Option<Told>) {
-        self.schedule(at, Change::Link(link, change, told));
+    /// A link changes at `at`, and a host may be notified.
+    pub fn change_at(
+        &mut self,
+        at: Instant,
+        link: LinkId,
+        change: LinkChange,
+        notice: Option<Notice>,
+    ) {
+        self.schedule(at, Change::Link(link, change, notice));
     }
 
-    /// A host is told of an interface at `at`.
-    pub fn tell_at(&mut self, at: Instant, told: Told) {
-        self.schedule(at, Change::Told(told));
+    /// A host is notified at `at`.
+    pub fn notify_at(&mut self, at: Instant, notice: Notice) {
+        self.schedule(at, Change::Notice(notice));
     }
 
     /// At `at` both hosts, client and server, meet resets of all their connections and subflows on
@@ -320,7 +326,7 @@ impl<A: Application> World<A> {
         if let Some(gaps) = &mut self.recorders.gaps
             && let Some(host) = gaps.asks(self.now)
         {
-            let first_sent = self.hosts[host.index()].first_sent(gaps.tcp_path());
+            let first_sent = self.hosts[host.index()].first_sent(gaps.tcp_interface());
             gaps.note(self.now, &first_sent, self.wiring.last_arrival());
         }
     }
@@ -358,18 +364,18 @@ impl<A: Application> World<A> {
                 hosts[host.index()].wake_application(&mut cx, wiring, number as usize);
             }
             Wake::Change(number) => {
-                let told = match &changes[number as usize] {
-                    Change::Link(link, change, told) => {
+                let notice = match &changes[number as usize] {
+                    Change::Link(link, change, notice) => {
                         wiring.apply(&mut cx, *link, change.clone());
-                        *told
+                        *notice
                     }
-                    Change::Told(told) => Some(*told),
+                    Change::Notice(notice) => Some(*notice),
                     Change::Reset(between, interface) => {
                         reset(&mut cx, hosts, wiring, *between, *interface);
                         None
                     }
                 };
-                if let Some(Told { host, interface, event }) = told {
+                if let Some(Notice { host, interface, event }) = notice {
                     let input = Input::Interface { interface, event };
                     hosts[host.index()].input(&mut cx, wiring, input);
                 }

@@ -2,12 +2,10 @@
 
 use super::{Analysis, Connection, Flowing, Spoken, Vantage, analysis_document, analyze};
 use base::{Duration, Event, EventMask, HostId, Instant, PathId, Rate, Recorder};
+use harness::{Captures, RunRecord};
 use network::{Capacity, Limit, LinkConfig, LossConfig};
 use proptest::prelude::*;
-use simulator::{
-    Captures, Multipath, PathSetup, Protocol, RunRecord, RunSetup, Until, simulate,
-    simulate_recorded,
-};
+use simulator::{Carrier, Multipath, PathSetup, RunSetup, Until, simulate, simulate_recorded};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -99,26 +97,22 @@ fn link(mbit: u64, millis: u64, loss: f64) -> LinkConfig {
 }
 
 /// A download over the paths, and what the recorder saw of it.
-fn download(protocol: Protocol, links: &[LinkConfig]) -> (RunRecord, Truth) {
-    download_with(Profile::Linux, protocol, links)
+fn download(carrier: Carrier, links: &[LinkConfig]) -> (RunRecord, Truth) {
+    download_with(Profile::Linux, carrier, links)
 }
 
-fn download_with(profile: Profile, protocol: Protocol, links: &[LinkConfig]) -> (RunRecord, Truth) {
+fn download_with(profile: Profile, carrier: Carrier, links: &[LinkConfig]) -> (RunRecord, Truth) {
     let path = |(number, link): (usize, &LinkConfig)| PathSetup {
         name: ["wlan", "lte"][number].to_owned(),
         down: link.clone(),
         up: link.clone(),
         events: Vec::new(),
     };
-    let mut setup = RunSetup {
-        paths: links.iter().enumerate().map(path).collect(),
-        protocol,
-        traffic: Traffic::BulkSize(4 << 20),
-        until: Until::Measured,
-        capture: true,
-        ..RunSetup::default()
-    };
-    setup.tcp.profile = profile;
+    let paths = links.iter().enumerate().map(path).collect();
+    let mut setup = RunSetup::new(paths, carrier, Traffic::BulkSize(4 << 20));
+    setup.until = Until::Measured;
+    setup.recording.capture = true;
+    setup.flows[0].tcp.profile = profile;
     let truth = Rc::new(RefCell::new(Truth::default()));
     let record = simulate_recorded(&setup, Box::new(Watch(Rc::clone(&truth)))).unwrap();
     let truth = Rc::try_unwrap(truth).unwrap_or_else(|_| unreachable!("the run is over"));
@@ -170,12 +164,12 @@ fn agrees(path: PathId, sender: &Flowing, receiver: &Flowing, truth: &Truth) {
 
 #[test]
 fn lossy_tcp_download_shows_what_the_recorder_counted() {
-    let (record, mut truth) = download(Protocol::Tcp { path: 0 }, &[link(10, 20, 0.02)]);
+    let (record, mut truth) = download(Carrier::Tcp, &[link(10, 20, 0.02)]);
     let sender = only(&captures(&record).sender);
     let receiver = only(&captures(&record).receiver);
     assert_eq!((sender.spoken, sender.vantage), (Spoken::Tcp, Vantage::Server));
     assert_eq!(receiver.vantage, Vantage::Client);
-    assert_eq!(sender.first_bytes(true), record.first_sent_bytes[0]);
+    assert_eq!(sender.first_bytes(true), record.measured().sent.first_sent_bytes[0]);
     assert_eq!((receiver.first_bytes(true), receiver.first_bytes(false)), (4 << 20, 1));
     assert_eq!(sender.subflows[0].path.as_deref(), Some("wlan"));
     // A TCP connection is its own subflow: what arrives is there at once.
@@ -199,17 +193,17 @@ fn lossy_tcp_download_shows_what_the_recorder_counted() {
 #[test]
 fn mptcp_download_over_unequal_lossy_paths_shows_what_the_recorder_counted() {
     let links = [link(10, 15, 0.01), link(4, 60, 0.005)];
-    let (record, truth) = download(Protocol::Mptcp(Multipath::default()), &links);
+    let (record, truth) = download(Multipath::default().into(), &links);
     let sender = only(&captures(&record).sender);
     let receiver = only(&captures(&record).receiver);
     assert_eq!((sender.spoken, sender.subflows.len()), (Spoken::Mptcp, 2));
     assert_eq!((sender.vantage, receiver.vantage), (Vantage::Server, Vantage::Client));
-    let total: u64 = record.first_sent_bytes.iter().sum();
+    let total: u64 = record.measured().sent.first_sent_bytes.iter().sum();
     for (number, path) in [PathId(0), PathId(1)].into_iter().enumerate() {
         let (sent, received) = (&sender.subflows[number], &receiver.subflows[number]);
         assert_eq!(sent.path, received.path);
-        assert_eq!(sent.down.first_bytes, record.first_sent_bytes[number]);
-        let share = record.first_sent_bytes[number] as f64 / total as f64;
+        assert_eq!(sent.down.first_bytes, record.measured().sent.first_sent_bytes[number]);
+        let share = record.measured().sent.first_sent_bytes[number] as f64 / total as f64;
         within("share", sent.down.share.expect("bytes"), share, 1e-12);
         agrees(path, &sent.down, &received.down, &truth);
     }
@@ -217,15 +211,15 @@ fn mptcp_download_over_unequal_lossy_paths_shows_what_the_recorder_counted() {
     let waited = receiver.subflows[0].down.out_of_order.expect("at the receiver");
     assert!(waited.segments > 100, "the fast path waits for the slow one: {waited:?}");
     let reinjected: u64 = sender.subflows.iter().map(|s| s.down.reinjected_bytes).sum();
-    assert_eq!(reinjected, record.reinjected_bytes);
+    assert_eq!(reinjected, record.measured().sent.reinjected_bytes);
 }
 
 /// Whatever packet it begins with, also one in the middle of a mapping of several segments.
 #[test]
 fn capture_that_begins_in_the_middle_is_shown_with_what_it_has() {
     for profile in [Profile::Linux41, Profile::Linux] {
-        let protocol = Protocol::Mptcp(Multipath::default());
-        let (record, _) = download_with(profile, protocol, &[link(10, 5, 0.01)]);
+        let carrier = Multipath::default().into();
+        let (record, _) = download_with(profile, carrier, &[link(10, 5, 0.01)]);
         let whole = &captures(&record).sender;
         let mut reader = wire::CaptureReader::new(whole).unwrap();
         let packets: Vec<_> = reader.by_ref().map(Result::unwrap).collect();
@@ -250,7 +244,7 @@ fn capture_that_begins_in_the_middle_is_shown_with_what_it_has() {
 
 #[test]
 fn packets_cut_to_their_headers_keep_their_lengths() {
-    let (record, _) = download(Protocol::Tcp { path: 0 }, &[link(10, 5, 0.01)]);
+    let (record, _) = download(Carrier::Tcp, &[link(10, 5, 0.01)]);
     let whole = &captures(&record).sender;
     let mut cut = wire::PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
     for packet in wire::CaptureReader::new(whole).unwrap().map(Result::unwrap) {
@@ -295,7 +289,7 @@ fn every_capture_of_the_shared_data_is_analysed() {
 #[test]
 fn file_that_is_no_capture_is_refused_and_a_damaged_one_read_up_to_the_damage() {
     assert!(analyze(b"hello, this is text").is_err());
-    let (record, _) = download(Protocol::Tcp { path: 0 }, &[link(10, 5, 0.0)]);
+    let (record, _) = download(Carrier::Tcp, &[link(10, 5, 0.0)]);
     let whole = &captures(&record).sender;
     let half = analyze(&whole[..whole.len() / 2]).unwrap();
     assert!(half.notes.iter().any(|note| note.contains("damaged")), "{:?}", half.notes);
@@ -311,19 +305,16 @@ proptest! {
         seed in any::<u64>(),
         places in proptest::collection::vec((any::<usize>(), 0u8..4, any::<u8>()), 1..60),
     ) {
-        let setup = RunSetup {
-            seed,
-            paths: (0..2).map(|n| PathSetup {
-                name: format!("p{n}"),
-                down: link(10, 5 + 10 * n, 0.02),
-                up: link(10, 5, 0.0),
-                events: Vec::new(),
-            }).collect(),
-            protocol: Protocol::Mptcp(Multipath::default()),
-            traffic: Traffic::BulkSize(100_000),
-            capture: true,
-            ..RunSetup::default()
-        };
+        let paths = (0..2).map(|n| PathSetup {
+            name: format!("p{n}"),
+            down: link(10, 5 + 10 * n, 0.02),
+            up: link(10, 5, 0.0),
+            events: Vec::new(),
+        });
+        let traffic = Traffic::BulkSize(100_000);
+        let mut setup = RunSetup::new(paths.collect(), Multipath::default().into(), traffic);
+        setup.seed = seed;
+        setup.recording.capture = true;
         let record = simulate(&setup).unwrap();
         let file = &captures(&record).receiver;
         let mut packets: Vec<(usize, Instant, Vec<u8>)> = wire::CaptureReader::new(file)

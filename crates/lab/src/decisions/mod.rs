@@ -88,7 +88,7 @@ pub fn record_decisions(
     connection: Option<usize>,
 ) -> Result<Option<Decisions>, StudyError> {
     let mut setup = setup(scenario, variant, number);
-    setup.hash = false;
+    setup.recording.hash = false;
     if let Some(until) = span.until {
         setup.limit = setup.limit.min(until);
     }
@@ -102,7 +102,8 @@ pub fn record_decisions(
 }
 
 fn record(setup: &RunSetup, span: Span) -> Result<Seen, RunError> {
-    let sender = HostId(if setup.reverse { 0 } else { 1 });
+    let reverse = setup.flows.first().is_some_and(|flow| flow.reverse);
+    let sender = HostId(if reverse { 0 } else { 1 });
     let seen = Seen { span, sender, ..Seen::default() };
     let seen = Rc::new(RefCell::new(seen));
     simulate_recorded(setup, Box::new(Watch(Rc::clone(&seen))))?;

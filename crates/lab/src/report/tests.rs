@@ -5,8 +5,8 @@ use crate::results::{Provenance, ResultFolder, Written, document};
 use crate::run::Run;
 use crate::scenario::{Key, Options, variants_of};
 use base::Duration;
+use harness::{FlowRecord, RunRecord, SentRecord, SimulatedRecord};
 use serde_json::Value;
-use simulator::RunRecord;
 use traffic::Outcome;
 
 /// A scenario over these paths, all of them random or none.
@@ -21,35 +21,22 @@ fn scenario(paths: &[&str], random: bool, metric: Metric, baseline: &str) -> Sce
 }
 
 fn record(metric: Metric, value: Option<f64>) -> RunRecord {
+    let first_sent_bytes = vec![1000, 0];
+    let sent = SentRecord { first_sent_bytes, retransmitted_segs: 2, ..SentRecord::default() };
     RunRecord {
         outcome: Outcome::single(metric, value, 1000),
         ended: Duration::from_secs(1),
-        idle: true,
-        first_sent_bytes: vec![1000, 0],
-        repeated: Vec::new(),
-        account: None,
-        failovers: Vec::new(),
-        retransmitted_segs: 2,
-        reinjected_bytes: 0,
-        probe_bytes: 0,
-        duplicate_bytes: 0,
-        data_packets: 10,
-        packets: 20,
+        flows: vec![FlowRecord { sent, data_packets: 10, ..FlowRecord::default() }],
         links: Vec::new(),
-        hash: Some([7; 32]),
-        sender_subflows: vec![0],
-        receiver_subflows: vec![0],
-        captures: None,
-        failure: None,
-        main: None,
-        flows: Vec::new(),
         shared: Vec::new(),
+        captures: None,
+        simulated: Some(SimulatedRecord { hash: Some([7; 32]), ..SimulatedRecord::default() }),
     }
 }
 
 fn study(scenario: &Scenario, metric: Metric, values: &[Vec<Option<f64>>]) -> Study {
     let runs = |values: &Vec<Option<f64>>| {
-        let run = |(i, v): (usize, &Option<f64>)| Run::new(i as u64, &record(metric, *v));
+        let run = |(i, v): (usize, &Option<f64>)| Run::new(scenario, i as u64, &record(metric, *v));
         values.iter().enumerate().map(run).collect()
     };
     let variants = variants_of(scenario);

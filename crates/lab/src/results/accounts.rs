@@ -6,7 +6,7 @@ use super::columns::{Cell, Kind};
 use crate::run::Run;
 use crate::scenario::Scenario;
 use base::{Blocked, Duration};
-use simulator::{Account, Held, Repeated};
+use harness::{Account, Held, Repeated};
 
 const LIFE: &str = "life";
 const STOPPED: &str = "stopped/";

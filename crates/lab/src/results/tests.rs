@@ -7,7 +7,7 @@ use super::table::parquet;
 use crate::run::{Drops, Labels, Record, Run};
 use crate::scenario::{Key, Options, Runs, Scenario, Variant, variants_of};
 use base::Duration;
-use simulator::{Account, Held, Repeated};
+use harness::{Account, Held, Repeated};
 use std::fs;
 use std::path::PathBuf;
 use traffic::Metric;

@@ -16,7 +16,7 @@ use crate::units::parse_time;
 use crate::words::nearest_help;
 use base::chance::owner_of;
 use base::{Chance, Duration, Purpose};
-use simulator::{FlowSetup, MOST_FLOWS, Multipath};
+use simulator::{Carrier, FlowSetup, MOST_FLOWS, Multipath};
 use std::fmt::Write;
 use traffic::Traffic;
 use traffic::web::Http;
@@ -81,10 +81,16 @@ impl FlowSpec {
 
     /// The flows in repetition `run` of a study with `seed`.
     pub(crate) fn draw(&self, seed: u64, run: u64, tcp: &TcpConfig) -> Vec<FlowSetup> {
-        let multipath = (self.protocol == Protocol::Mptcp)
-            .then(|| Multipath { scheduler: self.scheduler.clone(), ..Multipath::default() });
+        let carrier = match self.protocol {
+            Protocol::Tcp => Carrier::Tcp,
+            Protocol::Mptcp => Carrier::Multipath(Multipath {
+                scheduler: self.scheduler.clone(),
+                probes_withdrawn: true,
+                ..Multipath::default()
+            }),
+        };
         let one = |number: u32| FlowSetup {
-            multipath: multipath.clone(),
+            carrier: carrier.clone(),
             tcp: TcpConfig { congestion: self.congestion.clone(), ..tcp.clone() },
             reverse: self.reverse,
             start: draw_start(&self.start, &format!("flow/{}", self.name), seed, run, number),

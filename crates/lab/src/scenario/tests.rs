@@ -432,9 +432,8 @@ fn starts_are_drawn_for_each_repetition_and_are_the_same_for_every_variant() {
     let variants = variants_of(&scenario);
     let starts = |variant: usize, run: u64| {
         let setup = crate::setup::setup(&scenario, &variants[variant], run);
-        assert_eq!(setup.links[0].paths, [0, 1]);
-        let flows = setup.flows.iter().map(|flow| flow.start);
-        std::iter::once(setup.start).chain(flows).collect::<Vec<Duration>>()
+        assert_eq!(setup.network.links[0].paths, [0, 1]);
+        setup.flows.iter().map(|flow| flow.start).collect::<Vec<Duration>>()
     };
     let last = variants.len() - 1;
     for run in 0..20 {

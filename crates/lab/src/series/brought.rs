@@ -20,7 +20,7 @@ pub(super) struct Brought {
 
 /// Whether something happens to paths in this run.
 pub(super) fn is_eventful(setup: &RunSetup) -> bool {
-    let has_events = setup.paths.iter().any(|path| !path.events.is_empty());
+    let has_events = setup.network.paths.iter().any(|path| !path.events.is_empty());
     has_events || !setup.marks.is_empty() || !setup.backup.is_empty()
 }
 

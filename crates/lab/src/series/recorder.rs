@@ -7,8 +7,9 @@ use super::brought::{Brought, is_eventful};
 use super::calls::Calls;
 use super::{Points, Quantity, Series, thinned};
 use base::{Event, EventMask, HostId, Instant, PathId, Recorder, SocketId};
+use harness::{FlowRecord, RunRecord};
 use network::Capacity;
-use simulator::{FlowRecord, RunError, RunRecord, RunSetup, simulate_recorded};
+use simulator::{RunError, RunSetup, simulate_recorded};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::mem;
@@ -27,12 +28,13 @@ pub fn record_series(setup: &RunSetup) -> Result<(RunRecord, Vec<Series>), RunEr
 
 /// Of the compared connection and of the first flows beside it, if there are any.
 fn goodputs(record: &RunRecord) -> Vec<Series> {
-    let Some(main) = record.main.as_ref().filter(|_| !record.flows.is_empty()) else {
+    let competing = record.competing();
+    if competing.is_empty() {
         return Vec::new();
-    };
-    let flows = record.flows.iter().take(MOST_FLOWS_SHOWN).enumerate();
+    }
+    let flows = competing.iter().take(MOST_FLOWS_SHOWN).enumerate();
     let flows = flows.map(|(number, flow)| goodput(Some(number), flow));
-    std::iter::once(goodput(None, main)).chain(flows).collect()
+    std::iter::once(goodput(None, record.measured())).chain(flows).collect()
 }
 
 fn goodput(path: Option<usize>, flow: &FlowRecord) -> Series {
@@ -113,14 +115,16 @@ impl Seen {
     fn new(setup: &RunSetup) -> Seen {
         // The client is host 0, and links are numbered down, up, path by path.
         let (client, server) = (HostId(0), HostId(1));
-        let (sender, receiver) = if setup.reverse { (client, server) } else { (server, client) };
+        let measured = setup.flows.first();
+        let reverse = measured.is_some_and(|flow| flow.reverse);
+        let (sender, receiver) = if reverse { (client, server) } else { (server, client) };
         Seen {
             sender,
             receiver,
-            odd: setup.reverse,
+            odd: reverse,
             queues: queues(setup),
-            paths: setup.paths.len(),
-            multipath: matches!(setup.protocol, simulator::Protocol::Mptcp(_)),
+            paths: setup.network.paths.len(),
+            multipath: measured.is_some_and(|flow| flow.carrier.multipath().is_some()),
             eventful: is_eventful(setup),
             ..Seen::default()
         }
@@ -175,11 +179,11 @@ impl Seen {
         let path = |subflows: &[usize], path: PathId| subflows.get(path.index()).copied();
         let mut merged = sending.calls.into_series();
         for ((quantity, subflow), points) in sending.of_subflows {
-            let key = (quantity, path(&record.sender_subflows, subflow));
+            let key = (quantity, path(&record.measured().sender_subflows, subflow));
             merged.entry(key).or_default().extend(points);
         }
         for (subflow, points) in receiving.arrived {
-            let key = (Quantity::Arrived, path(&record.receiver_subflows, subflow));
+            let key = (Quantity::Arrived, path(&record.measured().receiver_subflows, subflow));
             merged.entry(key).or_default().extend(points);
         }
         while let Some((link, points)) = self.of_links.pop_first() {
@@ -193,7 +197,7 @@ impl Seen {
             .map(|((quantity, path), points)| Series { quantity, path, points })
             .collect();
         if self.eventful {
-            let path = |subflow| path(&record.receiver_subflows, subflow);
+            let path = |subflow| path(&record.measured().receiver_subflows, subflow);
             series.extend(receiving.brought.into_series(path));
         }
         for one in &mut series {
@@ -208,16 +212,18 @@ impl Seen {
 /// of several such paths for the first.
 fn queues(setup: &RunSetup) -> Vec<Option<usize>> {
     let has_none = |path: &usize| {
-        let path = &setup.paths[*path];
+        let path = &setup.network.paths[*path];
         matches!(
             [&path.down.capacity, &path.up.capacity],
             [Capacity::Unlimited, Capacity::Unlimited]
         )
     };
-    let leads_on = |path: &usize| setup.links.iter().any(|shared| shared.paths.contains(path));
-    let own = (0..setup.paths.len())
+    let leads_on =
+        |path: &usize| setup.network.links.iter().any(|shared| shared.paths.contains(path));
+    let own = (0..setup.network.paths.len())
         .map(|path| Some(path).filter(|path| !(has_none(path) && leads_on(path))));
-    let of_shared = setup.links.iter().map(|shared| shared.paths.iter().copied().find(has_none));
+    let of_shared =
+        setup.network.links.iter().map(|shared| shared.paths.iter().copied().find(has_none));
     own.chain(of_shared).collect()
 }
 
@@ -284,10 +290,10 @@ mod tests {
     use super::*;
     use base::{Duration, Rate};
     use network::{Capacity, Limit, LinkConfig, LossConfig};
-    use simulator::{Multipath, PathSetup, Protocol};
+    use simulator::{Carrier, Multipath, PathSetup};
     use traffic::Traffic;
 
-    fn setup(protocol: Protocol) -> RunSetup {
+    fn setup(carrier: Carrier) -> RunSetup {
         let path = |(name, mbit, millis, p): (&str, u64, u64, f64)| {
             let link = LinkConfig {
                 capacity: Capacity::Rate(Rate::from_mbit(mbit)),
@@ -298,12 +304,12 @@ mod tests {
             };
             PathSetup { name: name.to_owned(), down: link.clone(), up: link, events: Vec::new() }
         };
-        RunSetup {
-            paths: [("wlan", 20, 10, 0.01), ("lte", 5, 50, 0.0)].map(path).into(),
-            protocol,
-            traffic: Traffic::BulkSize(2 << 20),
-            ..RunSetup::default()
+        let paths = [("wlan", 20, 10, 0.01), ("lte", 5, 50, 0.0)].map(path);
+        let mut setup = RunSetup::new(paths.into(), carrier, Traffic::BulkSize(2 << 20));
+        if setup.flows[0].carrier == Carrier::Tcp {
+            setup.flows[0].first = 1;
         }
+        setup
     }
 
     fn of(series: &[Series], quantity: Quantity, path: Option<usize>) -> &Series {
@@ -313,9 +319,8 @@ mod tests {
 
     #[test]
     fn two_paths_bring_every_byte_and_the_reader_waits_for_gaps() {
-        let (record, series) =
-            record_series(&setup(Protocol::Mptcp(Multipath::default()))).unwrap();
-        assert_eq!(record.sender_subflows, [0, 1]);
+        let (record, series) = record_series(&setup(Multipath::default().into())).unwrap();
+        assert_eq!(record.measured().sender_subflows, [0, 1]);
         for path in [Some(0), Some(1)] {
             let srtt = &of(&series, Quantity::SmoothedRtt, path).points;
             let least = if path == Some(0) { 0.02 } else { 0.1 };
@@ -350,8 +355,8 @@ mod tests {
 
     #[test]
     fn recording_changes_nothing() {
-        for protocol in [Protocol::Tcp { path: 1 }, Protocol::Mptcp(Multipath::default())] {
-            let setup = setup(protocol);
+        for carrier in [Carrier::Tcp, Multipath::default().into()] {
+            let setup = setup(carrier);
             let (record, series) = record_series(&setup).unwrap();
             assert_eq!(record, simulator::simulate(&setup).unwrap());
             assert!(series.iter().all(|s| s.path.is_none_or(|path| path < 2)));
@@ -360,7 +365,8 @@ mod tests {
 
     #[test]
     fn series_of_an_upload_are_those_of_the_uplink() {
-        let setup = RunSetup { reverse: true, ..setup(Protocol::Tcp { path: 1 }) };
+        let mut setup = setup(Carrier::Tcp);
+        setup.flows[0].reverse = true;
         let (_, series) = record_series(&setup).unwrap();
         let queue = &of(&series, Quantity::Queue, Some(1)).points;
         assert!(queue.len() > 1_000, "{} packets of data", queue.len());

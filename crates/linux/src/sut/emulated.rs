@@ -1,8 +1,9 @@
 //! A repetition over emulated links, again if the machine was too busy for it to count.
 
 use super::{SutPath, SutPaths, SutRecord, SutRun, run_once};
-use crate::emulator::{EmulatedRecord, EmulatedRun, Emulator, Side};
+use crate::emulator::{EmulatedRecord, EmulatedRun, Emulator, RunQuality, Side};
 use crate::error::LiveError;
+use harness::Captures;
 
 /// How often a repetition is tried before it stands as invalid: once, and three times more.
 pub const ATTEMPTS: u32 = 4;
@@ -10,10 +11,10 @@ pub const ATTEMPTS: u32 = 4;
 /// What a repetition over emulated links yields.
 #[derive(Clone, Debug)]
 pub struct EmulatedSut {
-    /// What the system did.
+    /// What the system did, with the counters and captures of the links.
     pub system: SutRecord,
-    /// What the links did, and whether the run may be believed.
-    pub links: EmulatedRecord,
+    /// Whether the links were in time.
+    pub quality: RunQuality,
     /// The attempt that this is, from 1.
     pub attempt: u32,
 }
@@ -28,7 +29,7 @@ pub fn run_emulated(
     let mut attempt = 1;
     loop {
         let done = run_attempt(emulator, links, run, attempt)?;
-        if attempt == ATTEMPTS || done.links.quality.is_valid() {
+        if attempt == ATTEMPTS || done.quality.is_valid() {
             return Ok(done);
         }
         attempt += 1;
@@ -50,7 +51,13 @@ fn run_attempt(
     emulator.begin_run(links)?;
     let (client, server) = (&emulator.client.namespace, &emulator.server.namespace);
     let system = run_once(SutPaths { client, server, paths: &paths }, run);
-    // Whatever became of the system: nothing of it shall be left on the links.
-    let links = emulator.end_run()?;
-    Ok(EmulatedSut { system: system?, links, attempt })
+    // Even if the system failed: none of its packets may remain on the links.
+    let EmulatedRecord { links, captures, quality, .. } = emulator.end_run()?;
+    let mut system = system?;
+    system.run.links = links;
+    system.run.captures = captures.map(|[client, server]| {
+        let [sender, receiver] = if run.reverse { [client, server] } else { [server, client] };
+        Captures { sender, receiver }
+    });
+    Ok(EmulatedSut { system, quality, attempt })
 }

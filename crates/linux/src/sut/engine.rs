@@ -21,6 +21,7 @@ use crate::namespace::Namespace;
 use crate::netlink::{MAIN_TABLE, Route};
 use crate::path::PathDevice;
 use base::{Instant, PathId, SocketId};
+use harness::FlowRecord;
 use nix::libc;
 use std::cell::RefCell;
 use std::io;
@@ -232,34 +233,34 @@ fn record(
     let (sender, receiver) = if run.reverse { (client, server) } else { (server, client) };
     let multipath = matches!(protocol, ProtocolConfig::Mptcp(_));
     for (_, sent) in sender.ledger.connections() {
-        if multipath && sent.fallback && record.failure.is_none() {
+        if multipath && sent.fallback && record.run.measured().failure.is_none() {
             return Err(LiveError::Failed(
                 "the engine fell back from MPTCP to plain TCP".to_owned(),
             ));
         }
-        add_sent(&mut record, used, sent);
+        add_sent(record.flow_mut(), used, sent);
     }
     let duplicates = receiver.ledger.connections().map(|(_, sent)| sent.duplicate_bytes);
-    record.duplicate_bytes = duplicates.sum();
-    record.data_packets = receiver.seen.arrived;
+    record.flow_mut().duplicate_bytes = duplicates.sum();
+    record.flow_mut().data_packets = receiver.seen.arrived;
     record.congestion = vec![match protocol {
         ProtocolConfig::Tcp(tcp) => tcp.congestion.to_string(),
         ProtocolConfig::Mptcp(mptcp) => mptcp.tcp.congestion.to_string(),
     }];
     record.series = series(sender, receiver, used);
-    record.ended = client.ended.min(server.ended) - Instant::ZERO;
+    record.run.ended = client.ended.min(server.ended) - Instant::ZERO;
     Ok(record)
 }
 
-fn add_sent(record: &mut SutRecord, used: &[usize], sent: &Sent) {
-    record.subflows.extend(on_paths(sent, used));
+fn add_sent(flow: &mut FlowRecord, used: &[usize], sent: &Sent) {
+    flow.sender_subflows.extend(on_paths(sent, used));
     for (interface, bytes) in sent.first_sent_bytes.iter().enumerate() {
         if let Some(path) = used.get(interface) {
-            record.first_sent_bytes[*path] += bytes;
+            flow.sent.first_sent_bytes[*path] += bytes;
         }
     }
-    record.retransmitted_segs += sent.retransmitted_segs;
-    record.reinjected_bytes += sent.reinjected_bytes;
+    flow.sent.retransmitted_segs += sent.retransmitted_segs;
+    flow.sent.reinjected_bytes += sent.reinjected_bytes;
 }
 
 /// The path of each subflow of a connection, by its number; of plain TCP the only one.

@@ -10,6 +10,7 @@ use crate::error::LiveError;
 use crate::namespace::Namespace;
 use crate::sockets::{KernelHost, SocketOptions, Stop};
 use base::Instant;
+use harness::RunRecord;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +62,7 @@ pub(super) fn run(
     let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut record = record(paths.paths, run, &ends, &seen)?;
     check_congestion(&record, settings)?;
-    record.ended = ended - Instant::ZERO;
+    record.run.ended = ended - Instant::ZERO;
     Ok(record)
 }
 
@@ -156,17 +157,18 @@ fn record(
     let (sender, receiver) = if run.reverse { (client, server) } else { (server, client) };
     for track in seen.sender.tracks() {
         let Some(path) = track.path(paths) else { continue };
-        record.subflows.push(path);
-        record.first_sent_bytes[path] += track.reading.first_sent_bytes();
-        record.retransmitted_segs += u64::from(track.reading.total_retrans);
+        let flow = record.flow_mut();
+        flow.sender_subflows.push(path);
+        flow.sent.first_sent_bytes[path] += track.reading.first_sent_bytes();
+        flow.sent.retransmitted_segs += u64::from(track.reading.total_retrans);
         if !record.congestion.contains(&track.congestion) {
             record.congestion.push(track.congestion.clone());
         }
     }
     let arrived = seen.receiver.tracks().iter().map(|track| track.reading.data_segs_in);
-    record.data_packets = arrived.map(u64::from).sum();
+    record.flow_mut().data_packets = arrived.map(u64::from).sum();
     if sender.protocol() == Protocol::Mptcp {
-        add_multipath(&mut record, sender, receiver, &seen.receiver)?;
+        add_multipath(&mut record.run, sender, receiver, &seen.receiver)?;
     }
     record.series = sampler::series(seen.sender.tracks(), paths);
     let points = receiver.read_series();
@@ -178,7 +180,7 @@ fn record(
 
 /// What only connections over several paths know; and that they are such.
 fn add_multipath(
-    record: &mut SutRecord,
+    record: &mut RunRecord,
     sender: &KernelHost<Half>,
     receiver: &KernelHost<Half>,
     arrived: &Sampler,
@@ -187,19 +189,21 @@ fn add_multipath(
     let (sent, read) =
         (sender.mptcp_readings().map_err(failed)?, receiver.mptcp_readings().map_err(failed)?);
     // A connection that failed has nothing more to say.
-    if record.failure.is_none() && sent.iter().chain(&read).any(|reading| reading.fallback) {
+    let is_complete = record.outcome.is_complete();
+    let flow = &mut record.flows[0];
+    if flow.failure.is_none() && sent.iter().chain(&read).any(|reading| reading.fallback) {
         return Err(LiveError::Failed(
             "the kernel fell back from MPTCP to plain TCP: something on the way takes MPTCP's \
              options out, or a subflow that carried everything lost its mappings"
                 .to_owned(),
         ));
     }
-    record.reinjected_bytes = sent.iter().map(|reading| reading.bytes_retrans).sum();
+    flow.sent.reinjected_bytes = sent.iter().map(|reading| reading.bytes_retrans).sum();
     let of_subflows: u64 = arrived.tracks().iter().map(|track| track.reading.bytes_received).sum();
     let of_connections = read.iter().map(|reading| reading.bytes_received).sum();
     // Before its end, data that waits for others before it is with a subflow only.
-    if record.outcome.is_complete() {
-        record.duplicate_bytes = of_subflows.saturating_sub(of_connections);
+    if is_complete {
+        flow.duplicate_bytes = of_subflows.saturating_sub(of_connections);
     }
     Ok(())
 }

@@ -17,8 +17,9 @@ pub use emulated::{ATTEMPTS, EmulatedSut, run_emulated};
 use crate::error::LiveError;
 use crate::namespace::Namespace;
 use base::{Duration, Instant};
+use harness::{FlowRecord, RunRecord, SentRecord};
 use std::net::IpAddr;
-use traffic::{Half, Outcome, StreamFailure, Traffic};
+use traffic::{Half, Traffic};
 use transport::{Buffers, Protocol, ProtocolConfig};
 
 /// Where servers listen: iperf's port.
@@ -77,24 +78,9 @@ pub struct SutRun<'a> {
 /// What a repetition yields.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SutRecord {
-    pub outcome: Outcome,
-    /// When the outcome was known or given up, since the start.
-    pub ended: Duration,
-    /// Why the connection failed, if it did.
-    pub failure: Option<StreamFailure>,
-    /// Payload bytes first sent by the data sender on each path, retransmissions excluded.
-    pub first_sent_bytes: Vec<u64>,
-    /// Segments that the data sender sent again on the same path, over all paths.
-    pub retransmitted_segs: u64,
-    /// Bytes that the data sender handed to a second path although another one had them.
-    pub reinjected_bytes: u64,
-    /// Bytes that reached the data receiver's connection more than once.
-    pub duplicate_bytes: u64,
-    /// Segments with payload that reached the data receiver.
-    pub data_packets: u64,
-    /// On which path each connection or subflow of the data sender was.
-    pub subflows: Vec<usize>,
-    /// The congestion controls that the sender says it used, each once.
+    /// What a simulated run yields, too. Its only flow is the measured one.
+    pub run: RunRecord,
+    /// The congestion controls that the sender reported, each once.
     pub congestion: Vec<String>,
     /// In the order of quantities and paths.
     pub series: Vec<SutSeries>,
@@ -139,7 +125,7 @@ pub fn run_once(paths: SutPaths<'_>, run: &SutRun<'_>) -> Result<SutRecord, Live
 }
 
 impl SutRecord {
-    /// What both halves saw; everything that is counted elsewhere is nothing yet.
+    /// What both halves saw; what is counted elsewhere is zero or empty.
     fn of_halves(
         run: &SutRun<'_>,
         paths: usize,
@@ -152,19 +138,28 @@ impl SutRecord {
                 "what arrived is not what was sent: {mismatch}"
             )));
         }
-        Ok(SutRecord {
-            outcome: Half::outcome(run.traffic, client, server, run.reverse),
-            ended: Duration::ZERO,
+        let outcome = Half::outcome(run.traffic, client, server, run.reverse);
+        let measured = FlowRecord {
             failure: reports.iter().find_map(|report| report.failure),
-            first_sent_bytes: vec![0; paths],
-            retransmitted_segs: 0,
-            reinjected_bytes: 0,
-            duplicate_bytes: 0,
-            data_packets: 0,
-            subflows: Vec::new(),
-            congestion: Vec::new(),
-            series: Vec::new(),
-        })
+            bytes_read: outcome.bytes_read,
+            sent: SentRecord { first_sent_bytes: vec![0; paths], ..SentRecord::default() },
+            ..FlowRecord::default()
+        };
+        let run = RunRecord {
+            outcome,
+            ended: Duration::ZERO,
+            flows: vec![measured],
+            links: Vec::new(),
+            shared: Vec::new(),
+            captures: None,
+            simulated: None,
+        };
+        Ok(SutRecord { run, congestion: Vec::new(), series: Vec::new() })
+    }
+
+    /// The flow.
+    fn flow_mut(&mut self) -> &mut FlowRecord {
+        &mut self.run.flows[0]
     }
 }
 

@@ -33,14 +33,14 @@ fn systems() -> [(&'static str, SystemUnderTest); 5] {
 }
 
 fn describe(name: &str, done: &EmulatedSut) -> String {
-    let EmulatedSut { system, links, attempt } = done;
+    let EmulatedSut { system, quality, attempt } = done;
     format!(
         "{name}: {:.4} {}, sent {:?}, again {}, attempt {attempt}, {:?} at the median",
-        system.outcome.value.unwrap_or(f64::NAN),
-        system.outcome.metric.unit(),
-        system.first_sent_bytes,
-        system.retransmitted_segs,
-        links.quality.median
+        system.run.outcome.value.unwrap_or(f64::NAN),
+        system.run.outcome.metric.unit(),
+        system.run.measured().sent.first_sent_bytes,
+        system.run.measured().sent.retransmitted_segs,
+        quality.median
     )
 }
 
@@ -59,11 +59,11 @@ fn two_paths_are_faster_than_either_for_kernel_and_engine() {
         let run = SutRun { system: &system, traffic: &traffic, reverse: false, limit };
         let done = run_emulated(&mut emulator, &run_over(&paths), &run).expect("a run");
         println!("{}", describe(name, &done));
-        let carried: u64 = done.links.links.iter().map(|path| path.down.bytes_delivered).sum();
+        let carried: u64 = done.system.run.links.iter().map(|path| path.down.bytes_delivered).sum();
         // Headers included; what was sent again may have been dropped before.
         assert!(carried > BULK && carried < BULK * 3 / 2, "{name}: {carried} bytes on the links");
-        assert!(done.system.data_packets >= BULK / 1460, "{name}");
-        (done.links.quality.is_valid(), done.system.outcome.value.expect("a time"))
+        assert!(done.system.run.measured().data_packets >= BULK / 1460, "{name}");
+        (done.quality.is_valid(), done.system.run.outcome.value.expect("a time"))
     });
     let [a, b, kernel, engine_a, engine] = times;
     if ![a, b, kernel, engine_a, engine].iter().all(|(valid, _)| *valid) {
@@ -92,9 +92,9 @@ fn call_and_burst_over_emulated_links_have_delays_above_the_links() {
             let run = SutRun { system: &system, traffic: &traffic, reverse: false, limit };
             let done = run_emulated(&mut emulator, &run_over(&paths), &run).expect("a run");
             println!("{}", describe(name, &done));
-            let delays = &done.system.outcome.message_delays;
+            let delays = &done.system.run.outcome.message_delays;
             assert!(delays.iter().all(|delay| *delay >= 0.010), "{name}: {delays:?}");
-            assert!(done.system.outcome.is_complete() && !delays.is_empty(), "{name}");
+            assert!(done.system.run.outcome.is_complete() && !delays.is_empty(), "{name}");
         }
     }
 }

@@ -116,20 +116,23 @@ fn engine_tcp(path: usize) -> SystemUnderTest {
 
 /// Every byte was first sent once, on the paths of `used` and on no other.
 fn assert_carried(record: &SutRecord, bytes: u64, used: &[usize]) {
-    assert!(record.outcome.is_complete() && record.failure.is_none(), "{record:?}");
-    let sent = &record.first_sent_bytes;
+    assert!(
+        record.run.outcome.is_complete() && record.run.measured().failure.is_none(),
+        "{record:?}"
+    );
+    let sent = &record.run.measured().sent.first_sent_bytes;
     let all: u64 = sent.iter().sum();
-    let extra = record.reinjected_bytes + bytes / 100 + 1000;
+    let extra = record.run.measured().sent.reinjected_bytes + bytes / 100 + 1000;
     assert!((bytes..=bytes + extra).contains(&all), "{bytes} in {sent:?}, {record:?}");
     for (path, sent) in sent.iter().enumerate() {
         assert_eq!(*sent > bytes / 20, used.contains(&path), "path {path}: {record:?}");
     }
-    let mut on: Vec<usize> = record.subflows.clone();
+    let mut on: Vec<usize> = record.run.measured().sender_subflows.clone();
     on.sort_unstable();
     on.dedup();
     assert_eq!(on, used, "{record:?}");
     assert_eq!(record.congestion, ["cubic"]);
-    assert!(record.data_packets >= bytes / 1500, "{record:?}");
+    assert!(record.run.measured().data_packets >= bytes / 1500, "{record:?}");
 }
 
 /// Windows, times and flights of the paths used, and what was read, were seen.
@@ -149,7 +152,7 @@ fn assert_seen(record: &SutRecord, used: &[usize]) {
         assert!(of(SutQuantity::InFlight, Some(*path)).iter().any(|segs| *segs > 0.0));
     }
     let read = of(SutQuantity::Read, None);
-    assert_eq!(read.last().copied(), Some(record.outcome.bytes_read as f64));
+    assert_eq!(read.last().copied(), Some(record.run.outcome.bytes_read as f64));
 }
 
 /// A document and eight objects that wait for it.
@@ -188,11 +191,11 @@ fn bulk_over_each_system_arrives_by_its_paths() {
         let record = bench.run(&system, &bulk);
         assert_carried(&record, BULK, used);
         assert_seen(&record, used);
-        assert_eq!(record.outcome.bytes_read, BULK);
-        let value = record.outcome.value.expect("a time");
+        assert_eq!(record.run.outcome.bytes_read, BULK);
+        let value = record.run.outcome.value.expect("a time");
         // Two paths of 20 Mbit/s cannot be faster than 40.
         assert!(value > BULK as f64 * 8.0 / 41e6, "{system:?} in {value} s");
-        assert!(record.ended.as_secs_f64() >= value);
+        assert!(record.run.ended.as_secs_f64() >= value);
     }
 }
 
@@ -236,9 +239,9 @@ fn timed_bulk_ends_with_its_time() {
     let traffic = Traffic::BulkTime(base::Duration::from_millis(700));
     for system in [tcp(0), mptcp(), engine()] {
         let record = bench.run(&system, &traffic);
-        let rate = record.outcome.value.expect("a rate");
+        let rate = record.run.outcome.value.expect("a rate");
         assert!((1e5..41e6).contains(&rate), "{system:?}: {rate}");
-        assert!(record.outcome.bytes_read > 0 && record.failure.is_none());
+        assert!(record.run.outcome.bytes_read > 0 && record.run.measured().failure.is_none());
     }
 }
 
@@ -250,7 +253,7 @@ fn bursts_and_calls_have_every_message_delayed() {
     for (traffic, messages) in [(burst, 1), (video, 45)] {
         for system in [tcp(0), mptcp(), engine()] {
             let record = bench.run(&system, &traffic);
-            let delays = &record.outcome.message_delays;
+            let delays = &record.run.outcome.message_delays;
             assert_eq!(delays.len(), messages, "{system:?} {traffic:?}");
             // There is a delay of 5 ms each way.
             assert!(delays.iter().all(|s| (0.005..5.0).contains(s)), "{system:?}: {delays:?}");
@@ -263,9 +266,9 @@ fn page_is_loaded_over_several_connections() {
     let Some(bench) = Bench::new() else { return };
     for system in [tcp(0), mptcp(), engine()] {
         let record = bench.run(&system, &page());
-        assert!(record.outcome.value.is_some_and(|s| s > 0.02), "{system:?}: {record:?}");
-        assert!(record.subflows.len() >= 6, "{record:?}");
-        assert!(record.first_sent_bytes.iter().sum::<u64>() >= 9 * 20_000);
+        assert!(record.run.outcome.value.is_some_and(|s| s > 0.02), "{system:?}: {record:?}");
+        assert!(record.run.measured().sender_subflows.len() >= 6, "{record:?}");
+        assert!(record.run.measured().sent.first_sent_bytes.iter().sum::<u64>() >= 9 * 20_000);
     }
 }
 
@@ -292,7 +295,8 @@ fn reno_is_used_where_it_is_asked_for() {
     let settings = KernelSettings { congestion: "reno".to_owned(), buffers: Buffers::default() };
     let system = SystemUnderTest::Kernel { path: 1, protocol: Protocol::Mptcp, settings };
     let record = bench.run(&system, &Traffic::BulkSize(BULK));
-    assert_eq!((record.congestion, record.subflows), (vec!["reno".to_owned()], vec![1, 0]));
+    assert_eq!(record.congestion, ["reno"]);
+    assert_eq!(record.run.measured().sender_subflows, [1, 0]);
 }
 
 /// The most segments that were ever in flight.
@@ -310,7 +314,7 @@ fn fixed_buffers_bound_what_is_in_flight() {
     let settings = KernelSettings { congestion: "cubic".to_owned(), buffers };
     let system =
         SystemUnderTest::Kernel { path: 0, protocol: Protocol::Mptcp, settings: settings.clone() };
-    assert_eq!(bench.run(&system, &Traffic::BulkSize(BULK)).outcome.bytes_read, BULK);
+    assert_eq!(bench.run(&system, &Traffic::BulkSize(BULK)).run.outcome.bytes_read, BULK);
     let system = SystemUnderTest::Kernel { path: 0, protocol: Protocol::Tcp, settings };
     let record = bench.run(&system, &Traffic::BulkSize(BULK));
     assert_carried(&record, BULK, &[0]);
@@ -347,8 +351,8 @@ fn server_out_of_reach_leaves_the_run_incomplete_in_time() {
         let traffic = Traffic::BulkSize(1000);
         let run = SutRun { system: &system, traffic: &traffic, reverse: false, limit };
         let record = run_once(bench.paths(), &run).expect("a record");
-        assert!(!record.outcome.is_complete(), "{record:?}");
-        assert!(record.ended >= limit && record.outcome.bytes_read == 0, "{record:?}");
+        assert!(!record.run.outcome.is_complete(), "{record:?}");
+        assert!(record.run.ended >= limit && record.run.outcome.bytes_read == 0, "{record:?}");
     }
 }
 
@@ -369,8 +373,8 @@ fn path_that_dies_in_mid_run_leaves_tcp_incomplete_and_mptcp_whole() {
             running.join().expect("no panic").expect("a record")
         });
         bench.world.control(1).cut.store(false, Ordering::Relaxed);
-        assert_eq!(record.outcome.is_complete(), survives, "{system:?} {record:?}");
-        assert_eq!(record.failure, None);
+        assert_eq!(record.run.outcome.is_complete(), survives, "{system:?} {record:?}");
+        assert_eq!(record.run.measured().failure, None);
     }
 }
 
@@ -389,8 +393,8 @@ fn peer_that_dies_in_mid_run_is_a_reset_and_not_a_hang() {
         assert!(String::from_utf8_lossy(&killed.stdout).contains("10.2.0.1"), "{killed:?}");
         running.join().expect("no panic").expect("a record")
     });
-    assert_eq!(record.failure, Some(StreamFailure::Reset), "{record:?}");
-    assert!(!record.outcome.is_complete() && record.ended < limit, "{record:?}");
+    assert_eq!(record.run.measured().failure, Some(StreamFailure::Reset), "{record:?}");
+    assert!(!record.run.outcome.is_complete() && record.run.ended < limit, "{record:?}");
 }
 
 #[test]
@@ -405,8 +409,11 @@ fn refused_connection_is_part_of_the_record() {
     let limit = base::Duration::from_secs(5);
     let run = SutRun { system: &tcp(0), traffic: &traffic, reverse: false, limit };
     let record = run_once(paths, &run).expect("a record");
-    assert!(record.failure.is_some() && !record.outcome.is_complete(), "{record:?}");
-    assert_ne!(record.failure, Some(StreamFailure::TimedOut));
+    assert!(
+        record.run.measured().failure.is_some() && !record.run.outcome.is_complete(),
+        "{record:?}"
+    );
+    assert_ne!(record.run.measured().failure, Some(StreamFailure::TimedOut));
 }
 
 #[test]

@@ -30,8 +30,8 @@ fn measure(mut controller: Controller, paths: u8) -> f64 {
         let start = PathStart {
             now: Instant::ZERO,
             mss: 1428,
-            initial_window_segs: 50,
-            initial_ssthresh_segs: Some(1),
+            initial_window_bytes: 50 * 1428,
+            initial_ssthresh_bytes: Some(1428),
             srtt: srtt(path),
         };
         controller.on_path_added(PathId(path), &start);
@@ -72,6 +72,7 @@ fn round(controller: &mut Controller, paths: u8, acked: &mut u64) -> f64 {
             min_rtt: srtt,
             inflight_before_segs: 50,
             cwnd_limited: true,
+            may_grow: true,
             state: CaState::Open,
             snd_una: *acked,
             snd_nxt: *acked + 50 * u64::from(paths),

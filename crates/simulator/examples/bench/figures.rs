@@ -4,7 +4,7 @@ use crate::meter::{cpu_seconds, peak_kib, resident_kib};
 use base::{Chance, Duration, HostId, Instant, InterfaceId, Rate};
 use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
 use simulator::{
-    Endpoint, Multipath, NicSetup, PathSetup, ProcessingCost, Protocol, RunSetup, World, simulate,
+    Endpoint, Multipath, NicSetup, PathSetup, ProcessingCost, RunSetup, World, simulate,
 };
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -66,7 +66,7 @@ pub fn mptcp_two_path() -> Result<(), String> {
     let begin = cpu_seconds();
     let record = simulate(&setup).map_err(|error| error.to_string())?;
     let seconds = cpu_seconds() - begin;
-    rate_line("sim/mptcp-two-path", record.data_packets, seconds);
+    rate_line("sim/mptcp-two-path", record.measured().data_packets, seconds);
     let goodput = record.outcome.value.unwrap_or(f64::NAN) / 1e6;
     line("sim/mptcp-two-path-goodput", format_args!("{goodput:.2}"), "Mbit/s");
     Ok(())
@@ -76,7 +76,7 @@ pub fn mptcp_two_path() -> Result<(), String> {
 pub fn work_mptcp(seconds: u64) -> Result<(), String> {
     let setup = two_paths(Duration::from_secs(seconds));
     let record = simulate(&setup).map_err(|error| error.to_string())?;
-    println!("{}", record.data_packets);
+    println!("{}", record.measured().data_packets);
     Ok(())
 }
 
@@ -90,13 +90,10 @@ fn two_paths(time: Duration) -> RunSetup {
         };
         PathSetup { name: name.into(), down: link.clone(), up: link, events: Vec::new() }
     };
-    RunSetup {
-        paths: vec![path("wlan", 25, 20), path("3g", 4, 70)],
-        protocol: Protocol::Mptcp(Multipath::default()),
-        traffic: Traffic::BulkTime(time),
-        hash: false,
-        ..RunSetup::default()
-    }
+    let paths = vec![path("wlan", 25, 20), path("3g", 4, 70)];
+    let mut setup = RunSetup::new(paths, Multipath::default().into(), Traffic::BulkTime(time));
+    setup.recording.hash = false;
+    setup
 }
 
 /// Each 1 Mbit/s, 20 ms, 100 packets, own links, in the steady state after 20 s.

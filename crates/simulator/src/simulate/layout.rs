@@ -1,15 +1,17 @@
-//! How the hosts and links of a run meet when links are shared or other flows compete.
+//! How the hosts and links of a run are connected.
 //!
 //! ```text
-//! client - access - [mouth of a path] - its own link - [behind it] - shared link - [end] - server
+//! client - access - [near end] - own link - [behind it] - shared link - [far end] - server
 //! ```
-//! A path without a shared link ends behind its own. Everybody's hosts have access links of their
-//! own, which are wires unless a flow has a delay of its own, and routers send by address.
+//! A path without a shared link ends behind its own. The hosts of every flow have access links of
+//! their own, which are wires unless a flow has a delay of its own; routers forward by address. If
+//! nothing is shared and flow 0 is alone, its hosts are at the ends of the links of the paths.
 //! Links are numbered: two for each path (down, up), two for each shared link, then the access
-//! links. What a link is made of is left to `simulate`.
+//! links. What a link consists of is left to `build`.
 
-use super::{CLIENT, SERVER, address, network};
-use crate::run::{MOST_FLOWS, RunError, RunSetup};
+use super::hosts::FlowHosts;
+use crate::run_error::RunError;
+use crate::setup::RunSetup;
 use base::{Duration, HostId, InterfaceId, LinkId};
 use network::{End, Network, Route, RouterId, Wiring};
 use std::collections::BTreeSet;
@@ -29,18 +31,23 @@ struct Attachment {
     hosts: [HostId; 2],
     interface: InterfaceId,
     path: usize,
-    /// Of the client's access, one way.
+    /// One-way delay of the client's access links.
     delay: Duration,
+    /// Client and server.
     addresses: [IpAddr; 2],
 }
 
 impl Layout {
-    pub(super) fn new(setup: &RunSetup) -> Result<Layout, RunError> {
-        if setup.links.is_empty() && setup.flows.is_empty() {
-            return Ok(Layout { network: network(setup.paths.len()), access: Vec::new() });
+    pub(super) fn new(setup: &RunSetup, flows: &[FlowHosts<'_>]) -> Result<Layout, RunError> {
+        let paths = setup.network.paths.len();
+        if let [alone] = flows
+            && alone.flow.delay.is_zero()
+            && setup.network.links.is_empty()
+        {
+            return Ok(Layout { network: direct(paths, alone), access: Vec::new() });
         }
         let mut plan = Plan::new(setup)?;
-        let attachments = attachments(setup)?;
+        let attachments: Vec<Attachment> = flows.iter().flat_map(attachments).collect();
         for attachment in &attachments {
             plan.attach(attachment);
         }
@@ -50,80 +57,55 @@ impl Layout {
     }
 }
 
-/// The hosts of flow `number`.
-pub(super) const fn hosts_of(number: usize) -> [HostId; 2] {
-    let first = 2 * (number as u16) + 2;
-    [HostId(first), HostId(first + 1)]
-}
-
-/// The address of a flow's host on the interface that is the `number`-th of all flows.
-pub(super) fn flow_address(setup: &RunSetup, number: usize, server: bool) -> IpAddr {
-    let host = 1 + u16::from(server);
-    if setup.ipv6 {
-        Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 1, number as u16, host).into()
-    } else {
-        // The lower half of 10.0.0.0/8 is the paths'.
-        Ipv4Addr::new(10, 128 | (number >> 8) as u8, number as u8, host as u8).into()
-    }
-}
-
-fn attachments(setup: &RunSetup) -> Result<Vec<Attachment>, RunError> {
-    if setup.flows.len() > MOST_FLOWS {
-        return Err(RunError::TooManyFlows(setup.flows.len()));
-    }
-    let main = (0..setup.paths.len()).map(|path| Attachment {
-        hosts: [CLIENT, SERVER],
-        interface: InterfaceId(path as u16),
-        path,
-        delay: Duration::ZERO,
-        addresses: [CLIENT, SERVER].map(|host| address(setup, path, host)),
+/// Two links for each path, one each way, between the hosts of one flow. A path that the flow does
+/// not use leads to routers that forward nothing.
+fn direct(paths: usize, flow: &FlowHosts<'_>) -> Network {
+    let links = (0..paths).flat_map(|path| {
+        let [client, server] = match flow.interface_on(path) {
+            Some(interface) => flow.both().map(|host| End::Host(host, interface)),
+            None => routers_of(path).map(End::Router),
+        };
+        [Wiring { from: server, to: client }, Wiring { from: client, to: server }]
     });
-    let mut attachments: Vec<Attachment> = main.collect();
-    let mut number = 0;
-    for (flow, hosts) in setup.flows.iter().zip((0..).map(hosts_of)) {
-        for (interface, path) in flow.paths.iter().enumerate() {
-            if *path >= setup.paths.len() {
-                return Err(RunError::NoSuchPath(*path));
-            }
-            attachments.push(Attachment {
-                hosts,
-                interface: InterfaceId(interface as u16),
-                path: *path,
-                delay: flow.delay,
-                addresses: [false, true].map(|server| flow_address(setup, number, server)),
-            });
-            number += 1;
-        }
-    }
-    Ok(attachments)
+    Network { links: links.collect(), routes: Vec::new() }
 }
 
-/// A network in the making.
+fn attachments<'a>(flow: &'a FlowHosts<'_>) -> impl Iterator<Item = Attachment> + 'a {
+    flow.interfaces().enumerate().map(|(number, (path, addresses))| Attachment {
+        hosts: flow.both(),
+        interface: InterfaceId(number as u16),
+        path,
+        delay: flow.flow.delay,
+        addresses,
+    })
+}
+
+/// A network under construction.
 struct Plan {
     network: Network,
-    /// Of each path: its router at the client's side, the one behind its own link, and the one at
+    /// Of each path: the router on the client's side, the one behind its own link, and the one on
     /// the server's side.
     routers: Vec<[RouterId; 3]>,
 }
 
 impl Plan {
-    /// The links of paths and shared links with the routers between them.
+    /// The links of paths and shared links, with the routers between them.
     fn new(setup: &RunSetup) -> Result<Plan, RunError> {
-        let paths = setup.paths.len();
+        let paths = setup.network.paths.len();
         let mut plan = Plan { network: Network::default(), routers: Vec::new() };
         for path in 0..paths {
-            let [mouth, behind] = routers_of(path);
-            let mut shared =
-                (0..setup.links.len()).filter(|l| setup.links[*l].paths.contains(&path));
+            let [near_end, behind] = routers_of(path);
+            let mut shared = (0..setup.network.links.len())
+                .filter(|l| setup.network.links[*l].paths.contains(&path));
             let via = shared.next();
             if shared.next().is_some() {
                 return Err(RunError::TwoSharedLinks(path));
             }
             let [behind, end] = via.map_or([behind, behind], |link| routers_of(paths + link));
-            plan.routers.push([mouth, behind, end]);
-            plan.join(mouth, behind);
+            plan.routers.push([near_end, behind, end]);
+            plan.join(near_end, behind);
         }
-        for (number, link) in setup.links.iter().enumerate() {
+        for (number, link) in setup.network.links.iter().enumerate() {
             if let Some(path) = link.paths.iter().find(|path| **path >= paths) {
                 return Err(RunError::NoSuchPath(*path));
             }
@@ -134,39 +116,39 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Two links between the router at the client's side and the other one: down, up.
+    /// Two links between the router on the client's side and the other one: down, up.
     fn join(&mut self, near: RouterId, far: RouterId) {
         let [near, far] = [near, far].map(End::Router);
         self.network.links.push(Wiring { from: far, to: near });
         self.network.links.push(Wiring { from: near, to: far });
     }
 
-    /// Up from every mouth; on a shared link whatever is not for hosts at its ends.
+    /// Up from every path's near end; through a shared link whatever is not for hosts at its ends.
     fn add_default_routes(&mut self, setup: &RunSetup) {
-        let anywhere = if setup.ipv6 {
+        let anywhere = if setup.network.ipv6 {
             IpAddr::from(Ipv6Addr::UNSPECIFIED)
         } else {
             IpAddr::from(Ipv4Addr::UNSPECIFIED)
         };
-        let paths = setup.paths.len();
+        let paths = setup.network.paths.len();
         let route =
             |router, link| Route { router, prefix: anywhere, len: 0, via: LinkId(link as u32) };
         for path in 0..paths {
             self.network.routes.push(route(routers_of(path)[0], 2 * path + 1));
         }
-        for number in paths..paths + setup.links.len() {
+        for number in paths..paths + setup.network.links.len() {
             let [near, far] = routers_of(number);
             self.network.routes.push(route(near, 2 * number + 1));
             self.network.routes.push(route(far, 2 * number));
         }
     }
 
-    /// Access links for a pair of hosts, and the ways to them.
+    /// Access links for a pair of hosts, and the routes to them.
     fn attach(&mut self, attachment: &Attachment) {
         let Attachment { hosts: [client, server], interface, path, addresses, .. } = attachment;
-        let [mouth, behind, end] = self.routers[*path];
+        let [near_end, behind, end] = self.routers[*path];
         let first = self.network.links.len();
-        for (host, router) in [(*client, mouth), (*server, end)] {
+        for (host, router) in [(*client, near_end), (*server, end)] {
             let (host, router) = (End::Host(host, *interface), End::Router(router));
             self.network.links.push(Wiring { from: host, to: router });
             self.network.links.push(Wiring { from: router, to: host });
@@ -174,7 +156,7 @@ impl Plan {
         debug_assert_eq!(first + ACCESS_LINKS, self.network.links.len());
         let [to_client, to_server] = *addresses;
         let ways = [
-            (mouth, to_client, first + 1),
+            (near_end, to_client, first + 1),
             (behind, to_client, 2 * path),
             (end, to_server, first + 3),
         ];
@@ -184,20 +166,20 @@ impl Plan {
 }
 
 impl Plan {
-    /// A host is reached over each of its paths by all of its addresses, as by a subflow between
-    /// the client's address there and the server's first one. Behind a shared link an address is
-    /// reached over its own path.
+    /// A host is reached over each of its paths by all of its addresses, since a subflow may lead
+    /// from the client's address on one path to the server's first address. Behind a shared link
+    /// an address is reached over its own path.
     fn lead_to_all_addresses(&mut self, attachments: &[Attachment]) {
         let access = self.network.links.len() - ACCESS_LINKS * attachments.len();
         let routes = self.network.routes.iter();
         let mut known: BTreeSet<_> = routes.map(|route| (route.router.0, route.prefix)).collect();
         for (number, over) in attachments.iter().enumerate() {
-            let [mouth, behind, end] = self.routers[over.path];
+            let [near_end, behind, end] = self.routers[over.path];
             let first = access + ACCESS_LINKS * number;
             let same = attachments.iter().filter(|other| other.hosts == over.hosts);
             for [client, server] in same.map(|other| other.addresses) {
                 let ways = [
-                    (mouth, client, first + 1),
+                    (near_end, client, first + 1),
                     (behind, client, 2 * over.path),
                     (end, server, first + 3),
                 ];
@@ -216,8 +198,8 @@ fn host_route(router: RouterId, prefix: IpAddr, via: usize) -> Route {
     Route { router, prefix, len, via: LinkId(via as u32) }
 }
 
-/// The two routers of a path's own link, or behind all paths of a shared link: the client's side,
-/// the other one.
+/// The two routers of a path's own link or, numbered behind all paths, of a shared link: that on
+/// the client's side, the other one.
 const fn routers_of(number: usize) -> [RouterId; 2] {
     [RouterId(2 * number as u32), RouterId(2 * number as u32 + 1)]
 }

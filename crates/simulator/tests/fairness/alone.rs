@@ -7,9 +7,70 @@
 use base::{CaState, Chance, Duration, Instant, PathId, Purpose};
 use std::collections::VecDeque;
 use transport::congestion::{
-    AckSample, Arithmetic, CongestionControl, CongestionEvent, CongestionKind, Controller,
-    HyStartKind, Options, PathStart, by_name,
+    AckSample, CongestionControl, CongestionEvent, CongestionKind, Controller, Options, PathStart,
+    by_name,
 };
+
+/// How the NewReno that coupled paths are compared with counts its window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arithmetic {
+    /// In real numbers, as the equations of RFC 5681 do.
+    Real,
+    /// In whole segments, as Linux does.
+    Counter,
+}
+
+/// NewReno on one path in real numbers: `cwnd += 1 / cwnd` per segment acknowledged.
+struct RealReno {
+    cwnd: f64,
+    ssthresh: f64,
+}
+
+impl CongestionControl for RealReno {
+    fn on_path_added(&mut self, _: PathId, start: &PathStart) {
+        self.cwnd = f64::from(start.initial_window_segs());
+    }
+
+    fn on_ack(&mut self, _: PathId, sample: &AckSample) {
+        let mut acked = f64::from(sample.acked_segs);
+        if self.cwnd < self.ssthresh {
+            let grown = (self.cwnd + acked).min(self.ssthresh);
+            acked -= grown - self.cwnd;
+            self.cwnd = grown;
+        }
+        self.cwnd += acked / self.cwnd;
+    }
+
+    fn on_congestion(&mut self, _: PathId, _: &CongestionEvent) {
+        self.ssthresh = (self.cwnd / 2.0).max(2.0);
+    }
+
+    fn set_recovery_window(&mut self, _: PathId, _: u32) {}
+
+    fn on_recovery_exit(&mut self, _: PathId, _: Instant) {
+        self.cwnd = self.ssthresh;
+    }
+
+    fn on_undo(&mut self, _: PathId, _: Instant) {}
+
+    fn on_idle_restart(&mut self, _: PathId, _: Duration, _: Duration, _: Instant) {}
+
+    fn cwnd_bytes(&self, _: PathId) -> u64 {
+        (self.cwnd * 1448.0) as u64
+    }
+
+    fn cwnd_segs(&self, _: PathId) -> u32 {
+        self.cwnd as u32
+    }
+
+    fn ssthresh_bytes(&self, _: PathId) -> Option<u64> {
+        None
+    }
+
+    fn ssthresh_segs(&self, _: PathId) -> Option<u32> {
+        None
+    }
+}
 
 struct Ideal {
     rtt: Duration,
@@ -32,26 +93,31 @@ struct Paths {
 }
 
 impl Paths {
-    /// What coupled windows have over both by what a NewReno has on the first.
+    /// The rate of coupled windows over both paths by that of NewReno over the first.
     fn gain(&self, congestion: &str, arithmetic: Arithmetic) -> f64 {
         let Paths { rtt_ms, p, seconds } = *self;
-        let alone = rate("reno", arithmetic, &rtt_ms[..1], &p[..1], seconds);
-        rate(congestion, arithmetic, &rtt_ms, &p, seconds) / alone
+        let reno = match arithmetic {
+            Arithmetic::Real => {
+                Controller::Custom(Box::new(RealReno { cwnd: 1.0, ssthresh: f64::INFINITY }))
+            }
+            Arithmetic::Counter => by_name("reno", &Options::LINUX).unwrap(),
+        };
+        let alone = rate(reno, &rtt_ms[..1], &p[..1], seconds);
+        let coupled = by_name(congestion, &Options::LINUX).unwrap();
+        rate(coupled, &rtt_ms, &p, seconds) / alone
     }
 }
 
 /// Segments a second over paths of these RTTs that lose so much of all segments.
-fn rate(congestion: &str, arithmetic: Arithmetic, rtt_ms: &[u64], p: &[f64], seconds: u64) -> f64 {
-    let options = Options { hystart: HyStartKind::Off, arithmetic, ..Options::LINUX };
-    let mut controller = by_name(congestion, &options).unwrap();
+fn rate(mut controller: Controller, rtt_ms: &[u64], p: &[f64], seconds: u64) -> f64 {
     let mut paths: Vec<Ideal> = Vec::new();
     for (number, rtt_ms) in (0..).zip(rtt_ms) {
         let (rtt, now) = (Duration::from_millis(*rtt_ms), Instant::ZERO);
         let start = PathStart {
             now,
             mss: 1448,
-            initial_window_segs: 10,
-            initial_ssthresh_segs: None,
+            initial_window_bytes: 10 * 1448,
+            initial_ssthresh_bytes: None,
             srtt: Duration::ZERO,
         };
         controller.on_path_added(PathId(number), &start);
@@ -105,6 +171,7 @@ impl Ideal {
                 min_rtt: self.rtt,
                 inflight_before_segs,
                 cwnd_limited: true,
+                may_grow: true,
                 state: CaState::Open,
                 snd_una: number + 1,
                 snd_nxt: self.next,

@@ -5,7 +5,7 @@ use traffic::Traffic;
 
 fn completion(bench: &Bench, cc: &'static str, bytes: u64, run: u64) -> (f64, u64) {
     let record = bench.run(cc, Traffic::BulkSize(bytes), run);
-    (record.outcome.value.expect("complete"), record.retransmitted_segs)
+    (record.outcome.value.expect("complete"), record.measured().sent.retransmitted_segs)
 }
 
 #[test]

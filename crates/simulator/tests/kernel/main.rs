@@ -10,8 +10,9 @@ mod saturated;
 mod video;
 
 use base::{Duration, Rate};
+use harness::RunRecord;
 use network::{Limit, LinkConfig, LossConfig};
-use simulator::{PathSetup, RunRecord, RunSetup, simulate};
+use simulator::{Carrier, PathSetup, RunSetup, simulate};
 use traffic::Traffic;
 use transport::{Buffers, TcpConfig};
 
@@ -50,20 +51,14 @@ impl Bench {
         let (send, receive) = self.buffers_mib;
         let buffers =
             Buffers { send_max: send << 20, receive_max: receive << 20, auto_tuning: true };
-        let setup = RunSetup {
-            run,
-            paths: vec![PathSetup {
-                name: "p".into(),
-                down: link.clone(),
-                up: link,
-                events: Vec::new(),
-            }],
-            traffic,
-            tcp: TcpConfig { congestion: cc.parse().unwrap(), buffers, ..TcpConfig::default() },
-            nic: None,
-            hash: false,
-            ..RunSetup::default()
-        };
+        let (name, events) = ("p".to_owned(), Vec::new());
+        let path = PathSetup { name, down: link.clone(), up: link, events };
+        let mut setup = RunSetup::new(vec![path], Carrier::Tcp, traffic);
+        setup.run = run;
+        setup.flows[0].tcp =
+            TcpConfig { congestion: cc.parse().unwrap(), buffers, ..TcpConfig::default() };
+        setup.network.nic = None;
+        setup.recording.hash = false;
         simulate(&setup).expect("the run is possible")
     }
 }

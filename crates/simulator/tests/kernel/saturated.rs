@@ -10,7 +10,7 @@ fn check(cc: &'static str, delay_ms: u64, kernel: (f64, u64), tolerance: (f64, f
     let what = format!("100 Mbit/s {delay_ms} ms {cc}");
     let mbit = record.outcome.value.expect("complete") / 1e6;
     assert_near(&format!("{what}, Mbit/s"), mbit, kernel.0, tolerance.0);
-    let retransmitted = record.retransmitted_segs as f64;
+    let retransmitted = record.measured().sent.retransmitted_segs as f64;
     assert_near(&format!("{what}, retransmitted"), retransmitted, kernel.1 as f64, tolerance.1);
 }
 

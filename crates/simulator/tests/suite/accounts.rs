@@ -2,23 +2,25 @@
 //! and keeping them changes nothing.
 
 use crate::multipath::over;
-use crate::pair::{link, one_path, record};
+use crate::pair::{link, one_path, record, with};
 use crate::robustness::hostile_link;
 use base::{Blocked, Duration};
+use harness::{Account, RunRecord, SimulatedRecord};
 use network::{LinkChange, LossConfig};
 use proptest::prelude::*;
-use simulator::{Account, Direction, PathEvent, RunRecord, RunSetup};
+use simulator::{Direction, PathEvent, RunSetup};
 use traffic::Traffic;
 use transport::{Buffers, Profile};
 
 fn accounts(setup: RunSetup) -> (RunRecord, Account) {
-    let setup = RunSetup { accounts: true, ..setup };
+    let setup = with(setup, |setup| setup.recording.accounts = true);
     let record = record(&setup);
-    let account = record.account.expect("accounts were asked for");
+    let account = record.account().expect("accounts were asked for");
     check(&record, &account);
     // What a link copies arrives twice too.
-    if setup.paths.iter().all(|path| path.down.duplicate == 0.0 && path.up.duplicate == 0.0) {
-        assert!(spurious(&record) <= record.retransmitted_segs);
+    if setup.network.paths.iter().all(|path| path.down.duplicate == 0.0 && path.up.duplicate == 0.0)
+    {
+        assert!(spurious(&record) <= record.measured().sent.retransmitted_segs);
     }
     (record, account)
 }
@@ -28,12 +30,13 @@ fn check(record: &RunRecord, account: &Account) {
     let sum = account.stopped.iter().fold(Duration::ZERO, |sum, held| sum + held.time);
     assert_eq!(sum, account.life, "{account:?}");
     assert!(account.life > Duration::ZERO && account.of(Blocked::NothingToSend).bytes == 0);
-    let reinjected: u64 = record.repeated.iter().map(|path| path.reinjected_bytes).sum();
-    assert_eq!(reinjected, record.reinjected_bytes);
+    let reinjected: u64 =
+        record.measured().sent.repeated.iter().map(|path| path.reinjected_bytes).sum();
+    assert_eq!(reinjected, record.measured().sent.reinjected_bytes);
 }
 
 fn spurious(record: &RunRecord) -> u64 {
-    record.repeated.iter().map(|path| path.spurious_segs).sum()
+    record.measured().sent.repeated.iter().map(|path| path.spurious_segs).sum()
 }
 
 /// The part of the life.
@@ -54,7 +57,8 @@ fn long_transfer_waits_for_its_congestion_window() {
 #[test]
 fn small_receive_buffer_is_what_a_long_path_waits_for() {
     let mut setup = one_path(&link(100, 50), Traffic::BulkSize(1 << 20));
-    setup.tcp.buffers = Buffers { send_max: 4 << 20, receive_max: 32 << 10, auto_tuning: false };
+    setup.flows[0].tcp.buffers =
+        Buffers { send_max: 4 << 20, receive_max: 32 << 10, auto_tuning: false };
     let (_, account) = accounts(setup);
     assert!(share(&account, Blocked::ReceiveWindow) > 0.9, "{account:?}");
 }
@@ -62,7 +66,8 @@ fn small_receive_buffer_is_what_a_long_path_waits_for() {
 #[test]
 fn small_send_buffer_is_what_a_long_path_waits_for() {
     let mut setup = one_path(&link(100, 50), Traffic::BulkSize(1 << 20));
-    setup.tcp.buffers = Buffers { send_max: 16 << 10, receive_max: 4 << 20, auto_tuning: false };
+    setup.flows[0].tcp.buffers =
+        Buffers { send_max: 16 << 10, receive_max: 4 << 20, auto_tuning: false };
     let (_, account) = accounts(setup);
     assert!(share(&account, Blocked::SendBuffer) > 0.8, "{account:?}");
     assert!(account.of(Blocked::SendBuffer).bytes > 900 << 10, "{account:?}");
@@ -81,11 +86,9 @@ fn burst_waits_for_its_application() {
 fn scheduler_that_waits_is_charged_with_it() {
     let burst = |scheduler| {
         let traffic = Traffic::Burst { segments: 15, segment_bytes: 1424 };
-        let mut setup = RunSetup {
-            nic: None,
-            ..over(&[link(10_000, 5), link(10_000, 50)], scheduler, traffic)
-        };
-        setup.tcp.profile = Profile::Linux41;
+        let mut setup = over(&[link(10_000, 5), link(10_000, 50)], scheduler, traffic);
+        setup.network.nic = None;
+        setup.flows[0].tcp.profile = Profile::Linux41;
         accounts(setup).1.of(Blocked::SchedulerWaits)
     };
     let blest = burst("blest-kernel");
@@ -115,7 +118,7 @@ fn segments_copied_by_a_link_are_spurious_though_nothing_was_sent_again() {
     let mut copying = link(20, 20);
     copying.duplicate = 0.1;
     let (record, _) = accounts(one_path(&copying, Traffic::BulkSize(256 << 10)));
-    assert_eq!(record.retransmitted_segs, 0);
+    assert_eq!(record.measured().sent.retransmitted_segs, 0);
     assert!(spurious(&record) > 5, "{}", spurious(&record));
 }
 
@@ -124,10 +127,10 @@ fn segments_copied_by_a_link_are_spurious_though_nothing_was_sent_again() {
 fn reinjections_are_those_of_the_path_that_carries_them() {
     let mut setup = over(&[link(20, 10), link(20, 30)], "lrf", Traffic::BulkSize(4 << 20));
     let at = Duration::from_millis(500);
-    setup.paths[0].events =
+    setup.network.paths[0].events =
         vec![PathEvent { at, direction: Direction::Both, change: LinkChange::Down }];
     let (record, _) = accounts(setup);
-    let [first, second] = record.repeated.as_slice() else { panic!("two paths") };
+    let [first, second] = record.measured().sent.repeated.as_slice() else { panic!("two paths") };
     assert_eq!(first.reinjected_bytes, 0);
     assert!(second.reinjected_segs > 10 && second.reinjected_bytes > 10_000, "{second:?}");
 }
@@ -151,10 +154,11 @@ proptest! {
             one_path(&down, traffic)
         };
         let mut setup = RunSetup { run, limit: Duration::from_secs(60), ..base };
-        setup.paths[0].up = up;
+        setup.network.paths[0].up = up;
         let (with, _) = accounts(setup.clone());
         let without = record(&setup);
-        prop_assert_eq!(with.hash, without.hash);
-        prop_assert_eq!(RunRecord { account: None, ..with }, without);
+        prop_assert_eq!(with.hash(), without.hash());
+        let simulated = with.simulated.map(|one| SimulatedRecord { account: None, ..one });
+        prop_assert_eq!(RunRecord { simulated, ..with }, without);
     }
 }

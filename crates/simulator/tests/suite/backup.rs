@@ -40,7 +40,7 @@ fn log(setup: &RunSetup) -> Vec<(u64, PathId, bool)> {
 fn backup_rests_while_another_path_works() {
     for scheduler in SCHEDULERS {
         for marked in [0, 1] {
-            let sent = record(&setup(scheduler, marked)).first_sent_bytes;
+            let sent = record(&setup(scheduler, marked)).measured().sent.first_sent_bytes.clone();
             let spared = sent[marked];
             // A first subflow carries data until there is a second one.
             let bound = if marked == 0 { 150_000 } else { 0 };
@@ -54,7 +54,8 @@ fn backup_rests_while_another_path_works() {
 fn backup_takes_over_at_the_time_out_and_rests_after_the_return() {
     for scheduler in SCHEDULERS {
         let mut setup = setup(scheduler, 1);
-        setup.paths[0].events = vec![event(5, LinkChange::Silent), event(8, LinkChange::Up)];
+        setup.network.paths[0].events =
+            vec![event(5, LinkChange::Silent), event(8, LinkChange::Up)];
         let log = log(&setup);
         let primary = PathId(0);
         let first_of = |path, ack, from: u64| {
@@ -106,7 +107,7 @@ fn connection_with_backups_only_uses_them() {
     for scheduler in SCHEDULERS {
         let mut setup = setup(scheduler, 0);
         setup.backup.push(BackupMark { path: 1, at: Duration::ZERO, on: true });
-        let sent = record(&setup).first_sent_bytes;
+        let sent = record(&setup).measured().sent.first_sent_bytes.clone();
         assert!(sent.iter().all(|bytes| *bytes > 5_000_000), "{scheduler}: {sent:?}");
     }
 }

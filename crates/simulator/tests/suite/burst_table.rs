@@ -2,7 +2,7 @@
 //! RTTs of 10 and 100 ms, both windows 10, no TSQ, next to no serialisation, no loss.
 
 use crate::multipath::over;
-use crate::pair::{SERVER, link};
+use crate::pair::{SERVER, link, with};
 use base::{Blocked, Event, EventMask, HostId, Instant, Recorder};
 use simulator::{RunSetup, simulate_recorded};
 use std::cell::RefCell;
@@ -45,14 +45,15 @@ impl Recorder for Watch {
 fn setup(scheduler: &'static str, segments: u32, segment_bytes: u32) -> RunSetup {
     let links = [link(10_000, 5), link(10_000, 50)];
     let traffic = Traffic::Burst { segments, segment_bytes };
-    RunSetup { nic: None, ..over(&links, scheduler, traffic) }
+    with(over(&links, scheduler, traffic), |setup| setup.network.nic = None)
 }
 
 fn burst(scheduler: &'static str) -> (Sent, f64) {
     let mut setup = setup(scheduler, 15, 1424);
-    setup.tcp.profile = Profile::Linux41;
+    setup.flows[0].tcp.profile = Profile::Linux41;
     // A window of 400,000 bytes.
-    setup.tcp.buffers = Buffers { send_max: 4 << 20, receive_max: 800_000, auto_tuning: false };
+    setup.flows[0].tcp.buffers =
+        Buffers { send_max: 4 << 20, receive_max: 800_000, auto_tuning: false };
     run(&setup)
 }
 

@@ -1,9 +1,9 @@
 //! A simulated capture is one that Wireshark's own dissectors find no fault with.
 
-use crate::multipath::over;
+use crate::multipath::{multipath, over};
 use crate::pair::{link, one_path, record};
 use network::{LinkConfig, LossConfig};
-use simulator::{Multipath, Protocol, RunSetup, Until};
+use simulator::{RunSetup, Until};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use traffic::Traffic;
@@ -56,8 +56,10 @@ fn tshark_finds_no_malformed_packet_and_every_checksum_good() {
     let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.02 }, ..link(10, 20) };
     for ipv6 in [false, true] {
         let traffic = Traffic::BulkSize(600_000);
-        let mut setup = RunSetup { ipv6, until: Until::Closed, ..one_path(&lossy, traffic) };
-        setup.capture = true;
+        let mut setup = one_path(&lossy, traffic);
+        setup.network.ipv6 = ipv6;
+        setup.until = Until::Closed;
+        setup.recording.capture = true;
         let scratch = Scratch::new(&format!("tcp-{ipv6}"), &setup);
         let file = &scratch.0;
         let all = frames(file, "tcp");
@@ -90,9 +92,10 @@ fn tshark_sees_both_subflows_as_one_mptcp_connection() {
     for (ipv6, checksum) in [(false, true), (true, false)] {
         let traffic = Traffic::BulkSize(400_000);
         let mut setup = over(&[lossy.clone(), link(10, 30)], "lrf", traffic);
-        let multipath = Multipath { checksum, ..Multipath::default() };
-        setup.protocol = Protocol::Mptcp(multipath);
-        let setup = RunSetup { ipv6, until: Until::Closed, capture: true, ..setup };
+        multipath(&mut setup).checksum = checksum;
+        setup.network.ipv6 = ipv6;
+        setup.until = Until::Closed;
+        setup.recording.capture = true;
         let scratch = Scratch::new(&format!("mptcp-{ipv6}-{checksum}"), &setup);
         let file = &scratch.0;
         let Some(all) = frames(file, "tcp") else {

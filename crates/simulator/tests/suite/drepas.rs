@@ -6,8 +6,9 @@
 use crate::multipath::over;
 use crate::pair::{link, record_with};
 use base::{Duration, Event, EventMask, Instant, PathId, Rate};
+use harness::RunRecord;
 use network::{Capacity, Limit, LinkChange, LinkConfig, LossConfig};
-use simulator::{Direction, Multipath, PathEvent, Protocol, RunRecord, RunSetup};
+use simulator::{Direction, Multipath, PathEvent, RunSetup};
 use traffic::Traffic;
 use transport::{Buffers, Profile};
 
@@ -28,11 +29,12 @@ fn setup(policy: &'static str, run: u64) -> RunSetup {
     };
     let mut setup = over(&[wlan, cell], "lrf", Traffic::BulkSize(32 << 20));
     setup.run = run;
-    setup.protocol =
-        Protocol::Mptcp(Multipath { policy: policy.parse().unwrap(), ..Multipath::default() });
-    setup.tcp.profile = Profile::Linux311;
-    setup.tcp.congestion = "lia".parse().unwrap();
-    setup.tcp.buffers = Buffers { send_max: 1 << 20, receive_max: 2 << 20, auto_tuning: true };
+    setup.flows[0].carrier =
+        Multipath { policy: policy.parse().unwrap(), ..Multipath::default() }.into();
+    setup.flows[0].tcp.profile = Profile::Linux311;
+    setup.flows[0].tcp.congestion = "lia".parse().unwrap();
+    setup.flows[0].tcp.buffers =
+        Buffers { send_max: 1 << 20, receive_max: 2 << 20, auto_tuning: true };
     setup
 }
 
@@ -62,14 +64,16 @@ fn slow_path_is_suspended_and_the_download_done_no_later() {
         let (plain, plain_time, none) = observe(&setup("none", run));
         let (record, time, changes) = observe(&setup("drepas", run));
         println!("run {run}: {plain_time:.1} s, DRePaS {time:.1} s, {changes:?}");
-        assert_eq!((none.as_slice(), plain.probe_bytes), (&[][..], 0));
+        assert_eq!((none.as_slice(), plain.measured().sent.probe_bytes), (&[][..], 0));
         let (at, on) = changes[0];
         assert!(on && (3.0..10.0).contains(&at), "suspended at {at} s");
         assert!(time <= plain_time, "run {run}: {time} s, without {plain_time} s");
-        assert!(record.first_sent_bytes[1] < plain.first_sent_bytes[1]);
+        assert!(
+            record.measured().sent.first_sent_bytes[1] < plain.measured().sent.first_sent_bytes[1]
+        );
         // 004-C8: ten packets of 1 KiB every three seconds.
         let bound = 10_240.0 * (probed(&changes, time) / 3.0 + 1.0);
-        let bytes = record.probe_bytes;
+        let bytes = record.measured().sent.probe_bytes;
         assert!(bytes > 10_240 && (bytes as f64) <= bound, "{bytes} bytes of probes");
         with += time / RUNS as f64;
         without += plain_time / RUNS as f64;
@@ -92,9 +96,9 @@ fn suspended_path_is_used_again_when_the_wlan_collapses() {
         (LinkChange::Silent, 22.0),
     ] {
         let mut setup = setup("drepas", 0);
-        setup.paths[0].events =
+        setup.network.paths[0].events =
             vec![PathEvent { at: collapse, direction: Direction::Both, change: change.clone() }];
-        setup.traffic = Traffic::BulkTime(Duration::from_secs(60));
+        setup.flows[0].traffic = Traffic::BulkTime(Duration::from_secs(60));
         let (_, _, changes) = observe(&setup);
         let resumed = changes.iter().find(|(at, on)| !on && *at > 20.0);
         let (at, _) = resumed.unwrap_or_else(|| panic!("{change:?}: {changes:?}"));

@@ -5,11 +5,9 @@
 use crate::multipath::over;
 use crate::pair::{link, record};
 use base::{Duration, Event, EventMask, Instant, PathId};
+use harness::{FailureKind, RunRecord};
 use network::LinkChange;
-use simulator::{
-    BackupMark, Direction, Kind, Mark, Multipath, PathEvent, PathMark, Protocol, RunRecord,
-    RunSetup,
-};
+use simulator::{BackupMark, Carrier, Direction, Mark, Multipath, PathEvent, PathMark, RunSetup};
 use traffic::Traffic;
 use transport::mptcp::Failover;
 
@@ -29,11 +27,9 @@ fn setup(
     idle: bool,
 ) -> RunSetup {
     let mut setup = over(&[link(10, 25), link(10, 25)], scheduler, traffic);
-    setup.protocol = Protocol::Mptcp(Multipath {
-        scheduler: scheduler.parse().unwrap(),
-        failover: rule,
-        ..Multipath::default()
-    });
+    setup.flows[0].carrier =
+        Multipath { scheduler: scheduler.parse().unwrap(), failover: rule, ..Multipath::default() }
+            .into();
     if idle {
         setup.backup = vec![BackupMark { path: 1, at: Duration::ZERO, on: true }];
     }
@@ -50,7 +46,7 @@ fn video() -> Traffic {
 
 /// The only time that it took.
 fn time(record: &RunRecord) -> Duration {
-    let [only] = record.failovers[..] else { unreachable!("{:?}", record.failovers) };
+    let [only] = record.failovers()[..] else { unreachable!("{:?}", record.failovers()) };
     only.time.expect("it resumed")
 }
 
@@ -59,7 +55,7 @@ fn silent_deaths(setup: &RunSetup) -> Vec<Duration> {
     let at = |phase: u64| {
         let mut setup = setup.clone();
         setup.run = phase;
-        setup.paths[0].events = vec![event(ms(5000 + 37 * phase), LinkChange::Silent)];
+        setup.network.paths[0].events = vec![event(ms(5000 + 37 * phase), LinkChange::Silent)];
         time(&record(&setup))
     };
     (0..8).map(at).collect()
@@ -77,7 +73,7 @@ fn silent_death_beside_an_idle_path_is_over_within_a_second() {
                 for (idle, reverse) in [(true, false), (true, true), (false, false), (false, true)]
                 {
                     let mut setup = setup(scheduler, rule, traffic.clone(), idle);
-                    setup.reverse = reverse;
+                    setup.flows[0].reverse = reverse;
                     let worst = worst_of_silent_deaths(&setup);
                     println!("{rule:?} {scheduler} {name} idle {idle} up {reverse}: {worst}");
                     assert!(
@@ -121,16 +117,16 @@ fn death_under_bulk_is_over_when_the_timer_meets_the_other_path_at_rest() {
 }
 
 /// How the first path dies at 5 s.
-fn deaths() -> Vec<(Kind, Vec<PathEvent>, Vec<PathMark>)> {
+fn deaths() -> Vec<(FailureKind, Vec<PathEvent>, Vec<PathMark>)> {
     let at = ms(5010);
     let link = |kind, change| (kind, vec![event(at, change)], Vec::new());
     let mark = |kind, what| (kind, Vec::new(), vec![PathMark { path: 0, at, what }]);
     vec![
-        link(Kind::Down, LinkChange::Down),
-        link(Kind::Silent, LinkChange::Silent),
-        link(Kind::Delay, LinkChange::Delay(Duration::from_secs(3))),
-        mark(Kind::Reset, Mark::Reset),
-        mark(Kind::Removed, Mark::Removed),
+        link(FailureKind::Down, LinkChange::Down),
+        link(FailureKind::Silent, LinkChange::Silent),
+        link(FailureKind::Delay, LinkChange::Delay(Duration::from_secs(3))),
+        mark(FailureKind::Reset, Mark::Reset),
+        mark(FailureKind::Removed, Mark::Removed),
     ]
 }
 
@@ -140,22 +136,22 @@ fn every_death_of_a_path_is_survived() {
         for scheduler in ["lrf", "linux", "sttf"] {
             for (kind, events, marks) in deaths() {
                 // Once a backup is not needed any more the path of 3 s delay would be used again.
-                let (size, idle) = (Traffic::BulkSize(12 << 20), kind != Kind::Delay);
+                let (size, idle) = (Traffic::BulkSize(12 << 20), kind != FailureKind::Delay);
                 let mut setup = setup(scheduler, Some(rule), size, idle);
-                (setup.paths[0].events, setup.marks) = (events, marks);
+                (setup.network.paths[0].events, setup.marks) = (events, marks);
                 let record = record(&setup);
                 let time = time(&record);
                 println!("{} {scheduler} {}: {time}", rule.name(), kind.name());
-                assert_eq!(record.failovers[0].kind, kind);
+                assert_eq!(record.failovers()[0].kind, kind);
                 assert!(record.outcome.is_complete());
                 let most = match kind {
                     // What hosts are told of costs no timer; `fullmesh` gathers changes of
                     // addresses for half a second.
-                    Kind::Reset | Kind::Removed => 300,
-                    Kind::Down => 800,
-                    Kind::Silent => 1300,
+                    FailureKind::Reset | FailureKind::Removed => 300,
+                    FailureKind::Down => 800,
+                    FailureKind::Silent => 1300,
                     // A scheduler may have chosen the path for what is needed next.
-                    Kind::Delay => 3500,
+                    FailureKind::Delay => 3500,
                 };
                 assert!(time < ms(most), "{} {scheduler} {kind:?}: {time}", rule.name());
             }
@@ -181,7 +177,7 @@ fn path_that_returns_is_noticed_within_a_quarter_of_its_absence() {
         let traffic = Traffic::Video(Duration::from_secs(90));
         let mut setup = setup("lrf", Some(rule), traffic, true);
         // Between two frames: what waits in a queue would arrive at the return.
-        setup.paths[0].events =
+        setup.network.paths[0].events =
             vec![event(ms(5008), LinkChange::Silent), event(back, LinkChange::Up)];
         let noticed = heard_again(&setup, ms(6000)).expect("it returned") - back;
         println!("{}: noticed after {noticed}", rule.name());
@@ -193,13 +189,13 @@ fn path_that_returns_is_noticed_within_a_quarter_of_its_absence() {
 fn connection_whose_only_path_was_reset_goes_on_with_one_that_appears() {
     for what in [Mark::Reset, Mark::Removed] {
         let mut setup = setup("lrf", None, Traffic::BulkSize(12 << 20), false);
-        setup.paths[1].events =
+        setup.network.paths[1].events =
             vec![event(Duration::ZERO, LinkChange::Down), event(ms(9000), LinkChange::Up)];
-        setup.paths[0].events = vec![event(ms(5010), LinkChange::Silent)];
+        setup.network.paths[0].events = vec![event(ms(5010), LinkChange::Silent)];
         setup.marks = vec![PathMark { path: 0, at: ms(5010), what }];
         let record = record(&setup);
-        assert!(record.outcome.is_complete(), "{what:?}: {:?}", record.failure);
-        let times: Vec<_> = record.failovers.iter().map(|failover| failover.time).collect();
+        assert!(record.outcome.is_complete(), "{what:?}: {:?}", record.measured().failure);
+        let times: Vec<_> = record.failovers().iter().map(|failover| failover.time).collect();
         println!("{what:?}: {times:?}");
         let time = times[0].expect("it resumed");
         assert!((ms(3990)..ms(5000)).contains(&time), "{what:?}: {time}");
@@ -211,14 +207,14 @@ fn failing(paths: &[network::LinkConfig], events: Vec<PathEvent>, seconds: u64) 
     let traffic = Traffic::BulkTime(Duration::from_secs(seconds));
     let mut setup = over(paths, "lrf", traffic);
     if paths.len() == 1 {
-        setup.protocol = Protocol::Tcp { path: 0 };
+        setup.flows[0].carrier = Carrier::Tcp;
     }
-    setup.paths[0].events = events;
+    setup.network.paths[0].events = events;
     setup
 }
 
 fn times(setup: &RunSetup) -> Vec<Option<Duration>> {
-    record(setup).failovers.iter().map(|failover| failover.time).collect()
+    record(setup).failovers().iter().map(|failover| failover.time).collect()
 }
 
 #[test]
@@ -226,11 +222,11 @@ fn death_that_nothing_follows_has_no_time_under_unending_traffic() {
     let dies = || vec![event(ms(5000), LinkChange::Silent)];
     for reverse in [false, true] {
         let mut alone = failing(&[link(10, 25)], dies(), 8);
-        alone.reverse = reverse;
+        alone.flows[0].reverse = reverse;
         assert_eq!(times(&alone), [None], "reverse {reverse}");
         let mut both = failing(&[link(10, 25), link(10, 25)], dies(), 8);
-        both.paths[1].events = dies();
-        both.reverse = reverse;
+        both.network.paths[1].events = dies();
+        both.flows[0].reverse = reverse;
         assert_eq!(times(&both), [None, None], "reverse {reverse}");
     }
     let mut reset = failing(&[link(10, 25)], Vec::new(), 8);
@@ -289,7 +285,7 @@ fn freeze_that_shows_only_after_a_deep_queue_or_a_long_delay_is_found() {
 fn what_happened_before_the_connection_does_not_count() {
     let outage = vec![event(ms(1000), LinkChange::Silent), event(ms(2000), LinkChange::Up)];
     let mut setup = failing(&[link(10, 25)], outage, 3);
-    setup.start = ms(5000);
+    setup.flows[0].start = ms(5000);
     let mark = |at, what| PathMark { path: 0, at: ms(at), what };
     setup.marks = vec![mark(1100, Mark::Reset), mark(3000, Mark::Removed)];
     assert_eq!(times(&setup), []);
@@ -305,10 +301,10 @@ fn dead_shared_link_is_a_failure_of_the_paths_through_it() {
         up: link(10, 0),
         events: outage,
     };
-    setup.links = vec![simulator::SharedLink { link: core, paths: vec![0] }];
-    let [only] = record(&setup).failovers[..] else { unreachable!() };
-    assert_eq!((only.path, only.kind, only.at), (0, Kind::Silent, ms(5000)));
+    setup.network.links = vec![simulator::SharedLink { link: core, paths: vec![0] }];
+    let [only] = record(&setup).failovers()[..] else { unreachable!() };
+    assert_eq!((only.path, only.kind, only.at), (0, FailureKind::Silent, ms(5000)));
     assert!(only.time.is_some_and(|time| time > ms(100)), "{only:?}");
-    setup.protocol = Protocol::Tcp { path: 1 };
+    (setup.flows[0].carrier, setup.flows[0].first) = (Carrier::Tcp, 1);
     assert_eq!(times(&setup), [], "this path is another");
 }

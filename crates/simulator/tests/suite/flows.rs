@@ -1,12 +1,14 @@
 //! Several connections in one run: shared links, flows beside the measured one, the warm-up.
 
+use crate::determinism::through_bytes;
 use crate::multipath::over;
-use crate::pair::{link, one_path, record};
+use crate::pair::{link, one_path, record, with};
 use base::Duration;
+use harness::{FlowRecord, RunRecord};
 use network::{LinkChange, LinkConfig, LossConfig};
 use simulator::{
-    BackupMark, Direction, FlowRecord, FlowSetup, MOST_FLOWS, Mark, Multipath, PathEvent, PathMark,
-    PathSetup, Protocol, RunError, RunRecord, RunSetup, SharedLink, simulate,
+    BackupMark, Carrier, Direction, FlowSetup, MOST_FLOWS, Mark, Multipath, PathEvent, PathMark,
+    PathSetup, RunError, RunSetup, SharedLink, simulate,
 };
 use traffic::{StreamFailure, Traffic};
 use transport::path_manager::PathManagerKind;
@@ -29,19 +31,23 @@ fn shared(link: &LinkConfig, paths: &[usize]) -> SharedLink {
 /// Half a minute of TCP over a path that is nothing but a shared link of 10 Mbit/s.
 fn through_core(flows: Vec<FlowSetup>) -> RunSetup {
     let wire = LinkConfig::default();
-    RunSetup {
-        links: vec![shared(&link(10, 20), &[0])],
-        flows,
-        ..one_path(&wire, Traffic::BulkTime(seconds(30)))
-    }
+    let mut setup = one_path(&wire, Traffic::BulkTime(seconds(30)));
+    setup.network.links = vec![shared(&link(10, 20), &[0])];
+    setup.flows.extend(flows);
+    setup
 }
 
 fn flow(paths: &[usize]) -> FlowSetup {
     FlowSetup { start: Duration::from_millis(300), ..FlowSetup::new(paths, FOREVER) }
 }
 
+/// MPTCP as competing flows have it.
+fn competing() -> Carrier {
+    Multipath { probes_withdrawn: true, ..Multipath::default() }.into()
+}
+
 fn goodputs(record: &RunRecord) -> Vec<f64> {
-    record.main.iter().chain(&record.flows).map(|flow| flow.goodput.unwrap() / 1e6).collect()
+    record.flows.iter().map(|flow| flow.goodput.unwrap() / 1e6).collect()
 }
 
 #[test]
@@ -50,18 +56,17 @@ fn path_through_a_shared_link_alone_is_as_a_path_of_that_link() {
     let plain = one_path(&lossy, Traffic::BulkSize(5_000_000));
     // The same draws, as draws are keyed by name.
     let core = SharedLink { link: path("p0", &lossy), paths: vec![0] };
-    let behind = RunSetup {
-        paths: vec![path("access", &LinkConfig::default())],
-        links: vec![core],
-        ..plain.clone()
-    };
+    let behind = with(plain.clone(), |setup| {
+        setup.network.paths = vec![path("access", &LinkConfig::default())];
+        setup.network.links = vec![core];
+    });
     let (plain, behind) = (record(&plain), record(&behind));
     assert_eq!(plain.outcome, behind.outcome);
-    assert_eq!(plain.retransmitted_segs, behind.retransmitted_segs);
-    assert!(plain.retransmitted_segs > 0);
+    assert_eq!(plain.measured().sent.retransmitted_segs, behind.measured().sent.retransmitted_segs);
+    assert!(plain.measured().sent.retransmitted_segs > 0);
     assert_eq!(plain.links[0].down, behind.shared[0].down);
     assert_eq!(behind.links[0].down.delivered, behind.shared[0].down.delivered);
-    assert!(plain.main.is_none() && plain.flows.is_empty() && plain.shared.is_empty());
+    assert!(plain.competing().is_empty() && plain.shared.is_empty());
 }
 
 #[test]
@@ -72,7 +77,7 @@ fn flow_beside_the_connection_takes_its_share_of_the_link() {
     assert!(main > 3.0 && beside > 3.0, "{main} and {beside}");
     let whole = record.outcome.value.unwrap() / 1e6;
     assert!((whole - main).abs() < 0.05, "{whole} and {main}, over the handshake too");
-    let FlowRecord { read_by, started, ended, failure, .. } = &record.flows[0];
+    let FlowRecord { read_by, started, ended, failure, .. } = &record.flows[1];
     assert_eq!(read_by.len(), 31, "at 0 s, 1 s, ... 30 s");
     assert!(read_by[0] == 0 && read_by.windows(2).all(|pair| pair[0] <= pair[1]));
     assert_eq!((*started, *ended, *failure), (Duration::from_millis(300), None, None));
@@ -85,18 +90,18 @@ fn without_flows_a_warm_up_changes_what_counts_and_nothing_else() {
     let (plain, warm) = (record(&plain), record(&warm));
     assert_eq!(plain.links, warm.links);
     assert_eq!(plain.outcome.bytes_read, warm.outcome.bytes_read);
-    let after = warm.main.unwrap();
+    let after = warm.measured();
     let bytes = after.bytes_read - after.read_by[15];
     let window = (warm.ended - seconds(15)).as_secs_f64();
     assert_eq!(warm.outcome.value, Some(bytes as f64 * 8.0 / window));
-    assert!(warm.first_sent_bytes[0] < plain.first_sent_bytes[0] * 2 / 5);
-    assert_eq!(plain.hash.is_some(), warm.hash.is_some());
+    assert!(after.sent.first_sent_bytes[0] < plain.measured().sent.first_sent_bytes[0] * 2 / 5);
+    assert_eq!(plain.hash().is_some(), warm.hash().is_some());
 }
 
 #[test]
 fn connection_starts_when_it_is_told_to() {
     let plain = one_path(&link(10, 20), Traffic::BulkSize(1_000_000));
-    let late = RunSetup { start: seconds(3), ..plain.clone() };
+    let late = with(plain.clone(), |setup| setup.flows[0].start = seconds(3));
     let (plain, late) = (record(&plain), record(&late));
     assert_eq!(plain.outcome.value, late.outcome.value);
     assert_eq!(late.ended - plain.ended, seconds(3));
@@ -117,20 +122,16 @@ fn flow_over_several_paths_carries_on_each_and_only_on_its_own() {
     for ipv6 in [false, true] {
         let links = [link(8, 10), link(8, 10), link(8, 10)];
         let mut setup = over(&links, "lrf", Traffic::BulkTime(seconds(10)));
-        let beside = FlowSetup {
-            multipath: Some(Multipath { first: 1, ..Multipath::default() }),
-            ..flow(&[0, 2])
-        };
-        setup = RunSetup { flows: vec![beside, flow(&[1])], ipv6, ..setup };
+        let beside = FlowSetup { first: 1, carrier: competing(), ..flow(&[0, 2]) };
+        setup.flows.extend([beside, flow(&[1])]);
+        setup.network.ipv6 = ipv6;
         let plain = record(&setup);
-        let sent = &plain.flows[0].first_sent_bytes;
+        let sent = &plain.flows[1].sent.first_sent_bytes;
         assert!(sent[0] > 1_000_000 && sent[2] > 1_000_000 && sent[1] == 0, "{sent:?}");
-        let sent = &plain.flows[1].first_sent_bytes;
+        let sent = &plain.flows[2].sent.first_sent_bytes;
         assert!(sent[1] > 1_000_000 && sent[0] + sent[2] == 0, "{sent:?}");
-        let main = plain.main.as_ref().unwrap();
-        assert_eq!(main.first_sent_bytes, plain.first_sent_bytes);
-        let through = record(&RunSetup { pass_through: true, capture: true, ..setup });
-        assert_eq!((plain.hash, plain.flows), (through.hash, through.flows));
+        let through = record(&through_bytes(setup));
+        assert_eq!((plain.hash(), plain.flows), (through.hash(), through.flows));
     }
 }
 
@@ -138,27 +139,27 @@ fn flow_over_several_paths_carries_on_each_and_only_on_its_own() {
 fn flow_of_a_size_ends_and_its_goodput_is_over_its_time() {
     let short = FlowSetup { traffic: Traffic::BulkSize(1_000_000), ..flow(&[0]) };
     let setup = through_core(vec![short]);
-    let flow = &record(&RunSetup { warm_up: seconds(1), ..setup.clone() }).flows[0];
+    let flow = &record(&RunSetup { warm_up: seconds(1), ..setup.clone() }).flows[1];
     let ended = flow.ended.unwrap();
     assert_eq!(flow.bytes_read, 1_000_000);
     let bits = (flow.bytes_read - flow.read_by[1]) as f64 * 8.0;
     let goodput = flow.goodput.unwrap();
     assert!((goodput - bits / (ended.as_secs_f64() - 1.0)).abs() < 1.0, "{goodput}");
     let late = record(&RunSetup { warm_up: seconds(20), ..setup });
-    assert_eq!(late.flows[0].goodput, None, "it was over by then");
+    assert_eq!(late.flows[1].goodput, None, "it was over by then");
 }
 
 #[test]
 fn outage_of_a_path_is_told_to_the_flows_on_it_and_one_of_a_shared_link_to_nobody() {
     let down = PathEvent { at: seconds(2), direction: Direction::Both, change: LinkChange::Down };
     let mut setup = through_core(vec![flow(&[0])]);
-    setup.paths.push(path("spare", &link(10, 20)));
-    let multipath = Some(Multipath::default());
-    setup.flows = vec![FlowSetup { multipath, ..flow(&[0, 1]) }];
-    setup.protocol = Protocol::Mptcp(Multipath::default());
+    setup.network.paths.push(path("spare", &link(10, 20)));
+    setup.flows[0].paths = vec![0, 1];
+    setup.flows[0].carrier = Multipath::default().into();
+    setup.flows[1] = FlowSetup { carrier: competing(), ..flow(&[0, 1]) };
     let mut told = setup.clone();
-    told.paths[0].events.push(down.clone());
-    setup.links[0].link.events.push(down);
+    told.network.paths[0].events.push(down.clone());
+    setup.network.links[0].link.events.push(down);
     for setup in [told, setup] {
         let record = record(&setup);
         let [main, beside] = goodputs(&record)[..] else { panic!("two connections") };
@@ -170,14 +171,12 @@ fn outage_of_a_path_is_told_to_the_flows_on_it_and_one_of_a_shared_link_to_nobod
 /// A TCP flow on the first path and an MPTCP one on both, which begins later on the second one,
 /// beside a TCP connection on the second.
 fn on_both() -> RunSetup {
-    let late = FlowSetup { multipath: Some(Multipath::default()), ..flow(&[1, 0]) };
-    RunSetup {
-        paths: vec![path("a", &link(10, 20)), path("b", &link(10, 20))],
-        protocol: Protocol::Tcp { path: 1 },
-        flows: vec![flow(&[0]), FlowSetup { start: seconds(1), ..late }],
-        traffic: Traffic::BulkTime(seconds(20)),
-        ..RunSetup::default()
-    }
+    let late = FlowSetup { carrier: competing(), start: seconds(1), ..flow(&[1, 0]) };
+    let paths = vec![path("a", &link(10, 20)), path("b", &link(10, 20))];
+    let mut setup = RunSetup::new(paths, Carrier::Tcp, Traffic::BulkTime(seconds(20)));
+    setup.flows[0].first = 1;
+    setup.flows.extend([flow(&[0]), late]);
+    setup
 }
 
 #[test]
@@ -185,10 +184,11 @@ fn reset_of_a_path_ends_the_flows_on_it() {
     let mut setup = on_both();
     setup.marks = vec![PathMark { path: 0, at: seconds(5), what: Mark::Reset }];
     let record = record(&setup);
-    assert_eq!(record.flows[0].failure, Some(StreamFailure::Reset));
-    assert_eq!(record.flows[0].read_by[6], record.flows[0].bytes_read);
-    assert_eq!([record.failure, record.flows[1].failure], [None, None]);
-    assert!(record.flows[1].first_sent_bytes[0] > 10_000_000, "it joins again");
+    let [main, tcp, mptcp] = &record.flows[..] else { panic!("three flows") };
+    assert_eq!(tcp.failure, Some(StreamFailure::Reset));
+    assert_eq!(tcp.read_by[6], tcp.bytes_read);
+    assert_eq!([main.failure, mptcp.failure], [None, None]);
+    assert!(mptcp.sent.first_sent_bytes[0] > 10_000_000, "it joins again");
 }
 
 #[test]
@@ -201,15 +201,15 @@ fn flow_over_several_paths_spares_a_backup_and_leaves_a_path_whose_address_is_wi
     for (at, most) in [(Duration::from_millis(500), 0), (seconds(4), 3_000_000)] {
         for happens in [backup, removed] {
             let mut setup = on_both();
-            let before = record(&setup).flows[1].first_sent_bytes[0];
+            let before = record(&setup).flows[2].sent.first_sent_bytes[0];
             happens(at, &mut setup);
             let record = record(&setup);
-            let [tcp, mptcp] = &record.flows[..] else { panic!("two flows") };
-            let carried = mptcp.first_sent_bytes[0];
+            let [_, tcp, mptcp] = &record.flows[..] else { panic!("three flows") };
+            let carried = mptcp.sent.first_sent_bytes[0];
             assert!(carried <= most && carried < before / 2, "{carried} of {before}");
-            assert!(mptcp.first_sent_bytes[1] > 5_000_000, "{mptcp:?}");
+            assert!(mptcp.sent.first_sent_bytes[1] > 5_000_000, "{mptcp:?}");
             // TCP knows of neither.
-            assert!(tcp.first_sent_bytes[0] > 15_000_000, "{tcp:?}");
+            assert!(tcp.sent.first_sent_bytes[0] > 15_000_000, "{tcp:?}");
         }
     }
 }
@@ -221,10 +221,10 @@ fn managers_that_join_the_first_address_use_both_paths_beside_a_flow_elsewhere()
     for path_manager in [PathManagerKind::Kernel, PathManagerKind::Binder] {
         let links = [0; 3].map(|_| link(10, 20));
         let mut setup = over(&links, "lrf", Traffic::BulkTime(seconds(10)));
-        setup.protocol = Protocol::Mptcp(Multipath { path_manager, ..Multipath::default() });
-        let alone = record(&setup).first_sent_bytes;
-        setup.flows = vec![FlowSetup { start: seconds(9), ..flow(&[2]) }];
-        let beside = record(&setup).first_sent_bytes;
+        setup.flows[0].carrier = Multipath { path_manager, ..Multipath::default() }.into();
+        let alone = record(&setup).measured().sent.first_sent_bytes.clone();
+        setup.flows.push(FlowSetup { start: seconds(9), ..flow(&[2]) });
+        let beside = record(&setup).measured().sent.first_sent_bytes.clone();
         assert!(alone.iter().all(|bytes| *bytes > 8_000_000), "{path_manager:?} {alone:?}");
         for (alone, beside) in alone.iter().zip(&beside[..2]) {
             let off = alone.abs_diff(*beside);
@@ -240,11 +240,12 @@ fn nonsense_is_refused() {
         change(&mut setup);
         simulate(&setup).unwrap_err()
     };
-    assert_eq!(error(|setup| setup.flows[0].paths = vec![1]), RunError::NoSuchPath(1));
-    assert_eq!(error(|setup| setup.flows[0].paths.clear()), RunError::NoSuchPath(0));
-    assert_eq!(error(|setup| setup.links[0].paths.push(7)), RunError::NoSuchPath(7));
-    let twice = |setup: &mut RunSetup| setup.links.push(setup.links[0].clone());
+    assert_eq!(error(|setup| setup.flows[1].paths = vec![1]), RunError::NoSuchPath(1));
+    assert_eq!(error(|setup| setup.flows[1].paths.clear()), RunError::NoSuchPath(0));
+    assert_eq!(error(|setup| setup.network.links[0].paths.push(7)), RunError::NoSuchPath(7));
+    let twice = |setup: &mut RunSetup| setup.network.links.push(setup.network.links[0].clone());
+    assert_eq!(error(|setup| setup.flows.clear()), RunError::NoFlow);
     assert_eq!(error(twice), RunError::TwoSharedLinks(0));
-    let many = |setup: &mut RunSetup| setup.flows = vec![setup.flows[0].clone(); MOST_FLOWS + 1];
+    let many = |setup: &mut RunSetup| setup.flows = vec![setup.flows[0].clone(); MOST_FLOWS + 2];
     assert_eq!(error(many), RunError::TooManyFlows(MOST_FLOWS + 1));
 }

@@ -1,9 +1,9 @@
 //! Processing cost, NICs, limits of time, and the guard against live-lock.
 
-use crate::pair::{CLIENT, SERVER, UP, connect, link, one_path, record, two_hosts, value};
+use crate::pair::{CLIENT, SERVER, UP, connect, link, one_path, record, two_hosts, value, with};
 use base::{Context, Duration, Instant};
 use network::MiddleBox;
-use simulator::{ProcessingCost, RunSetup, WorldError};
+use simulator::{ProcessingCost, WorldError};
 use traffic::Traffic;
 use wire::Packet;
 
@@ -16,7 +16,7 @@ fn processing_cost_bounds_the_rate_of_a_host() {
         per_segment: Duration::from_micros(80),
         per_decision: Duration::from_micros(40),
     };
-    let slow = value(&RunSetup { server_cost: cost, ..fast });
+    let slow = value(&with(fast, |setup| setup.server_cost = cost));
     // 120 us for each segment sent, 80 us for each ACK received, one for two segments.
     let bound = 1448.0 * 8.0 / 120e-6;
     assert!((0.6 * bound..bound).contains(&slow), "{slow} bit/s of at most {bound}");
@@ -26,7 +26,7 @@ fn processing_cost_bounds_the_rate_of_a_host() {
 fn processing_cost_delays_a_handshake_by_its_packets() {
     let free = one_path(&link(100, 10), Traffic::BulkSize(1));
     let cost = ProcessingCost { per_segment: Duration::from_millis(1), ..Default::default() };
-    let slow = RunSetup { server_cost: cost, client_cost: cost, ..free.clone() };
+    let slow = with(free.clone(), |setup| (setup.server_cost, setup.client_cost) = (cost, cost));
     let delay = value(&slow) - value(&free);
     // SYN, SYN/ACK, ACK, request, its ACK and the answer are sent and received, one at a time.
     assert!((0.009..0.012).contains(&delay), "{delay} s");
@@ -34,18 +34,16 @@ fn processing_cost_delays_a_handshake_by_its_packets() {
 
 #[test]
 fn without_a_nic_the_first_packet_is_earlier_by_its_serialisation() {
-    let with = one_path(&link(100, 10), Traffic::BulkSize(1));
-    let without = RunSetup { nic: None, ..with.clone() };
-    let delay = value(&with) - value(&without);
+    let with_nic = one_path(&link(100, 10), Traffic::BulkSize(1));
+    let without = with(with_nic.clone(), |setup| setup.network.nic = None);
+    let delay = value(&with_nic) - value(&without);
     assert!((1e-7..5e-6).contains(&delay), "{delay} s at 1 Gbit/s");
 }
 
 #[test]
 fn a_run_beyond_its_limit_is_incomplete() {
-    let setup = RunSetup {
-        limit: Duration::from_secs(2),
-        ..one_path(&link(1, 10), Traffic::BulkSize(10_000_000))
-    };
+    let mut setup = one_path(&link(1, 10), Traffic::BulkSize(10_000_000));
+    setup.limit = Duration::from_secs(2);
     let record = record(&setup);
     assert!(!record.outcome.is_complete());
     assert_eq!(record.ended, Duration::from_secs(2));
@@ -55,7 +53,7 @@ fn a_run_beyond_its_limit_is_incomplete() {
 #[test]
 fn a_path_that_never_carries_anything_is_incomplete_not_endless() {
     let mut setup = one_path(&link(1, 10), Traffic::BulkSize(1000));
-    setup.paths[0].events = vec![simulator::PathEvent {
+    setup.network.paths[0].events = vec![simulator::PathEvent {
         at: Duration::ZERO,
         direction: simulator::Direction::Both,
         change: network::LinkChange::Silent,

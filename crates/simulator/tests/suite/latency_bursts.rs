@@ -70,7 +70,7 @@ fn setup(scheduler: &'static str, segments: u32, mbit: u64, slow_ms: u64) -> Run
     let links = [link(mbit, 5), link(mbit, slow_ms / 2)];
     let traffic = Traffic::Burst { segments, segment_bytes: SEGMENT_BYTES };
     let mut setup = over(&links, scheduler, traffic);
-    setup.tcp.profile = Profile::Linux41;
+    setup.flows[0].tcp.profile = Profile::Linux41;
     setup
 }
 
@@ -146,7 +146,7 @@ fn figure_8(scheduler: &'static str, segments: u32, slow_ms: u64) -> f64 {
 fn alone(segments: u32) -> f64 {
     let traffic = Traffic::Burst { segments, segment_bytes: SEGMENT_BYTES };
     let mut setup = one_path(&link(100, 5), traffic);
-    setup.tcp.profile = Profile::Linux41;
+    setup.flows[0].tcp.profile = Profile::Linux41;
     value(&setup) * 1e3
 }
 

@@ -1,15 +1,13 @@
 //! MPTCP over two and three paths: bytes out are bytes in, exactly once, and every transfer
 //! completes while one path lives.
 
-use crate::pair::{link, record};
+use crate::pair::{link, record, with};
 use crate::robustness::{hostile_link, outage};
 use base::Duration;
+use harness::RunRecord;
 use network::{Limit, LinkChange, LinkConfig, LossConfig};
 use proptest::prelude::*;
-use simulator::{
-    Direction, Multipath, NicSetup, PathEvent, PathSetup, ProcessingCost, Protocol, RunRecord,
-    RunSetup, Until,
-};
+use simulator::{Carrier, Direction, Multipath, NicSetup, PathEvent, PathSetup, RunSetup, Until};
 use traffic::Traffic;
 use transport::choice::Choice;
 use transport::path_manager::PathManagerKind;
@@ -31,14 +29,19 @@ pub fn over(links: &[LinkConfig], scheduler: &'static str, traffic: Traffic) -> 
         up: link.clone(),
         events: Vec::new(),
     };
-    RunSetup {
-        paths: links.iter().enumerate().map(path).collect(),
-        protocol: Protocol::Mptcp(Multipath {
-            scheduler: scheduler.parse().unwrap(),
-            ..Multipath::default()
-        }),
+    let paths = links.iter().enumerate().map(path).collect();
+    RunSetup::new(
+        paths,
+        Multipath { scheduler: scheduler.parse().unwrap(), ..Multipath::default() }.into(),
         traffic,
-        ..RunSetup::default()
+    )
+}
+
+/// The multi-path protocol of the measured flow.
+pub fn multipath(setup: &mut RunSetup) -> &mut Multipath {
+    match &mut setup.flows[0].carrier {
+        Carrier::Multipath(multipath) => multipath,
+        Carrier::Tcp => panic!("TCP has one path"),
     }
 }
 
@@ -59,20 +62,19 @@ fn hostile_path() -> impl Strategy<Value = PathSetup> {
     })
 }
 
-fn multipath() -> impl Strategy<Value = Multipath> {
+/// The place of the first path, and what runs over all of them.
+fn any_multipath() -> impl Strategy<Value = (usize, Multipath)> {
     let manager = prop_oneof![
         1 => Just(PathManagerKind::PASSIVE),
         5 => Just(PathManagerKind::FULLMESH),
     ];
     let policy = prop_oneof![2 => Just("none"), 1 => Just("drepas:interval=300ms")];
     (0usize..2, 0..scheduler::TABLE.len(), policy, manager, any::<bool>()).prop_map(
-        |(first, scheduler, policy, path_manager, checksum)| Multipath {
-            first,
-            scheduler: Choice::of(&scheduler::TABLE[scheduler]),
-            policy: policy.parse().unwrap(),
-            path_manager,
-            checksum,
-            failover: None,
+        |(first, scheduler, policy, path_manager, checksum)| {
+            let scheduler = Choice::of(&scheduler::TABLE[scheduler]);
+            let policy = policy.parse().unwrap();
+            let rest = Multipath::default();
+            (first, Multipath { scheduler, policy, path_manager, checksum, ..rest })
         },
     )
 }
@@ -99,15 +101,15 @@ pub fn hostile_run() -> impl Strategy<Value = RunSetup> {
     // One path may die for good, if it is not the first one.
     let death = proptest::option::of((0u64..3000, any::<bool>()));
     let choices = (any::<u64>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (paths, multipath(), tcp, cost, death, 1u64..300_000, choices).prop_map(
-        |(mut paths, multipath, tcp, cost, death, bytes, choices)| {
+    (paths, any_multipath(), tcp, cost, death, 1u64..300_000, choices).prop_map(
+        |(mut paths, (first, multipath), tcp, cost, death, bytes, choices)| {
             let (seed, reverse, nic, pass_through, ipv6) = choices;
             for (number, path) in paths.iter_mut().enumerate() {
                 path.name = format!("p{number}");
             }
             if let Some((at, told)) = death {
                 let change = if told { LinkChange::Down } else { LinkChange::Silent };
-                let mortal = 1 - multipath.first;
+                let mortal = 1 - first;
                 paths[mortal].events = gone(change, Duration::from_millis(at), None);
             }
             let (buffers, congestion, profile) = tcp;
@@ -115,22 +117,18 @@ pub fn hostile_run() -> impl Strategy<Value = RunSetup> {
                 never_told(&mut paths);
             }
             let per_segment = Duration::from_micros(cost);
-            let mut setup = RunSetup {
-                seed,
-                paths,
-                protocol: Protocol::Mptcp(multipath),
-                traffic: Traffic::BulkSize(bytes),
-                reverse,
-                nic: nic.then(NicSetup::default),
-                pass_through,
-                ipv6,
-                until: Until::Closed,
-                server_cost: ProcessingCost { per_segment, ..ProcessingCost::default() },
-                ..RunSetup::default()
-            };
-            setup.tcp.buffers = buffers;
-            setup.tcp.congestion = congestion.parse().unwrap();
-            setup.tcp.profile = profile;
+            let mut setup = RunSetup::new(paths, multipath.into(), Traffic::BulkSize(bytes));
+            setup.seed = seed;
+            setup.network.nic = nic.then(NicSetup::default);
+            setup.network.ipv6 = ipv6;
+            setup.recording.pass_through = pass_through;
+            setup.until = Until::Closed;
+            setup.server_cost.per_segment = per_segment;
+            setup.flows[0].first = first;
+            setup.flows[0].reverse = reverse;
+            setup.flows[0].tcp.buffers = buffers;
+            setup.flows[0].tcp.congestion = congestion.parse().unwrap();
+            setup.flows[0].tcp.profile = profile;
             setup
         },
     )
@@ -138,17 +136,17 @@ pub fn hostile_run() -> impl Strategy<Value = RunSetup> {
 
 /// What must hold of every run.
 fn assert_exactly_once(setup: &RunSetup) -> RunRecord {
-    let Traffic::BulkSize(bytes) = setup.traffic else { unreachable!() };
+    let Traffic::BulkSize(bytes) = setup.flows[0].traffic else { unreachable!() };
     let record = record(setup);
     let context = || format!("{record:#?}\n{setup:#?}");
-    assert_eq!(record.failure, None, "{}", context());
+    assert_eq!(record.measured().failure, None, "{}", context());
     assert_eq!(record.outcome.bytes_read, bytes, "{}", context());
     assert!(record.outcome.is_complete(), "{}", context());
     let dies = |path: &PathSetup| path.events.len() == 1;
     // TCP itself goes on for a quarter of an hour on a path that is gone.
-    let dead = setup.paths.iter().any(dies);
-    assert!(record.idle || dead, "nothing is left to happen: {}", context());
-    let first_sent: u64 = record.first_sent_bytes.iter().sum();
+    let dead = setup.network.paths.iter().any(dies);
+    assert!(record.is_idle() || dead, "nothing is left to happen: {}", context());
+    let first_sent: u64 = record.measured().sent.first_sent_bytes.iter().sum();
     assert_eq!(first_sent, bytes, "every byte is first sent once: {}", context());
     record
 }
@@ -172,21 +170,22 @@ proptest! {
 fn all_that_the_handshake_offered_is_taken() {
     let slow = LinkConfig { limit: Limit::Packets(4), ..link(1, 1) };
     let mut setup = over(&[slow.clone(), slow], "linux", Traffic::BulkSize(34_817));
-    setup.protocol = Protocol::Mptcp(Multipath {
+    setup.flows[0].carrier = Multipath {
         scheduler: "linux".parse().unwrap(),
         path_manager: PathManagerKind::PASSIVE,
         checksum: true,
         ..Multipath::default()
-    });
-    setup.reverse = true;
-    setup.ipv6 = true;
-    setup.nic = None;
+    }
+    .into();
+    setup.flows[0].reverse = true;
+    setup.network.ipv6 = true;
+    setup.network.nic = None;
     setup.until = Until::Closed;
-    setup.tcp.congestion = "reno".parse().unwrap();
+    setup.flows[0].tcp.congestion = "reno".parse().unwrap();
     for profile in [Profile::Linux, Profile::Linux41] {
-        setup.tcp.profile = profile;
+        setup.flows[0].tcp.profile = profile;
         let buffers = Buffers { send_max: 32_769, receive_max: 71_400, auto_tuning: false };
-        setup.tcp.buffers = buffers;
+        setup.flows[0].tcp.buffers = buffers;
         assert_exactly_once(&setup);
     }
 }
@@ -203,21 +202,22 @@ fn lost_data_acknowledgement_of_an_only_subflow_is_asked_for() {
     };
     let links = [hop(4, 6, 6, 4), hop(1, 1, 0, 4)];
     let mut setup = over(&links, "lrf", Traffic::BulkSize(35_169));
-    setup.paths[0].up = LinkConfig {
+    setup.network.paths[0].up = LinkConfig {
         loss: LossConfig::GilbertElliott { p: 0.001, r: 0.3, one_minus_h: 0.7, one_minus_k: 0.0 },
         reorder: 0.04554885686198772,
         corrupt: 0.03832442137196102,
         ..hop(35, 34, 11, 10)
     };
-    setup.paths[0].events = gone(LinkChange::Down, ms(169), Some(ms(455)));
-    setup.paths[1].events = gone(LinkChange::Silent, ms(169), None);
+    setup.network.paths[0].events = gone(LinkChange::Down, ms(169), Some(ms(455)));
+    setup.network.paths[1].events = gone(LinkChange::Silent, ms(169), None);
     setup.seed = 4_838_296_000_788_472_972;
-    setup.reverse = true;
-    setup.nic = None;
+    setup.flows[0].reverse = true;
+    setup.network.nic = None;
     setup.until = Until::Closed;
-    setup.tcp.congestion = "lia".parse().unwrap();
-    setup.tcp.profile = Profile::Linux41;
-    setup.tcp.buffers = Buffers { send_max: 32_304, receive_max: 41_376, auto_tuning: false };
+    setup.flows[0].tcp.congestion = "lia".parse().unwrap();
+    setup.flows[0].tcp.profile = Profile::Linux41;
+    setup.flows[0].tcp.buffers =
+        Buffers { send_max: 32_304, receive_max: 41_376, auto_tuning: false };
     assert_exactly_once(&setup);
 }
 
@@ -226,10 +226,10 @@ fn every_scheduler_uses_every_path() {
     for scheduler in schedulers() {
         for paths in [2, 3] {
             let links: Vec<LinkConfig> = (0..paths).map(|n| link(10, 10 + 15 * n)).collect();
-            let record = assert_exactly_once(&RunSetup {
-                until: Until::Closed,
-                ..over(&links, scheduler, Traffic::BulkSize(4_000_000))
-            });
+            let record = assert_exactly_once(&with(
+                over(&links, scheduler, Traffic::BulkSize(4_000_000)),
+                |setup| setup.until = Until::Closed,
+            ));
             let carried = |path: &simulator::PathCounters| path.down.delivered > 150;
             assert!(record.links.iter().all(carried), "{scheduler}: {record:?}");
         }
@@ -244,12 +244,8 @@ fn weights_of_round_robin_are_the_shares_of_its_paths() {
             let links = [link(100, 10), link(100, 10)];
             let video = Traffic::Video(Duration::from_secs(10));
             let mut setup = over(&links, weights, video);
-            setup.protocol = Protocol::Mptcp(Multipath {
-                first,
-                scheduler: weights.parse().unwrap(),
-                ..Multipath::default()
-            });
-            let sent = record(&setup).first_sent_bytes;
+            setup.flows[0].first = first;
+            let sent = record(&setup).measured().sent.first_sent_bytes.clone();
             let share = sent[0] as f64 / (sent[0] + sent[1]) as f64;
             assert!((share - expected).abs() < 0.06, "{weights} from {first}: {share}");
         }
@@ -260,10 +256,10 @@ fn weights_of_round_robin_are_the_shares_of_its_paths() {
 fn path_manager_default_stays_on_the_first_path() {
     for first in [0, 1] {
         let mut setup = over(&[link(10, 10), link(10, 10)], "lrf", Traffic::BulkSize(100_000));
-        let path_manager = PathManagerKind::PASSIVE;
-        setup.protocol = Protocol::Mptcp(Multipath { first, path_manager, ..Multipath::default() });
+        setup.flows[0].first = first;
+        multipath(&mut setup).path_manager = PathManagerKind::PASSIVE;
         let record = record(&setup);
-        assert_eq!(record.first_sent_bytes[first], 100_000);
+        assert_eq!(record.measured().sent.first_sent_bytes[first], 100_000);
         assert_eq!(record.links[1 - first].down.delivered, 0);
     }
 }
@@ -274,11 +270,14 @@ fn binder_uses_every_path_between_the_first_addresses() {
     for first in [0, 2] {
         let links = [link(10, 10), link(10, 20), link(10, 30)];
         let mut setup = over(&links, "lrf", Traffic::BulkSize(4 << 20));
-        let path_manager = PathManagerKind::Binder;
-        setup.protocol = Protocol::Mptcp(Multipath { first, path_manager, ..Multipath::default() });
-        setup.capture = true;
+        setup.flows[0].first = first;
+        multipath(&mut setup).path_manager = PathManagerKind::Binder;
+        setup.recording.capture = true;
         let record = record(&setup);
-        assert!(record.first_sent_bytes.iter().all(|sent| *sent > 500_000), "{record:?}");
+        assert!(
+            record.measured().sent.first_sent_bytes.iter().all(|sent| *sent > 500_000),
+            "{record:?}"
+        );
         let capture = record.captures.expect("it was asked for").sender;
         let others = (0..3u8).filter(|path| usize::from(*path) != first);
         let from_to = |path: u8| [10, 0, path, 1, 10, 0, path, 2];
@@ -295,7 +294,8 @@ fn transfer_goes_on_when_either_path_is_gone_for_good() {
                 let links = [link(10, 20), link(10, 30)];
                 let mut setup = over(&links, scheduler, Traffic::BulkSize(6_000_000));
                 setup.until = Until::Closed;
-                setup.paths[mortal].events = gone(change.clone(), Duration::from_secs(1), None);
+                setup.network.paths[mortal].events =
+                    gone(change.clone(), Duration::from_secs(1), None);
                 let record = assert_exactly_once(&setup);
                 let time = record.outcome.value.expect("complete");
                 let case = format!("{scheduler} {change:?} of path {mortal}: {time} s");
@@ -313,13 +313,13 @@ fn path_that_returns_carries_again() {
         for (path, first) in [(1, 0), (0, 0), (0, 1)] {
             let links = [link(10, 20), link(10, 20)];
             let mut setup = over(&links, "lrf", Traffic::BulkTime(Duration::from_secs(30)));
-            setup.protocol = Protocol::Mptcp(Multipath { first, ..Multipath::default() });
+            setup.flows[0].first = first;
             let (from, to) = (Duration::from_secs(5), Duration::from_secs(8));
-            let never = record(&setup).first_sent_bytes[path];
-            setup.paths[path].events = gone(change.clone(), from, Some(to));
-            let with = record(&setup).first_sent_bytes[path];
-            setup.paths[path].events = gone(change.clone(), from, None);
-            let until = record(&setup).first_sent_bytes[path];
+            let never = record(&setup).measured().sent.first_sent_bytes.clone()[path];
+            setup.network.paths[path].events = gone(change.clone(), from, Some(to));
+            let with = record(&setup).measured().sent.first_sent_bytes.clone()[path];
+            setup.network.paths[path].events = gone(change.clone(), from, None);
+            let until = record(&setup).measured().sent.first_sent_bytes.clone()[path];
             println!("{change:?} of path {path}: {never} {with} {until}");
             let back = with.saturating_sub(until) as f64 / never as f64;
             assert!(back > 0.55, "{change:?} of path {path}, {first} first: {back} of {never}");
@@ -332,7 +332,7 @@ fn lossy_path_does_not_take_the_other_one_with_it() {
     let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.05 }, ..link(10, 20) };
     for scheduler in schedulers().filter(|name| !EARLY_BINDING.contains(name)) {
         let both = over(&[link(10, 20), lossy.clone()], scheduler, Traffic::BulkSize(4_000_000));
-        let alone = RunSetup { protocol: Protocol::Tcp { path: 0 }, ..both.clone() };
+        let alone = with(both.clone(), |setup| setup.flows[0].carrier = Carrier::Tcp);
         let (both, alone) = (crate::pair::value(&both), crate::pair::value(&alone));
         println!("{scheduler}: {both:.3} s, alone {alone:.3} s");
         assert!(both < 1.05 * alone, "{scheduler}: {both} s, the good path alone {alone} s");
@@ -345,7 +345,7 @@ fn first_path_told_down_during_the_handshake_is_waited_for() {
     let mut setup = over(&[link(10, 20), link(10, 20)], "lrf", Traffic::BulkSize(30_000));
     setup.until = Until::Closed;
     let (from, to) = (Duration::from_millis(1), Duration::from_millis(30));
-    setup.paths[0].events = gone(LinkChange::Down, from, Some(to));
+    setup.network.paths[0].events = gone(LinkChange::Down, from, Some(to));
     let time = assert_exactly_once(&setup).outcome.value.expect("complete");
     assert!((0.03..0.4).contains(&time), "a second SYN as soon as it is back: {time} s");
 }
@@ -356,8 +356,11 @@ fn first_path_told_down_during_the_handshake_is_waited_for() {
 fn upload_into_a_small_buffer_over_queues_that_overflow_is_not_stuck() {
     let narrow = LinkConfig { limit: network::Limit::Packets(4), ..link(1, 1) };
     let mut setup = over(&[narrow.clone(), narrow], "lrf", Traffic::BulkSize(32_293));
-    setup.tcp.buffers = Buffers { send_max: 16_384, receive_max: 16_384, auto_tuning: false };
-    let setup = RunSetup { reverse: true, nic: None, until: Until::Closed, ..setup };
+    setup.flows[0].tcp.buffers =
+        Buffers { send_max: 16_384, receive_max: 16_384, auto_tuning: false };
+    setup.flows[0].reverse = true;
+    setup.network.nic = None;
+    setup.until = Until::Closed;
     let record = assert_exactly_once(&setup);
     let time = record.outcome.value.expect("complete");
     assert!(time < 0.5, "{time} s; 0.14 s at the rate of both links");
@@ -372,8 +375,8 @@ fn address_lost_for_a_moment_is_joined_again() {
         setup.until = Until::Closed;
         let at = Duration::from_millis(40 + 4 * moment);
         let back = at + Duration::from_millis(1);
-        setup.paths[0].events = gone(LinkChange::Down, at, Some(back));
-        setup.paths[1].events = gone(LinkChange::Silent, at, None);
+        setup.network.paths[0].events = gone(LinkChange::Down, at, Some(back));
+        setup.network.paths[1].events = gone(LinkChange::Silent, at, None);
         let time = assert_exactly_once(&setup).outcome.value.expect("complete");
         assert!(time < 8.0, "gone after {at}: {time} s");
     }

@@ -3,9 +3,10 @@
 use base::{
     Chance, Duration, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Rate, Recorder,
 };
+use harness::RunRecord;
 use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
 use simulator::{
-    Endpoint, PathSetup, ProcessingCost, RunRecord, RunSetup, World, simulate, simulate_recorded,
+    Carrier, Endpoint, PathSetup, ProcessingCost, RunSetup, World, simulate, simulate_recorded,
 };
 use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -36,7 +37,13 @@ pub fn one_path(link: &LinkConfig, traffic: Traffic) -> RunSetup {
         up: link.clone(),
         events: Vec::new(),
     };
-    RunSetup { paths: vec![path], traffic, ..RunSetup::default() }
+    RunSetup::new(vec![path], Carrier::Tcp, traffic)
+}
+
+/// The same setup with a change.
+pub fn with(mut setup: RunSetup, change: impl FnOnce(&mut RunSetup)) -> RunSetup {
+    change(&mut setup);
+    setup
 }
 
 /// The record of a run that must not fail; the message names the setup.
@@ -51,7 +58,7 @@ pub fn record_with<T: 'static>(
     pick: impl FnMut(Instant, &Event) -> Option<T> + 'static,
 ) -> (RunRecord, Vec<T>) {
     let found = Rc::new(RefCell::new(Vec::new()));
-    let sender = if setup.reverse { CLIENT } else { SERVER };
+    let sender = if setup.flows[0].reverse { CLIENT } else { SERVER };
     let recorder = Picker { mask, sender, pick, found: Rc::clone(&found) };
     let record = simulate_recorded(setup, Box::new(recorder))
         .unwrap_or_else(|error| panic!("{error}\n{setup:#?}"));

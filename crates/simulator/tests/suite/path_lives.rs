@@ -10,7 +10,7 @@ use crate::windows::names;
 use base::{Duration, Event, EventMask, Instant, PathId};
 use network::LinkChange;
 use proptest::prelude::*;
-use simulator::{Direction, Mark, Multipath, PathEvent, PathMark, Protocol, RunSetup};
+use simulator::{Direction, Mark, Multipath, PathEvent, PathMark, RunSetup};
 use std::collections::BTreeMap;
 use traffic::Traffic;
 use transport::Buffers;
@@ -77,7 +77,11 @@ fn live(setup: &mut RunSetup, path: usize, spells: &[Spell]) {
             return;
         }
         let mut link = |at, change| {
-            setup.paths[path].events.push(PathEvent { at, direction: Direction::Both, change });
+            setup.network.paths[path].events.push(PathEvent {
+                at,
+                direction: Direction::Both,
+                change,
+            });
         };
         match how {
             How::Down => {
@@ -89,11 +93,11 @@ fn live(setup: &mut RunSetup, path: usize, spells: &[Spell]) {
                 link(end, LinkChange::Up);
             }
             How::Slow => {
-                let usual = setup.paths[path].down.delay;
+                let usual = setup.network.paths[path].down.delay;
                 let slow = usual + Duration::from_millis(millis / 2);
                 for (at, delay) in [(at, slow), (end, usual)] {
                     let (direction, change) = (Direction::Both, LinkChange::Delay(delay));
-                    setup.paths[path].events.push(PathEvent { at, direction, change });
+                    setup.network.paths[path].events.push(PathEvent { at, direction, change });
                 }
             }
             How::Removed => {
@@ -144,15 +148,15 @@ fn check(setup: &RunSetup) -> Result<(), TestCaseError> {
     };
     let mask = EventMask::SEGMENT.union(EventMask::WINDOW).union(EventMask::TIMER);
     let (record, found) = record_with(setup, mask, pick);
-    prop_assert!(record.failure.is_none(), "{:?}", record.failure);
+    prop_assert!(record.measured().failure.is_none(), "{:?}", record.measured().failure);
     let wrong = found.iter().find_map(|(_, what)| what.as_ref().err());
     prop_assert!(wrong.is_none(), "{wrong:?}");
-    for path in 0..setup.paths.len() {
-        let of = |id: &PathId| record.sender_subflows.get(id.index()) == Some(&path);
+    for path in 0..setup.network.paths.len() {
+        let of = |id: &PathId| record.measured().sender_subflows.get(id.index()) == Some(&path);
         let lives = found
             .iter()
             .any(|(at, what)| (CALM..LATE).contains(at) && what.as_ref().is_ok_and(&of));
-        prop_assert!(lives, "path {path} starves: {:?}", record.sender_subflows);
+        prop_assert!(lives, "path {path} starves: {:?}", record.measured().sender_subflows);
     }
     Ok(())
 }
@@ -163,14 +167,11 @@ fn check(setup: &RunSetup) -> Result<(), TestCaseError> {
 fn probe_of_an_open_window_keeps_to_the_congestion_window() {
     let mut setup = over(&[link(2, 10), link(2, 25)], "linux", Traffic::BulkTime(END));
     setup.run = 298;
-    setup.tcp.congestion = "reno".parse().unwrap();
+    setup.flows[0].tcp.congestion = "reno".parse().unwrap();
     let failover = Some(Failover::Stale);
-    setup.protocol = Protocol::Mptcp(Multipath {
-        scheduler: "linux".parse().unwrap(),
-        failover,
-        ..Multipath::default()
-    });
-    for path in &mut setup.paths {
+    setup.flows[0].carrier =
+        Multipath { scheduler: "linux".parse().unwrap(), failover, ..Multipath::default() }.into();
+    for path in &mut setup.network.paths {
         path.down.loss = network::LossConfig::Bernoulli { p: 0.018167879300036174 };
     }
     live(&mut setup, 0, &[Spell { how: How::Down, millis: 330, then: 1 }]);
@@ -180,7 +181,7 @@ fn probe_of_an_open_window_keeps_to_the_congestion_window() {
 /// Of two paths of 10 Mbit/s the first dies silently: how much is acknowledged on the second in
 /// `SPAN` from `patience` after that on, as a part of what it could carry.
 fn use_after_death(setup: &mut RunSetup, death: Duration, patience: Duration) -> f64 {
-    setup.paths[0].events.push(PathEvent {
+    setup.network.paths[0].events.push(PathEvent {
         at: death,
         direction: Direction::Both,
         change: LinkChange::Silent,
@@ -194,7 +195,7 @@ fn use_after_death(setup: &mut RunSetup, death: Duration, patience: Duration) ->
     let (record, acked) = record_with(setup, EventMask::SEGMENT, pick);
     let span = death + patience..death + patience + SPAN;
     let on_live = acked.iter().filter(|(at, path, _)| {
-        span.contains(at) && record.sender_subflows.get(path.index()) == Some(&1)
+        span.contains(at) && record.measured().sender_subflows.get(path.index()) == Some(&1)
     });
     let bytes: u64 = on_live.map(|(.., bytes)| *bytes).sum();
     bytes as f64 * 8.0 / (10e6 * SPAN.as_secs_f64())
@@ -205,11 +206,12 @@ const SPAN: Duration = Duration::from_millis(1500);
 fn dying(scheduler: &'static str, failover: Failover, delays: [u64; 2]) -> RunSetup {
     let links = delays.map(|delay| link(10, delay));
     let mut setup = over(&links, scheduler, Traffic::BulkTime(Duration::from_secs(12)));
-    setup.protocol = Protocol::Mptcp(Multipath {
+    setup.flows[0].carrier = Multipath {
         scheduler: scheduler.parse().unwrap(),
         failover: Some(failover),
         ..Multipath::default()
-    });
+    }
+    .into();
     setup
 }
 
@@ -243,10 +245,10 @@ fn grants_of_a_failed_path_are_reinjected_whole() {
 fn path_that_recovered_drains_what_is_bound_to_it_while_the_other_rests() {
     for congestion in ["lia", "olia", "olia-draft", "balia"] {
         let mut setup = dying("linux", Failover::Rto, [25, 5]);
-        setup.traffic = Traffic::BulkTime(Duration::from_secs(20));
-        setup.tcp.congestion = congestion.parse().unwrap();
-        setup.paths[0].down.limit = network::Limit::Packets(60);
-        setup.paths[1].down.limit = network::Limit::Packets(80);
+        setup.flows[0].traffic = Traffic::BulkTime(Duration::from_secs(20));
+        setup.flows[0].tcp.congestion = congestion.parse().unwrap();
+        setup.network.paths[0].down.limit = network::Limit::Packets(60);
+        setup.network.paths[1].down.limit = network::Limit::Packets(80);
         let slow = base::Rate::from_bps(100_000);
         let changes = [
             (4158, LinkChange::Loss(network::LossConfig::Bernoulli { p: 0.1 })),
@@ -259,7 +261,7 @@ fn path_that_recovered_drains_what_is_bound_to_it_while_the_other_rests() {
             direction: Direction::Both,
             change,
         });
-        setup.paths[0].events.extend(events);
+        setup.network.paths[0].events.extend(events);
         let value = crate::pair::value(&setup);
         // Of 20 Mbit/s; 4.5 with `olia-draft` before.
         assert!(value > 11e6, "{congestion}: {value}");
@@ -280,18 +282,17 @@ fn kernel_joins_an_address_that_comes_back_but_nothing_after_a_reset() {
         let traffic = Traffic::BulkTime(Duration::from_secs(8));
         let mut setup = over(&[link(2, 10), link(2, 25)], "linux", traffic);
         let path_manager = PathManagerKind::Kernel;
-        setup.protocol = Protocol::Mptcp(Multipath {
-            scheduler: "linux".parse().unwrap(),
-            path_manager,
-            ..Multipath::default()
-        });
+        setup.flows[0].carrier =
+            Multipath { scheduler: "linux".parse().unwrap(), path_manager, ..Multipath::default() }
+                .into();
         setup.marks = marks;
         let pick = move |now: Instant, event: &Event| match event {
             Event::SegmentAcked { path, .. } => Some((now - Instant::ZERO, *path)),
             _ => None,
         };
         let (record, acked) = record_with(&setup, EventMask::SEGMENT, pick);
-        let on_second = |path: &PathId| record.sender_subflows.get(path.index()) == Some(&1);
+        let on_second =
+            |path: &PathId| record.measured().sender_subflows.get(path.index()) == Some(&1);
         let times = acked.iter().filter(|(_, path)| on_second(path)).map(|(at, _)| *at);
         let (before, after): (Vec<_>, Vec<_>) = times.partition(|time| *time < at);
         assert!(!before.is_empty());
@@ -308,7 +309,7 @@ fn last_second(path_manager: PathManagerKind, marks: &[PathMark]) -> [u64; 2] {
     let by = |secs| {
         let traffic = Traffic::BulkTime(Duration::from_secs(secs));
         let mut setup = over(&[link(10, 10), link(10, 10)], "lrf", traffic);
-        setup.protocol = Protocol::Mptcp(Multipath { path_manager, ..Multipath::default() });
+        setup.flows[0].carrier = Multipath { path_manager, ..Multipath::default() }.into();
         setup.marks = marks.to_vec();
         let links = record(&setup).links;
         [0, 1].map(|path: usize| links[path].down.bytes_delivered)
@@ -353,18 +354,15 @@ fn path_joined_with_a_small_window_is_used_by_linux() {
     let links = [link(2, 10), link(2, 25), link(2, 40)];
     let mut setup = over(&links, "linux", Traffic::BulkTime(END));
     setup.run = 735;
-    setup.tcp.congestion = "balia:lisa=1".parse().unwrap();
-    setup.tcp.buffers = Buffers { auto_tuning: false, ..Buffers::default() };
+    setup.flows[0].tcp.congestion = "balia:lisa=1".parse().unwrap();
+    setup.flows[0].tcp.buffers = Buffers { auto_tuning: false, ..Buffers::default() };
     let failover = Some(Failover::Rto);
-    setup.protocol = Protocol::Mptcp(Multipath {
-        scheduler: "linux".parse().unwrap(),
-        failover,
-        ..Multipath::default()
-    });
+    setup.flows[0].carrier =
+        Multipath { scheduler: "linux".parse().unwrap(), failover, ..Multipath::default() }.into();
     for path in 0..3 {
         let loss = network::LossConfig::Bernoulli { p: 0.027550014729696204 };
         let (at, direction, change) = (BEGIN, Direction::Down, LinkChange::Loss(loss));
-        setup.paths[path].events.push(PathEvent { at, direction, change });
+        setup.network.paths[path].events.push(PathEvent { at, direction, change });
     }
     for path in 0..2 {
         live(&mut setup, path, &[Spell { how: How::Down, millis: 1500, then: 1 }]);
@@ -395,22 +393,22 @@ proptest! {
             let links: Vec<_> = (0..lives.len()).map(|i| link(2, 10 + 15 * i as u64)).collect();
             let mut setup = over(&links, scheduler, Traffic::BulkTime(END));
             setup.run = run;
-            setup.tcp.congestion = cc.parse().unwrap();
+            setup.flows[0].tcp.congestion = cc.parse().unwrap();
             // A window that one path alone fills leaves the others nothing to carry.
-            setup.tcp.buffers = Buffers { auto_tuning: false, ..Buffers::default() };
-            setup.protocol = Protocol::Mptcp(Multipath {
+            setup.flows[0].tcp.buffers = Buffers { auto_tuning: false, ..Buffers::default() };
+            setup.flows[0].carrier = Multipath {
                 scheduler: scheduler.parse().unwrap(),
                 failover: Some(rule),
                 path_manager: manager,
                 ..Multipath::default()
-            });
+            }.into();
             for (path, spells) in lives.iter().enumerate() {
                 let healed = spells.iter().filter(|spell| heals(manager, spell.how));
                 let spells: Vec<Spell> = healed.copied().collect();
                 if loss > 0.0 {
                     let change = LinkChange::Loss(network::LossConfig::Bernoulli { p: loss });
                     let (at, direction) = (BEGIN, Direction::Down);
-                    setup.paths[path].events.push(PathEvent { at, direction, change });
+                    setup.network.paths[path].events.push(PathEvent { at, direction, change });
                 }
                 live(&mut setup, path, &spells);
             }

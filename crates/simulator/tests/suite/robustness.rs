@@ -120,18 +120,21 @@ fn hostile_run() -> impl Strategy<Value = RunSetup> {
             let per_segment = Duration::from_micros(cost);
             let server_cost = ProcessingCost { per_segment, ..ProcessingCost::default() };
             let mut setup = one_path(&down, Traffic::BulkSize(bytes));
-            setup.paths[0].up = up;
-            setup.paths[0].events = events;
-            setup.tcp.congestion = if reno { "reno" } else { "cubic" }.parse().unwrap();
-            setup.tcp.buffers =
+            setup.network.paths[0].up = up;
+            setup.network.paths[0].events = events;
+            setup.flows[0].tcp.congestion = if reno { "reno" } else { "cubic" }.parse().unwrap();
+            setup.flows[0].tcp.buffers =
                 Buffers { send_max: buffers.0, receive_max: buffers.1, auto_tuning: buffers.2 };
-            setup.tcp.profile = profile;
+            setup.flows[0].tcp.profile = profile;
             let nic = nic.then(NicSetup::default);
             let until = Until::Closed;
             // After an acknowledgement that echoes a timestamp of a minute ago the timer is minutes
             // long, a few times over on the worst of paths (seen: 480 s for 126 KB).
             let limit = Duration::from_secs(7200);
-            RunSetup { seed, reverse, nic, pass_through, until, server_cost, limit, ..setup }
+            setup.flows[0].reverse = reverse;
+            setup.network.nic = nic;
+            setup.recording.pass_through = pass_through;
+            RunSetup { seed, until, server_cost, limit, ..setup }
         },
     )
 }
@@ -146,12 +149,12 @@ proptest! {
 
     #[test]
     fn every_byte_arrives_exactly_once_over_hostile_paths(setup in hostile_run()) {
-        let Traffic::BulkSize(bytes) = setup.traffic else { unreachable!() };
+        let Traffic::BulkSize(bytes) = setup.flows[0].traffic else { unreachable!() };
         let record = record(&setup);
-        prop_assert_eq!(record.failure, None);
+        prop_assert_eq!(record.measured().failure, None);
         prop_assert_eq!(record.outcome.bytes_read, bytes, "{:?}", record);
         prop_assert!(record.outcome.is_complete(), "{:?}", record);
-        prop_assert!(record.idle, "nothing is left to happen: {:?}", record);
+        prop_assert!(record.is_idle(), "nothing is left to happen: {:?}", record);
     }
 }
 
@@ -160,7 +163,7 @@ fn transfer_survives_an_outage_of_half_a_minute() {
     let mut setup = one_path(&link(10, 20), Traffic::BulkSize(5_000_000));
     let event =
         |at, change| PathEvent { at: Duration::from_secs(at), direction: Direction::Both, change };
-    setup.paths[0].events = vec![event(2, LinkChange::Silent), event(32, LinkChange::Up)];
+    setup.network.paths[0].events = vec![event(2, LinkChange::Silent), event(32, LinkChange::Up)];
     let time = pair::value(&setup);
     // 4.2 s of transfer, 30 s of outage, and at most one more back-off of the timer.
     assert!((34.0..65.0).contains(&time), "{time} s");
@@ -185,11 +188,14 @@ fn late_segments_after_the_close_do_not_fail_the_connection() {
         ..link(3, 3)
     };
     let mut setup = one_path(&down, Traffic::BulkSize(33_305));
-    setup.paths[0].up = up;
-    setup.tcp.buffers = Buffers { send_max: 16_384, receive_max: 32_412, auto_tuning: false };
+    setup.network.paths[0].up = up;
+    setup.flows[0].tcp.buffers =
+        Buffers { send_max: 16_384, receive_max: 32_412, auto_tuning: false };
     let seed = 41_879_258_502_714_025;
-    let setup = RunSetup { seed, reverse: true, nic: None, until: Until::Closed, ..setup };
-    assert_eq!(record(&setup).failure, None);
+    setup.flows[0].reverse = true;
+    setup.network.nic = None;
+    let setup = RunSetup { seed, until: Until::Closed, ..setup };
+    assert_eq!(record(&setup).measured().failure, None);
 }
 
 /// Found at random: the SYNs at constant intervals counted as if they were all there are
@@ -199,7 +205,7 @@ fn connect_outlasts_an_outage_of_a_minute() {
     let mut setup = one_path(&link(10, 20), Traffic::BulkSize(1));
     let event =
         |at, change| PathEvent { at: Duration::from_secs(at), direction: Direction::Both, change };
-    setup.paths[0].events = vec![event(0, LinkChange::Silent), event(60, LinkChange::Up)];
+    setup.network.paths[0].events = vec![event(0, LinkChange::Silent), event(60, LinkChange::Up)];
     let time = pair::value(&setup);
     assert!((67.0..68.0).contains(&time), "{time} s");
 }
@@ -218,11 +224,14 @@ fn serial_host_tells_the_news_of_its_last_packet() {
     // One seed in two hundred ends on such a packet.
     for seed in 0..1000 {
         let mut setup = one_path(&down, Traffic::BulkSize(14_788));
-        setup.paths[0].up = up.clone();
-        setup.tcp.profile = Profile::Linux41;
-        setup.tcp.buffers = Buffers { send_max: 22_872, receive_max: 55_349, auto_tuning: false };
+        setup.network.paths[0].up = up.clone();
+        setup.flows[0].tcp.profile = Profile::Linux41;
+        setup.flows[0].tcp.buffers =
+            Buffers { send_max: 22_872, receive_max: 55_349, auto_tuning: false };
         setup.server_cost.per_segment = Duration::from_micros(14);
-        let setup = RunSetup { seed, reverse: true, nic: None, ..setup };
+        setup.flows[0].reverse = true;
+        setup.network.nic = None;
+        setup.seed = seed;
         assert!(record(&setup).outcome.is_complete(), "seed {seed}");
     }
 }

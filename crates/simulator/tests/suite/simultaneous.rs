@@ -3,7 +3,7 @@
 //! window that Linux begins with: what the second path carries then is behind what it has queued,
 //! a round trip of its own away, and 64 KiB are full before that comes.
 
-use crate::multipath::over;
+use crate::multipath::{multipath, over};
 use crate::pair::record;
 use base::{Duration, Rate};
 use network::{Limit, LinkConfig};
@@ -28,7 +28,7 @@ fn download(bytes: u64) -> RunSetup {
 /// What of the time SYNs at once save.
 fn gain(mut setup: RunSetup) -> f64 {
     let usual = record(&setup).outcome.value.unwrap();
-    setup.simultaneous_syn = true;
+    multipath(&mut setup).simultaneous_syn = true;
     let at_once = record(&setup).outcome.value.unwrap();
     1.0 - at_once / usual
 }
@@ -36,11 +36,11 @@ fn gain(mut setup: RunSetup) -> f64 {
 fn as_in_001(bytes: u64, cc: &'static str) -> RunSetup {
     let mut setup = download(bytes);
     // 001 s3.1: its kernel, its first threshold, and receive buffers that do not hold it up.
-    setup.tcp.profile = Profile::Linux35;
-    setup.tcp.congestion = cc.parse().unwrap();
-    setup.tcp.initial_ssthresh_segs = Some(SSTHRESH_SEGS);
+    setup.flows[0].tcp.profile = Profile::Linux35;
+    setup.flows[0].tcp.congestion = cc.parse().unwrap();
+    setup.flows[0].tcp.initial_ssthresh_segs = Some(SSTHRESH_SEGS);
     let most = 8 << 20;
-    setup.tcp.buffers = Buffers { send_max: most, receive_max: most, auto_tuning: false };
+    setup.flows[0].tcp.buffers = Buffers { send_max: most, receive_max: most, auto_tuning: false };
     setup
 }
 
@@ -59,8 +59,9 @@ fn small_receive_window_takes_the_gain_away() {
     for cc in ["cubic", "lia"] {
         let with_room = |receive_max| {
             let mut setup = download(512 << 10);
-            setup.tcp.congestion = cc.parse().unwrap();
-            setup.tcp.buffers = Buffers { send_max: 256 << 10, receive_max, auto_tuning: false };
+            setup.flows[0].tcp.congestion = cc.parse().unwrap();
+            setup.flows[0].tcp.buffers =
+                Buffers { send_max: 256 << 10, receive_max, auto_tuning: false };
             gain(setup)
         };
         let (small, large) = (with_room(128 << 10), with_room(8 << 20));

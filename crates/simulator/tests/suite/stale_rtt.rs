@@ -61,13 +61,13 @@ impl Recorder for Watch {
 fn seen(scheduler: &'static str) -> Seen {
     let video = Traffic::Video(ENDS - Instant::ZERO);
     let mut setup = over(&[link(20, 10), link(20, 20)], scheduler, video);
-    setup.tcp.profile = Profile::Linux41;
+    setup.flows[0].tcp.profile = Profile::Linux41;
     let rate = |at: Instant, kbit: u64| PathEvent {
         at: at - Instant::ZERO,
         direction: Direction::Both,
         change: LinkChange::Rate(Rate::from_bps(kbit * 1000)),
     };
-    setup.paths[0].events = vec![rate(BLOATS, 400), rate(DRAINS, 20_000)];
+    setup.network.paths[0].events = vec![rate(BLOATS, 400), rate(DRAINS, 20_000)];
     let seen = Rc::new(RefCell::new(Seen::default()));
     let record = simulate_recorded(&setup, Box::new(Watch(Rc::clone(&seen)))).unwrap();
     assert!(record.outcome.is_complete());
@@ -116,12 +116,12 @@ fn wvegas_uses_a_path_whose_delay_rose_again_once_it_forgets() {
     let share = |congestion: &str| {
         let traffic = Traffic::BulkTime(Duration::from_secs(160));
         let mut setup = over(&[link(10, 10), link(10, 10)], "lrf:reinjection=off", traffic);
-        setup.tcp.congestion = congestion.parse().unwrap();
+        setup.flows[0].tcp.congestion = congestion.parse().unwrap();
         setup.warm_up = Duration::from_secs(100);
         let change = LinkChange::Delay(Duration::from_millis(60));
         let (at, direction) = (Duration::from_secs(20), Direction::Both);
-        setup.paths[0].events.push(PathEvent { at, direction, change });
-        let sent = record(&setup).first_sent_bytes;
+        setup.network.paths[0].events.push(PathEvent { at, direction, change });
+        let sent = record(&setup).measured().sent.first_sent_bytes.clone();
         sent[0] as f64 / (sent[0] + sent[1]) as f64
     };
     let (kernel, windowed) = (share("wvegas"), share("wvegas:base-window=60s"));

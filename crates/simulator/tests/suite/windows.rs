@@ -78,7 +78,7 @@ proptest! {
     fn flight_stays_within_what_was_allowed(setup in hostile_run()) {
         for congestion in names() {
             let mut setup = setup.clone();
-            setup.tcp.congestion = congestion.parse().unwrap();
+            setup.flows[0].tcp.congestion = congestion.parse().unwrap();
             let excess = watched(&setup).excess;
             prop_assert!(excess.is_empty(), "{}: {:?}", congestion, excess);
         }
@@ -95,7 +95,7 @@ fn no_live_path_starves_while_there_are_data() {
     for congestion in names() {
         let links = [lossy(20, 5), lossy(2, 50)];
         let mut setup = over(&links, "lrf", Traffic::BulkTime(Duration::from_secs(20)));
-        setup.tcp.congestion = congestion.parse().unwrap();
+        setup.flows[0].tcp.congestion = congestion.parse().unwrap();
         let paths = watched(&setup);
         for path in [PathId(0), PathId(1)] {
             let seen = paths.seen.get(&(SERVER, path)).copied().unwrap_or_default();

@@ -44,6 +44,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "run",
             "failover",
             "fairness",
+            "kept",
             "blocking",
             "study",
             "setup",

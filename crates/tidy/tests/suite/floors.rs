@@ -7,10 +7,24 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("transport", &["base", "wire"]),
     ("network", &["base", "wire"]),
     ("traffic", &["base", "wire"]),
-    ("simulator", &["base", "wire", "transport", "network", "traffic"]),
-    ("linux", &["base", "wire", "transport", "network", "traffic"]),
-    ("lab", &["base", "wire", "transport", "network", "traffic", "simulator", "linux"]),
-    ("cli", &["base", "wire", "transport", "network", "traffic", "simulator", "linux", "lab"]),
+    ("harness", &["base", "wire", "transport", "network", "traffic"]),
+    ("simulator", &["base", "wire", "transport", "network", "traffic", "harness"]),
+    ("linux", &["base", "wire", "transport", "network", "traffic", "harness"]),
+    ("lab", &["base", "wire", "transport", "network", "traffic", "harness", "simulator", "linux"]),
+    (
+        "cli",
+        &[
+            "base",
+            "wire",
+            "transport",
+            "network",
+            "traffic",
+            "harness",
+            "simulator",
+            "linux",
+            "lab",
+        ],
+    ),
     ("tidy", &[]),
 ];
 

@@ -1,5 +1,6 @@
-//! Which congestion control, with the parameters that are set: `cubic`, `olia:min-ssthresh=1`.
+//! The choice of a congestion control, with its parameters: `cubic`, `olia:min-ssthresh=1`.
 
+use super::byte_control::{ByteControl, ByteLaw};
 use super::controller::{Controller, Options, TABLE};
 use super::coupled::Coupling;
 use crate::choice::{Choice, Row};
@@ -8,21 +9,23 @@ use crate::parameters::{Parameter, Refused, Settings};
 /// A row of the table of congestion controls.
 #[derive(Debug)]
 pub struct ControllerRow {
-    /// As options spell it.
+    /// The name in options.
     pub name: &'static str,
     /// One sentence.
     pub about: &'static str,
     /// The paper, the RFC or the kernel that it follows.
     pub source: &'static str,
-    /// What can be set.
+    /// What a user may set.
     pub parameters: &'static [Parameter],
-    /// Whether it couples the paths of a connection, so that it is of no use to a single path.
+    /// Whether it couples the paths of a connection, which has no effect on a single path.
     pub is_coupled: bool,
     /// Makes one without paths.
     pub(super) make: fn(&Options) -> Controller,
+    /// Its law over windows in bytes, if it has one.
+    pub(super) bytes: Option<ByteLaw>,
 }
 
-/// Which congestion control.
+/// A congestion control and its parameters.
 pub type ControllerChoice = Choice<ControllerRow>;
 
 impl Row for ControllerRow {
@@ -51,7 +54,7 @@ impl Row for ControllerRow {
 }
 
 impl Default for ControllerChoice {
-    /// Linux's.
+    /// The default of Linux.
     fn default() -> Self {
         ControllerChoice::CUBIC
     }
@@ -77,5 +80,13 @@ impl ControllerChoice {
                 (self.row().make)(&Options { coupling, ..*options })
             }
         }
+    }
+
+    /// A controller for one association, without paths, over windows in bytes (RFC 9260 s7.2);
+    /// `None` if there is none of that name. `slow_start_limit` is L of RFC 9260 s7.2.1, 1 by
+    /// default there.
+    pub fn make_over_bytes(&self, slow_start_limit: u32) -> Option<Controller> {
+        let law = self.row().bytes?;
+        Some(Controller::Bytes(ByteControl::new(law, slow_start_limit)))
     }
 }

@@ -1,48 +1,51 @@
-//! `Coupled`: what the controls that couple the paths of a connection share (congestion spec s0).
+//! `Coupled`: common to the controls that couple the paths of a connection, over windows in
+//! segments.
 //!
-//! Every path has a plain TCP's slow start, time-outs, undo and idle rules, those of `uncoupled`
-//! (RFC 6356 s3). What differs is a `Rule`: the increase in congestion avoidance and the threshold
-//! after a loss, from what all paths with an RTT sample have. A path alone is NewReno. A path in
-//! fast recovery counts with its threshold, not with the window of the moment.
-//! A path that had nothing in flight for longer than its round-trip time has no part in the sums:
-//! RFC 6356 s3 counts the flight size where the application does not fill the window. The kernels
-//! count its window, so that what a scheduler bound to a path of two segments waits for as long as
-//! an idle sibling's window is large.
-//! `app-limited-alpha` has a path that the application does not fill count with what it has in
-//! flight (RFC 6356). `lisa` couples initial windows, too.
+//! Every path has the slow start, time-outs, undo and idle rules of `uncoupled` (RFC 6356 s3). A
+//! `Rule` defines the increase in congestion avoidance and the threshold after a loss from the
+//! windows and round-trip times of all paths with an RTT sample. A path alone is NewReno. A path
+//! in fast recovery counts with its threshold instead of its present window (RFC 6356 s3).
+//!
+//! A path that had nothing in flight for longer than its round-trip time is left out of the sums:
+//! RFC 6356 s3 counts the flight size where the application does not fill the window. The
+//! multipath-tcp kernels count its window; a path of two segments that a scheduler waits for then
+//! grows slowly for as long as an idle sibling has a large window. With `app-limited-alpha` a path
+//! that the application does not fill counts with its flight (RFC 6356). `lisa` couples the
+//! initial windows as well.
 
-use super::lisa::{self, SlowStart};
+use super::law::Flow;
+use super::lisa::{self, FirstSlowStart};
 use super::reno::Reno;
+use super::segment_window::SegmentWindow;
 use super::uncoupled::{Algorithm, Uncoupled};
-use super::window::Window;
 use super::{
     AckSample, CongestionControl, CongestionEvent, CongestionKind, Options, PathStart, Penalty,
 };
 use crate::parameters::Settings;
 use base::{Duration, Instant, PathId};
 
-/// What parameters of a name set.
+/// The parameters that a user may set with the name of a coupled control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coupling {
-    /// OLIA and BALIA: the smallest threshold of one path among several, in segments; `None`: as
-    /// the kernel has it.
+    /// OLIA and BALIA: smallest threshold of one path among several, in segments; `None`: the
+    /// kernel's.
     pub min_ssthresh_segs: Option<u32>,
-    /// LIA: of windows that are not filled only what is in flight counts.
+    /// LIA: a window that is not filled counts with its flight.
     pub app_limited_alpha: bool,
-    /// LIA, OLIA and BALIA: initial windows come out of a sibling's slow start.
+    /// LIA, OLIA and BALIA: LISA, coupled initial windows.
     pub lisa: bool,
-    /// wVegas: segments in queues that a path begins with,
+    /// wVegas: `initial_alpha`, segments in queues at the start of a path.
     pub initial_alpha_segs: u32,
-    /// that all paths share,
+    /// wVegas: `total_alpha`, segments in queues for all paths together.
     pub total_alpha_segs: u32,
-    /// and that end slow start;
+    /// wVegas: `gamma`, segments in queues that end slow start.
     pub gamma_segs: u32,
-    /// how long the smallest RTT counts, zero for always.
+    /// wVegas: how long an RTT sample counts as the smallest; zero: for ever.
     pub base_window: Duration,
 }
 
 impl Coupling {
-    /// As the sources have it.
+    /// The values of the sources.
     pub const DEFAULT: Coupling = Coupling {
         min_ssthresh_segs: None,
         app_limited_alpha: false,
@@ -68,77 +71,40 @@ impl Coupling {
 }
 
 /// The part of a coupled control that differs: one instance per path.
+///
+/// `flows` are all paths with an RTT sample, the path itself last.
 pub trait Rule {
-    /// What siblings are told beside window and RTT.
-    type Told: Copy;
-
     /// The state of a new path.
     fn new(options: &Options) -> Self;
-    /// What siblings are told.
-    fn told(&self) -> Self::Told;
-    /// An acknowledgement, before any growth. `flows` are all paths with an RTT sample, this one
-    /// last; without one it is not among them.
-    fn on_ack(&mut self, _: &mut Window, _flows: &[Flow<Self::Told>], _: &AckSample) {}
+    /// Adds to `flow` what the law needs of this path beside window and RTT.
+    fn describe(&self, flow: Flow) -> Flow {
+        flow
+    }
+    /// An acknowledgement, before any growth. Without an RTT sample the path itself is not among
+    /// the flows.
+    fn on_ack(&mut self, _: &mut SegmentWindow, _flows: &[Flow], _: &AckSample) {}
     /// Congestion avoidance of one path among several: `acked` segments were acknowledged while
     /// the window was the limit.
-    fn increase(&mut self, window: &mut Window, acked: f64, flows: &[Flow<Self::Told>]);
-    /// The threshold after a congestion signal on one path among several: as precise as the
-    /// window it is made from.
-    fn threshold(
-        &mut self,
-        window: &Window,
-        _: &[Flow<Self::Told>],
-        event: &CongestionEvent,
-    ) -> f64 {
-        Reno.threshold(window, event)
+    fn increase(&mut self, window: &mut SegmentWindow, acked: f64, flows: &[Flow]);
+    /// The threshold after a congestion event on one path among several, as precise as the window
+    /// that it follows from.
+    fn ssthresh(&mut self, window: &SegmentWindow, _: &[Flow], event: &CongestionEvent) -> f64 {
+        Reno.ssthresh(window, event)
     }
-    /// A congestion signal came, whether or not the path is alone.
+    /// A congestion event, whether or not the path is alone.
     fn on_loss(&mut self) {}
     /// The retransmission timer expired.
     fn on_timeout(&mut self) {}
-    /// Sending resumes after more than a time-out's idling.
+    /// Transmission resumes after more than an RTO without data in flight.
     fn on_idle_restart(&mut self) {}
 }
 
-/// What rules take of a path.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Flow<T> {
-    /// `w_i`, in segments.
-    pub window: f64,
-    /// `rtt_i`, smoothed, not zero.
-    pub srtt: Duration,
-    pub told: T,
-}
-
-impl<T> Flow<T> {
-    /// `rtt_i` in seconds.
-    pub fn rtt(&self) -> f64 {
-        self.srtt.as_secs_f64()
-    }
-
-    /// `x_i = w_i / rtt_i`, in segments a second.
-    pub fn rate(&self) -> f64 {
-        self.window / self.rtt()
-    }
-}
-
-/// Half of a window that grew by fractions, or in kernels' arithmetic by whole segments.
-pub fn half(window: &Window, kernel_compat: bool) -> f64 {
-    let half = window.cwnd() / 2.0;
-    if kernel_compat { window.whole(half) } else { half }
-}
-
-/// `sum_i w_i / rtt_i`.
-pub fn total_rate<T>(flows: &[Flow<T>]) -> f64 {
-    flows.iter().map(Flow::rate).sum()
-}
-
-/// The linked windows of one connection.
+/// The coupled windows of one connection.
 #[derive(Clone, Debug)]
-pub struct Coupled<R: Rule> {
-    pub(super) paths: Uncoupled<Share<R>>,
+pub struct Coupled<R> {
+    pub(super) paths: Uncoupled<CoupledPath<R>>,
     /// Reused for every acknowledgement.
-    siblings: Vec<Flow<R::Told>>,
+    siblings: Vec<Flow>,
     lisa: bool,
 }
 
@@ -149,35 +115,36 @@ impl<R: Rule> Coupled<R> {
         Coupled { paths: Uncoupled::new(options), siblings: Vec::new(), lisa }
     }
 
-    /// LISA: a path that begins takes its window from the fastest in its first slow start.
+    /// LISA: a new path takes its initial window from the fastest path in its first slow start.
     fn share_slow_start(&mut self, path: PathId, start: &PathStart) {
         let others = self.paths.parts().filter(|(id, ..)| *id != path);
-        let rates = others.filter_map(|(id, window, share)| Some((id, share.first_rate(window)?)));
+        let rates = others
+            .filter_map(|(id, window, other)| Some((id, other.first_slow_start_rate(window)?)));
         let Some((fastest, _)) = rates.max_by(|(_, one), (_, other)| one.total_cmp(other)) else {
             return;
         };
-        let Some((window, share)) = self.paths.parts_mut(fastest) else { return };
-        let grant = lisa::grant(start.initial_window_segs, window.cwnd_segs());
+        let Some((window, donor)) = self.paths.parts_mut(fastest) else { return };
+        let grant = lisa::grant(start.initial_window_segs(), window.cwnd_segs());
         window.set_cwnd(window.cwnd() - f64::from(grant.taken));
-        share.slow_start.give(grant.taken);
+        donor.slow_start.on_taken(grant.taken);
         if let Some((window, _)) = self.paths.parts_mut(path) {
             window.set_cwnd(f64::from(grant.initial));
         }
     }
 
-    /// Tell a path what its siblings have.
-    fn inform(&mut self, path: PathId, now: Instant) {
+    /// Brings the siblings that a path sees up to date.
+    fn update_siblings(&mut self, path: PathId, now: Instant) {
         self.siblings.clear();
         let others = self.paths.parts().filter(|(id, ..)| *id != path);
-        self.siblings.extend(others.filter_map(|(_, window, share)| share.flow(window, now)));
-        if let Some(share) = self.paths.algorithm_mut(path) {
-            std::mem::swap(&mut share.siblings, &mut self.siblings);
+        self.siblings.extend(others.filter_map(|(_, window, other)| other.flow(window, now)));
+        if let Some(own) = self.paths.algorithm_mut(path) {
+            std::mem::swap(&mut own.siblings, &mut self.siblings);
         }
     }
 
     fn set_recovering(&mut self, path: PathId, recovering: bool) {
-        if let Some(share) = self.paths.algorithm_mut(path) {
-            share.recovering = recovering;
+        if let Some(path) = self.paths.algorithm_mut(path) {
+            path.recovering = recovering;
         }
     }
 }
@@ -185,8 +152,8 @@ impl<R: Rule> Coupled<R> {
 impl<R: Rule> CongestionControl for Coupled<R> {
     fn on_path_added(&mut self, path: PathId, start: &PathStart) {
         self.paths.on_path_added(path, start);
-        if let Some(share) = self.paths.algorithm_mut(path) {
-            share.srtt = start.srtt;
+        if let Some(path) = self.paths.algorithm_mut(path) {
+            path.srtt = start.srtt;
         }
         if self.lisa {
             self.share_slow_start(path, start);
@@ -198,12 +165,12 @@ impl<R: Rule> CongestionControl for Coupled<R> {
     }
 
     fn on_ack(&mut self, path: PathId, sample: &AckSample) {
-        self.inform(path, sample.now);
+        self.update_siblings(path, sample.now);
         self.paths.on_ack(path, sample);
     }
 
     fn on_congestion(&mut self, path: PathId, event: &CongestionEvent) {
-        self.inform(path, event.now);
+        self.update_siblings(path, event.now);
         self.paths.on_congestion(path, event);
         self.set_recovering(path, event.kind == CongestionKind::FastRecovery);
     }
@@ -238,10 +205,6 @@ impl<R: Rule> CongestionControl for Coupled<R> {
         self.paths.on_application_limited(path, used_segs);
     }
 
-    fn on_retransmitted(&mut self, path: PathId, segs: u32) {
-        self.paths.on_retransmitted(path, segs);
-    }
-
     fn cwnd_bytes(&self, path: PathId) -> u64 {
         self.paths.cwnd_bytes(path)
     }
@@ -259,117 +222,117 @@ impl<R: Rule> CongestionControl for Coupled<R> {
     }
 }
 
-/// One path's part.
+/// The state of one path.
 #[derive(Clone, Debug)]
-pub struct Share<R: Rule> {
+pub struct CoupledPath<R> {
     rule: R,
     srtt: Duration,
-    /// In fast recovery: its window is inflated or not yet down, the threshold counts.
+    /// In fast recovery: the window is not yet reduced, the threshold counts.
     recovering: bool,
     app_limited_alpha: bool,
-    /// With `app_limited_alpha`, what was in flight if the window was not full, in segments.
+    /// With `app_limited_alpha`: the flight if the window was not full, in segments.
     in_use: Option<f64>,
-    /// Since when nothing is in flight; never in kernels' arithmetic, where windows count always.
-    rests_since: Option<Instant>,
+    /// Since when nothing is in flight; `None` in the kernel's arithmetic, where every window
+    /// counts.
+    idle_since: Option<Instant>,
     kernel_compat: bool,
-    slow_start: SlowStart,
-    /// The other paths, as of the event being dealt with.
-    siblings: Vec<Flow<R::Told>>,
+    slow_start: FirstSlowStart,
+    /// The other paths at the present event.
+    siblings: Vec<Flow>,
 }
 
-impl<R: Rule> Share<R> {
-    /// What siblings see of it; nothing before its first sample, nor at rest.
-    fn flow(&self, window: &Window, now: Instant) -> Option<Flow<R::Told>> {
-        let segs = if self.recovering { window.ssthresh() } else { self.counted(window) };
-        let told = self.rule.told();
-        let counts = !self.srtt.is_zero() && !self.is_at_rest(now);
-        counts.then_some(Flow { window: segs, srtt: self.srtt, told })
+impl<R: Rule> CoupledPath<R> {
+    /// The path as its siblings see it; `None` before its first RTT sample and while it is idle.
+    fn flow(&self, window: &SegmentWindow, now: Instant) -> Option<Flow> {
+        let cwnd = if self.recovering { window.ssthresh() } else { self.effective_window(window) };
+        let counts = !self.srtt.is_zero() && !self.is_idle(now);
+        counts.then(|| self.rule.describe(Flow::new(cwnd, self.srtt)))
     }
 
-    /// It carries nothing, and not only between two bursts of a round trip.
-    fn is_at_rest(&self, now: Instant) -> bool {
-        self.rests_since.is_some_and(|since| now - since > self.srtt)
+    /// Nothing is in flight for longer than between two bursts of a round trip.
+    fn is_idle(&self, now: Instant) -> bool {
+        self.idle_since.is_some_and(|since| now - since > self.srtt)
     }
 
     /// `w_i / rtt_i` in the first slow start.
-    fn first_rate(&self, window: &Window) -> Option<f64> {
-        let gives = self.slow_start.is_first() && window.in_slow_start();
-        (gives && !self.srtt.is_zero()).then(|| window.cwnd() / self.srtt.as_secs_f64())
+    fn first_slow_start_rate(&self, window: &SegmentWindow) -> Option<f64> {
+        let is_donor = self.slow_start.is_first() && window.in_slow_start();
+        (is_donor && !self.srtt.is_zero()).then(|| window.cwnd() / self.srtt.as_secs_f64())
     }
 
-    /// `w_i`: the window, or what of it is in use.
-    fn counted(&self, window: &Window) -> f64 {
+    /// `w_i`: the window, or the part of it that is in use.
+    fn effective_window(&self, window: &SegmentWindow) -> f64 {
         self.in_use.map_or(window.cwnd(), |in_use| in_use.min(window.cwnd()))
     }
 
-    /// Put itself after its siblings. Whether it is one among several.
-    fn join(&mut self, window: &Window) -> bool {
+    /// Appends the path itself to its siblings. Whether it is one among several.
+    fn push_self(&mut self, window: &SegmentWindow) -> bool {
         if self.srtt.is_zero() {
             return false;
         }
-        let (window, srtt, told) = (self.counted(window), self.srtt, self.rule.told());
-        self.siblings.push(Flow { window, srtt, told });
+        let flow = Flow::new(self.effective_window(window), self.srtt);
+        self.siblings.push(self.rule.describe(flow));
         self.siblings.len() > 1
     }
 
-    /// The same again is another view of itself.
-    fn leave(&mut self) {
+    /// The inverse of `push_self`.
+    fn pop_self(&mut self) {
         if !self.srtt.is_zero() {
             self.siblings.pop();
         }
     }
 }
 
-impl<R: Rule> Algorithm for Share<R> {
+impl<R: Rule> Algorithm for CoupledPath<R> {
     fn new(options: &Options) -> Self {
-        Share {
+        CoupledPath {
             rule: R::new(options),
             srtt: Duration::ZERO,
             recovering: false,
             app_limited_alpha: options.coupling.app_limited_alpha,
             in_use: options.coupling.app_limited_alpha.then_some(0.0),
-            rests_since: None,
+            idle_since: None,
             kernel_compat: options.kernel_compat,
-            slow_start: SlowStart::BEGINS,
+            slow_start: FirstSlowStart::NEW,
             siblings: Vec::new(),
         }
     }
 
-    fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
+    fn on_ack(&mut self, window: &mut SegmentWindow, sample: &AckSample) {
         self.srtt = sample.srtt;
         self.slow_start.on_ack(sample.acked_segs);
-        let rests = !self.kernel_compat && sample.snd_una == sample.snd_nxt;
-        self.rests_since = rests.then_some(sample.now);
+        let idle = !self.kernel_compat && sample.snd_una == sample.snd_nxt;
+        self.idle_since = idle.then_some(sample.now);
         let unused = self.app_limited_alpha && !sample.cwnd_limited;
         self.in_use = unused.then(|| f64::from(sample.inflight_before_segs.max(1)));
-        self.join(window);
+        self.push_self(window);
         self.rule.on_ack(window, &self.siblings, sample);
-        self.leave();
+        self.pop_self();
     }
 
-    fn growing(&self, acked: f64) -> f64 {
-        self.slow_start.growing(acked)
+    fn slow_start_credit(&self, acked: f64) -> f64 {
+        self.slow_start.credit(acked)
     }
 
-    fn increase(&mut self, window: &mut Window, acked: f64, _sample: &AckSample) {
+    fn increase(&mut self, window: &mut SegmentWindow, acked: f64, _sample: &AckSample) {
         self.slow_start.end();
-        if self.join(window) {
+        if self.push_self(window) {
             self.rule.increase(window, acked, &self.siblings);
         } else {
             window.reno_increase(acked);
         }
-        self.leave();
+        self.pop_self();
     }
 
-    fn threshold(&mut self, window: &Window, event: &CongestionEvent) -> f64 {
+    fn ssthresh(&mut self, window: &SegmentWindow, event: &CongestionEvent) -> f64 {
         self.slow_start.end();
         self.rule.on_loss();
-        let threshold = match self.join(window) {
-            true => self.rule.threshold(window, &self.siblings, event),
-            false => Reno.threshold(window, event),
+        let ssthresh = match self.push_self(window) {
+            true => self.rule.ssthresh(window, &self.siblings, event),
+            false => Reno.ssthresh(window, event),
         };
-        self.leave();
-        threshold
+        self.pop_self();
+        ssthresh
     }
 
     fn on_timeout(&mut self) {
@@ -382,16 +345,17 @@ impl<R: Rule> Algorithm for Share<R> {
     }
 
     fn on_transmit_start(&mut self, _idle: Duration, _now: Instant) {
-        self.rests_since = None;
+        self.idle_since = None;
     }
 }
 
-/// Kernel arithmetic: whole segments from fractions gathered over acknowledgements.
+/// The kernel's counter of acknowledgements, whatever each covers (`mptcp_coupled.c`: compared,
+/// then incremented, so that a step takes one acknowledgement more than asked for).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckCounter(u32);
 
 impl AckCounter {
-    /// One acknowledgement more; whether that makes `per_step` and a new count begins.
+    /// One more acknowledgement. Whether it completes a step.
     pub fn steps(&mut self, per_step: u64) -> bool {
         let full = u64::from(self.0) >= per_step;
         self.0 = if full { 0 } else { self.0 + 1 };
@@ -400,7 +364,7 @@ impl AckCounter {
 }
 
 #[cfg(test)]
-impl<R: Rule> Share<R> {
+impl<R: Rule> CoupledPath<R> {
     /// Its rule.
     pub const fn rule(&self) -> &R {
         &self.rule

@@ -1,305 +1,269 @@
-//! CUBIC: window growth along a cubic function of time since the last reduction (RFC 9438).
+//! CUBIC as Linux 6.x computes it (`net/ipv4/tcp_cubic.c`): whole segments and a clock of 4 ms
+//! ticks.
 //!
-//! `W_cubic(t) = C (t - K)^3 + W_max`, `K = cbrt((W_max - cwnd_epoch) / C)`; never slower than the
-//! Reno estimate `W_est`; `ssthresh = beta cwnd`. Congestion spec s2. Linux's integer variant is
-//! in `cubic_linux`; slow start and HyStart are the common ones of `uncoupled`.
+//! The window follows the curve of `law::cubic` and is never slower than NewReno's estimate
+//! (RFC 9438 s4.3). Unlike RFC 9438, the curve is evaluated one minimum instead of one smoothed
+//! round-trip time ahead, at most every 1/32 s while the window is constant, and the estimate
+//! never switches to one segment per window. Slow start is that of `uncoupled`, with HyStart
+//! (`hystart`).
 
-use super::cubic_linux::LinuxCubic;
-use super::uncoupled::Algorithm;
-use super::window::{MIN_SSTHRESH, Window};
+use super::choice::ControllerRow;
+use super::controller::Controller;
+use super::law::cubic as law;
+use super::segment_window::{MIN_SSTHRESH_SEGS, SegmentWindow};
+use super::uncoupled::{Algorithm, Uncoupled};
 use super::{AckSample, CongestionEvent, Options};
 use base::{Duration, Instant};
 
-/// Whose CUBIC.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum CubicFlavour {
-    /// The kernel's integer arithmetic and clock.
-    #[default]
-    Linux,
-    /// RFC 9438 in real numbers.
-    Rfc9438,
-}
+/// The row of `cubic`.
+pub(super) const ROW: ControllerRow = ControllerRow {
+    name: "cubic",
+    about: "CUBIC: the window follows a cubic function of the time since the last loss.",
+    source: "RFC 9438, RFC 9406, Linux 6.x",
+    parameters: &[],
+    is_coupled: false,
+    make: |options| Controller::Cubic(Uncoupled::new(*options)),
+    bytes: None,
+};
 
-/// Segments per second cubed (RFC 9438 s4.1).
-const C: f64 = 0.4;
-/// Multiplicative decrease (RFC 9438 s4.6).
-const BETA: f64 = 0.7;
-/// Additive increase of the Reno estimate: `3 (1 - beta) / (1 + beta)` (RFC 9438 s4.3).
-const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// The target is at most this multiple of the window (RFC 9438 s4.2).
-const MAX_TARGET: f64 = 1.5;
+/// Ticks per second of the kernel's clock.
+const HZ: u64 = 250;
+const TICK_NANOS: u64 = 1_000_000_000 / HZ;
+const TICK_MICROS: u64 = 1_000_000 / HZ;
+/// The curve is not evaluated again within this time while the window is constant.
+const RECOMPUTE_TICKS: u64 = HZ / 32;
 
-/// CUBIC in one of its flavours.
-#[derive(Clone, Debug)]
-pub enum Cubic {
-    Linux(LinuxCubic),
-    Rfc9438(RfcCubic),
+/// The kernel's variables of one path (`struct bictcp`).
+#[derive(Clone, Debug, Default)]
+pub struct Cubic {
+    /// Acknowledged segments per segment of growth.
+    cnt: u32,
+    /// `W_max`; zero before the first loss.
+    last_max_cwnd: u32,
+    last_cwnd: u32,
+    last_tick: u64,
+    origin: u32,
+    /// In 1/1024 s.
+    k: u64,
+    /// Zero before the first sample.
+    delay_min_us: u64,
+    epoch_start: Option<u64>,
+    acked: u32,
+    /// NewReno's estimate, `W_est`.
+    reno_cwnd: u32,
 }
 
 impl Algorithm for Cubic {
-    const CLASSIC_HYSTART: bool = true;
+    const HYSTART: bool = true;
 
-    fn new(options: &Options) -> Self {
-        match options.cubic {
-            CubicFlavour::Linux => Cubic::Linux(LinuxCubic::default()),
-            CubicFlavour::Rfc9438 => Cubic::Rfc9438(RfcCubic::default()),
-        }
+    fn new(_options: &Options) -> Self {
+        Cubic::default()
     }
 
-    fn increase(&mut self, window: &mut Window, acked: f64, sample: &AckSample) {
-        match self {
-            Cubic::Linux(cubic) => cubic.increase(window, acked as u32, sample.now),
-            Cubic::Rfc9438(cubic) => cubic.increase(window, acked, sample),
-        }
+    fn increase(&mut self, window: &mut SegmentWindow, acked: f64, sample: &AckSample) {
+        let acked = acked as u32;
+        self.update(window.cwnd_segs(), acked, ticks(sample.now));
+        window.count(self.cnt, acked);
     }
 
-    fn threshold(&mut self, window: &Window, _event: &CongestionEvent) -> f64 {
-        match self {
-            Cubic::Linux(cubic) => cubic.threshold(window),
-            Cubic::Rfc9438(cubic) => window.whole(cubic.threshold(window)),
-        }
+    /// Ends the epoch.
+    fn ssthresh(&mut self, window: &SegmentWindow, _event: &CongestionEvent) -> f64 {
+        let cwnd = window.cwnd_segs();
+        self.epoch_start = None;
+        self.last_max_cwnd = law::w_max_after_loss(cwnd, self.last_max_cwnd);
+        f64::from(law::decrease(cwnd)).max(MIN_SSTHRESH_SEGS)
     }
 
+    /// HyStart does not use samples of the first second of an epoch.
     fn on_rtt(&mut self, rtt: Duration, now: Instant) -> bool {
-        match self {
-            Cubic::Linux(cubic) => cubic.on_rtt(rtt, now),
-            Cubic::Rfc9438(_) => true,
+        if self.epoch_start.is_some_and(|start| ticks(now).saturating_sub(start) < HZ) {
+            return false;
         }
+        let rtt = rtt.as_micros().max(1);
+        if self.delay_min_us == 0 || rtt < self.delay_min_us {
+            self.delay_min_us = rtt;
+        }
+        true
     }
 
     fn on_timeout(&mut self) {
-        match self {
-            Cubic::Linux(cubic) => *cubic = LinuxCubic::default(),
-            Cubic::Rfc9438(cubic) => cubic.on_timeout(),
-        }
+        *self = Cubic::default();
     }
 
-    fn on_undo(&mut self) {
-        // The kernel keeps what the reduction left.
-        if let Cubic::Rfc9438(cubic) = self {
-            cubic.undo();
-        }
-    }
-
+    /// The idle time does not count.
     fn on_transmit_start(&mut self, idle: Duration, now: Instant) {
-        match self {
-            Cubic::Linux(cubic) => cubic.on_transmit_start(idle, now),
-            Cubic::Rfc9438(cubic) => cubic.curve.shift(idle, now),
+        let now_ticks = ticks(now);
+        let paused = now_ticks.saturating_sub(ticks(now - idle));
+        if let Some(start) = self.epoch_start {
+            self.epoch_start = Some((start + paused).min(now_ticks));
         }
     }
 }
 
-/// RFC 9438's variables and what an undo restores.
-#[derive(Clone, Debug, Default)]
-pub struct RfcCubic {
-    curve: Curve,
-    saved: Option<Curve>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Curve {
-    /// Zero while no reduction happened, or after a time-out.
-    w_max: f64,
-    cwnd_prior: f64,
-    k: f64,
-    epoch_start: Option<Instant>,
-    w_est: f64,
-    /// The window as the last increase left it.
-    last_cwnd: f64,
-}
-
-impl Curve {
-    /// `W_cubic(t)` (RFC 9438 s4.2, equation 1).
-    fn at(&self, t: f64) -> f64 {
-        let x = t - self.k;
-        C * x * x * x + self.w_max
+impl Cubic {
+    /// The kernel's `bictcp_update`.
+    fn update(&mut self, cwnd: u32, acked: u32, now: u64) {
+        self.acked = self.acked.saturating_add(acked);
+        if self.last_cwnd == cwnd && now - self.last_tick <= RECOMPUTE_TICKS {
+            return;
+        }
+        if self.epoch_start.is_none() || now != self.last_tick {
+            self.last_cwnd = cwnd;
+            self.last_tick = now;
+            let start = match self.epoch_start {
+                Some(start) => start,
+                None => self.start_epoch(cwnd, acked, now),
+            };
+            self.follow_curve(cwnd, now - start);
+        }
+        self.follow_reno(cwnd);
+        self.cnt = self.cnt.max(law::MIN_STEP);
     }
 
-    fn start_epoch(&mut self, cwnd: f64, now: Instant) -> Instant {
-        if self.w_max == 0.0 {
-            self.cwnd_prior = cwnd;
-        }
-        if cwnd >= self.w_max {
-            self.w_max = cwnd;
-            self.k = 0.0;
-        } else {
-            self.k = time_to_origin(self.w_max, cwnd);
-        }
-        self.w_est = cwnd;
+    fn start_epoch(&mut self, cwnd: u32, acked: u32, now: u64) -> u64 {
         self.epoch_start = Some(now);
+        self.acked = acked;
+        self.reno_cwnd = cwnd;
+        if self.last_max_cwnd <= cwnd {
+            self.k = 0;
+            self.origin = cwnd;
+        } else {
+            self.k = law::time_to_origin(self.last_max_cwnd - cwnd);
+            self.origin = self.last_max_cwnd;
+        }
+        debug_assert!(self.origin >= cwnd, "{self:?}");
         now
     }
 
-    /// Idle time does not count.
-    fn shift(&mut self, idle: Duration, now: Instant) {
-        if let Some(start) = self.epoch_start {
-            self.epoch_start = Some((start + idle).min(now));
+    fn follow_curve(&mut self, cwnd: u32, elapsed_ticks: u64) {
+        let t = elapsed_ticks + self.delay_min_us.div_ceil(TICK_MICROS);
+        let t = (t << law::TIME_SHIFT) / HZ;
+        let target = law::window_at(t, self.k, self.origin);
+        self.cnt = law::step(cwnd, target, self.last_max_cwnd == 0);
+    }
+
+    /// Not slower than NewReno (RFC 9438 s4.3).
+    fn follow_reno(&mut self, cwnd: u32) {
+        let per_step = law::reno_step(cwnd);
+        if self.acked > per_step {
+            let steps = (self.acked - 1) / per_step;
+            self.acked -= steps * per_step;
+            self.reno_cwnd = self.reno_cwnd.saturating_add(steps);
+        }
+        if self.reno_cwnd > cwnd {
+            self.cnt = self.cnt.min(cwnd / (self.reno_cwnd - cwnd));
         }
     }
 }
 
-/// `K` (RFC 9438 s4.2, equation 2).
-fn time_to_origin(w_max: f64, cwnd_epoch: f64) -> f64 {
-    libm::cbrt((w_max - cwnd_epoch) / C)
-}
-
-impl RfcCubic {
-    fn increase(&mut self, window: &mut Window, acked: f64, sample: &AckSample) {
-        let cwnd = window.cwnd();
-        let curve = &mut self.curve;
-        if cwnd < curve.last_cwnd {
-            // Lowered for want of use or as a penalty: congestion avoidance begins anew.
-            curve.epoch_start = None;
-        }
-        let start = match curve.epoch_start {
-            Some(start) => start,
-            None => curve.start_epoch(cwnd, sample.now),
-        };
-        let t = (sample.now - start).as_secs_f64();
-        let target = curve.at(t + sample.srtt.as_secs_f64()).clamp(cwnd, MAX_TARGET * cwnd);
-        let alpha = if curve.w_est >= curve.cwnd_prior { 1.0 } else { ALPHA };
-        curve.w_est += alpha * acked / cwnd;
-        if curve.at(t) < curve.w_est {
-            window.grow(curve.w_est - cwnd);
-        } else {
-            window.grow(acked * (target - cwnd) / cwnd);
-        }
-        curve.last_cwnd = window.cwnd();
-    }
-
-    fn threshold(&mut self, window: &Window) -> f64 {
-        let cwnd = window.cwnd();
-        self.saved = Some(self.curve);
-        self.curve.cwnd_prior = cwnd;
-        self.curve.w_max = if cwnd < self.curve.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        self.curve.epoch_start = None;
-        self.curve.last_cwnd = 0.0;
-        (cwnd * BETA).max(MIN_SSTHRESH)
-    }
-
-    fn on_timeout(&mut self) {
-        self.curve = Curve::default();
-    }
-
-    fn undo(&mut self) {
-        if let Some(saved) = self.saved.take() {
-            self.curve = saved;
-        }
-    }
+const fn ticks(now: Instant) -> u64 {
+    now.as_nanos() / TICK_NANOS
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::Arithmetic;
     use crate::congestion::test_support::{ack, loss};
+    use proptest::prelude::*;
 
-    fn window(cwnd: u32) -> Window {
-        Window::new(Arithmetic::Real, 1448, cwnd, Some(cwnd))
+    fn window(cwnd: u32) -> SegmentWindow {
+        SegmentWindow::new(1448, cwnd, Some(cwnd))
     }
 
-    fn near(a: f64, b: f64, within: f64) -> bool {
-        (a - b).abs() < within
-    }
-
-    #[test]
-    fn cubic_1_the_curve_after_a_loss_at_100() {
-        let mut cubic = RfcCubic::default();
-        assert!(near(cubic.threshold(&window(100)), 70.0, 1e-9));
-        cubic.curve.start_epoch(70.0, Instant::ZERO);
-        assert!(near(cubic.curve.k, 4.217_163, 1e-6));
-        let expected = [
-            (0.0, 70.0),
-            (1.0, 86.680_8),
-            (2.0, 95.640_3),
-            (cubic.curve.k, 100.0),
-            (5.0, 100.191_9),
-            (6.0, 102.266_7),
-        ];
-        for (t, w) in expected {
-            assert!(near(cubic.curve.at(t), w, 1e-4), "W_cubic({t})");
-        }
-        assert!(near(cubic.curve.at(2.1), 96.204_0, 1e-4), "the target at t = 2, RTT 0.1");
+    fn ssthresh(cubic: &mut Cubic, cwnd: u32) -> f64 {
+        cubic.ssthresh(&window(cwnd), &loss(Instant::ZERO))
     }
 
     #[test]
-    fn cubic_1_growth_goes_to_the_target() {
-        let mut cubic = RfcCubic::default();
-        cubic.threshold(&window(100));
-        let mut w = window(70);
-        cubic.increase(&mut w, 1.0, &ack(Instant::from_secs(1), 1));
-        w.set_cwnd(95.0);
-        let mut sample = ack(Instant::from_secs(3), 1);
-        sample.srtt = Duration::from_millis(100);
-        cubic.increase(&mut w, 95.0, &sample);
-        assert!(near(w.cwnd(), 96.204_0, 1e-4));
-    }
-
-    #[test]
-    fn cubic_2_second_loss_below_w_max_gives_way() {
-        let mut cubic = RfcCubic::default();
-        cubic.threshold(&window(100));
-        assert!(near(cubic.threshold(&window(80)), 56.0, 1e-9));
-        assert!(near(cubic.curve.w_max, 68.0, 1e-9));
-        assert!(near(time_to_origin(68.0, 56.0), 3.107_233, 1e-6));
-    }
-
-    #[test]
-    fn cubic_2_reno_estimate_over_20_rounds() {
-        let curve = Curve { cwnd_prior: 1e9, ..Curve::default() };
-        let mut cubic = RfcCubic { curve, saved: None };
-        let mut w = window(70);
-        for _ in 0..20 {
-            // One window acknowledged: alpha segments more.
-            let acked = w.cwnd();
-            cubic.curve.epoch_start.get_or_insert(Instant::ZERO);
-            if cubic.curve.w_est == 0.0 {
-                cubic.curve.w_est = 70.0;
-            }
-            cubic.increase(&mut w, acked, &ack(Instant::ZERO, 1));
-        }
-        assert!(near(cubic.curve.w_est, 80.588, 1e-3));
+    fn loss_keeps_717_of_1024_and_gives_way_below_the_maximum() {
+        let mut cubic = Cubic::default();
+        assert_eq!(ssthresh(&mut cubic, 100), 70.0);
+        assert_eq!(cubic.last_max_cwnd, 100);
+        assert_eq!(ssthresh(&mut cubic, 80), 56.0);
+        assert_eq!(cubic.last_max_cwnd, 68);
+        assert_eq!(ssthresh(&mut cubic, 2), 2.0);
     }
 
     #[test]
     fn time_out_forgets_the_old_maximum() {
-        let mut cubic = RfcCubic::default();
-        cubic.threshold(&window(100));
+        let mut cubic = Cubic::default();
+        ssthresh(&mut cubic, 100);
         cubic.on_timeout();
         cubic.increase(&mut window(50), 1.0, &ack(Instant::from_secs(5), 1));
-        assert_eq!((cubic.curve.k, cubic.curve.w_max), (0.0, 50.0));
+        assert_eq!((cubic.k, cubic.origin), (0, 50));
     }
 
     #[test]
-    fn undo_restores_the_curve() {
-        let mut cubic = RfcCubic::default();
-        cubic.threshold(&window(100));
-        cubic.increase(&mut window(70), 1.0, &ack(Instant::from_secs(1), 1));
-        let before = cubic.curve;
-        cubic.threshold(&window(80));
-        assert_ne!(cubic.curve.w_max, before.w_max);
-        cubic.undo();
-        assert_eq!(cubic.curve.w_max, before.w_max);
-        assert_eq!(cubic.curve.epoch_start, before.epoch_start);
+    fn curve_starts_at_k_of_rfc_9438() {
+        let mut cubic = Cubic { last_max_cwnd: 100, ..Cubic::default() };
+        cubic.start_epoch(70, 1, 1000);
+        // 4.217 s in 1/1024 s are 4318; 410/1024 is a little more than 0.4.
+        assert_eq!(cubic.k, 4316);
     }
 
     #[test]
-    fn window_lowered_by_another_rule_starts_a_new_epoch() {
-        let mut cubic = RfcCubic::default();
-        cubic.threshold(&window(100));
-        let mut w = window(70);
-        cubic.increase(&mut w, 70.0, &ack(Instant::from_secs(1), 1));
-        w.set_cwnd(20.0);
-        cubic.increase(&mut w, 1.0, &ack(Instant::from_secs(2), 1));
-        assert_eq!(cubic.curve.epoch_start, Some(Instant::from_secs(2)));
-        assert!(w.cwnd() <= 20.5 + 1e-9, "at most half a segment more per segment");
+    fn before_the_first_loss_a_step_is_20_segments_at_most() {
+        let mut cubic = Cubic::default();
+        cubic.update(500, 1, 1000);
+        assert_eq!(cubic.cnt, 20);
+        let mut cubic = Cubic { last_max_cwnd: 400, ..Cubic::default() };
+        cubic.update(500, 1, 1000);
+        assert_eq!(cubic.cnt, 50_000);
     }
 
     #[test]
-    fn ecn_and_loss_reduce_alike_and_never_below_two() {
-        let mut cubic = RfcCubic::default();
-        assert_eq!(cubic.threshold(&window(2)), 2.0);
-        let mut any = Cubic::Rfc9438(cubic);
-        assert_eq!(any.threshold(&window(2), &loss(Instant::ZERO)), 2.0);
+    fn steps_are_never_below_two_segments() {
+        let mut cubic = Cubic { last_max_cwnd: 1000, ..Cubic::default() };
+        cubic.update(10, 1, 1000);
+        cubic.update(10, 1, 1000 + 100 * HZ);
+        assert_eq!(cubic.cnt, 2);
+    }
+
+    #[test]
+    fn curve_is_recomputed_every_eighth_tick_while_the_window_is_constant() {
+        let mut cubic = Cubic { last_max_cwnd: 100, ..Cubic::default() };
+        cubic.update(70, 1, 1000);
+        cubic.update(70, 1, 1007);
+        assert_eq!(cubic.last_tick, 1000);
+        cubic.update(70, 1, 1008);
+        assert_eq!(cubic.last_tick, 1008);
+        cubic.update(71, 1, 1009);
+        assert_eq!(cubic.last_tick, 1009);
+    }
+
+    #[test]
+    fn rtt_of_the_first_second_of_an_epoch_is_ignored() {
+        let mut cubic = Cubic::default();
+        assert!(cubic.on_rtt(Duration::from_millis(50), Instant::from_millis(0)));
+        cubic.epoch_start = Some(ticks(Instant::from_secs(1)));
+        assert!(!cubic.on_rtt(Duration::from_millis(20), Instant::from_millis(1999)));
+        assert_eq!(cubic.delay_min_us, 50_000);
+        assert!(cubic.on_rtt(Duration::from_millis(20), Instant::from_millis(2000)));
+        assert_eq!(cubic.delay_min_us, 20_000);
+    }
+
+    #[test]
+    fn idle_time_shifts_the_epoch_but_not_into_the_future() {
+        let mut cubic = Cubic { epoch_start: Some(250), ..Cubic::default() };
+        cubic.on_transmit_start(Duration::from_secs(2), Instant::from_secs(5));
+        assert_eq!(cubic.epoch_start, Some(750));
+        cubic.on_transmit_start(Duration::from_secs(4), Instant::from_secs(5));
+        assert_eq!(cubic.epoch_start, Some(1250));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+        #[test]
+        fn hostile_values_do_not_overflow(
+            cwnd in 1..u32::MAX,
+            max in 0..u32::MAX,
+            acked in 1..u32::MAX,
+            later in 0..u64::MAX >> 22,
+        ) {
+            let mut cubic = Cubic { last_max_cwnd: max, ..Cubic::default() };
+            cubic.update(cwnd, acked, 10);
+            cubic.update(cwnd, acked, 10 + later);
+            prop_assert!(cubic.cnt >= law::MIN_STEP);
+        }
     }
 }

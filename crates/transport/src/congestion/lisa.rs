@@ -1,23 +1,23 @@
-//! LISA, coupled initial windows (A Linked Slow-Start Algorithm for MPTCP: ICC 2016,
-//! draft-barik-mptcp-lisa-01; congestion spec s0 rule 4). An option of the coupled controls.
+//! LISA, coupled initial windows (Barik, Welzl, Ferlin, Alay: "LISA: A linked slow-start algorithm
+//! for MPTCP", ICC 2016; draft-barik-mptcp-lisa-01). An option of the coupled controls.
 //!
-//! n paths of a connection have n slow starts. With LISA a path that joins while another is in its
-//! first slow start takes its initial window out of that path's: of the one with the largest rate
-//! `w / rtt`, so that the two go on as one slow start would. With `IW` the initial window and `w`
-//! the window taken from: `IW` of it if `w >= 2 IW`; what is above `IW` if that is 3 or more;
-//! otherwise 3 on top, so that the new path has enough to compete. As many segments as were taken
-//! grow the old window no more when they are acknowledged: they were sent with a window that the
-//! new path has now.
+//! `n` paths of a connection have `n` slow starts. With LISA a path that joins while another one is
+//! in its first slow start takes its initial window from the window of that path: the one with the
+//! largest rate `w / rtt`, so that the two continue as one slow start would. With `IW` the initial
+//! window and `w` the window of the donor, the new path takes `IW` if `w >= 2 IW`, `w - IW` if that
+//! is at least 3, and otherwise starts with 3 segments that nobody gives, enough to compete. The
+//! donor does not grow for as many acknowledged segments as were taken: they were sent with a
+//! window that the new path has now.
 //!
-//! The abstracts of draft and paper were read; the rule is as others tell it. Uncertain are the
-//! amounts between one and two initial windows, and the number of acknowledgements without growth.
+//! Only the abstracts of draft and paper were read. The amounts between one and two initial windows
+//! and the number of acknowledgements without growth are uncertain.
 
 use crate::parameters::{Kind, Parameter};
 
-/// The smallest window that a path begins with, in segments (RFC 3390).
-const LEAST: u32 = 3;
+/// The smallest initial window of a path, in segments (RFC 3390).
+const MIN_INITIAL: u32 = 3;
 
-/// How it is asked for.
+/// The parameter that switches it on.
 pub(super) const PARAMETER: Parameter = Parameter {
     key: "lisa",
     about: "1: a path that joins in another's slow start takes its first window from it (LISA)",
@@ -28,52 +28,52 @@ pub(super) const PARAMETER: Parameter = Parameter {
     source: "RFC 6356",
 };
 
-/// What a new path begins with, in segments.
+/// The initial window of a new path, in segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grant {
     pub initial: u32,
-    /// What of it is taken from the old path.
+    /// The part of it that is taken from the donor.
     pub taken: u32,
 }
 
-/// For a path that joins beside one in its first slow start with a window of `cwnd`.
+/// The grant to a path that joins while a donor with a window of `cwnd` is in its first slow start.
 pub fn grant(initial_window: u32, cwnd: u32) -> Grant {
     let above = cwnd.saturating_sub(initial_window);
     let taken = above.min(initial_window);
-    if taken == initial_window || taken >= LEAST {
+    if taken == initial_window || taken >= MIN_INITIAL {
         return Grant { initial: taken, taken };
     }
-    Grant { initial: LEAST.min(initial_window), taken: 0 }
+    Grant { initial: MIN_INITIAL.min(initial_window), taken: 0 }
 }
 
-/// One path's part in it.
+/// The first slow start of one path.
 #[derive(Clone, Copy, Debug)]
-pub struct SlowStart {
-    /// No loss, time-out or pause has ended the first one, and no threshold was reached.
+pub struct FirstSlowStart {
+    /// No loss, time-out or idle period has ended it, and no threshold was reached.
     first: bool,
-    /// Acknowledged segments that are not to grow the window.
+    /// Segments whose acknowledgement is not to grow the window.
     owed: u32,
-    /// Of those that were acknowledged just now.
+    /// The part of them that the present acknowledgement covers.
     held: u32,
 }
 
-impl SlowStart {
-    /// A path begins.
-    pub const BEGINS: SlowStart = SlowStart { first: true, owed: 0, held: 0 };
+impl FirstSlowStart {
+    /// A new path.
+    pub const NEW: FirstSlowStart = FirstSlowStart { first: true, owed: 0, held: 0 };
 
-    /// Whether others may take of its window.
+    /// Whether other paths may take from the window.
     pub const fn is_first(&self) -> bool {
         self.first
     }
 
     /// The first slow start is over.
     pub const fn end(&mut self) {
-        *self = SlowStart { first: false, owed: 0, held: 0 };
+        *self = FirstSlowStart { first: false, owed: 0, held: 0 };
     }
 
-    /// So many segments went to another path.
-    pub const fn give(&mut self, taken: u32) {
-        self.owed += taken;
+    /// Another path took segments from the window.
+    pub const fn on_taken(&mut self, segs: u32) {
+        self.owed += segs;
     }
 
     /// Segments were acknowledged.
@@ -82,8 +82,8 @@ impl SlowStart {
         self.owed -= self.held;
     }
 
-    /// What of the segments acknowledged just now grows the window.
-    pub fn growing(&self, acked: f64) -> f64 {
+    /// The part of the segments acknowledged now that grows the window.
+    pub fn credit(&self, acked: f64) -> f64 {
         (acked - f64::from(self.held)).max(0.0)
     }
 }
@@ -215,7 +215,7 @@ mod tests {
         fn grant_makes_nothing_out_of_nothing(initial_window in 1..20u32, cwnd in 1..1000u32) {
             let Grant { initial, taken } = grant(initial_window, cwnd);
             prop_assert!((1..=initial_window).contains(&initial));
-            prop_assert!(initial - taken <= LEAST && (taken == 0 || taken == initial));
+            prop_assert!(initial - taken <= MIN_INITIAL && (taken == 0 || taken == initial));
             prop_assert!(taken == 0 || cwnd - taken >= initial_window);
         }
     }

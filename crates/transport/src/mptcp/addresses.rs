@@ -50,9 +50,9 @@ pub struct Announcement {
 /// The address tables of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Addresses {
-    pub local: Vec<LocalAddress>,
-    pub remote: Vec<RemoteAddress>,
-    pub announced: Vec<Announcement>,
+    local: Vec<LocalAddress>,
+    remote: Vec<RemoteAddress>,
+    announced: Vec<Announcement>,
 }
 
 impl Addresses {
@@ -83,10 +83,10 @@ impl Addresses {
         self.local.iter().find(|address| address.id == id)
     }
 
-    /// Whether the peer is told of an address of this host. A connection over IPv4 is one of IPv4
-    /// alone, one over IPv6 may use both (Linux `mptcp_pm_addr_families_match`); then the other
-    /// family serves interfaces that have no address of the first, so that no path counts twice.
-    pub fn is_told(&self, address: &LocalAddress) -> bool {
+    /// Whether an address of this host is announced. A connection over IPv4 uses IPv4 alone, one
+    /// over IPv6 may use both (Linux `mptcp_pm_addr_families_match`); then IPv4 serves interfaces
+    /// without an address of IPv6, so that no path counts twice.
+    pub fn is_announced_to_peer(&self, address: &LocalAddress) -> bool {
         let first_is_ipv4 = self.remote(0).is_none_or(|first| first.address.is_ipv4());
         let same = |ip: IpAddr| ip.is_ipv4() == first_is_ipv4;
         let mut beside = self.local.iter().filter(|each| each.interface == address.interface);
@@ -149,6 +149,15 @@ impl Addresses {
         room && !known
     }
 
+    /// An ADD_ADDR of the peer arrived on a subflow to its `port`. Whether the address may be used
+    /// now. Without a port, one announced again keeps its port, maybe on another subflow.
+    pub fn on_add_addr(&mut self, add: &AddAddr, port: u16) -> bool {
+        let before = self.remote(add.address_id).map(|known| known.address);
+        let before = before.filter(|known| known.ip() == add.address).map(|known| known.port());
+        let port = add.port.or(before).unwrap_or(port);
+        self.learn(add.address_id, SocketAddr::new(add.address, port))
+    }
+
     /// The peer joined from an address: its number may have another one behind a NAT.
     pub fn on_joined_from(&mut self, id: u8, ip: IpAddr) {
         if let Some(known) = self.remote.iter_mut().find(|known| known.id == id && id != 0) {
@@ -156,7 +165,30 @@ impl Addresses {
         }
     }
 
-    /// As path managers see them: what can be used now.
+    /// Mark the addresses of this host that `which` picks as backup, or not.
+    pub fn set_backup(&mut self, backup: bool, which: impl Fn(&LocalAddress) -> bool) {
+        for address in self.local.iter_mut().filter(|address| which(address)) {
+            address.backup = backup;
+        }
+    }
+
+    /// Whether subflows over an interface are for backup.
+    pub fn is_backup_interface(&self, interface: InterfaceId) -> bool {
+        let mut here = self.local.iter().filter(|here| here.interface == interface);
+        here.any(|here| here.backup)
+    }
+
+    /// The peer removed an address (RFC 8684 s3.4.2); that of number 0 is kept.
+    pub fn forget_remote(&mut self, id: u8) {
+        self.remote.retain(|known| known.id != id || id == 0);
+    }
+
+    /// Nothing is announced any more.
+    pub fn clear_announcements(&mut self) {
+        self.announced.clear();
+    }
+
+    /// Addresses as path managers see them: those usable now.
     pub fn tables(&self) -> (Vec<Address>, Vec<Address>) {
         let up = self.local.iter().filter(|at| at.up);
         let local = up.map(|at| Address { id: at.id, ip: at.ip });
@@ -246,7 +278,7 @@ mod tests {
     /// Numbers of the addresses that the peer of a connection from `first` is told of.
     fn told(first: IpAddr, host: &[(IpAddr, InterfaceId)]) -> Vec<u8> {
         let addresses = Addresses::new(first, SocketAddr::new(first, 80), host, &[]);
-        let told = addresses.local.iter().filter(|address| addresses.is_told(address));
+        let told = addresses.local.iter().filter(|address| addresses.is_announced_to_peer(address));
         told.map(|address| address.id).collect()
     }
 

@@ -1,9 +1,10 @@
 //! Ending a connection: DATA_FIN, closing its subflows, MP_FASTCLOSE (RFC 8684 s3.3.3, s3.5).
 
 use super::connection::Connection;
+use super::deadlines::Deadlines;
 use super::stage::Stage;
 use super::timers::Timers;
-use crate::socket::{ConnectionEvent, SocketError};
+use crate::socket::SocketError;
 use base::{Context, Instant};
 use wire::mptcp::{DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
 
@@ -15,7 +16,7 @@ impl Connection {
             self.push_plain();
             return Ok(());
         }
-        if self.closed {
+        if self.lifecycle.is_closed() {
             return Err(SocketError::NotConnected);
         }
         self.send.fin_queued = true;
@@ -25,8 +26,12 @@ impl Connection {
 
     /// Nobody reads any more and this side is done: the peer has a minute to end, too.
     pub(super) fn bound_linger(&mut self, now: Instant) {
-        if self.released && self.send.is_fin_acked() && !self.closed && !self.is_plain() {
-            self.set_linger_timer(now);
+        if self.lifecycle.is_released()
+            && self.send.is_fin_acked()
+            && !self.lifecycle.is_closed()
+            && !self.is_plain()
+        {
+            self.deadlines.start_end(now);
         }
     }
 
@@ -43,7 +48,7 @@ impl Connection {
         self.send.fin_sent = true;
         self.offer_fin();
         self.subflows.acknowledge_all();
-        self.start_fin_timer(cx.now);
+        self.deadlines.start_fin(cx.now);
     }
 
     /// Every open subflow repeats the DATA_FIN while it is not acknowledged.
@@ -67,7 +72,7 @@ impl Connection {
 
     /// The peer acknowledged the DATA_FIN.
     pub(super) fn on_fin_acked(&mut self, cx: &mut Context<'_>) {
-        self.stop_fin_timer();
+        self.deadlines.stop_fin();
         for entry in &mut self.subflows {
             if let Some(mp) = entry.tcp.multipath() {
                 mp.set_data_fin(None);
@@ -79,7 +84,7 @@ impl Connection {
 
     /// Both DATA_FINs are acknowledged: subflows end (as Linux, which waits for both).
     pub(super) fn check_closed(&mut self, cx: &mut Context<'_>) {
-        if self.is_plain() || !self.receive.fin_received || !self.send.is_fin_acked() {
+        if self.is_plain() || !self.receive.is_fin_received() || !self.send.is_fin_acked() {
             return;
         }
         for index in 0..self.subflows.len() {
@@ -94,38 +99,43 @@ impl Connection {
         self.close();
     }
 
-    fn close(&mut self) {
+    /// Nothing is repeated or awaited any more.
+    pub(super) fn stop_timers(&mut self) {
         self.timers = Timers::default();
-        self.addresses.announced.clear();
-        if !std::mem::replace(&mut self.closed, true) {
-            self.news.push(ConnectionEvent::Closed);
-        }
+        self.deadlines = Deadlines::default();
+        self.management.stop();
+    }
+
+    fn close(&mut self) {
+        self.stop_timers();
+        self.lifecycle.close();
     }
 
     /// After a subflow ended: without another one a new one may come within a minute
     /// (mptcp-protocol spec s3.6); before the connection was established none can.
     pub(super) fn check_alone(&mut self, cx: &mut Context<'_>, error: SocketError) {
-        if self.closed || self.subflows.iter().any(|entry| entry.stage() != Stage::Gone) {
+        if self.lifecycle.is_closed()
+            || self.subflows.iter().any(|entry| entry.stage() != Stage::Gone)
+        {
             return;
         }
         let data_acked = self.send.una >= self.send.buffer.end();
         if self.is_plain() || !self.keys.is_fully_established() {
             self.fail(error);
-        } else if self.receive.fin_received && self.send.fin_sent && data_acked {
+        } else if self.receive.is_fin_received() && self.send.fin_sent && data_acked {
             // The peer, which ends its subflows when both DATA_FINs are acknowledged, did: only
             // the acknowledgement of ours was lost.
             self.close();
         } else {
-            self.set_alone_timer(cx.now);
+            self.deadlines.start_end(cx.now);
         }
     }
 
     /// End at once: MP_FASTCLOSE and a reset on every subflow (RFC 8684 s3.5, option R).
     pub fn abort(&mut self, cx: &mut Context<'_>) {
         self.reset_all(cx);
-        self.timers = Timers::default();
-        self.addresses.announced.clear();
-        self.closed = true;
+        self.stop_timers();
+        self.lifecycle.abort();
     }
 
     fn reset_all(&mut self, cx: &mut Context<'_>) {
@@ -154,11 +164,8 @@ impl Connection {
 
     /// The connection failed: tell once.
     pub(super) fn fail(&mut self, error: SocketError) {
-        self.timers = Timers::default();
-        self.addresses.announced.clear();
-        if !std::mem::replace(&mut self.closed, true) {
-            self.news.push(ConnectionEvent::Failed(error));
-        }
+        self.stop_timers();
+        self.lifecycle.fail(error);
     }
 
     /// Reset one subflow, saying why.

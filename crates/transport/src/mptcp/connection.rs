@@ -4,9 +4,11 @@
 use super::addresses::Addresses;
 use super::binding::Assignments;
 use super::config::MptcpConfig;
+use super::deadlines::Deadlines;
 use super::fallback::Fallback;
 use super::keys::Keys;
-use super::manage::JoinRequest;
+use super::lifecycle::Lifecycle;
+use super::management::PathManagement;
 use super::receive::DataReceive;
 use super::send::{DataSend, FRAGMENT_BYTES};
 use super::stage::Stage;
@@ -15,13 +17,11 @@ use super::timers::Timers;
 use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller, Penalty};
 use crate::info::{ConnectionInfo, Protocol};
-use crate::path_manager::PathManager;
 use crate::path_policy::{AnyPolicy, PathPolicy};
 use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::profile::{ConnectionBuffer, SubflowWindow};
-use base::{Blocked, Context, Instant, InterfaceId, PathId, SocketId};
-use std::collections::VecDeque;
+use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use wire::Payload;
 use wire::mptcp::{Key, Token};
@@ -36,10 +36,7 @@ pub struct Connection {
     pub(super) config: MptcpConfig,
     pub(super) keys: Keys,
     pub(super) fallback: Fallback,
-    /// The application let go.
-    pub(super) released: bool,
-    /// Both directions are over, or the connection failed.
-    pub(super) closed: bool,
+    pub(super) lifecycle: Lifecycle,
     pub(super) subflows: Subflows,
     pub(super) send: DataSend,
     /// The window announced on a subflow bounds it, beside the connection's.
@@ -61,15 +58,11 @@ pub struct Connection {
     /// Why it waits, since it was last asked.
     pub(super) waits: Option<Blocked>,
     pub(super) account: Account,
-    pub(super) addresses: Addresses,
-    pub(super) manager: PathManager,
+    pub(super) management: PathManagement,
     pub(super) timers: Timers,
-    pub(super) news: Vec<ConnectionEvent>,
-    pub(super) joins: VecDeque<JoinRequest>,
+    pub(super) deadlines: Deadlines,
     /// Options, mappings and joins refused.
     pub(super) refused: u64,
-    /// Data or acknowledgements changed: subflows are to be told before they send.
-    pub(super) signals_stale: bool,
     /// Something happened that a scheduler would want to know.
     pub(super) schedule_due: bool,
     /// Reused for the scheduler's view.
@@ -115,8 +108,7 @@ impl Connection {
             socket: start.socket,
             keys: Keys::new(start.client, start.key, config.checksum),
             fallback: Fallback::default(),
-            released: false,
-            closed: false,
+            lifecycle: Lifecycle::default(),
             subflows: Subflows::default(),
             send,
             own_windows: switches.subflow_window == SubflowWindow::Rfc,
@@ -131,13 +123,10 @@ impl Connection {
             heard_from: PathSet::EMPTY,
             waits: None,
             account: Account::default(),
-            addresses,
-            manager: manager(&config, start.client),
+            management: PathManagement::new(&config, start.client, addresses),
             timers: Timers::default(),
-            news: Vec::new(),
-            joins: VecDeque::new(),
+            deadlines: Deadlines::default(),
             refused: 0,
-            signals_stale: true,
             schedule_due: true,
             views: Vec::new(),
             marks: SocketMarks::new(start.listener),
@@ -152,7 +141,7 @@ impl Connection {
 
     /// Append to the stream; how many bytes were taken.
     pub fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
-        if self.send.fin_queued || self.closed {
+        if self.send.fin_queued || self.lifecycle.is_closed() {
             return Err(SocketError::Closed);
         }
         if self.subflows.first().is_none_or(|entry| entry.stage() == Stage::Opening) {
@@ -215,28 +204,42 @@ impl Connection {
         let used = self.send.memory();
         if limit.saturating_sub(used) >= used / 2 {
             self.set_writer_waits(false);
-            self.news.push(ConnectionEvent::Writable);
+            self.lifecycle.push(ConnectionEvent::Writable);
         }
     }
 
-    pub(super) fn tell_readable(&mut self) {
-        if self.news.last() != Some(&ConnectionEvent::Readable) {
-            self.news.push(ConnectionEvent::Readable);
-        }
+    /// The connection is TCP, over or failed: it opens and schedules nothing.
+    pub(super) const fn is_over(&self) -> bool {
+        self.fallback.is_plain() || self.lifecycle.is_closed()
     }
 
-    pub(super) fn shift(&self) -> u8 {
-        self.subflows.first().map_or(0, |entry| entry.tcp.window_shift())
+    /// Take the next bytes in order.
+    pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+        let (offset, payload) = self.receive.read(max);
+        let len = payload.len();
+        if len == 0 {
+            let ended = self.receive.is_fin_received() || self.lifecycle.is_closed();
+            return if ended { Err(SocketError::Closed) } else { Ok(payload) };
+        }
+        let socket = self.socket;
+        cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
+        self.receive.on_read(cx.now, len, &mut self.subflows);
+        Ok(payload)
+    }
+
+    /// Bytes that can be read.
+    pub fn readable(&self) -> u64 {
+        self.receive.readable()
     }
 
     /// News for the application.
     pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
-        std::mem::take(&mut self.news)
+        self.lifecycle.take_events()
     }
 
     /// Whether there is news.
     pub fn has_news(&self) -> bool {
-        !self.news.is_empty()
+        self.lifecycle.has_events()
     }
 
     /// Something waits to be sent.
@@ -246,7 +249,7 @@ impl Connection {
 
     /// The application let go of the socket.
     pub fn on_released(&mut self, cx: &mut Context<'_>) {
-        self.released = true;
+        self.lifecycle.release();
         for entry in &mut self.subflows {
             entry.tcp.on_released(cx);
         }
@@ -260,7 +263,7 @@ impl Connection {
 
     /// Nothing more will happen, resets to be sent included.
     pub fn is_closed(&self) -> bool {
-        self.closed
+        self.lifecycle.is_closed()
             && self.subflows.iter().all(|entry| entry.tcp.is_closed())
             && self.subflows.is_queue_empty()
     }
@@ -329,7 +332,7 @@ impl Connection {
             rcv_nxt: self.receive.nxt(),
             reinjected_bytes: self.send.reinjected_bytes,
             probe_bytes: self.send.probe_bytes,
-            duplicate_bytes: self.receive.duplicate_bytes,
+            duplicate_bytes: self.receive.duplicate_bytes(),
             refused: self.refused,
             held_bytes: self.subflows.held() + self.receive.held(),
             mappings: self.subflows.iter().map(|entry| entry.received.len() as u32).sum(),
@@ -340,10 +343,4 @@ impl Connection {
     pub(super) fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty) {
         self.controller.penalise(path, kind, now);
     }
-}
-
-/// The manager of one side.
-fn manager(config: &MptcpConfig, client: bool) -> PathManager {
-    let gateways = u8::try_from(config.gateways.len()).unwrap_or(u8::MAX);
-    PathManager::new(config.path_manager, client, &config.endpoints, gateways)
 }

@@ -13,7 +13,7 @@ impl Connection {
     /// When the path policy wants to look at the paths: only while something is under way.
     pub(super) fn policy_deadline(&self) -> Instant {
         let busy = !self.send.segments.is_empty() || !self.send.is_drained();
-        let asks = |_: &Instant| busy && !self.is_plain() && !self.closed;
+        let asks = |_: &Instant| busy && !self.is_over();
         self.policy.poll_timeout().filter(asks).unwrap_or(Instant::FAR_FUTURE)
     }
 

@@ -30,13 +30,11 @@
 
 use super::connection::Connection;
 use super::send::FRAGMENT_BYTES;
-use super::stage::Stage;
 use super::subflow::SubflowEntry;
 use crate::scheduler::{PathChange, SchedulerChoice, What};
 use crate::tcp::profile::Profile;
 use crate::tcp::timers::wheel_expiry;
 use base::{Context, Duration, Instant, PathId};
-use std::net::IpAddr;
 
 /// Linux `stale_loss_cnt`: more intervals than these without anything heard.
 const STALE_LOSS_COUNT: u8 = 4;
@@ -232,17 +230,6 @@ impl Connection {
         if !others.is_empty() {
             self.send.reinject_all_of(path, others);
             self.schedule_due = true;
-        }
-    }
-
-    /// SYNs that went nowhere while an address was gone are repeated at its return, not when their
-    /// back-off is over.
-    pub(super) fn retry_openings_from(&mut self, cx: &Context<'_>, ip: IpAddr) {
-        let from = |entry: &&mut SubflowEntry| {
-            entry.stage() == Stage::Opening && entry.tcp.tuple().local.ip() == ip
-        };
-        for entry in self.subflows.iter_mut().filter(from) {
-            entry.tcp.retry_opening(cx);
         }
     }
 

@@ -5,7 +5,7 @@
 //! know it answers as plain TCP. Such a path is reset and joined as usual later.
 
 use super::connection::Connection;
-use super::manage::JoinRequest;
+use super::management::JoinRequest;
 use super::priority::Priority;
 use super::stage::{Handshake, Stage};
 use super::subflow::{AddressIds, SubflowEntry};
@@ -45,10 +45,7 @@ impl Connection {
 
     /// What a subflow between these is asked for by; the peer's number of its address is not known.
     pub fn grouped_request(&self, local: IpAddr, remote: SocketAddr) -> Option<JoinRequest> {
-        let local_id = self.addresses.local_id(local)?;
-        let here = self.addresses.local(local_id)?;
-        let (interface, backup) = (here.interface, here.backup);
-        Some(JoinRequest { local_id, remote_id: 0, local, remote, interface, backup })
+        self.management.grouped_request(local, remote)
     }
 
     /// Send the SYN of another path of the group.
@@ -114,13 +111,13 @@ impl Connection {
             mp.repeat_on_acks(MptcpOption::Join(Join::Ack { hmac }));
         }
         self.fallback.on_group_answered();
-        self.addresses.learn(answer.address_id, at);
+        self.management.addresses_mut().learn(answer.address_id, at);
         true
     }
 
     /// The number of an address of this host.
     pub fn address_id(&self, ip: IpAddr) -> Option<u8> {
-        self.addresses.local_id(ip)
+        self.management.addresses().local_id(ip)
     }
 
     /// Take over a subflow that was opened before this connection was known.
@@ -134,7 +131,7 @@ impl Connection {
         subflow.set_owner(self.socket, path);
         subflow.set_option_room(self.room());
         let local = subflow.tuple().local.ip();
-        let local_id = self.addresses.local_id(local).unwrap_or(0);
+        let local_id = self.management.addresses().local_id(local).unwrap_or(0);
         let handshake = Handshake::new(false, join.local_nonce, join.remote_nonce);
         let ids = AddressIds { local: local_id, remote: join.remote_id };
         let priority = Priority::new(false, join.backup);

@@ -1,15 +1,13 @@
 //! Opening a connection and joining subflows to it: MP_CAPABLE and MP_JOIN (RFC 8684 s3.1, s3.2).
 
-use super::config::MptcpConfig;
 use super::connection::{Connection, Start};
 use super::fallback::{Announcement, JoinAccepted};
-use super::manage::JoinRequest;
+use super::management::JoinRequest;
 use super::priority::Priority;
-use super::receive::{DataReceive, Tuning};
+use super::receive::{DataReceive, SYN_ACK_HEADER, SYN_HEADER};
 use super::stage::{Handshake, Repetition, Stage};
 use super::subflow::{AddressIds, SubflowEntry};
-use crate::path_manager::{Ending, PathEvent, PathManager};
-use crate::recovery::{ReceiveBuffer, SharedBuffer};
+use crate::path_manager::{Ending, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::ConnectionEvent;
 use crate::tcp::multipath::{Multipath, SegmentInfo};
@@ -27,28 +25,6 @@ pub(super) const SHORT_ROOM: u32 = 24;
 /// With 64 bits both, or a checksum.
 pub(super) const LONG_ROOM: u32 = 28;
 
-/// IPv4 and TCP headers, without options and with timestamps.
-const BARE_HEADER: u32 = 40;
-const HEADER: u32 = 52;
-
-/// `header`: what of a datagram is not payload, as the first subflow's SYN or SYN/ACK assumes.
-fn receive_buffer(config: &MptcpConfig, mtu: u32, header: u32) -> DataReceive {
-    let max = config.tcp.buffers.receive_max;
-    let auto = config.tcp.buffers.auto_tuning;
-    let advmss = mtu.saturating_sub(header).max(64);
-    let whole = match auto {
-        true => ReceiveBuffer::auto(max, advmss),
-        false => ReceiveBuffer::fixed(max, advmss),
-    };
-    let initial_window = whole.initial_window();
-    let tuning = match (config.mainline_limits, auto) {
-        (false, _) => Tuning::Whole(whole),
-        (true, true) => Tuning::Shared(SharedBuffer::auto(max)),
-        (true, false) => Tuning::Shared(SharedBuffer::fixed(max)),
-    };
-    DataReceive::new(tuning, initial_window)
-}
-
 /// What the peer asks for in a SYN that we can serve.
 pub fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
     match syn.options.mptcp.capable()? {
@@ -60,7 +36,7 @@ pub fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
 impl Connection {
     /// An active opener: the first subflow's SYN is due.
     pub fn connect(start: &Start<'_>, identity: &Identity, interface: InterfaceId) -> Connection {
-        let receive = receive_buffer(start.config, identity.mtu, BARE_HEADER);
+        let receive = DataReceive::new(start.config, identity.mtu, SYN_HEADER);
         let mut connection = Connection::new(start, receive);
         let on_syn = MptcpOptions::from(connection.keys.syn_option());
         let mut subflow = Subflow::connect(identity, &start.config.tcp);
@@ -80,7 +56,7 @@ impl Connection {
         syn: &TcpSegment,
         asked: CapableFlags,
     ) -> Connection {
-        let receive = receive_buffer(start.config, identity.mtu, HEADER);
+        let receive = DataReceive::new(start.config, identity.mtu, SYN_ACK_HEADER);
         let mut connection = Connection::new(start, receive);
         connection.keys.on_flags(asked);
         let on_syn = MptcpOptions::from(connection.keys.syn_ack_option());
@@ -90,19 +66,18 @@ impl Connection {
         connection
     }
 
-    /// The window in the first subflow's handshake is the connection's, too: what comes within it
-    /// must be taken.
-    fn keep_offer(&mut self, first: &Subflow) {
-        self.receive.edge = self.receive.edge.max(u64::from(first.offered_window()));
-    }
-
     pub(super) fn room(&self) -> u32 {
-        if self.keys.uses_checksum() || self.receive.long_numbers { LONG_ROOM } else { SHORT_ROOM }
+        if self.keys.uses_checksum() || self.receive.uses_long_numbers() {
+            LONG_ROOM
+        } else {
+            SHORT_ROOM
+        }
     }
 
     /// Add the first subflow.
     fn add_first(&mut self, subflow: Subflow, interface: InterfaceId) {
-        self.keep_offer(&subflow);
+        // Its handshake offers the connection's window (RFC 8684 s3.3.4).
+        self.receive.extend_edge(u64::from(subflow.offered_window()));
         let handshake = Handshake::new(self.keys.is_client(), 0, 0);
         let (ids, priority) = (AddressIds::FIRST, Priority::default());
         let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
@@ -138,11 +113,11 @@ impl Connection {
     pub fn may_accept_join(&self) -> bool {
         self.keys.is_fully_established()
             && !self.is_plain()
-            && !self.closed
+            && !self.lifecycle.is_closed()
             && !self.refuses_joins()
             && !self.fallback.is_fail_sent()
             && !self.fallback.is_fail_agreed()
-            && self.has_room(0)
+            && self.management.has_room(&self.subflows)
             && self.subflows.next_path().is_some()
     }
 
@@ -151,7 +126,7 @@ impl Connection {
     /// and an answer that they are unknown makes room. Whether there are any; mainline does not
     /// ask.
     pub fn ask_rivals(&mut self, tuple: &Tuple) -> bool {
-        if self.is_plain() || self.closed || matches!(self.manager, PathManager::Kernel(_)) {
+        if self.is_over() || self.management.is_kernel() {
             return false;
         }
         let mut asked = false;
@@ -192,9 +167,10 @@ impl Connection {
             return;
         };
         let Some(remote_key) = self.keys.remote() else { return };
-        let local_id = self.addresses.local_id(identity.tuple.local.ip()).unwrap_or(0);
+        let addresses = self.management.addresses();
+        let local_id = addresses.local_id(identity.tuple.local.ip()).unwrap_or(0);
         let hmac = self.keys.own_hmac(remote_key, nonce, theirs).left8();
-        let backup_local = self.addresses.local(local_id).is_some_and(|local| local.backup);
+        let backup_local = addresses.local(local_id).is_some_and(|local| local.backup);
         let answer = Join::SynAck { backup: backup_local, address_id: local_id, hmac, nonce };
         let mut on_syn = MptcpOptions::default();
         on_syn.push(MptcpOption::Join(answer));
@@ -232,7 +208,7 @@ impl Connection {
         self.send.allow(self.send.una, heard.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
-        self.news.push(ConnectionEvent::Connected);
+        self.lifecycle.push(ConnectionEvent::Connected);
         let (flags, remote) = match heard.options.capable() {
             Some(Capable::V1 { flags, form: CapableForm::SynAck { sender } })
                 if !flags.must_be_ignored() =>
@@ -258,7 +234,7 @@ impl Connection {
         self.send.allow(self.send.una, heard.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
-        self.news.push(ConnectionEvent::Accepted);
+        self.lifecycle.push(ConnectionEvent::Accepted);
         let key = self.keys.proven_key(heard);
         self.refused += u64::from(key.is_err());
         let Ok(Some(key)) = key else { return self.fall_back(cx, Announcement::Nothing) };
@@ -305,8 +281,7 @@ impl Connection {
             }
             None => key.idsn(),
         };
-        self.receive.first_dsn = idsn.wrapping_add(1);
-        self.signals_stale = true;
+        self.receive.set_idsn(idsn);
     }
 
     /// Both sides know that both have the keys.
@@ -317,13 +292,13 @@ impl Connection {
         if let Some(mp) = self.subflows[0].tcp.multipath() {
             mp.on_fully_established();
         }
-        self.signals_stale = true;
+        self.receive.mark_changed();
         self.schedule_due = true;
-        self.manage(cx, PathEvent::Established);
-        if let Some(first) = self.addresses.local(0).filter(|first| first.backup) {
+        self.notify_manager(cx, PathEvent::Established);
+        if let Some(first) = self.management.addresses().local(0).filter(|first| first.backup) {
             // The SYN of a first subflow has no flag for it.
             self.set_backup(first.ip, true);
-            self.tell_priority(0);
+            self.announce_priority(0);
         }
         self.check_fin(cx);
     }
@@ -407,13 +382,13 @@ impl Connection {
         }
         if self.fallback.on_join_accepted() == Ok(JoinAccepted::InsteadOfFail) {
             // The peer confirmed the join before the MP_FAIL arrived there.
-            self.stop_fail_timer();
+            self.deadlines.stop_fail();
             self.reset_for(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
         self.on_join_open(cx, index);
         let entry = &self.subflows[index];
         let from = entry.tcp.tuple().remote.ip();
-        self.addresses.on_joined_from(entry.ids.remote, from);
+        self.management.addresses_mut().on_joined_from(entry.ids.remote, from);
         // The fourth packet, at once.
         self.subflows[index].tcp.acknowledge();
         true
@@ -428,8 +403,8 @@ impl Connection {
         }
         let (path, AddressIds { local: local_id, remote: remote_id }) = (entry.path, entry.ids);
         self.on_path_changed(path, PathChange::Added);
-        self.tell_priority(index);
-        self.signals_stale = true;
+        self.announce_priority(index);
+        self.receive.mark_changed();
         self.schedule_due = true;
         self.fallback.on_join_confirmed();
         self.stop_alone_timer();
@@ -437,6 +412,6 @@ impl Connection {
         self.reinject_stuck();
         self.set_writer_waits(self.send.writer_waits);
         self.check_writer();
-        self.manage(cx, PathEvent::Joined { local_id, remote_id });
+        self.notify_manager(cx, PathEvent::Joined { local_id, remote_id });
     }
 }

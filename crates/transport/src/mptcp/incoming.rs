@@ -6,21 +6,14 @@ use super::fallback::{Announcement, Suspect};
 use super::handshake::LONG_ROOM;
 use super::mappings::ReceivedMapping;
 use super::stage::Stage;
+use super::subflow::NextReceived;
 use crate::path_manager::{Address, Ending, PathEvent};
 use crate::scheduler::{PathChange, Scheduler};
 use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::multipath::{Multipath, SegmentInfo};
 use base::{Context, Event, EventMask};
-use std::net::SocketAddr;
 use wire::mptcp::{AddAddr, DataNumber, Dss, Mapping, MptcpOption, ResetReason};
 use wire::{Payload, TcpSegment};
-
-/// Mappings of one subflow that wait for their data: so many, or one for every so many bytes of
-/// the receive buffer; a peer that sends more is broken.
-const MAX_MAPPINGS: usize = 4096;
-const BYTES_PER_MAPPING: usize = 512;
-/// What a subflow may bring in any case, whatever others hold.
-const LEAST_RECEPTION: u64 = 65_535;
 
 impl Connection {
     /// A segment arrived on subflow `index`.
@@ -55,15 +48,13 @@ impl Connection {
         }
     }
 
-    /// All subflows together hold no more than the receive buffer (tcp-subflow spec s3.3).
+    /// Limit what the subflow takes of the next segment.
     fn limit_reception(&mut self, index: usize) {
-        let all = u64::from(self.receive.max());
-        let (_, own_gaps) = self.subflows[index].tcp.held();
-        let others = self.subflows.held().saturating_sub(own_gaps);
-        let plain = self.receive.edge.saturating_sub(self.receive.data.next_offset());
-        let limit = match self.is_plain() {
-            true => plain,
-            false => all.saturating_sub(others).max(LEAST_RECEPTION),
+        let limit = if self.is_plain() {
+            self.receive.room()
+        } else {
+            let (_, own_gaps) = self.subflows[index].tcp.held();
+            self.receive.reception_limit(self.subflows.held(), own_gaps)
         };
         let limit = u32::try_from(limit).unwrap_or(u32::MAX);
         self.subflows[index].tcp.limit_reception(limit);
@@ -129,8 +120,8 @@ impl Connection {
     }
 
     fn on_subflow_closed(&mut self, cx: &mut Context<'_>, index: usize) {
-        if self.is_plain() && !std::mem::replace(&mut self.closed, true) {
-            self.news.push(ConnectionEvent::Closed);
+        if self.is_plain() {
+            self.lifecycle.close();
         }
         self.lose_subflow(cx, index);
         self.check_alone(cx, SocketError::TimedOut);
@@ -140,10 +131,10 @@ impl Connection {
     /// closes that does not wait for us (RFC 8684 s3.3.3), and our data still go there; otherwise
     /// it gave the subflow up.
     fn on_subflow_fin(&mut self, cx: &mut Context<'_>, index: usize) {
-        if !self.closed && self.receive.fin_received {
+        if !self.lifecycle.is_closed() && self.receive.is_fin_received() {
             return;
         }
-        if !self.closed {
+        if !self.lifecycle.is_closed() {
             let path = self.subflows[index].path;
             let working = self.subflows.working_paths().without(path);
             self.send.reinject_all_of(path, working);
@@ -184,7 +175,7 @@ impl Connection {
                 return;
             }
         }
-        let implied = self.keys.implied_mapping(heard, self.receive.first_dsn);
+        let implied = self.keys.implied_mapping(heard, self.receive.first_dsn());
         match heard.options.dss {
             Some(dss) => self.hear_dss(cx, index, heard, &dss),
             None if implied.is_some() && index == 0 => {
@@ -221,20 +212,8 @@ impl Connection {
 
     /// A segment without any option: a middlebox may strip them (RFC 8684 s3.7).
     fn hear_nothing(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) {
-        let entry = &self.subflows[index];
-        let (taken, readable) = entry.tcp.received();
-        let end = heard.offset + u64::from(heard.len);
-        // What came out of order may be covered by what fills the gap (RFC 8684 s3.3.1).
-        let fresh = heard.len > 0 && (taken + 1..=taken + readable).contains(&end);
-        let unmapped = fresh && entry.received.at(heard.offset.max(taken)).is_none();
-        let unacked = heard.acked_data && heard.len == 0 && entry.last_end.is_some();
-        // A FIN without options ends the stream of a peer that is plain TCP already.
-        let doubts = self.fallback.is_pending();
-        if !unmapped && !unacked && !heard.fin && !doubts {
-            return;
-        }
-        let announcement =
-            if unacked { Announcement::InfiniteMapping } else { Announcement::Nothing };
+        let pending = self.fallback.is_pending();
+        let Some(announcement) = self.subflows[index].lost_options(heard, pending) else { return };
         self.on_options_lost(cx, index, announcement);
     }
 
@@ -295,57 +274,47 @@ impl Connection {
         if said && matches!(mapping.dsn, DataNumber::Long(_)) {
             self.use_long_numbers();
         }
-        let expected = self.receive.ack_number();
-        let dsn = mapping.dsn.expand(expected);
-        let data = dsn.wrapping_sub(self.receive.first_dsn);
+        let (dsn, data) = self.receive.expand(mapping.dsn);
         let bytes = u32::from(mapping.len) - u32::from(fin);
         if bytes == 0 && !mapping.matches(dsn, &Payload::Empty) {
             self.refused += 1;
             return;
         }
         if fin {
-            self.hear_data_fin(data.wrapping_add(u64::from(bytes)));
+            let end = data.wrapping_add(u64::from(bytes));
+            self.refused += u64::from(self.receive.on_data_fin(end).is_err());
         }
         if bytes > 0 {
-            self.keep_mapping(cx, index, heard, mapping, dsn, data, bytes);
+            match ReceivedMapping::new(mapping, bytes, (dsn, data), heard.offset) {
+                Some(map) => self.keep_mapping(cx, index, heard, map),
+                None => self.refuse_mapping(cx, index),
+            }
         } else if fin {
             self.subflows[index].tcp.acknowledge();
         }
         self.reach_fin(cx);
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one mapping")]
     fn keep_mapping(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
         heard: &SegmentInfo,
-        wire: Mapping,
-        dsn: u64,
-        data: u64,
-        len: u32,
+        map: ReceivedMapping,
     ) {
-        // The subflow's own number, nearest to where the segment lies.
-        let distance = wire.subflow_seq.wrapping_sub(heard.offset as u32 + 1) as i32;
-        let Some(offset) = heard.offset.checked_add_signed(i64::from(distance)) else {
-            return self.refuse_mapping(cx, index);
-        };
         // It applies to a part of the segment at least (RFC 8684 s3.3.1).
-        let ends = (offset + u64::from(len), heard.offset + u64::from(heard.len));
-        if heard.len == 0 || heard.offset >= ends.0 || offset >= ends.1 {
+        if !map.overlaps(heard.offset, heard.len) {
             self.refused += 1;
             return;
         }
         let entry = &mut self.subflows[index];
-        if ends.0 <= entry.tcp.received().0 {
+        if map.end() <= entry.tcp.received().0 {
             // A repetition of what was taken already.
             return;
         }
-        self.receive.shifted |= data != offset;
-        let map = ReceivedMapping { offset, len, data, wire, dsn };
+        self.receive.note_offsets(map.data, map.offset);
         let contradicts = entry.received.insert(map).is_err();
-        let most = MAX_MAPPINGS.max(self.receive.max() as usize / BYTES_PER_MAPPING);
-        if contradicts || entry.received.len() > most {
+        if contradicts || entry.received.len() > self.receive.mapping_limit() {
             self.refuse_mapping(cx, index);
         }
     }
@@ -368,34 +337,21 @@ impl Connection {
         }
     }
 
-    /// The peer uses 64 bits: so must our acknowledgements (RFC 8684 s3.3.2).
+    /// The peer uses 64 bits: so must the acknowledgements of this host (RFC 8684 s3.3.2).
     fn use_long_numbers(&mut self) {
-        if std::mem::replace(&mut self.receive.long_numbers, true) {
-            return;
-        }
-        self.signals_stale = true;
-        for entry in &mut self.subflows {
-            entry.tcp.set_option_room(LONG_ROOM);
-        }
-    }
-
-    fn hear_data_fin(&mut self, offset: u64) {
-        // A stream ends once, behind everything that came; another end is not believed.
-        let within = (self.receive.highest()..=self.receive.edge).contains(&offset);
-        if within && self.receive.fin_offset.is_none() {
-            self.receive.fin_offset = Some(offset);
-        } else if self.receive.fin_offset != Some(offset) {
-            self.refused += 1;
+        if self.receive.use_long_numbers() {
+            for entry in &mut self.subflows {
+                entry.tcp.set_option_room(LONG_ROOM);
+            }
         }
     }
 
     fn reach_fin(&mut self, cx: &mut Context<'_>) {
         if self.receive.reach_fin() {
-            self.signals_stale = true;
-            self.news.push(ConnectionEvent::PeerClosed);
+            self.lifecycle.push(ConnectionEvent::PeerClosed);
             self.subflows.acknowledge_all();
         }
-        if self.receive.fin_received {
+        if self.receive.is_fin_received() {
             self.check_closed(cx);
         }
     }
@@ -405,23 +361,17 @@ impl Connection {
         if self.fallback.is_fail_sent() || self.subflows[index].stage() == Stage::Gone {
             return;
         }
-        let before = self.receive.data.next_offset();
+        let before = self.receive.next_offset();
         loop {
             let entry = &mut self.subflows[index];
-            let (offset, readable) = entry.tcp.received();
-            if readable == 0 {
-                break;
-            }
-            let Some(map) = entry.received.at(offset).copied() else {
-                self.check_unmapped(cx, index, offset, readable);
-                break;
+            let (map, offset, len) = match entry.next_received() {
+                NextReceived::Nothing => break,
+                NextReceived::Unmapped { offset, waiting } => {
+                    self.check_unmapped(cx, index, offset, waiting);
+                    break;
+                }
+                NextReceived::Mapped { map, offset, len } => (map, offset, len),
             };
-            let left = map.offset + u64::from(map.len) - offset;
-            if map.wire.checksum.is_some() && readable < left {
-                // A checksum covers the whole mapping.
-                break;
-            }
-            let len = left.min(readable) as u32;
             let payload = entry.tcp.take_received(cx.now, len);
             entry.received.forget_below(offset + u64::from(len));
             if !self.fallback.is_fail_agreed() && !map.wire.matches(map.dsn, &payload) {
@@ -439,22 +389,20 @@ impl Connection {
             });
             self.receive.insert(cx.now, data, payload);
         }
-        if self.receive.data.next_offset() > before {
-            self.signals_stale = true;
-            self.tell_readable();
+        if self.receive.next_offset() > before {
+            self.receive.mark_changed();
+            self.lifecycle.push_readable();
             self.reach_fin(cx);
         }
     }
 
-    /// Data from `offset` on wait for a mapping: not for longer than a receive window of them,
-    /// and not once one for later data came. Then a middlebox joined segments and kept the
-    /// options of the first one.
+    /// Data from `offset` on wait for a mapping: no more of them than the window, and none once a
+    /// mapping of later data arrived. Then a middlebox joined segments and kept the options of the
+    /// first one.
     fn check_unmapped(&mut self, cx: &mut Context<'_>, index: usize, offset: u64, waiting: u64) {
-        let window = self.receive.edge.saturating_sub(self.receive.data.next_offset());
-        let lost = self.subflows[index].received.reach_beyond(offset);
-        if lost {
+        if self.subflows[index].received.reach_beyond(offset) {
             self.on_options_lost(cx, index, Announcement::Nothing);
-        } else if waiting > window.max(LEAST_RECEPTION) && !self.fallback.is_verdict_deferred() {
+        } else if waiting > self.receive.unmapped_limit() && !self.fallback.is_verdict_deferred() {
             self.refused += 1;
             self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
             self.fail_if_alone();
@@ -501,10 +449,10 @@ impl Connection {
 
     fn hear_add_addr(&mut self, cx: &mut Context<'_>, index: usize, add: &AddAddr) {
         if add.hmac.is_none() {
-            if let Some(next) = self.addresses.echoed(cx.now, add) {
+            if let Some(next) = self.management.addresses_mut().echoed(cx.now, add) {
                 self.send_announcement(next);
             }
-            self.manage(cx, PathEvent::Echoed { local_id: add.address_id });
+            self.notify_manager(cx, PathEvent::Echoed { local_id: add.address_id });
             return;
         }
         let Some(remote_key) = self.keys.remote() else { return };
@@ -512,19 +460,15 @@ impl Connection {
             self.refused += 1;
             return;
         }
-        self.say_on(index, MptcpOption::AddAddr(add.echo()));
-        // Said again, maybe over another subflow, it is the same announcement.
-        let before = self.addresses.remote(add.address_id).map(|known| known.address);
-        let before = before.filter(|known| known.ip() == add.address).map(|known| known.port());
-        let of_subflow = || self.subflows[index].tcp.tuple().remote.port();
-        let port = add.port.or(before).unwrap_or_else(of_subflow);
-        let known = self.addresses.learn(add.address_id, SocketAddr::new(add.address, port));
+        self.subflows.queue_option_on(index, MptcpOption::AddAddr(add.echo()));
+        let port = self.subflows[index].tcp.tuple().remote.port();
+        let known = self.management.addresses_mut().on_add_addr(add, port);
         if self.keys.is_client() && index == 0 {
             self.become_fully_established(cx);
         }
         if known {
             let address = Address { id: add.address_id, ip: add.address };
-            self.manage(cx, PathEvent::Announced(address));
+            self.notify_manager(cx, PathEvent::Announced(address));
         }
     }
 }

@@ -24,20 +24,41 @@ pub struct ReceivedMapping {
     pub dsn: u64,
 }
 
-/// Why a mapping is refused.
+/// A number or an offset of the peer that contradicts an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contradiction;
+
+impl ReceivedMapping {
+    /// The mapping `wire` of `len` bytes to data at (data sequence number, offset), on a segment
+    /// at `segment` in the subflow; its own number is the nearest there. `None`: it lies before
+    /// the subflow's first byte.
+    pub fn new(wire: Mapping, len: u32, (dsn, data): (u64, u64), segment: u64) -> Option<Self> {
+        let distance = wire.subflow_seq.wrapping_sub(segment as u32 + 1) as i32;
+        let offset = segment.checked_add_signed(i64::from(distance))?;
+        Some(ReceivedMapping { offset, len, data, wire, dsn })
+    }
+
+    /// End of the last byte in the subflow.
+    pub fn end(&self) -> u64 {
+        self.offset + u64::from(self.len)
+    }
+
+    /// Whether it maps a byte of a segment.
+    pub fn overlaps(&self, offset: u64, len: u32) -> bool {
+        len > 0 && offset < self.end() && self.offset < offset + u64::from(len)
+    }
+}
 
 impl ReceivedMappings {
     /// Keep a mapping. Repetitions are welcome, contradictions are not (RFC 8684 s3.3.1).
     pub fn insert(&mut self, map: ReceivedMapping) -> Result<(), Contradiction> {
-        let follows = |last: &ReceivedMapping| last.offset + u64::from(last.len) <= map.offset;
+        let follows = |last: &ReceivedMapping| last.end() <= map.offset;
         if self.maps.back().is_none_or(follows) {
             self.maps.push_back(map);
             return Ok(());
         }
         let index = self.maps.partition_point(|known| known.offset < map.offset);
-        let end = map.offset + u64::from(map.len);
+        let end = map.end();
         if let Some(next) = self.maps.get(index) {
             if next.offset == map.offset {
                 let same = next.data == map.data && next.len == map.len;
@@ -48,7 +69,7 @@ impl ReceivedMappings {
             }
         }
         let before = index.checked_sub(1).and_then(|before| self.maps.get(before));
-        if before.is_some_and(|before| before.offset + u64::from(before.len) > map.offset) {
+        if before.is_some_and(|before| before.end() > map.offset) {
             return Err(Contradiction);
         }
         self.maps.insert(index, map);
@@ -57,10 +78,10 @@ impl ReceivedMappings {
 
     /// The mapping of the byte at `offset`.
     pub fn at(&self, offset: u64) -> Option<&ReceivedMapping> {
-        let ends_above = |map: &&ReceivedMapping| map.offset + u64::from(map.len) > offset;
+        let ends_above = |map: &&ReceivedMapping| map.end() > offset;
         // What is taken next is mapped first.
         let map = self.maps.front().filter(ends_above).or_else(|| {
-            let below = |map: &ReceivedMapping| map.offset + u64::from(map.len) <= offset;
+            let below = |map: &ReceivedMapping| map.end() <= offset;
             self.maps.get(self.maps.partition_point(below))
         });
         map.filter(|map| map.offset <= offset)
@@ -73,7 +94,7 @@ impl ReceivedMappings {
 
     /// Everything below `offset` went to the connection.
     pub fn forget_below(&mut self, offset: u64) {
-        while self.maps.front().is_some_and(|map| map.offset + u64::from(map.len) <= offset) {
+        while self.maps.front().is_some_and(|map| map.end() <= offset) {
             self.maps.pop_front();
         }
     }

@@ -10,7 +10,7 @@
 //! | `subflows`, `subflow` | all subflows; one of them: its TCP and what is kept about it |
 //! | `stage`, `priority`, `mappings` | its handshake, its backup flags, the mappings received |
 //! | `incoming` | input: data acknowledgements, mappings, data, options |
-//! | `receive`, `reading` | the receiving half of the data sequence space, and its reader |
+//! | `receive`, `reader` | the receiving half of the data sequence space, and its reader |
 //! | `addresses`, `manage` | the addresses of both hosts, and the path manager's commands |
 //! | `remove_addr` | REMOVE_ADDR: checking the subflows of an address |
 //! | `grouped` | opening all paths at once by simultaneous SYNs |
@@ -29,6 +29,7 @@ mod binding;
 mod close;
 mod config;
 pub(crate) mod connection;
+mod deadlines;
 mod eligible;
 mod explained;
 mod failover;
@@ -37,12 +38,14 @@ pub(crate) mod grouped;
 mod handshake;
 mod incoming;
 mod keys;
-pub(crate) mod manage;
+mod lifecycle;
+mod manage;
+pub(crate) mod management;
 mod mappings;
 mod outgoing;
 mod plain;
 mod priority;
-mod reading;
+mod reader;
 mod receive;
 mod remove_addr;
 mod send;

@@ -38,7 +38,7 @@ impl Connection {
                     packet.flow |= u32::from(entry.path.0) << SUBFLOW_SHIFT;
                     // Siblings announce no less from now on.
                     let window = entry.tcp.announced_window();
-                    self.signals_stale |= self.receive.on_announced(window);
+                    self.receive.on_announced(window);
                     return Some((packet, self.subflows[index].interface));
                 }
                 self.subflows.pop_queued();
@@ -57,13 +57,12 @@ impl Connection {
 
     /// Tell every subflow what to acknowledge and which window to announce.
     fn refresh_signals(&mut self) {
-        if !std::mem::take(&mut self.signals_stale) {
+        if !self.receive.take_changed() {
             return;
         }
         let known = self.keys.remote().is_some() && !self.is_plain();
-        let window = self.receive.window(self.shift());
-        let number = self.receive.ack_number();
-        let ack = data_number(self.receive.long_numbers, number);
+        let window = self.receive.window(self.subflows.window_shift());
+        let ack = self.receive.data_ack();
         for entry in &mut self.subflows {
             entry.tcp.share_window(window);
             if let Some(mp) = entry.tcp.multipath() {
@@ -74,7 +73,7 @@ impl Connection {
 
     /// Ask the scheduler what to send where until it waits, and carry its answers out.
     fn schedule(&mut self, cx: &mut Context<'_>) {
-        if !std::mem::take(&mut self.schedule_due) || self.is_plain() || self.closed {
+        if !std::mem::take(&mut self.schedule_due) || self.is_over() {
             return;
         }
         self.tell_acks(cx);
@@ -440,7 +439,7 @@ fn view<'a>(
         window_end: send.window_end,
         reinject: send.reinject_head(),
         sndbuf_limited: send.writer_waits,
-        peer_closed: receive.fin_received,
+        peer_closed: receive.is_fin_received(),
     };
     View { now, paths, data }
 }

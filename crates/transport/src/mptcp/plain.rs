@@ -23,7 +23,7 @@ impl Connection {
 
     /// Offsets of the connection and of its first subflow are the same.
     fn is_one_stream(&self) -> bool {
-        self.send.reinjected_bytes == 0 && !self.send.scattered && !self.receive.shifted
+        self.send.reinjected_bytes == 0 && !self.send.scattered && self.receive.is_one_stream()
     }
 
     /// Data or acknowledgements arrived without options on subflow `index`.
@@ -46,7 +46,7 @@ impl Connection {
 
     /// A join was confirmed or failed: once none is pending, options lost before are judged.
     pub(super) fn resolve_join(&mut self, cx: &mut Context<'_>) {
-        if self.is_plain() || self.closed {
+        if self.is_over() {
             return;
         }
         let pending = |entry: &SubflowEntry| entry.stage() == Stage::PreEstablished;
@@ -66,10 +66,9 @@ impl Connection {
             self.send_fail();
         }
         let Ok(suspect) = self.fallback.become_plain(announcement) else { return };
-        self.timers = super::timers::Timers::default();
-        self.addresses.announced.clear();
+        self.stop_timers();
         self.assigned.clear();
-        self.signals_stale = true;
+        self.receive.mark_changed();
         for index in 1..self.subflows.len() {
             self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
@@ -97,9 +96,9 @@ impl Connection {
 
     /// Payload that a middlebox changed is part of the stream after all.
     fn accept_suspect(&mut self, cx: &mut Context<'_>, Suspect { offset, payload }: Suspect) {
-        self.receive.edge = self.receive.edge.max(offset + u64::from(payload.len()));
+        self.receive.extend_edge(offset + u64::from(payload.len()));
         self.receive.insert(cx.now, offset, payload);
-        self.tell_readable();
+        self.lifecycle.push_readable();
     }
 
     /// Everything from the last data known intact on lies where the subflow has it.
@@ -152,15 +151,15 @@ impl Connection {
         let (offset, len) = entry.tcp.received();
         if len > 0 {
             let payload = entry.tcp.take_received(cx.now, u32::try_from(len).unwrap_or(u32::MAX));
-            self.receive.edge = self.receive.edge.max(offset + len);
+            self.receive.extend_edge(offset + len);
             if self.receive.insert(cx.now, offset, payload) {
-                self.tell_readable();
+                self.lifecycle.push_readable();
             }
-            self.signals_stale = true;
+            self.receive.mark_changed();
         }
         let ended = self.subflows.first().is_some_and(|entry| entry.tcp.is_fin_received());
-        if ended && !std::mem::replace(&mut self.receive.fin_received, true) {
-            self.news.push(crate::socket::ConnectionEvent::PeerClosed);
+        if ended && self.receive.on_plain_fin() {
+            self.lifecycle.push(crate::socket::ConnectionEvent::PeerClosed);
         }
     }
 
@@ -175,7 +174,7 @@ impl Connection {
     ) {
         self.refused += 1;
         if self.fallback.on_wrong_checksum(suspect, self.is_one_stream()).is_ok() {
-            self.start_fail_timer(cx.now);
+            self.deadlines.start_fail(cx.now);
             self.send_fail();
             return;
         }
@@ -190,7 +189,7 @@ impl Connection {
     /// Send an MP_FAIL with the number that the mapping with the wrong checksum begins at.
     pub(super) fn send_fail(&mut self) {
         let dsn = self.receive.ack_number();
-        self.say_on(0, MptcpOption::Fail { dsn });
+        self.subflows.queue_option_on(0, MptcpOption::Fail { dsn });
     }
 
     /// An MP_FAIL arrived on subflow `index`; `mapped`: beside a DSS.
@@ -211,12 +210,12 @@ impl Connection {
     /// host would come too early: a kernel (6.18) that falls back before it sent its own makes
     /// segments longer than the path takes.
     fn on_fail_agreed(&mut self, cx: &mut Context<'_>, suspect: Suspect) {
-        self.stop_fail_timer();
+        self.deadlines.stop_fail();
         if let Some(mp) = self.subflows[0].tcp.multipath() {
             mp.retain_queued(|option| !matches!(option, MptcpOption::Fail { .. }));
         }
         self.accept_suspect(cx, suspect);
-        self.signals_stale = true;
+        self.receive.mark_changed();
         self.subflows[0].tcp.acknowledge();
         self.subflows.wake(0);
     }

@@ -1,59 +1,151 @@
 //! The receiving half of the data sequence space: one buffer and one window for all subflows
-//! (RFC 8684 s3.3.2, s3.3.4). This is where head-of-line blocking happens.
+//! (RFC 8684 s3.3.2, s3.3.4). Head-of-line blocking happens here.
+//!
+//! Offsets count from zero; data sequence numbers begin one above the initial one.
 
+use super::config::MptcpConfig;
+use super::mappings::{Contradiction, data_number};
 use crate::buffer::Reassembly;
 use crate::recovery::{ReceiveBuffer, Received, SharedBuffer, received_truesize};
 use crate::tcp::receiver::SharedWindow;
 use base::Instant;
 use wire::Payload;
+use wire::mptcp::DataNumber;
+
+/// IPv4 and TCP headers without options: what the first SYN assumes of every datagram.
+pub const SYN_HEADER: u32 = 40;
+/// The same with timestamps: what the first SYN/ACK assumes.
+pub const SYN_ACK_HEADER: u32 = 52;
+/// Memory of a received segment beside its payload, in bytes.
+const SEGMENT_OVERHEAD: u32 = 80;
+/// Mappings of one subflow that wait for their data: this many, or one for every
+/// `BYTES_PER_MAPPING` of the receive buffer; a peer that sends more is broken.
+const MAX_MAPPINGS: usize = 4096;
+const BYTES_PER_MAPPING: usize = 512;
+/// Bytes that a subflow may receive in any case, whatever others hold.
+const LEAST_RECEPTION: u64 = 65_535;
 
 /// Who sizes the buffer and chooses the window.
 #[derive(Debug)]
-pub enum Tuning {
+pub(super) enum Tuning {
     /// The connection, as if it were one TCP connection: every subflow announces the same.
     Whole(ReceiveBuffer),
-    /// The connection sizes the buffer, every subflow chooses its window (mainline).
+    /// The connection sizes the buffer, every subflow chooses its window (mainline Linux).
     Shared(SharedBuffer),
 }
 
 /// The receiving half.
 #[derive(Debug)]
 pub struct DataReceive {
-    pub data: Reassembly,
-    pub tuning: Tuning,
+    pub(super) data: Reassembly,
+    pub(super) tuning: Tuning,
     /// The right edge that was announced on any subflow; never moves left.
-    pub edge: u64,
+    edge: u64,
     /// The window announced last on any subflow, in bytes.
-    pub announced: u32,
+    announced: u32,
     /// Data sequence number of offset zero.
-    pub first_dsn: u64,
-    /// Offset of the peer's DATA_FIN, once seen.
-    pub fin_offset: Option<u64>,
+    first_dsn: u64,
+    /// Offset of the peer's DATA_FIN, once it arrived.
+    fin_offset: Option<u64>,
     /// The DATA_FIN was reached in order.
-    pub fin_received: bool,
-    /// The peer sent a 64-bit number: acknowledgements must have 64 bits.
-    pub long_numbers: bool,
-    pub duplicate_bytes: u64,
-    /// Some data came at another offset of the connection than of the subflow: the two are not
-    /// one stream, as they must be for falling back.
-    pub shifted: bool,
+    fin_received: bool,
+    /// The peer sent a 64-bit number: acknowledgements must have 64 bits (RFC 8684 s3.3.2).
+    long_numbers: bool,
+    duplicate_bytes: u64,
+    /// Data arrived at another offset of the connection than of the subflow: the two are not one
+    /// stream, as they must be for falling back.
+    shifted: bool,
+    /// What subflows acknowledge and announce changed since they were last updated.
+    changed: bool,
 }
 
 impl DataReceive {
-    /// Nothing received. `initial_window`: what the handshake of the first subflow offers.
-    pub fn new(tuning: Tuning, initial_window: u32) -> Self {
+    /// Nothing received. `header`: what of a datagram of `mtu` bytes is not payload, as the first
+    /// subflow's SYN or SYN/ACK assumes.
+    pub fn new(config: &MptcpConfig, mtu: u32, header: u32) -> Self {
+        let max = config.tcp.buffers.receive_max;
+        let auto = config.tcp.buffers.auto_tuning;
+        let advmss = mtu.saturating_sub(header).max(64);
+        let whole = match auto {
+            true => ReceiveBuffer::auto(max, advmss),
+            false => ReceiveBuffer::fixed(max, advmss),
+        };
+        let announced = whole.initial_window();
+        let tuning = match (config.mainline_limits, auto) {
+            (false, _) => Tuning::Whole(whole),
+            (true, true) => Tuning::Shared(SharedBuffer::auto(max)),
+            (true, false) => Tuning::Shared(SharedBuffer::fixed(max)),
+        };
         DataReceive {
             data: Reassembly::new(),
             tuning,
-            edge: u64::from(initial_window),
-            announced: initial_window,
+            edge: u64::from(announced),
+            announced,
             first_dsn: 0,
             fin_offset: None,
             fin_received: false,
             long_numbers: false,
             duplicate_bytes: 0,
             shifted: false,
+            changed: true,
         }
+    }
+
+    /// The peer's initial data sequence number.
+    pub const fn set_idsn(&mut self, idsn: u64) {
+        self.first_dsn = idsn.wrapping_add(1);
+        self.changed = true;
+    }
+
+    /// Data sequence number of offset zero.
+    pub const fn first_dsn(&self) -> u64 {
+        self.first_dsn
+    }
+
+    /// The data sequence number that `number` abbreviates, and its offset.
+    pub const fn expand(&self, number: DataNumber) -> (u64, u64) {
+        let dsn = number.expand(self.ack_number());
+        (dsn, dsn.wrapping_sub(self.first_dsn))
+    }
+
+    /// What subflows acknowledge or announce changed.
+    pub const fn mark_changed(&mut self) {
+        self.changed = true;
+    }
+
+    /// Whether subflows are to be updated before they send.
+    pub const fn take_changed(&mut self) -> bool {
+        std::mem::replace(&mut self.changed, false)
+    }
+
+    /// The window was announced in another way up to `edge`.
+    pub fn extend_edge(&mut self, edge: u64) {
+        self.edge = self.edge.max(edge);
+    }
+
+    /// The peer uses 64-bit numbers. Whether that is new.
+    pub const fn use_long_numbers(&mut self) -> bool {
+        if self.long_numbers {
+            return false;
+        }
+        self.long_numbers = true;
+        self.changed = true;
+        true
+    }
+
+    /// Acknowledgements have 64 bits.
+    pub const fn uses_long_numbers(&self) -> bool {
+        self.long_numbers
+    }
+
+    /// A mapping of data at an offset of the connection to one of the subflow arrived.
+    pub const fn note_offsets(&mut self, data: u64, subflow: u64) {
+        self.shifted |= data != subflow;
+    }
+
+    /// All data had the same offset in connection and subflow.
+    pub const fn is_one_stream(&self) -> bool {
+        !self.shifted
     }
 
     /// The first subflow is established.
@@ -90,7 +182,7 @@ impl DataReceive {
         }
         // New bytes are a part of a payload, whose length is a u32.
         let fresh = inserted.new_bytes as u32;
-        let truesize = received_truesize(fresh + 80);
+        let truesize = received_truesize(fresh + SEGMENT_OVERHEAD);
         match &mut self.tuning {
             Tuning::Shared(buffer) => buffer.on_queued(fresh, truesize),
             Tuning::Whole(buffer) => {
@@ -113,21 +205,88 @@ impl DataReceive {
         self.data.readable() + self.data.out_of_order_bytes()
     }
 
-    /// End of the highest byte received.
-    pub fn highest(&self) -> u64 {
-        self.data.highest()
+    /// Payload that can be read, in bytes.
+    pub const fn readable(&self) -> u64 {
+        self.data.readable()
+    }
+
+    /// The next offset expected, without the DATA_FIN.
+    pub const fn next_offset(&self) -> u64 {
+        self.data.next_offset()
+    }
+
+    /// Payload that arrived before what precedes it, in bytes.
+    pub const fn out_of_order_bytes(&self) -> u64 {
+        self.data.out_of_order_bytes()
+    }
+
+    /// Payload that arrived twice, in bytes.
+    pub const fn duplicate_bytes(&self) -> u64 {
+        self.duplicate_bytes
+    }
+
+    /// What may arrive within the window announced, in bytes.
+    pub const fn room(&self) -> u64 {
+        self.edge.saturating_sub(self.data.next_offset())
+    }
+
+    /// What a subflow of which `own_gaps` bytes are out of order may receive while all of them hold
+    /// `held` bytes: together no more than the receive buffer (RFC 8684 s3.8).
+    pub fn reception_limit(&self, held: u64, own_gaps: u64) -> u64 {
+        let others = held.saturating_sub(own_gaps);
+        u64::from(self.max()).saturating_sub(others).max(LEAST_RECEPTION)
+    }
+
+    /// What may wait in a subflow for its mapping, in bytes.
+    pub fn unmapped_limit(&self) -> u64 {
+        self.room().max(LEAST_RECEPTION)
+    }
+
+    /// How many mappings of a subflow may wait for their data.
+    pub fn mapping_limit(&self) -> usize {
+        MAX_MAPPINGS.max(self.max() as usize / BYTES_PER_MAPPING)
+    }
+
+    /// A DATA_FIN at `offset`. A stream ends once, behind everything that arrived.
+    pub fn on_data_fin(&mut self, offset: u64) -> Result<(), Contradiction> {
+        let within = (self.data.highest()..=self.edge).contains(&offset);
+        if within && self.fin_offset.is_none() {
+            self.fin_offset = Some(offset);
+        }
+        if self.fin_offset == Some(offset) { Ok(()) } else { Err(Contradiction) }
+    }
+
+    /// The DATA_FIN, or the FIN after a fallback, was reached in order.
+    pub const fn is_fin_received(&self) -> bool {
+        self.fin_received
+    }
+
+    /// The FIN of the first subflow was reached after a fallback. Whether the end is new.
+    pub const fn on_plain_fin(&mut self) -> bool {
+        !std::mem::replace(&mut self.fin_received, true)
+    }
+
+    /// What every subflow is to acknowledge.
+    pub const fn data_ack(&self) -> DataNumber {
+        data_number(self.long_numbers, self.ack_number())
     }
 
     /// Whether the DATA_FIN is reached just now.
     pub fn reach_fin(&mut self) -> bool {
         let reached = !self.fin_received && self.fin_offset == Some(self.data.next_offset());
         self.fin_received |= reached;
+        self.changed |= reached;
         reached
     }
 
-    /// What is left of the window that was announced, in bytes.
+    /// What is left of the window announced, in bytes.
     fn left(&self) -> u32 {
-        u32::try_from(self.edge.saturating_sub(self.nxt())).unwrap_or(u32::MAX)
+        u32::try_from(self.window_left()).unwrap_or(u32::MAX)
+    }
+
+    /// The same, of any size.
+    pub(super) const fn window_left(&self) -> u64 {
+        self.edge.saturating_sub(self.nxt())
     }
 
     /// What subflows are to announce, with windows of this shift.
@@ -143,14 +302,17 @@ impl DataReceive {
         }
     }
 
-    /// A subflow announced `window` bytes. Whether the right edge moved, so that the others are to
-    /// hear of it.
-    pub fn on_announced(&mut self, window: u32) -> bool {
-        if !matches!(self.tuning, Tuning::Shared(_)) {
-            return false;
+    /// A subflow announced `window` bytes. If the right edge moved the others announce it, too.
+    pub fn on_announced(&mut self, window: u32) {
+        if matches!(self.tuning, Tuning::Shared(_)) {
+            self.announced = window;
+            self.changed |= self.move_edge(window);
         }
-        self.announced = window;
-        self.move_edge(window)
+    }
+
+    /// The window announced last on any subflow, in bytes.
+    pub(super) const fn announced(&self) -> u32 {
+        self.announced
     }
 
     fn move_edge(&mut self, window: u32) -> bool {

@@ -31,13 +31,13 @@ impl Connection {
     /// The peer lost addresses.
     pub(super) fn on_withdrawn(&mut self, cx: &mut Context<'_>, ids: &[u8]) {
         for id in ids {
-            self.addresses.remote.retain(|known| known.id != *id || *id == 0);
+            self.management.addresses_mut().forget_remote(*id);
             for index in 0..self.subflows.len() {
                 if self.subflows[index].ids.remote == *id {
                     self.doubt_or_drop(cx, index);
                 }
             }
-            self.manage(cx, PathEvent::Withdrawn { id: *id });
+            self.notify_manager(cx, PathEvent::Withdrawn { id: *id });
         }
     }
 

@@ -48,8 +48,8 @@ impl Connection {
     /// Something arrived: tell what waits for bytes before it. What a subflow holds that another
     /// one brought since keeps no reader waiting.
     pub(super) fn tell_held(&mut self, cx: &mut Context<'_>) {
-        let gaps = self.receive.data.out_of_order_bytes();
-        let next = self.receive.data.next_offset();
+        let gaps = self.receive.out_of_order_bytes();
+        let next = self.receive.next_offset();
         let news = |entry: &SubflowEntry| {
             entry.held > 0 && (self.is_plain() || entry.received.data_end() > next)
         };

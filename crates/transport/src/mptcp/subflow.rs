@@ -1,12 +1,14 @@
 //! One subflow of a connection: its TCP, and what the connection keeps about it.
 
 use super::failover::Watch;
-use super::mappings::ReceivedMappings;
+use super::fallback::Announcement;
+use super::mappings::{ReceivedMapping, ReceivedMappings};
 use super::priority::Priority;
 use super::remove_addr::RemovalCheck;
 use super::stage::{Handshake, Stage};
 use crate::congestion::Controller;
 use crate::info::PathInfo;
+use crate::tcp::multipath::SegmentInfo;
 use crate::tcp::subflow::Subflow;
 use base::{Instant, InterfaceId, PathId};
 
@@ -20,6 +22,17 @@ pub struct AddressIds {
 impl AddressIds {
     /// Of the first subflow.
     pub const FIRST: AddressIds = AddressIds { local: 0, remote: 0 };
+}
+
+/// What a subflow received next in order.
+#[derive(Clone, Copy, Debug)]
+pub enum NextReceived {
+    /// Nothing, or not all that a checksum covers.
+    Nothing,
+    /// `waiting` bytes from `offset` of the subflow on without a mapping.
+    Unmapped { offset: u64, waiting: u64 },
+    /// `len` bytes from `offset` of the subflow on with their mapping.
+    Mapped { map: ReceivedMapping, offset: u64, len: u32 },
 }
 
 /// One subflow of a connection.
@@ -113,6 +126,40 @@ impl SubflowEntry {
     pub fn deadline(&self) -> Instant {
         let removal = self.removal.map_or(Instant::FAR_FUTURE, RemovalCheck::deadline);
         self.tcp.deadline().min(self.handshake.deadline()).min(removal)
+    }
+
+    /// What it received next in order.
+    #[inline]
+    pub fn next_received(&self) -> NextReceived {
+        let (offset, readable) = self.tcp.received();
+        if readable == 0 {
+            return NextReceived::Nothing;
+        }
+        let Some(map) = self.received.at(offset).copied() else {
+            return NextReceived::Unmapped { offset, waiting: readable };
+        };
+        let left = map.end() - offset;
+        if map.wire.checksum.is_some() && readable < left {
+            // A checksum covers the whole mapping.
+            return NextReceived::Nothing;
+        }
+        NextReceived::Mapped { map, offset, len: left.min(readable) as u32 }
+    }
+
+    /// Whether a segment without any option shows that options are lost, and what to announce
+    /// then (RFC 8684 s3.7). `pending`: a fallback was proposed.
+    pub fn lost_options(&self, segment: &SegmentInfo, pending: bool) -> Option<Announcement> {
+        let (taken, readable) = self.tcp.received();
+        let end = segment.offset + u64::from(segment.len);
+        // What arrived out of order may be covered by what fills the gap (RFC 8684 s3.3.1).
+        let fresh = segment.len > 0 && (taken + 1..=taken + readable).contains(&end);
+        let unmapped = fresh && self.received.at(segment.offset.max(taken)).is_none();
+        let unacked = segment.acked_data && segment.len == 0 && self.last_end.is_some();
+        if unacked {
+            return Some(Announcement::InfiniteMapping);
+        }
+        // A FIN without options ends the stream of a peer that is TCP already.
+        (unmapped || segment.fin || pending).then_some(Announcement::Nothing)
     }
 
     /// Its state, for measurement.

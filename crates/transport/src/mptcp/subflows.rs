@@ -5,10 +5,13 @@ use super::stage::Stage;
 use super::subflow::SubflowEntry;
 use crate::congestion::Controller;
 use crate::info::RetiredPath;
+use crate::recovery::Space;
 use crate::scheduler::PathSet;
-use base::PathId;
+use base::{Context, PathId};
 use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::{Index, IndexMut};
+use wire::mptcp::MptcpOption;
 
 /// The subflows of a connection. A path number is the index of its subflow; that of a subflow that
 /// is over is given to a new one, but not the first one's, which stands for the connection.
@@ -197,6 +200,63 @@ impl Subflows {
             self.held -= std::mem::take(&mut entry.held);
         }
         ends
+    }
+
+    /// Subflows whose own window would double by `space` announce it.
+    pub fn acknowledge_doubled(&mut self, space: Space) {
+        for index in 0..self.entries.len() {
+            if self.entries[index].tcp.would_double_window(space) {
+                self.entries[index].tcp.acknowledge();
+                self.wake(index);
+            }
+        }
+    }
+
+    /// The window scale of this host, the same on all of them.
+    pub fn window_shift(&self) -> u8 {
+        self.entries.first().map_or(0, |entry| entry.tcp.window_shift())
+    }
+
+    /// The subflow whose acknowledgements carry options that belong to none: an open one that works
+    /// if there is one, not of this host's address `without`.
+    pub fn option_carrier(&self, without: Option<u8>) -> Option<usize> {
+        let open =
+            |entry: &SubflowEntry| entry.stage() == Stage::Open && Some(entry.ids.local) != without;
+        let works = self.entries.iter().position(|entry| open(entry) && !entry.pf);
+        works.or_else(|| self.entries.iter().position(open))
+    }
+
+    /// Send an option on an acknowledgement of the carrier of options.
+    pub fn queue_option(&mut self, without: Option<u8>, option: MptcpOption) {
+        if let Some(index) = self.option_carrier(without) {
+            self.queue_option_on(index, option);
+        }
+    }
+
+    /// Send an option on an acknowledgement of that subflow.
+    pub fn queue_option_on(&mut self, index: usize, option: MptcpOption) {
+        self.entries[index].tcp.queue_option(option);
+        self.wake(index);
+    }
+
+    /// SYNs sent while an address was gone are repeated at its return, not when their back-off is
+    /// over.
+    pub fn retry_openings_from(&mut self, cx: &Context<'_>, ip: IpAddr) {
+        let from = |entry: &&mut SubflowEntry| {
+            entry.stage() == Stage::Opening && entry.tcp.tuple().local.ip() == ip
+        };
+        for entry in self.entries.iter_mut().filter(from) {
+            entry.tcp.retry_opening(cx);
+        }
+    }
+
+    /// Whether one that has not ended is between these.
+    pub fn has_pair(&self, local: IpAddr, remote: SocketAddr) -> bool {
+        let mut alive = self.entries.iter().filter(|entry| entry.stage() != Stage::Gone);
+        alive.any(|entry| {
+            let ends = entry.tcp.tuple();
+            ends.local.ip() == local && ends.remote == remote
+        })
     }
 
     /// No subflow is left.

@@ -2,31 +2,22 @@
 //! (specs/tcp-subflow.md s6.4, s6.5; mptcp-protocol spec s3.3). Subflows have theirs.
 
 use super::connection::Connection;
+use super::deadlines::Unanswered;
 use super::fallback::Announcement;
 use super::subflow::SubflowEntry;
-use crate::path_manager::Manager;
 use crate::scheduler::Scheduler;
 use crate::socket::SocketError;
 use base::{Blocked, Context, Duration, Instant};
 use wire::mptcp::ResetReason;
 
-/// First interval of an unanswered DATA_FIN, doubled each time (Linux).
-const FIN_INTERVAL: Duration = Duration::from_millis(200);
-/// Its longest.
-const MAX_FIN_INTERVAL: Duration = Duration::from_millis(102_400);
+/// Interval of the data-level timer where no path gives one (Linux `TCP_RTO_MIN`).
+const LEAST_INTERVAL: Duration = Duration::from_millis(200);
 /// What is handed out again at once: what one buffer of Linux's send queue holds.
 const RETRANSMIT_BYTES: u64 = 64 << 10;
 /// Longest interval of data-level retransmission (RFC 6298's bound).
 const MAX_INTERVAL: Duration = Duration::from_secs(120);
 /// Data-level retransmissions or probes without an answer before the connection is given up.
 const MAX_TRIES: u32 = 15;
-/// A connection without any subflow waits so long for a new one (Linux `close_timeout`), and so
-/// long for its peer when nobody reads any more.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long the finder of a wrong checksum waits for an answer (Linux: TCP_RTO_MAX).
-const FAIL_TIMEOUT: Duration = Duration::from_secs(120);
-/// First interval of an unanswered MP_FAIL, doubled each time.
-const FAIL_INTERVAL: Duration = Duration::from_millis(100);
 /// Unanswered DATA_FINs after which a peer that agreed to fall back is taken to be plain.
 const FIN_PATIENCE: u32 = 2;
 
@@ -38,16 +29,6 @@ pub struct Timers {
     data_tries: u32,
     /// Its interval under the rule `stale`, as of when data were last on offer.
     pub stale_interval: Duration,
-    /// The DATA_FIN is to be repeated.
-    pub fin: Instant,
-    fin_tries: u32,
-    /// Without a subflow for too long, or without a reader.
-    pub end: Instant,
-    /// A wrong checksum is to be told again,
-    pub fail: Instant,
-    /// at most until then.
-    fail_end: Instant,
-    fail_tries: u32,
     /// When the peer's connection was last heard.
     pub heard_at: Instant,
 }
@@ -58,13 +39,7 @@ impl Default for Timers {
         Timers {
             data: never,
             data_tries: 0,
-            stale_interval: FIN_INTERVAL,
-            fin: never,
-            fin_tries: 0,
-            end: never,
-            fail: never,
-            fail_end: never,
-            fail_tries: 0,
+            stale_interval: LEAST_INTERVAL,
             heard_at: Instant::ZERO,
         }
     }
@@ -73,27 +48,24 @@ impl Default for Timers {
 impl Connection {
     /// The earliest deadline of connection and subflows.
     pub fn deadline(&self) -> Instant {
-        let Timers { data, fin, end, fail, .. } = self.timers;
         let own = self
             .scheduler_deadline()
             .min(self.policy_deadline())
-            .min(data)
-            .min(fin)
-            .min(end)
-            .min(fail)
+            .min(self.timers.data)
+            .min(self.deadlines.earliest())
             .min(self.manager_deadline())
-            .min(self.addresses.deadline())
+            .min(self.management.announcement_deadline())
             .min(self.watch_deadline());
         self.subflows.iter().map(SubflowEntry::deadline).fold(own, Instant::min)
     }
 
     fn manager_deadline(&self) -> Instant {
-        if self.is_plain() || self.closed { Instant::FAR_FUTURE } else { self.manager.deadline() }
+        if self.is_over() { Instant::FAR_FUTURE } else { self.management.manager_deadline() }
     }
 
     /// When the scheduler wants to be asked, if there is something to ask about.
     fn scheduler_deadline(&self) -> Instant {
-        let asks = |_: &Instant| !self.is_plain() && !self.closed && self.has_offer();
+        let asks = |_: &Instant| !self.is_over() && self.has_offer();
         self.scheduler.poll_timeout().filter(asks).unwrap_or(Instant::FAR_FUTURE)
     }
 
@@ -116,13 +88,13 @@ impl Connection {
         if self.timers.data <= cx.now {
             self.on_data_timeout(cx);
         }
-        if self.timers.fin <= cx.now {
-            self.on_fin_timeout(cx);
+        if let Some(tries) = self.deadlines.take_fin(cx.now) {
+            self.on_fin_timeout(cx, tries);
         }
-        if self.timers.fail <= cx.now {
-            self.on_fail_timeout(cx);
+        if let Some(unanswered) = self.deadlines.take_fail(cx.now) {
+            self.on_fail_timeout(cx, unanswered);
         }
-        if self.timers.end <= cx.now {
+        if self.deadlines.is_end_due(cx.now) {
             self.fail_all(cx);
         }
         self.check_withdrawn(cx);
@@ -133,7 +105,7 @@ impl Connection {
     /// usable path.
     fn data_interval(&self) -> Duration {
         let usable = self.subflows.iter().filter(|entry| entry.is_usable() && !entry.pf);
-        let longest = usable.map(|entry| entry.tcp.rto()).max().unwrap_or(FIN_INTERVAL);
+        let longest = usable.map(|entry| entry.tcp.rto()).max().unwrap_or(LEAST_INTERVAL);
         let doublings = self.timers.data_tries.min(10);
         (longest * 2 * (1 << doublings)).min(MAX_INTERVAL)
     }
@@ -153,7 +125,7 @@ impl Connection {
 
     fn set_data_timer(&mut self, now: Instant) {
         let open = !self.send.segments.is_empty() || !self.send.is_drained();
-        let runs = open && !self.is_plain() && !self.closed;
+        let runs = open && !self.is_over();
         self.timers.data = match runs {
             true if self.fails_as_mainline() => self.stale_expiry(now),
             true => now + self.data_interval(),
@@ -230,72 +202,35 @@ impl Connection {
         }
     }
 
-    /// Start repeating the DATA_FIN.
-    pub(super) fn start_fin_timer(&mut self, now: Instant) {
-        self.timers.fin_tries = 0;
-        self.timers.fin = now + FIN_INTERVAL;
-    }
-
-    /// The DATA_FIN was acknowledged.
-    pub(super) const fn stop_fin_timer(&mut self) {
-        self.timers.fin = Instant::FAR_FUTURE;
-    }
-
-    fn on_fin_timeout(&mut self, cx: &mut Context<'_>) {
-        self.timers.fin_tries = self.timers.fin_tries.saturating_add(1);
-        if self.timers.fin_tries > MAX_TRIES && self.is_peer_silent(cx.now) {
+    /// The DATA_FIN was sent `tries` times without an answer.
+    fn on_fin_timeout(&mut self, cx: &mut Context<'_>, tries: u32) {
+        if tries > MAX_TRIES && self.is_peer_silent(cx.now) {
             self.fail_all(cx);
             return;
         }
-        if self.fallback.is_fail_agreed() && self.timers.fin_tries > FIN_PATIENCE {
-            // The peer is plain by now, and had no data to say so with.
+        if self.fallback.is_fail_agreed() && tries > FIN_PATIENCE {
+            // The peer is TCP by now, and had no data to send an infinite mapping with.
             self.fall_back(cx, Announcement::Nothing);
             return;
         }
-        let interval = FIN_INTERVAL * (1 << self.timers.fin_tries.min(10));
-        self.timers.fin = cx.now + interval.min(MAX_FIN_INTERVAL);
         self.offer_fin();
         self.subflows.acknowledge_all();
     }
 
-    /// No subflow is left.
-    pub(super) fn set_alone_timer(&mut self, now: Instant) {
-        self.timers.end = self.timers.end.min(now + CLOSE_TIMEOUT);
-    }
-
-    /// Nobody reads any more.
-    pub(super) fn set_linger_timer(&mut self, now: Instant) {
-        self.timers.end = self.timers.end.min(now + CLOSE_TIMEOUT);
-    }
-
     /// There is a subflow again.
     pub(super) fn stop_alone_timer(&mut self) {
-        if !(self.released && self.send.is_fin_acked()) {
-            self.timers.end = Instant::FAR_FUTURE;
+        if !(self.lifecycle.is_released() && self.send.is_fin_acked()) {
+            self.deadlines.stop_end();
         }
     }
 
-    /// A wrong checksum was told.
-    pub(super) fn start_fail_timer(&mut self, now: Instant) {
-        self.timers.fail_tries = 0;
-        self.timers.fail = now + FAIL_INTERVAL;
-        self.timers.fail_end = now + FAIL_TIMEOUT;
-    }
-
-    /// It does not matter any more.
-    pub(super) const fn stop_fail_timer(&mut self) {
-        self.timers.fail = Instant::FAR_FUTURE;
-    }
-
-    fn on_fail_timeout(&mut self, cx: &mut Context<'_>) {
-        if cx.now >= self.timers.fail_end {
-            self.reset_for(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
-            self.fail(SocketError::Reset);
-            return;
+    fn on_fail_timeout(&mut self, cx: &mut Context<'_>, unanswered: Unanswered) {
+        match unanswered {
+            Unanswered::Repeat => self.send_fail(),
+            Unanswered::GiveUp => {
+                self.reset_for(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
+                self.fail(SocketError::Reset);
+            }
         }
-        self.timers.fail_tries += 1;
-        let interval = FAIL_INTERVAL * (1 << self.timers.fail_tries.min(10));
-        self.timers.fail = (cx.now + interval).min(self.timers.fail_end);
-        self.send_fail();
     }
 }

@@ -5,7 +5,7 @@ use super::face::InterfaceEvent;
 use super::{Socket, Stack};
 use crate::mptcp::MptcpConfig;
 use crate::mptcp::connection::{Connection, Start};
-use crate::mptcp::manage::{JoinRequest, LocalChange};
+use crate::mptcp::management::{JoinRequest, LocalChange};
 use crate::socket::SocketError;
 use crate::tcp::subflow::{Identity, Tuple};
 use base::{Context, InterfaceId, PathId, Purpose, SocketId};

@@ -408,6 +408,7 @@ impl Subflow {
                 min_rtt: self.min_rtt.get(),
                 inflight_before_segs: news.prior_inflight,
                 cwnd_limited: self.is_cwnd_limited(cc),
+                may_grow: true,
                 state: self.loss.ca_state,
                 snd_una: self.tx.una,
                 snd_nxt: self.tx.nxt,

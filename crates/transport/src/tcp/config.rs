@@ -1,7 +1,7 @@
 //! The configuration of a TCP connection.
 
 use super::profile::Profile;
-use crate::congestion::{Controller, ControllerChoice, HyStartKind, Options};
+use crate::congestion::{Controller, ControllerChoice, Options};
 
 /// Socket buffers in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,8 +25,6 @@ pub struct TcpConfig {
     pub profile: Profile,
     /// The congestion control.
     pub congestion: ControllerChoice,
-    /// How CUBIC leaves slow start; `None`: as the profile does.
-    pub hystart: Option<HyStartKind>,
     pub buffers: Buffers,
     pub nagle: bool,
     pub pacing: bool,
@@ -41,7 +39,6 @@ impl Default for TcpConfig {
         TcpConfig {
             profile: Profile::Linux,
             congestion: ControllerChoice::CUBIC,
-            hystart: None,
             buffers: Buffers::default(),
             nagle: false,
             pacing: false,
@@ -60,8 +57,7 @@ impl TcpConfig {
     fn controller_options(&self) -> Options {
         // The papers' kernels compute coupled controls in integers.
         let kernel_compat = self.profile.is_old();
-        let hystart = self.hystart.unwrap_or(Options::LINUX.hystart);
-        Options { kernel_compat, hystart, ..Options::LINUX }
+        Options { kernel_compat, ..Options::LINUX }
     }
 }
 

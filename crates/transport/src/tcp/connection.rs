@@ -5,7 +5,7 @@
 use super::config::TcpConfig;
 use super::subflow::{Identity, Subflow, Tuple};
 use crate::account::Account;
-use crate::congestion::Controller;
+use crate::congestion::{CongestionControl, Controller};
 use crate::info::{ConnectionInfo, PathInfo, Protocol};
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId, prefetch};

@@ -254,13 +254,15 @@ impl Subflow {
         // RFC 6928 s2: a single lost SYN keeps the initial window.
         let initial_window_segs =
             if self.hs.sends > 2 { 1 } else { self.switches.initial_window_segs };
+        let mss = self.tx.mss;
+        let bytes = |segs: u32| u64::from(segs) * u64::from(mss);
         cc.on_path_added(
             self.path,
             &PathStart {
                 now: cx.now,
-                mss: self.tx.mss,
-                initial_window_segs,
-                initial_ssthresh_segs: self.options.initial_ssthresh_segs,
+                mss,
+                initial_window_bytes: bytes(initial_window_segs),
+                initial_ssthresh_bytes: self.options.initial_ssthresh_segs.map(bytes),
                 srtt: self.rtt.srtt(),
             },
         );

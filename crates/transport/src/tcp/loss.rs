@@ -400,9 +400,6 @@ impl Subflow {
 
     /// Neither lost nor recovering: Disorder while something is odd, otherwise Open.
     fn keep_open(&mut self, cx: &mut Context<'_>, cc: &Controller) {
-        if self.loss.ca_state == CaState::Cwr {
-            return;
-        }
         let board = &self.tx.board;
         let odd = board.sacked_out() + board.lost_out() + self.loss.reno_sacked > 0;
         let state = if odd { CaState::Disorder } else { CaState::Open };

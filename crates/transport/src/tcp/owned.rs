@@ -331,7 +331,7 @@ impl Subflow {
             loss: match self.loss.ca_state {
                 CaState::Open => LossPhase::Open,
                 CaState::Loss => LossPhase::Timeout,
-                CaState::Disorder | CaState::Cwr | CaState::Recovery => LossPhase::Recovery,
+                CaState::Disorder | CaState::Recovery => LossPhase::Recovery,
             },
             continues_at: None,
             last_send: self.tx.last_data_sent,

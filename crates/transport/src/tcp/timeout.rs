@@ -156,7 +156,7 @@ impl Subflow {
         advancing: bool,
     ) -> bool {
         let Some(rule) = self.switches.tlp else { return false };
-        let open = matches!(self.loss.ca_state, CaState::Open | CaState::Cwr);
+        let open = self.loss.ca_state == CaState::Open;
         if !open || !self.hs.sack || self.tx.board.is_empty() {
             return false;
         }

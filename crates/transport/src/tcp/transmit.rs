@@ -117,7 +117,6 @@ impl Subflow {
         let is_head = self.tx.board.head().is_some_and(|(head, _)| head == id);
         let segment = self.retransmit(cx, id, true);
         self.loss.on_retransmitted(cx.now);
-        cc.on_retransmitted(self.path, 1);
         if let Some(prr) = self.loss.prr.as_mut() {
             prr.on_sent(1);
         }

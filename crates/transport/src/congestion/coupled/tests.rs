@@ -1,26 +1,15 @@
-//! What every coupled control keeps, and what the tests of each share.
+//! Properties of every coupled control, and helpers for the tests of each.
 
 use super::*;
-use crate::congestion::test_support::{ack, loss};
-use crate::congestion::{Arithmetic, Controller, HyStartKind, TABLE, by_name};
+use crate::congestion::test_support::{ack, loss, path_start};
+use crate::congestion::{Controller, TABLE, by_name};
 use proptest::prelude::*;
 
-const OPTIONS: Options = Options { hystart: HyStartKind::Off, ..Options::LINUX };
-
-/// Equal to the digits that the spec gives.
-pub fn close(ours: f64, expected: f64) {
-    assert!((ours - expected).abs() < 1e-6, "{ours} is not {expected}");
-}
+const OPTIONS: Options = Options { hystart: false, ..Options::LINUX };
 
 /// In slow start or, with a threshold, beyond it.
 pub fn start(cwnd: u32, ssthresh: Option<u32>) -> PathStart {
-    PathStart {
-        now: Instant::ZERO,
-        mss: 1428,
-        initial_window_segs: cwnd,
-        initial_ssthresh_segs: ssthresh,
-        srtt: Duration::ZERO,
-    }
+    path_start(1428, cwnd, ssthresh)
 }
 
 /// An acknowledgement over a path of that RTT while the window is the limit.
@@ -222,15 +211,14 @@ fn apply(controller: &mut Controller, (path, what, segs, gap): Op, now: Instant,
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
-    /// Congestion spec s8 item 1, and s0 rule 12 for wVegas.
+    /// A coupled control with one path is an uncoupled TCP (RFC 6356 s3); the kernel's modules do
+    /// the same, except for wVegas.
     #[test]
     fn one_path_is_new_reno(
-        rfc in any::<bool>(),
         kernel_compat in any::<bool>(),
         ops in prop::collection::vec((0..1u8, 0..30u8, 1..20u32, 0..400u64), 1..150),
     ) {
-        let options = if rfc { Options::RFC } else { Options::LINUX };
-        let options = Options { kernel_compat, ..options };
+        let options = Options { kernel_compat, ..Options::LINUX };
         for name in coupled_names() {
             let mut both = ["reno", name].map(|name| by_name(name, &options).unwrap());
             both.iter_mut().for_each(|control| control.on_path_added(PathId(0), &start(10, None)));
@@ -252,11 +240,9 @@ proptest! {
     #[test]
     fn windows_stay_sane_while_paths_come_and_go(
         kernel_compat in any::<bool>(),
-        real in any::<bool>(),
         ops in prop::collection::vec((0..4u8, 0..30u8, 1..20u32, 0..400u64), 1..150),
     ) {
-        let arithmetic = if real { Arithmetic::Real } else { Arithmetic::Counter };
-        let options = Options { kernel_compat, arithmetic, ..OPTIONS };
+        let options = Options { kernel_compat, ..OPTIONS };
         for name in coupled_names() {
             let mut controller = controller(name, &options, &[(10, 10), (40, 100), (2, 300)]);
             let mut alive = [true, true, true, false];

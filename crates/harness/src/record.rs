@@ -1,0 +1,140 @@
+//! The record of one run, simulated or in real time.
+
+use crate::account::Account;
+use crate::failover::FailoverTime;
+use base::Duration;
+use network::PathCounters;
+use traffic::{Outcome, StreamFailure};
+
+/// What one run yields.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunRecord {
+    /// The result of flow 0.
+    pub outcome: Outcome,
+    /// When the result was known or the run was given up, since its start.
+    pub ended: Duration,
+    /// Every flow in the order of the setup. Flow 0 is the measured one and is always there.
+    pub flows: Vec<FlowRecord>,
+    /// Counters of the links of every path; empty without links of ours.
+    pub links: Vec<PathCounters>,
+    /// Counters of the shared links, in their order.
+    pub shared: Vec<PathCounters>,
+    /// The captures, if they were requested.
+    pub captures: Option<Captures>,
+    /// What only a simulation knows.
+    pub simulated: Option<SimulatedRecord>,
+}
+
+/// What one flow did.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct FlowRecord {
+    /// Since the start of the run.
+    pub started: Duration,
+    /// When its last byte was read, if that was all it had to send; never of flow 0, whose end is
+    /// that of the run.
+    pub ended: Option<Duration>,
+    /// Why its connection failed, if it did.
+    pub failure: Option<StreamFailure>,
+    pub bytes_read: u64,
+    /// Bits read per second, from its start or the end of the warm-up, whichever is later, to its
+    /// end or that of the run; `None` if that is no time at all.
+    pub goodput: Option<f64>,
+    /// Bytes read by every full second of the run, from second zero on; empty if nobody competes
+    /// and there is no warm-up.
+    pub read_by: Vec<u64>,
+    /// What its data sender sent.
+    pub sent: SentRecord,
+    /// Bytes that reached the data receiver's connection more than once.
+    pub duplicate_bytes: u64,
+    /// Segments with payload that reached the data receiver.
+    pub data_packets: u64,
+    /// Path of each connection or subflow of the data sender, by its number.
+    pub sender_subflows: Vec<usize>,
+    /// The same of the data receiver, whose numbers may differ; empty where it is not known.
+    pub receiver_subflows: Vec<usize>,
+}
+
+/// What the data sender of a flow sent.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SentRecord {
+    /// Payload bytes first sent on each path after the warm-up, retransmissions excluded.
+    pub first_sent_bytes: Vec<u64>,
+    /// Segments that were sent again on the same path, over all paths.
+    pub retransmitted_segs: u64,
+    /// Bytes that were assigned to a second path although another one had them.
+    pub reinjected_bytes: u64,
+    /// Bytes of `reinjected_bytes` that were sent to probe paths.
+    pub probe_bytes: u64,
+    /// By path; empty where it is not known, as of kernels.
+    pub repeated: Vec<Repeated>,
+}
+
+/// What was sent on a path although the peer, or another path, had it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Repeated {
+    /// Segments sent again on the same path that a D-SACK proved needless.
+    pub spurious_segs: u64,
+    /// Segments assigned to the path although another one had them.
+    pub reinjected_segs: u64,
+    /// Payload of `reinjected_segs`.
+    pub reinjected_bytes: u64,
+}
+
+/// What only a simulation knows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SimulatedRecord {
+    /// No event was left when the run stopped.
+    pub idle: bool,
+    /// Where the time of flow 0 went, if accounts were requested.
+    pub account: Option<Account>,
+    /// Failures of the paths of flow 0, in the order of time.
+    pub failovers: Vec<FailoverTime>,
+    /// SHA-256 over every packet and delivery event and the metric values, if it was requested.
+    pub hash: Option<[u8; 32]>,
+}
+
+/// Captures of flow 0 in pcapng format.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Captures {
+    /// At the host that sends the data.
+    pub sender: Vec<u8>,
+    /// At the host that receives them.
+    pub receiver: Vec<u8>,
+}
+
+impl RunRecord {
+    /// Flow 0.
+    pub fn measured(&self) -> &FlowRecord {
+        &self.flows[0]
+    }
+
+    /// The flows that compete with flow 0.
+    pub fn competing(&self) -> &[FlowRecord] {
+        self.flows.get(1..).unwrap_or_default()
+    }
+
+    /// Packets that came out of the links of paths.
+    pub fn packets(&self) -> u64 {
+        self.links.iter().map(|path| path.down.delivered + path.up.delivered).sum()
+    }
+
+    /// Whether no event was left when a simulation stopped.
+    pub fn is_idle(&self) -> bool {
+        self.simulated.as_ref().is_some_and(|simulated| simulated.idle)
+    }
+
+    /// The result hash of a simulation.
+    pub fn hash(&self) -> Option<[u8; 32]> {
+        self.simulated.as_ref()?.hash
+    }
+
+    /// The accounts of a simulation.
+    pub fn account(&self) -> Option<Account> {
+        self.simulated.as_ref()?.account
+    }
+
+    /// The failures of paths in a simulation.
+    pub fn failovers(&self) -> &[FailoverTime] {
+        self.simulated.as_ref().map_or(&[], |simulated| simulated.failovers.as_slice())
+    }
+}

@@ -1,0 +1,143 @@
+//! The two hosts of a flow: their numbers, interfaces and addresses.
+//!
+//! Flow F has the hosts 2F (client) and 2F + 1 (server). On path P flow 0 has the addresses
+//! 10.0.P.1 and 10.0.P.2, or fd00::P:1 and fd00::P:2. The interfaces of all other flows are
+//! numbered together; number N has 10.128.N.1 and 10.128.N.2, or fd00::1:N:1 and fd00::1:N:2.
+
+use crate::run_error::RunError;
+use crate::setup::{FlowSetup, MOST_FLOWS, RunSetup};
+use crate::world::World;
+use base::{HostId, InterfaceId};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use traffic::{Half, Role, StreamFailure};
+use transport::{InterfaceConfig, StackConfig};
+
+/// A flow with its hosts. Its paths exist, the one it begins on among them.
+pub(super) struct FlowHosts<'a> {
+    pub number: usize,
+    pub flow: &'a FlowSetup,
+    /// Index of the path of the connection or of its first subflow.
+    pub first_path: usize,
+    /// Client and server, by interface.
+    addresses: Vec<[IpAddr; 2]>,
+}
+
+impl<'a> FlowHosts<'a> {
+    /// Those of all flows of a run.
+    pub(super) fn all(setup: &'a RunSetup) -> Result<Vec<FlowHosts<'a>>, RunError> {
+        let Some((_, competing)) = setup.flows.split_first() else { return Err(RunError::NoFlow) };
+        if competing.len() > MOST_FLOWS {
+            return Err(RunError::TooManyFlows(competing.len()));
+        }
+        let mut before = 0;
+        let mut all = Vec::with_capacity(setup.flows.len());
+        for (number, flow) in setup.flows.iter().enumerate() {
+            all.push(FlowHosts::new(setup, number, flow, before)?);
+            if number > 0 {
+                before += flow.paths.len();
+            }
+        }
+        Ok(all)
+    }
+
+    /// `before`: interfaces of the flows between flow 0 and this one.
+    fn new(
+        setup: &'a RunSetup,
+        number: usize,
+        flow: &'a FlowSetup,
+        before: usize,
+    ) -> Result<FlowHosts<'a>, RunError> {
+        let first_path = flow.first_path().ok_or(RunError::NoSuchPath(flow.first))?;
+        let is_missing = |path: &&usize| **path >= setup.network.paths.len();
+        if let Some(path) = flow.paths.iter().find(is_missing) {
+            return Err(RunError::NoSuchPath(*path));
+        }
+        let addresses = |(interface, path): (usize, &usize)| {
+            let (subnet, index) = if number == 0 { (0, *path) } else { (1, before + interface) };
+            [0, 1].map(|server| address(setup.network.ipv6, subnet, index, server))
+        };
+        let addresses = flow.paths.iter().enumerate().map(addresses).collect();
+        Ok(FlowHosts { number, flow, first_path, addresses })
+    }
+
+    /// Whether this is the flow whose result is the run's.
+    pub(super) const fn is_measured(&self) -> bool {
+        self.number == 0
+    }
+
+    pub(super) const fn client(&self) -> HostId {
+        HostId(2 * self.number as u16)
+    }
+
+    pub(super) const fn server(&self) -> HostId {
+        HostId(2 * self.number as u16 + 1)
+    }
+
+    pub(super) const fn both(&self) -> [HostId; 2] {
+        [self.client(), self.server()]
+    }
+
+    /// The host of one role.
+    pub(super) const fn host(&self, role: Role) -> HostId {
+        match role {
+            Role::Client => self.client(),
+            Role::Server => self.server(),
+        }
+    }
+
+    /// The host that sends the data, and the one that receives them.
+    pub(super) const fn ends(&self) -> (HostId, HostId) {
+        let [client, server] = self.both();
+        if self.flow.reverse { (client, server) } else { (server, client) }
+    }
+
+    /// The address of one of the hosts on an interface.
+    pub(super) fn address(&self, role: Role, interface: usize) -> IpAddr {
+        let [client, server] = self.addresses[interface];
+        if role == Role::Client { client } else { server }
+    }
+
+    /// Client and server of every interface, with the path that it leads to.
+    pub(super) fn interfaces(&self) -> impl Iterator<Item = (usize, [IpAddr; 2])> + '_ {
+        self.flow.paths.iter().copied().zip(self.addresses.iter().copied())
+    }
+
+    /// The interface of both hosts that leads to a path.
+    pub(super) fn interface_on(&self, path: usize) -> Option<InterfaceId> {
+        let number = self.flow.paths.iter().position(|each| *each == path)?;
+        Some(InterfaceId(number as u16))
+    }
+
+    /// The path that an interface of both hosts leads to.
+    pub(super) fn path_of(&self, interface: InterfaceId) -> usize {
+        self.flow.paths[interface.index()]
+    }
+
+    /// The stack of one of the hosts.
+    pub(super) fn stack(&self, role: Role, mtu: u32) -> StackConfig {
+        let on =
+            |interface| InterfaceConfig { addresses: vec![self.address(role, interface)], mtu };
+        StackConfig { interfaces: (0..self.addresses.len()).map(on).collect() }
+    }
+
+    /// Why the flow failed, if it did.
+    pub(super) fn failure(&self, world: &World<Half>) -> Option<StreamFailure> {
+        self.both().iter().find_map(|host| half(world, *host).report().failure)
+    }
+}
+
+/// The application of a host.
+pub(super) fn half(world: &World<Half>, host: HostId) -> &Half {
+    // `build` gives each host exactly one application.
+    world.applications(host).next().unwrap_or_else(|| unreachable!("one application per host"))
+}
+
+/// The address of a client or a server in one of the two subnets.
+fn address(ipv6: bool, subnet: u16, index: usize, server: u16) -> IpAddr {
+    let host = 1 + server;
+    if ipv6 {
+        return Ipv6Addr::new(0xFD00, 0, 0, 0, 0, subnet, index as u16, host).into();
+    }
+    // The lower half of 10.0.0.0/8 is flow 0's.
+    Ipv4Addr::new(10, (subnet as u8) << 7 | (index >> 8) as u8, index as u8, host as u8).into()
+}

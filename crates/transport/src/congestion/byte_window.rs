@@ -1,0 +1,303 @@
+//! `ByteWindow`: congestion window and slow-start threshold of an SCTP path, in bytes (RFC 9260
+//! s7.2).
+//!
+//! It decides when a window grows; by how much and what a loss leaves is the answer of a law
+//! (`byte_control`). PMDCS is the path maximum DATA chunk size: the path MTU less IP header and
+//! SCTP common header.
+//!
+//! Details that RFC 9260 leaves open:
+//! - The decay of an unused window (s7.2.1) never raises it: a window of at most 4 PMDCS stays,
+//!   and so does its threshold. Taken literally, a path that was idle for one RTO would get a
+//!   threshold of its initial window and a window of 4 PMDCS.
+//! - Where an acknowledgement must not grow the window, `partial_bytes_acked` keeps at most one
+//!   window, so that the window grows by at most one step per round trip afterwards (s7.2.2).
+//! - Bytes of duplicate TSNs are not counted in `partial_bytes_acked`.
+
+use base::Duration;
+use std::net::IpAddr;
+
+/// Floor of the window in whole PMDCS that is not undercut by idle periods (s7.2.1).
+const MIN_IDLE_WINDOW: u64 = 4;
+
+/// Window, threshold and `partial_bytes_acked` of one path.
+#[derive(Clone, Debug)]
+pub struct ByteWindow {
+    pmdcs: u32,
+    /// At least one PMDCS.
+    cwnd: u64,
+    /// At least one PMDCS; `u64::MAX` while arbitrarily high.
+    ssthresh: u64,
+    partial_bytes_acked: u64,
+    in_fast_recovery: bool,
+}
+
+/// What an acknowledgement does to a window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// It does not grow.
+    None,
+    /// It grows by at most that many bytes (s7.2.1).
+    SlowStart(u64),
+    /// A whole window was acknowledged; it grows by at most one PMDCS (s7.2.2).
+    CongestionAvoidance,
+}
+
+/// An acknowledgement as the window sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Acknowledged {
+    /// Bytes of DATA chunks newly acknowledged on this path, with headers and padding.
+    pub bytes: u64,
+    /// Before the acknowledgement cwnd or more bytes were outstanding.
+    pub fully_used: bool,
+    /// The acknowledgement may let the window grow (CUC; `AckSample::may_grow`).
+    pub may_grow: bool,
+    /// Nothing is outstanding any more.
+    pub all_acked: bool,
+}
+
+/// The initial window of a path to `peer` (s7.2.1).
+pub fn initial_window(pmdcs: u32, peer: IpAddr) -> u64 {
+    let pmdcs = u64::from(pmdcs);
+    let bytes = if peer.is_ipv4() { 4404 } else { 4344 };
+    (4 * pmdcs).min((2 * pmdcs).max(bytes))
+}
+
+impl ByteWindow {
+    /// A path with that initial window; no threshold means arbitrarily high.
+    pub fn new(pmdcs: u32, initial_window: u64, ssthresh: Option<u64>) -> Self {
+        let least = u64::from(pmdcs.max(1));
+        ByteWindow {
+            pmdcs: pmdcs.max(1),
+            cwnd: initial_window.max(least),
+            ssthresh: ssthresh.map_or(u64::MAX, |bytes| bytes.max(least)),
+            partial_bytes_acked: 0,
+            in_fast_recovery: false,
+        }
+    }
+
+    /// The window in bytes.
+    pub const fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// The threshold in bytes; `None` while arbitrarily high.
+    pub fn ssthresh(&self) -> Option<u64> {
+        (self.ssthresh != u64::MAX).then_some(self.ssthresh)
+    }
+
+    /// The largest DATA chunk of the path in bytes.
+    pub const fn pmdcs(&self) -> u32 {
+        self.pmdcs
+    }
+
+    /// Slow start: the window is at most the threshold (s7.2.1; RFC 5681 leaves equality open).
+    pub const fn in_slow_start(&self) -> bool {
+        self.cwnd <= self.ssthresh
+    }
+
+    /// The growth that an acknowledgement allows. `limit` is L of s7.2.1, in PMDCS.
+    pub fn on_ack(&mut self, limit: u32, acked: Acknowledged) -> Step {
+        let may_grow = acked.fully_used && acked.may_grow && !self.in_fast_recovery;
+        let step = if self.in_slow_start() {
+            let most = u64::from(limit) * u64::from(self.pmdcs);
+            if may_grow { Step::SlowStart(acked.bytes.min(most)) } else { Step::None }
+        } else {
+            self.count(acked.bytes, may_grow)
+        };
+        if acked.all_acked {
+            self.partial_bytes_acked = 0;
+        }
+        step
+    }
+
+    /// `partial_bytes_acked` (s7.2.2).
+    fn count(&mut self, bytes: u64, may_grow: bool) -> Step {
+        self.partial_bytes_acked += bytes;
+        if self.partial_bytes_acked < self.cwnd {
+            return Step::None;
+        }
+        if may_grow {
+            self.partial_bytes_acked -= self.cwnd;
+            return Step::CongestionAvoidance;
+        }
+        self.partial_bytes_acked = self.cwnd;
+        Step::None
+    }
+
+    /// Adds bytes or, for a negative number, takes them away, down to one PMDCS; fractions are
+    /// rounded up.
+    pub fn change(&mut self, bytes: f64) {
+        debug_assert!(bytes.is_finite(), "{self:?}");
+        // Rounding must not raise products that are whole numbers.
+        let cwnd = self.cwnd as f64 + libm::ceil(bytes - 1e-9);
+        self.cwnd = (cwnd.max(0.0) as u64).max(u64::from(self.pmdcs));
+    }
+
+    /// Loss found by acknowledgements: window and threshold become `ssthresh` (s7.2.3), unless the
+    /// path is in fast recovery already (s7.2.4). Whether they were reduced.
+    pub fn on_loss(&mut self, ssthresh: u64) -> bool {
+        if self.in_fast_recovery {
+            return false;
+        }
+        self.set_ssthresh(ssthresh);
+        self.cwnd = self.ssthresh;
+        self.in_fast_recovery = true;
+        true
+    }
+
+    /// T3-rtx expired: the window becomes one PMDCS (s7.2.3), and fast recovery is over.
+    pub fn on_timeout(&mut self, ssthresh: u64) {
+        self.set_ssthresh(ssthresh);
+        self.cwnd = u64::from(self.pmdcs);
+        self.in_fast_recovery = false;
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: u64) {
+        debug_assert!(ssthresh >= u64::from(self.pmdcs), "{ssthresh} {self:?}");
+        self.ssthresh = ssthresh.max(u64::from(self.pmdcs));
+        self.partial_bytes_acked = 0;
+    }
+
+    /// Everything up to the fast-recovery exit point is acknowledged.
+    pub const fn on_recovery_exit(&mut self) {
+        self.in_fast_recovery = false;
+    }
+
+    /// Nothing was sent on the path for `idle`: each RTO halves the window, not below 4 PMDCS; the
+    /// threshold keeps the window before (s7.2.1).
+    pub fn decay(&mut self, idle: Duration, rto: Duration) {
+        let floor = MIN_IDLE_WINDOW * u64::from(self.pmdcs);
+        if rto.is_zero() || idle < rto || self.cwnd <= floor {
+            return;
+        }
+        self.ssthresh = self.cwnd;
+        let mut rest = idle;
+        while rest >= rto && self.cwnd > floor {
+            self.cwnd = (self.cwnd / 2).max(floor);
+            rest -= rto;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    const P: u32 = 1468;
+
+    const fn full(bytes: u64) -> Acknowledged {
+        Acknowledged { bytes, fully_used: true, may_grow: true, all_acked: false }
+    }
+
+    #[test]
+    fn initial_window_is_three_full_packets_of_ethernet() {
+        let v4 = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
+        assert_eq!([500, 1468, 4000].map(|pmdcs| initial_window(pmdcs, v4)), [2000, 4404, 8000]);
+        assert_eq!([500, 1448, 4000].map(|pmdcs| initial_window(pmdcs, v6)), [2000, 4344, 8000]);
+    }
+
+    #[test]
+    fn window_at_its_threshold_is_in_slow_start() {
+        let mut window = ByteWindow::new(P, 14_680, Some(14_680));
+        assert_eq!(window.on_ack(1, full(2936)), Step::SlowStart(1468));
+        assert_eq!(window.on_ack(2, full(2936)), Step::SlowStart(2936));
+        window.change(1468.0);
+        assert_eq!((window.cwnd(), window.in_slow_start()), (16_148, false));
+        assert_eq!(window.on_ack(1, full(2936)), Step::None);
+        assert_eq!(window.partial_bytes_acked, 2936);
+    }
+
+    #[test]
+    fn unused_window_does_not_grow_and_keeps_one_window_of_credit() {
+        let mut window = ByteWindow::new(P, 14_680, Some(1468));
+        let unused = Acknowledged { fully_used: false, ..full(10_000) };
+        assert_eq!([(); 3].map(|()| window.on_ack(1, unused)), [Step::None; 3]);
+        assert_eq!(window.partial_bytes_acked, 14_680);
+        assert_eq!(window.on_ack(1, full(1)), Step::CongestionAvoidance);
+        assert_eq!(window.partial_bytes_acked, 1);
+        let mut starting = ByteWindow::new(P, 4404, None);
+        assert_eq!(starting.on_ack(1, unused), Step::None);
+    }
+
+    /// CUC: the bytes count, the window grows when the path's own cumulative point moves.
+    #[test]
+    fn acknowledgement_that_does_not_advance_grows_nothing() {
+        let mut window = ByteWindow::new(P, 14_680, Some(1468));
+        let stuck = Acknowledged { may_grow: false, ..full(14_000) };
+        assert_eq!([(); 3].map(|()| window.on_ack(1, stuck)), [Step::None; 3]);
+        assert_eq!(window.on_ack(1, full(1468)), Step::CongestionAvoidance);
+        assert_eq!(window.on_ack(1, full(1468)), Step::None, "one step per round trip");
+    }
+
+    #[test]
+    fn credit_ends_when_nothing_is_outstanding() {
+        let mut window = ByteWindow::new(P, 14_680, Some(1468));
+        window.on_ack(1, full(14_000));
+        assert_eq!(window.partial_bytes_acked, 14_000);
+        window.on_ack(1, Acknowledged { all_acked: true, ..full(100) });
+        assert_eq!(window.partial_bytes_acked, 0);
+    }
+
+    #[test]
+    fn fast_recovery_neither_grows_nor_cuts_again() {
+        let mut window = ByteWindow::new(P, 20_000, Some(1468));
+        window.on_ack(1, full(5000));
+        assert!(window.on_loss(10_000));
+        assert_eq!((window.cwnd(), window.ssthresh()), (10_000, Some(10_000)));
+        assert_eq!(window.partial_bytes_acked, 0);
+        assert!(!window.on_loss(5872));
+        assert_eq!(window.cwnd(), 10_000, "one cut per recovery");
+        assert_eq!(window.on_ack(1, full(10_000)), Step::None);
+        window.on_recovery_exit();
+        assert_eq!(window.on_ack(1, full(1468)), Step::SlowStart(1468));
+        assert!(window.on_loss(5872));
+        assert_eq!(window.cwnd(), 5872);
+        window.on_timeout(5872);
+        assert_eq!((window.cwnd(), window.ssthresh()), (1468, Some(5872)));
+        assert_eq!(window.on_ack(1, full(1468)), Step::SlowStart(1468), "recovery is over");
+    }
+
+    #[test]
+    fn idle_window_decays_to_four_chunks_once_per_rto() {
+        let (rto, ms) = (Duration::from_millis(1000), Duration::from_millis);
+        for (idle, cwnd, ssthresh) in [
+            (999, 40_000, None),
+            (1000, 20_000, Some(40_000)),
+            (2999, 10_000, Some(40_000)),
+            (3000, 5872, Some(40_000)),
+            (60_000, 5872, Some(40_000)),
+        ] {
+            let mut window = ByteWindow::new(P, 40_000, None);
+            window.decay(ms(idle), rto);
+            assert_eq!((window.cwnd(), window.ssthresh()), (cwnd, ssthresh), "after {idle} ms");
+        }
+        let mut unused = ByteWindow::new(P, 4404, None);
+        unused.decay(ms(60_000), rto);
+        assert_eq!((unused.cwnd(), unused.ssthresh()), (4404, None), "never raised");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        /// RFC 9260 s7.2.2: in congestion avoidance at most one step per window acknowledged.
+        #[test]
+        fn window_never_grows_by_more_than_one_step_per_window(
+            acks in prop::collection::vec((1..30_000u64, any::<bool>(), any::<bool>()), 1..100),
+        ) {
+            let mut window = ByteWindow::new(P, 14_680, Some(1468));
+            let (mut acked, mut steps) = (14_680, 0);
+            for (bytes, fully_used, may_grow) in acks {
+                let ack = Acknowledged { bytes, fully_used, may_grow, all_acked: false };
+                acked += bytes;
+                if window.on_ack(1, ack) == Step::CongestionAvoidance {
+                    steps += 1;
+                    window.change(f64::from(P));
+                }
+                prop_assert!(steps * 14_680 <= acked);
+                prop_assert_eq!(window.cwnd(), 14_680 + steps * u64::from(P));
+            }
+        }
+    }
+}

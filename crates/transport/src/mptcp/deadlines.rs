@@ -1,0 +1,179 @@
+//! The timers of a connection beside those of its subflows and of its data: repetition of the
+//! DATA_FIN (RFC 8684 s3.3.3) and of MP_FAIL (s3.7), and the end of a connection without a subflow
+//! or without a reader.
+
+use base::{Duration, Instant};
+
+/// First interval of an unanswered DATA_FIN, doubled each time (Linux `TCP_RTO_MIN`).
+const FIN_INTERVAL: Duration = Duration::from_millis(200);
+/// Longest interval of an unanswered DATA_FIN.
+const MAX_FIN_INTERVAL: Duration = Duration::from_millis(102_400);
+/// Time that a connection waits for a new subflow without any, and for its peer without a reader
+/// (Linux `close_timeout`).
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time that the sender of MP_FAIL waits for an answer (Linux `TCP_RTO_MAX`).
+const FAIL_TIMEOUT: Duration = Duration::from_secs(120);
+/// First interval of an unanswered MP_FAIL, doubled each time.
+const FAIL_INTERVAL: Duration = Duration::from_millis(100);
+/// Intervals are doubled this often at most.
+const DOUBLINGS: u32 = 10;
+
+/// What follows when an MP_FAIL stays unanswered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unanswered {
+    Repeat,
+    GiveUp,
+}
+
+/// These timers; `FAR_FUTURE` where one is not set.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadlines {
+    /// The DATA_FIN is repeated.
+    fin: Instant,
+    fin_tries: u32,
+    /// The connection is given up for want of a subflow or of a reader.
+    end: Instant,
+    /// MP_FAIL is repeated.
+    fail: Instant,
+    /// MP_FAIL is given up.
+    fail_end: Instant,
+    fail_tries: u32,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        let never = Instant::FAR_FUTURE;
+        Deadlines {
+            fin: never,
+            fin_tries: 0,
+            end: never,
+            fail: never,
+            fail_end: never,
+            fail_tries: 0,
+        }
+    }
+}
+
+impl Deadlines {
+    /// The earliest of them.
+    pub fn earliest(&self) -> Instant {
+        self.fin.min(self.end).min(self.fail)
+    }
+
+    /// A DATA_FIN was sent.
+    pub fn start_fin(&mut self, now: Instant) {
+        self.fin_tries = 0;
+        self.fin = now + FIN_INTERVAL;
+    }
+
+    /// The DATA_FIN was acknowledged.
+    pub const fn stop_fin(&mut self) {
+        self.fin = Instant::FAR_FUTURE;
+    }
+
+    /// Whether the DATA_FIN is due again; if so, how often it was sent and not acknowledged.
+    pub fn take_fin(&mut self, now: Instant) -> Option<u32> {
+        if self.fin > now {
+            return None;
+        }
+        self.fin_tries = self.fin_tries.saturating_add(1);
+        let interval = FIN_INTERVAL * (1 << self.fin_tries.min(DOUBLINGS));
+        self.fin = now + interval.min(MAX_FIN_INTERVAL);
+        Some(self.fin_tries)
+    }
+
+    /// No subflow or no reader is left: the connection is given up in a minute.
+    pub fn start_end(&mut self, now: Instant) {
+        self.end = self.end.min(now + CLOSE_TIMEOUT);
+    }
+
+    /// There is a subflow again.
+    pub const fn stop_end(&mut self) {
+        self.end = Instant::FAR_FUTURE;
+    }
+
+    /// Whether the connection is to be given up.
+    pub fn is_end_due(&self, now: Instant) -> bool {
+        self.end <= now
+    }
+
+    /// An MP_FAIL was sent.
+    pub fn start_fail(&mut self, now: Instant) {
+        self.fail_tries = 0;
+        self.fail = now + FAIL_INTERVAL;
+        self.fail_end = now + FAIL_TIMEOUT;
+    }
+
+    /// The MP_FAIL was answered, or is void.
+    pub const fn stop_fail(&mut self) {
+        self.fail = Instant::FAR_FUTURE;
+    }
+
+    /// Whether the MP_FAIL is due again.
+    pub fn take_fail(&mut self, now: Instant) -> Option<Unanswered> {
+        if self.fail > now {
+            return None;
+        }
+        debug_assert!(self.fail <= self.fail_end, "it is given up in time");
+        if now >= self.fail_end {
+            return Some(Unanswered::GiveUp);
+        }
+        self.fail_tries += 1;
+        let interval = FAIL_INTERVAL * (1 << self.fail_tries.min(DOUBLINGS));
+        self.fail = (now + interval).min(self.fail_end);
+        Some(Unanswered::Repeat)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_fin_is_repeated_at_doubled_intervals_up_to_the_longest() {
+        let mut deadlines = Deadlines::default();
+        assert_eq!(deadlines.take_fin(Instant::ZERO), None);
+        deadlines.start_fin(Instant::ZERO);
+        let mut waits = Vec::new();
+        let mut before = Instant::ZERO;
+        for tries in 1..=12 {
+            let now = deadlines.earliest();
+            waits.push((now - before).as_millis());
+            before = now;
+            assert_eq!(deadlines.take_fin(now), Some(tries));
+        }
+        let doubled = (0..10).map(|doublings| 200 << doublings);
+        assert!(waits.iter().copied().eq(doubled.chain([102_400, 102_400])), "{waits:?}");
+        deadlines.stop_fin();
+        assert_eq!(deadlines.earliest(), Instant::FAR_FUTURE);
+    }
+
+    #[test]
+    fn mp_fail_is_given_up_after_two_minutes() {
+        let mut deadlines = Deadlines::default();
+        deadlines.start_fail(Instant::ZERO);
+        let mut repetitions = 0;
+        loop {
+            let now = deadlines.earliest();
+            match deadlines.take_fail(now) {
+                Some(Unanswered::Repeat) => repetitions += 1,
+                other => {
+                    assert_eq!(other, Some(Unanswered::GiveUp));
+                    assert_eq!(now, Instant::ZERO + FAIL_TIMEOUT);
+                    break;
+                }
+            }
+        }
+        assert_eq!(repetitions, 10, "100 ms, doubled up to 51.2 s");
+    }
+
+    #[test]
+    fn end_is_the_earliest_of_its_causes() {
+        let mut deadlines = Deadlines::default();
+        deadlines.start_end(Instant::ZERO);
+        deadlines.start_end(Instant::from_millis(1));
+        assert!(deadlines.is_end_due(Instant::ZERO + CLOSE_TIMEOUT));
+        deadlines.stop_end();
+        assert!(!deadlines.is_end_due(Instant::ZERO + CLOSE_TIMEOUT));
+    }
+}

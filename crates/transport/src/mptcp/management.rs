@@ -1,0 +1,249 @@
+//! The path manager of a connection with what it works on: the addresses of both hosts and the
+//! subflows it wants opened (RFC 8684 s3.4).
+//!
+//! Decides and keeps account; what its answers mean for subflows is carried out by the connection.
+
+use super::addresses::{Addresses, LocalAddress, share_prefix};
+use super::config::MptcpConfig;
+use super::keys::Keys;
+use super::stage::Stage;
+use super::subflows::Subflows;
+use crate::path_manager::{Command, Known, Manager, Over, PathEvent, PathManager, PathManagerKind};
+use base::{Instant, InterfaceId};
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use wire::mptcp::AddAddr;
+
+/// A subflow that the path manager wants: the stack finds a port for it.
+#[derive(Clone, Copy, Debug)]
+pub struct JoinRequest {
+    pub local_id: u8,
+    pub remote_id: u8,
+    pub local: IpAddr,
+    pub remote: SocketAddr,
+    pub interface: InterfaceId,
+    pub backup: bool,
+}
+
+/// What became of an address of this host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LocalChange {
+    Up,
+    /// Its link is down.
+    Down,
+    Removed,
+}
+
+/// What became of a request to announce an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Announced {
+    /// The peer is not told of it.
+    Never,
+    /// The option is to be sent now.
+    Now(AddAddr),
+    /// It is sent after the echo of another one.
+    Later,
+}
+
+/// There are too many subflows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoRoom;
+
+/// Path management of one connection.
+#[derive(Debug)]
+pub struct PathManagement {
+    addresses: Addresses,
+    manager: PathManager,
+    requests: VecDeque<JoinRequest>,
+    /// Subflows at most.
+    max_subflows: u8,
+    /// Pairs of addresses that share so many leading bits are joined; `None`: all.
+    common_prefix_bits: Option<u8>,
+    /// The interface behind which each list of gateways is.
+    gateways: Vec<InterfaceId>,
+    /// Addresses that joins begin from are not announced.
+    joins_own_addresses: bool,
+}
+
+impl PathManagement {
+    /// For a connection from `addresses`' first to the peer's first.
+    pub fn new(config: &MptcpConfig, client: bool, addresses: Addresses) -> Self {
+        let lists = u8::try_from(config.gateways.len()).unwrap_or(u8::MAX);
+        let manager = PathManager::new(config.path_manager, client, &config.endpoints, lists);
+        let max_subflows = match config.path_manager {
+            PathManagerKind::Kernel => config.endpoints.limits.subflows,
+            // Beside one of them.
+            _ => config.max_extra_subflows.saturating_add(1),
+        };
+        // An endpoint of mainline is for joins or for announcements, and an echo would cost a
+        // sample of the round-trip time.
+        let meshes = matches!(manager, PathManager::Fullmesh(_));
+        PathManagement {
+            addresses,
+            manager,
+            requests: VecDeque::new(),
+            max_subflows,
+            common_prefix_bits: config.common_prefix_bits,
+            gateways: config.gateways.clone(),
+            joins_own_addresses: client && config.mainline_limits && meshes,
+        }
+    }
+
+    /// The addresses of both hosts.
+    pub const fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
+    /// The same, to be changed.
+    pub const fn addresses_mut(&mut self) -> &mut Addresses {
+        &mut self.addresses
+    }
+
+    /// The manager is mainline Linux's.
+    pub const fn is_kernel(&self) -> bool {
+        matches!(self.manager, PathManager::Kernel(_))
+    }
+
+    /// The manager's answer to an event.
+    pub fn on_event(
+        &mut self,
+        now: Instant,
+        event: PathEvent,
+        subflows: &Subflows,
+    ) -> Vec<Command> {
+        let (local, remote) = self.addresses.tables();
+        let extra_subflows = self.count(subflows) + self.requests.len();
+        let known = Known { local: &local, remote: &remote, extra_subflows };
+        self.manager.on_event(now, event, &known)
+    }
+
+    /// When the manager wants a `PathEvent::Timer`.
+    pub fn manager_deadline(&self) -> Instant {
+        self.manager.deadline()
+    }
+
+    /// When an announcement is repeated.
+    pub fn announcement_deadline(&self) -> Instant {
+        self.addresses.deadline()
+    }
+
+    /// Subflows that count against the limit. Mainline's manager does not count the first one,
+    /// whether or not it exists.
+    fn count(&self, subflows: &Subflows) -> usize {
+        let counted = subflows.iter().skip(usize::from(self.is_kernel()));
+        counted.filter(|entry| entry.stage() != Stage::Gone).count()
+    }
+
+    /// Whether one more subflow is permitted beside those that exist.
+    pub fn has_room(&self, subflows: &Subflows) -> bool {
+        self.count(subflows) < usize::from(self.max_subflows)
+    }
+
+    /// Announce an address of this host to the peer (RFC 8684 s3.4.1).
+    pub fn announce(&mut self, now: Instant, local_id: u8, keys: &Keys) -> Announced {
+        let (Some(receiver), Some(address)) = (keys.remote(), self.addresses.local(local_id))
+        else {
+            return Announced::Never;
+        };
+        if self.joins_own_addresses || !self.addresses.is_announced_to_peer(address) {
+            return Announced::Never;
+        }
+        let option = AddAddr::signed(keys.local(), receiver, local_id, address.ip, None);
+        self.addresses.announce(now, option).map_or(Announced::Later, Announced::Now)
+    }
+
+    /// Queue a request for a subflow between two addresses; nothing is queued where it is not
+    /// wanted.
+    pub fn request_join(
+        &mut self,
+        (local_id, remote_id): (u8, u8),
+        over: Over,
+        subflows: &Subflows,
+    ) -> Result<(), NoRoom> {
+        let (Some(&local), Some(remote)) =
+            (self.addresses.local(local_id), self.addresses.remote(remote_id))
+        else {
+            return Ok(());
+        };
+        let remote = remote.address;
+        // It may have outlived an address that was gone for a while.
+        let exists = over == Over::Pair && self.is_joined(local.ip, remote, subflows);
+        if exists || !self.are_connected(local.ip, remote.ip()) {
+            return Ok(());
+        }
+        if self.count(subflows) + self.requests.len() >= usize::from(self.max_subflows) {
+            return Err(NoRoom);
+        }
+        let (interface, backup) = self.first_hop(&local, over);
+        let local = local.ip;
+        self.requests.push_back(JoinRequest {
+            local_id,
+            remote_id,
+            local,
+            remote,
+            interface,
+            backup,
+        });
+        Ok(())
+    }
+
+    /// Whether a subflow between these exists or is requested.
+    fn is_joined(&self, local: IpAddr, remote: SocketAddr, subflows: &Subflows) -> bool {
+        let requested = |join: &JoinRequest| join.local == local && join.remote == remote;
+        subflows.has_pair(local, remote) || self.requests.iter().any(requested)
+    }
+
+    /// Whether the networks of two addresses reach each other.
+    fn are_connected(&self, local: IpAddr, remote: IpAddr) -> bool {
+        self.common_prefix_bits.is_none_or(|bits| share_prefix(local, remote, bits))
+    }
+
+    /// The interface that a subflow's packets leave on, and whether it is a backup.
+    fn first_hop(&self, local: &LocalAddress, over: Over) -> (InterfaceId, bool) {
+        let behind = match over {
+            Over::Gateways(list) => self.gateways.get(usize::from(list)).copied(),
+            Over::Pair | Over::OtherPort => None,
+        };
+        match behind {
+            Some(behind) => (behind, self.addresses.is_backup_interface(behind)),
+            None => (local.interface, local.backup),
+        }
+    }
+
+    /// What a subflow between these is requested by; the peer's number of its address is unknown.
+    pub fn grouped_request(&self, local: IpAddr, remote: SocketAddr) -> Option<JoinRequest> {
+        let local_id = self.addresses.local_id(local)?;
+        let here = self.addresses.local(local_id)?;
+        let (interface, backup) = (here.interface, here.backup);
+        Some(JoinRequest { local_id, remote_id: 0, local, remote, interface, backup })
+    }
+
+    /// The next request.
+    pub fn take_request(&mut self) -> Option<JoinRequest> {
+        self.requests.pop_front()
+    }
+
+    /// No subflow is opened any more.
+    pub fn clear_requests(&mut self) {
+        self.requests.clear();
+    }
+
+    /// An address of this host is gone: it is not announced and nothing is opened from it. The
+    /// next announcement to send.
+    pub fn withdraw(&mut self, now: Instant, local_id: u8) -> Option<AddAddr> {
+        self.requests.retain(|join| join.local_id != local_id);
+        self.addresses.unannounce(now, local_id)
+    }
+
+    /// Whether the peer knows of an address of this host.
+    pub fn is_known_to_peer(&self, local_id: u8, subflows: &Subflows) -> bool {
+        let address = self.addresses.local(local_id);
+        address.is_some_and(|address| self.addresses.is_announced_to_peer(address))
+            || subflows.iter().any(|entry| entry.ids.local == local_id)
+    }
+
+    /// The connection is over or TCP: nothing is announced any more.
+    pub fn stop(&mut self) {
+        self.addresses.clear_announcements();
+    }
+}
