@@ -183,14 +183,14 @@ fn save(
 /// What `run` prints without `--json`.
 pub fn table(scenario: &Scenario, study: &Study, number: u64, screen: Screen) -> String {
     let mut text = String::new();
-    if let Some(title) = &scenario.title {
+    if let Some(title) = &scenario.about.title {
         text.push_str(&format!("{}\n", screen.styled("1", title)));
     }
     let heading = format!(
         "{}; {}, sender {}; repetition {number}, seed {}",
-        describe_traffic(&scenario.traffic, scenario.reverse),
+        describe_traffic(&scenario.traffic, scenario.ends.reverse),
         protocols(scenario),
-        scenario.profile.name(),
+        scenario.ends.profile.name(),
         scenario.seed
     );
     screen.wrap(&mut text, "", &heading, "");

@@ -138,7 +138,7 @@ impl Task<'_> {
         let run = SutRun {
             system: &self.system(),
             traffic: &self.scenario.traffic,
-            reverse: self.scenario.reverse,
+            reverse: self.scenario.ends.reverse,
             limit: RUN_LIMIT,
         };
         let links = links(self.scenario, self.number, self.capture);
@@ -164,10 +164,10 @@ impl Task<'_> {
 
     fn system(&self) -> SystemUnderTest {
         let Emulated { stack, variant, .. } = self.emulated;
-        let path = variant.single_path().unwrap_or(self.scenario.first);
+        let path = variant.single_path().unwrap_or(self.scenario.ends.first);
         let settings = || KernelSettings {
             congestion: variant.congestion.to_string(),
-            buffers: self.scenario.buffers,
+            buffers: self.scenario.ends.buffers,
         };
         match (stack, &variant.carrier) {
             (Stack::Anabranch, _) => {
@@ -195,7 +195,7 @@ fn links(scenario: &Scenario, number: u64, capture: bool) -> EmulatedRun {
         seed: scenario.seed,
         run: number,
         paths: scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect(),
-        nic: scenario.nic,
+        nic: scenario.ends.nic,
         capture,
     }
 }

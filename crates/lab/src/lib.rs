@@ -51,9 +51,9 @@ pub use repetition::{Repetition, as_study, record_repetition};
 pub use report::{Pair, Report};
 pub use run::{Drops, Labels, Record, Run};
 pub use scenario::{
-    Argument, Asked, Baseline, Carrier, Counts, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED,
-    FlowSpec, Key, OptionRow, Options, PathOption, Protocol, Runs, Scenario, Single, Takes,
-    Variant, Verbs, scenario_schema, variants_of,
+    About, Argument, Asked, Baseline, Carrier, Choices, Counts, DEFAULT_RUNS, DEFAULT_RUNS_MAX,
+    DEFAULT_SEED, FlowSpec, Key, OptionRow, Options, PathOption, Protocol, Runs, Scenario, Single,
+    Takes, Variant, Verbs, scenario_schema, variants_of,
 };
 pub use series::VariantSeries;
 pub use simulator::PathCounters;

@@ -14,10 +14,10 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         scenario.flows.iter().flat_map(|flow| flow.draw(seed, number, &tcp)).collect();
     let on_all: Vec<usize> = (0..paths.len()).collect();
     let measured = FlowSetup {
-        first: variant.single_path().unwrap_or(scenario.first),
+        first: variant.single_path().unwrap_or(scenario.ends.first),
         carrier: carrier(scenario, variant),
         tcp,
-        reverse: scenario.reverse,
+        reverse: scenario.ends.reverse,
         start: draw_start(&scenario.start, "start", seed, number, 0),
         ..FlowSetup::new(&on_all, scenario.traffic.clone())
     };
@@ -26,7 +26,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
     RunSetup {
         seed,
         run: number,
-        network: NetworkSetup { paths, links, nic: scenario.nic, ..NetworkSetup::default() },
+        network: NetworkSetup { paths, links, nic: scenario.ends.nic, ..NetworkSetup::default() },
         flows: std::iter::once(measured).chain(competing).collect(),
         warm_up: scenario.warm_up,
         backup: numbered().flat_map(|(number, path)| path.backup_marks(number)).collect(),
@@ -47,17 +47,17 @@ fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
         path_manager,
         policy,
         failover: Some(failover),
-        kernel: scenario.kernel.clone(),
-        simultaneous_syn: scenario.simultaneous_syn,
+        kernel: scenario.choices.kernel.clone(),
+        simultaneous_syn: scenario.choices.simultaneous_syn,
         ..Multipath::default()
     })
 }
 
 fn tcp_config(scenario: &Scenario, variant: &Variant) -> TcpConfig {
     TcpConfig {
-        profile: scenario.profile,
+        profile: scenario.ends.profile,
         congestion: variant.congestion.clone(),
-        buffers: scenario.buffers,
+        buffers: scenario.ends.buffers,
         ..TcpConfig::default()
     }
 }

@@ -5,9 +5,8 @@
 //! simulator beside it. Carrying them out is left to `linux`.
 
 use crate::error::{Given, InputError, Refusal};
-use crate::scenario::{Carrier, Protocol, Scenario, Variant, variants_of};
+use crate::scenario::{Carrier, Choices, Protocol, Scenario, Variant, variants_of};
 use crate::words::nearest_help;
-use transport::congestion::ControllerChoice;
 use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
@@ -91,22 +90,25 @@ fn of(scenario: &Scenario, stack: Stack) -> Vec<Emulated> {
         };
         Emulated { name, stack, variant }
     };
-    let scenario = match stack {
-        Stack::Anabranch => scenario.clone(),
-        Stack::KernelTcp => Scenario { protocols: vec![Protocol::Tcp], ..scenario.clone() },
-        Stack::KernelMptcp => Scenario {
-            protocols: vec![Protocol::Mptcp],
-            schedulers: vec![SchedulerChoice::linux()],
-            path_managers: vec![PathManagerKind::default()],
-            policies: vec![PolicyChoice::NONE],
-            failovers: Vec::new(),
-            congestion: uncoupled(scenario),
-            ..scenario.clone()
-        },
-    };
+    let mut scenario = scenario.clone();
+    match stack {
+        Stack::Anabranch => {}
+        Stack::KernelTcp => scenario.choices.protocols = vec![Protocol::Tcp],
+        Stack::KernelMptcp => scenario.choices = kernel_choices(scenario.choices),
+    }
     variants_of(&scenario).into_iter().map(named).collect()
 }
 
-fn uncoupled(scenario: &Scenario) -> Vec<ControllerChoice> {
-    scenario.congestion.iter().filter(|control| !control.is_coupled()).cloned().collect()
+/// What a kernel's MPTCP does of these choices.
+fn kernel_choices(choices: Choices) -> Choices {
+    let uncoupled = choices.congestion.iter().filter(|control| !control.is_coupled());
+    Choices {
+        protocols: vec![Protocol::Mptcp],
+        schedulers: vec![SchedulerChoice::linux()],
+        path_managers: vec![PathManagerKind::default()],
+        policies: vec![PolicyChoice::NONE],
+        failovers: Vec::new(),
+        congestion: uncoupled.cloned().collect(),
+        ..choices
+    }
 }

@@ -133,7 +133,9 @@ pub fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputError> {
         return Err(InputError::at(&format!("--{word}"), problem, help));
     }
     let simulated = [PathManagerKind::Binder, PathManagerKind::Kernel];
-    if let Some(manager) = scenario.path_managers.iter().find(|kind| simulated.contains(kind)) {
+    if let Some(manager) =
+        scenario.choices.path_managers.iter().find(|kind| simulated.contains(kind))
+    {
         let problem =
             format!("our engine has no path manager `{}` on emulated links yet", manager.name());
         let help = "leave it out, or simulate it: `anabranch compare`; kernels on emulated links \
@@ -163,7 +165,7 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
         seed: scenario.seed,
         run: 0,
         paths: scenario.paths.iter().map(|path| path.draw(scenario.seed, 0)).collect(),
-        nic: scenario.nic,
+        nic: scenario.ends.nic,
         capture: false,
     };
     let accuracy = measure(&mut emulator, &run)?;
@@ -176,7 +178,7 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
         let other = if side == Side::Client { Side::Server } else { Side::Client };
         message(&banner(&Banner {
             paths: &scenario.paths,
-            first: scenario.first,
+            first: scenario.ends.first,
             accuracy: &accuracy,
             side,
             over: &command.over,
@@ -188,7 +190,7 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
     // An interrupt is for the program: this one waits for its end.
     let _ = ctrlc::set_handler(|| {});
     emulator.begin_run(&run)?;
-    let status = start(&emulator, side, scenario.first, &command);
+    let status = start(&emulator, side, scenario.ends.first, &command);
     let record = emulator.end_run()?;
     if !args.asked.quiet {
         message(&summary(&scenario.paths, &record));

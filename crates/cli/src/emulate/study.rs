@@ -69,7 +69,8 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     let variants = emulated_of(scenario, stacks).into_iter();
     let variants: Vec<_> = variants.map(Emulated::into_variant).collect();
     // For people: what the stacks do, not what the engine alone would.
-    let shown = Scenario { protocols: protocols_of(&variants), ..scenario.clone() };
+    let mut shown = scenario.clone();
+    shown.choices.protocols = protocols_of(&variants);
     let progress = Progress::new(&variants, asked.quiet, asked.verbose, pcap.is_some());
     progress.stop_on_interrupt();
     let clock = real_time();

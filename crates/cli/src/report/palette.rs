@@ -100,14 +100,14 @@ fn combination(scenario: &Scenario, variant: &Variant) -> usize {
     fn place<T: PartialEq>(all: &[T], one: &T) -> (usize, usize) {
         (all.iter().position(|other| other == one).unwrap_or(0), all.len().max(1))
     }
-    let (control, _) = place(&scenario.congestion, &variant.congestion);
+    let (control, _) = place(&scenario.choices.congestion, &variant.congestion);
     let Carrier::Mptcp { path_manager, policy, failover, .. } = &variant.carrier else {
         return control;
     };
     let others = [
-        place(&scenario.path_managers, path_manager),
-        place(&scenario.policies, policy),
-        place(&scenario.failovers, failover),
+        place(&scenario.choices.path_managers, path_manager),
+        place(&scenario.choices.policies, policy),
+        place(&scenario.choices.failovers, failover),
     ];
     others.into_iter().fold(control, |sum, (place, count)| sum * count + place)
 }

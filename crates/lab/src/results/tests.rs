@@ -276,13 +276,13 @@ fn damaged_tables_never_panic() {
 fn number_of_runs_and_choice_of_variants_do_not_make_another_study() {
     let first = scenario(1);
     let mut second = scenario(1);
-    second.title = Some("The same".into());
+    second.about.title = Some("The same".into());
     second.runs = Runs::Auto { most: 40 };
-    second.congestion.push(transport::congestion::ControllerChoice::RENO);
+    second.choices.congestion.push(transport::congestion::ControllerChoice::RENO);
     assert_eq!(first.study_key(), second.study_key());
     assert_ne!(first.hash(), second.hash());
     assert_ne!(first.study_key(), scenario(2).study_key());
-    second.reverse = true;
+    second.ends.reverse = true;
     assert_ne!(first.study_key(), second.study_key());
 }
 

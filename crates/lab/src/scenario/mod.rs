@@ -56,12 +56,8 @@ pub const DEFAULT_SEED: u64 = 1;
 /// A study to carry out.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// A heading for reports.
-    pub title: Option<String>,
-    /// Who is in this situation, for those who read the file.
-    pub description: Option<String>,
-    /// Where the values come from.
-    pub source: Option<String>,
+    /// What is said of it, for people.
+    pub about: About,
     /// In the order named.
     pub paths: Vec<PathSpec>,
     /// Links that several paths may lead through.
@@ -76,22 +72,57 @@ pub struct Scenario {
     pub traffic: Traffic,
     /// Where the page comes from, if it is one.
     pub page: Option<PageSource>,
-    /// In the order asked for.
+    /// What is compared.
+    pub choices: Choices,
+    /// The two hosts.
+    pub ends: Ends,
+    /// Repetitions of every variant.
+    pub runs: Runs,
+    /// Random seed.
+    pub seed: u64,
+    /// Threads; no result depends on it.
+    pub jobs: usize,
+    /// What variants are compared with.
+    pub baseline: Baseline,
+    /// What was left out, and how input was understood.
+    pub notes: Vec<String>,
+}
+
+/// Words for people about a scenario.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// A heading for reports.
+    pub title: Option<String>,
+    /// Who is in this situation, for those who read the file.
+    pub description: Option<String>,
+    /// Where the values come from.
+    pub source: Option<String>,
+}
+
+/// What is compared, each list in the order asked for.
+#[derive(Clone, Debug)]
+pub struct Choices {
+    /// Protocols.
     pub protocols: Vec<Protocol>,
-    /// Congestion controls, in the order asked for; a coupled one is for several paths only.
+    /// Congestion controls; a coupled one is for several paths only.
     pub congestion: Vec<ControllerChoice>,
-    /// Of protocols over several paths, in the order asked for.
+    /// Schedulers of protocols over several paths.
     pub schedulers: Vec<SchedulerChoice>,
-    /// Likewise.
+    /// Path managers of protocols over several paths.
     pub path_managers: Vec<PathManagerKind>,
-    /// What the path manager `kernel` goes by; `None`: a subflow on every path.
+    /// Endpoints and limits of the path manager `kernel`; `None`: a subflow on every path.
     pub kernel: Option<KernelSetup>,
     /// `fullmesh` opens all paths at once (001 s4.1.1).
     pub simultaneous_syn: bool,
-    /// Path policies, likewise.
+    /// Path policies of protocols over several paths.
     pub policies: Vec<PolicyChoice>,
-    /// When a path counts as failed, likewise; empty: what is usual.
+    /// Rules for declaring a path failed; empty: what is usual with the scheduler.
     pub failovers: Vec<Failover>,
+}
+
+/// The hosts at both ends of the compared connection.
+#[derive(Clone, Debug)]
+pub struct Ends {
     /// Which kernel both ends behave like.
     pub profile: Profile,
     /// Of both ends.
@@ -102,16 +133,6 @@ pub struct Scenario {
     pub reverse: bool,
     /// Index of the path of the first subflow.
     pub first: usize,
-    /// Repetitions of every variant.
-    pub runs: Runs,
-    /// Key of all chance.
-    pub seed: u64,
-    /// Threads; no result depends on it.
-    pub jobs: usize,
-    /// What variants are compared with.
-    pub baseline: Baseline,
-    /// What was left out, and how input was understood.
-    pub notes: Vec<String>,
 }
 
 /// How many repetitions there are.
@@ -178,9 +199,9 @@ impl Scenario {
             Some("start")
         } else if !self.warm_up.is_zero() {
             Some("warm-up")
-        } else if self.kernel.is_some() {
+        } else if self.choices.kernel.is_some() {
             Some("endpoints")
-        } else if self.simultaneous_syn {
+        } else if self.choices.simultaneous_syn {
             Some("simultaneous-syn")
         } else {
             None
@@ -189,16 +210,16 @@ impl Scenario {
 
     /// Whether a protocol over several paths is among those compared.
     pub fn has_multipath(&self) -> bool {
-        self.protocols.contains(&Protocol::Mptcp)
+        self.choices.protocols.contains(&Protocol::Mptcp)
     }
 
     /// Whether paths are compared alone.
     pub fn has_single_path(&self) -> bool {
-        self.protocols.contains(&Protocol::Tcp)
+        self.choices.protocols.contains(&Protocol::Tcp)
     }
 
     fn failover_names(&self) -> String {
-        self.failovers.iter().map(|rule| rule.name()).collect::<Vec<_>>().join(",")
+        self.choices.failovers.iter().map(|rule| rule.name()).collect::<Vec<_>>().join(",")
     }
 
     /// The same study as a scenario file; `spec` writes a path's description.
@@ -253,17 +274,23 @@ impl Scenario {
     /// are found by. The same for any number of runs, choice of variants and working folder.
     pub fn study_key(&self) -> [u8; 32] {
         let paths: Vec<String> = self.paths.iter().map(PathSpec::essence).collect();
-        let ends = (self.profile.name(), &self.buffers, &self.nic, self.reverse, self.first);
+        let ends = (
+            self.ends.profile.name(),
+            &self.ends.buffers,
+            &self.ends.nic,
+            self.ends.reverse,
+            self.ends.first,
+        );
         let mut key = format!("{:?}", (self.seed, &self.traffic, ends, paths));
         // Writing to a string cannot fail.
         if self.simulated_only().is_some() {
             let links: Vec<String> = self.links.iter().map(PathSpec::essence).collect();
             let _ = write!(key, "{:?}", (links, &self.flows, &self.start, self.warm_up));
         }
-        if let Some(kernel) = &self.kernel {
+        if let Some(kernel) = &self.choices.kernel {
             let _ = write!(key, "{kernel:?}");
         }
-        if self.simultaneous_syn {
+        if self.choices.simultaneous_syn {
             key.push_str("simultaneous-syn");
         }
         Sha256::digest(key).into()

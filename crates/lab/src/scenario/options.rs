@@ -4,7 +4,8 @@ use super::choice::Chosen;
 use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
-    Baseline, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Runs, Scenario, endpoints, values,
+    About, Baseline, Choices, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, Runs, Scenario,
+    endpoints, values,
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::PathSpec;
@@ -158,8 +159,8 @@ impl Options {
         let links = self.resolve_links(&paths)?;
         let timing = self.resolve_timing(&traffic)?;
         let flows = self.resolve_flows(&paths, profile, timing.over_at(&traffic))?;
-        let choice = Chosen::resolve(self, paths.len())?;
-        let mut notes = choice.notes.clone();
+        let chosen = Chosen::resolve(self, paths.len())?;
+        let mut notes = chosen.notes.clone();
         notes.extend(page.iter().flat_map(|page| page.notes.iter().cloned()));
         for (what, list) in [("path", &paths), ("link", &links)] {
             notes.extend(list.iter().flat_map(|path| {
@@ -168,20 +169,25 @@ impl Options {
         }
         notes.extend(timing.late_events(&traffic, &paths));
         let runs = self.resolve_runs(&mut notes)?;
-        // In files such texts go over several lines.
-        let one_line = |given: &Given| given.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let words = |key: Key| self.text(key).map(one_line);
         let first = self.first_path(&paths)?;
-        let kernel = endpoints::resolve(self, &choice.path_managers, &paths, first)?;
-        let simultaneous_syn = self.resolve_simultaneous_syn(&choice)?;
+        let kernel = endpoints::resolve(self, &chosen.path_managers, &paths, first)?;
+        let simultaneous_syn = self.resolve_simultaneous_syn(&chosen)?;
         if let Some(kernel) = &kernel {
             notes.extend(endpoints::unheard(kernel, &paths, first));
         }
+        let choices = Choices {
+            protocols: chosen.protocols,
+            congestion: chosen.congestion,
+            schedulers: chosen.schedulers,
+            path_managers: chosen.path_managers,
+            kernel,
+            simultaneous_syn,
+            policies: chosen.policies,
+            failovers: chosen.failovers,
+        };
         let mut scenario = Scenario {
-            title: words(Key::Title),
-            description: words(Key::Description),
-            source: words(Key::Source),
-            first,
+            about: self.about(),
+            ends: self.resolve_ends(profile, first)?,
             paths,
             links,
             flows,
@@ -189,19 +195,7 @@ impl Options {
             warm_up: timing.warm_up,
             traffic,
             page,
-            protocols: choice.protocols,
-            congestion: choice.congestion,
-            schedulers: choice.schedulers,
-            path_managers: choice.path_managers,
-            kernel,
-            simultaneous_syn,
-            policies: choice.policies,
-            failovers: choice.failovers,
-            profile,
-            buffers: said(self.text(Key::Buffers), values::buffers)?
-                .unwrap_or_else(Buffers::default),
-            nic: said(self.text(Key::Nic), values::nic)?.unwrap_or(Some(NicSetup::default())),
-            reverse: self.switch(Key::Reverse).unwrap_or(false),
+            choices,
             runs,
             seed: said(self.text(Key::Seed), values::seed)?.unwrap_or(DEFAULT_SEED),
             jobs: said(self.text(Key::Jobs), values::jobs)?.unwrap_or_else(all_cores),
@@ -215,20 +209,43 @@ impl Options {
         Ok(scenario)
     }
 
+    fn about(&self) -> About {
+        // In files such texts go over several lines.
+        let one_line = |given: &Given| given.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = |key: Key| self.text(key).map(one_line);
+        About {
+            title: words(Key::Title),
+            description: words(Key::Description),
+            source: words(Key::Source),
+        }
+    }
+
+    fn resolve_ends(&self, profile: Profile, first: usize) -> Result<Ends, InputError> {
+        let buffers = said(self.text(Key::Buffers), values::buffers)?;
+        let nic = said(self.text(Key::Nic), values::nic)?;
+        Ok(Ends {
+            profile,
+            buffers: buffers.unwrap_or_else(Buffers::default),
+            nic: nic.unwrap_or(Some(NicSetup::default())),
+            reverse: self.switch(Key::Reverse).unwrap_or(false),
+            first,
+        })
+    }
+
     /// Whether SYNs go out on all paths at once, which something must do that is compared.
-    fn resolve_simultaneous_syn(&self, choice: &Chosen) -> Result<bool, InputError> {
+    fn resolve_simultaneous_syn(&self, chosen: &Chosen) -> Result<bool, InputError> {
         if !self.switch(Key::SimultaneousSyn).unwrap_or(false) {
             return Ok(false);
         }
         let refuse = |problem, help| Err(InputError::at("--simultaneous-syn", problem, help));
         let meshes = |kind: &PathManagerKind| matches!(kind, PathManagerKind::Fullmesh { .. });
-        if !choice.protocols.contains(&Protocol::Mptcp) {
+        if !chosen.protocols.contains(&Protocol::Mptcp) {
             return refuse(
                 "this is about several paths at once, but each path is compared alone",
                 "add `mptcp` to the protocols: `--protocols tcp,mptcp`",
             );
         }
-        if !choice.path_managers.iter().any(meshes) {
+        if !chosen.path_managers.iter().any(meshes) {
             return refuse(
                 "this is about the path manager `fullmesh`, which is not among those compared",
                 "add it: `--path-managers fullmesh`, or leave this out",

@@ -244,18 +244,18 @@ impl Key {
 options! {
     Title: text("title", "A heading for tables and reports.")
         .only_in_files()
-        .shown(|s| maybe(s.title.as_ref()))
+        .shown(|s| maybe(s.about.title.as_ref()))
         .counts(Counts::Scenario, "A heading");
     Description: text(
             "description",
             "Who is in this situation and what the study answers, for those who read the file.",
         )
         .only_in_files()
-        .shown(|s| maybe(s.description.as_ref()))
+        .shown(|s| maybe(s.about.description.as_ref()))
         .counts(Counts::Scenario, "Somebody");
     Source: text("source", "Where the values come from.")
         .only_in_files()
-        .shown(|s| maybe(s.source.as_ref()))
+        .shown(|s| maybe(s.about.source.as_ref()))
         .counts(Counts::Scenario, "assumed");
     Path: described(
             "path",
@@ -368,7 +368,7 @@ options! {
         )
         .pattern(Of(schema::protocols))
         .shown(|s| {
-            let names: Vec<&str> = s.protocols.iter().map(|protocol| protocol.name()).collect();
+            let names: Vec<&str> = s.choices.protocols.iter().map(|protocol| protocol.name()).collect();
             Some(quoted(&names.join(",")))
         })
         .counts(Counts::Variants, "mptcp");
@@ -380,7 +380,7 @@ options! {
              balia and wvegas, see `anabranch list congestion` [default: cubic]",
         )
         .pattern(Of(schema::controls))
-        .shown(|s| Some(quoted(&names_of(&s.congestion))))
+        .shown(|s| Some(quoted(&names_of(&s.choices.congestion))))
         .counts(Counts::Variants, "reno");
     Schedulers: list("schedulers", "Schedulers of mptcp to compare. Default: lrf.")
         .argument(
@@ -389,7 +389,7 @@ options! {
             "Schedulers of mptcp to compare, see `anabranch list schedulers` [default: lrf]",
         )
         .pattern(Of(schema::schedulers))
-        .shown(|s| multipath(s, || names_of(&s.schedulers)))
+        .shown(|s| multipath(s, || names_of(&s.choices.schedulers)))
         .counts(Counts::Variants, "rr");
     Reinjection: text(
             "reinjection",
@@ -413,7 +413,7 @@ options! {
         )
         .alias("pm")
         .pattern(Of(schema::path_managers))
-        .shown(|s| multipath(s, || names_of(&s.path_managers)))
+        .shown(|s| multipath(s, || names_of(&s.choices.path_managers)))
         .counts(Counts::Variants, "kernel");
     Endpoints: list(
             "endpoints",
@@ -429,7 +429,7 @@ options! {
         )
         .pattern(Of(schema::endpoints))
         .shown(|s| {
-            let kernel = s.kernel.as_ref()?;
+            let kernel = s.choices.kernel.as_ref()?;
             multipath(s, || endpoints::show_endpoints(kernel, &s.paths))
         })
         .counts(Counts::StudyKey, "client b subflow backup");
@@ -446,7 +446,7 @@ options! {
         )
         .pattern(Of(schema::limits))
         .shown(|s| {
-            let kernel = s.kernel.as_ref()?;
+            let kernel = s.choices.kernel.as_ref()?;
             multipath(s, || endpoints::show_limits(kernel))
         })
         .counts(Counts::StudyKey, "subflows 5");
@@ -460,7 +460,7 @@ options! {
             "With the path manager fullmesh send SYNs on all paths at once, an experiment of paper \
              001",
         )
-        .shown(|s| (s.has_multipath() && s.simultaneous_syn).then(|| "true".to_owned()))
+        .shown(|s| (s.has_multipath() && s.choices.simultaneous_syn).then(|| "true".to_owned()))
         .counts(Counts::StudyKey, "");
     Policy: list("policy", "Path policies of mptcp to compare. Default: none.")
         .argument(
@@ -470,7 +470,7 @@ options! {
         )
         .alias("policies")
         .pattern(Of(schema::policies))
-        .shown(|s| multipath(s, || names_of(&s.policies)))
+        .shown(|s| multipath(s, || names_of(&s.choices.policies)))
         .counts(Counts::Variants, "drepas");
     Failover: list(
             "failover",
@@ -486,7 +486,7 @@ options! {
         .pattern(Of(schema::failovers))
         .shown(|s| {
             let names = || s.failover_names();
-            (!s.failovers.is_empty()).then(|| multipath(s, names)).flatten()
+            (!s.choices.failovers.is_empty()).then(|| multipath(s, names)).flatten()
         })
         .counts(Counts::Variants, "probe");
     Profile: text("profile", "Kernel that both ends behave like. Default: linux.")
@@ -497,7 +497,7 @@ options! {
              linux-3.5; switches of the old ones that are unverified: see --help [default: linux]",
         )
         .pattern(Of(schema::profiles))
-        .shown(|s| Some(quoted(s.profile.name())))
+        .shown(|s| Some(quoted(s.ends.profile.name())))
         .counts(Counts::StudyKey, "linux-4.1");
     Buffers: text(
             "buffers",
@@ -511,7 +511,7 @@ options! {
              [default: 4MiB/6MiB]",
         )
         .pattern(Regex(r"^(fixed:)?[0-9.]+[a-zA-Z]*/[0-9.]+[a-zA-Z]*$"))
-        .shown(|s| Some(quoted(&show_buffers(&s.buffers))))
+        .shown(|s| Some(quoted(&show_buffers(&s.ends.buffers))))
         .counts(Counts::StudyKey, "1MiB/2MiB");
     Nic: text("nic", "Rate of the hosts' network interfaces, or none. Default: 1gbit.")
         .argument(
@@ -520,15 +520,15 @@ options! {
             "Rate of the hosts' network interfaces, or none [default: 1gbit]",
         )
         .pattern(Regex(r"^(none|[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?)$"))
-        .shown(|s| Some(quoted(&s.nic.map_or("none".into(), |nic| nic.rate.to_string()))))
+        .shown(|s| Some(quoted(&s.ends.nic.map_or("none".into(), |nic| nic.rate.to_string()))))
         .counts(Counts::StudyKey, "none");
     Reverse: switch("reverse", "Client to server instead of a download.")
         .argument(22, "", "Client to server instead of a download")
-        .shown(|s| Some(s.reverse.to_string()))
+        .shown(|s| Some(s.ends.reverse.to_string()))
         .counts(Counts::StudyKey, "");
     First: text("first", "Path of the first subflow. Default: the first one of the file.")
         .argument(25, "PATH", "Path of the first subflow [default: the first path named]")
-        .shown(|s| Some(quoted(s.paths.get(s.first).map_or("", |path| &path.name))))
+        .shown(|s| Some(quoted(s.paths.get(s.ends.first).map_or("", |path| &path.name))))
         .counts(Counts::StudyKey, "b");
     Runs: text(
             "runs",
