@@ -10,7 +10,7 @@ use crate::run::Run;
 use crate::scenario::{Carrier, DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
 use crate::setup::setup;
-use crate::stack::{Emulated, Stack, emulated_of};
+use crate::stack::{Emulated, StackKind, emulated_of};
 use crate::study::{Study, VariantRuns, Watcher};
 use harness::Captures;
 use linux::emulator::{Accuracy, EmulatedRun, measure};
@@ -52,7 +52,7 @@ impl Emulation {
 /// Carry out every repetition of everything that `stacks` can do of the scenario.
 pub fn emulate(
     scenario: &Scenario,
-    stacks: &[Stack],
+    stacks: &[StackKind],
     watcher: &dyn Watcher,
 ) -> Result<Emulation, LiveError> {
     let variants = emulated_of(scenario, stacks);
@@ -170,7 +170,7 @@ impl Task<'_> {
             buffers: self.scenario.ends.buffers,
         };
         match (stack, &variant.carrier) {
-            (Stack::Anabranch, _) => {
+            (StackKind::Anabranch, _) => {
                 let setup = setup(self.scenario, variant, self.number);
                 let config = socket_config(&setup.flows[0], setup.network.ipv6);
                 SystemUnderTest::Engine { path, config }

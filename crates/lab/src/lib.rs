@@ -51,13 +51,13 @@ pub use repetition::{Repetition, as_study, record_repetition};
 pub use report::{Pair, Report};
 pub use run::{Drops, Labels, Record, Run};
 pub use scenario::{
-    About, Argument, Asked, Baseline, Carrier, Choices, Counts, DEFAULT_RUNS, DEFAULT_RUNS_MAX,
-    DEFAULT_SEED, FlowSpec, Key, OptionRow, Options, PathOption, Protocol, Runs, Scenario, Single,
+    Argument, Baseline, Carrier, Counts, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, FlowSpec,
+    Key, OptionRow, Options, PathOption, Protocol, Runs, Scenario, SingleChoices, SingleOptions,
     Takes, Variant, Verbs, scenario_schema, variants_of,
 };
 pub use series::VariantSeries;
 pub use simulator::PathCounters;
-pub use stack::{Emulated, Stack, emulated_of};
+pub use stack::{Emulated, StackKind, emulated_of};
 pub use study::{Study, StudyError, VariantRuns, Watcher};
 pub use summary::{Quantile, Summary};
 pub use traffic_spec::{describe_traffic, show_traffic};

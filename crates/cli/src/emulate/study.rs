@@ -10,14 +10,14 @@ use crate::table;
 use lab::emulation::{Emulation, emulate};
 use lab::results::{Provenance, ResultFolder, Written, document};
 use lab::{
-    Emulated, Given, InputError, Key, Protocol, Report, Scenario, Stack, Variant, emulated_of,
+    Emulated, Given, InputError, Key, Protocol, Report, Scenario, StackKind, Variant, emulated_of,
 };
 use linux::LiveError;
 
 /// Everything that must be right before the first run.
 struct Prepared {
     scenario: Scenario,
-    stacks: Vec<Stack>,
+    stacks: Vec<StackKind>,
     out: Option<ResultFolder>,
     pcap: Option<ResultFolder>,
 }
@@ -40,9 +40,9 @@ pub fn study(args: &EmulateArgs) -> u8 {
 fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
     let given =
         Given::argument("--stack", args.stack.as_deref().unwrap_or("kernel-tcp,kernel-mptcp"));
-    let stacks = Stack::parse_list(&given)?;
+    let stacks = StackKind::parse_list(&given)?;
     let mut options = args.asked.options()?;
-    if !options.says(Key::Protocols) && stacks.contains(&Stack::Anabranch) {
+    if !options.says(Key::Protocols) && stacks.contains(&StackKind::Anabranch) {
         // The engine beside both kernels.
         options = options.with(Key::Protocols, "tcp,mptcp");
     }
@@ -140,7 +140,7 @@ fn conduct_of(accuracy: &impl std::fmt::Display, tries: u32, invalid: usize) -> 
 
 fn save(
     folder: &ResultFolder,
-    (scenario, stacks): (&Scenario, &[Stack]),
+    (scenario, stacks): (&Scenario, &[StackKind]),
     emulation: &Emulation,
     report: &Report,
     provenance: &Provenance,

@@ -24,7 +24,7 @@ pub use flow::FlowSpec;
 pub(crate) use flow::draw_start;
 pub use options::{Options, PathOption};
 pub use schema::schema as scenario_schema;
-pub use single::{Asked, Single};
+pub use single::{SingleChoices, SingleOptions};
 use table::quoted;
 pub use table::{Argument, Counts, Key, OptionRow, Takes, Verbs};
 pub use variants::{Carrier, Protocol, Variant, variants_of};

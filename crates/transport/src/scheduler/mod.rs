@@ -5,7 +5,6 @@
 //! the forgetting of paths), the congestion controller (penalties), the path policy (probing).
 //! The segment on offer, availability and why nothing was sent are `view`'s, shared by all.
 
-mod asked;
 mod blest;
 mod choice;
 mod daps;
@@ -13,6 +12,7 @@ mod ecf;
 mod linux;
 mod lrf;
 mod otias;
+mod parameters;
 mod path_view;
 mod raven;
 mod redundant;
@@ -31,7 +31,6 @@ use base::{Blocked, Instant, PathId};
 use std::ops::Range;
 
 pub use crate::parameters::{Kind, Parameter, Refused, Settings};
-pub use asked::Asked;
 pub use blest::Blest;
 pub use choice::{SchedulerChoice, SchedulerRow};
 pub use daps::Daps;
@@ -40,6 +39,7 @@ pub use linux::Linux;
 pub use lrf::Lrf;
 pub(crate) use lrf::lowest_rtt;
 pub use otias::Otias;
+pub use parameters::SchedulerParameters;
 pub use path_view::{LossPhase, PathState, PathView, QueueView, RttView, WindowView};
 pub use raven::Raven;
 pub use redundant::Redundant;
