@@ -1,8 +1,8 @@
-//! Chance as a keyed hash of (seed, run, owner, purpose, index): no generator state anywhere.
+//! Random draws as a keyed hash of (seed, run, owner, purpose, index), without generator state.
 //!
-//! Adding a draw in one place never moves a draw in another, and the n-th packet on a link meets
-//! the same fate in every variant (rule 11 of the house). Leaves distributions beyond the uniform
-//! and the exponential to whoever needs them.
+//! A new draw in one place does not change a draw in another place, and the n-th packet on a link
+//! has the same draws in every variant. Distributions other than the uniform one are left to the
+//! callers.
 
 /// What a draw decides; part of its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,14 +42,14 @@ pub enum Purpose {
     Resample,
 }
 
-/// The source of all chance of one run.
+/// All random draws of one run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chance {
     base: u64,
 }
 
 impl Chance {
-    /// The chance of repetition `run` of a study seeded with `seed`.
+    /// The random draws of repetition `run` of a study with this seed.
     pub const fn new(seed: u64, run: u64) -> Self {
         Chance { base: mix(mix(seed ^ 0x6A09_E667_F3BC_C908).wrapping_add(run)) }
     }
@@ -66,7 +66,7 @@ impl Chance {
         (self.bits(owner, purpose, index) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Whether an event of probability `p` happens.
+    /// Whether an event of probability `p` occurs.
     pub fn happens(&self, p: f64, owner: u64, purpose: Purpose, index: u64) -> bool {
         p > 0.0 && self.uniform(owner, purpose, index) < p
     }
@@ -78,7 +78,7 @@ impl Chance {
     }
 }
 
-/// A stable number for an owner that is known by name, to be used as `owner` of a draw.
+/// A stable number for a name, to be used as `owner` of a draw.
 pub const fn owner_of(name: &str) -> u64 {
     let bytes = name.as_bytes();
     let mut hash = 0xCBF2_9CE4_8422_2325u64;

@@ -1,37 +1,37 @@
-//! What is recorded of a scheduler call: the data on offer, every path with the numbers compared,
-//! and the answer (rule 8).
+//! The record of a scheduler call: the data on offer, every path with the numbers compared, and the
+//! answer.
 //!
-//! Plain values without the engine's types. They are built only for a recorder that wants
-//! `EventMask::DECISION`; how they read is the lab's business.
+//! Plain values without the engine's types. They are built only for a recorder that asks for
+//! `EventMask::DECISION`; their presentation is left to the lab.
 
 use crate::id::{InterfaceId, PathId, SocketId};
 use crate::record::Blocked;
 use crate::time::Duration;
 use std::cmp::Ordering;
 
-/// A question to a scheduler and its answer.
+/// A call of a scheduler and its answer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SchedulerCall {
     pub socket: SocketId,
-    /// The segment on offer; `None`: everything written was handed out.
+    /// The segment on offer; `None` if everything written was assigned.
     pub offered: Option<Offered>,
-    /// Every path there was, by ascending number.
+    /// Every path, by ascending number.
     pub paths: Vec<Candidate>,
-    /// What the scheduler says of its rule; `None` from one that does not explain itself.
+    /// The scheduler's explanation; `None` if it gives none.
     pub why: Option<Explanation>,
     pub answer: Answer,
     /// Paths whose windows the answer halves.
     pub penalised: Vec<PathId>,
 }
 
-/// Data that a path could be given.
+/// Data that can be sent on a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offered {
     /// Position of the first byte in the connection's stream.
     pub offset: u64,
-    /// Bytes, all of what is on offer.
+    /// All bytes on offer.
     pub len: u64,
-    /// They were sent on another path before.
+    /// The data were sent on another path before.
     pub reinject: bool,
 }
 
@@ -44,29 +44,29 @@ pub struct Candidate {
     pub srtt: Duration,
     pub cwnd_segs: u32,
     pub inflight_segs: u32,
-    /// Handed or assigned to the path, not transmitted.
+    /// Bytes assigned to the path and not transmitted.
     pub unsent_segs: u32,
     pub marks: Marks,
 }
 
-/// What speaks against a path.
+/// A reason not to use a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
-    /// Its subflow is not open for data (yet, or any more).
+    /// Its subflow is not established or closed.
     Closed,
-    /// Its retransmission timer expired, no progress since.
+    /// Its retransmission timer expired and nothing was acknowledged since.
     Failed,
-    /// Either side asks to spare it.
+    /// Either end asked to use it as a backup only.
     Backup,
-    /// Probes and reinjections only.
+    /// It may carry probes and reinjections only.
     Probing,
-    /// The congestion window is full, or will be by what is queued.
+    /// The congestion window is full or will be filled by the queued data.
     WindowFull,
-    /// It repeats what a time-out declared lost.
+    /// It retransmits data that a time-out declared lost.
     Loss,
-    /// TCP Small Queues: enough waits below the transport.
+    /// TCP Small Queues: the limit of bytes below the transport is reached.
     SmallQueue,
-    /// Its receive window does not take the segment.
+    /// The segment exceeds its receive window.
     ReceiveWindow,
     /// It carried the segment before.
     Carried,
@@ -109,16 +109,16 @@ impl Marks {
     }
 }
 
-/// A scheduler's account of the answer it is about to give.
+/// A scheduler's explanation of its answer.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Explanation {
-    /// The path that the rule names; `None`: it waits.
+    /// The path that the rule selects; `None` to wait.
     pub best: Option<PathId>,
-    /// The rule in a few words, as it applied.
+    /// The rule that applied, in a few words.
     pub rule: &'static str,
-    /// What it has of single paths beside what everybody sees.
+    /// Numbers of single paths that only this scheduler has.
     pub scores: Vec<Score>,
-    /// What it compared of two paths, in order.
+    /// Comparisons of two paths, in order.
     pub tests: Vec<Test>,
 }
 
@@ -131,17 +131,17 @@ pub struct Score {
     pub unit: Unit,
 }
 
-/// Two numbers that a scheduler compared, of which the order decided.
+/// Two numbers whose order decided.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Test {
     pub left: (&'static str, f64),
     pub right: (&'static str, f64),
     pub unit: Unit,
-    /// Of the left one to the right one, in the scheduler's own arithmetic.
+    /// Order of the left one to the right one, in the scheduler's own arithmetic.
     pub order: Ordering,
 }
 
-/// Of a score.
+/// Unit of a score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     Seconds,
@@ -149,32 +149,32 @@ pub enum Unit {
     Segments,
 }
 
-/// What a scheduler answered.
+/// The answer of a scheduler.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     Send {
         path: PathId,
         what: Sent,
-        /// Where the data begin in the connection's stream; unknown of a probe.
+        /// Position of the data in the connection's stream; unknown for a probe.
         offset: Option<u64>,
-        /// At most so many bytes.
+        /// Most bytes to send.
         len: u64,
-        /// Into the path's queue, whatever its congestion window.
+        /// The data are queued on the path regardless of its congestion window.
         queued: bool,
     },
     Wait(Blocked),
 }
 
-/// Which data.
+/// Which data to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sent {
-    /// Never handed to a path before.
+    /// Data that were not assigned to a path before.
     New,
-    /// The head of the reinject queue.
+    /// The head of the reinjection queue.
     Reinjection,
-    /// A copy of what another path has.
+    /// A copy of data that another path has.
     Copy,
-    /// A copy to measure a path.
+    /// A copy that measures a path.
     Probe,
 }
 

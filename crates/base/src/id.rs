@@ -1,6 +1,6 @@
 //! Identifiers: small numbers that name a host, an interface, a link, a path or a socket.
 //!
-//! They are indices into their owner's tables; an owner never hands one out twice at a time.
+//! They are indices into the tables of their owner, which uses a number once at any time.
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $inner:ty) => {

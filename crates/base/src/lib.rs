@@ -1,8 +1,7 @@
-//! What every floor of the house speaks: time, rates, identifiers, keyed chance and the recorder.
+//! Types that every crate uses: time, rates, identifiers, keyed random draws and the recorder.
 //!
-//! Nothing here knows a packet format, a protocol or a file. Time and chance are values that a
-//! caller passes in (rules 1 and 11 of the house); the recorder is where measurement hangs off
-//! (rule 8).
+//! Nothing here knows a packet format, a protocol or a file. Time and random draws are values that
+//! the caller passes in; all measurement is done by recorders.
 
 mod prefetch;
 

@@ -1,6 +1,6 @@
-//! `Rate`: bits per second, and how long bytes take at one.
+//! `Rate`: bits per second, and the serialisation time of bytes.
 //!
-//! Leaves reading "20mbit" to the lab.
+//! Parsing "20mbit" is left to the lab.
 
 use crate::time::Duration;
 use std::fmt;
@@ -25,15 +25,10 @@ impl Rate {
         self.0
     }
 
-    /// Bytes per second.
-    pub fn as_bytes_per_sec(self) -> f64 {
-        self.0 as f64 / 8.0
-    }
-
-    /// Time to serialise `bytes`, and the remainder to hand to the next call, in units of
-    /// 1/rate ns, so that a long busy period does not drift by the rounding of each packet.
+    /// Time to serialise `bytes`, and the remainder for the next call in units of 1/rate ns, so
+    /// that the rounding of single packets does not add up over a busy period.
     ///
-    /// A rate of zero never finishes: the answer is `Duration::MAX`.
+    /// At a rate of zero the time is `Duration::MAX`.
     pub fn serialisation(self, bytes: u64, carry: u64) -> (Duration, u64) {
         if self.0 == 0 {
             return (Duration::MAX, 0);
@@ -49,7 +44,7 @@ impl Rate {
 }
 
 impl fmt::Display for Rate {
-    /// The canonical text form, as `tc` spells it: `20mbit`, `512kbit`, `1.5gbit`.
+    /// The canonical text form in the syntax of `tc`: `20mbit`, `512kbit`, `1.5gbit`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bps = self.0;
         match bps {

@@ -1,19 +1,20 @@
-//! The recorder, its typed events, and the context that carries time, chance and recorder down.
+//! The recorder, its typed events, and the context that passes time, random draws and the recorder
+//! to every call.
 //!
-//! Metrics, time series, captures, decision logs and the result hash all hang off these events
-//! (rule 8). An event is built only if its bit is in the mask, so a run without a recorder pays
-//! one test per place. What an event means to a user is the lab's business.
+//! Metrics, time series, captures, decision logs and the result hash are all derived from these
+//! events. An event is built only if its bit is in the mask, so a run without a recorder pays one
+//! test per place. The presentation of events is left to the lab.
 
 use crate::chance::Chance;
 use crate::decision::SchedulerCall;
 use crate::id::{HostId, LinkId, PathId, SocketId};
 use crate::time::{Duration, Instant};
 
-/// What is passed down with every call: the time, the run's chance, and where events go.
+/// Passed to every call: the time, the random draws of the run, and the recorder.
 pub struct Context<'a> {
-    /// The present.
+    /// The current time.
     pub now: Instant,
-    /// The run's source of chance.
+    /// The random draws of the run.
     pub chance: Chance,
     /// The host whose stack is being called.
     pub host: HostId,
@@ -27,13 +28,13 @@ impl<'a> Context<'a> {
         Context { now, chance, host: HostId(0), mask: EventMask::NONE, recorder: None }
     }
 
-    /// A context whose events go to `recorder`, as far as its mask asks for them.
+    /// A context whose events go to `recorder`, if its mask asks for them.
     pub fn recording(now: Instant, chance: Chance, recorder: &'a mut dyn Recorder) -> Self {
         let mask = recorder.mask();
         Context { now, chance, host: HostId(0), mask, recorder: Some(recorder) }
     }
 
-    /// The same context speaking for `host`.
+    /// The same context for another host.
     #[must_use]
     pub const fn for_host(mut self, host: HostId) -> Self {
         self.host = host;
@@ -46,7 +47,7 @@ impl<'a> Context<'a> {
         self.mask.intersects(kind)
     }
 
-    /// Record the event that `build` makes if its kind is wanted.
+    /// Record the event that `build` returns, if its kind is wanted.
     #[inline]
     pub fn record(&mut self, kind: EventMask, build: impl FnOnce() -> Event) {
         if self.mask.intersects(kind)
@@ -57,11 +58,11 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Takes events.
+/// Receives events.
 pub trait Recorder {
-    /// The kinds of events wanted; asked once per context.
+    /// The kinds of events wanted; called once per context.
     fn mask(&self) -> EventMask;
-    /// One event of `host` at `now`.
+    /// Record an event of `host` at `now`.
     fn record(&mut self, now: Instant, host: HostId, event: &Event);
 }
 
@@ -78,7 +79,7 @@ impl EventMask {
     pub const WINDOW: EventMask = EventMask(1 << 1);
     /// Timers that fired.
     pub const TIMER: EventMask = EventMask(1 << 2);
-    /// Data handed to an application.
+    /// Data delivered to an application.
     pub const DELIVERY: EventMask = EventMask(1 << 3);
     /// Why nothing was sent.
     pub const BLOCKED: EventMask = EventMask(1 << 4);
@@ -90,9 +91,9 @@ impl EventMask {
     pub const DECISION: EventMask = EventMask(1 << 7);
     /// Data that reached a host, in order or not.
     pub const ARRIVAL: EventMask = EventMask(1 << 8);
-    /// Why senders stand still, and what waits at receivers: the accounts of connections.
+    /// Accounts of connections: why senders are stopped and what waits at receivers.
     pub const ACCOUNT: EventMask = EventMask(1 << 9);
-    /// Everything.
+    /// All events.
     pub const ALL: EventMask = EventMask(u32::MAX);
 
     /// Both sets.
@@ -107,10 +108,10 @@ impl EventMask {
     }
 }
 
-/// Something that happened. Offsets are 64-bit positions from zero in their stream.
+/// An event. Offsets are 64-bit positions in their stream, from zero.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
-    /// A segment with payload (or FIN) was handed to the network.
+    /// A segment with payload or FIN was sent.
     SegmentSent {
         socket: SocketId,
         path: PathId,
@@ -122,13 +123,13 @@ pub enum Event {
         /// Segments in flight afterwards.
         inflight_segs: u32,
     },
-    /// An acknowledgement made progress.
+    /// New data were acknowledged.
     SegmentAcked {
         socket: SocketId,
         path: PathId,
-        /// Everything below is acknowledged.
+        /// All bytes below this position are acknowledged.
         up_to: u64,
-        /// Bytes newly acknowledged, selectively ones included.
+        /// Bytes newly acknowledged, selective acknowledgements included.
         newly_acked: u64,
         inflight_segs: u32,
     },
@@ -155,7 +156,7 @@ pub enum Event {
     },
     /// A timer fired; the name is the timer's.
     TimerFired { socket: SocketId, path: PathId, timer: &'static str },
-    /// A segment with payload that was not there yet came.
+    /// A segment with new payload arrived.
     SegmentArrived {
         socket: SocketId,
         path: PathId,
@@ -176,31 +177,31 @@ pub enum Event {
     },
     /// In-order data was read by the application.
     Delivered { socket: SocketId, offset: u64, len: u32 },
-    /// Sending stopped for a reason.
+    /// Sending stopped.
     Blocked { socket: SocketId, path: PathId, why: Blocked },
-    /// A sender sends nothing more for now, for another reason than the last time.
+    /// The reason why a sender is stopped changed.
     Stops {
         socket: SocketId,
         why: Blocked,
-        /// Of the connection's stream everything below was sent,
+        /// Bytes of the connection's stream below this position were sent.
         sent_to: u64,
-        /// and written.
+        /// Bytes of the connection's stream below this position were written.
         written_to: u64,
     },
-    /// What waits at a receiver for bytes before it changed.
+    /// The bytes that wait at a receiver for preceding bytes changed.
     Holds {
         socket: SocketId,
         bytes: u64,
-        /// The next byte that a reader needs is missing while later ones are there.
+        /// The next byte of the reader is missing while later bytes have arrived.
         blocks_reader: bool,
     },
-    /// A scheduler was asked; boxed, for it is large and rare.
+    /// A scheduler was called. Boxed, since it is large and rare.
     Decision(Box<SchedulerCall>),
-    /// A connection changed its state; the name is RFC 9293's.
+    /// A connection changed its state; the names are those of RFC 9293.
     Connection { socket: SocketId, state: &'static str },
-    /// A path is probed only from now on, or carries data again.
+    /// A path is only probed from now on, or carries data again.
     Probing { socket: SocketId, path: PathId, on: bool },
-    /// A link accepted a packet; so many waited before it.
+    /// A link accepted a packet behind `waiting` others.
     PacketAccepted { link: LinkId, len: u32, waiting: u32 },
     /// A link lost a packet.
     PacketDropped { link: LinkId, len: u32, reason: DropReason },
@@ -221,13 +222,13 @@ pub enum LossReason {
     Timeout,
 }
 
-/// The congestion state of a path, Linux's names.
+/// The congestion state of a path, with the names of Linux (`tcp_ca_state`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum CaState {
-    /// Nothing suspicious.
+    /// No sign of loss.
     #[default]
     Open,
-    /// Duplicate acknowledgements or SACKs, not yet a loss.
+    /// Duplicate acknowledgements or SACKs without a loss.
     Disorder,
     /// Fast recovery.
     Recovery,
@@ -242,15 +243,15 @@ pub enum Blocked {
     CongestionWindow,
     /// The peer's receive window is full.
     ReceiveWindow,
-    /// The send buffer is full: the application waits.
+    /// The send buffer is full and the application waits.
     SendBuffer,
     /// The scheduler waits for another path.
     SchedulerWaits,
     /// The next departure time of pacing is not reached.
     Pacing,
-    /// TCP Small Queues: enough below the transport already.
+    /// TCP Small Queues: the limit of bytes below the transport is reached.
     SmallQueue,
-    /// Nagle's rule holds a small segment back.
+    /// Nagle's algorithm delays a small segment (RFC 9293 s3.7.4).
     Nagle,
     /// Nothing to send.
     NothingToSend,
@@ -280,7 +281,7 @@ impl Blocked {
         self as usize
     }
 
-    /// As tables and documents spell it.
+    /// The name in tables and documents.
     pub const fn name(self) -> &'static str {
         match self {
             Blocked::CongestionWindow => "congestion_window",
@@ -302,13 +303,13 @@ impl Blocked {
 pub enum DropReason {
     /// The queue was full.
     QueueFull,
-    /// The queue discipline dropped early.
+    /// The queue discipline dropped it early.
     Early,
     /// The loss model.
     Random,
     /// The link was down.
     Down,
-    /// No route leads on.
+    /// There is no route.
     NoRoute,
 }
 

@@ -1,14 +1,14 @@
-//! Queues that give memory back.
+//! Queues that release memory.
 //!
-//! A `VecDeque` goes round through all of its memory, whatever it holds. One that was long for a
-//! moment (the end of a slow start) would go round through cold memory ever after.
+//! A `VecDeque` cycles through all of its memory, whatever its length. After a peak, such as at the
+//! end of slow start, a short queue would cycle through cold memory.
 
 use std::collections::VecDeque;
 
-/// Shorter queues keep what they have.
+/// Shorter queues keep their memory.
 const SMALL: usize = 32;
 
-/// Take the first, and give half of the memory back where a third would do. Amortised O(1).
+/// Takes the first element, and releases half of the memory if a third suffices. Amortised O(1).
 #[inline]
 pub fn pop_front<T>(queue: &mut VecDeque<T>) -> Option<T> {
     let first = queue.pop_front();

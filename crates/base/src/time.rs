@@ -1,7 +1,7 @@
 //! `Instant` and `Duration`: nanoseconds counted from zero.
 //!
-//! Leaves reading a clock to the outermost crates: no constructor here looks at one. Both types
-//! saturate instead of wrapping; 2^64 ns are 584 years.
+//! No constructor reads a clock, which is left to the outermost crates. Both types saturate instead
+//! of wrapping; 2^64 ns are 584 years.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -17,7 +17,7 @@ pub struct Duration(u64);
 impl Instant {
     /// The start of the world.
     pub const ZERO: Instant = Instant(0);
-    /// Later than everything that happens.
+    /// Later than every event.
     pub const FAR_FUTURE: Instant = Instant(u64::MAX);
 
     /// From nanoseconds since the start.
@@ -67,9 +67,9 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time.
+    /// The empty span.
     pub const ZERO: Duration = Duration(0);
-    /// Longer than anything.
+    /// Longer than every other span.
     pub const MAX: Duration = Duration(u64::MAX);
 
     /// From nanoseconds.
@@ -94,7 +94,7 @@ impl Duration {
 
     /// From seconds, rounded to the nearest nanosecond; negative and not-a-number give zero.
     pub fn from_secs_f64(secs: f64) -> Self {
-        // Adding a half and truncating avoids the platform's `round`; casts saturate.
+        // Adding one half and truncating avoids the `round` of the platform; casts saturate.
         Duration((secs * 1e9 + 0.5) as u64)
     }
 
@@ -118,7 +118,7 @@ impl Duration {
         self.0 as f64 / 1e9
     }
 
-    /// Whether this is no time at all.
+    /// Whether the span is empty.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }

@@ -2,9 +2,10 @@
 
 use crate::account::Account;
 use crate::failover::FailoverTime;
-use base::Duration;
+use base::{Duration, InterfaceId};
 use network::PathCounters;
 use traffic::{Outcome, StreamFailure};
+use transport::ConnectionInfo;
 
 /// What one run yields.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,6 +68,46 @@ pub struct SentRecord {
     pub probe_bytes: u64,
     /// By path; empty where it is not known, as of kernels.
     pub repeated: Vec<Repeated>,
+}
+
+impl SentRecord {
+    /// Add what a connection sent so far; `path_of` has the path of each interface.
+    pub fn add(&mut self, info: &ConnectionInfo, path_of: impl Fn(InterfaceId) -> usize) {
+        for path in &info.paths {
+            let repeated = Repeated {
+                spurious_segs: path.spurious_retrans,
+                reinjected_segs: path.reinjected_segs,
+                reinjected_bytes: path.reinjected_bytes,
+            };
+            self.first_sent(path_of(path.interface), path.first_sent_bytes, repeated);
+            self.retransmitted_segs += path.segs_retrans;
+        }
+        for former in &info.retired {
+            let repeated = Repeated {
+                spurious_segs: former.spurious_retrans,
+                reinjected_segs: former.reinjected_segs,
+                reinjected_bytes: former.reinjected_bytes,
+            };
+            self.first_sent(path_of(former.interface), former.first_sent_bytes, repeated);
+            self.retransmitted_segs += former.segs_retrans;
+        }
+        self.reinjected_bytes += info.reinjected_bytes;
+        self.probe_bytes += info.probe_bytes;
+    }
+
+    fn first_sent(&mut self, path: usize, bytes: u64, repeated: Repeated) {
+        if self.first_sent_bytes.len() <= path {
+            self.first_sent_bytes.resize(path + 1, 0);
+        }
+        if self.repeated.len() <= path {
+            self.repeated.resize(path + 1, Repeated::default());
+        }
+        self.first_sent_bytes[path] += bytes;
+        let sum = &mut self.repeated[path];
+        sum.spurious_segs += repeated.spurious_segs;
+        sum.reinjected_segs += repeated.reinjected_segs;
+        sum.reinjected_bytes += repeated.reinjected_bytes;
+    }
 }
 
 /// What was sent on a path although the peer, or another path, had it.

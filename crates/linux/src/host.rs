@@ -11,14 +11,15 @@ use crate::interface::Interface;
 use crate::ledger::Ledger;
 use crate::live::{Endpoint, LiveCounters};
 use base::{Context, Instant, InterfaceId, Recorder, SocketId};
+use harness::{SocketOwner, StackSockets, deliver};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use traffic::{Application, StreamFailure, StreamHost};
+use traffic::{Application, StreamHost};
 use transport::{
-    Input, InterfaceConfig, InterfaceEvent, SocketError, SocketEvent, SocketEventKind, Stack,
-    StackConfig, Transmit,
+    Input, InterfaceConfig, InterfaceEvent, SocketEvent, SocketEventKind, Stack, StackConfig,
+    Transmit,
 };
-use wire::{Packet, Payload, PcapngWriter};
+use wire::{Packet, PcapngWriter};
 
 /// Packets read from one device before the others get their turn.
 const BATCH: usize = 64;
@@ -31,7 +32,7 @@ const LONGEST: usize = 65_535;
 pub(crate) type Capture = PcapngWriter<std::io::BufWriter<std::fs::File>>;
 
 /// A host with one application.
-pub(crate) struct Host<A> {
+pub(crate) struct LiveHost<A> {
     stack: Stack,
     pub(crate) application: A,
     pub(crate) interfaces: Vec<Interface>,
@@ -49,7 +50,7 @@ pub(crate) struct Host<A> {
     buffer: Vec<u8>,
 }
 
-impl<A: Application> Host<A> {
+impl<A: Application> LiveHost<A> {
     pub(crate) fn new(
         interfaces: Vec<Interface>,
         endpoint: Endpoint,
@@ -68,7 +69,7 @@ impl<A: Application> Host<A> {
             sockets.insert(listener.map_err(failed)?);
         }
         let entropy = Entropy::new().map_err(|error| no_chance(&error))?;
-        Ok(Host {
+        Ok(LiveHost {
             stack,
             application,
             interfaces,
@@ -240,86 +241,43 @@ impl<A: Application> Host<A> {
     }
 
     fn notify(&mut self, event: SocketEvent) -> Result<(), LiveError> {
-        let SocketEvent { socket, kind } = event;
-        if let SocketEventKind::Accepted { .. } = kind {
-            self.sockets.insert(socket);
+        if let SocketEventKind::Accepted { .. } = event.kind {
+            self.sockets.insert(event.socket);
             if let Some(ledger) = &mut self.ledger {
-                ledger.open(socket);
+                ledger.open(event.socket);
             }
         }
-        self.call(|application, host| match kind {
-            SocketEventKind::Connected => application.on_connected(host, socket),
-            SocketEventKind::Accepted { .. } => application.on_accepted(host, socket),
-            SocketEventKind::Readable => application.on_readable(host, socket),
-            SocketEventKind::Writable => application.on_writable(host, socket),
-            SocketEventKind::PeerClosed => application.on_peer_closed(host, socket),
-            SocketEventKind::Closed => application.on_closed(socket),
-            SocketEventKind::Failed(error) => application.on_failed(socket, failure(error)),
-        })
+        self.call(|application, host| deliver(application, host, event))
     }
 
     fn call(&mut self, what: impl FnOnce(&mut A, &mut dyn StreamHost)) -> Result<(), LiveError> {
-        let cx = context(self.clock.now(), &mut self.entropy, &mut self.recorder)?;
-        let (stack, endpoint) = (&mut self.stack, &self.endpoint);
-        let (sockets, ledger) = (&mut self.sockets, self.ledger.as_mut());
-        what(&mut self.application, &mut Port { cx, stack, endpoint, sockets, ledger });
+        let cx = &mut context(self.clock.now(), &mut self.entropy, &mut self.recorder)?;
+        let Endpoint { local, remote, protocol, .. } = &self.endpoint;
+        let (stack, ends) = (&mut self.stack, local.zip(*remote));
+        let owner = Opening { sockets: &mut self.sockets, ledger: self.ledger.as_mut() };
+        what(&mut self.application, &mut StackSockets { cx, stack, ends, protocol, owner });
         Ok(())
     }
 }
 
-/// What an application sees of its host.
-struct Port<'a> {
-    cx: Context<'a>,
-    stack: &'a mut Stack,
-    endpoint: &'a Endpoint,
+/// Follows the sockets that the application opens and closes.
+struct Opening<'a> {
     sockets: &'a mut BTreeSet<SocketId>,
     ledger: Option<&'a mut Ledger>,
 }
 
-impl StreamHost for Port<'_> {
-    fn now(&self) -> Instant {
-        self.cx.now
-    }
-
-    fn connect(&mut self) -> Result<SocketId, StreamFailure> {
-        let (Some(local), Some(remote)) = (self.endpoint.local, self.endpoint.remote) else {
-            return Err(StreamFailure::Local);
-        };
-        let (stack, cx) = (&mut *self.stack, &mut self.cx);
-        let protocol = &self.endpoint.protocol;
-        let socket = stack.connect(cx, local, remote, protocol).map_err(failure)?;
+impl SocketOwner for Opening<'_> {
+    fn on_opened(&mut self, socket: SocketId) {
         self.sockets.insert(socket);
         if let Some(ledger) = self.ledger.as_deref_mut() {
             ledger.open(socket);
         }
-        Ok(socket)
     }
 
-    fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
-        // A failed connection says so by an event of its own.
-        self.stack.write(&mut self.cx, socket, payload).unwrap_or(0)
-    }
-
-    fn read(&mut self, socket: SocketId, max: u32) -> Payload {
-        self.stack.read(&mut self.cx, socket, max).unwrap_or_default()
-    }
-
-    fn shutdown(&mut self, socket: SocketId) {
-        // Already shut, or gone: nothing is left to do either way.
-        let _ = self.stack.shutdown(&mut self.cx, socket);
-    }
-
-    fn close(&mut self, socket: SocketId) {
+    fn on_release(&mut self, stack: &Stack, socket: SocketId) {
         if let Some(ledger) = self.ledger.as_deref_mut() {
-            ledger.note(self.stack, socket);
+            ledger.note(stack, socket);
         }
-        self.stack.release(&mut self.cx, socket);
-    }
-
-    fn abort(&mut self, socket: SocketId) {
-        // Gone already: nothing is left to do.
-        let _ = self.stack.abort(&mut self.cx, socket);
-        self.close(socket);
     }
 }
 
@@ -357,15 +315,4 @@ fn no_chance(error: &std::io::Error) -> LiveError {
 
 fn capturing(error: &std::io::Error) -> LiveError {
     LiveError::Failed(format!("writing the capture: {error}"))
-}
-
-/// An engine's error as an application sees it.
-const fn failure(error: SocketError) -> StreamFailure {
-    match error {
-        SocketError::Refused => StreamFailure::Refused,
-        SocketError::Reset => StreamFailure::Reset,
-        SocketError::TimedOut => StreamFailure::TimedOut,
-        SocketError::Unreachable => StreamFailure::Unreachable,
-        _ => StreamFailure::Local,
-    }
 }

@@ -2,7 +2,8 @@
 //!
 //! A stack forgets a connection when it is closed and released; a run's figures are wanted then.
 
-use base::SocketId;
+use base::{InterfaceId, SocketId};
+use harness::SentRecord;
 use std::collections::BTreeMap;
 use transport::Stack;
 
@@ -17,12 +18,8 @@ pub struct Ledger {
 pub struct Sent {
     /// The interface of each of its paths, by number.
     pub subflows: Vec<usize>,
-    /// Payload first sent by each interface.
-    pub first_sent_bytes: Vec<u64>,
-    /// Segments sent again on the same path.
-    pub retransmitted_segs: u64,
-    /// Bytes handed to a second path although another one had them.
-    pub reinjected_bytes: u64,
+    /// What it sent, with interfaces for paths.
+    pub by_interface: SentRecord,
     /// Bytes that arrived more than once.
     pub duplicate_bytes: u64,
     /// It became plain TCP.
@@ -61,27 +58,12 @@ impl Ledger {
 
 fn sent(stack: &Stack, socket: SocketId) -> Option<Sent> {
     let info = stack.info(socket)?;
-    let mut sent = Sent {
+    let mut by_interface = SentRecord::default();
+    by_interface.add(&info, InterfaceId::index);
+    Some(Sent {
         subflows: info.paths.iter().map(|path| path.interface.index()).collect(),
-        reinjected_bytes: info.reinjected_bytes,
+        by_interface,
         duplicate_bytes: info.duplicate_bytes,
         fallback: info.fallback,
-        ..Sent::default()
-    };
-    let now = info
-        .paths
-        .iter()
-        .map(|path| (path.interface.index(), path.first_sent_bytes, path.segs_retrans));
-    let before = info
-        .retired
-        .iter()
-        .map(|retired| (retired.interface.index(), retired.first_sent_bytes, retired.segs_retrans));
-    for (interface, bytes, segs) in now.chain(before) {
-        if sent.first_sent_bytes.len() <= interface {
-            sent.first_sent_bytes.resize(interface + 1, 0);
-        }
-        sent.first_sent_bytes[interface] += bytes;
-        sent.retransmitted_segs += segs;
-    }
-    Some(sent)
+    })
 }

@@ -5,7 +5,7 @@
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::error::LiveError;
-use crate::host::{Host, local_for};
+use crate::host::{LiveHost, local_for};
 use crate::interface::{self, Interface};
 use crate::ledger::Ledger;
 use crate::monitor::Monitor;
@@ -109,7 +109,7 @@ impl PathSwitch {
 
 /// A live host.
 pub struct Live<A> {
-    host: Host<A>,
+    host: LiveHost<A>,
     driver: Driver,
     monitor: Monitor,
     stopper: Stopper,
@@ -137,7 +137,7 @@ impl<A: Application> Live<A> {
         let waker = Arc::new(driver.waker().map_err(failed)?);
         let switch = PathSwitch { asked: Arc::default(), waker: Arc::clone(&waker) };
         let stopper = Stopper { stopped: Arc::new(AtomicBool::new(false)), waker };
-        let host = Host::new(interfaces, endpoint, application)?;
+        let host = LiveHost::new(interfaces, endpoint, application)?;
         Ok(Live { host, driver, monitor, stopper, switch })
     }
 

@@ -1,12 +1,12 @@
 //! Damage to a packet on a link: one flipped bit, as netem's `corrupt`.
 //!
-//! One flipped bit is always seen by the Internet checksum, so the packet is marked as having a
-//! wrong one; a bit of real payload is flipped besides, so that a receiver that forgets to look
-//! at the mark is caught by the data (rule 7 of the house).
+//! The Internet checksum always detects one flipped bit, so the packet is marked as having a wrong
+//! checksum. If the bit is one of real payload, it is flipped as well, so that a receiver that
+//! ignores the mark reads wrong data.
 
 use wire::{Body, Packet, Payload};
 
-/// Mark `packet` as damaged and flip the bit that `draw` (uniform) picks, if it is a real one.
+/// Mark `packet` as damaged and flip the bit selected by the uniform `draw`, if it is real payload.
 pub(crate) fn corrupt(packet: &mut Packet, draw: u64) {
     packet.corrupted = true;
     let payload = match &mut packet.body {

@@ -4,8 +4,8 @@
 //! Sans-IO and on any clock: a world calls [`Link::enqueue`], [`Link::poll`] until `None`, and
 //! asks [`Link::next_deadline`] when to poll again. The simulator and a real-time emulator drive
 //! the same code. Only a [`middlebox`] knows a protocol: a link reads the length of a packet, its
-//! ECN bits and, for fair queueing, its addresses and ports. All chance is a keyed draw from the
-//! context (rule 11 of the house). Reading files and command lines is left to the lab.
+//! ECN bits and, for fair queueing, its addresses and ports. All random draws are keyed draws from
+//! the context. Reading files and command lines is left to the lab.
 
 mod damage;
 mod flight;
@@ -27,5 +27,5 @@ pub use loss::LossConfig;
 pub use middlebox::{MiddleBox, MiddleBoxConfig};
 pub use path::{Direction, NicSetup, PathCounters, PathEvent, PathSetup, ScheduledChange};
 pub use queue::{Backlog, QueueConfig};
-pub use topology::{End, Hop, Network, Route, RouterId, Topology, TopologyError, Wiring};
+pub use topology::{End, Hop, LinkEnds, Network, Route, RouterId, Topology, TopologyError};
 pub use trace::{CapacityTrace, TraceError, TraceFault};

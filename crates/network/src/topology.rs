@@ -21,7 +21,7 @@ pub enum End {
 
 /// A one-way link between two nodes. Its `LinkId` is its place in the description.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wiring {
+pub struct LinkEnds {
     pub from: End,
     pub to: End,
 }
@@ -50,7 +50,7 @@ pub enum Hop {
 /// The description of a network: links by their ends, and the routes of routers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Network {
-    pub links: Vec<Wiring>,
+    pub links: Vec<LinkEnds>,
     pub routes: Vec<Route>,
 }
 
@@ -254,8 +254,8 @@ mod tests {
         IpAddr::from([10, 0, 0, last])
     }
 
-    fn wiring(from: End, to: End) -> Wiring {
-        Wiring { from, to }
+    fn wiring(from: End, to: End) -> LinkEnds {
+        LinkEnds { from, to }
     }
 
     fn route(router: RouterId, prefix: IpAddr, len: u8, via: u32) -> Route {

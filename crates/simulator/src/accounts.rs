@@ -1,8 +1,8 @@
-//! Accounts of a run: how long its senders stood still and why, and what waited at its receivers
-//! for bytes before it.
+//! Accounts of a run: how long its senders were stopped and why, and how many bytes waited at its
+//! receivers for preceding bytes.
 //!
-//! A recorder of what connections tell when that changes. At any time a connection is in exactly
-//! one state, so the times add up to its life, from its opening until the run was over.
+//! A recorder of the events that connections emit when this changes. A connection is in exactly
+//! one state at any time, so the times add up to its life, from its opening to the end of the run.
 
 use base::{Blocked, Event, EventMask, HostId, Instant, Recorder, SocketId};
 use harness::{Account, Held};
@@ -25,12 +25,12 @@ struct Sending {
     opened: Instant,
     since: Instant,
     why: Blocked,
-    /// The reason before.
+    /// The previous reason.
     before: Option<Blocked>,
     sent_to: u64,
     written_to: u64,
     stopped: [Held; STATES],
-    /// Bytes below were counted, by reason.
+    /// Bytes below this position were counted, by reason.
     counted_to: [u64; STATES],
 }
 
@@ -43,7 +43,7 @@ struct Receiving {
 }
 
 impl Accounts {
-    /// Of the connections between these hosts.
+    /// Accounts of the connections between these hosts.
     pub fn new(sender: HostId, receiver: HostId) -> Self {
         let (sending, receiving) = (BTreeMap::new(), BTreeMap::new());
         Accounts { sender, receiver, sending, receiving }
@@ -110,12 +110,12 @@ impl Sending {
         }
     }
 
-    /// The state is over; so much is sent and written by now.
+    /// The state ends, with this many bytes sent and written.
     fn end_state(&mut self, now: Instant, sent_to: u64, written_to: u64) {
         let place = self.why.index();
         self.stopped[place].time += now - self.since;
         let waited_to = match self.why {
-            // Room was made, the application is told and writes at once.
+            // Buffer space was freed; the application is notified and writes at once.
             Blocked::NothingToSend if self.before == Some(Blocked::SendBuffer) => {
                 let refused =
                     if self.since == now { written_to.saturating_sub(self.written_to) } else { 0 };

@@ -1,21 +1,21 @@
 //! Captures of the packets that pass the hosts' interfaces, one pcapng interface per path.
 //!
-//! Like tcpdump on each host: what is sent is seen before the NIC's queue, what arrives when it
-//! arrives. Leaves the format to `wire` and the files to the caller: a capture is in memory.
+//! As with tcpdump on each host, sent packets are seen before the NIC's queue and received packets
+//! when they arrive. A capture is in memory; the format is left to `wire`, files to the caller.
 
 use base::{HostId, Instant, InterfaceId};
 use std::io;
 use wire::Packet;
 use wire::pcapng::PcapngWriter;
 
-/// Captures in the making, one a host.
+/// Unfinished captures, one per host.
 #[derive(Debug)]
 pub struct Capture {
     hosts: Vec<(HostId, PcapngWriter<Vec<u8>>)>,
 }
 
 impl Capture {
-    /// Captures at `hosts`; interfaces have the `names` of the paths.
+    /// Captures at `hosts`; the interfaces have these names.
     pub fn new(hosts: &[HostId], names: &[&str]) -> io::Result<Self> {
         let writer = |host: &HostId| Ok((*host, PcapngWriter::new(Vec::new(), names)?));
         Ok(Capture { hosts: hosts.iter().map(writer).collect::<io::Result<_>>()? })
@@ -30,7 +30,7 @@ impl Capture {
         packet: &Packet,
     ) {
         if let Some((_, writer)) = self.hosts.iter_mut().find(|(at, _)| *at == host) {
-            // Memory does not fail, and interfaces are as many as names.
+            // Writing to memory does not fail, and every interface has a name.
             let _ = writer.write(interface.index(), now, packet);
         }
     }

@@ -1,15 +1,15 @@
 //! The order of a world's events: (time, insertion number), at most one pending per target.
 //!
-//! A target is a link, a host, an application or the script of events; what it does when its
-//! time comes is left to `world`. Moving a target's time does not search the heap: the old entry
-//! stays and is recognised as stale when it surfaces. The next few events are kept in order, so
+//! A target is a link, a host, an application or a scheduled change; what it does when its time
+//! comes is left to `world`. Moving the time of a target does not search the heap: the old entry
+//! remains and is recognised as stale when it is popped. The next few events are kept in order, so
 //! that a world can look ahead; all others are in a heap.
 
 use base::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What an event is for: an index that `world` interprets.
+/// The recipient of an event: an index that `world` interprets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Target(pub u32);
 
@@ -17,7 +17,7 @@ pub(crate) struct Target(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Entry {
     at: u64,
-    /// Insertion number in the upper 40 bits, so that it decides between equal times.
+    /// Insertion number in the upper 40 bits, which orders entries of equal times.
     key: u64,
 }
 
@@ -27,21 +27,21 @@ impl Entry {
     }
 }
 
-/// So many of the next events are known in their order at least, if there are so many,
+/// Least number of next events that are kept in order, if there are as many.
 const MIN_NEAR: usize = 10;
-/// and at most so many: the rest is only known to come later.
+/// Most events that are kept in order; the others are only known to be later.
 const MAX_NEAR: usize = 48;
 
-/// Targets fit into this many bits; a million million insertions are left.
+/// Bits of a target number; 40 bits remain for the insertion number.
 const TARGET_BITS: u32 = 24;
 
-/// No entry: surfaces after everything.
+/// No entry: ordered after all others.
 const IDLE: Entry = Entry { at: u64::MAX, key: u64::MAX };
 
 /// Pending events.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// The next ones, the last of them first; none in `far` comes before them.
+    /// The next events in descending order; none in `far` comes before them.
     near: Vec<Entry>,
     far: BinaryHeap<Reverse<Entry>>,
     /// The valid entry of each target.
@@ -54,7 +54,7 @@ impl EventQueue {
         EventQueue { near: Vec::new(), far: BinaryHeap::new(), armed: Vec::new(), inserted: 0 }
     }
 
-    /// One more target.
+    /// Add a target.
     pub(crate) fn add_target(&mut self) -> Target {
         let target = Target(self.armed.len() as u32);
         assert!(target.0 >> TARGET_BITS == 0, "a world has less than 2^24 targets");
@@ -62,7 +62,7 @@ impl EventQueue {
         target
     }
 
-    /// Wake `target` at `at` and not before; `None`: not at all.
+    /// Wake `target` at `at`, or not at all.
     pub(crate) fn set(&mut self, target: Target, at: Option<Instant>) {
         let at = at.map_or(u64::MAX, Instant::as_nanos);
         if self.armed[target.0 as usize].at != at {
@@ -70,8 +70,8 @@ impl EventQueue {
         }
     }
 
-    /// Wake `target` at `at` or earlier: for targets that do not mind to be woken early. Saves
-    /// an insertion whenever a timer only moves further away.
+    /// Wake `target` at `at` or earlier, for targets that tolerate an early wake-up. Saves an
+    /// insertion whenever a timer only moves further away.
     pub(crate) fn set_latest(&mut self, target: Target, at: Option<Instant>) {
         let at = at.map_or(u64::MAX, Instant::as_nanos);
         if at < self.armed[target.0 as usize].at {
@@ -91,7 +91,7 @@ impl EventQueue {
         self.keep(entry);
     }
 
-    /// Put an entry where it belongs: behind those of the same time, as its key is the largest.
+    /// Insert an entry after those of the same time, since its key is the largest.
     fn keep(&mut self, entry: Entry) {
         if self.near.first().is_none_or(|last| last.at <= entry.at)
             && (self.near.len() >= MIN_NEAR || !self.far.is_empty())
@@ -111,7 +111,7 @@ impl EventQueue {
         }
     }
 
-    /// Let the next ones out of the heap.
+    /// Move the next events from the heap.
     #[cold]
     fn refill(&mut self) {
         let room = MAX_NEAR / 2 - self.near.len();
@@ -131,12 +131,12 @@ impl EventQueue {
         self.armed.iter().all(|entry| *entry == IDLE)
     }
 
-    /// Whether there are so many targets that what they need does not fit into a cache.
+    /// Whether there are so many targets that their memory exceeds the cache.
     pub(crate) fn is_crowded(&self) -> bool {
         !self.far.is_empty()
     }
 
-    /// The target `ahead` events after the next one; it may have been moved since.
+    /// The target `ahead` events after the next one; its time may have changed since.
     pub(crate) fn upcoming(&self, ahead: usize) -> Option<Target> {
         let place = self.near.len().checked_sub(ahead + 1)?;
         Some(self.near[place].target())

@@ -1,30 +1,29 @@
-//! How long an application hears nothing when a path fails.
+//! How long an application receives nothing when a path fails.
 //!
-//! A path fails when one of its links goes down, silently or not, when its delay grows by 200 ms or
-//! more (what no retransmission timer overlooks), when its connections are reset, or when its
-//! address is withdrawn. Of each such moment the recorder keeps the longest time between two
-//! deliveries in order to the application that the failure can have caused: one that the moment
-//! lies in, or one that begins while the application still waits for something that had been sent
-//! when the path failed, and before what was under way then would have arrived (within a second if
-//! that is sooner). The same holds of the moments at which the path takes new data before it is
-//! back, and of its return. So what was
-//! under way or queued is waited for, however long that takes, and how smoothly the rest is made
-//! good has other reasons. What had been sent is the sender's own count and when it arrives the
-//! links know; the world gives both when `Gaps` asks.
+//! A path fails when one of its links goes down, with or without notification, when its delay grows
+//! by 200 ms or more (which no retransmission timer overlooks), when its connections are reset, or
+//! when its address is withdrawn. For each failure the recorder keeps the longest time between two
+//! in-order deliveries that the failure can have caused. Such a gap contains the time of the
+//! failure, or it begins while the application still waits for data that had been sent when the
+//! path failed, and before the data in flight at that time would have arrived, or within one second
+//! if that is later. Data that are sent on the path before it is back, and the return of the path,
+//! extend the period in the same way. Gaps that begin later have other causes. The bytes sent are
+//! the sender's count and the arrival times those of the links; the world passes both to `Gaps`
+//! when it asks.
 
 use crate::setup::{Carrier, Mark, PathMark, RunSetup};
 use base::{Duration, Event, EventMask, HostId, Instant, Recorder};
 use harness::{FailoverTime, FailureKind};
 use network::{Direction, LinkChange, LossConfig, PathSetup, ScheduledChange};
 
-/// A delay that grows by less is no failure: Linux's smallest retransmission time-out.
+/// The least growth of a delay that is a failure: Linux's smallest retransmission time-out.
 const EXPLOSION: Duration = Duration::from_millis(200);
 
-/// At least so long after it a gap may begin that a failure has caused: recovery begins with single
-/// packets between which nothing comes.
+/// A gap that begins within this time after a failure can be caused by it: recovery begins with
+/// single packets and gaps between them.
 const SPAN: Duration = Duration::from_secs(1);
 
-/// A path fails.
+/// A failure of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Disruption {
     /// Index of the path.
@@ -32,7 +31,7 @@ pub struct Disruption {
     pub kind: FailureKind,
     /// Since the start of the run.
     pub at: Duration,
-    /// When the path is back; a reset is over at once, and what never ends has `Duration::MAX`.
+    /// When the path is back; at once after a reset, `Duration::MAX` if never.
     pub end: Duration,
 }
 
@@ -70,7 +69,7 @@ fn of_path(setup: &RunSetup, path: usize, start: Duration) -> Vec<Disruption> {
     all
 }
 
-/// How and when a link fails, and until when.
+/// How, when and until when a link fails.
 fn of_link(link: &PathSetup) -> Vec<(FailureKind, Duration, Duration)> {
     let mut all = Vec::new();
     for (direction, config) in [(Direction::Down, &link.down), (Direction::Up, &link.up)] {
@@ -104,12 +103,12 @@ fn of_link(link: &PathSetup) -> Vec<(FailureKind, Duration, Duration)> {
     all
 }
 
-/// Nothing comes through.
+/// Whether all packets are lost.
 fn is_total(change: &LinkChange) -> bool {
     matches!(change, LinkChange::Loss(LossConfig::Bernoulli { p }) if *p >= 1.0)
 }
 
-/// How and when a path fails although its links work, and until when.
+/// How, when and until when a path fails although its links work.
 fn of_marks(setup: &RunSetup, path: usize) -> Vec<(FailureKind, Duration, Duration)> {
     let marks = || setup.marks.iter().filter(|mark| mark.path == path);
     let failure = |mark: &PathMark| match mark.what {
@@ -124,14 +123,14 @@ fn of_marks(setup: &RunSetup, path: usize) -> Vec<(FailureKind, Duration, Durati
     marks().filter_map(failure).collect()
 }
 
-/// How the deliveries came to their end.
+/// How the deliveries ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
-    /// There was nothing more to deliver.
+    /// Everything was delivered.
     Delivered,
-    /// The run was over, more might have come.
+    /// The run ended, more deliveries might have followed.
     Cut,
-    /// Nothing would ever have come.
+    /// No further delivery was possible.
     Failed,
 }
 
@@ -140,41 +139,38 @@ pub(crate) enum Ending {
 pub(crate) struct Gaps {
     sender: HostId,
     receiver: HostId,
-    /// Path of whatever is sent by TCP.
     /// The path that each interface of the sender leads to.
     paths: Vec<usize>,
-    /// The interface of all TCP connections.
-    tcp_interface: usize,
     /// In the order of time.
     watched: Vec<Watched>,
-    /// Of the last delivery; at first the start of the connection.
+    /// Time of the last delivery; at first the start of the connection.
     last: Duration,
-    /// Bytes, on all connections.
+    /// Bytes delivered on all connections.
     delivered: u64,
-    /// So many of `watched` have begun and know what had been sent.
+    /// Number of failures in `watched` that have begun and know what had been sent.
     begun: usize,
-    /// The sender has sent something while a path was not there.
+    /// The sender has sent data while a path was not available.
     sent_more: bool,
     /// When the next path is back.
     next_return: Duration,
 }
 
-/// A failure and what is known of it.
+/// A failure and its longest gap.
 #[derive(Debug)]
 struct Watched {
     failure: Disruption,
     longest: Duration,
-    /// What the sender had sent, if the moment has come.
+    /// Bytes sent at the time of the failure, once it has come.
     sent: Option<SentBy>,
     returned: bool,
 }
 
-/// Bytes first sent by the last moment at which the failure can have hit new data.
+/// Bytes first sent by the last time at which the failure can have affected new data.
 #[derive(Clone, Copy, Debug)]
 struct SentBy {
     in_all: u64,
     on_path: u64,
-    /// When the last of what was under way arrives, `SPAN` after the failure if that is later.
+    /// When the last packet in flight arrives, or `SPAN` after the failure if that is later.
     arrival: Duration,
 }
 
@@ -183,7 +179,7 @@ impl Watched {
         Watched { failure, longest: Duration::ZERO, sent: None, returned: false }
     }
 
-    /// Whether it can be the cause of a gap that begins at `from`, when so much is delivered.
+    /// Whether it can cause a gap that begins at `from`, when `delivered` bytes are delivered.
     fn explains(&self, from: Duration, delivered: u64) -> bool {
         let awaited = |sent: SentBy| delivered <= sent.in_all && from <= sent.arrival;
         from <= self.failure.at || self.sent.is_some_and(awaited)
@@ -191,10 +187,11 @@ impl Watched {
 }
 
 impl Gaps {
-    /// Of what `receiver` reads on connections opened from `start` on.
+    /// Watches what `receiver` reads on connections opened from `start` on. `paths` are those of
+    /// the interfaces of the sender.
     pub(crate) fn new(
         (sender, receiver): (HostId, HostId),
-        (paths, first): (&[usize], usize),
+        paths: &[usize],
         start: Duration,
         disruptions: Vec<Disruption>,
     ) -> Self {
@@ -203,7 +200,6 @@ impl Gaps {
             sender,
             receiver,
             paths: paths.to_vec(),
-            tcp_interface: first,
             watched,
             last: start,
             delivered: 0,
@@ -213,19 +209,15 @@ impl Gaps {
         }
     }
 
-    /// The interface of all TCP connections.
-    pub(crate) const fn tcp_interface(&self) -> usize {
-        self.tcp_interface
-    }
-
-    /// The host whose count of what it first sent is wanted before anything happens at `now`.
+    /// The host whose bytes first sent are needed before anything happens at `now`.
     pub(crate) fn asks(&self, now: Instant) -> Option<HostId> {
         let now = now - Instant::ZERO;
         let begins = self.watched.get(self.begun).is_some_and(|next| next.failure.at <= now);
         (self.sent_more || begins || self.next_return < now).then_some(self.sender)
     }
 
-    /// So much was first sent on each path before `now`, and what is under way arrives until then.
+    /// Note the bytes first sent on each interface before `now`, and when the last packet in flight
+    /// arrives.
     pub(crate) fn note(&mut self, now: Instant, first_sent: &[u64], arrival: Option<Instant>) {
         let now = now - Instant::ZERO;
         let arrival = arrival.map_or(now, |arrival| arrival - Instant::ZERO);
@@ -255,11 +247,11 @@ impl Gaps {
         }
     }
 
-    /// What there is at the end of the run.
+    /// The fail-over times at the end of the run.
     pub(crate) fn finish(self, ended: Instant, ending: Ending) -> Vec<FailoverTime> {
         let Gaps { watched, last, delivered, .. } = self;
         let ended = ended - Instant::ZERO;
-        // Of what fails when everything is delivered nobody takes notice.
+        // A failure after the last delivery has no effect.
         let (by, open) = match ending {
             Ending::Delivered => (last, None),
             Ending::Cut => (ended, Some(ended.saturating_sub(last))),
@@ -367,7 +359,7 @@ mod tests {
     }
 
     fn watch(disruptions: Vec<Disruption>) -> Gaps {
-        Gaps::new((HostId(1), RECEIVER), (&[0, 1], 0), Duration::ZERO, disruptions)
+        Gaps::new((HostId(1), RECEIVER), &[0, 1], Duration::ZERO, disruptions)
     }
 
     /// So much is first sent on the two paths by then, and arrives until that moment.

@@ -1,7 +1,7 @@
-//! Finds a world in which time does not get on: a ceiling on steps at one instant and in one
-//! second of virtual time. A step is an event or a packet put on a link.
+//! Detects live-locks: limits on the steps at one instant and in one second of virtual time. A step
+//! is an event or a packet put on a link.
 //!
-//! An error instead of a hang; what to do about it is left to `world`.
+//! A live-lock becomes an error instead of a hang; handling it is left to `world`.
 
 use base::Instant;
 
@@ -20,7 +20,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// One more step; says what is wrong if it is one too many.
+    /// Count a step. Returns the reason if a limit is exceeded.
     #[inline]
     pub(crate) fn step(&mut self, now: Instant) -> Option<&'static str> {
         if now != self.instant {

@@ -1,25 +1,26 @@
 //! A simulated host: an engine's stack with applications and network interfaces.
 //!
 //! Drives the stack by its contract: one input, then `poll_transmit` and `poll_event` until
-//! empty, then `poll_deadline`. Applications are called between. A host with a processing cost is
-//! serial; that is `processor`'s. What happens to a packet once it has left is `network`'s.
+//! empty, then `poll_deadline`. Applications are called in between. A host with a processing cost
+//! is serial, which is left to `processor`; a packet that has left the host is left to `fabric`.
 
 use crate::event_queue::Target;
+use crate::fabric::{Fabric, FirstHop};
 use crate::processor::{ProcessingCost, Processor};
-use crate::wiring::{FirstHop, Wiring};
 use base::{Context, HostId, Instant, InterfaceId, SocketId, prefetch};
+use harness::{SentRecord, SocketOwner, StackSockets, deliver};
 use std::net::{IpAddr, SocketAddr};
-use traffic::{Application, StreamFailure, StreamHost};
+use traffic::{Application, StreamHost};
 use transport::{
     Input, ProtocolConfig, SocketError, SocketEvent, SocketEventKind, Stack, StackConfig, Transmit,
 };
-use wire::{Packet, Payload};
+use wire::Packet;
 
-/// Packets and events one input may cause before the host is held to be in a live-lock: far more
-/// than any send buffer has segments.
+/// Packets and events that one input may cause before the host is considered to be in a live-lock:
+/// far more than any send buffer has segments.
 const DRAIN_LIMIT: u32 = 1_000_000;
 
-/// What an application talks to.
+/// The addresses and the protocol of an application.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     /// The address of this host to connect from.
@@ -34,12 +35,12 @@ pub struct Endpoint {
     pub socket: ProtocolConfig,
 }
 
-/// What a host counted.
+/// Counters of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HostCounters {
-    /// Packets that arrived.
+    /// Packets received.
     pub packets: u64,
-    /// Those of them that carried payload.
+    /// Received packets with payload.
     pub data_packets: u64,
 }
 
@@ -49,7 +50,7 @@ pub(crate) struct Host<A> {
     target: Target,
     stack: Stack,
     applications: Vec<Running<A>>,
-    /// Of the applications, by number; apart from them because they are seldom looked at.
+    /// By application; kept apart because they are seldom read.
     endpoints: Vec<Endpoint>,
     owners: Owners,
     /// By interface.
@@ -58,7 +59,7 @@ pub(crate) struct Host<A> {
     counters: HostCounters,
 }
 
-/// An application and its surroundings.
+/// An application and its state.
 #[repr(C)]
 struct Running<A> {
     target: Target,
@@ -104,7 +105,7 @@ impl<A: Application> Host<A> {
         }
     }
 
-    /// Add an application; the answer is its number on this host.
+    /// Add an application. Returns its number on this host.
     pub(crate) fn add(
         &mut self,
         application: A,
@@ -133,59 +134,53 @@ impl<A: Application> Host<A> {
         self.counters
     }
 
-    /// Payload bytes first sent on each interface, over all sockets; TCP's on `tcp`.
-    pub(crate) fn first_sent(&self, tcp: usize) -> Vec<u64> {
-        let mut bytes = vec![0; self.first_hops.len()];
+    /// Payload bytes first sent on each interface, over all sockets.
+    pub(crate) fn first_sent(&self) -> Vec<u64> {
+        let mut sent = SentRecord::default();
         for socket in (0..self.owners.0.len() as u32).map(SocketId) {
-            let Some(info) = self.stack.info(socket) else { continue };
-            for path in &info.paths {
-                let single = !info.protocol.is_multipath();
-                let at = if single { tcp } else { path.interface.index() };
-                bytes[at] += path.first_sent_bytes;
-            }
-            for retired in &info.retired {
-                bytes[retired.interface.index()] += retired.first_sent_bytes;
+            if let Some(info) = self.stack.info(socket) {
+                sent.add(&info, InterfaceId::index);
             }
         }
-        bytes
+        sent.first_sent_bytes
     }
 
     /// A packet arrived.
     pub(crate) fn receive(
         &mut self,
         cx: &mut Context<'_>,
-        wiring: &mut Wiring,
+        fabric: &mut Fabric,
         interface: InterfaceId,
         packet: Box<Packet>,
     ) {
         self.counters.packets += 1;
         self.counters.data_packets += u64::from(packet.payload_len() > 0);
-        wiring.tap(cx.now, self.id, interface, &packet);
-        let Some(packet) = wiring.pass_through(packet) else { return };
-        self.input(cx, wiring, Input::Packet { interface, packet });
+        fabric.tap(cx.now, self.id, interface, &packet);
+        let Some(packet) = fabric.pass_through(packet) else { return };
+        self.input(cx, fabric, Input::Packet { interface, packet });
     }
 
-    /// The socket that the last packet went to.
+    /// The socket that received the last packet.
     pub(crate) const fn reader(&self) -> Option<SocketId> {
         self.stack.reader()
     }
 
-    /// Where the packets of an interface go.
+    /// The first hop of the packets of an interface.
     pub(crate) fn first_hop(&self, interface: InterfaceId) -> FirstHop {
         self.first_hops.get(interface.index()).copied().unwrap_or(FirstHop::Nowhere)
     }
 
-    /// Ask for where a socket is,
+    /// Prefetch the entry of a socket.
     pub(crate) fn prefetch_socket(&self, socket: SocketId) {
         self.stack.prefetch_socket(socket);
     }
 
-    /// for what lies behind it,
+    /// Prefetch what a socket refers to.
     pub(crate) fn prefetch_more(&self, socket: SocketId) {
         self.stack.prefetch_more(socket);
     }
 
-    /// and between the two for the memory of the socket and of what uses it.
+    /// Prefetch a socket and its application, between `prefetch_socket` and `prefetch_more`.
     pub(crate) fn prefetch(&self, socket: SocketId) {
         self.stack.prefetch(socket);
         if let Some(owner) = self.owners.of(socket) {
@@ -195,11 +190,11 @@ impl<A: Application> Host<A> {
         }
     }
 
-    /// A packet left a NIC, which seldom lets another one go.
+    /// A packet left a NIC, which seldom allows another packet to be sent.
     pub(crate) fn departed(
         &mut self,
         cx: &mut Context<'_>,
-        wiring: &mut Wiring,
+        fabric: &mut Fabric,
         flow: u32,
         bytes: u32,
     ) {
@@ -208,125 +203,125 @@ impl<A: Application> Host<A> {
         }
         let input = Input::Departed { flow, bytes };
         if self.processor.is_some() {
-            self.input(cx, wiring, input);
+            self.input(cx, fabric, input);
             return;
         }
         cx.host = self.id;
         self.stack.handle(cx, input);
         if !self.stack.is_drained() {
-            self.drain(cx, wiring);
+            self.drain(cx, fabric);
         }
     }
 
-    /// The host's own time has come.
-    pub(crate) fn wake(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring) {
+    /// The deadline of the host has come.
+    pub(crate) fn wake(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
         if self.processor.is_some() {
-            self.work(cx, wiring);
+            self.work(cx, fabric);
         } else {
-            self.input(cx, wiring, Input::Timeout);
+            self.input(cx, fabric, Input::Timeout);
         }
     }
 
-    /// The time of application `number` has come, at first to start.
+    /// The deadline of application `number` has come; the first one is its start.
     pub(crate) fn wake_application(
         &mut self,
         cx: &mut Context<'_>,
-        wiring: &mut Wiring,
+        fabric: &mut Fabric,
         number: usize,
     ) {
         let first = !std::mem::replace(&mut self.applications[number].started, true);
-        self.call(cx, wiring, number, |application, host| {
+        self.call(cx, fabric, number, |application, host| {
             if first { application.on_start(host) } else { application.on_timeout(host) }
         });
-        self.settle(cx, wiring);
+        self.settle(cx, fabric);
     }
 
-    /// Something happened to the stack.
+    /// Pass an input to the stack.
     #[inline]
-    pub(crate) fn input(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring, input: Input) {
+    pub(crate) fn input(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric, input: Input) {
         cx.host = self.id;
         if let Some(processor) = &mut self.processor {
             processor.queue(input);
-            self.work(cx, wiring);
+            self.work(cx, fabric);
         } else {
             self.stack.handle(cx, input);
-            self.drain(cx, wiring);
+            self.drain(cx, fabric);
         }
     }
 
-    /// Let out what an application's calls caused.
-    fn settle(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring) {
+    /// Send what the calls of an application caused.
+    fn settle(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
         if self.processor.is_some() {
-            self.work(cx, wiring);
+            self.work(cx, fabric);
         } else {
-            self.drain(cx, wiring);
+            self.drain(cx, fabric);
         }
     }
 
-    /// The contract's steps 2 to 4.
-    fn drain(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring) {
+    /// Steps 2 to 4 of the stack's contract.
+    fn drain(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
         cx.host = self.id;
         for _ in 0..DRAIN_LIMIT {
             if let Some(transmit) = self.stack.poll_transmit(cx) {
-                self.send(cx, wiring, transmit);
+                self.send(cx, fabric, transmit);
             } else if let Some(event) = self.stack.poll_event() {
-                self.notify(cx, wiring, event);
+                self.notify(cx, fabric, event);
             } else {
-                wiring.queue.set_latest(self.target, self.stack.poll_deadline());
+                fabric.queue.set_latest(self.target, self.stack.poll_deadline());
                 return;
             }
         }
-        wiring.report_live_lock("one input of a host leads to packets without end");
+        fabric.report_live_lock("one input of a host leads to packets without end");
     }
 
-    /// A serial host does one thing after the other, each of which takes its time.
-    fn work(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring) {
+    /// A serial host works step by step, and each step takes its time.
+    fn work(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
         cx.host = self.id;
         for _ in 0..DRAIN_LIMIT {
             if let Some(until) = self.processor.as_ref().and_then(|p| p.busy_until(cx.now)) {
-                wiring.queue.set(self.target, Some(until));
+                fabric.queue.set(self.target, Some(until));
                 return;
             }
-            if !self.one_step(cx, wiring) {
+            if !self.one_step(cx, fabric) {
                 return;
             }
         }
-        wiring.report_live_lock("a serial host works without end and without time passing");
+        fabric.report_live_lock("a serial host works without end and without time passing");
     }
 
-    /// The next piece of work, in order: hand over what was made, tell applications, take one
-    /// input, make one packet. False if there is none.
-    fn one_step(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring) -> bool {
+    /// The next step of a serial host, in this order: send the packet that was made, notify
+    /// applications, take one input, make one packet. False if there is nothing to do.
+    fn one_step(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) -> bool {
         let Some(processor) = &mut self.processor else { return false };
         if let Some(transmit) = processor.take_made() {
-            self.send(cx, wiring, transmit);
+            self.send(cx, fabric, transmit);
         } else if let Some(event) = self.stack.poll_event() {
-            self.notify(cx, wiring, event);
+            self.notify(cx, fabric, event);
         } else if let Some(input) = processor.next_input(cx.now) {
             self.stack.handle(cx, input);
         } else if let Some(transmit) = self.stack.poll_transmit(cx) {
             processor.make(cx.now, transmit);
         } else if let Some(event) = self.stack.poll_event() {
-            // Having nothing to send, a connection tells its news.
-            self.notify(cx, wiring, event);
+            // A connection with nothing to send reports its events.
+            self.notify(cx, fabric, event);
         } else if self.stack.poll_deadline().is_some_and(|deadline| deadline <= cx.now) {
             self.stack.handle(cx, Input::Timeout);
         } else {
-            wiring.queue.set(self.target, self.stack.poll_deadline());
+            fabric.queue.set(self.target, self.stack.poll_deadline());
             return false;
         }
         true
     }
 
-    fn send(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring, transmit: Transmit) {
+    fn send(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric, transmit: Transmit) {
         let Transmit { interface, packet } = transmit;
-        wiring.tap(cx.now, self.id, interface, &packet);
-        let Some(packet) = wiring.pass_through(packet) else { return };
+        fabric.tap(cx.now, self.id, interface, &packet);
+        let Some(packet) = fabric.pass_through(packet) else { return };
         match self.first_hops.get(interface.index()) {
-            Some(FirstHop::Nic(nic)) => wiring.enqueue_nic(cx, *nic, packet),
+            Some(FirstHop::Nic(nic)) => fabric.enqueue_nic(cx, *nic, packet),
             Some(FirstHop::Link(link)) => {
                 let (flow, bytes) = (packet.flow, packet.wire_len());
-                wiring.enqueue(cx, *link, packet, bytes);
+                fabric.enqueue(cx, *link, packet, bytes);
                 self.departed_at_once(cx, flow, bytes);
             }
             Some(FirstHop::Nowhere) | None => {}
@@ -345,8 +340,8 @@ impl<A: Application> Host<A> {
         }
     }
 
-    /// Pass the stack's news to the application concerned.
-    fn notify(&mut self, cx: &mut Context<'_>, wiring: &mut Wiring, event: SocketEvent) {
+    /// Pass an event of the stack to the application that owns the socket.
+    fn notify(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric, event: SocketEvent) {
         let SocketEvent { socket, kind } = event;
         if let SocketEventKind::Accepted { listener } = kind
             && let Some(owner) = self.owners.of(listener)
@@ -354,85 +349,39 @@ impl<A: Application> Host<A> {
             self.owners.set(socket, owner);
         }
         let Some(owner) = self.owners.of(socket) else { return };
-        self.call(cx, wiring, owner, |application, host| match kind {
-            SocketEventKind::Connected => application.on_connected(host, socket),
-            SocketEventKind::Accepted { .. } => application.on_accepted(host, socket),
-            SocketEventKind::Readable => application.on_readable(host, socket),
-            SocketEventKind::Writable => application.on_writable(host, socket),
-            SocketEventKind::PeerClosed => application.on_peer_closed(host, socket),
-            SocketEventKind::Closed => application.on_closed(socket),
-            SocketEventKind::Failed(error) => application.on_failed(socket, failure(error)),
-        });
+        self.call(cx, fabric, owner, |application, host| deliver(application, host, event));
     }
 
-    /// Call an application and note when it wants to be called again.
+    /// Call an application and schedule its next deadline.
     fn call(
         &mut self,
         cx: &mut Context<'_>,
-        wiring: &mut Wiring,
+        fabric: &mut Fabric,
         number: usize,
         what: impl FnOnce(&mut A, &mut dyn StreamHost),
     ) {
         cx.host = self.id;
-        wiring.called = true;
+        fabric.called = true;
         let Running { application, target, started } = &mut self.applications[number];
         let stack = &mut self.stack;
-        let (endpoint, owners) = (&self.endpoints[number], &mut self.owners);
-        let mut port = Port { cx, stack, endpoint, owners, number };
-        what(application, &mut port);
+        let Endpoint { local, remote, socket: protocol, .. } = &self.endpoints[number];
+        let (ends, owner) = (Some((*local, *remote)), Opening { owners: &mut self.owners, number });
+        what(application, &mut StackSockets { cx, stack, ends, protocol, owner });
         if *started {
-            wiring.queue.set(*target, application.poll_deadline());
+            fabric.queue.set(*target, application.poll_deadline());
         }
     }
 }
 
-/// What an application sees of its host.
-struct Port<'a, 'c> {
-    cx: &'a mut Context<'c>,
-    stack: &'a mut Stack,
-    endpoint: &'a Endpoint,
+/// Enters the sockets that an application opens.
+struct Opening<'a> {
     owners: &'a mut Owners,
+    /// Number of the application.
     number: usize,
 }
 
-impl StreamHost for Port<'_, '_> {
-    fn now(&self) -> Instant {
-        self.cx.now
-    }
-
-    fn connect(&mut self) -> Result<SocketId, StreamFailure> {
-        let Endpoint { local, remote, socket, .. } = self.endpoint;
-        let socket = self.stack.connect(self.cx, *local, *remote, socket).map_err(failure)?;
+impl SocketOwner for Opening<'_> {
+    fn on_opened(&mut self, socket: SocketId) {
         self.owners.set(socket, self.number);
-        Ok(socket)
-    }
-
-    fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
-        // A failed connection says so by an event of its own.
-        self.stack.write(self.cx, socket, payload).unwrap_or(0)
-    }
-
-    fn read(&mut self, socket: SocketId, max: u32) -> Payload {
-        self.stack.read(self.cx, socket, max).unwrap_or_default()
-    }
-
-    fn shutdown(&mut self, socket: SocketId) {
-        // Already shut, or gone: nothing is left to do either way.
-        let _ = self.stack.shutdown(self.cx, socket);
-    }
-
-    fn close(&mut self, socket: SocketId) {
-        self.stack.release(self.cx, socket);
-    }
-}
-
-/// An engine's error as an application sees it.
-const fn failure(error: SocketError) -> StreamFailure {
-    match error {
-        SocketError::Refused => StreamFailure::Refused,
-        SocketError::Reset => StreamFailure::Reset,
-        SocketError::TimedOut => StreamFailure::TimedOut,
-        SocketError::Unreachable => StreamFailure::Unreachable,
-        _ => StreamFailure::Local,
     }
 }

@@ -7,6 +7,7 @@
 mod accounts;
 mod capture;
 mod event_queue;
+mod fabric;
 mod failover;
 mod guard;
 mod host;
@@ -17,7 +18,6 @@ mod result_hash;
 mod run_error;
 mod setup;
 mod simulate;
-mod wiring;
 mod world;
 
 pub use accounts::Accounts;

@@ -1,7 +1,8 @@
 //! A host's network interface card: a queue in front of the network, served at a constant rate.
 //!
-//! What `network::Link` does with a rate, a drop-tail queue in packets and no delay, in a tenth of
-//! the work: every packet passes one, and a world with a thousand connections has thousands.
+//! Equivalent to a `network::Link` with a rate, a drop-tail queue in packets and no delay, at a
+//! tenth of the cost: every packet passes one, and a world with a thousand connections has
+//! thousands.
 
 use base::{Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Rate, ring};
 use network::NicSetup;
@@ -11,21 +12,21 @@ use wire::Packet;
 /// One NIC.
 #[derive(Debug)]
 pub(crate) struct Nic {
-    /// Packets in service or waiting for it, in order.
+    /// Packets in service or waiting for service, in order.
     queue: VecDeque<Leaving>,
     busy_until: Instant,
-    /// Work below one nanosecond that the last packet left over; see `Rate::serialisation`.
+    /// Remainder of the last packet below one nanosecond; see `Rate::serialisation`.
     carry: u64,
     rate: Rate,
     queue_packets: u32,
     pub host: HostId,
-    /// Its number, behind those of the network's links.
+    /// Its number; NICs are numbered after the links of the network.
     id: LinkId,
-    /// The link it stands in front of.
+    /// The link that it sends into.
     pub next: LinkId,
 }
 
-/// A packet, when it leaves, and its length.
+/// A packet with its departure time and its length.
 #[derive(Debug)]
 pub(crate) struct Leaving {
     at: Instant,
@@ -47,7 +48,7 @@ impl Nic {
         }
     }
 
-    /// Queue a packet; dropped if too many wait (the one in service does not).
+    /// Queue a packet, or drop it if the queue is full. The packet in service is not counted.
     #[inline]
     pub(crate) fn enqueue(&mut self, cx: &mut Context<'_>, packet: Box<Packet>) {
         let len = packet.wire_len();
@@ -66,13 +67,13 @@ impl Nic {
         self.queue.push_back(Leaving { at: self.busy_until, len, packet });
     }
 
-    /// When the packet in service leaves.
+    /// Departure time of the packet in service.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.queue.front().map(|first| first.at)
     }
 
-    /// The packet that leaves by `now`.
+    /// Takes the packet that leaves by `now`.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Leaving> {
         if self.next_deadline()? > now {

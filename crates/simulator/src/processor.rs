@@ -1,14 +1,14 @@
-//! What a host's work costs: a host with a cost is serial.
+//! The processing cost of a host: a host with a cost is serial.
 //!
 //! It takes one segment per transmit call, and input waits while it is busy. Two effects of the
-//! papers exist only so: small queues that never bite on an infinitely fast host (002 sV-B), and
-//! list maintenance that eats a processor (003). The order of work is `host`'s.
+//! papers need such a host: TCP Small Queues, which never limit an infinitely fast one (002 sV-B),
+//! and list maintenance that saturates a processor (003). The order of work is left to `host`.
 
 use base::{Duration, Instant};
 use std::collections::VecDeque;
 use transport::{Input, Transmit};
 
-/// How long a host's processor needs.
+/// Processing time of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProcessingCost {
     /// For each packet received or sent.
@@ -39,7 +39,7 @@ impl Processor {
         Processor { cost, busy_until: Instant::ZERO, waiting: VecDeque::new(), made: None }
     }
 
-    /// When the present work is done; `None` if there is none.
+    /// When the current work is done; `None` if there is none.
     pub(crate) fn busy_until(&self, now: Instant) -> Option<Instant> {
         (self.busy_until > now).then_some(self.busy_until)
     }
@@ -52,7 +52,7 @@ impl Processor {
         self.made.take()
     }
 
-    /// The input that waited longest; packets take their time.
+    /// Takes the oldest input; a packet costs time.
     pub(crate) fn next_input(&mut self, now: Instant) -> Option<Input> {
         let input = self.waiting.pop_front()?;
         if matches!(input, Input::Packet { .. }) {
@@ -61,7 +61,7 @@ impl Processor {
         Some(input)
     }
 
-    /// Make a packet: it may leave when its cost is spent.
+    /// Make a packet; it leaves after its processing time.
     pub(crate) fn make(&mut self, now: Instant, transmit: Transmit) {
         let decision = transmit.packet.payload_len() > 0;
         let deciding = if decision { self.cost.per_decision } else { Duration::ZERO };

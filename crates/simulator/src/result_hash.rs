@@ -1,7 +1,7 @@
 //! The hash of a run: SHA-256 over every packet and delivery event and the metric values.
 //!
 //! Two runs with the same hash delivered the same packets at the same times in the same order.
-//! Every record has 32 bytes in little-endian order, so nothing of the machine enters.
+//! Every record has 32 bytes in little-endian order, so the hash does not depend on the machine.
 
 use base::{Event, EventMask, HostId, Instant, LinkId, Recorder};
 use sha2::{Digest, Sha256};
@@ -15,7 +15,7 @@ const BATCH_BYTES: usize = 4096;
 pub struct ResultHash {
     state: Sha256,
     batch: Vec<u8>,
-    /// Links from this one on (NICs) are inside a host and do not count.
+    /// Links from this one on are NICs inside hosts and are not hashed.
     end_of_paths: LinkId,
 }
 
@@ -25,7 +25,7 @@ impl ResultHash {
         ResultHash { state: Sha256::new(), batch: Vec::with_capacity(BATCH_BYTES), end_of_paths }
     }
 
-    /// The hash, with the metric values behind the events.
+    /// The hash of the events followed by the metric values.
     pub fn finish(mut self, outcome: &Outcome) -> [u8; 32] {
         self.state.update(&self.batch);
         self.state.update(outcome.bytes_read.to_le_bytes());

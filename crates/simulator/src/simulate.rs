@@ -93,7 +93,7 @@ fn complete(record: &mut FlowRecord, world: &World<Half>, flow: &FlowHosts<'_>) 
 fn subflows(world: &World<Half>, flow: &FlowHosts<'_>, host: HostId) -> Vec<usize> {
     let socket = half(world, host).sockets().first().copied();
     let info = socket.and_then(|socket| world.info(host, socket));
-    match info.filter(|info| info.protocol.is_multipath()) {
+    match info {
         None => vec![flow.first_path],
         Some(info) => info.paths.iter().map(|path| flow.path_of(path.interface)).collect(),
     }

@@ -1,17 +1,16 @@
 //! A world in virtual time: hosts, links, and the loop over their events.
 //!
 //! Events happen in the order of (time, insertion number). Deterministic: nothing here reads a
-//! clock, and chance is the run's keyed hash. Building the two-host world of a run is left to
-//! `simulate`.
+//! clock, and random draws are keyed hashes. Building the world of a run is left to `simulate`.
 
 use crate::accounts::Accounts;
 use crate::capture::Capture;
 use crate::event_queue::Target;
+use crate::fabric::{Fabric, Fault, FirstHop};
 use crate::failover::Gaps;
 use crate::host::{Endpoint, Host, HostCounters};
 use crate::processor::ProcessingCost;
 use crate::result_hash::ResultHash;
-use crate::wiring::{Fault, FirstHop, Wiring};
 use base::{
     Chance, Context, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Recorder, SocketId,
 };
@@ -26,36 +25,36 @@ pub struct World<A> {
     now: Instant,
     chance: Chance,
     hosts: Vec<Host<A>>,
-    wiring: Wiring,
+    fabric: Fabric,
     /// What each target of the event queue is.
     wakes: Vec<Wake>,
     changes: Vec<Change>,
     recorders: Recorders,
 }
 
-/// Whom an event wakes. Small: one is looked up for every event.
+/// The recipient of an event. Small, since one is looked up for every event.
 #[derive(Clone, Copy, Debug)]
 enum Wake {
     Link(LinkId),
     Nic(u32),
     Host(HostId),
     Application(HostId, u32),
-    /// One of the list of changes.
+    /// An entry of the list of changes.
     Change(u32),
 }
 
-/// Something that happens at a set time.
+/// A scheduled change.
 #[derive(Clone, Debug)]
 enum Change {
     /// A link changes; a host may be notified.
     Link(LinkId, LinkChange, Option<Notice>),
     /// A host is notified.
     Notice(Notice),
-    /// Connections between two hosts are reset that are on an interface of the first.
+    /// The connections between two hosts that are on an interface of the first are reset.
     Reset([HostId; 2], InterfaceId),
 }
 
-/// Notifies a host of an event of one of its interfaces.
+/// Notification of a host about one of its interfaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Notice {
     pub host: HostId,
@@ -63,13 +62,13 @@ pub struct Notice {
     pub event: InterfaceEvent,
 }
 
-/// Why a world stopped before its time.
+/// Why a world stopped early.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WorldError {
-    /// Work without progress.
+    /// Events without progress of time.
     #[error("live-lock at {at} of virtual time: {what}")]
     LiveLock { at: Instant, what: &'static str },
-    /// A packet changed by being emitted and parsed.
+    /// A packet differs after it was emitted and parsed.
     #[error("codec at {at} of virtual time: {what}")]
     Codec { at: Instant, what: String },
 }
@@ -81,33 +80,33 @@ pub enum Stopped {
     Condition,
     /// The time limit was reached; `now` is the limit.
     Limit,
-    /// Nothing is left to happen.
+    /// No event is left.
     Idle,
 }
 
 impl<A: Application> World<A> {
-    /// A world with the chance of one run and this network, whose links and hosts are to be added
-    /// before anything else, links first.
+    /// A world with the random draws of one run and this network. Its links must be added first,
+    /// then its hosts, then everything else.
     pub fn new(chance: Chance, network: &Network) -> Result<Self, TopologyError> {
         Ok(World {
             now: Instant::ZERO,
             chance,
             hosts: Vec::new(),
-            wiring: Wiring::new(Topology::new(network)?),
+            fabric: Fabric::new(Topology::new(network)?),
             wakes: Vec::new(),
             changes: Vec::new(),
             recorders: Recorders { hash: None, accounts: None, gaps: None, other: None },
         })
     }
 
-    /// Add the network's next link, which draws its chance as `owner`.
+    /// Add the next link of the network; `owner` keys its random draws.
     pub fn add_link(&mut self, config: LinkConfig, owner: u64) -> LinkId {
-        let (id, target) = self.wiring.add_link(config, owner);
+        let (id, target) = self.fabric.add_link(config, owner);
         self.wake(target, Wake::Link(id));
         id
     }
 
-    /// Add a host, each of whose interfaces has a NIC, if any, before the network's link.
+    /// Add a host. With `nic`, each of its interfaces has a NIC before the link.
     pub fn add_host(
         &mut self,
         config: StackConfig,
@@ -117,18 +116,18 @@ impl<A: Application> World<A> {
         let id = HostId(self.hosts.len() as u16);
         let interfaces = config.interfaces.len();
         let first_hops = (0..interfaces).map(|number| self.first_hop(id, number, nic)).collect();
-        let target = self.wiring.queue.add_target();
+        let target = self.fabric.queue.add_target();
         self.wake(target, Wake::Host(id));
         self.hosts.push(Host::new(id, target, config, cost, first_hops));
         id
     }
 
     fn first_hop(&mut self, host: HostId, number: usize, nic: Option<NicSetup>) -> FirstHop {
-        match (self.wiring.egress(host, InterfaceId(number as u16)), nic) {
+        match (self.fabric.egress(host, InterfaceId(number as u16)), nic) {
             (None, _) => FirstHop::Nowhere,
             (Some(link), None) => FirstHop::Link(link),
             (Some(link), Some(setup)) => {
-                let (nic, target) = self.wiring.add_nic(setup, host, link);
+                let (nic, target) = self.fabric.add_nic(setup, host, link);
                 self.wake(target, Wake::Nic(nic as u32));
                 FirstHop::Nic(nic)
             }
@@ -143,11 +142,11 @@ impl<A: Application> World<A> {
         endpoint: Endpoint,
     ) -> Result<(), SocketError> {
         let number = self.hosts[host.index()].applications().count();
-        let target = self.wiring.queue.add_target();
+        let target = self.fabric.queue.add_target();
         self.wake(target, Wake::Application(host, number as u32));
         let starts_at = endpoint.starts_at;
         self.hosts[host.index()].add(application, endpoint, target)?;
-        self.wiring.queue.set(target, Some(starts_at));
+        self.fabric.queue.set(target, Some(starts_at));
         Ok(())
     }
 
@@ -167,46 +166,46 @@ impl<A: Application> World<A> {
         self.schedule(at, Change::Notice(notice));
     }
 
-    /// At `at` both hosts, client and server, meet resets of all their connections and subflows on
-    /// a path: on the one that the client sends into by `interface`. Where the server sees them
-    /// arrive says nothing, as several paths may lead to one of its addresses.
+    /// At `at` all connections and subflows of client and server on one path are reset at both
+    /// ends. The path is the one that the client sends into by `interface`: the server's interface
+    /// does not identify it, since several paths may lead to one of its addresses.
     pub fn reset_at(&mut self, at: Instant, hosts: [HostId; 2], interface: InterfaceId) {
         self.schedule(at, Change::Reset(hosts, interface));
     }
 
     fn schedule(&mut self, at: Instant, change: Change) {
-        let target = self.wiring.queue.add_target();
+        let target = self.fabric.queue.add_target();
         self.wake(target, Wake::Change(self.changes.len() as u32));
         self.changes.push(change);
-        self.wiring.queue.set(target, Some(at));
+        self.fabric.queue.set(target, Some(at));
     }
 
     /// Put a middlebox at the far end of a link.
     pub fn set_middlebox(&mut self, link: LinkId, middlebox: Box<dyn MiddleBox>) {
-        self.wiring.set_middlebox(link, middlebox);
+        self.fabric.set_middlebox(link, middlebox);
     }
 
-    /// Where events go.
+    /// Send events to this recorder as well.
     pub fn set_recorder(&mut self, recorder: Box<dyn Recorder>) {
         self.recorders.other = Some(recorder);
     }
 
-    /// Hash the events of this run.
+    /// Compute the result hash.
     pub fn set_hash(&mut self, hash: ResultHash) {
         self.recorders.hash = Some(hash);
     }
 
-    /// The hash so far, given up.
+    /// Takes the result hash.
     pub const fn take_hash(&mut self) -> Option<ResultHash> {
         self.recorders.hash.take()
     }
 
-    /// Keep accounts of this run.
+    /// Keep accounts.
     pub fn set_accounts(&mut self, accounts: Accounts) {
         self.recorders.accounts = Some(accounts);
     }
 
-    /// The accounts so far, given up.
+    /// Takes the accounts.
     pub const fn take_accounts(&mut self) -> Option<Accounts> {
         self.recorders.accounts.take()
     }
@@ -216,24 +215,24 @@ impl<A: Application> World<A> {
         self.recorders.gaps = Some(gaps);
     }
 
-    /// The gaps so far, given up.
+    /// Takes the gaps.
     pub(crate) const fn take_gaps(&mut self) -> Option<Gaps> {
         self.recorders.gaps.take()
     }
 
     /// Capture the packets that pass the interfaces of a host.
     pub fn set_capture(&mut self, capture: Capture) {
-        self.wiring.capture = Some(capture);
+        self.fabric.capture = Some(capture);
     }
 
-    /// The capture so far, given up.
+    /// Takes the capture.
     pub const fn take_capture(&mut self) -> Option<Capture> {
-        self.wiring.capture.take()
+        self.fabric.capture.take()
     }
 
-    /// Push every packet through bytes and back.
+    /// Whether to serialise and parse every packet.
     pub const fn set_pass_through(&mut self, on: bool) {
-        self.wiring.through_codec = on;
+        self.fabric.through_codec = on;
     }
 
     /// Let time pass until `limit`, or until `condition` holds after an application was called.
@@ -242,61 +241,61 @@ impl<A: Application> World<A> {
         limit: Instant,
         mut condition: impl FnMut(&World<A>) -> bool,
     ) -> Result<Stopped, WorldError> {
-        while let Some((at, target)) = self.wiring.queue.pop_until(limit) {
+        while let Some((at, target)) = self.fabric.queue.pop_until(limit) {
             self.now = at;
-            self.wiring.count_step(at);
+            self.fabric.count_step(at);
             self.look_ahead();
             self.count_sent();
             self.dispatch(target);
             self.check()?;
-            if std::mem::take(&mut self.wiring.called) && condition(self) {
+            if std::mem::take(&mut self.fabric.called) && condition(self) {
                 return Ok(Stopped::Condition);
             }
         }
-        if self.wiring.queue.is_idle() {
+        if self.fabric.queue.is_idle() {
             return Ok(Stopped::Idle);
         }
         self.now = limit;
         Ok(Stopped::Limit)
     }
 
-    /// Ask for the memory that the next events need while this one is being dealt with. Each of
-    /// them is thought of several times, as what it needs lies behind what was asked for before:
-    /// the link, its first packet and the way back, the socket.
+    /// Prefetch the memory that the next events need while this one is handled. Each event is
+    /// prefetched in several steps, since each step follows a pointer that the step before loaded:
+    /// the link, its first packet and the return path, the socket.
     fn look_ahead(&self) {
-        let wiring = &self.wiring;
-        if !wiring.queue.is_crowded() {
+        let fabric = &self.fabric;
+        if !fabric.queue.is_crowded() {
             return;
         }
-        let arrival = |ahead| match self.wakes[wiring.queue.upcoming(ahead)?.0 as usize] {
+        let arrival = |ahead| match self.wakes[fabric.queue.upcoming(ahead)?.0 as usize] {
             Wake::Link(link) => Some(link),
             _ => None,
         };
         let reader = |ahead| {
             let link = arrival(ahead)?;
-            let (host, interface, socket) = wiring.reader(link)?;
+            let (host, interface, socket) = fabric.reader(link)?;
             Some((link, &self.hosts[host.index()], interface, socket))
         };
         if let Some(link) = arrival(9) {
-            wiring.prefetch_link(link);
+            fabric.prefetch_link(link);
         }
         if let Some((link, host, interface, socket)) = reader(7) {
-            wiring.prefetch_first(link);
-            wiring.prefetch_nic(host.first_hop(interface));
+            fabric.prefetch_first(link);
+            fabric.prefetch_nic(host.first_hop(interface));
             host.prefetch_socket(socket);
         }
         if let Some((link, host, interface, socket)) = reader(4) {
-            wiring.prefetch_packet(link);
-            wiring.prefetch_behind_nic(host.first_hop(interface));
+            fabric.prefetch_packet(link);
+            fabric.prefetch_behind_nic(host.first_hop(interface));
             host.prefetch(socket);
         }
         if let Some((_, host, interface, socket)) = reader(1) {
-            wiring.prefetch_queue(host.first_hop(interface));
+            fabric.prefetch_queue(host.first_hop(interface));
             host.prefetch_more(socket);
         }
     }
 
-    /// The present.
+    /// The current time.
     pub const fn now(&self) -> Instant {
         self.now
     }
@@ -311,73 +310,73 @@ impl<A: Application> World<A> {
         self.hosts[host.index()].stack().info(socket)
     }
 
-    /// What a host counted.
+    /// The counters of a host.
     pub fn counters(&self, host: HostId) -> HostCounters {
         self.hosts[host.index()].counters()
     }
 
-    /// What a link counted.
+    /// The counters of a link.
     pub fn link_stats(&self, link: LinkId) -> LinkStats {
-        self.wiring.stats(link).copied().unwrap_or_default()
+        self.fabric.stats(link).copied().unwrap_or_default()
     }
 
-    /// Tell the watch for gaps what was sent by now, if it asks.
+    /// Give the watch for gaps the bytes sent so far, if it asks.
     fn count_sent(&mut self) {
         if let Some(gaps) = &mut self.recorders.gaps
             && let Some(host) = gaps.asks(self.now)
         {
-            let first_sent = self.hosts[host.index()].first_sent(gaps.tcp_interface());
-            gaps.note(self.now, &first_sent, self.wiring.last_arrival());
+            let first_sent = self.hosts[host.index()].first_sent();
+            gaps.note(self.now, &first_sent, self.fabric.last_arrival());
         }
     }
 
-    /// Say what `target`, the newest one, is for.
+    /// Enter what `target`, the newest one, wakes.
     fn wake(&mut self, target: Target, wake: Wake) {
         debug_assert_eq!(target.0 as usize, self.wakes.len());
         self.wakes.push(wake);
     }
 
     fn dispatch(&mut self, target: Target) {
-        let World { hosts, wiring, recorders, now, chance, wakes, changes } = self;
+        let World { hosts, fabric, recorders, now, chance, wakes, changes } = self;
         let mut cx = context(*now, *chance, recorders);
         match wakes[target.0 as usize] {
             Wake::Link(link) => {
-                while let Some((host, interface, packet)) = wiring.poll(&mut cx, link) {
+                while let Some((host, interface, packet)) = fabric.poll(&mut cx, link) {
                     let host = &mut hosts[host.index()];
-                    host.receive(&mut cx, wiring, interface, packet);
-                    wiring.note_reader(link, host.reader());
-                    if wiring.link_rests(cx.now, link) {
+                    host.receive(&mut cx, fabric, interface, packet);
+                    fabric.note_reader(link, host.reader());
+                    if fabric.link_rests(cx.now, link) {
                         break;
                     }
                 }
             }
             Wake::Nic(nic) => {
-                while let Some((host, flow, bytes)) = wiring.poll_nic(&mut cx, nic as usize) {
-                    hosts[host.index()].departed(&mut cx, wiring, flow, bytes);
-                    if wiring.nic_rests(cx.now, nic as usize) {
+                while let Some((host, flow, bytes)) = fabric.poll_nic(&mut cx, nic as usize) {
+                    hosts[host.index()].departed(&mut cx, fabric, flow, bytes);
+                    if fabric.nic_rests(cx.now, nic as usize) {
                         break;
                     }
                 }
             }
-            Wake::Host(host) => hosts[host.index()].wake(&mut cx, wiring),
+            Wake::Host(host) => hosts[host.index()].wake(&mut cx, fabric),
             Wake::Application(host, number) => {
-                hosts[host.index()].wake_application(&mut cx, wiring, number as usize);
+                hosts[host.index()].wake_application(&mut cx, fabric, number as usize);
             }
             Wake::Change(number) => {
                 let notice = match &changes[number as usize] {
                     Change::Link(link, change, notice) => {
-                        wiring.apply(&mut cx, *link, change.clone());
+                        fabric.apply(&mut cx, *link, change.clone());
                         *notice
                     }
                     Change::Notice(notice) => Some(*notice),
                     Change::Reset(between, interface) => {
-                        reset(&mut cx, hosts, wiring, *between, *interface);
+                        reset(&mut cx, hosts, fabric, *between, *interface);
                         None
                     }
                 };
                 if let Some(Notice { host, interface, event }) = notice {
                     let input = Input::Interface { interface, event };
-                    hosts[host.index()].input(&mut cx, wiring, input);
+                    hosts[host.index()].input(&mut cx, fabric, input);
                 }
             }
         }
@@ -385,7 +384,7 @@ impl<A: Application> World<A> {
 
     fn check(&mut self) -> Result<(), WorldError> {
         let at = self.now;
-        match &mut self.wiring.fault {
+        match &mut self.fabric.fault {
             None => Ok(()),
             Some(Fault::LiveLock(what)) => Err(WorldError::LiveLock { at, what }),
             Some(Fault::Codec(what)) => Err(WorldError::Codec { at, what: std::mem::take(what) }),
@@ -393,18 +392,18 @@ impl<A: Application> World<A> {
     }
 }
 
-/// Both ends of what a client has on an interface are reset.
+/// Reset both ends of every connection that a client has on an interface.
 fn reset<A: Application>(
     cx: &mut Context<'_>,
     hosts: &mut [Host<A>],
-    wiring: &mut Wiring,
+    fabric: &mut Fabric,
     [client, server]: [HostId; 2],
     interface: InterfaceId,
 ) {
     let ends = hosts[client.index()].stack().ends_on(interface);
     let mirrored = ends.iter().map(|(local, remote)| (*remote, *local)).collect();
-    hosts[client.index()].input(cx, wiring, Input::Reset { ends });
-    hosts[server.index()].input(cx, wiring, Input::Reset { ends: mirrored });
+    hosts[client.index()].input(cx, fabric, Input::Reset { ends });
+    hosts[server.index()].input(cx, fabric, Input::Reset { ends: mirrored });
 }
 
 fn context(now: Instant, chance: Chance, recorders: &mut Recorders) -> Context<'_> {
@@ -415,7 +414,7 @@ fn context(now: Instant, chance: Chance, recorders: &mut Recorders) -> Context<'
     Context::recording(now, chance, recorders)
 }
 
-/// Where a world's events go.
+/// The recorders of a world.
 struct Recorders {
     hash: Option<ResultHash>,
     accounts: Option<Accounts>,
@@ -443,7 +442,7 @@ impl Recorder for Recorders {
         if let Some(gaps) = &mut self.gaps {
             gaps.record(now, host, event);
         }
-        // The mask is the union: the other one may not have asked for this kind.
+        // The mask is the union of all: this recorder may not have asked for this kind.
         if let Some(other) = &mut self.other {
             other.record(now, host, event);
         }

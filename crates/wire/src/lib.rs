@@ -1,6 +1,6 @@
 //! Packet formats: values, parse and emit, checksums and pcapng.
 //!
-//! No state, no clock, no I/O. A packet is a value (rule 7 of the house): its headers are real,
+//! No state, no clock, no I/O. A packet is a value: its headers are real,
 //! its payload is real bytes or a virtual function of (stream, offset). `emit` turns a value into
 //! bytes and `parse` turns bytes into a value; the one is the inverse of the other.
 

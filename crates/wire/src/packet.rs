@@ -14,8 +14,8 @@ pub struct Packet {
     pub hop_limit: u8,
     /// The two ECN bits (RFC 3168): 0 not capable, 1 and 2 capable, 3 congestion experienced.
     pub ecn: u8,
-    /// The payload was damaged on the way: the mark that stands for a flipped bit in a virtual
-    /// payload (rule 7). A receiver must treat the checksum as wrong. Not on the wire.
+    /// The payload was damaged on a link: the mark of a flipped bit in a virtual payload. A
+    /// receiver must treat the checksum as wrong. Not on the wire.
     pub corrupted: bool,
     /// Which flow of the sending host this belongs to, for its departure notice. Not on the wire.
     pub flow: u32,

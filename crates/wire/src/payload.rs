@@ -1,4 +1,4 @@
-//! `Payload`: real bytes, or a virtual function of (stream, offset), or a mixture (rule 7).
+//! `Payload`: real bytes, or a virtual function of (stream, offset), or a mixture of both.
 //!
 //! A virtual payload moves no bytes through the simulator and has a checksum in O(1). Which bytes
 //! those are is in `virtual_stream`; buffering is left to `transport`.

@@ -1,4 +1,4 @@
-//! The bytes of a virtual stream: a function of (stream, offset) with sums in closed form (rule 7).
+//! The bytes of a virtual stream: a function of (stream, offset) with sums in closed form.
 //!
 //! Word `k` of stream `s` (big-endian, at byte `2k`) is, modulo 65535 and with T(k) = k(k - 1)/2,
 //!

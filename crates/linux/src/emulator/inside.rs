@@ -5,7 +5,7 @@
 //! survives the parent's own `kill -9`. It is this program again, because only a new process can
 //! ask for that.
 
-use super::setup::Host;
+use super::setup::EmulatedHost;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -18,7 +18,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-impl Host {
+impl EmulatedHost {
     /// Where other processes find the host's namespace while this one lives.
     pub fn reference(&self) -> PathBuf {
         let file = self.namespace.as_fd().as_raw_fd();

@@ -28,7 +28,7 @@ pub use inside::become_program;
 pub use measure::measure;
 pub use priority::{Urgency, hurry};
 pub use quality::RunQuality;
-pub use setup::{Host, Side, address};
+pub use setup::{EmulatedHost, Side, address};
 
 use crate::clock::Clock;
 use crate::error::LiveError;
@@ -89,8 +89,8 @@ pub struct EmulatedRecord {
 
 /// Two hosts and the loop between them.
 pub struct Emulator {
-    pub client: Host,
-    pub server: Host,
+    pub client: EmulatedHost,
+    pub server: EmulatedHost,
     config: EmulatorConfig,
     commands: Sender<Command>,
     /// Closed to end the loop.
@@ -120,8 +120,8 @@ impl EmulatorConfig {
 impl Emulator {
     /// Make the hosts and start the loop. Between runs the paths carry nothing.
     pub fn start(config: &EmulatorConfig) -> Result<Self, LiveError> {
-        let mut client = Host::new(Side::Client, config)?;
-        let mut server = Host::new(Side::Server, config)?;
+        let mut client = EmulatedHost::new(Side::Client, config)?;
+        let mut server = EmulatedHost::new(Side::Server, config)?;
         let (commands, asked) = channel();
         let (news, heard) = channel();
         let failed = |error: io::Error| LiveError::system("starting the link emulator", &error);
@@ -168,7 +168,7 @@ impl Emulator {
     }
 
     /// A host.
-    pub const fn host(&self, side: Side) -> &Host {
+    pub const fn host(&self, side: Side) -> &EmulatedHost {
         match side {
             Side::Client => &self.client,
             Side::Server => &self.server,
@@ -186,7 +186,7 @@ impl Emulator {
         let failed = |error: io::Error| LiveError::system("beginning an emulated run", &error);
         // The last run may have ended in an outage.
         [&self.client, &self.server]
-            .map(Host::plug_in)
+            .map(EmulatedHost::plug_in)
             .into_iter()
             .collect::<io::Result<()>>()
             .map_err(failed)?;
@@ -263,8 +263,8 @@ struct Carriers {
 }
 
 impl Carriers {
-    fn open(client: &Host, server: &Host) -> io::Result<Self> {
-        let of = |host: &Host| {
+    fn open(client: &EmulatedHost, server: &EmulatedHost) -> io::Result<Self> {
+        let of = |host: &EmulatedHost| {
             let netlink = host.namespace.run(Netlink::open)??;
             Ok::<_, io::Error>((netlink, host.indices.clone()))
         };

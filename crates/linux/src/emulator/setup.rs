@@ -31,7 +31,7 @@ pub enum Side {
 }
 
 /// A host with its devices, one a path.
-pub struct Host {
+pub struct EmulatedHost {
     pub namespace: Namespace,
     pub(super) devices: Vec<Tun>,
     /// The kernel's numbers of the devices.
@@ -62,7 +62,7 @@ pub fn device_names(paths: &[String]) -> Vec<String> {
     paths.iter().enumerate().map(name).collect()
 }
 
-impl Host {
+impl EmulatedHost {
     /// Make one.
     pub(super) fn new(side: Side, config: &EmulatorConfig) -> Result<Self, LiveError> {
         let namespace = Namespace::new()?;
@@ -79,7 +79,7 @@ impl Host {
             .map_err(failed)?;
         let mptcp = namespace.run(|| endpoints(side, config, &indices));
         let mptcp = mptcp.map_err(failed)?.map_err(failed)?;
-        Ok(Host { namespace, devices, indices, mptcp })
+        Ok(EmulatedHost { namespace, devices, indices, mptcp })
     }
 
     /// Packets that the devices of these paths dropped because nobody fetched them, since they

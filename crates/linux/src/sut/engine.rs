@@ -254,13 +254,13 @@ fn record(
 
 fn add_sent(flow: &mut FlowRecord, used: &[usize], sent: &Sent) {
     flow.sender_subflows.extend(on_paths(sent, used));
-    for (interface, bytes) in sent.first_sent_bytes.iter().enumerate() {
+    for (interface, bytes) in sent.by_interface.first_sent_bytes.iter().enumerate() {
         if let Some(path) = used.get(interface) {
             flow.sent.first_sent_bytes[*path] += bytes;
         }
     }
-    flow.sent.retransmitted_segs += sent.retransmitted_segs;
-    flow.sent.reinjected_bytes += sent.reinjected_bytes;
+    flow.sent.retransmitted_segs += sent.by_interface.retransmitted_segs;
+    flow.sent.reinjected_bytes += sent.by_interface.reinjected_bytes;
 }
 
 /// The path of each subflow of a connection, by its number; of plain TCP the only one.

@@ -1,8 +1,8 @@
 //! Random loss on a link: the table of models.
 //!
-//! A model answers once per accepted packet. Its draw is keyed by the packet's place in the order
-//! of acceptance, so the n-th packet of a one-way link meets the same draw in every variant
-//! (rule 11 of the house). Loss by a full queue is left to `queue`.
+//! A model decides once per accepted packet. Its draw is keyed by the packet's place in the order
+//! of acceptance, so the n-th packet of a one-way link has the same draw in every variant. Loss by
+//! a full queue is left to `queue`.
 
 mod bernoulli;
 mod gilbert_elliott;

@@ -25,7 +25,7 @@ pub struct Nat {
     idle: Duration,
     /// By protocol and outside port.
     mappings: BTreeMap<(Protocol, u16), Mapping>,
-    ports: BTreeMap<Flow, u16>,
+    ports: BTreeMap<NatFlow, u16>,
     /// The port to try first for the next mapping.
     next_port: u16,
 }
@@ -40,7 +40,7 @@ enum Protocol {
 
 /// A flow with its inside address, not translated.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Flow {
+struct NatFlow {
     protocol: Protocol,
     inside: SocketAddr,
     remote: SocketAddr,
@@ -48,7 +48,7 @@ struct Flow {
 
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
-    flow: Flow,
+    flow: NatFlow,
     used: Instant,
 }
 
@@ -68,7 +68,7 @@ impl Nat {
         let (protocol, src_port, dst_port) = ports(&packet.body)?;
         let inside = SocketAddr::new(packet.src, src_port);
         let remote = SocketAddr::new(packet.dst, dst_port);
-        let flow = Flow { protocol, inside, remote };
+        let flow = NatFlow { protocol, inside, remote };
         let port = match self.port_of(now, &flow) {
             Some(port) => port,
             None if may_begin(&packet.body) => self.begin(now, flow)?,
@@ -99,7 +99,7 @@ impl Nat {
     }
 
     /// The outside port of a flow that has one.
-    fn port_of(&mut self, now: Instant, flow: &Flow) -> Option<u16> {
+    fn port_of(&mut self, now: Instant, flow: &NatFlow) -> Option<u16> {
         let port = *self.ports.get(flow)?;
         self.forget_if_idle(now, (flow.protocol, port));
         self.mappings.get_mut(&(flow.protocol, port))?.used = now;
@@ -107,7 +107,7 @@ impl Nat {
     }
 
     /// A mapping for a new flow; `None` if all ports are taken.
-    fn begin(&mut self, now: Instant, flow: Flow) -> Option<u16> {
+    fn begin(&mut self, now: Instant, flow: NatFlow) -> Option<u16> {
         for _ in FIRST_PORT..=u16::MAX {
             let port = self.next_port;
             self.next_port = port.checked_add(1).unwrap_or(FIRST_PORT);

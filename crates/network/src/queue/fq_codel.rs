@@ -1,8 +1,8 @@
 //! FQ-CoDel (RFC 8290): flows hashed to queues, served by deficit round robin with new flows
 //! first, each under CoDel.
 //!
-//! Flows are told apart by addresses, protocol and ports. The hash is fixed, so a run does not
-//! depend on the machine (rule 12 of the house).
+//! Flows are distinguished by addresses, protocol and ports. The hash is fixed, so a run does not
+//! depend on the machine.
 
 use super::codel::{CoDel, Store};
 use super::{Backlog, HeadDiscipline, Held};
@@ -19,14 +19,14 @@ const QUANTUM: i64 = 1514;
 /// The flows and the two lists of RFC 8290 s4.2.
 #[derive(Debug)]
 pub(crate) struct FqCoDel {
-    flows: Vec<Flow>,
+    flows: Vec<FlowQueue>,
     new_flows: VecDeque<u16>,
     old_flows: VecDeque<u16>,
     backlog: Backlog,
 }
 
 #[derive(Debug, Default)]
-struct Flow {
+struct FlowQueue {
     store: Store,
     codel: CoDel,
     /// Bytes it may still send in this round.
@@ -38,7 +38,7 @@ struct Flow {
 impl FqCoDel {
     pub(crate) fn new() -> Self {
         FqCoDel {
-            flows: (0..FLOWS).map(|_| Flow::default()).collect(),
+            flows: (0..FLOWS).map(|_| FlowQueue::default()).collect(),
             new_flows: VecDeque::new(),
             old_flows: VecDeque::new(),
             backlog: Backlog::default(),

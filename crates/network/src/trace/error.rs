@@ -1,4 +1,4 @@
-//! What can be wrong with a recording, with the line and the mend (rule 10 of the house).
+//! What can be wrong with a recording: the mistake, its line and how to correct it.
 //!
 //! The name of the file is the caller's to add.
 

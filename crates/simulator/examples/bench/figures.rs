@@ -2,7 +2,7 @@
 
 use crate::meter::{cpu_seconds, peak_kib, resident_kib};
 use base::{Chance, Duration, HostId, Instant, InterfaceId, Rate};
-use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
+use network::{Capacity, End, Limit, LinkConfig, LinkEnds, Network};
 use simulator::{
     Endpoint, Multipath, NicSetup, PathSetup, ProcessingCost, RunSetup, World, simulate,
 };
@@ -216,7 +216,7 @@ fn build(shape: &Shape) -> Result<World<Half>, String> {
 fn network(connections: u16) -> Network {
     let links = (0..connections).flat_map(|number| {
         let [client, server] = [CLIENT, SERVER].map(|host| End::Host(host, InterfaceId(number)));
-        [Wiring { from: server, to: client }, Wiring { from: client, to: server }]
+        [LinkEnds { from: server, to: client }, LinkEnds { from: client, to: server }]
     });
     Network { links: links.collect(), routes: Vec::new() }
 }

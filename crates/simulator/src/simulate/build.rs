@@ -99,9 +99,8 @@ fn add_recorders(
     }
     let disruptions = disruptions(setup);
     if !disruptions.is_empty() {
-        let interfaces = (flow.flow.paths.as_slice(), flow.flow.first);
-        let gaps = Gaps::new((sender, receiver), interfaces, flow.flow.start, disruptions);
-        world.set_gaps(gaps);
+        let (paths, start) = (&flow.flow.paths, flow.flow.start);
+        world.set_gaps(Gaps::new((sender, receiver), paths, start, disruptions));
     }
     if setup.recording.capture {
         let names = flow.flow.paths.iter().map(|path| setup.network.paths[*path].name.as_str());

@@ -13,7 +13,7 @@ use super::hosts::FlowHosts;
 use crate::run_error::RunError;
 use crate::setup::RunSetup;
 use base::{Duration, HostId, InterfaceId, LinkId};
-use network::{End, Network, Route, RouterId, Wiring};
+use network::{End, LinkEnds, Network, Route, RouterId};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -65,7 +65,7 @@ fn direct(paths: usize, flow: &FlowHosts<'_>) -> Network {
             Some(interface) => flow.both().map(|host| End::Host(host, interface)),
             None => routers_of(path).map(End::Router),
         };
-        [Wiring { from: server, to: client }, Wiring { from: client, to: server }]
+        [LinkEnds { from: server, to: client }, LinkEnds { from: client, to: server }]
     });
     Network { links: links.collect(), routes: Vec::new() }
 }
@@ -119,8 +119,8 @@ impl Plan {
     /// Two links between the router on the client's side and the other one: down, up.
     fn join(&mut self, near: RouterId, far: RouterId) {
         let [near, far] = [near, far].map(End::Router);
-        self.network.links.push(Wiring { from: far, to: near });
-        self.network.links.push(Wiring { from: near, to: far });
+        self.network.links.push(LinkEnds { from: far, to: near });
+        self.network.links.push(LinkEnds { from: near, to: far });
     }
 
     /// Up from every path's near end; through a shared link whatever is not for hosts at its ends.
@@ -150,8 +150,8 @@ impl Plan {
         let first = self.network.links.len();
         for (host, router) in [(*client, near_end), (*server, end)] {
             let (host, router) = (End::Host(host, *interface), End::Router(router));
-            self.network.links.push(Wiring { from: host, to: router });
-            self.network.links.push(Wiring { from: router, to: host });
+            self.network.links.push(LinkEnds { from: host, to: router });
+            self.network.links.push(LinkEnds { from: router, to: host });
         }
         debug_assert_eq!(first + ACCESS_LINKS, self.network.links.len());
         let [to_client, to_server] = *addresses;

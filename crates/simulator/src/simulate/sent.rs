@@ -16,28 +16,9 @@ pub(super) fn sent_by(setup: &RunSetup, world: &World<Half>, flow: &FlowHosts<'_
     };
     let (sender, _) = flow.ends();
     for socket in half(world, sender).sockets() {
-        let Some(info) = world.info(sender, socket) else { continue };
-        for each in &info.paths {
-            let is_multipath = info.protocol.is_multipath();
-            let path = if is_multipath { flow.path_of(each.interface) } else { flow.first_path };
-            sent.first_sent_bytes[path] += each.first_sent_bytes;
-            sent.retransmitted_segs += each.segs_retrans;
-            let repeated = &mut sent.repeated[path];
-            repeated.spurious_segs += each.spurious_retrans;
-            repeated.reinjected_segs += each.reinjected_segs;
-            repeated.reinjected_bytes += each.reinjected_bytes;
+        if let Some(info) = world.info(sender, socket) {
+            sent.add(&info, |interface| flow.path_of(interface));
         }
-        for retired in &info.retired {
-            let path = flow.path_of(retired.interface);
-            sent.first_sent_bytes[path] += retired.first_sent_bytes;
-            sent.retransmitted_segs += retired.segs_retrans;
-            let repeated = &mut sent.repeated[path];
-            repeated.spurious_segs += retired.spurious_retrans;
-            repeated.reinjected_segs += retired.reinjected_segs;
-            repeated.reinjected_bytes += retired.reinjected_bytes;
-        }
-        sent.reinjected_bytes += info.reinjected_bytes;
-        sent.probe_bytes += info.probe_bytes;
     }
     sent
 }

@@ -1,6 +1,6 @@
 //! What coupled congestion control promises, over whole connections that compete: a fair share
 //! beside TCP, at least the best path alone, and congestion balanced between paths (RFC 6356 s2,
-//! 001 sII; congestion spec s8).
+//! 001 sII).
 //!
 //! The tests that are ignored print tables over many more runs: `make fairness`.
 

@@ -6,7 +6,7 @@
 
 use base::{Chance, Duration, HostId, Instant, InterfaceId, LinkId, Purpose, Rate};
 use network::{End, Limit, LinkConfig, Network, NicSetup, QueueConfig, Route};
-use network::{RouterId, Wiring};
+use network::{LinkEnds, RouterId};
 use simulator::{Endpoint, ProcessingCost, World};
 use std::net::{Ipv4Addr, SocketAddr};
 use traffic::{Half, Role, Traffic};
@@ -193,7 +193,9 @@ fn network(bottlenecks: usize, flows: &[Flow]) -> Network {
     for bottleneck in 0..bottlenecks {
         let [left, right] =
             [Role::Server, Role::Client].map(|role| End::Router(router(bottleneck, role)));
-        network.links.extend([Wiring { from: left, to: right }, Wiring { from: right, to: left }]);
+        network
+            .links
+            .extend([LinkEnds { from: left, to: right }, LinkEnds { from: right, to: left }]);
     }
     for (number, flow) in flows.iter().enumerate() {
         for (path, bottleneck) in flow.over.iter().enumerate() {
@@ -202,8 +204,8 @@ fn network(bottlenecks: usize, flows: &[Flow]) -> Network {
                 let near = router(*bottleneck, role);
                 let far = router(*bottleneck, other(role));
                 let out = LinkId(network.links.len() as u32 + 1);
-                network.links.push(Wiring { from: end, to: End::Router(near) });
-                network.links.push(Wiring { from: End::Router(near), to: end });
+                network.links.push(LinkEnds { from: end, to: End::Router(near) });
+                network.links.push(LinkEnds { from: End::Router(near), to: end });
                 let across = LinkId(2 * *bottleneck as u32 + u32::from(role == Role::Server));
                 let prefix = address(number, path, role).into();
                 let route = |router, via| Route { router, prefix, len: 32, via };

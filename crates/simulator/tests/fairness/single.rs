@@ -1,4 +1,4 @@
-//! One path: NewReno and the coupled controls do the same to the packet (congestion spec s8).
+//! On one path NewReno and the coupled controls send the same packets.
 
 use base::{Duration, Rate};
 use network::{Limit, LinkConfig, LossConfig, PathSetup};

@@ -2,7 +2,7 @@
 
 use base::{Chance, Duration, HostId, Instant, InterfaceId, LinkId, Rate};
 use network::middlebox::{MiddleBox, MiddleBoxConfig, Way};
-use network::{Capacity, End, Limit, LinkConfig, LossConfig, Network, Wiring};
+use network::{Capacity, End, Limit, LinkConfig, LinkEnds, LossConfig, Network};
 use simulator::{Endpoint, ProcessingCost, Stopped, World};
 use std::net::{IpAddr, SocketAddr};
 use traffic::{Half, Report, Role, StreamMismatch, Traffic};
@@ -270,7 +270,7 @@ fn network(paths: usize) -> Network {
     let links = (0..paths).flat_map(|number| {
         let end = |host| End::Host(host, InterfaceId(number as u16));
         let (client, server) = (end(CLIENT), end(SERVER));
-        [Wiring { from: server, to: client }, Wiring { from: client, to: server }]
+        [LinkEnds { from: server, to: client }, LinkEnds { from: client, to: server }]
     });
     Network { links: links.collect(), routes: Vec::new() }
 }

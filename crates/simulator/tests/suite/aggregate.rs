@@ -3,7 +3,7 @@
 
 use crate::pair::{CLIENT, SERVER, stack_of};
 use base::{Chance, Duration, InterfaceId, Rate, SocketId};
-use network::{End, Limit, LinkConfig, Network, Wiring};
+use network::{End, Limit, LinkConfig, LinkEnds, Network};
 use simulator::{Endpoint, NicSetup, ProcessingCost, World};
 use traffic::{Application, StreamCheck, StreamFailure, StreamHost};
 use transport::mptcp::MptcpConfig;
@@ -126,7 +126,7 @@ fn time(paths: [Path; 2], congestion: &'static str, client_sends: u64, server_se
 fn world(paths: [Path; 2]) -> World<Both> {
     let links = (0..2).flat_map(|number| {
         let [client, server] = [CLIENT, SERVER].map(|host| End::Host(host, InterfaceId(number)));
-        [Wiring { from: server, to: client }, Wiring { from: client, to: server }]
+        [LinkEnds { from: server, to: client }, LinkEnds { from: client, to: server }]
     });
     let network = Network { links: links.collect(), routes: Vec::new() };
     let mut world = World::new(Chance::new(1, 0), &network).unwrap();

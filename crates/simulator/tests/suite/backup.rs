@@ -1,5 +1,5 @@
-//! Backup mode (RFC 8684 s3.3.8; schedulers spec s10): a path that the client asks to have spared
-//! carries data while no other one can, and rests again as soon as one can.
+//! Backup mode (RFC 8684 s3.3.8): a path that the client requests as a backup carries data only
+//! while no other path can.
 
 use crate::multipath::over;
 use crate::pair::{link, record, record_with};

@@ -1,5 +1,6 @@
-//! The burst table of the schedulers spec s13 over the whole engine: 15 segments in one write,
-//! RTTs of 10 and 100 ms, both windows 10, no TSQ, next to no serialisation, no loss.
+//! The burst of 002 sIV-C under every scheduler over the whole engine: 15 segments in one write,
+//! RTTs of 10 and 100 ms, both windows 10, no TSQ, almost no serialisation time, no loss. The
+//! expected segments per path follow from the rules of the schedulers by hand.
 
 use crate::multipath::over;
 use crate::pair::{SERVER, link, with};
@@ -65,7 +66,7 @@ fn run(setup: &RunSetup) -> (Sent, f64) {
 }
 
 /// LRF's ten show that F's window is 10 again after the silence. Deviations of handshake samples
-/// are half an RTT; the table has none. ECF's paper form meets acknowledgements of two segments.
+/// are half an RTT; 002 has none. ECF's paper form meets acknowledgements of two segments.
 #[test]
 fn burst_of_fifteen_by_every_scheduler() {
     for (name, expected, time_ms) in [
@@ -77,7 +78,7 @@ fn burst_of_fifteen_by_every_scheduler() {
         ("blest-kernel", [15, 0], 15.0),
         ("blest", [10, 5], 50.0),
         ("sttf", [15, 0], 15.0),
-        // Not in the table: runs of F's window, and a grant beyond the burst.
+        // Not in 002: runs of F's window, and a grant beyond the burst.
         ("daps", [15, 0], 15.0),
         ("linux", [15, 0], 15.0),
     ] {

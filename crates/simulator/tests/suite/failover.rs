@@ -1,6 +1,6 @@
-//! Fail-over (specs/tcp-subflow.md s7): a path dies silently, with notice, by reset, by removal of
-//! its address, or by a delay that explodes. Whatever it is, no byte is lost or doubled to the
-//! application (`record` fails otherwise); here is how long it hears nothing.
+//! Fail-over: a path fails without notification, with one, by a reset, by removal of its address,
+//! or by a large growth of its delay. In no case does the application lose a byte or receive one
+//! twice (`record` fails otherwise); the tests bound the time without a delivery.
 
 use crate::multipath::over;
 use crate::pair::{link, record};

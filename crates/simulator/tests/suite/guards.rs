@@ -75,13 +75,13 @@ impl MiddleBox for Flood {
 #[test]
 fn packets_multiplying_in_a_loop_are_found_to_be_a_live_lock() {
     use base::{Chance, HostId, InterfaceId, LinkId};
-    use network::{End, LinkConfig, Network, Route, RouterId, Wiring};
+    use network::{End, LinkConfig, LinkEnds, Network, Route, RouterId};
     let (first, second) = (End::Router(RouterId(0)), End::Router(RouterId(1)));
     let host = End::Host(HostId(0), InterfaceId(0));
     let links = vec![
-        Wiring { from: host, to: first },
-        Wiring { from: first, to: second },
-        Wiring { from: second, to: first },
+        LinkEnds { from: host, to: first },
+        LinkEnds { from: first, to: second },
+        LinkEnds { from: second, to: first },
     ];
     let route = |router, via| Route {
         router: RouterId(router),

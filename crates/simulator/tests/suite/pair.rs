@@ -4,7 +4,7 @@ use base::{
     Chance, Duration, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Rate, Recorder,
 };
 use harness::RunRecord;
-use network::{Capacity, End, Limit, LinkConfig, Network, Wiring};
+use network::{Capacity, End, Limit, LinkConfig, LinkEnds, Network};
 use simulator::{
     Carrier, Endpoint, PathSetup, ProcessingCost, RunSetup, World, simulate, simulate_recorded,
 };
@@ -94,7 +94,7 @@ pub fn value(setup: &RunSetup) -> f64 {
 /// Client and server with one link each way and nothing else; `link` for both directions.
 pub fn two_hosts(link: &LinkConfig, cost: ProcessingCost) -> World<Half> {
     let (client, server) = (End::Host(CLIENT, InterfaceId(0)), End::Host(SERVER, InterfaceId(0)));
-    let links = vec![Wiring { from: server, to: client }, Wiring { from: client, to: server }];
+    let links = vec![LinkEnds { from: server, to: client }, LinkEnds { from: client, to: server }];
     let network = Network { links, routes: Vec::new() };
     let mut world = World::new(Chance::new(1, 0), &network).unwrap();
     world.add_link(link.clone(), 1);

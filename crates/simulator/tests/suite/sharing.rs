@@ -2,7 +2,7 @@
 
 use crate::pair::{address, connect, link};
 use base::{Chance, HostId, Instant, InterfaceId, LinkId};
-use network::{End, LinkConfig, Network, Route, RouterId, Wiring};
+use network::{End, LinkConfig, LinkEnds, Network, Route, RouterId};
 use simulator::{ProcessingCost, World};
 use traffic::{Half, Traffic};
 
@@ -17,11 +17,11 @@ const BOTTLENECK: LinkId = LinkId(8);
 fn dumbbell() -> Network {
     let host = |number: u16| End::Host(HostId(number), InterfaceId(0));
     let side = |number: u16| End::Router(if number < 2 { LEFT } else { RIGHT });
-    let mut links: Vec<Wiring> =
-        (0..4).map(|number| Wiring { from: host(number), to: side(number) }).collect();
-    links.extend((0..4).map(|number| Wiring { from: side(number), to: host(number) }));
-    links.push(Wiring { from: End::Router(LEFT), to: End::Router(RIGHT) });
-    links.push(Wiring { from: End::Router(RIGHT), to: End::Router(LEFT) });
+    let mut links: Vec<LinkEnds> =
+        (0..4).map(|number| LinkEnds { from: host(number), to: side(number) }).collect();
+    links.extend((0..4).map(|number| LinkEnds { from: side(number), to: host(number) }));
+    links.push(LinkEnds { from: End::Router(LEFT), to: End::Router(RIGHT) });
+    links.push(LinkEnds { from: End::Router(RIGHT), to: End::Router(LEFT) });
     let route = |router, number: u16, via| Route {
         router,
         prefix: address(HostId(number)).into(),

@@ -3,7 +3,6 @@
 use super::connection::Connection;
 use super::deadlines::Deadlines;
 use super::stage::Stage;
-use super::timers::Timers;
 use crate::socket::SocketError;
 use base::{Context, Instant};
 use wire::mptcp::{DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
@@ -12,14 +11,14 @@ impl Connection {
     /// The application will write no more.
     pub fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
         if self.is_plain() {
-            self.send.fin_queued = true;
+            self.numbers.queue_fin();
             self.push_plain();
             return Ok(());
         }
         if self.lifecycle.is_closed() {
             return Err(SocketError::NotConnected);
         }
-        self.send.fin_queued = true;
+        self.numbers.queue_fin();
         self.check_fin(cx);
         Ok(())
     }
@@ -27,7 +26,7 @@ impl Connection {
     /// Nobody reads any more and this side is done: the peer has a minute to end, too.
     pub(super) fn bound_linger(&mut self, now: Instant) {
         if self.lifecycle.is_released()
-            && self.send.is_fin_acked()
+            && self.numbers.is_fin_acked()
             && !self.lifecycle.is_closed()
             && !self.is_plain()
         {
@@ -37,7 +36,7 @@ impl Connection {
 
     /// Send the DATA_FIN once everything written was handed to subflows.
     pub(super) fn check_fin(&mut self, cx: &mut Context<'_>) {
-        let due = self.send.fin_queued && !self.send.fin_sent && self.send.is_drained();
+        let due = self.numbers.is_fin_due() && self.sender.queue.is_drained();
         // A client without data may end what its peer does not know to be open yet; its keys go
         // along in turns with the DATA_FIN.
         let known = self.keys.is_fully_established()
@@ -45,7 +44,7 @@ impl Connection {
         if !due || self.is_plain() || !known {
             return;
         }
-        self.send.fin_sent = true;
+        self.numbers.on_fin_sent();
         self.offer_fin();
         self.subflows.acknowledge_all();
         self.deadlines.start_fin(cx.now);
@@ -53,10 +52,10 @@ impl Connection {
 
     /// Every open subflow repeats the DATA_FIN while it is not acknowledged.
     pub(super) fn offer_fin(&mut self) {
-        if !self.send.fin_sent || self.send.is_fin_acked() || self.is_plain() {
+        if !self.numbers.is_fin_sent() || self.numbers.is_fin_acked() || self.is_plain() {
             return;
         }
-        let dsn = self.send.dsn(self.send.buffer.end());
+        let dsn = self.numbers.dsn(self.sender.queue.end());
         let checksum = self
             .keys
             .uses_checksum()
@@ -84,7 +83,7 @@ impl Connection {
 
     /// Both DATA_FINs are acknowledged: subflows end (as Linux, which waits for both).
     pub(super) fn check_closed(&mut self, cx: &mut Context<'_>) {
-        if self.is_plain() || !self.receive.is_fin_received() || !self.send.is_fin_acked() {
+        if self.is_plain() || !self.receive.is_fin_received() || !self.numbers.is_fin_acked() {
             return;
         }
         for index in 0..self.subflows.len() {
@@ -101,7 +100,8 @@ impl Connection {
 
     /// Nothing is repeated or awaited any more.
     pub(super) fn stop_timers(&mut self) {
-        self.timers = Timers::default();
+        self.sender.stop();
+        self.peer_heard_at = Instant::ZERO;
         self.deadlines = Deadlines::default();
         self.management.stop();
     }
@@ -119,10 +119,10 @@ impl Connection {
         {
             return;
         }
-        let data_acked = self.send.una >= self.send.buffer.end();
+        let data_acked = self.sender.queue.una() >= self.sender.queue.end();
         if self.is_plain() || !self.keys.is_fully_established() {
             self.fail(error);
-        } else if self.receive.is_fin_received() && self.send.fin_sent && data_acked {
+        } else if self.receive.is_fin_received() && self.numbers.is_fin_sent() && data_acked {
             // The peer, which ends its subflows when both DATA_FINs are acknowledged, did: only
             // the acknowledgement of ours was lost.
             self.close();

@@ -1,10 +1,10 @@
 //! The configuration of an MPTCP connection.
 
-use super::failover::Failover;
+use crate::multipath::Failover;
 use crate::path_manager::{Endpoints, PathManagerKind};
 use crate::path_policy::PolicyChoice;
 use crate::scheduler::{Custom, SchedulerChoice};
-use crate::tcp::TcpConfig;
+use crate::tcp::{Profile, TcpConfig};
 use base::InterfaceId;
 use std::net::{IpAddr, SocketAddr};
 
@@ -70,5 +70,28 @@ impl Default for MptcpConfig {
             backup: Vec::new(),
             test_idsn: None,
         }
+    }
+}
+
+impl Failover {
+    /// The rule that is used unless one is chosen: today's Linux with its own scheduler is taken
+    /// whole, everything else fails over as the papers' kernels.
+    pub fn usual(profile: Profile, scheduler: &SchedulerChoice) -> Failover {
+        if scheduler.is_linux() && !profile.is_old() { Failover::Stale } else { Failover::Rto }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_todays_linux_with_its_own_scheduler_waits_for_a_stale_path() {
+        let usual =
+            |profile, scheduler: &str| Failover::usual(profile, &scheduler.parse().unwrap());
+        assert_eq!(usual(Profile::Linux, "linux"), Failover::Stale);
+        assert_eq!(usual(Profile::Linux, "linux:burst=1000"), Failover::Stale);
+        assert_eq!(usual(Profile::Linux, "lrf"), Failover::Rto);
+        assert_eq!(usual(Profile::Linux314, "linux"), Failover::Rto);
     }
 }

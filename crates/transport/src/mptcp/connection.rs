@@ -2,26 +2,27 @@
 //! controller, scheduler and path manager, and the application's side.
 
 use super::addresses::Addresses;
-use super::binding::Assignments;
 use super::config::MptcpConfig;
 use super::deadlines::Deadlines;
 use super::fallback::Fallback;
 use super::keys::Keys;
 use super::lifecycle::Lifecycle;
 use super::management::PathManagement;
+use super::numbers::SendNumbers;
+use super::paths::SubflowRules;
 use super::receive::DataReceive;
-use super::send::{DataSend, FRAGMENT_BYTES};
 use super::stage::Stage;
+use super::subflow::SubflowEntry;
 use super::subflows::Subflows;
-use super::timers::Timers;
 use crate::account::Account;
-use crate::congestion::{CongestionControl, Controller, Penalty};
-use crate::info::{ConnectionInfo, Protocol};
-use crate::path_policy::{AnyPolicy, PathPolicy};
-use crate::scheduler::{self, AnyScheduler, PathChange, PathSet, PathView, Scheduler};
+use crate::buffer::{FRAGMENT_BYTES, FRAGMENT_OVERHEAD};
+use crate::congestion::{CongestionControl, Controller};
+use crate::info::{ConnectionInfo, PathInfo, Protocol};
+use crate::multipath::{Sender, SenderConfig};
+use crate::scheduler;
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
-use crate::tcp::profile::{ConnectionBuffer, SubflowWindow};
-use base::{Blocked, Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
+use crate::tcp::profile::ConnectionBuffer;
+use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use wire::Payload;
 use wire::mptcp::{Key, Token};
@@ -38,35 +39,21 @@ pub struct Connection {
     pub(super) fallback: Fallback,
     pub(super) lifecycle: Lifecycle,
     pub(super) subflows: Subflows,
-    pub(super) send: DataSend,
-    /// The window announced on a subflow bounds it, beside the connection's.
-    pub(super) own_windows: bool,
-    /// Each segment leaves before the scheduler is asked about the next one.
-    pub(super) sends_what_it_hands: bool,
+    pub(super) sender: Sender,
+    pub(super) numbers: SendNumbers,
+    pub(super) rules: SubflowRules,
     connection_buffer: ConnectionBuffer,
     /// As the configuration has it.
     pub(super) mainline_limits: bool,
     pub(super) receive: DataReceive,
     pub(super) controller: Controller,
-    pub(super) scheduler: AnyScheduler,
-    /// Says which paths it may use.
-    pub(super) policy: AnyPolicy,
-    /// Unsent data that it means for a path.
-    pub(super) assigned: Assignments,
-    /// Paths heard from since it was asked, if it wants to know.
-    pub(super) heard_from: PathSet,
-    /// Why it waits, since it was last asked.
-    pub(super) waits: Option<Blocked>,
     pub(super) account: Account,
     pub(super) management: PathManagement,
-    pub(super) timers: Timers,
+    /// When the peer's connection was last heard from.
+    pub(super) peer_heard_at: Instant,
     pub(super) deadlines: Deadlines,
     /// Options, mappings and joins refused.
     pub(super) refused: u64,
-    /// Something happened that a scheduler would want to know.
-    pub(super) schedule_due: bool,
-    /// Reused for the scheduler's view.
-    pub(super) views: Vec<PathView>,
     /// The stack's notes.
     pub marks: SocketMarks,
 }
@@ -103,32 +90,32 @@ impl Connection {
             Some(by_role) => by_role[usize::from(!start.client)],
             None => start.key.idsn(),
         };
-        let send = DataSend { first_dsn: idsn.wrapping_add(1), ..DataSend::default() };
+        let rules = SubflowRules::new(&switches, config.mainline_limits);
+        let sender = Sender::new(SenderConfig {
+            socket: start.socket,
+            scheduler,
+            policy: config.policy.make(),
+            failover: config.failover,
+            one_at_a_time: rules.one_at_a_time,
+        });
         Connection {
             socket: start.socket,
             keys: Keys::new(start.client, start.key, config.checksum),
             fallback: Fallback::default(),
             lifecycle: Lifecycle::default(),
             subflows: Subflows::default(),
-            send,
-            own_windows: switches.subflow_window == SubflowWindow::Rfc,
-            sends_what_it_hands: switches.sends_what_it_hands,
+            sender,
+            numbers: SendNumbers::new(idsn),
+            rules,
             connection_buffer: switches.connection_buffer,
             mainline_limits: config.mainline_limits,
             receive,
             controller: config.tcp.new_controller(),
-            scheduler,
-            policy: config.policy.make(),
-            assigned: Assignments::default(),
-            heard_from: PathSet::EMPTY,
-            waits: None,
             account: Account::default(),
             management: PathManagement::new(&config, start.client, addresses),
-            timers: Timers::default(),
+            peer_heard_at: Instant::ZERO,
             deadlines: Deadlines::default(),
             refused: 0,
-            schedule_due: true,
-            views: Vec::new(),
             marks: SocketMarks::new(start.listener),
             config,
         }
@@ -141,7 +128,7 @@ impl Connection {
 
     /// Append to the stream; how many bytes were taken.
     pub fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
-        if self.send.fin_queued || self.lifecycle.is_closed() {
+        if self.numbers.is_fin_queued() || self.lifecycle.is_closed() {
             return Err(SocketError::Closed);
         }
         if self.subflows.first().is_none_or(|entry| entry.stage() == Stage::Opening) {
@@ -150,19 +137,25 @@ impl Connection {
         let len = payload.len();
         let limit = self.send_limit();
         let mut taken = 0;
-        while taken < len && self.send.memory() < limit {
+        while taken < len && self.send_memory() < limit {
             let step = (len - taken).min(FRAGMENT_BYTES);
-            self.send.buffer.append(payload.slice(taken, step));
+            self.sender.queue.write(payload.slice(taken, step));
             taken += step;
         }
         if taken < len {
             self.set_writer_waits(true);
         }
-        self.schedule_due = true;
+        self.sender.set_due();
         if self.is_plain() {
             self.push_plain();
         }
         Ok(taken)
+    }
+
+    /// Memory of what is buffered for sending, in bytes.
+    fn send_memory(&self) -> u32 {
+        let bytes = u32::try_from(self.sender.queue.buffered()).unwrap_or(u32::MAX);
+        bytes.saturating_add(bytes.div_ceil(FRAGMENT_BYTES) * FRAGMENT_OVERHEAD)
     }
 
     /// Size of the send buffer: fixed, or the sum of what the subflows' auto-tuning gives
@@ -189,7 +182,7 @@ impl Connection {
 
     /// The want of its writer is that of every subflow: their buffers grow by it.
     pub(super) fn set_writer_waits(&mut self, waits: bool) {
-        self.send.writer_waits = waits;
+        self.sender.queue.set_writer_waits(waits);
         for entry in &mut self.subflows {
             entry.tcp.set_writer_waiting(waits);
         }
@@ -197,11 +190,11 @@ impl Connection {
 
     /// Acknowledgements freed space: wake a writer that waits.
     pub(super) fn check_writer(&mut self) {
-        if !self.send.writer_waits {
+        if !self.sender.queue.writer_waits() {
             return;
         }
         let limit = self.send_limit();
-        let used = self.send.memory();
+        let used = self.send_memory();
         if limit.saturating_sub(used) >= used / 2 {
             self.set_writer_waits(false);
             self.lifecycle.push(ConnectionEvent::Writable);
@@ -283,64 +276,44 @@ impl Connection {
         self.subflows.get(path.index()).map(|entry| *entry.tcp.tuple())
     }
 
-    /// A path came, went or changed: whoever decides about paths hears of it.
-    pub(super) fn on_path_changed(&mut self, path: PathId, change: PathChange) {
-        if change == PathChange::Added {
-            self.policy.on_path_added(path);
-        }
-        self.scheduler.on_path_changed(path, change);
-    }
-
-    /// What only stuck paths have goes to one that works, if there is one.
-    pub(super) fn reinject_stuck(&mut self) {
-        let working = self.subflows.working_paths();
-        if working.is_empty() {
-            return;
-        }
-        for entry in self.subflows.iter().filter(|entry| entry.pf && entry.stage() == Stage::Open) {
-            self.send.reinject_all_of(entry.path, working);
-        }
-        self.schedule_due = true;
-    }
-
     /// A subflow ended: its data go elsewhere.
     pub(super) fn lose_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
         if !self.subflows.on_gone(index) {
             return;
         }
         let path = self.subflows[index].path;
-        let working = self.subflows.working_paths();
-        self.send.reinject_all_of(path, working);
-        self.send.forget_path(path);
-        self.assigned.forget(path);
         self.controller.on_path_removed(path);
-        self.on_path_changed(path, PathChange::Removed);
-        self.schedule_due = true;
-        self.restart_data_timer(cx.now);
+        let (sender, paths) = self.parts();
+        sender.on_path_removed(cx.now, &paths, path);
         self.resolve_join(cx);
+    }
+
+    fn path_infos(&self) -> Vec<PathInfo> {
+        let info = |entry: &SubflowEntry| {
+            let sent = self.sender.account(entry.path);
+            let probing = self.sender.is_probing(entry.path);
+            PathInfo { probing, ..entry.info(&self.controller, sent) }
+        };
+        self.subflows.iter().map(info).collect()
     }
 
     /// The state, for measurement.
     pub fn info(&self) -> ConnectionInfo {
+        let queue = &self.sender.queue;
         ConnectionInfo {
             protocol: Protocol::Mptcp,
-            paths: self.subflows.iter().map(|entry| entry.info(&self.controller)).collect(),
+            paths: self.path_infos(),
             retired: self.subflows.retired().to_vec(),
             fallback: self.is_plain(),
-            snd_una: self.send.una,
-            snd_nxt: self.send.nxt,
+            snd_una: self.numbers.una(queue.una()),
+            snd_nxt: queue.nxt(),
             rcv_nxt: self.receive.nxt(),
-            reinjected_bytes: self.send.reinjected_bytes,
-            probe_bytes: self.send.probe_bytes,
+            reinjected_bytes: queue.reinjected_bytes(),
+            probe_bytes: queue.probe_bytes(),
             duplicate_bytes: self.receive.duplicate_bytes(),
             refused: self.refused,
             held_bytes: self.subflows.held() + self.receive.held(),
             mappings: self.subflows.iter().map(|entry| entry.received.len() as u32).sum(),
         }
-    }
-
-    /// Keep the paths a scheduler asked to penalise within what the controller knows.
-    pub(super) fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty) {
-        self.controller.penalise(path, kind, now);
     }
 }

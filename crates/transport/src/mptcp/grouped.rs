@@ -1,8 +1,9 @@
 //! Simultaneous SYNs: the subflows of a group, of which all but the first join without a token
-//! (001 s4.1.1; mptcp-protocol spec s4.6).
+//! (001 s4.1.1). What the server keeps until the connection of a group is known is in
+//! `early_joins`.
 //!
-//! Never to a peer of another make: the option is for private use, and a server that does not
-//! know it answers as plain TCP. Such a path is reset and joined as usual later.
+//! The option is for private use. A server that does not know it answers as TCP; such a path is
+//! reset, and joined as usual later.
 
 use super::connection::Connection;
 use super::management::JoinRequest;
@@ -33,24 +34,24 @@ pub struct Grouped {
 }
 
 impl Connection {
-    /// The option on the first path's SYN.
-    pub fn name_group(&mut self, group: u64) {
+    /// Puts the option on the SYN of the first path, and has the SYNs to these peers from these
+    /// addresses sent beside it.
+    pub fn open_group(&mut self, group: u64, peers: &[(IpAddr, SocketAddr)]) {
         let option = GroupSyn { backup: false, address_id: 0, number: group };
         let first = self.subflows.first_mut().and_then(|entry| entry.tcp.multipath());
         let options = first.map(|mp| mp.syn_options_mut());
         if let Some(options) = options.filter(|options| options.group().is_none()) {
             options.push(MptcpOption::Group(option));
         }
+        self.management.request_group(group, peers);
     }
 
-    /// What a subflow between these is asked for by; the peer's number of its address is not known.
-    pub fn grouped_request(&self, local: IpAddr, remote: SocketAddr) -> Option<JoinRequest> {
-        self.management.grouped_request(local, remote)
-    }
-
-    /// Send the SYN of another path of the group.
+    /// Sends the SYN of another path of the group.
     pub fn open_grouped(&mut self, request: &JoinRequest, identity: &Identity, group: u64) {
-        let JoinRequest { local_id, remote_id, backup, interface, .. } = *request;
+        let JoinRequest { local_id, remote_id, interface, .. } = *request;
+        // The interface may have been marked for backup since the request.
+        let here = self.management.addresses().local(local_id);
+        let backup = here.is_some_and(|here| here.backup);
         let option = GroupSyn { backup, address_id: local_id, number: group };
         let on_syn = MptcpOptions::from(MptcpOption::Group(option));
         let mut subflow = Subflow::connect(identity, &self.config.tcp);
@@ -60,7 +61,7 @@ impl Connection {
         let ids = AddressIds { local: local_id, remote: remote_id };
         let priority = Priority::new(backup, false);
         let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
-        self.subflows.add(entry, &self.controller);
+        self.subflows.add(entry, &self.controller, &mut self.sender);
     }
 
     /// A SYN/ACK that comes before the first path's waits for it: without the server's key there
@@ -136,7 +137,7 @@ impl Connection {
         let ids = AddressIds { local: local_id, remote: join.remote_id };
         let priority = Priority::new(false, join.backup);
         let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
-        self.subflows.add(entry, &self.controller);
+        self.subflows.add(entry, &self.controller, &mut self.sender);
         Some(path)
     }
 }

@@ -81,7 +81,7 @@ impl Connection {
         let handshake = Handshake::new(self.keys.is_client(), 0, 0);
         let (ids, priority) = (AddressIds::FIRST, Priority::default());
         let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
-        self.subflows.add(entry, &self.controller);
+        self.subflows.add(entry, &self.controller, &mut self.sender);
     }
 
     /// Path number for a subflow that is to be opened or accepted.
@@ -106,7 +106,7 @@ impl Connection {
         let ids = AddressIds { local: local_id, remote: remote_id };
         let priority = Priority::new(backup, false);
         let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
-        self.subflows.add(entry, &self.controller);
+        self.subflows.add(entry, &self.controller, &mut self.sender);
     }
 
     /// Whether the SYN of a join is taken: fully established, and room for one more.
@@ -150,7 +150,7 @@ impl Connection {
     /// The application will send no more, and mainline then takes no more joins, at
     /// none of their three packets: Linux 6.18 wants the connection in state ESTABLISHED.
     fn refuses_joins(&self) -> bool {
-        self.send.fin_queued && self.mainline_limits
+        self.numbers.is_fin_queued() && self.mainline_limits
     }
 
     /// Answer the SYN of a join.
@@ -180,7 +180,7 @@ impl Connection {
         let ids = AddressIds { local: local_id, remote: address_id };
         let priority = Priority::new(backup_local, backup);
         let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
-        self.subflows.add(entry, &self.controller);
+        self.subflows.add(entry, &self.controller, &mut self.sender);
     }
 
     /// A segment arrived on a subflow that is being opened. `false`: it is no more.
@@ -205,7 +205,7 @@ impl Connection {
 
     /// The client's first subflow: the SYN/ACK.
     fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
-        self.send.allow(self.send.una, heard.window);
+        self.sender.queue.allow(self.sender.queue.una(), heard.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
         self.lifecycle.push(ConnectionEvent::Connected);
@@ -231,7 +231,7 @@ impl Connection {
 
     /// The server's first subflow: the third packet, or the first data.
     fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
-        self.send.allow(self.send.una, heard.window);
+        self.sender.queue.allow(self.sender.queue.una(), heard.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
         self.lifecycle.push(ConnectionEvent::Accepted);
@@ -293,7 +293,7 @@ impl Connection {
             mp.on_fully_established();
         }
         self.receive.mark_changed();
-        self.schedule_due = true;
+        self.sender.set_due();
         self.notify_manager(cx, PathEvent::Established);
         if let Some(first) = self.management.addresses().local(0).filter(|first| first.backup) {
             // The SYN of a first subflow has no flag for it.
@@ -402,15 +402,16 @@ impl Connection {
             mp.stop_repeating();
         }
         let (path, AddressIds { local: local_id, remote: remote_id }) = (entry.path, entry.ids);
-        self.on_path_changed(path, PathChange::Added);
+        self.sender.on_path_changed(path, PathChange::Added);
         self.announce_priority(index);
         self.receive.mark_changed();
-        self.schedule_due = true;
+        self.sender.set_due();
         self.fallback.on_join_confirmed();
         self.stop_alone_timer();
         self.offer_fin();
-        self.reinject_stuck();
-        self.set_writer_waits(self.send.writer_waits);
+        let (sender, paths) = self.parts();
+        sender.reinject_failed(&paths);
+        self.set_writer_waits(self.sender.queue.writer_waits());
         self.check_writer();
         self.notify_manager(cx, PathEvent::Joined { local_id, remote_id });
     }

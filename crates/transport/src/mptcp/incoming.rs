@@ -8,7 +8,7 @@ use super::mappings::ReceivedMapping;
 use super::stage::Stage;
 use super::subflow::NextReceived;
 use crate::path_manager::{Address, Ending, PathEvent};
-use crate::scheduler::{PathChange, Scheduler};
+use crate::scheduler::PathChange;
 use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::multipath::{Multipath, SegmentInfo};
 use base::{Context, Event, EventMask};
@@ -39,13 +39,10 @@ impl Connection {
         }
         self.subflows.count_held(index);
         if cx.wants(EventMask::ACCOUNT) {
-            self.tell_held(cx);
+            self.record_held(cx);
         }
         self.subflows.wake(index);
-        self.schedule_due = true;
-        if self.scheduler.heeds_acks() {
-            self.heard_from = self.heard_from.with(self.subflows[index].path);
-        }
+        self.sender.on_segment(self.subflows[index].path);
     }
 
     /// Limit what the subflow takes of the next segment.
@@ -87,7 +84,7 @@ impl Connection {
             self.check_writer();
         } else {
             self.drain(cx, index);
-            self.watch_path(cx, index);
+            self.judge_path(cx, index);
         }
         self.take_subflow_news(cx, index);
     }
@@ -136,11 +133,11 @@ impl Connection {
         }
         if !self.lifecycle.is_closed() {
             let path = self.subflows[index].path;
-            let working = self.subflows.working_paths().without(path);
-            self.send.reinject_all_of(path, working);
+            let (sender, paths) = self.parts();
+            sender.reinject(&paths, path);
         }
         self.subflows[index].tcp.finish(cx);
-        self.schedule_due = true;
+        self.sender.set_due();
         self.subflows.wake(index);
     }
 
@@ -149,7 +146,7 @@ impl Connection {
         if self.subflows[index].stage() == Stage::Gone {
             return;
         }
-        self.subflows[index].watch.heard_at = cx.now;
+        self.sender.on_arrival(cx.now, self.subflows[index].path);
         if heard.reset {
             self.hear_reset(cx, index, heard);
             return;
@@ -233,13 +230,13 @@ impl Connection {
         heard: &SegmentInfo,
         ack: DataNumber,
     ) {
-        let number = ack.expand(self.send.dsn(self.send.una));
-        let up_to = number.wrapping_sub(self.send.first_dsn);
-        self.timers.heard_at = cx.now;
-        match self.send.on_data_ack(up_to, heard.window) {
+        let number = ack.expand(self.numbers.dsn(self.numbers.una(self.sender.queue.una())));
+        let up_to = self.numbers.offset(number);
+        self.peer_heard_at = cx.now;
+        match self.on_data_ack(up_to, heard.window) {
             Some(true) => {
                 self.restart_data_timer(cx.now);
-                if self.send.is_fin_acked() {
+                if self.numbers.is_fin_acked() {
                     self.on_fin_acked(cx);
                 }
                 self.check_writer();
@@ -348,6 +345,7 @@ impl Connection {
 
     fn reach_fin(&mut self, cx: &mut Context<'_>) {
         if self.receive.reach_fin() {
+            self.sender.on_peer_closed();
             self.lifecycle.push(ConnectionEvent::PeerClosed);
             self.subflows.acknowledge_all();
         }
@@ -423,7 +421,7 @@ impl Connection {
             MptcpOption::Prio { backup } => {
                 self.subflows[index].priority.set_remote(*backup);
                 let path = self.subflows[index].path;
-                self.on_path_changed(path, PathChange::State);
+                self.sender.on_path_changed(path, PathChange::State);
             }
             MptcpOption::Fail { .. } => {
                 self.on_mp_fail(cx, index, mapped);

@@ -2,21 +2,27 @@
 //! (RFC 8684 s3.3.8, s3.4).
 
 use super::connection::Connection;
-use super::management::{Announced, JoinRequest, LocalChange, NoRoom};
+use super::management::{Announced, JoinRequest, NoRoom};
 use super::stage::Stage;
 use super::subflow::{AddressIds, SubflowEntry};
-use crate::path_manager::{Address, Command, Ending, Over, PathEvent};
+use crate::endpoint::AddressChange;
+use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use base::{Context, InterfaceId};
 use std::net::IpAddr;
 use wire::mptcp::{AddAddr, MptcpOption, ResetReason};
 
 impl Connection {
-    /// The next subflow that the path manager wants opened.
-    pub fn take_join(&mut self) -> Option<JoinRequest> {
+    /// The next subflow to be opened.
+    pub fn next_join(&mut self) -> Option<&JoinRequest> {
         if self.is_over() {
             self.management.clear_requests();
         }
+        self.management.next_request()
+    }
+
+    /// The same, to be opened now.
+    pub fn take_join(&mut self) -> Option<JoinRequest> {
         self.management.take_request()
     }
 
@@ -28,10 +34,10 @@ impl Connection {
         for command in self.management.on_event(cx.now, event, &self.subflows) {
             match command {
                 Command::Announce { local_id } => self.announce(cx, local_id),
-                Command::Join { local_id, remote_id, over } => {
-                    self.request_join(cx, local_id, remote_id, over);
+                Command::Join { local_id, remote_id, kind } => {
+                    self.request_join(cx, local_id, remote_id, kind);
                 }
-                Command::Withdraw { local_id } => self.withdraw(cx, local_id),
+                Command::Remove { local_id } => self.withdraw(cx, local_id),
             }
         }
     }
@@ -41,12 +47,12 @@ impl Connection {
         if self.management.manager_deadline() <= cx.now {
             self.notify_manager(cx, PathEvent::Timer);
         }
-        let heard_at = self.timers.heard_at;
+        let heard_at = self.peer_heard_at;
         let (due, given_up) = self.management.addresses_mut().take_due(cx.now, heard_at);
         for option in due {
             self.send_announcement(option);
             // Nothing may have arrived since the last one: an acknowledgement asks for an answer.
-            if let Some(index) = self.subflows.option_carrier(None) {
+            if let Some(index) = self.subflows.option_carrier(&self.sender, None) {
                 self.subflows[index].tcp.acknowledge();
                 self.subflows.wake(index);
             }
@@ -67,16 +73,16 @@ impl Connection {
 
     /// An ADD_ADDR on an acknowledgement of its own.
     pub(super) fn send_announcement(&mut self, option: AddAddr) {
-        self.subflows.queue_option(None, MptcpOption::AddAddr(option));
+        self.subflows.queue_option(&self.sender, None, MptcpOption::AddAddr(option));
     }
 
-    fn request_join(&mut self, cx: &mut Context<'_>, local_id: u8, remote_id: u8, over: Over) {
+    fn request_join(&mut self, cx: &mut Context<'_>, local_id: u8, remote_id: u8, kind: JoinKind) {
         let forbidden = remote_id == 0 && self.keys.forbids_join_to_first();
         if self.fallback.is_pending() || self.is_plain() || forbidden {
             return;
         }
         let ids = (local_id, remote_id);
-        if self.management.request_join(ids, over, &self.subflows) == Err(NoRoom) {
+        if self.management.request_join(ids, kind, &self.subflows) == Err(NoRoom) {
             let how = Ending::NotNow;
             self.notify_manager(cx, PathEvent::Ended { local_id, remote_id, how });
         }
@@ -103,7 +109,7 @@ impl Connection {
             }
         }
         let option = MptcpOption::RemoveAddr { ids: vec![local_id] };
-        self.subflows.queue_option(Some(local_id), option);
+        self.subflows.queue_option(&self.sender, Some(local_id), option);
     }
 
     /// Ask the peer to use the subflows of an address of this host as backup, or no longer
@@ -128,11 +134,11 @@ impl Connection {
             }
             if entry.stage() == Stage::Open {
                 let path = entry.path;
-                self.on_path_changed(path, PathChange::State);
+                self.sender.on_path_changed(path, PathChange::State);
             }
             self.announce_priority(index);
         }
-        self.schedule_due = true;
+        self.sender.set_due();
     }
 
     /// Announce the priority of a subflow to the peer by MP_PRIO, if it believes otherwise; that of
@@ -153,19 +159,19 @@ impl Connection {
         cx: &mut Context<'_>,
         ip: IpAddr,
         interface: InterfaceId,
-        change: LocalChange,
+        change: AddressChange,
     ) {
         let addresses = self.management.addresses_mut();
         match change {
-            LocalChange::Up => {
+            AddressChange::Up => {
                 let backup = self.config.backup.contains(&ip);
                 let Some(id) = addresses.add_local(ip, interface, backup) else { return };
                 self.subflows.retry_openings_from(cx, ip);
                 self.notify_manager(cx, PathEvent::LocalUp(Address { id, ip }));
             }
-            LocalChange::Down | LocalChange::Removed => {
+            AddressChange::Down | AddressChange::Removed => {
                 let Some(id) = addresses.lose_local(ip) else { return };
-                let removed = change == LocalChange::Removed;
+                let removed = change == AddressChange::Removed;
                 self.notify_manager(cx, PathEvent::LocalDown { id, removed });
             }
         }

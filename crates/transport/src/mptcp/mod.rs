@@ -13,51 +13,45 @@
 //! | `receive`, `reader` | the receiving half of the data sequence space, and its reader |
 //! | `addresses`, `manage` | the addresses of both hosts, and the path manager's commands |
 //! | `remove_addr` | REMOVE_ADDR: checking the subflows of an address |
-//! | `grouped` | opening all paths at once by simultaneous SYNs |
-//! | `outgoing`, `send` | giving data to subflows; the sending half of the data sequence space |
-//! | `binding`, `eligible` | data assigned to paths, paths the policy permits |
-//! | `explained`, `standing` | why the scheduler decided so, why nothing is sent |
-//! | `failover` | when a path counts as failed |
+//! | `grouped`, `early_joins` | simultaneous SYNs: of a connection, and before it is known |
+//! | `outgoing`, `paths` | packets to send; the subflows as the paths of a `multipath::Sender` |
+//! | `numbers` | the sending half of the data sequence space: numbers on the wire, DATA_FIN |
 //! | `timers`, `close` | the connection's own timers, and its end |
+//! | `endpoint`, `host` | the face towards the stack: of a connection, and of all of them |
 //! | `config` | the configuration |
 //!
-//! Subflows are those of `tcp`, schedulers of `scheduler`, path policies of `path_policy`, path
-//! managers of `path_manager`.
+//! Subflows are those of `tcp`, path managers of `path_manager`. Which data go to which path, and
+//! when a path counts as failed, is decided in `multipath`.
 
 mod addresses;
-mod binding;
 mod close;
 mod config;
 pub(crate) mod connection;
 mod deadlines;
-mod eligible;
-mod explained;
-mod failover;
+mod early_joins;
+mod endpoint;
 mod fallback;
-pub(crate) mod grouped;
+mod grouped;
 mod handshake;
+pub(crate) mod host;
 mod incoming;
 mod keys;
 mod lifecycle;
 mod manage;
-pub(crate) mod management;
+mod management;
 mod mappings;
+mod numbers;
 mod outgoing;
+mod paths;
 mod plain;
 mod priority;
 mod reader;
 mod receive;
 mod remove_addr;
-mod send;
 mod stage;
-mod standing;
 mod subflow;
 mod subflows;
 mod timers;
 
-pub(crate) use handshake::acceptable_capable;
-pub(crate) use outgoing::split_flow;
-pub(crate) use send::FRAGMENT_BYTES;
-
+pub use crate::multipath::{FAILOVER_NAMES, Failover};
 pub use config::MptcpConfig;
-pub use failover::{FAILOVER_NAMES, Failover};

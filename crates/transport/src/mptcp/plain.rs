@@ -23,7 +23,9 @@ impl Connection {
 
     /// Offsets of the connection and of its first subflow are the same.
     fn is_one_stream(&self) -> bool {
-        self.send.reinjected_bytes == 0 && !self.send.scattered && self.receive.is_one_stream()
+        self.sender.queue.reinjected_bytes() == 0
+            && !self.sender.queue.is_scattered()
+            && self.receive.is_one_stream()
     }
 
     /// Data or acknowledgements arrived without options on subflow `index`.
@@ -67,14 +69,14 @@ impl Connection {
         }
         let Ok(suspect) = self.fallback.become_plain(announcement) else { return };
         self.stop_timers();
-        self.assigned.clear();
+        self.sender.clear_assignments();
         self.receive.mark_changed();
         for index in 1..self.subflows.len() {
             self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
         let announces = announcement != Announcement::Nothing;
         let infinite = announces.then(|| self.infinite_mapping());
-        let window = self.send.window_end;
+        let window = self.sender.queue.window_end();
         let Some(entry) = self.subflows.first_mut() else { return };
         if entry.stage() != Stage::Gone {
             entry.handshake.on_open();
@@ -103,9 +105,9 @@ impl Connection {
 
     /// Everything from the last data known intact on lies where the subflow has it.
     fn infinite_mapping(&self) -> Mapping {
-        let start = self.send.una.min(self.send.buffer.end());
+        let start = self.sender.queue.una();
         Mapping {
-            dsn: DataNumber::Long(self.send.dsn(start)),
+            dsn: DataNumber::Long(self.numbers.dsn(start)),
             subflow_seq: (start as u32).wrapping_add(1),
             len: 0,
             checksum: self.keys.uses_checksum().then_some(0),
@@ -114,17 +116,11 @@ impl Connection {
 
     /// Hand what was written to the one subflow.
     pub(super) fn push_plain(&mut self) {
-        let left = self.send.buffer.end() - self.send.nxt;
         let Some(entry) = self.subflows.first_mut() else { return };
-        if left > 0 {
-            // A send buffer is smaller than 4 GiB.
-            let len = u32::try_from(left).unwrap_or(u32::MAX);
-            let payload = self.send.buffer.slice(self.send.nxt, len);
-            self.send.nxt += u64::from(payload.len());
-            entry.first_sent_bytes += u64::from(payload.len());
+        if let Some(payload) = self.sender.take_rest(entry.path) {
             entry.tcp.push_plain(payload);
         }
-        if self.send.fin_queued && self.send.is_drained() {
+        if self.numbers.is_fin_queued() && self.sender.queue.is_drained() {
             entry.tcp.queue_fin();
         }
         self.subflows.wake(0);
@@ -133,16 +129,12 @@ impl Connection {
     /// What the subflow acknowledged frees the connection's buffer.
     pub(super) fn on_plain_ack(&mut self) {
         let Some(entry) = self.subflows.first_mut() else { return };
-        let una = entry.tcp.una().min(self.send.buffer.end());
+        let una = entry.tcp.una().min(self.sender.queue.nxt());
         // Room for options is not needed once the infinite mapping is out.
         if entry.tcp.multipath().is_some_and(|mp| mp.is_fallback_announced()) {
             entry.tcp.set_option_room(0);
         }
-        self.send.una = self.send.una.max(una);
-        self.send.buffer.release_below(una);
-        while self.send.segments.front().is_some_and(|segment| segment.end() <= una) {
-            self.send.segments.pop_front();
-        }
+        self.sender.queue.on_ack(una);
     }
 
     /// What the subflow received in order goes to the reader.

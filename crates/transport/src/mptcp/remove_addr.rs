@@ -37,7 +37,7 @@ impl Connection {
                     self.doubt_or_drop(cx, index);
                 }
             }
-            self.notify_manager(cx, PathEvent::Withdrawn { id: *id });
+            self.notify_manager(cx, PathEvent::Removed { id: *id });
         }
     }
 
@@ -55,11 +55,10 @@ impl Connection {
         }
         if entry.removal.is_none() {
             // Until it answers what it carries goes elsewhere.
-            let entry = &mut self.subflows[index];
-            entry.pf = true;
-            entry.pf_una = entry.tcp.una();
+            let path = entry.path;
+            let (sender, paths) = self.parts();
+            sender.suspect(&paths, path);
             self.probe_withdrawn(cx, index, 0);
-            self.reinject_stuck();
         }
     }
 
@@ -75,8 +74,7 @@ impl Connection {
     pub(super) fn note_answer(&mut self, index: usize) {
         let entry = &mut self.subflows[index];
         if entry.removal.take().is_some() {
-            entry.pf = false;
-            self.schedule_due = true;
+            self.sender.clear(entry.path);
         }
     }
 

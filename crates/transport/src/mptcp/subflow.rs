@@ -1,6 +1,5 @@
 //! One subflow of a connection: its TCP, and what the connection keeps about it.
 
-use super::failover::Watch;
 use super::fallback::Announcement;
 use super::mappings::{ReceivedMapping, ReceivedMappings};
 use super::priority::Priority;
@@ -8,6 +7,7 @@ use super::remove_addr::RemovalCheck;
 use super::stage::{Handshake, Stage};
 use crate::congestion::Controller;
 use crate::info::PathInfo;
+use crate::multipath::PathAccount;
 use crate::tcp::multipath::SegmentInfo;
 use crate::tcp::subflow::Subflow;
 use base::{Instant, InterfaceId, PathId};
@@ -44,21 +44,11 @@ pub struct SubflowEntry {
     pub handshake: Handshake,
     pub ids: AddressIds,
     pub priority: Priority,
-    /// Potentially failed, by the rule of `failover`.
-    pub pf: bool,
-    pub watch: Watch,
-    /// The path policy or the scheduler has it probed only.
-    pub probing: bool,
-    /// In use since it was opened: `una` when `pf` was set.
-    pub pf_una: u64,
     /// The peer removed its address; whether the subflow still works is being checked.
     pub removal: Option<RemovalCheck>,
     pub received: ReceivedMappings,
     /// Where the last data handed to it end in the connection's stream.
     pub last_end: Option<u64>,
-    pub first_sent_bytes: u64,
-    /// Payload handed to it that another path had, in bytes and in segments.
-    pub reinjected: (u64, u64),
     /// Payload that its TCP holds, in bytes, when last counted by `Subflows`.
     pub(super) held: u64,
     /// It is in the queue of `Subflows`.
@@ -81,15 +71,9 @@ impl SubflowEntry {
             handshake,
             ids,
             priority,
-            pf: false,
-            watch: Watch::default(),
-            probing: false,
-            pf_una: 0,
             removal: None,
             received: ReceivedMappings::default(),
             last_end: None,
-            first_sent_bytes: 0,
-            reinjected: (0, 0),
             held: 0,
             queued: false,
         }
@@ -103,13 +87,6 @@ impl SubflowEntry {
     /// Whether it can be used for data at all.
     pub fn is_usable(&self) -> bool {
         self.stage() == Stage::Open && self.tcp.may_send()
-    }
-
-    /// Data were handed to it that another path had.
-    pub fn on_reinjection(&mut self, bytes: u32) {
-        let segs = bytes.div_ceil(self.tcp.segment_size().max(1));
-        self.reinjected.0 += u64::from(bytes);
-        self.reinjected.1 += u64::from(segs);
     }
 
     /// It is over, and nothing of it is left to be sent.
@@ -162,23 +139,22 @@ impl SubflowEntry {
         (unmapped || segment.fin || pending).then_some(Announcement::Nothing)
     }
 
-    /// Its state, for measurement.
-    pub fn info(&self, controller: &Controller) -> PathInfo {
+    /// Its state, for measurement; `sent`: what was handed to it.
+    pub fn info(&self, controller: &Controller, sent: PathAccount) -> PathInfo {
         let tcp = self.tcp.info(controller);
-        let (reinjected_bytes, reinjected_segs) = self.reinjected;
         PathInfo {
             path: self.path,
             interface: self.interface,
             local: self.tcp.tuple().local,
             remote: self.tcp.tuple().remote,
             backup: self.is_backup(),
-            probing: self.probing,
+            probing: false,
             is_over: tcp.is_over(),
-            first_sent_bytes: self.first_sent_bytes,
+            first_sent_bytes: sent.first_sent_bytes,
             segs_retrans: tcp.segs_retrans,
             spurious_retrans: tcp.spurious_retrans,
-            reinjected_bytes,
-            reinjected_segs,
+            reinjected_bytes: sent.reinjected_bytes,
+            reinjected_segs: sent.reinjected_segs,
             tcp,
         }
     }
@@ -190,7 +166,6 @@ impl SubflowEntry {
         }
         self.removal = None;
         self.received = ReceivedMappings::default();
-        self.pf = false;
         self.tcp.discard();
         true
     }

@@ -5,6 +5,7 @@ use super::stage::Stage;
 use super::subflow::SubflowEntry;
 use crate::congestion::Controller;
 use crate::info::RetiredPath;
+use crate::multipath::{PathAccount, Sender};
 use crate::recovery::Space;
 use crate::scheduler::PathSet;
 use base::{Context, PathId};
@@ -104,7 +105,12 @@ impl Subflows {
     }
 
     /// Add a subflow, in the place of one that is over if its number is taken.
-    pub fn add(&mut self, entry: SubflowEntry, controller: &Controller) -> usize {
+    pub fn add(
+        &mut self,
+        entry: SubflowEntry,
+        controller: &Controller,
+        sender: &mut Sender,
+    ) -> usize {
         let index = entry.path.index();
         debug_assert_eq!(entry.path, entry.tcp.path(), "one subflow for each path number");
         debug_assert!(index <= self.entries.len(), "path numbers have no gaps");
@@ -112,7 +118,8 @@ impl Subflows {
             Some(place) => {
                 debug_assert!(place.is_free() && index > 0, "the number is not in use");
                 let over = std::mem::replace(place, entry);
-                self.retire(&over, controller);
+                let sent = sender.take_account(over.path);
+                self.retire(&over, controller, sent);
             }
             None => self.entries.push(entry),
         }
@@ -121,15 +128,15 @@ impl Subflows {
     }
 
     /// Keep the counters of a subflow whose number another one has.
-    fn retire(&mut self, entry: &SubflowEntry, controller: &Controller) {
+    fn retire(&mut self, entry: &SubflowEntry, controller: &Controller, sent: PathAccount) {
         let tcp = entry.tcp.info(controller);
         let over = RetiredPath {
             interface: entry.interface,
-            first_sent_bytes: entry.first_sent_bytes,
+            first_sent_bytes: sent.first_sent_bytes,
             segs_retrans: tcp.segs_retrans,
             spurious_retrans: tcp.spurious_retrans,
-            reinjected_bytes: entry.reinjected.0,
-            reinjected_segs: entry.reinjected.1,
+            reinjected_bytes: sent.reinjected_bytes,
+            reinjected_segs: sent.reinjected_segs,
         };
         match self.retired.iter_mut().find(|retired| retired.interface == over.interface) {
             Some(retired) => retired.add(&over),
@@ -219,16 +226,17 @@ impl Subflows {
 
     /// The subflow whose acknowledgements carry options that belong to none: an open one that works
     /// if there is one, not of this host's address `without`.
-    pub fn option_carrier(&self, without: Option<u8>) -> Option<usize> {
+    pub fn option_carrier(&self, sender: &Sender, without: Option<u8>) -> Option<usize> {
         let open =
             |entry: &SubflowEntry| entry.stage() == Stage::Open && Some(entry.ids.local) != without;
-        let works = self.entries.iter().position(|entry| open(entry) && !entry.pf);
+        let works = |entry: &SubflowEntry| open(entry) && !sender.is_failed(entry.path);
+        let works = self.entries.iter().position(works);
         works.or_else(|| self.entries.iter().position(open))
     }
 
     /// Send an option on an acknowledgement of the carrier of options.
-    pub fn queue_option(&mut self, without: Option<u8>, option: MptcpOption) {
-        if let Some(index) = self.option_carrier(without) {
+    pub fn queue_option(&mut self, sender: &Sender, without: Option<u8>, option: MptcpOption) {
+        if let Some(index) = self.option_carrier(sender, without) {
             self.queue_option_on(index, option);
         }
     }
@@ -262,12 +270,6 @@ impl Subflows {
     /// No subflow is left.
     pub fn are_all_gone(&self) -> bool {
         self.entries.iter().all(|entry| entry.stage() == Stage::Gone)
-    }
-
-    /// The paths that carry data now.
-    pub fn working_paths(&self) -> PathSet {
-        let working = self.entries.iter().filter(|entry| entry.is_usable() && !entry.pf);
-        working.fold(PathSet::EMPTY, |set, entry| set.with(entry.path))
     }
 
     /// An acknowledgement on every open subflow.

@@ -16,7 +16,7 @@
 use super::path_view::PathView;
 use super::view::{Offer, View};
 use super::{AnyScheduler, Bind, Decision, PathChange, Scheduler, SchedulerRow, Step, What};
-use crate::mptcp::FRAGMENT_BYTES;
+use crate::buffer::FRAGMENT_BYTES;
 use crate::parameters::{Kind, Parameter, Settings};
 use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, PathId};

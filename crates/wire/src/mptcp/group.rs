@@ -1,5 +1,5 @@
-//! `GroupSyn`: SYNs that leave on all paths at once name the group they belong to, in the option
-//! for private use (001 s4.1.1; mptcp-protocol spec s4.6). Experimental; no other stack knows it.
+//! `GroupSyn`: SYNs that are sent on all paths at once (001 s4.1.1) carry the group they belong to,
+//! in the subtype for private use (RFC 8684 s8.2). Experimental; other stacks ignore it.
 
 use super::fields::Fields;
 

@@ -1,57 +1,96 @@
-//! The sending half of the data sequence space: what was written, handed to paths, acknowledged,
-//! and what must go again (RFC 8684 s3.3).
+//! `SendQueue`: what was written, handed to paths, acknowledged, and what must be sent again, by
+//! offsets from zero in the connection's stream.
 //!
-//! Offsets count from zero; data sequence numbers begin one above the initial one. Which path
-//! gets what is a scheduler's decision, carried out in `outgoing`.
+//! Sequence numbers of the wire are the protocol's. Which path gets what is decided by a scheduler
+//! and carried out in `dispatch`.
 
 use crate::buffer::{RangeSet, SendBuffer};
-use crate::scheduler::{DataSegment, PathSet};
+use crate::scheduler::{DataSegment, DataView, PathSet};
 use base::PathId;
 use std::collections::VecDeque;
 use std::ops::Range;
 use wire::Payload;
 
-/// Bytes that one fragment of the send queue holds (mainline: 32 KiB with its description).
-pub(crate) const FRAGMENT_BYTES: u32 = (32 << 10) - FRAGMENT_COST;
-/// Memory of that description (mainline `struct mptcp_data_frag`).
-const FRAGMENT_COST: u32 = 40;
-
 /// Windows up to this are not halved (RFC 9293 s3.7.1's default segment).
 const SMALL_WINDOW: u64 = 536;
 
-/// The sending half.
+/// The send queue of a connection.
 #[derive(Debug, Default)]
-pub struct DataSend {
-    pub buffer: SendBuffer,
+pub struct SendQueue {
+    buffer: SendBuffer,
     /// Handed to some path and not acknowledged, in order; without gaps below `nxt`.
-    pub segments: VecDeque<DataSegment>,
-    /// Everything below is acknowledged by the peer's connection; a DATA_FIN counts one.
-    pub una: u64,
+    segments: VecDeque<DataSegment>,
+    /// Everything below is acknowledged by the peer.
+    una: u64,
     /// The first byte never handed to a path.
-    pub nxt: u64,
+    nxt: u64,
     /// End of the peer's receive window; never moves left.
-    pub window_end: u64,
+    window_end: u64,
     /// The largest window it announced.
-    pub max_window: u64,
+    max_window: u64,
     /// To be handed to another path.
-    pub reinject: RangeSet,
-    /// Data sequence number of offset zero.
-    pub first_dsn: u64,
-    /// The application will write no more.
-    pub fin_queued: bool,
-    /// The DATA_FIN was sent.
-    pub fin_sent: bool,
-    pub writer_waits: bool,
-    pub reinjected_bytes: u64,
-    pub probe_bytes: u64,
-    /// Data were handed out before others that come first.
-    pub scattered: bool,
+    reinject: RangeSet,
+    writer_waits: bool,
+    /// Data were handed to a path before others that come first.
+    scattered: bool,
+    reinjected_bytes: u64,
+    probe_bytes: u64,
 }
 
-impl DataSend {
-    /// The number on the wire of `offset`.
-    pub const fn dsn(&self, offset: u64) -> u64 {
-        self.first_dsn.wrapping_add(offset)
+impl SendQueue {
+    /// Append to the stream.
+    pub fn write(&mut self, payload: Payload) {
+        self.buffer.append(payload);
+    }
+
+    /// Offset of the first byte that the peer has not acknowledged.
+    pub const fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Offset of the first byte never handed to a path.
+    pub const fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Offset of the next byte that is written.
+    pub const fn end(&self) -> u64 {
+        self.buffer.end()
+    }
+
+    /// End of the peer's receive window.
+    pub const fn window_end(&self) -> u64 {
+        self.window_end
+    }
+
+    /// Bytes written and not acknowledged.
+    pub const fn buffered(&self) -> u64 {
+        self.buffer.len()
+    }
+
+    /// The application waits for room.
+    pub const fn writer_waits(&self) -> bool {
+        self.writer_waits
+    }
+
+    /// Whether the application waits for room.
+    pub const fn set_writer_waits(&mut self, waits: bool) {
+        self.writer_waits = waits;
+    }
+
+    /// Data were handed to a path before others that come first.
+    pub const fn is_scattered(&self) -> bool {
+        self.scattered
+    }
+
+    /// Bytes handed to a second path although another one had them.
+    pub const fn reinjected_bytes(&self) -> u64 {
+        self.reinjected_bytes
+    }
+
+    /// The part of these that was sent to probe paths.
+    pub const fn probe_bytes(&self) -> u64 {
+        self.probe_bytes
     }
 
     /// The peer takes `window` bytes from `from` on; its window never shrinks.
@@ -61,43 +100,86 @@ impl DataSend {
     }
 
     /// The largest segment that is not to wait for more of a small window: half of its most.
-    pub fn half_window(&self) -> u32 {
+    pub(super) fn half_window(&self) -> u32 {
         let most = if self.max_window > SMALL_WINDOW { self.max_window / 2 } else { SMALL_WINDOW };
         u32::try_from(most).unwrap_or(u32::MAX)
     }
 
     /// Everything written was handed to paths.
-    pub fn is_drained(&self) -> bool {
+    pub const fn is_drained(&self) -> bool {
         self.nxt == self.buffer.end()
     }
 
-    /// The peer acknowledged the DATA_FIN.
-    pub fn is_fin_acked(&self) -> bool {
-        self.fin_sent && self.una > self.buffer.end()
+    /// Something was handed to a path and is not acknowledged by the peer.
+    pub fn has_unacknowledged(&self) -> bool {
+        !self.segments.is_empty()
     }
 
-    /// A data acknowledgement and the window that came with it. Whether data were acknowledged;
-    /// `None`: it acknowledges what was never sent and is ignored.
-    pub fn on_data_ack(&mut self, up_to: u64, window: u64) -> Option<bool> {
-        let sent = self.nxt + u64::from(self.fin_sent);
-        if up_to > sent {
-            return None;
-        }
-        self.allow(up_to, window);
+    /// Something was written and is not acknowledged, or was never handed to a path.
+    pub fn is_busy(&self) -> bool {
+        self.has_unacknowledged() || !self.is_drained()
+    }
+
+    /// Where the data begin that were handed to a path and are not acknowledged.
+    pub(super) fn unacknowledged_head(&self) -> Option<u64> {
+        self.segments.front().map(|head| head.offset.max(self.una))
+    }
+
+    /// Everything below `up_to` is acknowledged. Whether anything new is.
+    pub fn on_ack(&mut self, up_to: u64) -> bool {
+        debug_assert!(up_to <= self.nxt, "acknowledged before it was sent");
         if up_to <= self.una {
-            return Some(false);
+            return false;
         }
         self.una = up_to;
         while self.segments.front().is_some_and(|segment| segment.end() <= up_to) {
             self.segments.pop_front();
         }
-        self.buffer.release_below(up_to.min(self.buffer.end()));
+        self.buffer.release_below(up_to);
         self.reinject.remove_below(up_to);
-        Some(true)
+        self.check();
+        true
+    }
+
+    /// Take everything never handed to a path, for a connection that schedules no more.
+    pub fn take_rest(&mut self) -> Option<Payload> {
+        let left = self.end() - self.nxt;
+        if left == 0 {
+            return None;
+        }
+        // A send buffer is smaller than 4 GiB.
+        let payload = self.buffer.slice(self.nxt, u32::try_from(left).unwrap_or(u32::MAX));
+        self.nxt += u64::from(payload.len());
+        Some(payload)
+    }
+
+    /// What a scheduler sees of it.
+    pub(super) fn view(&self, peer_closed: bool) -> DataView<'_> {
+        DataView {
+            segments: &self.segments,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            write_end: self.end(),
+            window_end: self.window_end,
+            reinject: self.reinject_head(),
+            sndbuf_limited: self.writer_waits,
+            peer_closed,
+        }
+    }
+
+    /// `una <= nxt <= end`, and no gap below `nxt`.
+    fn check(&self) {
+        debug_assert!(self.una <= self.nxt && self.nxt <= self.end());
+        debug_assert!(
+            self.segments
+                .front()
+                .is_none_or(|head| head.offset <= self.una || head.offset > self.nxt),
+            "the first segment begins at the first byte that is not acknowledged"
+        );
     }
 
     /// The first part of `range` that was never handed to a path; empty if there is none.
-    pub fn unsent_part(&self, range: Range<u64>) -> Range<u64> {
+    pub(super) fn unsent_part(&self, range: Range<u64>) -> Range<u64> {
         let end = range.end.min(self.buffer.end());
         let mut start = range.start.max(self.nxt);
         if self.segments.back().is_none_or(|last| last.end() <= start) {
@@ -114,11 +196,12 @@ impl DataSend {
     }
 
     /// Take bytes never sent for `path`, from `offset` on.
-    pub fn take_unsent(&mut self, path: PathId, offset: u64, len: u32) -> (u64, Payload) {
+    pub(super) fn take_unsent(&mut self, path: PathId, offset: u64, len: u32) -> (u64, Payload) {
         let payload = self.buffer.slice(offset, len);
         let len = payload.len();
         let paths = PathSet::EMPTY.with(path);
         let segment = DataSegment { offset, len, paths };
+        debug_assert!(offset >= self.nxt && segment.end() <= self.end(), "it was never sent");
         let behind = self.segments.back().is_none_or(|last| last.end() <= offset);
         if behind && offset == self.nxt {
             self.segments.push_back(segment);
@@ -127,6 +210,11 @@ impl DataSend {
         }
         self.scattered = true;
         let index = self.segments.partition_point(|known| known.offset < offset);
+        debug_assert!(
+            self.segments.get(index).is_none_or(|next| segment.end() <= next.offset)
+                && index.checked_sub(1).is_none_or(|last| self.segments[last].end() <= offset),
+            "no byte is handed out twice as new data"
+        );
         self.segments.insert(index, segment);
         for known in self.segments.range(index..) {
             if known.offset != self.nxt {
@@ -137,9 +225,20 @@ impl DataSend {
         (offset, payload)
     }
 
+    /// Whether the reinject queue holds anything.
+    pub(super) fn has_reinjections(&self) -> bool {
+        !self.reinject.is_empty()
+    }
+
+    /// Queue `range` for another path.
+    pub(super) fn reinject(&mut self, range: Range<u64>) {
+        debug_assert!(self.una <= range.start, "it is not acknowledged");
+        self.reinject.insert(range);
+    }
+
     /// Take a copy of data that some path already has for `path`; what was acknowledged since is
     /// left out.
-    pub fn take_copy(&mut self, path: PathId, range: Range<u64>) -> Option<(u64, Payload)> {
+    pub(super) fn take_copy(&mut self, path: PathId, range: Range<u64>) -> Option<(u64, Payload)> {
         let start = range.start.max(self.una);
         let first = self.segments.partition_point(|segment| segment.end() <= start);
         let mut reached = start;
@@ -156,22 +255,35 @@ impl DataSend {
         }
         let len = u32::try_from(end - start).unwrap_or(u32::MAX);
         self.reinjected_bytes += u64::from(len);
+        debug_assert!(end <= self.end(), "copies are of what was written");
         Some((start, self.buffer.slice(start, len)))
     }
 
+    /// The last copy was sent to probe a path.
+    pub(super) fn count_probe(&mut self, bytes: u32) {
+        self.probe_bytes += u64::from(bytes);
+    }
+
     /// The head of the reinject queue, cut to one range of data not acknowledged.
-    pub fn reinject_head(&self) -> Option<Range<u64>> {
+    pub(super) fn reinject_head(&self) -> Option<Range<u64>> {
         self.reinject.first().map(|range| range.start.max(self.una)..range.end)
     }
 
-    /// A range of the reinject queue was handed out.
-    pub fn reinjected(&mut self, range: Range<u64>) {
+    /// Take a range of the reinject queue for `path`; what was acknowledged since is left out.
+    pub(super) fn take_reinject(
+        &mut self,
+        path: PathId,
+        range: Range<u64>,
+    ) -> Option<(u64, Payload)> {
+        self.cut(range.end);
+        let taken = self.take_copy(path, range.clone());
         self.reinject.remove(range);
+        taken
     }
 
     /// Everything that `path` has and the peer has not acknowledged goes to another one, unless
     /// one of those that work has it already.
-    pub fn reinject_all_of(&mut self, path: PathId, working: PathSet) {
+    pub(super) fn reinject_all_of(&mut self, path: PathId, working: PathSet) {
         for segment in &self.segments {
             let others = segment.paths.without(path);
             let stuck = segment.paths.contains(path) && !others.meets(working);
@@ -182,7 +294,7 @@ impl DataSend {
     }
 
     /// A path left: its number may be given to another one.
-    pub fn forget_path(&mut self, path: PathId) {
+    pub(super) fn forget_path(&mut self, path: PathId) {
         for segment in &mut self.segments {
             segment.paths = segment.paths.without(path);
         }
@@ -191,7 +303,7 @@ impl DataSend {
     /// The newest `len` bytes at most of what others have and `path` has not. They are cut out of
     /// their segments, so that what is noted of a segment is true of all of it: a path that has a
     /// part of it only would keep the rest from being reinjected.
-    pub fn cut_newest_without(&mut self, path: PathId, len: u32) -> Option<Range<u64>> {
+    pub(super) fn cut_newest_without(&mut self, path: PathId, len: u32) -> Option<Range<u64>> {
         let una = self.una;
         let lacks = |segment: &DataSegment| {
             !segment.paths.contains(path) && !segment.paths.is_empty() && segment.end() > una
@@ -216,7 +328,7 @@ impl DataSend {
     }
 
     /// No segment is on both sides of `offset`: what is noted of one is true of all of it.
-    pub fn cut(&mut self, offset: u64) {
+    pub(super) fn cut(&mut self, offset: u64) {
         let index = self.segments.partition_point(|segment| segment.end() <= offset);
         if index < self.segments.len() {
             self.cut_at(index, offset);
@@ -235,18 +347,12 @@ impl DataSend {
     }
 
     /// Every path was tried with these.
-    pub fn forget_paths_of(&mut self, range: &Range<u64>) {
+    pub(super) fn forget_paths_of(&mut self, range: &Range<u64>) {
         for segment in &mut self.segments {
             if segment.offset < range.end && segment.end() > range.start {
                 segment.paths = PathSet::EMPTY;
             }
         }
-    }
-
-    /// Memory of what is buffered, in bytes.
-    pub fn memory(&self) -> u32 {
-        let bytes = u32::try_from(self.buffer.len()).unwrap_or(u32::MAX);
-        bytes.saturating_add(bytes.div_ceil(FRAGMENT_BYTES) * FRAGMENT_COST)
     }
 }
 
@@ -258,8 +364,8 @@ mod tests {
     const SLOW: PathId = PathId(1);
 
     /// So much was handed to `FAST`, in segments of that size.
-    fn sent(bytes: u32, segment: u32) -> DataSend {
-        let mut send = DataSend::default();
+    fn sent(bytes: u32, segment: u32) -> SendQueue {
+        let mut send = SendQueue::default();
         send.buffer.append(Payload::from(vec![7; bytes as usize]));
         while send.nxt < u64::from(bytes) {
             send.take_unsent(FAST, send.nxt, segment.min(bytes - send.nxt as u32));
@@ -268,7 +374,7 @@ mod tests {
     }
 
     /// Probes of at most so many bytes until there is nothing to probe with.
-    fn probes(send: &mut DataSend, size: u32) -> Vec<Range<u64>> {
+    fn probes(send: &mut SendQueue, size: u32) -> Vec<Range<u64>> {
         let mut probes = Vec::new();
         while let Some(range) = send.cut_newest_without(SLOW, size) {
             assert_eq!(send.take_copy(SLOW, range.clone()).expect("data").1.len(), size);
@@ -294,14 +400,14 @@ mod tests {
         }
         let mut send = sent(10_000, 1400);
         assert_eq!(send.cut_newest_without(FAST, 1024), None, "it has everything itself");
-        send.on_data_ack(9500, 1 << 20);
+        send.on_ack(9500);
         assert_eq!(send.cut_newest_without(SLOW, 1024), Some(9500..10_000));
     }
 
     #[test]
     fn probe_of_all_that_is_unacknowledged_leaves_no_acknowledged_head() {
         let mut send = sent(10_000, 10_000);
-        send.on_data_ack(9500, 1 << 20);
+        send.on_ack(9500);
         let range = send.cut_newest_without(SLOW, 1024).expect("data");
         assert_eq!(range, 9500..10_000);
         assert!(send.segments.front().is_some_and(|head| head.end() > send.una));

@@ -1,7 +1,7 @@
-//! What lies between hosts: NICs, links, the topology, and the taps on the way.
+//! The network between hosts: NICs, links, routers, middleboxes, and the capture of packets.
 //!
-//! Knows no host; what arrives somewhere is handed to `world`. What a link does to a packet and
-//! where a packet goes next is `network`'s.
+//! Hosts are left to `world`, which receives the packets that arrive. What a link does to a packet
+//! and where the packet goes next is left to `network`.
 
 use crate::capture::Capture;
 use crate::event_queue::{EventQueue, Target};
@@ -13,64 +13,65 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 use wire::Packet;
 
-/// Something that must not happen, found on the way of a packet.
+/// A defect found on the way of a packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
     LiveLock(&'static str),
     Codec(String),
 }
 
-/// Where an interface's packets go first.
+/// The first hop of the packets of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FirstHop {
-    /// The NIC of this number; its host learns of departures from it.
+    /// The NIC of this number, which reports departures to its host.
     Nic(usize),
-    /// Nothing waits below the stack: a packet has departed as soon as it is handed over.
+    /// A link without a NIC: a packet has departed as soon as it is sent.
     Link(LinkId),
     /// Not connected.
     Nowhere,
 }
 
-/// Links and what is between them.
-pub(crate) struct Wiring {
+/// Links, NICs and routers.
+pub(crate) struct Fabric {
     pub queue: EventQueue,
     topology: Topology,
-    links: Vec<Wired>,
+    links: Vec<FabricLink>,
     nics: Vec<(Nic, Target)>,
-    /// Push every packet through bytes and back.
+    /// Serialise and parse every packet.
     pub through_codec: bool,
     pub capture: Option<Capture>,
-    /// The first thing that went wrong.
+    /// The first defect.
     pub fault: Option<Fault>,
     guard: Guard,
-    /// An application was called since this was last taken.
+    /// An application was called since this was last read.
     pub called: bool,
 }
 
-/// A link and what wakes it. Begins with a cache line, and with what every packet needs.
+/// A link and its target. Aligned to a cache line and begins with the fields that every packet
+/// needs.
 #[repr(C, align(64))]
-struct Wired {
-    /// What stands at its far end, if anything does.
+struct FabricLink {
+    /// The middlebox at its far end, if any.
     behind: Option<Box<Behind>>,
     target: Target,
-    /// The host it leads to, if it does; kept here so that nothing else has to be looked up.
+    /// The host that it leads to, if any; kept here to avoid a look-up.
     host: Option<(HostId, InterfaceId)>,
-    /// Of that host, the socket that the last packet went to; a hint.
+    /// The socket of that host that received the last packet; a hint for prefetching.
     reader: Option<SocketId>,
-    /// Nothing happens on it, so that a packet need not wait for an event to get through.
+    /// Without rate, delay and loss: a packet passes it without an event.
     is_wire: bool,
     link: Link,
 }
 
-/// A middlebox and the packets it has let through but nobody has taken yet.
+/// A middlebox and the packets that it let through and that were not taken yet.
 struct Behind {
     middlebox: Box<dyn MiddleBox>,
     through: VecDeque<Box<Packet>>,
 }
 
-impl Wiring {
+impl Fabric {
     pub(crate) fn new(topology: Topology) -> Self {
-        Wiring {
+        Fabric {
             queue: EventQueue::new(),
             topology,
             links: Vec::new(),
@@ -83,7 +84,7 @@ impl Wiring {
         }
     }
 
-    /// The topology's next link, which draws its chance as `owner`.
+    /// Add the next link of the topology; `owner` keys its random draws.
     pub(crate) fn add_link(&mut self, config: LinkConfig, owner: u64) -> (LinkId, Target) {
         let id = LinkId(self.links.len() as u32);
         let target = self.queue.add_target();
@@ -94,11 +95,11 @@ impl Wiring {
         };
         let is_wire = config.is_wire();
         let link = Link::new(id, config, owner);
-        self.links.push(Wired { link, target, host, reader: None, is_wire, behind: None });
+        self.links.push(FabricLink { link, target, host, reader: None, is_wire, behind: None });
         (id, target)
     }
 
-    /// A NIC of `host` in front of the link `next`.
+    /// Add a NIC of `host` before the link `next`.
     pub(crate) fn add_nic(
         &mut self,
         setup: NicSetup,
@@ -124,12 +125,12 @@ impl Wiring {
     }
 
     pub(crate) fn stats(&self, link: LinkId) -> Option<&LinkStats> {
-        self.links.get(link.index()).map(|wired| wired.link.stats())
+        self.links.get(link.index()).map(|attached| attached.link.stats())
     }
 
-    /// When the last of all packets comes out of its link, as far as it is known.
+    /// The latest known arrival time over all packets on links.
     pub(crate) fn last_arrival(&self) -> Option<Instant> {
-        self.links.iter().filter_map(|wired| wired.link.last_arrival()).max()
+        self.links.iter().filter_map(|attached| attached.link.last_arrival()).max()
     }
 
     /// Put a packet of `len` bytes on a link.
@@ -141,25 +142,26 @@ impl Wiring {
         len: u32,
     ) {
         if self.count_step(cx.now) {
-            let wired = &mut self.links[link.index()];
-            if wired.is_wire && wired.host.is_none() {
-                wired.link.count_passed(len);
+            let attached = &mut self.links[link.index()];
+            if attached.is_wire && attached.host.is_none() {
+                attached.link.count_passed(len);
                 self.pass_on(cx, link, packet, len);
                 return;
             }
-            wired.link.take(cx, packet, len);
-            self.queue.set(wired.target, wired.next_deadline());
+            attached.link.take(cx, packet, len);
+            self.queue.set(attached.target, attached.next_deadline());
         }
     }
 
-    /// What came out of `link` goes on from the router there.
+    /// Forward a packet that came out of `link` at the router there.
     fn pass_on(&mut self, cx: &mut Context<'_>, link: LinkId, mut packet: Box<Packet>, len: u32) {
         if let Hop::Link(next) = self.topology.forward(link, &mut packet) {
             self.enqueue(cx, next, packet, len);
         }
     }
 
-    /// What came out of `link` goes on from the router there, to a host if only wires are between.
+    /// Forward a packet that came out of `link` at the router there. Returns it if it reaches a
+    /// host over wires only.
     fn forward(
         &mut self,
         cx: &mut Context<'_>,
@@ -167,20 +169,20 @@ impl Wiring {
         mut packet: Box<Packet>,
     ) -> Option<(HostId, InterfaceId, Box<Packet>)> {
         let len = packet.wire_len();
-        // Wires in a circle end with the hop limit.
+        // The hop limit ends a loop of wires.
         loop {
             link = match self.topology.forward(link, &mut packet) {
                 Hop::Host(host, interface) => return Some((host, interface, packet)),
                 Hop::Link(next) => next,
                 Hop::Drop => return None,
             };
-            let wired = &mut self.links[link.index()];
-            if !wired.is_wire {
+            let attached = &mut self.links[link.index()];
+            if !attached.is_wire {
                 self.enqueue(cx, link, packet, len);
                 return None;
             }
-            wired.link.count_passed(len);
-            if let Some((host, interface)) = wired.host {
+            attached.link.count_passed(len);
+            if let Some((host, interface)) = attached.host {
                 return Some((host, interface, packet));
             }
         }
@@ -193,15 +195,15 @@ impl Wiring {
         self.queue.set(*target, nic.next_deadline());
     }
 
-    /// The next packet that a host gets from `link` now; what goes to routers is sent on.
+    /// The next packet that a host receives from `link` now. Packets at routers are forwarded.
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
         link: LinkId,
     ) -> Option<(HostId, InterfaceId, Box<Packet>)> {
-        let wired = &mut self.links[link.index()];
-        if let Some((host, interface)) = wired.host {
-            return wired.poll(cx, &mut self.queue).map(|packet| (host, interface, packet));
+        let attached = &mut self.links[link.index()];
+        if let Some((host, interface)) = attached.host {
+            return attached.poll(cx, &mut self.queue).map(|packet| (host, interface, packet));
         }
         while let Some(packet) = self.links[link.index()].poll(cx, &mut self.queue) {
             let arrived = self.forward(cx, link, packet);
@@ -212,8 +214,8 @@ impl Wiring {
         None
     }
 
-    /// The next packet that leaves a NIC now: it is on its way, what is left is to tell the host
-    /// of which flow and how many bytes.
+    /// Send the next packet that leaves a NIC now. Returns the host, the flow and the bytes of the
+    /// packet, for the notification of the departure.
     pub(crate) fn poll_nic(
         &mut self,
         cx: &mut Context<'_>,
@@ -229,20 +231,20 @@ impl Wiring {
         Some((host, flow, len))
     }
 
-    /// Whether `link`, which gave a packet just now, has no other one at `now`. Then it will be
-    /// woken for the next, and another `poll` is spared.
+    /// Whether `link`, which returned a packet just now, has no other one at `now`. It is then
+    /// scheduled for the next packet, which saves a `poll`.
     pub(crate) fn link_rests(&mut self, now: Instant, link: LinkId) -> bool {
-        let wired = &self.links[link.index()];
-        let next = wired.next_deadline();
-        // What a middlebox let through is known to `poll` only.
-        if wired.behind.is_some() || next.is_some_and(|next| next <= now) {
+        let attached = &self.links[link.index()];
+        let next = attached.next_deadline();
+        // Only `poll` knows the packets that a middlebox let through.
+        if attached.behind.is_some() || next.is_some_and(|next| next <= now) {
             return false;
         }
-        self.queue.set(wired.target, next);
+        self.queue.set(attached.target, next);
         true
     }
 
-    /// The same of a NIC.
+    /// As `link_rests`, for a NIC.
     pub(crate) fn nic_rests(&mut self, now: Instant, nic: usize) -> bool {
         let (nic, target) = &self.nics[nic];
         let next = nic.next_deadline();
@@ -253,43 +255,43 @@ impl Wiring {
         true
     }
 
-    /// Packets of `link` go to this socket at present.
+    /// Note the socket that received the last packet of `link`.
     pub(crate) fn note_reader(&mut self, link: LinkId, reader: Option<SocketId>) {
         self.links[link.index()].reader = reader;
     }
 
-    /// Who gets the next packet of `link`, by and large.
+    /// The probable receiver of the next packet of `link`.
     pub(crate) fn reader(&self, link: LinkId) -> Option<(HostId, InterfaceId, SocketId)> {
-        let wired = &self.links[link.index()];
-        let (host, interface) = wired.host?;
-        Some((host, interface, wired.reader?))
+        let attached = &self.links[link.index()];
+        let (host, interface) = attached.host?;
+        Some((host, interface, attached.reader?))
     }
 
-    /// Ask for what is looked at when a packet comes out of `link`,
+    /// Prefetch what is read when a packet comes out of `link`.
     pub(crate) fn prefetch_link(&self, link: LinkId) {
-        let wired = &self.links[link.index()];
-        prefetch(wired);
-        wired.link.prefetch_delivery();
+        let attached = &self.links[link.index()];
+        prefetch(attached);
+        attached.link.prefetch_delivery();
     }
 
-    /// for what it knows of its first packet, once that is there,
+    /// Prefetch the entry of the first packet of `link`, after `prefetch_link`.
     pub(crate) fn prefetch_first(&self, link: LinkId) {
         self.links[link.index()].link.prefetch_next();
     }
 
-    /// and then for the packet itself.
+    /// Prefetch the first packet of `link`, after `prefetch_first`.
     pub(crate) fn prefetch_packet(&self, link: LinkId) {
         self.links[link.index()].link.prefetch_packet();
     }
 
-    /// Ask for what a packet will pass that is sent by way of `hop`: the NIC,
+    /// Prefetch the NIC of a first hop.
     pub(crate) fn prefetch_nic(&self, hop: FirstHop) {
         if let FirstHop::Nic(nic) = hop {
             prefetch(&self.nics[nic]);
         }
     }
 
-    /// then the link,
+    /// Prefetch the link of a first hop, after `prefetch_nic`.
     pub(crate) fn prefetch_behind_nic(&self, hop: FirstHop) {
         if let Some(link) = self.first_link(hop) {
             prefetch(&self.links[link.index()]);
@@ -297,7 +299,7 @@ impl Wiring {
         }
     }
 
-    /// and then its queue.
+    /// Prefetch the queue of the link, after `prefetch_behind_nic`.
     pub(crate) fn prefetch_queue(&self, hop: FirstHop) {
         if let Some(link) = self.first_link(hop) {
             self.links[link.index()].link.prefetch_queue();
@@ -312,15 +314,15 @@ impl Wiring {
         }
     }
 
-    /// Something happens to a link.
+    /// Change a link.
     pub(crate) fn apply(&mut self, cx: &mut Context<'_>, link: LinkId, change: LinkChange) {
-        let wired = &mut self.links[link.index()];
-        wired.is_wire = false;
-        wired.link.apply(cx, change);
-        self.queue.set(wired.target, wired.next_deadline());
+        let attached = &mut self.links[link.index()];
+        attached.is_wire = false;
+        attached.link.apply(cx, change);
+        self.queue.set(attached.target, attached.next_deadline());
     }
 
-    /// A packet passes an interface of a host, in or out.
+    /// Capture a packet that passes an interface of a host.
     #[inline]
     pub(crate) fn tap(
         &mut self,
@@ -334,7 +336,7 @@ impl Wiring {
         }
     }
 
-    /// The packet, pushed through bytes and back if that is asked for.
+    /// Serialises and parses the packet if that is requested.
     #[inline]
     pub(crate) fn pass_through(&mut self, packet: Box<Packet>) -> Option<Box<Packet>> {
         if self.through_codec { self.push_through(packet) } else { Some(packet) }
@@ -342,7 +344,7 @@ impl Wiring {
 
     fn push_through(&mut self, packet: Box<Packet>) -> Option<Box<Packet>> {
         match packet.roundtrip() {
-            // A damaged packet must not come through, and its mark is what a receiver sees.
+            // A damaged packet must not parse; the receiver sees its mark.
             Err(_) if packet.corrupted => Some(packet),
             Ok(same) if same == *packet => Some(Box::new(same)),
             other => {
@@ -353,7 +355,7 @@ impl Wiring {
         }
     }
 
-    /// Count something that happens; false if it is too much, and then nothing more should.
+    /// Count a step. False if a limit is exceeded; nothing more may be done then.
     #[inline]
     pub(crate) fn count_step(&mut self, now: Instant) -> bool {
         match self.guard.step(now) {
@@ -370,7 +372,7 @@ impl Wiring {
     }
 }
 
-impl Wired {
+impl FabricLink {
     #[inline]
     fn poll(&mut self, cx: &mut Context<'_>, queue: &mut EventQueue) -> Option<Box<Packet>> {
         let packet = match &mut self.behind {

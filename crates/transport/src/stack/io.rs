@@ -1,5 +1,6 @@
-//! What goes into a stack and what comes out of it, as values.
+//! Configuration, inputs and events of a stack.
 
+use crate::endpoint::IpProtocol;
 use crate::info::Protocol;
 use crate::mptcp::MptcpConfig;
 use crate::socket::SocketError;
@@ -8,10 +9,10 @@ use base::{InterfaceId, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use wire::Packet;
 
-/// What a stack is made of.
+/// The configuration of a stack.
 #[derive(Clone, Debug, Default)]
 pub struct StackConfig {
-    /// In the order of their `InterfaceId`s.
+    /// The interfaces in the order of their `InterfaceId`s.
     pub interfaces: Vec<InterfaceConfig>,
 }
 
@@ -38,6 +39,13 @@ impl ProtocolConfig {
             ProtocolConfig::Mptcp(_) => Protocol::Mptcp,
         }
     }
+
+    /// The protocol of its packets.
+    pub(super) const fn ip_protocol(&self) -> IpProtocol {
+        match self {
+            ProtocolConfig::Tcp(_) | ProtocolConfig::Mptcp(_) => IpProtocol::Tcp,
+        }
+    }
 }
 
 impl Default for ProtocolConfig {
@@ -58,62 +66,54 @@ impl From<MptcpConfig> for ProtocolConfig {
     }
 }
 
-/// Something that happened to the stack.
+/// An input of a stack.
 #[derive(Debug)]
 pub enum Input {
     /// A packet arrived on an interface.
     Packet { interface: InterfaceId, packet: Box<Packet> },
-    /// The time that `poll_deadline` named has come. Harmless if early.
+    /// The time that `poll_deadline` gave has come. An early timeout has no effect.
     Timeout,
-    /// `bytes` (IP length) of `flow` (`Packet::flow`) left the NIC.
+    /// A packet of this `Packet::flow` and IP length left the network interface.
     Departed { flow: u32, bytes: u32 },
     /// An interface changed.
     Interface { interface: InterfaceId, event: InterfaceEvent },
-    /// Something on the way reset all connections and subflows between these ends: the host's own,
-    /// the peer's.
+    /// A middlebox reset all paths between these ends, local and remote.
     Reset { ends: Vec<(SocketAddr, SocketAddr)> },
 }
 
-/// A change of an interface that the host notices.
+/// A change of an interface of which the host is notified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InterfaceEvent {
     Up,
     Down,
     AddressAdded(IpAddr),
     AddressRemoved(IpAddr),
-    /// Peers of connections over several paths are asked to spare it, or to use it again
-    /// (RFC 8684 s3.3.8).
+    /// Peers of multi-path connections are asked to use the interface as backup only, or again as
+    /// any other (RFC 8684 s3.3.8).
     Backup(bool),
 }
 
-/// A packet to put on an interface.
-#[derive(Debug)]
-pub struct Transmit {
-    pub interface: InterfaceId,
-    pub packet: Box<Packet>,
-}
-
-/// News about a socket.
+/// An event of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SocketEvent {
     pub socket: SocketId,
     pub kind: SocketEventKind,
 }
 
-/// Kinds of news.
+/// Kinds of events of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SocketEventKind {
     /// `connect` succeeded.
     Connected,
     /// A listener produced this connection.
     Accepted { listener: SocketId },
-    /// There is something new to read.
+    /// New data can be read.
     Readable,
-    /// A `write` that was refused or cut short may be tried again.
+    /// A `write` that took less than all can be tried again.
     Writable,
-    /// The peer will send no more: after the data, `read` gives end of stream.
+    /// The peer closed its direction: after the data, `read` returns `Err(Closed)`.
     PeerClosed,
-    /// The connection is over in both directions.
+    /// Both directions are closed.
     Closed,
     /// The connection failed.
     Failed(SocketError),

@@ -1,7 +1,8 @@
-//! Which unsent data are meant for which path (house rule 4, *Binding*; schedulers spec s0.3).
+//! `Assignments`: which unsent data are meant for which path.
 //!
-//! Late binding: a mark on a range, taken back at will; no mapping exists before transmission.
-//! What is bound for good goes straight to a subflow and is none of this file's concern.
+//! An assignment is a mark on a range and can be taken back: no sequence number of a path exists
+//! before transmission (002 sV-B, STTF's tags). Data that are assigned for good go straight to the
+//! queue of a path and are not kept here.
 
 use crate::buffer::RangeSet;
 use base::PathId;
@@ -20,30 +21,34 @@ impl Assignments {
         self.paths.iter().all(RangeSet::is_empty)
     }
 
-    /// `range` is meant for `path`, whatever it was meant for.
+    /// `range` is meant for `path`, whichever it was meant for before.
     pub fn assign(&mut self, range: Range<u64>, path: PathId) {
         self.unassign(range.clone());
         if self.paths.len() <= path.index() {
             self.paths.resize_with(path.index() + 1, RangeSet::new);
         }
+        debug_assert!(
+            self.paths.iter().all(|marked| marked.first_overlap(range.clone()).is_none()),
+            "no byte is assigned twice"
+        );
         self.paths[path.index()].insert(range);
     }
 
-    /// `range` is meant for nobody.
+    /// `range` is meant for no path.
     pub fn unassign(&mut self, range: Range<u64>) {
         for marked in &mut self.paths {
             marked.remove(range.clone());
         }
     }
 
-    /// What is meant for a path that left is meant for nobody.
+    /// What was meant for a path that left is meant for none.
     pub fn forget(&mut self, path: PathId) {
         if let Some(marked) = self.paths.get_mut(path.index()) {
             *marked = RangeSet::new();
         }
     }
 
-    /// Nothing is meant for anybody.
+    /// Take all assignments back.
     pub fn clear(&mut self) {
         self.paths.clear();
     }
@@ -58,7 +63,7 @@ impl Assignments {
         self.paths.get(path.index()).map_or(0, RangeSet::covered_bytes)
     }
 
-    /// The first part of `range` that is meant for nobody; empty if there is none.
+    /// The first part of `range` that is meant for no path; empty if there is none.
     pub fn free_part(&self, range: Range<u64>) -> Range<u64> {
         let Range { start: mut at, end } = range;
         let marked_until = |at: u64| {

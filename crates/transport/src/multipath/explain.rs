@@ -1,7 +1,7 @@
-//! The record of what the scheduler was asked and answered, for whoever wants it (rule 8).
+//! The record of every question to the scheduler and its answer.
 //!
-//! Only here a scheduler is asked for its reasons; without a recorder of decisions none of this
-//! runs. Carrying answers out is `outgoing`'s.
+//! A scheduler explains itself only here; without a recorder of decisions none of this runs.
+//! Answers are carried out in `dispatch`.
 
 use crate::scheduler::{
     Action, AnyScheduler, Bind, Decision, LossPhase, Offer, PathState, PathView, Scheduler, Step,

@@ -1,0 +1,106 @@
+//! The sending half of the data sequence space on the wire (RFC 8684 s3.3): data sequence numbers
+//! for offsets in the stream, and the DATA_FIN, which takes one number. The data themselves are in
+//! `multipath::SendQueue`.
+
+/// How far this host's DATA_FIN is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fin {
+    /// The application may write more.
+    Open,
+    /// It will not.
+    Queued,
+    /// The DATA_FIN was sent.
+    Sent,
+    /// The peer acknowledged it.
+    Acked,
+}
+
+/// Numbers of the sending half.
+#[derive(Debug)]
+pub struct SendNumbers {
+    /// Data sequence number of offset zero.
+    first_dsn: u64,
+    fin: Fin,
+}
+
+impl SendNumbers {
+    /// The stream begins one above the initial data sequence number.
+    pub const fn new(idsn: u64) -> Self {
+        SendNumbers { first_dsn: idsn.wrapping_add(1), fin: Fin::Open }
+    }
+
+    /// The number on the wire of `offset`.
+    pub const fn dsn(&self, offset: u64) -> u64 {
+        self.first_dsn.wrapping_add(offset)
+    }
+
+    /// The offset of a number on the wire.
+    pub const fn offset(&self, dsn: u64) -> u64 {
+        dsn.wrapping_sub(self.first_dsn)
+    }
+
+    /// The application will write no more.
+    pub const fn queue_fin(&mut self) {
+        if matches!(self.fin, Fin::Open) {
+            self.fin = Fin::Queued;
+        }
+    }
+
+    /// The application will write no more, whether or not the DATA_FIN was sent.
+    pub const fn is_fin_queued(&self) -> bool {
+        !matches!(self.fin, Fin::Open)
+    }
+
+    /// The DATA_FIN is to be sent once everything written was handed to subflows.
+    pub const fn is_fin_due(&self) -> bool {
+        matches!(self.fin, Fin::Queued)
+    }
+
+    /// The DATA_FIN was sent.
+    pub fn on_fin_sent(&mut self) {
+        debug_assert_eq!(self.fin, Fin::Queued, "it is sent once");
+        self.fin = Fin::Sent;
+    }
+
+    /// The DATA_FIN was sent, whether or not it is acknowledged.
+    pub const fn is_fin_sent(&self) -> bool {
+        matches!(self.fin, Fin::Sent | Fin::Acked)
+    }
+
+    /// The peer acknowledged the DATA_FIN. Whether it had not before.
+    pub fn on_fin_acked(&mut self) -> bool {
+        debug_assert!(self.is_fin_sent());
+        std::mem::replace(&mut self.fin, Fin::Acked) != Fin::Acked
+    }
+
+    /// The peer acknowledged the DATA_FIN.
+    pub const fn is_fin_acked(&self) -> bool {
+        matches!(self.fin, Fin::Acked)
+    }
+
+    /// The offset after what the peer acknowledged, if it is `una` of the data: the DATA_FIN counts
+    /// one.
+    pub const fn una(&self, una: u64) -> u64 {
+        una + self.is_fin_acked() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_fin_takes_the_number_after_the_data() {
+        let mut numbers = SendNumbers::new(u64::MAX - 1);
+        assert_eq!((numbers.dsn(0), numbers.dsn(1), numbers.offset(4)), (u64::MAX, 0, 5));
+        numbers.queue_fin();
+        assert!(numbers.is_fin_due() && !numbers.is_fin_sent());
+        numbers.on_fin_sent();
+        numbers.queue_fin();
+        assert!(numbers.is_fin_queued() && !numbers.is_fin_due());
+        assert_eq!(numbers.una(7), 7);
+        assert!(numbers.on_fin_acked());
+        assert!(!numbers.on_fin_acked() && numbers.is_fin_sent());
+        assert_eq!(numbers.una(7), 8);
+    }
+}

@@ -1,0 +1,197 @@
+//! The subflows as the paths of a `multipath::Sender`.
+
+use super::fallback::Fallback;
+use super::keys::Keys;
+use super::mappings::data_number;
+use super::numbers::SendNumbers;
+use super::stage::Stage;
+use super::subflow::SubflowEntry;
+use super::subflows::Subflows;
+use crate::congestion::{CongestionControl, Controller, Penalty};
+use crate::multipath::{Paths, Piece, Progress, Prompt};
+use crate::scheduler::{PathState, PathView};
+use crate::tcp::profile::{SubflowWindow, Switches};
+use crate::tcp::sent_mappings::SentMapping;
+use crate::tcp::timers::wheel_expiry;
+use base::{Blocked, Context, Duration, Instant, PathId};
+use wire::mptcp::Mapping;
+
+/// What kernels do differently with the data of a subflow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SubflowRules {
+    /// The window announced on a subflow bounds it, beside the connection's.
+    pub own_windows: bool,
+    /// Each segment leaves before the scheduler is asked about the next one.
+    pub one_at_a_time: bool,
+    /// Data that follow each other share a mapping (mainline Linux).
+    joins_mappings: bool,
+    /// Tick of the timer wheel.
+    tick: Duration,
+}
+
+impl SubflowRules {
+    /// Of a profile.
+    pub const fn new(switches: &Switches, mainline_limits: bool) -> Self {
+        SubflowRules {
+            own_windows: matches!(switches.subflow_window, SubflowWindow::Rfc),
+            one_at_a_time: switches.sends_what_it_hands,
+            joins_mappings: mainline_limits,
+            tick: switches.tick,
+        }
+    }
+}
+
+/// The subflows of a connection with what sending on them takes.
+pub(super) struct SubflowPaths<'a> {
+    pub subflows: &'a mut Subflows,
+    pub controller: &'a mut Controller,
+    pub keys: &'a Keys,
+    pub fallback: &'a Fallback,
+    pub numbers: &'a SendNumbers,
+    pub rules: SubflowRules,
+    /// Both directions are over, or the connection failed.
+    pub closed: bool,
+}
+
+impl SubflowPaths<'_> {
+    /// Until the peer proved that it speaks MPTCP, data are contiguous on the first subflow
+    /// (RFC 8684 s3.1).
+    fn continues_at(&self, entry: &SubflowEntry) -> Option<u64> {
+        let free = self.keys.is_fully_established() || entry.path != PathId(0);
+        if free { None } else { entry.last_end }
+    }
+
+    /// The window of a subflow is lifted to the connection's where that one has no say in the
+    /// choice of a path: only when one is chosen is it looked at (multipath-tcp kernel v0.95,
+    /// `mptcp_write_xmit`), so that a full window can call for a copy, which is below it anyhow.
+    fn lift_window(&self, view: &mut PathView) {
+        if !self.rules.own_windows {
+            view.window.send_window_bytes = u64::from(u32::MAX);
+        }
+    }
+}
+
+impl Paths for SubflowPaths<'_> {
+    #[inline]
+    fn count(&self) -> usize {
+        self.subflows.len()
+    }
+
+    #[inline]
+    fn view(&self, path: PathId) -> Option<PathView> {
+        let entry = &self.subflows[path];
+        if entry.stage() == Stage::Gone {
+            return None;
+        }
+        let mut view = entry.tcp.view(self.controller);
+        view.interface = entry.interface;
+        if entry.stage() != Stage::Open {
+            view.state = PathState::Opening;
+        }
+        view.backup = entry.is_backup();
+        view.continues_at = self.continues_at(entry);
+        self.lift_window(&mut view);
+        Some(view)
+    }
+
+    #[inline]
+    fn refresh(&mut self, cx: &Context<'_>, view: &mut PathView) {
+        let entry = &mut self.subflows[view.id];
+        entry.tcp.restart_after_idle(cx, self.controller);
+        entry.tcp.view_window(view, self.controller);
+        entry.tcp.view_queue(view);
+        view.continues_at = self.continues_at(&self.subflows[view.id]);
+        self.lift_window(view);
+    }
+
+    #[inline]
+    fn is_usable(&self, path: PathId) -> bool {
+        self.subflows[path].is_usable()
+    }
+
+    #[inline]
+    fn segment_size(&self, path: PathId) -> u32 {
+        self.subflows[path].tcp.segment_size()
+    }
+
+    #[inline]
+    fn may_carry(&self, path: PathId, offset: u64) -> bool {
+        self.keys.is_fully_established() || self.subflows[path].last_end.unwrap_or(0) == offset
+    }
+
+    /// On an only subflow a copy would be taken for new data by a peer that fell back.
+    fn accepts_copies(&self) -> bool {
+        self.fallback.is_join_confirmed()
+    }
+
+    #[inline]
+    fn enqueue(&mut self, path: PathId, piece: Piece) {
+        let Piece { offset, payload, more } = piece;
+        let dsn = self.numbers.dsn(offset);
+        let entry = &mut self.subflows[path];
+        let at = entry.tcp.write_end();
+        // At most `max_piece`, 65,535 bytes.
+        let len = payload.len() as u16;
+        let subflow_seq = (at as u32).wrapping_add(1);
+        let checksum = (self.keys.uses_checksum())
+            .then(|| Mapping::checksum_of(dsn, subflow_seq, len, &payload));
+        let dsn = data_number(true, dsn);
+        let map = SentMapping { offset: at, len, dsn, checksum, fin: false };
+        entry.last_end = Some(offset + u64::from(len));
+        entry.tcp.push(payload, map, self.rules.joins_mappings);
+        entry.tcp.expect_more(self.rules.one_at_a_time && more);
+        self.subflows.wake(path.index());
+    }
+
+    fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty) {
+        self.controller.penalise(path, kind, now);
+    }
+
+    #[inline]
+    fn progress(&self, path: PathId) -> Progress {
+        let entry = &self.subflows[path];
+        Progress {
+            una: entry.tcp.una(),
+            is_sacked: entry.tcp.is_sacked(),
+            has_outstanding: entry.tcp.has_outstanding(),
+            is_backup: entry.is_backup(),
+            rto: entry.tcp.rto(),
+        }
+    }
+
+    fn timer_left(&self, path: PathId, now: Instant) -> Option<Duration> {
+        self.subflows[path].tcp.retransmission_in(now)
+    }
+
+    fn probe_patience(&self, path: PathId, slack: Duration) -> Duration {
+        self.subflows[path].tcp.probe_patience(slack)
+    }
+
+    fn prompt(&mut self, cx: &Context<'_>, path: PathId, prompt: Prompt) {
+        let entry = &mut self.subflows[path];
+        match prompt {
+            Prompt::Window => entry.tcp.probe_window(),
+            Prompt::KeepAlive => entry.tcp.send_keep_alive(),
+            Prompt::Retransmission => return entry.tcp.retry_now(cx),
+        }
+        self.subflows.wake(path.index());
+    }
+
+    fn expiry(&self, now: Instant, interval: Duration) -> Instant {
+        wheel_expiry(now, interval, self.rules.tick)
+    }
+
+    fn unsent(&self, path: PathId) -> u64 {
+        let entry = &self.subflows[path];
+        if entry.stage() == Stage::Open { entry.tcp.unsent() } else { 0 }
+    }
+
+    fn why_unsent(&self, path: PathId) -> Blocked {
+        self.subflows[path].tcp.blocked_reason()
+    }
+
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.closed || self.fallback.is_plain()
+    }
+}

@@ -1,0 +1,381 @@
+//! How `Sender` hands data to paths: one question to the scheduler after the other, and its answers
+//! carried out.
+//!
+//! Between two questions only the path that was answered with changes, so only that one is looked
+//! at again; unless an answer came with actions.
+
+use super::assignments::Assignments;
+use super::explain;
+use super::paths::{Paths, Piece};
+use super::sender::{Sender, path_id};
+use crate::path_policy::PathPolicy;
+use crate::scheduler::{
+    Action, Bind, Decision, PathChange, PathState, PathView, Scheduler, Step, View, What,
+};
+use base::{Blocked, Context, Event, EventMask, Instant, PathId};
+use std::ops::Range;
+use wire::Payload;
+
+/// What a question to the scheduler led to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dispatched {
+    /// Data were handed to a path; the next question may follow.
+    Again,
+    /// Data were handed to a path and are to leave before the next question.
+    Single,
+    /// The scheduler waits, or there is nothing to ask about.
+    Nothing,
+}
+
+impl Sender {
+    /// Begin a round of questions: acknowledgements are reported to the scheduler, and the path
+    /// policy says which paths may be used. Whether [`Sender::dispatch`] is to follow.
+    pub fn begin_round(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) -> bool {
+        if !std::mem::take(&mut self.is_due) || paths.is_over() {
+            return false;
+        }
+        self.report_acks(cx.now, paths);
+        self.apply_policy(cx, paths);
+        self.views.clear();
+        true
+    }
+
+    /// Ask the scheduler once and carry its answer out.
+    pub fn dispatch(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) -> Dispatched {
+        if !self.has_offer() {
+            return Dispatched::Nothing;
+        }
+        if self.views.is_empty() {
+            self.look_at_paths(paths);
+        }
+        self.note_stale_interval(cx.now, paths);
+        let Decision { actions, step } = self.decide(cx);
+        let looked = actions.is_empty();
+        for action in actions {
+            self.act(cx, paths, action);
+        }
+        let (path, what, max_bytes) = match step {
+            Step::Send { path, what, bind: Bind::Now, max_bytes } => {
+                (path, what, self.grant(path, max_bytes))
+            }
+            Step::Send { path, what, bind: Bind::Queue, max_bytes } => (path, what, max_bytes),
+            Step::Wait(why) => return self.wait(cx, paths, why),
+        };
+        if !self.enqueue(paths, path, what, max_bytes) {
+            return self.wait(cx, paths, Blocked::SchedulerWaits);
+        }
+        self.waits = None;
+        self.ensure_timer(cx.now, paths);
+        if self.one_at_a_time {
+            self.is_due = true;
+            return Dispatched::Single;
+        }
+        self.refresh(cx, paths, path);
+        if !looked {
+            self.views.clear();
+        }
+        Dispatched::Again
+    }
+
+    /// What the scheduler sees of every path.
+    fn look_at_paths(&mut self, paths: &impl Paths) {
+        self.views.clear();
+        for index in 0..paths.count() {
+            if let Some(mut view) = paths.view(path_id(index)) {
+                debug_assert_eq!(view.id.index(), index);
+                self.complete(&mut view);
+                self.views.push(view);
+            }
+        }
+    }
+
+    /// What the sender knows of a path beside its protocol.
+    fn complete(&self, view: &mut PathView) {
+        if view.is_open() && self.is_failed(view.id) {
+            view.state = PathState::PotentiallyFailed;
+        }
+        view.probing = self.is_probing(view.id);
+        // Where the window never held a whole segment, smaller ones go (Linux
+        // `tcp_bound_to_half_wnd`).
+        view.window.mss = view.window.mss.min(self.queue.half_window());
+        add_assigned(view, &self.assignments);
+    }
+
+    /// A path was given something. If it was idle its window shrank.
+    fn refresh(&mut self, cx: &Context<'_>, paths: &mut impl Paths, path: PathId) {
+        if let Some(view) = self.views.iter_mut().find(|view| view.id == path) {
+            paths.refresh(cx, view);
+            add_assigned(view, &self.assignments);
+        }
+    }
+
+    fn decide(&mut self, cx: &mut Context<'_>) -> Decision {
+        let data = self.queue.view(self.peer_closed);
+        let view = View { now: cx.now, paths: &self.views, data };
+        if cx.wants(EventMask::DECISION) {
+            return explain::ask(cx, self.socket, &mut self.scheduler, &view);
+        }
+        self.scheduler.next(&view)
+    }
+
+    /// Tell a scheduler that wants to know on which paths something arrived.
+    fn report_acks(&mut self, now: Instant, paths: &impl Paths) {
+        let arrivals = std::mem::take(&mut self.arrivals);
+        if arrivals.is_empty() {
+            return;
+        }
+        self.look_at_paths(paths);
+        let data = self.queue.view(self.peer_closed);
+        let view = View { now, paths: &self.views, data };
+        for path in self.views.iter().filter(|path| arrivals.contains(path.id)) {
+            self.scheduler.on_ack(&view, path.id);
+        }
+    }
+
+    fn act(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths, action: Action) {
+        match action {
+            Action::Penalise(path, kind) => paths.penalise(cx.now, path, kind),
+            Action::ForgetPaths { range } => self.queue.forget_paths_of(&range),
+            Action::Assign { range, path, revocable: true } => self.assign(paths, range, path),
+            Action::Assign { range, path, revocable: false } => {
+                self.bind(cx.now, paths, range, path);
+            }
+            Action::Unassign { range } => self.assignments.unassign(range),
+            Action::SetProbing(path, on) => self.set_probing(cx, paths, path, on),
+        }
+    }
+
+    /// What of `range` was never sent is meant for `path`.
+    fn assign(&mut self, paths: &impl Paths, range: Range<u64>, path: PathId) {
+        if path.index() >= paths.count() || paths.view(path).is_none() {
+            return;
+        }
+        let mut left = range;
+        while !left.is_empty() {
+            let part = self.queue.unsent_part(left.clone());
+            left.start = part.end;
+            if part.is_empty() {
+                return;
+            }
+            self.assignments.assign(part, path);
+        }
+    }
+
+    /// What of `range` was never sent goes to the queue of `path` for good.
+    fn bind(&mut self, now: Instant, paths: &mut impl Paths, range: Range<u64>, path: PathId) {
+        if path.index() >= paths.count() {
+            return;
+        }
+        let mut left = range.start..range.end.min(self.queue.window_end());
+        while !left.is_empty() && paths.is_usable(path) {
+            let part = self.queue.unsent_part(left.clone());
+            left.start = part.end;
+            if part.is_empty() || !paths.may_carry(path, part.start) {
+                break;
+            }
+            let most = paths.segment_size(path).clamp(1, paths.max_piece(path));
+            let mut at = part.start;
+            while at < part.end {
+                // At most a segment.
+                let len = (part.end - at).min(u64::from(most)) as u32;
+                self.enqueue_unsent(paths, path, at, len);
+                at += u64::from(len);
+            }
+        }
+        self.ensure_timer(now, paths);
+    }
+
+    /// What of `max_bytes` goes out at once: as much as the path's window takes, or a segment.
+    fn grant(&self, path: PathId, max_bytes: u32) -> u32 {
+        let Some(view) = self.views.iter().find(|view| view.id == path) else { return max_bytes };
+        let mss = view.window.mss;
+        if max_bytes <= mss {
+            return max_bytes;
+        }
+        let own_unsent = view.queue.unsent_bytes.saturating_sub(self.assignments.bytes_of(path));
+        let free = u64::from(view.free_segs()) * u64::from(mss);
+        let room = free.saturating_sub(own_unsent).max(u64::from(mss));
+        u32::try_from(room).unwrap_or(u32::MAX).min(max_bytes)
+    }
+
+    /// Send nothing until something happens. The answer of [`Sender::dispatch`].
+    fn wait(&mut self, cx: &mut Context<'_>, paths: &impl Paths, why: Blocked) -> Dispatched {
+        let before = self.waits.replace(why);
+        if why == Blocked::ReceiveWindow && before != Some(why) {
+            let data = self.queue.view(self.peer_closed);
+            let view = View { now: cx.now, paths: &self.views, data };
+            self.scheduler.on_window_blocked(&view);
+        }
+        let (socket, path) = (self.socket, PathId(0));
+        cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
+        // A window update may be lost: the timer probes.
+        self.ensure_timer(cx.now, paths);
+        Dispatched::Nothing
+    }
+
+    /// Put data into the queue of a path. Whether anything was.
+    pub(super) fn enqueue(
+        &mut self,
+        paths: &mut impl Paths,
+        path: PathId,
+        what: What,
+        max_bytes: u32,
+    ) -> bool {
+        if path.index() >= paths.count() || !paths.is_usable(path) {
+            return false;
+        }
+        let most = max_bytes.min(paths.max_piece(path));
+        let (offset, payload) = match what {
+            What::New => return self.enqueue_new(paths, path, most),
+            What::Reinject => {
+                let head = self.queue.reinject_head();
+                let range = head.map(|head| head.start..head.end.min(head.start + u64::from(most)));
+                if range.as_ref().is_some_and(|range| !paths.may_copy(path, range)) {
+                    return false;
+                }
+                match range.and_then(|range| self.queue.take_reinject(path, range)) {
+                    Some(taken) => taken,
+                    // Acknowledged in the meantime: the queue got shorter, ask again.
+                    None => return self.has_offer(),
+                }
+            }
+            What::Copy(range) => match self.take_copy(paths, path, range, most) {
+                Some(taken) => taken,
+                None => return false,
+            },
+            What::Probe => {
+                let newest = self.queue.cut_newest_without(path, most);
+                let taken = newest.and_then(|range| self.take_copy(paths, path, range, most));
+                let Some(taken) = taken else { return false };
+                self.queue.count_probe(taken.1.len());
+                taken
+            }
+        };
+        let segs = payload.len().div_ceil(paths.segment_size(path).max(1));
+        let account = &mut self.state_mut(path).account;
+        account.reinjected_bytes += u64::from(payload.len());
+        account.reinjected_segs += u64::from(segs);
+        self.push(paths, path, offset, payload);
+        true
+    }
+
+    /// Put data into the queue of a path that no path had: those meant for it first, else the next
+    /// ones that are meant for no path.
+    fn enqueue_new(&mut self, paths: &mut impl Paths, path: PathId, most: u32) -> bool {
+        let unsent = match self.assignments.first_of(path) {
+            Some(own) => self.queue.unsent_part(own),
+            None if self.assignments.is_empty() => {
+                self.queue.unsent_part(self.queue.nxt()..u64::MAX)
+            }
+            None => self.free_unsent(),
+        };
+        let end = unsent.end.min(self.queue.window_end());
+        let len = u64::from(most).min(end.saturating_sub(unsent.start)) as u32;
+        if len == 0 || !paths.may_carry(path, unsent.start) {
+            return false;
+        }
+        self.enqueue_unsent(paths, path, unsent.start, len);
+        true
+    }
+
+    /// The first unsent data that are meant for no path.
+    fn free_unsent(&self) -> Range<u64> {
+        let mut left = self.queue.nxt()..self.queue.end();
+        while !left.is_empty() {
+            let part = self.queue.unsent_part(left.clone());
+            let free = self.assignments.free_part(part.clone());
+            if part.is_empty() || !free.is_empty() {
+                return free;
+            }
+            left.start = part.end;
+        }
+        left
+    }
+
+    fn enqueue_unsent(&mut self, paths: &mut impl Paths, path: PathId, offset: u64, len: u32) {
+        let (offset, payload) = self.queue.take_unsent(path, offset, len);
+        let end = offset + u64::from(payload.len());
+        if !self.assignments.is_empty() {
+            self.assignments.unassign(offset..end);
+        }
+        self.state_mut(path).account.first_sent_bytes += u64::from(payload.len());
+        self.push(paths, path, offset, payload);
+    }
+
+    fn take_copy(
+        &mut self,
+        paths: &impl Paths,
+        path: PathId,
+        range: Range<u64>,
+        most: u32,
+    ) -> Option<(u64, Payload)> {
+        let range = range.start..range.end.min(range.start + u64::from(most));
+        paths.may_copy(path, &range).then(|| self.queue.take_copy(path, range))?
+    }
+
+    fn push(&mut self, paths: &mut impl Paths, path: PathId, offset: u64, payload: Payload) {
+        debug_assert!(!payload.is_empty() && payload.len() <= paths.max_piece(path));
+        let more = offset + u64::from(payload.len()) < self.queue.end();
+        paths.enqueue(path, Piece { offset, payload, more });
+    }
+
+    /// Let the path policy say which paths are eligible, and send the probes that are due.
+    ///
+    /// A probe is a copy of the newest data that other paths have: it costs no connection window,
+    /// the peer acknowledges it on the path and drops it, and the path gets samples.
+    fn apply_policy(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) {
+        if self.policy.is_none() || paths.count() < 2 {
+            return;
+        }
+        self.look_at_paths(paths);
+        for (path, on) in self.policy.review(cx.now, &self.views) {
+            self.set_probing(cx, paths, path, on);
+        }
+        for place in 0..self.views.len() {
+            self.probe(cx, paths, place);
+        }
+    }
+
+    /// Send what is due on the path that is seen in that place, as far as there are data.
+    fn probe(&mut self, cx: &Context<'_>, paths: &mut impl Paths, place: usize) {
+        while let Some(bytes) = self.policy.next_probe(cx.now, &self.views[place]) {
+            let path = self.views[place].id;
+            if !self.enqueue(paths, path, What::Probe, bytes) {
+                return;
+            }
+            self.policy.on_probe_sent(path);
+            self.refresh(cx, paths, path);
+        }
+    }
+
+    /// A path is probed only from now on, or carries data again.
+    fn set_probing(&mut self, cx: &mut Context<'_>, paths: &impl Paths, path: PathId, on: bool) {
+        if path.index() >= paths.count() || self.is_probing(path) == on {
+            return;
+        }
+        self.state_mut(path).probing = on;
+        if let Some(view) = self.views.iter_mut().find(|view| view.id == path) {
+            view.probing = on;
+        }
+        if on {
+            // What was meant for it and not bound to it goes elsewhere.
+            self.assignments.forget(path);
+        }
+        let socket = self.socket;
+        cx.record(EventMask::STATE, || Event::Probing { socket, path, on });
+        self.on_path_changed(path, PathChange::State);
+    }
+}
+
+/// What is meant for a path counts as queued on it.
+fn add_assigned(view: &mut PathView, assignments: &Assignments) {
+    let bytes = assignments.bytes_of(view.id);
+    if bytes == 0 {
+        return;
+    }
+    let segs = bytes.div_ceil(u64::from(view.window.mss.max(1)));
+    let segs = u32::try_from(segs).unwrap_or(u32::MAX);
+    view.queue.unsent_bytes += bytes;
+    view.queue.outstanding_bytes += bytes;
+    view.queue.unsent_segs = view.queue.unsent_segs.saturating_add(segs);
+}

@@ -1,0 +1,29 @@
+//! Sending the data of a connection over several paths, whatever protocol the paths belong to.
+//!
+//! [`Sender`] carries out what a scheduler and a path policy decide: it keeps the send queue
+//! (`send_queue`) and what is assigned to which path (`assignments`), asks the scheduler and hands
+//! data to paths (`dispatch`), finds failed paths by a rule (`failover`), sends again what does not
+//! get through (`repair`, `data_timer`), and says why nothing is sent. Questions and answers are
+//! recorded in `explain`.
+//!
+//! Everything that depends on a protocol is behind the trait [`Paths`]: numbers on the wire,
+//! windows, retransmission on a path. A protocol owns one [`Sender`], passes its paths to each
+//! call, and tells it what happened. Receiving is the protocol's.
+
+mod assignments;
+mod data_timer;
+mod dispatch;
+mod explain;
+mod failover;
+mod paths;
+mod repair;
+mod send_queue;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+pub use dispatch::Dispatched;
+pub use failover::{FAILOVER_NAMES, Failover, Signs};
+pub use paths::{Paths, Piece, Progress, Prompt};
+pub use send_queue::SendQueue;
+pub use sender::{PathAccount, Sender, SenderConfig};

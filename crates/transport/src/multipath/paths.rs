@@ -1,0 +1,124 @@
+//! `Paths`: what the executor asks of a protocol.
+//!
+//! A path is an MPTCP subflow or a pair of SCTP addresses. The protocol owns its sequence numbers,
+//! congestion window, retransmission on the path and wire format; the executor decides which data
+//! go to which path. All calls are generic, so that none of them is dispatched at run time.
+
+use crate::congestion::Penalty;
+use crate::scheduler::PathView;
+use base::{Blocked, Context, Duration, Instant, PathId};
+use std::ops::Range;
+use wire::Payload;
+
+/// Data for one path: a mapping of MPTCP, or the user data of a DATA chunk.
+#[derive(Debug)]
+pub struct Piece {
+    /// Position of the first byte in the connection's stream.
+    pub offset: u64,
+    pub payload: Payload,
+    /// More was written after it.
+    pub more: bool,
+}
+
+/// The progress of a path, by which fail-over judges it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Advances with every cumulative acknowledgement of data of this path.
+    pub una: u64,
+    /// Data behind a gap were acknowledged.
+    pub is_sacked: bool,
+    /// Data were handed to it that it has not acknowledged.
+    pub has_outstanding: bool,
+    /// Either side asks to spare it.
+    pub is_backup: bool,
+    /// Retransmission time-out.
+    pub rto: Duration,
+}
+
+/// What a path is asked to send so that the peer answers on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Prompt {
+    /// A window probe (RFC 9293 s3.8.6.1).
+    Window,
+    /// A keep-alive segment (RFC 1122 s4.2.3.6) or a HEARTBEAT (RFC 9260 s8.3).
+    KeepAlive,
+    /// The retransmission that waits for the back-off of its timer.
+    Retransmission,
+}
+
+/// The paths of a connection.
+///
+/// A path is known by its number, which is below [`Paths::count`]. The number of a path that is
+/// over may be given to another one.
+pub trait Paths {
+    /// Numbers in use, those of paths that are over included.
+    fn count(&self) -> usize;
+
+    /// What a scheduler sees of a path; `None`: it is over. Left to the executor: failures found by
+    /// it, the mark of the path policy, and data that are assigned and not handed over.
+    fn view(&self, path: PathId) -> Option<PathView>;
+
+    /// The path was given data: bring windows and queue of its view up to date. An idle path may
+    /// have to restart its window first.
+    fn refresh(&mut self, cx: &Context<'_>, view: &mut PathView);
+
+    /// Whether data may be handed to the path at all.
+    fn is_usable(&self, path: PathId) -> bool;
+
+    /// Payload of a full segment or packet, in bytes.
+    fn segment_size(&self, path: PathId) -> u32;
+
+    /// The longest piece that the path takes at once, in bytes.
+    fn max_piece(&self, _path: PathId) -> u32 {
+        u32::from(u16::MAX)
+    }
+
+    /// Whether data that begin at `offset` may follow what was handed to the path last.
+    fn may_carry(&self, _path: PathId, _offset: u64) -> bool {
+        true
+    }
+
+    /// Whether data that another path has may go on this one, too. A protocol refuses where a
+    /// retransmission on another path is its own decision.
+    fn may_copy(&self, _path: PathId, _range: &Range<u64>) -> bool {
+        true
+    }
+
+    /// Whether the peer accepts the same data on several paths at all.
+    fn accepts_copies(&self) -> bool {
+        true
+    }
+
+    /// Put data at the end of the path's queue.
+    fn enqueue(&mut self, path: PathId, piece: Piece);
+
+    /// Penalise a path that blocks others.
+    fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty);
+
+    /// How far the path got.
+    fn progress(&self, path: PathId) -> Progress;
+
+    /// Time until the retransmission timer of the path expires; `None`: it does not run.
+    fn timer_left(&self, path: PathId, now: Instant) -> Option<Duration>;
+
+    /// The time within which a probe of the path is answered: a round trip and its variation, of
+    /// which `slack` is the least.
+    fn probe_patience(&self, path: PathId, slack: Duration) -> Duration;
+
+    /// Send something that the peer answers.
+    fn prompt(&mut self, cx: &Context<'_>, path: PathId, prompt: Prompt);
+
+    /// When a timer of the connection fires that is set to `interval` now.
+    fn expiry(&self, now: Instant, interval: Duration) -> Instant {
+        now + interval
+    }
+
+    /// Bytes handed to the path and not sent, zero unless it is established.
+    fn unsent(&self, path: PathId) -> u64;
+
+    /// Why they are not sent.
+    fn why_unsent(&self, path: PathId) -> Blocked;
+
+    /// The connection has ended or uses one path only: nothing is scheduled any more.
+    fn is_over(&self) -> bool;
+}

@@ -1,0 +1,263 @@
+//! What `Sender` does about paths that fail and data that do not get through.
+
+use super::data_timer::MIN_INTERVAL;
+use super::failover::{Failover, PROBE_SLACK, Signs, Verdict};
+use super::paths::{Paths, Prompt};
+use super::sender::{Sender, path_id};
+use crate::buffer::FRAGMENT_BYTES;
+use crate::scheduler::{PathChange, What};
+use base::{Blocked, Context, Duration, Instant, PathId};
+
+/// What the data timer reinjects at once: one buffer of Linux's send queue.
+const RETRANSMIT_BYTES: u64 = 64 << 10;
+
+impl Sender {
+    /// Something happened on a path: whether it works is decided by the rule.
+    pub fn judge(&mut self, cx: &Context<'_>, paths: &mut impl Paths, path: PathId, signs: Signs) {
+        let leaves_timeouts = signs.timed_out && self.scheduler.leaves_timeouts();
+        let rule = self.failover;
+        let watch = &mut self.state_mut(path).watch;
+        let verdict = match rule {
+            Failover::Rto => watch.judge_by_rto(signs, || paths.progress(path)),
+            Failover::Stale => watch.judge_by_staleness(signs, leaves_timeouts),
+            Failover::Probe => {
+                if watch.take_answer(cx.now) {
+                    paths.prompt(cx, path, Prompt::Retransmission);
+                }
+                let patience = || paths.probe_patience(path, PROBE_SLACK);
+                watch.judge_by_probe(cx.now, signs, paths.progress(path), patience)
+            }
+        };
+        match verdict {
+            Verdict::Unchanged => {}
+            Verdict::Failed => self.fail(cx.now, paths, path),
+            Verdict::Restored => {
+                self.state_mut(path).watch.restore();
+                self.on_path_state(paths, path);
+            }
+            Verdict::Reinject => {
+                let others = self.working_paths(paths).without(path);
+                if !others.is_empty() {
+                    self.queue.reinject_all_of(path, others);
+                    self.is_due = true;
+                }
+            }
+        }
+    }
+
+    /// The path is not used any more, and its data go elsewhere.
+    fn fail(&mut self, now: Instant, paths: &impl Paths, path: PathId) {
+        let keeps_alive = self.failover == Failover::Probe;
+        let una = paths.progress(path).una;
+        self.state_mut(path).watch.fail(now, una, keeps_alive);
+        self.on_path_state(paths, path);
+    }
+
+    fn on_path_state(&mut self, paths: &impl Paths, path: PathId) {
+        self.reinject_failed(paths);
+        self.on_path_changed(path, PathChange::State);
+        self.is_due = true;
+    }
+
+    /// The path is taken to have failed until something arrives on it; what it has goes elsewhere.
+    pub fn suspect(&mut self, paths: &impl Paths, path: PathId) {
+        let una = paths.progress(path).una;
+        self.state_mut(path).watch.suspect(una);
+        self.reinject_failed(paths);
+    }
+
+    /// Something arrived on a path that was suspected.
+    pub fn clear(&mut self, path: PathId) {
+        self.state_mut(path).watch.clear();
+        self.is_due = true;
+    }
+
+    /// What only failed paths have goes to one that works, if there is one: a path came, or failed.
+    pub fn reinject_failed(&mut self, paths: &impl Paths) {
+        let working = self.working_paths(paths);
+        if working.is_empty() {
+            return;
+        }
+        for path in (0..paths.count()).map(path_id) {
+            if self.is_failed(path) {
+                self.queue.reinject_all_of(path, working);
+            }
+        }
+        self.is_due = true;
+    }
+
+    /// What a path has goes to others, unless one that works has it.
+    pub fn reinject(&mut self, paths: &impl Paths, path: PathId) {
+        let others = self.working_paths(paths).without(path);
+        self.queue.reinject_all_of(path, others);
+        self.is_due = true;
+    }
+
+    /// When a path is to be looked at again.
+    pub fn watch_deadline(&self, is_usable: impl Fn(PathId) -> bool) -> Instant {
+        if self.failover != Failover::Probe {
+            return Instant::FAR_FUTURE;
+        }
+        let usable = self.states.iter().enumerate().filter(|(index, _)| is_usable(path_id(*index)));
+        usable.map(|(_, state)| state.watch.deadline()).fold(Instant::FAR_FUTURE, Instant::min)
+    }
+
+    /// Judge paths whose probe stayed unanswered, and ask those that failed for an answer.
+    pub fn on_watch_timeout(&mut self, cx: &Context<'_>, paths: &mut impl Paths) {
+        for path in (0..paths.count()).map(path_id) {
+            if !paths.is_usable(path) {
+                continue;
+            }
+            if self.state_mut(path).watch.take_verdict(cx.now)
+                && !self.working_paths(paths).without(path).is_empty()
+            {
+                self.fail(cx.now, paths, path);
+            }
+            if self.state_mut(path).watch.take_keep_alive(cx.now) {
+                paths.prompt(cx, path, Prompt::KeepAlive);
+            }
+        }
+    }
+
+    /// The data timer is mainline's, as soon as there is a choice of paths.
+    fn is_stale_rule(&self, paths: &impl Paths) -> bool {
+        self.failover == Failover::Stale && paths.accepts_copies()
+    }
+
+    /// Note the interval of the data timer as mainline sets it, which it does whenever it looks for
+    /// a path for new data (Linux `mptcp_subflow_get_send`).
+    pub(super) fn note_stale_interval(&mut self, now: Instant, paths: &impl Paths) {
+        if !self.is_stale_rule(paths) || self.queue.is_drained() {
+            return;
+        }
+        let ids = (0..paths.count()).map(path_id);
+        let trusted = ids.filter(|id| paths.is_usable(*id) && self.state(*id).watch.is_trusted());
+        let left = trusted.filter_map(|id| paths.timer_left(id, now)).max();
+        self.timer.stale_interval = left.filter(|left| !left.is_zero()).unwrap_or(MIN_INTERVAL);
+    }
+
+    /// Data or acknowledgements moved: begin anew, or stop if nothing is open.
+    pub fn restart_timer(&mut self, now: Instant, paths: &impl Paths) {
+        self.timer.reset_tries();
+        self.set_timer(now, paths);
+    }
+
+    /// Keep the timer running while something is open.
+    pub(super) fn ensure_timer(&mut self, now: Instant, paths: &impl Paths) {
+        if !self.timer.is_set() {
+            self.set_timer(now, paths);
+        }
+    }
+
+    fn set_timer(&mut self, now: Instant, paths: &impl Paths) {
+        self.timer.at = if !self.queue.is_busy() || paths.is_over() {
+            Instant::FAR_FUTURE
+        } else if self.is_stale_rule(paths) {
+            paths.expiry(now, self.timer.stale_interval)
+        } else {
+            now + self.timer.interval(self.longest_rto(paths))
+        };
+    }
+
+    /// The longest RTO of a path that works.
+    fn longest_rto(&self, paths: &impl Paths) -> Option<Duration> {
+        let ids = (0..paths.count()).map(path_id);
+        let working = ids.filter(|id| paths.is_usable(*id) && !self.is_failed(*id));
+        working.map(|id| paths.progress(id).rto).max()
+    }
+
+    /// When the data timer expires.
+    pub const fn timer_at(&self) -> Instant {
+        self.timer.at
+    }
+
+    /// The data timer expired; whether so often that a connection whose peer is silent is over.
+    pub fn count_timeout(&mut self, now: Instant, paths: &impl Paths) -> bool {
+        let exhausted = self.timer.count_try();
+        self.set_timer(now, paths);
+        exhausted
+    }
+
+    /// The head of the data was not acknowledged for long, whatever paths say: send it again, or
+    /// probe the window. Whether nothing was outstanding, so that the window alone was probed.
+    pub fn on_data_timeout(&mut self, cx: &Context<'_>, paths: &mut impl Paths) -> bool {
+        let stale = self.is_stale_rule(paths).then(|| self.on_stale_interval(cx, paths));
+        let Some(start) = self.queue.unacknowledged_head() else {
+            if self.waits == Some(Blocked::SchedulerWaits) {
+                // Its choice: it is asked again.
+                self.is_due = true;
+                return false;
+            }
+            // Written, never handed out: the window is closed, or was when last heard of.
+            self.probe_window(cx, paths);
+            return true;
+        };
+        match stale {
+            Some(path) => self.send_head_on(paths, path, start),
+            None => self.repeat_head(cx, paths, start),
+        }
+        false
+    }
+
+    /// The head of the data goes on another path. While no path works its own timer comes first.
+    fn repeat_head(&mut self, cx: &Context<'_>, paths: &mut impl Paths, start: u64) {
+        let patience = u32::from(self.working_paths(paths).is_empty());
+        if self.timer.tries() <= patience {
+            return;
+        }
+        if paths.accepts_copies() {
+            let end = self.queue.nxt().min(start + RETRANSMIT_BYTES);
+            self.queue.reinject(start..end);
+            self.is_due = true;
+        } else {
+            // All may have arrived and the answer be lost: another one is asked for.
+            self.probe_window(cx, paths);
+        }
+    }
+
+    fn probe_window(&mut self, cx: &Context<'_>, paths: &mut impl Paths) {
+        let works = |id: &PathId| paths.is_usable(*id) && !self.is_failed(*id);
+        let working = || (0..paths.count()).map(path_id).filter(works);
+        let active = working().find(|id| !self.is_probing(*id));
+        let Some(path) = active.or_else(|| working().next()) else { return };
+        // A window smaller than a segment is filled only now (RFC 9293 s3.8.6.2.1).
+        if !self.enqueue(paths, path, What::New, paths.segment_size(path)) {
+            paths.prompt(cx, path, Prompt::Window);
+        }
+    }
+
+    /// The data timer expired under the rule `stale`: count, and say which path the head of the
+    /// data may go to (Linux `mptcp_subflow_get_retrans`).
+    fn on_stale_interval(&mut self, cx: &Context<'_>, paths: &impl Paths) -> Option<PathId> {
+        let mut least_count = u8::MAX;
+        let usable = || (0..paths.count()).map(path_id).filter(|id| paths.is_usable(*id));
+        for path in usable().filter(|id| paths.progress(*id).has_outstanding) {
+            least_count = least_count.min(self.state_mut(path).watch.count_interval());
+            self.check_stale(cx.now, paths, path);
+        }
+        let idle = || usable().filter(|id| !paths.progress(*id).has_outstanding);
+        let active = idle().find(|id| !paths.progress(*id).is_backup);
+        active.or_else(|| idle().next().filter(|_| least_count > 1))
+    }
+
+    /// Fail a path that was silent for too long, if another one is not (Linux
+    /// `mptcp_pm_nl_subflow_chk_stale`).
+    fn check_stale(&mut self, now: Instant, paths: &impl Paths, path: PathId) {
+        if !self.state(path).watch.is_stale() {
+            return;
+        }
+        let mut others = (0..paths.count()).map(path_id).filter(|id| *id != path);
+        if others.any(|id| paths.is_usable(id) && self.state(id).watch.is_lively()) {
+            self.fail(now, paths, path);
+        }
+    }
+
+    /// The head of the data again, on the path found for it: what the fragment of the send queue
+    /// holds that begins them (Linux `__mptcp_retrans`).
+    fn send_head_on(&mut self, paths: &mut impl Paths, path: Option<PathId>, start: u64) {
+        let Some(path) = path else { return };
+        let fragment = u64::from(FRAGMENT_BYTES);
+        let end = self.queue.nxt().min((start / fragment + 1) * fragment);
+        self.enqueue(paths, path, What::Copy(start..end), FRAGMENT_BYTES);
+    }
+}

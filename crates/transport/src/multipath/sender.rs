@@ -1,0 +1,253 @@
+//! `Sender`: the parts of a connection that send, what they are told, and when they want to act.
+
+use super::assignments::Assignments;
+use super::data_timer::DataTimer;
+use super::failover::{Failover, Watch};
+use super::paths::Paths;
+use super::send_queue::SendQueue;
+use crate::path_policy::{AnyPolicy, PathPolicy};
+use crate::scheduler::{AnyScheduler, PathChange, PathSet, PathView, Scheduler};
+use base::{Blocked, Instant, PathId, SocketId};
+
+/// What a sender begins with.
+pub struct SenderConfig {
+    pub socket: SocketId,
+    pub scheduler: AnyScheduler,
+    pub policy: AnyPolicy,
+    pub failover: Failover,
+    /// Each piece leaves before the scheduler is asked about the next one.
+    pub one_at_a_time: bool,
+}
+
+/// The sending half of a connection over several paths.
+pub struct Sender {
+    pub queue: SendQueue,
+    pub(super) socket: SocketId,
+    pub(super) scheduler: AnyScheduler,
+    /// Says which paths the scheduler may use.
+    pub(super) policy: AnyPolicy,
+    pub(super) failover: Failover,
+    /// Unsent data that the scheduler means for a path.
+    pub(super) assignments: Assignments,
+    /// By path number.
+    pub(super) states: Vec<PathRecord>,
+    pub(super) timer: DataTimer,
+    /// Reused for the scheduler's view.
+    pub(super) views: Vec<PathView>,
+    /// Paths that a segment arrived on since the scheduler was asked, if it wants to know.
+    pub(super) arrivals: PathSet,
+    /// Why the scheduler waits, since it was last asked.
+    pub(super) waits: Option<Blocked>,
+    pub(super) one_at_a_time: bool,
+    /// The peer will send nothing more.
+    pub(super) peer_closed: bool,
+    /// Something happened since the scheduler was asked.
+    pub(super) is_due: bool,
+}
+
+/// What the sender keeps of a path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PathRecord {
+    pub watch: Watch,
+    /// The path policy or the scheduler admits probes and reinjections only.
+    pub probing: bool,
+    pub account: PathAccount,
+}
+
+/// What was handed to a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathAccount {
+    /// Payload that no path had before, in bytes.
+    pub first_sent_bytes: u64,
+    /// Payload that another path had, in bytes.
+    pub reinjected_bytes: u64,
+    /// The same in segments.
+    pub reinjected_segs: u64,
+}
+
+impl Sender {
+    /// Nothing was written yet.
+    pub fn new(config: SenderConfig) -> Self {
+        Sender {
+            queue: SendQueue::default(),
+            socket: config.socket,
+            scheduler: config.scheduler,
+            policy: config.policy,
+            failover: config.failover,
+            assignments: Assignments::default(),
+            states: Vec::new(),
+            timer: DataTimer::default(),
+            views: Vec::new(),
+            arrivals: PathSet::EMPTY,
+            waits: None,
+            one_at_a_time: config.one_at_a_time,
+            peer_closed: false,
+            is_due: true,
+        }
+    }
+
+    /// Ask the scheduler again at the next opportunity.
+    pub const fn set_due(&mut self) {
+        self.is_due = true;
+    }
+
+    /// Something happened since the scheduler was asked.
+    pub const fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// The peer will send nothing more.
+    pub const fn on_peer_closed(&mut self) {
+        self.peer_closed = true;
+    }
+
+    /// A segment was handled on a path: windows may have opened.
+    pub fn on_segment(&mut self, path: PathId) {
+        self.is_due = true;
+        if self.scheduler.heeds_acks() {
+            self.arrivals = self.arrivals.with(path);
+        }
+    }
+
+    /// An acceptable segment arrived on a path.
+    pub fn on_arrival(&mut self, now: Instant, path: PathId) {
+        self.state_mut(path).watch.on_arrival(now);
+    }
+
+    /// A path came, went, or changed what it may do.
+    pub fn on_path_changed(&mut self, path: PathId, change: PathChange) {
+        if change == PathChange::Added {
+            self.policy.on_path_added(path);
+        }
+        self.scheduler.on_path_changed(path, change);
+    }
+
+    /// A path ended: its data go elsewhere.
+    pub fn on_path_removed(&mut self, now: Instant, paths: &impl Paths, path: PathId) {
+        debug_assert!(!paths.is_usable(path));
+        self.state_mut(path).watch.on_removed();
+        self.queue.reinject_all_of(path, self.working_paths(paths));
+        self.queue.forget_path(path);
+        self.assignments.forget(path);
+        self.on_path_changed(path, PathChange::Removed);
+        self.is_due = true;
+        self.restart_timer(now, paths);
+    }
+
+    /// The number of a path that is over goes to another one; what was handed to it.
+    pub fn take_account(&mut self, path: PathId) -> PathAccount {
+        std::mem::take(self.state_mut(path)).account
+    }
+
+    /// What was handed to a path.
+    pub fn account(&self, path: PathId) -> PathAccount {
+        self.state(path).account
+    }
+
+    /// The path policy or the scheduler admits probes and reinjections only.
+    pub fn is_probing(&self, path: PathId) -> bool {
+        self.states.get(path.index()).is_some_and(|state| state.probing)
+    }
+
+    /// The path counts as failed.
+    pub fn is_failed(&self, path: PathId) -> bool {
+        self.states.get(path.index()).is_some_and(|state| state.watch.is_failed())
+    }
+
+    /// Take what no path had for a connection that has only `path` left.
+    pub fn take_rest(&mut self, path: PathId) -> Option<wire::Payload> {
+        let rest = self.queue.take_rest()?;
+        self.state_mut(path).account.first_sent_bytes += u64::from(rest.len());
+        Some(rest)
+    }
+
+    /// Nothing is scheduled any more, or not before new data are written.
+    pub fn stop(&mut self) {
+        self.timer = DataTimer::default();
+    }
+
+    /// Take all assignments back.
+    pub fn clear_assignments(&mut self) {
+        self.assignments.clear();
+    }
+
+    /// Whether there is anything a scheduler could send.
+    pub(super) fn has_offer(&self) -> bool {
+        let copies = || self.scheduler.makes_copies() || self.queue.writer_waits();
+        !self.queue.is_drained()
+            || self.queue.has_reinjections()
+            || (self.queue.has_unacknowledged() && copies())
+    }
+
+    /// The earliest time at which scheduler, path policy or data timer want to act; `over`: nothing
+    /// is scheduled any more.
+    pub fn deadline(&self, over: bool) -> Instant {
+        self.scheduler_deadline(over).min(self.timer.at)
+    }
+
+    /// When scheduler or path policy want to be asked, if there is something to ask about.
+    fn scheduler_deadline(&self, over: bool) -> Instant {
+        if over {
+            return Instant::FAR_FUTURE;
+        }
+        let scheduler = self.scheduler.poll_timeout().filter(|_| self.has_offer());
+        let policy = self.policy.poll_timeout().filter(|_| self.queue.is_busy());
+        let never = Instant::FAR_FUTURE;
+        scheduler.unwrap_or(never).min(policy.unwrap_or(never))
+    }
+
+    /// Time went on: scheduler and path policy are asked again if they wanted to be.
+    pub fn check_due(&mut self, now: Instant, over: bool) {
+        self.is_due |= self.scheduler_deadline(over) <= now;
+    }
+
+    /// Why nothing more is sent for now: the scheduler's reason while something is left to
+    /// schedule, then that of the first path with something it may not send, then the
+    /// application's. `schedules`: the connection uses several paths.
+    pub fn why_idle(&self, paths: &impl Paths, schedules: bool) -> Blocked {
+        let is_left = schedules && (!self.queue.is_drained() || self.queue.has_reinjections());
+        if let Some(why) = self.waits.filter(|why| is_left && *why != Blocked::NothingToSend) {
+            return why;
+        }
+        let ids = (0..paths.count()).map(path_id);
+        let mut stopped = ids.filter(|id| paths.unsent(*id) > 0 && !self.is_failed(*id));
+        match stopped.next() {
+            Some(id) => paths.why_unsent(id),
+            None if is_left => Blocked::PathDown,
+            None if self.queue.writer_waits() => Blocked::SendBuffer,
+            None => Blocked::NothingToSend,
+        }
+    }
+
+    /// Bytes written and not sent on any path.
+    pub fn unsent(&self, paths: &impl Paths) -> u64 {
+        let queued: u64 = (0..paths.count()).map(|index| paths.unsent(path_id(index))).sum();
+        self.queue.end() - self.queue.nxt() + queued
+    }
+
+    /// The paths that carry data now.
+    pub fn working_paths(&self, paths: &impl Paths) -> PathSet {
+        let ids = (0..paths.count()).map(path_id);
+        let working = ids.filter(|id| paths.is_usable(*id) && !self.is_failed(*id));
+        working.fold(PathSet::EMPTY, PathSet::with)
+    }
+
+    #[inline]
+    pub(super) fn state(&self, path: PathId) -> PathRecord {
+        self.states.get(path.index()).copied().unwrap_or_default()
+    }
+
+    #[inline]
+    pub(super) fn state_mut(&mut self, path: PathId) -> &mut PathRecord {
+        if self.states.len() <= path.index() {
+            self.states.resize_with(path.index() + 1, PathRecord::default);
+        }
+        &mut self.states[path.index()]
+    }
+}
+
+/// The number of the path in that place.
+pub(super) const fn path_id(index: usize) -> PathId {
+    // At most `PathSet::CAPACITY` paths.
+    PathId(index as u8)
+}
