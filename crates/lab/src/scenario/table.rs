@@ -368,8 +368,8 @@ options! {
         )
         .pattern(Of(schema::protocols))
         .shown(|s| {
-            let names: Vec<&str> = s.choices.protocols.iter().map(|protocol| protocol.name()).collect();
-            Some(quoted(&names.join(",")))
+            let names = s.choices.protocols.iter().map(|protocol| protocol.name());
+            Some(quoted(&names.collect::<Vec<_>>().join(",")))
         })
         .counts(Counts::Variants, "mptcp");
     Cc: list("cc", "Congestion controls to compare. Default: cubic.")
