@@ -25,6 +25,7 @@ select{max-width:100%}";
 pub fn page(sheet: &Sheet<'_>) -> String {
     let scenario = sheet.scenario;
     let title = scenario
+        .about
         .title
         .clone()
         .unwrap_or_else(|| describe_traffic(&scenario.traffic, scenario.ends.reverse));

@@ -235,7 +235,7 @@ fn parameters_are_a_part_of_the_controls_name() {
     refused("cc = \"balia:min-ssthresh=3\"", &["cannot be `3`", "from 1 to 2 (1 in draft-walid"]);
     refused("cc = \"coupled\"", &["study.toml:3:7", "unknown", "it is called `lia` here"]);
     let alone = format!("cc = \"olia:min-ssthresh=1,reno\"\n{SHORT}");
-    assert_eq!(scenario(&alone).congestion, ["reno"], "a coupled one is for several paths");
+    assert_eq!(scenario(&alone).choices.congestion, ["reno"], "a coupled one is for several paths");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn path_policies_that_cannot_be_are_refused() {
     let alone = |policy| format!("policy = \"{policy}\"\n{SHORT}");
     let parts = ["`drepas` chooses among paths, and `tcp` has one", "policies of `tcp`: none"];
     refused_with(&alone("none,drepas"), &parts);
-    assert_eq!(scenario(&alone("none")).policies, ["none"]);
+    assert_eq!(scenario(&alone("none")).choices.policies, ["none"]);
 }
 
 #[test]
