@@ -7,8 +7,8 @@ use harness::RunRecord;
 use traffic::{Metric, Outcome};
 
 impl Run {
-    /// What is kept of repetition `number` of a scenario. A run in real time has no hash, since its
-    /// packets are never the same.
+    /// The run of repetition `number` of a scenario. A run in real time has no hash, since it
+    /// cannot be reproduced exactly.
     pub fn new(scenario: &Scenario, number: u64, record: &RunRecord) -> Run {
         let measured = record.measured();
         let mut extra = extra_of(&record.outcome);
@@ -35,7 +35,7 @@ impl Run {
     }
 }
 
-/// Objects of a page that have a number of their own; of more, files would be columns only.
+/// Most objects of a page with a number of their own; each is a column of files.
 const MOST_OBJECT_TIMES: usize = 1000;
 
 /// Further numbers of a run, by name.
@@ -44,8 +44,8 @@ fn extra_of(outcome: &Outcome) -> Vec<(String, f64)> {
     extra.chain(object_times(outcome)).collect()
 }
 
-/// The time of every object of a page, by its number from 1. Messages of a call are thousands:
-/// what they amount to is in the outcome's numbers.
+/// The time of every object of a page, by its number from 1. Thousands of messages of a call are
+/// summarised by the numbers of the outcome.
 fn object_times(outcome: &Outcome) -> impl Iterator<Item = (String, f64)> {
     let is_page =
         outcome.metric == Metric::PageLoadTime && outcome.message_delays.len() <= MOST_OBJECT_TIMES;
