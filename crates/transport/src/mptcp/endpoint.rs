@@ -22,12 +22,14 @@ impl Endpoint for Connection {
         IpProtocol::Tcp
     }
 
+    #[inline]
     fn handle(&mut self, cx: &mut Context<'_>, path: PathId, body: &mut Body) {
         if let Body::Tcp(segment) = body {
             self.handle_segment(cx, path.index(), segment);
         }
     }
 
+    #[inline]
     fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
         let (packet, interface) = self.poll_packet(cx)?;
         Some(Transmit { interface, packet })
