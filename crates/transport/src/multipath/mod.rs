@@ -25,4 +25,5 @@ mod tests;
 pub use dispatch::Dispatched;
 pub use failover::{FAILOVER_NAMES, Failover, Signs};
 pub use paths::{Paths, Piece, Progress, Prompt};
+pub use send_queue::SendQueue;
 pub use sender::{PathAccount, Sender, SenderConfig};
