@@ -1,11 +1,11 @@
-//! What a connection tells a recorder of accounts: why its sender stands still, and what waits at
-//! its receiver for bytes before it (habit 12: "why not?" is a value).
+//! What a connection reports to a recorder of accounts: why its sender is blocked, and how many
+//! bytes wait at its receiver for earlier ones.
 //!
-//! Only changes are told, and only if somebody keeps accounts; sums are the recorder's.
+//! Only changes are reported, and only if a recorder asks for them; sums are the recorder's.
 
 use base::{Blocked, Context, Event, EventMask, SocketId};
 
-/// What was told last.
+/// What was reported last.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Account {
     why: Option<Blocked>,
@@ -14,8 +14,8 @@ pub struct Account {
 }
 
 impl Account {
-    /// The sender stops here because of `why`; of what was written up to `written_to`, so many
-    /// bytes were never sent.
+    /// The sender is blocked for the reason `why`. `unsent` of the bytes written up to `written_to`
+    /// were never sent.
     pub fn stops(
         &mut self,
         cx: &mut Context<'_>,
@@ -27,11 +27,12 @@ impl Account {
         if self.why.replace(why) == Some(why) {
             return;
         }
+        debug_assert!(unsent <= written_to, "unsent bytes were written");
         let sent_to = written_to.saturating_sub(unsent);
         cx.record(EventMask::ACCOUNT, || Event::Stops { socket, why, sent_to, written_to });
     }
 
-    /// The receiver holds so many bytes that wait for others; whether a reader has to wait.
+    /// `bytes` wait at the receiver for earlier ones; `blocks_reader`: the reader has to wait, too.
     pub fn holds(
         &mut self,
         cx: &mut Context<'_>,

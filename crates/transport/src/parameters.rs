@@ -1,36 +1,37 @@
-//! Parameters of schedulers, path policies and path managers, given with the name:
-//! `ecf:beta=0.5`, `drepas:interval=3s` (schedulers spec s12a).
+//! Parameters of schedulers, congestion controls, path policies and path managers, given after the
+//! name: `ecf:beta=0.5`, `drepas:interval=3s`.
 //!
-//! What there is to set, the range of each value and where its default comes from is a table in
-//! the policy's file; reading and refusing is here. `wrr:3,1` has weights instead (its table).
+//! The keys, ranges and defaults are a table in the file of the policy; parsing and refusals are
+//! here. `wrr:3,1` has weights instead, which its own file parses.
 
 use base::Duration;
 use std::fmt::Write;
 
-/// What a value is, which says how it is written.
+/// The kind of a value, which determines its syntax.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A number.
     Real,
     /// A whole number.
     Whole,
-    /// A time: `100ms`, `3s`. Held in milliseconds.
+    /// A time: `100ms`, `3s`. Stored in milliseconds.
     Time,
-    /// A size: `512B`, `1KiB`. Held in bytes.
+    /// A size: `512B`, `1KiB`. Stored in bytes.
     Size,
-    /// `on` or `off`. Held as one or zero.
+    /// `on` or `off`. Stored as one or zero.
     Switch,
 }
 
-/// Units with how many of what is held they are; one that ends like another comes before it.
+/// Units of a time in milliseconds. A unit precedes those that are a suffix of it.
 const TIMES: &[(&str, f64)] = &[("ms", 1.0), ("s", 1000.0)];
-/// A switch that is off, and one that is on.
+/// The words of a switch that is off and on.
 const SWITCH: [&str; 2] = ["off", "on"];
+/// Units of a size in bytes. A unit precedes those that are a suffix of it.
 const SIZES: &[(&str, f64)] = &[("KiB", 1024.0), ("kB", 1000.0), ("B", 1.0)];
 
 impl Kind {
-    /// The value that a text says; `None`: it says none of this kind.
-    fn read(self, text: &str) -> Option<f64> {
+    /// The value of a text; `None` if it has none of this kind.
+    fn parse(self, text: &str) -> Option<f64> {
         let (number, factor) = match self {
             Kind::Switch => {
                 return SWITCH.iter().position(|word| *word == text).map(|on| on as f64);
@@ -44,7 +45,7 @@ impl Kind {
         (!whole || value.fract() == 0.0).then_some(value)
     }
 
-    /// The value as it is written.
+    /// The text of a value.
     pub fn show(self, value: f64) -> String {
         match self {
             Kind::Real | Kind::Whole => value.to_string(),
@@ -59,25 +60,25 @@ impl Kind {
     }
 }
 
-/// Number and factor of `3s`. A unit is never left out.
+/// Number and factor of `3s`. The unit is mandatory.
 fn split_unit<'t>(text: &'t str, units: &[(&str, f64)]) -> Option<(&'t str, f64)> {
     units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
 }
 
-/// A number that a scheduler or a path policy lets be set.
+/// A value that a user may set.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parameter {
-    /// Its name.
+    /// The key.
     pub key: &'static str,
-    /// What it is, with its unit.
+    /// The meaning, with the unit.
     pub about: &'static str,
     /// The smallest value.
     pub least: f64,
-    /// The largest.
+    /// The largest value.
     pub most: f64,
     pub default: f64,
     pub kind: Kind,
-    /// Whose default it is.
+    /// The source of the default.
     pub source: &'static str,
 }
 
@@ -93,25 +94,26 @@ impl Parameter {
         format!("{whole}from {least} to {most} ({default} in {})", self.source)
     }
 
-    /// The value that a text says if it is in the range.
-    fn read(&self, text: &str) -> Option<f64> {
-        self.kind.read(text).filter(|value| (self.least..=self.most).contains(value))
+    /// The value of a text, if it is in the range.
+    fn parse(&self, text: &str) -> Option<f64> {
+        debug_assert!(self.least <= self.default && self.default <= self.most, "{self:?}");
+        self.kind.parse(text).filter(|value| (self.least..=self.most).contains(value))
     }
 
-    /// `ecf:beta=0.25`: how its default would be given.
+    /// The text that sets the default: `ecf:beta=0.25`.
     pub fn example(&self, name: &str) -> String {
         format!("{name}:{}={}", self.key, self.kind.show(self.default))
     }
 }
 
-/// Why parameters are refused, and the mend.
+/// The reason for refusing parameters, and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refused {
     pub problem: String,
     pub help: String,
 }
 
-/// The values for one scheduler or path policy.
+/// The values of the parameters of one policy.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     table: &'static [Parameter],
@@ -119,15 +121,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// All at their defaults.
+    /// The defaults of all parameters.
     pub const fn defaults(table: &'static [Parameter]) -> Self {
         Settings { table, given: Vec::new() }
     }
 
-    /// From `key=value,...`, for what is called `name`.
+    /// Parses `key=value,...` for the policy `name`.
     ///
     /// # Errors
-    /// A key that the table lacks or that comes twice, and a value outside its range.
+    /// A key that is not in the table or is given twice, and a value outside its range.
     pub fn parse(name: &str, table: &'static [Parameter], text: &str) -> Result<Self, Refused> {
         let mut settings = Settings::defaults(table);
         for word in text.split(',') {
@@ -137,7 +139,7 @@ impl Settings {
                 return Err(unknown(name, table, key.trim()));
             };
             let value = value.trim();
-            let number = parameter.read(value);
+            let number = parameter.parse(value);
             let Some(number) = number else { return Err(out_of_range(name, parameter, value)) };
             if settings.given(parameter.key).is_some() {
                 let problem = format!("`{}` of `{name}` is given twice", parameter.key);
@@ -148,29 +150,29 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The value if it was given.
+    /// The value, if it was given.
     pub fn given(&self, key: &str) -> Option<f64> {
         self.given.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
     }
 
-    /// The value, or its default; zero for a key that the table lacks.
+    /// The value or its default; zero for a key that is not in the table.
     pub fn number(&self, key: &str) -> f64 {
         let default = || self.table.iter().find(|parameter| parameter.key == key);
         self.given(key).or_else(|| default().map(|parameter| parameter.default)).unwrap_or(0.0)
     }
 
-    /// The same as a whole number.
+    /// The value as a whole number.
     pub fn whole(&self, key: &str) -> u32 {
         // Ranges are within those of the type.
         self.number(key) as u32
     }
 
-    /// The same in thousandths, rounded.
+    /// The value in thousandths, rounded.
     pub fn thousandths(&self, key: &str) -> u64 {
         (self.number(key) * 1000.0 + 0.5) as u64
     }
 
-    /// The same as a time, to the microsecond.
+    /// The value as a time, to the microsecond.
     pub fn time(&self, key: &str) -> Duration {
         Duration::from_micros(self.thousandths(key))
     }

@@ -1,7 +1,7 @@
 //! What every kind of socket has: errors, events, and the stack's record of it.
 //!
 //! The protocols and the stack share these types, so they are below both. What an application sees
-//! of them is in `stack::face`.
+//! of them is in `stack::io`.
 
 use base::{Instant, SocketId};
 

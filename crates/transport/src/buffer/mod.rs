@@ -1,9 +1,8 @@
 //! Buffers of bytes with 64-bit offsets, shared by every protocol of the engine.
 //!
-//! What is sent and not yet acknowledged (`SendBuffer`), what arrived and is not yet read
-//! (`Reassembly`), and the ordered set of ranges both lean on (`RangeSet`). Gaps live in ordered
-//! structures with logarithmic operations (rule 6). Sequence numbers of the wire and windows are
-//! left to the protocols.
+//! `SendBuffer` has the data that are not yet acknowledged, `Reassembly` the data that arrived and
+//! are not yet read, and `RangeSet` is an ordered set of ranges. Gaps are kept in ordered
+//! structures with logarithmic operations. Sequence numbers and windows are left to the protocols.
 
 mod range_set;
 mod reassembly;

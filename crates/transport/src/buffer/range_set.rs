@@ -1,8 +1,8 @@
 //! `RangeSet`: disjoint half-open ranges of 64-bit offsets, in order.
 //!
-//! Every operation costs O(log n) plus the ranges it touches (rule 6: paper 003 found list
-//! maintenance eating whole processors). Ranges that touch or overlap are joined. What the offsets
-//! mean is left to the owner.
+//! Every operation costs O(log n) plus the ranges it touches; a linear list of gaps can occupy a
+//! whole processor (003 sIII-D). Ranges that touch or overlap are joined. The meaning of the
+//! offsets is left to the owner.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +21,7 @@ impl RangeSet {
         RangeSet { ranges: BTreeMap::new(), covered: 0 }
     }
 
-    /// Cover `range`; returns how many offsets were not covered before.
+    /// Covers `range`; returns how many offsets were not covered before.
     pub fn insert(&mut self, range: Range<u64>) -> u64 {
         if range.start >= range.end {
             return 0;
@@ -43,12 +43,15 @@ impl RangeSet {
         }
         self.ranges.insert(start, end);
         self.covered += end - start;
+        self.check(start);
         self.covered - before
     }
 
-    /// Cover `range`, which lies behind everything and is not empty; the range that it became a
+    /// Covers `range`, which is behind all others and not empty; returns the range that it became a
     /// part of. Needs no search.
     pub fn append(&mut self, range: Range<u64>) -> Range<u64> {
+        debug_assert!(range.start < range.end, "the range is not empty");
+        debug_assert!(self.last().is_none_or(|last| last.end <= range.start), "it is behind all");
         self.covered += range.end - range.start;
         if let Some(mut last) = self.ranges.last_entry()
             && *last.get() == range.start
@@ -60,8 +63,8 @@ impl RangeSet {
         range
     }
 
-    /// The common case of arrivals: the range continues or follows the highest one, and no search
-    /// is needed.
+    /// The usual case of arrivals: the range extends or follows the highest one, which needs no
+    /// search. Returns whether it did.
     fn extends_last(&mut self, range: &Range<u64>) -> bool {
         let Some(mut last) = self.ranges.last_entry() else { return false };
         let (start, end) = (*last.key(), *last.get());
@@ -126,7 +129,7 @@ impl RangeSet {
         Some(start..end.min(range.end))
     }
 
-    /// Uncover everything below `offset`.
+    /// Removes everything below `offset`.
     pub fn remove_below(&mut self, offset: u64) {
         while let Some(first) = self.ranges.first_entry() {
             let (start, end) = (*first.key(), *first.get());
@@ -142,7 +145,7 @@ impl RangeSet {
         }
     }
 
-    /// Uncover a range.
+    /// Removes a range.
     pub fn remove(&mut self, range: Range<u64>) {
         while let Some(overlap) = self.first_overlap(range.clone()) {
             let Some(whole) = self.range_containing(overlap.start) else { return };
@@ -157,6 +160,20 @@ impl RangeSet {
                 }
             }
         }
+    }
+
+    /// The range at `start` is not empty, and apart from its neighbours.
+    fn check(&self, start: u64) {
+        debug_assert!(
+            self.ranges.range(..start).next_back().is_none_or(|(_, &end)| end < start),
+            "ranges are disjoint and do not touch"
+        );
+        debug_assert!(
+            self.ranges.get(&start).is_some_and(|&end| {
+                start < end && self.ranges.range(start + 1..).next().is_none_or(|(&s, _)| end < s)
+            }),
+            "ranges are in order"
+        );
     }
 
     /// The ranges in ascending order.

@@ -1,17 +1,17 @@
-//! `Reassembly`: what arrived of a stream, in order for the reader, out of order until gaps fill.
+//! `Reassembly`: the received part of a stream, readable up to the first gap.
 //!
-//! In-order arrival with nothing waiting is O(1) and touches no tree; everything else is
-//! O(log n) plus the pieces it joins, and needs no search where it fills the first gap or lies
-//! behind everything. It also says what a TCP receiver must report: the most
-//! recently changed out-of-order ranges first (RFC 2018 s4) and the duplicate part of a segment
-//! (RFC 2883). Windows, and deciding what may be accepted at all, are left to the connection.
+//! In-order arrival with nothing behind a gap is O(1) and touches no tree. Everything else is O(log
+//! n) plus the pieces that it joins, without a search where it fills the first gap or is behind all
+//! other data. `Reassembly` also knows what a receiver reports: the most recently changed
+//! out-of-order ranges first (RFC 2018 s4) and the duplicate part of a segment (RFC 2883). Windows,
+//! and what may be accepted, are left to the owner.
 
 use super::RangeSet;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use wire::Payload;
 
-/// SACK blocks kept in order of recency: no more fit into a segment (RFC 2018 s3).
+/// Ranges kept in order of recency: a TCP segment has space for four SACK blocks (RFC 2018 s3).
 const RECENT_RANGES: usize = 4;
 
 /// A receive buffer with gaps.
@@ -24,11 +24,11 @@ pub struct Reassembly {
     highest: u64,
     /// Unread bytes below `next`: plain pieces, virtual ones joined.
     ready: VecDeque<Payload>,
-    /// What `waiting` covers.
+    /// The ranges that `waiting` covers.
     above: RangeSet,
     /// Disjoint plain pieces above `next`, by offset.
     waiting: BTreeMap<u64, Payload>,
-    /// Out-of-order ranges, most recently changed first; may lack old ones.
+    /// Out-of-order ranges, most recently changed first; the oldest may be missing.
     recent: Vec<Range<u64>>,
 }
 
@@ -71,11 +71,6 @@ impl Reassembly {
         self.above.covered_bytes()
     }
 
-    /// The ranges behind gaps, ascending.
-    pub fn ranges_above(&self) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
-        self.above.iter()
-    }
-
     /// End of the highest byte that arrived.
     pub const fn highest(&self) -> u64 {
         self.highest
@@ -86,6 +81,25 @@ impl Reassembly {
         &self.recent
     }
 
+    /// The state between two calls is consistent.
+    fn check(&self) {
+        debug_assert!(self.read <= self.next && self.next <= self.highest);
+        debug_assert!(
+            self.above.first().is_none_or(|first| self.next < first.start),
+            "a gap follows the readable data"
+        );
+        debug_assert!(
+            self.above.last().is_none_or(|last| last.end == self.highest),
+            "nothing is above the highest byte"
+        );
+        debug_assert!(
+            self.recent
+                .iter()
+                .all(|range| { self.above.range_containing(range.start).as_ref() == Some(range) }),
+            "ranges to report are out-of-order ranges"
+        );
+    }
+
     /// Bytes `offset..offset + payload.len()` arrived.
     pub fn insert(&mut self, offset: u64, payload: Payload) -> Inserted {
         let len = u64::from(payload.len());
@@ -93,6 +107,7 @@ impl Reassembly {
         if end == offset {
             return Inserted::default();
         }
+        self.check();
         let behind = offset >= self.highest;
         self.highest = self.highest.max(end);
         if offset == self.next {
@@ -111,7 +126,7 @@ impl Reassembly {
         self.insert_slowly(offset..end, payload)
     }
 
-    /// Something arrived behind all that is there.
+    /// Data arrived behind all other data.
     fn insert_behind(&mut self, range: Range<u64>, payload: Payload) -> Inserted {
         let new_bytes = range.end - range.start;
         let changed = self.above.append(range.clone());
@@ -159,7 +174,7 @@ impl Reassembly {
         inserted
     }
 
-    /// Everything up to the next gap becomes readable; returns how much that is.
+    /// Makes everything up to the next gap readable; returns the number of bytes.
     fn fill_gap(&mut self) -> u64 {
         let Some(filled) = self.above.first() else { return 0 };
         self.above.remove_below(filled.end);
@@ -171,12 +186,13 @@ impl Reassembly {
             let piece = first.remove();
             self.push_ready(piece);
         }
+        debug_assert!(filled.start <= self.next && self.next < filled.end, "the gap is filled");
         let advanced = filled.end - self.next;
         self.next = filled.end;
         advanced
     }
 
-    /// The range around `offset` changed: it is the first to report.
+    /// The range around `offset` changed, so it is reported first.
     fn touch(&mut self, offset: u64) {
         if let Some(changed) = self.above.range_containing(offset) {
             self.report_first(changed);
@@ -204,13 +220,13 @@ impl Reassembly {
         }
     }
 
-    /// Forget everything that was not read; nothing more will be inserted.
+    /// Forgets everything that was not read; nothing more will be inserted.
     pub fn discard(&mut self) {
         let next = self.next;
         *self = Reassembly { next, read: next, highest: next, ..Reassembly::default() };
     }
 
-    /// Take the next bytes, at most `max`; empty if there are none.
+    /// Takes the next bytes, at most `max`; empty if there are none.
     pub fn read(&mut self, max: u32) -> Payload {
         if self.ready.len() == 1 && self.readable() <= u64::from(max) {
             // The usual case: everything, and it is one piece.
@@ -238,6 +254,7 @@ impl Reassembly {
             first = piece;
         }
         self.read += u64::from(max - left);
+        debug_assert!(self.read <= self.next, "only received data are read");
         if pieces.is_empty() {
             return first;
         }
@@ -246,7 +263,7 @@ impl Reassembly {
     }
 }
 
-/// Keep a piece that is covered by no other, joined to its predecessor where that is free.
+/// Keeps a piece that is covered by no other, joined to its predecessor where that copies nothing.
 fn keep(waiting: &mut BTreeMap<u64, Payload>, offset: u64, payload: Payload) {
     let mut at = offset;
     for piece in payload.into_pieces() {
@@ -260,7 +277,7 @@ fn keep(waiting: &mut BTreeMap<u64, Payload>, offset: u64, payload: Payload) {
     }
 }
 
-/// Extend `last` by `next` if that moves no bytes; says whether it did.
+/// Extends `last` by `next` if that copies no bytes; returns whether it did.
 fn join(last: &mut Payload, next: &Payload) -> bool {
     if let (Payload::Virtual(last), Payload::Virtual(next)) = (last, next)
         && last.continues_with(next)
@@ -337,7 +354,7 @@ mod tests {
             buffer.insert(n * 10, Payload::virtual_range(0, n * 10, 5));
         }
         assert_eq!(buffer.sack_ranges(), [60..65, 50..55, 40..45, 30..35]);
-        assert_eq!(buffer.ranges_above().count(), 6);
+        assert_eq!(buffer.above.len(), 6);
     }
 
     #[test]
@@ -469,7 +486,7 @@ mod tests {
                 let waiting: u64 = buffer.waiting.values().map(|p| u64::from(p.len())).sum();
                 prop_assert_eq!(waiting, above as u64, "no byte is kept twice");
                 for range in buffer.sack_ranges() {
-                    prop_assert!(buffer.ranges_above().any(|above| above == *range));
+                    prop_assert!(buffer.above.iter().any(|above| above == *range));
                 }
             }
         }

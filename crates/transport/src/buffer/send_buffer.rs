@@ -1,8 +1,8 @@
 //! `SendBuffer`: the bytes of a stream that were written and are not yet acknowledged.
 //!
 //! Offsets are 64-bit positions from zero in the stream. Virtual payload that continues itself is
-//! one piece however long it grows, so a bulk transfer costs O(1) here. Which bytes were sent,
-//! and limits on the size, are left to the connection.
+//! one piece of any length, so a bulk transfer costs O(1) here. Which bytes were sent, and limits
+//! on the size, are left to the owner.
 
 use base::prefetch;
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use wire::Payload;
 pub struct SendBuffer {
     end: u64,
     start: u64,
-    /// Index of the piece read last: the next slice is mostly in the same one or the next.
+    /// Index of the piece read last; the next slice is mostly in the same one or the next.
     hint: Cell<usize>,
     pieces: VecDeque<Piece>,
 }
@@ -24,9 +24,9 @@ pub struct SendBuffer {
 /// A run of bytes of one kind.
 #[derive(Clone, Debug)]
 struct Piece {
-    /// Stream offset of the first byte, which may lie below the buffer's start,
+    /// Stream offset of the first byte, which may be below the start of the buffer.
     start: u64,
-    /// and behind the last one.
+    /// Stream offset after the last byte.
     end: u64,
     content: Content,
 }
@@ -47,32 +47,27 @@ impl SendBuffer {
         SendBuffer::default()
     }
 
-    /// Ask for the memory of the first bytes.
+    /// Requests the memory of the first bytes.
     pub fn prefetch(&self) {
         self.pieces.front().inspect(|piece| prefetch(*piece));
     }
 
-    /// Offset of the first byte held.
-    pub const fn start(&self) -> u64 {
-        self.start
-    }
-
-    /// Offset behind the last byte held.
+    /// Offset after the last byte.
     pub const fn end(&self) -> u64 {
         self.end
     }
 
-    /// Bytes held.
+    /// Number of bytes.
     pub const fn len(&self) -> u64 {
         self.end - self.start
     }
 
-    /// Whether nothing is held.
+    /// Whether there are no bytes.
     pub const fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
-    /// Add bytes at the end.
+    /// Appends bytes.
     pub fn append(&mut self, payload: Payload) {
         match payload {
             Payload::Empty => {}
@@ -88,7 +83,7 @@ impl SendBuffer {
         }
     }
 
-    /// Virtual bytes make the last piece longer if they continue it.
+    /// Virtual bytes extend the last piece if they continue it.
     fn append_virtual(&mut self, stream: u32, offset: u64, len: u64) {
         if let Some(last) = self.pieces.back_mut()
             && let Content::Virtual { stream: s, offset: o } = last.content
@@ -106,11 +101,15 @@ impl SendBuffer {
         if len > 0 {
             let start = self.end;
             self.end += len;
+            debug_assert!(
+                self.pieces.back().is_none_or(|last| last.end == start),
+                "pieces are contiguous"
+            );
             self.pieces.push_back(Piece { start, end: self.end, content });
         }
     }
 
-    /// The bytes `offset..offset + len`; of a range not wholly held, the part that is.
+    /// The bytes `offset..offset + len`, as far as they are in the buffer.
     pub fn slice(&self, offset: u64, len: u32) -> Payload {
         let start = offset.max(self.start);
         let end = offset.saturating_add(u64::from(len)).min(self.end);
@@ -119,7 +118,7 @@ impl SendBuffer {
         }
         let index = self.index_of(start);
         match self.pieces.get(index) {
-            // Mostly all of it lies in one piece.
+            // Mostly one piece has all of it.
             Some(piece) if end <= piece.end => {
                 self.hint.set(index);
                 piece.slice(start, end)
@@ -128,7 +127,7 @@ impl SendBuffer {
         }
     }
 
-    /// The bytes `start..end`, of which piece `index` has the first.
+    /// The bytes `start..end`, the first of which is in piece `index`.
     fn gather(&self, index: usize, start: u64, end: u64) -> Payload {
         let mut out = Payload::Empty;
         for (index, piece) in self.pieces.iter().enumerate().skip(index) {
@@ -141,7 +140,7 @@ impl SendBuffer {
         out
     }
 
-    /// Index of the piece that holds `offset`, which lies in `start..end`.
+    /// Index of the piece with the byte at `offset`, which is in the buffer.
     fn index_of(&self, offset: u64) -> usize {
         let hint = self.hint.get();
         let holds =
@@ -150,13 +149,18 @@ impl SendBuffer {
         likely.unwrap_or_else(|| self.pieces.partition_point(|piece| piece.end <= offset))
     }
 
-    /// Forget everything below `offset` (at most everything).
+    /// Forgets everything below `offset` (at most everything).
     pub fn release_below(&mut self, offset: u64) {
         self.start = self.start.max(offset.min(self.end));
         while self.pieces.front().is_some_and(|first| first.end <= self.start) {
             self.pieces.pop_front();
             self.hint.set(self.hint.get().saturating_sub(1));
         }
+        debug_assert!(self.start <= self.end);
+        debug_assert!(
+            self.pieces.front().is_none_or(|first| first.holds(self.start)),
+            "the first piece has the first byte"
+        );
     }
 }
 
@@ -165,7 +169,7 @@ impl Piece {
         (self.start..self.end).contains(&offset)
     }
 
-    /// The bytes `start..end` of the stream, at most 4 GiB, all of which it holds.
+    /// The bytes `start..end` of the stream, at most 4 GiB, all of which are in the piece.
     fn slice(&self, start: u64, end: u64) -> Payload {
         let (from, len) = (start - self.start, (end - start) as u32);
         match &self.content {
@@ -223,7 +227,7 @@ mod tests {
         assert_eq!(buffer.slice(u64::MAX, 9), Payload::Empty);
         buffer.release_below(u64::MAX);
         assert!(buffer.is_empty());
-        assert_eq!(buffer.start(), 6);
+        assert_eq!(buffer.start, 6);
     }
 
     #[derive(Clone, Debug)]
@@ -276,7 +280,7 @@ mod tests {
                         buffer.release_below(at as u64);
                     }
                 }
-                prop_assert_eq!(buffer.start(), start as u64);
+                prop_assert_eq!(buffer.start, start as u64);
                 prop_assert_eq!(buffer.end(), model.len() as u64);
             }
         }

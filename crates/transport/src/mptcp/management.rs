@@ -8,13 +8,15 @@ use super::config::MptcpConfig;
 use super::keys::Keys;
 use super::stage::Stage;
 use super::subflows::Subflows;
-use crate::path_manager::{Command, Known, Manager, Over, PathEvent, PathManager, PathManagerKind};
+use crate::path_manager::{
+    Command, JoinKind, Known, Manager, PathEvent, PathManager, PathManagerKind,
+};
 use base::{Instant, InterfaceId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use wire::mptcp::AddAddr;
 
-/// A subflow that the path manager wants: the stack finds a port for it.
+/// A subflow that is to be opened: the stack finds a port for it.
 #[derive(Clone, Copy, Debug)]
 pub struct JoinRequest {
     pub local_id: u8,
@@ -23,15 +25,8 @@ pub struct JoinRequest {
     pub remote: SocketAddr,
     pub interface: InterfaceId,
     pub backup: bool,
-}
-
-/// What became of an address of this host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LocalChange {
-    Up,
-    /// Its link is down.
-    Down,
-    Removed,
+    /// The number of its group, if it is one of simultaneous SYNs and not a join with a token.
+    pub group: Option<u64>,
 }
 
 /// What became of a request to announce an address.
@@ -157,7 +152,7 @@ impl PathManagement {
     pub fn request_join(
         &mut self,
         (local_id, remote_id): (u8, u8),
-        over: Over,
+        kind: JoinKind,
         subflows: &Subflows,
     ) -> Result<(), NoRoom> {
         let (Some(&local), Some(remote)) =
@@ -167,14 +162,14 @@ impl PathManagement {
         };
         let remote = remote.address;
         // It may have outlived an address that was gone for a while.
-        let exists = over == Over::Pair && self.is_joined(local.ip, remote, subflows);
+        let exists = kind == JoinKind::Pair && self.is_joined(local.ip, remote, subflows);
         if exists || !self.are_connected(local.ip, remote.ip()) {
             return Ok(());
         }
         if self.count(subflows) + self.requests.len() >= usize::from(self.max_subflows) {
             return Err(NoRoom);
         }
-        let (interface, backup) = self.first_hop(&local, over);
+        let (interface, backup) = self.first_hop(&local, kind);
         let local = local.ip;
         self.requests.push_back(JoinRequest {
             local_id,
@@ -183,6 +178,7 @@ impl PathManagement {
             remote,
             interface,
             backup,
+            group: None,
         });
         Ok(())
     }
@@ -199,10 +195,10 @@ impl PathManagement {
     }
 
     /// The interface that a subflow's packets leave on, and whether it is a backup.
-    fn first_hop(&self, local: &LocalAddress, over: Over) -> (InterfaceId, bool) {
-        let behind = match over {
-            Over::Gateways(list) => self.gateways.get(usize::from(list)).copied(),
-            Over::Pair | Over::OtherPort => None,
+    fn first_hop(&self, local: &LocalAddress, kind: JoinKind) -> (InterfaceId, bool) {
+        let behind = match kind {
+            JoinKind::Gateways(list) => self.gateways.get(usize::from(list)).copied(),
+            JoinKind::Pair | JoinKind::OtherPort => None,
         };
         match behind {
             Some(behind) => (behind, self.addresses.is_backup_interface(behind)),
@@ -210,15 +206,30 @@ impl PathManagement {
         }
     }
 
-    /// What a subflow between these is requested by; the peer's number of its address is unknown.
-    pub fn grouped_request(&self, local: IpAddr, remote: SocketAddr) -> Option<JoinRequest> {
-        let local_id = self.addresses.local_id(local)?;
-        let here = self.addresses.local(local_id)?;
-        let (interface, backup) = (here.interface, here.backup);
-        Some(JoinRequest { local_id, remote_id: 0, local, remote, interface, backup })
+    /// Queues the requests for a group of simultaneous SYNs.
+    pub fn request_group(&mut self, group: u64, peers: &[(IpAddr, SocketAddr)]) {
+        for (local, remote) in peers {
+            let local_id = self.addresses.local_id(*local);
+            let Some(here) = local_id.and_then(|id| self.addresses.local(id)) else { continue };
+            self.requests.push_back(JoinRequest {
+                local_id: here.id,
+                // The peer's number of its address is unknown.
+                remote_id: 0,
+                local: *local,
+                remote: *remote,
+                interface: here.interface,
+                backup: here.backup,
+                group: Some(group),
+            });
+        }
     }
 
     /// The next request.
+    pub fn next_request(&self) -> Option<&JoinRequest> {
+        self.requests.front()
+    }
+
+    /// Takes the next request.
     pub fn take_request(&mut self) -> Option<JoinRequest> {
         self.requests.pop_front()
     }

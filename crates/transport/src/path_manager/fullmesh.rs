@@ -1,69 +1,126 @@
-//! `fullmesh`: n local and m remote addresses become n x m subflows (mptcp-protocol spec s4.2).
+//! `fullmesh`: n local and m remote addresses become n x m subflows (000 s2.3.1; multipath-tcp
+//! kernel v0.95, `mptcp_fullmesh.c`).
 //!
-//! Only the client opens subflows, as servers behind NATs cannot; both sides announce what they
-//! have beside the address of the first subflow. Changes of addresses are gathered for a while
-//! (`batch`), so that an interface that flaps costs nothing. One that timed out is opened again
-//! (`create_on_err`).
+//! Only the client opens subflows, because a client behind a NAT cannot be reached; both sides
+//! announce their addresses except that of the first subflow. Changes of addresses are collected
+//! for a time (`batch`), so that a flapping interface has no effect. A subflow that timed out is
+//! opened again (`create_on_err`).
 //!
-//! The papers' kernels try a pair that could not be reached once more after a second, and leave
-//! one alone that was reset. Here a path that works again is used again as long as the connection
-//! lives: what could not be reached, or was reset by nobody who says why (`create_on_reset`; a
-//! middlebox does so), is tried after a second, then at intervals that double up to 64 s. What the
-//! peer refuses for good (RFC 8684 s3.6) waits for news of an address.
+//! The kernel tries an unreachable pair once more after a second and never opens a subflow again
+//! that was reset. Here a path that works again is used again during the whole connection: a pair
+//! that was unreachable, or reset without a reason as middleboxes do (`create_on_reset`), is tried
+//! after a second and then at intervals that double up to 64 s. A pair that the peer refused for
+//! good (RFC 8684 s3.6) is tried after the next event of one of its addresses.
 
-use super::{Address, Command, Ending, Known, Manager, Over, PathEvent};
+use super::table::{PathManagerKind, PathManagerRow, Side};
+use super::{Address, Command, Ending, JoinKind, Known, Manager, PathEvent};
+use crate::parameters::{Kind, Parameter};
 use base::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// A pair that could not be reached is tried again after this (the papers' kernels).
+/// Time after which an unreachable pair is tried again (multipath-tcp kernel v0.95).
 const RETRY: Duration = Duration::from_secs(1);
-/// It is doubled so often at most, as the intervals of repeated SYNs (Linux `tcp_syn_retries`).
-const DOUBLINGS: u32 = 6;
-/// Addresses of either side that are meshed (the papers' kernels).
-const MOST: usize = 8;
+/// The largest number of doublings of it, that of repeated SYNs (Linux `tcp_syn_retries`).
+const MAX_DOUBLINGS: u32 = 6;
+/// Addresses of either side that are meshed (multipath-tcp kernel v0.95).
+const MAX_ADDRESSES: usize = 8;
 
-/// The manager's memory.
+/// The row of `fullmesh`.
+pub(super) const ROW: PathManagerRow = PathManagerRow {
+    name: "fullmesh",
+    about: "The client joins every pair of addresses; both sides announce theirs.",
+    source: "000 s2.3.1, multipath-tcp kernel v0.95 `fullmesh`",
+    parameters: PARAMETERS,
+    number: None,
+    kind: |settings| PathManagerKind::Fullmesh {
+        again: Reopen {
+            on_err: settings.is_on("create_on_err"),
+            on_reset: settings.is_on("create_on_reset"),
+        },
+        batch: settings.time("batch"),
+    },
+    values: |kind| match kind {
+        PathManagerKind::Fullmesh { again, batch } => {
+            let on = |switch| f64::from(u8::from(switch));
+            vec![on(again.on_err), on(again.on_reset), batch.as_nanos() as f64 / 1e6]
+        }
+        _ => Vec::new(),
+    },
+    extra_subflows: PathManagerRow::one_per_path,
+};
+
+/// What a user may set.
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "create_on_err",
+        about: "a subflow that timed out is opened again",
+        least: 0.0,
+        most: 1.0,
+        default: 1.0,
+        kind: Kind::Switch,
+        source: "multipath-tcp kernel v0.95",
+    },
+    Parameter {
+        key: "create_on_reset",
+        about: "a subflow that was reset is opened again",
+        least: 0.0,
+        most: 1.0,
+        default: 1.0,
+        kind: Kind::Switch,
+        source: "anabranch; off in multipath-tcp kernel v0.95",
+    },
+    Parameter {
+        key: "batch",
+        about: "time for which changes of addresses are collected",
+        least: 0.0,
+        most: 10_000.0,
+        default: 500.0,
+        kind: Kind::Time,
+        source: "multipath-tcp kernel v0.95",
+    },
+];
+
+/// The state of the manager.
 #[derive(Clone, Debug)]
 pub struct Fullmesh {
     client: bool,
-    create_on_err: bool,
-    create_on_reset: bool,
+    reopen: Reopen,
     batch: Duration,
     established: bool,
-    /// The connection's own address is not to be meshed: it stays as `default` has it.
-    inert: bool,
-    /// Numbers of this host's addresses as the peer knows them.
+    /// The connection's own address cannot be meshed, so that the manager does as `default`.
+    disabled: bool,
+    /// Numbers of the addresses of this host that the peer knows.
     present: BTreeSet<u8>,
     /// Pairs tried, the first subflow's included.
     tried: BTreeSet<(u8, u8)>,
-    /// How often pairs failed since there was a subflow.
+    /// Failures of pairs since their last subflow.
     failures: BTreeMap<(u8, u8), u32>,
-    /// Pairs to be tried again, and when.
+    /// Pairs to be tried again, with the time.
     retries: Vec<(Instant, u8, u8)>,
-    /// Changes of this host's addresses, the last one of each, in order.
+    /// Changes of addresses of this host, the last one of each, in order.
     changes: Vec<(u8, Change)>,
-    /// When they are acted upon.
+    /// The time at which they take effect.
     changes_due: Instant,
 }
 
-/// Which subflows that ended are opened again.
+/// The subflows that are opened again after they ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Again {
-    /// Those that timed out,
+pub struct Reopen {
+    /// Subflows that timed out.
     pub on_err: bool,
-    /// and those that were reset.
+    /// Subflows that were reset without a reason.
     pub on_reset: bool,
 }
 
-/// What became of an address.
+/// A change of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Change {
     Up,
     Down,
 }
 
-/// Whether an address can be one of a mesh: those that lead nowhere else cannot.
+/// Whether an address can be part of a mesh, which loopback and link-local ones cannot.
 fn is_meshable(ip: IpAddr) -> bool {
     let link_local = match ip {
         IpAddr::V4(_) => false,
@@ -73,15 +130,14 @@ fn is_meshable(ip: IpAddr) -> bool {
 }
 
 impl Fullmesh {
-    /// For the side that opened the connection, or the other one.
-    pub fn new(client: bool, again: Again, batch: Duration) -> Self {
+    /// A manager that waits for the connection to be established.
+    pub(super) fn new(side: &Side<'_>, reopen: Reopen, batch: Duration) -> Self {
         Fullmesh {
-            client,
-            create_on_err: again.on_err,
-            create_on_reset: again.on_reset,
+            client: side.client,
+            reopen,
             batch,
             established: false,
-            inert: false,
+            disabled: false,
             present: BTreeSet::new(),
             tried: BTreeSet::from([(0, 0)]),
             failures: BTreeMap::new(),
@@ -91,12 +147,12 @@ impl Fullmesh {
         }
     }
 
-    /// Begin, unless the connection runs from an address that is not one of the host's.
+    /// Starts, unless the address of the first subflow cannot be meshed.
     fn establish(&mut self, known: &Known<'_>, commands: &mut Vec<Command>) {
         self.established = true;
         let usable = |here: &&Address| is_meshable(here.ip);
-        self.inert = !known.local.iter().filter(usable).any(|here| here.id == 0);
-        if self.inert {
+        self.disabled = !known.local.iter().filter(usable).any(|here| here.id == 0);
+        if self.disabled {
             return;
         }
         self.present = known.local.iter().filter(usable).map(|here| here.id).collect();
@@ -105,7 +161,7 @@ impl Fullmesh {
     }
 
     /// An address changed; of several changes the last one counts.
-    fn note(&mut self, now: Instant, id: u8, change: Change) {
+    fn on_change(&mut self, now: Instant, id: u8, change: Change) {
         self.changes.retain(|(known, _)| *known != id);
         self.changes.push((id, change));
         self.changes_due = self.changes_due.min(now + self.batch);
@@ -124,7 +180,7 @@ impl Fullmesh {
                 }
                 Change::Down => {
                     if self.present.remove(&id) {
-                        commands.push(Command::Withdraw { local_id: id });
+                        commands.push(Command::Remove { local_id: id });
                     }
                 }
             }
@@ -144,8 +200,8 @@ impl Fullmesh {
     fn on_ended(&mut self, now: Instant, pair: (u8, u8), how: Ending) {
         match how {
             Ending::Unreachable | Ending::NotNow => self.retry(now, pair),
-            Ending::Reset if self.create_on_reset => self.retry(now, pair),
-            Ending::TimedOut if self.create_on_err => {
+            Ending::Reset if self.reopen.on_reset => self.retry(now, pair),
+            Ending::TimedOut if self.reopen.on_err => {
                 self.tried.remove(&pair);
             }
             Ending::TimedOut | Ending::Refused | Ending::Reset => {}
@@ -155,9 +211,10 @@ impl Fullmesh {
     fn retry(&mut self, now: Instant, pair: (u8, u8)) {
         let failures = self.failures.entry(pair).or_default();
         let wait = RETRY * (1 << *failures);
-        *failures = (*failures + 1).min(DOUBLINGS);
+        *failures = (*failures + 1).min(MAX_DOUBLINGS);
         self.retries.retain(|(_, local_id, remote_id)| (*local_id, *remote_id) != pair);
         self.retries.push((now + wait, pair.0, pair.1));
+        debug_assert!(wait <= RETRY * (1 << MAX_DOUBLINGS), "{self:?}");
     }
 
     fn take_due(&mut self, now: Instant, known: &Known<'_>, commands: &mut Vec<Command>) {
@@ -175,15 +232,15 @@ impl Fullmesh {
 
     fn mesh(&mut self, known: &Known<'_>, commands: &mut Vec<Command>) {
         let usable = |at: &&Address| is_meshable(at.ip);
-        for there in known.remote.iter().filter(usable).take(MOST) {
-            for here in known.local.iter().filter(usable).take(MOST) {
+        for there in known.remote.iter().filter(usable).take(MAX_ADDRESSES) {
+            for here in known.local.iter().filter(usable).take(MAX_ADDRESSES) {
                 let family = here.ip.is_ipv4() == there.ip.is_ipv4();
                 let present = self.present.contains(&here.id);
                 if family && present && self.tried.insert((here.id, there.id)) {
                     commands.push(Command::Join {
                         local_id: here.id,
                         remote_id: there.id,
-                        over: Over::Pair,
+                        kind: JoinKind::Pair,
                     });
                 }
             }
@@ -197,13 +254,13 @@ impl Manager for Fullmesh {
         match event {
             PathEvent::Established => self.establish(known, &mut commands),
             PathEvent::LocalUp(address) if self.established => {
-                self.note(now, address.id, Change::Up);
+                self.on_change(now, address.id, Change::Up);
             }
             PathEvent::LocalDown { id, .. } if self.established => {
-                self.note(now, id, Change::Down);
+                self.on_change(now, id, Change::Down);
             }
             PathEvent::Announced(address) => self.forget_remote(address.id),
-            PathEvent::Withdrawn { id } => self.forget_remote(id),
+            PathEvent::Removed { id } => self.forget_remote(id),
             PathEvent::Joined { local_id, remote_id } => {
                 self.tried.insert((local_id, remote_id));
                 self.failures.remove(&(local_id, remote_id));
@@ -216,19 +273,19 @@ impl Manager for Fullmesh {
             | PathEvent::Echoed { .. }
             | PathEvent::Timer => {}
         }
-        if !self.established || self.inert {
+        if !self.established || self.disabled {
             return commands;
         }
         self.take_due(now, known, &mut commands);
-        let lost = matches!(event, PathEvent::Withdrawn { .. });
-        if self.client && !lost {
+        let removed = matches!(event, PathEvent::Removed { .. });
+        if self.client && !removed {
             self.mesh(known, &mut commands);
         }
         commands
     }
 
     fn deadline(&self) -> Instant {
-        if !self.established || self.inert {
+        if !self.established || self.disabled {
             return Instant::FAR_FUTURE;
         }
         let retry = self.retries.iter().map(|(at, ..)| *at).min();
@@ -239,14 +296,20 @@ impl Manager for Fullmesh {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path_manager::Endpoints;
     use crate::path_manager::tests::{addresses, joins, known};
 
     const BATCH: Duration = Duration::from_millis(500);
 
-    const ALWAYS: Again = Again { on_err: true, on_reset: true };
+    const ALWAYS: Reopen = Reopen { on_err: true, on_reset: true };
+
+    fn fullmesh(client: bool, reopen: Reopen) -> Fullmesh {
+        let endpoints = &Endpoints::default();
+        Fullmesh::new(&Side { client, endpoints, gateway_lists: 0 }, reopen, BATCH)
+    }
 
     fn client() -> Fullmesh {
-        Fullmesh::new(true, ALWAYS, BATCH)
+        fullmesh(true, ALWAYS)
     }
 
     fn ended(local_id: u8, remote_id: u8, how: Ending) -> PathEvent {
@@ -277,7 +340,7 @@ mod tests {
 
     #[test]
     fn server_announces_and_opens_nothing() {
-        let mut mesh = Fullmesh::new(false, ALWAYS, BATCH);
+        let mut mesh = fullmesh(false, ALWAYS);
         let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0, 3], 2));
         let commands =
             mesh.on_event(Instant::ZERO, PathEvent::Established, &known(&local, &remote));
@@ -325,8 +388,8 @@ mod tests {
             (false, Ending::Reset, 0, 0),
             (true, Ending::Refused, 0, 0),
         ] {
-            let again = Again { on_err: on, on_reset: on };
-            let mut mesh = Fullmesh::new(true, again, BATCH);
+            let again = Reopen { on_err: on, on_reset: on };
+            let mut mesh = fullmesh(true, again);
             mesh.on_event(Instant::ZERO, PathEvent::Established, &known);
             let commands = mesh.on_event(Instant::ZERO, ended(1, 0, how), &known);
             assert_eq!(joins(&commands).len(), at_once, "{on} {how:?}");
@@ -348,7 +411,7 @@ mod tests {
         assert!(mesh.on_event(later, down(2), &without).is_empty());
         assert_eq!(mesh.deadline(), Instant::ZERO + BATCH, "counted from the first one");
         let commands = mesh.on_event(mesh.deadline(), PathEvent::Timer, &without);
-        let gone = |id| Command::Withdraw { local_id: id };
+        let gone = |id| Command::Remove { local_id: id };
         assert_eq!(commands, [gone(1), gone(2)]);
         // Back again: announced and meshed.
         let now = Instant::ZERO + Duration::from_secs(5);

@@ -1,24 +1,25 @@
-//! `kernel`: the manager inside mainline Linux, by endpoints and limits as `ip mptcp` sets them
-//! (mptcp-protocol spec s4.5).
+//! `kernel`: the path manager in mainline Linux, with endpoints and limits as set by `ip mptcp`
+//! (`net/mptcp/pm_kernel.c`; measured on Linux 6.18).
 //!
-//! An endpoint is an address of this host with what it is for. Whoever takes an address off an
-//! interface takes its endpoint away, too, as network managers do; a link that is down changes
-//! nothing, since the kernel's manager does not look at links.
+//! An endpoint is an address of this host with its use. Removing an address from an interface
+//! removes its endpoint, as network managers do; a link that is down changes nothing, because the
+//! kernel does not look at links.
 //!
-//! An endpoint is used once by a connection, and once more each time it comes back (Linux
-//! `id_avail_bitmap`, `__mark_subflow_endp_available`), that of the first subflow included. So a
-//! subflow that was reset, refused or timed out is not opened again; where it leaves room, an
-//! endpoint that is not used yet takes it. The first subflow counts against no limit, not even
-//! when it is opened anew: with `subflows` no larger than the number of the others there is then
-//! no room for it. Nor is there a subflow again where a withdrawal is lost, so that the peer still
-//! counts the old one, or comes after the new one, which it then ends.
+//! A connection uses an endpoint once, and once more each time it comes back (Linux
+//! `id_avail_bitmap`, `__mark_subflow_endp_available`), that of the first subflow included. A
+//! subflow that was reset, refused or timed out is therefore not opened again; an endpoint that is
+//! not used yet may take its place. The first subflow does not count against a limit, but opening
+//! it again needs room: there is none if `subflows` is not larger than the number of the others.
+//! There is no new subflow either if a REMOVE_ADDR is lost, because the peer still counts the old
+//! one, or if it arrives after the new one, which it then ends.
 
-use super::{Address, Command, Known, Manager, Over, PathEvent};
+use super::table::{PathManagerKind, PathManagerRow, Side};
+use super::{Address, Command, JoinKind, Known, Manager, PathEvent};
 use base::Instant;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-/// The most endpoints, extra subflows and accepted addresses (measured on Linux 6.18).
+/// Largest number of endpoints, extra subflows and accepted addresses (measured on Linux 6.18).
 pub const LIMIT: u8 = 8;
 
 /// An address that connections may use.
@@ -28,43 +29,43 @@ pub struct Endpoint {
     pub flags: EndpointFlags,
 }
 
-/// What an endpoint is for; words of `ip mptcp endpoint`.
+/// The use of an endpoint, in the words of `ip mptcp endpoint`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EndpointFlags {
     /// Announce it to the peer.
     pub signal: bool,
     /// Open a subflow from it to the peer's first address.
     pub subflow: bool,
-    /// Its subflows are for when nothing else is left.
+    /// Its subflows are backup subflows.
     pub backup: bool,
     /// Open a subflow from it to every address of the peer.
     pub fullmesh: bool,
 }
 
-/// How many subflows connections may have; words of `ip mptcp limits`.
+/// Limits of a connection, in the words of `ip mptcp limits`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Beside the first.
+    /// Subflows beside the first one.
     pub subflows: u8,
-    /// Announced addresses of the peer that are made use of.
+    /// Announced addresses of the peer that are used.
     pub add_addr_accepted: u8,
 }
 
 impl Default for Limits {
-    /// The kernel's.
+    /// The kernel's defaults.
     fn default() -> Self {
         Limits { subflows: 2, add_addr_accepted: 0 }
     }
 }
 
-/// What `ip mptcp` shows of one host.
+/// The endpoints and limits of one host.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Endpoints {
     pub endpoints: Vec<Endpoint>,
     pub limits: Limits,
 }
 
-/// Why an endpoint is refused.
+/// The reason for refusing an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EndpointError {
     #[error("there are {LIMIT} endpoints already")]
@@ -76,10 +77,10 @@ pub enum EndpointError {
 }
 
 impl Endpoints {
-    /// One more, as `ip mptcp endpoint add`.
+    /// Adds an endpoint, as `ip mptcp endpoint add`.
     ///
     /// # Errors
-    /// What Linux 6.18 refuses, too.
+    /// Those of Linux 6.18.
     pub fn add(&mut self, endpoint: Endpoint) -> Result<(), EndpointError> {
         if endpoint.flags.signal && endpoint.flags.fullmesh {
             return Err(EndpointError::Exclusive);
@@ -95,30 +96,42 @@ impl Endpoints {
     }
 }
 
-/// The manager's memory.
+/// The row of `kernel`.
+pub(super) const ROW: PathManagerRow = PathManagerRow {
+    name: "kernel",
+    about: "Endpoints and limits as `ip mptcp` sets them, see `endpoints` and `limits`.",
+    source: "Linux 6.18 in-kernel path manager",
+    parameters: &[],
+    number: None,
+    kind: |_| PathManagerKind::Kernel,
+    values: |_| Vec::new(),
+    extra_subflows: PathManagerRow::one_per_path,
+};
+
+/// The state of the manager.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     config: Endpoints,
     established: bool,
-    /// Numbers of addresses that were announced,
+    /// Numbers of addresses of this host that were announced.
     signalled: BTreeSet<u8>,
-    /// and of those that were used to open subflows.
+    /// Numbers of addresses of this host that subflows were opened from.
     used: BTreeSet<u8>,
-    /// An announcement waits for its echo.
-    waits: Option<u8>,
-    /// Numbers of announced addresses that were made use of.
+    /// The announcement that is not echoed yet.
+    pending_echo: Option<u8>,
+    /// Numbers of announced addresses of the peer that are used.
     accepted: BTreeSet<u8>,
 }
 
 impl Kernel {
-    /// With the endpoints and limits of its host.
-    pub const fn new(config: Endpoints) -> Self {
+    /// A manager with the endpoints and limits of its host.
+    pub(super) fn new(side: &Side<'_>) -> Self {
         Kernel {
-            config,
+            config: side.endpoints.clone(),
             established: false,
             signalled: BTreeSet::new(),
             used: BTreeSet::new(),
-            waits: None,
+            pending_echo: None,
             accepted: BTreeSet::new(),
         }
     }
@@ -137,25 +150,25 @@ impl Kernel {
         self.config.endpoints.iter().filter(wanted).filter_map(of)
     }
 
-    /// How many more subflows may be opened.
+    /// The number of subflows that may still be opened.
     fn room(&self, known: &Known<'_>) -> usize {
         usize::from(self.config.limits.subflows).saturating_sub(known.extra_subflows)
     }
 
-    /// One announcement at a time, then subflows as far as there is room.
+    /// One announcement at a time, then subflows within the limit.
     fn proceed(&mut self, known: &Known<'_>) -> Vec<Command> {
         let mut commands = Vec::new();
         if !self.established {
             return commands;
         }
-        if self.waits.is_none() {
+        if self.pending_echo.is_none() {
             let mut signals = self.local(known, |flags| flags.signal);
             // The first subflow's address needs no announcement.
             let next = signals.find(|(at, _)| at.id != 0 && !self.signalled.contains(&at.id));
             drop(signals);
             if let Some((at, _)) = next {
                 self.signalled.insert(at.id);
-                self.waits = Some(at.id);
+                self.pending_echo = Some(at.id);
                 commands.push(Command::Announce { local_id: at.id });
             }
         }
@@ -172,11 +185,12 @@ impl Kernel {
             commands.extend(to.map(|there| join(here.id, there.id)));
             room -= commands.len() - before;
         }
+        debug_assert!(count_joins(&commands) <= self.room(known), "{commands:?}");
         commands
     }
 
-    /// An address that the peer announced: from every full-mesh endpoint, or, without any, from
-    /// the address that routing picks.
+    /// The peer announced an address: subflows to it from every `fullmesh` endpoint, or, without
+    /// any, from the address that routing selects.
     fn accept(&mut self, there: Address, known: &Known<'_>) -> Vec<Command> {
         let room = self.room(known);
         let spent = self.accepted.len() >= usize::from(self.config.limits.add_addr_accepted);
@@ -199,8 +213,13 @@ impl Kernel {
     }
 }
 
+/// The number of subflows that `commands` open.
+fn count_joins(commands: &[Command]) -> usize {
+    commands.iter().filter(|command| matches!(command, Command::Join { .. })).count()
+}
+
 const fn join(local_id: u8, remote_id: u8) -> Command {
-    Command::Join { local_id, remote_id, over: Over::Pair }
+    Command::Join { local_id, remote_id, kind: JoinKind::Pair }
 }
 
 impl Manager for Kernel {
@@ -212,24 +231,26 @@ impl Manager for Kernel {
                 self.used.insert(0);
             }
             PathEvent::Announced(there) if self.established => return self.accept(there, known),
-            PathEvent::Withdrawn { id } => {
+            PathEvent::Removed { id } => {
                 self.accepted.remove(&id);
             }
-            PathEvent::Echoed { local_id } if self.waits == Some(local_id) => self.waits = None,
+            PathEvent::Echoed { local_id } if self.pending_echo == Some(local_id) => {
+                self.pending_echo = None
+            }
             PathEvent::LocalDown { id, removed: true } => {
                 let signalled = self.signalled.remove(&id);
                 let used = self.used.remove(&id);
-                self.waits = self.waits.filter(|waits| *waits != id);
+                self.pending_echo = self.pending_echo.filter(|pending| *pending != id);
                 let mut commands = Vec::new();
                 if signalled || used || id == 0 {
-                    commands.push(Command::Withdraw { local_id: id });
+                    commands.push(Command::Remove { local_id: id });
                 }
                 commands.extend(self.proceed(known));
                 return commands;
             }
-            // A pair that failed is not tried again, but what ended makes room for the next one.
+            // A pair that failed is not tried again, but leaves room for the next endpoint.
             PathEvent::Joined { .. } | PathEvent::Ended { .. } | PathEvent::LocalUp(_) => {}
-            // A link that is down means nothing.
+            // A link that is down has no effect.
             _ => return Vec::new(),
         }
         self.proceed(known)
@@ -252,7 +273,8 @@ mod tests {
             |(at, flags): (&Address, &EndpointFlags)| Endpoint { ip: at.ip, flags: *flags };
         let limits = Limits { subflows: limits.0, add_addr_accepted: limits.1 };
         let endpoints = local.iter().zip(flags).map(endpoint).collect();
-        Kernel::new(Endpoints { endpoints, limits })
+        let endpoints = &Endpoints { endpoints, limits };
+        Kernel::new(&Side { client: true, endpoints, gateway_lists: 0 })
     }
 
     fn on(kernel: &mut Kernel, event: PathEvent, known: &Known<'_>) -> Vec<Command> {
@@ -328,7 +350,7 @@ mod tests {
         let mut kernel = manager(&local, &[], (2, 1));
         on(&mut kernel, PathEvent::Established, &facts);
         on(&mut kernel, PathEvent::Announced(remote[1]), &facts);
-        on(&mut kernel, PathEvent::Withdrawn { id: 1 }, &facts);
+        on(&mut kernel, PathEvent::Removed { id: 1 }, &facts);
         let commands = on(&mut kernel, PathEvent::Announced(remote[2]), &facts);
         assert_eq!(joins(&commands), [(0, 2)]);
     }
@@ -355,7 +377,7 @@ mod tests {
         assert!(on(&mut kernel, down(false), &full).is_empty());
         let left = [local[0], local[2]];
         let commands = on(&mut kernel, down(true), &Known { local: &left, ..facts });
-        assert_eq!(commands, [Command::Withdraw { local_id: 1 }, join(2, 0)]);
+        assert_eq!(commands, [Command::Remove { local_id: 1 }, join(2, 0)]);
         let again = on(&mut kernel, PathEvent::LocalUp(local[1]), &facts);
         assert_eq!(joins(&again), [(1, 0)], "its endpoint is there again");
     }
@@ -369,7 +391,7 @@ mod tests {
             on(&mut kernel, PathEvent::Established, &known(&local, &remote));
             let down = PathEvent::LocalDown { id: 0, removed: true };
             let commands = on(&mut kernel, down, &Known { local: &local[1..], ..facts });
-            assert_eq!(commands, [Command::Withdraw { local_id: 0 }]);
+            assert_eq!(commands, [Command::Remove { local_id: 0 }]);
             let commands = on(&mut kernel, PathEvent::LocalUp(local[0]), &facts);
             assert_eq!(joins(&commands), again, "limit {limit}: the other one counts");
         }

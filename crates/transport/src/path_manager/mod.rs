@@ -1,24 +1,24 @@
-//! Path managers: which addresses are announced and which pairs of them become subflows
-//! (mptcp-protocol spec s4).
+//! Path managers: which addresses are announced (ADD_ADDR, RFC 8684 s3.4.1) and which pairs of them
+//! become subflows (MP_JOIN, RFC 8684 s3.2).
 //!
-//! A manager hears events and answers commands; it sees numbers of addresses, not sockets.
-//! Carrying commands out is the connection's work.
+//! A manager receives events and returns commands. It sees the numbers of addresses, not sockets;
+//! the connection carries the commands out.
 
 mod binder;
 mod fullmesh;
 mod kernel;
-mod kind;
 mod ndiffports;
 mod passive;
+mod table;
 #[cfg(test)]
 mod tests;
 
 pub use binder::Binder;
-pub use fullmesh::{Again, Fullmesh};
+pub use fullmesh::{Fullmesh, Reopen};
 pub use kernel::{Endpoint, EndpointError, EndpointFlags, Endpoints, Kernel, LIMIT, Limits};
-pub use kind::{NAMES, PathManagerKind, parameters};
 pub use ndiffports::Ndiffports;
 pub use passive::Passive;
+pub use table::{NAMES, PathManager, PathManagerKind, parameters};
 
 use base::Instant;
 use std::net::IpAddr;
@@ -30,152 +30,101 @@ pub struct Address {
     pub ip: IpAddr,
 }
 
-/// What a manager knows: the addresses that can be used now, and how many subflows count against
-/// its limit.
+/// The state of the connection that a manager sees.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
+    /// Addresses of this host that can be used now.
     pub local: &'a [Address],
+    /// Addresses of the peer.
     pub remote: &'a [Address],
+    /// Subflows that count against the manager's limit.
     pub extra_subflows: usize,
 }
 
-/// What happened.
+/// An event of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathEvent {
     /// The connection is fully established over the addresses with number 0.
     Established,
-    /// The peer has another address, or announces one again: what failed may be tried once more.
+    /// The peer announced an address (ADD_ADDR), possibly again: failed pairs with it may be tried
+    /// once more.
     Announced(Address),
-    /// The peer lost an address.
-    Withdrawn { id: u8 },
-    /// This host got another address, or got it back.
+    /// The peer removed an address (REMOVE_ADDR).
+    Removed { id: u8 },
+    /// This host has a new address, or an old one again.
     LocalUp(Address),
-    /// This host lost an address, or its link (`removed` is false).
+    /// This host lost an address, or only its link is down (`removed` is false).
     LocalDown { id: u8, removed: bool },
     /// A subflow is open.
     Joined { local_id: u8, remote_id: u8 },
-    /// A subflow that this host opened, or was about to, is over.
+    /// A subflow that this host opened, or was to open, ended.
     Ended { local_id: u8, remote_id: u8, how: Ending },
-    /// An announcement was echoed.
+    /// The peer echoed an announcement.
     Echoed { local_id: u8 },
     /// The manager's deadline passed.
     Timer,
 }
 
-/// How a subflow ended.
+/// The cause of the end of a subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// It was never open: no answer, the network says there is no way, or this host could not even
-    /// try.
+    /// It was never open: no answer, an ICMP error, or an error of this host.
     Unreachable,
-    /// It was never open: the peer has no room now, but may have later.
+    /// It was never open: there is no room for it at present.
     NotNow,
-    /// The peer will not have it, and says so.
+    /// The peer refused it with a reason that is not transient (RFC 8684 s3.6).
     Refused,
-    /// It was open, and nothing was answered any more.
+    /// It was open and timed out.
     TimedOut,
-    /// It was reset, and nobody says why.
+    /// It was reset without a reason.
     Reset,
 }
 
-/// How a subflow is to be opened.
+/// The kind of a subflow to open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Over {
-    /// Between two addresses that have none yet.
+pub enum JoinKind {
+    /// The only one between two addresses.
     Pair,
-    /// Between addresses that have some, from another port.
+    /// One more between two addresses, from another port.
     OtherPort,
-    /// By the list of gateways with this number.
+    /// One more between two addresses, through the list of gateways of this number.
     Gateways(u8),
 }
 
-/// What to do.
+/// A command to the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
-    /// Tell the peer of an address of this host.
+    /// Announce an address of this host (ADD_ADDR).
     Announce { local_id: u8 },
     /// Open a subflow.
-    Join { local_id: u8, remote_id: u8, over: Over },
-    /// Tell the peer that an address is gone, and close its subflows.
-    Withdraw { local_id: u8 },
+    Join { local_id: u8, remote_id: u8, kind: JoinKind },
+    /// Remove an address of this host (REMOVE_ADDR) and close its subflows.
+    Remove { local_id: u8 },
 }
 
 /// A manager of one connection.
 pub trait Manager {
-    /// What to do about an event.
+    /// The commands that an event causes.
     fn on_event(&mut self, now: Instant, event: PathEvent, known: &Known<'_>) -> Vec<Command>;
 
-    /// When it wants to hear `PathEvent::Timer`.
+    /// The time of the next `PathEvent::Timer`.
     fn deadline(&self) -> Instant {
         Instant::FAR_FUTURE
     }
 }
 
-/// Any of the managers.
-#[derive(Clone, Debug)]
-pub enum PathManager {
-    Passive(Passive),
-    Fullmesh(Fullmesh),
-    Ndiffports(Ndiffports),
-    Binder(Binder),
-    Kernel(Kernel),
-}
-
-impl PathManager {
-    /// A manager for one side. `endpoints` are `kernel`'s, `lists` of gateways are `binder`'s.
-    pub fn new(kind: PathManagerKind, client: bool, endpoints: &Endpoints, lists: u8) -> Self {
-        match kind {
-            PathManagerKind::Default { accept_add_addr } => {
-                PathManager::Passive(Passive::new(client, accept_add_addr))
-            }
-            PathManagerKind::Fullmesh { again, batch } => {
-                PathManager::Fullmesh(Fullmesh::new(client, again, batch))
-            }
-            PathManagerKind::Ndiffports { subflows } => {
-                PathManager::Ndiffports(Ndiffports::new(client, subflows))
-            }
-            PathManagerKind::Binder => PathManager::Binder(Binder::new(client, lists)),
-            PathManagerKind::Kernel => PathManager::Kernel(Kernel::new(endpoints.clone())),
-        }
-    }
-
-    fn manager(&mut self) -> &mut dyn Manager {
-        match self {
-            PathManager::Passive(manager) => manager,
-            PathManager::Fullmesh(manager) => manager,
-            PathManager::Ndiffports(manager) => manager,
-            PathManager::Binder(manager) => manager,
-            PathManager::Kernel(manager) => manager,
-        }
-    }
-}
-
-impl Manager for PathManager {
-    fn on_event(&mut self, now: Instant, event: PathEvent, known: &Known<'_>) -> Vec<Command> {
-        self.manager().on_event(now, event, known)
-    }
-
-    fn deadline(&self) -> Instant {
-        match self {
-            PathManager::Fullmesh(manager) => manager.deadline(),
-            _ => Instant::FAR_FUTURE,
-        }
-    }
-}
-
 impl Known<'_> {
-    /// The number of the address that a route to `there` would take: the one that shares the most
-    /// leading bits, the first subflow's where that is nothing.
+    /// The number of the source address of a route to `there`: the address with the longest common
+    /// prefix, among equals the one with the smallest number.
     pub fn source_of(&self, there: IpAddr) -> Option<u8> {
         let family = self.local.iter().filter(|here| here.ip.is_ipv4() == there.is_ipv4());
-        // Of equal ones the one with the smallest number.
-        let near = |here: &&Address| (shared_bits(here.ip, there), std::cmp::Reverse(here.id));
+        let near = |here: &&Address| (common_prefix(here.ip, there), std::cmp::Reverse(here.id));
         family.max_by_key(near).map(|here| here.id)
     }
 }
 
-/// How many leading bits two addresses of one family share.
-fn shared_bits(one: IpAddr, other: IpAddr) -> u32 {
+/// The length of the common prefix of two addresses of one family, in bits.
+fn common_prefix(one: IpAddr, other: IpAddr) -> u32 {
     match (one, other) {
         (IpAddr::V4(one), IpAddr::V4(other)) => (one.to_bits() ^ other.to_bits()).leading_zeros(),
         (IpAddr::V6(one), IpAddr::V6(other)) => (one.to_bits() ^ other.to_bits()).leading_zeros(),

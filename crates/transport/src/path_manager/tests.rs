@@ -1,4 +1,4 @@
-//! What the managers' tests share.
+//! Properties of every manager, and helpers for the tests of each.
 
 use super::{
     Address, Command, Ending, Endpoint, EndpointFlags, Endpoints, Known, Limits, Manager,
@@ -12,7 +12,7 @@ pub fn addresses(ids: &[u8], net: u8) -> Vec<Address> {
     ids.iter().map(|id| Address { id: *id, ip: [10, net, *id, net].into() }).collect()
 }
 
-/// These addresses, and one subflow.
+/// A connection with these addresses and one subflow.
 pub const fn known<'a>(local: &'a [Address], remote: &'a [Address]) -> Known<'a> {
     Known { local, remote, extra_subflows: 0 }
 }
@@ -35,7 +35,7 @@ fn route_is_taken_from_the_address_that_is_nearest() {
     assert_eq!(facts.source_of("2001:db8::1".parse().unwrap()), None);
 }
 
-/// What may happen to a manager, with numbers that need not be known.
+/// Events, with numbers that need not be known.
 fn events() -> impl Strategy<Value = PathEvent> {
     let id = 0u8..5;
     let how = prop_oneof![
@@ -48,7 +48,7 @@ fn events() -> impl Strategy<Value = PathEvent> {
     prop_oneof![
         Just(PathEvent::Established),
         id.clone().prop_map(|id| PathEvent::Announced(addresses(&[id], 2)[0])),
-        id.clone().prop_map(|id| PathEvent::Withdrawn { id }),
+        id.clone().prop_map(|id| PathEvent::Removed { id }),
         id.clone().prop_map(|id| PathEvent::LocalUp(addresses(&[id], 1)[0])),
         (id.clone(), any::<bool>()).prop_map(|(id, removed)| PathEvent::LocalDown { id, removed }),
         (id.clone(), id.clone())
@@ -63,7 +63,7 @@ fn events() -> impl Strategy<Value = PathEvent> {
     ]
 }
 
-/// The tables of a connection to which an event happens.
+/// The addresses of a connection as events change them.
 #[derive(Default)]
 struct Tables {
     local: Vec<Address>,
@@ -76,7 +76,7 @@ impl Tables {
             PathEvent::LocalUp(at) if !self.local.contains(&at) => self.local.push(at),
             PathEvent::LocalDown { id, .. } => self.local.retain(|at| at.id != id),
             PathEvent::Announced(at) if !self.remote.contains(&at) => self.remote.push(at),
-            PathEvent::Withdrawn { id } => self.remote.retain(|at| at.id != id || id == 0),
+            PathEvent::Removed { id } => self.remote.retain(|at| at.id != id || id == 0),
             _ => {}
         }
     }
@@ -135,8 +135,8 @@ proptest! {
             let commands = manager.on_event(now, event, &known);
             for command in &commands {
                 match *command {
-                    // By id 0 a connection's own addresses are meant, whatever became of them.
-                    Command::Join { local_id, remote_id, over: super::Over::Pair } => {
+                    // Number 0 is the connection's own address, even after it was removed.
+                    Command::Join { local_id, remote_id, kind: super::JoinKind::Pair } => {
                         prop_assert!(tables.has_local(local_id) && tables.has_remote(remote_id));
                     }
                     Command::Join { local_id, remote_id, .. } => {
@@ -144,7 +144,7 @@ proptest! {
                     }
                     Command::Announce { local_id } => prop_assert!(tables.has_local(local_id)),
                     // It was there before.
-                    Command::Withdraw { local_id } => prop_assert!(!tables.has_local(local_id)),
+                    Command::Remove { local_id } => prop_assert!(!tables.has_local(local_id)),
                 }
             }
             let joins = joins(&commands).len();

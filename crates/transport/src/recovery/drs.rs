@@ -3,11 +3,11 @@
 //! The buffer is counted in memory ("truesize"), the window in payload; a ratio measured on full
 //! segments turns one into the other. Three things open the window: `ssthresh` climbs with every
 //! segment whose memory is well used; a reader that took more in a round trip than in the one
-//! before enlarges the buffer; so does data behind a gap. The rules are 6.18's: no allowance of
-//! 16 segments, unread data do not count as read, gaps count (6.12 differs in the last point and
-//! the first). Not modelled: compacting small segments, memory pressure of the whole host.
-//! The bytes are in `buffer::Reassembly`; right edge and timing of updates are the connection's.
-//! Of a connection over several subflows every one has such a buffer, and `shared_drs` joins them.
+//! before enlarges the buffer; so does data behind a gap. The rules are 6.18's: no allowance of 16
+//! segments, unread data do not count as read, gaps count (6.12 differs in the last point and the
+//! first). Not modelled: compacting small segments, memory pressure of the whole host. The bytes
+//! are in `buffer::Reassembly`; the right edge and the time of updates are left to the owner. In a
+//! connection of several paths each path has such a buffer, and `shared_drs` joins them.
 
 use base::{Duration, Instant};
 
@@ -43,13 +43,14 @@ pub struct ReceiveBuffer {
     ratio: u64,
     /// The window that `size` allows.
     clamp: u32,
-    /// The window the segments seen so far have earned.
+    /// The window that the segments received so far have earned.
     ssthresh: u32,
     /// The last window advertised.
     advertised: u32,
     segment_size: SegmentSize,
-    /// Memory and payload of what is queued and unread.
+    /// Memory of unread data.
     used: u64,
+    /// Payload of unread data.
     queued: u64,
     rtt: ReceiverRtt,
     /// What the reader took in a round trip, the base of growth.
@@ -89,7 +90,7 @@ struct SegmentSize {
 struct ReceiverRtt {
     /// Microseconds times 8; zero before a sample.
     us8: u64,
-    /// A window's worth of data: since when, up to which offset.
+    /// Start time and end offset of the window's worth of data being measured.
     window: Option<(Instant, u64)>,
 }
 
@@ -155,8 +156,8 @@ impl ReceiveBuffer {
         self.period_start = now;
     }
 
-    /// A data segment with something new was queued. Whether the window opened: then the sender
-    /// is to hear of it with the next acknowledgement, at once.
+    /// A data segment with new data was queued. Returns whether the window opened: then the next
+    /// acknowledgement is sent at once.
     pub fn on_segment(&mut self, segment: &Received) -> bool {
         if self.used > u64::from(self.size) {
             self.on_overrun();
@@ -177,7 +178,7 @@ impl ReceiveBuffer {
         opened
     }
 
-    /// More memory is in use than the buffer has: enlarge it, or take the window back.
+    /// More memory is in use than the buffer has: enlarges it, or reduces the window.
     fn on_overrun(&mut self) {
         if self.auto && self.size < self.max {
             // Bounded by `max`, a u32.
@@ -205,7 +206,7 @@ impl ReceiveBuffer {
         self.ratio
     }
 
-    /// The first base of growth of a connection over several subflows.
+    /// The first base of growth of a connection of several paths.
     pub fn initial_space(&self) -> u32 {
         self.advertised.min(INITIAL_WINDOW_SEGS * self.advmss)
     }
@@ -215,7 +216,7 @@ impl ReceiveBuffer {
         self.rtt.us8
     }
 
-    /// Let the window grow by what such a segment earns; whether it did.
+    /// Lets the window grow by what the segment earns; returns whether it did.
     fn open(&mut self, segment: &Received) -> bool {
         let room = u64::from(self.clamp).min(self.free_space());
         let room = room.saturating_sub(u64::from(self.ssthresh));
@@ -231,12 +232,13 @@ impl ReceiveBuffer {
             let step = u64::from(earned.max(2 * segment.len)).min(room);
             // Bounded by `clamp`, a u32.
             self.ssthresh += step as u32;
+            debug_assert!(self.ssthresh <= self.clamp, "the window stays within the buffer");
         }
         earned > 0
     }
 
     /// A segment with much memory for little payload earns something only while the window is
-    /// smaller than the largest one by a like factor.
+    /// smaller than the largest one by the same factor (Linux `__tcp_grow_window`).
     fn earned_by_wasteful(&self, segment: &Received) -> u32 {
         let mut truesize = self.to_window(u64::from(segment.truesize)) / 2;
         let mut window = self.to_window(u64::from(self.max)) / 2;
@@ -277,9 +279,9 @@ impl ReceiveBuffer {
         self.period_start = now;
     }
 
-    /// Everything below `read_offset` left the buffer: its memory is free again, a like share of
-    /// what is in use.
+    /// Everything below `read_offset` left the buffer, and its share of the memory is free again.
     pub fn on_taken(&mut self, read_offset: u64) {
+        debug_assert!(read_offset >= self.read_offset, "reading moves forward");
         let copied = read_offset.saturating_sub(self.read_offset);
         self.read_offset = read_offset;
         (self.queued, self.used) = without(copied, self.queued, self.used);
@@ -294,6 +296,7 @@ impl ReceiveBuffer {
         }
         let size = (window * RATIO_ONE / self.ratio).min(u64::from(self.max)) as u32;
         if size > self.size {
+            debug_assert!(size <= self.max, "the buffer grows up to its maximum");
             self.size = size;
             self.clamp = self.to_window(u64::from(size));
         }
@@ -313,7 +316,7 @@ impl ReceiveBuffer {
         self.select_of(free, self.to_window(u64::from(self.size)), window_scale)
     }
 
-    /// The same of a buffer that several subflows fill: `free` bytes of payload fit into it now,
+    /// The same for a buffer that several paths fill: `free` bytes of payload fit into it now,
     /// `allowed` when it is empty.
     pub fn select_of(&self, mut free: u32, allowed: u32, window_scale: u8) -> u32 {
         let full = allowed.min(self.clamp);
@@ -345,7 +348,7 @@ impl ReceiveBuffer {
         u32::try_from(memory * self.ratio / RATIO_ONE).unwrap_or(u32::MAX)
     }
 
-    /// `window` was announced, whoever chose it.
+    /// `window` was announced.
     pub const fn on_announced(&mut self, window: u32) {
         self.advertised = window;
     }
@@ -365,28 +368,24 @@ impl ReceiveBuffer {
         self.max
     }
 
-    /// Memory in use.
-    pub const fn used(&self) -> u64 {
-        self.used
-    }
-
     /// The peer's segment size as seen so far: more than this unacknowledged asks for an ACK.
     pub const fn segment_size(&self) -> u32 {
         self.segment_size.bytes
     }
 }
 
-/// Bytes that wait to be read and the memory they use, once `copied` of them were read: memory is
-/// free again in like shares.
+/// Unread bytes and their memory after `copied` of them were read: memory is freed in proportion.
 pub(super) fn without(copied: u64, queued: u64, used: u64) -> (u64, u64) {
     if copied >= queued {
         return (0, 0);
     }
+    debug_assert!(copied < queued && queued > 0);
     (queued - copied, used - used * copied / queued)
 }
 
-/// The window for a reader that took `copied` bytes in a round trip and `space` in the one
-/// before, with `beyond` bytes spanned by gaps: twice that, and twice the growth on top.
+/// The window for a reader that took `copied` bytes in a round trip and `space` in the one before,
+/// with `beyond` bytes spanned by gaps: twice `copied`, and twice the growth in addition (Linux
+/// `tcp_rcv_space_adjust`).
 pub fn target_window(space: u32, copied: u32, beyond: u64) -> u64 {
     let window = 2 * u64::from(copied);
     let growth = u128::from(window) * u128::from(copied.saturating_sub(space));

@@ -1,12 +1,11 @@
-//! Loss recovery in pure parts: estimators and rules that a TCP subflow or an SCTP path owns.
+//! Loss recovery and buffer tuning as parts without I/O: estimators and rules that a TCP subflow or
+//! an SCTP path owns.
 //!
-//! Nothing here sees a segment, a socket or a timer: a caller passes the time and values and
-//! carries out the answers. Windows belong to `congestion`; which segment is where belongs to the
-//! scoreboard and the connection.
+//! No part knows a packet format, a socket or a timer: the owner passes the time and values and
+//! carries out the answers. Windows belong to `congestion`.
 
 mod drs;
 mod dup_thresh;
-mod frto;
 mod pacing;
 mod prr;
 mod rack;
@@ -17,11 +16,10 @@ mod sndbuf;
 mod tlp;
 
 pub use drs::{ReceiveBuffer, Received, received_truesize};
-pub use dup_thresh::{DupThresh, is_lost_rfc6675};
-pub use frto::{Frto, FrtoAck, FrtoDecision};
+pub use dup_thresh::DupThresh;
 pub use pacing::{Pacer, burst_segs, pacing_rate};
 pub use prr::{Prr, PrrVariant};
-pub use rack::{Rack, sent_after};
+pub use rack::{Rack, RackSample};
 pub use rtt::{MinRttFilter, RttEstimator, RttMode};
 pub use scoreboard::{ByTime, Scoreboard, SentSegment};
 pub use shared_drs::{Reception, SharedBuffer, Space};

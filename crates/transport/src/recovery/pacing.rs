@@ -1,6 +1,9 @@
-//! Pacing: the rate rule, bursts and the next departure (tcp-subflow spec s5, as Linux).
+//! Pacing: the rate, the size of a burst and the next departure (Linux `tcp_update_pacing_rate`,
+//! `tcp_tso_autosize`, `tcp_update_skb_after_send`).
 //!
-//! Whether a connection paces at all is its own switch; the timer is the connection's.
+//! The pacing rate is `factor * mss * max(cwnd, packets_out) / srtt`, the factor being 2 while
+//! `cwnd < ssthresh / 2` and 1.2 otherwise. A burst has a millisecond's worth at that rate. Whether
+//! a connection paces, and the timer, are left to the owner.
 
 use base::{Duration, Instant};
 
@@ -30,7 +33,7 @@ pub fn pacing_rate(
     Some(u64::try_from(rate).unwrap_or(u64::MAX))
 }
 
-/// Segments to hand down at once: about a millisecond's worth, more on very short paths, at least
+/// Number of segments in one burst: about a millisecond's worth, more on very short paths, at least
 /// two.
 pub fn burst_segs(rate_bytes_per_sec: u64, mss: u32, min_rtt: Duration) -> u32 {
     let mut bytes = rate_bytes_per_sec >> 10;
@@ -50,18 +53,13 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Ready at once.
-    pub fn new() -> Self {
-        Pacer::default()
-    }
-
     /// The next departure time, if it lies in the future.
     pub fn blocked_until(&self, now: Instant) -> Option<Instant> {
         (self.next > now).then_some(self.next)
     }
 
     /// `bytes` (headers included) were sent at `now`. Half of the delay since the last departure
-    /// is credited, so that a late timer does not lower the rate (as Linux).
+    /// is credited, so that a late timer does not lower the rate, as in Linux.
     pub fn on_sent(&mut self, now: Instant, bytes: u64, rate_bytes_per_sec: u64) {
         if rate_bytes_per_sec == 0 {
             return;
@@ -69,7 +67,9 @@ impl Pacer {
         let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(rate_bytes_per_sec);
         let len = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         let credit = (now - self.next).min(len / 2);
-        self.next = self.next.max(now) + (len - credit);
+        let earliest = self.next.max(now);
+        self.next = earliest + (len - credit);
+        debug_assert!(self.next >= earliest, "departures do not move back");
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn departures_keep_the_rate() {
-        let mut pacer = Pacer::new();
+        let mut pacer = Pacer::default();
         let start = Instant::from_secs(1);
         assert_eq!(pacer.blocked_until(start), None);
         let mut now = start;

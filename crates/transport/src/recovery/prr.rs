@@ -1,9 +1,10 @@
-//! Proportional rate reduction: the window during fast recovery (RFC 9937, tcp-subflow spec s4).
+//! Proportional rate reduction: the window during fast recovery (RFC 9937 s6).
 //!
-//! Counted in segments. The threshold comes from the congestion controller; the answer goes back
-//! to it as `pipe + sndcnt`. What counts as delivered and in flight is the scoreboard's.
+//! Everything is counted in segments. The threshold comes from the congestion controller; the
+//! answer goes back to it as `pipe + sndcnt`. What is delivered and in flight is known to the
+//! scoreboard.
 
-/// Whose rules.
+/// The rules of a kernel or of the RFC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PrrVariant {
     /// RFC 9937: `recover_fs` from the scoreboard, one more segment on a safe ACK.
@@ -23,6 +24,8 @@ pub struct Prr {
     recover_fs: u32,
     delivered: u32,
     out: u32,
+    /// No acknowledgement of the episode was processed: the next one is for the fast retransmit.
+    starts: bool,
 }
 
 impl Prr {
@@ -35,24 +38,20 @@ impl Prr {
             recover_fs: recover_fs_segs.max(1),
             delivered: 0,
             out: 0,
+            starts: true,
         }
     }
 
     /// An ACK of the episode delivered `delivered` segments and left `pipe` in flight. `safe_ack`:
-    /// it advanced `snd_una` and marked no further loss. `fast_retransmit`: it is the one that
-    /// started the episode (only `Papers` asks). Returns how many segments may be sent, so the
-    /// window is `pipe` plus that; `None`: leave the window.
-    pub fn on_ack(
-        &mut self,
-        delivered: u32,
-        pipe: u32,
-        safe_ack: bool,
-        fast_retransmit: bool,
-    ) -> Option<u32> {
+    /// it advanced `snd_una` and marked no further loss. Returns how many segments may be sent, so
+    /// the window is `pipe` plus that; `None`: leave the window.
+    pub fn on_ack(&mut self, delivered: u32, pipe: u32, safe_ack: bool) -> Option<u32> {
+        let starts = std::mem::replace(&mut self.starts, false);
         if delivered == 0 {
             return None;
         }
         self.delivered += delivered;
+        debug_assert!(self.recover_fs > 0, "the reduction is spread over at least one segment");
         let allowed = if pipe > self.ssthresh {
             let share = u64::from(self.delivered) * u64::from(self.ssthresh);
             let share = share.div_ceil(u64::from(self.recover_fs));
@@ -63,25 +62,19 @@ impl Prr {
             conserve.min(self.ssthresh - pipe)
         };
         let force = match self.variant {
-            PrrVariant::Papers => fast_retransmit,
+            PrrVariant::Papers => starts,
             PrrVariant::Rfc9937 | PrrVariant::Linux => self.out == 0,
         };
+        debug_assert!(
+            pipe > self.ssthresh || pipe + allowed <= self.ssthresh,
+            "below the threshold the window grows at most to it"
+        );
         Some(allowed.max(u32::from(force)))
     }
 
     /// `segs` segments were sent during the episode.
     pub const fn on_sent(&mut self, segs: u32) {
         self.out += segs;
-    }
-
-    /// Segments delivered in this episode.
-    pub const fn delivered(&self) -> u32 {
-        self.delivered
-    }
-
-    /// Segments sent in this episode.
-    pub const fn out(&self) -> u32 {
-        self.out
     }
 }
 
@@ -102,7 +95,7 @@ mod tests {
             if ack > 1 {
                 pipe -= 1;
             }
-            let sndcnt = prr.on_ack(1, pipe, false, ack == 1).unwrap();
+            let sndcnt = prr.on_ack(1, pipe, false).unwrap();
             steps.push((ack, pipe, sndcnt));
             prr.on_sent(sndcnt);
             pipe += sndcnt;
@@ -177,7 +170,7 @@ mod tests {
                 pipe -= 1;
             }
             let safe = ack >= 4;
-            let sndcnt = prr.on_ack(1, pipe, safe, ack == 1).unwrap();
+            let sndcnt = prr.on_ack(1, pipe, safe).unwrap();
             steps.push((ack, pipe, sndcnt));
             prr.on_sent(sndcnt);
             pipe += sndcnt;
@@ -202,23 +195,23 @@ mod tests {
     #[test]
     fn papers_always_add_one_below_the_threshold() {
         let mut prr = Prr::enter(PrrVariant::Papers, 10, 20);
-        assert_eq!(prr.on_ack(1, 2, false, true), Some(2));
+        assert_eq!(prr.on_ack(1, 2, false), Some(2));
         let mut prr = Prr::enter(PrrVariant::Linux, 10, 20);
-        assert_eq!(prr.on_ack(1, 2, false, true), Some(1));
+        assert_eq!(prr.on_ack(1, 2, false), Some(1));
     }
 
     #[test]
     fn ack_that_delivers_nothing_leaves_the_window() {
         let mut prr = Prr::enter(PrrVariant::Linux, 10, 20);
-        assert_eq!(prr.on_ack(0, 15, true, true), None);
+        assert_eq!(prr.on_ack(0, 15, true), None);
     }
 
     #[test]
     fn the_fast_retransmit_is_never_refused() {
         let mut prr = Prr::enter(PrrVariant::Linux, 2, 1000);
-        assert_eq!(prr.on_ack(1, 900, false, true), Some(1));
+        assert_eq!(prr.on_ack(1, 900, false), Some(1));
         prr.on_sent(1);
-        assert_eq!(prr.on_ack(1, 899, false, false), Some(0));
+        assert_eq!(prr.on_ack(1, 899, false), Some(0));
     }
 
     proptest! {
@@ -236,7 +229,7 @@ mod tests {
                 let delivered = delivered.min(pipe);
                 pipe -= delivered;
                 pipe = pipe.saturating_sub(lost);
-                if let Some(sndcnt) = prr.on_ack(delivered, pipe, safe, false) {
+                if let Some(sndcnt) = prr.on_ack(delivered, pipe, safe) {
                     pipe += sndcnt;
                     prr.on_sent(sndcnt);
                 }

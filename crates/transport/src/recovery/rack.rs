@@ -1,7 +1,8 @@
-//! RACK: time-based loss detection (RFC 8985 s6, tcp-subflow spec s3).
+//! RACK: time-based loss detection (RFC 8985 s6). Steps are those of RFC 8985 s6.2.
 //!
-//! The per-path variables and the reordering window. The list of outstanding segments, marking
-//! them lost and the reordering timer are left to the scoreboard and the connection.
+//! This part has the variables of a path and the reordering window. The list of outstanding
+//! segments is the scoreboard's; marking segments lost and the reordering timer are left to the
+//! owner.
 
 use base::{Duration, Instant};
 
@@ -10,9 +11,24 @@ const PERSIST: u32 = 16;
 /// Largest multiple of a quarter of the minimum RTT (Linux keeps it in 8 bits).
 const MAX_MULT: u64 = 255;
 
-/// Whether transmission `a` (time, end offset) came after `b` (RFC 8985 s6.2: ties by sequence).
-pub fn sent_after(a: (Instant, u64), b: (Instant, u64)) -> bool {
+/// Whether transmission `a` (time, end offset) came after `b`; ties are broken by sequence
+/// (RFC 8985 s6.2).
+fn sent_after(a: (Instant, u64), b: (Instant, u64)) -> bool {
     a > b
+}
+
+/// A segment that was newly acknowledged or SACKed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RackSample {
+    pub now: Instant,
+    /// Time of the last transmission.
+    pub sent_at: Instant,
+    pub end_offset: u64,
+    /// The segment was transmitted more than once.
+    pub retransmitted: bool,
+    /// The echoed timestamp is older than the last transmission.
+    pub echo_older: bool,
+    pub min_rtt: Duration,
 }
 
 /// RACK's state of one path.
@@ -43,37 +59,23 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// Nothing delivered yet.
-    pub fn new() -> Self {
-        Rack::default()
-    }
-
-    /// Step 2: a segment last sent at `xmit_ts` and ending at `end_offset` was newly acknowledged
-    /// or SACKed. Returns whether it counted, so that losses must be looked for.
-    /// `ts_echo_older`: the echoed timestamp is older than `xmit_ts`.
-    pub fn on_delivered(
-        &mut self,
-        now: Instant,
-        xmit_ts: Instant,
-        end_offset: u64,
-        retransmitted: bool,
-        ts_echo_older: bool,
-        min_rtt: Duration,
-    ) -> bool {
-        let rtt = now - xmit_ts;
-        if retransmitted && (ts_echo_older || rtt < min_rtt) {
+    /// Step 2: a segment was newly acknowledged or SACKed. Returns whether it counted, so that
+    /// losses must be looked for.
+    pub fn on_delivered(&mut self, sample: &RackSample) -> bool {
+        let rtt = sample.now - sample.sent_at;
+        if sample.retransmitted && (sample.echo_older || rtt < sample.min_rtt) {
             // The earlier copy arrived.
             return false;
         }
         self.rtt = rtt;
-        let sent = (xmit_ts, end_offset);
+        let sent = (sample.sent_at, sample.end_offset);
         if self.newest.is_none_or(|newest| sent_after(sent, newest)) {
             self.newest = Some(sent);
         }
         true
     }
 
-    /// Step 3, in ascending order of `end_offset`: raises the forward acknowledgement, or notices
+    /// Step 3, in ascending order of `end_offset`: raises the forward acknowledgement, or detects
     /// that an original transmission was overtaken. Returns whether this was reordering.
     pub fn on_fack_order(&mut self, end_offset: u64, ever_retransmitted: bool) -> bool {
         if end_offset > self.fack {
@@ -85,7 +87,7 @@ impl Rack {
         reordered
     }
 
-    /// Reordering was proved otherwise (an undone recovery).
+    /// Reordering was proved by an undone recovery.
     pub const fn on_reordering(&mut self) {
         self.reordering_seen = true;
     }
@@ -98,6 +100,7 @@ impl Rack {
         if dsack && self.dsack_round.is_none() {
             self.dsack_round = Some(snd_nxt);
             self.mult = (self.mult + 1).min(MAX_MULT);
+            debug_assert!(snd_una <= snd_nxt, "a round ends after it begins");
             self.persist = PERSIST;
         }
     }
@@ -122,6 +125,7 @@ impl Rack {
         if !self.reordering_seen && (in_recovery || sacked_segs >= dup_thresh) {
             return Duration::ZERO;
         }
+        debug_assert!((1..=MAX_MULT).contains(&self.mult));
         (min_rtt / 4 * self.mult).min(srtt)
     }
 
@@ -140,16 +144,6 @@ impl Rack {
     pub const fn rtt(&self) -> Duration {
         self.rtt
     }
-
-    /// End of the highest segment delivered.
-    pub const fn fack(&self) -> u64 {
-        self.fack
-    }
-
-    /// Whether reordering was ever seen.
-    pub const fn reordering_seen(&self) -> bool {
-        self.reordering_seen
-    }
 }
 
 #[cfg(test)]
@@ -166,8 +160,18 @@ mod tests {
         Instant::from_millis(ms)
     }
 
+    /// A segment with its last transmission, and whether it was retransmitted and its echo older.
+    fn sample(
+        now: Instant,
+        (sent_at, end_offset): (Instant, u64),
+        (retransmitted, echo_older): (bool, bool),
+        min_rtt: Duration,
+    ) -> RackSample {
+        RackSample { now, sent_at, end_offset, retransmitted, echo_older, min_rtt }
+    }
+
     fn reordered() -> Rack {
-        let mut rack = Rack::new();
+        let mut rack = Rack::default();
         rack.on_fack_order(20, false);
         assert!(rack.on_fack_order(10, false));
         rack
@@ -176,7 +180,7 @@ mod tests {
     #[test]
     fn rack_1_lost_after_rtt_and_a_quarter_of_the_minimum() {
         let mut rack = reordered();
-        assert!(rack.on_delivered(at(42), at(1), 200, false, false, ms(40)));
+        assert!(rack.on_delivered(&sample(at(42), (at(1), 200), (false, false), ms(40))));
         let wnd = rack.reo_wnd(false, 1, DUP_THRESH, ms(40), ms(41));
         assert_eq!(wnd, ms(10));
         assert!(rack.overtook(at(0), 100));
@@ -185,8 +189,8 @@ mod tests {
 
     #[test]
     fn rack_1_third_sacked_segment_needs_no_waiting() {
-        let mut rack = Rack::new();
-        rack.on_delivered(at(42), at(1), 200, false, false, ms(40));
+        let mut rack = Rack::default();
+        rack.on_delivered(&sample(at(42), (at(1), 200), (false, false), ms(40)));
         let wnd = rack.reo_wnd(false, 3, DUP_THRESH, ms(40), ms(41));
         assert_eq!(wnd, Duration::ZERO);
         assert!(rack.deadline_of(at(0), wnd) <= at(42));
@@ -229,27 +233,33 @@ mod tests {
 
     #[test]
     fn acknowledgement_of_the_earlier_copy_does_not_count() {
-        let mut rack = Rack::new();
-        assert!(!rack.on_delivered(at(100), at(90), 10, true, false, ms(40)), "faster than light");
-        assert!(!rack.on_delivered(at(100), at(20), 10, true, true, ms(40)), "older timestamp");
+        let mut rack = Rack::default();
+        assert!(
+            !rack.on_delivered(&sample(at(100), (at(90), 10), (true, false), ms(40))),
+            "faster than light"
+        );
+        assert!(
+            !rack.on_delivered(&sample(at(100), (at(20), 10), (true, true), ms(40))),
+            "older timestamp"
+        );
         assert!(!rack.overtook(at(0), 0));
-        assert!(rack.on_delivered(at(100), at(50), 10, true, false, ms(40)));
+        assert!(rack.on_delivered(&sample(at(100), (at(50), 10), (true, false), ms(40))));
         assert_eq!(rack.rtt(), ms(50));
     }
 
     #[test]
     fn same_time_is_decided_by_sequence() {
-        let mut rack = Rack::new();
-        rack.on_delivered(at(50), at(5), 200, false, false, ms(40));
+        let mut rack = Rack::default();
+        rack.on_delivered(&sample(at(50), (at(5), 200), (false, false), ms(40)));
         assert!(rack.overtook(at(5), 199) && !rack.overtook(at(5), 200));
         assert!(rack.overtook(at(4), 900) && !rack.overtook(at(6), 100));
     }
 
     #[test]
     fn retransmitted_segments_prove_no_reordering() {
-        let mut rack = Rack::new();
+        let mut rack = Rack::default();
         rack.on_fack_order(20, false);
         assert!(!rack.on_fack_order(10, true));
-        assert!(!rack.reordering_seen());
+        assert!(!rack.reordering_seen);
     }
 }

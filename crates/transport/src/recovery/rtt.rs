@@ -1,10 +1,11 @@
 //! Round-trip time: smoothed estimate, variance, retransmission time-out, windowed minimum.
 //!
-//! Two arithmetics. `Linux` (tcp-subflow spec s2): integer microseconds, `srtt` carried times 8
-//! and the deviation times 4, the time-out `srtt + rttvar` where `rttvar` is the largest deviation
-//! of the last window and never below the minimum. `Rfc6298`: RFC 6298 s2 with a lower bound.
-//! Rounding of time-outs to timer ticks is not modelled. Which sample is valid (Karn's rule,
-//! timestamps), and the timer itself, are left to the connection.
+//! There are two arithmetics. `Linux` (`tcp_rtt_estimator`) has integer microseconds, `srtt` scaled
+//! by 8 and the mean deviation by 4, and the time-out `srtt + rttvar`. There `rttvar` is the
+//! largest deviation of the last window, decays by a quarter per window, and has a floor of 200 ms;
+//! a falling RTT raises the deviation by an eighth only. `Rfc6298` is RFC 6298 s2 with a lower
+//! bound. Rounding of time-outs to timer ticks is not modelled. Which sample is valid (Karn's
+//! algorithm, timestamps), and the timer, are left to the owner.
 
 use base::{Duration, Instant};
 
@@ -71,8 +72,8 @@ impl RttEstimator {
         }
     }
 
-    /// A valid sample; the offsets are those after the acknowledgement that gave it. Undoes the
-    /// backing off (RFC 6298 s5.7).
+    /// A valid sample; the offsets are those after the acknowledgement that gave it. Ends the
+    /// back-off (RFC 6298 s5.7).
     pub fn sample(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
         let first = self.is_empty();
         self.latest = rtt;
@@ -81,6 +82,7 @@ impl RttEstimator {
             self.first = rtt;
         }
         self.backoff = 0;
+        debug_assert!(snd_una <= snd_nxt, "acknowledged data were sent");
         match self.mode {
             RttMode::Linux => {
                 self.linux.sample(rtt, first, snd_una, snd_nxt);
@@ -137,14 +139,14 @@ impl RttEstimator {
         self.samples
     }
 
-    /// The time-out, backing off included.
+    /// The time-out, back-off included.
     pub fn rto(&self) -> Duration {
         let base = self.base_rto().as_nanos();
         let nanos = base.checked_shl(self.backoff).filter(|n| n >> self.backoff == base);
         Duration::from_nanos(nanos.unwrap_or(u64::MAX)).min(MAX_RTO)
     }
 
-    /// The time-out without backing off.
+    /// The time-out without back-off.
     pub fn base_rto(&self) -> Duration {
         if self.is_empty() {
             return self.initial;
@@ -172,14 +174,9 @@ impl RttEstimator {
         self.backoff = self.backoff.saturating_add(1);
     }
 
-    /// Undo the backing off.
+    /// Ends the back-off.
     pub const fn reset_back_off(&mut self) {
         self.backoff = 0;
-    }
-
-    /// How often the time-out was doubled.
-    pub const fn backoff(&self) -> u32 {
-        self.backoff
     }
 
     /// The handshake timed out: without a sample, data start with 3 s (RFC 6298 s5.7).
@@ -207,6 +204,7 @@ impl LinuxState {
             change /= 8;
         }
         self.mdev4 += change;
+        debug_assert!(self.srtt8 > 0 && self.mdev4 >= 0, "averages of positive samples");
         if self.mdev4 > self.mdev_max4 {
             self.mdev_max4 = self.mdev4;
             self.rttvar4 = self.rttvar4.max(self.mdev_max4);
@@ -256,12 +254,14 @@ impl MinRttFilter {
             }
             _ => [sample; 3],
         };
+        debug_assert!(best[0].1 <= best[1].1 && best[1].1 <= best[2].1, "best sample first");
+        debug_assert!(best[0].0 <= best[1].0 && best[1].0 <= best[2].0, "in order of time");
         self.best = Some(best);
         best[0].1
     }
 
-    /// Drop a best sample that left the window; refill the later ones when parts of it pass, so
-    /// that a successor is at hand.
+    /// Drops a best sample that left the window, and replaces the later ones when parts of the
+    /// window pass, so that there is a successor.
     fn age(
         &self,
         mut best: [(Instant, Duration); 3],

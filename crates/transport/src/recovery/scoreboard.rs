@@ -1,42 +1,43 @@
 //! The scoreboard: which sent segments are outstanding, selectively acknowledged, lost or
 //! retransmitted (RFC 6675 s3, RFC 8985 s6).
 //!
-//! Segments are kept in the order of their offsets; a second, intrusive list keeps those whose
-//! delivery is still open in the order of their last transmission, so that RACK looks only at
-//! the ones sent before the newest delivered. Leaves the decision *that* a segment is lost to
-//! `rack` and the callers in `tcp`.
+//! Segments are kept in the order of their offsets. A second, intrusive list has the segments whose
+//! delivery is still open, in the order of their last transmission, so that RACK examines only
+//! those sent before the newest delivered one. The decision that a segment is lost is left to the
+//! owner.
 
 use crate::buffer::RangeSet;
 use base::{Instant, prefetch, ring};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// One transmitted segment. Small: a connection has as many as its window, and meets each again
-/// after a round trip.
+/// One transmitted segment. It is small, because a connection has as many as its window and uses
+/// each again only after a round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SentSegment {
-    /// Position of the first byte.
+    /// Offset of the first byte.
     pub offset: u64,
     /// Time of the last transmission.
     pub sent_at: Instant,
-    /// Neighbours in the list by time where it has any: the lower halves of their identifiers.
+    /// Lower half of the identifier of the previous segment in the list by time, if any.
     prev: u32,
+    /// Lower half of the identifier of the next segment in the list by time, if any.
     next: u32,
-    /// Sequence space taken: payload bytes, plus one for a FIN.
+    /// Length in sequence space: payload bytes, plus one for a FIN.
     pub len: u16,
-    /// In the list by time: its delivery is open.
+    /// The segment is in the list by time: its delivery is open.
     open: bool,
     pub fin: bool,
     pub sacked: bool,
     pub lost: bool,
-    /// Transmitted more than once, ever.
+    /// The segment was transmitted more than once.
     pub ever_retransmitted: bool,
     /// A retransmission is outstanding (counted in `retrans_out`).
     pub retransmission_out: bool,
 }
 
 impl SentSegment {
-    /// Position after the last byte.
+    /// Offset after the last byte.
     pub const fn end(&self) -> u64 {
         self.offset + self.len as u64
     }
@@ -54,47 +55,53 @@ pub struct Scoreboard {
     segments: VecDeque<SentSegment>,
     /// Identifier of `segments[0]`; identifiers count up by one per segment sent.
     first_id: u64,
-    /// Ends of the list by time, unless it is empty,
+    /// Oldest entry of the list by time, if it has any.
     time_head: u32,
+    /// Newest entry of the list by time, if it has any.
     time_tail: u32,
-    /// and its length.
+    /// Number of entries of the list by time.
     open: u32,
     sacked_ranges: RangeSet,
-    /// Lost and not retransmitted since: what goes out next, lowest first.
+    /// Segments lost and not retransmitted since, which are sent next, lowest first.
     awaiting_retransmission: BTreeSet<u64>,
 }
 
 impl Scoreboard {
-    /// Ask for the memory of the segments that the next acknowledgement is about, and for that
-    /// behind the last one.
+    /// Requests the memory of the segments that the next acknowledgement is about, and of the last
+    /// one.
     pub fn prefetch(&self) {
         let ends = [self.segments.front(), self.segments.get(1), self.segments.back()];
         ends.into_iter().flatten().for_each(prefetch);
     }
 
-    /// Segments sent and not cumulatively acknowledged.
+    /// Number of segments sent and not cumulatively acknowledged.
     pub fn packets_out(&self) -> u32 {
         self.segments.len() as u32
     }
 
-    /// Selectively acknowledged ones among them.
+    /// Number of outstanding segments that are selectively acknowledged.
     pub const fn sacked_out(&self) -> u32 {
         self.sacked_out
     }
 
-    /// Lost ones among them, retransmitted or not.
+    /// Number of outstanding segments that are lost, retransmitted or not.
     pub const fn lost_out(&self) -> u32 {
         self.lost_out
     }
 
-    /// Retransmissions outstanding.
+    /// Number of retransmissions outstanding.
     pub const fn retrans_out(&self) -> u32 {
         self.retrans_out
     }
 
-    /// Segments in the network: sent, neither acknowledged nor lost, plus retransmissions.
+    /// Number of segments in the network: sent, neither acknowledged nor lost, plus retransmissions
+    /// (Linux `tcp_packets_in_flight`).
     pub fn inflight(&self) -> u32 {
-        debug_assert!(self.packets_out() >= self.sacked_out + self.lost_out);
+        debug_assert!(
+            self.packets_out() >= self.sacked_out + self.lost_out,
+            "SACKed and lost segments are outstanding, and none is both"
+        );
+        debug_assert!(self.retrans_out <= self.packets_out(), "retransmissions are outstanding");
         self.packets_out() - self.sacked_out - self.lost_out + self.retrans_out
     }
 
@@ -118,7 +125,7 @@ impl Scoreboard {
         self.segments.back().map(|segment| (self.end_id() - 1, segment))
     }
 
-    /// The segment named `id`, if still outstanding.
+    /// The segment with identifier `id`, if still outstanding.
     pub fn segment(&self, id: u64) -> Option<&SentSegment> {
         self.segments.get(usize::try_from(id.checked_sub(self.first_id)?).ok()?)
     }
@@ -133,9 +140,12 @@ impl Scoreboard {
         self.awaiting_retransmission.first().copied()
     }
 
-    /// A segment that was never sent before goes out. Offsets follow each other.
+    /// A segment is sent for the first time. Offsets are contiguous.
     pub fn on_sent(&mut self, now: Instant, offset: u64, len: u32, fin: bool) {
-        debug_assert!(self.segments.back().is_none_or(|last| last.end() == offset));
+        debug_assert!(
+            self.segments.back().is_none_or(|last| last.end() == offset && last.sent_at <= now),
+            "offsets are contiguous and time does not run backwards"
+        );
         debug_assert!(len <= u32::from(u16::MAX), "a segment fits into a datagram");
         let id = self.end_id();
         self.segments.push_back(SentSegment {
@@ -154,8 +164,8 @@ impl Scoreboard {
         self.link_last(id);
     }
 
-    /// A copy of `id` goes out. `counted`: it repairs a loss, as opposed to a tail loss probe,
-    /// which Linux leaves out of the count of outstanding retransmissions.
+    /// Segment `id` is sent again. `counted`: it repairs a loss, as opposed to a tail loss probe,
+    /// which Linux does not count as an outstanding retransmission.
     pub fn on_retransmitted(&mut self, now: Instant, id: u64, counted: bool) {
         self.unlink(id);
         self.awaiting_retransmission.remove(&id);
@@ -171,7 +181,8 @@ impl Scoreboard {
         self.link_last(id);
     }
 
-    /// Declare `id` lost (again, if its retransmission was). Whether that changed anything.
+    /// Declares `id` lost, or its retransmission if it was lost before. Returns whether that
+    /// changed anything.
     pub fn mark_lost(&mut self, id: u64) -> bool {
         let Some(segment) = self.segment_mut(id) else { return false };
         if segment.sacked || (segment.lost && !segment.retransmission_out) {
@@ -186,7 +197,7 @@ impl Scoreboard {
         true
     }
 
-    /// Take back every loss that was not repaired yet: the losses were none (undo).
+    /// Reverts every loss that was not repaired yet: the segments were late, not lost.
     pub fn unmark_all_lost(&mut self) {
         for id in self.first_id..self.end_id() {
             let Some(segment) = self.segment_mut(id) else { continue };
@@ -201,8 +212,8 @@ impl Scoreboard {
         self.awaiting_retransmission.clear();
     }
 
-    /// Remove and return the lowest segment if `up_to` covers it whole. A segment covered in
-    /// part is trimmed, as its rest may still be needed.
+    /// Removes and returns the lowest segment if `up_to` covers it. A segment covered in part is
+    /// trimmed, because its rest may still be needed.
     pub fn pop_acked(&mut self, up_to: u64) -> Option<SentSegment> {
         let id = self.first_id;
         let head = *self.segments.front()?;
@@ -224,8 +235,8 @@ impl Scoreboard {
         }
     }
 
-    /// Apply a SACK block: `visit` sees each segment that it newly covers, lowest first, as it
-    /// was before. Only whole segments count.
+    /// Applies a SACK block. `visit` is called with each segment that it newly covers, lowest
+    /// first, as it was before. Only whole segments count.
     pub fn sack(&mut self, block: Range<u64>, mut visit: impl FnMut(&SentSegment)) {
         let Some(first) = self.segments.front() else { return };
         let block = block.start.max(first.offset)..block.end;
@@ -252,17 +263,12 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the segment at `offset` was transmitted more than once.
-    pub fn was_retransmitted(&self, offset: u64) -> bool {
-        self.segments.get(self.index_at(offset)).is_some_and(|segment| segment.ever_retransmitted)
-    }
-
     /// Segments whose delivery is open, by the time of their last transmission, oldest first.
     pub fn by_time(&self) -> ByTime<'_> {
         ByTime { board: self, next: self.time_head, left: self.open }
     }
 
-    /// Forget selective acknowledgements: the receiver broke its word (RFC 2018 s8).
+    /// Forgets selective acknowledgements: the receiver reneged (RFC 2018 s8).
     pub fn forget_sacks(&mut self) {
         for id in self.first_id..self.end_id() {
             let Some(segment) = self.segment_mut(id) else { continue };
@@ -273,11 +279,6 @@ impl Scoreboard {
         self.sacked_out = 0;
         self.sacked_ranges = RangeSet::default();
         self.highest_sacked = 0;
-    }
-
-    /// Selectively acknowledged ranges, lowest first.
-    pub fn sacked_ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.sacked_ranges.iter()
     }
 
     fn mark_sacked(&mut self, id: u64) {
@@ -321,8 +322,8 @@ impl Scoreboard {
         self.segments.get_mut(usize::try_from(id.checked_sub(self.first_id)?).ok()?)
     }
 
-    /// Index of the segment that contains `offset`. Most segments are of one size, so that a
-    /// division nearly always finds it; otherwise a binary search does.
+    /// Index of the segment that contains `offset`. Most segments have one size, so a division
+    /// nearly always finds it; otherwise a binary search does.
     fn index_at(&self, offset: u64) -> usize {
         if let Some(first) = self.segments.front()
             && first.len > 0
@@ -353,7 +354,7 @@ impl Scoreboard {
         self.link(id, after);
     }
 
-    /// Put `id` back where its transmission time belongs; rare (undo, reneging).
+    /// Inserts `id` into the list by time at its transmission time (after undo and reneging).
     fn insert_by_time(&mut self, id: u64) {
         let Some(sent_at) = self.segment(id).map(|segment| segment.sent_at) else { return };
         let mut after = (self.open > 0).then_some(self.time_tail);
@@ -366,7 +367,7 @@ impl Scoreboard {
         self.link(id, after);
     }
 
-    /// Put `id` into the time list, behind `after` or first.
+    /// Inserts `id` into the list by time, behind `after` or as the first one.
     fn link(&mut self, id: u64, after: Option<u32>) {
         let half = id as u32;
         let was_empty = self.open == 0;
@@ -384,9 +385,10 @@ impl Scoreboard {
             (segment.prev, segment.next, segment.open) = (prev, next, true);
             self.open += 1;
         }
+        debug_assert!(self.open <= self.packets_out(), "the list by time has outstanding segments");
     }
 
-    /// Take `id` out of the time list; harmless if it is not in it.
+    /// Removes `id` from the list by time, if it is there.
     fn unlink(&mut self, id: u64) {
         let Some(segment) = self.segment_mut(id) else { return };
         if !std::mem::replace(&mut segment.open, false) {

@@ -1,17 +1,18 @@
-//! Receive-buffer auto-tuning of a connection over several subflows, as Linux 6.18 does it.
+//! Receive-buffer auto-tuning of a connection of several paths, as Linux 6.18 does it
+//! (`mptcp_rcv_space_adjust`).
 //!
-//! The connection has one buffer, counted in memory, for what was read off its subflows: what
-//! waits for the reader and what waits behind a gap of the connection. A reader that took more in
-//! the longest round trip of all subflows than in the one before enlarges it, and only then the
-//! buffers of the subflows follow. Gaps of the connection do not enlarge it. Payload and memory
-//! are turned into one another by the least ratio of all subflows; that is looked at no more than
-//! once in a round trip, and a half before the first look. Which window a subflow announces of the
-//! space there is, is that subflow's (`drs`): it must have earned it.
+//! The connection has one buffer, counted in memory, for the data taken from its paths: data that
+//! wait for the reader and data that wait behind a gap of the connection. A reader that took more
+//! in the longest round trip of all paths than in the one before enlarges it, and only then the
+//! buffers of the paths follow. Gaps of the connection do not enlarge it. Payload and memory are
+//! converted by the smallest ratio of all paths, which is updated at most once in a round trip and
+//! a half before the first update. The part of the space that a path announces is determined by
+//! what it has earned (`drs`).
 
 use super::drs::{INITIAL, INITIAL_RATIO, RATIO_ONE, target_window, without};
 use base::{Duration, Instant};
 
-/// The receive buffer of a connection over several subflows.
+/// The receive buffer of a connection of several paths.
 #[derive(Clone, Debug)]
 pub struct SharedBuffer {
     /// Bytes of memory.
@@ -20,19 +21,20 @@ pub struct SharedBuffer {
     auto: bool,
     /// Payload per memory, in 1/256.
     ratio: u64,
-    /// Memory and payload of what is queued and unread.
+    /// Memory of unread data.
     used: u64,
+    /// Payload of unread data.
     queued: u64,
-    /// What the reader took in a round trip, the base of growth; `None` before it took anything.
+    /// Bytes that the reader took in a round trip, the base of growth; `None` before it took any.
     space: Option<u32>,
-    /// What it took since `period_start`.
+    /// Bytes that the reader took since `period_start`.
     copied: u64,
     period_start: Instant,
-    /// Microseconds times 8; zero before a sample.
+    /// The longest round trip in microseconds times 8; zero before a sample.
     rtt_us8: u64,
 }
 
-/// What a subflow knows of its reception.
+/// What a path knows about its reception.
 #[derive(Clone, Copy, Debug)]
 pub struct Reception {
     /// Payload per memory, in 1/256.
@@ -44,9 +46,9 @@ pub struct Reception {
 /// Room in the buffer, in bytes of payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Space {
-    /// Now.
+    /// What fits now.
     pub free: u32,
-    /// When it is empty.
+    /// What fits into the empty buffer.
     pub full: u32,
 }
 
@@ -76,7 +78,7 @@ impl SharedBuffer {
         }
     }
 
-    /// The first subflow is established.
+    /// The first path is established.
     pub const fn on_established(&mut self, now: Instant) {
         self.period_start = now;
     }
@@ -88,14 +90,14 @@ impl SharedBuffer {
     }
 
     /// The application read `len` bytes. `initial_space`: the base of growth if nothing was read
-    /// before. What the subflows' buffers are to follow, if the buffer grew: what was read in a
-    /// round trip.
+    /// before. Returns the number of bytes read in a round trip if the buffer grew: the buffers of
+    /// the paths are to follow.
     pub fn on_read(
         &mut self,
         now: Instant,
         len: u32,
         initial_space: u32,
-        subflows: impl Iterator<Item = Reception>,
+        paths: impl Iterator<Item = Reception>,
     ) -> Option<u32> {
         (self.queued, self.used) = without(u64::from(len), self.queued, self.used);
         let space = *self.space.get_or_insert(initial_space);
@@ -104,7 +106,7 @@ impl SharedBuffer {
         if self.is_within_round_trip(elapsed) {
             return None;
         }
-        self.look_at(subflows);
+        self.update_from(paths);
         if self.rtt_us8 == 0 || self.is_within_round_trip(elapsed) {
             return None;
         }
@@ -118,28 +120,30 @@ impl SharedBuffer {
         elapsed.as_micros() < self.rtt_us8 / 8
     }
 
-    fn look_at(&mut self, subflows: impl Iterator<Item = Reception>) {
+    fn update_from(&mut self, paths: impl Iterator<Item = Reception>) {
         self.rtt_us8 = 0;
         self.ratio = RATIO_ONE - 1;
-        for subflow in subflows {
-            self.rtt_us8 = self.rtt_us8.max(subflow.rtt_us8);
-            self.ratio = self.ratio.min(subflow.ratio.max(1));
+        for path in paths {
+            self.rtt_us8 = self.rtt_us8.max(path.rtt_us8);
+            self.ratio = self.ratio.min(path.ratio.max(1));
         }
+        debug_assert!((1..RATIO_ONE).contains(&self.ratio), "payload takes more memory than bytes");
     }
 
-    /// Whether it grew.
+    /// Sizes the buffer for a reader that took `copied` bytes; returns whether it grew.
     fn enlarge(&mut self, space: u32, copied: u32) -> bool {
         self.space = Some(copied);
         let window = target_window(space, copied, 0);
         let size = (window * RATIO_ONE / self.ratio).min(u64::from(self.max)) as u32;
         let grows = self.auto && size > self.size;
         if grows {
+            debug_assert!(size <= self.max, "the buffer grows up to its maximum");
             self.size = size;
         }
         grows
     }
 
-    /// How much payload fits into it.
+    /// The payload that fits into the buffer.
     pub fn room(&self) -> Space {
         let free = u64::from(self.size).saturating_sub(self.used);
         Space { free: self.to_window(free), full: self.to_window(u64::from(self.size)) }

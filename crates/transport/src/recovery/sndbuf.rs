@@ -1,7 +1,7 @@
 //! Send-buffer auto-tuning: how large it is and when a writer is woken (Linux).
 //!
-//! The buffer is counted in memory, not payload: `sent_truesize` says what a segment costs. The
-//! bytes are in `SendBuffer`; the writer is the connection's.
+//! The buffer is counted in memory, not payload; `sent_truesize` is the memory of a segment. The
+//! bytes are in `SendBuffer`; the writer is left to the owner.
 
 /// What a socket starts with before the handshake is over (`net.ipv4.tcp_wmem`, second value).
 const INITIAL: u32 = 16_384;
@@ -41,10 +41,10 @@ impl SendBufferTuning {
         self.size
     }
 
-    /// To be called when the handshake is over, and when an ACK freed space while the writer was
-    /// short of it and less than the window was in flight (as Linux: a full window means that the
-    /// buffer was large enough). `reordering`: the duplicate threshold.
-    /// Returns whether the buffer grew.
+    /// To be called when the handshake is over, and when an ACK freed space while the writer waited
+    /// for it and less than the window was in flight (a full window means that the buffer was large
+    /// enough; Linux `tcp_should_expand_sndbuf`). `reordering`: the duplicate threshold. Returns
+    /// whether the buffer grew.
     pub fn expand(&mut self, cwnd_segs: u32, reordering: u32, mss: u32) -> bool {
         let segs = cwnd_segs.max(INITIAL_WINDOW).max(reordering + 1);
         let wanted = FACTOR * u64::from(segs) * u64::from(per_segment(mss));
@@ -53,6 +53,7 @@ impl SendBufferTuning {
             return false;
         }
         self.size = wanted;
+        debug_assert!(self.size <= self.max, "the buffer grows up to its maximum");
         true
     }
 
@@ -74,8 +75,8 @@ fn per_segment(mss: u32) -> u32 {
 }
 
 /// Memory of `bytes` of payload in `buffers` socket buffers: page fragments, and 832 bytes for each
-/// buffer. A bulk writer fills a buffer up to 65215 bytes; each burst that is cut off to be sent
-/// (a few segments) becomes one of its own.
+/// buffer. A bulk writer fills a buffer up to 65215 bytes; each burst of a few segments that is
+/// sent becomes a buffer of its own.
 pub fn sent_truesize(bytes: u32, buffers: u32) -> u32 {
     bytes.saturating_add(buffers.saturating_mul(DESCRIPTOR + HEADER_ROOM + SHARED_INFO))
 }

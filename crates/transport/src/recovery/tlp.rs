@@ -1,16 +1,16 @@
-//! Tail loss probe: when to probe and what its acknowledgement means (RFC 8985 s7).
+//! Tail loss probe: when to probe and what the acknowledgement of a probe means (RFC 8985 s7).
 //!
-//! Choosing and sending the probe segment, and the timer, are left to the connection.
+//! Choosing and sending the probe segment, and the timer, are left to the owner.
 
 use base::Duration;
 
-/// What a lone segment waits for in addition, because its acknowledgement may be delayed.
+/// Additional wait for a single segment, whose acknowledgement may be delayed.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// The probe time-out before the first RTT sample.
 const PTO_WITHOUT_RTT: Duration = Duration::from_secs(1);
 /// Linux adds this to every probe time-out with more than one segment in flight.
 const LINUX_SLACK: Duration = Duration::from_millis(2);
-/// Smallest probe time-out of kernels before 4.13.
+/// Smallest probe time-out of Linux before 4.13.
 const PAPERS_MIN_PTO: Duration = Duration::from_millis(10);
 
 /// How long to wait before probing.
@@ -21,8 +21,8 @@ pub enum TlpRule {
     Linux,
     /// RFC 8985 s7.2.
     Rfc8985,
-    /// Linux 4.1 and before: `1.5 srtt + 200 ms` for one segment, and no probe while something
-    /// unsent fits into the window.
+    /// Linux 4.1 and before: `1.5 srtt + 200 ms` for one segment, and no probe while unsent data
+    /// fit into the window.
     Papers,
 }
 
@@ -36,12 +36,12 @@ pub struct PtoInput {
     pub rto_left: Duration,
     /// The smallest RTO of the estimator (`Linux`).
     pub min_rto: Duration,
-    /// Only `Papers` asks: the window is full or nothing is unsent.
+    /// The window is full or nothing is unsent (used by `Papers`).
     pub cwnd_limited_or_nothing_unsent: bool,
 }
 
-/// How long to wait for the probe; `None` if none is to be scheduled. That no recovery runs and
-/// nothing is SACKed is for the caller to check.
+/// How long to wait for the probe; `None` if none is to be scheduled. The caller checks that no
+/// recovery is running and nothing is SACKed.
 pub fn pto(rule: TlpRule, input: &PtoInput) -> Option<Duration> {
     if input.inflight_segs == 0 {
         return None;
@@ -62,10 +62,11 @@ pub fn pto(rule: TlpRule, input: &PtoInput) -> Option<Duration> {
             (TlpRule::Papers, _) => twice.max(PAPERS_MIN_PTO),
         }
     };
+    debug_assert!(!wait.is_zero(), "a probe waits for an acknowledgement");
     Some(wait.min(input.rto_left))
 }
 
-/// Book-keeping of the probe outstanding.
+/// The outstanding probe.
 #[derive(Clone, Debug, Default)]
 pub struct Tlp {
     /// `snd_nxt` after the probe.
@@ -74,7 +75,7 @@ pub struct Tlp {
     sampled: bool,
 }
 
-/// What an acknowledgement says about a probe.
+/// What an acknowledgement reports about a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TlpAck {
     pub ack: u64,
@@ -98,11 +99,6 @@ pub enum TlpOutcome {
 }
 
 impl Tlp {
-    /// No probe outstanding.
-    pub fn new() -> Self {
-        Tlp::default()
-    }
-
     /// A valid RTT sample was taken.
     pub const fn on_rtt_sample(&mut self) {
         self.sampled = true;
@@ -160,7 +156,7 @@ impl Tlp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recovery::Rack;
+    use crate::recovery::{Rack, RackSample};
     use base::Instant;
 
     const fn ms(ms: u64) -> Duration {
@@ -203,13 +199,21 @@ mod tests {
         let at = Instant::from_millis;
         let probe_at = at(57) + pto(TlpRule::Rfc8985, &input(50, 3, 300)).unwrap();
         assert_eq!(probe_at, at(157));
-        let mut tlp = Tlp::new();
+        let mut tlp = Tlp::default();
         tlp.on_rtt_sample();
         assert!(tlp.may_probe(TlpRule::Rfc8985));
         tlp.on_probe(10, true);
-        let mut rack = Rack::new();
-        rack.on_delivered(at(57), at(7), 7, false, false, ms(50));
-        assert!(rack.on_delivered(at(207), probe_at, 10, true, false, ms(50)));
+        let mut rack = Rack::default();
+        let sample = |now, sent_at, end_offset, retransmitted| RackSample {
+            now,
+            sent_at,
+            end_offset,
+            retransmitted,
+            echo_older: false,
+            min_rtt: ms(50),
+        };
+        rack.on_delivered(&sample(at(57), at(7), 7, false));
+        assert!(rack.on_delivered(&sample(at(207), probe_at, 10, true)));
         let wnd = rack.reo_wnd(false, 1, 3, ms(50), ms(50));
         assert_eq!(wnd, Duration::from_micros(12_500));
         for (sent, end) in [(8, 8), (9, 9)] {
@@ -225,7 +229,7 @@ mod tests {
     fn tlp_3_repaired_loss_shows_with_the_ack_of_later_data() {
         let wait = pto(TlpRule::Rfc8985, &input(50, 1, 400)).unwrap();
         assert_eq!(Instant::from_millis(59) + wait, Instant::from_millis(359));
-        let mut tlp = Tlp::new();
+        let mut tlp = Tlp::default();
         tlp.on_probe(10, true);
         let ack = TlpAck { ack: 10, snd_una_advanced: true, ..TlpAck::default() };
         assert_eq!(tlp.on_ack(&ack), TlpOutcome::None, "it may be the original's ACK");
@@ -236,7 +240,7 @@ mod tests {
 
     #[test]
     fn both_copies_arrived_or_new_data_clear_the_probe() {
-        let mut tlp = Tlp::new();
+        let mut tlp = Tlp::default();
         tlp.on_probe(10, true);
         let dsack = TlpAck { ack: 10, dsack_of_probe: true, ..TlpAck::default() };
         assert_eq!(tlp.on_ack(&dsack), TlpOutcome::Cleared);
@@ -251,7 +255,7 @@ mod tests {
 
     #[test]
     fn second_probe_needs_a_sample_first() {
-        let mut tlp = Tlp::new();
+        let mut tlp = Tlp::default();
         assert!(!tlp.may_probe(TlpRule::Rfc8985) && tlp.may_probe(TlpRule::Linux));
         tlp.on_rtt_sample();
         assert!(tlp.may_probe(TlpRule::Rfc8985));

@@ -1,33 +1,36 @@
-//! Interfaces, addresses, ports, and which socket a packet belongs to.
+//! Interfaces, addresses and ports of a host, and the socket that a packet belongs to.
 
-use super::face::{InterfaceConfig, InterfaceEvent, StackConfig};
+use super::io::{InterfaceConfig, InterfaceEvent, StackConfig};
+use crate::endpoint::{IpProtocol, Tag, Tuple};
 use crate::socket::SocketError;
-use base::{InterfaceId, SocketId};
+use base::{InterfaceId, PathId, SocketId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use wire::mptcp::Token;
 
-/// Ephemeral ports (Linux `ip_local_port_range`).
+/// Ephemeral ports (Linux `net.ipv4.ip_local_port_range`).
 const EPHEMERAL: std::ops::Range<u16> = 32_768..61_000;
 
-/// Both ends of a connection in a form that is quick to compare: addresses, then ports.
+/// Both ends of a connection and its IP protocol, in a form that is quick to compare: addresses,
+/// then protocol and ports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FlowKey {
-    V4(u32, u32, u32),
-    V6(u128, u128, u32),
+enum FlowKey {
+    V4(u64, u64),
+    V6(u128, u128, u64),
 }
 
 impl FlowKey {
-    /// Of a connection between these, which are of one family.
+    /// The key of ends of one address family.
     #[inline]
-    pub fn new(local: SocketAddr, remote: SocketAddr) -> Self {
-        let ports = u32::from(local.port()) << 16 | u32::from(remote.port());
+    fn new(protocol: IpProtocol, ends: &Tuple) -> Self {
+        let Tuple { local, remote } = ends;
+        let ports = u64::from(local.port()) << 16 | u64::from(remote.port());
+        let rest = (protocol as u64) << 32 | ports;
         match (local.ip(), remote.ip()) {
             (IpAddr::V4(local), IpAddr::V4(remote)) => {
-                FlowKey::V4(local.to_bits(), remote.to_bits(), ports)
+                FlowKey::V4(u64::from(local.to_bits()) << 32 | u64::from(remote.to_bits()), rest)
             }
-            (local, remote) => FlowKey::V6(as_bits(local), as_bits(remote), ports),
+            (local, remote) => FlowKey::V6(as_bits(local), as_bits(remote), rest),
         }
     }
 }
@@ -39,61 +42,61 @@ fn as_bits(address: IpAddr) -> u128 {
     }
 }
 
-/// A subflow of a socket; plain TCP has one, number 0.
+/// A path of a connection; TCP has one, number 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowRef {
     pub socket: SocketId,
-    pub subflow: u8,
+    pub path: PathId,
 }
 
 /// Connections by their ends. Looked up for every packet: IPv4 has a table of its own, whose
-/// entries are a third as large.
+/// entries are less than half as large.
 #[derive(Debug, Default)]
 struct Flows {
-    v4: FxHashMap<(u32, u32, u32), FlowRef>,
-    v6: FxHashMap<(u128, u128, u32), FlowRef>,
+    v4: FxHashMap<(u64, u64), FlowRef>,
+    v6: FxHashMap<(u128, u128, u64), FlowRef>,
 }
 
 impl Flows {
     fn get(&self, key: FlowKey) -> Option<FlowRef> {
         match key {
-            FlowKey::V4(local, remote, ports) => self.v4.get(&(local, remote, ports)),
-            FlowKey::V6(local, remote, ports) => self.v6.get(&(local, remote, ports)),
+            FlowKey::V4(addresses, rest) => self.v4.get(&(addresses, rest)),
+            FlowKey::V6(local, remote, rest) => self.v6.get(&(local, remote, rest)),
         }
         .copied()
     }
 
     fn insert(&mut self, key: FlowKey, flow: FlowRef) {
         match key {
-            FlowKey::V4(local, remote, ports) => self.v4.insert((local, remote, ports), flow),
-            FlowKey::V6(local, remote, ports) => self.v6.insert((local, remote, ports), flow),
+            FlowKey::V4(addresses, rest) => self.v4.insert((addresses, rest), flow),
+            FlowKey::V6(local, remote, rest) => self.v6.insert((local, remote, rest), flow),
         };
     }
 
     fn remove(&mut self, key: FlowKey) {
         match key {
-            FlowKey::V4(local, remote, ports) => self.v4.remove(&(local, remote, ports)),
-            FlowKey::V6(local, remote, ports) => self.v6.remove(&(local, remote, ports)),
+            FlowKey::V4(addresses, rest) => self.v4.remove(&(addresses, rest)),
+            FlowKey::V6(local, remote, rest) => self.v6.remove(&(local, remote, rest)),
         };
     }
 }
 
-/// The address book of a stack. The maps are looked up, never walked.
+/// The addresses of a host and what is bound to them. The maps are looked up, never iterated over.
 #[derive(Debug)]
 pub struct Addressing {
     interfaces: Vec<InterfaceConfig>,
     addresses: FxHashMap<IpAddr, InterfaceId>,
     flows: Flows,
-    /// An address was removed, so that there may be connections of addresses that are not ours.
+    /// An address was removed, so that connections may have addresses that the host has not.
     shrunk: bool,
-    /// MPTCP connections by the token that joins name.
-    tokens: FxHashMap<Token, SocketId>,
-    listeners: BTreeMap<u16, SocketId>,
+    /// Connections by the names that packets between unknown ends have for them.
+    tags: FxHashMap<Tag, SocketId>,
+    listeners: BTreeMap<(IpProtocol, u16), SocketId>,
     udp: BTreeMap<u16, SocketId>,
 }
 
 impl Addressing {
-    /// With the addresses of the interfaces.
+    /// Nothing is bound yet.
     pub fn new(config: StackConfig) -> Self {
         let mut addresses = FxHashMap::default();
         for (index, interface) in config.interfaces.iter().enumerate() {
@@ -106,13 +109,13 @@ impl Addressing {
             addresses,
             flows: Flows::default(),
             shrunk: false,
-            tokens: FxHashMap::default(),
+            tags: FxHashMap::default(),
             listeners: BTreeMap::new(),
             udp: BTreeMap::new(),
         }
     }
 
-    /// Addresses come and go; links up and down are the path manager's business.
+    /// Adds or removes an address. Links that go up or down do not change addresses.
     pub fn on_interface_event(&mut self, interface: InterfaceId, event: InterfaceEvent) {
         match event {
             InterfaceEvent::AddressAdded(address) => {
@@ -138,27 +141,27 @@ impl Addressing {
         self.addresses.get(&address).copied()
     }
 
-    /// Largest datagram of an interface.
+    /// Largest IP datagram of an interface, in bytes.
     pub fn mtu(&self, interface: InterfaceId) -> u32 {
         self.interfaces.get(interface.index()).map_or(1500, |interface| interface.mtu)
     }
 
-    /// The connection between these ends.
-    pub fn flow(&self, key: FlowKey) -> Option<FlowRef> {
-        self.flows.get(key)
+    /// The path between these ends.
+    pub fn flow(&self, protocol: IpProtocol, ends: &Tuple) -> Option<FlowRef> {
+        self.flows.get(FlowKey::new(protocol, ends))
     }
 
-    /// The connection of a packet to `local`, if that address is still ours. A connection begins
-    /// at an address of ours, hence no second look unless one was removed.
+    /// The path of a packet that arrived, if the host still has the local address. A path begins
+    /// at an address of the host, so the address is looked up only after one was removed.
     #[inline]
-    pub fn receiver(&self, local: SocketAddr, remote: SocketAddr) -> Option<FlowRef> {
-        if self.shrunk && self.interface_of(local.ip()).is_none() {
+    pub fn receiver(&self, protocol: IpProtocol, ends: &Tuple) -> Option<FlowRef> {
+        if self.shrunk && self.interface_of(ends.local.ip()).is_none() {
             return None;
         }
-        self.flow(FlowKey::new(local, remote))
+        self.flow(protocol, ends)
     }
 
-    /// All addresses of this host, by interface.
+    /// All addresses of this host with their interfaces, in the order of the interfaces.
     pub fn host(&self) -> Vec<(IpAddr, InterfaceId)> {
         let of = |(index, interface): (usize, &InterfaceConfig)| {
             let addresses = interface.addresses.clone().into_iter();
@@ -168,32 +171,32 @@ impl Addressing {
         all.filter(|(address, _)| self.addresses.contains_key(address)).collect()
     }
 
-    /// Addresses of one interface.
+    /// The addresses of one interface.
     pub fn addresses_of(&self, interface: InterfaceId) -> Vec<IpAddr> {
         let interface = self.interfaces.get(interface.index());
         interface.map(|interface| interface.addresses.clone()).unwrap_or_default()
     }
 
-    /// The connection that joins name by this token.
-    pub fn by_token(&self, token: Token) -> Option<SocketId> {
-        self.tokens.get(&token).copied()
+    /// The connection with this name.
+    pub fn tagged(&self, tag: Tag) -> Option<SocketId> {
+        self.tags.get(&tag).copied()
     }
 
-    /// Joins may name this connection.
-    pub fn bind_token(&mut self, token: Token, id: SocketId) {
-        self.tokens.insert(token, id);
+    /// Gives a connection the name that packets between unknown ends have for it.
+    pub fn bind_tag(&mut self, tag: Tag, id: SocketId) {
+        self.tags.insert(tag, id);
     }
 
-    /// The connection is over.
-    pub fn unbind_token(&mut self, token: Token, id: SocketId) {
-        if self.tokens.get(&token) == Some(&id) {
-            self.tokens.remove(&token);
+    /// Removes the name of a connection that is over.
+    pub fn unbind_tag(&mut self, tag: Tag, id: SocketId) {
+        if self.tags.get(&tag) == Some(&id) {
+            self.tags.remove(&tag);
         }
     }
 
     /// The listener on `port`.
-    pub fn listener(&self, port: u16) -> Option<SocketId> {
-        self.listeners.get(&port).copied()
+    pub fn listener(&self, protocol: IpProtocol, port: u16) -> Option<SocketId> {
+        self.listeners.get(&(protocol, port)).copied()
     }
 
     /// The UDP socket on `port`.
@@ -201,33 +204,39 @@ impl Addressing {
         self.udp.get(&port).copied()
     }
 
-    /// A connection began.
-    pub fn bind_flow(&mut self, key: FlowKey, flow: FlowRef) {
-        self.flows.insert(key, flow);
+    /// Binds a path to its ends.
+    pub fn bind_flow(&mut self, protocol: IpProtocol, ends: &Tuple, flow: FlowRef) {
+        self.flows.insert(FlowKey::new(protocol, ends), flow);
     }
 
-    /// A connection ended.
-    pub fn unbind_flow(&mut self, key: FlowKey, id: SocketId) {
+    /// Frees the ends of a path, unless another connection has them by now.
+    pub fn unbind_flow(&mut self, protocol: IpProtocol, ends: &Tuple, id: SocketId) {
+        let key = FlowKey::new(protocol, ends);
         if self.flows.get(key).is_some_and(|flow| flow.socket == id) {
             self.flows.remove(key);
         }
     }
 
-    /// Listen on `port`.
-    pub fn bind_listener(&mut self, port: u16, id: SocketId) -> Result<(), SocketError> {
-        if self.listeners.contains_key(&port) {
+    /// Binds a listener to a port.
+    pub fn bind_listener(
+        &mut self,
+        protocol: IpProtocol,
+        port: u16,
+        id: SocketId,
+    ) -> Result<(), SocketError> {
+        if self.listeners.contains_key(&(protocol, port)) {
             return Err(SocketError::AddressInUse);
         }
-        self.listeners.insert(port, id);
+        self.listeners.insert((protocol, port), id);
         Ok(())
     }
 
-    /// Listen no more.
-    pub fn unbind_listener(&mut self, port: u16) {
-        self.listeners.remove(&port);
+    /// Frees the port of a listener.
+    pub fn unbind_listener(&mut self, protocol: IpProtocol, port: u16) {
+        self.listeners.remove(&(protocol, port));
     }
 
-    /// Take a UDP port; for 0 a free one from `first` on.
+    /// Binds a UDP port; 0 takes a free one, which `first` chooses.
     pub fn bind_udp(&mut self, port: u16, first: u64, id: SocketId) -> Result<u16, SocketError> {
         let port = if port == 0 {
             ephemeral_ports(first)
@@ -243,26 +252,27 @@ impl Addressing {
         Ok(port)
     }
 
-    /// Give a UDP port back.
+    /// Frees a UDP port.
     pub fn unbind_udp(&mut self, port: u16) {
         self.udp.remove(&port);
     }
 
-    /// A local end for a connection to `remote`, from a free port.
-    pub fn free_port(
+    /// The ends of a path from an address of the host to `remote`, with a free port.
+    pub fn free_ends(
         &self,
+        protocol: IpProtocol,
         local: IpAddr,
         remote: SocketAddr,
         first: u64,
-    ) -> Result<SocketAddr, SocketError> {
+    ) -> Result<Tuple, SocketError> {
         ephemeral_ports(first)
-            .map(|port| SocketAddr::new(local, port))
-            .find(|local| self.flows.get(FlowKey::new(*local, remote)).is_none())
+            .map(|port| Tuple { local: SocketAddr::new(local, port), remote })
+            .find(|ends| self.flow(protocol, ends).is_none())
             .ok_or(SocketError::NoFreePort)
     }
 }
 
-/// Every ephemeral port once, beginning somewhere.
+/// Every ephemeral port once, from a place that `first` chooses.
 fn ephemeral_ports(first: u64) -> impl Iterator<Item = u16> {
     let count = EPHEMERAL.end - EPHEMERAL.start;
     let first = (first % u64::from(count)) as u16;

@@ -1,23 +1,20 @@
-//! Packets that arrive: to a connection, a listener, a UDP port, or answered by the host itself
-//! (RFC 9293 s3.10.7.1 resets, RFC 792 and 4443 echo and unreachable).
+//! Packets that arrive: for a connection, a listener or a UDP port, or answered by the host itself
+//! (ICMP echo and unreachable, RFC 792 and RFC 4443).
 
-use super::addressing::{FlowKey, FlowRef};
-use super::face::Transmit;
-use super::{MAX_EMBRYONIC, ProtocolConfig, Socket, Stack};
-use crate::mptcp::{MptcpConfig, acceptable_capable};
-use crate::socket::SocketError;
+use super::addressing::FlowRef;
+use super::icmp::{port_unreachable, quoted_ends};
+use super::paths::View;
+use super::sockets::Socket;
+use super::{MAX_EMBRYONIC, ProtocolConfig, Stack};
+use crate::endpoint::{Arrival, Draws, Endpoint, IpProtocol, Transmit, Tuple};
+use crate::tcp::TcpConfig;
 use crate::tcp::connection::Connection;
-use crate::tcp::subflow::Tuple;
-use base::{Context, InterfaceId, SocketId};
-use bytes::Bytes;
+use crate::tcp::stray::{opens_connection, refusal};
+use base::{Context, InterfaceId, PathId, SocketId};
 use std::net::{IpAddr, SocketAddr};
-use wire::mptcp::Join;
-use wire::{Body, Flags, Icmp, Packet, SeqNumber, TcpSegment, UdpDatagram};
+use wire::{Body, Icmp, Packet, UdpDatagram};
 
-/// ICMP code "port unreachable" (RFC 792); ICMPv6 has 4 (RFC 4443 s3.1).
-const PORT_UNREACHABLE_V4: u8 = 3;
-const PORT_UNREACHABLE_V6: u8 = 4;
-/// Answers of the host itself that may wait to be sent; more are dropped.
+/// The largest number of the host's own packets that wait to be sent; more are dropped.
 const MAX_STRAY: usize = 1024;
 
 impl Stack {
@@ -33,146 +30,94 @@ impl Stack {
         }
         let (src, dst) = (packet.src, packet.dst);
         match &mut packet.body {
-            Body::Tcp(segment) => self.handle_tcp(cx, interface, src, dst, segment),
+            Body::Tcp(segment) => {
+                let local = SocketAddr::new(dst, segment.dst_port);
+                let remote = SocketAddr::new(src, segment.src_port);
+                let ends = Tuple { local, remote };
+                self.handle_flow(cx, interface, (IpProtocol::Tcp, &ends), &mut packet.body);
+            }
             _ if self.addressing.interface_of(dst).is_none() => {}
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
             Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
-            // Whoever drives a stack parses what it hands in.
+            // The driver of a stack parses packets before it passes them in.
             Body::Opaque(_) => {}
         }
     }
 
-    fn handle_tcp(
+    /// A packet of a connection, or one that opens a connection.
+    #[inline]
+    fn handle_flow(
         &mut self,
         cx: &mut Context<'_>,
         interface: InterfaceId,
-        src: IpAddr,
-        dst: IpAddr,
-        segment: &mut TcpSegment,
+        (protocol, ends): (IpProtocol, &Tuple),
+        body: &mut Body,
     ) {
-        let local = SocketAddr::new(dst, segment.dst_port);
-        let remote = SocketAddr::new(src, segment.src_port);
-        let known = self.addressing.receiver(local, remote);
-        if let Some(flow) = known.filter(|flow| !self.is_reusable(*flow, segment)) {
-            self.deliver(cx, flow, segment);
-            self.adopt_grouped(cx);
-            return;
-        }
-        if self.addressing.interface_of(dst).is_none() {
-            return;
-        }
-        if self.handle_grouped(cx, interface, Tuple { local, remote }, segment) {
-            return;
-        }
-        if is_opening(segment)
-            && let Some(Join::Syn { token, .. }) = segment.options.mptcp.join()
-        {
-            self.accept_join(cx, interface, token, Tuple { local, remote }, segment);
-            return;
-        }
-        let listener = self.addressing.listener(local.port());
-        match listener {
-            Some(listener) if is_opening(segment) => {
-                self.accept(cx, interface, listener, Tuple { local, remote }, segment);
+        let known = self.addressing.receiver(protocol, ends);
+        if let Some(flow) = known.filter(|flow| !self.is_replaced_by(*flow, body)) {
+            self.deliver(cx, flow, body);
+            if self.mptcp.has_waiting() {
+                self.adopt_paths(cx);
             }
-            _ => self.refuse(interface, local, remote, segment),
+        } else if self.addressing.interface_of(ends.local.ip()).is_some() {
+            self.handle_unknown(cx, protocol, &Arrival { interface, ends: *ends }, body);
         }
     }
 
-    pub(super) fn deliver(
-        &mut self,
-        cx: &mut Context<'_>,
-        flow: FlowRef,
-        segment: &mut TcpSegment,
-    ) {
-        match self.sockets.get_mut(flow.socket.index()) {
-            Some(Socket::Tcp(connection)) => connection.handle_segment(cx, segment),
-            Some(Socket::Mptcp(connection)) => {
-                connection.handle_segment(cx, usize::from(flow.subflow), segment);
-            }
+    pub(super) fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, body: &mut Body) {
+        match self.sockets.get_mut(flow.socket) {
+            Some(Socket::Tcp(connection)) => connection.handle(cx, flow.path, body),
+            Some(Socket::Mptcp(connection)) => connection.handle(cx, flow.path, body),
             _ => return,
         }
         self.reader = Some(flow.socket);
         self.wake(flow.socket);
     }
 
-    /// A new SYN may take the place of a connection in TIME-WAIT (RFC 9293 s3.6.1).
-    fn is_reusable(&self, flow: FlowRef, segment: &TcpSegment) -> bool {
-        match self.sockets.get(flow.socket.index()) {
-            Some(Socket::Tcp(connection)) => {
-                connection.subflow.is_closed()
-                    || (is_opening(segment) && connection.subflow.may_be_reopened(segment))
-            }
-            Some(Socket::Mptcp(connection)) => {
-                connection.is_subflow_closed(usize::from(flow.subflow))
-            }
+    #[inline]
+    fn is_replaced_by(&self, flow: FlowRef, body: &Body) -> bool {
+        match self.sockets.get(flow.socket) {
+            Some(Socket::Tcp(connection)) => connection.is_replaced_by(flow.path, body),
+            Some(Socket::Mptcp(connection)) => connection.is_replaced_by(flow.path, body),
             _ => true,
         }
     }
 
-    fn accept(
+    /// A packet opens a connection at a listener.
+    pub(super) fn accept(
         &mut self,
         cx: &mut Context<'_>,
-        interface: InterfaceId,
+        arrival: &Arrival,
         listener: SocketId,
-        tuple: Tuple,
-        syn: &TcpSegment,
+        body: &Body,
     ) {
-        let Some(Socket::Listener(entry)) = self.sockets.get(listener.index()) else { return };
+        let Some(entry) = self.sockets.listener(listener) else { return };
+        let Body::Tcp(syn) = body else { return };
         if entry.embryonic >= MAX_EMBRYONIC {
             return;
         }
-        let tcp = match &entry.config {
-            ProtocolConfig::Tcp(config) => config.clone(),
+        let id = self.sockets.next_id();
+        let path = self.new_path(id, PathId(0), arrival.interface, arrival.ends);
+        let host = View::new(&self.sockets, &self.addressing);
+        let draws = &mut self.draws;
+        let tcp = |draws: &mut Draws, config: &TcpConfig| {
+            let connection = Connection::accept(cx, draws, &path, (listener, config), syn);
+            Socket::Tcp(Box::new(connection))
+        };
+        let socket = match &entry.config {
+            ProtocolConfig::Tcp(config) => tcp(draws, config),
             ProtocolConfig::Mptcp(config) => {
-                if let Some(asked) = acceptable_capable(syn) {
-                    let config = MptcpConfig::clone(config);
-                    self.accept_capable(cx, interface, listener, &config, tuple, (syn, asked));
-                    return;
+                let made = self.mptcp.accept(cx, draws, &host, (&path, syn), (listener, config));
+                match made {
+                    Some(connection) => Socket::Mptcp(Box::new(connection)),
+                    None => tcp(draws, &config.tcp),
                 }
-                config.tcp.clone()
             }
         };
-        let id = self.next_id();
-        let identity = self.identity(cx, id, interface, tuple);
-        let connection = Connection::accept(cx.now, &identity, interface, &tcp, syn, listener);
-        self.insert(id, connection);
-        self.join_backlog(listener);
-        self.wake(id);
-    }
-
-    /// One more handshake that a listener waits for.
-    pub(super) fn join_backlog(&mut self, listener: SocketId) {
-        if let Some(Socket::Listener(entry)) = self.sockets.get_mut(listener.index()) {
+        self.insert(socket);
+        if let Some(entry) = self.sockets.listener_mut(listener) {
             entry.embryonic += 1;
         }
-    }
-
-    /// RFC 9293 s3.10.7.1: no connection, no listener.
-    fn refuse(
-        &mut self,
-        interface: InterfaceId,
-        local: SocketAddr,
-        remote: SocketAddr,
-        segment: &TcpSegment,
-    ) {
-        if segment.flags.contains(Flags::RST) {
-            return;
-        }
-        let mut reset = TcpSegment {
-            src_port: local.port(),
-            dst_port: remote.port(),
-            flags: Flags::RST,
-            ..TcpSegment::default()
-        };
-        if segment.flags.contains(Flags::ACK) {
-            reset.seq = segment.ack;
-        } else {
-            reset.seq = SeqNumber(0);
-            reset.ack = segment.seq + segment.sequence_len();
-            reset.flags = Flags::RST | Flags::ACK;
-        }
-        self.send_stray(interface, local.ip(), remote.ip(), Body::Tcp(reset));
     }
 
     fn handle_udp(
@@ -184,7 +129,7 @@ impl Stack {
     ) {
         let from = SocketAddr::new(src, datagram.src_port);
         let id = self.addressing.udp(datagram.dst_port);
-        let socket = id.and_then(|id| self.sockets.get_mut(id.index()));
+        let socket = id.and_then(|id| self.sockets.get_mut(id));
         match (socket, id) {
             (Some(Socket::Udp(socket)), Some(id)) => {
                 if let Some(event) = socket.receive(id, from, std::mem::take(&mut datagram.payload))
@@ -192,12 +137,7 @@ impl Stack {
                     self.events.push_back(event);
                 }
             }
-            _ => {
-                let code = if dst.is_ipv4() { PORT_UNREACHABLE_V4 } else { PORT_UNREACHABLE_V6 };
-                let original = offending_header(src, dst, datagram);
-                let message = Icmp::Unreachable { code, next_hop_mtu: 0, original };
-                self.send_stray(interface, dst, src, Body::Icmp(message));
-            }
+            _ => self.send_stray(interface, dst, src, port_unreachable(src, dst, datagram)),
         }
     }
 
@@ -221,21 +161,33 @@ impl Stack {
         }
     }
 
-    /// Which connection an error is about stands in the packet it quotes.
+    /// The packet that the message quotes names the path.
     fn handle_unreachable(&mut self, cx: &mut Context<'_>, original: &[u8]) {
-        let Some((local, remote)) = quoted_tcp_ends(original) else { return };
-        let Some(flow) = self.addressing.flow(FlowKey::new(local, remote)) else { return };
-        match self.sockets.get_mut(flow.socket.index()) {
-            Some(Socket::Tcp(connection)) => {
-                connection.subflow.on_unreachable(cx, SocketError::Unreachable);
-            }
-            Some(Socket::Mptcp(connection)) => {
-                connection.on_unreachable(cx, usize::from(flow.subflow), SocketError::Unreachable);
-            }
-            _ => return,
-        }
+        let Some((protocol, ends)) = quoted_ends(original) else { return };
+        let Some(flow) = self.addressing.flow(protocol, &ends) else { return };
+        let Ok(endpoint) = self.sockets.endpoint_mut(flow.socket) else { return };
+        endpoint.on_unreachable(cx, flow.path);
         self.reader = Some(flow.socket);
         self.wake(flow.socket);
+    }
+
+    /// Answers a segment without a connection or listener.
+    pub(super) fn refuse(&mut self, arrival: &Arrival, body: &Body) {
+        let Body::Tcp(segment) = body else { return };
+        if let Some(answer) = refusal(&arrival.ends, segment) {
+            self.answer(arrival, answer);
+        }
+    }
+
+    /// Whether a packet between unknown ends opens a connection.
+    pub(super) fn opens_connection(body: &Body) -> bool {
+        matches!(body, Body::Tcp(segment) if opens_connection(segment))
+    }
+
+    /// Sends an answer to a packet between unknown ends.
+    pub(super) fn answer(&mut self, arrival: &Arrival, body: Body) {
+        let Tuple { local, remote } = arrival.ends;
+        self.send_stray(arrival.interface, local.ip(), remote.ip(), body);
     }
 
     pub(super) fn send_stray_packet(&mut self, packet: Transmit) {
@@ -254,49 +206,4 @@ impl Stack {
         let packet = Box::new(Packet::new(src, dst, body));
         self.send_stray_packet(Transmit { interface, packet });
     }
-}
-
-/// A SYN that opens a connection.
-fn is_opening(segment: &TcpSegment) -> bool {
-    segment.flags.contains(Flags::SYN)
-        && !segment.flags.contains(Flags::ACK)
-        && !segment.flags.contains(Flags::RST)
-}
-
-/// The IP and UDP header of a datagram that nobody wanted, as an ICMP error quotes them.
-fn offending_header(src: IpAddr, dst: IpAddr, datagram: &UdpDatagram) -> Bytes {
-    let header = UdpDatagram {
-        src_port: datagram.src_port,
-        dst_port: datagram.dst_port,
-        ..UdpDatagram::default()
-    };
-    let mut bytes = Vec::new();
-    Packet::new(src, dst, Body::Udp(header)).emit(&mut bytes);
-    Bytes::from(bytes)
-}
-
-/// The ends of the TCP connection whose packet (of ours) an ICMP error quotes.
-fn quoted_tcp_ends(original: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
-    const TCP: u8 = 6;
-    let version = original.first()? >> 4;
-    let (src, dst, ports): (IpAddr, IpAddr, usize) = match version {
-        4 => {
-            let header = original.first_chunk::<20>()?;
-            let ports = usize::from(header[0] & 15) * 4;
-            let src: [u8; 4] = header[12..16].try_into().ok()?;
-            let dst: [u8; 4] = header[16..20].try_into().ok()?;
-            (header[9] == TCP).then_some((src.into(), dst.into(), ports))?
-        }
-        6 => {
-            let header = original.first_chunk::<40>()?;
-            let src: [u8; 16] = header[8..24].try_into().ok()?;
-            let dst: [u8; 16] = header[24..40].try_into().ok()?;
-            (header[6] == TCP).then_some((src.into(), dst.into(), 40))?
-        }
-        _ => return None,
-    };
-    let ends = original.get(ports..ports + 4)?;
-    let source = u16::from_be_bytes([ends[0], ends[1]]);
-    let destination = u16::from_be_bytes([ends[2], ends[3]]);
-    Some((SocketAddr::new(src, source), SocketAddr::new(dst, destination)))
 }

@@ -1,19 +1,21 @@
 //! UDP sockets (RFC 768).
 
-use super::face::{SocketEvent, SocketEventKind};
-use super::{Socket, Stack};
+use super::Stack;
+use super::io::{SocketEvent, SocketEventKind};
+use super::sockets::Socket;
 use crate::socket::SocketError;
 use base::{Context, Purpose, SocketId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use wire::{Body, Payload, UdpDatagram};
 
-/// Bytes a socket holds for its reader (Linux `rmem_default`); more are dropped.
+/// Receive buffer of a socket in bytes (Linux `net.core.rmem_default`); datagrams beyond it are
+/// dropped.
 const RECEIVE_BUFFER: u32 = 212_992;
-/// What a datagram takes besides its payload.
+/// Bytes of the receive buffer that a datagram takes in addition to its payload.
 const OVERHEAD: u32 = 256;
 
-/// A bound UDP port.
+/// A UDP socket, which is bound to a port.
 #[derive(Debug)]
 pub(super) struct UdpSocket {
     pub(super) port: u16,
@@ -22,7 +24,7 @@ pub(super) struct UdpSocket {
 }
 
 impl UdpSocket {
-    /// A datagram arrived; the event if the reader had nothing before.
+    /// Queues a datagram. The result is an event if the queue was empty.
     pub(super) fn receive(
         &mut self,
         id: SocketId,
@@ -41,17 +43,17 @@ impl UdpSocket {
 }
 
 impl Stack {
-    /// Bind a UDP port; 0 picks a free one.
+    /// Binds a UDP port; 0 chooses a free one.
     pub fn udp_bind(&mut self, cx: &mut Context<'_>, port: u16) -> Result<SocketId, SocketError> {
-        let first = self.draw(cx, Purpose::Port);
-        let id = self.next_id();
+        let first = self.draws.draw(cx, Purpose::Port);
+        let id = self.sockets.next_id();
         let port = self.addressing.bind_udp(port, first, id)?;
         let socket = UdpSocket { port, received: VecDeque::new(), held: 0 };
         self.sockets.push(Socket::Udp(Box::new(socket)));
         Ok(id)
     }
 
-    /// Send a datagram from `local` to `remote`.
+    /// Sends a datagram from `local` to `remote`.
     pub fn udp_send(
         &mut self,
         socket: SocketId,
@@ -60,7 +62,7 @@ impl Stack {
         payload: Payload,
     ) -> Result<(), SocketError> {
         let interface = self.addressing.interface_of(local).ok_or(SocketError::NoSuchAddress)?;
-        let Some(Socket::Udp(udp)) = self.sockets.get(socket.index()) else {
+        let Some(Socket::Udp(udp)) = self.sockets.get(socket) else {
             return Err(SocketError::NoSuchSocket);
         };
         let datagram = UdpDatagram { src_port: udp.port, dst_port: remote.port(), payload };
@@ -68,9 +70,9 @@ impl Stack {
         Ok(())
     }
 
-    /// The next datagram that arrived, with its sender.
+    /// Takes the next datagram that arrived, with its sender.
     pub fn udp_receive(&mut self, socket: SocketId) -> Option<(SocketAddr, Payload)> {
-        let Some(Socket::Udp(udp)) = self.sockets.get_mut(socket.index()) else { return None };
+        let Some(Socket::Udp(udp)) = self.sockets.get_mut(socket) else { return None };
         let (from, payload) = udp.received.pop_front()?;
         udp.held -= payload.len() + OVERHEAD;
         Some((from, payload))

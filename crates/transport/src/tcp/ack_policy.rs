@@ -1,7 +1,9 @@
 //! When to acknowledge: delayed, quick and compressed acknowledgements (RFC 9293 s3.8.6.3,
-//! RFC 5681 s4.2, Linux's rules as `specs/tcp-subflow.md` s1 and s3.3 give them).
+//! RFC 5681 s4.2; Linux `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_cleanup_rbuf`).
 //!
-//! Decides *that* an acknowledgement is due; `transmit` writes it, `timers` keeps the time.
+//! Every second full segment is acknowledged at once, and so is a segment that is out of order or
+//! fills a gap. This part decides that an acknowledgement is due; `transmit` writes it, and
+//! `timers` has the deadlines.
 
 use base::{Duration, Instant};
 
@@ -11,47 +13,47 @@ const MIN_DELAY: Duration = Duration::from_millis(40);
 const MAX_DELAY: Duration = Duration::from_millis(200);
 /// Segments acknowledged at once at the start and after a pause (Linux TCP_MAX_QUICKACKS).
 const QUICK_ACKS: u32 = 16;
-/// Duplicate acknowledgements sent at once before compression (TCP_FASTRETRANS_THRESH).
+/// Duplicate acknowledgements sent at once before compression (Linux TCP_FASTRETRANS_THRESH).
 const UNCOMPRESSED: u32 = 3;
 /// Duplicate acknowledgements merged at most (Linux `tcp_comp_sack_nr`).
 const MAX_COMPRESSED: u32 = 44;
-/// They are held at most this long (Linux `tcp_comp_sack_delay_ns`).
+/// Longest time that duplicate acknowledgements are held back (Linux `tcp_comp_sack_delay_ns`).
 const MAX_COMPRESSION: Duration = Duration::from_millis(1);
 
-/// What is to be done about an acknowledgement.
+/// What to do about an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Nothing is owed.
+    /// None is due.
     Nothing,
     Now,
     Delay(Duration),
     Compress(Duration),
 }
 
-/// What one arriving data segment was.
+/// A data segment that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub now: Instant,
     pub len: u32,
-    /// What counts as a full segment.
+    /// Payload of a full segment.
     pub segment_size: u32,
     pub push: bool,
-    /// RTO of this host's own direction, zero if unknown.
+    /// RTO of this host's direction, zero if unknown.
     pub rto: Duration,
-    /// Window announced, for the number of quick acknowledgements.
+    /// The announced window, which determines the number of quick acknowledgements.
     pub window: u32,
 }
 
-/// How far reception got when the question is asked.
+/// The state of the receiver after a segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
-    /// Bytes in order that were not acknowledged yet.
+    /// Bytes received in order and not acknowledged yet.
     pub unacked: u64,
-    /// What counts as a full segment.
+    /// Payload of a full segment.
     pub segment_size: u32,
-    /// Something waits behind a gap,
+    /// Something waits behind a gap.
     pub gaps: bool,
-    /// which begins here.
+    /// The next offset expected, where the first gap begins.
     pub expected: u64,
     /// Acknowledgements of out-of-order segments may be merged.
     pub compress: bool,
@@ -62,14 +64,16 @@ pub struct Received {
 /// The acknowledgement state of a receiver (Linux `icsk_ack`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckPolicy {
-    /// An acknowledgement is owed.
+    /// An acknowledgement is due, at once or later.
     scheduled: bool,
-    /// It is owed at once.
+    /// An acknowledgement is due at once.
     urgent: bool,
-    /// A short segment or PSH arrived: acknowledge when the application has read it.
+    /// Short segments or PSHs that arrived (at most 2 are counted): an acknowledgement is sent when
+    /// the application has read them.
     pushed: u32,
+    /// Number of segments to be acknowledged at once.
     quick: u32,
-    /// The application answers: leave room for piggybacking.
+    /// The application answers, so that acknowledgements can be sent with its data.
     interactive: bool,
     /// Estimated gap between data segments; zero before the first.
     ato: Duration,
@@ -86,18 +90,18 @@ impl AckPolicy {
         self.last_data = Some(now);
     }
 
-    /// An acknowledgement is owed at once.
+    /// An acknowledgement is due at once.
     pub const fn now(&mut self) {
         self.scheduled = true;
         self.urgent = true;
     }
 
-    /// An acknowledgement is owed.
+    /// An acknowledgement is due.
     pub const fn owe(&mut self) {
         self.scheduled = true;
     }
 
-    /// Whether one is owed at once.
+    /// Whether an acknowledgement is due at once.
     pub const fn is_urgent(&self) -> bool {
         self.urgent
     }
@@ -144,29 +148,28 @@ impl AckPolicy {
         self.quick = self.quick.max(wanted.min(QUICK_ACKS));
     }
 
-    /// The window is growing: the sender should hear of it segment by segment (Linux sets the
-    /// lowest bit of the count of quick acknowledgements).
+    /// The window is growing, which the sender is to know segment by segment (Linux sets the lowest
+    /// bit of the number of quick acknowledgements).
     pub const fn on_window_growth(&mut self, opened: bool) {
         self.quick |= opened as u32;
     }
 
-    /// The segment was out of order or a duplicate: the sender should know at once, and of the
-    /// following ones too.
+    /// The segment was out of order or a duplicate: it and the following ones are acknowledged at
+    /// once.
     pub fn enter_quick(&mut self, window: u32, segment_size: u32) {
         self.add_quick(window, segment_size);
         self.interactive = false;
         self.ato = MIN_DELAY;
     }
 
-    /// Data of our own were sent at `now`: an answer within the delay makes the connection
-    /// interactive.
+    /// Data were sent at `now`: an answer within the delay makes the connection interactive.
     pub fn on_data_sent(&mut self, now: Instant) {
         if self.last_data.is_some_and(|last| now - last < self.ato) {
             self.interactive = true;
         }
     }
 
-    /// Whether an acknowledgement is owed and how, after a segment was processed.
+    /// What to do about an acknowledgement after a segment was processed.
     pub fn after_segment(&mut self, received: &Received) -> Verdict {
         if !self.scheduled {
             return Verdict::Nothing;
@@ -197,11 +200,12 @@ impl AckPolicy {
             return Verdict::Now;
         }
         self.compressed += 1;
-        // A twentieth of the round trip, as Linux.
+        debug_assert!(self.compressed <= MAX_COMPRESSED, "merged acknowledgements are bounded");
+        // A twentieth of the round trip, as in Linux.
         Verdict::Compress((rtt / 20).min(MAX_COMPRESSION))
     }
 
-    /// The delay follows the gap between segments, bounded by the round trip where one is known.
+    /// The delay: the estimated gap between segments, bounded by the round trip if one is known.
     fn delay(&self, srtt: Duration) -> Duration {
         if self.ato <= MIN_DELAY || srtt.is_zero() {
             return self.ato.clamp(MIN_DELAY, MAX_DELAY);
@@ -226,7 +230,7 @@ impl AckPolicy {
             return;
         }
         if self.interactive {
-            // The answer did not come in time: not interactive after all.
+            // The answer did not come in time: the connection is not interactive.
             self.interactive = false;
             self.ato = MIN_DELAY;
         } else {
@@ -235,7 +239,7 @@ impl AckPolicy {
         self.urgent = true;
     }
 
-    /// An acknowledgement went out, alone or on data.
+    /// An acknowledgement was sent, alone or with data.
     pub const fn on_ack_sent(&mut self) {
         if self.scheduled {
             self.quick = self.quick.saturating_sub(1);
@@ -246,7 +250,7 @@ impl AckPolicy {
         self.compressed = 0;
     }
 
-    /// An acknowledgement is owed, at once or later.
+    /// Whether an acknowledgement is due, at once or later.
     pub const fn is_owed(&self) -> bool {
         self.scheduled
     }

@@ -1,49 +1,52 @@
-//! `Connection`: a plain TCP socket: one subflow, its controller, and the application's side.
+//! `Connection`: a plain TCP socket, which is one subflow, its controller, and its account.
 //!
-//! Reading, writing and closing are here; segments are the subflow's, addresses the stack's.
+//! Segments are left to the subflow, addresses to the stack.
 
 use super::config::TcpConfig;
-use super::subflow::{Identity, Subflow, Tuple};
+use super::stray::opens_connection;
+use super::subflow::{Identity, Subflow};
 use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller};
+use crate::endpoint::{Draws, Endpoint, IpProtocol, NewPath, Transmit, Tuple};
 use crate::info::{ConnectionInfo, PathInfo, Protocol};
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
-use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId, prefetch};
-use wire::{Packet, Payload, TcpSegment};
+use base::{Context, EventMask, Instant, InterfaceId, PathId, SocketId, prefetch};
+use wire::{Body, Payload, TcpSegment};
 
-/// Segments taken from a writer at once (Linux fills buffers of up to 64 KiB).
-const WRITE_SEGS: u32 = 44;
-
-/// A TCP socket. Begins with a cache line and with what every packet needs.
+/// A TCP socket. It begins with a cache line and with what every packet needs.
 #[repr(C, align(64))]
 pub struct Connection {
-    /// The stack's notes.
-    pub marks: SocketMarks,
-    pub interface: InterfaceId,
-    pub subflow: Subflow,
+    marks: SocketMarks,
+    interface: InterfaceId,
+    subflow: Subflow,
     controller: Controller,
     account: Account,
 }
 
 impl Connection {
-    /// An active opener.
-    pub fn connect(identity: &Identity, interface: InterfaceId, config: &TcpConfig) -> Connection {
-        let controller = config.new_controller();
-        Connection::new(Subflow::connect(identity, config), controller, interface, None)
+    /// Opens a connection.
+    pub fn connect(
+        cx: &Context<'_>,
+        draws: &mut Draws,
+        path: &NewPath,
+        config: &TcpConfig,
+    ) -> Connection {
+        let identity = Identity::draw(cx, draws, path);
+        let subflow = Subflow::connect(&identity, config);
+        Connection::new(subflow, config.new_controller(), path.interface, None)
     }
 
-    /// A passive opener that answers `syn`.
+    /// Answers `syn`, which arrived for a listener.
     pub fn accept(
-        now: Instant,
-        identity: &Identity,
-        interface: InterfaceId,
-        config: &TcpConfig,
+        cx: &Context<'_>,
+        draws: &mut Draws,
+        path: &NewPath,
+        (listener, config): (SocketId, &TcpConfig),
         syn: &TcpSegment,
-        listener: SocketId,
     ) -> Connection {
-        let controller = config.new_controller();
-        let subflow = Subflow::accept(now, identity, config, syn);
-        Connection::new(subflow, controller, interface, Some(listener))
+        let identity = Identity::draw(cx, draws, path);
+        let subflow = Subflow::accept(cx.now, &identity, config, syn);
+        Connection::new(subflow, config.new_controller(), path.interface, Some(listener))
     }
 
     fn new(
@@ -56,90 +59,112 @@ impl Connection {
         Connection { subflow, controller, interface, marks, account }
     }
 
-    /// Ask for the memory of what every packet needs.
+    /// Requests the memory that every packet needs.
     pub fn prefetch(&self) {
-        let Subflow { tx, rx, loss, rtt, .. } = &self.subflow;
         prefetch(&self.marks);
-        prefetch(&self.subflow.socket);
-        prefetch(&self.subflow.hs);
-        prefetch(&rx.ack);
-        prefetch(&rx.announced_at);
-        prefetch(&rx.buffer);
-        prefetch(&rx.dsack);
-        prefetch(&rx.data);
-        prefetch(&tx.una);
-        prefetch(&tx.buffer);
-        prefetch(&tx.board);
-        prefetch(&loss.tlp);
-        prefetch(&loss.ca_state);
-        prefetch(rtt);
-        prefetch(&self.subflow.stats);
-        prefetch(&self.subflow.tuple);
+        self.subflow.prefetch();
         prefetch(&self.controller);
     }
 
-    /// Ask for what sending needs besides, once it is known whether there is any.
+    /// Requests the memory that sending needs besides, once it is known whether there is any.
     pub fn prefetch_more(&self) {
-        let Subflow { tx, loss, min_rtt, .. } = &self.subflow;
-        if tx.board.is_empty() {
-            return;
+        if self.subflow.prefetch_more() {
+            self.controller.prefetch();
         }
-        prefetch(&tx.max_packets_out);
-        prefetch(&tx.tuning);
-        prefetch(&loss.rack);
-        prefetch(min_rtt);
-        self.controller.prefetch();
-        tx.board.prefetch();
-        tx.buffer.prefetch();
+    }
+}
+
+impl Endpoint for Connection {
+    fn marks(&mut self) -> &mut SocketMarks {
+        &mut self.marks
     }
 
-    /// A segment arrived.
-    pub fn handle_segment(&mut self, cx: &mut Context<'_>, segment: &mut TcpSegment) {
+    fn ip_protocol(&self) -> IpProtocol {
+        IpProtocol::Tcp
+    }
+
+    #[inline]
+    fn handle(&mut self, cx: &mut Context<'_>, _path: PathId, body: &mut Body) {
+        let Body::Tcp(segment) = body else { return };
         self.subflow.handle_segment(cx, &mut self.controller, segment);
         if cx.wants(EventMask::ACCOUNT) {
             let (_, gaps) = self.subflow.held();
-            self.account.holds(cx, self.subflow.socket, gaps, gaps > 0);
+            self.account.holds(cx, self.subflow.socket(), gaps, gaps > 0);
         }
     }
 
-    /// A deadline passed.
-    pub fn on_timeout(&mut self, cx: &mut Context<'_>) {
-        self.subflow.on_timeout(cx, &mut self.controller);
-    }
-
-    /// The next segment to send.
-    pub fn poll_segment(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
+    #[inline]
+    fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
         let packet = self.subflow.poll_segment(cx, &mut self.controller);
         if packet.is_none() && cx.wants(EventMask::ACCOUNT) {
-            let (socket, why) = (self.subflow.socket, self.subflow.blocked_reason());
+            let (socket, why) = (self.subflow.socket(), self.subflow.blocked_reason());
             let (end, unsent) = (self.subflow.write_end(), self.subflow.unsent());
             self.account.stops(cx, socket, why, end, unsent);
         }
-        packet
+        Some(Transmit { interface: self.interface, packet: packet? })
     }
 
-    /// Append to the stream; how many bytes were taken.
-    pub fn write(&mut self, payload: &Payload) -> Result<u32, SocketError> {
+    fn deadline(&self) -> Instant {
+        self.subflow.deadline()
+    }
+
+    fn on_timeout(&mut self, cx: &mut Context<'_>) {
+        self.subflow.on_timeout(cx, &mut self.controller);
+    }
+
+    fn on_departed(&mut self, _path: PathId, bytes: u32) -> bool {
+        self.subflow.on_departed(bytes)
+    }
+
+    fn on_reset(&mut self, cx: &mut Context<'_>, _path: PathId) {
+        self.subflow.handle_reset(cx);
+    }
+
+    fn on_unreachable(&mut self, cx: &mut Context<'_>, _path: PathId) {
+        self.subflow.on_unreachable(cx, SocketError::Unreachable);
+    }
+
+    fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
         self.subflow.write(payload)
     }
 
-    /// Take the next bytes in order.
-    pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+    fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
         self.subflow.read(cx, max)
     }
 
-    /// No more will be written.
-    pub fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
+    fn readable(&self) -> u64 {
+        self.subflow.readable()
+    }
+
+    fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
         self.subflow.shutdown(cx)
     }
 
-    /// News for the application.
-    pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
+    fn abort(&mut self, cx: &mut Context<'_>) {
+        self.subflow.abort(cx);
+    }
+
+    fn on_released(&mut self, cx: &mut Context<'_>) {
+        self.subflow.on_released(cx);
+    }
+
+    fn has_urgent(&self) -> bool {
+        self.subflow.needs_ack_now()
+    }
+
+    fn has_events(&self) -> bool {
+        self.subflow.has_events()
+    }
+
+    fn take_events(&mut self) -> Vec<ConnectionEvent> {
         self.subflow.take_events()
     }
 
-    /// The state, for measurement.
-    pub fn info(&self) -> ConnectionInfo {
+    fn is_closed(&self) -> bool {
+        self.subflow.is_closed()
+    }
+
+    fn info(&self) -> ConnectionInfo {
         let tcp = self.subflow.info(&self.controller);
         let Tuple { local, remote } = *self.subflow.tuple();
         let (readable, gaps) = self.subflow.held();
@@ -163,9 +188,9 @@ impl Connection {
             paths: vec![path],
             retired: Vec::new(),
             fallback: false,
-            snd_una: self.subflow.tx.una,
-            snd_nxt: self.subflow.tx.nxt,
-            rcv_nxt: self.subflow.rx.nxt(),
+            snd_una: self.subflow.una(),
+            snd_nxt: self.subflow.nxt(),
+            rcv_nxt: self.subflow.received_to(),
             reinjected_bytes: 0,
             probe_bytes: 0,
             duplicate_bytes: 0,
@@ -174,77 +199,15 @@ impl Connection {
             mappings: 0,
         }
     }
-}
 
-impl Subflow {
-    /// Append to the stream as far as the send buffer reaches (Linux `tcp_sendmsg`: in buffers of
-    /// up to 64 KiB while there is room for one to begin).
-    pub(super) fn write(&mut self, payload: &Payload) -> Result<u32, SocketError> {
-        if self.tx.fin_queued || self.fsm.is_closed() {
-            return Err(SocketError::Closed);
-        }
-        if !self.fsm.may_send() {
-            return Err(SocketError::NotConnected);
-        }
-        let len = payload.len();
-        let mut taken = 0;
-        while taken < len && self.has_room() {
-            let step = (len - taken).min(WRITE_SEGS * self.tx.mss);
-            self.tx.buffer.append(payload.slice(taken, step));
-            taken += step;
-        }
-        self.tx.writer_waits |= taken < len;
-        Ok(taken)
+    fn paths(&self) -> Vec<(Tuple, InterfaceId)> {
+        vec![(*self.subflow.tuple(), self.interface)]
     }
 
-    fn has_room(&self) -> bool {
-        let below_lowat =
-            self.options.notsent_lowat.is_none_or(|lowat| self.tx.unsent() < u64::from(lowat));
-        below_lowat && self.tx.tuning.has_room(self.tx.memory())
-    }
-
-    pub(super) fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
-        let offset = self.rx.data.read_offset();
-        let payload = self.rx.data.read(max);
-        let len = payload.len();
-        if len == 0 {
-            let ended = self.rx.fin_received || self.fsm.is_closed();
-            return if ended { Err(SocketError::Closed) } else { Ok(payload) };
-        }
-        let socket = self.socket;
-        cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
-        let opened = self.rx.on_read(cx.now, self.hs.our_shift);
-        let unacked = self.rx.nxt().saturating_sub(self.rx.announced_at);
-        let all_read = self.rx.data.readable() == 0;
-        let size = self.rx.buffer.segment_size();
-        let pushed = all_read && self.rx.ack.on_all_read(unacked, size);
-        if self.fsm.is_synchronised() && (opened || pushed) {
-            self.rx.ack.now();
-        }
-        Ok(payload)
-    }
-
-    /// Bytes that can be read.
-    pub fn readable(&self) -> u64 {
-        self.rx.data.readable()
-    }
-
-    pub(super) fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
-        if self.fsm.is_syn_sent() {
-            self.timers.stop_all();
-            self.hs.due = false;
-            self.fsm.close(cx);
-            return Ok(());
-        }
-        if self.fsm.is_closed() {
-            return Err(SocketError::NotConnected);
-        }
-        self.tx.fin_queued = true;
-        Ok(())
-    }
-
-    /// Whether an acknowledgement is to go out at once.
-    pub fn needs_ack_now(&self) -> bool {
-        self.rx.ack.is_urgent()
+    /// A SYN can reopen a connection in TIME-WAIT (RFC 9293 s3.6.1).
+    fn is_replaced_by(&self, _path: PathId, body: &Body) -> bool {
+        let Body::Tcp(segment) = body else { return false };
+        self.subflow.is_closed()
+            || (opens_connection(segment) && self.subflow.may_be_reopened(segment))
     }
 }

@@ -1,19 +1,29 @@
-//! Loss recovery: the states Open, Disorder, Recovery and Loss, what starts, ends and undoes them
-//! (RFC 6675, 6582, 8985, 9937, 5682, 3708; states and order of decisions as Linux).
+//! Loss recovery of one path: the states Open, Disorder, Recovery and Loss, and what starts, ends
+//! and undoes them (RFC 6675, 6582, 8985, 9937, 5682, 3708; states and order of decisions as in
+//! Linux `tcp_fastretrans_alert`).
 //!
-//! The rules themselves are pure parts in `recovery`; timers that fire are in `timeout`.
+//! What an acknowledgement delivers is in `delivery`, which segments are lost in `detection`,
+//! timers in `timers`. The rules themselves are parts of `recovery`.
 
-use super::acknowledge::AckNews;
-use super::profile::{CwndAfterRto, LossDetection};
-use super::subflow::Subflow;
-use super::timers::Retransmit;
+mod delivery;
+mod detection;
+mod timers;
+mod undo;
+
+pub use delivery::Delivery;
+pub use timers::TimeoutOutcome;
+
+use super::ack_info::AckInfo;
+use super::handshake::Handshake;
+use super::profile::{CwndAfterRto, Switches};
+use super::round_trip::RoundTrip;
+use super::sender::Sender;
+use super::subflow::FlowId;
+use super::timers::Timers;
 use crate::congestion::{CongestionControl, CongestionEvent, CongestionKind, Controller};
-use crate::recovery::{DupThresh, Prr, Rack, Tlp};
-use base::{CaState, Context, Duration, Event, EventMask, Instant, LossReason};
-use std::ops::Range;
-
-/// Linux adds this to the reordering timer.
-const REORDERING_SLACK: Duration = Duration::from_millis(2);
+use crate::recovery::{DupThresh, Prr, Rack, Scoreboard, Tlp};
+use base::{CaState, Context, Event, EventMask, Instant, prefetch};
+use undo::Undo;
 
 /// What may be sent in answer to an acknowledgement besides new data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -22,567 +32,431 @@ pub enum Rexmit {
     None,
     /// Lost segments.
     Lost,
-    /// F-RTO step 2b: new data first, to see whether the time-out was spurious.
+    /// F-RTO step 2b: new data first, to find out whether the time-out was spurious.
     New,
 }
 
-/// The state of loss recovery on one path. What few acknowledgements need comes first.
-#[derive(Clone, Debug, Default)]
+/// The segments in flight and the state of loss recovery. The fields that few acknowledgements need
+/// come first.
+#[derive(Debug, Default)]
 #[repr(C)]
-pub struct LossState {
-    /// An undo is possible while this is set: `una` when the episode began.
-    undo_marker: Option<u64>,
-    /// Retransmissions of the episode that no D-SACK has shown to be needless;
-    /// `None`: there were none.
-    undo_retrans: Option<u32>,
-    /// When the episode's first retransmission was sent.
-    pub retrans_stamp: Option<Instant>,
-    /// FACK: everything below this identifier was marked.
+pub struct LossRecovery {
+    undo: Undo,
+    /// Segments below this identifier were examined by forward acknowledgement.
     marked_below: u64,
-    pub dup: DupThresh,
-    /// Runs while the window is being reduced.
-    pub prr: Option<Prr>,
-    /// Time-outs in a row.
-    pub timeouts: u32,
-    /// Recovery, or the window after a time-out, ends when this is acknowledged.
-    pub high_seq: u64,
-    pub rack: Rack,
-    pub tlp: Tlp,
+    dup: DupThresh,
+    /// Present while the window is being reduced.
+    prr: Option<Prr>,
+    /// Number of time-outs in a row.
+    timeouts: u32,
+    /// Recovery, or the window after a time-out, ends when this offset is acknowledged.
+    high_seq: u64,
+    rack: Rack,
+    tlp: Tlp,
     /// Duplicate acknowledgements that stand for SACKed segments (NewReno).
-    pub reno_sacked: u32,
-    pub recovery_just_began: bool,
-    /// F-RTO watches for signs that the time-out was spurious.
-    pub frto: bool,
-    /// What is allowed to be retransmitted now.
-    pub rexmit: Rexmit,
-    pub ca_state: CaState,
+    reno_sacked: u32,
+    /// F-RTO looks for signs that the time-out was spurious.
+    frto: bool,
+    /// What may be retransmitted now.
+    rexmit: Rexmit,
+    ca_state: CaState,
+    board: Scoreboard,
 }
 
-impl LossState {
+/// The rest of the subflow, as far as loss recovery needs it to handle one event.
+pub struct RecoveryContext<'a, 'b> {
+    pub cx: &'a mut Context<'b>,
+    pub cc: &'a mut Controller,
+    pub timers: &'a mut Timers,
+    pub rtt: &'a mut RoundTrip,
+    pub sender: &'a Sender,
+    pub handshake: &'a Handshake,
+    pub switches: &'a Switches,
+    pub id: FlowId,
+}
+
+impl LossRecovery {
+    /// Requests the memory that every packet needs.
+    pub fn prefetch(&self) {
+        prefetch(&self.tlp);
+        prefetch(&self.ca_state);
+        prefetch(&self.board);
+    }
+
+    /// Requests the memory that sending needs besides.
+    pub fn prefetch_more(&self) {
+        prefetch(&self.rack);
+        self.board.prefetch();
+    }
+
+    /// The scoreboard.
+    pub const fn board(&self) -> &Scoreboard {
+        &self.board
+    }
+
+    /// Whether nothing is outstanding.
+    pub fn is_idle(&self) -> bool {
+        self.board.is_empty()
+    }
+
+    /// Segments in the network (RFC 6675's pipe).
+    pub fn inflight(&self) -> u32 {
+        self.board.inflight().saturating_sub(self.reno_sacked)
+    }
+
+    /// The state of recovery.
+    pub const fn ca_state(&self) -> CaState {
+        self.ca_state
+    }
+
     /// The duplicate threshold in segments.
-    pub fn dup_thresh(&self) -> u32 {
+    pub const fn dup_thresh(&self) -> u32 {
         self.dup.segs()
     }
 
-    /// Whether segments were ever seen to overtake each other by more than the threshold.
-    pub fn reordering_seen(&self) -> bool {
-        self.dup.segs() > DupThresh::new().segs()
+    /// What may be retransmitted now.
+    pub const fn rexmit(&self) -> Rexmit {
+        self.rexmit
     }
 
-    /// A D-SACK: one retransmission of the episode was needless (RFC 3708).
-    pub fn on_dsack(&mut self, duplicate: Range<u64>, mss: u32) {
-        let within = self.undo_marker.is_some_and(|marker| duplicate.end > marker);
-        if let Some(open) = self.undo_retrans.filter(|_| within) {
-            let segs = (duplicate.end - duplicate.start).div_ceil(u64::from(mss.max(1)));
-            self.undo_retrans = Some(open.saturating_sub(segs as u32));
+    /// Sets what may be retransmitted now.
+    pub const fn set_rexmit(&mut self, rexmit: Rexmit) {
+        self.rexmit = rexmit;
+    }
+
+    /// F-RTO step 2b found no new data to send: the time-out is taken as real. Returns whether
+    /// lost segments are to be retransmitted instead.
+    pub fn on_no_new_data(&mut self, nxt: u64) -> bool {
+        self.rexmit = Rexmit::None;
+        if nxt > self.high_seq {
+            return false;
+        }
+        self.frto = false;
+        true
+    }
+
+    /// A segment was sent for the first time; `len` includes the offset of a FIN.
+    pub fn on_sent(&mut self, now: Instant, offset: u64, len: u32, fin: bool) {
+        self.board.on_sent(now, offset, len, fin);
+        if let Some(prr) = self.prr.as_mut() {
+            prr.on_sent(1);
         }
     }
 
-    /// A segment of the episode was sent again.
-    pub fn on_retransmitted(&mut self, now: Instant) {
-        self.retrans_stamp.get_or_insert(now);
-        self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + 1);
-    }
-
-    /// Data were acknowledged cumulatively.
-    pub fn on_una_advanced(&mut self, nothing_outstanding: bool) {
-        self.timeouts = 0;
-        if nothing_outstanding {
-            self.reno_sacked = 0;
+    /// Segment `id` was sent again. `repairs`: it repairs a loss, as opposed to a loss probe.
+    pub fn on_retransmitted(&mut self, now: Instant, id: u64, repairs: bool) {
+        self.board.on_retransmitted(now, id, repairs);
+        if !repairs {
+            return;
+        }
+        self.undo.on_retransmitted(now);
+        if let Some(prr) = self.prr.as_mut() {
+            prr.on_sent(1);
         }
     }
 
-    fn start_undo(&mut self, una: u64, retransmissions_out: u32) {
-        self.undo_marker = Some(una);
-        self.undo_retrans = (retransmissions_out > 0).then_some(retransmissions_out);
-        if retransmissions_out == 0 {
-            self.retrans_stamp = None;
-        }
-    }
-}
-
-impl Subflow {
-    /// Segments in the network (specs/tcp-subflow.md s3, RFC 6675's pipe).
-    pub(super) fn inflight(&self) -> u32 {
-        self.tx.board.inflight().saturating_sub(self.loss.reno_sacked)
+    /// A loss probe was sent, `nxt` being SND.NXT after it. `is_copy`: it repeats a segment.
+    pub const fn on_probe_sent(&mut self, nxt: u64, is_copy: bool) {
+        self.tlp.on_probe(nxt, is_copy);
     }
 
-    /// An acknowledgement that is more than plain progress (Linux `tcp_fastretrans_alert`).
-    pub(super) fn on_alert(
-        &mut self,
-        cx: &mut Context<'_>,
-        cc: &mut Controller,
-        news: &mut AckNews,
-    ) -> Rexmit {
-        self.note_reordering(news);
-        let duplicate = !news.una_advanced && !news.not_dup && news.dsack.is_none();
-        if !self.hs.sack {
-            self.count_reno_duplicates(news, duplicate);
+    /// An acknowledgement that is more than plain progress (Linux `tcp_fastretrans_alert`). Returns
+    /// what may be retransmitted.
+    pub fn on_alert(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo) -> Rexmit {
+        if let Some(low) = info.delivered.reordered {
+            self.dup.on_reordering(low, info.prior.highest_sacked, rcx.sender.mss());
         }
-        if self.loss.ca_state == CaState::Open {
-            self.loss.retrans_stamp = None;
-        } else if self.loss.ca_state == CaState::Recovery && self.tx.una >= self.loss.high_seq {
-            self.end_recovery(cx, cc, news, true);
+        let duplicate = info.is_duplicate();
+        if !rcx.handshake.sack() {
+            self.count_reno_duplicates(info, duplicate);
         }
-        match self.loss.ca_state {
-            CaState::Recovery => self.continue_recovery(cx, cc, news),
-            CaState::Loss => return self.continue_after_timeout(cx, cc, news, duplicate),
+        if self.ca_state == CaState::Open {
+            self.undo.forget_stamp();
+        } else if self.ca_state == CaState::Recovery && rcx.sender.una() >= self.high_seq {
+            self.end_recovery(rcx, info, true);
+        }
+        match self.ca_state {
+            CaState::Recovery => self.continue_recovery(rcx, info),
+            CaState::Loss => return self.continue_after_timeout(rcx, info, duplicate),
             _ => {
-                self.try_undo_by_dsack(cx, cc);
-                self.find_losses(cx, news);
-                if !self.is_time_to_recover(cx) {
-                    self.keep_open(cx, cc);
+                self.try_undo_by_dsack(rcx);
+                self.find_losses(rcx, info);
+                if !self.is_time_to_recover(rcx) {
+                    self.keep_open(rcx);
                     return Rexmit::None;
                 }
-                self.enter_recovery(cx, cc);
+                self.enter_recovery(rcx);
             }
         }
         Rexmit::Lost
-    }
-
-    fn note_reordering(&mut self, news: &AckNews) {
-        if let Some(low) = news.reordered {
-            self.loss.dup.on_reordering(low, news.prior_highest_sacked, self.tx.mss);
-        }
     }
 
     /// Without SACK a duplicate acknowledgement stands for one segment that arrived (RFC 6582).
-    fn count_reno_duplicates(&mut self, news: &mut AckNews, duplicate: bool) {
+    fn count_reno_duplicates(&mut self, info: &mut AckInfo, duplicate: bool) {
         if duplicate {
-            let most = self.tx.board.packets_out() - self.tx.board.lost_out();
-            self.loss.reno_sacked = (self.loss.reno_sacked + 1).min(most);
-            news.delivered += 1;
-        } else if news.una_advanced {
-            let covered = news.newly_acked.saturating_sub(1);
-            self.loss.reno_sacked = self.loss.reno_sacked.saturating_sub(covered);
-            let most = self.tx.board.packets_out() - self.tx.board.lost_out();
-            self.loss.reno_sacked = self.loss.reno_sacked.min(most);
-        }
-    }
-
-    fn continue_recovery(&mut self, cx: &mut Context<'_>, cc: &mut Controller, news: &mut AckNews) {
-        if news.una_advanced && self.try_undo_partial(cx, cc, news) {
+            self.reno_sacked += 1;
+            info.delivered.segs += 1;
+        } else if info.una_advanced {
+            let covered = info.delivered.newly_acked.saturating_sub(1);
+            self.reno_sacked = self.reno_sacked.saturating_sub(covered);
+        } else {
             return;
         }
-        self.try_undo_by_dsack(cx, cc);
-        if !self.hs.sack && news.una_advanced {
-            // RFC 6582 s3.2 step 3: a partial acknowledgement shows the next hole.
-            self.mark_head_lost(cx, news);
+        let most = self.board.packets_out() - self.board.lost_out();
+        self.reno_sacked = self.reno_sacked.min(most);
+    }
+
+    fn continue_recovery(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo) {
+        if info.una_advanced && self.try_undo_partial(rcx, info) {
+            return;
         }
-        self.find_losses(cx, news);
-        if self.loss.ca_state != CaState::Recovery && self.is_time_to_recover(cx) {
-            self.enter_recovery(cx, cc);
+        self.try_undo_by_dsack(rcx);
+        if !rcx.handshake.sack() && info.una_advanced {
+            // RFC 6582 s3.2 step 3: a partial acknowledgement shows the next hole.
+            self.mark_head_lost(rcx, info);
+        }
+        self.find_losses(rcx, info);
+        if self.ca_state != CaState::Recovery && self.is_time_to_recover(rcx) {
+            self.enter_recovery(rcx);
         }
     }
 
-    /// The state Loss (Linux `tcp_process_loss`, RFC 5682 s3.1 in its SACK form).
+    /// An acknowledgement in state Loss (Linux `tcp_process_loss`).
     fn continue_after_timeout(
         &mut self,
-        cx: &mut Context<'_>,
-        cc: &mut Controller,
-        news: &mut AckNews,
+        rcx: &mut RecoveryContext<'_, '_>,
+        info: &mut AckInfo,
         duplicate: bool,
     ) -> Rexmit {
-        let rexmit = self.process_loss_state(cx, cc, news, duplicate);
-        let lost_before = news.newly_lost;
-        let was_out = self.tx.board.retrans_out();
-        self.find_losses(cx, news);
-        let lost_a_copy = news.newly_lost > lost_before && self.tx.board.retrans_out() < was_out;
-        if self.loss.ca_state != CaState::Open && !lost_a_copy {
+        let rexmit = self.process_loss_state(rcx, info, duplicate);
+        let lost_before = info.newly_lost;
+        let was_out = self.board.retrans_out();
+        self.find_losses(rcx, info);
+        let lost_a_copy = info.newly_lost > lost_before && self.board.retrans_out() < was_out;
+        if self.ca_state != CaState::Open && !lost_a_copy {
             return rexmit;
         }
-        self.try_undo_by_dsack(cx, cc);
-        if !self.is_time_to_recover(cx) {
-            self.keep_open(cx, cc);
+        self.try_undo_by_dsack(rcx);
+        if !self.is_time_to_recover(rcx) {
+            self.keep_open(rcx);
             return rexmit;
         }
-        self.enter_recovery(cx, cc);
+        self.enter_recovery(rcx);
         Rexmit::Lost
     }
 
+    /// F-RTO in its SACK form (RFC 5682 s3.1), and the end of state Loss.
     fn process_loss_state(
         &mut self,
-        cx: &mut Context<'_>,
-        cc: &mut Controller,
-        news: &AckNews,
+        rcx: &mut RecoveryContext<'_, '_>,
+        info: &AckInfo,
         duplicate: bool,
     ) -> Rexmit {
-        let recovered = self.tx.una >= self.loss.high_seq;
-        if news.una_advanced && self.may_undo(news) {
-            self.undo_timeout(cx, cc);
+        let recovered = rcx.sender.una() >= self.high_seq;
+        if info.una_advanced && self.may_undo(rcx, info) {
+            self.undo_timeout(rcx);
             return Rexmit::None;
         }
-        if self.loss.frto {
-            if news.original_delivered {
-                self.undo_timeout(cx, cc);
+        if self.frto {
+            if info.delivered.original {
+                self.undo_timeout(rcx);
                 return Rexmit::None;
             }
-            if self.tx.nxt > self.loss.high_seq {
-                if news.newly_sacked > 0 || duplicate {
-                    self.loss.frto = false;
+            if rcx.sender.nxt() > self.high_seq {
+                if info.delivered.newly_sacked > 0 || duplicate {
+                    self.frto = false;
                 }
-            } else if news.una_advanced && !recovered {
-                self.loss.high_seq = self.tx.nxt;
-                if self.tx.has_unsent() && self.tx.window_left() > 0 {
+            } else if info.una_advanced && !recovered {
+                self.high_seq = rcx.sender.nxt();
+                if rcx.sender.has_unsent() && rcx.sender.window_left() > 0 {
                     return Rexmit::New;
                 }
-                self.loss.frto = false;
+                self.frto = false;
             }
         }
         if recovered {
-            self.end_recovery(cx, cc, news, false);
+            self.end_recovery(rcx, info, false);
             return Rexmit::None;
         }
-        if !self.hs.sack && news.una_advanced {
-            self.loss.reno_sacked = 0;
+        if !rcx.handshake.sack() && info.una_advanced {
+            self.reno_sacked = 0;
         }
         Rexmit::Lost
     }
 
-    /// All is acknowledged that was outstanding when the episode began. `reducing`: the window was
-    /// led by PRR and becomes the threshold, unless the reduction is undone.
-    fn end_recovery(
-        &mut self,
-        cx: &mut Context<'_>,
-        cc: &mut Controller,
-        news: &AckNews,
-        reducing: bool,
-    ) {
-        if self.may_undo(news) {
-            self.undo(cx, cc, false);
-        } else if reducing && self.loss.undo_marker.is_some() {
-            cc.on_recovery_exit(self.path, cx.now);
+    /// Everything that was outstanding when the episode began is acknowledged. `reducing`: PRR
+    /// controlled the window, which becomes the threshold unless the reduction is undone.
+    fn end_recovery(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &AckInfo, reducing: bool) {
+        if self.may_undo(rcx, info) {
+            self.undo_reduction(rcx);
+        } else if reducing && self.undo.is_possible() {
+            rcx.cc.on_recovery_exit(rcx.id.path, rcx.cx.now);
         }
-        self.loss.reno_sacked = 0;
-        self.loss.prr = None;
-        self.loss.frto = false;
-        self.loss.rack.on_recovery_end();
-        self.loss.ca_state = CaState::Open;
-        self.record_window(cx, cc);
+        self.reno_sacked = 0;
+        self.prr = None;
+        self.frto = false;
+        self.rack.on_recovery_end();
+        self.ca_state = CaState::Open;
+        self.record_window(rcx);
     }
 
-    /// Look for segments that are lost by now.
-    pub(super) fn find_losses(&mut self, cx: &mut Context<'_>, news: &mut AckNews) {
-        if !self.hs.sack {
-            if self.loss.reno_sacked >= self.loss.dup.segs()
-                && self.loss.ca_state < CaState::Recovery
-            {
-                self.mark_head_lost(cx, news);
-            }
-            return;
-        }
-        match self.switches.loss_detection {
-            LossDetection::Rack => {
-                if news.rack_advanced {
-                    news.newly_lost += self.detect_by_time(cx);
-                }
-            }
-            LossDetection::SackFack => news.newly_lost += self.detect_by_fack(cx),
-        }
-    }
-
-    /// RFC 8985 s6.2 step 5. Sets the reordering timer if something may still arrive.
-    pub(super) fn detect_by_time(&mut self, cx: &mut Context<'_>) -> u32 {
-        let in_recovery = self.loss.ca_state >= CaState::Recovery;
-        let reo_wnd = self.loss.rack.reo_wnd(
-            in_recovery,
-            self.tx.board.sacked_out(),
-            self.loss.dup.segs(),
-            self.min_rtt.get(),
-            self.rtt.srtt(),
-        );
-        let mut lost: Vec<u64> = Vec::new();
-        let mut latest: Option<Instant> = None;
-        for (id, segment) in self.tx.board.by_time() {
-            if !self.loss.rack.overtook(segment.sent_at, segment.end()) {
-                break;
-            }
-            let deadline = self.loss.rack.deadline_of(segment.sent_at, reo_wnd);
-            if deadline <= cx.now {
-                lost.push(id);
-            } else {
-                latest = latest.max(Some(deadline));
-            }
-        }
-        let count = lost.len() as u32;
-        for id in lost {
-            self.mark_lost(cx, id, LossReason::Rack);
-        }
-        if let Some(deadline) = latest {
-            let span = deadline - cx.now + REORDERING_SLACK;
-            self.timers.set_retransmit(Retransmit::Reordering, cx.now, span);
-        }
-        count
-    }
-
-    /// Forward acknowledgement: what lies more than the threshold below the highest SACKed
-    /// segment is lost; once reordering was seen only SACKed segments count (RFC 6675 s4).
-    fn detect_by_fack(&mut self, cx: &mut Context<'_>) -> u32 {
-        let thresh = self.loss.dup.segs();
-        let fack = !self.loss.reordering_seen();
-        let board = &self.tx.board;
-        if board.sacked_out() == 0 {
-            return 0;
-        }
-        let sacked = board.sacked_out();
-        let highest = board.highest_sacked(self.tx.una);
-        let mut above = if fack { 0 } else { sacked };
-        let mut limit = None;
-        // From the lowest segment that is not marked yet upwards.
-        let total = board.iter().take_while(|(_, segment)| segment.end() <= highest).count() as u32;
-        for (position, (id, segment)) in board.iter().enumerate() {
-            if segment.end() > highest {
-                break;
-            }
-            let beyond = if fack { total - position as u32 - 1 } else { above };
-            if beyond < thresh {
-                break;
-            }
-            limit = Some(id + 1);
-            above -= u32::from(!fack && segment.sacked);
-        }
-        let first = board.head().map_or(0, |(id, _)| id).max(self.loss.marked_below);
-        let limit = limit.unwrap_or(0);
-        let mut count = 0;
-        for id in first..limit {
-            count += u32::from(self.mark_lost(cx, id, LossReason::DupThresh));
-        }
-        self.loss.marked_below = self.loss.marked_below.max(limit);
-        count
-    }
-
-    pub(super) fn mark_head_lost(&mut self, cx: &mut Context<'_>, news: &mut AckNews) {
-        if let Some((id, _)) = self.tx.board.head() {
-            news.newly_lost += u32::from(self.mark_lost(cx, id, LossReason::DupThresh));
-        }
-    }
-
-    pub(super) fn mark_lost(&mut self, cx: &mut Context<'_>, id: u64, reason: LossReason) -> bool {
-        let Some(segment) = self.tx.board.segment(id) else { return false };
-        let (offset, len) = (segment.offset, u32::from(segment.len));
-        let (socket, path) = (self.socket, self.path);
-        let marked = self.tx.board.mark_lost(id);
-        if marked {
-            cx.record(EventMask::SEGMENT, || Event::SegmentLost {
-                socket,
-                path,
-                offset,
-                len,
-                reason,
-            });
-        }
-        marked
-    }
-
-    fn is_time_to_recover(&mut self, cx: &Context<'_>) -> bool {
-        if self.tx.board.lost_out() > 0 {
-            return true;
-        }
-        self.switches.early_retransmit && self.is_early_retransmit_due(cx)
-    }
-
-    /// RFC 5827 s3.2, delayed by a quarter of the RTT as Linux does: a small window cannot
-    /// bring three duplicates.
-    fn is_early_retransmit_due(&mut self, cx: &Context<'_>) -> bool {
-        let board = &self.tx.board;
-        let out = board.packets_out();
-        let sacked = board.sacked_out();
-        let small = out < 4 && sacked > 0 && out == sacked + 1 && board.retrans_out() == 0;
-        if small
-            && !self.tx.has_unsent()
-            && self.timers.retransmit() != Some(Retransmit::Reordering)
-        {
-            let wait = (self.rtt.srtt() / 4).max(REORDERING_SLACK);
-            self.timers.set_retransmit(Retransmit::Reordering, cx.now, wait);
-        }
-        false
-    }
-
-    /// Neither lost nor recovering: Disorder while something is odd, otherwise Open.
-    fn keep_open(&mut self, cx: &mut Context<'_>, cc: &Controller) {
-        let board = &self.tx.board;
-        let odd = board.sacked_out() + board.lost_out() + self.loss.reno_sacked > 0;
+    /// Neither lost nor recovering: Disorder while something is SACKed, otherwise Open.
+    fn keep_open(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+        let odd = self.board.sacked_out() + self.board.lost_out() + self.reno_sacked > 0;
         let state = if odd { CaState::Disorder } else { CaState::Open };
-        if state != self.loss.ca_state {
-            self.loss.ca_state = state;
-            self.loss.high_seq = self.tx.nxt;
-            self.record_window(cx, cc);
+        if state != self.ca_state {
+            self.ca_state = state;
+            self.high_seq = rcx.sender.nxt();
+            self.record_window(rcx);
         }
     }
 
     /// Fast recovery starts (RFC 9937 s6, RFC 6675 s5).
-    pub(super) fn enter_recovery(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
-        let probe = u32::from(self.loss.tlp.end_offset().is_some() && self.loss.tlp.is_retrans());
-        self.loss.start_undo(self.tx.una, self.tx.board.retrans_out() + probe);
-        self.begin_reduction(cx, cc);
-        self.loss.ca_state = CaState::Recovery;
-        self.loss.recovery_just_began = true;
-        self.record_window(cx, cc);
+    fn enter_recovery(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+        let probe = u32::from(self.tlp.end_offset().is_some() && self.tlp.is_retrans());
+        self.undo.start(rcx.sender.una(), self.board.retrans_out() + probe);
+        self.prr = Some(self.begin_reduction(rcx));
+        self.ca_state = CaState::Recovery;
+        self.record_window(rcx);
     }
 
-    fn begin_reduction(&mut self, cx: &Context<'_>, cc: &mut Controller) {
-        let prior_cwnd = cc.cwnd_segs(self.path);
-        self.loss.high_seq = self.tx.nxt;
-        self.loss.tlp.reset();
-        cc.on_congestion(
-            self.path,
-            &CongestionEvent {
-                now: cx.now,
-                kind: CongestionKind::FastRecovery,
-                inflight_segs: self.inflight(),
-                snd_nxt: self.tx.nxt,
-                cwnd_after_rto_segs: 1,
-            },
-        );
-        let ssthresh = cc.ssthresh_segs(self.path).unwrap_or(prior_cwnd);
-        self.loss.prr = Some(Prr::enter(self.switches.prr, ssthresh, prior_cwnd));
+    /// Tells the controller of a loss; returns the reduction that follows.
+    fn begin_reduction(&mut self, rcx: &mut RecoveryContext<'_, '_>) -> Prr {
+        let path = rcx.id.path;
+        let prior_cwnd = rcx.cc.cwnd_segs(path);
+        self.high_seq = rcx.sender.nxt();
+        self.tlp.reset();
+        self.report_congestion(rcx, CongestionKind::FastRecovery, 1);
+        let ssthresh = rcx.cc.ssthresh_segs(path).unwrap_or(prior_cwnd);
+        Prr::enter(rcx.switches.prr, ssthresh, prior_cwnd)
     }
 
-    /// A loss probe repaired a loss: one reduction, no recovery (RFC 8985 s7.4).
-    pub(super) fn reduce_for_repaired_loss(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
-        if self.loss.prr.is_some() || self.loss.ca_state >= CaState::Recovery {
+    fn report_congestion(
+        &self,
+        rcx: &mut RecoveryContext<'_, '_>,
+        kind: CongestionKind,
+        cwnd_after_rto_segs: u32,
+    ) {
+        let event = CongestionEvent {
+            now: rcx.cx.now,
+            kind,
+            inflight_segs: self.inflight(),
+            snd_nxt: rcx.sender.nxt(),
+            cwnd_after_rto_segs,
+        };
+        rcx.cc.on_congestion(rcx.id.path, &event);
+    }
+
+    /// A loss probe repaired a loss: one reduction without a recovery (RFC 8985 s7.4).
+    fn reduce_for_repaired_loss(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+        if self.prr.is_some() || self.ca_state >= CaState::Recovery {
             return;
         }
-        self.begin_reduction(cx, cc);
-        self.loss.prr = None;
-        cc.on_recovery_exit(self.path, cx.now);
-        self.record_window(cx, cc);
+        self.begin_reduction(rcx);
+        rcx.cc.on_recovery_exit(rcx.id.path, rcx.cx.now);
+        self.record_window(rcx);
     }
 
-    /// The time-out's reduction (Linux `tcp_enter_loss`).
-    pub(super) fn enter_loss(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
-        let before = self.loss.ca_state;
+    /// The reduction of a time-out (Linux `tcp_enter_loss`).
+    fn enter_loss(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+        let before = self.ca_state;
         let fresh = before < CaState::Recovery;
-        self.mark_lost_at_timeout(cx);
-        let cwnd_after_rto_segs = match self.switches.cwnd_after_rto {
+        self.mark_lost_at_timeout(rcx);
+        let cwnd_after_rto = match rcx.switches.cwnd_after_rto {
             CwndAfterRto::InflightPlusOne => self.inflight() + 1,
             CwndAfterRto::One => 1,
         };
-        let first = fresh
-            || self.tx.una >= self.loss.high_seq
-            || (before == CaState::Loss && self.loss.timeouts == 0);
+        let una = rcx.sender.una();
+        let first =
+            fresh || una >= self.high_seq || (before == CaState::Loss && self.timeouts == 0);
         if first {
-            cc.on_congestion(
-                self.path,
-                &CongestionEvent {
-                    now: cx.now,
-                    kind: CongestionKind::Rto,
-                    inflight_segs: self.inflight(),
-                    snd_nxt: self.tx.nxt,
-                    cwnd_after_rto_segs,
-                },
-            );
-            self.loss.start_undo(self.tx.una, self.tx.board.retrans_out());
+            self.report_congestion(rcx, CongestionKind::Rto, cwnd_after_rto);
+            self.undo.start(una, self.board.retrans_out());
         } else {
-            cc.on_congestion(
-                self.path,
-                &CongestionEvent {
-                    now: cx.now,
-                    kind: CongestionKind::RtoRepeated,
-                    inflight_segs: self.inflight(),
-                    snd_nxt: self.tx.nxt,
-                    cwnd_after_rto_segs,
-                },
-            );
+            self.report_congestion(rcx, CongestionKind::RtoRepeated, cwnd_after_rto);
         }
         if fresh {
-            self.loss.dup.on_rto(self.tx.board.sacked_out());
+            self.dup.on_rto(self.board.sacked_out());
         }
-        self.loss.prr = None;
-        self.loss.reno_sacked = 0;
-        self.loss.ca_state = CaState::Loss;
-        self.loss.high_seq = self.tx.nxt;
-        self.loss.tlp.reset();
-        self.loss.frto = self.switches.frto && (fresh || self.loss.timeouts > 0);
-        self.record_window(cx, cc);
+        self.prr = None;
+        self.reno_sacked = 0;
+        self.ca_state = CaState::Loss;
+        self.high_seq = rcx.sender.nxt();
+        self.tlp.reset();
+        self.frto = rcx.switches.frto && (fresh || self.timeouts > 0);
+        self.record_window(rcx);
     }
 
-    /// Which segments a time-out declares lost: the first, and with RACK only the others that
-    /// were sent at least an RTT ago (specs/tcp-subflow.md s2).
-    fn mark_lost_at_timeout(&mut self, cx: &mut Context<'_>) {
-        let head_sacked = self.tx.board.head().is_some_and(|(_, head)| head.sacked);
-        if head_sacked {
-            self.tx.board.forget_sacks();
-        }
-        let rack = self.hs.sack && self.switches.loss_detection == LossDetection::Rack;
-        let rtt = self.loss.rack.rtt();
-        let lost: Vec<u64> = self
-            .tx
-            .board
-            .iter()
-            .enumerate()
-            .filter(|(position, (_, segment))| {
-                let recent = rack && segment.sent_at + rtt > cx.now;
-                *position == 0 || head_sacked || !recent
-            })
-            .filter(|(_, (_, segment))| !segment.sacked)
-            .map(|(_, (id, _))| id)
-            .collect();
-        for id in lost {
-            self.mark_lost(cx, id, LossReason::Timeout);
-        }
+    /// Whether the reduction may be undone: the acknowledgement was caused by the original, not by
+    /// the retransmission (Eifel, RFC 3522 and 4015), or D-SACKs cover every retransmission
+    /// (RFC 3708).
+    fn may_undo(&self, rcx: &RecoveryContext<'_, '_>, info: &AckInfo) -> bool {
+        self.undo.is_possible()
+            && (self.undo.are_all_needless() || self.is_packet_delayed(rcx, info))
     }
 
-    /// Eifel: the acknowledgement was caused by the original, not by the retransmission
-    /// (RFC 3522, 4015), or D-SACKs cover every retransmission (RFC 3708).
-    fn may_undo(&self, news: &AckNews) -> bool {
-        self.loss.undo_marker.is_some()
-            && (self.loss.undo_retrans == Some(0) || self.is_packet_delayed(news))
+    fn is_packet_delayed(&self, rcx: &RecoveryContext<'_, '_>, info: &AckInfo) -> bool {
+        let Some(stamp) = self.undo.stamp() else { return false };
+        rcx.handshake.timestamps() && rcx.handshake.is_echo_older(info.echo, stamp)
     }
 
-    fn is_packet_delayed(&self, news: &AckNews) -> bool {
-        let (Some(stamp), Some(echo)) = (self.loss.retrans_stamp, news.echo) else { return false };
-        self.hs.timestamps && (echo.wrapping_sub(self.hs.ts_value(stamp)) as i32) < 0
+    fn undo_reduction(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+        rcx.cc.on_undo(rcx.id.path, rcx.cx.now);
+        self.undo.end();
+        self.prr = None;
+        self.record_window(rcx);
     }
 
-    fn undo(&mut self, cx: &mut Context<'_>, cc: &mut Controller, unmark: bool) {
-        if unmark {
-            self.tx.board.unmark_all_lost();
-        }
-        cc.on_undo(self.path, cx.now);
-        self.loss.undo_marker = None;
-        self.loss.prr = None;
-        self.record_window(cx, cc);
+    fn undo_timeout(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+        self.board.unmark_all_lost();
+        self.undo_reduction(rcx);
+        self.timeouts = 0;
+        self.frto = false;
+        self.ca_state = CaState::Open;
     }
 
-    fn undo_timeout(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
-        self.undo(cx, cc, true);
-        self.loss.timeouts = 0;
-        self.loss.frto = false;
-        self.loss.ca_state = CaState::Open;
-    }
-
-    /// A partial acknowledgement came of the originals: they were late, not lost.
-    fn try_undo_partial(
-        &mut self,
-        cx: &mut Context<'_>,
-        cc: &mut Controller,
-        news: &AckNews,
-    ) -> bool {
-        if self.loss.undo_marker.is_none() || !self.is_packet_delayed(news) {
+    /// A partial acknowledgement was caused by the originals: they were late, not lost. Returns
+    /// whether recovery has to wait for the retransmissions in flight.
+    fn try_undo_partial(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &AckInfo) -> bool {
+        if !self.undo.is_possible() || !self.is_packet_delayed(rcx, info) {
             return false;
         }
-        self.loss.rack.on_reordering();
-        let highest = self.tx.board.highest_sacked(self.tx.una);
-        self.loss.dup.on_reordering(news.prior_una, highest, self.tx.mss);
-        if self.tx.board.retrans_out() > 0 {
+        self.rack.on_reordering();
+        let highest = self.board.highest_sacked(rcx.sender.una());
+        self.dup.on_reordering(info.prior.una, highest, rcx.sender.mss());
+        if self.board.retrans_out() > 0 {
             return true;
         }
-        self.undo(cx, cc, true);
-        self.loss.ca_state = CaState::Open;
-        self.keep_open(cx, cc);
+        self.board.unmark_all_lost();
+        self.undo_reduction(rcx);
+        self.ca_state = CaState::Open;
+        self.keep_open(rcx);
         false
     }
 
     /// Every retransmission of the episode proved needless.
-    fn try_undo_by_dsack(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
-        if self.loss.undo_marker.is_none() || self.loss.undo_retrans != Some(0) {
+    fn try_undo_by_dsack(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+        if !self.undo.is_possible() || !self.undo.are_all_needless() {
             return;
         }
-        self.undo(cx, cc, false);
-        if self.loss.ca_state == CaState::Recovery {
-            self.loss.ca_state = CaState::Open;
-            self.keep_open(cx, cc);
+        self.undo_reduction(rcx);
+        if self.ca_state == CaState::Recovery {
+            self.ca_state = CaState::Open;
+            self.keep_open(rcx);
         }
+    }
+
+    /// Reports the window to the recorder.
+    pub fn record_window(&self, rcx: &mut RecoveryContext<'_, '_>) {
+        let FlowId { socket, path } = rcx.id;
+        let cc = &*rcx.cc;
+        rcx.cx.record(EventMask::WINDOW, || Event::WindowChange {
+            socket,
+            path,
+            cwnd_bytes: cc.cwnd_bytes(path),
+            ssthresh_bytes: cc.ssthresh_bytes(path),
+            inflight_segs: self.inflight(),
+            state: self.ca_state,
+        });
     }
 }

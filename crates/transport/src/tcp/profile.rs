@@ -1,41 +1,44 @@
-//! Profiles: named lists of switches, how a kernel of a certain age behaves.
+//! Profiles: named lists of switches that describe how kernels of several ages behave.
 //!
-//! Sources are `specs/tcp-subflow.md` s8 for the old kernels and Linux 6.12 to 6.18 for `linux`.
-//! A switch whose value for a profile was not verified is listed by [`Profile::unverified`].
+//! `linux` is what Linux 6.12 to 6.18 do. The other profiles are the kernels of the papers, with
+//! the multipath-tcp patches of their time: no RACK, early retransmit (RFC 5827), tail loss probes
+//! from 3.10 on, PRR that always sends one more segment below the threshold, a loss window of one
+//! segment after a time-out, and 128 KiB below a socket (TCP Small Queues). A switch whose value
+//! was not verified for a profile is listed by [`Profile::unverified`].
 
 use crate::recovery::{PrrVariant, TlpRule};
 use base::Duration;
 
-/// Named lists of switches: how a kernel of a certain age behaves.
+/// The behaviour of one kernel version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Profile {
     /// Linux 6.18.
     #[default]
     Linux,
-    /// Paper 002's kernel, MPTCP 0.91.
+    /// The kernel of 002, with MPTCP 0.91.
     Linux41,
-    /// Paper 000's kernel, MPTCP 0.89.
+    /// The kernel of 000, with MPTCP 0.89.
     Linux314,
-    /// Paper 004's kernel, MPTCP 0.88.
+    /// The kernel of 004, with MPTCP 0.88.
     Linux311,
-    /// Paper 001's kernel, MPTCP 0.86.
+    /// The kernel of 001, with MPTCP 0.86.
     Linux35,
 }
 
 /// How lost segments are found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LossDetection {
-    /// By time (RFC 8985).
+    /// By time: RACK (RFC 8985).
     Rack,
-    /// By segments SACKed above (RFC 6675), forward acknowledgement included: the gap to the
-    /// highest SACKed segment counts, SACKed or not, until reordering is seen.
+    /// By the number of segments SACKed above (RFC 6675). Until reordering is seen, all segments up
+    /// to the highest SACKed one count (forward acknowledgement).
     SackFack,
 }
 
 /// The window that a retransmission time-out leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CwndAfterRto {
-    /// Segments still considered in flight, and one more.
+    /// The segments that are still in flight, and one more.
     InflightPlusOne,
     /// RFC 5681's loss window.
     One,
@@ -46,54 +49,55 @@ pub enum CwndAfterRto {
 pub enum SubflowWindow {
     /// The connection's alone (mainline).
     Lift,
-    /// The one that the peer last announced on the subflow, too (RFC 8684 s3.3.5).
+    /// The window that the peer last announced on the subflow, too (RFC 8684 s3.3.5).
     Rfc,
 }
 
-/// How large the send buffer of a multi-path connection is while buffers are auto-tuned.
+/// The size of the send buffer of a multi-path connection while buffers are auto-tuned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConnectionBuffer {
-    /// The smallest buffer and all that subflows have; each grows as a TCP connection's does, the
-    /// writer's want being that of all (mainline `__mptcp_sync_sndbuf`).
+    /// The smallest buffer and the buffers of all subflows. Each of these grows as that of a TCP
+    /// connection does while the writer waits (mainline `__mptcp_sync_sndbuf`).
     Sum,
-    /// What the windows of subflows call for, together no more than the largest buffer of one
+    /// What the windows of the subflows require, together at most the largest buffer of one
     /// (multipath-tcp kernels).
     Capped,
 }
 
-/// What TCP Small Queues bounds.
+/// The bound of TCP Small Queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SmallQueue {
-    /// Bytes below the transport beyond which nothing more is handed down.
+    /// Bytes of a socket below the transport beyond which it sends nothing more.
     pub cap_bytes: u64,
 }
 
-/// Everything in which the profiles differ, and the constants they share.
+/// The switches in which profiles differ, and the constants that they share.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Switches {
     pub loss_detection: LossDetection,
-    /// RFC 5827, delayed by a quarter of the smallest RTT.
+    /// Early retransmit (RFC 5827), delayed by a quarter of the RTT.
     pub early_retransmit: bool,
     pub tlp: Option<TlpRule>,
     pub prr: PrrVariant,
     pub cwnd_after_rto: CwndAfterRto,
     pub frto: bool,
-    /// SACKs beyond the third for one gap are merged (1 ms or 44 of them).
+    /// Duplicate acknowledgements after the third one of a gap are merged (for 1 ms, or 44 of
+    /// them).
     pub compressed_acks: bool,
     pub small_queue: SmallQueue,
     pub subflow_window: SubflowWindow,
     pub connection_buffer: ConnectionBuffer,
-    /// Segments are handed down in bursts of a millisecond's worth, and a burst is deferred
-    /// while an acknowledgement that would enlarge it is due (Linux TSO autosizing).
+    /// Segments are sent in bursts of a millisecond's worth, and a burst is deferred while an
+    /// acknowledgement that would enlarge it is due (Linux TSO autosizing).
     pub autosized_bursts: bool,
-    /// A connection of several paths sends each segment as it hands it to a subflow, so that its
-    /// scheduler sees the window fill (the multipath-tcp kernels); mainline hands over first.
+    /// A connection of several paths sends each segment as soon as its scheduler assigned it, so
+    /// that the scheduler sees the window fill (multipath-tcp kernels); mainline assigns first.
     pub sends_what_it_hands: bool,
-    /// A connection of several paths has mainline's limits: no joins once the application will
-    /// send no more, and a window by the least ratio of its subflows. That the papers' kernels
-    /// have not is an assumption.
+    /// A connection of several paths has mainline's limits: no joins after the application closed,
+    /// and a window by the smallest ratio of its subflows. That the kernels of the papers lack them
+    /// is an assumption.
     pub mainline_limits: bool,
-    /// SYNs repeated at constant intervals before the back-off begins.
+    /// Number of SYNs repeated at constant intervals before the back-off begins.
     pub linear_syn_retries: u32,
     /// Granularity of the timers.
     pub tick: Duration,
@@ -110,7 +114,7 @@ impl Profile {
         (Profile::Linux35, "linux-3.5"),
     ];
 
-    /// The name users give.
+    /// The name in options and scenario files.
     pub fn name(self) -> &'static str {
         Profile::ALL.iter().find(|(profile, _)| *profile == self).map_or("linux", |(_, name)| name)
     }
@@ -120,12 +124,12 @@ impl Profile {
         Profile::ALL.iter().find(|(_, known)| *known == name).map(|(profile, _)| *profile)
     }
 
-    /// Whether this is one of the papers' kernels.
+    /// Whether this is a kernel of the papers.
     pub const fn is_old(self) -> bool {
         !matches!(self, Profile::Linux)
     }
 
-    /// The switches whose value for this profile is from memory, not from a source that was read.
+    /// The switches whose value for this profile was not verified against a source.
     pub const fn unverified(self) -> &'static [&'static str] {
         match self {
             Profile::Linux => &[],

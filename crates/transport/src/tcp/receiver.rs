@@ -1,54 +1,96 @@
-//! The receive side's state: reassembly, the window that was announced, and the timestamp to echo.
+//! The receive side: reassembly, the window that is announced, the timestamp to echo, and
+//! duplicates to report.
 //!
-//! When to acknowledge is in `ack_policy`; buffer sizes are `recovery::ReceiveBuffer`'s.
+//! When to acknowledge is in `ack_policy`; the size of the buffer is `recovery::ReceiveBuffer`'s.
 
-use super::ack_policy::AckPolicy;
+use super::ack_policy::{AckPolicy, Arrival, Received};
 use super::config::Buffers;
 use crate::buffer::Reassembly;
-use crate::recovery::{ReceiveBuffer, Space};
-use base::{Duration, Instant};
+use crate::recovery::{ReceiveBuffer, Received as Queued, Reception, Space};
+use base::{Duration, Instant, prefetch};
 use std::ops::Range;
+use wire::{Payload, SackBlocks, SeqNumber};
 
-/// SACK blocks that an acknowledgement has room for in any case (three with timestamps).
+/// SACK blocks for which every acknowledgement has space (three fit beside timestamps).
 const SACK_BLOCKS_EXPECTED: usize = 2;
+/// A timestamp older than this may be of a clock that wrapped and is not compared
+/// (RFC 7323 s5.5).
+const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 /// The window of a multi-path connection, in bytes from its data acknowledgement on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SharedWindow {
-    /// All its subflows announce this.
+    /// All subflows announce this window.
     Whole(u32),
-    /// Each announces what it earned itself of the room there is (`recovery::SharedBuffer`), and
-    /// at least what is left of the window that any of them announced.
+    /// Each subflow announces the part of `space` that it has earned (`recovery::SharedBuffer`),
+    /// and at least `left`, what is left of the window that any of them announced.
     Room { space: Space, left: u32 },
 }
 
-/// The receive side of a subflow. Offsets count payload from zero; a FIN takes one more. What
-/// sending looks at, too, comes first.
+/// The receive side of a subflow. Offsets count payload bytes from zero; a FIN takes one more. The
+/// fields that sending needs, too, come first.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Receiver {
     pub ack: AckPolicy,
     /// `nxt` when the window was last announced (Linux `rcv_wup`).
-    pub announced_at: u64,
+    announced_at: u64,
     /// The window announced then, in bytes.
-    pub announced_window: u32,
-    /// Bytes beyond `nxt` that such a subflow takes, whatever it announced.
-    pub share_limit: u32,
-    /// What the multi-path connection says about its window.
-    pub shared: Option<SharedWindow>,
+    announced_window: u32,
+    /// Bytes beyond `nxt` that a subflow of a multi-path connection accepts, whatever it announced.
+    share_limit: u32,
+    /// The window of the multi-path connection.
+    shared: Option<SharedWindow>,
     /// The timestamp to echo (RFC 7323 s4.3).
-    pub ts_recent: u32,
+    ts_recent: u32,
     /// The FIN was reached in order.
-    pub fin_received: bool,
-    pub ts_recent_at: Instant,
-    /// The echo that was last looked at for a round trip.
-    pub last_echo: Option<u32>,
-    pub buffer: ReceiveBuffer,
-    /// To be reported as duplicate in the next acknowledgement (RFC 2883).
-    pub dsack: Option<Range<u64>>,
+    fin_received: bool,
+    ts_recent_at: Instant,
+    /// The echoed timestamp that was last used for an RTT sample.
+    last_echo: Option<u32>,
+    buffer: ReceiveBuffer,
+    /// The duplicate to report in the next acknowledgement (RFC 2883).
+    dsack: Option<Range<u64>>,
     /// Offset of the peer's FIN, once seen.
-    pub fin_offset: Option<u64>,
-    pub data: Reassembly,
+    fin_offset: Option<u64>,
+    data: Reassembly,
+}
+
+/// The part of a segment's payload that is accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Accepted {
+    /// Offset of its first byte.
+    pub offset: u64,
+    /// Payload bytes before it, which lie before the stream.
+    pub skipped: u32,
+    pub len: u32,
+}
+
+/// A data segment that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrivedData {
+    pub now: Instant,
+    /// Payload length before it was cut to what is accepted.
+    pub segment_len: u32,
+    /// Memory of the segment (`recovery::received_truesize`).
+    pub truesize: u32,
+    /// The segment has a PSH.
+    pub push: bool,
+    /// Acknowledgements of earlier segments are held back.
+    pub acks_held: bool,
+    /// RTO of this host's direction, zero if unknown.
+    pub rto: Duration,
+}
+
+/// What the payload of a segment was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inserted {
+    /// Everything had arrived before.
+    Duplicate,
+    /// Something new, behind a gap.
+    OutOfOrder,
+    /// Something new that can be read.
+    InOrder,
 }
 
 impl Receiver {
@@ -60,40 +102,113 @@ impl Receiver {
             ReceiveBuffer::fixed(buffers.receive_max, mss)
         };
         Receiver {
-            data: Reassembly::new(),
-            buffer,
+            ack: AckPolicy::default(),
             announced_at: 0,
             announced_window: 0,
-            shared: None,
             share_limit: 0,
-            fin_offset: None,
-            fin_received: false,
+            shared: None,
             ts_recent: 0,
+            fin_received: false,
             ts_recent_at: Instant::ZERO,
             last_echo: None,
+            buffer,
             dsack: None,
-            ack: AckPolicy::default(),
+            fin_offset: None,
+            data: Reassembly::new(),
         }
     }
 
-    /// The peer's SYN came.
-    pub fn on_syn(&mut self) {
-        self.announced_at = 0;
+    /// Requests the memory that every packet needs.
+    pub fn prefetch(&self) {
+        prefetch(&self.ack);
+        prefetch(&self.announced_at);
+        prefetch(&self.buffer);
+        prefetch(&self.dsack);
+        prefetch(&self.data);
     }
 
-    /// The handshake is over.
+    /// The peer's SYN came, with this timestamp.
+    pub const fn on_syn(&mut self, now: Instant, timestamp: Option<u32>) {
+        self.announced_at = 0;
+        if let Some(timestamp) = timestamp {
+            self.ts_recent = timestamp;
+            self.ts_recent_at = now;
+        }
+    }
+
+    /// The handshake is over. `mss`: payload of a full segment of the peer.
     pub fn on_established(&mut self, now: Instant, mss: u32) {
         self.buffer.on_established(now, mss);
     }
 
-    /// The next offset expected, FIN included.
+    /// The data that arrived.
+    pub const fn data(&self) -> &Reassembly {
+        &self.data
+    }
+
+    /// The next offset expected, FIN included (RCV.NXT).
     pub const fn nxt(&self) -> u64 {
         self.data.next_offset() + self.fin_received as u64
     }
 
-    /// End of the highest byte received.
-    pub fn highest(&self) -> u64 {
-        self.data.highest()
+    /// Bytes received in order since the last acknowledgement.
+    pub fn unacked(&self) -> u64 {
+        self.nxt().saturating_sub(self.announced_at)
+    }
+
+    /// Whether something waits behind a gap.
+    pub const fn has_gaps(&self) -> bool {
+        self.data.out_of_order_bytes() > 0
+    }
+
+    /// The peer's FIN was reached in order.
+    pub const fn is_fin_received(&self) -> bool {
+        self.fin_received
+    }
+
+    /// The timestamp to echo.
+    pub const fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+
+    /// Whether `timestamp` is newer than the last one of the peer.
+    pub const fn is_newer_timestamp(&self, timestamp: u32) -> bool {
+        (timestamp.wrapping_sub(self.ts_recent) as i32) > 0
+    }
+
+    /// Whether a segment with `timestamp` is old (PAWS, RFC 7323 s5.3).
+    pub fn is_old_timestamp(&self, now: Instant, timestamp: u32) -> bool {
+        let older = (timestamp.wrapping_sub(self.ts_recent) as i32) < 0;
+        older && now - self.ts_recent_at < PAWS_IDLE
+    }
+
+    /// Keeps `timestamp` of a segment that begins at `start` for the echo, if the segment begins at
+    /// or before the last acknowledgement (RFC 7323 s4.3).
+    pub const fn on_timestamp(&mut self, now: Instant, timestamp: u32, start: i64) {
+        let newer = (timestamp.wrapping_sub(self.ts_recent) as i32) >= 0;
+        if newer && start <= self.announced_at as i64 {
+            self.ts_recent = timestamp;
+            self.ts_recent_at = now;
+        }
+    }
+
+    /// Whether `echo` may give an RTT sample on a segment with `len` payload bytes: it is the first
+    /// segment with that echo, and a full one (RFC 7323 s4).
+    pub fn is_sampled_echo(&mut self, echo: u32, len: u32) -> bool {
+        let fresh = self.last_echo.replace(echo) != Some(echo);
+        fresh && len >= self.buffer.segment_size()
+    }
+
+    /// An RTT sample of the receiver, from an echoed timestamp.
+    pub fn on_rtt(&mut self, rtt: Duration) {
+        let unread = self.data.readable() > 0;
+        self.buffer.on_rtt(rtt, unread);
+    }
+
+    /// Whether a segment that covers `start..end` is acceptable (RFC 9293 s3.10.7.4).
+    pub const fn is_acceptable(&self, start: i64, end: i64) -> bool {
+        let window_end = self.nxt() + self.window_left();
+        end >= self.announced_at as i64 && start <= window_end as i64
     }
 
     /// What is left of the announced window (Linux `tcp_receive_window`).
@@ -104,16 +219,42 @@ impl Receiver {
         (self.announced_at + self.announced_window as u64).saturating_sub(self.nxt())
     }
 
-    /// Choose the window to announce and remember it. The right edge never moves left
+    /// Announces the window of the multi-path connection from now on.
+    pub const fn share_window(&mut self, window: SharedWindow) {
+        self.shared = Some(window);
+    }
+
+    /// Accepts up to `bytes` beyond what arrived in order.
+    pub const fn limit_reception(&mut self, bytes: u32) {
+        self.share_limit = bytes;
+    }
+
+    /// The window of the SYN or SYN/ACK, which is not scaled (RFC 7323 s2.2).
+    pub fn initial_window(&self) -> u32 {
+        self.buffer.initial_window().min(65_535)
+    }
+
+    /// The SYN or SYN/ACK announces the initial window.
+    pub fn announce_initial_window(&mut self) -> u16 {
+        let window = self.initial_window();
+        self.announced_window = window;
+        window as u16
+    }
+
+    /// Chooses the window to announce and remembers it. The right edge never moves left
     /// (RFC 9293 s3.8.6).
     pub fn announce_window(&mut self, shift: u8) -> u16 {
         let window = match self.shared {
-            // It counts the connection's bytes; what one subflow may bring is bounded by
+            // It counts bytes of the connection; what one subflow may bring is bounded by
             // `share_limit`, and the connection checks the rest (RFC 8684 s3.3.5).
             Some(SharedWindow::Whole(window)) => window,
             Some(SharedWindow::Room { space, left }) => self.window_of(space, shift).max(left),
             None => self.own_window(shift),
         };
+        debug_assert!(
+            self.shared.is_some() || u64::from(window) >= self.window_left(),
+            "the right edge of the window never moves left"
+        );
         self.announced_window = window;
         self.announced_at = self.nxt();
         (window >> shift).min(65_535) as u16
@@ -124,8 +265,8 @@ impl Receiver {
         self.buffer.window(kept, shift).min(65_535 << shift)
     }
 
-    /// What this subflow earned of the connection's room; never less than what is left of the
-    /// window it announced, which counts its own bytes (Linux `tcp_select_window`).
+    /// The part of the connection's space that this subflow has earned; never less than what is
+    /// left of its window, which counts its own bytes (Linux `tcp_select_window`).
     fn window_of(&mut self, space: Space, shift: u8) -> u32 {
         let selected = self.buffer.select_of(space.free, space.full, shift);
         let unit = 1u32 << shift;
@@ -134,28 +275,63 @@ impl Receiver {
         window
     }
 
-    /// What is left of the window announced last, counted in bytes of this subflow.
-    pub fn own_left(&self) -> u32 {
+    /// What is left of the window announced last, in bytes of this subflow.
+    fn own_left(&self) -> u32 {
         let left =
             (self.announced_at + u64::from(self.announced_window)).saturating_sub(self.nxt());
         u32::try_from(left).unwrap_or(u32::MAX)
     }
 
-    /// The multi-path connection took what there was to read. Where it tunes one buffer for all
-    /// subflows, theirs follow that.
-    pub fn on_taken(&mut self, now: Instant, shift: u8) {
-        if matches!(self.shared, Some(SharedWindow::Room { .. })) {
-            self.buffer.on_taken(self.data.read_offset());
-        } else {
-            self.on_read(now, shift);
-        }
+    /// The window announced last, in bytes.
+    pub const fn announced_window(&self) -> u32 {
+        self.announced_window
     }
 
-    /// The application read: grow the buffer, and say whether the window opened enough to be
-    /// told at once (Linux: at least twice what the peer knows).
-    pub fn on_read(&mut self, now: Instant, shift: u8) -> bool {
+    /// Whether this subflow would announce at least twice what is left of its window (Linux
+    /// `tcp_cleanup_rbuf`).
+    pub fn would_double_window(&self, space: Space, shift: u8) -> bool {
+        let left = self.own_left();
+        let window = self.buffer.select_of(space.free, space.full, shift);
+        u64::from(left) * 2 <= u64::from(self.buffer.clamp()) && window > 0 && window / 2 >= left
+    }
+
+    /// The window scale of our SYN.
+    pub fn window_scale(&self) -> u8 {
+        self.buffer.window_scale()
+    }
+
+    /// The size of the buffer, in bytes of memory.
+    pub const fn buffer_size(&self) -> u32 {
+        self.buffer.size()
+    }
+
+    /// The first base of growth of a multi-path connection that begins with this subflow.
+    pub fn initial_space(&self) -> u32 {
+        self.buffer.initial_space()
+    }
+
+    /// Memory ratio and RTT, as far as the receiver knows them.
+    pub const fn reception(&self) -> Reception {
+        Reception { ratio: self.buffer.ratio(), rtt_us8: self.buffer.rtt_us8() }
+    }
+
+    /// The reader of the multi-path connection took `copied` bytes in a round trip.
+    pub fn on_connection_read(&mut self, copied: u32) {
+        let beyond = self.data.highest().saturating_sub(self.data.next_offset());
+        self.buffer.enlarge(copied, beyond);
+    }
+
+    /// Reads the next bytes in order for the application; whether the window opened so far that it
+    /// is to be announced at once (Linux: to at least twice what the peer knows).
+    pub fn read(&mut self, now: Instant, max: u32, shift: u8) -> (Payload, bool) {
+        let payload = self.data.read(max);
+        let opened = !payload.is_empty() && self.on_read(now, shift);
+        (payload, opened)
+    }
+
+    fn on_read(&mut self, now: Instant, shift: u8) -> bool {
         let next = self.data.next_offset();
-        self.buffer.on_read(now, self.data.read_offset(), next, self.highest());
+        self.buffer.on_read(now, self.data.read_offset(), next, self.data.highest());
         let left = self.window_left();
         if 2 * left > u64::from(self.buffer.size()) {
             return false;
@@ -164,23 +340,197 @@ impl Receiver {
         window > 0 && window >= 2 * left
     }
 
-    /// Whether payload `start..end` makes a new out-of-order range, or touches one not recently
-    /// changed, where the blocks of one acknowledgement are all in use: held acknowledgements
-    /// must go first, lest a range is never told (Linux `TCP_SACK_BLOCKS_EXPECTED`).
-    pub fn would_crowd_sacks(&self, start: u64, end: u64) -> bool {
+    /// Moves in-order bytes to the multi-path connection, at most `max`. Where that tunes one
+    /// buffer for all subflows, theirs follow it.
+    pub fn take(&mut self, now: Instant, max: u32, shift: u8) -> Payload {
+        let payload = self.data.read(max);
+        if matches!(self.shared, Some(SharedWindow::Room { .. })) {
+            self.buffer.on_taken(self.data.read_offset());
+        } else {
+            self.on_read(now, shift);
+        }
+        self.on_all_read();
+        payload
+    }
+
+    /// If everything was read: whether an acknowledgement is urgent for that reason.
+    pub fn on_all_read(&mut self) -> bool {
+        let (unacked, size) = (self.unacked(), self.buffer.segment_size());
+        self.data.readable() == 0 && self.ack.on_all_read(unacked, size)
+    }
+
+    /// Forgets everything that was not read.
+    pub fn discard(&mut self) {
+        self.data.discard();
+    }
+
+    /// The part of `len` payload bytes from `start` on that lies in the stream and in the window;
+    /// `None` if there is none (RFC 9293 s3.10.7.4).
+    pub fn acceptable_part(&self, start: i64, len: u32) -> Option<Accepted> {
+        let skipped = u32::try_from((-start).max(0)).unwrap_or(u32::MAX).min(len);
+        let offset = (start + i64::from(skipped)) as u64;
+        let room = (self.nxt() + self.window_left()).saturating_sub(offset);
+        let kept = (len - skipped).min(u32::try_from(room).unwrap_or(u32::MAX));
+        (kept > 0).then_some(Accepted { offset, skipped, len: kept })
+    }
+
+    /// Queues payload from `offset` on, and decides what is owed for it.
+    pub fn insert(&mut self, arrived: &ArrivedData, offset: u64, payload: Payload) -> Inserted {
+        let had_gaps = self.has_gaps();
+        let end = offset + u64::from(payload.len());
+        if arrived.acks_held && self.would_crowd_sacks(offset, end) {
+            self.ack.now();
+        }
+        let inserted = self.data.insert(offset, payload);
+        if let Some(duplicate) = inserted.duplicate {
+            self.dsack = Some(duplicate);
+        }
+        if inserted.new_bytes == 0 {
+            self.enter_quick_acks();
+            self.ack.now();
+            return Inserted::Duplicate;
+        }
+        let opened = self.buffer.on_segment(&Queued {
+            now: arrived.now,
+            len: arrived.segment_len,
+            truesize: arrived.truesize,
+            push: arrived.push,
+            in_order: !inserted.out_of_order,
+            next_offset: self.data.next_offset(),
+            highest: self.data.highest(),
+        });
+        if inserted.advanced == 0 {
+            self.ack.owe();
+            self.ack.on_window_growth(opened);
+            return Inserted::OutOfOrder;
+        }
+        self.ack.on_data(&Arrival {
+            now: arrived.now,
+            len: arrived.segment_len,
+            segment_size: self.buffer.segment_size(),
+            push: arrived.push,
+            rto: arrived.rto,
+            window: self.announced_window,
+        });
+        self.ack.on_window_growth(opened);
+        if had_gaps && !self.has_gaps() {
+            // RFC 5681 s4.2: the last gap is filled.
+            self.ack.now();
+        }
+        Inserted::InOrder
+    }
+
+    /// Whether payload `start..end` begins a new out-of-order range, or extends one not recently
+    /// changed, while the blocks of one acknowledgement are all in use: acknowledgements that are
+    /// held back must go first, or a range would never be reported (Linux
+    /// `TCP_SACK_BLOCKS_EXPECTED`).
+    fn would_crowd_sacks(&self, start: u64, end: u64) -> bool {
         let recent = self.data.sack_ranges();
         let touched = recent.iter().position(|range| range.start <= end && start <= range.end);
         touched.unwrap_or(recent.len()) >= SACK_BLOCKS_EXPECTED
     }
 
-    /// Something is odd: acknowledge the next segments at once.
-    pub fn enter_quick_acks(&mut self) {
+    /// Acknowledges the next segments at once: something unusual arrived.
+    fn enter_quick_acks(&mut self) {
         self.ack.enter_quick(self.announced_window, self.buffer.segment_size());
     }
 
-    /// A round trip as the receiver sees it, from an echoed timestamp.
-    pub fn on_rtt(&mut self, rtt: Duration) {
-        let unread = self.data.readable() > 0;
-        self.buffer.on_rtt(rtt, unread);
+    /// A segment that covers `start..end` is old or unacceptable: the peer is told where the
+    /// receiver is, and which part is a duplicate.
+    pub fn on_unacceptable(&mut self, start: i64, end: i64) {
+        if end > start && start >= 0 && start < self.nxt() as i64 {
+            self.dsack = Some(start as u64..(end as u64).min(self.nxt()));
+            self.enter_quick_acks();
+        }
+        self.ack.now();
+    }
+
+    /// A FIN came that follows the byte before `offset`, which is negative before the stream.
+    pub fn on_fin(&mut self, offset: i64) {
+        self.fin_offset = u64::try_from(offset).ok().or(self.fin_offset);
+    }
+
+    /// Whether the peer's FIN is now reached in order, for the first time.
+    pub fn reaches_fin(&mut self) -> bool {
+        let reached = !self.fin_received && self.fin_offset == Some(self.data.next_offset());
+        self.fin_received |= reached;
+        reached
+    }
+
+    /// What the acknowledgement policy needs to know after a segment. `compress`: acknowledgements
+    /// of out-of-order segments may be merged.
+    pub fn received(&self, compress: bool, srtt: Duration) -> Received {
+        Received {
+            unacked: self.unacked(),
+            segment_size: self.buffer.segment_size(),
+            gaps: self.has_gaps(),
+            expected: self.nxt(),
+            compress,
+            srtt,
+        }
+    }
+
+    /// Whether there is something to report in SACK blocks.
+    pub const fn has_sacks(&self) -> bool {
+        self.dsack.is_some() || self.has_gaps()
+    }
+
+    /// At most `most` SACK blocks: D-SACK first (RFC 2883), then the most recently changed ranges
+    /// (RFC 2018 s4). `first`: sequence number of the peer's first byte.
+    pub fn take_sack_blocks(&mut self, first: SeqNumber, most: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        let ranges = self.dsack.iter().chain(self.data.sack_ranges());
+        for range in ranges.take(most) {
+            let start = SeqNumber::from_offset(first, range.start);
+            let end = SeqNumber::from_offset(first, range.end);
+            blocks.push(start, end);
+        }
+        self.dsack = None;
+        blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receiver() -> Receiver {
+        let mut receiver = Receiver::new(&Buffers::default(), 1448);
+        receiver.on_syn(Instant::ZERO, None);
+        receiver.announce_initial_window();
+        receiver
+    }
+
+    #[test]
+    fn payload_is_cut_to_stream_and_window() {
+        let receiver = receiver();
+        let window = receiver.window_left() as u32;
+        let part = |start, len| receiver.acceptable_part(start, len);
+        assert_eq!(part(0, 100), Some(Accepted { offset: 0, skipped: 0, len: 100 }));
+        assert_eq!(part(-10, 100), Some(Accepted { offset: 0, skipped: 10, len: 90 }));
+        assert_eq!(part(-100, 100), None);
+        assert_eq!(part(0, window + 5).map(|part| part.len), Some(window));
+        assert_eq!(part(i64::from(window), 1), None);
+    }
+
+    #[test]
+    fn fin_is_reached_once_the_gap_before_it_is_filled() {
+        let mut receiver = receiver();
+        receiver.on_fin(5);
+        assert!(!receiver.reaches_fin());
+        let arrived = ArrivedData {
+            now: Instant::ZERO,
+            segment_len: 5,
+            truesize: 500,
+            push: false,
+            acks_held: false,
+            rto: Duration::ZERO,
+        };
+        let payload = || Payload::virtual_range(1, 0, 5);
+        assert_eq!(receiver.insert(&arrived, 0, payload()), Inserted::InOrder);
+        assert!(receiver.reaches_fin() && !receiver.reaches_fin());
+        assert_eq!(receiver.nxt(), 6, "the FIN takes an offset");
+        assert_eq!(receiver.insert(&arrived, 0, payload()), Inserted::Duplicate);
+        assert!(receiver.has_sacks());
     }
 }

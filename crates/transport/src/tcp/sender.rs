@@ -1,120 +1,144 @@
-//! The send side's state: buffer, scoreboard, the peer's window, and how full the congestion
-//! window was. What happens to it is in `transmit`, `acknowledge` and `loss`.
+//! The send side's queue and sequence state (SND.UNA, SND.NXT), with its parts: the peer's window,
+//! bursts, the interface's queue, congestion window validation and the waiting writer.
+//!
+//! Which segments are outstanding is known to `loss`; what is sent next is decided in `transmit`.
+
+mod bursts;
+mod cwnd_validation;
+mod nic_queue;
+mod peer_window;
+mod writer;
+
+pub use cwnd_validation::Usage;
 
 use super::config::Buffers;
 use crate::buffer::SendBuffer;
-use crate::recovery::{Pacer, Scoreboard, SendBufferTuning, sent_truesize};
-use base::{Blocked, Instant};
-use std::collections::VecDeque;
-use wire::SeqNumber;
+use crate::recovery::{Pacer, sent_truesize};
+use base::{Blocked, prefetch};
+use bursts::Bursts;
+use cwnd_validation::CwndValidation;
+use nic_queue::NicQueue;
+use peer_window::PeerWindow;
+use wire::Payload;
+use writer::Writer;
 
-/// Segments one buffer of the send queue holds at most (Linux: 64 KiB of payload).
-const SEGS_PER_BUFFER: u32 = 44;
-/// A largest window below this many bytes bounds no buffer (Linux `TCP_MSS_DEFAULT`).
-const SMALL_WINDOW: u64 = 536;
+/// Largest number of segments in one buffer of the send queue (Linux: 64 KiB of payload).
+pub const SEGS_PER_BUFFER: u32 = 44;
 
-/// The send side of a subflow. Offsets count payload from zero; a FIN takes one more. What
-/// receiving looks at, too, comes first.
+/// The send side of a subflow. Offsets count payload bytes from zero; a FIN takes one more. The
+/// fields that an arriving segment needs, too, come first.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sender {
     /// First offset not acknowledged.
-    pub una: u64,
+    una: u64,
     /// Next offset never sent.
-    pub nxt: u64,
-    /// The peer's window in bytes, from `una` as of its last update.
-    pub window: u64,
-    pub max_window: u64,
-    /// IP bytes handed to the NIC that have not left it.
-    pub below: u64,
+    nxt: u64,
+    pub window: PeerWindow,
+    pub nic: NicQueue,
     /// Payload bytes of a full segment.
-    pub mss: u32,
-    /// The peer's sequence number of the segment that last updated the window (SND.WL1).
-    pub window_updated_at: SeqNumber,
-    /// Probes of a closed window since an acknowledgement came.
-    pub probes_unanswered: u32,
-    /// Segments of the present burst still to go out,
-    pub burst_left: u32,
-    /// of so many.
-    pub burst_segs: u32,
-    /// New segments sent since `cwnd` usage was last judged.
-    pub round_sent: u32,
-    /// The application will write no more.
-    pub fin_queued: bool,
-    pub fin_sent: bool,
-    /// A write was refused or cut short.
-    pub writer_waits: bool,
-    /// Why what is unsent was not sent when that was last tried.
-    pub stopped: Blocked,
-    /// Acknowledgements freed space since a waiting writer was last thought of.
-    pub writer_check_due: bool,
-    /// The congestion window was the limit when last looked at (Linux `is_cwnd_limited`).
-    pub cwnd_limited: bool,
-    pub small_queue_throttled: bool,
-    /// What is unsent is not the end of what was written: no PSH for it.
-    pub more: bool,
-    pub buffer: SendBuffer,
-    /// Where the bursts begin that are not acknowledged, if bursts are buffers of their own.
-    pub bursts: VecDeque<u64>,
-    pub board: Scoreboard,
-    /// Most segments outstanding in the present round.
-    pub max_packets_out: u32,
-    /// Most segments in flight since the window was last full.
-    pub cwnd_used: u32,
-    /// The round ends when this offset is acknowledged.
-    pub usage_round_end: u64,
-    /// When the window was last full, or last reduced for lack of data.
-    pub cwnd_stamp: Instant,
-    pub last_data_sent: Option<Instant>,
-    /// The silence since this transmission was heeded.
-    pub idle_heeded: Option<Instant>,
-    /// Bytes per second, as pacing would have it; kept whether or not pacing is on.
+    mss: u32,
+    /// The application closed its direction.
+    fin_queued: bool,
+    fin_sent: bool,
+    /// Unsent data are not the end of what was written: no PSH for them.
+    more_follows: bool,
+    /// Why unsent data were not sent at the last attempt.
+    blocked: Blocked,
+    pub writer: Writer,
+    buffer: SendBuffer,
+    pub bursts: Bursts,
+    pub validation: CwndValidation,
+    /// Pacing rate in bytes per second, known whether or not pacing is on.
     pub pacing_rate: Option<u64>,
-    pub tuning: SendBufferTuning,
     pub pacer: Pacer,
 }
 
 impl Sender {
     /// Nothing written, nothing sent.
     pub fn new(buffers: &Buffers, mss: u32) -> Self {
-        let tuning = if buffers.auto_tuning {
-            SendBufferTuning::auto(buffers.send_max)
-        } else {
-            SendBufferTuning::fixed(buffers.send_max)
-        };
         Sender {
-            buffer: SendBuffer::new(),
-            board: Scoreboard::default(),
             una: 0,
             nxt: 0,
+            window: PeerWindow::new(),
+            nic: NicQueue::default(),
             mss,
-            window: 0,
-            max_window: 0,
-            window_updated_at: SeqNumber(0),
             fin_queued: false,
             fin_sent: false,
-            tuning,
-            writer_waits: false,
-            stopped: Blocked::Opening,
-            writer_check_due: false,
-            cwnd_limited: false,
-            max_packets_out: 0,
-            usage_round_end: 0,
-            cwnd_used: 0,
-            cwnd_stamp: Instant::ZERO,
-            last_data_sent: None,
-            idle_heeded: None,
-            pacer: Pacer::new(),
-            probes_unanswered: 0,
-            below: 0,
-            small_queue_throttled: false,
-            more: false,
-            burst_left: 0,
-            bursts: VecDeque::new(),
-            burst_segs: 0,
-            round_sent: 0,
+            more_follows: false,
+            blocked: Blocked::Opening,
+            writer: Writer::new(buffers),
+            buffer: SendBuffer::default(),
+            bursts: Bursts::default(),
+            validation: CwndValidation::new(),
             pacing_rate: None,
+            pacer: Pacer::default(),
         }
+    }
+
+    /// Requests the memory that every packet needs.
+    pub fn prefetch(&self) {
+        prefetch(&self.una);
+        prefetch(&self.buffer);
+    }
+
+    /// Requests the memory that sending needs besides.
+    pub fn prefetch_more(&self) {
+        prefetch(&self.validation);
+        self.buffer.prefetch();
+    }
+
+    /// The sequence variables are in order.
+    fn check(&self) {
+        debug_assert!(self.una <= self.nxt, "only data that were sent are acknowledged");
+        debug_assert!(
+            self.nxt <= self.buffer.end() + u64::from(self.fin_sent),
+            "only data that were written are sent"
+        );
+        debug_assert!(self.fin_queued || !self.fin_sent, "a FIN that is sent was queued");
+    }
+
+    /// First offset not acknowledged (SND.UNA).
+    pub const fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Next offset never sent (SND.NXT).
+    pub const fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Payload bytes of a full segment.
+    pub const fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// Sets the payload size of a full segment.
+    pub const fn set_mss(&mut self, mss: u32) {
+        debug_assert!(mss > 0, "a segment carries at least one byte");
+        self.mss = mss;
+    }
+
+    /// Offset of the next byte to be written.
+    pub fn write_end(&self) -> u64 {
+        self.buffer.end()
+    }
+
+    /// Appends data to the send queue.
+    pub fn append(&mut self, payload: Payload) {
+        debug_assert!(!self.fin_sent, "no data follow a FIN");
+        self.buffer.append(payload);
+    }
+
+    /// The bytes `offset..offset + len` of the stream.
+    pub fn payload(&self, offset: u64, len: u32) -> Payload {
+        self.buffer.slice(offset, len)
+    }
+
+    /// Forgets all data that were written.
+    pub fn discard(&mut self) {
+        let end = self.buffer.end();
+        self.buffer.release_below(end);
     }
 
     /// Payload never sent, in bytes.
@@ -122,111 +146,174 @@ impl Sender {
         self.buffer.end().saturating_sub(self.nxt)
     }
 
-    /// The FIN is queued and was never sent.
-    pub const fn fin_unsent(&self) -> bool {
+    /// Queues a FIN behind the data.
+    pub const fn queue_fin(&mut self) {
+        self.fin_queued = true;
+    }
+
+    /// Whether a FIN is queued or was sent.
+    pub const fn is_fin_queued(&self) -> bool {
+        self.fin_queued
+    }
+
+    /// Whether a FIN is queued that was never sent.
+    pub const fn is_fin_unsent(&self) -> bool {
         self.fin_queued && !self.fin_sent
     }
 
-    /// Anything never sent: payload or FIN.
+    /// Whether payload or a FIN was never sent.
     pub fn has_unsent(&self) -> bool {
-        self.unsent() > 0 || self.fin_unsent()
+        self.unsent() > 0 || self.is_fin_unsent()
+    }
+
+    /// Whether data that were written are not acknowledged.
+    pub fn has_outstanding(&self) -> bool {
+        self.buffer.end() > self.una
+    }
+
+    /// Whether a cumulative acknowledgement of `ack` is acceptable: of something that was sent, and
+    /// not older than the largest window (RFC 5961 s5).
+    pub const fn is_acceptable_ack(&self, ack: i64) -> bool {
+        ack <= self.nxt as i64 && ack + self.window.largest() as i64 >= self.una as i64
+    }
+
+    /// Everything below `ack` is acknowledged.
+    pub fn on_acked(&mut self, ack: u64) {
+        debug_assert!(ack > self.una, "SND.UNA advances");
+        self.una = ack;
+        self.bursts.forget_below(ack, self.nxt);
+        self.buffer.release_below(ack);
+        self.check();
+    }
+
+    /// The next `len` bytes were sent, with a FIN behind them if `fin`.
+    pub fn on_sent(&mut self, len: u32, fin: bool) {
+        self.nxt += u64::from(len) + u64::from(fin);
+        self.fin_sent |= fin;
+        self.check();
     }
 
     /// End of the peer's window.
     pub const fn window_end(&self) -> u64 {
-        self.una + self.window
+        self.una + self.window.size()
     }
 
-    /// What of the peer's window is left for new payload.
+    /// Bytes of the peer's window that are left for new data.
     pub const fn window_left(&self) -> u64 {
         self.window_end().saturating_sub(self.nxt)
     }
 
-    /// Memory of what is buffered, in bytes. Each burst was cut off as a buffer of its own.
+    /// Memory of the buffered data, in bytes. Each burst is a buffer of its own.
     pub fn memory(&self) -> u32 {
         let bytes = u32::try_from(self.buffer.len()).unwrap_or(u32::MAX);
         let whole = |bytes: u32| bytes.div_ceil(self.mss.max(1) * SEGS_PER_BUFFER);
         let unsent = u32::try_from(self.unsent()).unwrap_or(u32::MAX);
-        let sent = whole(bytes.saturating_sub(unsent)).max(self.bursts.len() as u32);
+        let sent = whole(bytes.saturating_sub(unsent)).max(self.bursts.count());
         sent_truesize(bytes, sent + whole(unsent))
     }
 
-    /// A burst of `segs` segments begins with the next byte; `own`: in a buffer of its own.
+    /// Begins a burst of `segs` segments; `own`: in a buffer of its own.
     pub fn begin_burst(&mut self, segs: u32, own: bool) {
-        self.burst_left = segs;
-        self.burst_segs = segs;
-        if own {
-            self.bursts.push_back(self.nxt);
-        }
+        self.bursts.begin(segs, own.then_some(self.nxt));
     }
 
-    /// Everything below `self.una` is acknowledged: forget the bursts that lie there.
-    pub fn forget_bursts(&mut self) {
-        while self.bursts.get(1).is_some_and(|next| *next <= self.una) {
-            self.bursts.pop_front();
-        }
-        if self.una == self.nxt {
-            self.bursts.clear();
-        }
-    }
-
-    /// Payload that a sender puts into one buffer to be segmented below it, in whole segments:
-    /// what the offload takes, but no more than half of the largest window there was (Linux
-    /// `tcp_xmit_size_goal`).
+    /// Payload of one offload buffer in whole segments: what the offload takes, but at most half of
+    /// the largest window (Linux `tcp_xmit_size_goal`).
     pub fn size_goal(&self) -> u16 {
-        let half = if self.max_window > SMALL_WINDOW { self.max_window / 2 } else { u64::MAX };
         let mss = self.mss.max(1);
-        let most = half.min(u64::from(u16::MAX)) as u32;
+        let most = self.window.offload_bound().min(u64::from(u16::MAX)) as u32;
         (most / mss).max(1).saturating_mul(mss).min(u32::from(u16::MAX)) as u16
     }
 
-    /// Whether a writer that waits is to be woken. With `lowat` only while fewer than so many
-    /// bytes are unsent.
+    /// Whether a write may begin. With `lowat` only while fewer bytes are unsent.
+    pub fn has_room(&self, lowat: Option<u32>) -> bool {
+        self.is_below(lowat) && self.writer.has_room(self.memory())
+    }
+
+    /// Whether a waiting writer is to be woken. With `lowat` only while fewer bytes are unsent.
     pub fn wakes_writer(&self, lowat: Option<u32>) -> bool {
-        self.tuning.wakes_writer(self.memory())
-            && lowat.is_none_or(|lowat| self.unsent() < u64::from(lowat))
+        self.writer.wakes(self.memory()) && self.is_below(lowat)
+    }
+
+    fn is_below(&self, lowat: Option<u32>) -> bool {
+        lowat.is_none_or(|lowat| self.unsent() < u64::from(lowat))
+    }
+
+    /// Sets whether more of what the application wrote follows the data in this queue.
+    pub const fn set_more_follows(&mut self, more: bool) {
+        self.more_follows = more;
+    }
+
+    /// Whether the segment `offset..offset + len` gets a PSH: it is the end of what was written, or
+    /// of a burst of several segments, as in Linux.
+    pub fn is_pushed(&self, offset: u64, len: u32) -> bool {
+        let ends_write = offset + u64::from(len) == self.buffer.end() && !self.more_follows;
+        len > 0 && (self.bursts.ends_with_this() || ends_write)
+    }
+
+    /// Something keeps unsent data from being sent.
+    pub const fn on_blocked(&mut self, why: Blocked) {
+        self.blocked = why;
+        self.bursts.on_blocked();
+    }
+
+    /// Why nothing more is sent, asked when nothing is.
+    pub fn blocked_reason(&self) -> Blocked {
+        if self.has_unsent() {
+            self.blocked
+        } else if self.writer.is_waiting() {
+            Blocked::SendBuffer
+        } else {
+            Blocked::NothingToSend
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::Payload;
+    use wire::SeqNumber;
 
-    /// With this much written, in segments of 1420 bytes.
+    /// A sender with `bytes` written, in segments of 1420 bytes.
     fn sender(bytes: usize) -> Sender {
         let mut sender = Sender::new(&Buffers::default(), 1420);
-        sender.buffer.append(Payload::from(vec![7; bytes]));
+        sender.append(Payload::from(vec![7; bytes]));
         sender
     }
 
-    /// Seen on 6.18 (`mptcp_subflow_get_send`): 832 bytes beside the payload for each buffer.
+    /// Measured on 6.18 (`mptcp_subflow_get_send`): 832 bytes beside the payload for each buffer.
     #[test]
-    fn every_burst_under_way_has_memory_of_its_own() {
+    fn every_burst_in_flight_has_memory_of_its_own() {
         let mut sender = sender(31_240);
         assert_eq!(sender.memory(), 31_240 + 832);
         for _ in 0..5 {
             sender.begin_burst(2, true);
-            sender.nxt += 2840;
+            sender.on_sent(2840, false);
         }
         assert_eq!(sender.memory(), 31_240 + 6 * 832, "five bursts and the rest");
-        sender.una = 2840 + 1420;
-        sender.forget_bursts();
-        sender.buffer.release_below(sender.una);
+        sender.on_acked(2840 + 1420);
         assert_eq!(sender.memory(), 31_240 - 4260 + 5 * 832, "half of the second");
-        sender.una = sender.nxt;
-        sender.forget_bursts();
-        sender.buffer.release_below(sender.una);
+        sender.on_acked(sender.nxt());
         assert_eq!(sender.memory(), 31_240 - 14_200 + 832, "the rest alone");
     }
 
     #[test]
     fn buffer_is_filled_up_to_half_the_largest_window() {
-        let mut sender = sender(0);
-        assert_eq!(sender.size_goal(), 46 * 1420);
-        sender.max_window = 64_256;
-        assert_eq!(sender.size_goal(), 22 * 1420, "as 6.18 does in its first flight");
-        sender.max_window = 2000;
-        assert_eq!(sender.size_goal(), 1420, "a segment at least");
+        let goal = |largest: u64| {
+            let mut sender = sender(0);
+            sender.window.set(SeqNumber(1), largest);
+            sender.size_goal()
+        };
+        assert_eq!(goal(0), 46 * 1420);
+        assert_eq!(goal(64_256), 22 * 1420, "as 6.18 does in its first flight");
+        assert_eq!(goal(2000), 1420, "a segment at least");
+    }
+
+    #[test]
+    fn last_segment_of_a_write_is_pushed_unless_more_follows() {
+        let mut sender = sender(2840);
+        assert!(!sender.is_pushed(0, 1420) && sender.is_pushed(1420, 1420));
+        sender.set_more_follows(true);
+        assert!(!sender.is_pushed(1420, 1420));
     }
 }

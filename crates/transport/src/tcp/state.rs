@@ -1,10 +1,10 @@
 //! The TCP state machine (RFC 9293 s3.3.2): the private state and its named transitions.
 //!
-//! Leaves what a transition sends to `handshake`, `incoming` and `transmit`.
+//! What a transition sends is left to `subflow`.
 
 use base::{Context, Event, EventMask, SocketId};
 
-/// The states of RFC 9293. LISTEN is the stack's.
+/// The states of RFC 9293. LISTEN belongs to the stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Closed,
@@ -27,13 +27,12 @@ pub struct StateMachine {
 }
 
 impl StateMachine {
-    /// An active opener that has sent its SYN.
-    /// Another socket owns it.
+    /// Makes the connection that of another socket.
     pub const fn set_socket(&mut self, socket: SocketId) {
         self.socket = socket;
     }
 
-    /// A SYN was sent.
+    /// An active opener that has sent its SYN.
     pub const fn syn_sent(socket: SocketId) -> Self {
         StateMachine { state: State::SynSent, socket }
     }
@@ -49,13 +48,13 @@ impl StateMachine {
         cx.record(EventMask::STATE, || Event::Connection { socket, state: name });
     }
 
-    /// SYN-SENT: the SYN/ACK came. SYN-RECEIVED: our SYN was acknowledged.
+    /// The SYN/ACK came (SYN-SENT), or our SYN was acknowledged (SYN-RECEIVED).
     pub fn establish(&mut self, cx: &mut Context<'_>) {
         debug_assert!(matches!(self.state, State::SynSent | State::SynReceived));
         self.go(cx, State::Established);
     }
 
-    /// SYN-SENT: the peer's SYN came without an acknowledgement (simultaneous open).
+    /// The peer's SYN came without an acknowledgement (simultaneous open).
     pub fn open_simultaneously(&mut self, cx: &mut Context<'_>) {
         debug_assert_eq!(self.state, State::SynSent);
         self.go(cx, State::SynReceived);
@@ -97,52 +96,52 @@ impl StateMachine {
         }
     }
 
-    /// Nothing more happens.
+    /// Whether the connection is closed.
     pub fn is_closed(&self) -> bool {
         self.state == State::Closed
     }
 
-    /// The SYN was sent, nothing heard.
+    /// Whether the SYN was sent and no answer came.
     pub fn is_syn_sent(&self) -> bool {
         self.state == State::SynSent
     }
 
-    /// The SYN/ACK was sent, its acknowledgement not heard.
+    /// Whether the SYN/ACK was sent and no acknowledgement came.
     pub fn is_syn_received(&self) -> bool {
         self.state == State::SynReceived
     }
 
-    /// Both directions are open, or were until a FIN.
+    /// Whether the handshake is over and the connection is not closed.
     pub fn is_synchronised(&self) -> bool {
         !matches!(self.state, State::Closed | State::SynSent | State::SynReceived)
     }
 
-    /// New data may be sent.
+    /// Whether new data may be sent.
     pub fn may_send(&self) -> bool {
         matches!(self.state, State::Established | State::CloseWait)
     }
 
-    /// The peer may still send data.
+    /// Whether the peer may still send data.
     pub fn may_receive(&self) -> bool {
         matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
     }
 
-    /// Both FINs are done; late segments are answered for a while.
+    /// Whether both FINs are acknowledged, and late segments are answered for a while.
     pub fn is_time_wait(&self) -> bool {
         self.state == State::TimeWait
     }
 
-    /// FINs were sent both ways: CLOSING, LAST-ACK or TIME-WAIT.
+    /// Whether both sides sent a FIN: CLOSING, LAST-ACK or TIME-WAIT.
     pub fn has_both_ends_closing(&self) -> bool {
         matches!(self.state, State::Closing | State::LastAck | State::TimeWait)
     }
 
-    /// Only the peer's FIN is missing.
+    /// Whether only the peer's FIN is missing.
     pub fn is_fin_wait_2(&self) -> bool {
         self.state == State::FinWait2
     }
 
-    /// RFC 9293's name.
+    /// The name in RFC 9293.
     pub const fn name(&self) -> &'static str {
         match self.state {
             State::Closed => "CLOSED",

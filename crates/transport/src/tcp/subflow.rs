@@ -1,103 +1,109 @@
-//! `Subflow`: one TCP connection's machinery, made of parts: handshake, send side, receive side,
-//! loss recovery, timers. A plain TCP socket owns one; a multi-path connection will own several.
+//! `Subflow`: one TCP connection, made of parts: handshake, sender, loss recovery, receiver, timers
+//! and state machine. A plain TCP socket owns one, a multi-path connection several.
 //!
-//! This file has the struct, its face towards `connection`, and what several parts share. The
-//! congestion controller belongs to the connection and is passed in (rule 5 of the house).
+//! This file has the struct, its construction and its end. Arriving segments are handled in
+//! `incoming`, segments to send are chosen and written in `transmit`, and the calls of the owner
+//! are in `upper_layer`. The congestion controller belongs to the owner and is passed in.
+
+mod incoming;
+mod transmit;
+mod upper_layer;
 
 use super::config::TcpConfig;
 use super::handshake::Handshake;
-use super::loss::LossState;
+use super::loss::{LossRecovery, RecoveryContext, TimeoutOutcome};
 use super::multipath::Multipath;
 use super::profile::Switches;
 use super::receiver::Receiver;
+use super::round_trip::RoundTrip;
 use super::sender::Sender;
 use super::state::StateMachine;
 use super::timers::{Retransmit, Timers};
 use crate::congestion::{CongestionControl, Controller};
+pub use crate::endpoint::Tuple;
+use crate::endpoint::{Draws, NewPath};
 use crate::info::TcpInfo;
-use crate::recovery::{MinRttFilter, RttEstimator, RttMode};
 use crate::socket::{ConnectionEvent, SocketError};
-use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
-use std::net::SocketAddr;
+use base::{Context, Duration, Event, EventMask, Instant, PathId, Purpose, SocketId, prefetch};
 use wire::{SeqNumber, TcpSegment};
 
-/// Both ends of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tuple {
-    pub local: SocketAddr,
-    pub remote: SocketAddr,
-}
+/// Bytes of the timestamps option, padded.
+const TIMESTAMPS: u32 = 12;
+/// How long TIME-WAIT and FIN-WAIT-2 without a reader last (Linux TCP_TIMEWAIT_LEN).
+const TIME_WAIT: Duration = Duration::from_secs(60);
 
-/// The switches of a connection that are not a profile's.
+/// The options of a connection that do not depend on the profile.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
-    pub nagle: bool,
-    pub pacing: bool,
-    pub notsent_lowat: Option<u32>,
-    pub initial_ssthresh_segs: Option<u32>,
+struct Options {
+    nagle: bool,
+    pacing: bool,
+    notsent_lowat: Option<u32>,
+    initial_ssthresh_segs: Option<u32>,
 }
 
-/// Segments that are due besides data and its acknowledgements.
+/// Segments that are due besides data and acknowledgements.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Outbox {
+struct Outbox {
     /// A reset with this sequence number.
-    pub reset_with: Option<SeqNumber>,
+    reset_with: Option<SeqNumber>,
     /// A loss probe: a copy of the highest segment.
-    pub probe_copy: bool,
+    probe_copy: bool,
     /// A loss probe: one new segment beyond the window.
-    pub probe_new: bool,
+    probe_new: bool,
     /// A probe of a closed window.
-    pub window_probe: bool,
-    /// Ask the peer for an acknowledgement, whatever waits to be sent.
-    pub keep_alive: bool,
+    window_probe: bool,
+    /// A keep-alive segment, which makes the peer acknowledge (RFC 1122 s4.2.3.6).
+    keep_alive: bool,
 }
 
 /// Totals of one subflow.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counters {
-    pub bytes_sent: u64,
-    pub bytes_retrans: u64,
-    pub segs_out: u64,
-    pub segs_retrans: u64,
-    pub spurious_retrans: u64,
+struct Counters {
+    bytes_sent: u64,
+    bytes_retrans: u64,
+    segs_out: u64,
+    segs_retrans: u64,
+    spurious_retrans: u64,
+}
+
+/// The socket that a subflow belongs to, and its number there: what events name it by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowId {
+    pub socket: SocketId,
+    pub path: PathId,
 }
 
 /// One TCP connection.
 ///
-/// Among thousands of connections a packet finds nothing of its own in a cache. Hence the order
-/// here and in the parts: what every packet needs, what receiving needs, what sending needs, and
-/// last what few need.
+/// With thousands of connections a packet finds nothing of its own in a cache. Hence the order of
+/// the fields here and in the parts: first what every packet needs, then what receiving needs, then
+/// what sending needs, and last what few packets need.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Subflow {
-    pub(super) fsm: StateMachine,
+    fsm: StateMachine,
     /// Only of a subflow of a multi-path connection.
-    pub(super) mp: Option<Box<Multipath>>,
-    pub(super) outbox: Outbox,
-    pub(super) path: PathId,
-    /// The application let go of it: nobody will read.
-    pub(super) orphaned: bool,
-    pub(super) socket: SocketId,
-    pub(super) timers: Timers,
-    pub(super) news: Vec<ConnectionEvent>,
-    pub(super) hs: Handshake,
-    pub(super) rx: Receiver,
-    pub(super) tx: Sender,
-    pub(super) loss: LossState,
-    pub(super) rtt: RttEstimator,
-    pub(super) min_rtt: MinRttFilter,
-    pub(super) stats: Counters,
+    mp: Option<Box<Multipath>>,
+    outbox: Outbox,
+    id: FlowId,
+    /// The application released the socket: nobody will read.
+    orphaned: bool,
+    timers: Timers,
+    events: Vec<ConnectionEvent>,
+    handshake: Handshake,
+    rx: Receiver,
+    tx: Sender,
+    loss: LossRecovery,
+    rtt: RoundTrip,
+    stats: Counters,
     /// Largest IP datagram of the interface, in bytes.
-    pub(super) mtu: u32,
-    pub(super) options: Options,
-    pub(super) switches: Switches,
-    pub(super) tuple: Tuple,
+    mtu: u32,
+    options: Options,
+    switches: Switches,
+    tuple: Tuple,
 }
 
-/// Bytes of the timestamps option, padded.
-const TIMESTAMPS: u32 = 12;
-
-/// Who and where a subflow is.
+/// What a new subflow is given: its owner, its ends, and the numbers that it begins with.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
     pub socket: SocketId,
@@ -106,6 +112,21 @@ pub struct Identity {
     pub mtu: u32,
     pub iss: SeqNumber,
     pub ts_offset: u32,
+}
+
+impl Identity {
+    /// The identity of the subflow of a new path, with a random initial sequence number and a
+    /// random offset of its timestamps.
+    pub fn draw(cx: &Context<'_>, draws: &mut Draws, path: &NewPath) -> Self {
+        Identity {
+            socket: path.socket,
+            path: path.path,
+            tuple: path.ends,
+            mtu: path.mtu,
+            iss: SeqNumber(draws.draw(cx, Purpose::InitialSequence) as u32),
+            ts_offset: draws.draw(cx, Purpose::TimestampOffset) as u32,
+        }
+    }
 }
 
 impl Subflow {
@@ -117,7 +138,7 @@ impl Subflow {
     /// A passive opener that answers `syn`: its SYN/ACK is due.
     pub fn accept(now: Instant, identity: &Identity, config: &TcpConfig, syn: &TcpSegment) -> Self {
         let mut subflow = Subflow::passive(identity, config, syn);
-        subflow.learn_from_syn(now, syn);
+        subflow.on_syn(now, syn);
         subflow
     }
 
@@ -131,7 +152,7 @@ impl Subflow {
     ) -> Self {
         let mut subflow = Subflow::passive(identity, config, syn);
         subflow.mp = Some(Box::new(mp));
-        subflow.learn_from_syn(now, syn);
+        subflow.on_syn(now, syn);
         subflow
     }
 
@@ -141,39 +162,60 @@ impl Subflow {
         Subflow::new(identity, config, fsm, options)
     }
 
-    /// `options`: bytes of options on every segment of the peer, as far as known by now: the first
-    /// window is whole segments of what they leave.
+    /// `options`: known number of option bytes in every segment of the peer. The first window is
+    /// whole segments of the payload that they leave.
     fn new(identity: &Identity, config: &TcpConfig, fsm: StateMachine, options: u32) -> Self {
         let switches = config.profile.switches();
         let mss = mss_of(identity.mtu, &identity.tuple);
         let rx = Receiver::new(&config.buffers, mss - options);
-        let shift = rx.buffer.window_scale();
+        let shift = rx.window_scale();
         Subflow {
-            socket: identity.socket,
-            path: identity.path,
-            tuple: identity.tuple,
-            mtu: identity.mtu,
             fsm,
+            mp: None,
+            outbox: Outbox::default(),
+            id: FlowId { socket: identity.socket, path: identity.path },
             orphaned: false,
-            switches,
+            timers: Timers::new(switches.tick),
+            events: Vec::new(),
+            handshake: Handshake::new(identity.iss, identity.ts_offset, shift),
+            rx,
+            tx: Sender::new(&config.buffers, mss - TIMESTAMPS),
+            loss: LossRecovery::default(),
+            rtt: RoundTrip::default(),
+            stats: Counters::default(),
+            mtu: identity.mtu,
             options: Options {
                 nagle: config.nagle,
                 pacing: config.pacing,
                 notsent_lowat: config.notsent_lowat,
                 initial_ssthresh_segs: config.initial_ssthresh_segs,
             },
-            hs: Handshake::new(identity.iss, identity.ts_offset, shift),
-            tx: Sender::new(&config.buffers, mss - TIMESTAMPS),
-            rx,
-            loss: LossState::default(),
-            rtt: RttEstimator::new(RttMode::Linux),
-            min_rtt: MinRttFilter::default(),
-            timers: Timers::new(switches.tick),
-            outbox: Outbox::default(),
-            news: Vec::new(),
-            mp: None,
-            stats: Counters::default(),
+            switches,
+            tuple: identity.tuple,
         }
+    }
+
+    /// Requests the memory that every packet needs.
+    pub fn prefetch(&self) {
+        prefetch(&self.id);
+        prefetch(&self.handshake);
+        self.rx.prefetch();
+        self.tx.prefetch();
+        self.loss.prefetch();
+        prefetch(&self.rtt);
+        prefetch(&self.stats);
+        prefetch(&self.tuple);
+    }
+
+    /// Requests the memory that sending needs besides; returns whether anything is outstanding.
+    pub fn prefetch_more(&self) -> bool {
+        if self.loss.is_idle() {
+            return false;
+        }
+        self.tx.prefetch_more();
+        self.loss.prefetch_more();
+        self.rtt.prefetch_more();
+        true
     }
 
     /// Both ends.
@@ -181,25 +223,49 @@ impl Subflow {
         &self.tuple
     }
 
-    /// Nothing more will happen.
+    /// Whether nothing more will happen.
     pub fn is_closed(&self) -> bool {
         self.fsm.is_closed() && self.outbox.reset_with.is_none()
     }
 
     /// Whether `syn` may begin a new connection in place of this one, which is in TIME-WAIT: its
-    /// timestamp or sequence number is beyond what was used (RFC 9293 s3.6.1, RFC 6191).
+    /// timestamp or sequence number is beyond those used (RFC 9293 s3.6.1, RFC 6191).
     pub fn may_be_reopened(&self, syn: &TcpSegment) -> bool {
         if !self.fsm.is_time_wait() {
             return false;
         }
-        let newer = |stamp: u32| (stamp.wrapping_sub(self.rx.ts_recent) as i32) > 0;
-        syn.options.timestamps.is_some_and(|stamps| newer(stamps.value))
-            || syn.seq > SeqNumber::from_offset(self.hs.irs + 1, self.rx.nxt())
+        syn.options.timestamps.is_some_and(|stamps| self.rx.is_newer_timestamp(stamps.value))
+            || syn.seq > self.handshake.peer_seq_of(self.rx.nxt())
     }
 
-    /// The MSS option that we send.
-    pub(super) fn advertised_mss(&self) -> u16 {
+    /// The MSS option of our SYN.
+    fn advertised_mss(&self) -> u16 {
         u16::try_from(mss_of(self.mtu, &self.tuple)).unwrap_or(u16::MAX)
+    }
+
+    /// Segments in the network.
+    fn inflight(&self) -> u32 {
+        self.loss.inflight()
+    }
+
+    /// Loss recovery, and what it needs of the rest to handle one event.
+    #[inline]
+    fn recovery<'a, 'b>(
+        &'a mut self,
+        cx: &'a mut Context<'b>,
+        cc: &'a mut Controller,
+    ) -> (&'a mut LossRecovery, RecoveryContext<'a, 'b>) {
+        let rcx = RecoveryContext {
+            cx,
+            cc,
+            timers: &mut self.timers,
+            rtt: &mut self.rtt,
+            sender: &self.tx,
+            handshake: &self.handshake,
+            switches: &self.switches,
+            id: self.id,
+        };
+        (&mut self.loss, rcx)
     }
 
     /// The earliest deadline.
@@ -207,16 +273,19 @@ impl Subflow {
         self.timers.next()
     }
 
-    /// Run every timer that is due.
+    /// Runs every timer that is due.
     pub fn on_timeout(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
         if let Some(kind) = self.timers.take_due_retransmit(cx.now) {
-            let (socket, path) = (self.socket, self.path);
+            let FlowId { socket, path } = self.id;
             cx.record(EventMask::TIMER, || Event::TimerFired { socket, path, timer: kind.name() });
             match kind {
                 Retransmit::Handshake => self.on_handshake_timeout(cx),
                 Retransmit::Rto => self.on_rto(cx, cc),
-                Retransmit::LossProbe => self.on_loss_probe(cx),
-                Retransmit::Reordering => self.on_reordering_timeout(cx, cc),
+                Retransmit::LossProbe => self.on_probe_timeout(cx, cc),
+                Retransmit::Reordering => {
+                    let (loss, mut rcx) = self.recovery(cx, cc);
+                    loss.on_reordering_timeout(&mut rcx);
+                }
                 Retransmit::Persist => self.on_persist(cx),
             }
         }
@@ -226,48 +295,112 @@ impl Subflow {
         if self.timers.take_due_compressed_ack(cx.now) {
             self.rx.ack.now();
         }
-        // Pacing needs no more than the attempt to send that follows.
+        // Pacing needs only the attempt to send that follows.
         self.timers.take_due_pacing(cx.now);
         if self.timers.take_due_close(cx.now) {
             self.fsm.close(cx);
-            self.news.push(ConnectionEvent::Closed);
+            self.events.push(ConnectionEvent::Closed);
         }
     }
 
-    /// The connection failed: tell, and stop everything.
-    pub(super) fn fail(&mut self, cx: &mut Context<'_>, error: SocketError) {
-        self.timers.stop_all();
-        self.hs.due = false;
-        self.outbox = Outbox::default();
-        self.fsm.close(cx);
-        self.news.push(ConnectionEvent::Failed(error));
+    fn on_handshake_timeout(&mut self, cx: &mut Context<'_>) {
+        let linear = self.switches.linear_syn_retries;
+        let linear = (!self.fsm.is_syn_received()).then_some(linear);
+        if !self.handshake.on_timeout(linear) {
+            self.fail(cx, SocketError::TimedOut);
+        }
     }
 
-    /// A valid RST came. Where both sides have said that they are done it is no failure, only the
-    /// end (RFC 9293 s3.10.7.4); a late segment that met a closed peer causes such ones.
-    pub(super) fn reset_by_peer(&mut self, cx: &mut Context<'_>) {
+    fn on_rto(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
+        let (loss, mut rcx) = self.recovery(cx, cc);
+        match loss.on_rto(&mut rcx) {
+            TimeoutOutcome::Nothing => {}
+            TimeoutOutcome::GiveUp => self.fail(cx, SocketError::TimedOut),
+            TimeoutOutcome::Retransmit => {
+                if let Some(mp) = self.mp.as_mut() {
+                    mp.on_timeout();
+                }
+            }
+        }
+    }
+
+    /// One new segment may exceed the congestion window; otherwise the highest one is sent again.
+    fn on_probe_timeout(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
+        let (loss, mut rcx) = self.recovery(cx, cc);
+        if !loss.on_probe_timeout(&mut rcx) {
+            return;
+        }
+        if self.tx.unsent() > 0 && self.tx.window_left() >= self.next_len() {
+            self.outbox.probe_new = true;
+        } else {
+            self.outbox.probe_copy = true;
+        }
+        if let Some(mp) = self.mp.as_mut() {
+            mp.on_loss_probe();
+        }
+    }
+
+    /// The window of the peer may have opened and the update been lost (RFC 9293 s3.8.6.1).
+    fn on_persist(&mut self, cx: &mut Context<'_>) {
+        if !self.tx.has_unsent() || !self.loss.is_idle() {
+            return;
+        }
+        if !self.tx.window.may_probe() {
+            self.fail(cx, SocketError::TimedOut);
+            return;
+        }
+        self.outbox.window_probe = true;
+        self.rtt.back_off();
+        self.timers.set_retransmit(Retransmit::Persist, cx.now, self.rtt.rto());
+    }
+
+    /// Starts probing if data wait, nothing is in flight and the peer's window is closed.
+    fn check_persist(&mut self, cx: &Context<'_>) {
+        let idle = self.loss.is_idle() && self.timers.retransmit().is_none();
+        if idle && self.tx.has_unsent() && self.fsm.is_synchronised() {
+            self.timers.set_retransmit(Retransmit::Persist, cx.now, self.rtt.rto());
+        }
+    }
+
+    /// Stops every timer and everything that is due.
+    fn stop(&mut self) {
+        self.timers.stop_all();
+        self.handshake.stop();
+        self.outbox = Outbox::default();
+    }
+
+    /// The connection failed.
+    fn fail(&mut self, cx: &mut Context<'_>, error: SocketError) {
+        self.stop();
+        self.fsm.close(cx);
+        self.events.push(ConnectionEvent::Failed(error));
+    }
+
+    /// A valid RST came. Where both sides have closed their directions it is no failure, only the
+    /// end (RFC 9293 s3.10.7.4): a late segment that meets a closed peer causes one.
+    fn reset_by_peer(&mut self, cx: &mut Context<'_>) {
         if self.fsm.has_both_ends_closing() {
             self.timers.stop_all();
             self.outbox = Outbox::default();
             self.fsm.close(cx);
-            self.news.push(ConnectionEvent::Closed);
+            self.events.push(ConnectionEvent::Closed);
         } else {
             self.fail(cx, SocketError::Reset);
         }
     }
 
-    /// A valid RST came, whoever sent it.
+    /// A valid RST came, from the peer or from a middlebox.
     pub fn handle_reset(&mut self, cx: &mut Context<'_>) {
         if !self.fsm.is_closed() && !self.fsm.is_time_wait() {
             self.reset_by_peer(cx);
         }
     }
 
-    /// The application let go of the connection. One in FIN-WAIT-2 lasts no longer than a minute
-    /// from now; with a reader it may last as long as the peer sends.
+    /// The application released the socket. Without a reader FIN-WAIT-2 lasts a minute from now;
+    /// with one it lasts as long as the peer sends.
     pub fn on_released(&mut self, cx: &Context<'_>) {
         if !std::mem::replace(&mut self.orphaned, true) && self.fsm.is_fin_wait_2() {
-            self.bound_fin_wait_2(cx);
+            self.limit_fin_wait_2(cx);
         }
     }
 
@@ -278,88 +411,61 @@ impl Subflow {
         }
     }
 
-    /// Reset the connection at once.
+    /// Resets the connection.
     pub fn abort(&mut self, cx: &mut Context<'_>) {
         let reset = self.fsm.is_synchronised() || self.fsm.is_syn_received();
-        let next = SeqNumber::from_offset(self.hs.iss + 1, self.tx.nxt);
-        self.timers.stop_all();
-        self.hs.due = false;
+        let next = self.handshake.seq_of(self.tx.nxt());
         let was_time_wait = self.fsm.is_time_wait();
+        self.stop();
         self.fsm.close(cx);
-        self.outbox = Outbox::default();
         if reset && !was_time_wait {
             self.outbox.reset_with = Some(next);
         }
     }
 
-    /// News for the owner, in order.
+    fn enter_time_wait(&mut self, cx: &Context<'_>) {
+        self.timers.stop_retransmit();
+        self.timers.set_close(cx.now, TIME_WAIT);
+    }
+
+    fn limit_fin_wait_2(&mut self, cx: &Context<'_>) {
+        self.timers.set_close(cx.now, TIME_WAIT);
+    }
+
+    /// Events for the owner, in order.
     pub fn take_events(&mut self) -> Vec<ConnectionEvent> {
-        std::mem::take(&mut self.news)
+        std::mem::take(&mut self.events)
     }
 
-    /// Whether there is news.
+    /// Whether there are events for the owner.
     pub fn has_events(&self) -> bool {
-        !self.news.is_empty()
-    }
-
-    pub(super) fn record_rtt(&self, cx: &mut Context<'_>, sample: Duration) {
-        cx.record(EventMask::WINDOW, || Event::RttSample {
-            socket: self.socket,
-            path: self.path,
-            sample,
-            srtt: self.rtt.srtt(),
-            rttvar: self.rtt.rttvar(),
-            rto: self.rtt.rto(),
-        });
-    }
-
-    pub(super) fn record_window(&self, cx: &mut Context<'_>, cc: &Controller) {
-        cx.record(EventMask::WINDOW, || Event::WindowChange {
-            socket: self.socket,
-            path: self.path,
-            cwnd_bytes: cc.cwnd_bytes(self.path),
-            ssthresh_bytes: cc.ssthresh_bytes(self.path),
-            inflight_segs: self.inflight(),
-            state: self.loss.ca_state,
-        });
-    }
-
-    /// Why it sends nothing more, asked when it does not.
-    pub fn blocked_reason(&self) -> Blocked {
-        if !self.fsm.is_synchronised() {
-            Blocked::Opening
-        } else if self.tx.has_unsent() {
-            self.tx.stopped
-        } else if self.tx.writer_waits {
-            Blocked::SendBuffer
-        } else {
-            Blocked::NothingToSend
-        }
+        !self.events.is_empty()
     }
 
     /// The state for measurement.
     pub fn info(&self, cc: &Controller) -> TcpInfo {
         let started = self.fsm.is_synchronised();
+        let path = self.id.path;
         TcpInfo {
             state: self.fsm.name(),
-            ca_state: self.loss.ca_state,
-            cwnd_segs: if started { cc.cwnd_segs(self.path) } else { 0 },
-            ssthresh_segs: if started { cc.ssthresh_segs(self.path) } else { None },
+            ca_state: self.loss.ca_state(),
+            cwnd_segs: if started { cc.cwnd_segs(path) } else { 0 },
+            ssthresh_segs: if started { cc.ssthresh_segs(path) } else { None },
             srtt: self.rtt.srtt(),
-            rttvar: self.rtt.rttvar(),
-            min_rtt: self.min_rtt.get(),
+            rttvar: self.rtt.estimator().rttvar(),
+            min_rtt: self.rtt.min(),
             rto: self.rtt.rto(),
-            mss: self.tx.mss,
+            mss: self.tx.mss(),
             bytes_sent: self.stats.bytes_sent,
             bytes_retrans: self.stats.bytes_retrans,
-            bytes_acked: self.tx.una,
+            bytes_acked: self.tx.una(),
             segs_out: self.stats.segs_out,
             segs_retrans: self.stats.segs_retrans,
             spurious_retrans: self.stats.spurious_retrans,
-            snd_wnd: self.tx.window,
-            rcv_wnd: u64::from(self.rx.announced_window),
-            send_buffer: self.tx.tuning.size(),
-            receive_buffer: self.rx.buffer.size(),
+            snd_wnd: self.tx.window.size(),
+            rcv_wnd: u64::from(self.rx.announced_window()),
+            send_buffer: self.tx.writer.size(),
+            receive_buffer: self.rx.buffer_size(),
         }
     }
 }

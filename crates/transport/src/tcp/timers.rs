@@ -1,28 +1,28 @@
-//! The timers of one subflow: an enum and a table of deadlines.
+//! The timers of one subflow: their deadlines, and the granularity of Linux's timer wheel.
 //!
-//! Exactly one of retransmission, loss probe, reordering, persist and handshake runs at a time,
-//! as in Linux; they share one slot whose kind says what it is.
+//! At most one of the retransmission, loss probe, reordering, persist and handshake timers runs at
+//! a time, as in Linux; they share one slot.
 
 use base::{Duration, Instant};
 
-/// What the shared slot is waiting for.
+/// The timer in the shared slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Retransmit {
-    /// SYN or SYN/ACK without an answer.
+    /// A SYN or SYN/ACK was not answered.
     Handshake,
-    /// RFC 6298.
+    /// The retransmission time-out (RFC 6298).
     Rto,
-    /// RFC 8985 s7: the probe time-out.
+    /// The probe time-out (RFC 8985 s7).
     LossProbe,
-    /// RFC 8985 s6.2: a segment may merely be late.
+    /// A segment may be late rather than lost (RFC 8985 s6.2).
     Reordering,
-    /// A zero window may have opened unheard (RFC 9293 s3.8.6.1).
+    /// The update of a closed window may have been lost (RFC 9293 s3.8.6.1).
     Persist,
 }
 
-/// When Linux's timer wheel fires a timer that is set at `now` for `span`. The wheel files timers
-/// by the distance of their expiry: up to 62 ticks in slots of one tick, up to 503 in slots of
-/// eight, and so on; a timer fires with the end of its slot, never early (Linux `calc_index`).
+/// When Linux's timer wheel fires a timer that is set at `now` for `span`. The wheel sorts timers
+/// by the distance of their expiry: up to 62 ticks into slots of one tick, up to 503 into slots of
+/// eight, and so on. A timer fires at the end of its slot, never early (Linux `calc_index`).
 pub fn wheel_expiry(now: Instant, span: Duration, tick: Duration) -> Instant {
     /// Slots of a level that count for the distance.
     const SLOTS: u64 = 63;
@@ -62,7 +62,7 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// No timer runs. Those of Linux's timer wheel fire on multiples of `tick`.
+    /// No timer runs. Timers of Linux's timer wheel fire at multiples of `tick`.
     pub const fn new(tick: Duration) -> Self {
         Timers {
             retransmit: None,
@@ -74,8 +74,8 @@ impl Timers {
         }
     }
 
-    /// When the wheel fires a timer set at `now` for `span`: the present tick plus the span in
-    /// whole ticks, rounded up.
+    /// When the wheel fires a timer that is set at `now` for `span`: the present tick plus the span
+    /// in whole ticks, rounded up.
     fn on_wheel(&self, now: Instant, span: Duration) -> Instant {
         let tick = self.tick.as_nanos();
         if tick == 0 {
@@ -86,27 +86,27 @@ impl Timers {
         Instant::from_nanos(base.saturating_add(ticks).saturating_mul(tick))
     }
 
-    /// Set the shared slot.
+    /// Sets the shared slot.
     pub fn set_retransmit(&mut self, kind: Retransmit, now: Instant, span: Duration) {
         self.retransmit = Some((kind, self.on_wheel(now, span)));
     }
 
-    /// Clear the shared slot.
+    /// Clears the shared slot.
     pub const fn stop_retransmit(&mut self) {
         self.retransmit = None;
     }
 
-    /// What the shared slot waits for.
+    /// The timer in the shared slot.
     pub fn retransmit(&self) -> Option<Retransmit> {
         self.retransmit.map(|(kind, _)| kind)
     }
 
-    /// When the shared slot is due, if anything waits for it.
+    /// The deadline of the shared slot.
     pub fn retransmit_at(&self) -> Option<Instant> {
         self.retransmit.map(|(_, at)| at)
     }
 
-    /// Take the shared slot if it is due.
+    /// Takes the timer in the shared slot if it is due.
     pub fn take_due_retransmit(&mut self, now: Instant) -> Option<Retransmit> {
         let (kind, at) = self.retransmit?;
         (at <= now).then(|| {
@@ -115,28 +115,28 @@ impl Timers {
         })
     }
 
-    /// Set the delayed acknowledgement timer unless it would fire earlier already.
+    /// Sets the delayed acknowledgement timer unless it fires earlier already.
     pub fn set_delayed_ack(&mut self, now: Instant, span: Duration) {
         self.delayed_ack = self.delayed_ack.min(self.on_wheel(now, span));
     }
 
-    /// Stop both acknowledgement timers.
+    /// Stops both acknowledgement timers.
     pub const fn stop_acks(&mut self) {
         self.delayed_ack = Instant::FAR_FUTURE;
         self.compressed_ack = Instant::FAR_FUTURE;
     }
 
-    /// Set the (high resolution) timer of compressed acknowledgements.
+    /// Sets the high-resolution timer of compressed acknowledgements.
     pub fn set_compressed_ack(&mut self, now: Instant, span: Duration) {
         self.compressed_ack = now + span;
     }
 
-    /// Whether compressed acknowledgements are being held.
+    /// Whether compressed acknowledgements are held back.
     pub fn compressed_ack_runs(&self) -> bool {
         self.compressed_ack != Instant::FAR_FUTURE
     }
 
-    /// Take the delayed acknowledgement timer if due.
+    /// Takes the delayed acknowledgement timer if it is due.
     pub fn take_due_delayed_ack(&mut self, now: Instant) -> bool {
         let due = self.delayed_ack <= now;
         if due {
@@ -145,7 +145,7 @@ impl Timers {
         due
     }
 
-    /// Take the compressed acknowledgement timer if due.
+    /// Takes the compressed acknowledgement timer if it is due.
     pub fn take_due_compressed_ack(&mut self, now: Instant) -> bool {
         let due = self.compressed_ack <= now;
         if due {
@@ -154,12 +154,12 @@ impl Timers {
         due
     }
 
-    /// Set when pacing allows the next segment.
+    /// Sets the time at which pacing allows the next segment.
     pub const fn set_pacing(&mut self, at: Instant) {
         self.pacing = at;
     }
 
-    /// Take the pacing timer if due.
+    /// Takes the pacing timer if it is due.
     pub fn take_due_pacing(&mut self, now: Instant) -> bool {
         let due = self.pacing <= now;
         if due {
@@ -168,12 +168,12 @@ impl Timers {
         due
     }
 
-    /// Set the end of TIME-WAIT or FIN-WAIT-2.
+    /// Sets the end of TIME-WAIT or FIN-WAIT-2.
     pub fn set_close(&mut self, now: Instant, span: Duration) {
         self.close = now + span;
     }
 
-    /// Take the closing timer if due.
+    /// Takes the closing timer if it is due.
     pub fn take_due_close(&mut self, now: Instant) -> bool {
         let due = self.close <= now;
         if due {
@@ -182,7 +182,7 @@ impl Timers {
         due
     }
 
-    /// Stop everything.
+    /// Stops every timer.
     pub fn stop_all(&mut self) {
         *self = Timers::new(self.tick);
     }
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn far_timers_fire_with_the_end_of_a_coarse_slot() {
-        // Seen on Linux 6.18, in its ticks: set at, for, fired at.
+        // Measured on Linux 6.18, in its ticks: set at, for, fired at.
         for (now, span, expiry) in
             [(1296, 26, 1323), (1289, 50, 1340), (1289, 63, 1360), (1277, 250, 1528)]
         {

@@ -13,7 +13,9 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use transport::choice::Choice;
 use transport::mptcp::MptcpConfig;
-use transport::path_manager::{Again, Endpoint, EndpointFlags, Endpoints, Limits, PathManagerKind};
+use transport::path_manager::{
+    Endpoint, EndpointFlags, Endpoints, Limits, PathManagerKind, Reopen,
+};
 use transport::{
     Buffers, ConnectionInfo, InterfaceEvent, PathInfo, Profile, congestion, scheduler,
 };
@@ -74,7 +76,7 @@ const MANAGERS: [PathManagerKind; 5] = [
     PathManagerKind::Kernel,
     PathManagerKind::Ndiffports { subflows: 3 },
     PathManagerKind::Fullmesh {
-        again: Again { on_err: false, on_reset: true },
+        again: Reopen { on_err: false, on_reset: true },
         batch: Duration::ZERO,
     },
 ];

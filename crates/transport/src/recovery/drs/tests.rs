@@ -89,7 +89,7 @@ fn reader_that_keeps_up_lets_the_buffer_grow_once_per_round_trip() {
             let read = index * u64::from(ADVMSS);
             buffer.on_read(now, read, read, read);
         }
-        assert_eq!(buffer.used(), 0);
+        assert_eq!(buffer.used, 0);
         sizes.push(buffer.size());
         window *= 2;
     }
@@ -112,7 +112,7 @@ fn reader_that_stops_closes_the_window_before_memory_runs_out() {
         edge = end + u64::from(buffer.window((edge - end) as u32, 7));
     }
     // What is left of the window is rounded up to what the scale can say at every ACK.
-    assert!(buffer.used() <= u64::from(buffer.size()) * 11 / 10);
+    assert!(buffer.used <= u64::from(buffer.size()) * 11 / 10);
     assert!(edge - index * u64::from(ADVMSS) < u64::from(ADVMSS));
     let read = index * u64::from(ADVMSS);
     buffer.on_read(Instant::from_secs(9), read, read, read);

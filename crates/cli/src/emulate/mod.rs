@@ -1,0 +1,348 @@
+//! The verb `emulate`: a shell, or any program, behind emulated paths.
+//!
+//! Reads arguments, says what is emulated and how well that works, starts the program and waits
+//! for it. Comparing stacks there is `study`'s, the hosts and the links between them are
+//! the `linux` crate's, the words for paths the lab's.
+
+mod study;
+
+use crate::args::CompareArgs;
+use crate::doctor::MISSING;
+use crate::exit::{FAILED, USAGE};
+use crate::output::{error, message};
+use clap::{Args, ValueEnum};
+use lab::{InputError, Key, Options, PathSpec, Scenario};
+use linux::emulator::{
+    Accuracy, EmulatedRecord, EmulatedRun, Side, address, become_program, measure,
+};
+use linux::{Emulator, EmulatorConfig, LiveError, user_namespace};
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use transport::path_manager::PathManagerKind;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  sudo anabranch emulate --path wlan --path 3g --stack kernel-tcp,kernel-mptcp,anabranch \\
+                         --traffic video --runs 10
+  sudo anabranch emulate --path wlan --path lte --shell client
+  sudo anabranch emulate --path dsl='rate 16mbit uplink rate 1mbit delay 12ms' \\
+                         --shell client --tcp -- ping -c 5 10.0.0.2
+
+Two hosts, client and server, each with a kernel stack of its own, are joined by the paths and by
+nothing else. Path number P (from 0) has the addresses 10.0.P.1 (client) and 10.0.P.2 (server).
+The program is told ANABRANCH_SERVER, ANABRANCH_CLIENT (addresses on the first path) and
+ANABRANCH_OTHER_HOST (for nsenter --net=...). Words of paths: anabranch compare --help.
+
+Exit codes: the program's; before it starts 1 failure, 2 wrong usage, 3 privilege missing.";
+
+/// Options of `emulate`.
+#[derive(Args, Debug)]
+pub struct EmulateArgs {
+    #[command(flatten)]
+    pub asked: CompareArgs,
+    /// Whose protocols to compare: kernel-tcp (each path alone), kernel-mptcp (all together),
+    /// anabranch (our engine, in every variant) [default: kernel-tcp,kernel-mptcp]
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_STACK", hide_env = true)]
+    #[arg(conflicts_with = "shell")]
+    pub stack: Option<String>,
+    /// Compare nothing: start a shell, or the program named at the end, in this host
+    #[arg(long, value_name = "HOST")]
+    shell: Option<Shell>,
+    /// Programs run over TCP as they are, not over MPTCP
+    #[arg(long, requires = "shell")]
+    tcp: bool,
+    /// IPv6 addresses too: fd00::P:1 and fd00::P:2
+    #[arg(long, requires = "shell")]
+    ipv6: bool,
+    /// The program and its arguments [default: $SHELL]
+    #[arg(last = true, value_name = "COMMAND", requires = "shell")]
+    command: Vec<OsString>,
+}
+
+/// Which host the program runs in.
+#[derive(Clone, Copy, ValueEnum, Debug)]
+enum Shell {
+    Client,
+    Server,
+}
+
+/// Options of `inside`, which nobody but `emulate` calls.
+#[derive(Args, Debug)]
+pub struct InsideArgs {
+    /// Process of the emulation
+    parent: i32,
+    /// Its file of the namespace
+    namespace: PathBuf,
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Becomes a program in a host; the answer, an exit code, comes only if that fails.
+pub fn inside(args: &InsideArgs) -> u8 {
+    let Some((program, arguments)) = args.command.split_first() else { return USAGE };
+    let failure = become_program(args.parent, &args.namespace, program, arguments);
+    error(&format!("cannot start {}: {failure}", program.to_string_lossy()));
+    FAILED
+}
+
+/// Carries it out; the answer is the exit code.
+pub fn emulate(args: &EmulateArgs) -> u8 {
+    let Some(shell) = args.shell else { return study::study(args) };
+    let resolve = || options(args)?.resolve().and_then(fit_for_emulation);
+    let scenario = match resolve() {
+        Ok(scenario) => scenario,
+        Err(refusal) => {
+            error(&refusal);
+            return USAGE;
+        }
+    };
+    match carry_out(args, shell, &scenario) {
+        Ok(code) => code,
+        Err(failure) => failed(&failure),
+    }
+}
+
+/// Says why; the answer is the exit code.
+pub fn failed(failure: &LiveError) -> u8 {
+    error(failure);
+    match failure {
+        LiveError::Usage(_) => USAGE,
+        LiveError::Missing { .. } => MISSING,
+        LiveError::Failed(_) => FAILED,
+    }
+}
+
+/// Refuses what emulated links do not have yet, or their hosts are not told.
+pub fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputError> {
+    let marked = |path: &&PathSpec| !path.marks(0).is_empty();
+    if let Some(path) = scenario.paths.iter().find(marked) {
+        let name = &path.name;
+        let problem =
+            format!("path `{name}`: `reset` and `removed` are not available on emulated links");
+        let help = "leave them out, or simulate them: `anabranch compare`; an outage that hosts \
+                    are told of is `down`, one they are not told of `silent`";
+        return Err(InputError::at("--path", problem, help));
+    }
+    if let Some(word) = scenario.simulated_only() {
+        let problem = format!("`{word}` is not available on emulated links yet");
+        let help = "leave it out, or simulate it: `anabranch compare`";
+        return Err(InputError::at(&format!("--{word}"), problem, help));
+    }
+    let simulated = [PathManagerKind::Binder, PathManagerKind::Kernel];
+    if let Some(manager) =
+        scenario.choices.path_managers.iter().find(|kind| simulated.contains(kind))
+    {
+        let problem =
+            format!("our engine has no path manager `{}` on emulated links yet", manager.name());
+        let help = "leave it out, or simulate it: `anabranch compare`; kernels on emulated links \
+                    have a subflow on every path";
+        return Err(InputError::at("--path-managers", problem, help));
+    }
+    let marked = |path: &&PathSpec| !path.backup_marks(0).is_empty();
+    let Some(path) = scenario.paths.iter().find(marked) else { return Ok(scenario) };
+    let help = "leave it out, or simulate it: `anabranch compare`; on devices of your own it is \
+                `anabranch live ... --path dev=tun0,backup`";
+    let problem = format!("path `{}`: `backup` is not available on emulated links yet", path.name);
+    Err(InputError::at("--path", problem, help))
+}
+
+fn options(args: &EmulateArgs) -> Result<Options, InputError> {
+    // The program decides what is sent; a scenario wants some traffic.
+    Ok(args.asked.options()?.or(Options::default().with(Key::Traffic, "bulk:1MiB")))
+}
+
+fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8, LiveError> {
+    // First of all: it needs a process without threads.
+    let in_user_namespace = user_namespace::enter_if_needed()?;
+    let names = scenario.paths.iter().map(|path| path.name.clone()).collect();
+    let config = EmulatorConfig { ipv6: args.ipv6, ..EmulatorConfig::new(names) };
+    let mut emulator = Emulator::start(&config)?;
+    let run = EmulatedRun {
+        seed: scenario.seed,
+        run: 0,
+        paths: scenario.paths.iter().map(|path| path.draw(scenario.seed, 0)).collect(),
+        nic: scenario.ends.nic,
+        capture: false,
+    };
+    let accuracy = measure(&mut emulator, &run)?;
+    let side = match shell {
+        Shell::Server => Side::Server,
+        Shell::Client => Side::Client,
+    };
+    let command = command(args, emulator.host(side).mptcp);
+    if !args.asked.quiet {
+        let other = if side == Side::Client { Side::Server } else { Side::Client };
+        message(&banner(&Banner {
+            paths: &scenario.paths,
+            first: scenario.ends.first,
+            accuracy: &accuracy,
+            side,
+            over: &command.over,
+            other: &emulator.host(other).reference(),
+            in_user_namespace,
+            is_shell: args.command.is_empty(),
+        }));
+    }
+    // An interrupt is for the program: this one waits for its end.
+    let _ = ctrlc::set_handler(|| {});
+    emulator.begin_run(&run)?;
+    let status = start(&emulator, side, scenario.ends.first, &command);
+    let record = emulator.end_run()?;
+    if !args.asked.quiet {
+        message(&summary(&scenario.paths, &record));
+    } else if let Some(fault) = record.quality.fault() {
+        message(&format!("the emulation was not exact: {fault}"));
+    }
+    Ok(exit_code(status?))
+}
+
+/// What is started, and how it gets its MPTCP.
+struct Program {
+    words: Vec<OsString>,
+    over: Over,
+}
+
+/// What the program's connections use.
+#[derive(PartialEq, Eq, Debug)]
+enum Over {
+    /// TCP, because that was asked for.
+    Tcp,
+    /// MPTCP by `mptcpize`.
+    Mptcp,
+    /// TCP for want of `mptcpize`.
+    NoMptcpize,
+    /// TCP for want of a kernel that speaks MPTCP.
+    NoKernel,
+}
+
+fn command(args: &EmulateArgs, kernel_has_mptcp: bool) -> Program {
+    let shell = || std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
+    let mut words = args.command.clone();
+    if words.is_empty() {
+        words.push(shell().unwrap_or_else(|| "/bin/sh".into()));
+    }
+    let over = match (args.tcp, kernel_has_mptcp, program_in_path("mptcpize")) {
+        (true, ..) => Over::Tcp,
+        (_, false, _) => Over::NoKernel,
+        (.., false) => Over::NoMptcpize,
+        _ => Over::Mptcp,
+    };
+    if over == Over::Mptcp {
+        words.splice(0..0, ["mptcpize".into(), "run".into()]);
+    }
+    Program { words, over }
+}
+
+fn program_in_path(name: &str) -> bool {
+    let is_program = |path: &Path| {
+        path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| is_program(&folder.join(name)))
+}
+
+/// Run it to its end.
+fn start(
+    emulator: &Emulator,
+    side: Side,
+    first: usize,
+    program: &Program,
+) -> Result<ExitStatus, LiveError> {
+    let failed = |error: std::io::Error| LiveError::Failed(format!("starting a program: {error}"));
+    let other = if side == Side::Client { Side::Server } else { Side::Client };
+    let mut child = Command::new(std::env::current_exe().map_err(failed)?)
+        .arg("inside")
+        .arg(std::process::id().to_string())
+        .arg(emulator.host(side).reference())
+        .arg("--")
+        .args(&program.words)
+        .env("ANABRANCH_SERVER", address(Side::Server, first, false).to_string())
+        .env("ANABRANCH_CLIENT", address(Side::Client, first, false).to_string())
+        .env("ANABRANCH_OTHER_HOST", emulator.host(other).reference())
+        .spawn()
+        .map_err(failed)?;
+    child.wait().map_err(failed)
+}
+
+/// As a shell gives it: a signal is 128 and its number.
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)
+}
+
+/// What the banner speaks of.
+struct Banner<'a> {
+    paths: &'a [PathSpec],
+    first: usize,
+    accuracy: &'a Accuracy,
+    side: Side,
+    over: &'a Over,
+    other: &'a Path,
+    in_user_namespace: bool,
+    is_shell: bool,
+}
+
+fn banner(banner: &Banner<'_>) -> String {
+    let Banner { paths, first, accuracy, side, over, other, .. } = *banner;
+    let here = if side == Side::Client { "client" } else { "server" };
+    let there = if side == Side::Client { "server" } else { "client" };
+    let user = if banner.in_user_namespace { " in a user namespace" } else { "" };
+    let mut text = format!("emulating{user}; measured errors: {accuracy}\n");
+    let width = paths.iter().map(|path| path.name.len()).max().unwrap_or(0);
+    for (number, path) in paths.iter().enumerate() {
+        let [client, server] =
+            [Side::Client, Side::Server].map(|side| address(side, number, false).to_string());
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "  {:width$}  client {client:<10}  server {server:<10}  {path}",
+            path.name
+        );
+    }
+    let meet =
+        address(if side == Side::Client { Side::Server } else { Side::Client }, first, false);
+    let path = &paths[first].name;
+    let line = match over {
+        Over::Mptcp => format!(
+            "Programs run over MPTCP (mptcpize): to {meet} over all paths, {path} first.\n\
+             --tcp turns that off."
+        ),
+        Over::Tcp => format!("Programs run over TCP: to {meet} over {path}."),
+        Over::NoMptcpize => format!(
+            "Programs run over TCP: there is no mptcpize, which would make them use MPTCP\n\
+             (sudo apt-get install mptcpize). To {meet} over {path}."
+        ),
+        Over::NoKernel => {
+            format!("Programs run over TCP: this kernel speaks no MPTCP. To {meet} over {path}.")
+        }
+    };
+    let _ = writeln!(text, "{line}");
+    let _ = writeln!(text, "A shell in the {there}: nsenter --net={} $SHELL", other.display());
+    if banner.is_shell {
+        let _ = writeln!(text, "This is a shell in the {here}; `exit` ends the emulation.");
+    }
+    text.trim_end().to_owned()
+}
+
+fn summary(paths: &[PathSpec], record: &EmulatedRecord) -> String {
+    let mut text = String::new();
+    for (path, links) in paths.iter().zip(&record.links) {
+        let side = |word: &str, link: &network::LinkStats| {
+            let dropped =
+                link.dropped_full + link.dropped_early + link.dropped_down + link.dropped_queued;
+            let (delivered, lost) = (link.delivered, link.lost);
+            format!("{word} {delivered} packets, {lost} lost, {dropped} dropped")
+        };
+        let [down, up] = [side("down", &links.down), side("up", &links.up)];
+        let _ = writeln!(text, "{}: {down}; {up}", path.name);
+    }
+    text.push_str(&record.quality.to_string());
+    text
+}
+
+#[cfg(test)]
+mod tests;

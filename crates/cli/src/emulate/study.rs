@@ -1,0 +1,172 @@
+//! `emulate` without a shell: kernels and our engine compared over emulated links, in the table,
+//! the document and the files of `compare`.
+
+use super::{EmulateArgs, failed, fit_for_emulation};
+use crate::exit::{FAILED, INTERRUPTED, USAGE};
+use crate::output::{Screen, counted, error, message, print};
+use crate::progress::{Progress, real_time};
+use crate::save::{provenance, write_captures, write_folder};
+use crate::table;
+use lab::emulation::{Emulation, emulate};
+use lab::results::{Provenance, ResultFolder, Written, document};
+use lab::{
+    Emulated, Given, InputError, Key, Protocol, Report, Scenario, StackKind, Variant, emulated_of,
+};
+use linux::LiveError;
+
+/// Everything that must be right before the first run.
+struct Prepared {
+    scenario: Scenario,
+    stacks: Vec<StackKind>,
+    out: Option<ResultFolder>,
+    pcap: Option<ResultFolder>,
+}
+
+/// Carries it out; the answer is the exit code.
+pub fn study(args: &EmulateArgs) -> u8 {
+    let prepared = match prepare(args) {
+        Ok(prepared) => prepared,
+        Err(refusal) => {
+            error(&refusal);
+            return USAGE;
+        }
+    };
+    match carry_out(args, &prepared) {
+        Ok(code) => code,
+        Err(failure) => failed(&failure),
+    }
+}
+
+fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
+    let given =
+        Given::argument("--stack", args.stack.as_deref().unwrap_or("kernel-tcp,kernel-mptcp"));
+    let stacks = StackKind::parse_list(&given)?;
+    let mut options = args.asked.options()?;
+    if !options.says(Key::Protocols) && stacks.contains(&StackKind::Anabranch) {
+        // The engine beside both kernels.
+        options = options.with(Key::Protocols, "tcp,mptcp");
+    }
+    let scenario = fit_for_emulation(options.resolve()?)?;
+    if emulated_of(&scenario, &stacks).is_empty() {
+        let help = "a kernel has no coupled control: --cc cubic,reno; or add --stack anabranch";
+        return Err(
+            given.refuse_whole("none of these stacks can do any of what is asked for", help)
+        );
+    }
+    let folder = |option: &str, name: &Option<String>| {
+        name.as_deref().map(|name| ResultFolder::open_for(option, name)).transpose()
+    };
+    let (out, pcap) = (folder("--out", &args.asked.out)?, folder("--pcap", &args.asked.pcap)?);
+    let out = out.map(ResultFolder::for_an_emulation).transpose()?;
+    Ok(Prepared { scenario, stacks, out, pcap })
+}
+
+fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
+    let Prepared { scenario, stacks, out, pcap } = prepared;
+    // First of all: it needs a process without threads.
+    linux::user_namespace::enter_if_needed()?;
+    let asked = &args.asked;
+    let variants = emulated_of(scenario, stacks).into_iter();
+    let variants: Vec<_> = variants.map(Emulated::into_variant).collect();
+    // For people: what the stacks do, not what the engine alone would.
+    let mut shown = scenario.clone();
+    shown.choices.protocols = protocols_of(&variants);
+    let progress = Progress::new(&variants, asked.quiet, asked.verbose, pcap.is_some());
+    progress.stop_on_interrupt();
+    let clock = real_time();
+    let emulation = emulate(scenario, stacks, &progress);
+    progress.finish();
+    let emulation = emulation?;
+    let Some(report) = Report::new(scenario, &emulation.study) else {
+        message("interrupted before any repetition was complete: no result");
+        return Ok(INTERRUPTED);
+    };
+    if asked.json {
+        print(&format!("{:#}\n", document(scenario, &report)));
+    } else {
+        let ask = table::Ask { quiet: asked.quiet, pairs: asked.pairs, why: false };
+        print(&table::text(&shown, &report, ask, Screen::detect(asked.no_color)));
+    }
+    if !asked.quiet {
+        message(&conduct(&emulation));
+    }
+    let provenance = Provenance { csv: asked.csv, ..provenance(clock) };
+    let saved = out
+        .as_ref()
+        .map_or(Ok(()), |out| save(out, (scenario, stacks), &emulation, &report, &provenance));
+    let saved = saved.and_then(|()| match pcap {
+        Some(folder) => write_captures(folder, progress.take_captures()),
+        None => Ok(()),
+    });
+    if let Err(failure) = saved {
+        error(&failure);
+        return Ok(FAILED);
+    }
+    if let Some(out) = out
+        && !asked.quiet
+    {
+        message(&format!("wrote {}", out.path().display()));
+    }
+    Ok(if report.interrupted { INTERRUPTED } else { 0 })
+}
+
+/// What the variants use, each once.
+fn protocols_of(variants: &[Variant]) -> Vec<Protocol> {
+    let has = |protocol: &Protocol| variants.iter().any(|v| v.protocol() == *protocol);
+    Protocol::ALL.into_iter().filter(has).collect()
+}
+
+/// How exact the emulation was, and what does not count.
+fn conduct(emulation: &Emulation) -> String {
+    let disturbed: u32 = emulation.conduct.iter().flatten().map(|conduct| conduct.disturbed).sum();
+    conduct_of(&emulation.accuracy, disturbed, emulation.invalid())
+}
+
+/// Lines on the emulator's errors, the tries that were disturbed, and the runs that do not count.
+fn conduct_of(accuracy: &impl std::fmt::Display, tries: u32, invalid: usize) -> String {
+    let mut text = format!("emulated; measured errors: {accuracy}");
+    if tries > 0 {
+        text.push_str(&format!("\ndisturbed and repeated: {}", counted(tries, "run")));
+    }
+    if invalid > 0 {
+        let runs = counted(u32::try_from(invalid).unwrap_or(u32::MAX), "run");
+        text.push_str(&format!(
+            "\ndisturbed each time and not counted: {runs}\n  help: let nothing else run on this \
+             machine, or ask for lower rates"
+        ));
+    }
+    text
+}
+
+fn save(
+    folder: &ResultFolder,
+    (scenario, stacks): (&Scenario, &[StackKind]),
+    emulation: &Emulation,
+    report: &Report,
+    provenance: &Provenance,
+) -> Result<(), String> {
+    let study = &emulation.study;
+    let series = emulation.series.as_slice();
+    let written =
+        Written { scenario, study, report, series, repetition: None, stacks, records: None };
+    let name = folder.path().display();
+    let notes = [conduct(emulation).replace('\n', "; ")];
+    write_folder(folder, &written, provenance, &notes)
+        .map_err(|error| format!("cannot write to `{name}`: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::conduct_of;
+
+    #[test]
+    fn disturbed_runs_are_told_of_with_what_helps() {
+        let shown = |tries, invalid| conduct_of(&"delay +0.118 ms", tries, invalid) + "\n";
+        let text = [shown(0, 0), shown(1, 0), shown(3, 1), shown(9, 2)].join("\n");
+        let mut settings = insta::Settings::clone_current();
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.set_snapshot_path("../snapshots");
+        settings.bind(|| insta::assert_snapshot!("conduct", text));
+    }
+}

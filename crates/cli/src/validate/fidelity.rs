@@ -1,0 +1,230 @@
+//! The page of documentation that `validate --write` makes: what was measured, where and how, one
+//! table, one figure.
+//!
+//! What the mechanism of a large difference is, nobody but a person knows: such paragraphs stand
+//! in the file between marks, and are kept when it is written again.
+
+use super::{TARGETS, has_modes, modes, plain_percent, signed_percent, summary};
+use lab::Scale;
+use lab::validation::{Apart, Row, Series, Validation, ValidationSet};
+use plotters::prelude::*;
+use std::fmt::Write;
+use std::io;
+use std::path::Path;
+
+/// What people wrote stands below this line.
+const BY_HAND: &str = "<!-- Below this line nothing is generated. -->";
+/// Side of the figure, in pixels.
+const SIDE: u32 = 640;
+
+/// Writes the page, and its figure beside it.
+pub fn write(
+    file: &Path,
+    set_name: &str,
+    set: &ValidationSet,
+    series: &Series,
+    result: &Validation,
+) -> io::Result<()> {
+    let figure = file.with_extension("svg");
+    let by_hand = kept(file)?;
+    std::fs::write(&figure, scatter(&result.rows).map_err(io::Error::other)?)?;
+    let figure = figure.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let page = page(set_name, set, series, result, &figure);
+    std::fs::write(file, format!("{page}\n{BY_HAND}\n{by_hand}"))
+}
+
+/// What people wrote into the page before.
+fn kept(file: &Path) -> io::Result<String> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(text
+            .split_once(BY_HAND)
+            .map_or(String::new(), |(_, below)| below.trim_start_matches('\n').to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn page(
+    set_name: &str,
+    set: &ValidationSet,
+    series: &Series,
+    result: &Validation,
+    figure: &str,
+) -> String {
+    let machine = &series.machine;
+    let mut text = format!(
+        "# {}\n\n**{}.** Asked for: median at most {}, worst at most {}.\n\n",
+        set.title.as_deref().unwrap_or("How far the simulator is from the kernel"),
+        summary(result),
+        plain_percent(TARGETS.0),
+        plain_percent(TARGETS.1),
+    );
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "| | |\n| --- | --- |\n| kernel | {} |\n| machine | {} |\n| recorded | {} |\n\
+         | recorded by | `{}` ({}) |\n\
+         | this page by | `anabranch validate {set_name} --write ...`, anabranch {} |\n",
+        machine.kernel,
+        machine.hardware,
+        machine.recorded,
+        machine.command,
+        machine.version,
+        env!("CARGO_PKG_VERSION"),
+    );
+    for line in &machine.emulator {
+        let _ = writeln!(text, "| the emulator itself | {line} |");
+    }
+    let settings = machine.settings.iter().map(|(name, value)| format!("`{name}` {value}"));
+    let settings: Vec<String> = settings.collect();
+    if !settings.is_empty() {
+        let _ = writeln!(text, "| settings | {} |", settings.join(", "));
+    }
+    let _ = write!(
+        text,
+        "\nA scenario counts when the half-width of the kernel's own 95 % interval is at most 4 % \
+         of its mean.\nThe difference is ours over the kernel's mean, minus one; the excess is \
+         what of it lies beyond the joint\n95 % interval.\n\n![Kernel against simulator]({figure})\
+         \n\n"
+    );
+    if !result.rows.is_empty() {
+        text.push_str(&table(&result.rows));
+    }
+    text.push_str(&quantiles(result));
+    for reason in &result.left_out {
+        let _ = writeln!(text, "\nLeft out: {reason}.");
+    }
+    text
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = "| scenario | variant | metric | kernel | +- | n | ours | difference | excess \
+                    | counted |\n| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- \
+                    |\n"
+    .to_owned();
+    for row in rows {
+        let scale = Scale::of(&row.subject.unit, row.kernel.mean);
+        let half = row.kernel.interval.map_or(0.0, |interval| interval.half_width());
+        let _ = writeln!(
+            text,
+            "| {} | `{}` | {} | {} | {} | {} | {} | {} | {} | {} |",
+            row.subject.scenario,
+            row.subject.variant,
+            row.subject.metric,
+            scale.value(row.kernel.mean),
+            plain_percent(half / row.kernel.mean),
+            row.kernel.n,
+            scale.value(row.ours.mean),
+            signed_percent(row.diff),
+            plain_percent(row.excess),
+            if row.counted { "yes" } else { "no" },
+        );
+    }
+    text
+}
+
+fn quantiles(result: &Validation) -> String {
+    if result.apart.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n## Compared by quantiles and modes\n\nWhere loss is random, and where the \
+                    kernel's runs fall into several groups (modes, with their share of the runs) \
+                    and\ntheir mean is not known to 4 %. Not counted.\n\n| scenario | variant | \
+                    runs (kernel/ours) | quantile | kernel | ours | difference |\n| --- | --- | \
+                    ---: | ---: | ---: | ---: | ---: |\n"
+        .to_owned();
+    for apart in &result.apart {
+        for quantile in &apart.quantiles {
+            let scale = Scale::of(&apart.subject.unit, quantile.kernel);
+            let _ = writeln!(
+                text,
+                "| {} | `{}` | {}/{} | {:.0} % | {} | {} | {} |",
+                apart.subject.scenario,
+                apart.subject.variant,
+                apart.kernel_n,
+                apart.ours_n,
+                quantile.q * 100.0,
+                scale.value(quantile.kernel),
+                scale.value(quantile.ours),
+                signed_percent(quantile.diff),
+            );
+        }
+    }
+    let several: Vec<&Apart> = result.apart.iter().filter(|apart| has_modes(apart)).collect();
+    if several.is_empty() {
+        return text;
+    }
+    text.push_str(
+        "\n| scenario | variant | modes of the kernel | ours |\n| --- | --- | --- | --- |\n",
+    );
+    for Apart { subject, kernel_modes, our_modes, .. } in several {
+        let [kernel, ours] = [kernel_modes, our_modes].map(|found| modes(found, &subject.unit));
+        let (scenario, variant) = (&subject.scenario, &subject.variant);
+        let _ = writeln!(text, "| {scenario} | `{variant}` | {kernel} | {ours} |");
+    }
+    text
+}
+
+/// Every comparison as a point, the kernel's time to the right, ours upwards.
+fn scatter(rows: &[Row]) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    let mut svg = String::new();
+    {
+        let values = rows.iter().filter(|row| row.subject.unit == "s");
+        let ends = values.clone().flat_map(|row| [row.kernel.mean, row.ours.mean]);
+        let low = ends.clone().fold(f64::INFINITY, f64::min).clamp(1e-6, 1e6) / 1.5;
+        let high = ends.fold(0.0, f64::max).clamp(1e-6, 1e6) * 1.5;
+        let area = SVGBackend::with_string(&mut svg, (SIDE, SIDE)).into_drawing_area();
+        area.fill(&WHITE).map_err(|e| e.to_string())?;
+        let mut chart = ChartBuilder::on(&area)
+            .margin(16)
+            .x_label_area_size(40)
+            .y_label_area_size(56)
+            .build_cartesian_2d((low..high.max(low * 2.0)).log_scale(), (low..high).log_scale())
+            .map_err(|e| e.to_string())?;
+        chart
+            .configure_mesh()
+            .x_desc("kernel (s)")
+            .y_desc("simulator (s)")
+            .draw()
+            .map_err(|e| e.to_string())?;
+        let (median, worst) = (1.0 + TARGETS.0, 1.0 + TARGETS.1);
+        for (factor, colour) in [
+            (1.0, BLACK),
+            (median, GREY),
+            (1.0 / median, GREY),
+            (worst, LIGHT),
+            (1.0 / worst, LIGHT),
+        ] {
+            let line = [(low, low * factor), (high, high * factor)];
+            chart
+                .draw_series(LineSeries::new(line, colour.stroke_width(1)))
+                .map_err(|e| e.to_string())?;
+        }
+        // Okabe and Ito's colours, which colour-blind readers tell apart.
+        for (stack, colour) in [("kernel-tcp", TCP), ("kernel-mptcp", MPTCP)] {
+            let points = values.clone().filter(|row| row.subject.stack == stack).map(|row| {
+                let at = (row.kernel.mean, row.ours.mean);
+                let style = if row.counted { colour.filled() } else { colour.stroke_width(1) };
+                Circle::new(at, 4, style)
+            });
+            chart
+                .draw_series(points)
+                .map_err(|e| e.to_string())?
+                .label(stack)
+                .legend(move |at| Circle::new(at, 4, colour.filled()));
+        }
+        chart
+            .configure_series_labels()
+            .background_style(WHITE)
+            .border_style(GREY)
+            .draw()
+            .map_err(|e| e.to_string())?;
+        area.present().map_err(|e| e.to_string())?;
+    }
+    Ok(svg)
+}
+
+const GREY: RGBColor = RGBColor(140, 140, 140);
+const LIGHT: RGBColor = RGBColor(210, 210, 210);
+const TCP: RGBColor = RGBColor(0, 114, 178);
+const MPTCP: RGBColor = RGBColor(213, 94, 0);

@@ -1,0 +1,158 @@
+//! Variants: one way of carrying the traffic, by name `tcp/PATH/CC` or
+//! `mptcp/SCHEDULER/CC[/PM][/POLICY][/FAILOVER]`.
+
+pub use transport::Protocol;
+
+use super::Scenario;
+use transport::congestion::ControllerChoice;
+use transport::mptcp::Failover;
+use transport::path_manager::PathManagerKind;
+use transport::path_policy::PolicyChoice;
+use transport::scheduler::SchedulerChoice;
+
+/// One combination of choices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variant {
+    /// `tcp/wlan/cubic`, `mptcp/lrf/lia`.
+    pub name: String,
+    /// What carries the traffic over which paths.
+    pub carrier: Carrier,
+    /// Its congestion control.
+    pub congestion: ControllerChoice,
+}
+
+/// A protocol with what it has to choose.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Carrier {
+    /// TCP over one path.
+    Tcp {
+        /// Index of the path.
+        path: usize,
+    },
+    /// MPTCP over all paths.
+    Mptcp {
+        /// Which path sends next.
+        scheduler: SchedulerChoice,
+        /// Which subflows are opened.
+        path_manager: PathManagerKind,
+        /// Which paths are eligible.
+        policy: PolicyChoice,
+        /// When a path counts as failed.
+        failover: Failover,
+    },
+}
+
+impl Variant {
+    /// Which protocol it is.
+    pub const fn protocol(&self) -> Protocol {
+        match self.carrier {
+            Carrier::Tcp { .. } => Protocol::Tcp,
+            Carrier::Mptcp { .. } => Protocol::Mptcp,
+        }
+    }
+
+    /// Index of the only path it uses; `None` if it may use all.
+    pub const fn single_path(&self) -> Option<usize> {
+        match self.carrier {
+            Carrier::Tcp { path } => Some(path),
+            Carrier::Mptcp { .. } => None,
+        }
+    }
+
+    /// Its scheduler; `None` where there is nothing to schedule.
+    pub const fn scheduler(&self) -> Option<&SchedulerChoice> {
+        match &self.carrier {
+            Carrier::Tcp { .. } => None,
+            Carrier::Mptcp { scheduler, .. } => Some(scheduler),
+        }
+    }
+
+    /// When a path counts as failed; `None` where there is only one.
+    pub const fn failover(&self) -> Option<Failover> {
+        match self.carrier {
+            Carrier::Tcp { .. } => None,
+            Carrier::Mptcp { failover, .. } => Some(failover),
+        }
+    }
+
+    /// Its path policy; `None` without one.
+    pub fn policy(&self) -> Option<&PolicyChoice> {
+        match &self.carrier {
+            Carrier::Mptcp { policy, .. } if !policy.is_none() => Some(policy),
+            _ => None,
+        }
+    }
+}
+
+/// Everything to be compared, in the order asked for.
+pub fn variants_of(scenario: &Scenario) -> Vec<Variant> {
+    let of = |protocol: &Protocol| match protocol {
+        Protocol::Tcp => each_path_alone(scenario),
+        Protocol::Mptcp => all_paths_together(scenario),
+    };
+    scenario.choices.protocols.iter().flat_map(of).collect()
+}
+
+/// Each path with every uncoupled congestion control.
+fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
+    let on_path = |path: usize| {
+        let controls = scenario.choices.congestion.iter().filter(|control| !control.is_coupled());
+        controls.map(move |cc| Variant {
+            name: format!("tcp/{}/{cc}", scenario.paths[path].name),
+            carrier: Carrier::Tcp { path },
+            congestion: cc.clone(),
+        })
+    };
+    (0..scenario.paths.len()).flat_map(on_path).collect()
+}
+
+/// Every scheduler with every congestion control, path manager, path policy and rule of fail-over.
+fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
+    let mut variants = Vec::new();
+    for scheduler in &scenario.choices.schedulers {
+        let usual = Failover::usual(scenario.ends.profile, scheduler);
+        let rules = if scenario.choices.failovers.is_empty() {
+            &[usual]
+        } else {
+            &scenario.choices.failovers[..]
+        };
+        for congestion in &scenario.choices.congestion {
+            for &path_manager in &scenario.choices.path_managers {
+                for policy in &scenario.choices.policies {
+                    for &failover in rules {
+                        let named = Some(failover).filter(|rule| *rule != usual);
+                        let suffix = suffix(path_manager, policy, named);
+                        let name = format!("mptcp/{scheduler}/{congestion}{suffix}");
+                        let congestion = congestion.clone();
+                        let (scheduler, policy) = (scheduler.clone(), policy.clone());
+                        let carrier = Carrier::Mptcp { scheduler, path_manager, policy, failover };
+                        variants.push(Variant { name, carrier, congestion });
+                    }
+                }
+            }
+        }
+    }
+    variants
+}
+
+/// What of a variant is named only if it is not the default.
+fn suffix(
+    path_manager: PathManagerKind,
+    policy: &PolicyChoice,
+    failover: Option<Failover>,
+) -> String {
+    let mut suffix = String::new();
+    if path_manager != PathManagerKind::default() {
+        suffix.push('/');
+        suffix.push_str(&path_manager.to_string());
+    }
+    if !policy.is_none() {
+        suffix.push('/');
+        suffix.push_str(&policy.to_string());
+    }
+    if let Some(failover) = failover {
+        suffix.push('/');
+        suffix.push_str(failover.name());
+    }
+    suffix
+}

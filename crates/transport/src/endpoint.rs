@@ -1,0 +1,277 @@
+//! `Endpoint`: a connection as the stack sees it. Every protocol implements it.
+//!
+//! A connection has one path or several, each between two ends. The stack knows the connection and
+//! the path of a packet by its ends. A packet between unknown ends can still belong to a
+//! connection, which it then names by a [`Tag`]: the protocol finds that out, and the connection
+//! admits the path or refuses it. A connection that wants another path asks the stack for it
+//! ([`Endpoint::poll_path`]), because ports and ends are the stack's.
+//!
+//! The stack calls what it needs for every packet on the type of the protocol, and the rest through
+//! `dyn Endpoint`.
+
+use crate::info::ConnectionInfo;
+use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
+use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId};
+use std::net::{IpAddr, SocketAddr};
+use wire::mptcp::Token;
+use wire::{Body, Packet, Payload};
+
+/// Both ends of a connection or of one of its paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tuple {
+    pub local: SocketAddr,
+    pub remote: SocketAddr,
+}
+
+/// The protocol of a connection in IP packets, with its number (IANA).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum IpProtocol {
+    Tcp = 6,
+}
+
+impl IpProtocol {
+    /// Every protocol.
+    pub const ALL: [IpProtocol; 1] = [IpProtocol::Tcp];
+
+    /// The protocol with this number.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            6 => Some(IpProtocol::Tcp),
+            _ => None,
+        }
+    }
+}
+
+/// A packet to put on an interface.
+#[derive(Debug)]
+pub struct Transmit {
+    pub interface: InterfaceId,
+    pub packet: Box<Packet>,
+}
+
+/// Where a packet arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub interface: InterfaceId,
+    pub ends: Tuple,
+}
+
+/// The name that a packet between unknown ends has for its connection.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Tag {
+    /// The token of an MPTCP connection (RFC 8684 s3.2).
+    Token(Token),
+}
+
+/// What a protocol makes of a packet between unknown ends.
+#[derive(Debug)]
+pub enum Claim {
+    /// It is for a listener, or for nobody.
+    Unclaimed,
+    /// It asks to add a path to this connection.
+    Path(SocketId),
+    /// It asks for a path of an unknown connection, and is refused with this answer.
+    Refused(Body),
+    /// It is done with, except for this answer, if any.
+    Handled(Option<Transmit>),
+    /// It was the last packet that a path needed whose connection was not known: the path can be
+    /// adopted now.
+    Completed,
+}
+
+/// The beginning of a path.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPath {
+    pub socket: SocketId,
+    pub path: PathId,
+    pub interface: InterfaceId,
+    pub ends: Tuple,
+    /// Largest IP datagram of the interface, in bytes.
+    pub mtu: u32,
+}
+
+/// A path that a connection wants opened, from a port that the stack chooses.
+#[derive(Clone, Copy, Debug)]
+pub struct PathRequest {
+    /// Its number; `None` if all numbers are in use.
+    pub path: Option<PathId>,
+    pub interface: InterfaceId,
+    pub local: IpAddr,
+    pub remote: SocketAddr,
+}
+
+/// A change of an address of this host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AddressChange {
+    /// It was added, or its link is up.
+    Up,
+    /// Its link is down.
+    Down,
+    /// It was removed.
+    Removed,
+}
+
+/// A connection.
+pub trait Endpoint {
+    /// The stack's record of the socket.
+    fn marks(&mut self) -> &mut SocketMarks;
+
+    /// The protocol of its packets.
+    fn ip_protocol(&self) -> IpProtocol;
+
+    /// Takes a packet that arrived on a path.
+    fn handle(&mut self, cx: &mut Context<'_>, path: PathId, body: &mut Body);
+
+    /// The next packet to send.
+    fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit>;
+
+    /// When `on_timeout` is to be called.
+    fn deadline(&self) -> Instant;
+
+    fn on_timeout(&mut self, cx: &mut Context<'_>);
+
+    /// `bytes` of a packet of this path left the network interface. The result is whether the
+    /// connection may have something to send now.
+    fn on_departed(&mut self, path: PathId, bytes: u32) -> bool;
+
+    /// The path was reset, as by a valid packet of the peer.
+    fn on_reset(&mut self, cx: &mut Context<'_>, path: PathId);
+
+    /// An ICMP message says that the peer cannot be reached on the path.
+    fn on_unreachable(&mut self, cx: &mut Context<'_>, path: PathId);
+
+    /// Appends to the stream. The result is the number of bytes taken.
+    fn write(&mut self, cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError>;
+
+    /// Takes the next bytes in order, at most `max`.
+    fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError>;
+
+    /// The number of bytes that can be read.
+    fn readable(&self) -> u64;
+
+    /// Nothing more will be written.
+    fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError>;
+
+    /// Resets the connection.
+    fn abort(&mut self, cx: &mut Context<'_>);
+
+    /// The application released the socket.
+    fn on_released(&mut self, cx: &mut Context<'_>);
+
+    /// A call of the application made a packet due at once.
+    fn has_urgent(&self) -> bool;
+
+    fn has_events(&self) -> bool;
+
+    fn take_events(&mut self) -> Vec<ConnectionEvent>;
+
+    /// The connection is over, and everything is sent.
+    fn is_closed(&self) -> bool;
+
+    fn info(&self) -> ConnectionInfo;
+
+    /// The ends and the interface of every path, in the order of the paths.
+    fn paths(&self) -> Vec<(Tuple, InterfaceId)>;
+
+    /// A packet opens a new connection although it has the ends of this path: the path is over, or
+    /// only waits for late packets (RFC 9293 s3.6.1).
+    fn is_replaced_by(&self, path: PathId, body: &Body) -> bool;
+
+    /// The name of the connection in packets between unknown ends.
+    fn tag(&self) -> Option<Tag> {
+        None
+    }
+
+    /// A packet between `ends` asks to add a path. The result is the number of the path, or the
+    /// refusal to send.
+    fn admit_path(&mut self, ends: &Tuple, body: &Body) -> Result<PathId, Option<Body>> {
+        let _ = (ends, body);
+        Err(None)
+    }
+
+    /// Adds the path that `body` asks for, which was admitted.
+    fn accept_path(
+        &mut self,
+        cx: &mut Context<'_>,
+        draws: &mut Draws,
+        path: &NewPath,
+        body: &Body,
+    ) {
+        let _ = (cx, draws, path, body);
+    }
+
+    /// The next path to be opened. It stays the next one until `open_path` or `on_path_unopened`
+    /// is called.
+    fn poll_path(&mut self) -> Option<PathRequest> {
+        None
+    }
+
+    /// Opens the path that was asked for.
+    fn open_path(&mut self, cx: &mut Context<'_>, draws: &mut Draws, path: &NewPath) {
+        let _ = (cx, draws, path);
+    }
+
+    /// The path that was asked for cannot be opened: there is no number or no port for it.
+    fn on_path_unopened(&mut self, cx: &mut Context<'_>) {
+        let _ = cx;
+    }
+
+    /// The ends of the former path whose number `path` is taken by a new one.
+    fn ends_replaced_by(&self, path: PathId) -> Option<Tuple> {
+        let _ = path;
+        None
+    }
+
+    /// Addresses of an interface of this host changed. The result is whether the protocol heeds
+    /// such changes.
+    fn on_addresses(
+        &mut self,
+        cx: &mut Context<'_>,
+        addresses: &[IpAddr],
+        interface: InterfaceId,
+        change: AddressChange,
+    ) -> bool {
+        let _ = (cx, addresses, interface, change);
+        false
+    }
+
+    /// The paths of an interface are for backup, or no longer are. The result is whether the
+    /// protocol can tell the peer.
+    fn set_interface_backup(&mut self, interface: InterfaceId, backup: bool) -> bool {
+        let _ = (interface, backup);
+        false
+    }
+
+    /// The same for the paths of a local address.
+    fn set_address_backup(&mut self, local: IpAddr, backup: bool) -> bool {
+        let _ = (local, backup);
+        false
+    }
+}
+
+/// The lowest bit of the path in `Packet::flow`; below is the number of the socket plus one.
+pub const FLOW_PATH_SHIFT: u32 = 24;
+
+/// The socket and the path of a packet that left, by its `Packet::flow`.
+pub const fn split_flow(flow: u32) -> Option<(SocketId, PathId)> {
+    let socket = flow & ((1 << FLOW_PATH_SHIFT) - 1);
+    match socket.checked_sub(1) {
+        Some(index) => Some((SocketId(index), PathId((flow >> FLOW_PATH_SHIFT) as u8))),
+        None => None,
+    }
+}
+
+/// The random numbers that a stack draws, of which each is drawn once: the n-th is a function of
+/// the seed, the host, the purpose and n.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Draws {
+    count: u64,
+}
+
+impl Draws {
+    /// The next random number.
+    pub fn draw(&mut self, cx: &Context<'_>, purpose: Purpose) -> u64 {
+        self.count += 1;
+        cx.chance.bits(u64::from(cx.host.0), purpose, self.count)
+    }
+}

@@ -1,0 +1,55 @@
+//! ICMP messages of the host: what they quote of a packet (RFC 792, RFC 4443).
+
+use crate::endpoint::{IpProtocol, Tuple};
+use bytes::Bytes;
+use std::net::{IpAddr, SocketAddr};
+use wire::{Body, Icmp, Packet, UdpDatagram};
+
+/// The code "port unreachable" (RFC 792), and that of ICMPv6 (RFC 4443 s3.1).
+const PORT_UNREACHABLE_V4: u8 = 3;
+const PORT_UNREACHABLE_V6: u8 = 4;
+
+/// The answer to a datagram to a port that nobody has bound.
+pub fn port_unreachable(src: IpAddr, dst: IpAddr, datagram: &UdpDatagram) -> Body {
+    let code = if dst.is_ipv4() { PORT_UNREACHABLE_V4 } else { PORT_UNREACHABLE_V6 };
+    let original = udp_header(src, dst, datagram);
+    Body::Icmp(Icmp::Unreachable { code, next_hop_mtu: 0, original })
+}
+
+/// The IP and UDP headers of a datagram, as an ICMP message quotes them.
+fn udp_header(src: IpAddr, dst: IpAddr, datagram: &UdpDatagram) -> Bytes {
+    let header = UdpDatagram {
+        src_port: datagram.src_port,
+        dst_port: datagram.dst_port,
+        ..UdpDatagram::default()
+    };
+    let mut bytes = Vec::new();
+    Packet::new(src, dst, Body::Udp(header)).emit(&mut bytes);
+    Bytes::from(bytes)
+}
+
+/// The protocol and the ends of the connection whose packet an ICMP message quotes.
+pub fn quoted_ends(original: &[u8]) -> Option<(IpProtocol, Tuple)> {
+    let version = original.first()? >> 4;
+    let (src, dst, protocol, ports): (IpAddr, IpAddr, u8, usize) = match version {
+        4 => {
+            let header = original.first_chunk::<20>()?;
+            let ports = usize::from(header[0] & 15) * 4;
+            let src: [u8; 4] = header[12..16].try_into().ok()?;
+            let dst: [u8; 4] = header[16..20].try_into().ok()?;
+            (src.into(), dst.into(), header[9], ports)
+        }
+        6 => {
+            let header = original.first_chunk::<40>()?;
+            let src: [u8; 16] = header[8..24].try_into().ok()?;
+            let dst: [u8; 16] = header[24..40].try_into().ok()?;
+            (src.into(), dst.into(), header[6], 40)
+        }
+        _ => return None,
+    };
+    let protocol = IpProtocol::from_number(protocol)?;
+    let ends = original.get(ports..ports + 4)?;
+    let local = SocketAddr::new(src, u16::from_be_bytes([ends[0], ends[1]]));
+    let remote = SocketAddr::new(dst, u16::from_be_bytes([ends[2], ends[3]]));
+    Some((protocol, Tuple { local, remote }))
+}

@@ -1,0 +1,120 @@
+//! Configuration, inputs and events of a stack.
+
+use crate::endpoint::IpProtocol;
+use crate::info::Protocol;
+use crate::mptcp::MptcpConfig;
+use crate::socket::SocketError;
+use crate::tcp::TcpConfig;
+use base::{InterfaceId, SocketId};
+use std::net::{IpAddr, SocketAddr};
+use wire::Packet;
+
+/// The configuration of a stack.
+#[derive(Clone, Debug, Default)]
+pub struct StackConfig {
+    /// The interfaces in the order of their `InterfaceId`s.
+    pub interfaces: Vec<InterfaceConfig>,
+}
+
+/// One interface of a host.
+#[derive(Clone, Debug)]
+pub struct InterfaceConfig {
+    pub addresses: Vec<IpAddr>,
+    /// Largest IP datagram, in bytes.
+    pub mtu: u32,
+}
+
+/// The configuration of a connection or listener, which names its protocol.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ProtocolConfig {
+    Tcp(TcpConfig),
+    Mptcp(Box<MptcpConfig>),
+}
+
+impl ProtocolConfig {
+    /// The protocol that it configures.
+    pub const fn protocol(&self) -> Protocol {
+        match self {
+            ProtocolConfig::Tcp(_) => Protocol::Tcp,
+            ProtocolConfig::Mptcp(_) => Protocol::Mptcp,
+        }
+    }
+
+    /// The protocol of its packets.
+    pub(super) const fn ip_protocol(&self) -> IpProtocol {
+        match self {
+            ProtocolConfig::Tcp(_) | ProtocolConfig::Mptcp(_) => IpProtocol::Tcp,
+        }
+    }
+}
+
+impl Default for ProtocolConfig {
+    fn default() -> Self {
+        ProtocolConfig::Tcp(TcpConfig::default())
+    }
+}
+
+impl From<TcpConfig> for ProtocolConfig {
+    fn from(config: TcpConfig) -> Self {
+        ProtocolConfig::Tcp(config)
+    }
+}
+
+impl From<MptcpConfig> for ProtocolConfig {
+    fn from(config: MptcpConfig) -> Self {
+        ProtocolConfig::Mptcp(Box::new(config))
+    }
+}
+
+/// An input of a stack.
+#[derive(Debug)]
+pub enum Input {
+    /// A packet arrived on an interface.
+    Packet { interface: InterfaceId, packet: Box<Packet> },
+    /// The time that `poll_deadline` gave has come. An early timeout has no effect.
+    Timeout,
+    /// A packet of this `Packet::flow` and IP length left the network interface.
+    Departed { flow: u32, bytes: u32 },
+    /// An interface changed.
+    Interface { interface: InterfaceId, event: InterfaceEvent },
+    /// A middlebox reset all paths between these ends, local and remote.
+    Reset { ends: Vec<(SocketAddr, SocketAddr)> },
+}
+
+/// A change of an interface of which the host is notified.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InterfaceEvent {
+    Up,
+    Down,
+    AddressAdded(IpAddr),
+    AddressRemoved(IpAddr),
+    /// Peers of multi-path connections are asked to use the interface as backup only, or again as
+    /// any other (RFC 8684 s3.3.8).
+    Backup(bool),
+}
+
+/// An event of a socket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SocketEvent {
+    pub socket: SocketId,
+    pub kind: SocketEventKind,
+}
+
+/// Kinds of events of a socket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SocketEventKind {
+    /// `connect` succeeded.
+    Connected,
+    /// A listener produced this connection.
+    Accepted { listener: SocketId },
+    /// New data can be read.
+    Readable,
+    /// A `write` that took less than all can be tried again.
+    Writable,
+    /// The peer closed its direction: after the data, `read` returns `Err(Closed)`.
+    PeerClosed,
+    /// Both directions are closed.
+    Closed,
+    /// The connection failed.
+    Failed(SocketError),
+}

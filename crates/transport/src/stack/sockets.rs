@@ -1,0 +1,128 @@
+//! The sockets of a stack by number.
+
+use super::io::ProtocolConfig;
+use super::udp::UdpSocket;
+use crate::endpoint::Endpoint;
+use crate::mptcp::connection::Connection as MptcpConnection;
+use crate::socket::SocketError;
+use crate::tcp::connection::Connection as TcpConnection;
+use base::SocketId;
+
+/// A socket. Small, as one is looked up for every packet.
+pub enum Socket {
+    Tcp(Box<TcpConnection>),
+    Mptcp(Box<MptcpConnection>),
+    Listener(Box<Listener>),
+    Udp(Box<UdpSocket>),
+    /// It was released and is over.
+    Gone,
+}
+
+/// A socket that accepts connections.
+pub struct Listener {
+    pub port: u16,
+    pub config: ProtocolConfig,
+    /// Connections whose handshake is not over.
+    pub embryonic: u32,
+}
+
+/// All sockets that there are and were: numbers are never used again, so that a late event cannot
+/// reach another socket.
+#[derive(Default)]
+pub struct Sockets {
+    list: Vec<Socket>,
+}
+
+impl Socket {
+    /// The connection, if it is one.
+    pub fn endpoint(&self) -> Option<&dyn Endpoint> {
+        match self {
+            Socket::Tcp(connection) => Some(&**connection),
+            Socket::Mptcp(connection) => Some(&**connection),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn endpoint_mut(&mut self) -> Option<&mut dyn Endpoint> {
+        match self {
+            Socket::Tcp(connection) => Some(&mut **connection),
+            Socket::Mptcp(connection) => Some(&mut **connection),
+            _ => None,
+        }
+    }
+}
+
+impl Sockets {
+    /// The number of the next socket.
+    pub const fn next_id(&self) -> SocketId {
+        SocketId(self.list.len() as u32)
+    }
+
+    /// Adds a socket.
+    pub fn push(&mut self, socket: Socket) {
+        self.list.push(socket);
+    }
+
+    #[inline]
+    pub fn get(&self, id: SocketId) -> Option<&Socket> {
+        self.list.get(id.index())
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, id: SocketId) -> Option<&mut Socket> {
+        self.list.get_mut(id.index())
+    }
+
+    /// Every socket in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &Socket> {
+        self.list.iter()
+    }
+
+    /// The numbers of all sockets.
+    pub fn ids(&self) -> impl Iterator<Item = SocketId> + use<> {
+        (0..self.list.len() as u32).map(SocketId)
+    }
+
+    /// Whether this is a connection that can have several paths.
+    #[inline]
+    pub fn is_multipath(&self, id: SocketId) -> bool {
+        matches!(self.get(id), Some(Socket::Mptcp(_)))
+    }
+
+    /// The connection with this number.
+    pub fn endpoint(&self, id: SocketId) -> Option<&dyn Endpoint> {
+        self.get(id)?.endpoint()
+    }
+
+    /// The connection with this number, to be changed.
+    #[inline]
+    pub fn endpoint_mut(&mut self, id: SocketId) -> Result<&mut dyn Endpoint, SocketError> {
+        let socket = self.get_mut(id).and_then(Socket::endpoint_mut);
+        socket.ok_or(SocketError::NoSuchSocket)
+    }
+
+    /// The listener with this number.
+    pub fn listener(&self, id: SocketId) -> Option<&Listener> {
+        match self.get(id)? {
+            Socket::Listener(listener) => Some(listener),
+            _ => None,
+        }
+    }
+
+    /// The listener with this number, to be changed.
+    pub fn listener_mut(&mut self, id: SocketId) -> Option<&mut Listener> {
+        match self.get_mut(id)? {
+            Socket::Listener(listener) => Some(listener),
+            _ => None,
+        }
+    }
+
+    /// Nobody has a use for the socket any more.
+    pub fn remove(&mut self, id: SocketId) {
+        if let Some(socket) = self.get_mut(id) {
+            *socket = Socket::Gone;
+        }
+    }
+}

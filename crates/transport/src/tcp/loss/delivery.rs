@@ -1,0 +1,207 @@
+//! What an acknowledgement delivers: cumulative and selective acknowledgement of outstanding
+//! segments, RTT samples, the outcome of a loss probe, and the congestion window that follows
+//! (RFC 2018, RFC 6298, RFC 8985 s6.2, Linux `tcp_clean_rtx_queue` and `tcp_cong_control`).
+
+use super::{LossRecovery, RecoveryContext};
+use crate::congestion::{AckSample, CongestionControl};
+use crate::recovery::{DupThresh, RackSample, SentSegment, TlpAck, TlpOutcome};
+use crate::tcp::ack_info::AckInfo;
+use crate::tcp::handshake::Handshake;
+use crate::tcp::round_trip::RoundTrip;
+use base::{CaState, Duration, Instant};
+use std::ops::Range;
+
+/// When an acknowledgement is processed, and what the sender knows of the path then.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery<'a> {
+    pub now: Instant,
+    pub min_rtt: Duration,
+    pub handshake: &'a Handshake,
+}
+
+impl Delivery<'_> {
+    fn rack_sample(&self, segment: &SentSegment, echo_older: bool) -> RackSample {
+        RackSample {
+            now: self.now,
+            sent_at: segment.sent_at,
+            end_offset: segment.end(),
+            retransmitted: segment.ever_retransmitted,
+            echo_older,
+            min_rtt: self.min_rtt,
+        }
+    }
+}
+
+impl LossRecovery {
+    /// The sender before an acknowledgement is processed, `una` being SND.UNA.
+    pub fn ack_info(&self, una: u64) -> AckInfo {
+        let mut info = AckInfo::default();
+        info.prior.una = una;
+        info.prior.inflight = self.inflight();
+        info.prior.highest_sacked = self.board.highest_sacked(una);
+        info
+    }
+
+    /// Everything below `ack` is acknowledged. Returns whether the FIN is.
+    pub fn on_acked(&mut self, at: &Delivery<'_>, info: &mut AckInfo, ack: u64) -> bool {
+        let mut fin_acked = false;
+        info.una_advanced = true;
+        info.restart_timer = true;
+        while let Some(segment) = self.board.pop_acked(ack) {
+            info.on_acked(&segment);
+            fin_acked |= segment.fin;
+            if segment.sacked {
+                continue;
+            }
+            info.on_delivered(&segment, self.high_seq);
+            if !segment.ever_retransmitted {
+                info.delivered.on_acked_sent_at(segment.sent_at);
+            }
+            let older = segment.ever_retransmitted
+                && at.handshake.is_echo_older(info.echo, segment.sent_at);
+            let sample = at.rack_sample(&segment, older);
+            info.delivered.rack_advanced |= self.rack.on_delivered(&sample);
+            self.rack.on_fack_order(segment.end(), segment.ever_retransmitted);
+        }
+        self.board.forget_below(ack);
+        self.timeouts = 0;
+        if self.board.is_empty() {
+            self.reno_sacked = 0;
+        }
+        fin_acked
+    }
+
+    /// The range `block` is selectively acknowledged. Blocks come in ascending order.
+    pub fn on_sacked(&mut self, at: &Delivery<'_>, info: &mut AckInfo, block: Range<u64>) {
+        let (rack, high_seq) = (&mut self.rack, self.high_seq);
+        let in_fack_order = at.handshake.sack();
+        self.board.sack(block, |segment: &SentSegment| {
+            info.delivered.newly_sacked += 1;
+            info.on_delivered(segment, high_seq);
+            // The echo is that of the last segment in order (RFC 7323 s4.3), not of this one, so it
+            // is not compared.
+            let sample = at.rack_sample(segment, false);
+            info.delivered.rack_advanced |= rack.on_delivered(&sample);
+            if in_fack_order {
+                rack.on_fack_order(segment.end(), segment.ever_retransmitted);
+            }
+            if !segment.ever_retransmitted {
+                info.delivered.on_sacked_sent_at(segment.sent_at);
+            }
+        });
+    }
+
+    /// A D-SACK reported `duplicate`.
+    pub fn on_dsack(&mut self, info: &mut AckInfo, duplicate: Range<u64>, mss: u32) {
+        info.dsack = Some(duplicate.clone());
+        self.undo.on_dsack(duplicate, mss);
+    }
+
+    /// After cumulative and selective acknowledgement: RTT samples, RACK's D-SACK round and the
+    /// outcome of a loss probe.
+    pub fn after_delivery(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo) {
+        let now = rcx.cx.now;
+        let (una, nxt) = (rcx.sender.una(), rcx.sender.nxt());
+        self.check(una, nxt);
+        let head_sent_at = self.board.head().map(|(_, head)| head.sent_at);
+        if let Some(samples) = RoundTrip::samples_of(now, info, rcx.handshake, head_sent_at) {
+            rcx.rtt.on_samples(now, &samples, una, nxt);
+            self.tlp.on_rtt_sample();
+            rcx.rtt.record(rcx.cx, rcx.id, samples.oldest);
+        }
+        self.rack.on_dsack_round(info.dsack.is_some(), una, nxt);
+        self.finish_probe(rcx, info);
+    }
+
+    /// An acknowledgement came while nothing was outstanding: a D-SACK may still report that a
+    /// probe or a retransmission was needless (Linux `tcp_ack`, `no_queue`).
+    pub fn after_late_dsack(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo) {
+        self.finish_probe(rcx, info);
+        if info.dsack.is_some() {
+            self.rack.on_dsack_round(true, rcx.sender.una(), rcx.sender.nxt());
+            self.on_alert(rcx, info);
+        }
+    }
+
+    /// Whether a loss probe is outstanding.
+    pub const fn is_probing(&self) -> bool {
+        self.tlp.end_offset().is_some()
+    }
+
+    fn finish_probe(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &AckInfo) {
+        let Some(end) = self.tlp.end_offset() else { return };
+        let outcome = self.tlp.on_ack(&TlpAck {
+            ack: rcx.sender.una(),
+            dsack_of_probe: info.dsack.as_ref().is_some_and(|dsack| dsack.end >= end),
+            snd_una_advanced: info.una_advanced,
+            newly_sacked: info.delivered.newly_sacked > 0,
+            not_dup: info.not_dup,
+        });
+        if outcome == TlpOutcome::LossRepaired {
+            self.reduce_for_repaired_loss(rcx);
+        }
+    }
+
+    /// Whether recovery has to look at this acknowledgement (Linux `tcp_ack_is_dubious`).
+    pub fn is_dubious(&self, info: &AckInfo) -> bool {
+        self.ca_state != CaState::Open
+            || info.delivered.newly_sacked > 0
+            || info.dsack.is_some()
+            || !(info.not_dup || info.una_advanced)
+    }
+
+    /// The congestion window after an acknowledgement (Linux `tcp_cong_control`): PRR while it is
+    /// being reduced, growth otherwise.
+    pub fn control_window(
+        &mut self,
+        rcx: &mut RecoveryContext<'_, '_>,
+        info: &AckInfo,
+        paced: bool,
+    ) {
+        let path = rcx.id.path;
+        let pipe = self.inflight();
+        let delivered = &info.delivered;
+        debug_assert_eq!(
+            self.prr.is_some(),
+            self.ca_state == CaState::Recovery,
+            "PRR controls the window in fast recovery only"
+        );
+        if let Some(prr) = self.prr.as_mut() {
+            let safe = info.una_advanced && info.newly_lost == 0;
+            if let Some(allowed) = prr.on_ack(delivered.segs, pipe, safe) {
+                rcx.cc.set_recovery_window(path, pipe + allowed);
+            }
+        } else if delivered.segs > 0 && (info.una_advanced || self.is_reordering_seen()) {
+            let sample = AckSample {
+                now: rcx.cx.now,
+                acked_segs: delivered.segs,
+                acked_bytes: delivered.bytes,
+                rtt: info.rtt,
+                srtt: rcx.rtt.srtt(),
+                min_rtt: rcx.rtt.min(),
+                inflight_before_segs: info.prior.inflight,
+                cwnd_limited: rcx.sender.validation.is_limited(rcx.cc, path),
+                may_grow: true,
+                state: self.ca_state,
+                snd_una: rcx.sender.una(),
+                snd_nxt: rcx.sender.nxt(),
+                paced,
+            };
+            rcx.cc.on_ack(path, &sample);
+        }
+        self.record_window(rcx);
+    }
+
+    /// Outstanding segments are those sent and not cumulatively acknowledged.
+    fn check(&self, una: u64, nxt: u64) {
+        debug_assert!(una <= nxt, "acknowledged data were sent");
+        debug_assert_eq!(self.board.is_empty(), una == nxt, "outstanding = sent - acknowledged");
+        debug_assert!(self.board.head().is_none_or(|(_, head)| head.offset == una));
+        debug_assert!(self.board.last().is_none_or(|(_, last)| last.end() == nxt));
+    }
+
+    /// Whether segments were ever reordered by more than the initial threshold.
+    pub(super) fn is_reordering_seen(&self) -> bool {
+        self.dup.segs() > DupThresh::default().segs()
+    }
+}

@@ -1,0 +1,152 @@
+//! The timers of loss recovery: retransmission time-out, loss probe and reordering, how they are
+//! set and what happens when they fire (RFC 6298 s5, RFC 8985 s6.2 and s7).
+
+use super::{LossRecovery, RecoveryContext, Rexmit};
+use crate::congestion::CongestionControl;
+use crate::recovery::{PtoInput, TlpRule, pto};
+use crate::tcp::ack_info::AckInfo;
+use crate::tcp::profile::LossDetection;
+use crate::tcp::timers::Retransmit;
+use base::{CaState, Duration};
+
+/// Retransmissions of one segment before the connection fails (Linux `tcp_retries2`).
+const MAX_TIMEOUTS: u32 = 15;
+/// Shortest time for which a timer is set.
+const TICK: Duration = Duration::from_micros(1);
+
+/// What a retransmission time-out means for the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimeoutOutcome {
+    /// Nothing is outstanding.
+    Nothing,
+    /// Lost segments are to be retransmitted.
+    Retransmit,
+    /// The connection fails.
+    GiveUp,
+}
+
+impl LossRecovery {
+    /// The retransmission timer fired (RFC 6298 s5.4 to s5.7).
+    pub fn on_rto(&mut self, rcx: &mut RecoveryContext<'_, '_>) -> TimeoutOutcome {
+        if self.board.is_empty() {
+            return TimeoutOutcome::Nothing;
+        }
+        if self.timeouts >= MAX_TIMEOUTS {
+            return TimeoutOutcome::GiveUp;
+        }
+        self.enter_loss(rcx);
+        self.timeouts += 1;
+        rcx.rtt.back_off();
+        self.rexmit = Rexmit::Lost;
+        rcx.timers.set_retransmit(Retransmit::Rto, rcx.cx.now, rcx.rtt.rto());
+        TimeoutOutcome::Retransmit
+    }
+
+    /// The probe timer fired (RFC 8985 s7.3). Returns whether a probe is to be sent.
+    pub fn on_probe_timeout(&mut self, rcx: &mut RecoveryContext<'_, '_>) -> bool {
+        let rule = rcx.switches.tlp.unwrap_or(TlpRule::Rfc8985);
+        if self.board.is_empty() {
+            return false;
+        }
+        let probes = self.tlp.may_probe(rule);
+        let span = if probes { rcx.rtt.rto() } else { self.rto_left(rcx).max(TICK) };
+        rcx.timers.set_retransmit(Retransmit::Rto, rcx.cx.now, span);
+        probes
+    }
+
+    /// The reordering timer fired: segments that were late are lost now (RFC 8985 s6.2.1). Without
+    /// RACK, the delay of early retransmit is over.
+    pub fn on_reordering_timeout(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+        let mut info = AckInfo::default();
+        let lost = match rcx.switches.loss_detection {
+            LossDetection::Rack => self.detect_by_time(rcx),
+            LossDetection::SackFack => {
+                if self.board.sacked_out() > 0 {
+                    self.mark_head_lost(rcx, &mut info);
+                }
+                info.newly_lost
+            }
+        };
+        if lost > 0 {
+            if self.ca_state < CaState::Recovery {
+                self.enter_recovery_from_timer(rcx);
+            }
+            self.rexmit = Rexmit::Lost;
+        }
+        if rcx.timers.retransmit().is_none() {
+            self.rearm_rto(rcx);
+        }
+    }
+
+    fn enter_recovery_from_timer(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+        self.enter_recovery(rcx);
+        // No acknowledgement lets PRR allow the fast retransmit, so it is allowed here.
+        let pipe = self.inflight();
+        rcx.cc.set_recovery_window(rcx.id.path, pipe + 1);
+    }
+
+    /// Sets the timer after an acknowledgement made progress: a loss probe where one may be sent,
+    /// otherwise the RTO.
+    pub fn set_retransmission_timer(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+        let waits = rcx.timers.retransmit() == Some(Retransmit::Reordering);
+        if waits && !self.board.is_empty() {
+            return;
+        }
+        let rto = rcx.rtt.rto();
+        if !self.schedule_loss_probe(rcx, rto) {
+            self.rearm_rto(rcx);
+        }
+    }
+
+    /// Time until the RTO of the lowest outstanding segment, counted from its last transmission.
+    fn rto_left(&self, rcx: &RecoveryContext<'_, '_>) -> Duration {
+        let Some((_, head)) = self.board.head() else { return rcx.rtt.rto() };
+        (head.sent_at + rcx.rtt.rto()) - rcx.cx.now
+    }
+
+    /// Sets the RTO. In place of a probe or a reordering timer it does not begin anew (Linux
+    /// `tcp_rearm_rto`).
+    pub fn rearm_rto(&self, rcx: &mut RecoveryContext<'_, '_>) {
+        if self.board.is_empty() {
+            rcx.timers.stop_retransmit();
+            return;
+        }
+        let replaced = rcx.timers.retransmit();
+        let continues = matches!(replaced, Some(Retransmit::Reordering | Retransmit::LossProbe));
+        let span = if continues { self.rto_left(rcx).max(TICK) } else { rcx.rtt.rto() };
+        rcx.timers.set_retransmit(Retransmit::Rto, rcx.cx.now, span);
+    }
+
+    /// Sets the probe timer after new data were sent.
+    pub fn schedule_probe_after_sending(&self, rcx: &mut RecoveryContext<'_, '_>) {
+        let rto_left = self.rto_left(rcx);
+        self.schedule_loss_probe(rcx, rto_left);
+    }
+
+    /// Sets the probe timer where a probe may be sent (RFC 8985 s7.2); returns whether it did.
+    /// `rto_left`: time until the RTO would fire.
+    fn schedule_loss_probe(&self, rcx: &mut RecoveryContext<'_, '_>, rto_left: Duration) -> bool {
+        let Some(rule) = rcx.switches.tlp else { return false };
+        let open = self.ca_state == CaState::Open;
+        if !open || !rcx.handshake.sack() || self.board.is_empty() {
+            return false;
+        }
+        let out = self.board.packets_out();
+        let cwnd = rcx.cc.cwnd_segs(rcx.id.path);
+        let estimator = rcx.rtt.estimator();
+        let input = PtoInput {
+            srtt: estimator.srtt(),
+            inflight_segs: out,
+            rto_left: if rto_left.is_zero() { Duration::MAX } else { rto_left },
+            min_rto: estimator.min_rto(),
+            cwnd_limited_or_nothing_unsent: out >= cwnd || !rcx.sender.has_unsent(),
+        };
+        match pto(rule, &input) {
+            Some(wait) => {
+                rcx.timers.set_retransmit(Retransmit::LossProbe, rcx.cx.now, wait);
+                true
+            }
+            None => false,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Congestion window validation: how much of the window is in use, and what silence does to it
+//! (RFC 5681 s4.1, RFC 2861; Linux `tcp_cwnd_validate`, `tcp_is_cwnd_limited`).
+//!
+//! The window itself is the congestion controller's.
+
+use crate::congestion::{CongestionControl, Controller};
+use crate::tcp::round_trip::RoundTrip;
+use base::{Duration, Instant, PathId};
+
+/// What is known about the use of the congestion window.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CwndValidation {
+    /// New segments sent since the use was last judged.
+    round_sent: u32,
+    /// The congestion window was the limit when the use was last judged (Linux `is_cwnd_limited`).
+    limited: bool,
+    /// Largest number of outstanding segments in the present round.
+    max_packets_out: u32,
+    /// Largest number of outstanding segments since the window was last full.
+    used: u32,
+    /// The round ends when this offset is acknowledged.
+    round_end: u64,
+    /// When the window was last full, or last reduced for lack of data.
+    stamp: Instant,
+    last_data_sent: Option<Instant>,
+    /// The transmission after which silence was last considered.
+    idle_since: Option<Instant>,
+}
+
+/// The state of the sender after a round of sending.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage<'a> {
+    pub now: Instant,
+    pub una: u64,
+    pub nxt: u64,
+    pub packets_out: u32,
+    /// The congestion window kept something from being sent.
+    pub limited: bool,
+    /// Lack of data, rather than loss or a full buffer, may be the reason for a low use.
+    pub application_limited: bool,
+    pub rtt: &'a RoundTrip,
+}
+
+impl CwndValidation {
+    /// Nothing was sent.
+    pub const fn new() -> Self {
+        CwndValidation {
+            round_sent: 0,
+            limited: false,
+            max_packets_out: 0,
+            used: 0,
+            round_end: 0,
+            stamp: Instant::ZERO,
+            last_data_sent: None,
+            idle_since: None,
+        }
+    }
+
+    /// The connection is established.
+    pub const fn on_established(&mut self, now: Instant) {
+        self.stamp = now;
+    }
+
+    /// A segment was sent for the first time.
+    pub const fn on_new_segment(&mut self) {
+        self.round_sent += 1;
+    }
+
+    /// Data were sent.
+    pub const fn on_data_sent(&mut self, now: Instant) {
+        self.last_data_sent = Some(now);
+    }
+
+    /// When data were last sent.
+    pub const fn last_data_sent(&self) -> Option<Instant> {
+        self.last_data_sent
+    }
+
+    /// Ends a round of sending; returns the number of new segments.
+    pub const fn take_round(&mut self) -> u32 {
+        std::mem::replace(&mut self.round_sent, 0)
+    }
+
+    /// Judges the use of the window: the strongest sign within a round counts. Reports to the
+    /// controller if the application leaves the window unused for an RTO.
+    pub fn validate(&mut self, usage: &Usage<'_>, cc: &mut Controller, path: PathId) {
+        let Usage { now, una, nxt, packets_out: out, limited, .. } = *usage;
+        debug_assert!(una <= nxt, "acknowledged data were sent");
+        if una >= self.round_end || limited || (!self.limited && out > self.max_packets_out) {
+            self.limited = limited;
+            self.max_packets_out = out;
+            self.round_end = nxt;
+        }
+        if self.is_limited(cc, path) {
+            self.used = 0;
+            self.stamp = now;
+            return;
+        }
+        self.used = self.used.max(out);
+        if now - self.stamp >= usage.rtt.rto() {
+            if usage.application_limited {
+                cc.on_application_limited(path, self.used);
+                self.used = 0;
+            }
+            self.stamp = now;
+        }
+    }
+
+    /// Whether the window limits the sender, so that it may grow: in slow start already when half
+    /// of it is in use.
+    pub fn is_limited(&self, cc: &Controller, path: PathId) -> bool {
+        if self.limited {
+            return true;
+        }
+        let cwnd = cc.cwnd_segs(path);
+        let slow_start = cc.ssthresh_segs(path).is_none_or(|ssthresh| cwnd < ssthresh);
+        slow_start && cwnd < 2 * self.max_packets_out
+    }
+
+    /// Reports silence to the controller before data are sent again: after an RTO the window is out
+    /// of date (RFC 5681 s4.1). Nothing is outstanding. Silence is reported once.
+    pub fn on_send_after_idle(
+        &mut self,
+        now: Instant,
+        rto: Duration,
+        cc: &mut Controller,
+        path: PathId,
+    ) {
+        if self.idle_since == self.last_data_sent {
+            return;
+        }
+        let Some(last) = self.last_data_sent else { return };
+        self.idle_since = Some(last);
+        let idle = now - last;
+        if idle > rto {
+            cc.on_idle_restart(path, idle, rto, now);
+            self.stamp = now;
+            self.used = 0;
+        }
+        cc.on_transmit_start(path, idle, now);
+    }
+}

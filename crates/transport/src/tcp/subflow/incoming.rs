@@ -1,0 +1,545 @@
+//! A segment arrives (RFC 9293 s3.10.7): the handshake, whether the segment is acceptable, what it
+//! acknowledges and what it brings.
+//!
+//! Challenge acknowledgements are RFC 5961, PAWS is RFC 7323. The sender's reaction to what is
+//! acknowledged belongs to `loss`.
+
+use super::{FlowId, Subflow, TIMESTAMPS};
+use crate::congestion::{CongestionControl, Controller, PathStart};
+use crate::recovery::{pacing_rate, received_truesize};
+use crate::socket::{ConnectionEvent, SocketError};
+use crate::tcp::ack_info::{AckInfo, SackRanges};
+use crate::tcp::ack_policy::Verdict;
+use crate::tcp::loss::{Delivery, Rexmit};
+use crate::tcp::multipath::SegmentInfo;
+use crate::tcp::profile::SubflowWindow;
+use crate::tcp::receiver::{ArrivedData, Inserted};
+use base::{Context, Duration, Event, EventMask, Instant};
+use wire::{Flags, SackBlocks, TcpSegment};
+
+/// Payload of a segment if the peer announces no MSS (RFC 9293 s3.7.1).
+const DEFAULT_MSS: u16 = 536;
+/// Smallest MSS of a peer: smaller ones make a host flood itself with headers (Linux
+/// `tcp_min_snd_mss`, CVE-2019-11479).
+const MIN_MSS: u16 = 48;
+
+impl Subflow {
+    /// A segment of this connection arrived.
+    pub fn handle_segment(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        segment: &mut TcpSegment,
+    ) {
+        if self.fsm.is_closed() {
+            return;
+        }
+        if self.fsm.is_syn_sent() {
+            self.handle_in_syn_sent(cx, cc, segment);
+            return;
+        }
+        if !self.accept_segment(cx, segment) || !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        if self.fsm.is_syn_received() {
+            if segment.ack != self.handshake.first_seq() && !self.acks_something_sent(segment) {
+                self.outbox.reset_with = Some(segment.ack);
+                return;
+            }
+            self.accept_ack_of_syn(cx, cc, segment);
+        }
+        if let Some(timestamps) = segment.options.timestamps {
+            self.rx.on_timestamp(cx.now, timestamps.value, self.offset_of(segment));
+        }
+        let (una, window) = (self.tx.una(), self.tx.window.size());
+        if !self.process_ack(cx, cc, segment) {
+            return;
+        }
+        // The fast path of a kernel does not look at timestamps of acknowledgements.
+        if self.mp.is_some() || !segment.payload.is_empty() || self.tx.window.size() != window {
+            self.sample_receiver_rtt(cx, segment);
+        }
+        if self.mp.is_some() {
+            let offset = u64::try_from(self.offset_of(segment)).unwrap_or(0);
+            self.summarise(segment, offset, self.tx.una() > una);
+        }
+        self.receive_payload(cx, segment);
+        self.decide_acknowledgement(cx);
+    }
+
+    /// Takes over what the peer's SYN or SYN/ACK offers.
+    pub(super) fn on_syn(&mut self, now: Instant, segment: &TcpSegment) {
+        self.handshake.on_syn(segment);
+        self.rx.on_syn(now, segment.options.timestamps.map(|timestamps| timestamps.value));
+        let mut option_bytes = if self.handshake.timestamps() { TIMESTAMPS } else { 0 };
+        if let Some(mp) = self.mp.as_mut() {
+            if segment.options.mptcp.is_empty() {
+                mp.set_room(0);
+            }
+            option_bytes += mp.room();
+        }
+        let mss = segment.options.mss.unwrap_or(DEFAULT_MSS).max(MIN_MSS);
+        self.tx.set_mss(u32::from(mss.min(self.advertised_mss())) - option_bytes);
+        // The window of a SYN is never scaled (RFC 7323 s2.2).
+        self.tx.window.set(segment.seq, u64::from(segment.window));
+    }
+
+    /// SYN-SENT: a segment came (RFC 9293 s3.10.7.3).
+    fn handle_in_syn_sent(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        segment: &TcpSegment,
+    ) {
+        let flags = segment.flags;
+        let acks_syn = flags.contains(Flags::ACK) && segment.ack == self.handshake.first_seq();
+        if flags.contains(Flags::ACK) && !acks_syn {
+            if !flags.contains(Flags::RST) {
+                self.outbox.reset_with = Some(segment.ack);
+            }
+            return;
+        }
+        if flags.contains(Flags::RST) {
+            if acks_syn {
+                self.summarise(segment, 0, false);
+                self.fail(cx, SocketError::Refused);
+            }
+            return;
+        }
+        if !flags.contains(Flags::SYN) {
+            return;
+        }
+        self.on_syn(cx.now, segment);
+        if !acks_syn {
+            // Simultaneous open: a SYN/ACK answers.
+            self.fsm.open_simultaneously(cx);
+            self.handshake.open_simultaneously();
+            return;
+        }
+        self.summarise(segment, 0, false);
+        self.become_established(cx, cc);
+        self.rx.ack.on_connected(cx.now);
+        self.rx.ack.now();
+        self.events.push(ConnectionEvent::Connected);
+    }
+
+    /// SYN-RECEIVED: `segment` acknowledges our SYN.
+    fn accept_ack_of_syn(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        segment: &TcpSegment,
+    ) {
+        self.tx.window.set(segment.seq, self.handshake.scaled_window(segment));
+        self.become_established(cx, cc);
+        self.events.push(ConnectionEvent::Accepted);
+    }
+
+    fn become_established(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
+        self.fsm.establish(cx);
+        self.timers.stop_retransmit();
+        self.handshake.stop();
+        match self.handshake.rtt(cx.now) {
+            Some(rtt) => {
+                self.rtt.on_handshake(cx.now, rtt);
+                self.rtt.record(cx, self.id, rtt);
+            }
+            None => self.rtt.on_handshake_timeout(),
+        }
+        // RFC 6928 s2: a single lost SYN keeps the initial window.
+        let lost_twice = self.handshake.sends() > 2;
+        let initial_window_segs = if lost_twice { 1 } else { self.switches.initial_window_segs };
+        let (path, mss) = (self.id.path, self.tx.mss());
+        let bytes = |segs: u32| u64::from(segs) * u64::from(mss);
+        let start = PathStart {
+            now: cx.now,
+            mss,
+            initial_window_bytes: bytes(initial_window_segs),
+            initial_ssthresh_bytes: self.options.initial_ssthresh_segs.map(bytes),
+            srtt: self.rtt.srtt(),
+        };
+        cc.on_path_added(path, &start);
+        self.tx.writer.expand(cc.cwnd_segs(path), self.loss.dup_thresh(), mss);
+        self.tx.validation.on_established(cx.now);
+        // What the peer may send is not lowered by options of our own (Linux `advmss`).
+        self.rx.on_established(cx.now, mss + self.option_room());
+        self.update_pacing_rate(cc);
+    }
+
+    fn acks_something_sent(&self, segment: &TcpSegment) -> bool {
+        let ack = segment.ack.to_offset(self.handshake.first_seq(), self.tx.una());
+        (0..=self.tx.nxt() as i64).contains(&ack)
+    }
+
+    /// Keeps the summary of an accepted segment for the multi-path connection.
+    fn summarise(&mut self, segment: &TcpSegment, offset: u64, acked_data: bool) {
+        // The window of a SYN is never scaled (RFC 7323 s2.2).
+        let window = if segment.flags.contains(Flags::SYN) {
+            u64::from(segment.window)
+        } else {
+            self.handshake.scaled_window(segment)
+        };
+        if let Some(mp) = self.mp.as_mut() {
+            mp.on_segment(SegmentInfo {
+                options: segment.options.mptcp.clone(),
+                offset,
+                len: segment.payload.len(),
+                window,
+                acked_data,
+                fin: segment.flags.contains(Flags::FIN),
+                reset: segment.flags.contains(Flags::RST),
+            });
+        }
+    }
+
+    /// The offset of a segment's first byte in the peer's stream, negative before its beginning.
+    fn offset_of(&self, segment: &TcpSegment) -> i64 {
+        segment.seq.to_offset(self.handshake.peer_first_seq(), self.rx.nxt())
+    }
+
+    /// RFC 9293 s3.10.7.4 first to fourth check, with PAWS and RFC 5961.
+    fn accept_segment(&mut self, cx: &mut Context<'_>, segment: &TcpSegment) -> bool {
+        let reset = segment.flags.contains(Flags::RST);
+        if self.is_old_by_timestamp(cx, segment) {
+            if !reset {
+                self.answer_unacceptable(segment);
+            }
+            return false;
+        }
+        let start = self.offset_of(segment);
+        let end = start + i64::from(segment.sequence_len());
+        if !self.rx.is_acceptable(start, end) {
+            if self.is_repeated_syn(segment) {
+                self.handshake.repeat();
+            } else if !reset {
+                self.answer_unacceptable(segment);
+            }
+            return false;
+        }
+        if reset {
+            if start == self.rx.nxt() as i64 {
+                self.summarise(segment, 0, false);
+                self.reset_by_peer(cx);
+            } else {
+                self.rx.ack.now();
+            }
+            return false;
+        }
+        if segment.flags.contains(Flags::SYN) {
+            // RFC 5961 s4: a challenge, whatever the sequence number. A peer in SYN-RECEIVED that
+            // repeats its SYN gets the SYN/ACK again.
+            if self.is_repeated_syn(segment) {
+                self.handshake.repeat();
+            } else if self.fsm.is_syn_received() && segment.flags.contains(Flags::ACK) {
+                return true;
+            } else {
+                self.rx.ack.now();
+            }
+            return false;
+        }
+        true
+    }
+
+    fn is_repeated_syn(&self, segment: &TcpSegment) -> bool {
+        self.fsm.is_syn_received()
+            && segment.flags.contains(Flags::SYN)
+            && !segment.flags.contains(Flags::ACK)
+            && segment.seq == self.handshake.irs()
+    }
+
+    fn is_old_by_timestamp(&self, cx: &Context<'_>, segment: &TcpSegment) -> bool {
+        if !self.handshake.timestamps() || self.fsm.is_syn_received() {
+            return false;
+        }
+        let Some(timestamps) = segment.options.timestamps else { return false };
+        self.rx.is_old_timestamp(cx.now, timestamps.value)
+    }
+
+    /// Answers an old or unacceptable segment.
+    fn answer_unacceptable(&mut self, segment: &TcpSegment) {
+        let start = self.offset_of(segment);
+        self.rx.on_unacceptable(start, start + i64::from(segment.payload.len()));
+    }
+
+    /// Processes the acknowledgement in `segment` (RFC 9293 s3.10.7.4). Returns whether the segment
+    /// is to be used further.
+    fn process_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        segment: &TcpSegment,
+    ) -> bool {
+        let una = self.tx.una();
+        let ack = segment.ack.to_offset(self.handshake.first_seq(), una);
+        if !self.tx.is_acceptable_ack(ack) {
+            self.rx.ack.now();
+            return false;
+        }
+        self.tx.window.on_answer();
+        let mut info = self.loss.ack_info(una);
+        // RFC 8684 s3: a segment with an option other than a DSS is no duplicate acknowledgement.
+        info.not_dup = !segment.payload.is_empty() || !segment.options.mptcp.others().is_empty();
+        info.echo = segment.options.timestamps.map(|timestamps| timestamps.echo);
+        let sacks = &segment.options.sack;
+        if ack < una as i64 {
+            // The SACK blocks of an old acknowledgement may be new.
+            if !sacks.is_empty() && !self.loss.is_idle() {
+                self.process_sacks(cx, &mut info, ack, sacks);
+                let (loss, mut rcx) = self.recovery(cx, cc);
+                let rexmit = loss.on_alert(&mut rcx, &mut info);
+                self.after_ack(cx, cc, &info, rexmit);
+            }
+            return true;
+        }
+        let acked = ack as u64;
+        self.update_window(segment, acked, &mut info);
+        if self.loss.is_idle() {
+            self.after_empty_ack();
+            self.process_late_dsack(cx, cc, segment, &mut info);
+            return true;
+        }
+        // Cumulative acknowledgement first: what it covers cannot have been overtaken by what the
+        // same segment SACKs.
+        if acked > una {
+            self.advance_una(cx, &mut info, acked);
+        }
+        self.process_sacks(cx, &mut info, ack, sacks);
+        let (loss, mut rcx) = self.recovery(cx, cc);
+        loss.after_delivery(&mut rcx, &mut info);
+        let dubious = loss.is_dubious(&info);
+        let rexmit = if dubious { loss.on_alert(&mut rcx, &mut info) } else { Rexmit::None };
+        self.after_ack(cx, cc, &info, rexmit);
+        true
+    }
+
+    fn update_window(&mut self, segment: &TcpSegment, ack: u64, info: &mut AckInfo) {
+        let size = self.handshake.scaled_window(segment);
+        let advances = ack > self.tx.una();
+        if self.tx.window.is_updated_by(segment.seq, size, advances) {
+            info.not_dup |= self.tx.window.update(segment.seq, size);
+            if self.is_window_lifted() {
+                self.tx.window.lift();
+            }
+        }
+    }
+
+    /// Whether only the window of the connection counts, not that of the subflow.
+    fn is_window_lifted(&self) -> bool {
+        let lifts = self.switches.subflow_window == SubflowWindow::Lift;
+        lifts && self.mp.as_ref().is_some_and(|mp| !mp.is_fallen_back())
+    }
+
+    /// Nothing was outstanding: at most the window opened.
+    fn after_empty_ack(&mut self) {
+        if self.tx.has_unsent() && self.tx.window_left() >= self.next_len() {
+            self.rtt.reset_back_off();
+            self.timers.stop_retransmit();
+        }
+    }
+
+    /// Nothing was outstanding, but a D-SACK may report a needless retransmission.
+    fn process_late_dsack(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        segment: &TcpSegment,
+        info: &mut AckInfo,
+    ) {
+        let sacks = &segment.options.sack;
+        if sacks.is_empty() && !self.loss.is_probing() {
+            // The usual case of a receiver.
+            return;
+        }
+        self.process_sacks(cx, info, self.tx.una() as i64, sacks);
+        let (loss, mut rcx) = self.recovery(cx, cc);
+        loss.after_late_dsack(&mut rcx, info);
+    }
+
+    fn process_sacks(
+        &mut self,
+        cx: &Context<'_>,
+        info: &mut AckInfo,
+        ack: i64,
+        blocks: &SackBlocks,
+    ) {
+        if blocks.is_empty() {
+            return;
+        }
+        let first = self.handshake.first_seq();
+        let sacks = SackRanges::new(blocks, first, ack, self.tx.una(), self.tx.nxt());
+        // Only what was sent on this connection can be a duplicate.
+        if let Some(dsack) = sacks.dsack.filter(|dsack| dsack.start >= 0) {
+            self.stats.spurious_retrans += 1;
+            self.loss.on_dsack(info, dsack.start as u64..dsack.end as u64, self.tx.mss());
+        }
+        let at = Delivery { now: cx.now, min_rtt: self.rtt.min(), handshake: &self.handshake };
+        for range in sacks.ranges.into_iter().filter(|range| !range.is_empty()) {
+            self.loss.on_sacked(&at, info, range);
+        }
+    }
+
+    fn advance_una(&mut self, cx: &mut Context<'_>, info: &mut AckInfo, ack: u64) {
+        let at = Delivery { now: cx.now, min_rtt: self.rtt.min(), handshake: &self.handshake };
+        if self.loss.on_acked(&at, info, ack) {
+            self.fsm.fin_acked(cx);
+        }
+        // The window was counted from the old edge; the segment that moves it also updates it.
+        self.tx.on_acked(ack);
+        if let Some(mp) = self.mp.as_mut() {
+            mp.forget_below(ack);
+        }
+        if self.fsm.is_time_wait() {
+            self.enter_time_wait(cx);
+        } else if self.fsm.is_fin_wait_2() && self.orphaned {
+            self.limit_fin_wait_2(cx);
+        } else if self.fsm.is_closed() {
+            self.timers.stop_all();
+            self.events.push(ConnectionEvent::Closed);
+        }
+    }
+
+    /// Timers, congestion control, and what may be sent next.
+    fn after_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        info: &AckInfo,
+        rexmit: Rexmit,
+    ) {
+        let paced = self.options.pacing;
+        let (loss, mut rcx) = self.recovery(cx, cc);
+        if info.restart_timer {
+            loss.set_retransmission_timer(&mut rcx);
+        }
+        loss.control_window(&mut rcx, info, paced);
+        loss.set_rexmit(rexmit);
+        self.update_pacing_rate(cc);
+        if info.una_advanced {
+            self.tx.writer.on_freed();
+        }
+        let FlowId { socket, path } = self.id;
+        let (up_to, inflight_segs) = (self.tx.una(), self.inflight());
+        cx.record(EventMask::SEGMENT, || Event::SegmentAcked {
+            socket,
+            path,
+            up_to,
+            newly_acked: info.delivered.bytes,
+            inflight_segs,
+        });
+    }
+
+    /// The pacing rate is known from the handshake on. Mainline does not count the options of a
+    /// connection of several paths (`mss_cache`).
+    pub(super) fn update_pacing_rate(&mut self, cc: &Controller) {
+        let room = if self.switches.mainline_limits { self.option_room() } else { 0 };
+        let path = self.id.path;
+        self.tx.pacing_rate = pacing_rate(
+            cc.cwnd_segs(path),
+            cc.ssthresh_segs(path),
+            self.loss.board().packets_out(),
+            self.tx.mss() + room,
+            self.rtt.srtt(),
+        );
+    }
+
+    fn receive_payload(&mut self, cx: &mut Context<'_>, segment: &mut TcpSegment) {
+        let fin = segment.flags.contains(Flags::FIN);
+        if segment.payload.is_empty() && !fin {
+            return;
+        }
+        if !self.fsm.may_receive() {
+            self.receive_after_end(cx, segment);
+            return;
+        }
+        let start = self.offset_of(segment);
+        let len = i64::from(segment.payload.len());
+        if fin {
+            self.rx.on_fin(start + len);
+        }
+        if len > 0 {
+            self.insert_payload(cx, segment, start);
+        }
+        if fin {
+            self.rx.ack.now();
+        }
+        if self.rx.reaches_fin() {
+            self.fsm.receive_fin(cx);
+            self.events.push(ConnectionEvent::PeerClosed);
+            if self.fsm.is_time_wait() {
+                self.enter_time_wait(cx);
+            }
+        }
+    }
+
+    /// Payload or a FIN came although the peer's FIN was received: a retransmission.
+    fn receive_after_end(&mut self, cx: &Context<'_>, segment: &TcpSegment) {
+        if segment.sequence_len() > 0 {
+            self.answer_unacceptable(segment);
+        }
+        if self.fsm.is_time_wait() {
+            // RFC 9293 s3.10.7.4: our acknowledgement was lost, so TIME-WAIT begins anew.
+            self.enter_time_wait(cx);
+        }
+    }
+
+    fn insert_payload(&mut self, cx: &mut Context<'_>, segment: &mut TcpSegment, start: i64) {
+        let segment_len = segment.payload.len();
+        let Some(part) = self.rx.acceptable_part(start, segment_len) else {
+            self.answer_unacceptable(segment);
+            return;
+        };
+        let arrived = ArrivedData {
+            now: cx.now,
+            segment_len,
+            truesize: received_truesize(segment.wire_len() + 20),
+            push: segment.flags.contains(Flags::PSH),
+            acks_held: self.timers.compressed_ack_runs(),
+            rto: self.rtt.rto(),
+        };
+        let whole = std::mem::take(&mut segment.payload);
+        let cut = part.len < segment_len;
+        let payload = if cut { whole.slice(part.skipped, part.len) } else { whole };
+        let inserted = self.rx.insert(&arrived, part.offset, payload);
+        if inserted == Inserted::Duplicate {
+            return;
+        }
+        let FlowId { socket, path } = self.id;
+        let (offset, len) = (part.offset, part.len);
+        cx.record(EventMask::ARRIVAL, || Event::SegmentArrived { socket, path, offset, len });
+        // A multi-path connection looks for data after every segment.
+        let readable = inserted == Inserted::InOrder && self.mp.is_none();
+        if readable && self.events.last() != Some(&ConnectionEvent::Readable) {
+            self.events.push(ConnectionEvent::Readable);
+        }
+    }
+
+    /// RFC 7323 s4: the echo of our own timestamps gives the receiver an RTT sample, too, if the
+    /// first segment with that echo is a full one.
+    fn sample_receiver_rtt(&mut self, cx: &Context<'_>, segment: &TcpSegment) {
+        let Some(timestamps) = segment.options.timestamps else { return };
+        if !self.rx.is_sampled_echo(timestamps.echo, segment.payload.len()) {
+            return;
+        }
+        let ticks = self.handshake.ts_value(cx.now).wrapping_sub(timestamps.echo);
+        if (ticks as i32) > 0 {
+            self.rx.on_rtt(Duration::from_millis(u64::from(ticks)));
+        }
+    }
+
+    fn decide_acknowledgement(&mut self, cx: &Context<'_>) {
+        if !self.rx.ack.is_owed() {
+            return;
+        }
+        let compress = self.switches.compressed_acks && self.handshake.sack();
+        let received = self.rx.received(compress, self.rtt.srtt());
+        match self.rx.ack.after_segment(&received) {
+            Verdict::Nothing | Verdict::Now => {}
+            Verdict::Delay(delay) => self.timers.set_delayed_ack(cx.now, delay),
+            Verdict::Compress(delay) => {
+                if !self.timers.compressed_ack_runs() {
+                    self.timers.set_compressed_ack(cx.now, delay);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,537 @@
+//! What a subflow sends next: a reset, the handshake, probes, retransmissions, new data and
+//! acknowledgements, in this order; and the header and options of a segment.
+//!
+//! The congestion window, the peer's window, Nagle's algorithm, TCP Small Queues, pacing and burst
+//! sizing decide whether new data may be sent. Order and conditions are those of Linux
+//! `tcp_write_xmit`; RFC 9293 s3.1 and s3.8.6.2, RFC 1122 s4.2.3.4 (Nagle), RFC 7323, RFC 2018.
+
+use super::{FlowId, Subflow};
+use crate::congestion::{CongestionControl, Controller};
+use crate::recovery::burst_segs;
+use crate::socket::ConnectionEvent;
+use crate::tcp::handshake::syn_timeout;
+use crate::tcp::loss::Rexmit;
+use crate::tcp::sender::{SEGS_PER_BUFFER, Usage};
+use crate::tcp::timers::Retransmit;
+use base::{Blocked, CaState, Context, Duration, Event, EventMask, Instant};
+use wire::{Body, Flags, MptcpOptions, Packet, Payload, SeqNumber, TcpOptions, TcpSegment};
+
+/// A burst is deferred only if the last one left within this time, and the acknowledgement of the
+/// oldest segment is due within it (Linux).
+const DEFER_WITHIN: Duration = Duration::from_millis(1);
+/// IP and TCP header with timestamps, in bytes.
+const HEADERS: u64 = 52;
+/// Option space of a TCP header, in bytes.
+const OPTION_SPACE: u32 = 40;
+
+/// New data to send, or why there are none.
+enum NewData {
+    Segment(Box<Packet>),
+    Blocked(Blocked),
+}
+
+impl Subflow {
+    /// The next segment to send, until `None`.
+    pub fn poll_segment(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+    ) -> Option<Box<Packet>> {
+        if let Some(seq) = self.outbox.reset_with.take() {
+            return Some(self.reset_segment(cx, seq));
+        }
+        if let Some(segment) = self.poll_handshake(cx) {
+            return Some(segment);
+        }
+        if !self.fsm.is_synchronised() {
+            return None;
+        }
+        let data = self.poll_data(cx, cc);
+        if data.is_some() {
+            return data;
+        }
+        if self.rx.ack.is_urgent() || self.mp.as_ref().is_some_and(|mp| mp.owes_option()) {
+            return Some(self.pure_ack(cx));
+        }
+        None
+    }
+
+    /// The SYN or SYN/ACK that is due.
+    pub(super) fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
+        if !self.handshake.take_due(cx.now) {
+            return None;
+        }
+        let syn_ack = self.fsm.is_syn_received();
+        let linear = if syn_ack { 0 } else { self.switches.linear_syn_retries };
+        let wait = syn_timeout(self.handshake.retries(), linear);
+        self.timers.set_retransmit(Retransmit::Handshake, cx.now, wait);
+        self.stats.segs_out += 1;
+        Some(self.syn_segment(cx.now, syn_ack))
+    }
+
+    fn poll_data(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
+        if let Some(segment) = self.poll_probe(cx, cc) {
+            return Some(segment);
+        }
+        if self.loss.rexmit() == Rexmit::Lost {
+            if let Some(segment) = self.poll_retransmission(cx, cc) {
+                return Some(segment);
+            }
+            self.loss.set_rexmit(Rexmit::None);
+        }
+        if let Some(segment) = self.poll_new(cx, cc) {
+            return Some(segment);
+        }
+        if self.loss.rexmit() == Rexmit::New && self.loss.on_no_new_data(self.tx.nxt()) {
+            return self.poll_retransmission(cx, cc);
+        }
+        None
+    }
+
+    fn poll_probe(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
+        if std::mem::take(&mut self.outbox.probe_copy)
+            && let Some((id, _)) = self.loss.board().last()
+        {
+            let segment = self.retransmit(cx, id, false);
+            self.loss.on_probe_sent(self.tx.nxt(), true);
+            return Some(segment);
+        }
+        if std::mem::take(&mut self.outbox.probe_new) && self.tx.unsent() > 0 {
+            let segment = self.send_new(cx, cc);
+            self.tx.validation.take_round();
+            self.loss.on_probe_sent(self.tx.nxt(), false);
+            return Some(segment);
+        }
+        if std::mem::take(&mut self.outbox.keep_alive) {
+            return Some(self.window_probe(cx));
+        }
+        if std::mem::take(&mut self.outbox.window_probe) {
+            let room = self.tx.window_left();
+            let may_send = self.inflight() < cc.cwnd_segs(self.id.path);
+            if self.tx.unsent() > 0 && room > 0 && may_send {
+                let len = self.next_len().min(room) as u32;
+                return Some(self.send_range(cx, cc, len));
+            }
+            return Some(self.window_probe(cx));
+        }
+        None
+    }
+
+    fn poll_retransmission(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+    ) -> Option<Box<Packet>> {
+        let id = self.loss.board().next_to_retransmit()?;
+        if self.inflight() >= cc.cwnd_segs(self.id.path) || self.is_small_queue_full() {
+            return None;
+        }
+        let is_head = self.loss.board().head().is_some_and(|(head, _)| head == id);
+        let segment = self.retransmit(cx, id, true);
+        if is_head && self.timers.retransmit() != Some(Retransmit::Reordering) {
+            self.timers.set_retransmit(Retransmit::Rto, cx.now, self.rtt.rto());
+        }
+        Some(segment)
+    }
+
+    fn poll_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
+        if !self.tx.has_unsent() {
+            self.tx.bursts.on_nothing_unsent();
+            self.finish_round(cx, cc, false);
+            return None;
+        }
+        match self.next_new(cx, cc) {
+            NewData::Segment(segment) => Some(segment),
+            NewData::Blocked(why) => {
+                let FlowId { socket, path } = self.id;
+                cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
+                self.tx.on_blocked(why);
+                self.finish_round(cx, cc, why == Blocked::CongestionWindow);
+                self.check_persist(cx);
+                None
+            }
+        }
+    }
+
+    fn next_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> NewData {
+        // A host with a processing cost may learn of a loss in the middle of a burst: the rest of
+        // the burst does not outlive the window that it was sized for.
+        if self.tx.bursts.is_over() || self.inflight() >= cc.cwnd_segs(self.id.path) {
+            self.restart_after_idle(cx, cc);
+            match self.size_burst(cx, cc) {
+                Ok(segs) => self.tx.begin_burst(segs, self.switches.autosized_bursts),
+                Err(why) => return NewData::Blocked(why),
+            }
+        }
+        self.tx.bursts.on_segment();
+        NewData::Segment(self.send_new(cx, cc))
+    }
+
+    /// The number of segments that may be sent at once; at least one.
+    fn size_burst(&mut self, cx: &Context<'_>, cc: &Controller) -> Result<u32, Blocked> {
+        if self.options.pacing
+            && let Some(at) = self.tx.pacer.blocked_until(cx.now)
+        {
+            self.timers.set_pacing(at);
+            return Err(Blocked::Pacing);
+        }
+        let cwnd = cc.cwnd_segs(self.id.path);
+        let room = cwnd.saturating_sub(self.inflight());
+        if room == 0 {
+            return Err(Blocked::CongestionWindow);
+        }
+        let len = self.next_len();
+        if len > self.tx.window_left() {
+            return Err(Blocked::ReceiveWindow);
+        }
+        let mss = u64::from(self.tx.mss());
+        let waits_for_more = self.options.nagle && !self.tx.is_fin_queued() && !self.loss.is_idle();
+        if waits_for_more && len < mss {
+            return Err(Blocked::Nagle);
+        }
+        let most = self.most_per_burst();
+        let head = self.head();
+        if head > mss && self.is_deferred(cx, cc, (room, most), head) {
+            return Err(Blocked::CongestionWindow);
+        }
+        if self.is_small_queue_full() {
+            self.tx.nic.throttle();
+            return Err(Blocked::SmallQueue);
+        }
+        let in_window = (self.tx.window_left() / mss).max(1);
+        // A short last segment is sent with the burst, the window and Nagle's algorithm permitting.
+        let available = if waits_for_more { head / mss } else { head.div_ceil(mss) }.max(1);
+        let segs = u64::from(room.min((cwnd / 2).max(1)).min(most)).min(in_window).min(available);
+        debug_assert!(segs > 0 && segs <= u64::from(room), "a burst fits into the window");
+        Ok(segs as u32)
+    }
+
+    /// Unsent payload that one burst may have: all, or what the next offload buffer has.
+    fn head(&self) -> u64 {
+        let buffer = self.mp.as_ref().and_then(|mp| mp.buffered_from(self.tx.nxt()));
+        self.tx.unsent().min(buffer.unwrap_or(u64::MAX))
+    }
+
+    /// A millisecond's worth at the pacing rate (Linux TSO autosizing).
+    fn most_per_burst(&self) -> u32 {
+        if !self.switches.autosized_bursts {
+            return 1;
+        }
+        match self.tx.pacing_rate {
+            Some(rate) => burst_segs(rate, self.tx.mss(), self.rtt.min()),
+            None => SEGS_PER_BUFFER,
+        }
+    }
+
+    /// Whether the burst waits for an acknowledgement that will enlarge it and is due soon (Linux
+    /// `tcp_tso_should_defer`).
+    fn is_deferred(
+        &self,
+        cx: &Context<'_>,
+        cc: &Controller,
+        (room, most): (u32, u32),
+        head: u64,
+    ) -> bool {
+        if !self.switches.autosized_bursts || self.loss.ca_state() >= CaState::Recovery {
+            return false;
+        }
+        let last = self.tx.validation.last_data_sent();
+        if last.is_none_or(|last| cx.now - last > DEFER_WITHIN) {
+            return false;
+        }
+        let mss = u64::from(self.tx.mss());
+        let send_window = self.tx.window_left();
+        let cong_window = u64::from(room) * mss;
+        let limit = send_window.min(cong_window);
+        let unsent = self.tx.unsent();
+        let head = head.min(u64::from(SEGS_PER_BUFFER) * mss);
+        if limit >= u64::from(most) * mss || (unsent > head && limit >= head) {
+            return false;
+        }
+        let cwnd = u64::from(cc.cwnd_segs(self.id.path));
+        let chunk = self.tx.window.size().min(cwnd * mss) / 3;
+        if limit >= chunk {
+            return false;
+        }
+        let Some((_, oldest)) = self.loss.board().head() else { return false };
+        let due = oldest.sent_at + self.rtt.srtt();
+        if due - cx.now > DEFER_WITHIN.min(self.rtt.srtt() / 2) {
+            return false;
+        }
+        limit <= head && !(self.tx.is_fin_queued() && limit >= unsent)
+    }
+
+    /// Whether the interface's queue has enough of this connection. One packet is always allowed.
+    fn is_small_queue_full(&self) -> bool {
+        self.tx.nic.exceeds(self.small_queue_limit()) && self.loss.board().packets_out() > 1
+    }
+
+    /// A millisecond's worth at the pacing rate, but at least two segments (Linux
+    /// `tcp_small_queue_check`).
+    fn small_queue_limit(&self) -> u64 {
+        let two = 2 * (u64::from(self.tx.mss()) + HEADERS);
+        let rate = self.tx.pacing_rate.unwrap_or(u64::MAX) >> 10;
+        two.max(rate).min(self.switches.small_queue.cap_bytes)
+    }
+
+    /// `bytes` left the interface. Returns whether a throttled segment may be sent now.
+    pub fn on_departed(&mut self, bytes: u32) -> bool {
+        self.tx.nic.on_departed(bytes);
+        let released = self.tx.nic.is_throttled() && self.tx.nic.release(self.small_queue_limit());
+        if released && self.loss.board().next_to_retransmit().is_some() {
+            self.loss.set_rexmit(Rexmit::Lost);
+        }
+        released
+    }
+
+    /// Reports silence to the controller: at the latest when a burst begins; a connection of
+    /// several paths needs to know earlier.
+    pub fn restart_after_idle(&mut self, cx: &Context<'_>, cc: &mut Controller) {
+        if self.loss.is_idle() {
+            let rto = self.rtt.rto();
+            self.tx.validation.on_send_after_idle(cx.now, rto, cc, self.id.path);
+        }
+    }
+
+    /// Payload bytes of the next new segment, which lies within one mapping; 0 if only a FIN is
+    /// left.
+    pub(super) fn next_len(&self) -> u64 {
+        let len = self.tx.unsent().min(u64::from(self.tx.mss()));
+        let mapped = self.mp.as_ref().and_then(|mp| mp.mapped_from(self.tx.nxt()));
+        mapped.map_or(len, |left| len.min(left))
+    }
+
+    /// After a round of sending: judges the use of the congestion window, sets the probe timer, and
+    /// considers the writer.
+    fn finish_round(&mut self, cx: &mut Context<'_>, cc: &mut Controller, limited: bool) {
+        let sent = self.tx.validation.take_round();
+        let limited = limited || (sent > 0 && self.inflight() >= cc.cwnd_segs(self.id.path));
+        if sent > 0 || limited {
+            let open = self.loss.ca_state() == CaState::Open;
+            let usage = Usage {
+                now: cx.now,
+                una: self.tx.una(),
+                nxt: self.tx.nxt(),
+                packets_out: self.loss.board().packets_out(),
+                limited,
+                application_limited: open && !self.tx.writer.is_waiting(),
+                rtt: &self.rtt,
+            };
+            self.tx.validation.validate(&usage, cc, self.id.path);
+        }
+        if sent > 0 {
+            let (loss, mut rcx) = self.recovery(cx, cc);
+            loss.schedule_probe_after_sending(&mut rcx);
+        }
+        self.check_writer(cc);
+    }
+
+    /// After an acknowledgement and what it allowed to be sent: grows the send buffer unless the
+    /// window is full all the same, and wakes a waiting writer (Linux `tcp_check_space`).
+    fn check_writer(&mut self, cc: &Controller) {
+        if !self.tx.writer.take_check() {
+            return;
+        }
+        let cwnd = cc.cwnd_segs(self.id.path);
+        if self.inflight() < cwnd {
+            self.tx.writer.expand(cwnd, self.loss.dup_thresh(), self.tx.mss());
+        }
+        // The writer of a multi-path connection is woken by the connection.
+        if self.mp.is_none() && self.tx.wakes_writer(self.options.notsent_lowat) {
+            self.tx.writer.set_waiting(false);
+            self.events.push(ConnectionEvent::Writable);
+        }
+    }
+
+    /// Sends the next segment that was never sent.
+    fn send_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Box<Packet> {
+        let len = self.next_len() as u32;
+        self.send_range(cx, cc, len)
+    }
+
+    fn send_range(&mut self, cx: &mut Context<'_>, cc: &mut Controller, len: u32) -> Box<Packet> {
+        let offset = self.tx.nxt();
+        let fin = self.tx.is_fin_unsent() && offset + u64::from(len) == self.tx.write_end();
+        let prior_out = self.loss.board().packets_out();
+        self.loss.on_sent(cx.now, offset, len + u32::from(fin), fin);
+        self.tx.on_sent(len, fin);
+        self.tx.validation.on_new_segment();
+        if prior_out == 0 || self.timers.retransmit() == Some(Retransmit::LossProbe) {
+            let (loss, mut rcx) = self.recovery(cx, cc);
+            loss.rearm_rto(&mut rcx);
+        }
+        if fin {
+            self.fsm.send_fin(cx);
+        }
+        if self.options.pacing
+            && let Some(rate) = self.tx.pacing_rate
+        {
+            self.tx.pacer.on_sent(cx.now, u64::from(len) + HEADERS, rate);
+        }
+        self.record_sent(cx, offset, len, false);
+        self.data_segment(cx, offset, len, fin)
+    }
+
+    /// Sends segment `id` again, byte for byte. `repairs`: it repairs a loss, as opposed to a loss
+    /// probe.
+    fn retransmit(&mut self, cx: &mut Context<'_>, id: u64, repairs: bool) -> Box<Packet> {
+        let segment = self.loss.board().segment(id);
+        let (offset, len, fin) = segment.map_or((self.tx.una(), 0, false), |segment| {
+            (segment.offset, u32::from(segment.len), segment.fin)
+        });
+        let payload = len - u32::from(fin);
+        self.loss.on_retransmitted(cx.now, id, repairs);
+        self.stats.bytes_retrans += u64::from(payload);
+        self.stats.segs_retrans += 1;
+        self.record_sent(cx, offset, payload, true);
+        self.data_segment(cx, offset, payload, fin)
+    }
+
+    fn record_sent(&self, cx: &mut Context<'_>, offset: u64, len: u32, retransmission: bool) {
+        let FlowId { socket, path } = self.id;
+        cx.record(EventMask::SEGMENT, || Event::SegmentSent {
+            socket,
+            path,
+            offset,
+            len,
+            retransmission,
+            inflight_segs: self.inflight(),
+        });
+    }
+
+    fn syn_segment(&mut self, now: Instant, syn_ack: bool) -> Box<Packet> {
+        let echo = if syn_ack { self.rx.ts_recent() } else { 0 };
+        let retries = self.handshake.retries();
+        let window = self.rx.announce_initial_window();
+        let mptcp = self.mp.as_ref().map(|mp| mp.syn_options(retries));
+        self.packet(TcpSegment {
+            src_port: self.tuple.local.port(),
+            dst_port: self.tuple.remote.port(),
+            seq: self.handshake.iss(),
+            ack: if syn_ack { self.handshake.peer_first_seq() } else { SeqNumber(0) },
+            flags: if syn_ack { Flags::SYN | Flags::ACK } else { Flags::SYN },
+            window,
+            options: TcpOptions {
+                mss: Some(self.advertised_mss()),
+                window_scale: self.handshake.window_scale_option(syn_ack),
+                sack_permitted: self.handshake.sack(),
+                timestamps: self.handshake.timestamps_option(now, echo),
+                mptcp: mptcp.unwrap_or_default(),
+                ..TcpOptions::default()
+            },
+            ..TcpSegment::default()
+        })
+    }
+
+    /// Payload `offset..offset + len`, with a FIN if `fin`, and the acknowledgement.
+    fn data_segment(&mut self, cx: &Context<'_>, offset: u64, len: u32, fin: bool) -> Box<Packet> {
+        let mut flags = Flags::ACK;
+        if fin {
+            flags = flags | Flags::FIN;
+        }
+        if self.tx.is_pushed(offset, len) {
+            flags = flags | Flags::PSH;
+        }
+        self.stats.bytes_sent += u64::from(len);
+        if len > 0 {
+            self.tx.validation.on_data_sent(cx.now);
+            self.rx.ack.on_data_sent(cx.now);
+        }
+        let payload = self.tx.payload(offset, len);
+        self.segment(cx, offset, flags, payload)
+    }
+
+    /// An acknowledgement without data.
+    fn pure_ack(&mut self, cx: &Context<'_>) -> Box<Packet> {
+        self.segment(cx, self.tx.nxt(), Flags::ACK, Payload::Empty)
+    }
+
+    /// A probe of a closed window: an old sequence number makes the peer answer
+    /// (RFC 9293 s3.8.6.1).
+    fn window_probe(&mut self, cx: &Context<'_>) -> Box<Packet> {
+        let before = self.tx.una().wrapping_sub(1);
+        self.segment(cx, before, Flags::ACK, Payload::Empty)
+    }
+
+    /// A reset (RFC 9293 s3.5.2).
+    fn reset_segment(&mut self, cx: &Context<'_>, seq: SeqNumber) -> Box<Packet> {
+        let with_ack = self.fsm.is_synchronised() || self.fsm.is_closed();
+        self.stats.segs_out += 1;
+        let ack = self.handshake.peer_seq_of(self.rx.nxt());
+        let segment = TcpSegment {
+            src_port: self.tuple.local.port(),
+            dst_port: self.tuple.remote.port(),
+            seq,
+            ack: if with_ack { ack } else { SeqNumber(0) },
+            flags: if with_ack { Flags::RST | Flags::ACK } else { Flags::RST },
+            options: TcpOptions {
+                timestamps: self.handshake.timestamps_option(cx.now, self.rx.ts_recent()),
+                mptcp: self.mp.as_ref().map(|mp| mp.reset_options()).unwrap_or_default(),
+                ..TcpOptions::default()
+            },
+            ..TcpSegment::default()
+        };
+        self.packet(segment)
+    }
+
+    /// The datagram around a segment.
+    // Inlined, so that a segment is written where it will be kept.
+    #[inline]
+    fn packet(&self, segment: TcpSegment) -> Box<Packet> {
+        let (local, remote) = (self.tuple.local.ip(), self.tuple.remote.ip());
+        let mut packet = Box::new(Packet::new(local, remote, Body::Tcp(segment)));
+        packet.flow = self.id.socket.0 + 1;
+        packet
+    }
+
+    fn segment(
+        &mut self,
+        cx: &Context<'_>,
+        offset: u64,
+        flags: Flags,
+        payload: Payload,
+    ) -> Box<Packet> {
+        let seq = self.handshake.seq_of(offset);
+        let ack = self.handshake.peer_seq_of(self.rx.nxt());
+        let window = self.rx.announce_window(self.handshake.our_shift());
+        let mptcp = match self.mp.as_mut() {
+            Some(mp) => mp.options(offset, payload.len()),
+            None => MptcpOptions::default(),
+        };
+        let timestamps = self.handshake.timestamps_option(cx.now, self.rx.ts_recent());
+        let mut options = TcpOptions { timestamps, mptcp, ..TcpOptions::default() };
+        if payload.len() > self.tx.mss()
+            && let Some(mp) = self.mp.as_ref()
+        {
+            // The segment was cut while acknowledgements were shorter.
+            options.mptcp = mp.shorter_options(offset);
+        }
+        if self.handshake.sack() && self.rx.has_sacks() {
+            let most = self.sack_space(options.padded_len(), payload.len());
+            options.sack = self.rx.take_sack_blocks(self.handshake.peer_first_seq(), most);
+        }
+        self.rx.ack.on_ack_sent();
+        self.timers.stop_acks();
+        self.stats.segs_out += 1;
+        let packet = self.packet(TcpSegment {
+            src_port: self.tuple.local.port(),
+            dst_port: self.tuple.remote.port(),
+            seq,
+            ack,
+            flags,
+            window,
+            options,
+            payload,
+        });
+        self.tx.nic.on_packet(packet.wire_len());
+        packet
+    }
+
+    /// The number of SACK blocks that fit beside `taken` bytes of options and `len` bytes of
+    /// payload.
+    fn sack_space(&self, taken: u32, len: u32) -> usize {
+        let header = if self.tuple.local.is_ipv4() { 40 } else { 60 };
+        let space = self.mtu.saturating_sub(header + len).min(OPTION_SPACE);
+        (space.saturating_sub(taken + 4) / 8) as usize
+    }
+}
