@@ -1,5 +1,5 @@
-//! One test for every switch in which the profiles differ (specs/tcp-subflow.md s8), at packet
-//! level. Compressed ACKs are tested in `ack`, SYN retries in `handshake`.
+//! One test for every switch in which the profiles differ (`tcp/profile.rs`), at packet level.
+//! Compressed ACKs are tested in `ack`, SYN retries in `handshake`.
 
 use crate::bare::{Bare, modern};
 use crate::fate::{Fate, data};
