@@ -107,7 +107,7 @@ impl Connection {
             sender,
             numbers: SendNumbers::new(idsn),
             rules,
-            connection_buffer: switches.connection_buffer,
+            connection_buffer: switches.multipath.connection_buffer,
             mainline_limits: config.mainline_limits,
             receive,
             controller: config.tcp.new_controller(),
