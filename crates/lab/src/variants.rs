@@ -1,6 +1,8 @@
 //! Variants: one way of carrying the traffic, by name `tcp/PATH/CC` or
 //! `mptcp/SCHEDULER/CC[/PM][/POLICY][/FAILOVER]`.
 
+pub use transport::Protocol;
+
 use crate::scenario::Scenario;
 use transport::congestion::ControllerChoice;
 use transport::mptcp::Failover;
@@ -38,28 +40,6 @@ pub enum Carrier {
         /// When a path counts as failed.
         failover: Failover,
     },
-}
-
-/// A protocol that can be asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Protocol {
-    /// Each path alone.
-    Tcp,
-    /// All paths together.
-    Mptcp,
-}
-
-impl Protocol {
-    /// All of them.
-    pub const ALL: [Protocol; 2] = [Protocol::Tcp, Protocol::Mptcp];
-
-    /// As `--protocols` spells it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Protocol::Tcp => "tcp",
-            Protocol::Mptcp => "mptcp",
-        }
-    }
 }
 
 impl Variant {

@@ -60,7 +60,7 @@ fn burst_of_fifteen_turns_to_the_slow_path_when_the_fast_one_takes_no_more() {
 
 #[test]
 fn recording_decisions_changes_nothing() {
-    for scheduler in ["rr", "redundant", "ecf", "blest-kernel", "daps", "otias", "linux"] {
+    for (scheduler, ..) in transport::scheduler::NAMES {
         let scenario = scenario(scheduler, "bulk:300KiB");
         let setup = setup(&scenario, &variants_of(&scenario)[0], 0);
         let watch = Watch(Rc::new(RefCell::new(Seen::default())));

@@ -10,7 +10,7 @@ use network::{LinkChange, LossConfig};
 use proptest::prelude::*;
 use simulator::{Direction, PathEvent, RunSetup};
 use traffic::Traffic;
-use transport::{Buffers, Profile};
+use transport::{Buffers, Profile, scheduler};
 
 fn accounts(setup: RunSetup) -> (RunRecord, Account) {
     let setup = with(setup, |setup| setup.recording.accounts = true);
@@ -141,9 +141,7 @@ proptest! {
     fn times_add_up_over_any_links_and_accounts_change_nothing(
         down in hostile_link(),
         up in hostile_link(),
-        scheduler in prop::sample::select(
-            vec!["lrf", "rr", "redundant", "linux", "otias", "blest-kernel", "sttf"],
-        ),
+        scheduler in prop::sample::select(scheduler::NAMES).prop_map(|(name, ..)| name),
         several in any::<bool>(),
         run in 0u64..1000,
     ) {

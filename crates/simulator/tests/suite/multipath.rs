@@ -10,21 +10,12 @@ use proptest::prelude::*;
 use simulator::{Carrier, Direction, Multipath, NicSetup, PathEvent, PathSetup, RunSetup, Until};
 use traffic::Traffic;
 use transport::path_manager::PathManagerKind;
-use transport::{Buffers, Profile, congestion};
+use transport::{Buffers, Profile, congestion, scheduler};
 
-const SCHEDULERS: [&str; 11] = [
-    "lrf",
-    "rr",
-    "redundant",
-    "linux",
-    "daps",
-    "otias",
-    "ecf",
-    "ecf-kernel",
-    "blest",
-    "blest-kernel",
-    "sttf",
-];
+/// Every scheduler of the table.
+fn schedulers() -> impl Iterator<Item = &'static str> {
+    scheduler::NAMES.iter().map(|(name, ..)| *name)
+}
 
 /// Those that queue data on a path for good: what lies on a lossy path holds the others up.
 const EARLY_BINDING: [&str; 3] = ["linux", "daps", "otias"];
@@ -77,9 +68,9 @@ fn any_multipath() -> impl Strategy<Value = (usize, Multipath)> {
         5 => Just(PathManagerKind::FULLMESH),
     ];
     let policy = prop_oneof![2 => Just("none"), 1 => Just("drepas:interval=300ms")];
-    (0usize..2, 0..SCHEDULERS.len(), policy, manager, any::<bool>()).prop_map(
+    (0usize..2, 0..scheduler::NAMES.len(), policy, manager, any::<bool>()).prop_map(
         |(first, scheduler, policy, path_manager, checksum)| {
-            let scheduler = SCHEDULERS[scheduler].parse().unwrap();
+            let scheduler = scheduler::NAMES[scheduler].0.parse().unwrap();
             let policy = policy.parse().unwrap();
             let rest = Multipath::default();
             (first, Multipath { scheduler, policy, path_manager, checksum, ..rest })
@@ -231,7 +222,7 @@ fn lost_data_acknowledgement_of_an_only_subflow_is_asked_for() {
 
 #[test]
 fn every_scheduler_uses_every_path() {
-    for scheduler in SCHEDULERS {
+    for scheduler in schedulers() {
         for paths in [2, 3] {
             let links: Vec<LinkConfig> = (0..paths).map(|n| link(10, 10 + 15 * n)).collect();
             let record = assert_exactly_once(&with(
@@ -296,7 +287,7 @@ fn binder_uses_every_path_between_the_first_addresses() {
 
 #[test]
 fn transfer_goes_on_when_either_path_is_gone_for_good() {
-    for scheduler in SCHEDULERS {
+    for scheduler in schedulers() {
         for change in [LinkChange::Down, LinkChange::Silent] {
             for mortal in [0, 1] {
                 let links = [link(10, 20), link(10, 30)];
@@ -338,7 +329,7 @@ fn path_that_returns_carries_again() {
 #[test]
 fn lossy_path_does_not_take_the_other_one_with_it() {
     let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.05 }, ..link(10, 20) };
-    for scheduler in SCHEDULERS.into_iter().filter(|name| !EARLY_BINDING.contains(name)) {
+    for scheduler in schedulers().filter(|name| !EARLY_BINDING.contains(name)) {
         let both = over(&[link(10, 20), lossy.clone()], scheduler, Traffic::BulkSize(4_000_000));
         let alone = with(both.clone(), |setup| setup.flows[0].carrier = Carrier::Tcp);
         let (both, alone) = (crate::pair::value(&both), crate::pair::value(&alone));

@@ -73,6 +73,7 @@ impl ReceivedMappings {
             return Err(Contradiction);
         }
         self.maps.insert(index, map);
+        debug_assert!(self.maps.iter().is_sorted_by(|one, next| one.end() <= next.offset));
         Ok(())
     }
 

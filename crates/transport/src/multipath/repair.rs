@@ -5,7 +5,7 @@ use super::failover::{Failover, PROBE_SLACK, Signs, Verdict};
 use super::paths::{Paths, Prompt};
 use super::sender::{Sender, path_id};
 use crate::buffer::FRAGMENT_BYTES;
-use crate::scheduler::{PathChange, What};
+use crate::scheduler::{PathChange, Scheduler, What};
 use base::{Blocked, Context, Duration, Instant, PathId};
 
 /// What the data timer reinjects at once: one buffer of Linux's send queue.

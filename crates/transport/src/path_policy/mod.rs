@@ -1,9 +1,9 @@
-//! Path policies: which paths are eligible, over any scheduler (house rule 4; schedulers spec s9).
+//! Path policies: which paths are eligible, over any scheduler.
 //!
 //! A policy sees the paths and says which of them are only probed for the time being; a scheduler
-//! does not offer new data to those, but reinjections. Who carries that out, finds data for probes
-//! and keeps the time is the connection (`mptcp/eligible`). Backup marks are the peers' wish, not a
-//! policy's: they are in the view, and every scheduler heeds them.
+//! offers these no new data, only reinjections. `multipath::Sender` carries that out, finds data
+//! for probes and keeps the time. Backup marks are the wish of either host, not of a policy: they
+//! are in the view, and every scheduler heeds them.
 
 mod choice;
 mod drepas;

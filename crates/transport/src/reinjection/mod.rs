@@ -1,18 +1,12 @@
-//! Reinjection: what schedulers share when data of one path go out on another (schedulers spec
-//! s11). Copies after a time-out are the connection's, through its reinject queue.
+//! Reinjection: what is done when a slow path blocks the others, by name.
 //!
-//! The variants by name, and the procedure. The schedulers of the papers' kernels call it
-//! themselves, with the path they chose; `Reinjecting` puts it around any other.
-
-mod opportunistic;
-mod reinjecting;
-
-pub use opportunistic::OpportunisticRetransmission;
-pub use reinjecting::Reinjecting;
+//! The procedure is in `scheduler/opportunistic`. The schedulers of the papers' kernels call it
+//! themselves, with the path they chose; `scheduler/reinjecting` adds it to any other. Copies after
+//! a time-out are the sender's, through its reinject queue (`multipath`).
 
 use crate::congestion::Penalty;
 
-/// What to do when a slow path holds the connection up.
+/// What to do when a slow path blocks the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Opportunistic {
     /// Nothing.
@@ -83,8 +77,8 @@ impl Opportunistic {
         Opportunistic::ALL.into_iter().find(|variant| variant.name() == name)
     }
 
-    /// What it does to the paths that hold the connection up.
-    const fn penalty(self) -> Option<Penalty> {
+    /// The penalty of paths that block the connection.
+    pub(crate) const fn penalty(self) -> Option<Penalty> {
         match self {
             Opportunistic::Off | Opportunistic::RetransOnly => None,
             Opportunistic::Nsdi12 => Some(Penalty::Nsdi12),
@@ -96,7 +90,7 @@ impl Opportunistic {
 
     /// Whether it is one of those before the kernel's: any head that a path lacks is worth a
     /// copy, and both are limited by time.
-    const fn is_early(self) -> bool {
+    pub(crate) const fn is_early(self) -> bool {
         matches!(self, Opportunistic::Nsdi12 | Opportunistic::P004 | Opportunistic::Conext13)
     }
 }

@@ -1,7 +1,7 @@
-//! What stands behind the colon of a scheduler's name: `blest:lambda=1.1,reinjection=nsdi12`,
+//! What follows the colon of a scheduler's name: `blest:lambda=1.1,reinjection=nsdi12`,
 //! `wrr:3,1`.
 //!
-//! `reinjection` is common to all schedulers (schedulers spec s11); the rest is `wrr`'s weights or
+//! `reinjection` is common to all schedulers; the rest is `wrr`'s weights or
 //! belongs to the table of parameters in the scheduler's file.
 
 use super::table::parameters;

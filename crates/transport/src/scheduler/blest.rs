@@ -1,6 +1,6 @@
 //! BLEST: blocking estimation, in the paper's form and in the kernel's.
 //!
-//! Decision rule (002 sIV-A, kernel v0.95 `mptcp_blest.c`; schedulers spec s7): where the fastest
+//! Decision rule (002 sIV-A, kernel v0.95 `mptcp_blest.c`): where the fastest
 //! path `F` is full and LRF would take `S`, estimate the bytes `X` that `F` could send while a
 //! segment is under way on `S`; if `X * lambda` and what `S` carries exceed the connection's whole
 //! send window `SW`, wait for `F`. Paper: `rtts = RTT_S / RTT_F`,
@@ -14,11 +14,12 @@
 //! there to be sent.
 
 use super::lrf::{self, Choice, choose};
+use super::opportunistic::OpportunisticRetransmission;
 use super::path_view::PathView;
 use super::view::{Offer, View};
 use super::{AnyScheduler, Decision, Options, PathChange, Scheduler, SchedulerRow};
 use crate::parameters::{Kind, Parameter, Settings};
-use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
+use crate::reinjection::Opportunistic;
 use base::decision::{Explanation, Test, Unit};
 use base::{Duration, Instant, PathId};
 
@@ -299,6 +300,14 @@ impl Scheduler for Blest {
         served.decision
     }
 
+    fn makes_copies(&self) -> bool {
+        false
+    }
+
+    fn reinjects(&self) -> bool {
+        true
+    }
+
     fn explain(&self, view: &View<'_>) -> Option<Explanation> {
         // What it notes on the way is noted when it is asked in earnest.
         let (choice, estimate) = self.clone().estimate(view, &view.offered_or_empty());
@@ -405,7 +414,7 @@ mod tests {
         assert_eq!([5, 6, 13, 14, 15, 23].map(&mut at), [1200, 1200, 1200, 1190, 1190, 1180]);
     }
 
-    /// Whether BLEST sends on S, in the situation of the spec's examples.
+    /// Whether BLEST sends on S, in the situation of the examples.
     fn sends(name: &str, fast: PathView, slow: PathView, window: u64) -> bool {
         let mut model = Model::new(vec![fast, slow], 30_000);
         model.window = window;

@@ -1,11 +1,12 @@
 //! Which scheduler, with the parameters that are set: `lrf`, `wrr:3,1`, `ecf:reinjection=off`.
 
 use super::asked::Asked;
+use super::reinjecting::Reinjecting;
 use super::table::{AnyScheduler, TABLE};
-use super::{Options, linux, rr};
+use super::{Options, Scheduler, linux, rr};
 use crate::choice::{Choice, Row};
 use crate::parameters::{Parameter, Refused};
-use crate::reinjection::{Opportunistic, Reinjecting};
+use crate::reinjection::Opportunistic;
 
 /// A line of the table of schedulers.
 #[derive(Debug)]

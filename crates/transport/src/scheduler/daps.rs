@@ -1,7 +1,7 @@
 //! DAPS: delay-aware packet scheduling.
 //!
-//! Decision rule (002 sIII-A, 000 s2.3.2, kernel `mptcp_daps.c` of 002's authors; schedulers spec
-//! s4): with delays `d_i = RTT_i / 2` in rounded milliseconds, at every `t` from 1 to
+//! Decision rule (002 sIII-A, 000 s2.3.2, kernel `mptcp_daps.c` of 002's authors):
+//! with delays `d_i = RTT_i / 2` in rounded milliseconds, at every `t` from 1 to
 //! `E = lcm(d_1 ... d_n)` each path whose delay divides `t` takes the next run of `c_i` segments
 //! (its smoothed window), fast paths first; the runs are queued whatever the window, and a new
 //! schedule is drawn up when one is through or a path came or went. Times that nothing happens at
@@ -9,7 +9,7 @@
 //! with coarser delays. A path that cannot send skips its runs; without any that can, LRF decides,
 //! as it does on reinjections. When the connection's window is full, the fastest path with room
 //! repeats the first segment that it did not carry. Ours: backups rest while others can send. The
-//! kernel's `use_planned_cwnd` is left out: the spec does not say what it plans.
+//! kernel's `use_planned_cwnd` is left out: what it plans is not published.
 
 use super::lrf::choose;
 use super::path_view::PathView;
@@ -198,6 +198,10 @@ impl Scheduler for Daps {
             }
             Some(offer) => self.send_new(view, &offer),
         }
+    }
+
+    fn makes_copies(&self) -> bool {
+        false
     }
 
     fn explain(&self, view: &View<'_>) -> Option<Explanation> {

@@ -1,6 +1,6 @@
 //! ECF: earliest completion first, in the paper's form and in the kernel's.
 //!
-//! Decision rule (002 sIII-C, kernel v0.95 `mptcp_ecf.c`; schedulers spec s6): `f` is the fastest
+//! Decision rule (002 sIII-C, kernel v0.95 `mptcp_ecf.c`): `f` is the fastest
 //! path, full or not, `s` the one that LRF would take. If they differ, with `k` bytes not handed
 //! out, `W = CWND * MSS` and `delta = max(sigma_f, sigma_s)`:
 //! `RTT_f (W_f + k) < (1 + waiting * beta) (RTT_s + delta) W_f`, so `f` would have it all sooner,
@@ -10,11 +10,12 @@
 //! and reinjections go by LRF. Availability is `view`'s, opportunistic retransmission `lrf`'s.
 
 use super::lrf::{self, Choice, choose};
+use super::opportunistic::OpportunisticRetransmission;
 use super::path_view::PathView;
 use super::view::{Offer, View};
 use super::{AnyScheduler, Decision, Options, Scheduler, SchedulerRow};
 use crate::parameters::{Kind, Parameter, Settings};
-use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
+use crate::reinjection::Opportunistic;
 use base::decision::{Explanation, Test, Unit};
 use std::iter;
 
@@ -144,6 +145,14 @@ impl Scheduler for Ecf {
         served.decision
     }
 
+    fn makes_copies(&self) -> bool {
+        false
+    }
+
+    fn reinjects(&self) -> bool {
+        true
+    }
+
     fn explain(&self, view: &View<'_>) -> Option<Explanation> {
         let offer = view.offered_or_empty();
         let slow = choose(view, &offer, self.kernel_compat);
@@ -239,7 +248,7 @@ mod tests {
 
     type Path = (u64, u64, u64);
 
-    /// Of the spec's tuples: (RTT, window, sigma) of both, in ms and segments, and `k`.
+    /// Of tuples: (RTT, window, sigma) of both, in ms and segments, and `k`.
     fn judge(form: Form, f: Path, s: Path, k: u64, waiting: bool) -> Verdict {
         let delta = f.2.max(s.2);
         let pair = Pair { rtt_f: f.0, rtt_s: s.0, delta, w_f: f.1, w_s: s.1, k };

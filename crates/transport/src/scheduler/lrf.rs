@@ -1,15 +1,16 @@
 //! LRF, lowest RTT first (also minRTT; `default` of the papers' kernels, not of today's).
 //!
 //! Decision rule (002 sII-C): of the paths `i` with `inflight_i < CWND_i`, the one with the
-//! smallest `SRTT_i`. As in the multipath-tcp kernel v0.95 (schedulers spec s1), besides: a
+//! smallest `SRTT_i`. As in the multipath-tcp kernel v0.95 (`get_available_subflow`), besides: a
 //! segment sent before prefers paths it was not on; backups carry data only if no other path can
 //! or the segment was on all of them; a full receive window or send buffer calls for an
-//! opportunistic retransmission (`reinjection`). Availability is `view`'s.
+//! opportunistic retransmission (`opportunistic`). Availability is `view`'s.
 
+use super::opportunistic::OpportunisticRetransmission;
 use super::path_view::PathView;
 use super::view::{Offer, View};
 use super::{Action, AnyScheduler, Decision, Options, Scheduler, SchedulerRow};
-use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
+use crate::reinjection::Opportunistic;
 use base::Blocked;
 use base::decision::Explanation;
 
@@ -48,6 +49,14 @@ impl Scheduler for Lrf {
         serve(view, &mut self.opportunistic, |offer| choose(view, offer, compat)).decision
     }
 
+    fn makes_copies(&self) -> bool {
+        false
+    }
+
+    fn reinjects(&self) -> bool {
+        true
+    }
+
     fn explain(&self, view: &View<'_>) -> Option<Explanation> {
         let choice = choose(view, &view.offered_or_empty(), self.kernel_compat);
         Some(choice.explained("lowest srtt with room"))
@@ -57,11 +66,12 @@ impl Scheduler for Lrf {
 /// What [`serve`] answers.
 pub(super) struct Served {
     pub decision: Decision,
-    /// The connection's window or the send buffer held a path with room up.
+    /// The connection's window or the send buffer blocked a path with room.
     pub blocked: bool,
 }
 
-/// The way of the papers' kernels from the offer to an answer, whoever chooses the path (s0.3).
+/// The way of the papers' kernels from the offer to an answer, whoever chooses the path (kernel
+/// v0.95 `mptcp_next_segment`).
 pub(super) fn serve<'a>(
     view: &View<'a>,
     opportunistic: &mut OpportunisticRetransmission,
@@ -72,7 +82,7 @@ pub(super) fn serve<'a>(
         if !view.data.sndbuf_limited {
             return waits(Blocked::NothingToSend);
         }
-        // The application waits for the send buffer, all of it is sent (rule 4).
+        // The application waits for the send buffer, all of it is sent.
         let Some(path) = choose(&view.unsent_offer()).path else {
             return waits(Blocked::SendBuffer);
         };
@@ -89,7 +99,7 @@ pub(super) fn serve<'a>(
     }
 }
 
-/// `fast` has room and nothing to send: help the segment that holds window or buffer up.
+/// `fast` has room and nothing to send: help the segment that blocks window or buffer.
 pub(super) fn help(
     view: &View<'_>,
     fast: &PathView,
@@ -159,7 +169,7 @@ pub(crate) fn lowest_rtt<'a>(view: &View<'a>, offer: &Offer) -> Option<&'a PathV
     choose(view, offer, false).path
 }
 
-/// The procedure `lrf(seg)` of the spec.
+/// The choice of LRF for a segment.
 pub(super) fn choose<'a>(view: &View<'a>, offer: &Offer, kernel_compat: bool) -> Choice<'a> {
     let only = |path: &'a PathView| path.is_available(offer).then_some(path);
     if let [path] = view.paths {

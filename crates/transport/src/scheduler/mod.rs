@@ -1,9 +1,9 @@
-//! Schedulers: which path sends next, and what (house rule 4; schedulers spec s0).
+//! Schedulers: which path sends next, and what.
 //!
 //! The question, its answers, and the table of names. A scheduler sees a borrowed [`View`] and
-//! answers one question at a time. Who carries an answer out: the connection (assignments, copies,
-//! the forgetting of paths), the congestion controller (penalties), the path policy (probing).
-//! The segment on offer, availability and why nothing was sent are `view`'s, shared by all.
+//! answers one question at a time; it never sees a buffer or a path's protocol. `multipath::Sender`
+//! asks and carries the answers out. The segment on offer, availability and the reason why nothing
+//! is sent are in `view` and `path_view`, shared by all.
 
 mod asked;
 mod blest;
@@ -12,10 +12,12 @@ mod daps;
 mod ecf;
 mod linux;
 mod lrf;
+mod opportunistic;
 mod otias;
 mod path_view;
 mod raven;
 mod redundant;
+mod reinjecting;
 mod rr;
 mod sttf;
 mod table;
@@ -38,11 +40,11 @@ pub use daps::Daps;
 pub use ecf::Ecf;
 pub use linux::Linux;
 pub use lrf::Lrf;
-pub(crate) use lrf::lowest_rtt;
 pub use otias::Otias;
 pub use path_view::{LossPhase, PathState, PathView, QueueView, RttView, WindowView};
 pub use raven::Raven;
 pub use redundant::Redundant;
+pub use reinjecting::Reinjecting;
 pub use rr::{RoundRobin, Turns};
 pub use sttf::Sttf;
 pub use table::{AnyScheduler, Custom, NAMES, Options, TABLE, by_name, parameters};
@@ -51,9 +53,9 @@ pub use xlink::Xlink;
 
 /// Decides which path sends what.
 ///
-/// The connection asks [`next`](Scheduler::next) until it gets [`Step::Wait`], then again after
-/// every acknowledgement, write, departure from the NIC, change of a path, and timer. It carries
-/// out every `Send` before it asks again, and brings the view up to date in between.
+/// The sender asks [`next`](Scheduler::next) until it gets [`Step::Wait`], then again after every
+/// acknowledgement, write, departure from the NIC, change of a path, and timer. It carries out
+/// every `Send` before it asks again, and brings the view up to date in between.
 pub trait Scheduler {
     /// What to do now.
     fn next(&mut self, view: &View<'_>) -> Decision;
@@ -62,6 +64,22 @@ pub trait Scheduler {
     /// and only if somebody wants to know. `None`: it does not say.
     fn explain(&self, _view: &View<'_>) -> Option<Explanation> {
         None
+    }
+
+    /// Whether it may send although everything written was handed to some path. One that makes no
+    /// copies of its own accord is asked less often.
+    fn makes_copies(&self) -> bool {
+        true
+    }
+
+    /// Whether it calls opportunistic retransmission itself, with the path it chose.
+    fn reinjects(&self) -> bool {
+        false
+    }
+
+    /// Whether the data of a path that timed out are left to the data timer (mainline Linux).
+    fn leaves_timeouts(&self) -> bool {
+        false
     }
 
     /// Whether [`Scheduler::on_ack`] does anything: it costs a look at all paths.
@@ -73,7 +91,7 @@ pub trait Scheduler {
     /// once before the next question, however many came.
     fn on_ack(&mut self, _view: &View<'_>, _path: PathId) {}
 
-    /// A `Wait` for the connection's window began: the peer's buffer holds the sender up.
+    /// A `Wait` for the connection's window began: the peer's buffer blocks the sender.
     fn on_window_blocked(&mut self, _view: &View<'_>) {}
 
     /// A path came, went, or changed what it may do.
@@ -182,7 +200,7 @@ pub enum What {
     Probe,
 }
 
-/// When data are bound to a position in the subflow's stream.
+/// When data are bound to a position in the sequence of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bind {
     /// At transmission: the path has room, it goes out at once.
@@ -200,7 +218,7 @@ pub enum Action {
     Assign { range: Range<u64>, path: PathId, revocable: bool },
     /// Take a revocable assignment back.
     Unassign { range: Range<u64> },
-    /// Penalise a path that holds its siblings up: the controller halves its window.
+    /// Penalise a path that blocks others: the controller halves its window.
     Penalise(PathId, Penalty),
     /// Mark a path as probed only, or end that.
     SetProbing(PathId, bool),

@@ -1,17 +1,18 @@
 //! OTIAS: out-of-order transmission for in-order arrival.
 //!
-//! Decision rule (002 sIII-B, kernel `mptcp_otias.c` of 002's authors; schedulers spec s5): a
+//! Decision rule (002 sIII-B, kernel `mptcp_otias.c` of 002's authors): a
 //! segment goes where it is predicted to arrive first, into the queue if the window is full, and
 //! stays there. `T_i = wait_i + SRTT_i / 2`; with `q` segments queued and room for `r`,
 //! `wait_i = 0` if `q < r`, otherwise `ceil((q - r + 1) / CWND_i) SRTT_i`. The original leaves the
 //! rounding open; `floor=1` rounds down. Ours, besides: a path without RTT sample rests while
 //! another one has one, and backups rest while others can send. Reinjections are not queued.
 
+use super::opportunistic::OpportunisticRetransmission;
 use super::path_view::PathView;
 use super::view::{Offer, View};
 use super::{AnyScheduler, Decision, Options, Scheduler, SchedulerRow, lrf};
 use crate::parameters::{Kind, Parameter, Settings};
-use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
+use crate::reinjection::Opportunistic;
 use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, Duration};
 
@@ -124,6 +125,14 @@ impl Scheduler for Otias {
             Some(offer) if offer.reinject => self.reinject(view, &offer),
             Some(offer) => self.send_new(view, &offer),
         }
+    }
+
+    fn makes_copies(&self) -> bool {
+        false
+    }
+
+    fn reinjects(&self) -> bool {
+        true
     }
 
     fn explain(&self, view: &View<'_>) -> Option<Explanation> {

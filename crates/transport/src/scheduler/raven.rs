@@ -1,6 +1,6 @@
 //! RAVEN: redundancy only while it is in doubt which path is the fastest.
 //!
-//! Decision rule (RAVEN, MobiCom 2018; schedulers spec s12): each path's RTT has an interval
+//! Decision rule (RAVEN, MobiCom 2018): each path's RTT has an interval
 //! `srtt_i +- width * dev_i`. New data go on the path with the lowest RTT that has room. Paths
 //! whose interval meets that of the fastest path are rivals: what one of them gets, the others
 //! carry, too, as far as they have room at that moment; nobody else carries copies.

@@ -1,7 +1,7 @@
 //! Redundant: every path carries everything that is not yet acknowledged, at its own speed.
 //!
-//! Decision rule (kernel v0.95 `mptcp_redundant.c`, the newer of its two forms; schedulers spec
-//! s3): paths take turns; path `i` sends the segment after the last one it sent, or the first one
+//! Decision rule (kernel v0.95 `mptcp_redundant.c`, the newer of its two forms):
+//! paths take turns; path `i` sends the segment after the last one it sent, or the first one
 //! not acknowledged if that lies further, so a slow path skips what others delivered. Backups
 //! never carry a second copy. The reinject queue goes first, by LRF. Ours, besides: a path does
 //! not repeat what it carried already as a reinjection, and a backup in need goes straight to

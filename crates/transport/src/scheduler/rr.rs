@@ -1,6 +1,6 @@
 //! Round robin and weighted round robin.
 //!
-//! Decision rule (000 s2.3.2, kernel v0.95 `mptcp_rr.c`, schedulers spec s2): path `i` sends
+//! Decision rule (000 s2.3.2, kernel v0.95 `mptcp_rr.c`): path `i` sends
 //! `weight_i * num_segments` segments, then it is the next path's turn; a round ends when every
 //! path that can send has used its quota. With `cwnd_limited` a full path is passed over, without
 //! it the turn waits for it. Weights, the order by number and the rest of backups are our
@@ -150,6 +150,10 @@ impl Scheduler for RoundRobin {
             Some(offer) if offer.reinject => reinject(view, &offer),
             Some(offer) => self.send_new(view, &offer),
         }
+    }
+
+    fn makes_copies(&self) -> bool {
+        false
     }
 
     fn explain(&self, view: &View<'_>) -> Option<Explanation> {

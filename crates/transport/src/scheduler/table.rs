@@ -6,11 +6,12 @@
 //! today's, as who reads the word explains.
 
 use super::choice::{SchedulerChoice, SchedulerRow};
+use super::reinjecting::Reinjecting;
 use super::{Blest, Daps, Decision, Ecf, Linux, Lrf, Otias, PathChange, Raven, Redundant};
 use super::{RoundRobin, Scheduler, Sttf, Turns, View, Xlink};
 use super::{blest, daps, ecf, linux, lrf, otias, raven, redundant, rr, sttf, xlink};
 use crate::parameters::Parameter;
-use crate::reinjection::{Opportunistic, Reinjecting};
+use crate::reinjection::Opportunistic;
 use base::decision::Explanation;
 use base::{Instant, PathId};
 use std::fmt;
@@ -46,6 +47,9 @@ macro_rules! schedulers {
         dispatch! { $($arm)+ Reinjecting Custom;
             fn next(&mut self, view: &View<'_>) -> Decision;
             fn explain(&self, view: &View<'_>) -> Option<Explanation>;
+            fn makes_copies(&self) -> bool;
+            fn reinjects(&self) -> bool;
+            fn leaves_timeouts(&self) -> bool;
             fn heeds_acks(&self) -> bool;
             fn on_ack(&mut self, view: &View<'_>, path: PathId) -> ();
             fn on_window_blocked(&mut self, view: &View<'_>) -> ();
@@ -99,23 +103,6 @@ schedulers! {
     Raven(Raven): raven::ROW;
 }
 
-impl AnyScheduler {
-    /// It may have something to send though everything was handed to some path.
-    pub const fn makes_copies(&self) -> bool {
-        match self {
-            Self::Reinjecting(around) => around.inner().makes_copies(),
-            Self::Redundant(_) | Self::Xlink(_) | Self::Raven(_) | Self::Custom(_) => true,
-            _ => false,
-        }
-    }
-
-    /// It is mainline's, whose connection sends data of a path that timed out elsewhere by its own
-    /// timer only.
-    pub const fn leaves_timeouts(&self) -> bool {
-        matches!(self, Self::Linux(_))
-    }
-}
-
 /// Makes a scheduler from outside of this crate, one for each connection.
 #[derive(Clone)]
 pub struct Custom(Arc<dyn Fn() -> Box<dyn Scheduler + Send> + Send + Sync>);
@@ -141,14 +128,6 @@ impl PartialEq for Custom {
 impl fmt::Debug for Custom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Custom")
-    }
-}
-
-impl AnyScheduler {
-    /// Whether it calls opportunistic retransmission itself, with the path it chose.
-    pub(super) const fn reinjects(&self) -> bool {
-        use AnyScheduler::{Blest, Ecf, Lrf, Otias, Sttf};
-        matches!(self, Lrf(_) | Otias(_) | Ecf(_) | Blest(_) | Sttf(_))
     }
 }
 

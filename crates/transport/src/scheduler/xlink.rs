@@ -1,7 +1,7 @@
 //! XLINK's deadline reinjection: the lowest RTT first, and a copy of what is under way too long.
 //!
-//! Decision rule (XLINK, SIGCOMM 2021, as XQUIC's `deadline` controller has it; schedulers spec
-//! s12): a segment not acknowledged and never copied goes on another path, before new data, once
+//! Decision rule (XLINK, SIGCOMM 2021, as XQUIC's `deadline` controller has it):
+//! a segment not acknowledged and never copied goes on another path, before new data, once
 //! its age is at least `max(min(factor * min_srtt, hard_deadline), lower_bound)`. New data and
 //! reinjections go as LRF has them, without opportunistic retransmission.
 //!
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(deadline(2.0, Some(ms(400)), ms(500), ms(600)), ms(600), "the lower one wins");
     }
 
-    /// The burst of 15 of spec s13: five on the slow path, copied as soon as they are overdue.
+    /// A burst of 15: five on the slow path, copied as soon as they are overdue.
     #[test]
     fn what_the_slow_path_has_for_too_long_goes_on_the_fast_one() {
         let (mut xlink, mut model) = model("xlink", 15);

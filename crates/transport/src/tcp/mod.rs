@@ -22,6 +22,4 @@ pub(crate) mod subflow;
 pub(crate) mod timers;
 
 pub use config::{Buffers, TcpConfig};
-pub use profile::{
-    CwndAfterRto, LossDetection, MultipathSwitches, Profile, RecoverySwitches, SmallQueue, Switches,
-};
+pub use profile::{CwndAfterRto, LossDetection, Profile};

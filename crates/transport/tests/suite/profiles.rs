@@ -5,8 +5,8 @@ use crate::bare::{Bare, modern};
 use crate::fate::{Fate, data};
 use crate::pair::{Pair, Setup, Side};
 use base::{Duration, Instant};
-use transport::tcp::{CwndAfterRto, LossDetection};
-use transport::{Buffers, Profile, TcpConfig};
+
+use transport::{Buffers, CwndAfterRto, LossDetection, Profile, TcpConfig};
 
 const MSS: u32 = 1448;
 const OLD: [Profile; 4] =

@@ -1,4 +1,4 @@
-//! DRePaS, dynamic relative path scoring (004 sV, Algorithm 2; schedulers spec s9).
+//! DRePaS, dynamic relative path scoring (004 sV, Algorithm 2).
 //!
 //! Decision rule, every `period` for every path `i`:
 //! `throughput_i = sinflight_i / srtt_i`, `factor_i = throughput_i / max_j throughput_j`,

@@ -1,4 +1,4 @@
-//! The rules of DRePaS, one by one; the paper's numbers as the spec works them out (s9, DRE-1).
+//! The rules of DRePaS, one by one, with the numbers of 004 sV.
 
 use super::*;
 use crate::scheduler::PathState;

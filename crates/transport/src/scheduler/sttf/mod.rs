@@ -1,6 +1,6 @@
 //! STTF: shortest transfer time first.
 //!
-//! Decision rule (002 sIV-B Algorithm 2, kernels of its authors; schedulers spec s8): every unsent
+//! Decision rule (002 sIV-B Algorithm 2, kernels of its authors): every unsent
 //! segment in the peer's window is meant for the path `s` with the smallest predicted transfer
 //! time `T_s(q)`, `q - 1` segments waiting there before it (`transfer`), whether or not the window
 //! of `s` has room. What a path has room for it sends, in its own order; the rest is a tag that
@@ -24,13 +24,14 @@ mod tests;
 mod transfer;
 
 use super::lrf::{self, Choice};
+use super::opportunistic::OpportunisticRetransmission;
 use super::path_view::{LossPhase, PathView};
 use super::view::{Offer, View};
 use super::{
     Action, AnyScheduler, Decision, Options, PathChange, PathSet, Scheduler, SchedulerRow, What,
 };
 use crate::parameters::{Kind, Parameter, Settings};
-use crate::reinjection::{Opportunistic, OpportunisticRetransmission};
+use crate::reinjection::Opportunistic;
 use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, Duration, Instant, PathId};
 use plan::{Candidate, Merge, Tags};
@@ -222,7 +223,7 @@ impl Sttf {
         }
     }
 
-    /// Take all tags back if they would be others now (s8.3).
+    /// Take all tags back if they would be others now.
     fn reschedule(&mut self, view: &View<'_>) {
         let is_astray = match self.tags.begin() {
             Some(begin) => begin != view.data.snd_nxt,
@@ -266,7 +267,7 @@ impl Sttf {
         })
     }
 
-    /// Tag what is not tagged yet, as far as the peer's window reaches (s8.2).
+    /// Tag what is not tagged yet, as far as the peer's window reaches.
     fn tag(&mut self, view: &View<'_>) {
         let limit = view.data.write_end.min(view.data.window_end);
         let is_cut = limit < view.data.write_end;
@@ -385,6 +386,14 @@ impl Scheduler for Sttf {
         served.decision
     }
 
+    fn makes_copies(&self) -> bool {
+        false
+    }
+
+    fn reinjects(&self) -> bool {
+        true
+    }
+
     fn explain(&self, view: &View<'_>) -> Option<Explanation> {
         let mut trial = self.clone();
         let best = trial.next(view).path();
@@ -416,7 +425,7 @@ impl Scheduler for Sttf {
     }
 }
 
-/// Whether the first RTTs of the paths are alike (s8.3 rule 2).
+/// Whether the first RTTs of the paths are alike.
 fn are_alike(rtts: impl Iterator<Item = Duration> + Clone, alpha: u64) -> bool {
     let (Some(least), Some(most)) = (rtts.clone().min(), rtts.max()) else { return false };
     if alpha == 0 || least.is_zero() {

@@ -1,7 +1,7 @@
 //! Which unsent data are meant for which path, and how many segments each path would get.
 //!
 //! `Tags` are the marks: ranges by path, nothing of the data moves. `Merge` gives segment after
-//! segment to the path where it arrives first (002 sIV-B Algorithm 2, schedulers spec s8.2): as
+//! segment to the path where it arrives first (002 sIV-B Algorithm 2): as
 //! times of arrival never fall along a path, that is the merge of the paths' rounds by (time,
 //! number of the path), so it costs a step a round and not a step a segment.
 

@@ -1,5 +1,5 @@
-//! STTF's examples of the schedulers spec s8, the merge against the literal loop, and every rule
-//! against tagging anew.
+//! Worked examples of STTF's Algorithms 2 and 3 (002 sIV-B), the merge against the literal loop,
+//! and every rule against tagging anew.
 
 use super::plan::{Candidate, Merge, Tags};
 use super::transfer::Window;

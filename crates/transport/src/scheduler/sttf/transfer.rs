@@ -1,11 +1,11 @@
 //! When a segment arrives over a path, through slow start and congestion avoidance: 002 sIV-B
-//! Algorithm 3, schedulers spec s8.1.
+//! Algorithm 3.
 //!
 //! `T(q) = RTT / 2` for the `q`-th segment not sent yet if the free window takes it, an RTT more
 //! for every round that must be acknowledged before. The windows of the rounds are
 //! `w' = min(2 w, ssthresh)` below the threshold, else `w' = w + 1`. The closed form finds the
 //! round of any segment without walking through those before; both are equal on the whole grid of
-//! the spec. Whose segments these are is left to the plan.
+//! the tests. Whose segments these are is left to the plan.
 
 use base::Duration;
 
@@ -79,7 +79,7 @@ impl Window {
         Round { arrival: round.arrival + self.rtt, left: window, window }
     }
 
-    /// `grow` of the spec.
+    /// The window of the next round.
     fn grown(&self, window: u64) -> u64 {
         match self.ssthresh.map(u64::from) {
             Some(ssthresh) if window >= ssthresh => window + 1,

@@ -1,4 +1,4 @@
-//! Worked examples of the schedulers spec s1 to s3 and s13, and the edge cases beside them.
+//! Worked examples of LRF, round robin, redundant and bursts, and the edge cases beside them.
 
 use super::support::{MSS, Model, path};
 use crate::reinjection::Opportunistic;
@@ -45,7 +45,8 @@ fn lrf_1_fastest_with_room() {
     assert_eq!(first("lrf", paths), Err(Blocked::CongestionWindow));
 }
 
-/// Test 4 of s0.2 is strict: one segment may wait beside an exactly filled window.
+/// The test of the queue is strict (kernel v0.95 `mptcp_is_temp_unavailable`): one segment may wait
+/// beside an exactly filled window.
 #[test]
 fn path_with_a_queue_of_its_free_window_still_has_room() {
     let mut paths = fast_and_slow(8);

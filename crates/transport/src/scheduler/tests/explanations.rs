@@ -1,4 +1,4 @@
-//! The numbers that schedulers explain themselves with are those of the spec's worked examples.
+//! The numbers that schedulers explain themselves with are those of the worked examples.
 //! That the path explained is the one answered, the model checks at every call of every test.
 
 use super::support::{MSS, Model, path};
@@ -88,7 +88,7 @@ fn sttf_transfer_times_of_both() {
     assert_eq!(explanation.best, None, "it waits for F");
 }
 
-/// The example of the schedulers spec s12.
+/// The example of `scheduler/linux`.
 #[test]
 fn linux_time_to_flush() {
     let mut paths = full_and_free();

@@ -1,4 +1,4 @@
-//! The worked examples of the schedulers spec, and properties of every scheduler.
+//! Worked examples, and properties of every scheduler.
 
 mod bursts;
 mod examples;

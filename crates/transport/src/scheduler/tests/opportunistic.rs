@@ -1,4 +1,4 @@
-//! Opportunistic retransmission and penalisation through LRF (schedulers spec s11, RP-1).
+//! Opportunistic retransmission and penalisation through LRF (004 sII-D).
 
 use super::support::{MSS, Model, path};
 use crate::congestion::Penalty;

@@ -1,4 +1,4 @@
-//! Paths for tests, and the abstract model of the spec's examples: paths with an RTT and a
+//! Paths for tests, and the abstract model of the worked examples: paths with an RTT and a
 //! window, no bandwidth limit, no loss. Every answer is checked before it is carried out.
 
 use crate::scheduler::*;

@@ -1,13 +1,14 @@
-//! `Reinjecting`: a scheduler that has no reinjection of its own, with one (schedulers spec s11).
+//! `Reinjecting`: a scheduler that has no reinjection of its own, with one.
 //!
 //! Whenever the scheduler waits because the connection's window is full, or has nothing to send
-//! while the send buffer is full (s0.3 rules 4 and 5), the fastest path with room, the one LRF
+//! while the send buffer is full, the fastest path with room, the one LRF
 //! would choose, is asked to help the first segment. Everything else is the scheduler's.
 
-use super::{Opportunistic, OpportunisticRetransmission};
-use crate::scheduler::{
-    AnyScheduler, Decision, PathChange, PathView, Scheduler, Step, View, lowest_rtt,
-};
+use super::lrf::lowest_rtt;
+use super::opportunistic::OpportunisticRetransmission;
+use super::path_view::PathView;
+use super::{AnyScheduler, Decision, PathChange, Scheduler, Step, View};
+use crate::reinjection::Opportunistic;
 use base::decision::Explanation;
 use base::{Blocked, Instant, PathId};
 
@@ -21,11 +22,6 @@ impl Reinjecting {
     /// Around `scheduler`.
     pub fn new(scheduler: AnyScheduler, mode: Opportunistic) -> Self {
         Reinjecting { scheduler, opportunistic: OpportunisticRetransmission::new(mode) }
-    }
-
-    /// The scheduler inside.
-    pub const fn inner(&self) -> &AnyScheduler {
-        &self.scheduler
     }
 }
 
@@ -57,6 +53,10 @@ impl Scheduler for Reinjecting {
         let own = self.scheduler.explain(view)?;
         let may_copy = own.best.is_none() && held_up(view, Blocked::ReceiveWindow).is_some();
         (!may_copy).then_some(own)
+    }
+
+    fn makes_copies(&self) -> bool {
+        self.scheduler.makes_copies()
     }
 
     fn heeds_acks(&self) -> bool {

@@ -1,5 +1,5 @@
-//! Opportunistic retransmission and penalisation (schedulers spec s11, 004 sII-D, multipath-tcp
-//! kernel v0.95).
+//! Opportunistic retransmission and penalisation (004 sII-D, multipath-tcp kernel v0.95
+//! `mptcp_rcv_buf_optimization`).
 //!
 //! The connection's window (or the send buffer) is full because its first segment, the head, sits
 //! on a slow path `S`, and the path `F` that the scheduler chose has room: send the head on `F`,
@@ -11,9 +11,11 @@
 //! All penalise only what is slower than `F` and in no loss recovery. A penalty's arithmetic is
 //! the congestion controller's.
 
-use super::Opportunistic;
+use super::Action;
+use super::path_view::{LossPhase, PathView};
+use super::view::{DataSegment, Offer, View};
 use crate::congestion::Penalty;
-use crate::scheduler::{Action, DataSegment, LossPhase, Offer, PathView, View};
+use crate::reinjection::Opportunistic;
 use base::{Instant, PathId};
 use std::ops::Range;
 
