@@ -76,7 +76,7 @@ pub struct SmallQueue {
 pub struct Switches {
     pub recovery: RecoverySwitches,
     pub multipath: MultipathSwitches,
-    /// Duplicate acknowledgements after the third one of a gap are merged (for 1 ms, or 44 of them).
+    /// Duplicate acknowledgements after the third one of a gap are merged (for 1 ms, or up to 44).
     pub compressed_acks: bool,
     pub small_queue: SmallQueue,
     /// Segments are sent in bursts of a millisecond's worth, and a burst is deferred while an
