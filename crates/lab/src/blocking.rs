@@ -1,12 +1,12 @@
-//! Where the time of a variant's connections went, and what was sent more than once: means over
-//! repetitions. What the words mean is in docs/results.md.
+//! Times by state of a variant's connections, and what was sent more than once: means over
+//! repetitions. docs/results.md defines the terms.
 
 use crate::run::Run;
 use crate::scenario::Scenario;
 use base::Blocked;
 use harness::{Held, Repeated};
 
-/// Means over the repetitions of which there are accounts.
+/// Means over the repetitions with accounts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Blocking {
     /// Seconds from the opening of the data sender's connections until the run was over, over all
@@ -14,7 +14,7 @@ pub struct Blocking {
     pub life: f64,
     /// By the place of the reason in `Blocked::ALL`; the times add up to `life`.
     pub stopped: Vec<Lost>,
-    /// The reader waited while later bytes were there.
+    /// The reader waited while later bytes had arrived.
     pub head_of_line: Lost,
 }
 
@@ -23,25 +23,25 @@ pub struct Blocking {
 pub struct Lost {
     /// Seconds.
     pub time: f64,
-    /// Those that had to wait, each counted once.
+    /// Bytes that had to wait, each counted once.
     pub bytes: f64,
 }
 
-/// What went out on a path more than once, per repetition.
+/// What was sent on a path more than once, per repetition.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Repeats {
     /// Name of the path.
     pub path: String,
-    /// Segments sent again on the path that the receiver had already.
+    /// Segments retransmitted on the path that the receiver had already.
     pub spurious_segs: f64,
-    /// Segments handed to it although another path had them.
+    /// Segments assigned to it although another path had them.
     pub reinjected_segs: f64,
-    /// Their payload.
+    /// Payload of `reinjected_segs`.
     pub reinjected_bytes: f64,
 }
 
 impl Blocking {
-    /// Over these runs; `None` without accounts, as of kernels.
+    /// Means over these runs; `None` without accounts, as of kernels.
     pub(crate) fn mean(runs: &[Run]) -> Option<Blocking> {
         let accounts: Vec<_> = runs.iter().filter_map(|run| run.account.as_ref()).collect();
         let n = accounts.len() as f64;
@@ -62,7 +62,7 @@ impl Blocking {
         })
     }
 
-    /// What one reason took.
+    /// Time and bytes of one reason.
     pub fn of(&self, why: Blocked) -> Lost {
         self.stopped.get(why.index()).copied().unwrap_or_default()
     }
@@ -74,7 +74,7 @@ impl Blocking {
 }
 
 impl Repeats {
-    /// Of every path.
+    /// Means of every path.
     pub(crate) fn mean(scenario: &Scenario, runs: &[Run]) -> Vec<Repeats> {
         let mean = |path: usize, of: fn(&Repeated) -> u64| {
             let sum: u64 = runs.iter().filter_map(|run| run.repeated.get(path)).map(of).sum();

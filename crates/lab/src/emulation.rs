@@ -1,58 +1,58 @@
 //! Carrying out a study in real time: kernels, or our engine, over emulated links.
 //!
-//! The scenario, the chance of its links and what is kept of a run are those of a simulated study;
-//! time is the machine's, so runs go one after the other and no two are alike. A run that the
-//! emulator could not carry out in time is repeated, three times at most, and then kept apart as
-//! invalid. Leaves links and sockets to `linux`, statistics to `report`.
+//! The scenario, the random draws of its links and the record of a run are those of a simulated
+//! study. Time is that of the machine, so runs are carried out one after the other and cannot be
+//! reproduced exactly. A run in which the emulator was late is repeated, three times at most, and
+//! then marked as invalid. Links and sockets are left to `linux`, statistics to `report`.
 
 use crate::path_spec::RUN_LIMIT;
 use crate::run::Run;
-use crate::scenario::{Runs, Scenario};
+use crate::scenario::{Carrier, DEFAULT_RUNS, Protocol, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
-use crate::stack::{Emulated, Stack, emulated_of};
-use crate::study::{Study, VariantRuns, Watcher, setup};
-use crate::variants::Carrier;
+use crate::setup::setup;
+use crate::stack::{Emulated, StackKind, emulated_of};
+use crate::study::{Study, VariantRuns, Watcher};
 use harness::Captures;
 use linux::emulator::{Accuracy, EmulatedRun, measure};
 use linux::sut::{KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, run_emulated};
 use linux::{Emulator, EmulatorConfig, LiveError};
 use simulator::socket_config;
 
-/// What an emulated study yields.
+/// The results of an emulated study.
 #[derive(Clone, Debug)]
 pub struct Emulation {
     /// The runs, invalid ones without a value.
     pub study: Study,
-    /// For every variant of the study, for every run of it.
+    /// By variant and run.
     pub conduct: Vec<Vec<Conduct>>,
-    /// How exact the emulator was before the first run.
+    /// The accuracy of the emulator before the first run.
     pub accuracy: Accuracy,
-    /// The first repetition of every variant over time, as socket diagnosis saw it.
+    /// Time series of the first repetition of every variant, from socket diagnosis.
     pub series: Vec<VariantSeries>,
 }
 
 /// How the emulator carried out a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Conduct {
-    /// Tries before it that were disturbed.
+    /// Discarded attempts before it.
     pub disturbed: u32,
-    /// Why even the last one does not count.
+    /// Why the last attempt is invalid, if it is.
     pub fault: Option<String>,
-    /// The congestion controls that the sender said it used.
+    /// The congestion controls that the sender reported.
     pub congestion: Vec<String>,
 }
 
 impl Emulation {
-    /// Runs that do not count.
+    /// Number of invalid runs.
     pub fn invalid(&self) -> usize {
         self.conduct.iter().flatten().filter(|conduct| conduct.fault.is_some()).count()
     }
 }
 
-/// Carry out every repetition of everything that `stacks` can do of the scenario.
+/// Carry out every repetition of all variants of the scenario that `stacks` support.
 pub fn emulate(
     scenario: &Scenario,
-    stacks: &[Stack],
+    stacks: &[StackKind],
     watcher: &dyn Watcher,
 ) -> Result<Emulation, LiveError> {
     let variants = emulated_of(scenario, stacks);
@@ -79,11 +79,11 @@ pub fn emulate(
     Ok(emulation)
 }
 
-/// Real time has no end: a number of runs it is.
+/// In real time the number of runs is fixed.
 fn repetitions(scenario: &Scenario) -> u32 {
     match scenario.runs {
         Runs::Fixed(runs) => runs,
-        Runs::Auto { most } => most.min(crate::DEFAULT_RUNS),
+        Runs::Auto { most } => most.min(DEFAULT_RUNS),
     }
 }
 
@@ -117,7 +117,7 @@ fn repeat(
     Ok(Some(repetition))
 }
 
-/// What a run yields.
+/// The results of a run.
 struct Done {
     run: Run,
     conduct: Conduct,
@@ -138,7 +138,7 @@ impl Task<'_> {
         let run = SutRun {
             system: &self.system(),
             traffic: &self.scenario.traffic,
-            reverse: self.scenario.reverse,
+            reverse: self.scenario.ends.reverse,
             limit: RUN_LIMIT,
         };
         let links = links(self.scenario, self.number, self.capture);
@@ -164,27 +164,25 @@ impl Task<'_> {
 
     fn system(&self) -> SystemUnderTest {
         let Emulated { stack, variant, .. } = self.emulated;
-        let path = variant.single_path().unwrap_or(self.scenario.first);
+        let path = variant.single_path().unwrap_or(self.scenario.ends.first);
         let settings = || KernelSettings {
             congestion: variant.congestion.to_string(),
-            buffers: self.scenario.buffers,
+            buffers: self.scenario.ends.buffers,
         };
         match (stack, &variant.carrier) {
-            (Stack::Anabranch, _) => {
+            (StackKind::Anabranch, _) => {
                 let setup = setup(self.scenario, variant, self.number);
                 let config = socket_config(&setup.flows[0], setup.network.ipv6);
                 SystemUnderTest::Engine { path, config }
             }
             (_, Carrier::Tcp { path }) => SystemUnderTest::Kernel {
                 path: *path,
-                protocol: transport::Protocol::Tcp,
+                protocol: Protocol::Tcp,
                 settings: settings(),
             },
-            (_, Carrier::Mptcp { .. }) => SystemUnderTest::Kernel {
-                path,
-                protocol: transport::Protocol::Mptcp,
-                settings: settings(),
-            },
+            (_, Carrier::Mptcp { .. }) => {
+                SystemUnderTest::Kernel { path, protocol: Protocol::Mptcp, settings: settings() }
+            }
         }
     }
 }
@@ -195,7 +193,7 @@ fn links(scenario: &Scenario, number: u64, capture: bool) -> EmulatedRun {
         seed: scenario.seed,
         run: number,
         paths: scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect(),
-        nic: scenario.nic,
+        nic: scenario.ends.nic,
         capture,
     }
 }

@@ -1,33 +1,34 @@
-//! Fail-over times: what runs keep of them, and what a variant's runs show.
+//! Fail-over times of runs and of variants.
 //!
-//! The simulator measures (`harness::FailoverTime`); here each becomes a further number of its
-//! run, `failover_time/silent:wlan@5s`, beside the largest of the run, `failover_time`, and how
-//! many were never followed by a delivery, `failovers_unresumed`. So they are in every file of
-//! runs.
+//! Each time that the simulator measured (`harness::FailoverTime`) is a further number of its run,
+//! `failover_time/silent:wlan@5s`, beside the largest of the run, `failover_time`, and the number
+//! of failures after which nothing was delivered, `failovers_unresumed`. They are therefore in
+//! every file of runs.
 
 use crate::run::Run;
+use crate::scenario::Scenario;
 use crate::statistics::{Interval, mean, mean_interval, median};
 use harness::FailoverTime;
 
-/// The largest of a run, in seconds; none if one was never followed by a delivery.
+/// The largest time of a run, in seconds; absent if nothing was delivered after a failure.
 const LARGEST: &str = "failover_time";
-/// Begins the names of single ones, in seconds.
+/// Prefix of single times, in seconds.
 const SINGLE: &str = "failover_time/";
-/// How many of a run were never followed by a delivery.
+/// Number of failures of a run after which nothing was delivered.
 const UNRESUMED: &str = "failovers_unresumed";
 
-/// What the runs of a variant show.
+/// The fail-over times of a variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Failovers {
-    /// Of the largest time of each run in which all were followed by deliveries, in seconds.
+    /// Mean of the largest time of each run with deliveries after every failure, in seconds.
     pub mean: Option<f64>,
-    /// Likewise.
+    /// Median of the same times.
     pub median: Option<f64>,
     /// 95 % interval of the mean.
     pub interval: Option<Interval>,
-    /// Those runs.
+    /// Number of those runs.
     pub n: usize,
-    /// Runs in which something was never followed by a delivery.
+    /// Runs without a delivery after some failure.
     pub unresumed: usize,
     /// Every failure of a path, in the order of time.
     pub events: Vec<FailoverEvent>,
@@ -38,11 +39,11 @@ pub struct Failovers {
 pub struct FailoverEvent {
     /// `silent:wlan@5s`.
     pub name: String,
-    /// Time of each run in which a delivery followed, in seconds, in the order of runs.
+    /// Times of the runs in which a delivery followed, in seconds, in the order of runs.
     pub times: Vec<f64>,
-    /// Of those times.
+    /// Mean of `times`.
     pub mean: Option<f64>,
-    /// Likewise.
+    /// Median of `times`.
     pub median: Option<f64>,
     /// 95 % interval of the mean.
     pub interval: Option<Interval>,
@@ -53,8 +54,14 @@ pub(crate) fn is_failover(name: &str) -> bool {
     name == LARGEST || name == UNRESUMED || name.starts_with(SINGLE)
 }
 
-/// The further numbers of a run; `paths` are the names of its paths.
-pub(crate) fn numbers(times: &[FailoverTime], paths: &[&str]) -> Vec<(String, f64)> {
+/// The further numbers of a run of this scenario.
+pub(crate) fn numbers(scenario: &Scenario, times: &[FailoverTime]) -> Vec<(String, f64)> {
+    let paths: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
+    numbers_on(&paths, times)
+}
+
+/// The same; `paths` are the names of the paths.
+fn numbers_on(paths: &[&str], times: &[FailoverTime]) -> Vec<(String, f64)> {
     let seconds = |of: &FailoverTime| of.time.map(|time| time.as_secs_f64());
     let largest = times.iter().map(seconds).try_fold(0.0, |most: f64, time| Some(most.max(time?)));
     let largest = largest.filter(|_| !times.is_empty()).map(|time| (LARGEST.to_owned(), time));
@@ -68,7 +75,7 @@ pub(crate) fn numbers(times: &[FailoverTime], paths: &[&str]) -> Vec<(String, f6
 }
 
 impl Failovers {
-    /// Over these runs; `None` if no path failed in any.
+    /// The fail-over times of these runs; `None` if no path failed in any.
     pub(crate) fn of(runs: &[Run]) -> Option<Failovers> {
         let number = |run: &Run, name: &str| {
             run.extra.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
@@ -80,7 +87,7 @@ impl Failovers {
         let times: Vec<f64> = met.iter().filter_map(|run| number(run, LARGEST)).collect();
         let mut events: Vec<FailoverEvent> = Vec::new();
         let single = |name: &&(String, f64)| name.0.starts_with(SINGLE);
-        // The run with the most has all.
+        // The run with the most failures has all.
         let most = met.iter().max_by_key(|run| run.extra.iter().filter(single).count());
         for (name, _) in most.into_iter().flat_map(|run| run.extra.iter().filter(single)) {
             let times: Vec<f64> = met.iter().filter_map(|run| number(run, name)).collect();
@@ -119,7 +126,7 @@ mod tests {
     fn largest_is_given_beside_each_and_how_many_never_resumed() {
         let times =
             [time(FailureKind::Silent, 5, Some(400)), time(FailureKind::Reset, 9, Some(30))];
-        let numbers_of = |times: &[FailoverTime]| numbers(times, &["lte", "wlan"]);
+        let numbers_of = |times: &[FailoverTime]| numbers_on(&["lte", "wlan"], times);
         let named = |name: &str, value| (name.to_owned(), value);
         let all = [
             named("failover_time", 0.4),

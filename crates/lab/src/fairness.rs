@@ -1,34 +1,33 @@
-//! What competing connections got of the network: goodputs, the share against TCP, Jain's index,
-//! and when they came to share evenly.
+//! Competing connections: goodputs, the share against TCP, Jain's index, and convergence.
 //!
 //! With x_i the goodputs of all n connections, Jain's index is (sum x_i)^2 / (n sum x_i^2): 1 when
 //! all are equal, 1/n when one has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). The share is
-//! the goodput of the compared connection over the mean one of the competing TCP flows. Connections
-//! have converged from the earliest second after the last start on from which the index, over any
-//! five seconds and of those that are there to their end, is at least 0.9 until the end.
-//! A run keeps these as further numbers by name, so that every file has them.
+//! the goodput of the compared connection over the mean goodput of the competing TCP flows. The
+//! time of convergence is the earliest second after the last start from which on the index stays at
+//! 0.9 or above until the end. The index is taken over windows of five seconds and over the
+//! connections that last to the end of the window. A run keeps these as further numbers by name, so
+//! that every file has them.
 
 use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Protocol, Scenario};
 use crate::statistics::{Interval, mean, mean_interval};
-use crate::variants::Protocol;
 use base::Duration;
 use harness::{FlowRecord, RunRecord};
 use traffic::Metric;
 
-/// Over how many seconds the index is taken,
+/// Seconds over which the index is taken for convergence.
 pub const WINDOW: usize = 5;
-/// and what it has to be.
+/// Least index of converged connections.
 pub const CONVERGED: f64 = 0.9;
 
-/// Numbers of a run that these begin are of competing connections.
+/// Prefixes of the numbers of competing connections.
 const PREFIXES: [&str; 2] = ["flows/", "flow/"];
 const MAIN: &str = "flows/main";
 const TCP_SHARE: &str = "flows/tcp_share";
 const JAIN: &str = "flows/jain";
 const CONVERGENCE: &str = "flows/convergence_time";
 
-/// What connections got, over the runs of a variant.
+/// Competing connections over the runs of a variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fairness {
     /// The goodput of the compared connection, bit/s.
@@ -41,20 +40,20 @@ pub struct Fairness {
     pub tcp_share: Option<Estimate>,
     /// Jain's index over all connections.
     pub jain: Option<Estimate>,
-    /// Seconds from the last start until all share evenly, over the runs in which they did.
+    /// Seconds from the last start until convergence, over the runs that converged.
     pub convergence: Option<Estimate>,
-    /// In so many runs they did.
+    /// Number of runs that converged.
     pub converged: usize,
-    /// Of so many.
+    /// Number of runs.
     pub runs: usize,
-    /// Flows that had no time in some of them, with how many.
+    /// Flows without a goodput in some runs, with the number of those runs.
     pub absent: Vec<(String, usize)>,
 }
 
 /// A mean over runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
-    /// Of the runs.
+    /// Mean of the runs.
     pub mean: f64,
     /// 95 % interval; `None` of a single run.
     pub interval: Option<Interval>,
@@ -63,7 +62,7 @@ pub struct Estimate {
 /// One competing connection.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FlowSummary {
-    /// As the scenario calls it, with a number if there are several.
+    /// Its name in the scenario, with a number if there are several.
     pub name: String,
     /// `tcp`, `mptcp`.
     pub protocol: Protocol,
@@ -71,7 +70,7 @@ pub struct FlowSummary {
     pub paths: Vec<String>,
     /// In bit/s.
     pub goodput: Option<Estimate>,
-    /// Of a flow over several paths: the share of its payload on each.
+    /// Share of the payload on each path, of a flow over several paths.
     pub share: Vec<(String, f64)>,
 }
 
@@ -80,7 +79,7 @@ pub(crate) fn is_of_flows(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// What competing connections got in a run, as further numbers by name; nothing without any.
+/// The further numbers of a run with competing connections; none without them.
 pub(crate) fn numbers(scenario: &Scenario, record: &RunRecord) -> Vec<(String, f64)> {
     let (main, competing) = (record.measured(), record.competing());
     if competing.is_empty() {
@@ -98,7 +97,7 @@ pub(crate) fn numbers(scenario: &Scenario, record: &RunRecord) -> Vec<(String, f
         own.into_iter().chain(competing.iter().filter_map(|flow| flow.goodput)).collect();
     add(MAIN, own);
     add(TCP_SHARE, own.and_then(|own| Some(own / tcp_goodput(scenario, competing)?)));
-    // One alone shares with nobody.
+    // A single connection has no index.
     add(JAIN, jain(&all).filter(|_| all.len() > 1));
     add(CONVERGENCE, convergence(main, competing));
     for (name, flow, protocol) in named(scenario, competing) {
@@ -124,21 +123,21 @@ fn named<'a>(
     protocols.zip(records).map(|((name, protocol), record)| (name, record, protocol))
 }
 
-/// The mean goodput of the TCP flows that had one.
+/// Mean goodput of the TCP flows that have one.
 fn tcp_goodput(scenario: &Scenario, competing: &[FlowRecord]) -> Option<f64> {
     let tcp = named(scenario, competing).filter(|(.., protocol)| *protocol == Protocol::Tcp);
     mean(&tcp.filter_map(|(_, flow, _)| flow.goodput).collect::<Vec<f64>>())
         .filter(|goodput| *goodput > 0.0)
 }
 
-/// Jain's index; `None` if nobody has anything.
+/// Jain's index; `None` if all goodputs are zero.
 fn jain(goodputs: &[f64]) -> Option<f64> {
     let sum: f64 = goodputs.iter().sum();
     let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
     (squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))
 }
 
-/// Seconds from the last start until all share evenly, `None` if they do not to the end.
+/// Seconds from the last start until convergence; `None` if there is none.
 fn convergence(main: &FlowRecord, flows: &[FlowRecord]) -> Option<f64> {
     let all = || std::iter::once(main).chain(flows);
     let last_start = all().map(|flow| flow.started).max()?;
@@ -157,7 +156,7 @@ fn convergence(main: &FlowRecord, flows: &[FlowRecord]) -> Option<f64> {
 }
 
 impl Fairness {
-    /// Over these runs; `None` where nothing competes.
+    /// Over these runs; `None` without competing flows.
     pub(crate) fn new(scenario: &Scenario, runs: &[Run]) -> Option<Fairness> {
         if scenario.flows.is_empty() {
             return None;
@@ -184,8 +183,8 @@ impl Fairness {
     }
 }
 
-/// The flows that had no time in some runs, because these were over when they would have started or
-/// they were over within the warm-up.
+/// The flows without a goodput in some runs, because the run ended before they started or they
+/// ended within the warm-up.
 fn absent(scenario: &Scenario, runs: &[Run]) -> Vec<(String, usize)> {
     let names = scenario.flow_names().into_iter();
     let counted = names.map(|name| {

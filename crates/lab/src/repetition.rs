@@ -1,13 +1,13 @@
 //! One repetition of variants with everything recorded: numbers, packets, time series.
 //!
-//! A run depends on the scenario, the variant and its number only, so this is the run that a study
-//! has under that number.
+//! A run depends on the scenario, the variant and its number only, so this is the run of that
+//! number in a study.
 
 use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Variant};
 use crate::series::{VariantSeries, record_series};
-use crate::study::{Study, StudyError, VariantRuns, setup};
-use crate::variants::Variant;
+use crate::setup::setup;
+use crate::study::{Study, StudyError, VariantRuns};
 use harness::Captures;
 use rayon::prelude::*;
 use simulator::PathCounters;
@@ -17,13 +17,13 @@ use simulator::PathCounters;
 pub struct Repetition {
     /// Which variant.
     pub variant: Variant,
-    /// What a study keeps of it.
+    /// The run, as a study keeps it.
     pub run: Run,
-    /// What the links of each path counted, and behind them each shared link.
+    /// Counters of the links of each path, followed by those of each shared link.
     pub links: Vec<PathCounters>,
-    /// What happened over time.
+    /// Its time series.
     pub series: VariantSeries,
-    /// The packets at both ends, if they were asked for.
+    /// The captures at both ends, if requested.
     pub captures: Option<Captures>,
 }
 

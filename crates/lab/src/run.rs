@@ -1,27 +1,24 @@
-//! What a study keeps of a repetition: everything that results and files are made of.
+//! The part of a run record that a study keeps: the source of all results and files.
 //!
 //! Plain values, so that a run read back from a file equals the run that was carried out.
 
-use crate::failover;
-use crate::fairness;
-use crate::scenario::Scenario;
-use crate::variants::Variant;
-use harness::{Account, Repeated, RunRecord};
+use crate::scenario::{Scenario, Variant};
+use harness::{Account, Repeated};
 use network::{LinkStats, PathCounters};
-use traffic::{Metric, Outcome};
+use traffic::Metric;
 
 /// A repetition of a variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
-    /// Its number, the key of its chance.
+    /// Its number, which keys its random draws.
     pub number: u64,
-    /// What was measured.
+    /// The metric of `value`.
     pub metric: Metric,
     /// In the metric's unit; `None` if the run did not finish.
     pub value: Option<f64>,
     /// Further numbers of the traffic model by name, in SI units.
     pub extra: Vec<(String, f64)>,
-    /// Seconds of virtual time until the value was known or given up.
+    /// Seconds until the value was known or the run was given up.
     pub ended: f64,
     /// Application bytes read in the measured direction.
     pub bytes_read: u64,
@@ -29,18 +26,18 @@ pub struct Run {
     pub data_packets: u64,
     /// Segments sent again on their own path.
     pub retransmitted_segs: u64,
-    /// Bytes handed to a second path although another one had them.
+    /// Bytes assigned to a second path although another one had them.
     pub reinjected_bytes: u64,
     /// Bytes that reached the receiver more than once.
     pub duplicate_bytes: u64,
     /// Payload first sent on each path, in the order of the scenario.
     pub first_sent_bytes: Vec<u64>,
-    /// What was sent more than once on each path, in the order of the scenario; empty where that
-    /// is not known, as of kernels.
+    /// What was sent more than once on each path, in the order of the scenario; empty where it is
+    /// not known, as of kernels.
     pub repeated: Vec<Repeated>,
-    /// Where the time went, where that is known.
+    /// The times by state, where they are known.
     pub account: Option<Account>,
-    /// Packets that no receiver saw.
+    /// Dropped and lost packets.
     pub drops: Drops,
     /// Why the connection failed, if it did.
     pub failure: Option<String>,
@@ -48,12 +45,12 @@ pub struct Run {
     pub hash: [u8; 32],
 }
 
-/// Lost packets by their cause, over both directions of all paths and shared links.
+/// Dropped and lost packets by cause, over both directions of all paths and shared links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Drops {
     /// The queue was full.
     pub full: u64,
-    /// The queue discipline chose them.
+    /// Early drops of the queue discipline.
     pub early: u64,
     /// Random loss.
     pub random: u64,
@@ -61,7 +58,7 @@ pub struct Drops {
     pub down: u64,
 }
 
-/// A run and what it is a run of.
+/// A run and its variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
     /// Which variant.
@@ -70,75 +67,26 @@ pub struct Record {
     pub run: Run,
 }
 
-/// A variant in words, as files have it.
+/// The names of a variant in files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Labels {
     /// The variant's name.
     pub variant: String,
     /// `tcp`, `mptcp`.
     pub protocol: String,
-    /// Of a single path; else empty.
+    /// The path of a single-path variant; otherwise empty.
     pub path: String,
-    /// Of several paths; else empty.
+    /// The scheduler of a multi-path variant; otherwise empty.
     pub scheduler: String,
     /// The congestion control.
     pub congestion: String,
 }
 
-impl Run {
-    /// What is kept of repetition `number` of a scenario. A run in real time has no hash, since its
-    /// packets are never the same.
-    pub fn new(scenario: &Scenario, number: u64, record: &RunRecord) -> Run {
-        let measured = record.measured();
-        let paths: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
-        let mut extra = extra_of(&record.outcome);
-        extra.extend(fairness::numbers(scenario, record));
-        extra.extend(failover::numbers(record.failovers(), &paths));
-        Run {
-            number,
-            metric: record.outcome.metric,
-            value: record.outcome.value,
-            extra,
-            ended: record.ended.as_secs_f64(),
-            bytes_read: record.outcome.bytes_read,
-            data_packets: measured.data_packets,
-            retransmitted_segs: measured.sent.retransmitted_segs,
-            reinjected_bytes: measured.sent.reinjected_bytes,
-            duplicate_bytes: measured.duplicate_bytes,
-            first_sent_bytes: measured.sent.first_sent_bytes.clone(),
-            repeated: measured.sent.repeated.clone(),
-            account: record.account(),
-            drops: Drops::of(record.links.iter().chain(&record.shared)),
-            failure: measured.failure.as_ref().map(ToString::to_string),
-            hash: record.hash().unwrap_or_default(),
-        }
-    }
-}
-
-/// Begins the names of the numbers that single objects of a page have.
+/// Prefix of the numbers of single objects of a page.
 pub(crate) const OBJECT_TIME: &str = "object_time/";
 
-/// Objects of a page that have a number of their own; of more, files would be columns only.
-const MOST_OBJECT_TIMES: usize = 1000;
-
-/// Further numbers of a run, by name.
-fn extra_of(outcome: &Outcome) -> Vec<(String, f64)> {
-    let extra = outcome.extra.iter().map(|(name, value)| ((*name).to_owned(), *value));
-    extra.chain(object_times(outcome)).collect()
-}
-
-/// The time of every object of a page, by its number from 1. Messages of a call are thousands:
-/// what they amount to is in the outcome's numbers.
-fn object_times(outcome: &Outcome) -> impl Iterator<Item = (String, f64)> {
-    let is_page =
-        outcome.metric == Metric::PageLoadTime && outcome.message_delays.len() <= MOST_OBJECT_TIMES;
-    let times =
-        outcome.message_delays.iter().zip(1..).filter(move |(time, _)| is_page && time.is_finite());
-    times.map(|(time, number)| (format!("{OBJECT_TIME}{number}"), *time))
-}
-
 impl Drops {
-    /// Over these paths and shared links.
+    /// The sums over these paths and shared links.
     pub(crate) fn of<'a>(links: impl Iterator<Item = &'a PathCounters> + Clone) -> Drops {
         let sum = |counter: fn(&LinkStats) -> u64| -> u64 {
             links.clone().map(|path| counter(&path.down) + counter(&path.up)).sum()
@@ -153,7 +101,7 @@ impl Drops {
 }
 
 impl Labels {
-    /// The words for a variant of this scenario.
+    /// The names of a variant of this scenario.
     pub fn new(scenario: &Scenario, variant: &Variant) -> Labels {
         let path = variant.single_path().and_then(|path| scenario.paths.get(path));
         Labels {

@@ -1,17 +1,17 @@
 //! Packets between the queue and the far end: a FIFO while the delay is constant, a heap ordered
-//! by (arrival, number) while jitter or reordering is on.
+//! by (arrival, number) with jitter or reordering.
 //!
-//! Packets stay in their boxes: they are large, and pass several links.
+//! Packets stay boxed, since they are large and pass several links.
 
 use base::{Instant, prefetch, ring};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use wire::Packet;
 
-/// What is known of a packet on its way. The order of the fields is the order of arrival.
+/// A packet in flight. Ordered by arrival, as the fields are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Flight {
-    /// When it comes out at the far end.
+    /// When it arrives at the far end.
     pub arrival: Instant,
     /// Its place in the order of acceptance; a copy has that of its original.
     pub number: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Flight {
     pub len: u32,
 }
 
-/// All packets that have gone into service and not come out yet.
+/// All packets whose service has begun and that have not arrived.
 #[derive(Debug)]
 pub(crate) enum Flights {
     Fifo(Fifo),
@@ -35,10 +35,10 @@ pub(crate) struct Fifo {
 /// Packets that may overtake each other.
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
-    /// Flights with the place of their packet in `packets`.
+    /// Flights, each with the place of its packet in `packets`.
     flights: BinaryHeap<Reverse<(Flight, usize)>>,
     packets: Vec<Option<Box<Packet>>>,
-    /// Empty places in `packets`.
+    /// Free places in `packets`.
     free: Vec<usize>,
 }
 
@@ -55,8 +55,8 @@ impl Flights {
         }
     }
 
-    /// Add a packet. In a FIFO it comes out no earlier than the one before it, whatever its
-    /// arrival: a delay that falls does not make packets overtake.
+    /// Add a packet. In a FIFO it arrives no earlier than the one before it: packets do not
+    /// overtake when the delay falls.
     #[inline(always)]
     pub(crate) fn push(&mut self, flight: Flight, packet: Box<Packet>) {
         match self {
@@ -65,7 +65,7 @@ impl Flights {
         }
     }
 
-    /// Ask for what is known of the first packet.
+    /// Prefetch the entry of the first packet.
     pub(crate) fn prefetch_first(&self) {
         if let Flights::Fifo(fifo) = self
             && let Some(first) = fifo.flights.front()
@@ -74,7 +74,7 @@ impl Flights {
         }
     }
 
-    /// Ask for the place behind the last packet.
+    /// Prefetch the place behind the last packet.
     pub(crate) fn prefetch_last(&self) {
         if let Flights::Fifo(fifo) = self
             && let Some(last) = fifo.flights.back()
@@ -83,7 +83,7 @@ impl Flights {
         }
     }
 
-    /// Ask for the first packet.
+    /// Prefetch the first packet.
     pub(crate) fn prefetch_packet(&self) {
         if let Flights::Fifo(fifo) = self
             && let Some((_, packet)) = fifo.flights.front()
@@ -145,8 +145,8 @@ impl Flights {
         }
     }
 
-    /// Give packets new arrivals: `arrival_of` answers for a number, or `None` for a packet that
-    /// has left the queue and keeps its own.
+    /// Set new arrivals. `arrival_of` returns that of a number, or `None` for a packet that has
+    /// left the queue and keeps its own.
     pub(crate) fn reschedule(&mut self, mut arrival_of: impl FnMut(u64) -> Option<Instant>) {
         match self {
             Flights::Fifo(fifo) => {

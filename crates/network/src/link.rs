@@ -1,14 +1,14 @@
 //! `Link`: one direction of a link. Queue, then serialisation, then loss, then propagation.
 //!
-//! With a tail discipline (drop-tail, RED) a packet's whole future is known when it is accepted:
-//! when it goes into service, when it has left, whether it is lost, when it arrives. So it is
-//! stored once, with its arrival, and nothing wakes the link up in between; what waits is counted
-//! from the departures still ahead. Events that change the future (rate, delay, outage) work it out
-//! anew, which costs as much as is queued. A head discipline (CoDel, FQ-CoDel) decides when the
-//! link becomes free, and the link catches up on that whenever it is called.
+//! With a tail discipline (drop-tail, RED) everything about a packet is known when it is accepted:
+//! when its service begins and ends, whether it is lost, when it arrives. It is therefore stored
+//! once, with its arrival, without an event in between; the backlog follows from the departures
+//! still ahead. Changes of rate, delay and state recompute the arrivals, at a cost proportional to
+//! the backlog. A head discipline (CoDel, FQ-CoDel) decides when the link becomes free, which the
+//! link makes up for whenever it is called.
 //!
-//! Order: queue -> serialisation at IP length -> loss (a lost packet has used its time) -> delay.
-//! Duplicates and damage arise behind the queue and take no capacity.
+//! Order: queue -> serialisation at IP length -> loss (a lost packet has used capacity) -> delay.
+//! Duplicates and damage occur after the queue and use no capacity.
 
 use crate::damage::corrupt;
 use crate::flight::{Flight, Flights};
@@ -25,47 +25,47 @@ use wire::{Body, Packet};
 
 /// A one-way link.
 ///
-/// In a world of thousands of links a packet finds none of this in a cache, so what every packet
-/// needs comes first and is small, in this order; the rest is elsewhere.
+/// In a world with thousands of links none of this is in a cache when a packet arrives, so the
+/// fields that every packet needs come first, in this order, and are small.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Link {
     flights: Flights,
     queue: Queue,
     stats: LinkStats,
-    /// Packets that are in service or wait for it, in order; a head discipline holds the waiting
-    /// ones itself. Those whose departure has passed are forgotten at the next look.
+    /// Packets in service or waiting for it, in order; a head discipline keeps the waiting ones
+    /// itself. Packets whose departure has passed are removed at the next call.
     service: VecDeque<Service>,
     /// Bytes in `service`.
     service_bytes: u64,
     server: Server,
-    /// One-way propagation.
+    /// One-way propagation delay.
     delay: Duration,
     limit: Limit,
     loss: Loss,
-    /// Key of this link's draws.
+    /// Key of this link's random draws.
     owner: u64,
     id: LinkId,
     down: bool,
-    /// Whether packets are damaged or doubled now and then.
+    /// Whether packets may be damaged or duplicated.
     meddles: bool,
     rare: Box<Rare>,
 }
 
-/// What few packets need.
+/// Fields that few packets need.
 #[derive(Debug)]
 struct Rare {
     jitter: Duration,
     reorder: f64,
     duplicate: f64,
     corrupt: f64,
-    /// How long a 1500-byte packet takes at the configured capacity.
+    /// Serialisation time of a 1500-byte packet at the configured capacity.
     packet_time: Option<Duration>,
-    /// Where a head discipline puts what it drops; empty between calls.
+    /// Packets dropped by a head discipline; empty between calls.
     dropped: Vec<Held>,
 }
 
-/// A packet's time in service.
+/// The service of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Service {
     depart: Instant,
@@ -74,7 +74,7 @@ struct Service {
 }
 
 impl Link {
-    /// A link that draws its chance as `owner`, which must be its own.
+    /// A link whose random draws are keyed by `owner`, which no other link may use.
     pub fn new(id: LinkId, config: LinkConfig, owner: u64) -> Self {
         let packet_time = config.capacity.typical_packet_time();
         let overtaking = !config.jitter.is_zero() || config.reorder > 0.0;
@@ -103,7 +103,7 @@ impl Link {
         }
     }
 
-    /// Send a packet. Whether the link took it; if not, it is gone.
+    /// Send a packet. Returns whether the link accepted it; otherwise it is dropped.
     pub fn enqueue(&mut self, cx: &mut Context<'_>, packet: impl Into<Box<Packet>>) -> bool {
         let packet = packet.into();
         let len = packet.wire_len();
@@ -161,7 +161,7 @@ impl Link {
         self.flights.pop()
     }
 
-    /// When to poll next; `None` while nothing is under way.
+    /// When to poll next; `None` if no packet is on the link.
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         let arrival = self.flights.next_arrival();
@@ -175,7 +175,7 @@ impl Link {
         arrival
     }
 
-    /// Let something happen to the link. What it changes holds from `cx.now` on.
+    /// Change the link from `cx.now` on.
     pub fn apply(&mut self, cx: &mut Context<'_>, change: LinkChange) {
         self.advance(cx);
         let (link, what) = (self.id, change.name());
@@ -205,14 +205,14 @@ impl Link {
         }
     }
 
-    /// What waits at `cx.now`, the packet in service not counted.
+    /// The backlog at `cx.now`, without the packet in service.
     pub fn backlog(&mut self, cx: &mut Context<'_>) -> Backlog {
         self.advance(cx);
         self.waiting()
     }
 
-    /// Packets somewhere on the link: waiting, in service, or on their way, copies included.
-    /// Packets that are lost at the end of their service are not counted.
+    /// Packets on the link: waiting, in service, or in flight, copies included. Packets that are
+    /// lost at the end of their service are not counted.
     pub fn in_transit(&self) -> u64 {
         let held = match &self.queue {
             Queue::Head(head) => head.backlog().packets,
@@ -221,18 +221,18 @@ impl Link {
         self.flights.len() as u64 + held
     }
 
-    /// When the last packet comes out whose way is known; not of what waits for `Up`.
+    /// The last known arrival; packets that wait for `Up` are not included.
     pub fn last_arrival(&self) -> Option<Instant> {
         self.flights.last_arrival()
     }
 
-    /// Ask for the memory of what `poll` needs.
+    /// Prefetch what `poll` needs.
     pub fn prefetch_delivery(&self) {
         prefetch(&self.flights);
         prefetch(&self.stats);
     }
 
-    /// Ask for the memory of what every packet needs.
+    /// Prefetch what every packet needs.
     pub fn prefetch(&self) {
         prefetch(&self.flights);
         prefetch(&self.stats.accepted);
@@ -241,17 +241,17 @@ impl Link {
         prefetch(&self.down);
     }
 
-    /// Ask for what `poll` will look at, the packet itself excepted.
+    /// Prefetch what `poll` reads, except the packet.
     pub fn prefetch_next(&self) {
         self.flights.prefetch_first();
     }
 
-    /// Ask for the packet that `poll` will give.
+    /// Prefetch the packet that `poll` will return.
     pub fn prefetch_packet(&self) {
         self.flights.prefetch_packet();
     }
 
-    /// Ask for what `enqueue` will look at.
+    /// Prefetch what `enqueue` reads.
     pub fn prefetch_queue(&self) {
         if let (Some(first), Some(last)) = (self.service.front(), self.service.back()) {
             prefetch(first);
@@ -260,7 +260,7 @@ impl Link {
         self.flights.prefetch_last();
     }
 
-    /// Counters since the beginning.
+    /// Counters since the start.
     pub const fn stats(&self) -> &LinkStats {
         &self.stats
     }
@@ -270,7 +270,7 @@ impl Link {
         self.id
     }
 
-    /// Forget departures that have passed; let a head discipline serve what it should have.
+    /// Remove departures that have passed; let a head discipline serve the packets due by now.
     #[inline]
     fn advance(&mut self, cx: &mut Context<'_>) {
         if matches!(self.queue, Queue::Head(_)) {
@@ -297,8 +297,8 @@ impl Link {
             if head.backlog().packets == 0 {
                 return;
             }
-            // The moment the link became free, which may be past: what has arrived since then
-            // was caught up on first, so the discipline sees what it would have seen then.
+            // The time at which the link became free, which may be past. Later arrivals were not
+            // enqueued yet, so the discipline sees the queue as it was at that time.
             let at = self.server.busy_until();
             let held = head.dequeue(at, &mut self.rare.dropped);
             self.record_dropped(cx, DropReason::Early);
@@ -310,7 +310,7 @@ impl Link {
         }
     }
 
-    /// Put an accepted packet into service; its flight afterwards, unless it is lost.
+    /// Put an accepted packet into service. Returns its flight, unless it is lost.
     #[inline]
     fn serve(
         &mut self,
@@ -324,8 +324,8 @@ impl Link {
             self.service.push_back(Service { depart, len, number });
             self.service_bytes += u64::from(len);
         }
-        // A packet that never leaves (rate zero) must not send a model that runs on time to the
-        // end of time.
+        // A packet that never leaves (rate zero) must not advance a model that runs on time to
+        // the end of time.
         let time = if depart == Instant::FAR_FUTURE { cx.now } else { depart };
         let draw = Draw { chance: cx.chance, owner: self.owner, number };
         if self.loss.loses(&draw, time) {
@@ -336,7 +336,7 @@ impl Link {
         Some(Flight { arrival: depart + self.propagation(&draw), number, len })
     }
 
-    /// Send a packet on its way, now and then damaged or with a copy behind it.
+    /// Put a packet in flight, possibly damaged or with a copy.
     #[inline(always)]
     fn launch(&mut self, cx: &Context<'_>, flight: Flight, mut packet: Box<Packet>) {
         if self.meddles {
@@ -357,7 +357,7 @@ impl Link {
         }
     }
 
-    /// How long a packet travels after its service.
+    /// Propagation delay of a packet after its service.
     #[inline]
     fn propagation(&self, draw: &Draw) -> Duration {
         let delay = self.delay;
@@ -374,7 +374,7 @@ impl Link {
         (delay + up).saturating_sub(jitter)
     }
 
-    /// Whether a packet of `len` bytes may come in.
+    /// Whether a packet of `len` bytes is accepted.
     #[inline]
     fn admit(&mut self, cx: &mut Context<'_>, len: u32) -> Result<(), DropReason> {
         if self.down {
@@ -398,7 +398,7 @@ impl Link {
         }
     }
 
-    /// A full head discipline drops packets of its choice, as long as that helps.
+    /// A full head discipline drops packets of its choice until the new packet fits.
     fn make_room(&mut self, cx: &mut Context<'_>, room: Room, len: u32) -> Result<(), DropReason> {
         let Queue::Head(head) = &mut self.queue else { return Err(DropReason::QueueFull) };
         if !room.fits(Backlog::default(), len) {
@@ -419,7 +419,7 @@ impl Link {
         }
     }
 
-    /// What waits, given that the first in `service` is being served.
+    /// The backlog, given that the first packet of `service` is being served.
     #[inline]
     fn waiting(&self) -> Backlog {
         match &self.queue {
@@ -442,7 +442,7 @@ impl Link {
         }
     }
 
-    /// Stop the clockwork: what has not left the queue does not leave.
+    /// Suspend service; queued packets stay queued.
     fn suspend(&mut self) {
         for service in &mut self.service {
             service.depart = Instant::FAR_FUTURE;
@@ -453,8 +453,8 @@ impl Link {
             .reschedule(|number| position(service, base, number).map(|_| Instant::FAR_FUTURE));
     }
 
-    /// Serve what has not left the queue from now on, its first packet with only `left` (in 10^-9
-    /// bits) still to do, if known; a packet whose service was cut off is served again.
+    /// Serve the packets that have not left the queue from now on. The first one has only `left`
+    /// (in 10^-9 bits) to be served, if that is known; otherwise it is served again.
     fn reschedule(&mut self, cx: &Context<'_>, mut left: Option<u64>) {
         self.server.reset(cx.now);
         for service in &mut self.service {
@@ -466,7 +466,7 @@ impl Link {
         self.reroute(cx);
     }
 
-    /// Work out anew when the packets that have not left the queue will arrive.
+    /// Recompute the arrivals of the packets that have not left the queue.
     fn reroute(&mut self, cx: &Context<'_>) {
         let Some(first) = self.service.front() else { return };
         let base = first.number;
@@ -497,14 +497,14 @@ impl Link {
     }
 }
 
-/// Where packet `number` is in `service`, whose first is `base`. A tail discipline accepts and
-/// serves in one order, so numbers follow each other; a head discipline has one packet in service.
+/// The place of packet `number` in `service`, whose first is `base`. A tail discipline accepts and
+/// serves in one order, so numbers are consecutive; a head discipline has one packet in service.
 fn position(service: &VecDeque<Service>, base: u64, number: u64) -> Option<usize> {
     let index = usize::try_from(number.checked_sub(base)?).ok()?;
     (service.get(index)?.number == number).then_some(index)
 }
 
-/// The event of a delivery; TCP's sequence number tells packets of one flow apart.
+/// The event of a delivery; TCP's sequence number distinguishes packets of one flow.
 fn delivered(link: LinkId, len: u32, packet: &Packet) -> Event {
     let seq = match &packet.body {
         Body::Tcp(segment) => segment.seq.0,

@@ -1,7 +1,7 @@
-//! What a link is made of, and what may happen to it while it runs.
+//! The configuration of a link and its changes during a run.
 //!
-//! Plain values: turning `rate 25mbit delay 20ms limit 100p` into them, and refusing nonsense with
-//! a message, is left to the lab.
+//! Plain values. Parsing `rate 25mbit delay 20ms limit 100p` and refusing invalid values with a
+//! message is left to the lab.
 
 use crate::loss::LossConfig;
 use crate::queue::QueueConfig;
@@ -12,20 +12,20 @@ use std::sync::Arc;
 /// One direction of a link.
 #[derive(Clone, Debug, Default)]
 pub struct LinkConfig {
-    /// How fast packets leave the queue.
+    /// The capacity at which the queue is served.
     pub capacity: Capacity,
     /// Propagation delay, one way.
     pub delay: Duration,
     /// The delay of each packet is uniform in `delay - jitter ..= delay + jitter`, never negative;
     /// packets may overtake each other, as with netem.
     pub jitter: Duration,
-    /// How much may wait; the packet in service does not count.
+    /// Limit of the queue; the packet in service is not counted.
     pub limit: Limit,
-    /// Who is dropped, and when.
+    /// The queue discipline.
     pub queue: QueueConfig,
     /// Random loss after serialisation.
     pub loss: LossConfig,
-    /// Probability that a packet skips the delay and so overtakes others (netem's `reorder`).
+    /// Probability that a packet skips the delay and overtakes others (netem's `reorder`).
     pub reorder: f64,
     /// Probability that a packet arrives twice.
     pub duplicate: f64,
@@ -34,7 +34,7 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// Whether it does nothing to a packet: what enters it comes out at once.
+    /// Whether a packet passes it at once and unchanged.
     pub fn is_wire(&self) -> bool {
         let happens = [self.reorder, self.duplicate, self.corrupt];
         matches!(self.capacity, Capacity::Unlimited)
@@ -45,56 +45,56 @@ impl LinkConfig {
     }
 }
 
-/// How fast a link serves its queue.
+/// The capacity of a link.
 #[derive(Clone, Debug, Default)]
 pub enum Capacity {
-    /// Without serialisation time, hence without a queue.
+    /// No serialisation time and therefore no queue.
     #[default]
     Unlimited,
     /// A constant rate.
     Rate(Rate),
-    /// A recording, at `offset` into it when the world begins.
+    /// A recorded trace that begins at `offset`.
     Trace { trace: Arc<CapacityTrace>, offset: Duration },
 }
 
-/// How much may wait in a queue, the packet in service not counted.
+/// The limit of a queue; the packet in service is not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
     Packets(u32),
     Bytes(u64),
-    /// As many bytes as drain in this time at the rate of the moment (with chances: the mean of
-    /// the second from then on).
+    /// The bytes that drain in this time at the current rate (of a recorded trace: the mean rate of
+    /// the following second).
     Time(Duration),
 }
 
 impl Default for Limit {
-    /// 1000 packets: netem's default, and the usual length of a NIC's transmit queue.
+    /// 1000 packets: netem's default and the usual length of a NIC's transmit queue.
     fn default() -> Self {
         Limit::Packets(1000)
     }
 }
 
-/// An event in the life of a link.
+/// A change of a link.
 #[derive(Clone, Debug)]
 pub enum LinkChange {
-    /// What is sent is dropped, what waits is kept until `Up`; what has left the queue arrives.
+    /// New packets are dropped, queued packets wait until `Up`, packets in flight arrive.
     Down,
-    /// To the link the same as `Down`; only the host differs: it is not told.
+    /// The same as `Down`, but the host is not notified.
     Silent,
     /// The end of `Down` or `Silent`.
     Up,
-    /// The rate from now on; the packet in service sends its remaining bits at it.
+    /// A new rate; the remaining bits of the packet in service are sent at it.
     Rate(Rate),
-    /// The capacity from now on.
+    /// A new capacity.
     Capacity(Capacity),
-    /// The delay of packets whose serialisation ends from now on.
+    /// A new delay, of packets whose serialisation ends from now on.
     Delay(Duration),
-    /// The loss of packets accepted from now on.
+    /// A new loss model, of packets accepted from now on.
     Loss(LossConfig),
 }
 
 impl LinkChange {
-    /// The word the recorder uses.
+    /// The name in recorded events.
     pub const fn name(&self) -> &'static str {
         match self {
             LinkChange::Down => "down",

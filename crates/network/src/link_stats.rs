@@ -1,30 +1,30 @@
-//! What a link counts.
+//! Counters of a link.
 
 use crate::queue::Backlog;
 use base::DropReason;
 
-/// What has happened on a link so far. At any time
+/// Counters of a link. At any time
 /// `accepted + duplicated = delivered + lost + dropped_queued + Link::in_transit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct LinkStats {
-    /// Packets that came out, copies included.
+    /// Packets that arrived, copies included.
     pub delivered: u64,
     /// IP bytes of `accepted` and `delivered`.
     pub bytes_delivered: u64,
     pub bytes_accepted: u64,
-    /// Packets taken into the queue.
+    /// Packets accepted into the queue.
     pub accepted: u64,
-    /// The most that ever waited.
+    /// Largest backlog.
     pub max_backlog: Backlog,
     /// Packets refused because the queue was full.
     pub dropped_full: u64,
-    /// Packets refused by the discipline before that (RED).
+    /// Packets dropped early by the discipline on arrival (RED).
     pub dropped_early: u64,
     /// Packets refused because the link was down.
     pub dropped_down: u64,
     /// Accepted packets that the discipline dropped from the queue (CoDel, FQ-CoDel), early or
-    /// for want of room.
+    /// because it was full.
     pub dropped_queued: u64,
     /// Accepted packets that were lost at random after their service.
     pub lost: u64,
@@ -35,7 +35,7 @@ pub struct LinkStats {
 }
 
 impl LinkStats {
-    /// A packet went in and came out.
+    /// Count a packet that was accepted and delivered.
     pub(crate) const fn count_passed(&mut self, len: u32) {
         self.accepted += 1;
         self.delivered += 1;
@@ -43,7 +43,7 @@ impl LinkStats {
         self.bytes_delivered += len as u64;
     }
 
-    /// A packet was not taken.
+    /// Count a packet that was not accepted.
     pub(crate) const fn count_refused(&mut self, reason: DropReason) {
         match reason {
             DropReason::Down => self.dropped_down += 1,

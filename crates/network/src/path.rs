@@ -1,7 +1,7 @@
-//! A path between two hosts: one link each way, changes at a time, a network card before it.
+//! A path between two hosts: one link each way, scheduled changes, a NIC before it.
 //!
-//! What every world builds the same from: which key a link's draws have, and which changes the
-//! sending host is told of. Building links and driving them is the worlds'.
+//! The simulator and the emulator build the same links from it, with the same keys of random draws,
+//! and notify the sending host of the same changes. Driving links is left to them.
 
 use crate::link_config::{LinkChange, LinkConfig};
 use crate::link_stats::LinkStats;
@@ -10,7 +10,7 @@ use base::{Duration, Rate, chance};
 /// A path between client and server.
 #[derive(Clone, Debug)]
 pub struct PathSetup {
-    /// Names the path in captures and keys its random draws (with the direction).
+    /// Names the path in captures and, with the direction, keys its random draws.
     pub name: String,
     /// Server to client.
     pub down: LinkConfig,
@@ -20,18 +20,18 @@ pub struct PathSetup {
     pub events: Vec<PathEvent>,
 }
 
-/// A change of a path at a time.
+/// A scheduled change of a path.
 #[derive(Clone, Debug)]
 pub struct PathEvent {
     /// Since the start of the run.
     pub at: Duration,
     pub direction: Direction,
-    /// `Down` and the `Up` after it are told to the host that sends into the link, `Silent` is
-    /// not.
+    /// The host that sends into the link is notified of `Down` and the following `Up`, but not of
+    /// `Silent`.
     pub change: LinkChange,
 }
 
-/// Which of a path's links an event concerns.
+/// The links of a path that an event concerns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     Both,
@@ -41,28 +41,28 @@ pub enum Direction {
     Up,
 }
 
-/// The NIC link in front of a path.
+/// The NIC link before a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NicSetup {
     pub rate: Rate,
-    /// Waiting packets.
+    /// Limit of waiting packets.
     pub queue_packets: u32,
 }
 
-/// What a path's links counted.
+/// Counters of the links of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathCounters {
     pub down: LinkStats,
     pub up: LinkStats,
 }
 
-/// A change of one link, and what the host that sends into it hears of it.
+/// A change of one link, and the notification of the host that sends into it.
 #[derive(Clone, Debug)]
 pub struct ScheduledChange {
     /// Since the start of the run.
     pub at: Duration,
     pub change: LinkChange,
-    /// Its interface is up from now on, or down.
+    /// The interface goes up, or down; `None` without a notification.
     pub told_up: Option<bool>,
 }
 
@@ -74,14 +74,14 @@ impl Default for NicSetup {
 }
 
 impl PathSetup {
-    /// The key of the draws of one of the links. The name, not the number, makes it: a path meets
-    /// the same chance whatever other paths a variant has.
+    /// The key of the random draws of one of the links. It depends on the name, not the number, so
+    /// a path has the same draws whatever other paths a variant has.
     pub fn owner(&self, direction: Direction) -> u64 {
         let word = if direction == Direction::Up { "up" } else { "down" };
         chance::owner_of(&format!("{}/{word}", self.name))
     }
 
-    /// The changes of one of the links in the order of time.
+    /// The changes of one of the links, in the order of time.
     pub fn changes(&self, direction: Direction) -> Vec<ScheduledChange> {
         let concerns = |event: &&PathEvent| [direction, Direction::Both].contains(&event.direction);
         let mut events: Vec<&PathEvent> = self.events.iter().filter(concerns).collect();

@@ -1,26 +1,26 @@
-//! When a packet that goes into service has left the queue: the clockwork of a link.
+//! The service times of a link.
 //!
-//! Pure arithmetic over time; which packet goes into service is left to the queue.
+//! Pure arithmetic over time; which packet is served next is left to the queue.
 
 use crate::link_config::{Capacity, Limit};
 use crate::trace::{CapacityTrace, Spent};
 use base::{Duration, Instant, Rate};
 use std::sync::Arc;
 
-/// Bytes of the packet that rates are turned into times with: the mean service time of RED and
-/// the slot of Gilbert-Elliott.
+/// Bytes of the packet whose serialisation time is the mean service time of RED and the slot of
+/// Gilbert-Elliott.
 pub(crate) const TYPICAL_BYTES: u32 = 1500;
 
-/// Serves one packet after the other.
+/// Serves packets one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     pace: Pace,
-    /// Work below one nanosecond that the last packet left over; see `Rate::serialisation`.
+    /// Remainder of the last packet below one nanosecond; see `Rate::serialisation`.
     carry: u64,
     busy_until: Instant,
 }
 
-/// A `Capacity` being used. Small: every link has one.
+/// The state of a `Capacity`. Small, since every link has one.
 #[derive(Clone, Debug)]
 enum Pace {
     Unlimited,
@@ -28,12 +28,12 @@ enum Pace {
     Trace(Box<Playback>),
 }
 
-/// A recording being used.
+/// The state of a recorded trace.
 #[derive(Clone, Debug)]
 struct Playback {
     trace: Arc<CapacityTrace>,
     offset: Duration,
-    /// What is used up.
+    /// The part that is used up.
     spent: Spent,
 }
 
@@ -63,13 +63,13 @@ impl Server {
         Server { pace: Pace::new(capacity), carry: 0, busy_until: Instant::ZERO }
     }
 
-    /// The instant at which `bytes` have been served that go into service at `start`, or as soon
-    /// as the packet before them has left.
+    /// The time at which `bytes` have been served whose service begins at `start`, or as soon as
+    /// the packet before them has left.
     pub(crate) fn finish(&mut self, start: Instant, bytes: u32) -> Instant {
         self.finish_work(start, bytes, 0)
     }
 
-    /// The same for `bytes` and `work` (in 10^-9 bits) of a packet in service before.
+    /// As `serve`, for `bytes` after `work` (in 10^-9 bits) of a packet in service before.
     pub(crate) fn finish_work(&mut self, start: Instant, bytes: u32, work: u64) -> Instant {
         let start = if start > self.busy_until {
             self.carry = 0;
@@ -90,7 +90,7 @@ impl Server {
         self.busy_until
     }
 
-    /// Nothing was there to serve until `now`.
+    /// The queue was empty until `now`.
     pub(crate) fn idle_until(&mut self, now: Instant) {
         if now > self.busy_until {
             self.busy_until = now;
@@ -98,13 +98,13 @@ impl Server {
         }
     }
 
-    /// Begin anew: the next service starts at `now` at the earliest.
+    /// Restart: the next service begins at `now` at the earliest.
     pub(crate) fn reset(&mut self, now: Instant) {
         self.busy_until = now;
         self.carry = 0;
     }
 
-    /// Stop at `now`: of a recording is used up what has passed by then, not what was promised.
+    /// Stop at `now`. Of a recorded trace only the part before `now` is used up.
     pub(crate) fn suspend(&mut self, now: Instant) {
         if let Pace::Trace(playback) = &mut self.pace {
             let Playback { trace, offset, spent } = &mut **playback;
@@ -112,8 +112,8 @@ impl Server {
         }
     }
 
-    /// Work (in 10^-9 bits) still to do at `now` for a packet that would leave at `depart`, where
-    /// the server knows it: a recorded trace does not, and serves the packet again.
+    /// Remaining work (in 10^-9 bits) at `now` of a packet that would leave at `depart`; `None`
+    /// with a recorded trace, which serves the packet again.
     pub(crate) fn work_left(&self, now: Instant, depart: Instant) -> Option<u64> {
         let Pace::Rate(rate) = &self.pace else { return None };
         if depart == Instant::FAR_FUTURE {
@@ -129,12 +129,12 @@ impl Server {
         self.reset(now);
     }
 
-    /// When the last packet leaves or left.
+    /// Departure time of the last packet.
     pub(crate) const fn busy_until(&self) -> Instant {
         self.busy_until
     }
 
-    /// The bytes that may wait for `limit` at `now`, if it is one of bytes or time.
+    /// The bytes that `limit` allows at `now`, if it is one of bytes or time.
     pub(crate) fn byte_limit(&self, limit: Limit, now: Instant) -> Option<u64> {
         match limit {
             Limit::Packets(_) => None,
@@ -143,7 +143,7 @@ impl Server {
         }
     }
 
-    /// The rate of the moment; `None` without one.
+    /// The current rate; `None` without one.
     fn rate_at(&self, now: Instant) -> Option<Rate> {
         match &self.pace {
             Pace::Unlimited => None,
@@ -157,7 +157,7 @@ impl Server {
 }
 
 impl Capacity {
-    /// The time a 1500-byte packet takes on the average; `None` if it takes none or for ever.
+    /// Mean serialisation time of a 1500-byte packet; `None` if it is zero or infinite.
     pub(crate) fn typical_packet_time(&self) -> Option<Duration> {
         let rate = match self {
             Capacity::Unlimited => return None,
@@ -169,7 +169,7 @@ impl Capacity {
     }
 }
 
-/// Bytes that `rate` moves in `time`.
+/// Bytes that `rate` serves in `time`.
 fn bytes_in(rate: Rate, time: Duration) -> u64 {
     let bits = u128::from(rate.as_bps()) * u128::from(time.as_nanos()) / 1_000_000_000;
     u64::try_from(bits / 8).unwrap_or(u64::MAX)

@@ -1,8 +1,9 @@
-//! How links meet: hosts with interfaces, routers with static routes, paths that share a link.
+//! How links are connected: hosts with interfaces, routers with static routes, paths that share a
+//! link.
 //!
-//! A plain description goes in, checked tables come out; the only question on a packet's way is
-//! "it came out of this link, where to now?". Links themselves, and moving packets between them,
-//! are left to the world that drives them; dynamic routing does not exist.
+//! A plain description is checked and turned into tables, which return the next hop of a packet
+//! that came out of a link. Links themselves and moving packets between them are left to the world
+//! that drives them; there is no dynamic routing.
 
 use base::{HostId, InterfaceId, LinkId};
 use std::net::IpAddr;
@@ -34,11 +35,11 @@ pub struct Route {
     /// family.
     pub prefix: IpAddr,
     pub len: u8,
-    /// The link to take; it starts at the router.
+    /// The next link; it starts at the router.
     pub via: LinkId,
 }
 
-/// Where a packet goes that came out of a link.
+/// The next hop of a packet that came out of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hop {
     Link(LinkId),
@@ -54,7 +55,7 @@ pub struct Network {
     pub routes: Vec<Route>,
 }
 
-/// What is wrong with a description.
+/// A mistake in a description.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TopologyError {
     #[error("interface {1:?} of host {0:?} has two outgoing links")]
@@ -67,10 +68,10 @@ pub enum TopologyError {
     PrefixTooLong(IpAddr, u8),
 }
 
-/// A checked network, ready to be asked.
+/// The tables of a checked network.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
-    /// What each link leads to.
+    /// The end of each link.
     ahead: Vec<Ahead>,
     /// The link out of each interface, by host and interface.
     egress: Vec<Vec<Option<LinkId>>>,
@@ -78,12 +79,12 @@ pub struct Topology {
     tables: Vec<Table>,
 }
 
-/// What lies at the end of a link.
+/// The node at the end of a link.
 #[derive(Clone, Copy, Debug)]
 enum Ahead {
     /// A host.
     Fixed(Hop),
-    /// A router, which asks its table.
+    /// A router, which uses its table.
     Table(usize),
 }
 
@@ -117,7 +118,7 @@ impl Topology {
         *self.egress.get(host.index())?.get(interface.index())?
     }
 
-    /// Where a packet for `dst` goes that came out of `link`.
+    /// The next hop of a packet for `dst` that came out of `link`.
     #[inline]
     pub fn next_hop(&self, link: LinkId, dst: IpAddr) -> Hop {
         match self.ahead.get(link.index()) {
@@ -131,8 +132,8 @@ impl Topology {
         }
     }
 
-    /// The same for a packet itself, whose hop limit a router takes one from (RFC 1812 s5.3.1):
-    /// a loop of routes ends.
+    /// The next hop of a packet. A router decrements its hop limit (RFC 1812 s5.3.1), which ends
+    /// loops of routes.
     #[inline]
     pub fn forward(&self, link: LinkId, packet: &mut Packet) -> Hop {
         let hop = self.next_hop(link, packet.dst);
@@ -163,7 +164,8 @@ impl Topology {
     }
 }
 
-/// The element at `index`, after making room for it. Indices are those of declared things, small.
+/// The element at `index`; the vector grows to hold it. Indices are numbers of declared items and
+/// small.
 fn entry<T: Default + Clone>(list: &mut Vec<T>, index: usize) -> &mut T {
     if list.len() <= index {
         list.resize(index + 1, T::default());

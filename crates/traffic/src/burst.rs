@@ -1,7 +1,7 @@
 //! `burst:N`: N segments written at once on a connection that was warmed up and fell idle.
 //!
-//! 002 sV-B: the window has grown and is reset by the idle time (RFC 5681 s4.1), then one write
-//! meets a restart window. A segment is 1420 bytes (1428 with the papers' kernels) on every
+//! 002 sV-B: the window has grown and is reset by the idle time (RFC 5681 s4.1); then one write is
+//! sent with the restart window. A segment is 1420 bytes (1428 with the papers' kernels) for every
 //! protocol, so that MPTCP and TCP send the same bytes.
 
 use crate::model::{Due, Message, TrafficModel};

@@ -1,21 +1,21 @@
-//! `StreamCheck`: what is read must continue, exactly, what was written.
+//! `StreamCheck`: the bytes read must be the bytes written, in order.
 //!
-//! Every application writes a virtual stream of its own, so each piece read says where it comes
-//! from. One comparison per piece finds any loss, duplication or reordering in an engine; it is
-//! always on. Real bytes (from kernel sockets) are compared with what the stream has there.
+//! Every application writes a virtual stream of its own, so each piece read identifies its origin.
+//! One comparison per piece detects any loss, duplication or reordering in an engine; it is always
+//! on. Real bytes (from kernel sockets) are compared with the bytes of the stream.
 
 use wire::Payload;
 use wire::payload::VirtualRange;
 
-/// The reader's end of one virtual stream.
+/// The reading end of one virtual stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamCheck {
     stream: u32,
-    /// Bytes read so far: the offset that must come next.
+    /// Bytes read so far: the next offset.
     offset: u64,
 }
 
-/// What was read instead of what had to come.
+/// The bytes read and those expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StreamMismatch {
     #[error(
@@ -40,7 +40,7 @@ impl StreamCheck {
         self.offset
     }
 
-    /// Take note of what was read.
+    /// Check a piece that was read.
     pub fn advance(&mut self, payload: &Payload) -> Result<(), StreamMismatch> {
         match payload {
             Payload::Empty => Ok(()),

@@ -1,4 +1,4 @@
-//! `Half`: one end of any traffic, so that a world has one type of application.
+//! `Half`: one end of any traffic model, so that a world has one type of application.
 
 use crate::application::{Application, StreamFailure, StreamHost};
 use crate::model::{Model, Traffic};
@@ -18,7 +18,7 @@ pub enum Half {
     WebServer(Box<WebServer>),
 }
 
-/// Calls the same method of whatever half it is.
+/// Calls the same method of every kind of half.
 macro_rules! dispatch {
     ($half:expr, $inner:ident => $call:expr) => {
         match $half {
@@ -30,8 +30,8 @@ macro_rules! dispatch {
 }
 
 impl Half {
-    /// The half of `traffic` that `role` plays; only one-way traffic can be reversed.
-    /// `connection` numbers the connections of a world, as for `OneWay`.
+    /// The half of `role` in `traffic`; only one-way traffic can be reversed. `connection` numbers
+    /// the connections of a world, as for `OneWay`.
     pub fn new(traffic: &Traffic, role: Role, reverse: bool, connection: u32) -> Self {
         match (traffic.model(), role) {
             (Model::OneWay(model), role) => {
@@ -42,12 +42,12 @@ impl Half {
         }
     }
 
-    /// What this half saw so far.
+    /// The report of this half so far.
     pub fn report(&self) -> &Report {
         dispatch!(self, half => half.report())
     }
 
-    /// The sockets of its connections, in the order they came to be.
+    /// The sockets of its connections, in the order they were opened or accepted.
     pub fn sockets(&self) -> Vec<SocketId> {
         match self {
             Half::OneWay(half) => half.socket().into_iter().collect(),
@@ -56,7 +56,7 @@ impl Half {
         }
     }
 
-    /// The run's number, as the halves of `traffic` saw it.
+    /// The result of the run, from both halves of `traffic`.
     pub fn outcome(traffic: &Traffic, client: &Half, server: &Half, reverse: bool) -> Outcome {
         let (seen, other) = (client.report(), server.report());
         let (sender, receiver) = if reverse { (seen, other) } else { (other, seen) };

@@ -1,10 +1,10 @@
 //! Application models as sans-IO state machines over a byte-stream socket, and what they measure.
 //!
-//! A model says what is written when and which single number a run yields; the two halves of
+//! A model defines what is written when and the single number that a run yields; the two halves of
 //! [`OneWay`] carry it out over any [`StreamHost`]: the engine in virtual time, kernel sockets, a
-//! live endpoint. [`web`] is a model of its own, with many connections. [`Half`] is an end of any.
-//! No clock, no socket, no text: reading `bulk:4MiB` is the lab's business, and so
-//! is everything that is computed over several runs.
+//! live endpoint. [`web`] is a model of its own, with many connections. [`Half`] is one end of any
+//! model. No clock, no socket, no text: parsing `bulk:4MiB` and statistics over several runs are
+//! left to the lab.
 
 pub mod application;
 pub mod bulk;

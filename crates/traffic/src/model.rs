@@ -1,7 +1,7 @@
 //! The trait a traffic model implements, the configuration, and the table of names.
 //!
-//! A one-way model is a list of messages with due times, and a function from what both halves
-//! saw to one number. Leaves sockets to `one_way`, pages to `web` and text to the lab.
+//! A one-way model is a list of messages with due times, and a function from the reports of both
+//! halves to one number. Sockets are left to `one_way`, pages to `web` and parsing to the lab.
 
 use crate::bulk::{BulkSize, BulkTime};
 use crate::burst::Burst;
@@ -19,15 +19,15 @@ pub trait TrafficModel {
     fn write_limit(&self) -> u32 {
         u32::MAX
     }
-    /// How long after `connect` returned the client ends the run; `None`: when all is read.
+    /// Time after `connect` returned at which the client ends the run; `None`: when all is read.
     fn ends_after(&self) -> Option<Duration> {
         None
     }
-    /// The run's number, from what the receiving half saw and when the client began.
+    /// The result of the run, from the reports of the client, the sender and the receiver.
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome;
 }
 
-/// One unit of the application.
+/// A message of the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
     /// When it is due.
@@ -41,11 +41,11 @@ pub struct Message {
 /// When a message is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Due {
-    /// This long after the sender was asked to begin; its delay counts from then, however late
-    /// the write is.
+    /// This long after the sender was requested to begin. The delay counts from that time,
+    /// however late the write is.
     SinceStart(Duration),
-    /// This long after the last write of the message before it; its delay counts from the
-    /// moment before its own first write.
+    /// This long after the last write of the preceding message. The delay counts from the time
+    /// just before its own first write.
     SincePrevious(Duration),
 }
 
@@ -64,14 +64,14 @@ pub enum Traffic {
     Web(Web),
 }
 
-/// What is behind a configuration.
+/// The model of a configuration.
 pub enum Model<'a> {
     OneWay(Box<dyn TrafficModel + Send>),
     Web(&'a Web),
 }
 
 impl Traffic {
-    /// The model behind the configuration.
+    /// The model of the configuration.
     pub fn model(&self) -> Model<'_> {
         Model::OneWay(match *self {
             Traffic::BulkSize(bytes) => Box::new(BulkSize { bytes }),
@@ -88,11 +88,11 @@ impl Traffic {
 /// One row of the table of models.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ModelInfo {
-    /// As `--traffic` spells it.
+    /// The name in `--traffic`.
     pub name: &'static str,
     /// What it does, in one sentence.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'static str,
 }
 

@@ -1,9 +1,9 @@
 //! `OneWay`: one half of a model that sends messages in one direction over one connection.
 //!
 //! Download: the client connects and writes a request of one byte, the server answers with the
-//! model's messages and closes its side. Upload: the client sends the messages itself as soon as
-//! it is connected. The receiving half reads everything that is readable at once and notes when
-//! each measured message was complete. Leaves what the notes mean to the model.
+//! model's messages and closes its side. Upload: the client sends the messages as soon as it is
+//! connected. The receiving half reads everything that is readable at once and notes when each
+//! measured message was complete. The result is left to the model.
 
 use crate::application::{Application, StreamFailure, StreamHost};
 use crate::check::{StreamCheck, StreamMismatch};
@@ -11,45 +11,45 @@ use crate::model::{Due, Message, TrafficModel};
 use base::{Duration, Instant, SocketId, prefetch};
 use wire::Payload;
 
-/// The most one read takes, as in the measured kernel runs.
+/// Most bytes of one read, as in the measured kernel runs.
 const READ_BYTES: u32 = 256 << 10;
 /// The request of a download.
 const REQUEST_BYTES: u32 = 1;
 
-/// Which end of the connection a half is.
+/// An end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     Client,
     Server,
 }
 
-/// What one half saw. Times are the host's.
+/// What one half observed. Times are those of its host.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Report {
     /// Bytes read in the measured direction.
     pub bytes_read: u64,
-    /// When the last of them was read.
+    /// When the last byte was read.
     pub last_read: Option<Instant>,
-    /// Before `connect` was called.
+    /// Just before `connect` was called.
     pub started: Option<Instant>,
-    /// When it returned.
+    /// When the connection was established.
     pub connected: Option<Instant>,
-    /// When each measured message counts as sent.
+    /// When each measured message is considered sent.
     pub sent: Vec<Instant>,
     /// When the last byte of each measured message was read.
     pub arrived: Vec<Instant>,
-    /// The client's time was up.
+    /// The time of the client is over.
     pub timed_out: bool,
-    /// The connection is over in both directions.
+    /// The connection is closed in both directions.
     pub closed: bool,
     pub failure: Option<StreamFailure>,
-    /// Something else was read than was written.
+    /// The bytes read differ from the bytes written.
     pub mismatch: Option<StreamMismatch>,
 }
 
 impl Report {
-    /// Seconds from sending, as `sender` saw it, to arrival here, message by message.
+    /// Seconds from sending, by the report of `sender`, to arrival here, by message.
     pub fn delays_since(&self, sender: &Report) -> Vec<f64> {
         self.arrived
             .iter()
@@ -59,12 +59,12 @@ impl Report {
     }
 }
 
-/// One half of a one-way model. What every read needs comes first and lies together.
+/// One half of a one-way model. The fields that every read needs come first.
 #[repr(C)]
 pub struct OneWay {
     socket: Option<SocketId>,
     role: Role,
-    /// The socket was given back to the host.
+    /// The socket was released.
     released: bool,
     /// The data, if this half sends it.
     outgoing: Option<Box<Outgoing>>,
@@ -79,8 +79,8 @@ pub struct OneWay {
 }
 
 impl OneWay {
-    /// The half of a model that `role` plays. `connection` numbers the connections of a world,
-    /// so that each has virtual streams of its own.
+    /// The half of `role`. `connection` numbers the connections of a world, so that each has
+    /// virtual streams of its own.
     pub fn new(
         model: Box<dyn TrafficModel + Send>,
         role: Role,
@@ -110,7 +110,7 @@ impl OneWay {
         }
     }
 
-    /// What this half saw so far.
+    /// The report of this half so far.
     pub const fn report(&self) -> &Report {
         &self.report
     }
@@ -139,7 +139,7 @@ impl OneWay {
         self.send(host);
     }
 
-    /// The peer's request has come (or something worse).
+    /// The peer's request arrived, or an unexpected payload.
     fn on_request(&mut self, payload: &Payload, host: &mut dyn StreamHost) {
         match self.request.advance(payload) {
             Ok(()) if self.request.bytes_read() >= u64::from(REQUEST_BYTES) => {
@@ -256,7 +256,7 @@ impl Application for OneWay {
         if report.failure.is_some() || report.mismatch.is_some() || report.timed_out {
             return true;
         }
-        // The sending half has no say: what counts is what was read, or the client's clock.
+        // Only the bytes read and the clock of the client count, not the sending half.
         self.incoming.as_ref().is_some_and(Incoming::is_finished)
     }
 }
@@ -267,13 +267,13 @@ struct Outgoing {
     stream: u32,
     /// Bytes written so far.
     offset: u64,
-    /// When the sender was asked to begin.
+    /// When the sender was requested to begin.
     start: Option<Instant>,
     /// Number of the next message.
     next: u64,
-    /// The message waited for or being written.
+    /// The message that is waited for or being written.
     message: Option<(Message, Instant)>,
-    /// Bytes of it still to write.
+    /// Bytes of `message` not written yet.
     left: u64,
     shut: bool,
 }
@@ -299,7 +299,7 @@ impl Outgoing {
         }
     }
 
-    /// Make the next message the current one; `now` is when the one before was written.
+    /// Make the next message the current one; `now` is when the preceding one was written.
     fn line_up(&mut self, now: Instant) {
         let start = self.start.unwrap_or(now);
         self.message = self.model.message(self.next).map(|message| match message.due {
@@ -319,7 +319,7 @@ impl Outgoing {
         self.message.filter(|_| self.left == 0).map(|(_, due)| due)
     }
 
-    /// Write whatever is due and fits.
+    /// Write the messages that are due, as far as the socket accepts them.
     fn advance(&mut self, host: &mut dyn StreamHost, socket: SocketId, report: &mut Report) {
         let now = host.now();
         while let Some((message, due)) = self.message {
@@ -342,7 +342,7 @@ impl Outgoing {
         }
     }
 
-    /// One write; whether all of it was taken.
+    /// One write. Returns whether all of it was accepted.
     fn write_some(&mut self, host: &mut dyn StreamHost, socket: SocketId) -> bool {
         let len = self.left.min(u64::from(self.model.write_limit())) as u32;
         let payload = Payload::virtual_range(self.stream, self.offset, len);

@@ -1,18 +1,18 @@
-//! `Outcome`: the one number of a run, with everything it was computed from.
+//! `Outcome`: the result of a run, with the numbers it was computed from.
 //!
-//! Leaves statistics over runs to the lab; the quantiles here are over the messages of one run.
+//! Statistics over runs are left to the lab; the quantiles here are over the messages of one run.
 
 use base::Duration;
 
-/// What a run yields.
+/// The result of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     pub metric: Metric,
-    /// In the metric's unit; `None` if the run did not come to its end.
+    /// In the metric's unit; `None` if the run is incomplete.
     pub value: Option<f64>,
     /// Application bytes read in the measured direction.
     pub bytes_read: u64,
-    /// Delay of every measured message that arrived, in seconds, in order of sending; of a page,
+    /// Delay of every measured message that arrived, in seconds, in order of sending. Of a page:
     /// the time of every object, in the order of the page, NaN if it was not fetched.
     pub message_delays: Vec<f64>,
     /// Further numbers by name, in SI units.
@@ -28,7 +28,7 @@ pub enum Metric {
     Goodput,
     /// Send call (or its scheduled time) to last byte of the message read.
     MessageDelay,
-    /// Start of the first connect to the end of what the page needs to be loaded.
+    /// Start of the first connect until the page is loaded.
     PageLoadTime,
 }
 
@@ -67,7 +67,7 @@ impl Metric {
 }
 
 impl Outcome {
-    /// Whether the run came to its end.
+    /// Whether the run is complete.
     pub const fn is_complete(&self) -> bool {
         self.value.is_some()
     }
@@ -78,7 +78,7 @@ impl Outcome {
     }
 }
 
-/// Arithmetic mean; `None` of nothing.
+/// Arithmetic mean; `None` without values.
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

@@ -1,16 +1,17 @@
 //! `video[:TIME]`: constant bit rate, 950 kbit/s as 30 messages of 3958 bytes a second.
 //!
-//! 000 s4.3.1 (a Skype-like video call). Delays count from the *scheduled* send time, so that a
-//! blocked sender is not forgiven. The thresholds of 100 and 150 ms are 000 s3.1's.
+//! 000 s4.3.1 (a Skype-like video call). Delays count from the *scheduled* send time, so that the
+//! time in which a sender is blocked is included. The thresholds of 100 and 150 ms are those of 000
+//! s3.1.
 
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::Report;
 use crate::outcome::{Metric, Outcome, jitter, mean, quantile, share_above};
 use base::Duration;
 
-/// Messages a second.
+/// Messages per second.
 const MESSAGES_PER_SECOND: u64 = 30;
-/// 950 kbit/s over 30 messages, whole bytes.
+/// 950 kbit/s over 30 messages, in whole bytes.
 const MESSAGE_BYTES: u64 = 3958;
 /// From the request to the first message.
 const LEAD_IN: Duration = Duration::from_millis(500);
@@ -22,7 +23,7 @@ pub struct Video {
 }
 
 impl Video {
-    /// The length unless said otherwise.
+    /// The default length.
     pub const DEFAULT_TIME: Duration = Duration::from_secs(60);
 
     /// Messages due within `time`.
@@ -34,7 +35,7 @@ impl Video {
 
 impl TrafficModel for Video {
     fn message(&self, index: u64) -> Option<Message> {
-        // From the index, not by adding 33.333 ms: 1800 messages take exactly 60 s.
+        // Computed from the index, not by adding 33.333 ms: 1800 messages take exactly 60 s.
         let nanos = u128::from(index) * 1_000_000_000 / u128::from(MESSAGES_PER_SECOND);
         let offset = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         (index < self.messages()).then_some(Message {
@@ -57,7 +58,7 @@ impl TrafficModel for Video {
     }
 }
 
-/// What users feel beside the mean; empty without a message.
+/// Further numbers of user-perceived quality; empty without a message.
 fn distribution(delays: &[f64]) -> Vec<(&'static str, f64)> {
     let mut sorted = delays.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,13 +1,13 @@
 //! `Checksum`: the ones-complement sum of IP, TCP, UDP and ICMP (RFC 1071).
 //!
-//! A sum is kept modulo 65535, where swapping the bytes of every word is a multiplication by 256:
-//! that is what lets pieces that begin at odd positions be summed alone and combined. What a
-//! virtual payload sums to is answered by `virtual_stream`.
+//! A sum is kept modulo 65535, where swapping the bytes of every word is a multiplication by 256.
+//! Pieces that begin at odd positions can therefore be summed separately and combined. The sum of
+//! a virtual payload is left to `virtual_stream`.
 
 use crate::Payload;
 use std::net::IpAddr;
 
-/// A running ones-complement sum over pieces that follow each other, at any alignment.
+/// A running ones-complement sum over consecutive pieces, at any alignment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checksum {
     sum: u64,
@@ -16,18 +16,18 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// The sum over nothing.
+    /// The sum over no bytes.
     pub const fn new() -> Self {
         Checksum { sum: 0, odd: false }
     }
 
-    /// The sum over nothing, before a piece that begins at an odd (`true`) or even position.
+    /// The sum over no bytes, before a piece that begins at an odd (`true`) or even position.
     pub const fn at(odd: bool) -> Self {
         Checksum { sum: 0, odd }
     }
 
-    /// The pseudo header that TCP, UDP and ICMPv6 sum before themselves (RFC 9293 s3.1,
-    /// RFC 8200 s8.1). `len` is that of the transport unit, in bytes.
+    /// The sum over the pseudo header of TCP, UDP and ICMPv6 (RFC 9293 s3.1, RFC 8200 s8.1).
+    /// `len` is that of the transport unit, in bytes.
     pub fn pseudo_header(src: IpAddr, dst: IpAddr, protocol: u8, len: u32) -> Self {
         let mut sum = Checksum::new();
         for address in [src, dst] {
@@ -61,12 +61,12 @@ impl Checksum {
         fold(self.sum)
     }
 
-    /// What goes into the checksum field: the complement of the sum.
+    /// The value of the checksum field: the complement of the sum.
     pub const fn finish(self) -> u16 {
         !self.fold()
     }
 
-    /// Whether a checksum field that came with what was summed is right, in either form of zero.
+    /// Whether a received checksum field matches the sum, in either form of zero.
     pub const fn agrees_with(self, checksum: u16) -> bool {
         matches!(fold(self.sum + checksum as u64), 0 | 0xFFFF)
     }
@@ -81,7 +81,7 @@ impl Checksum {
 
 /// The sum over bytes that begin at an even position, not folded.
 fn sum_of_bytes(bytes: &[u8]) -> u64 {
-    // Words of 32 bits do as well as words of 16: 2^16 is 1 modulo 65535.
+    // Words of 32 bits give the same sum as words of 16: 2^16 is 1 modulo 65535.
     let mut words = bytes.chunks_exact(4);
     let mut sum = 0;
     for word in &mut words {
@@ -92,7 +92,7 @@ fn sum_of_bytes(bytes: &[u8]) -> u64 {
     sum + u64::from(u32::from_be_bytes(last))
 }
 
-/// Adds the carries back in until 16 bits are left; zero only for zero.
+/// Adds the carries until 16 bits are left; zero only for zero.
 const fn fold(mut sum: u64) -> u16 {
     while sum > 0xFFFF {
         sum = (sum & 0xFFFF) + (sum >> 16);

@@ -1,10 +1,9 @@
-//! `Opaque`: an IP datagram as the bytes it came in, for links that carry traffic of others.
+//! `Opaque`: an IP datagram as bytes, for links that carry traffic of other programs.
 //!
-//! Whatever it is (options, fragments, protocols nobody here knows), it comes out as it went in.
-//! Read are only the fields that a link looks at: addresses, ECN bits, and what tells flows apart.
-//! What a link may do to it is done to the real bytes: congestion marks (RFC 3168) with the header
-//! checksum mended (RFC 1624), damage as one flipped bit behind the IP header. Understanding
-//! datagrams is `ip`'s.
+//! Options, fragments and unknown protocols pass unchanged. Only the fields that a link needs are
+//! read: addresses, ECN bits, and the ports that identify flows. A link changes the real bytes:
+//! congestion marks (RFC 3168) with an updated header checksum (RFC 1624), damage as one flipped
+//! bit after the IP header. Parsing datagrams is left to `ip`.
 
 use crate::error::{Layer, ParseError, at_least, be16};
 use crate::{Body, Packet};
@@ -22,12 +21,12 @@ pub struct Opaque {
     bytes: Vec<u8>,
     /// The IP protocol, or IPv6's next header.
     pub protocol: u8,
-    /// Where the IP header ends, or the bytes do.
+    /// Where the IP header ends, at most the end of the bytes.
     unit: usize,
 }
 
 impl Packet {
-    /// The datagram `bytes`, not looked at further than a link needs.
+    /// Parse the fields of `bytes` that a link needs.
     ///
     /// # Errors
     /// If there is no whole IP header.
@@ -62,8 +61,8 @@ impl Opaque {
         self.bytes.is_empty()
     }
 
-    /// Source and destination port, zeros where there are none: fragments but the first, which
-    /// carry other bytes there, and unknown protocols.
+    /// Source and destination port. Zeros for unknown protocols and for fragments other than the
+    /// first, which have other bytes there.
     pub fn ports(&self) -> (u16, u16) {
         let is_ipv4 = self.bytes[0] >> 4 == 4;
         let is_later_fragment = is_ipv4 && be16(&self.bytes, 6) & 0x1FFF != 0;
@@ -74,7 +73,7 @@ impl Opaque {
         (be16(unit, 0), be16(unit, 2))
     }
 
-    /// Flip the bit behind the IP header that `draw` (uniform) picks.
+    /// Flip the bit after the IP header that the uniform `draw` selects.
     pub fn flip_bit(&mut self, draw: u64) {
         let unit = &mut self.bytes[self.unit..];
         if !unit.is_empty() {
@@ -91,7 +90,7 @@ impl Opaque {
     }
 }
 
-/// Write the ECN bits; nothing is touched if they are there.
+/// Write the ECN bits; nothing changes if they are set already.
 fn mark(bytes: &mut [u8], ecn: u8) {
     if bytes[0] >> 4 == 6 {
         bytes[1] = (bytes[1] & !0x30) | ecn << 4;

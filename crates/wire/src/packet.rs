@@ -1,6 +1,6 @@
 //! `Packet`: an IP datagram as a value, with the transport unit it carries.
 //!
-//! Leaves bytes to `ip` (emit and parse) and fate to the network.
+//! Its bytes are left to `ip` (emit and parse).
 
 use crate::{Icmp, Opaque, TcpSegment, UdpDatagram};
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ pub struct Packet {
     /// The payload was damaged on a link: the mark of a flipped bit in a virtual payload. A
     /// receiver must treat the checksum as wrong. Not on the wire.
     pub corrupted: bool,
-    /// Which flow of the sending host this belongs to, for its departure notice. Not on the wire.
+    /// The flow of the sending host, for the notification of its departure. Not on the wire.
     pub flow: u32,
     pub body: Body,
 }
@@ -28,7 +28,7 @@ pub enum Body {
     Tcp(TcpSegment),
     Udp(UdpDatagram),
     Icmp(Icmp),
-    /// The datagram as it came, whatever it is; boxed, because simulations have none.
+    /// A datagram that is not parsed; boxed, since simulations have none.
     Opaque(Box<Opaque>),
 }
 

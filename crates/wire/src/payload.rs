@@ -1,7 +1,7 @@
 //! `Payload`: real bytes, or a virtual function of (stream, offset), or a mixture of both.
 //!
-//! A virtual payload moves no bytes through the simulator and has a checksum in O(1). Which bytes
-//! those are is in `virtual_stream`; buffering is left to `transport`.
+//! A virtual payload moves no bytes through the simulator and has a checksum in O(1). Its bytes are
+//! defined in `virtual_stream`; buffering is left to `transport`.
 
 use crate::checksum::Checksum;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ pub enum Payload {
     Empty,
     /// Bytes `offset..offset + len` of the virtual stream `stream`.
     Virtual(VirtualRange),
-    /// Real bytes; boxed, because packets are moved often and simulated ones have none.
+    /// Real bytes; boxed, since packets are moved often and simulated ones have none.
     Real(Box<Bytes>),
     /// Several pieces in order; never nested, never with empty pieces.
     Mixed(Box<[Payload]>),
@@ -38,8 +38,8 @@ impl Payload {
     }
 
     /// Number of bytes.
-    // Asked for dozens of times on the way of a packet: what simulated ones have is told apart by
-    // comparisons, not by a jump through a table, which is hard to predict.
+    // Called dozens of times per packet: the variants of simulated packets are distinguished by
+    // comparisons, not by a jump table, which is hard to predict.
     #[inline]
     pub fn len(&self) -> u32 {
         match self {
@@ -86,7 +86,7 @@ impl Payload {
         }
     }
 
-    /// Append `other`, joining pieces that continue each other.
+    /// Append `other`, joining consecutive pieces.
     pub fn append(&mut self, other: Payload) {
         if other.is_empty() {
             return;
@@ -106,7 +106,7 @@ impl Payload {
         *self = Payload::from_pieces(pieces);
     }
 
-    /// The bytes, made or copied unless this is one piece of real bytes.
+    /// The bytes; copied or generated unless this is one piece of real bytes.
     pub fn to_bytes(&self) -> Bytes {
         if let Payload::Real(bytes) = self {
             return (**bytes).clone();
@@ -145,16 +145,16 @@ impl Payload {
         }
     }
 
-    /// The ones-complement sum, folded and not complemented, of the payload where it lies behind
-    /// an odd (`true`) or even number of bytes of the same packet. O(1) per virtual piece.
+    /// The ones-complement sum, folded and not complemented, of the payload after an odd (`true`)
+    /// or even number of bytes of the same packet. O(1) per virtual piece.
     pub fn checksum_at(&self, odd: bool) -> u16 {
         let mut sum = Checksum::at(odd);
         sum.add_payload(self);
         sum.fold()
     }
 
-    /// The real bytes of `self` with the shape of `original`: what is equal to a virtual piece of
-    /// it becomes that piece again, so a packet that went over the wire equals the one sent.
+    /// The real bytes of `self` with the pieces of `original`: bytes equal to a virtual piece
+    /// become that piece again, so that a parsed packet equals the one sent.
     #[must_use]
     pub fn reshaped_like(self, original: &Payload) -> Payload {
         if original.is_empty() && self.is_empty() {

@@ -1,6 +1,6 @@
 //! `SeqNumber`: 32-bit TCP sequence numbers with wrapping comparison (RFC 9293 s3.4).
 //!
-//! Leaves the 64-bit offsets the engine works with to `transport`; this is the number on the wire.
+//! This is the number on the wire; the 64-bit offsets of the engine are left to `transport`.
 
 use std::cmp::Ordering;
 use std::ops::{Add, AddAssign, Sub};
@@ -16,13 +16,13 @@ impl SeqNumber {
     }
 
     /// The 64-bit offset nearest to `near` whose low 32 bits, counted from `initial`, are this
-    /// number; negative answers (before the stream began) are possible.
+    /// number. It may be negative, before the start of the stream.
     pub const fn to_offset(self, initial: SeqNumber, near: u64) -> i64 {
         let here = SeqNumber(initial.0.wrapping_add(near as u32));
         near as i64 + self.distance_from(here) as i64
     }
 
-    /// The number on the wire of the byte at 64-bit `offset` of a stream that began at `initial`.
+    /// The number on the wire of the byte at 64-bit `offset` of a stream that begins at `initial`.
     pub const fn from_offset(initial: SeqNumber, offset: u64) -> SeqNumber {
         SeqNumber(initial.0.wrapping_add(offset as u32))
     }

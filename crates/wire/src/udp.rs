@@ -1,6 +1,6 @@
 //! `UdpDatagram`: a UDP datagram as a value (RFC 768), and its bytes.
 //!
-//! Leaves the checksum, which covers the addresses, to `ip`.
+//! The checksum, which covers the addresses, is left to `ip`.
 
 use crate::Payload;
 use crate::error::{Layer, ParseError, at_least, be16};
@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 /// Bytes of the header.
 const HEADER: usize = 8;
-/// Where the checksum lies.
+/// Offset of the checksum.
 const CHECKSUM: usize = 6;
 
 /// A UDP datagram.
@@ -25,7 +25,7 @@ impl UdpDatagram {
         HEADER as u32 + self.payload.len()
     }
 
-    /// Append the datagram with a checksum of 0; returns where in it that lies.
+    /// Append the datagram with a checksum of 0. Returns the offset of the checksum.
     pub(crate) fn emit(&self, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&self.src_port.to_be_bytes());
         out.extend_from_slice(&self.dst_port.to_be_bytes());
@@ -35,7 +35,7 @@ impl UdpDatagram {
         CHECKSUM
     }
 
-    /// What of `unit` is the datagram, header included: the length field decides.
+    /// The part of `unit` that is the datagram, by its length field, header included.
     pub(crate) fn trim(unit: &[u8]) -> Result<&[u8], ParseError> {
         at_least(unit, HEADER, Layer::Udp)?;
         let len = usize::from(be16(unit, 4));
@@ -45,7 +45,7 @@ impl UdpDatagram {
         Ok(&at_least(unit, len, Layer::Udp)?[..len])
     }
 
-    /// The datagram that `trim` gave.
+    /// The datagram that `trim` returned.
     pub(crate) fn parse(unit: &[u8]) -> UdpDatagram {
         UdpDatagram {
             src_port: be16(unit, 0),

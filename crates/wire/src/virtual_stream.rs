@@ -6,17 +6,17 @@
 //! w(s, k) = A s + B floor(s / 2^16) + C k + T(k) + D floor(k / 2^16)
 //! ```
 //!
-//! a polynomial whose sums are polynomials again, so the ones-complement sum over any range takes
-//! O(1). T(k) makes the difference of two neighbouring words depend on k, so bytes that were moved
-//! by any distance but a multiple of 128 KiB less two bytes do not even have the same shape; the
-//! term in D tells those apart too, up to 8 GiB. Another stream is another constant. Neither is a
-//! guarantee for the 16-bit sum of a range: of all misplacements it misses about one in 65535.
+//! a polynomial whose sums are polynomials, so the ones-complement sum over any range takes O(1).
+//! T(k) makes the difference of two neighbouring words depend on k, so misplaced bytes differ
+//! unless the distance is a multiple of 128 KiB less two bytes; the term in D distinguishes those,
+//! up to 8 GiB. Each stream adds another constant. The 16-bit sum of a range still misses about one
+//! of 65535 misplacements.
 
 use crate::error::be16;
 use crate::payload::VirtualRange;
 
 const M: u64 = 0xFFFF;
-// Any numbers without a common factor with M.
+// Arbitrary numbers without a common factor with M.
 const A: u64 = 0x7A3E;
 const B: u64 = 0x1C4B;
 const C: u64 = 0x3E96;
@@ -74,7 +74,7 @@ impl VirtualRange {
     pub(crate) fn sum(&self) -> u16 {
         let (mut first, mut len) = (self.offset / 2, u64::from(self.len));
         let shifted = self.offset % 2 == 1;
-        // The sum as the stream's own words lie, then swapped if the range begins inside one.
+        // The sum by the words of the stream, swapped if the range begins inside one.
         let mut sum = 0;
         if shifted && len > 0 {
             sum += u64::from(word(self.stream, first) & 0xFF);
@@ -91,12 +91,12 @@ impl VirtualRange {
     }
 }
 
-/// Walks the words of a stream without a multiplication each.
+/// Iterates over the words of a stream without a multiplication for each.
 struct Words {
     k: u64,
     constant: u64,
     value: u64,
-    /// C + k modulo M: what the next word is greater by, within a block.
+    /// C + k modulo M: the increment of the next word within a block.
     step: u64,
 }
 
@@ -126,7 +126,7 @@ fn word(stream: u32, k: u64) -> u16 {
     value(constant(stream), k) as u16
 }
 
-/// What a stream adds to each of its words.
+/// The constant of a stream, added to each of its words.
 fn constant(stream: u32) -> u64 {
     (A * u64::from(stream) + B * u64::from(stream >> 16)) % M
 }

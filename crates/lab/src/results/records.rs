@@ -1,9 +1,9 @@
-//! The runs of a result folder: what is there is not computed again, what is new is kept at once.
+//! The runs of a result folder: stored runs are not computed again, new ones are saved at once.
 //!
-//! A run is known by (study key, variant, number) and the build that carried it out: the key is a
-//! hash over scenario and seed, and nothing of another build is reused (rule 9 of the house).
-//! Runs lie in `runs.parquet`, those of a study under way in a journal beside it, one a build.
-//! Killed at any moment, a study goes on from there.
+//! A run is identified by (study key, variant, number) and the build that carried it out: the key
+//! is a hash over scenario and seed, and runs of another build are not reused. Runs are stored in
+//! `runs.parquet`, those of an unfinished study in a journal beside it, one per build. A study that
+//! was killed resumes from there.
 
 use super::columnar::Origin;
 use super::folder::ResultFolder;
@@ -12,9 +12,8 @@ use super::stored::is_emulated;
 use super::table::{SCHEMA_VERSION, Table};
 use crate::error::InputError;
 use crate::run::{Labels, Record, Run};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Variant};
 use crate::study::hex;
-use crate::variants::Variant;
 use parquet::errors::ParquetError;
 use std::collections::BTreeMap;
 use std::fs;

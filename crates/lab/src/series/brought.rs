@@ -1,15 +1,15 @@
-//! What each path was the first to bring to the receiver, in tenths of a second.
+//! Bytes that each path was the first to bring to the receiver, in tenths of a second.
 //!
-//! A piece that comes again, over the same path or another one, counts where it came first: the
-//! paths' rates add up to what the connection got on. Recorded only where something happens to
-//! paths, since nobody looks at it elsewhere.
+//! Data that arrive again, over the same path or another one, count where they arrived first, so
+//! the rates of the paths add up to the progress of the connection. Recorded only in runs with
+//! events of paths.
 
 use super::{Points, Quantity, Series};
 use base::{Duration, Instant, PathId};
 use simulator::RunSetup;
 use std::collections::BTreeMap;
 
-/// The time that is one value: several values to the shortest retransmission time-out.
+/// The time of one value; the shortest retransmission time-out has several.
 const BIN: Duration = Duration::from_millis(100);
 
 /// Bytes by subflow and bin.
@@ -18,14 +18,14 @@ pub(super) struct Brought {
     of_subflows: BTreeMap<PathId, Vec<u64>>,
 }
 
-/// Whether something happens to paths in this run.
+/// Whether the run has events of paths.
 pub(super) fn is_eventful(setup: &RunSetup) -> bool {
     let has_events = setup.network.paths.iter().any(|path| !path.events.is_empty());
     has_events || !setup.marks.is_empty() || !setup.backup.is_empty()
 }
 
 impl Brought {
-    /// So many new bytes came over a subflow.
+    /// Add new bytes of a subflow.
     pub fn add(&mut self, now: Instant, subflow: PathId, bytes: u64) {
         let bins = self.of_subflows.entry(subflow).or_default();
         let bin = bin(now);
@@ -35,7 +35,8 @@ impl Brought {
         bins[bin] += bytes;
     }
 
-    /// Of every path that brought anything, as long as any did; `path` is the one of a subflow.
+    /// The series of every path that brought bytes, all of the same length; `path` returns the path
+    /// of a subflow.
     pub fn into_series(self, path: impl Fn(PathId) -> Option<usize>) -> Vec<Series> {
         let longest = self.of_subflows.values().map(Vec::len).max().unwrap_or(0);
         // A path that was joined again has several subflows.
@@ -54,13 +55,13 @@ impl Brought {
     }
 }
 
-/// The number of the bin that a moment belongs to. A run is shorter than some thousand of them.
+/// The number of the bin of a time.
 fn bin(now: Instant) -> usize {
     let number = (now - Instant::ZERO).as_nanos() / BIN.as_nanos();
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// At the end of its bin, of which it is the `number`-th.
+/// The point at the end of the `number`-th bin.
 fn point(number: u64, bytes: u64) -> (Instant, f64) {
     let at = Instant::from_nanos(number * BIN.as_nanos());
     (at, bytes as f64 * 8.0 / BIN.as_secs_f64())

@@ -1,15 +1,15 @@
 //! The calls of a scheduler as series, for the figure that 002 draws (its Fig. 6).
 //!
-//! Every call gives every path of the scenario one point each of what was compared and of its
-//! marks, and the connection one of the choice: the n-th points belong together. Only the first
-//! calls that had something to send are kept.
+//! Every call adds one point of the compared number and one of the marks for every path of the
+//! scenario, and one of the choice for the connection; the n-th points are of one call. Only the
+//! first calls with data on offer are kept.
 
 use super::{Points, Quantity};
 use base::decision::{Answer, Candidate, Mark, SchedulerCall, Unit};
 use base::{Instant, PathId};
 use std::collections::BTreeMap;
 
-/// Calls kept: what a reader can look at one by one. Fewer than series are thinned to.
+/// Most calls kept, fewer than series are thinned to.
 pub const MOST_CALLS: usize = 2_000;
 /// The choice of a call that sends nothing.
 pub const WAITS: f64 = -1.0;
@@ -23,7 +23,7 @@ impl CallMarks {
     const SMALL_QUEUE: u32 = 2;
     const UNUSABLE: u32 = 4;
 
-    /// Of a value.
+    /// The marks in a value.
     pub const fn of(value: f64) -> CallMarks {
         CallMarks(value as u32)
     }
@@ -33,7 +33,7 @@ impl CallMarks {
         self.0 & CallMarks::FULL != 0
     }
 
-    /// TCP Small Queues holds the path.
+    /// TCP Small Queues limits the path.
     pub const fn is_held_by_small_queue(self) -> bool {
         self.0 & CallMarks::SMALL_QUEUE != 0
     }
@@ -66,7 +66,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// One more call, of a scenario with so many paths.
+    /// Add a call, of a scenario with this many paths.
     pub fn add(&mut self, now: Instant, call: &SchedulerCall, paths: usize) {
         if call.offered.is_none() || self.seen >= MOST_CALLS {
             return;
@@ -76,7 +76,7 @@ impl Calls {
         self.marks.resize(paths, Points::new());
         for index in 0..paths {
             let on_path = || call.paths.iter().filter(|path| path.interface.index() == index);
-            // Of several subflows the one that can be used.
+            // Of several subflows a usable one.
             let usable = |path: &&Candidate| !CallMarks::of_candidate(path).is_unusable();
             let path = on_path().find(usable).or_else(|| on_path().next());
             let marks = path.map_or(CallMarks(CallMarks::UNUSABLE), CallMarks::of_candidate);
@@ -98,7 +98,7 @@ impl Calls {
     }
 }
 
-/// The time that the scheduler has of a path, else the smoothed RTT.
+/// The time that the scheduler compares for a path; otherwise the smoothed RTT.
 fn compared(call: &SchedulerCall, path: &Candidate) -> f64 {
     let scores = call.why.as_ref().map_or(&[][..], |why| &why.scores);
     let own = scores.iter().find(|score| score.path == path.path && score.unit == Unit::Seconds);

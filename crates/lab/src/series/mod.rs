@@ -1,7 +1,7 @@
-//! Time series of one run: what every path and the reader did, as the recorder saw it.
+//! Time series of one run.
 //!
-//! Windows, RTT, segments in flight and queue of each path; which path brought which bytes when,
-//! how many bytes waited for others before them, and what the scheduler was asked. Leaves files to
+//! Windows, RTT, segments in flight and queue of each path; the bytes that each path brought, the
+//! bytes that waited for preceding bytes, and the calls of the scheduler. Files are left to
 //! `results` and plots to the caller.
 
 mod brought;
@@ -20,7 +20,7 @@ use base::Instant;
 pub struct Series {
     /// What it is.
     pub quantity: Quantity,
-    /// Index of the path in the scenario, of goodputs of the competing flow; `None` for the
+    /// Index of the path in the scenario; of goodputs, index of the competing flow; `None` for the
     /// connection.
     pub path: Option<usize>,
     /// In the order of time.
@@ -39,27 +39,27 @@ pub enum Quantity {
     /// Segments in flight at the data sender.
     InFlight,
     /// Packets that wait in the queue of the path's link in the direction of the data, whenever
-    /// one more is taken.
+    /// one more is accepted.
     Queue,
     /// A segment reached the receiver: the position in the connection behind its last byte.
     Arrived,
-    /// Bytes the reader has taken.
+    /// Bytes read by the application.
     Read,
-    /// Bytes that arrived and wait for bytes before them.
+    /// Bytes that arrived and wait for preceding bytes.
     ReorderBuffer,
     /// At each of the first calls of the scheduler with data on offer: the path it chose, by its
     /// place in the scenario, or -1 if it waits.
     CallChoice,
     /// At the same calls, of each path: the time that the scheduler compares, its own prediction
-    /// or the smoothed RTT, in seconds; 0 of a path that is not there.
+    /// or the smoothed RTT, in seconds; 0 for a path without a subflow.
     CallCompared,
     /// At the same calls, of each path: the sum of 1 if its congestion window is full, 2 if TCP
-    /// Small Queues holds it, 4 if it cannot carry data.
+    /// Small Queues limits it, 4 if it cannot carry data.
     CallMarks,
-    /// Where flows compete: bits that each connection read in the second before, per second.
+    /// With competing flows: bits per second that each connection read in the preceding second.
     Goodput,
-    /// Where something happens to paths: bits that each path was the first to bring to the
-    /// receiver in the tenth of a second before, per second.
+    /// With events of paths: bits per second that each path was the first to bring to the receiver
+    /// in the preceding tenth of a second.
     Brought,
 }
 
@@ -80,7 +80,7 @@ impl Quantity {
         Quantity::Brought,
     ];
 
-    /// As tables spell it.
+    /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Quantity::CongestionWindow => "cwnd",
@@ -98,12 +98,12 @@ impl Quantity {
         }
     }
 
-    /// The way back.
+    /// The quantity of that name.
     pub fn by_name(name: &str) -> Option<Quantity> {
         Quantity::ALL.into_iter().find(|quantity| quantity.name() == name)
     }
 
-    /// Of its values.
+    /// The unit of its values.
     pub const fn unit(self) -> &'static str {
         match self {
             Quantity::SmoothedRtt | Quantity::CallCompared => "s",
@@ -126,8 +126,8 @@ impl Series {
         self.points.iter().map(|(at, value)| ((*at - Instant::ZERO).as_secs_f64(), *value))
     }
 
-    /// At most about `most` points: time is cut into equal bins, and of each the first, the
-    /// lowest, the highest and the last point stay. Nothing is averaged.
+    /// At most about `most` points: time is divided into equal bins, and the first, lowest, highest
+    /// and last point of each bin are kept. Nothing is averaged.
     pub fn thinned(&self, most: usize) -> Series {
         Series { points: thinned(&self.points, most), ..*self }
     }

@@ -1,7 +1,7 @@
-//! The recorder that makes time series of a run's events.
+//! The recorder that turns the events of a run into time series.
 //!
-//! Of several connections the one that carried most stands for all. Subflow numbers become paths of
-//! the scenario when the run is over: only then is it known on which interface each subflow was.
+//! Of several connections the one that carried most is recorded. Subflow numbers become paths of
+//! the scenario at the end of the run, when the interface of each subflow is known.
 
 use super::brought::{Brought, is_eventful};
 use super::calls::Calls;
@@ -16,7 +16,7 @@ use std::mem;
 use std::rc::Rc;
 use transport::buffer::RangeSet;
 
-/// Carry out a run and keep what happened in it, in the order of quantities and paths.
+/// Carry out a run and record its series, in the order of quantities and paths.
 pub fn record_series(setup: &RunSetup) -> Result<(RunRecord, Vec<Series>), RunError> {
     let seen = Rc::new(RefCell::new(Seen::new(setup)));
     let record = simulate_recorded(setup, Box::new(Watch(Rc::clone(&seen))))?;
@@ -26,7 +26,7 @@ pub fn record_series(setup: &RunSetup) -> Result<(RunRecord, Vec<Series>), RunEr
     Ok((record, series))
 }
 
-/// Of the compared connection and of the first flows beside it, if there are any.
+/// The goodputs of the compared connection and of the first competing flows, if there are any.
 fn goodputs(record: &RunRecord) -> Vec<Series> {
     let competing = record.competing();
     if competing.is_empty() {
@@ -45,32 +45,32 @@ fn goodput(path: Option<usize>, flow: &FlowRecord) -> Series {
     Series { quantity: Quantity::Goodput, path, points: seconds.map(point).collect() }
 }
 
-/// More flows are not told apart in a figure.
+/// Most flows that can be distinguished in a figure.
 const MOST_FLOWS_SHOWN: usize = 16;
 /// Points of a series at which it is thinned.
 const MOST_KEPT: usize = 200_000;
 
 struct Watch(Rc<RefCell<Seen>>);
 
-/// What was seen so far.
+/// What was recorded so far.
 #[derive(Default)]
 struct Seen {
     sender: HostId,
     receiver: HostId,
     /// Links in the direction of the data have even numbers in a download, odd ones otherwise.
     odd: bool,
-    /// The path that each pair of links is the queue of.
+    /// The path whose queue each pair of links is.
     queues: Vec<Option<usize>>,
     paths: usize,
     multipath: bool,
-    /// Whether something happens to paths.
+    /// Whether the run has events of paths.
     eventful: bool,
     of_links: BTreeMap<usize, Points>,
     of_sender: BTreeMap<SocketId, Sending>,
     of_receiver: BTreeMap<SocketId, Receiving>,
 }
 
-/// What a connection's sender did.
+/// The sender of a connection.
 #[derive(Default)]
 struct Sending {
     bytes: u64,
@@ -78,18 +78,20 @@ struct Sending {
     calls: Calls,
 }
 
-/// What a connection's receiver saw.
+/// The receiver of a connection.
 #[derive(Default)]
 struct Receiving {
     arrived: BTreeMap<PathId, Points>,
     brought: Brought,
     read: Points,
     held: Points,
-    /// Bytes of each subflow that arrived, those that reached the connection too, and those of
-    /// the connection.
+    /// Bytes that arrived, by subflow.
     subflow: BTreeMap<PathId, RangeSet>,
+    /// Number of bytes that reached the connection.
     reached: u64,
+    /// Bytes that reached the connection.
     connection: RangeSet,
+    /// Bytes that the reader has taken.
     taken: u64,
 }
 

@@ -1,11 +1,11 @@
-//! A repetition over emulated links, again if the machine was too busy for it to count.
+//! A repetition over emulated links, repeated if it was disturbed by other load on the machine.
 
 use super::{SutPath, SutPaths, SutRecord, SutRun, run_once};
 use crate::emulator::{EmulatedRecord, EmulatedRun, Emulator, RunQuality, Side};
 use crate::error::LiveError;
 use harness::Captures;
 
-/// How often a repetition is tried before it stands as invalid: once, and three times more.
+/// Most attempts of a repetition before it is marked as invalid.
 pub const ATTEMPTS: u32 = 4;
 
 /// What a repetition over emulated links yields.
@@ -19,8 +19,8 @@ pub struct EmulatedSut {
     pub attempt: u32,
 }
 
-/// Carry out one repetition over the links of `links`: up to [`ATTEMPTS`] times, until the links
-/// were in time. The last attempt stands, valid or not.
+/// Carry out one repetition over the links of `links`, up to [`ATTEMPTS`] times, until the links
+/// were in time. Returns the last attempt, valid or not.
 pub fn run_emulated(
     emulator: &mut Emulator,
     links: &EmulatedRun,

@@ -1,13 +1,13 @@
-//! A repetition over our engine: a host of it at either end, behind that end's kernel as a router.
+//! A repetition over our engine: one of its hosts at either end, behind the kernel as a router.
 //!
 //! ```text
 //! engine -- engineN -- kernel as router ==path N== kernel as router -- engineN -- engine
 //!           TUN                                                          TUN
 //! ```
 //!
-//! Path N of the engine has the subnet 10.111.N.0/24 (or fd00:6e:0:N::/64), the client's half of
-//! it below the server's. That the halves share a prefix is how the engine's path manager knows
-//! which addresses belong together. Routes stay in the namespaces; devices go with the run.
+//! Path N of the engine has the subnet 10.111.N.0/24 (or fd00:6e:0:N::/64), with the client in its
+//! lower half and the server in its upper half. The engine's path manager matches addresses by this
+//! common prefix. Routes stay in the namespaces; devices are removed with the run.
 
 use super::watch::{Points, Seen, Watch};
 use super::{SERVER_PORT, SutPath, SutPaths, SutQuantity, SutRecord, SutRun, SutSeries};
@@ -34,20 +34,32 @@ use std::thread;
 use traffic::{Half, Role};
 use transport::ProtocolConfig;
 
-/// Length of the prefix that both halves of a path share, and of a half's own.
+/// Length of the prefix of a path. That of one half is longer by one bit.
 const SHARED_V4: u8 = 24;
 const SHARED_V6: u8 = 64;
 
-/// What one end brings home.
+/// The results of one end.
 struct End {
     half: Half,
     ledger: Ledger,
     seen: Seen,
-    /// When it was over for this end.
+    /// When this end finished.
     ended: Instant,
 }
 
-/// One end before it begins.
+/// What both ends have in common.
+struct Common<'a> {
+    run: &'a SutRun<'a>,
+    /// Paths that the engine uses.
+    used: &'a [usize],
+    /// The path that it begins on.
+    first: usize,
+    ipv4: bool,
+    protocol: &'a ProtocolConfig,
+    clock: Clock,
+}
+
+/// One end before it starts.
 struct Plan {
     devices: Vec<PathDevice>,
     endpoint: Endpoint,
@@ -72,13 +84,13 @@ pub(super) fn run(
             route(paths, role, *path).map_err(failed)?;
         }
     }
-    let clock = Clock::start();
-    let plan = |role| plan(paths.paths, run, &used, path, protocol, role, clock);
-    let (client, server) = carry_out(paths, plan(Role::Client), plan(Role::Server))?;
+    let ipv4 = paths.paths[path].client.is_ipv4();
+    let common = Common { run, used: &used, first: path, ipv4, protocol, clock: Clock::start() };
+    let (client, server) = carry_out(paths, common.plan(Role::Client), common.plan(Role::Server))?;
     record(paths.paths.len(), run, &used, protocol, [&client, &server])
 }
 
-/// The first host of an engine's subnet is its kernel, the second one the engine.
+/// An address of one half of path number `path`: `host` is 1 for the kernel, 2 for the engine.
 fn engine_address(path: usize, role: Role, ipv4: bool, host: u8) -> Subnet {
     let server = u8::from(role == Role::Server);
     if ipv4 {
@@ -97,7 +109,7 @@ const fn other(role: Role) -> Role {
     }
 }
 
-/// Let a namespace lead to the engine at the far end of a path.
+/// Add the route of a namespace to the engine at the far end of a path.
 fn route(paths: SutPaths<'_>, role: Role, number: usize) -> io::Result<()> {
     let SutPath { client, server, .. } = paths.paths[number];
     let (namespace, near, far): (&Namespace, IpAddr, IpAddr) = match role {
@@ -105,7 +117,7 @@ fn route(paths: SutPaths<'_>, role: Role, number: usize) -> io::Result<()> {
         Role::Server => (paths.server, server, client),
     };
     let ipv4 = near.is_ipv4();
-    // Packets for the engine pass through, by whichever device they come.
+    // Packets for the engine are forwarded from any device.
     let settings: &[(&str, &str)] = if ipv4 {
         &[
             ("ipv4.ip_forward", "1"),
@@ -126,58 +138,57 @@ fn route(paths: SutPaths<'_>, role: Role, number: usize) -> io::Result<()> {
         let device = here.ok_or_else(missing)?.0;
         let route = Route { destination, device, gateway: Some(far), table: MAIN_TABLE };
         match netlink.add_route(&route) {
-            // Of a run before this one.
+            // Added by an earlier run.
             Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(()),
             added => added,
         }
     })
 }
 
-fn plan(
-    paths: &[SutPath],
-    run: &SutRun<'_>,
-    used: &[usize],
-    first: usize,
-    protocol: &ProtocolConfig,
-    role: Role,
-    clock: Clock,
-) -> Plan {
-    let ipv4 = paths[first].client.is_ipv4();
-    let device = |number: &usize| PathDevice {
-        name: format!("engine{number}"),
-        addresses: vec![engine_address(*number, role, ipv4, 2)],
-        backup: false,
-    };
-    let address = |role| engine_address(first, role, ipv4, 2).address;
-    let server = SocketAddr::new(address(Role::Server), SERVER_PORT);
-    let mut protocol = protocol.clone();
-    if let ProtocolConfig::Mptcp(config) = &mut protocol {
-        config.common_prefix_bits = Some(if ipv4 { SHARED_V4 } else { SHARED_V6 });
-        config.max_extra_subflows = config.path_manager.extra_subflows(used.len());
-    }
-    let endpoint = match role {
-        Role::Client => {
-            Endpoint { local: Some(address(role)), remote: Some(server), listen: None, protocol }
+impl Common<'_> {
+    fn plan(&self, role: Role) -> Plan {
+        let device = |number: &usize| PathDevice {
+            name: format!("engine{number}"),
+            addresses: vec![engine_address(*number, role, self.ipv4, 2)],
+            backup: false,
+        };
+        Plan {
+            devices: self.used.iter().map(device).collect(),
+            endpoint: self.endpoint(role),
+            half: Half::new(self.run.traffic, role, self.run.reverse, 0),
+            clock: self.clock,
+            limit: self.clock.now() + self.run.limit,
         }
-        Role::Server => Endpoint { local: None, remote: None, listen: Some(server), protocol },
-    };
-    Plan {
-        devices: used.iter().map(device).collect(),
-        endpoint,
-        half: Half::new(run.traffic, role, run.reverse, 0),
-        clock,
-        limit: clock.now() + run.limit,
+    }
+
+    fn endpoint(&self, role: Role) -> Endpoint {
+        let address = |role| engine_address(self.first, role, self.ipv4, 2).address;
+        let server = SocketAddr::new(address(Role::Server), SERVER_PORT);
+        let mut protocol = self.protocol.clone();
+        if let ProtocolConfig::Mptcp(config) = &mut protocol {
+            config.common_prefix_bits = Some(if self.ipv4 { SHARED_V4 } else { SHARED_V6 });
+            config.max_extra_subflows = config.path_manager.extra_subflows(self.used.len());
+        }
+        match role {
+            Role::Client => Endpoint {
+                local: Some(address(role)),
+                remote: Some(server),
+                listen: None,
+                protocol,
+            },
+            Role::Server => Endpoint { local: None, remote: None, listen: Some(server), protocol },
+        }
     }
 }
 
-/// Let both ends run until one of them is done or the time is up: client, server.
+/// Run both ends until one of them is done or the time is over. Returns client and server.
 fn carry_out(paths: SutPaths<'_>, client: Plan, server: Plan) -> Result<(End, End), LiveError> {
     let stoppers = Mutex::new(Vec::new());
     let stoppers = &stoppers;
     thread::scope(|scope| {
         let (ready, listens) = channel();
         let server = scope.spawn(|| run_end(paths.server, server, stoppers, Some(ready)));
-        // Without a server there is no word of it, and nothing to connect to.
+        // The server ended before it was ready.
         if listens.recv().is_err() {
             joined(server.join())?;
             return Err(LiveError::Failed("the engine's server ended at once".to_owned()));
@@ -207,7 +218,7 @@ fn run_end(
     live.measure(plan.clock, Box::new(Watch(Rc::clone(&seen))));
     stoppers.lock().unwrap_or_else(PoisonError::into_inner).push(live.stopper());
     if let Some(ready) = ready {
-        // The other side waits for this, or is gone.
+        // The receiver waits for this, unless it failed.
         let _ = ready.send(());
     }
     let mut ended = plan.clock.now();
@@ -263,7 +274,7 @@ fn add_sent(flow: &mut FlowRecord, used: &[usize], sent: &Sent) {
     flow.sent.reinjected_bytes += sent.by_interface.reinjected_bytes;
 }
 
-/// The path of each subflow of a connection, by its number; of plain TCP the only one.
+/// The path of each subflow of a connection, by its number; of plain TCP the only path.
 fn on_paths(sent: &Sent, used: &[usize]) -> Vec<usize> {
     if sent.subflows.is_empty() {
         return used.first().copied().into_iter().collect();
@@ -271,7 +282,7 @@ fn on_paths(sent: &Sent, used: &[usize]) -> Vec<usize> {
     sent.subflows.iter().filter_map(|interface| used.get(*interface)).copied().collect()
 }
 
-/// Of the connection that carried most, path by path.
+/// The series of the connection that carried most, by path.
 fn series(sender: &End, receiver: &End, used: &[usize]) -> Vec<SutSeries> {
     let most = sender.seen.sent_bytes.iter().max_by_key(|(_, bytes)| **bytes);
     let socket = most.map(|(socket, _)| *socket);
@@ -302,7 +313,7 @@ fn series(sender: &End, receiver: &End, used: &[usize]) -> Vec<SutSeries> {
     all
 }
 
-/// How far a stream was read, in bytes.
+/// Bytes of a stream that were read.
 fn last(points: &Points) -> u64 {
     points.last().map_or(0, |(_, value)| *value as u64)
 }

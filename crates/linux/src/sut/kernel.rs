@@ -19,7 +19,7 @@ use std::thread;
 use traffic::{Half, Role};
 use transport::{Buffers, Protocol};
 
-/// What `tcp_wmem` and `tcp_rmem` begin with: Linux's smallest and initial values, in bytes.
+/// Smallest and initial values of `tcp_wmem` and `tcp_rmem`: the defaults of Linux, in bytes.
 const SEND_SIZES: &str = "4096 16384";
 const RECEIVE_SIZES: &str = "4096 131072";
 
@@ -31,10 +31,10 @@ struct Ends {
     limit: Instant,
 }
 
-/// What socket diagnosis saw of either end.
+/// Samples of socket diagnosis at either end.
 struct Seen {
     sender: Sampler,
-    /// Looked at once, in the end.
+    /// Sampled once, at the end.
     receiver: Sampler,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn run(
     Ok(record)
 }
 
-/// Nothing is learned from connections before, and buffers may grow as far as they shall.
+/// Disable the metrics cache, and set the limits of buffer auto-tuning.
 fn prepare(namespace: &Namespace, buffers: &Buffers) -> io::Result<()> {
     namespace.set("ipv4.tcp_no_metrics_save", "1")?;
     if buffers.auto_tuning {
@@ -96,11 +96,11 @@ fn open(
     let server = paths.server.run(listen).map_err(entered)??;
     let connect = || KernelHost::client((local, remote), options.clone(), clock, client);
     let client = paths.client.run(connect).map_err(entered)??;
-    // A run is as long as its limit whatever was to be done before it.
+    // The limit counts from here, not from the preparation.
     Ok(Ends { client, server, clock, limit: clock.now() + run.limit })
 }
 
-/// Let both ends run until one of them is done or the time is up; when that was.
+/// Run both ends until one of them is done or the time is over. Returns the time.
 fn carry_out(
     paths: SutPaths<'_>,
     ends: &mut Ends,
@@ -114,7 +114,7 @@ fn carry_out(
         let result = settle_in(namespace).and_then(|()| host.run(limit));
         let ended = clock.now();
         if !over.swap(true, Ordering::AcqRel) {
-            // While nothing is closed yet. What cannot be seen now was seen before.
+            // Sampled before anything is closed. What fails now was sampled earlier.
             let mut seen = lock(seen);
             let _ = seen.sender.sample().and_then(|()| seen.receiver.sample());
             drop(seen);
@@ -130,7 +130,7 @@ fn carry_out(
             if let Err(error) = lock(seen).sender.sample() {
                 over.store(true, Ordering::Release);
                 stops.iter().for_each(Stop::stop);
-                // The ends' own troubles come first.
+                // Errors of the ends are reported first.
                 joined(server.join())?;
                 joined(client.join())?;
                 return Err(LiveError::system("socket diagnosis", &error));
@@ -178,7 +178,7 @@ fn record(
     Ok(record)
 }
 
-/// What only connections over several paths know; and that they are such.
+/// Adds the counters that only multi-path connections have, and checks that there was no fallback.
 fn add_multipath(
     record: &mut RunRecord,
     sender: &KernelHost<Half>,
@@ -188,7 +188,7 @@ fn add_multipath(
     let failed = |error: io::Error| LiveError::system("asking for the state of MPTCP", &error);
     let (sent, read) =
         (sender.mptcp_readings().map_err(failed)?, receiver.mptcp_readings().map_err(failed)?);
-    // A connection that failed has nothing more to say.
+    // A connection that failed is not checked.
     let is_complete = record.outcome.is_complete();
     let flow = &mut record.flows[0];
     if flow.failure.is_none() && sent.iter().chain(&read).any(|reading| reading.fallback) {
@@ -201,14 +201,14 @@ fn add_multipath(
     flow.sent.reinjected_bytes = sent.iter().map(|reading| reading.bytes_retrans).sum();
     let of_subflows: u64 = arrived.tracks().iter().map(|track| track.reading.bytes_received).sum();
     let of_connections = read.iter().map(|reading| reading.bytes_received).sum();
-    // Before its end, data that waits for others before it is with a subflow only.
+    // Before the end, data that wait for preceding bytes are counted by the subflow only.
     if is_complete {
         flow.duplicate_bytes = of_subflows.saturating_sub(of_connections);
     }
     Ok(())
 }
 
-/// Subflows that joined must use what the first one was told.
+/// Checks that all subflows use the congestion control of the first one.
 fn check_congestion(record: &SutRecord, settings: &KernelSettings) -> Result<(), LiveError> {
     let asked = &settings.congestion;
     record.congestion.iter().find(|name| *name != asked).map_or(Ok(()), |other| {

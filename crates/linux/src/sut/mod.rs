@@ -1,10 +1,10 @@
 //! Systems under test: one repetition of a traffic model over the kernel's TCP, the kernel's MPTCP
-//! or our engine, between two namespaces that paths join.
+//! or our engine, between two namespaces that are connected by paths.
 //!
-//! [`run_once`] is the whole face. The paths may be emulated links or plain wires: what is asked
-//! of them is an address at either end, and on several paths the routes and endpoints that the
-//! kernel's MPTCP needs ([`crate::mptcp_pm`]). Both ends of the traffic run in this process on one
-//! clock. Leaves links to the emulator, and repetitions, statistics and files to the lab.
+//! [`run_once`] is the interface. The paths may be emulated links or plain wires: they need an
+//! address at either end and, for several paths, the routes and endpoints of the kernel's MPTCP
+//! ([`crate::mptcp_pm`]). Both ends of the traffic run in this process with one clock. Links are
+//! left to the emulator, repetitions, statistics and files to the lab.
 
 mod emulated;
 mod engine;
@@ -24,9 +24,9 @@ use transport::{Buffers, Protocol, ProtocolConfig};
 
 /// Where servers listen: iperf's port.
 const SERVER_PORT: u16 = 5001;
-/// How often a sender is looked at for its time series.
+/// Interval at which a sender is sampled for its time series.
 const SAMPLE_EVERY: Duration = Duration::from_millis(10);
-/// Below what takes packets from one end to the other, which must never wait for an end.
+/// Real-time priority of the ends, below that of the emulator, which must not wait for them.
 const PRIORITY: i32 = 10;
 
 /// The implementation and protocol that carry the traffic. A protocol with one path uses the path
@@ -42,12 +42,12 @@ pub enum SystemUnderTest {
 /// Settings of the kernel's sockets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelSettings {
-    /// As the kernel spells it.
+    /// The kernel's name of the congestion control.
     pub congestion: String,
     pub buffers: Buffers,
 }
 
-/// Two hosts and what joins them.
+/// Two hosts and the paths between them.
 #[derive(Clone, Copy)]
 pub struct SutPaths<'a> {
     pub client: &'a Namespace,
@@ -59,7 +59,7 @@ pub struct SutPaths<'a> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SutPath {
     pub name: String,
-    /// The client's; it alone says over which path a packet goes.
+    /// The client's address, which identifies the path of a packet.
     pub client: IpAddr,
     pub server: IpAddr,
 }
@@ -96,7 +96,7 @@ pub struct SutSeries {
     pub points: Vec<(Instant, f64)>,
 }
 
-/// What is seen of a kernel and of the engine alike.
+/// The quantities that are recorded of a kernel and of the engine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum SutQuantity {
     /// Congestion window of the data sender, in bytes.
@@ -105,12 +105,12 @@ pub enum SutQuantity {
     SmoothedRtt,
     /// Segments in flight at the data sender.
     InFlight,
-    /// Bytes the reader has taken.
+    /// Bytes read by the application.
     Read,
 }
 
-/// Carry out one repetition, over connections of its own. Connections that fail are part of the
-/// record; an error is that the machine or the kernel does not do what was asked for.
+/// Carry out one repetition, over connections of its own. Failed connections are part of the
+/// record; an error means that the machine or the kernel did not do what was requested.
 pub fn run_once(paths: SutPaths<'_>, run: &SutRun<'_>) -> Result<SutRecord, LiveError> {
     let (SystemUnderTest::Kernel { path, .. } | SystemUnderTest::Engine { path, .. }) = run.system;
     if *path >= paths.paths.len() {
@@ -125,7 +125,7 @@ pub fn run_once(paths: SutPaths<'_>, run: &SutRun<'_>) -> Result<SutRecord, Live
 }
 
 impl SutRecord {
-    /// What both halves saw; what is counted elsewhere is zero or empty.
+    /// The record of both halves; everything that is counted elsewhere is zero or empty.
     fn of_halves(
         run: &SutRun<'_>,
         paths: usize,
@@ -157,21 +157,20 @@ impl SutRecord {
         Ok(SutRecord { run, congestion: Vec::new(), series: Vec::new() })
     }
 
-    /// The flow.
+    /// The measured flow.
     fn flow_mut(&mut self) -> &mut FlowRecord {
         &mut self.run.flows[0]
     }
 }
 
-/// A thread of an end: in its namespace, in time where that is allowed.
+/// Enter the namespace, with real-time priority where that is allowed.
 fn settle_in(namespace: &Namespace) -> Result<(), LiveError> {
-    // Without the right to, figures are the worse on a busy machine; runs that suffered are
-    // recognised by who drives the links.
+    // Without the privilege, a busy machine delays the ends; the emulator detects disturbed runs.
     let _ = crate::system::run_in_real_time(PRIORITY);
     namespace.enter().map_err(|error| LiveError::system("entering a namespace", &error))
 }
 
-/// A thread's answer, or that it panicked.
+/// The result of a thread, or an error if it panicked.
 fn joined<T>(result: std::thread::Result<Result<T, LiveError>>) -> Result<T, LiveError> {
     result.unwrap_or_else(|_| Err(LiveError::Failed("a thread of a run panicked".to_owned())))
 }

@@ -1,7 +1,7 @@
-//! What the kernel says of the sender's connections and subflows while they run, by socket
-//! diagnosis: time series, and what each path carried.
+//! Samples of the sender's connections and subflows in the kernel, by socket diagnosis: time
+//! series, and what each path carried.
 //!
-//! A subflow that is over is known by what it was when it was last seen.
+//! Of a closed subflow the last sample is kept.
 
 use super::{SutPath, SutQuantity, SutSeries};
 use crate::clock::Clock;
@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 
-/// Watches one host.
+/// Samples one host.
 pub(super) struct Sampler {
     diag: SockDiag,
     clock: Clock,
     ipv4: bool,
     tracks: Vec<Track>,
-    /// Their numbers by local and remote address; none for remains of a run before.
+    /// Numbers of tracks by local and remote address; `None` for connections of an earlier run.
     known: BTreeMap<(SocketAddr, SocketAddr), Option<usize>>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Track {
 }
 
 impl Sampler {
-    /// Of the calling thread's namespace, and of connections that are yet to come.
+    /// A sampler of the calling thread's namespace and of connections that are opened later.
     pub(super) fn new(clock: Clock, ipv4: bool) -> io::Result<Self> {
         let mut diag = SockDiag::open()?;
         let before = diag.tcp(ipv4)?;
@@ -40,7 +40,7 @@ impl Sampler {
         Ok(Sampler { diag, clock, ipv4, tracks: Vec::new(), known })
     }
 
-    /// Look at everything once.
+    /// Take one sample of every connection.
     pub(super) fn sample(&mut self) -> io::Result<()> {
         let now = self.clock.now();
         for seen in self.diag.tcp(self.ipv4)? {
@@ -55,7 +55,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// What was seen, in the order of first sight.
+    /// The connections and subflows, in the order of their first samples.
     pub(super) fn tracks(&self) -> &[Track] {
         &self.tracks
     }
@@ -81,7 +81,7 @@ impl Track {
         self.points.push((now, [window, rtt.as_secs_f64(), in_flight]));
     }
 
-    /// The path that it is on: the client's address says which.
+    /// Its path, which the client's address identifies.
     pub(super) fn path(&self, paths: &[SutPath]) -> Option<usize> {
         let ends = [self.local.ip(), self.remote.ip()];
         paths.iter().position(|path| ends.contains(&path.client))
@@ -98,7 +98,7 @@ impl Track {
     }
 }
 
-/// The series of every path: of several connections on one, those of that which sent most.
+/// The series of every path; of several connections on one path, those of the one that sent most.
 pub(super) fn series(tracks: &[Track], paths: &[SutPath]) -> Vec<SutSeries> {
     let mut all: Vec<SutSeries> = (0..paths.len())
         .filter_map(|path| {

@@ -1,4 +1,4 @@
-//! A recorder that sees of the engine what socket diagnosis sees of a kernel, as often.
+//! A recorder of the engine with the quantities and the interval of socket diagnosis.
 
 use super::{SAMPLE_EVERY, SutQuantity};
 use base::{Event, EventMask, HostId, Instant, PathId, Recorder, SocketId};
@@ -9,17 +9,17 @@ use std::rc::Rc;
 /// A quantity over time.
 pub(super) type Points = Vec<(Instant, f64)>;
 
-/// What was seen of one end.
+/// What was recorded of one end.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) of_subflows: BTreeMap<(SocketId, SutQuantity, PathId), Points>,
     pub(super) read: BTreeMap<SocketId, Points>,
     pub(super) sent_bytes: BTreeMap<SocketId, u64>,
-    /// Segments with payload that came in.
+    /// Segments with payload that arrived.
     pub(super) arrived: u64,
 }
 
-/// Takes an engine's events.
+/// Records the events of an engine.
 pub(super) struct Watch(pub(super) Rc<RefCell<Seen>>);
 
 impl Recorder for Watch {
@@ -58,7 +58,7 @@ impl Recorder for Watch {
     }
 }
 
-/// A point every now and then; the last one is always the latest.
+/// Add a point; points keep the interval, and the last one is always the latest.
 fn sample(points: &mut Points, now: Instant, value: f64) {
     let before = points.len().checked_sub(2).and_then(|number| points.get(number));
     match before {

@@ -1,14 +1,14 @@
 //! Gilbert-Elliott loss on time: netem's `gemodel p r 1-h 1-k` (Salsano et al. 2009; the states of
 //! Gilbert 1960 and Elliott 1963).
 //!
-//! netem moves its chain once per packet. Then a variant that sends other packets sees other
-//! states, and pairing is lost. Here the chain moves once per slot of time, a slot being the
-//! serialisation time of a 1500-byte packet at the configured rate (at the mean rate of a trace;
-//! 120 us, that is 100 Mbit/s, on a link without a rate): on a saturated link of full packets the
-//! law is netem's exactly, and the state is a function of (seed, run, link, time) alone. The
-//! chain starts in the good state as netem's does. A sojourn is drawn whole, as a geometric number
-//! of slots. Within a state each packet is lost with 1-h (bad) or 1-k (good), by the draw of its
-//! number. The slot stays what it was when the rate changes.
+//! netem advances its chain once per packet, so that variants which send different packets have
+//! different states and cannot be paired. Here the chain advances once per slot of time. A slot is
+//! the serialisation time of a 1500-byte packet at the configured rate (at the mean rate of a
+//! trace; 120 us, that is 100 Mbit/s, on a link without a rate). On a saturated link of full
+//! packets the distribution is exactly that of netem, and the state is a function of (seed, run,
+//! link, time) only. The chain starts in the good state, as netem's does. A sojourn is drawn at
+//! once, as a geometric number of slots. Within a state each packet is lost with 1-h (bad) or 1-k
+//! (good), by the draw of its number. The slot does not change when the rate changes.
 
 use super::{Draw, LossModel};
 use base::{Chance, Duration, Instant, Purpose};
@@ -16,7 +16,7 @@ use base::{Chance, Duration, Instant, Purpose};
 /// Slot of a link without a rate.
 const SLOT_WITHOUT_RATE: Duration = Duration::from_micros(120);
 
-/// The chain and where it is.
+/// The chain and its state.
 #[derive(Clone, Debug)]
 pub(crate) struct GilbertElliott {
     /// Probability per slot of leaving the good and the bad state.
@@ -43,8 +43,8 @@ impl GilbertElliott {
         GilbertElliott { leave, lose, slot, sojourns: 0, until: 0 }
     }
 
-    /// Whether the state at `time` is the bad one. Times before an earlier question get the answer
-    /// of that one; this happens only to packets queued across a rise of the rate.
+    /// Whether the state at `time` is the bad one. A time before that of an earlier call returns
+    /// the state of that call; this occurs only for packets queued across a rise of the rate.
     fn is_bad(&mut self, chance: Chance, owner: u64, time: Instant) -> bool {
         let slot = time.as_nanos() / self.slot.as_nanos();
         while self.until <= slot {

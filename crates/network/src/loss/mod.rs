@@ -21,7 +21,7 @@ pub const NAMES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Which packets are lost at random. Probabilities are in 0 ..= 1.
+/// A loss model. Probabilities are in 0 ..= 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum LossConfig {
     #[default]
@@ -57,8 +57,8 @@ pub(crate) enum Loss {
 }
 
 impl Loss {
-    /// `packet_time`: how long a 1500-byte packet takes on this link, the slot of the models that
-    /// run on time.
+    /// `packet_time` is the serialisation time of a 1500-byte packet on this link, the slot of the
+    /// models that run on time.
     pub(crate) fn new(config: LossConfig, packet_time: Option<Duration>) -> Self {
         match config {
             LossConfig::None => Loss::None,

@@ -1,24 +1,24 @@
-//! `Coalescer`: joins data segments of one flow that continue each other.
+//! `Coalescer`: joins consecutive data segments of one flow.
 //!
-//! Receive offload and traffic normalisers do it (Honda s4.5). A segment is held until the next
-//! one comes or its time is up; order is kept. What becomes of options that do not agree is the
-//! rule: offload leaves such segments apart, a careless box keeps those of the first, and then
-//! MPTCP misses mappings (RFC 8684 s3.3.1). One object is one direction.
+//! As receive offload and traffic normalisers do (Honda s4.5). A segment is held until the next one
+//! arrives or its time is over; the order is kept. Segments with different options are left apart
+//! by offload; another rule keeps the options of the first segment, and MPTCP then misses mappings
+//! (RFC 8684 s3.3.1). One object is one direction.
 
 use super::MiddleBox;
 use super::flow::{tcp, tcp_mut};
 use base::{Context, Duration, Instant};
 use wire::{Flags, Packet, TcpSegment};
 
-/// The most a packet can hold beside its headers, in bytes.
+/// Most payload of a packet, in bytes.
 const LARGEST_PAYLOAD: u32 = 65_535 - 40 - 60;
 
 /// Which segments may be joined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JoinRule {
-    /// As receive offload: those with the same options, and PSH ends the wait.
+    /// As receive offload: segments with the same options; PSH ends the wait.
     SameOptions,
-    /// All, whatever PSH says; the options of the first one are kept.
+    /// All segments, regardless of PSH; the options of the first one are kept.
     FirstOptions,
 }
 
@@ -28,7 +28,7 @@ pub struct Coalescer {
     max_bytes: u32,
     hold: Duration,
     rule: JoinRule,
-    /// What waits for more, and until when.
+    /// The segment that is held, and until when.
     held: Option<(Box<Packet>, Instant)>,
 }
 
@@ -38,7 +38,7 @@ impl Coalescer {
         Coalescer { max_bytes: max_bytes.min(LARGEST_PAYLOAD), hold, rule, held: None }
     }
 
-    /// Whether `next` may be put behind what is held.
+    /// Whether `next` may be appended to the held segment.
     fn joins(&self, held: &Packet, next: &Packet) -> bool {
         let (Some(first), Some(second)) = (tcp(held), tcp(next)) else { return false };
         let same_flow = held.src == next.src
@@ -54,7 +54,7 @@ impl Coalescer {
             && (self.rule == JoinRule::FirstOptions || first.options == second.options)
     }
 
-    /// Whether more may follow behind `packet`.
+    /// Whether more may be appended to `packet`.
     fn waits(&self, packet: &Packet) -> bool {
         !packet.corrupted
             && tcp(packet).is_some_and(|segment| {
@@ -65,7 +65,7 @@ impl Coalescer {
             })
     }
 
-    /// Hold a packet until `until` if more may come, give it back otherwise.
+    /// Hold a packet until `until` if more may follow; otherwise return it.
     fn hold(&mut self, packet: Box<Packet>, until: Instant) -> Option<Box<Packet>> {
         if !self.waits(&packet) {
             return Some(packet);
@@ -101,12 +101,12 @@ impl MiddleBox for Coalescer {
     }
 }
 
-/// Payload, and no flag that says more than ACK and PSH.
+/// Whether it has payload and no flags but ACK and PSH.
 fn is_plain_data(segment: &TcpSegment) -> bool {
     !segment.payload.is_empty() && segment.flags.0 & !(Flags::ACK | Flags::PSH).0 == 0
 }
 
-/// Put the payload of `next` behind that of `held`, with what it says anew.
+/// Append the payload of `next` to `held`, with its acknowledgement, window and flags.
 fn append(held: &mut Packet, next: &Packet) {
     if let (Some(first), Some(second)) = (tcp_mut(held), tcp(next)) {
         first.payload.append(second.payload.clone());

@@ -1,12 +1,10 @@
-//! What boxes read of a packet: its TCP segment, and the flow it belongs to.
-//!
-//! Leaves what to do with it to the boxes.
+//! What middleboxes read of a packet: its TCP segment, and the flow that it belongs to.
 
 use super::Way;
 use std::net::SocketAddr;
 use wire::{Body, Packet, TcpSegment};
 
-/// A TCP flow as the box sees it, the same in both directions.
+/// A TCP flow as a middlebox sees it, the same in both directions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Flow {
     pub inside: SocketAddr,
@@ -14,7 +12,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// The flow of a TCP packet that goes `way`.
+    /// The flow of a TCP packet in direction `way`.
     pub fn of(packet: &Packet, way: Way) -> Option<Flow> {
         let segment = tcp(packet)?;
         let src = SocketAddr::new(packet.src, segment.src_port);
@@ -34,7 +32,7 @@ pub(super) const fn tcp(packet: &Packet) -> Option<&TcpSegment> {
     }
 }
 
-/// The same, to be changed.
+/// The TCP segment of a packet, mutable.
 pub(super) const fn tcp_mut(packet: &mut Packet) -> Option<&mut TcpSegment> {
     match &mut packet.body {
         Body::Tcp(segment) => Some(segment),

@@ -1,10 +1,10 @@
-//! Middleboxes: elements between links that change, swallow, hold or multiply packets.
+//! Middleboxes: elements between links that change, drop, hold or multiply packets.
 //!
-//! The faces, the table by name, and the configuration as plain data; each box is a file of its
-//! own. Boxes edit packets as `wire` has them, so checksums are right whatever they do; a link
-//! never looks into a box. A world puts boxes behind links, one half for each direction. What
-//! such boxes do to MPTCP is collected in RFC 6182 s4, RFC 8684 s6 and in Honda et al., "Is it
-//! Still Possible to Extend TCP?", IMC 2011.
+//! The traits, the table by name, and the configuration as plain data; each middlebox is a file of
+//! its own. They edit packets as values of `wire`, so checksums are always correct. A world puts
+//! them at the far ends of links, one half for each direction. Their effects on MPTCP are described
+//! in RFC 6182 s4, RFC 8684 s6 and in Honda et al., "Is it Still Possible to Extend TCP?", IMC
+//! 2011.
 
 mod coalescer;
 mod flow;
@@ -32,28 +32,28 @@ use wire::Packet;
 
 /// An element that packets of one direction pass.
 pub trait MiddleBox {
-    /// Take a packet and put what goes on into `out`: nothing, the packet, or several.
+    /// Take a packet and put those that pass into `out`: none, the packet, or several.
     fn handle(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, out: &mut Vec<Box<Packet>>);
 
-    /// When a box that holds packets wants `release` to be called.
+    /// When to call `release`, if packets are held.
     fn next_deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// Put what is due by now into `out`. Harmless if early.
+    /// Put the held packets that are due into `out`. Harmless if early.
     fn release(&mut self, _cx: &mut Context<'_>, _out: &mut Vec<Box<Packet>>) {}
 }
 
-/// A direction through a box that has an inside, where the client is, and an outside.
+/// A direction through a middlebox with an inside, where the client is, and an outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     Outward,
     Inward,
 }
 
-/// A box whose two directions share their state.
+/// A middlebox whose two directions share their state.
 pub trait TwoWay {
-    /// As [`MiddleBox::handle`], for a packet that goes `way`.
+    /// As [`MiddleBox::handle`], for a packet in direction `way`.
     fn handle(
         &mut self,
         cx: &mut Context<'_>,
@@ -66,14 +66,14 @@ pub trait TwoWay {
 /// The two halves of a middlebox: outward, inward.
 pub type Halves = [Box<dyn MiddleBox>; 2];
 
-/// A box for both directions as the two elements that links need.
+/// The two halves of a middlebox with common state.
 pub fn halves(shared: impl TwoWay + 'static) -> Halves {
     let shared = Rc::new(RefCell::new(shared));
     [Way::Outward, Way::Inward]
         .map(|way| Box::new(Half { shared: Rc::clone(&shared), way }) as Box<dyn MiddleBox>)
 }
 
-/// One direction of a box with common state.
+/// One direction of a middlebox with common state.
 struct Half<T> {
     shared: Rc<RefCell<T>>,
     way: Way,
@@ -81,7 +81,7 @@ struct Half<T> {
 
 impl<T: TwoWay> MiddleBox for Half<T> {
     fn handle(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, out: &mut Vec<Box<Packet>>) {
-        // Never borrowed twice: `handle` knows of no other half.
+        // Never borrowed twice: `handle` does not call the other half.
         self.shared.borrow_mut().handle(cx, self.way, packet, out);
     }
 }
@@ -100,7 +100,7 @@ pub const NAMES: &[(&str, &str, &str)] = &[
 /// Every middlebox with its parameters, as plain data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MiddleBoxConfig {
-    /// `outside` stands for all inside addresses of its family; a mapping ends after `idle`.
+    /// `outside` replaces all inside addresses of its family; an idle mapping ends after `idle`.
     Nat {
         outside: IpAddr,
         idle: Duration,
@@ -112,19 +112,19 @@ pub enum MiddleBoxConfig {
     RewriteSequence {
         owner: u64,
     },
-    /// Replaces `find` by `replace` in what goes `way`.
+    /// Replaces `find` by `replace` in direction `way`.
     RewritePayload {
         way: Way,
         find: Vec<u8>,
         replace: Vec<u8>,
     },
-    /// Joins up to `max_bytes` of payload; what is alone goes on after `hold`.
+    /// Joins up to `max_bytes` of payload; a single segment passes after `hold`.
     Coalesce {
         max_bytes: u32,
         hold: Duration,
         rule: JoinRule,
     },
-    /// No segment has more than `max_bytes` of payload afterwards.
+    /// Splits segments into pieces of at most `max_bytes` of payload.
     Split {
         max_bytes: u32,
         copies: OptionCopies,
@@ -148,7 +148,7 @@ impl MiddleBoxConfig {
         }
     }
 
-    /// The box. To disturb one direction only, leave the other half out.
+    /// The two halves of the middlebox. For one direction only, the other half is not used.
     pub fn build(&self) -> Halves {
         match self.clone() {
             MiddleBoxConfig::Nat { outside, idle } => halves(Nat::new(outside, idle)),
@@ -170,7 +170,7 @@ impl MiddleBoxConfig {
     }
 }
 
-/// Two boxes without common state.
+/// Two halves without common state.
 fn both<T: MiddleBox + 'static>(make: impl Fn(Way) -> T) -> Halves {
     [Box::new(make(Way::Outward)), Box::new(make(Way::Inward))]
 }

@@ -1,11 +1,10 @@
 //! `Nat`: one outside address for all inside ones, with a port for each flow.
 //!
 //! Address- and port-dependent mapping and filtering (RFC 4787 s4.1, s5), the strictest kind: two
-//! flows of one inside port have two outside ports, and from outside comes only what answers. A
-//! TCP mapping begins with a SYN from inside and ends when it was idle too long (RFC 5382 s5);
-//! what has no mapping is dropped silently, so a forgotten flow hangs. Packets of the other
-//! address family pass untouched; ICMP errors do not pass, their translation (RFC 5508 s4) is
-//! left out, and so are port forwarding and hairpins.
+//! flows of one inside port have two outside ports, and only answers pass from outside. A TCP
+//! mapping begins with a SYN from inside and ends after an idle time (RFC 5382 s5); packets without
+//! a mapping are dropped silently. Packets of the other address family pass unchanged. ICMP errors
+//! do not pass; their translation (RFC 5508 s4), port forwarding and hairpinning are left out.
 
 use super::{TwoWay, Way};
 use base::{Context, Duration, Instant};
@@ -17,11 +16,11 @@ use wire::{Body, Flags, Icmp, Packet};
 /// The first outside port; those below belong to servers (RFC 6335 s6).
 const FIRST_PORT: u16 = 1024;
 
-/// A network address and port translator. Bounded by the ports it has.
+/// A network address and port translator. Its ports bound the number of mappings.
 #[derive(Clone, Debug)]
 pub struct Nat {
     outside: IpAddr,
-    /// A mapping that was not used for so long is forgotten.
+    /// Time after which an unused mapping is removed.
     idle: Duration,
     /// By protocol and outside port.
     mappings: BTreeMap<(Protocol, u16), Mapping>,
@@ -53,7 +52,8 @@ struct Mapping {
 }
 
 impl Nat {
-    /// Linux and RFC 5382 s5 keep an established connection for hours; `idle` says how long here.
+    /// `idle` is the time after which an unused mapping is removed; Linux and RFC 5382 s5 keep
+    /// established connections for hours.
     pub const fn new(outside: IpAddr, idle: Duration) -> Self {
         Nat {
             outside,
@@ -106,7 +106,7 @@ impl Nat {
         Some(port)
     }
 
-    /// A mapping for a new flow; `None` if all ports are taken.
+    /// A mapping for a new flow; `None` if no port is free.
     fn begin(&mut self, now: Instant, flow: NatFlow) -> Option<u16> {
         for _ in FIRST_PORT..=u16::MAX {
             let port = self.next_port;
@@ -151,7 +151,7 @@ impl TwoWay for Nat {
     }
 }
 
-/// What tells flows of two hosts apart: protocol, source port, destination port.
+/// The flow of a packet between two hosts: protocol, source port, destination port.
 const fn ports(body: &Body) -> Option<(Protocol, u16, u16)> {
     match body {
         Body::Tcp(segment) => Some((Protocol::Tcp, segment.src_port, segment.dst_port)),
@@ -161,7 +161,7 @@ const fn ports(body: &Body) -> Option<(Protocol, u16, u16)> {
     }
 }
 
-/// Whether a packet from inside makes a mapping.
+/// Whether a packet from inside creates a mapping.
 const fn may_begin(body: &Body) -> bool {
     match body {
         Body::Tcp(segment) => {

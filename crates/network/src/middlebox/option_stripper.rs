@@ -1,7 +1,7 @@
 //! `OptionStripper`: removes option 30 from the segments of one stage of a connection.
 //!
-//! Every other option stays as it is, and so does the rest of the segment (Honda s4.2; RFC 8684
-//! s3.7 says what becomes of the connection). One object is one direction.
+//! All other options and the rest of the segment are unchanged (Honda s4.2; RFC 8684 s3.7 specifies
+//! the fallback). One object is one direction.
 
 use super::MiddleBox;
 use super::flow::tcp_mut;
@@ -9,14 +9,14 @@ use base::Context;
 use wire::mptcp::MptcpOptions;
 use wire::{Flags, Packet, TcpSegment};
 
-/// Which segments lose their MPTCP options.
+/// The segments whose MPTCP options are removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
-    /// The SYN of the side that opens.
+    /// The SYN of the active opener.
     Syn,
-    /// The SYN of the side that accepts.
+    /// The SYN of the passive opener.
     SynAck,
-    /// The acknowledgement that ends a handshake: known by its `MP_CAPABLE` or `MP_JOIN`.
+    /// The third packet of a handshake, identified by its `MP_CAPABLE` or `MP_JOIN`.
     ThirdAck,
     /// Every segment with payload.
     Data,
@@ -30,7 +30,7 @@ pub enum Stage {
 #[derive(Clone, Copy, Debug)]
 pub struct OptionStripper {
     stage: Stage,
-    /// Packets that came so far.
+    /// Packets received so far.
     seen: u64,
 }
 

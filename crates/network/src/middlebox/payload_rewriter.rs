@@ -1,10 +1,10 @@
 //! `PayloadRewriter`: replaces bytes in the payload of a flow, as an application gateway does.
 //!
-//! The gateway that puts its outside address into FTP's PORT command: the new text may be longer
-//! or shorter, and then all later numbers, acknowledgements and SACK blocks are mended, so TCP
-//! notices nothing. MPTCP's mappings are not mended (RFC 8684 s3.7). Found is what lies whole in
-//! one segment and comes in order for the first time; retransmissions get the same edits. A
-//! segment may grow beyond the MTU: where it would be cut again is left out.
+//! A gateway that puts its outside address into FTP's PORT command. The new text may be longer or
+//! shorter; all later sequence numbers, acknowledgements and SACK blocks are adjusted, so it is
+//! transparent to TCP. MPTCP's mappings are not adjusted (RFC 8684 s3.7). A match must be within
+//! one segment that arrives in order for the first time; retransmissions get the same edits. A
+//! segment may grow beyond the MTU and is not split again.
 
 use super::flow::{Flow, tcp_mut};
 use super::stream_edits::StreamEdits;
@@ -13,7 +13,7 @@ use base::Context;
 use std::collections::BTreeMap;
 use wire::{Flags, Packet, Payload, SackBlocks, SeqNumber, TcpSegment};
 
-/// Flows beyond these pass untouched; conntrack tables have bounds too.
+/// Most flows that are edited; others pass unchanged, as with a full conntrack table.
 const MAX_FLOWS: usize = 4096;
 
 /// Replaces every occurrence of some bytes in the payload of one direction.
@@ -28,20 +28,20 @@ pub struct PayloadRewriter {
 /// The edited direction of one flow.
 #[derive(Clone, Debug)]
 struct Stream {
-    /// The number of its first byte.
+    /// The sequence number of its first byte.
     first: SeqNumber,
-    /// All bytes before this one were looked at.
+    /// All bytes before this position were searched.
     seen: u64,
     edits: StreamEdits,
 }
 
 impl PayloadRewriter {
-    /// Replaces `find` by `replace` in what goes `way`; nothing if `find` is empty.
+    /// Replaces `find` by `replace` in direction `way`; nothing if `find` is empty.
     pub fn new(way: Way, find: Vec<u8>, replace: Vec<u8>) -> Self {
         PayloadRewriter { way, find, replace: replace.into(), streams: BTreeMap::new() }
     }
 
-    /// The stream of a flow, which begins with its SYN, or where the box first saw it.
+    /// The stream of a flow, which begins with its SYN or with its first segment seen.
     fn stream(&mut self, flow: Flow, segment: &TcpSegment) -> Option<&mut Stream> {
         let syn = segment.flags.contains(Flags::SYN);
         let known = self.streams.contains_key(&flow);
@@ -50,7 +50,7 @@ impl PayloadRewriter {
         }
         let first = segment.seq + u32::from(syn);
         let fresh = Stream { first, seen: 0, edits: StreamEdits::default() };
-        // Another first number: the ports are used again.
+        // Another initial number: the ports are reused.
         if !known || (syn && self.streams.get(&flow).is_some_and(|old| old.first != first)) {
             self.streams.insert(flow, fresh);
         }
@@ -108,7 +108,7 @@ impl TwoWay for PayloadRewriter {
 }
 
 impl Stream {
-    /// Look for `find` in what comes for the first time, and continues what came before.
+    /// Search new in-order bytes for `find`.
     fn look(&mut self, start: u64, segment: &TcpSegment, find: &[u8], replace: &Payload) {
         let end = start + u64::from(segment.payload.len());
         if end <= self.seen {
@@ -130,7 +130,7 @@ impl Stream {
         }
     }
 
-    /// The sender's number for one that its receiver acknowledges.
+    /// The sender's sequence number for an acknowledgement of its receiver.
     fn acknowledged(&self, number: SeqNumber) -> SeqNumber {
         let near = self.edits.after(self.seen);
         match u64::try_from(number.to_offset(self.first, near)) {

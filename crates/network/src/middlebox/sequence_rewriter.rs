@@ -1,9 +1,9 @@
 //! `SequenceRewriter`: adds an offset of its own to all sequence numbers of a direction of a flow.
 //!
-//! The firewall that thinks a host's initial sequence numbers too easy to guess (Honda s4.3).
-//! Numbers, acknowledgements and SACK blocks of both directions agree, so TCP notices nothing, and
-//! neither does MPTCP, whose mappings count from the SYN (RFC 8684 s3.3.1). The offsets are keyed
-//! draws of the flow: no state, and two objects with one `owner` are one box.
+//! A firewall that randomises predictable initial sequence numbers (Honda s4.3). Numbers,
+//! acknowledgements and SACK blocks of both directions are consistent, so it is transparent to TCP
+//! and to MPTCP, whose mappings count from the SYN (RFC 8684 s3.3.1). The offsets are keyed draws
+//! of the flow: there is no state, and two objects with the same `owner` are one middlebox.
 
 use super::flow::{Flow, tcp_mut};
 use super::{MiddleBox, Way};
@@ -19,12 +19,12 @@ pub struct SequenceRewriter {
 }
 
 impl SequenceRewriter {
-    /// The half for `way` of the box that draws as `owner`.
+    /// The half for `way` of the middlebox whose draws are keyed by `owner`.
     pub const fn new(owner: u64, way: Way) -> Self {
         SequenceRewriter { owner, way }
     }
 
-    /// What is added to the numbers of this direction and to those of the other one.
+    /// The offsets of this direction and of the other one.
     fn offsets(&self, chance: Chance, flow: &Flow) -> (u32, u32) {
         let [from, to] = [flow.inside, flow.outside].map(words);
         let key = [from, to]
@@ -56,7 +56,7 @@ impl MiddleBox for SequenceRewriter {
     }
 }
 
-/// Add `ours` to the number, take `theirs` from what acknowledges.
+/// Add `ours` to the sequence number, subtract `theirs` from acknowledgements.
 fn shift(segment: &mut TcpSegment, ours: u32, theirs: u32) {
     segment.seq += ours;
     if segment.flags.contains(Flags::ACK) {
@@ -71,7 +71,7 @@ fn shift(segment: &mut TcpSegment, ours: u32, theirs: u32) {
     }
 }
 
-/// An address and port as words to key a draw with.
+/// An address and port as words of a key.
 fn words(address: SocketAddr) -> [u64; 3] {
     let bits = match address.ip() {
         IpAddr::V4(ip) => u128::from(u32::from(ip)),

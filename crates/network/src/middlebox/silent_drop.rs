@@ -1,15 +1,15 @@
-//! `SilentDrop`: swallows packets and says nothing, neither by RST nor by ICMP.
+//! `SilentDrop`: drops packets without an RST or an ICMP message.
 //!
-//! The firewall that does not like an option on a SYN, the path that dies in one direction while
-//! no interface goes down (RFC 8684 s3.1 and s3.7; Honda s4.2). One object is one direction; which
-//! ones have one is left to the world.
+//! A firewall that drops SYNs with unknown options, or a path that fails in one direction while all
+//! interfaces stay up (RFC 8684 s3.1 and s3.7; Honda s4.2). One object is one direction; which
+//! directions have one is left to the world.
 
 use super::MiddleBox;
 use super::flow::tcp;
 use base::Context;
 use wire::{Flags, Packet};
 
-/// What is swallowed.
+/// Which packets are dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Swallowed {
     /// Every packet.
@@ -20,11 +20,11 @@ pub enum Swallowed {
     After { passed: u64 },
 }
 
-/// Swallows packets of one direction.
+/// Drops packets of one direction.
 #[derive(Clone, Copy, Debug)]
 pub struct SilentDrop {
     swallowed: Swallowed,
-    /// Packets that came so far.
+    /// Packets received so far.
     seen: u64,
 }
 

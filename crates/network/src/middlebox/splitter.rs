@@ -1,8 +1,8 @@
 //! `Splitter`: cuts data segments into smaller ones.
 //!
-//! Segmentation offload in a network card, or a box before a link with a smaller MTU. Cards copy
-//! the options of the large segment to all pieces (Honda s4.5), so a mapping arrives several times
-//! and each time covers more than its segment (RFC 8684 s3.3.1 allows both). One object is one
+//! Segmentation offload in a NIC, or a middlebox before a link with a smaller MTU. NICs copy the
+//! options of the large segment to all pieces (Honda s4.5), so a mapping arrives several times and
+//! covers more than its segment each time (RFC 8684 s3.3.1 allows both). One object is one
 //! direction.
 
 use super::MiddleBox;
@@ -11,14 +11,14 @@ use base::Context;
 use wire::mptcp::MptcpOptions;
 use wire::{Flags, Packet, TcpSegment};
 
-/// Which pieces get the MPTCP options; the others go to all pieces.
+/// The pieces that get the MPTCP options; all other options go to every piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OptionCopies {
     All,
     First,
 }
 
-/// Cuts the data segments of one direction.
+/// Splits the data segments of one direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Splitter {
     max_bytes: u32,
@@ -44,7 +44,7 @@ impl Splitter {
             piece.flags.0 &= !(Flags::FIN | Flags::PSH).0;
         }
         if from > 0 {
-            // The window was reduced once (RFC 3168 s6.1.2).
+            // CWR reports one reduction of the window (RFC 3168 s6.1.2).
             piece.flags.0 &= !Flags::CWR.0;
             if self.copies == OptionCopies::First {
                 piece.options.mptcp = MptcpOptions::default();

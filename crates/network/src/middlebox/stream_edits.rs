@@ -1,21 +1,21 @@
-//! `StreamEdits`: replacements in a byte stream, and where they move everything behind them.
+//! `StreamEdits`: replacements in a byte stream, and the shifts of all later bytes.
 //!
 //! Offsets count from zero, on the sender's side (*before*) and on the receiver's side (*after*)
-//! of the box. An edit is made once and applies to every later copy of its bytes, however they are
-//! cut into segments. Leaves sequence numbers, and what is replaced, to `payload_rewriter`.
+//! of the middlebox. An edit is made once and applies to every later copy of its bytes, however
+//! they are split into segments. Sequence numbers and the search are left to `payload_rewriter`.
 
 use wire::Payload;
 
-/// More are not made: a box has only so much memory for a flow.
+/// Most edits of a stream, which bounds the memory per flow.
 const MAX_EDITS: usize = 64;
 
-/// The edits of one stream, in order, none touching another.
+/// The edits of one stream, in order and disjoint.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StreamEdits {
     edits: Vec<Edit>,
 }
 
-/// `removed` bytes from `at` on give way to others. At least one is removed.
+/// `removed` bytes from `at` on are replaced by others. At least one is removed.
 #[derive(Clone, Debug)]
 struct Edit {
     at: u64,
@@ -28,21 +28,20 @@ impl Edit {
         self.at + self.removed
     }
 
-    /// The part of what was put in that stands for the first `removed` bytes.
+    /// The part of the replacement that corresponds to the first `removed` bytes.
     fn put_for(&self, removed: u64) -> u64 {
         let put = u64::from(self.put.len());
         if removed == self.removed { put } else { removed.min(put) }
     }
 
-    /// What the stream grows by; two's complement.
+    /// Growth of the stream, in two's complement.
     fn growth(&self) -> u64 {
         u64::from(self.put.len()).wrapping_sub(self.removed)
     }
 }
 
 impl StreamEdits {
-    /// Replace `removed` bytes at `at`, behind all edits made before; false if there is no room
-    /// for one more.
+    /// Replace `removed` bytes at `at`, after all earlier edits. False if there are too many.
     pub fn push(&mut self, at: u64, removed: u64, put: Payload) -> bool {
         debug_assert!(self.edits.last().is_none_or(|last| last.end() <= at) && removed > 0);
         let room = self.edits.len() < MAX_EDITS;
@@ -52,7 +51,7 @@ impl StreamEdits {
         room
     }
 
-    /// Where the receiver sees what the sender sent at `before`.
+    /// The receiver's offset of the byte that the sender sent at `before`.
     pub fn after(&self, before: u64) -> u64 {
         let mut growth = 0u64;
         for edit in &self.edits {
@@ -68,8 +67,8 @@ impl StreamEdits {
         before.wrapping_add(growth)
     }
 
-    /// What the sender sent of which the receiver has everything up to `after`. The last byte
-    /// replaced counts only with all that was put in its place.
+    /// The sender's offset up to which the receiver has everything, given its offset `after`. The
+    /// last replaced byte is included only with its whole replacement.
     pub fn before(&self, after: u64) -> u64 {
         let mut growth = 0u64;
         for edit in &self.edits {
@@ -86,7 +85,7 @@ impl StreamEdits {
         after.wrapping_sub(growth)
     }
 
-    /// The bytes the receiver gets for `payload`, which the sender sent at `start`.
+    /// The bytes that the receiver gets for `payload`, sent at `start`.
     pub fn apply(&self, start: u64, payload: &Payload) -> Payload {
         let end = start + u64::from(payload.len());
         let mut edited = Payload::Empty;

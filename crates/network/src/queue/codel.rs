@@ -1,8 +1,8 @@
 //! CoDel, controlled delay (RFC 8289): drops at the head when packets have waited longer than the
-//! target for at least an interval, ever faster until they do not.
+//! target for at least an interval, at an increasing rate until they have not.
 //!
 //! `CoDel` is the control law over any first-in first-out store, shared with FQ-CoDel. ECN-capable
-//! packets are dropped as others are: marking is left out, no transport here answers to it.
+//! packets are dropped like others: marking is left out, since no transport here responds to it.
 
 use super::{Backlog, HeadDiscipline, Held};
 use base::{Duration, Instant};
@@ -15,7 +15,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// No drop while no more than one full packet waits (RFC 8289 s5.1).
 const MTU_BYTES: u64 = 1514;
 
-/// Packets in order, with the bytes they hold.
+/// Packets in order, and their bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     packets: VecDeque<Held>,
@@ -42,7 +42,7 @@ impl Store {
 /// The state of the control law, with the names of RFC 8289 s5.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CoDel {
-    /// When the delay will have been above target for an interval; `None` while below.
+    /// When the delay will have been above the target for an interval; `None` while below.
     first_above_time: Option<Instant>,
     drop_next: Instant,
     count: u32,
@@ -83,7 +83,7 @@ impl CoDel {
 
     fn start_dropping(&mut self, now: Instant) {
         self.dropping = true;
-        // Start where the last spell ended if it ended lately (RFC 8289 s5.5).
+        // Continue with the count of the last dropping state if it was recent (RFC 8289 s5.5).
         let delta = self.count.saturating_sub(self.last_count);
         let lately = now - self.drop_next < INTERVAL * 16;
         self.count = if delta > 1 && lately { delta } else { 1 };
@@ -134,7 +134,7 @@ impl HeadDiscipline for CoDelQueue {
         self.codel.dequeue(now, &mut self.store, dropped)
     }
 
-    /// The newest: a full CoDel queue drops its tail.
+    /// Drops the newest packet: a full CoDel queue drops its tail.
     fn evict(&mut self) -> Option<Held> {
         let held = self.store.packets.pop_back()?;
         self.store.bytes -= u64::from(held.len);

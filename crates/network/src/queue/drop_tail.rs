@@ -1,9 +1,9 @@
-//! Drop-tail: a packet that finds no room is dropped.
+//! Drop-tail: a packet that exceeds the limit is dropped.
 
 use super::{Arrival, TailDiscipline};
 use base::DropReason;
 
-/// The plainest queue; all it needs is in the arrival.
+/// The simplest discipline; it has no state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DropTail;
 

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use wire::{Body, Packet};
 
-/// Queues that flows are hashed to (RFC 8290 s5.2.4).
+/// Number of queues (RFC 8290 s5.2.4).
 const FLOWS: usize = 1024;
 /// Bytes a flow may send per round (RFC 8290 s5.2.3).
 const QUANTUM: i64 = 1514;
@@ -45,8 +45,8 @@ impl FqCoDel {
         }
     }
 
-    /// The flow whose turn it is, and whether it is a new one; flows without credit go to the end
-    /// of the old ones with a new quantum.
+    /// The next flow, and whether it is a new one. Flows without credit get a new quantum and move
+    /// to the end of the old flows.
     fn next_flow(&mut self) -> Option<(u16, bool)> {
         loop {
             let (index, new) = match (self.new_flows.front(), self.old_flows.front()) {
@@ -111,8 +111,8 @@ impl HeadDiscipline for FqCoDel {
                 self.forget(&held);
                 return Some(held);
             }
-            // An empty new flow passes once through the old ones, so that it cannot stay new by
-            // sending one packet at a time (RFC 8290 s4.2).
+            // An empty new flow moves to the old flows, so that it does not stay new by sending
+            // one packet at a time (RFC 8290 s4.2).
             self.pop_list(new);
             if self.flows[usize::from(index)].active {
                 self.old_flows.push_back(index);
@@ -121,7 +121,7 @@ impl HeadDiscipline for FqCoDel {
         None
     }
 
-    /// The head of the fattest flow (RFC 8290 s4.1.2).
+    /// Drop the head of the flow with the most bytes (RFC 8290 s4.1.2).
     fn evict(&mut self) -> Option<Held> {
         let fattest = self.flows.iter_mut().rev().max_by_key(|flow| flow.store.backlog().bytes)?;
         let held = fattest.store.pop()?;

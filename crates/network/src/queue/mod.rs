@@ -1,9 +1,10 @@
-//! Queue disciplines: who is dropped at a full or filling queue, and who is served next.
+//! Queue disciplines: which packet is dropped from a full or growing queue, and which is served
+//! next.
 //!
-//! Two kinds. A *tail* discipline decides when a packet arrives and serves in order of arrival
-//! (drop-tail, RED); the link then knows at once when the packet will leave and never has to wake
-//! up for it. A *head* discipline holds the packets and decides when the link is free (CoDel,
-//! FQ-CoDel). Random loss on the link is left to `loss`.
+//! A *tail* discipline decides when a packet arrives and serves in order of arrival (drop-tail,
+//! RED); the link then knows at once when the packet will leave and needs no event for it. A *head*
+//! discipline holds the packets and decides when the link is free (CoDel, FQ-CoDel). Random loss on
+//! the link is left to `loss`.
 
 mod codel;
 mod drop_tail;
@@ -32,7 +33,7 @@ pub const NAMES: [(&str, &str, &str); 4] = [
 /// The disciplines by name, with their parameters.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum QueueConfig {
-    /// Drops what finds the queue full.
+    /// Drops packets that arrive at a full queue.
     #[default]
     DropTail,
     /// Random early detection (Floyd and Jacobson 1993): thresholds of the average queue in
@@ -44,14 +45,33 @@ pub enum QueueConfig {
     FqCoDel,
 }
 
-/// What waits in a queue, the packet in service not counted.
+impl QueueConfig {
+    /// As a path's description spells it.
+    pub const fn name(&self) -> &'static str {
+        let place = match self {
+            QueueConfig::DropTail => 0,
+            QueueConfig::Red { .. } => 1,
+            QueueConfig::CoDel => 2,
+            QueueConfig::FqCoDel => 3,
+        };
+        NAMES[place].0
+    }
+
+    /// The discipline of that name that has no parameters.
+    pub fn by_name(name: &str) -> Option<QueueConfig> {
+        let plain = [QueueConfig::DropTail, QueueConfig::CoDel, QueueConfig::FqCoDel];
+        plain.into_iter().find(|queue| queue.name() == name)
+    }
+}
+
+/// The backlog of a queue, without the packet in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
     pub packets: u64,
     pub bytes: u64,
 }
 
-/// What a tail discipline decides on.
+/// A packet that arrives at a tail discipline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub now: Instant,
@@ -59,14 +79,14 @@ pub(crate) struct Arrival {
     pub owner: u64,
     /// IP length.
     pub len: u32,
-    /// What waits already.
+    /// The backlog before it.
     pub backlog: Backlog,
-    /// Since when the link has had nothing to serve, if it has not: the packet need not wait.
+    /// Since when the link has been idle; `None` if it is busy.
     pub idle_since: Option<Instant>,
     pub room: Room,
 }
 
-/// How much may wait.
+/// The limit of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Room {
     Packets(u64),
@@ -92,9 +112,9 @@ pub(crate) trait TailDiscipline {
 /// Holds packets; decides when the link is free.
 pub(crate) trait HeadDiscipline {
     fn enqueue(&mut self, held: Held);
-    /// The packet to serve at `now`; what is dropped on the way goes to `dropped`.
+    /// The packet to serve at `now`; packets dropped meanwhile go to `dropped`.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Held>) -> Option<Held>;
-    /// Make room: drop a packet of the discipline's choice.
+    /// Drop a packet of the discipline's choice from a full queue.
     fn evict(&mut self) -> Option<Held>;
     fn backlog(&self) -> Backlog;
 }
@@ -111,7 +131,7 @@ pub(crate) struct Held {
     pub packet: Box<Packet>,
 }
 
-/// A link's queue.
+/// The queue of a link.
 #[derive(Debug)]
 pub(crate) enum Queue {
     Tail(Tail),
@@ -133,7 +153,7 @@ pub(crate) enum Head {
 }
 
 impl Queue {
-    /// `packet_time`: how long a 1500-byte packet takes on this link.
+    /// `packet_time` is the serialisation time of a 1500-byte packet on this link.
     pub(crate) fn new(config: QueueConfig, packet_time: Option<Duration>) -> Self {
         match config {
             QueueConfig::DropTail => Queue::Tail(Tail::DropTail(DropTail)),

@@ -141,3 +141,59 @@ fn address(ipv6: bool, subnet: u16, index: usize, server: u16) -> IpAddr {
     // The lower half of 10.0.0.0/8 is flow 0's.
     Ipv4Addr::new(10, (subnet as u8) << 7 | (index >> 8) as u8, index as u8, host as u8).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::Carrier;
+    use network::{LinkConfig, PathSetup};
+    use traffic::Traffic;
+
+    fn setup(competing: &[&[usize]]) -> RunSetup {
+        let path = |name: &str| PathSetup {
+            name: name.to_owned(),
+            down: LinkConfig::default(),
+            up: LinkConfig::default(),
+            events: Vec::new(),
+        };
+        let traffic = Traffic::BulkSize(1);
+        let paths = vec![path("a"), path("b")];
+        let mut setup = RunSetup::new(paths, Carrier::Tcp, traffic.clone());
+        setup.flows.extend(competing.iter().map(|paths| FlowSetup::new(paths, traffic.clone())));
+        setup
+    }
+
+    #[test]
+    fn every_flow_has_hosts_and_addresses_of_its_own() {
+        let mut setup = setup(&[&[1], &[1, 0]]);
+        for (ipv6, expected) in [
+            (false, ["10.0.0.1", "10.0.1.2", "10.128.0.1", "10.128.1.2", "10.128.2.1"]),
+            (true, ["fd00::1", "fd00::1:2", "fd00::1:0:1", "fd00::1:1:2", "fd00::1:2:1"]),
+        ] {
+            setup.network.ipv6 = ipv6;
+            let flows = FlowHosts::all(&setup).expect("all paths exist");
+            let hosts: Vec<u16> =
+                flows.iter().flat_map(FlowHosts::both).map(|host| host.0).collect();
+            assert_eq!(hosts, [0, 1, 2, 3, 4, 5]);
+            let addresses = [
+                flows[0].address(Role::Client, 0),
+                flows[0].address(Role::Server, 1),
+                flows[1].address(Role::Client, 0),
+                flows[2].address(Role::Server, 0),
+                flows[2].address(Role::Client, 1),
+            ];
+            assert_eq!(addresses.map(|address| address.to_string()), expected);
+            assert_eq!((flows[2].first_path, flows[2].interface_on(0)), (1, Some(InterfaceId(1))));
+            assert_eq!(flows[1].interface_on(0), None);
+        }
+    }
+
+    #[test]
+    fn first_path_of_a_flow_must_exist() {
+        let mut setup = setup(&[&[0]]);
+        setup.flows[1].first = 1;
+        assert_eq!(FlowHosts::all(&setup).err(), Some(RunError::NoSuchPath(1)));
+        setup.flows.clear();
+        assert_eq!(FlowHosts::all(&setup).err(), Some(RunError::NoFlow));
+    }
+}

@@ -1,4 +1,4 @@
-//! `Browser`: the client's half. It loads the page, and notes when every object was there.
+//! `Browser`: the client's half. It loads the page and notes when every object was fetched.
 
 use super::exchange::{Inbox, Outbox, Way, content_bytes};
 use super::pool::{Pools, Step};
@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use base::{Instant, SocketId};
 use std::collections::BTreeMap;
 
-/// The most one read takes.
+/// Most bytes of one read.
 const READ_BYTES: u32 = 256 << 10;
 
 /// The client of a page.
@@ -33,18 +33,18 @@ struct Connection {
     inbox: Inbox,
 }
 
-/// What is known of the fetching of one object.
+/// The fetch of one object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fetch {
-    /// When the page wanted it.
+    /// When the page requested it.
     pub wanted: Option<Instant>,
-    /// When its request was written, and on which connection.
+    /// When and on which connection its request was written.
     pub asked: Option<(Instant, usize)>,
     pub finished: Option<Instant>,
 }
 
 impl Browser {
-    /// A client that has not begun.
+    /// A client that has not started.
     pub fn new(web: &Web) -> Self {
         let pools = if web.per_host { web.page.hosts() as usize } else { 1 };
         Browser {
@@ -59,7 +59,7 @@ impl Browser {
         }
     }
 
-    /// What this half saw so far.
+    /// The report of this half so far.
     pub const fn report(&self) -> &Report {
         &self.report
     }
@@ -69,7 +69,7 @@ impl Browser {
         self.connections.iter().map(|connection| connection.socket)
     }
 
-    /// The numbers of the page.
+    /// The result of the page.
     pub fn outcome(&self) -> Outcome {
         let started = self.report.started;
         let since = |at: Instant| started.map(|started| (at - started).as_secs_f64());
@@ -88,7 +88,7 @@ impl Browser {
         self.fetches.iter().map(|fetch| fetch.asked.map(|(at, _)| at))
     }
 
-    /// Ask for everything whose time has come, as far as there are connections for it.
+    /// Request every object that is due, as far as connections allow.
     fn pump(&mut self, host: &mut dyn StreamHost) {
         let now = host.now();
         while let Some(object) = self.progress.poll(now) {
@@ -103,7 +103,7 @@ impl Browser {
         }
     }
 
-    /// Do what a pool needs.
+    /// Carry out the next steps of a pool.
     fn serve(&mut self, pool: usize, host: &mut dyn StreamHost) {
         while let Some(step) = self.pools.step(pool) {
             match step {
@@ -138,7 +138,7 @@ impl Browser {
         outbox.flush(host, *socket);
     }
 
-    /// Read everything there is, then go on with the page.
+    /// Read everything available, then continue with the page.
     fn receive(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         let Some(&number) = self.by_socket.get(&socket) else { return };
         loop {
@@ -223,7 +223,7 @@ impl Application for Browser {
     fn on_peer_closed(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         self.receive(host, socket);
         if !self.closed {
-            // A server that keeps its connections has no reason to.
+            // A server that keeps its connections has no reason to close one.
             self.report.failure.get_or_insert(StreamFailure::Reset);
         }
     }

@@ -1,8 +1,9 @@
-//! Requests and responses on one connection: what is written next, and what has been read.
+//! Requests and responses on one connection: which frame is written next, and what has been read.
 //!
-//! A message is a frame of headers and frames of data. Among several messages the most urgent is
-//! served, equals in turn, frame by frame (RFC 9218 s10); with one message at a time that is
-//! HTTP/1.1. A frame that has begun is finished first. Leaves who may ask for what to `pool`.
+//! A message is a frame of headers and frames of data. Of several messages the most urgent one is
+//! served; messages of equal urgency alternate frame by frame (RFC 9218 s10). With one message at a
+//! time this is HTTP/1.1. A frame that has begun is finished first. Which exchange a connection may
+//! carry is left to `pool`.
 
 use super::frame::{FrameReader, HEADER_BYTES, Header, Kind, LONGEST};
 use super::{Http, page::Page};
@@ -12,14 +13,14 @@ use base::SocketId;
 use std::collections::BTreeMap;
 use wire::Payload;
 
-/// The most one call of `write` is given.
+/// Most bytes of one call of `write`.
 const WRITE_BYTES: u32 = 64 << 10;
-/// Longest content of a frame of data with concurrent streams (RFC 9113 s4.2).
+/// Longest payload of a data frame with concurrent streams (RFC 9113 s4.2).
 const SHARED_FRAME: u32 = 1 << 14;
-/// What a message has at least: the headers of two frames.
+/// Least length of a message: the headers of two frames.
 const LEAST_BYTES: u64 = 2 * HEADER_BYTES as u64;
 
-/// Which way a message goes; each has virtual streams of its own.
+/// Direction of a message; each has virtual streams of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
     Request,
@@ -35,7 +36,7 @@ impl Way {
     }
 }
 
-/// Bytes of data in a message that has `bytes` in all.
+/// Bytes of data in a message of `bytes`.
 pub(super) const fn content_bytes(bytes: u64) -> u64 {
     bytes.saturating_sub(LEAST_BYTES)
 }
@@ -46,9 +47,9 @@ pub(super) struct Outbox {
     way: Way,
     longest: u32,
     messages: Vec<Message>,
-    /// Begun and not yet taken by the socket.
+    /// The frame that has begun and is not yet written.
     pending: Payload,
-    /// Frames made and messages begun: who was served longest ago has the smallest number.
+    /// Counts frames and messages; the message served longest ago has the smallest number.
     turn: u64,
 }
 
@@ -71,7 +72,7 @@ impl Outbox {
         Outbox { way, longest, messages: Vec::new(), pending: Payload::Empty, turn: 0 }
     }
 
-    /// Line up a message of `bytes` about an object.
+    /// Queue a message of `bytes` about an object.
     pub(super) fn push(&mut self, object: u32, urgency: u8, bytes: u64) {
         let content = content_bytes(bytes);
         let served = self.turn;
@@ -79,7 +80,7 @@ impl Outbox {
         self.messages.push(Message { object, urgency, content, sent: 0, begun: false, served });
     }
 
-    /// Write as much as the socket takes.
+    /// Write as much as the socket accepts.
     pub(super) fn flush(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         loop {
             if self.pending.is_empty() {
@@ -97,7 +98,7 @@ impl Outbox {
         }
     }
 
-    /// The next frame of whose turn it is; with the headers of its message, if it is the first.
+    /// The next frame of the message to be served; preceded by its headers if it is the first one.
     fn next_frame(&mut self) -> Option<Payload> {
         let order = |message: &(usize, &Message)| (message.1.urgency, message.1.served);
         let (index, _) = self.messages.iter().enumerate().min_by_key(order)?;
@@ -131,13 +132,13 @@ pub(super) struct Inbox {
     open: BTreeMap<u32, StreamCheck>,
 }
 
-/// News of a message.
+/// Progress of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Arrival {
     pub object: u32,
-    /// Bytes of its data so far.
+    /// Bytes of its data read so far.
     pub content: u64,
-    /// That was all of it.
+    /// The message is complete.
     pub ends: bool,
 }
 
@@ -146,7 +147,7 @@ impl Inbox {
         Inbox { way, frames: FrameReader::default(), open: BTreeMap::new() }
     }
 
-    /// What `payload` brings; nothing in it is trusted.
+    /// The progress that `payload` brings; its contents are not trusted.
     pub(super) fn read(
         &mut self,
         payload: &Payload,

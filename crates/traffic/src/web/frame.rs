@@ -1,14 +1,14 @@
-//! Frames on a stream of bytes: what is real in an otherwise virtual exchange.
+//! Frames on a stream of bytes: the real bytes of an otherwise virtual exchange.
 //!
-//! The header is HTTP/2's (RFC 9113 s4.1): length, type, flags, stream, 9 bytes. Both ways of
-//! fetching use it, because a reader must be told whose bytes follow; contents are virtual.
-//! Leaves what a frame means to `exchange`.
+//! The header is that of HTTP/2 (RFC 9113 s4.1): length, type, flags, stream, 9 bytes. Both
+//! versions of HTTP use it, since a reader must know whose bytes follow; payloads are virtual. The
+//! meaning of frames is left to `exchange`.
 
 use wire::Payload;
 
 /// Bytes of a frame's header.
 pub(super) const HEADER_BYTES: u32 = 9;
-/// The longest content that the header can announce.
+/// The longest payload that the header can describe.
 pub(super) const LONGEST: u32 = (1 << 24) - 1;
 
 /// What a frame carries.
@@ -22,15 +22,15 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Header {
     pub kind: Kind,
-    /// Bytes that follow, at most `LONGEST`.
+    /// Length of the payload, at most `LONGEST`.
     pub len: u32,
-    /// Number of the object; on the wire the odd stream of that number (RFC 9113 s5.1.1).
+    /// Number of the object; on the wire an odd stream number (RFC 9113 s5.1.1).
     pub object: u32,
     /// The last frame of its direction.
     pub ends: bool,
 }
 
-/// A header that is none of ours.
+/// A header that `Header` does not produce.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct BadHeader;
 
@@ -62,16 +62,16 @@ impl Header {
     }
 }
 
-/// Cuts a stream into frames, piece by piece as it is read.
+/// Splits a stream into frames, piece by piece as it is read.
 #[derive(Debug, Default)]
 pub(super) struct FrameReader {
     head: Vec<u8>,
     frame: Option<Header>,
-    /// Bytes of the frame still to come.
+    /// Bytes of the frame not read yet.
     left: u32,
 }
 
-/// What was read of one frame.
+/// A piece of one frame.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     pub header: Header,
@@ -99,7 +99,7 @@ impl FrameReader {
         Ok(pieces)
     }
 
-    /// Take what is there of a header; how many bytes that were.
+    /// Take the available bytes of a header. Returns their number.
     fn read_header(
         &mut self,
         payload: &Payload,

@@ -1,16 +1,16 @@
 //! `web`: a page whose objects are fetched over HTTP-like connections as its graph allows.
 //!
-//! `page` is the graph of what waits for what, `progress` carries it out in time, `browser` and
-//! `server` are the two halves, `pool` decides which connection fetches what, `frame` and
-//! `exchange` put requests and responses on a stream. Two ways of fetching:
+//! `page` is the dependency graph, `progress` carries it out over time, `browser` and `server` are
+//! the two halves, `pool` assigns requests to connections, `frame` and `exchange` put requests and
+//! responses on a stream. There are two versions of HTTP:
 //!
-//! - `Http::One`: so many connections, opened when needed and kept, each carrying one exchange at
-//!   a time (six in all: 000 s4.3.3, 002 sIII-D).
-//! - `Http::Two`: one connection with concurrent streams, served by urgency, equals frame by frame
-//!   in turn (002 sV-C; RFC 9113, RFC 9218 s10).
+//! - `Http::One`: a number of connections that are opened when needed and kept, with one exchange
+//!   at a time on each (six in all: 000 s4.3.3, 002 sIII-D).
+//! - `Http::Two`: one connection with concurrent streams, served by urgency; streams of equal
+//!   urgency alternate frame by frame (002 sV-C; RFC 9113, RFC 9218 s10).
 //!
-//! There is no TLS, no name service and no flow control of streams. Reading pages from files is
-//! the lab's business.
+//! There is no TLS, no name resolution and no flow control of streams. Reading pages from files is
+//! left to the lab.
 
 mod browser;
 mod exchange;
@@ -34,7 +34,7 @@ use std::sync::Arc;
 pub struct Web {
     pub page: Arc<Page>,
     pub http: Http,
-    /// The limits of connections hold for each host of the page instead of all together.
+    /// The limit of connections applies to each host of the page instead of all hosts together.
     pub per_host: bool,
 }
 
@@ -47,12 +47,12 @@ pub enum Http {
     Two,
 }
 
-/// Streams that may be open at once on one connection: what servers announce by default
-/// (RFC 9113 s6.5.2 recommends no less).
+/// Most concurrent streams of a connection: the usual default of servers (RFC 9113 s6.5.2
+/// recommends at least this many).
 const MOST_STREAMS: u16 = 100;
 
 impl Http {
-    /// Six connections, as browsers use for HTTP/1.1 and the papers did.
+    /// Six connections, as in browsers with HTTP/1.1 and in the papers.
     pub const SIX: Http = Http::One { connections: 6 };
 
     /// Connections of a pool, and exchanges at a time on each.
@@ -63,7 +63,7 @@ impl Http {
         }
     }
 
-    /// As the option spells it.
+    /// The value of the option.
     pub const fn name(self) -> &'static str {
         match self {
             Http::One { .. } => "1.1",

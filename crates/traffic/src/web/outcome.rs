@@ -1,7 +1,8 @@
 //! The numbers of a page load.
 //!
-//! `page_load_time` counts from before the first `connect` to the end of the last activity that
-//! the page needs to be loaded; an object's time from its request to its last byte read.
+//! `page_load_time` is the time from before the first `connect` to the end of the last activity
+//! that the page needs to be loaded; the time of an object is from its request to its last byte
+//! read.
 
 use super::browser::Fetch;
 use crate::outcome::{Metric, Outcome, mean, quantile};
@@ -32,7 +33,7 @@ fn object_time(fetch: &Fetch) -> Option<f64> {
     Some((fetch.finished? - asked).as_secs_f64())
 }
 
-/// Seconds from when the page wanted it to its request.
+/// Seconds from when the page requested it until the request was written.
 fn waiting_time(fetch: &Fetch) -> Option<f64> {
     Some((fetch.asked?.0 - fetch.wanted?).as_secs_f64())
 }

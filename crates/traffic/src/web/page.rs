@@ -1,14 +1,14 @@
-//! `Page`: objects to fetch, work to do, and what each of them waits for.
+//! `Page`: objects to fetch, work to do, and the dependencies between them.
 //!
-//! An activity is a fetch or a piece of work. It begins when all its waits are over; one without
-//! any begins with the page. A page that exists is sound: every wait names an activity, nothing
-//! waits for itself, every object is fetched exactly once. Leaves time to `progress`.
+//! An activity is a fetch or a piece of work. It begins when all its dependencies are met; one
+//! without dependencies begins with the page. Every `Page` is valid: dependencies name activities
+//! and have no cycle, and every object is fetched exactly once. Time is left to `progress`.
 
 use base::Duration;
 
-/// The last urgency; 0 is the first (RFC 9218 s4.1).
+/// The lowest urgency; 0 is the highest (RFC 9218 s4.1).
 pub const LEAST_URGENT: u8 = 7;
-/// Larger pages are not pages.
+/// Most activities of a page.
 pub const MOST_ACTIVITIES: usize = 50_000;
 
 /// A page.
@@ -19,10 +19,10 @@ pub struct Page {
     activities: Vec<Activity>,
 }
 
-/// Something to fetch.
+/// An object to fetch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Object {
-    /// Where it comes from, for people.
+    /// Its URL or name, for display.
     pub label: String,
     /// Number of its host, from zero.
     pub host: u32,
@@ -30,7 +30,7 @@ pub struct Object {
     pub request_bytes: u64,
     /// Bytes of the response, head and body.
     pub response_bytes: u64,
-    /// From the whole request at the server to the first byte of the response.
+    /// Time from the complete request at the server to the first byte of the response.
     pub think: Duration,
     /// From 0, the most urgent, to `LEAST_URGENT`.
     pub urgency: u8,
@@ -40,9 +40,9 @@ pub struct Object {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Activity {
     pub action: Action,
-    /// All of them must be over.
+    /// Dependencies that must be met before it begins.
     pub waits: Vec<Wait>,
-    /// The page counts as loaded when all activities with this mark are done.
+    /// The page is loaded when all activities with this mark are done.
     pub before_load: bool,
 }
 
@@ -51,11 +51,11 @@ pub struct Activity {
 pub enum Action {
     /// Fetch the object of this number.
     Fetch(u32),
-    /// Keep busy: parsing, scripts.
+    /// Compute: parsing, scripts.
     Work(Duration),
 }
 
-/// `delay` after something happened to the activity `on`.
+/// A dependency: it is met `delay` after an event of the activity `on`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
     pub on: u32,
@@ -63,18 +63,18 @@ pub struct Wait {
     pub delay: Duration,
 }
 
-/// What can be waited for.
+/// An event of an activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
-    /// It began: a fetch when it is asked for, before a connection is free for it.
+    /// It began; a fetch begins when it is requested, before a connection is free for it.
     Start,
-    /// So many millionths of the response are there, but at least its head; the end of work.
+    /// This many millionths of the response have been read, at least its head; the end of work.
     Received { ppm: u32 },
-    /// It is done.
+    /// It ended.
     End,
 }
 
-/// Why activities make no page.
+/// Why a list of activities is not a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PageFault {
     #[error("it has nothing to fetch")]
@@ -87,13 +87,13 @@ pub enum PageFault {
     MissingObject { activity: u32, object: u32 },
     #[error("object {object} is not fetched exactly once")]
     NotOnce { object: u32 },
-    /// This activity waits, by others or not, for itself.
+    /// This activity depends on itself, possibly through others.
     #[error("activity {activity} waits for itself in a circle")]
     Circle { activity: u32 },
 }
 
 impl Page {
-    /// A page, if these make one.
+    /// A page of these objects and activities.
     pub fn new(
         name: String,
         objects: Vec<Object>,
@@ -112,7 +112,7 @@ impl Page {
         Ok(Page { name, objects, activities })
     }
 
-    /// As the user names it.
+    /// The name of the page.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -139,7 +139,7 @@ impl Page {
     }
 }
 
-/// Every number must name something, every object be fetched once.
+/// Checks that every number is valid and that every object is fetched once.
 fn check_numbers(objects: usize, activities: &[Activity]) -> Result<(), PageFault> {
     let mut fetched = vec![0u32; objects];
     for (activity, what) in (0u32..).zip(activities) {
@@ -158,8 +158,8 @@ fn check_numbers(objects: usize, activities: &[Activity]) -> Result<(), PageFaul
     }
 }
 
-/// An activity that waits for itself in a circle, if there is one: what is left when everything
-/// that can ever begin has been taken away (Kahn's order), followed back into its circle.
+/// An activity in a cycle of dependencies, if there is one. After everything that can begin has
+/// been removed (Kahn's algorithm), the dependencies of what is left lead into a cycle.
 fn find_circle(activities: &[Activity]) -> Option<u32> {
     let dependents = dependents_of(activities);
     let mut open: Vec<usize> = activities.iter().map(|activity| activity.waits.len()).collect();
@@ -173,7 +173,7 @@ fn find_circle(activities: &[Activity]) -> Option<u32> {
         }
     }
     let mut at = open.iter().position(|waits| *waits > 0)?;
-    // Each of them waits for another one that is left; as many steps end inside a circle.
+    // Each of them depends on another one that is left; as many steps end inside a cycle.
     for _ in 0..activities.len() {
         let held_by = activities[at].waits.iter().find(|wait| open[wait.on as usize] > 0)?;
         at = held_by.on as usize;
@@ -181,7 +181,7 @@ fn find_circle(activities: &[Activity]) -> Option<u32> {
     u32::try_from(at).ok()
 }
 
-/// For every activity those that wait for it, once for each wait.
+/// For every activity those that depend on it, once for each dependency.
 fn dependents_of(activities: &[Activity]) -> Vec<Vec<usize>> {
     let mut dependents = vec![Vec::new(); activities.len()];
     for (number, activity) in activities.iter().enumerate() {

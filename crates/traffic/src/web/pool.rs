@@ -1,8 +1,8 @@
-//! Which connection fetches what: pools of connections with a limit each, and queues before them.
+//! Which connection fetches what: pools of connections with a limit each, and queues of requests.
 //!
-//! A request goes to a connection that is open and has a stream free, the one used last first; if
-//! there is none and the limit allows, another one is opened. It is bound to a connection only
-//! when it is written, so that what is urgent overtakes in the queue. Connections stay open.
+//! A request is assigned to an open connection with a free stream, the one used last first; if
+//! there is none and the limit allows, another one is opened. The assignment is made when the
+//! request is written, so that urgent requests overtake others in the queue. Connections stay open.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub(super) struct Pools {
     pools: Vec<Pool>,
-    /// Of all pools, in the order they were opened.
+    /// Connections of all pools, in the order they were opened.
     connections: Vec<Connection>,
     most_connections: usize,
     most_streams: u16,
@@ -19,9 +19,9 @@ pub(super) struct Pools {
 
 #[derive(Debug, Default)]
 struct Pool {
-    /// Requests without a connection: (urgency, in which order they came, object).
+    /// Requests without a connection: (urgency, order of arrival, object).
     queue: BTreeSet<(u8, u64, u32)>,
-    /// Connected, with a stream free; the one used last is last.
+    /// Open connections with a free stream; the one used last is last.
     free: Vec<usize>,
     opening: usize,
     connections: usize,
@@ -33,10 +33,10 @@ struct Connection {
     streams: u16,
 }
 
-/// What is to be done next.
+/// What to do next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// Open a connection and say so by `opening`.
+    /// Open a connection and report it by `opening`.
     Open,
     /// Write the request for an object on a connection.
     Send { connection: usize, object: u32 },
@@ -53,7 +53,7 @@ impl Pools {
         }
     }
 
-    /// Somebody wants an object.
+    /// Queue a request for an object.
     pub(super) fn ask(&mut self, pool: usize, urgency: u8, object: u32) {
         self.pools[pool].queue.insert((urgency, self.asked, object));
         self.asked += 1;
@@ -72,13 +72,13 @@ impl Pools {
             }
             return Some(Step::Send { connection, object: first.2 });
         }
-        // What is opening already will serve so many of those who wait.
+        // Connections that are being opened will serve as many waiting requests.
         let will_serve = pool.opening.saturating_mul(self.most_streams.into());
         let wanted = pool.queue.len() > will_serve;
         (wanted && pool.connections < self.most_connections).then_some(Step::Open)
     }
 
-    /// A connection of `pool` is being opened; the answer is its number.
+    /// A connection of `pool` is being opened. Returns its number.
     pub(super) fn opening(&mut self, pool: usize) -> usize {
         self.pools[pool].opening += 1;
         self.pools[pool].connections += 1;
@@ -86,7 +86,7 @@ impl Pools {
         self.connections.len() - 1
     }
 
-    /// It is open; the answer is its pool.
+    /// The connection is open. Returns its pool.
     pub(super) fn connected(&mut self, connection: usize) -> usize {
         let number = self.connections[connection].pool;
         let pool = &mut self.pools[number];
@@ -95,7 +95,7 @@ impl Pools {
         number
     }
 
-    /// An exchange on a connection is over.
+    /// An exchange on a connection ended.
     pub(super) fn over(&mut self, connection: usize) {
         let Connection { pool, streams } = &mut self.connections[connection];
         let was_full = *streams == self.most_streams;

@@ -1,7 +1,7 @@
-//! `Progress`: a page's graph carried out in time.
+//! `Progress`: the dependency graph of a page over time.
 //!
-//! Told what happens to fetches, it says which fetch is to be asked for when, and lets work take
-//! its time. Knows no connection. Equal times happen in the order in which they were found out.
+//! From the progress of fetches it determines which fetch is requested when, and the times of work.
+//! Connections are left to `pool`. Events of equal times occur in the order of their discovery.
 
 use super::page::{Action, Page, Trigger};
 use base::{Duration, Instant};
@@ -14,10 +14,10 @@ use std::sync::Arc;
 pub(super) struct Progress {
     page: Arc<Page>,
     activities: Vec<State>,
-    /// What will happen by itself: (when, in which order it was found out, which activity).
+    /// Future events: (time, order of discovery, activity).
     agenda: BinaryHeap<Reverse<(Instant, u64, u32)>>,
     found_out: u64,
-    /// Activities not done, and those of them that the page needs to be loaded.
+    /// Activities not done, in all and of those that the page needs to be loaded.
     open: usize,
     open_before_load: usize,
     loaded: Option<Instant>,
@@ -30,13 +30,13 @@ pub(super) struct Progress {
 struct State {
     stage: Stage,
     open_waits: usize,
-    /// When the last wait so far is over.
+    /// Time of the last dependency met so far.
     ready: Instant,
-    /// Who waits for its start, for parts of it (in order of the part) and for its end.
+    /// Activities that depend on its start, on parts of it (in order) and on its end.
     on_start: Vec<(u32, Duration)>,
     on_received: Vec<(u32, u32, Duration)>,
     on_end: Vec<(u32, Duration)>,
-    /// Of `on_received`, those told.
+    /// Number of entries of `on_received` that were met.
     told: usize,
 }
 
@@ -48,7 +48,7 @@ enum Stage {
 }
 
 impl Progress {
-    /// Nothing has begun yet.
+    /// A page that has not begun.
     pub(super) fn new(page: Arc<Page>) -> Self {
         let mut activities: Vec<State> = page.activities().iter().map(State::new).collect();
         let mut fetch_of = vec![0; page.objects().len()];
@@ -80,7 +80,7 @@ impl Progress {
         }
     }
 
-    /// The page begins: so does everything that waits for nothing.
+    /// The page begins, with every activity that has no dependency.
     pub(super) fn begin(&mut self, now: Instant) {
         if self.open_before_load == 0 {
             self.loaded = Some(now);
@@ -92,7 +92,7 @@ impl Progress {
         }
     }
 
-    /// The next fetch to be asked for by now.
+    /// The next fetch to be requested by now.
     pub(super) fn poll(&mut self, now: Instant) -> Option<u32> {
         while let Some(Reverse((at, _, number))) = self.agenda.peek().copied() {
             if at > now {
@@ -111,22 +111,22 @@ impl Progress {
         self.agenda.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// So many bytes of the object's response, of `total`, have been read.
+    /// This many bytes of `total` of the object's response have been read.
     pub(super) fn on_received(&mut self, object: u32, bytes: u64, total: u64, now: Instant) {
         let ppm = match total {
             0 => 1_000_000,
-            // In 128 bits: no product of two lengths is too large.
+            // In 128 bits, so that the product of two lengths does not overflow.
             _ => (u128::from(bytes) * 1_000_000 / u128::from(total)) as u32,
         };
         self.tell_received(self.fetch_of[object as usize], ppm, now);
     }
 
-    /// The object is there.
+    /// The object was fetched.
     pub(super) fn on_fetched(&mut self, object: u32, now: Instant) {
         self.end(self.fetch_of[object as usize], now);
     }
 
-    /// When the page counted as loaded.
+    /// When the page was loaded.
     pub(super) const fn loaded(&self) -> Option<Instant> {
         self.loaded
     }
@@ -136,7 +136,7 @@ impl Progress {
         self.finished
     }
 
-    /// A waiting activity begins, a running one (it is work) ends.
+    /// A waiting activity begins; running work ends.
     fn happen(&mut self, at: Instant, number: u32) -> Option<u32> {
         if self.activities[number as usize].stage == Stage::Running {
             self.end(number, at);
@@ -190,7 +190,7 @@ impl Progress {
         }
     }
 
-    /// One of the waits of `number` is over at `at`, now or later.
+    /// A dependency of `number` is met at `at`, now or later.
     fn over(&mut self, number: u32, at: Instant) {
         let state = &mut self.activities[number as usize];
         state.ready = state.ready.max(at);

@@ -1,5 +1,5 @@
-//! `WebServer`: the server's half. It answers every request on the connection it came by, after
-//! the object's time to think.
+//! `WebServer`: the server's half. It answers every request on the connection it arrived on, after
+//! the think time of the object.
 
 use super::Web;
 use super::exchange::{Inbox, Outbox, Way};
@@ -9,7 +9,7 @@ use base::{Instant, SocketId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// The most one read takes.
+/// Most bytes of one read.
 const READ_BYTES: u32 = 256 << 10;
 
 /// The server of a page, for any number of connections.
@@ -18,7 +18,7 @@ pub struct WebServer {
     connections: BTreeMap<SocketId, Connection>,
     /// In the order they were accepted.
     sockets: Vec<SocketId>,
-    /// Responses being thought about: (ready when, in which order asked for, where, object).
+    /// Responses in preparation: (time ready, order of requests, connection, object).
     thinking: BinaryHeap<Reverse<(Instant, u64, SocketId, u32)>>,
     requests: u64,
     report: Report,
@@ -31,7 +31,7 @@ struct Connection {
 }
 
 impl WebServer {
-    /// A server that nobody has connected to.
+    /// A server without connections.
     pub fn new(web: &Web) -> Self {
         WebServer {
             web: web.clone(),
@@ -43,7 +43,7 @@ impl WebServer {
         }
     }
 
-    /// What this half saw so far.
+    /// The report of this half so far.
     pub const fn report(&self) -> &Report {
         &self.report
     }
@@ -78,7 +78,7 @@ impl WebServer {
         self.answer(host);
     }
 
-    /// Send what has been thought about long enough.
+    /// Send the responses that are ready.
     fn answer(&mut self, host: &mut dyn StreamHost) {
         let now = host.now();
         while let Some(Reverse((ready, _, socket, object))) = self.thinking.peek().copied()
@@ -88,7 +88,7 @@ impl WebServer {
             let about = &self.web.page.objects()[object as usize];
             if let Some(connection) = self.connections.get_mut(&socket) {
                 connection.outbox.push(object, about.urgency, about.response_bytes);
-                // What is ready at the same time waits for its turn, if it is less urgent.
+                // Of responses that are ready at the same time the less urgent ones wait.
                 if !self.more_is_ready(now, socket) {
                     self.flush(host, socket);
                 }

@@ -33,8 +33,8 @@ impl SubflowRules {
     /// Of a profile.
     pub const fn new(switches: &Switches, mainline_limits: bool) -> Self {
         SubflowRules {
-            own_windows: matches!(switches.subflow_window, SubflowWindow::Rfc),
-            one_at_a_time: switches.sends_what_it_hands,
+            own_windows: matches!(switches.multipath.subflow_window, SubflowWindow::Rfc),
+            one_at_a_time: switches.multipath.sends_what_it_hands,
             joins_mappings: mainline_limits,
             tick: switches.tick,
         }

@@ -1,18 +1,18 @@
-//! `ADD_ADDR`: announces an address, or confirms that one was heard (RFC 8684 s3.4.1).
+//! `ADD_ADDR`: announces an address, or echoes an announcement (RFC 8684 s3.4.1).
 //!
-//! Leaves which addresses to announce and to use to `transport`.
+//! Which addresses to announce and to use is left to `transport`.
 
 use super::fields::Fields;
 use super::keys::is_same;
 use super::{Key, add_addr_hmac};
 use std::net::IpAddr;
 
-/// An address and the number it goes by.
+/// An address and its ID.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AddAddr {
     pub address_id: u8,
     pub address: IpAddr,
-    /// Without one the port of the subflow that this came on is meant.
+    /// `None`: the port of the subflow that the option arrived on.
     pub port: Option<u16>,
     /// The right end of the sender's HMAC; `None` makes this the echo, which has none.
     pub hmac: Option<[u8; 8]>,
@@ -34,7 +34,7 @@ impl AddAddr {
         AddAddr { address_id, address, port, hmac: Some(hmac) }
     }
 
-    /// What the receiver answers.
+    /// The echo of the receiver.
     #[must_use]
     pub const fn echo(self) -> AddAddr {
         AddAddr { hmac: None, ..self }
@@ -54,14 +54,14 @@ impl AddAddr {
         })
     }
 
-    /// Bytes the option takes, padding excluded.
+    /// Length of the option without padding.
     pub const fn wire_len(&self) -> u32 {
         let address = if self.address.is_ipv4() { 4 } else { 16 };
         let port = if self.port.is_some() { 2 } else { 0 };
         4 + address + port + if self.is_echo() { 0 } else { 8 }
     }
 
-    /// Append what follows kind and length.
+    /// Append the bytes after kind and length.
     pub(super) fn emit(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[0x30 | if self.is_echo() { ECHO } else { 0 }, self.address_id]);
         match self.address {

@@ -1,12 +1,11 @@
 //! `MP_CAPABLE`: opens a connection and exchanges keys (RFC 8684 s3.1).
 //!
-//! Which form belongs on which segment, and which flags are acceptable to whom, is left to
-//! `transport`.
+//! Which form belongs on which segment, and which flags are acceptable, is left to `transport`.
 
 use super::Key;
 use super::fields::Fields;
 
-/// The version of MPTCP spoken here.
+/// The supported version of MPTCP.
 const VERSION: u8 = 1;
 
 /// An `MP_CAPABLE` of any version.
@@ -14,7 +13,7 @@ const VERSION: u8 = 1;
 pub enum Capable {
     /// Version 1 of RFC 8684.
     V1 { flags: CapableFlags, form: CapableForm },
-    /// Another version, whose content is not known. Emitted in its shortest form.
+    /// Another version, whose content is unknown. Emitted in its shortest form.
     Unsupported { version: u8 },
 }
 
@@ -22,7 +21,7 @@ pub enum Capable {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CapableFlags(pub u8);
 
-/// What an `MP_CAPABLE` carries, which depends on where in the handshake it is.
+/// The contents of an `MP_CAPABLE`, which depend on the segment of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CapableForm {
     /// On a SYN: nothing.
@@ -39,7 +38,7 @@ pub enum CapableForm {
 impl CapableFlags {
     /// A: data are checksummed.
     pub const CHECKSUM: CapableFlags = CapableFlags(0x80);
-    /// B: an extension nobody knows.
+    /// B: an extension (not defined yet).
     pub const EXTENSIBILITY: CapableFlags = CapableFlags(0x40);
     /// C: the sender's address and port must not be joined.
     pub const NO_JOIN: CapableFlags = CapableFlags(0x20);
@@ -57,14 +56,14 @@ impl CapableFlags {
         CapableFlags(self.0 | other.0)
     }
 
-    /// Whether the option must be ignored: an extension is asked for, or no HMAC of ours offered.
+    /// Whether the option must be ignored: it requires an extension, or offers no supported HMAC.
     pub const fn must_be_ignored(self) -> bool {
         self.contains(CapableFlags::EXTENSIBILITY) || !self.contains(CapableFlags::HMAC_SHA256)
     }
 }
 
 impl Capable {
-    /// Bytes the option takes, padding excluded.
+    /// Length of the option without padding.
     pub const fn wire_len(&self) -> u32 {
         match self {
             Capable::Unsupported { .. } => 4,
@@ -78,7 +77,7 @@ impl Capable {
         }
     }
 
-    /// Append what follows kind and length.
+    /// Append the bytes after kind and length.
     pub(super) fn emit(&self, out: &mut Vec<u8>) {
         let (flags, form) = match self {
             Capable::V1 { flags, form } => (flags, form),

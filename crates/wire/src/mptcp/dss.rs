@@ -1,7 +1,7 @@
 //! `Dss`: the data sequence signal (RFC 8684 s3.3), its numbers and its checksum.
 //!
-//! Nearly every segment of a connection carries one, so it is kept in 32 bytes and takes no
-//! allocation. Leaves what a mapping covers, and what is acknowledged, to `transport`.
+//! Nearly every segment of a connection has one, so it has 32 bytes and needs no allocation. What
+//! mappings cover and what is acknowledged is left to `transport`.
 
 use super::fields::Fields;
 use crate::{Checksum, Payload};

@@ -3,10 +3,10 @@
 
 use super::fields::Fields;
 
-/// What follows the subtype: the version of this experiment.
+/// The version of this experiment, after the subtype.
 const VERSION: u8 = 1;
 
-/// On the SYN of a path, and with the server's nonce in the group's place on the SYN/ACK.
+/// On the SYN of a path; on the SYN/ACK with the server's nonce instead of the group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupSyn {
     pub backup: bool,
@@ -16,10 +16,10 @@ pub struct GroupSyn {
 }
 
 impl GroupSyn {
-    /// Bytes the option takes; a multiple of four.
+    /// Length of the option; a multiple of four.
     pub const WIRE_LEN: u32 = 16;
 
-    /// Append what follows kind and length.
+    /// Append the bytes after kind and length.
     pub(super) fn emit(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[0xF0, VERSION, self.address_id, u8::from(self.backup), 0, 0]);
         out.extend_from_slice(&self.number.to_be_bytes());

@@ -1,12 +1,12 @@
 //! `MP_JOIN`: adds a subflow to a connection (RFC 8684 s3.2).
 //!
-//! Leaves the handshake, and drawing nonces, to `transport`.
+//! The handshake and nonces are left to `transport`.
 
 use super::fields::Fields;
 use super::keys::is_same;
 use super::{Hmac, Token};
 
-/// An `MP_JOIN`; its form depends on where in the handshake it is.
+/// An `MP_JOIN`; its form depends on the segment of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Join {
     /// On a SYN. The token is that of the receiver's connection.
@@ -18,7 +18,7 @@ pub enum Join {
 }
 
 impl Join {
-    /// Whether the option carries what its sender must prove; a SYN proves nothing.
+    /// Whether the option carries the expected HMAC of its sender; a SYN carries none.
     pub fn proves(&self, expected: &Hmac) -> bool {
         match self {
             Join::Syn { .. } => false,
@@ -27,7 +27,7 @@ impl Join {
         }
     }
 
-    /// Bytes the option takes; a multiple of four.
+    /// Length of the option; a multiple of four.
     pub const fn wire_len(&self) -> u32 {
         match self {
             Join::Syn { .. } => 12,
@@ -36,7 +36,7 @@ impl Join {
         }
     }
 
-    /// Append what follows kind and length.
+    /// Append the bytes after kind and length.
     pub(super) fn emit(&self, out: &mut Vec<u8>) {
         match self {
             Join::Syn { backup, address_id, token, nonce } => {

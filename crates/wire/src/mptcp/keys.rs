@@ -1,17 +1,17 @@
-//! Keys and what is derived from them: token, initial data sequence number, HMACs (RFC 8684 s3.1,
-//! s3.2 and s3.4.1).
+//! Keys and the values derived from them: token, initial data sequence number, HMACs (RFC 8684
+//! s3.1, s3.2 and s3.4.1).
 //!
-//! Leaves drawing keys and nonces, and keeping tokens unique, to `transport`.
+//! Generating keys and nonces and keeping tokens unique is left to `transport`.
 
 use hmac::{KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
 
-/// The 64 random bits one side of a connection is known by.
+/// The 64-bit random key of one side of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Key(pub u64);
 
-/// What an `MP_JOIN` names the receiver's connection by.
+/// Identifies the receiver's connection in an `MP_JOIN`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Token(pub u32);
 
@@ -40,17 +40,17 @@ impl Key {
 }
 
 impl Hmac {
-    /// The leftmost 8 bytes: what the SYN/ACK of a join carries.
+    /// The leftmost 8 bytes, for the SYN/ACK of a join.
     pub fn left8(&self) -> [u8; 8] {
         self.end(0)
     }
 
-    /// The leftmost 20 bytes: what the third ACK of a join carries.
+    /// The leftmost 20 bytes, for the third ACK of a join.
     pub fn left20(&self) -> [u8; 20] {
         self.end(0)
     }
 
-    /// The rightmost 8 bytes: what an `ADD_ADDR` carries.
+    /// The rightmost 8 bytes, for an `ADD_ADDR`.
     pub fn right8(&self) -> [u8; 8] {
         self.end(24)
     }
@@ -60,13 +60,13 @@ impl Hmac {
     }
 }
 
-/// What the `sender` of a join's SYN/ACK or third ACK proves with its key and nonce: `HMAC-B` of
-/// the side that was joined, `HMAC-A` of the one that joins (RFC 8684 s3.2).
+/// The HMAC of the `sender` of a join's SYN/ACK or third ACK: `HMAC-B` of the side that was
+/// joined, `HMAC-A` of the one that joins (RFC 8684 s3.2).
 pub fn join_hmac(sender: (Key, u32), receiver: (Key, u32)) -> Hmac {
     hmac(sender.0, receiver.0, &[&sender.1.to_be_bytes(), &receiver.1.to_be_bytes()])
 }
 
-/// What an `ADD_ADDR` proves (RFC 8684 s3.4.1). Without a port, zero is signed.
+/// The HMAC of an `ADD_ADDR` (RFC 8684 s3.4.1). Without a port, zero is signed.
 pub fn add_addr_hmac(
     sender: Key,
     receiver: Key,
@@ -81,14 +81,13 @@ pub fn add_addr_hmac(
     }
 }
 
-/// Whether a received truncation is the expected one, in time that does not tell where they
-/// differ.
+/// Whether a received truncation is the expected one, in constant time.
 pub(super) fn is_same(expected: &[u8], received: &[u8]) -> bool {
     let pairs = expected.iter().zip(received);
     expected.len() == received.len() && pairs.fold(0, |acc, (a, b)| acc | (a ^ b)) == 0
 }
 
-/// HMAC-SHA256 with the two keys, one behind the other, over the parts of a message.
+/// HMAC-SHA256 with the concatenation of two keys over the parts of a message.
 fn hmac(first: Key, second: Key, parts: &[&[u8]]) -> Hmac {
     // One block of SHA-256 holds the key with its zero padding (RFC 2104 s2).
     let mut block = [0; 64];

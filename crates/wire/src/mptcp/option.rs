@@ -1,6 +1,6 @@
 //! `MptcpOption`: one option of kind 30, any of the nine subtypes (RFC 8684 s8.2) or ours.
 //!
-//! The rarely used subtypes lie here whole, the others in modules of their own.
+//! The rarely used subtypes are defined here, the others in modules of their own.
 
 use super::fields::Fields;
 use super::{AddAddr, Capable, Dss, GroupSyn, Join, Key};
@@ -16,16 +16,17 @@ pub enum MptcpOption {
     Dss(Dss),
     /// `ADD_ADDR`.
     AddAddr(AddAddr),
-    /// `REMOVE_ADDR`: the addresses of these numbers are gone; at least one (RFC 8684 s3.4.2).
+    /// `REMOVE_ADDR`: the addresses with these IDs are withdrawn; at least one (RFC 8684 s3.4.2).
     RemoveAddr { ids: Vec<u8> },
-    /// `MP_PRIO`: use this subflow as backup, or as any other (RFC 8684 s3.3.8).
+    /// `MP_PRIO`: use this subflow as a backup, or as a regular one (RFC 8684 s3.3.8).
     Prio { backup: bool },
     /// `MP_FAIL`: the mapping that begins here has a wrong checksum (RFC 8684 s3.7).
     Fail { dsn: u64 },
     /// `MP_FASTCLOSE`: the connection ends at once; proved by the receiver's key
     /// (RFC 8684 s3.5).
     FastClose { receiver: Key },
-    /// `MP_TCPRST`: why this subflow is reset, and whether that may pass (RFC 8684 s3.6).
+    /// `MP_TCPRST`: why this subflow is reset, and whether the reason is transient (RFC 8684
+    /// s3.6).
     TcpRst { transient: bool, reason: ResetReason },
     /// For private use: the group of a SYN.
     Group(GroupSyn),
@@ -52,7 +53,7 @@ const BACKUP: u8 = 1;
 const TRANSIENT: u8 = 1;
 
 impl MptcpOption {
-    /// Bytes the option takes, padding excluded.
+    /// Length of the option without padding.
     pub const fn wire_len(&self) -> u32 {
         match self {
             MptcpOption::Capable(capable) => capable.wire_len(),
@@ -67,7 +68,7 @@ impl MptcpOption {
         }
     }
 
-    /// Bytes the option takes with the NOPs that bring it to a multiple of four.
+    /// Length of the option with NOPs to a multiple of four.
     pub const fn padded_len(&self) -> u32 {
         self.wire_len().next_multiple_of(4)
     }
@@ -101,9 +102,8 @@ impl MptcpOption {
         }
     }
 
-    /// The option whose bytes behind kind and length are `content`; `None` if it must be ignored:
-    /// its subtype is not known, or its length not one of the subtype's. Reserved bits are
-    /// ignored.
+    /// The option whose bytes after kind and length are `content`; `None` if it must be ignored
+    /// because its subtype or its length is unknown. Reserved bits are ignored.
     pub fn parse(content: &[u8]) -> Option<MptcpOption> {
         let (first, rest) = content.split_first()?;
         let flags = first & 0x0F;
@@ -127,7 +127,7 @@ impl MptcpOption {
     }
 }
 
-/// A byte of reserved bits and a number, and nothing more.
+/// The number in a single byte of reserved bits and a number.
 fn reserved_then_u64(bytes: &[u8]) -> Option<u64> {
     let mut fields = Fields(bytes);
     fields.u8()?;

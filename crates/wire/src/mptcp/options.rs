@@ -1,7 +1,7 @@
 //! `MptcpOptions`: all options of kind 30 of one segment.
 //!
-//! A DSS lies inline, because nearly every segment has one. The others are rare, but may come in
-//! numbers and beside a DSS. Which go together is left to `transport` (RFC 8684 s3).
+//! A DSS is stored inline, since nearly every segment has one. The others are rare, but there may
+//! be several, also beside a DSS. Valid combinations are left to `transport` (RFC 8684 s3).
 
 use super::{AddAddr, Capable, Dss, GroupSyn, Join, MptcpOption};
 
@@ -21,7 +21,7 @@ struct Rare {
 }
 
 impl MptcpOptions {
-    /// Append an option; a DSS takes the place of the one before.
+    /// Append an option; a DSS replaces an earlier one.
     pub fn push(&mut self, option: MptcpOption) {
         match option {
             MptcpOption::Dss(dss) => self.dss = Some(dss),
@@ -29,7 +29,7 @@ impl MptcpOptions {
         }
     }
 
-    /// Every option but the DSS, in the order they came or were appended.
+    /// Every option but the DSS, in the order they were parsed or appended.
     #[inline]
     pub fn others(&self) -> &[MptcpOption] {
         self.rare.as_ref().map_or(&[], |rare| &rare.options)
@@ -76,13 +76,13 @@ impl MptcpOptions {
         self.rare.as_ref().map_or(0, |rare| rare.ignored)
     }
 
-    /// Whether the segment has no option that counts.
+    /// Whether the segment has no valid option.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.dss.is_none() && self.others().is_empty()
     }
 
-    /// Bytes the options take, each padded to a multiple of four.
+    /// Length of the options, each padded to a multiple of four.
     #[inline]
     pub(crate) fn padded_len(&self) -> u32 {
         let dss = self.dss.as_ref().map_or(0, |dss| dss.wire_len().next_multiple_of(4));
@@ -92,13 +92,13 @@ impl MptcpOptions {
         }
     }
 
-    /// Bytes the options take without padding.
+    /// Length of the options without padding.
     pub(crate) fn natural_len(&self) -> u32 {
         let dss = self.dss.as_ref().map_or(0, Dss::wire_len);
         dss + self.others().iter().map(MptcpOption::wire_len).sum::<u32>()
     }
 
-    /// Append the options, and what `align` does behind each.
+    /// Append the options, and call `align` after each.
     pub(crate) fn emit(&self, out: &mut Vec<u8>, align: impl Fn(&mut Vec<u8>)) {
         if let Some(dss) = self.dss {
             MptcpOption::Dss(dss).emit(out);
@@ -110,12 +110,12 @@ impl MptcpOptions {
         }
     }
 
-    /// Take in the option whose bytes behind kind and length are `content`.
+    /// Parse the option whose bytes after kind and length are `content`.
     pub(crate) fn parse(&mut self, content: &[u8]) {
         match MptcpOption::parse(content) {
             Some(MptcpOption::Dss(_)) if self.dss.is_some() => self.rare().ignored += 1,
             Some(option) => self.push(option),
-            // A header has room for less than 20 options.
+            // A header has less than 20 options.
             None => self.rare().ignored += 1,
         }
     }

@@ -1,8 +1,8 @@
 //! TCP segments and their options as bytes (RFC 9293 s3.1 and s3.2).
 //!
-//! Options are laid out as Linux lays them out. Unknown ones are skipped, damaged ones refused. The
-//! urgent pointer and the bits beyond the eight flags are not part of a segment's value: they are
-//! emitted as 0 and ignored. Leaves the checksum, which covers the addresses, to `ip`.
+//! Options have the layout of Linux. Unknown options are skipped, malformed ones are refused. The
+//! urgent pointer and the bits beyond the eight flags are not part of the value of a segment: they
+//! are emitted as 0 and ignored. The checksum, which covers the addresses, is left to `ip`.
 
 use super::options::{MAX_OPTIONS, SackBlocks, TcpOptions, Timestamps};
 use super::segment::{Flags, TcpSegment};
@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 /// Bytes of the header without options.
 const HEADER: usize = 20;
-/// Where the checksum lies.
+/// Offset of the checksum.
 const CHECKSUM: usize = 16;
 
 const END: u8 = 0;
@@ -25,7 +25,7 @@ const TIMESTAMPS: u8 = 8;
 const MPTCP: u8 = 30;
 
 impl TcpSegment {
-    /// Append the segment with a checksum of 0; returns where in it that lies.
+    /// Append the segment with a checksum of 0. Returns the offset of the checksum.
     pub(crate) fn emit(&self, out: &mut Vec<u8>) -> usize {
         let options_len = self.options.padded_len();
         assert!(options_len <= MAX_OPTIONS, "TCP options of {options_len} bytes");
@@ -44,7 +44,7 @@ impl TcpSegment {
         CHECKSUM
     }
 
-    /// The segment that `unit` is, at least 20 bytes.
+    /// Parse a segment of at least 20 bytes.
     pub(crate) fn parse(unit: &[u8]) -> Result<TcpSegment, ParseError> {
         let header_len = usize::from(unit[12] >> 4) * 4;
         if header_len < HEADER {
@@ -105,7 +105,7 @@ impl TcpOptions {
         });
     }
 
-    /// The options in the part of a header behind its first 20 bytes.
+    /// Parse the options that follow the first 20 bytes of a header.
     fn parse(mut bytes: &[u8]) -> Result<TcpOptions, ParseError> {
         let mut options = TcpOptions::default();
         while let [kind, rest @ ..] = bytes {
@@ -124,7 +124,7 @@ impl TcpOptions {
         Ok(options)
     }
 
-    /// Take in one option; `None` if its content has not the length of its kind.
+    /// Parse one option; `None` if its length is invalid for its kind.
     fn set(&mut self, kind: u8, content: &[u8]) -> Option<()> {
         match (kind, content) {
             (MSS, [high, low]) => self.mss = Some(u16::from_be_bytes([*high, *low])),

@@ -1,11 +1,11 @@
 //! The options of a TCP segment as values (RFC 9293 s3.2, 2018, 7323, 8684).
 //!
-//! What option 30 carries is in `mptcp`.
+//! The contents of option 30 are in `mptcp`.
 
 use crate::SeqNumber;
 use crate::mptcp::{MptcpOption, MptcpOptions};
 
-/// The options this engine knows, in the order Linux sends them.
+/// The options that the engine supports, in the order in which Linux sends them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TcpOptions {
     /// Maximum segment size; SYN only.
@@ -30,20 +30,20 @@ pub struct Timestamps {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SackBlocks(Option<Box<Blocks>>);
 
-/// Most segments have none, so they do not lie in the segment. At least one, the rest zero.
+/// At least one block, the rest zero. Boxed, since most segments have none.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Blocks {
     len: u8,
     blocks: [(SeqNumber, SeqNumber); 4],
 }
 
-/// The most a header has room for, in bytes (RFC 9293 s3.1).
+/// Most bytes of options in a header (RFC 9293 s3.1).
 pub(super) const MAX_OPTIONS: u32 = 40;
 
 impl TcpOptions {
-    /// Bytes the options take in a header, padded to a multiple of four, laid out as Linux does:
-    /// `MSS, SACK-permitted + TS or NOP NOP TS, NOP WScale, NOP NOP SACK, MPTCP`. Where that does
-    /// not fit a header the options follow each other without NOPs.
+    /// Length of the options in a header, padded to a multiple of four, in the layout of Linux:
+    /// `MSS, SACK-permitted + TS or NOP NOP TS, NOP WScale, NOP NOP SACK, MPTCP`. If that exceeds
+    /// a header, there are no NOPs between options.
     #[inline]
     pub fn padded_len(&self) -> u32 {
         match self.aligned_len() {
@@ -52,19 +52,19 @@ impl TcpOptions {
         }
     }
 
-    /// Bytes of a header that the options leave free; a multiple of four.
+    /// Free bytes of the header; a multiple of four.
     #[inline]
     pub fn space_left(&self) -> u32 {
         MAX_OPTIONS.saturating_sub(self.aligned_len())
     }
 
-    /// Whether there is room for one more option.
+    /// Whether one more option fits.
     #[inline]
     pub fn fits(&self, option: &MptcpOption) -> bool {
         option.padded_len() <= self.space_left()
     }
 
-    /// Whether there is room for the NOPs that keep each option at a multiple of four.
+    /// Whether the NOPs that align each option to a multiple of four fit.
     pub(super) fn fits_aligned(&self) -> bool {
         self.aligned_len() <= MAX_OPTIONS
     }
@@ -75,7 +75,7 @@ impl TcpOptions {
         if self.mss.is_some() {
             len += 4;
         }
-        // SACK-permitted takes the place of the two NOPs before the timestamps.
+        // SACK-permitted replaces the two NOPs before the timestamps.
         if self.timestamps.is_some() {
             len += 12;
         } else if self.sack_permitted {

@@ -1,6 +1,6 @@
 //! `TcpSegment`: one TCP segment as a value (RFC 9293 s3.1).
 //!
-//! Leaves bytes to the codec and meaning to `transport`.
+//! Its bytes are left to the codec, its meaning to `transport`.
 
 use super::options::TcpOptions;
 use crate::{Payload, SeqNumber};
@@ -12,7 +12,7 @@ pub struct TcpSegment {
     pub src_port: u16,
     pub dst_port: u16,
     pub seq: SeqNumber,
-    /// Meaningful only with `Flags::ACK`.
+    /// Valid only with `Flags::ACK`.
     pub ack: SeqNumber,
     pub flags: Flags,
     /// As on the wire, not scaled.
