@@ -130,7 +130,7 @@ impl Paths for SubflowPaths<'_> {
         let dsn = self.numbers.dsn(offset);
         let entry = &mut self.subflows[path];
         let at = entry.tcp.write_end();
-        // At most `max_piece`, 65,535 bytes.
+        debug_assert!(payload.len() <= u32::from(u16::MAX), "a mapping has 16 bits for its length");
         let len = payload.len() as u16;
         let subflow_seq = (at as u32).wrapping_add(1);
         let checksum = (self.keys.uses_checksum())
