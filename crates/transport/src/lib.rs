@@ -21,7 +21,7 @@ pub mod congestion;
 mod endpoint;
 mod info;
 pub mod mptcp;
-pub mod multipath;
+mod multipath;
 pub mod parameters;
 pub mod path_manager;
 pub mod path_policy;
@@ -29,8 +29,8 @@ pub mod recovery;
 pub mod reinjection;
 pub mod scheduler;
 mod socket;
-pub mod stack;
-pub mod tcp;
+mod stack;
+mod tcp;
 
 pub use info::{ConnectionInfo, PathInfo, Protocol, RetiredPath, TcpInfo};
 pub use socket::SocketError;
@@ -38,4 +38,4 @@ pub use stack::{
     Input, InterfaceConfig, InterfaceEvent, ProtocolConfig, SocketEvent, SocketEventKind, Stack,
     StackConfig, Transmit,
 };
-pub use tcp::{Buffers, Profile, TcpConfig};
+pub use tcp::{Buffers, CwndAfterRto, LossDetection, Profile, TcpConfig};

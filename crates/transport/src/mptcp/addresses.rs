@@ -1,19 +1,19 @@
-//! The addresses of both sides by their numbers, and what was announced (RFC 8684 s3.4).
+//! The addresses of both hosts by their identifiers, and announcements of them (RFC 8684 s3.4).
 
 use crate::path_manager::Address;
 use base::{Duration, Instant, InterfaceId};
 use std::net::{IpAddr, SocketAddr};
 use wire::mptcp::AddAddr;
 
-/// Addresses of either side that are remembered (the kernels' limit).
+/// Addresses of either host that are kept (Linux `MPTCP_PM_ADDR_MAX`).
 const MAX_ADDRESSES: usize = 8;
 /// An announcement that is not echoed is repeated after this (Linux `add_addr_timeout`: 120 s,
 /// shortened by newer kernels to the scale of the RTO).
 const REPEAT_ANNOUNCEMENT: Duration = Duration::from_secs(1);
-/// And so often at most, not counted those that nothing was heard after: then it is not the peer
-/// who does not echo, but the path there that does not work.
+/// Repetitions at most. Those after which nothing arrived are not counted: then it is the path
+/// that does not work, not the peer that does not echo.
 const MAX_REPETITIONS: u32 = 3;
-/// The interval is doubled so often.
+/// Times that the interval is doubled.
 const DOUBLINGS: u32 = 6;
 
 /// An address of this host.
@@ -23,7 +23,7 @@ pub struct LocalAddress {
     pub ip: IpAddr,
     pub interface: InterfaceId,
     pub backup: bool,
-    /// It is there, and its link is up.
+    /// The address exists, and its link is up.
     pub up: bool,
 }
 
@@ -39,11 +39,11 @@ pub struct RemoteAddress {
 pub struct Announcement {
     pub option: AddAddr,
     pub due: Instant,
-    /// When last.
+    /// When it was last sent.
     pub sent_at: Instant,
-    /// How often; 0 while another one waits for its echo.
+    /// How often it was sent; 0 while another one waits for its echo.
     pub sent: u32,
-    /// How often with something heard since.
+    /// How often it was sent with something received since.
     pub unheeded: u32,
 }
 
@@ -56,8 +56,8 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Those of the first subflow have number 0; the host's others follow in order, those of its
-    /// family first.
+    /// The addresses of the first subflow have identifier 0; the others of this host follow in
+    /// order, those of the same family first.
     pub fn new(
         first: IpAddr,
         peer: SocketAddr,
@@ -98,8 +98,7 @@ impl Addresses {
         self.local.iter().find(|address| address.ip == ip).map(|address| address.id)
     }
 
-    /// An address of this host that is there again, or is new. Its number; `None` if there are
-    /// too many.
+    /// Add an address of this host, or mark it as up. Its identifier; `None` if there are too many.
     pub fn add_local(&mut self, ip: IpAddr, interface: InterfaceId, backup: bool) -> Option<u8> {
         if let Some(known) = self.local.iter_mut().find(|known| known.ip == ip) {
             known.up = true;
@@ -114,11 +113,12 @@ impl Addresses {
         let used = self.local.iter().map(|known| known.id).max().unwrap_or(0);
         let unused = |id: &u8| self.local.iter().all(|known| known.id != *id);
         let id = used.checked_add(1).or_else(|| (1..=u8::MAX).find(unused))?;
+        debug_assert!(self.local.iter().all(|known| known.id != id && known.ip != ip));
         self.local.push(LocalAddress { id, ip, interface, backup, up: true });
         Some(id)
     }
 
-    /// An address of this host that is gone: its number, which is kept for when it returns.
+    /// An address of this host went down. Its identifier, which is kept for its return.
     pub fn lose_local(&mut self, ip: IpAddr) -> Option<u8> {
         let known = self.local.iter_mut().find(|known| known.ip == ip)?;
         known.up = false;
@@ -145,6 +145,7 @@ impl Addresses {
         let known = self.remote.iter().any(|known| known.address == address);
         if room && !known {
             self.remote.push(RemoteAddress { id, address });
+            debug_assert!(self.remote.len() <= MAX_ADDRESSES);
         }
         room && !known
     }

@@ -1,12 +1,13 @@
 //! The configuration of an MPTCP connection.
 
-use crate::multipath::Failover;
+use crate::multipath::{Failover, SenderConfig};
 use crate::path_manager::{Endpoints, PathManagerKind};
 use crate::path_policy::PolicyChoice;
-use crate::scheduler::{Custom, SchedulerChoice};
+use crate::scheduler::{self, Custom, SchedulerChoice};
 use crate::tcp::{Profile, TcpConfig};
-use base::InterfaceId;
+use base::{InterfaceId, SocketId};
 use std::net::{IpAddr, SocketAddr};
+use wire::mptcp::Key;
 
 /// The configuration of a multi-path connection.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,27 +27,28 @@ pub struct MptcpConfig {
     pub checksum: bool,
     /// Subflows beyond the first, opened or accepted.
     pub max_extra_subflows: u8,
-    /// Only pairs of addresses that share so many leading bits are joined; `None`: all pairs of
-    /// one family. Hosts whose networks do not reach each other set this.
+    /// Only pairs of addresses that share this many leading bits are joined; `None`: all pairs of
+    /// one family. For hosts whose networks do not reach each other.
     pub common_prefix_bits: Option<u8>,
-    /// Play the kernel where ours does better: see the profile's switch of this name. A simulated
-    /// kernel is told so; live, every path is welcome and the window as large as it may be.
+    /// Behave as mainline Linux even where that costs throughput: for a simulated kernel, not for
+    /// real transfers. See the switch of the profile with this name.
     pub mainline_limits: bool,
-    /// What `kernel` goes by.
+    /// Endpoints of the path manager `kernel`.
     pub endpoints: Endpoints,
-    /// What `binder` goes by: the interface behind which the gateways of each further subflow
-    /// are.
+    /// For the path manager `binder`: the interface behind which the gateways of each further
+    /// subflow are.
     pub gateways: Vec<InterfaceId>,
-    /// The server takes SYNs on all paths at once, and the client sends them: to these peers from
-    /// these addresses, beside the first. Never to a foreign peer: the option is for private use.
+    /// Simultaneous SYNs (001 s4.1.1): the server accepts them, the client sends them to these
+    /// peers from these addresses, beside the first. The option is for private use, between hosts
+    /// that both run this engine.
     pub simultaneous_syn: Option<Vec<(IpAddr, SocketAddr)>>,
-    /// A subflow whose address the peer withdraws ends only if it does not answer (RFC 8684
-    /// s3.4.2); the kernels end it at once.
+    /// A subflow whose address the peer removes ends only if keep-alive segments on it are not
+    /// answered (RFC 8684 s3.4.2); kernels end it at once.
     pub keepalive_on_withdrawal: bool,
     /// Addresses of this host whose subflows are for backup.
     pub backup: Vec<IpAddr>,
     /// For tests near a wrap: the initial data sequence numbers of client and server, in place
-    /// of those that their keys give. Both sides must be told the same.
+    /// of those of their keys. Both hosts must have the same.
     pub test_idsn: Option<[u64; 2]>,
 }
 
@@ -79,6 +81,44 @@ impl Failover {
     pub fn usual(profile: Profile, scheduler: &SchedulerChoice) -> Failover {
         if scheduler.is_linux() && !profile.is_old() { Failover::Stale } else { Failover::Rto }
     }
+}
+
+impl MptcpConfig {
+    /// The initial data sequence number of the client or the server with that key (RFC 8684 s3.1).
+    pub(super) fn idsn(&self, client: bool, key: Key) -> u64 {
+        match self.test_idsn {
+            Some(by_role) => by_role[usize::from(!client)],
+            None => key.idsn(),
+        }
+    }
+
+    /// The configuration of what sends; `one_at_a_time`: each segment leaves before the scheduler
+    /// is asked about the next one.
+    pub(super) fn sender(&self, socket: SocketId, one_at_a_time: bool) -> SenderConfig {
+        let options = scheduler::Options {
+            kernel_compat: self.tcp.profile.is_old(),
+            ..scheduler::Options::default()
+        };
+        let scheduler = match &self.custom_scheduler {
+            Some(custom) => custom.make(),
+            None => self.scheduler.make(&options),
+        };
+        let (policy, failover) = (self.policy.make(), self.failover);
+        SenderConfig { socket, scheduler, policy, failover, one_at_a_time }
+    }
+}
+
+/// What a connection begins with.
+pub struct Start<'a> {
+    pub socket: SocketId,
+    pub config: &'a MptcpConfig,
+    pub client: bool,
+    pub key: Key,
+    pub local: IpAddr,
+    pub remote: SocketAddr,
+    /// All addresses of this host.
+    pub host: &'a [(IpAddr, InterfaceId)],
+    pub listener: Option<SocketId>,
 }
 
 #[cfg(test)]

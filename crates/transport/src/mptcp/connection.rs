@@ -1,10 +1,14 @@
-//! `Connection`: an MPTCP socket: its subflows, both halves of the data sequence space, its
-//! controller, scheduler and path manager, and the application's side.
+//! `Connection`: an MPTCP socket, made of its parts; the application's side, and its end.
+//!
+//! Each part keeps its own rules. What needs several of them is in four files: what the stack and
+//! the application ask for here, opening and falling back in `handshake`, what arrives in `input`,
+//! what the connection does by itself in `output`.
 
 use super::addresses::Addresses;
-use super::config::MptcpConfig;
+use super::config::{MptcpConfig, Start};
 use super::deadlines::Deadlines;
 use super::fallback::Fallback;
+use super::host::refusal;
 use super::keys::Keys;
 use super::lifecycle::Lifecycle;
 use super::management::PathManagement;
@@ -12,24 +16,21 @@ use super::numbers::SendNumbers;
 use super::paths::SubflowRules;
 use super::receive::DataReceive;
 use super::stage::Stage;
-use super::subflow::SubflowEntry;
 use super::subflows::Subflows;
+use super::write_limit::WriteLimit;
 use crate::account::Account;
-use crate::buffer::{FRAGMENT_BYTES, FRAGMENT_OVERHEAD};
 use crate::congestion::{CongestionControl, Controller};
-use crate::info::{ConnectionInfo, PathInfo, Protocol};
-use crate::multipath::{Sender, SenderConfig};
-use crate::scheduler;
+use crate::endpoint::{
+    AddressChange, Draws, Endpoint, IpProtocol, NewPath, PathRequest, Tag, Transmit, Tuple,
+};
+use crate::info::{ConnectionInfo, Protocol};
+use crate::multipath::Sender;
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
-use crate::tcp::profile::ConnectionBuffer;
-use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, SocketId};
-use std::net::{IpAddr, SocketAddr};
-use wire::Payload;
-use wire::mptcp::{Key, Token};
-
-/// What the send buffer of a connection has beside those of its subflows (Linux: the smallest
-/// buffer, `tcp_wmem[0]`).
-const LEAST_BUFFER: u32 = 4096;
+use crate::tcp::subflow::Identity;
+use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, Purpose, SocketId};
+use std::net::IpAddr;
+use wire::mptcp::{MptcpOption, MptcpOptions, ResetReason};
+use wire::{Body, Payload};
 
 /// An MPTCP socket.
 pub struct Connection {
@@ -42,62 +43,26 @@ pub struct Connection {
     pub(super) sender: Sender,
     pub(super) numbers: SendNumbers,
     pub(super) rules: SubflowRules,
-    connection_buffer: ConnectionBuffer,
-    /// As the configuration has it.
-    pub(super) mainline_limits: bool,
+    write_limit: WriteLimit,
     pub(super) receive: DataReceive,
     pub(super) controller: Controller,
     pub(super) account: Account,
     pub(super) management: PathManagement,
-    /// When the peer's connection was last heard from.
-    pub(super) peer_heard_at: Instant,
     pub(super) deadlines: Deadlines,
     /// Options, mappings and joins refused.
     pub(super) refused: u64,
-    /// The stack's notes.
-    pub marks: SocketMarks,
-}
-
-/// What a connection begins with.
-pub struct Start<'a> {
-    pub socket: SocketId,
-    pub config: &'a MptcpConfig,
-    pub client: bool,
-    pub key: Key,
-    pub local: IpAddr,
-    pub remote: SocketAddr,
-    /// All addresses of this host.
-    pub host: &'a [(IpAddr, InterfaceId)],
-    pub listener: Option<SocketId>,
+    marks: SocketMarks,
 }
 
 impl Connection {
     /// Without a subflow yet.
     pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Connection {
         let config = start.config.clone();
-        let options = scheduler::Options {
-            kernel_compat: config.tcp.profile.is_old(),
-            ..scheduler::Options::default()
-        };
-        let scheduler = match &config.custom_scheduler {
-            Some(custom) => custom.make(),
-            None => config.scheduler.make(&options),
-        };
         let switches = config.tcp.profile.switches();
         let host = start.host;
         let addresses = Addresses::new(start.local, start.remote, host, &config.backup);
-        let idsn = match config.test_idsn {
-            Some(by_role) => by_role[usize::from(!start.client)],
-            None => start.key.idsn(),
-        };
         let rules = SubflowRules::new(&switches, config.mainline_limits);
-        let sender = Sender::new(SenderConfig {
-            socket: start.socket,
-            scheduler,
-            policy: config.policy.make(),
-            failover: config.failover,
-            one_at_a_time: rules.one_at_a_time,
-        });
+        let sender = Sender::new(config.sender(start.socket, rules.one_at_a_time));
         Connection {
             socket: start.socket,
             keys: Keys::new(start.client, start.key, config.checksum),
@@ -105,15 +70,13 @@ impl Connection {
             lifecycle: Lifecycle::default(),
             subflows: Subflows::default(),
             sender,
-            numbers: SendNumbers::new(idsn),
+            numbers: SendNumbers::new(config.idsn(start.client, start.key)),
             rules,
-            connection_buffer: switches.connection_buffer,
-            mainline_limits: config.mainline_limits,
+            write_limit: WriteLimit::new(&config),
             receive,
             controller: config.tcp.new_controller(),
             account: Account::default(),
             management: PathManagement::new(&config, start.client, addresses),
-            peer_heard_at: Instant::ZERO,
             deadlines: Deadlines::default(),
             refused: 0,
             marks: SocketMarks::new(start.listener),
@@ -121,66 +84,7 @@ impl Connection {
         }
     }
 
-    /// What joins name this connection by.
-    pub fn token(&self) -> Token {
-        self.keys.token()
-    }
-
-    /// Append to the stream; how many bytes were taken.
-    pub fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
-        if self.numbers.is_fin_queued() || self.lifecycle.is_closed() {
-            return Err(SocketError::Closed);
-        }
-        if self.subflows.first().is_none_or(|entry| entry.stage() == Stage::Opening) {
-            return Err(SocketError::NotConnected);
-        }
-        let len = payload.len();
-        let limit = self.send_limit();
-        let mut taken = 0;
-        while taken < len && self.send_memory() < limit {
-            let step = (len - taken).min(FRAGMENT_BYTES);
-            self.sender.queue.write(payload.slice(taken, step));
-            taken += step;
-        }
-        if taken < len {
-            self.set_writer_waits(true);
-        }
-        self.sender.set_due();
-        if self.is_plain() {
-            self.push_plain();
-        }
-        Ok(taken)
-    }
-
-    /// Memory of what is buffered for sending, in bytes.
-    fn send_memory(&self) -> u32 {
-        let bytes = u32::try_from(self.sender.queue.buffered()).unwrap_or(u32::MAX);
-        bytes.saturating_add(bytes.div_ceil(FRAGMENT_BYTES) * FRAGMENT_OVERHEAD)
-    }
-
-    /// Size of the send buffer: fixed, or the sum of what the subflows' auto-tuning gives
-    /// (Linux; specs/linux-kernel-behaviour.md "Buffers").
-    fn send_limit(&mut self) -> u32 {
-        let buffers = self.config.tcp.buffers;
-        if !buffers.auto_tuning {
-            return buffers.send_max;
-        }
-        let sum = |subflows: &Subflows| {
-            let open = subflows.iter().filter(|entry| entry.stage() == Stage::Open);
-            open.fold(0, |sum: u32, entry| sum.saturating_add(entry.tcp.send_buffer()))
-        };
-        match self.connection_buffer {
-            ConnectionBuffer::Sum => sum(&self.subflows).saturating_add(LEAST_BUFFER),
-            ConnectionBuffer::Capped => {
-                for entry in self.subflows.iter_mut().filter(|entry| entry.stage() == Stage::Open) {
-                    entry.tcp.grow_send_buffer(&self.controller);
-                }
-                sum(&self.subflows).min(buffers.send_max)
-            }
-        }
-    }
-
-    /// The want of its writer is that of every subflow: their buffers grow by it.
+    /// A writer that waits lets the buffers of all subflows grow.
     pub(super) fn set_writer_waits(&mut self, waits: bool) {
         self.sender.queue.set_writer_waits(waits);
         for entry in &mut self.subflows {
@@ -193,9 +97,8 @@ impl Connection {
         if !self.sender.queue.writer_waits() {
             return;
         }
-        let limit = self.send_limit();
-        let used = self.send_memory();
-        if limit.saturating_sub(used) >= used / 2 {
+        let limit = self.write_limit.bytes(&mut self.subflows, &self.controller);
+        if WriteLimit::is_writable(limit, &self.sender.queue) {
             self.set_writer_waits(false);
             self.lifecycle.push(ConnectionEvent::Writable);
         }
@@ -206,8 +109,229 @@ impl Connection {
         self.fallback.is_plain() || self.lifecycle.is_closed()
     }
 
-    /// Take the next bytes in order.
-    pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+    /// It fell back to TCP.
+    pub const fn is_plain(&self) -> bool {
+        self.fallback.is_plain()
+    }
+
+    /// Without a reader, once the DATA_FIN is acknowledged, the peer has a minute to end, too.
+    pub(super) fn bound_linger(&mut self, now: Instant) {
+        if self.lifecycle.is_released() && self.numbers.is_fin_acked() && !self.is_over() {
+            self.deadlines.start_end(now);
+        }
+    }
+
+    /// Send the DATA_FIN once everything written was handed to subflows.
+    pub(super) fn check_fin(&mut self, cx: &mut Context<'_>) {
+        let due = self.numbers.is_fin_due() && self.sender.queue.is_drained();
+        // A client without data may end what its peer does not know to be open yet; its keys go
+        // along in turns with the DATA_FIN.
+        let known = self.keys.is_fully_established()
+            || (self.keys.is_client() && self.keys.remote().is_some());
+        if !due || self.is_plain() || !known {
+            return;
+        }
+        self.numbers.on_fin_sent();
+        self.offer_fin();
+        self.subflows.acknowledge_all();
+        self.deadlines.start_fin(cx.now);
+    }
+
+    /// Every open subflow repeats the DATA_FIN while it is not acknowledged.
+    pub(super) fn offer_fin(&mut self) {
+        if self.numbers.is_fin_sent() && !self.numbers.is_fin_acked() && !self.is_plain() {
+            let end = self.sender.queue.end();
+            let mapping = self.numbers.fin_mapping(end, self.keys.uses_checksum());
+            self.subflows.set_data_fin(Some(mapping));
+        }
+    }
+
+    /// The peer acknowledged the DATA_FIN.
+    pub(super) fn on_fin_acked(&mut self, cx: &mut Context<'_>) {
+        self.deadlines.stop_fin();
+        self.subflows.set_data_fin(None);
+        self.bound_linger(cx.now);
+        self.check_closed(cx);
+    }
+
+    /// Both DATA_FINs are acknowledged: subflows end (as Linux, which waits for both).
+    pub(super) fn check_closed(&mut self, cx: &mut Context<'_>) {
+        if self.is_plain() || !self.receive.is_fin_received() || !self.numbers.is_fin_acked() {
+            return;
+        }
+        for index in 0..self.subflows.len() {
+            let entry = &mut self.subflows[index];
+            if entry.stage() == Stage::Open && !entry.tcp.is_shut_down() {
+                entry.tcp.finish(cx);
+                self.subflows.wake(index);
+            } else if matches!(entry.stage(), Stage::Opening | Stage::PreEstablished) {
+                self.reset(cx, index, ResetReason::UNSPECIFIED);
+            }
+        }
+        self.close();
+    }
+
+    /// Stop everything that is repeated or awaited.
+    pub(super) fn stop_timers(&mut self) {
+        self.sender.stop();
+        self.deadlines = Deadlines::default();
+        self.management.stop();
+    }
+
+    fn close(&mut self) {
+        self.stop_timers();
+        self.lifecycle.close();
+    }
+
+    /// After a subflow ended: without another one a new one may be opened within a minute (Linux
+    /// `close_timeout`), but not before the connection was established.
+    pub(super) fn check_alone(&mut self, cx: &mut Context<'_>, error: SocketError) {
+        if self.lifecycle.is_closed() || !self.subflows.are_all_gone() {
+            return;
+        }
+        let data_acked = self.sender.queue.una() >= self.sender.queue.end();
+        if self.is_plain() || !self.keys.is_fully_established() {
+            self.fail(error);
+        } else if self.receive.is_fin_received() && self.numbers.is_fin_sent() && data_acked {
+            // The peer, which ends its subflows when both DATA_FINs are acknowledged, did: only
+            // the acknowledgement of ours was lost.
+            self.close();
+        } else {
+            self.deadlines.start_end(cx.now);
+        }
+    }
+
+    fn reset_all(&mut self, cx: &mut Context<'_>) {
+        let mut options = MptcpOptions::default();
+        if let Some(receiver) = self.keys.remote().filter(|_| !self.is_plain()) {
+            options.push(MptcpOption::FastClose { receiver });
+        }
+        for index in 0..self.subflows.len() {
+            self.reset_subflow(cx, index, options.clone());
+        }
+    }
+
+    /// The peer ended the connection at once.
+    pub(super) fn on_fast_close(&mut self, cx: &mut Context<'_>) {
+        for index in 0..self.subflows.len() {
+            self.reset_subflow(cx, index, MptcpOptions::default());
+        }
+        self.fail(SocketError::Reset);
+    }
+
+    /// Give up: MP_FASTCLOSE and a reset on every subflow.
+    pub(super) fn fail_all(&mut self, cx: &mut Context<'_>) {
+        self.reset_all(cx);
+        self.fail(SocketError::TimedOut);
+    }
+
+    /// The connection failed.
+    pub(super) fn fail(&mut self, error: SocketError) {
+        self.stop_timers();
+        self.lifecycle.fail(error);
+    }
+
+    /// Reset one subflow with a reason (RFC 8684 s3.6).
+    pub(super) fn reset(&mut self, cx: &mut Context<'_>, index: usize, reason: ResetReason) {
+        let option = MptcpOption::TcpRst { transient: false, reason };
+        self.reset_subflow(cx, index, option.into());
+    }
+
+    pub(super) fn reset_subflow(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        options: MptcpOptions,
+    ) {
+        if self.subflows.reset(cx, index, options) {
+            self.lose_subflow(cx, index);
+        }
+    }
+
+    /// A subflow ended: its data are sent on others.
+    pub(super) fn lose_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
+        if !self.subflows.on_gone(index) {
+            return;
+        }
+        let path = self.subflows[index].path;
+        self.controller.on_path_removed(path);
+        let (sender, paths) = self.parts();
+        sender.on_path_removed(cx.now, &paths, path);
+        self.resolve_join(cx);
+    }
+}
+
+impl Endpoint for Connection {
+    fn marks(&mut self) -> &mut SocketMarks {
+        &mut self.marks
+    }
+
+    fn ip_protocol(&self) -> IpProtocol {
+        IpProtocol::Tcp
+    }
+
+    #[inline]
+    fn handle(&mut self, cx: &mut Context<'_>, path: PathId, body: &mut Body) {
+        if let Body::Tcp(segment) = body {
+            self.handle_segment(cx, path.index(), segment);
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
+        let (packet, interface) = self.poll_packet(cx)?;
+        Some(Transmit { interface, packet })
+    }
+
+    fn deadline(&self) -> Instant {
+        self.earliest_deadline()
+    }
+
+    fn on_timeout(&mut self, cx: &mut Context<'_>) {
+        self.run_timers(cx);
+    }
+
+    fn on_departed(&mut self, path: PathId, bytes: u32) -> bool {
+        let released = self.subflows.on_departed(path, bytes);
+        if released {
+            self.sender.set_due();
+        }
+        released
+    }
+
+    fn on_reset(&mut self, cx: &mut Context<'_>, path: PathId) {
+        let Some(entry) = self.subflows.get_mut(path.index()) else { return };
+        entry.tcp.handle_reset(cx);
+        self.after_subflow(cx, path.index());
+        self.subflows.wake(path.index());
+    }
+
+    fn on_unreachable(&mut self, cx: &mut Context<'_>, path: PathId) {
+        let Some(entry) = self.subflows.get_mut(path.index()) else { return };
+        entry.tcp.on_unreachable(cx, SocketError::Unreachable);
+        self.after_subflow(cx, path.index());
+    }
+
+    fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
+        if self.numbers.is_fin_queued() || self.lifecycle.is_closed() {
+            return Err(SocketError::Closed);
+        }
+        if self.subflows.first().is_none_or(|entry| entry.stage() == Stage::Opening) {
+            return Err(SocketError::NotConnected);
+        }
+        let limit = self.write_limit.bytes(&mut self.subflows, &self.controller);
+        let taken = WriteLimit::append(&mut self.sender.queue, payload, limit);
+        if taken < payload.len() {
+            self.set_writer_waits(true);
+        }
+        self.sender.set_due();
+        if self.is_plain() {
+            self.push_plain();
+        }
+        Ok(taken)
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
         let (offset, payload) = self.receive.read(max);
         let len = payload.len();
         if len == 0 {
@@ -220,28 +344,31 @@ impl Connection {
         Ok(payload)
     }
 
-    /// Bytes that can be read.
-    pub fn readable(&self) -> u64 {
+    fn readable(&self) -> u64 {
         self.receive.readable()
     }
 
-    /// News for the application.
-    pub fn take_news(&mut self) -> Vec<ConnectionEvent> {
-        self.lifecycle.take_events()
+    fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
+        if !self.is_plain() && self.lifecycle.is_closed() {
+            return Err(SocketError::NotConnected);
+        }
+        self.numbers.queue_fin();
+        if self.is_plain() {
+            self.push_plain();
+        } else {
+            self.check_fin(cx);
+        }
+        Ok(())
     }
 
-    /// Whether there is news.
-    pub fn has_news(&self) -> bool {
-        self.lifecycle.has_events()
+    /// MP_FASTCLOSE and a reset on every subflow (RFC 8684 s3.5, option R).
+    fn abort(&mut self, cx: &mut Context<'_>) {
+        self.reset_all(cx);
+        self.stop_timers();
+        self.lifecycle.abort();
     }
 
-    /// Something waits to be sent.
-    pub fn has_to_poll(&self) -> bool {
-        !self.subflows.is_queue_empty()
-    }
-
-    /// The application let go of the socket.
-    pub fn on_released(&mut self, cx: &mut Context<'_>) {
+    fn on_released(&mut self, cx: &mut Context<'_>) {
         self.lifecycle.release();
         for entry in &mut self.subflows {
             entry.tcp.on_released(cx);
@@ -249,60 +376,29 @@ impl Connection {
         self.bound_linger(cx.now);
     }
 
-    /// Whether subflow `index` is over, so that its ends may be used again.
-    pub fn is_subflow_closed(&self, index: usize) -> bool {
-        self.subflows.get(index).is_none_or(|entry| entry.tcp.is_closed())
+    fn has_urgent(&self) -> bool {
+        !self.subflows.is_queue_empty()
     }
 
-    /// Nothing more will happen, resets to be sent included.
-    pub fn is_closed(&self) -> bool {
+    fn has_events(&self) -> bool {
+        self.lifecycle.has_events()
+    }
+
+    fn take_events(&mut self) -> Vec<ConnectionEvent> {
+        self.lifecycle.take_events()
+    }
+
+    fn is_closed(&self) -> bool {
         self.lifecycle.is_closed()
             && self.subflows.iter().all(|entry| entry.tcp.is_closed())
             && self.subflows.is_queue_empty()
     }
 
-    /// Both ends of every subflow with its number.
-    pub fn subflows(&self) -> impl Iterator<Item = (u8, &crate::tcp::subflow::Tuple)> {
-        self.subflows.iter().map(|entry| (entry.path.0, entry.tcp.tuple()))
-    }
-
-    /// The interfaces that the packets of all subflows leave on, in order.
-    pub fn interfaces(&self) -> impl Iterator<Item = InterfaceId> {
-        self.subflows.iter().map(|entry| entry.interface)
-    }
-
-    /// The ends of the subflow whose number `path` is taken by a new one.
-    pub fn ends_replaced_by(&self, path: PathId) -> Option<crate::tcp::subflow::Tuple> {
-        self.subflows.get(path.index()).map(|entry| *entry.tcp.tuple())
-    }
-
-    /// A subflow ended: its data go elsewhere.
-    pub(super) fn lose_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
-        if !self.subflows.on_gone(index) {
-            return;
-        }
-        let path = self.subflows[index].path;
-        self.controller.on_path_removed(path);
-        let (sender, paths) = self.parts();
-        sender.on_path_removed(cx.now, &paths, path);
-        self.resolve_join(cx);
-    }
-
-    fn path_infos(&self) -> Vec<PathInfo> {
-        let info = |entry: &SubflowEntry| {
-            let sent = self.sender.account(entry.path);
-            let probing = self.sender.is_probing(entry.path);
-            PathInfo { probing, ..entry.info(&self.controller, sent) }
-        };
-        self.subflows.iter().map(info).collect()
-    }
-
-    /// The state, for measurement.
-    pub fn info(&self) -> ConnectionInfo {
+    fn info(&self) -> ConnectionInfo {
         let queue = &self.sender.queue;
         ConnectionInfo {
             protocol: Protocol::Mptcp,
-            paths: self.path_infos(),
+            paths: self.subflows.infos(&self.sender, &self.controller),
             retired: self.subflows.retired().to_vec(),
             fallback: self.is_plain(),
             snd_una: self.numbers.una(queue.una()),
@@ -315,5 +411,89 @@ impl Connection {
             held_bytes: self.subflows.held() + self.receive.held(),
             mappings: self.subflows.iter().map(|entry| entry.received.len() as u32).sum(),
         }
+    }
+
+    fn paths(&self) -> Vec<(Tuple, InterfaceId)> {
+        self.subflows.iter().map(|entry| (*entry.tcp.tuple(), entry.interface)).collect()
+    }
+
+    fn is_replaced_by(&self, path: PathId, _body: &Body) -> bool {
+        self.subflows.get(path.index()).is_none_or(|entry| entry.tcp.is_closed())
+    }
+
+    fn tag(&self) -> Option<Tag> {
+        Some(Tag::Token(self.keys.token()))
+    }
+
+    fn admit_path(&mut self, ends: &Tuple, body: &Body) -> Result<PathId, Option<Body>> {
+        if let Some(path) = self.subflows.next_path().filter(|_| self.may_accept_join()) {
+            return Ok(path);
+        }
+        let asked = self.ask_rivals(ends);
+        let Body::Tcp(syn) = body else { return Err(None) };
+        Err(Some(refusal(ends, syn, ResetReason::ADMINISTRATIVELY_PROHIBITED, asked)))
+    }
+
+    fn accept_path(
+        &mut self,
+        cx: &mut Context<'_>,
+        draws: &mut Draws,
+        path: &NewPath,
+        body: &Body,
+    ) {
+        let Body::Tcp(syn) = body else { return };
+        let identity = Identity::draw(cx, draws, path);
+        let nonce = draws.draw(cx, Purpose::Key) as u32;
+        self.accept_join(cx.now, &identity, path.interface, syn, nonce);
+    }
+
+    fn poll_path(&mut self) -> Option<PathRequest> {
+        let join = *self.next_join()?;
+        let (local, remote, interface) = (join.local, join.remote, join.interface);
+        Some(PathRequest { path: self.subflows.next_path(), interface, local, remote })
+    }
+
+    fn open_path(&mut self, cx: &mut Context<'_>, draws: &mut Draws, path: &NewPath) {
+        let Some(join) = self.management.take_request() else { return };
+        let identity = Identity::draw(cx, draws, path);
+        let nonce = draws.draw(cx, Purpose::Key) as u32;
+        match join.group {
+            Some(group) => self.open_grouped(&join, &identity, group),
+            None => self.open_join(&join, &identity, nonce),
+        }
+    }
+
+    fn on_path_unopened(&mut self, cx: &mut Context<'_>) {
+        // A path of a group is opened with the connection or, later, as any other.
+        if let Some(join) = self.management.take_request().filter(|join| join.group.is_none()) {
+            self.on_unopened(cx, &join);
+        }
+    }
+
+    fn ends_replaced_by(&self, path: PathId) -> Option<Tuple> {
+        self.subflows.get(path.index()).map(|entry| *entry.tcp.tuple())
+    }
+
+    fn on_addresses(
+        &mut self,
+        cx: &mut Context<'_>,
+        addresses: &[IpAddr],
+        interface: InterfaceId,
+        change: AddressChange,
+    ) -> bool {
+        for address in addresses {
+            self.on_local_address(cx, *address, interface, change);
+        }
+        true
+    }
+
+    fn set_interface_backup(&mut self, interface: InterfaceId, backup: bool) -> bool {
+        self.mark_interface(interface, backup);
+        true
+    }
+
+    fn set_address_backup(&mut self, local: IpAddr, backup: bool) -> bool {
+        self.set_backup(local, backup);
+        true
     }
 }

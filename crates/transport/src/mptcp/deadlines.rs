@@ -38,6 +38,8 @@ pub struct Deadlines {
     /// MP_FAIL is given up.
     fail_end: Instant,
     fail_tries: u32,
+    /// When a data acknowledgement last arrived.
+    heard_at: Instant,
 }
 
 impl Default for Deadlines {
@@ -50,11 +52,22 @@ impl Default for Deadlines {
             fail: never,
             fail_end: never,
             fail_tries: 0,
+            heard_at: Instant::ZERO,
         }
     }
 }
 
 impl Deadlines {
+    /// A data acknowledgement arrived.
+    pub const fn on_heard(&mut self, now: Instant) {
+        self.heard_at = now;
+    }
+
+    /// When a data acknowledgement last arrived.
+    pub const fn heard_at(&self) -> Instant {
+        self.heard_at
+    }
+
     /// The earliest of them.
     pub fn earliest(&self) -> Instant {
         self.fin.min(self.end).min(self.fail)

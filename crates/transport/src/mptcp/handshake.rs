@@ -1,25 +1,29 @@
-//! Opening a connection and joining subflows to it: MP_CAPABLE and MP_JOIN (RFC 8684 s3.1, s3.2).
+//! Opening a connection and its subflows, and falling back to TCP: MP_CAPABLE, MP_JOIN and
+//! simultaneous SYNs (RFC 8684 s3.1, s3.2, s3.7; 001 s4.1.1).
 
-use super::connection::{Connection, Start};
-use super::fallback::{Announcement, JoinAccepted};
+use super::config::Start;
+use super::connection::Connection;
+use super::fallback::{Announcement, JoinAccepted, Suspect};
+use super::grouped::GroupedJoin;
 use super::management::JoinRequest;
-use super::priority::Priority;
+use super::opening::Opening;
+use super::plain_stream::PlainStream;
 use super::receive::{DataReceive, SYN_ACK_HEADER, SYN_HEADER};
-use super::stage::{Handshake, Repetition, Stage};
+use super::stage::{Repetition, Stage};
 use super::subflow::{AddressIds, SubflowEntry};
+use super::subflows::FIRST;
 use crate::path_manager::{Ending, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::ConnectionEvent;
-use crate::tcp::multipath::{Multipath, SegmentInfo};
+use crate::tcp::multipath::SegmentInfo;
 use crate::tcp::subflow::{Identity, Subflow, Tuple};
 use base::{Context, Instant, InterfaceId, PathId};
+use std::net::{IpAddr, SocketAddr};
 use wire::mptcp::{
-    Capable, CapableFlags, CapableForm, Join, Key, MptcpOption, MptcpOptions, ResetReason,
+    Capable, CapableFlags, CapableForm, GroupSyn, Join, Key, MptcpOption, MptcpOptions, ResetReason,
 };
 use wire::{Flags, TcpSegment};
 
-/// SYNs repeated with the option before it is left out (Linux `syn_retrans_before_tcp_fallback`).
-const SYN_REPETITIONS: u32 = 2;
 /// Option bytes of a mapping with 64 bits and an acknowledgement with 32, padded.
 pub(super) const SHORT_ROOM: u32 = 24;
 /// With 64 bits both, or a checksum.
@@ -34,16 +38,12 @@ pub fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
 }
 
 impl Connection {
-    /// An active opener: the first subflow's SYN is due.
+    /// An active opener: the SYN of the first subflow is due.
     pub fn connect(start: &Start<'_>, identity: &Identity, interface: InterfaceId) -> Connection {
         let receive = DataReceive::new(start.config, identity.mtu, SYN_HEADER);
         let mut connection = Connection::new(start, receive);
-        let on_syn = MptcpOptions::from(connection.keys.syn_option());
-        let mut subflow = Subflow::connect(identity, &start.config.tcp);
-        let mut mp = Multipath::new(on_syn, connection.room());
-        mp.limit_syn_repetitions(SYN_REPETITIONS);
-        subflow.set_multipath(mp);
-        connection.add_first(subflow, interface);
+        let entry = connection.opening().first(identity, interface);
+        connection.add_first(entry);
         connection
     }
 
@@ -59,10 +59,8 @@ impl Connection {
         let receive = DataReceive::new(start.config, identity.mtu, SYN_ACK_HEADER);
         let mut connection = Connection::new(start, receive);
         connection.keys.on_flags(asked);
-        let on_syn = MptcpOptions::from(connection.keys.syn_ack_option());
-        let mp = Multipath::new(on_syn, connection.room());
-        let subflow = Subflow::accept_multipath(now, identity, &start.config.tcp, syn, mp);
-        connection.add_first(subflow, interface);
+        let entry = connection.opening().first_accepted(now, identity, interface, syn);
+        connection.add_first(entry);
         connection
     }
 
@@ -74,83 +72,48 @@ impl Connection {
         }
     }
 
-    /// Add the first subflow.
-    fn add_first(&mut self, subflow: Subflow, interface: InterfaceId) {
-        // Its handshake offers the connection's window (RFC 8684 s3.3.4).
-        self.receive.extend_edge(u64::from(subflow.offered_window()));
-        let handshake = Handshake::new(self.keys.is_client(), 0, 0);
-        let (ids, priority) = (AddressIds::FIRST, Priority::default());
-        let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
+    /// Add the first subflow. Its handshake offers the connection's window (RFC 8684 s3.3.4).
+    fn add_first(&mut self, entry: SubflowEntry) {
+        self.receive.extend_edge(u64::from(entry.tcp.offered_window()));
+        self.add_subflow(entry);
+    }
+
+    pub(super) fn add_subflow(&mut self, entry: SubflowEntry) {
         self.subflows.add(entry, &self.controller, &mut self.sender);
     }
 
-    /// Path number for a subflow that is to be opened or accepted.
-    pub fn free_path(&self) -> Option<PathId> {
-        self.subflows.next_path()
+    /// What new subflows are made from.
+    pub(super) fn opening(&self) -> Opening<'_> {
+        Opening { keys: &self.keys, config: &self.config.tcp, room: self.room() }
     }
 
-    /// Open the subflow that was asked for.
+    /// Open the subflow that was requested.
     pub fn open_join(&mut self, request: &JoinRequest, identity: &Identity, nonce: u32) {
-        let Some(remote_key) = self.keys.remote() else { return };
-        let JoinRequest { local_id, remote_id, backup, interface, .. } = *request;
-        let mut on_syn = MptcpOptions::default();
-        on_syn.push(MptcpOption::Join(Join::Syn {
-            backup,
-            address_id: local_id,
-            token: remote_key.token(),
-            nonce,
-        }));
-        let mut subflow = Subflow::connect(identity, &self.config.tcp);
-        subflow.set_multipath(Multipath::new(on_syn, self.room()));
-        let handshake = Handshake::new(true, nonce, 0);
-        let ids = AddressIds { local: local_id, remote: remote_id };
-        let priority = Priority::new(backup, false);
-        let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
-        self.subflows.add(entry, &self.controller, &mut self.sender);
+        if let Some(entry) = self.opening().join(request, identity, nonce) {
+            self.add_subflow(entry);
+        }
     }
 
-    /// Whether the SYN of a join is taken: fully established, and room for one more.
+    /// Whether the SYN of a join is accepted: the connection is fully established and has room.
     pub fn may_accept_join(&self) -> bool {
         self.keys.is_fully_established()
-            && !self.is_plain()
-            && !self.lifecycle.is_closed()
+            && !self.is_over()
             && !self.refuses_joins()
-            && !self.fallback.is_fail_sent()
-            && !self.fallback.is_fail_agreed()
+            && !self.fallback.is_pending()
             && self.management.has_room(&self.subflows)
             && self.subflows.next_path().is_some()
     }
 
     /// A join found no room. The peer may know better which of the subflows between these
-    /// addresses live: what told this host that one is over may have been lost. They are asked,
-    /// and an answer that they are unknown makes room. Whether there are any; mainline does not
-    /// ask.
+    /// addresses exist, as a reset of one may have been lost: each is made to answer, and a reset
+    /// in answer makes room. Whether there are any; mainline Linux does not ask.
     pub fn ask_rivals(&mut self, tuple: &Tuple) -> bool {
-        if self.is_over() || self.management.is_kernel() {
-            return false;
-        }
-        let mut asked = false;
-        for index in 0..self.subflows.len() {
-            let entry = &mut self.subflows[index];
-            let ends = entry.tcp.tuple();
-            if ends.local != tuple.local || ends.remote.ip() != tuple.remote.ip() {
-                continue;
-            }
-            match entry.stage() {
-                Stage::Open => entry.tcp.send_keep_alive(),
-                Stage::Opening if !entry.handshake.is_initiator() => entry.tcp.repeat_syn_ack(),
-                _ => continue,
-            }
-            asked = true;
-            self.subflows.wake(index);
-        }
-        asked
+        !self.is_over() && !self.management.is_kernel() && self.subflows.prompt_between(tuple)
     }
 
-    /// The application will send no more, and mainline then takes no more joins, at
-    /// none of their three packets: Linux 6.18 wants the connection in state ESTABLISHED.
+    /// Once nothing more is written mainline Linux (6.18) refuses joins at any of their packets.
     fn refuses_joins(&self) -> bool {
-        self.numbers.is_fin_queued() && self.mainline_limits
+        self.numbers.is_fin_queued() && self.config.mainline_limits
     }
 
     /// Answer the SYN of a join.
@@ -162,54 +125,59 @@ impl Connection {
         syn: &TcpSegment,
         nonce: u32,
     ) {
-        let Some(Join::Syn { backup, address_id, nonce: theirs, .. }) = syn.options.mptcp.join()
-        else {
-            return;
-        };
-        let Some(remote_key) = self.keys.remote() else { return };
-        let addresses = self.management.addresses();
-        let local_id = addresses.local_id(identity.tuple.local.ip()).unwrap_or(0);
-        let hmac = self.keys.own_hmac(remote_key, nonce, theirs).left8();
-        let backup_local = addresses.local(local_id).is_some_and(|local| local.backup);
-        let answer = Join::SynAck { backup: backup_local, address_id: local_id, hmac, nonce };
-        let mut on_syn = MptcpOptions::default();
-        on_syn.push(MptcpOption::Join(answer));
-        let mp = Multipath::new(on_syn, self.room());
-        let subflow = Subflow::accept_multipath(now, identity, &self.config.tcp, syn, mp);
-        let handshake = Handshake::new(false, nonce, theirs);
-        let ids = AddressIds { local: local_id, remote: address_id };
-        let priority = Priority::new(backup_local, backup);
-        let entry = SubflowEntry::new(subflow, interface, handshake, ids, priority);
-        self.subflows.add(entry, &self.controller, &mut self.sender);
+        let (opening, addresses) = (self.opening(), self.management.addresses());
+        let entry = opening.accepted(now, identity, interface, (syn, nonce), addresses);
+        if let Some(entry) = entry {
+            self.add_subflow(entry);
+        }
+    }
+
+    /// A segment with a DSS that lacks the keys came before the one with them: it is dropped, so
+    /// that the SYN/ACK is repeated, and the keys with it.
+    pub(super) fn comes_before_keys(&self, segment: &TcpSegment) -> bool {
+        let first = self.subflows.first().filter(|_| !self.keys.is_client());
+        first.is_some_and(|entry| entry.comes_before_keys(segment))
+    }
+
+    /// The peer's SYN came again without the option: it is answered without (RFC 8684 s3.1).
+    pub(super) fn handle_repeated_syn(&mut self, segment: &TcpSegment) {
+        let first = self.subflows.first_mut().filter(|_| !self.keys.is_client());
+        let syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
+        if let Some(entry) = first.filter(|entry| syn && entry.stage() == Stage::Opening)
+            && acceptable_capable(segment).is_none()
+            && let Some(mp) = entry.tcp.multipath()
+        {
+            *mp.syn_options_mut() = MptcpOptions::default();
+        }
     }
 
     /// A segment arrived on a subflow that is being opened. `false`: it is no more.
-    pub(super) fn hear_opening(
+    pub(super) fn handle_opening(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &SegmentInfo,
+        segment: &SegmentInfo,
     ) -> bool {
         let first = index == 0;
         match (first, self.subflows[index].handshake.is_initiator()) {
-            (true, true) => self.hear_capable_answer(cx, heard),
-            (true, false) => self.hear_capable_proof(cx, heard),
+            (true, true) => self.handle_capable_answer(cx, segment),
+            (true, false) => self.handle_capable_proof(cx, segment),
             (false, true) if self.subflows[index].handshake.grouped.is_some() => {
-                return self.hear_group_answer(cx, index, heard);
+                return self.handle_group_answer(cx, index, segment);
             }
-            (false, true) => return self.hear_join_answer(cx, index, heard),
-            (false, false) => return self.hear_join_proof(cx, index, heard),
+            (false, true) => return self.handle_join_answer(cx, index, segment),
+            (false, false) => return self.handle_join_proof(cx, index, segment),
         }
         true
     }
 
     /// The client's first subflow: the SYN/ACK.
-    fn hear_capable_answer(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
-        self.sender.queue.allow(self.sender.queue.una(), heard.window);
+    fn handle_capable_answer(&mut self, cx: &mut Context<'_>, segment: &SegmentInfo) {
+        self.sender.queue.allow(self.sender.queue.una(), segment.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
         self.lifecycle.push(ConnectionEvent::Connected);
-        let (flags, remote) = match heard.options.capable() {
+        let (flags, remote) = match segment.options.capable() {
             Some(Capable::V1 { flags, form: CapableForm::SynAck { sender } })
                 if !flags.must_be_ignored() =>
             {
@@ -218,7 +186,7 @@ impl Connection {
             _ => return self.fall_back(cx, Announcement::Nothing),
         };
         self.keys.on_flags(flags);
-        self.learn_remote_key(remote);
+        self.on_remote_key(remote);
         let (flags, sender, receiver) = self.keys.proof(remote);
         let room = self.room();
         if let Some(mp) = self.subflows[0].tcp.multipath() {
@@ -230,58 +198,21 @@ impl Connection {
     }
 
     /// The server's first subflow: the third packet, or the first data.
-    fn hear_capable_proof(&mut self, cx: &mut Context<'_>, heard: &SegmentInfo) {
-        self.sender.queue.allow(self.sender.queue.una(), heard.window);
+    fn handle_capable_proof(&mut self, cx: &mut Context<'_>, segment: &SegmentInfo) {
+        self.sender.queue.allow(self.sender.queue.una(), segment.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
         self.lifecycle.push(ConnectionEvent::Accepted);
-        let key = self.keys.proven_key(heard);
+        let key = self.keys.proven_key(segment);
         self.refused += u64::from(key.is_err());
         let Ok(Some(key)) = key else { return self.fall_back(cx, Announcement::Nothing) };
-        self.learn_remote_key(key);
+        self.on_remote_key(key);
         self.become_fully_established(cx);
     }
 
-    /// A segment that says by its DSS that the peer speaks MPTCP, but lacks the keys, came before
-    /// the one with them: it is as good as lost. The SYN/ACK is repeated, and the keys with it.
-    pub(super) fn comes_before_keys(&self, segment: &TcpSegment) -> bool {
-        let Some(entry) = self.subflows.first() else { return false };
-        let waits = !self.keys.is_client() && entry.stage() == Stage::Opening;
-        let options = &segment.options.mptcp;
-        waits
-            && entry.tcp.handshake_repetitions() <= SYN_REPETITIONS
-            && !segment.flags.contains(Flags::SYN)
-            && options.dss.is_some()
-            && options.capable().is_none()
-    }
-
-    /// The peer's SYN came again without the option: it is answered without (RFC 8684 s3.1).
-    pub(super) fn heed_repeated_syn(&mut self, segment: &TcpSegment) {
-        let opening = self.subflows.first().is_some_and(|entry| entry.stage() == Stage::Opening);
-        let syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
-        if syn
-            && opening
-            && !self.keys.is_client()
-            && acceptable_capable(segment).is_none()
-            && let Some(mp) = self.subflows[0].tcp.multipath()
-        {
-            *mp.syn_options_mut() = MptcpOptions::default();
-        }
-    }
-
-    fn learn_remote_key(&mut self, key: Key) {
+    fn on_remote_key(&mut self, key: Key) {
         self.keys.on_remote_key(key);
-        let idsn = match self.config.test_idsn {
-            Some([client, server]) => {
-                if self.keys.is_client() {
-                    server
-                } else {
-                    client
-                }
-            }
-            None => key.idsn(),
-        };
-        self.receive.set_idsn(idsn);
+        self.receive.set_idsn(self.config.idsn(!self.keys.is_client(), key));
     }
 
     /// Both sides know that both have the keys.
@@ -304,46 +235,41 @@ impl Connection {
     }
 
     /// The initiator of a join: the SYN/ACK.
-    fn hear_join_answer(
+    fn handle_join_answer(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        heard: &SegmentInfo,
+        segment: &SegmentInfo,
     ) -> bool {
         let Some(remote_key) = self.keys.remote() else { return false };
-        let Some(answer @ Join::SynAck { backup, address_id, nonce, .. }) = heard.options.join()
+        let Some(answer @ Join::SynAck { backup, address_id, nonce, .. }) = segment.options.join()
         else {
             self.refused += 1;
-            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         };
         if self.fallback.is_pending() {
             // Falling back was proposed when no join was known to both.
-            self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.reset(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
             return false;
         }
         if self.refuses_joins() {
-            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
         let (ours, _) = self.subflows[index].handshake.nonces();
         let expected = self.keys.peer_hmac(remote_key, ours, nonce);
         if !answer.proves(&expected) {
             self.refused += 1;
-            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
         if self.fallback.on_join_answered().is_err() {
             return false;
         }
         let proof = self.keys.own_hmac(remote_key, ours, nonce).left20();
-        let entry = &mut self.subflows[index];
-        entry.handshake.on_answered(cx.now, nonce, entry.tcp.rto());
-        entry.ids.remote = address_id;
-        entry.priority.add_remote(backup);
-        if let Some(mp) = entry.tcp.multipath() {
-            mp.repeat_on_acks(MptcpOption::Join(Join::Ack { hmac: proof }));
-        }
+        let third = MptcpOption::Join(Join::Ack { hmac: proof });
+        self.subflows[index].on_join_answered(cx.now, nonce, (address_id, backup), third);
         true
     }
 
@@ -356,41 +282,46 @@ impl Connection {
                 self.subflows.wake(index);
             }
             Repetition::GiveUp => {
-                self.reset_for(cx, index, ResetReason::UNSPECIFIED);
+                self.reset(cx, index, ResetReason::UNSPECIFIED);
                 self.on_ended(cx, index, Ending::Unreachable);
             }
         }
     }
 
     /// The acceptor of a join: the third packet.
-    fn hear_join_proof(&mut self, cx: &mut Context<'_>, index: usize, heard: &SegmentInfo) -> bool {
+    fn handle_join_proof(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        segment: &SegmentInfo,
+    ) -> bool {
         let Some(remote_key) = self.keys.remote() else { return false };
         let (ours, theirs) = self.subflows[index].handshake.nonces();
         let expected = self.keys.peer_hmac(remote_key, ours, theirs);
-        if !heard.options.join().is_some_and(|proof| proof.proves(&expected)) {
+        if !segment.options.join().is_some_and(|proof| proof.proves(&expected)) {
             self.refused += 1;
-            self.reset_for(cx, index, ResetReason::MPTCP_ERROR);
+            self.reset(cx, index, ResetReason::MPTCP_ERROR);
             return false;
         }
         if self.fallback.is_fail_agreed() {
-            self.reset_for(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.reset(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
             return false;
         }
         if self.refuses_joins() {
-            self.reset_for(cx, index, ResetReason::ADMINISTRATIVELY_PROHIBITED);
+            self.reset(cx, index, ResetReason::ADMINISTRATIVELY_PROHIBITED);
             return false;
         }
         if self.fallback.on_join_accepted() == Ok(JoinAccepted::InsteadOfFail) {
             // The peer confirmed the join before the MP_FAIL arrived there.
             self.deadlines.stop_fail();
-            self.reset_for(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
+            self.reset(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
         self.on_join_open(cx, index);
-        let entry = &self.subflows[index];
+        let entry = &mut self.subflows[index];
         let from = entry.tcp.tuple().remote.ip();
         self.management.addresses_mut().on_joined_from(entry.ids.remote, from);
         // The fourth packet, at once.
-        self.subflows[index].tcp.acknowledge();
+        entry.tcp.acknowledge();
         true
     }
 
@@ -414,5 +345,156 @@ impl Connection {
         self.set_writer_waits(self.sender.queue.writer_waits());
         self.check_writer();
         self.notify_manager(cx, PathEvent::Joined { local_id, remote_id });
+    }
+
+    /// Puts the option on the SYN of the first path, and has the SYNs to these peers from these
+    /// addresses sent beside it.
+    pub fn open_group(&mut self, group: u64, peers: &[(IpAddr, SocketAddr)]) {
+        let option = GroupSyn { backup: false, address_id: 0, number: group };
+        let first = self.subflows.first_mut().and_then(|entry| entry.tcp.multipath());
+        let options = first.map(|mp| mp.syn_options_mut());
+        if let Some(options) = options.filter(|options| options.group().is_none()) {
+            options.push(MptcpOption::Group(option));
+        }
+        self.management.request_group(group, peers);
+    }
+
+    /// Sends the SYN of another path of the group.
+    pub fn open_grouped(&mut self, request: &JoinRequest, identity: &Identity, group: u64) {
+        // The interface may have been marked for backup since the request.
+        let here = self.management.addresses().local(request.local_id);
+        let request = JoinRequest { backup: here.is_some_and(|here| here.backup), ..*request };
+        let entry = self.opening().grouped(&request, identity, group);
+        self.add_subflow(entry);
+    }
+
+    /// A SYN/ACK that arrives before the first path's waits for it: without the server's key there
+    /// is no third packet. Whether it does.
+    pub(super) fn hold_answer(&mut self, index: usize, segment: &TcpSegment) -> bool {
+        let waits = self.keys.remote().is_none() && !self.is_plain();
+        waits && self.subflows[index].handshake.hold_answer(segment)
+    }
+
+    /// The server's key arrived: handle the SYN/ACKs that waited for it.
+    pub(super) fn release_answers(&mut self, cx: &mut Context<'_>) {
+        for index in 1..self.subflows.len() {
+            let grouped = self.subflows[index].handshake.grouped.as_mut();
+            if let Some(mut answer) = grouped.and_then(|grouped| grouped.answer.take()) {
+                self.handle_segment(cx, index, &mut answer);
+            }
+        }
+    }
+
+    /// The SYN/ACK of a path of the group. `false`: the server does not know groups, and the path
+    /// is free to be joined as usual.
+    pub(super) fn handle_group_answer(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        segment: &SegmentInfo,
+    ) -> bool {
+        let (Some(remote_key), Some(answer)) = (self.keys.remote(), segment.options.group()) else {
+            self.reset_subflow(cx, index, MptcpOptions::default());
+            return false;
+        };
+        let nonce = answer.number as u32;
+        let entry = &mut self.subflows[index];
+        let hmac = self.keys.own_hmac(remote_key, entry.handshake.nonces().0, nonce).left20();
+        let at = entry.tcp.tuple().remote;
+        let third = MptcpOption::Join(Join::Ack { hmac });
+        entry.on_join_answered(cx.now, nonce, (answer.address_id, answer.backup), third);
+        self.fallback.on_group_answered();
+        self.management.addresses_mut().learn(answer.address_id, at);
+        true
+    }
+
+    /// The number of an address of this host.
+    pub fn address_id(&self, ip: IpAddr) -> Option<u8> {
+        self.management.addresses().local_id(ip)
+    }
+
+    /// Take over a subflow that was opened before this connection was known.
+    pub fn adopt(
+        &mut self,
+        interface: InterfaceId,
+        mut tcp: Subflow,
+        join: &GroupedJoin,
+    ) -> Option<PathId> {
+        let path = self.subflows.next_path()?;
+        tcp.set_owner(self.socket, path);
+        let entry = self.opening().adopted(tcp, interface, join, self.management.addresses());
+        self.add_subflow(entry);
+        Some(path)
+    }
+
+    /// A join was confirmed or failed: once none is pending, options lost before are judged.
+    pub(super) fn resolve_join(&mut self, cx: &mut Context<'_>) {
+        if self.is_over() {
+            return;
+        }
+        let pending = |entry: &SubflowEntry| entry.stage() == Stage::PreEstablished;
+        if !self.fallback.is_join_confirmed() && self.subflows.iter().any(pending) {
+            return;
+        }
+        let lost = self.fallback.on_joins_settled();
+        let open = self.subflows.first().is_some_and(|entry| entry.stage() == Stage::Open);
+        if let Some(announcement) = lost.filter(|_| open) {
+            self.on_options_lost(cx, 0, announcement);
+        }
+    }
+
+    /// Become TCP.
+    pub(super) fn fall_back(&mut self, cx: &mut Context<'_>, announcement: Announcement) {
+        if announcement == Announcement::FailAndInfiniteMapping {
+            self.send_fail();
+        }
+        let Ok(suspect) = self.fallback.become_plain(announcement) else { return };
+        self.stop_timers();
+        self.sender.clear_assignments();
+        self.receive.mark_changed();
+        for index in 1..self.subflows.len() {
+            self.reset(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+        }
+        let announces = announcement != Announcement::Nothing;
+        let infinite = announces.then(|| {
+            let start = self.sender.queue.una();
+            self.numbers.infinite_mapping(start, self.keys.uses_checksum())
+        });
+        let window = self.sender.queue.window_end();
+        let Some(entry) = self.subflows.first_mut() else { return };
+        entry.fall_back(infinite, window);
+        if let Some(suspect) = suspect {
+            self.accept_suspect(cx, suspect);
+        }
+        self.push_plain();
+        self.plain_stream().receive(cx.now);
+    }
+
+    /// Payload that a middlebox changed is part of the stream after all.
+    pub(super) fn accept_suspect(
+        &mut self,
+        cx: &mut Context<'_>,
+        Suspect { offset, payload }: Suspect,
+    ) {
+        self.receive.extend_edge(offset + u64::from(payload.len()));
+        self.receive.insert(cx.now, offset, payload);
+        self.lifecycle.push_readable();
+    }
+
+    /// Give what was written to the first subflow.
+    pub(super) fn push_plain(&mut self) {
+        let ends = self.numbers.is_fin_queued();
+        self.plain_stream().send(ends);
+        self.subflows.wake(0);
+    }
+
+    /// The stream after a fallback.
+    pub(super) fn plain_stream(&mut self) -> PlainStream<'_> {
+        PlainStream {
+            first: &mut self.subflows[FIRST],
+            sender: &mut self.sender,
+            receive: &mut self.receive,
+            lifecycle: &mut self.lifecycle,
+        }
     }
 }

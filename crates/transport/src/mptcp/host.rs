@@ -2,7 +2,8 @@
 //! between unknown ends (RFC 8684 s3.1, s3.2).
 
 use super::MptcpConfig;
-use super::connection::{Connection, Start};
+use super::config::Start;
+use super::connection::Connection;
 use super::early_joins::{EarlyJoin, EarlyJoins};
 use super::handshake::acceptable_capable;
 use crate::endpoint::{Arrival, Claim, Draws, NewPath, Tag, Tuple};

@@ -1,49 +1,50 @@
 //! Multi-path TCP, version 1 (RFC 8684): one connection over several TCP subflows.
 //!
+//! A `Connection` is made of parts that keep their own rules. What needs several parts at once is
+//! in four files with methods of the connection: `connection`, `handshake`, `input`, `output`.
+//!
 //! | file | what |
 //! |---|---|
-//! | `connection` | the socket: the parts it consists of, and the application's calls |
+//! | `connection` | the parts of a connection, its face towards the stack (`Endpoint`), its end |
+//! | `handshake` | opening connections and joins, and carrying out a fallback |
+//! | `input` | what arrives: data acknowledgements, mappings, data, options |
+//! | `output` | what the connection does by itself: packets, timers, the path manager's commands |
 //! | `keys` | the key exchange of MP_CAPABLE and what it agreed on |
-//! | `fallback` | the state machines of falling back to TCP |
-//! | `plain` | carrying a fallback out, and the stream after it |
-//! | `handshake` | opening the connection and its joins |
+//! | `fallback`, `plain_stream` | falling back to TCP as state machines; the stream after it |
 //! | `subflows`, `subflow` | all subflows; one of them: its TCP and what is kept about it |
-//! | `stage`, `priority`, `mappings` | its handshake, its backup flags, the mappings received |
-//! | `incoming` | input: data acknowledgements, mappings, data, options |
+//! | `opening`, `stage`, `priority` | making a subflow; its handshake; its backup flags |
+//! | `mappings` | the mappings received on a subflow |
 //! | `receive`, `reader` | the receiving half of the data sequence space, and its reader |
-//! | `addresses`, `manage` | the addresses of both hosts, and the path manager's commands |
-//! | `remove_addr` | REMOVE_ADDR: checking the subflows of an address |
+//! | `numbers`, `write_limit` | data sequence numbers of the sending half; its buffer's size |
+//! | `paths` | the subflows as paths of a `multipath::Sender` |
+//! | `management`, `addresses` | the path manager and the joins it wants; addresses of both hosts |
+//! | `remove_addr` | the check of a subflow whose address the peer removed |
 //! | `grouped`, `early_joins` | simultaneous SYNs: of a connection, and before it is known |
-//! | `outgoing`, `paths` | packets to send; the subflows as the paths of a `multipath::Sender` |
-//! | `numbers` | the sending half of the data sequence space: numbers on the wire, DATA_FIN |
-//! | `timers`, `close` | the connection's own timers, and its end |
-//! | `endpoint`, `host` | the face towards the stack: of a connection, and of all of them |
-//! | `config` | the configuration |
+//! | `lifecycle`, `deadlines` | whether the connection is over, and its own timers |
+//! | `host`, `config` | MPTCP for a host rather than one connection; the configuration |
 //!
-//! Subflows are those of `tcp`, path managers of `path_manager`. Which data go to which path, and
-//! when a path counts as failed, is decided in `multipath`.
+//! Sending over paths is `multipath`'s, subflows are those of `tcp`, path managers those of
+//! `path_manager`.
 
 mod addresses;
-mod close;
 mod config;
 pub(crate) mod connection;
 mod deadlines;
 mod early_joins;
-mod endpoint;
 mod fallback;
 mod grouped;
 mod handshake;
 pub(crate) mod host;
-mod incoming;
+mod input;
 mod keys;
 mod lifecycle;
-mod manage;
-mod management;
+pub(crate) mod management;
 mod mappings;
 mod numbers;
-mod outgoing;
+mod opening;
+mod output;
 mod paths;
-mod plain;
+mod plain_stream;
 mod priority;
 mod reader;
 mod receive;
@@ -51,7 +52,7 @@ mod remove_addr;
 mod stage;
 mod subflow;
 mod subflows;
-mod timers;
+mod write_limit;
 
 pub use crate::multipath::{FAILOVER_NAMES, Failover};
 pub use config::MptcpConfig;

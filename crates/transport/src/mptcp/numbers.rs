@@ -2,6 +2,10 @@
 //! for offsets in the stream, and the DATA_FIN, which takes one number. The data themselves are in
 //! `multipath::SendQueue`.
 
+use crate::multipath::SendQueue;
+use wire::Payload;
+use wire::mptcp::{DataNumber, Mapping};
+
 /// How far this host's DATA_FIN is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fin {
@@ -37,6 +41,43 @@ impl SendNumbers {
     /// The offset of a number on the wire.
     pub const fn offset(&self, dsn: u64) -> u64 {
         dsn.wrapping_sub(self.first_dsn)
+    }
+
+    /// A data acknowledgement and the window that came with it. Whether anything new is
+    /// acknowledged; `None`: it acknowledges what was never sent and is ignored.
+    pub fn on_data_ack(
+        &mut self,
+        queue: &mut SendQueue,
+        ack: DataNumber,
+        window: u64,
+    ) -> Option<bool> {
+        let number = ack.expand(self.dsn(self.una(queue.una())));
+        let up_to = self.offset(number);
+        debug_assert!(queue.una() <= queue.nxt() && queue.nxt() <= queue.end());
+        if up_to > queue.nxt() + u64::from(self.is_fin_sent()) {
+            return None;
+        }
+        queue.allow(up_to, window);
+        let ends = up_to > queue.end() && self.on_fin_acked();
+        Some(queue.on_ack(up_to.min(queue.end())) | ends)
+    }
+
+    /// The mapping of the DATA_FIN behind `end`, which covers no byte (RFC 8684 s3.3.3).
+    pub fn fin_mapping(&self, end: u64, checksum: bool) -> Mapping {
+        let dsn = self.dsn(end);
+        let checksum = checksum.then(|| Mapping::checksum_of(dsn, 0, 1, &Payload::Empty));
+        Mapping { dsn: DataNumber::Long(dsn), subflow_seq: 0, len: 1, checksum }
+    }
+
+    /// The infinite mapping of a fallback (RFC 8684 s3.3.1): everything from `start`, the last data
+    /// known to be intact, on is at the same offset of the subflow.
+    pub fn infinite_mapping(&self, start: u64, checksum: bool) -> Mapping {
+        Mapping {
+            dsn: DataNumber::Long(self.dsn(start)),
+            subflow_seq: (start as u32).wrapping_add(1),
+            len: 0,
+            checksum: checksum.then_some(0),
+        }
     }
 
     /// The application will write no more.

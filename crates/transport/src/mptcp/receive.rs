@@ -4,13 +4,15 @@
 //! Offsets count from zero; data sequence numbers begin one above the initial one.
 
 use super::config::MptcpConfig;
-use super::mappings::{Contradiction, data_number};
+use super::mappings::{Contradiction, ReceivedMapping, data_number};
+use super::subflow::SubflowEntry;
 use crate::buffer::Reassembly;
 use crate::recovery::{ReceiveBuffer, Received, SharedBuffer, received_truesize};
+use crate::tcp::multipath::SegmentInfo;
 use crate::tcp::receiver::SharedWindow;
 use base::Instant;
 use wire::Payload;
-use wire::mptcp::DataNumber;
+use wire::mptcp::{DataNumber, Mapping};
 
 /// IPv4 and TCP headers without options: what the first SYN assumes of every datagram.
 pub const SYN_HEADER: u32 = 40;
@@ -32,6 +34,17 @@ pub(super) enum Tuning {
     Whole(ReceiveBuffer),
     /// The connection sizes the buffer, every subflow chooses its window (mainline Linux).
     Shared(SharedBuffer),
+}
+
+/// What became of a mapping that arrived; `refused`: how much of it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mapped {
+    /// It covers nothing, and its checksum is wrong.
+    Invalid,
+    /// It is kept, or need not be.
+    Taken { refused: u64 },
+    /// It contradicts another one, or there are too many.
+    Contradiction { refused: u64 },
 }
 
 /// The receiving half.
@@ -176,6 +189,7 @@ impl DataReceive {
             return false;
         }
         let inserted = self.data.insert(offset, payload);
+        debug_assert!(self.data.highest() <= end, "nothing is taken beyond window or stream");
         self.duplicate_bytes += u64::from(room) - inserted.new_bytes;
         if inserted.new_bytes == 0 {
             return false;
@@ -230,11 +244,18 @@ impl DataReceive {
         self.edge.saturating_sub(self.data.next_offset())
     }
 
-    /// What a subflow of which `own_gaps` bytes are out of order may receive while all of them hold
-    /// `held` bytes: together no more than the receive buffer (RFC 8684 s3.8).
-    pub fn reception_limit(&self, held: u64, own_gaps: u64) -> u64 {
-        let others = held.saturating_sub(own_gaps);
-        u64::from(self.max()).saturating_sub(others).max(LEAST_RECEPTION)
+    /// Limit what a subflow takes of the next segment: all of them, which hold `held` bytes,
+    /// together hold no more than the receive buffer (RFC 8684 s3.8). After a fallback (`plain`)
+    /// the window is the limit.
+    pub fn limit_reception(&self, entry: &mut SubflowEntry, held: u64, plain: bool) {
+        let limit = if plain {
+            self.room()
+        } else {
+            let (_, own_gaps) = entry.tcp.held();
+            let others = held.saturating_sub(own_gaps);
+            u64::from(self.max()).saturating_sub(others).max(LEAST_RECEPTION)
+        };
+        entry.tcp.limit_reception(u32::try_from(limit).unwrap_or(u32::MAX));
     }
 
     /// What may wait in a subflow for its mapping, in bytes.
@@ -245,6 +266,47 @@ impl DataReceive {
     /// How many mappings of a subflow may wait for their data.
     pub fn mapping_limit(&self) -> usize {
         MAX_MAPPINGS.max(self.max() as usize / BYTES_PER_MAPPING)
+    }
+
+    /// A mapping arrived on a segment of a subflow; `fin`: its last number is the DATA_FIN.
+    pub fn on_mapping(
+        &mut self,
+        entry: &mut SubflowEntry,
+        segment: &SegmentInfo,
+        mapping: &Mapping,
+        fin: bool,
+    ) -> Mapped {
+        let (dsn, data) = self.expand(mapping.dsn);
+        let bytes = u32::from(mapping.len) - u32::from(fin);
+        if bytes == 0 && !mapping.matches(dsn, &Payload::Empty) {
+            return Mapped::Invalid;
+        }
+        let mut refused = 0;
+        if fin {
+            refused = u64::from(self.on_data_fin(data.wrapping_add(u64::from(bytes))).is_err());
+        }
+        if bytes == 0 {
+            if fin {
+                entry.tcp.acknowledge();
+            }
+            return Mapped::Taken { refused };
+        }
+        let map = ReceivedMapping::new(*mapping, bytes, (dsn, data), segment.offset);
+        let Some(map) = map else { return Mapped::Contradiction { refused } };
+        // It applies to a part of the segment at least (RFC 8684 s3.3.1).
+        if !map.overlaps(segment.offset, segment.len) {
+            return Mapped::Taken { refused: refused + 1 };
+        }
+        if map.end() <= entry.tcp.received().0 {
+            // A repetition of what was taken already.
+            return Mapped::Taken { refused };
+        }
+        self.note_offsets(map.data, map.offset);
+        let contradicts = entry.received.insert(map).is_err();
+        if contradicts || entry.received.len() > self.mapping_limit() {
+            return Mapped::Contradiction { refused };
+        }
+        Mapped::Taken { refused }
     }
 
     /// A DATA_FIN at `offset`. A stream ends once, behind everything that arrived.
@@ -327,5 +389,44 @@ impl DataReceive {
             Tuning::Whole(buffer) => buffer.max(),
             Tuning::Shared(buffer) => buffer.max(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receive() -> DataReceive {
+        DataReceive::new(&MptcpConfig::default(), 1500, SYN_HEADER)
+    }
+
+    #[test]
+    fn stream_ends_once_and_behind_everything_that_arrived() {
+        let mut receive = receive();
+        receive.insert(Instant::ZERO, 10, Payload::from(vec![0; 10]));
+        assert_eq!(receive.on_data_fin(19), Err(Contradiction), "before its last byte");
+        assert_eq!(receive.on_data_fin(20), Ok(()));
+        assert_eq!(receive.on_data_fin(20), Ok(()), "a repetition");
+        assert_eq!(receive.on_data_fin(21), Err(Contradiction));
+        assert!(!receive.reach_fin(), "data are missing before it");
+        receive.insert(Instant::ZERO, 0, Payload::from(vec![0; 10]));
+        assert!(receive.reach_fin());
+        assert_eq!(receive.nxt(), 21, "the DATA_FIN has a number");
+        assert!(!receive.reach_fin(), "it is reached once");
+    }
+
+    #[test]
+    fn subflows_are_updated_after_a_change() {
+        let mut receive = receive();
+        assert!(receive.take_changed() && !receive.take_changed());
+        assert!(receive.use_long_numbers() && !receive.use_long_numbers());
+        assert!(receive.take_changed() && !receive.take_changed());
+    }
+
+    #[test]
+    fn subflow_may_receive_a_segment_whatever_others_hold() {
+        let receive = receive();
+        assert_eq!(receive.unmapped_limit(), receive.room().max(LEAST_RECEPTION));
+        assert!(receive.mapping_limit() >= MAX_MAPPINGS);
     }
 }

@@ -1,93 +1,66 @@
-//! Addresses that the peer withdraws (RFC 8684 s3.4.2): whether a subflow to one still works is
-//! found out by keepalives, so that a forged option ends nothing; the address is used for nothing
-//! new. The kernels end such subflows at once, and are played so.
+//! REMOVE_ADDR (RFC 8684 s3.4.2): whether a subflow to an address that the peer removed still works
+//! is checked by keep-alive segments, so that a forged option ends no subflow. Kernels end such
+//! subflows at once, and simulated kernels do, too.
 
-use super::connection::Connection;
-use super::stage::Stage;
-use crate::path_manager::PathEvent;
-use base::{Context, Instant};
-use wire::mptcp::ResetReason;
+use base::{Duration, Instant};
 
-/// Keepalives without an answer after which a subflow is over.
+/// Keep-alive segments without an answer after which a subflow is over.
 const PROBES: u32 = 2;
 
 /// The check of a subflow whose address was removed by the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RemovalCheck {
-    /// When the next keepalive is sent, or the subflow is over.
+    /// When the next keep-alive segment is sent, or the subflow is over.
     due: Instant,
-    /// Keepalives sent.
+    /// Keep-alive segments sent.
     sent: u32,
 }
 
+/// What follows when a check is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeepAlive {
+    /// The next keep-alive segment, after `sent` of them.
+    Send { sent: u32 },
+    /// None was answered.
+    GiveUp,
+}
+
 impl RemovalCheck {
+    /// After another keep-alive segment beside `sent` of them.
+    pub fn after(now: Instant, rto: Duration, sent: u32) -> Self {
+        RemovalCheck { due: now + rto * (1 << sent), sent: sent + 1 }
+    }
+
+    /// What follows if it is due.
+    pub fn on_due(self, now: Instant) -> Option<KeepAlive> {
+        if self.due > now {
+            None
+        } else if self.sent >= PROBES {
+            Some(KeepAlive::GiveUp)
+        } else {
+            Some(KeepAlive::Send { sent: self.sent })
+        }
+    }
+
     /// When it goes on.
     pub const fn deadline(self) -> Instant {
         self.due
     }
 }
 
-impl Connection {
-    /// The peer lost addresses.
-    pub(super) fn on_withdrawn(&mut self, cx: &mut Context<'_>, ids: &[u8]) {
-        for id in ids {
-            self.management.addresses_mut().forget_remote(*id);
-            for index in 0..self.subflows.len() {
-                if self.subflows[index].ids.remote == *id {
-                    self.doubt_or_drop(cx, index);
-                }
-            }
-            self.notify_manager(cx, PathEvent::Removed { id: *id });
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// The last subflow stays: the address may return, and TCP would have waited for it, too.
-    fn doubt_or_drop(&mut self, cx: &mut Context<'_>, index: usize) {
-        let entry = &self.subflows[index];
-        let alone = self.subflows.iter().filter(|entry| entry.is_usable()).count() <= 1;
-        let open = entry.stage() == Stage::Open;
-        if entry.stage() == Stage::Gone || (open && alone) {
-            return;
-        }
-        if !open || !self.config.keepalive_on_withdrawal {
-            self.reset_for(cx, index, ResetReason::UNSPECIFIED);
-            return;
-        }
-        if entry.removal.is_none() {
-            // Until it answers what it carries goes elsewhere.
-            let path = entry.path;
-            let (sender, paths) = self.parts();
-            sender.suspect(&paths, path);
-            self.probe_withdrawn(cx, index, 0);
-        }
-    }
-
-    fn probe_withdrawn(&mut self, cx: &Context<'_>, index: usize, sent: u32) {
-        let entry = &mut self.subflows[index];
-        let wait = entry.tcp.rto() * (1 << sent);
-        entry.removal = Some(RemovalCheck { due: cx.now + wait, sent: sent + 1 });
-        entry.tcp.probe_window();
-        self.subflows.wake(index);
-    }
-
-    /// Something arrived on a subflow: if it was in doubt, it is not any more.
-    pub(super) fn note_answer(&mut self, index: usize) {
-        let entry = &mut self.subflows[index];
-        if entry.removal.take().is_some() {
-            self.sender.clear(entry.path);
-        }
-    }
-
-    /// Probes that are due, and subflows that did not answer any.
-    pub(super) fn check_withdrawn(&mut self, cx: &mut Context<'_>) {
-        for index in 0..self.subflows.len() {
-            let due = self.subflows[index].removal.filter(|check| check.due <= cx.now);
-            let Some(check) = due else { continue };
-            if check.sent >= PROBES {
-                self.reset_for(cx, index, ResetReason::UNSPECIFIED);
-            } else {
-                self.probe_withdrawn(cx, index, check.sent);
-            }
-        }
+    #[test]
+    fn subflow_is_given_up_after_two_unanswered_segments() {
+        let rto = Duration::from_millis(100);
+        let first = RemovalCheck::after(Instant::ZERO, rto, 0);
+        assert_eq!(first.deadline(), Instant::from_millis(100));
+        assert_eq!(first.on_due(Instant::from_millis(99)), None);
+        assert_eq!(first.on_due(first.deadline()), Some(KeepAlive::Send { sent: 1 }));
+        let second = RemovalCheck::after(first.deadline(), rto, 1);
+        assert_eq!(second.deadline(), Instant::from_millis(300), "the interval doubles");
+        assert_eq!(second.on_due(second.deadline()), Some(KeepAlive::GiveUp));
     }
 }

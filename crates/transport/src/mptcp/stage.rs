@@ -3,6 +3,8 @@
 use super::grouped::Grouped;
 use crate::path_manager::Ending;
 use base::{Duration, Instant};
+use wire::mptcp::ResetReason;
+use wire::{Flags, TcpSegment};
 
 /// Third packets of a join repeated before it is given up (Linux `tcp_synack_retries`).
 const ACK_REPETITIONS: u32 = 5;
@@ -74,6 +76,18 @@ impl Handshake {
         (self.local_nonce, self.remote_nonce)
     }
 
+    /// Hold the SYN/ACK of one of a group until the server's key is known. Whether it is one.
+    pub fn hold_answer(&mut self, segment: &TcpSegment) -> bool {
+        let opening = self.stage == Stage::Opening && segment.flags.contains(Flags::SYN);
+        match &mut self.grouped {
+            Some(grouped) if opening => {
+                grouped.answer = Some(Box::new(segment.clone()));
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The SYN/ACK of a join was verified: the third packet goes out, and again after `rto`.
     pub fn on_answered(&mut self, now: Instant, remote_nonce: u32, rto: Duration) {
         debug_assert_eq!(self.stage, Stage::Opening);
@@ -81,6 +95,17 @@ impl Handshake {
         self.stage = Stage::PreEstablished;
         self.remote_nonce = remote_nonce;
         self.repeat_at = Some(now + rto);
+    }
+
+    /// The peer's reset has a reason (RFC 8684 s3.6): whether another subflow is worth a try. The
+    /// unspecified one says no more than that this subflow is over: an address that was removed
+    /// has it, too, even if the news of the removal was overtaken by the address's return.
+    pub fn on_reset(&mut self, transient: bool, reason: ResetReason) {
+        self.reset_reason = match transient {
+            true => Some(Ending::NotNow),
+            false if reason == ResetReason::UNSPECIFIED => None,
+            false => Some(Ending::Refused),
+        };
     }
 
     /// Data may be sent from now on.

@@ -2,15 +2,20 @@
 
 use super::fallback::Announcement;
 use super::mappings::{ReceivedMapping, ReceivedMappings};
+use super::opening::SYN_REPETITIONS;
 use super::priority::Priority;
 use super::remove_addr::RemovalCheck;
 use super::stage::{Handshake, Stage};
 use crate::congestion::Controller;
 use crate::info::PathInfo;
 use crate::multipath::PathAccount;
+use crate::path_manager::Ending;
+use crate::socket::SocketError;
 use crate::tcp::multipath::SegmentInfo;
 use crate::tcp::subflow::Subflow;
 use base::{Instant, InterfaceId, PathId};
+use wire::mptcp::{Mapping, MptcpOption};
+use wire::{Flags, TcpSegment};
 
 /// The address identifiers of a subflow (RFC 8684 s3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,6 +110,68 @@ impl SubflowEntry {
         self.tcp.deadline().min(self.handshake.deadline()).min(removal)
     }
 
+    /// Whether a segment for the first subflow of a server has a DSS but lacks the keys that are to
+    /// come first (RFC 8684 s3.1).
+    pub fn comes_before_keys(&self, segment: &TcpSegment) -> bool {
+        let options = &segment.options.mptcp;
+        self.stage() == Stage::Opening
+            && self.tcp.handshake_repetitions() <= SYN_REPETITIONS
+            && !segment.flags.contains(Flags::SYN)
+            && options.dss.is_some()
+            && options.capable().is_none()
+    }
+
+    /// The SYN/ACK of its join was verified: `third`, the proof of this host, goes out on its
+    /// acknowledgements. The peer's address identifier and backup flag come with it.
+    pub fn on_join_answered(
+        &mut self,
+        now: Instant,
+        remote_nonce: u32,
+        (remote_id, backup): (u8, bool),
+        third: MptcpOption,
+    ) {
+        self.handshake.on_answered(now, remote_nonce, self.tcp.rto());
+        self.ids.remote = remote_id;
+        self.priority.add_remote(backup);
+        if let Some(mp) = self.tcp.multipath() {
+            mp.repeat_on_acks(third);
+        }
+    }
+
+    /// It is the only one from now on, and TCP: `infinite` is the mapping to announce that with,
+    /// `window` the end of the connection's window.
+    pub fn fall_back(&mut self, infinite: Option<Mapping>, window: u64) {
+        if self.stage() != Stage::Gone {
+            self.handshake.on_open();
+        }
+        self.received = ReceivedMappings::default();
+        let una = self.tcp.una();
+        if let Some(mp) = self.tcp.multipath() {
+            mp.fall_back(infinite);
+            mp.retain_queued(|option| matches!(option, MptcpOption::Fail { .. }));
+        }
+        self.tcp.lower_window(window.saturating_sub(una));
+    }
+
+    /// How a subflow ended that failed with `error`; `open`: it was open.
+    pub fn ending(&self, error: SocketError, open: bool) -> Ending {
+        match error {
+            SocketError::TimedOut if open => Ending::TimedOut,
+            SocketError::TimedOut | SocketError::Unreachable => Ending::Unreachable,
+            _ => self.handshake.reset_reason.unwrap_or(Ending::Reset),
+        }
+    }
+
+    /// Make the peer answer on it. Whether it is in a state to be answered on.
+    pub fn prompt(&mut self) -> bool {
+        match self.stage() {
+            Stage::Open => self.tcp.send_keep_alive(),
+            Stage::Opening if !self.handshake.is_initiator() => self.tcp.repeat_syn_ack(),
+            _ => return false,
+        }
+        true
+    }
+
     /// What it received next in order.
     #[inline]
     pub fn next_received(&self) -> NextReceived {
@@ -115,6 +182,7 @@ impl SubflowEntry {
         let Some(map) = self.received.at(offset).copied() else {
             return NextReceived::Unmapped { offset, waiting: readable };
         };
+        debug_assert!(map.offset <= offset && offset < map.end());
         let left = map.end() - offset;
         if map.wire.checksum.is_some() && readable < left {
             // A checksum covers the whole mapping.

@@ -1,18 +1,23 @@
 //! All subflows of a connection by their path numbers, and which of them may have something to
 //! send.
 
+use super::remove_addr::RemovalCheck;
 use super::stage::Stage;
 use super::subflow::SubflowEntry;
 use crate::congestion::Controller;
-use crate::info::RetiredPath;
+use crate::info::{PathInfo, RetiredPath};
 use crate::multipath::{PathAccount, Sender};
 use crate::recovery::Space;
 use crate::scheduler::PathSet;
-use base::{Context, PathId};
+use crate::tcp::subflow::Tuple;
+use base::{Context, Instant, PathId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::{Index, IndexMut};
-use wire::mptcp::MptcpOption;
+use wire::mptcp::{Mapping, MptcpOption, MptcpOptions};
+
+/// The path of the first subflow.
+pub const FIRST: PathId = PathId(0);
 
 /// The subflows of a connection. A path number is the index of its subflow; that of a subflow that
 /// is over is given to a new one, but not the first one's, which stands for the connection.
@@ -163,6 +168,7 @@ impl Subflows {
     pub fn wake(&mut self, index: usize) {
         if !std::mem::replace(&mut self.entries[index].queued, true) {
             self.queue.push_back(index);
+            debug_assert!(self.queue.len() <= self.entries.len(), "each is queued once");
         }
     }
 
@@ -182,6 +188,39 @@ impl Subflows {
     /// None may have something to send.
     pub fn is_queue_empty(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// Their state, for measurement.
+    pub fn infos(&self, sender: &Sender, controller: &Controller) -> Vec<PathInfo> {
+        let info = |entry: &SubflowEntry| {
+            let probing = sender.is_probing(entry.path);
+            PathInfo { probing, ..entry.info(controller, sender.account(entry.path)) }
+        };
+        self.entries.iter().map(info).collect()
+    }
+
+    /// Reset one with these options. Whether it had not ended before.
+    pub fn reset(&mut self, cx: &mut Context<'_>, index: usize, options: MptcpOptions) -> bool {
+        let entry = &mut self.entries[index];
+        if entry.stage() == Stage::Gone {
+            return false;
+        }
+        if let Some(mp) = entry.tcp.multipath() {
+            mp.set_reset_options(options);
+        }
+        entry.tcp.abort(cx);
+        self.wake(index);
+        true
+    }
+
+    /// `bytes` of a packet left the network interface. Whether that lets the subflow send.
+    pub fn on_departed(&mut self, path: PathId, bytes: u32) -> bool {
+        let entry = self.entries.get_mut(path.index());
+        let released = entry.is_some_and(|entry| entry.tcp.on_departed(bytes));
+        if released {
+            self.wake(path.index());
+        }
+        released
     }
 
     /// Payload held by the TCPs of all of them, in bytes.
@@ -205,6 +244,7 @@ impl Subflows {
         let ends = entry.on_gone();
         if ends {
             self.held -= std::mem::take(&mut entry.held);
+            debug_assert_eq!(self.held, self.entries.iter().map(|entry| entry.held).sum::<u64>());
         }
         ends
     }
@@ -222,6 +262,57 @@ impl Subflows {
     /// The window scale of this host, the same on all of them.
     pub fn window_shift(&self) -> u8 {
         self.entries.first().map_or(0, |entry| entry.tcp.window_shift())
+    }
+
+    /// The check of the address of `index` begins, or goes on after `sent` keep-alive segments.
+    pub fn check_removed(&mut self, now: Instant, index: usize, sent: u32) {
+        let entry = &mut self.entries[index];
+        entry.removal = Some(RemovalCheck::after(now, entry.tcp.rto(), sent));
+        entry.tcp.probe_window();
+        self.wake(index);
+    }
+
+    /// Make each subflow whose own window is closed ask for it: the news that it opened may have
+    /// been lost on one that is not used since.
+    pub fn probe_shut(&mut self) {
+        for index in 0..self.entries.len() {
+            if self.entries[index].is_usable() && self.entries[index].tcp.is_shut() {
+                self.entries[index].tcp.probe_window();
+                self.wake(index);
+            }
+        }
+    }
+
+    /// Option bytes that are kept free for the DSS, on all of them.
+    pub fn set_option_room(&mut self, room: u32) {
+        for entry in &mut self.entries {
+            entry.tcp.set_option_room(room);
+        }
+    }
+
+    /// Repeat a DATA_FIN on every open subflow; `None`: on none any more.
+    pub fn set_data_fin(&mut self, mapping: Option<Mapping>) {
+        let open = |entry: &&mut SubflowEntry| mapping.is_none() || entry.stage() == Stage::Open;
+        for entry in self.entries.iter_mut().filter(open) {
+            if let Some(mp) = entry.tcp.multipath() {
+                mp.set_data_fin(mapping);
+            }
+        }
+    }
+
+    /// Make the peer answer on every subflow between the addresses of `tuple` and the local port.
+    /// Whether there are any.
+    pub fn prompt_between(&mut self, tuple: &Tuple) -> bool {
+        let mut any = false;
+        for index in 0..self.entries.len() {
+            let ends = self.entries[index].tcp.tuple();
+            let between = ends.local == tuple.local && ends.remote.ip() == tuple.remote.ip();
+            if between && self.entries[index].prompt() {
+                any = true;
+                self.wake(index);
+            }
+        }
+        any
     }
 
     /// The subflow whose acknowledgements carry options that belong to none: an open one that works

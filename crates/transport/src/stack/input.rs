@@ -33,8 +33,8 @@ impl Stack {
             Body::Tcp(segment) => {
                 let local = SocketAddr::new(dst, segment.dst_port);
                 let remote = SocketAddr::new(src, segment.src_port);
-                let arrival = Arrival { interface, ends: Tuple { local, remote } };
-                self.handle_flow(cx, IpProtocol::Tcp, &arrival, &mut packet.body);
+                let ends = Tuple { local, remote };
+                self.handle_flow(cx, interface, (IpProtocol::Tcp, &ends), &mut packet.body);
             }
             _ if self.addressing.interface_of(dst).is_none() => {}
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
@@ -45,21 +45,22 @@ impl Stack {
     }
 
     /// A packet of a connection, or one that opens a connection.
+    #[inline]
     fn handle_flow(
         &mut self,
         cx: &mut Context<'_>,
-        protocol: IpProtocol,
-        arrival: &Arrival,
+        interface: InterfaceId,
+        (protocol, ends): (IpProtocol, &Tuple),
         body: &mut Body,
     ) {
-        let known = self.addressing.receiver(protocol, &arrival.ends);
+        let known = self.addressing.receiver(protocol, ends);
         if let Some(flow) = known.filter(|flow| !self.is_replaced_by(*flow, body)) {
             self.deliver(cx, flow, body);
             if self.mptcp.has_waiting() {
                 self.adopt_paths(cx);
             }
-        } else if self.addressing.interface_of(arrival.ends.local.ip()).is_some() {
-            self.handle_unknown(cx, protocol, arrival, body);
+        } else if self.addressing.interface_of(ends.local.ip()).is_some() {
+            self.handle_unknown(cx, protocol, &Arrival { interface, ends: *ends }, body);
         }
     }
 
@@ -73,6 +74,7 @@ impl Stack {
         self.wake(flow.socket);
     }
 
+    #[inline]
     fn is_replaced_by(&self, flow: FlowRef, body: &Body) -> bool {
         match self.sockets.get(flow.socket) {
             Some(Socket::Tcp(connection)) => connection.is_replaced_by(flow.path, body),

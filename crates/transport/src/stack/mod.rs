@@ -131,7 +131,7 @@ impl Stack {
             if let Some(transmit) = self.poll_connection(cx, id) {
                 return Some(transmit);
             }
-            if self.open_paths(cx, id) {
+            if self.sockets.is_multipath(id) && self.open_paths(cx, id) {
                 continue;
             }
             self.ready.pop_front();

@@ -85,6 +85,12 @@ impl Sockets {
         (0..self.list.len() as u32).map(SocketId)
     }
 
+    /// Whether this is a connection that can have several paths.
+    #[inline]
+    pub fn is_multipath(&self, id: SocketId) -> bool {
+        matches!(self.get(id), Some(Socket::Mptcp(_)))
+    }
+
     /// The connection with this number.
     pub fn endpoint(&self, id: SocketId) -> Option<&dyn Endpoint> {
         self.get(id)?.endpoint()

@@ -83,6 +83,7 @@ impl Endpoint for Connection {
         IpProtocol::Tcp
     }
 
+    #[inline]
     fn handle(&mut self, cx: &mut Context<'_>, _path: PathId, body: &mut Body) {
         let Body::Tcp(segment) = body else { return };
         self.subflow.handle_segment(cx, &mut self.controller, segment);
@@ -92,6 +93,7 @@ impl Endpoint for Connection {
         }
     }
 
+    #[inline]
     fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
         let packet = self.subflow.poll_segment(cx, &mut self.controller);
         if packet.is_none() && cx.wants(EventMask::ACCOUNT) {

@@ -22,4 +22,4 @@ pub(crate) mod subflow;
 pub(crate) mod timers;
 
 pub use config::{Buffers, TcpConfig};
-pub use profile::{CwndAfterRto, LossDetection, Profile, SmallQueue, Switches};
+pub use profile::{CwndAfterRto, LossDetection, Profile};

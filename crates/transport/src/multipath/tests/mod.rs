@@ -3,6 +3,7 @@
 
 mod fake;
 
+use super::send_queue::SendQueue;
 use super::*;
 use crate::path_policy::PolicyChoice;
 use crate::scheduler::{self, Options, PathState};

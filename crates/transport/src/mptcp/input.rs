@@ -1,0 +1,500 @@
+//! What arrives on subflows: acknowledgements, mappings, data, options (RFC 8684 s3.3 to s3.7).
+
+use super::connection::Connection;
+use super::fallback::{Announcement, FailReceived, OptionsLost, Refused, Suspect};
+use super::handshake::LONG_ROOM;
+use super::receive::Mapped;
+use super::stage::Stage;
+use super::subflow::NextReceived;
+use crate::path_manager::{Address, PathEvent};
+use crate::scheduler::PathChange;
+use crate::socket::{ConnectionEvent, SocketError};
+use crate::tcp::multipath::{Multipath, SegmentInfo};
+use base::{Context, Event, EventMask};
+use wire::TcpSegment;
+use wire::mptcp::{AddAddr, DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
+
+impl Connection {
+    /// A segment arrived on subflow `index`.
+    pub fn handle_segment(&mut self, cx: &mut Context<'_>, index: usize, segment: &mut TcpSegment) {
+        if index >= self.subflows.len() || (index == 0 && self.comes_before_keys(segment)) {
+            return;
+        }
+        if index == 0 {
+            self.handle_repeated_syn(segment);
+        } else if self.hold_answer(index, segment) {
+            return;
+        }
+        let keyless = self.keys.remote().is_none();
+        if self.fallback.is_fail_sent() && !segment.payload.is_empty() {
+            self.send_fail();
+        }
+        let held = self.subflows.held();
+        self.receive.limit_reception(&mut self.subflows[index], held, self.fallback.is_plain());
+        self.subflows[index].tcp.handle_segment(cx, &mut self.controller, segment);
+        self.on_answer(index);
+        self.after_subflow(cx, index);
+        if keyless && self.keys.remote().is_some() {
+            self.release_answers(cx);
+        }
+        self.subflows.count_held(index);
+        if cx.wants(EventMask::ACCOUNT) {
+            self.record_held(cx);
+        }
+        self.subflows.wake(index);
+        self.sender.on_segment(self.subflows[index].path);
+    }
+
+    /// Handle what a subflow received, and its events.
+    pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
+        let mp = self.subflows[index].tcp.multipath();
+        if let Some(segment) = mp.and_then(Multipath::take_segment) {
+            self.handle_segment_info(cx, index, &segment);
+        }
+        if self.is_plain() {
+            let mut stream = self.plain_stream();
+            stream.acknowledge();
+            stream.receive(cx.now);
+            self.check_writer();
+        } else {
+            self.drain(cx, index);
+            self.judge_path(cx, index);
+        }
+        self.handle_subflow_events(cx, index);
+    }
+
+    fn handle_subflow_events(&mut self, cx: &mut Context<'_>, index: usize) {
+        if !self.subflows[index].tcp.has_events() {
+            return;
+        }
+        for event in self.subflows[index].tcp.take_events() {
+            match event {
+                ConnectionEvent::Failed(error) => self.on_subflow_failed(cx, index, error),
+                ConnectionEvent::Closed => self.on_subflow_closed(cx, index),
+                ConnectionEvent::PeerClosed if !self.is_plain() => self.on_subflow_fin(cx, index),
+                // The connection has events of its own.
+                _ => {}
+            }
+        }
+    }
+
+    fn on_subflow_failed(&mut self, cx: &mut Context<'_>, index: usize, error: SocketError) {
+        let open = self.subflows[index].stage() == Stage::Open;
+        self.lose_subflow(cx, index);
+        self.check_alone(cx, error);
+        let how = self.subflows[index].ending(error, open);
+        self.on_ended(cx, index, how);
+    }
+
+    fn on_subflow_closed(&mut self, cx: &mut Context<'_>, index: usize) {
+        if self.is_plain() {
+            self.lifecycle.close();
+        }
+        self.lose_subflow(cx, index);
+        self.check_alone(cx, SocketError::TimedOut);
+    }
+
+    /// The peer ended its direction of a subflow. With all of its data here it closes without
+    /// waiting for this host (RFC 8684 s3.3.3), whose data are still sent there; otherwise it gave
+    /// the subflow up.
+    fn on_subflow_fin(&mut self, cx: &mut Context<'_>, index: usize) {
+        if !self.lifecycle.is_closed() {
+            if self.receive.is_fin_received() {
+                return;
+            }
+            let path = self.subflows[index].path;
+            let (sender, paths) = self.parts();
+            sender.reinject(&paths, path);
+        }
+        self.subflows[index].tcp.finish(cx);
+        self.sender.set_due();
+        self.subflows.wake(index);
+    }
+
+    /// An accepted segment: what its options say.
+    fn handle_segment_info(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo) {
+        if self.subflows[index].stage() == Stage::Gone {
+            return;
+        }
+        self.sender.on_arrival(cx.now, self.subflows[index].path);
+        if segment.reset {
+            self.handle_reset(cx, index, segment);
+            return;
+        }
+        if self.is_plain() {
+            self.handle_plain(segment);
+            return;
+        }
+        let stage = self.subflows[index].stage();
+        if stage == Stage::Opening && !self.handle_opening(cx, index, segment) {
+            return;
+        }
+        if stage == Stage::PreEstablished {
+            self.on_join_open(cx, index);
+            self.resolve_join(cx);
+        }
+        if self.is_plain() {
+            return;
+        }
+        self.refused += u64::from(segment.options.ignored());
+        for option in segment.options.others() {
+            if !self.handle_option(cx, index, option, segment.options.dss.is_some()) {
+                return;
+            }
+        }
+        let implied = self.keys.implied_mapping(segment, self.receive.first_dsn());
+        match (segment.options.dss, implied) {
+            (Some(dss), _) => {
+                if let Some(ack) = dss.ack() {
+                    self.handle_data_ack(cx, index, segment, ack);
+                }
+                if let Some(mapping) = dss.mapping() {
+                    self.handle_mapping(cx, index, segment, &mapping, dss.fin());
+                }
+            }
+            (None, Some(mapping)) if index == 0 => {
+                self.handle_mapping(cx, index, segment, &mapping, false);
+            }
+            (None, _) if segment.options.is_empty() => {
+                // A middlebox may strip them (RFC 8684 s3.7).
+                let pending = self.fallback.is_pending();
+                if let Some(lost) = self.subflows[index].lost_options(segment, pending) {
+                    self.on_options_lost(cx, index, lost);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// A reset may close the whole connection by MP_FASTCLOSE (RFC 8684 s3.5).
+    fn handle_reset(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo) {
+        for option in segment.options.others() {
+            match option {
+                MptcpOption::TcpRst { transient, reason } => {
+                    self.subflows[index].handshake.on_reset(*transient, *reason);
+                }
+                MptcpOption::FastClose { receiver } if !self.is_plain() => {
+                    if *receiver == self.keys.local() {
+                        self.on_fast_close(cx);
+                        return;
+                    }
+                    self.refused += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn handle_data_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        segment: &SegmentInfo,
+        ack: DataNumber,
+    ) {
+        self.deadlines.on_heard(cx.now);
+        match self.numbers.on_data_ack(&mut self.sender.queue, ack, segment.window) {
+            Some(true) => {
+                let (sender, paths) = self.parts();
+                sender.restart_timer(cx.now, &paths);
+                if self.numbers.is_fin_acked() {
+                    self.on_fin_acked(cx);
+                }
+                self.check_writer();
+            }
+            Some(false) => {}
+            None => self.refused += 1,
+        }
+        if self.keys.is_client() && index == 0 {
+            self.become_fully_established(cx);
+        }
+    }
+
+    /// A mapping arrived; `fin`: its last number is the DATA_FIN.
+    fn handle_mapping(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        segment: &SegmentInfo,
+        mapping: &Mapping,
+        fin: bool,
+    ) {
+        if mapping.is_infinite() {
+            self.on_infinite_mapping(cx, index);
+            return;
+        }
+        if mapping.checksum.is_some() != self.keys.uses_checksum() {
+            self.refuse_mapping(cx, index);
+            return;
+        }
+        // First data with the keys have an implied number; mainline Linux takes it for a long one.
+        let explicit = segment.options.dss.is_some() || self.config.mainline_limits;
+        if explicit && matches!(mapping.dsn, DataNumber::Long(_)) {
+            // So must the acknowledgements of this host (RFC 8684 s3.3.2).
+            if self.receive.use_long_numbers() {
+                self.subflows.set_option_room(LONG_ROOM);
+            }
+        }
+        match self.receive.on_mapping(&mut self.subflows[index], segment, mapping, fin) {
+            Mapped::Invalid => {
+                self.refused += 1;
+                return;
+            }
+            Mapped::Taken { refused } => self.refused += refused,
+            Mapped::Contradiction { refused } => {
+                self.refused += refused;
+                self.refuse_mapping(cx, index);
+            }
+        }
+        self.reach_fin(cx);
+    }
+
+    /// A mapping that contradicts another one, or lacks its checksum (RFC 8684 s3.3.1).
+    fn refuse_mapping(&mut self, cx: &mut Context<'_>, index: usize) {
+        self.refused += 1;
+        if index == 0 && !self.keys.is_fully_established() && self.may_fall_back() {
+            self.fall_back(cx, Announcement::Nothing);
+        } else {
+            self.reset(cx, index, ResetReason::MPTCP_ERROR);
+            self.fail_if_alone();
+        }
+    }
+
+    /// After a subflow was dropped: without another one the connection is over.
+    pub(super) fn fail_if_alone(&mut self) {
+        if self.subflows.are_all_gone() {
+            self.fail(SocketError::Reset);
+        }
+    }
+
+    fn reach_fin(&mut self, cx: &mut Context<'_>) {
+        if self.receive.reach_fin() {
+            self.sender.on_peer_closed();
+            self.lifecycle.push(ConnectionEvent::PeerClosed);
+            self.subflows.acknowledge_all();
+        }
+        if self.receive.is_fin_received() {
+            self.check_closed(cx);
+        }
+    }
+
+    /// Take in-order data of a subflow to where they belong in the connection.
+    fn drain(&mut self, cx: &mut Context<'_>, index: usize) {
+        if self.fallback.is_fail_sent() || self.subflows[index].stage() == Stage::Gone {
+            return;
+        }
+        let before = self.receive.next_offset();
+        loop {
+            let entry = &mut self.subflows[index];
+            let (map, offset, len) = match entry.next_received() {
+                NextReceived::Nothing => break,
+                NextReceived::Unmapped { offset, waiting } => {
+                    self.check_unmapped(cx, index, offset, waiting);
+                    break;
+                }
+                NextReceived::Mapped { map, offset, len } => (map, offset, len),
+            };
+            let payload = entry.tcp.take_received(cx.now, len);
+            entry.received.forget_below(offset + u64::from(len));
+            if !self.fallback.is_fail_agreed() && !map.wire.matches(map.dsn, &payload) {
+                self.on_wrong_checksum(cx, index, map.dsn, Suspect { offset, payload });
+                break;
+            }
+            let data = map.data.wrapping_add(offset - map.offset);
+            let (socket, path) = (self.socket, entry.path);
+            cx.record(EventMask::ARRIVAL, || Event::DataArrived {
+                socket,
+                path,
+                offset: data,
+                subflow_offset: offset,
+                len,
+            });
+            self.receive.insert(cx.now, data, payload);
+        }
+        if self.receive.next_offset() > before {
+            self.receive.mark_changed();
+            self.lifecycle.push_readable();
+            self.reach_fin(cx);
+        }
+    }
+
+    /// Data from `offset` on wait for a mapping, not more of them than the window. A mapping of
+    /// later data shows that a middlebox joined segments and kept the options of the first one.
+    fn check_unmapped(&mut self, cx: &mut Context<'_>, index: usize, offset: u64, waiting: u64) {
+        if self.subflows[index].received.reach_beyond(offset) {
+            self.on_options_lost(cx, index, Announcement::Nothing);
+        } else if waiting > self.receive.unmapped_limit() && !self.fallback.is_verdict_deferred() {
+            self.refused += 1;
+            self.reset(cx, index, ResetReason::MPTCP_ERROR);
+            self.fail_if_alone();
+        }
+    }
+
+    /// `mapped`: beside a DSS. `false`: the connection or the subflow is not what it was.
+    fn handle_option(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        option: &MptcpOption,
+        mapped: bool,
+    ) -> bool {
+        match option {
+            MptcpOption::AddAddr(add) => self.handle_add_addr(cx, index, add),
+            MptcpOption::RemoveAddr { ids } => self.on_remove_addr(cx, ids),
+            MptcpOption::Prio { backup } => {
+                self.subflows[index].priority.set_remote(*backup);
+                let path = self.subflows[index].path;
+                self.sender.on_path_changed(path, PathChange::State);
+            }
+            MptcpOption::Fail { .. } => {
+                self.on_mp_fail(cx, index, mapped);
+                return self.fallback.is_fail_agreed() && !self.is_plain();
+            }
+            MptcpOption::FastClose { receiver } if *receiver == self.keys.local() => {
+                self.on_fast_close(cx);
+                return false;
+            }
+            MptcpOption::FastClose { .. } => self.refused += 1,
+            MptcpOption::Join(_) if index > 0 && !self.subflows[index].handshake.is_initiator() => {
+                // The third packet again: the fourth was lost.
+                self.subflows[index].tcp.acknowledge();
+            }
+            MptcpOption::Capable(_)
+            | MptcpOption::Join(_)
+            | MptcpOption::Dss(_)
+            | MptcpOption::Group(_)
+            | MptcpOption::TcpRst { .. } => {}
+        }
+        true
+    }
+
+    fn handle_add_addr(&mut self, cx: &mut Context<'_>, index: usize, add: &AddAddr) {
+        if add.hmac.is_none() {
+            if let Some(next) = self.management.addresses_mut().echoed(cx.now, add) {
+                self.send_announcement(next);
+            }
+            self.notify_manager(cx, PathEvent::Echoed { local_id: add.address_id });
+            return;
+        }
+        let Some(remote_key) = self.keys.remote() else { return };
+        if !add.is_signed_by(remote_key, self.keys.local()) {
+            self.refused += 1;
+            return;
+        }
+        self.subflows.queue_option_on(index, MptcpOption::AddAddr(add.echo()));
+        let port = self.subflows[index].tcp.tuple().remote.port();
+        let known = self.management.addresses_mut().on_add_addr(add, port);
+        if self.keys.is_client() && index == 0 {
+            self.become_fully_established(cx);
+        }
+        if known {
+            let address = Address { id: add.address_id, ip: add.address };
+            self.notify_manager(cx, PathEvent::Announced(address));
+        }
+    }
+
+    /// Only one subflow was ever used, and nothing was sent twice.
+    pub(super) fn may_fall_back(&self) -> bool {
+        self.fallback.is_permitted(self.is_one_stream())
+    }
+
+    /// Offsets of the connection and of its first subflow are the same.
+    fn is_one_stream(&self) -> bool {
+        self.sender.queue.reinjected_bytes() == 0
+            && !self.sender.queue.is_scattered()
+            && self.receive.is_one_stream()
+    }
+
+    /// Data or acknowledgements arrived without options on subflow `index`.
+    pub(super) fn on_options_lost(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        announcement: Announcement,
+    ) {
+        match self.fallback.on_options_lost(index == 0, announcement, self.is_one_stream()) {
+            Ok(OptionsLost::Deferred) => {}
+            Ok(OptionsLost::FallBack(announcement)) => self.fall_back(cx, announcement),
+            Err(Refused) => {
+                self.refused += 1;
+                self.reset(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+                self.fail_if_alone();
+            }
+        }
+    }
+
+    /// A checksum was wrong: a middlebox changed the payload of subflow `index` from data
+    /// sequence number `dsn` on.
+    pub(super) fn on_wrong_checksum(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        dsn: u64,
+        suspect: Suspect,
+    ) {
+        self.refused += 1;
+        if self.fallback.on_wrong_checksum(suspect, self.is_one_stream()).is_ok() {
+            self.deadlines.start_fail(cx.now);
+            self.send_fail();
+            return;
+        }
+        let mut options = MptcpOptions::from(MptcpOption::Fail { dsn });
+        let reason = ResetReason::MIDDLEBOX_INTERFERENCE;
+        options.push(MptcpOption::TcpRst { transient: false, reason });
+        self.reset_subflow(cx, index, options);
+        self.fail_if_alone();
+    }
+
+    /// Send an MP_FAIL with the number that the mapping with the wrong checksum begins at.
+    pub(super) fn send_fail(&mut self) {
+        let dsn = self.receive.ack_number();
+        self.subflows.queue_option_on(0, MptcpOption::Fail { dsn });
+    }
+
+    /// An MP_FAIL arrived on subflow `index`; `mapped`: beside a DSS.
+    pub(super) fn on_mp_fail(&mut self, cx: &mut Context<'_>, index: usize, mapped: bool) {
+        match self.fallback.on_fail_received(mapped, self.is_one_stream()) {
+            Ok(FailReceived::Repeated) => {}
+            Ok(FailReceived::Agreed(suspect)) => self.on_fail_agreed(cx, suspect),
+            Ok(FailReceived::FallBack(announcement)) => self.fall_back(cx, announcement),
+            Err(Refused) => {
+                self.reset(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
+                self.fail_if_alone();
+            }
+        }
+    }
+
+    /// The peer agreed to fall back; its infinite mapping comes with its next new data. Until then
+    /// it is acknowledged, as it may have no window left for them. An infinite mapping of this
+    /// host would come too early: a kernel (6.18) that falls back before it sent its own makes
+    /// segments longer than the path takes.
+    fn on_fail_agreed(&mut self, cx: &mut Context<'_>, suspect: Suspect) {
+        self.deadlines.stop_fail();
+        if let Some(mp) = self.subflows[0].tcp.multipath() {
+            mp.retain_queued(|option| !matches!(option, MptcpOption::Fail { .. }));
+        }
+        self.accept_suspect(cx, suspect);
+        self.receive.mark_changed();
+        self.subflows[0].tcp.acknowledge();
+        self.subflows.wake(0);
+    }
+
+    /// A segment arrived after the fallback: the answer to the peer's MP_FAIL may have been lost.
+    pub(super) fn handle_plain(&mut self, segment: &SegmentInfo) {
+        let fail = |option: &MptcpOption| matches!(option, MptcpOption::Fail { .. });
+        if self.fallback.is_fail_answered() && segment.options.others().iter().any(fail) {
+            self.send_fail();
+        }
+    }
+
+    /// An infinite mapping arrived on subflow `index`.
+    pub(super) fn on_infinite_mapping(&mut self, cx: &mut Context<'_>, index: usize) {
+        if self.fallback.accepts_infinite_mapping(self.is_one_stream()) {
+            self.fall_back(cx, Announcement::Nothing);
+        } else {
+            self.refused += 1;
+            self.reset(cx, index, ResetReason::MPTCP_ERROR);
+            self.fail_if_alone();
+        }
+    }
+}

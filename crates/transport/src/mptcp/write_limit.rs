@@ -1,0 +1,78 @@
+//! How much of the stream a connection buffers for sending.
+
+use super::config::MptcpConfig;
+use super::stage::Stage;
+use super::subflows::Subflows;
+use crate::buffer::{FRAGMENT_BYTES, FRAGMENT_OVERHEAD};
+use crate::congestion::Controller;
+use crate::multipath::SendQueue;
+use crate::tcp::Buffers;
+use crate::tcp::profile::ConnectionBuffer;
+use wire::Payload;
+
+/// What the send buffer of a connection has beside those of its subflows (Linux: the smallest
+/// buffer, `tcp_wmem[0]`).
+const LEAST_BUFFER: u32 = 4096;
+
+/// The size of the send buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteLimit {
+    buffers: Buffers,
+    rule: ConnectionBuffer,
+}
+
+impl WriteLimit {
+    /// As the configuration has it.
+    pub fn new(config: &MptcpConfig) -> Self {
+        let rule = config.tcp.profile.switches().multipath.connection_buffer;
+        WriteLimit { buffers: config.tcp.buffers, rule }
+    }
+
+    /// Memory of what is buffered, in bytes.
+    pub fn memory(queue: &SendQueue) -> u32 {
+        let bytes = u32::try_from(queue.buffered()).unwrap_or(u32::MAX);
+        bytes.saturating_add(bytes.div_ceil(FRAGMENT_BYTES) * FRAGMENT_OVERHEAD)
+    }
+
+    /// Size of the send buffer: fixed, or the sum of what auto-tuning gives the subflows (Linux
+    /// `mptcp_propagate_sndbuf`).
+    pub fn bytes(&self, subflows: &mut Subflows, controller: &Controller) -> u32 {
+        if !self.buffers.auto_tuning {
+            return self.buffers.send_max;
+        }
+        match self.rule {
+            ConnectionBuffer::Sum => sum(subflows).saturating_add(LEAST_BUFFER),
+            ConnectionBuffer::Capped => {
+                for entry in subflows.iter_mut().filter(|entry| entry.stage() == Stage::Open) {
+                    entry.tcp.grow_send_buffer(controller);
+                }
+                sum(subflows).min(self.buffers.send_max)
+            }
+        }
+    }
+
+    /// Append to the stream while less than `limit` is buffered; how many bytes were taken.
+    pub fn append(queue: &mut SendQueue, payload: &Payload, limit: u32) -> u32 {
+        let len = payload.len();
+        let mut taken = 0;
+        while taken < len && Self::memory(queue) < limit {
+            let step = (len - taken).min(FRAGMENT_BYTES);
+            queue.write(payload.slice(taken, step));
+            taken += step;
+        }
+        debug_assert!(taken <= len);
+        taken
+    }
+
+    /// Whether enough of the buffer is free to wake a writer that waits: a third of it (Linux
+    /// `sk_stream_is_writeable`).
+    pub fn is_writable(limit: u32, queue: &SendQueue) -> bool {
+        let used = Self::memory(queue);
+        limit.saturating_sub(used) >= used / 2
+    }
+}
+
+fn sum(subflows: &Subflows) -> u32 {
+    let open = subflows.iter().filter(|entry| entry.stage() == Stage::Open);
+    open.fold(0, |sum: u32, entry| sum.saturating_add(entry.tcp.send_buffer()))
+}
