@@ -3,8 +3,8 @@
 //! The analysis is the lab's.
 
 use crate::columns::{Column, Table};
+use crate::exit::{FAILED, USAGE};
 use crate::output::{Screen, error, print};
-use crate::{FAILED, USAGE};
 use clap::Args;
 use lab::analyze::{
     Analysis, Connection, Flowing, OutOfOrder, Spoken, Subflow, Vantage, analysis_document,

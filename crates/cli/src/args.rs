@@ -1,86 +1,14 @@
-//! Arguments, their help, and what they ask the lab for.
+//! The arguments of studies, their help, and what they ask the lab for.
 //!
 //! Values stay texts here: the lab reads them, and its messages name the option.
 
-use crate::list::{Topic, sender_profiles};
-use clap::builder::styling::{AnsiColor, Styles};
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Parser, Subcommand};
-use lab::{Given, InputError, Options, OutputOptions, PathOption, Scenario};
+use crate::list::sender_profiles;
+use crate::options::{RepetitionArgs, ScenarioArgs};
+use clap::Args;
+use lab::{Given, InputError, Key, Options};
 
-const STYLES: Styles = Styles::styled()
-    .header(AnsiColor::Green.on_default().bold())
-    .usage(AnsiColor::Green.on_default().bold())
-    .literal(AnsiColor::Cyan.on_default());
-
-/// Tells beforehand whether sending over several network paths pays off.
-#[derive(Parser, Debug)]
-#[command(name = "anabranch", version, styles = STYLES, max_term_width = 100)]
-#[command(after_help = AFTER_HELP)]
-#[command(arg_required_else_help = true, disable_help_subcommand = true)]
-pub struct Cli {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: Command,
-}
-
-/// The verbs.
-#[derive(Subcommand, Debug)]
-pub enum Command {
-    /// Run the same traffic over the same paths in different ways, and say which is best
-    #[command(after_help = EXAMPLES, after_long_help = long_help())]
-    Compare(Box<CompareArgs>),
-    /// Carry out one repetition of each variant with everything recorded
-    #[command(after_help = crate::run::EXAMPLES)]
-    Run(Box<crate::run::RunArgs>),
-    /// Say what a scheduler decided in one repetition, and why: a line for each decision
-    #[command(after_help = crate::explain::EXAMPLES)]
-    Explain(Box<crate::explain::ExplainArgs>),
-    /// Make the page of a results folder again, from what is stored there
-    #[command(after_help = crate::stored::EXAMPLES)]
-    Report(crate::stored::ReportArgs),
-    /// Serve and get files with our engine on TUN devices
-    #[cfg(all(feature = "linux", target_os = "linux"))]
-    Live(crate::live::LiveArgs),
-    /// Compare this machine's kernel with our engine over emulated paths, or run programs there
-    #[cfg(all(feature = "linux", target_os = "linux"))]
-    #[command(after_help = crate::emulate::EXAMPLES)]
-    Emulate(Box<crate::emulate::EmulateArgs>),
-    /// What `emulate` starts to get a program into a host
-    #[cfg(all(feature = "linux", target_os = "linux"))]
-    #[command(hide = true)]
-    Inside(crate::emulate::InsideArgs),
-    /// Show what a capture holds: subflows, shares, RTT, loss, reinjection, out-of-order delay
-    #[command(after_help = crate::analyze::EXAMPLES)]
-    Analyze(crate::analyze::AnalyzeArgs),
-    /// Hold the simulator against recorded runs of a real kernel over the same links
-    #[command(after_help = crate::validate::EXAMPLES)]
-    Validate(crate::validate::ValidateArgs),
-    /// Say what this machine allows of live use, what is missing, and what adds it
-    Doctor(crate::doctor::DoctorArgs),
-    /// List path profiles, traffic models, schedulers, congestion controls and more
-    List {
-        /// Only these [default: everything]
-        topic: Option<Topic>,
-    },
-    /// Print the manual page, or write a page for each verb
-    Man(crate::man::ManArgs),
-    /// Print the JSON schema of scenario files, for editors
-    Schema,
-    /// Print a completion script for a shell
-    Completions {
-        /// Which shell
-        shell: clap_complete::Shell,
-    },
-}
-
-const AFTER_HELP: &str = "\
-Begin with `anabranch compare --help` and `anabranch list`.
-
-Exit codes: 0 done, 1 failure, 2 wrong usage or input, 3 privilege or kernel feature missing
-(live, doctor), 130 interrupted.";
-
-const EXAMPLES: &str = "\
+/// Examples of `compare`.
+pub const EXAMPLES: &str = "\
 Examples:
   anabranch compare --path wlan --path 3g --traffic video
   anabranch compare --path home='rate 25mbit delay 20ms loss 1% limit 100p' \\
@@ -124,108 +52,11 @@ ANABRANCH_RUNS=20; an option wins over the environment, the environment over the
 
 Exit codes: 0 done, 1 failure, 2 wrong usage or scenario, 130 interrupted.";
 
-fn long_help() -> String {
+/// What `compare --help` has beside the options.
+pub fn long_help() -> String {
     let profiles = sender_profiles();
     let heading = "Sender profiles (--profile); what is unverified is from memory:";
     format!("{EXAMPLES}\n\n{GRAMMAR}\n\n{heading}\n{profiles}")
-}
-
-/// What is to be simulated: the options that `compare` and `run` share.
-#[derive(Args, Clone, Debug)]
-pub struct ScenarioArgs {
-    /// Scenario file (TOML) with the same keys; options win over it
-    pub scenario: Option<String>,
-    /// Add a path: a profile's NAME, or NAME='rate 25mbit delay 20ms ...'
-    #[arg(long = "path", value_name = "NAME[='ITEMS']")]
-    pub paths: Vec<String>,
-    /// Add a link that paths may share, saying `via NAME`: NAME='rate 20mbit delay 10ms ...'
-    #[arg(long = "link", value_name = "NAME='ITEMS'")]
-    pub links: Vec<String>,
-    /// Add a connection that competes: NAME='tcp on PATH cc reno start 0s..2s'
-    #[arg(long = "flow", value_name = "NAME='ITEMS'")]
-    pub flows: Vec<String>,
-    /// When the compared connection starts, drawn from a range for every repetition: 0s..2s
-    /// [default: 0s]
-    #[arg(long, value_name = "TIME[..TIME]", env = "ANABRANCH_START", hide_env = true)]
-    pub start: Option<String>,
-    /// Leave this much of every run out of goodputs and of what each path carried [default: 0s]
-    #[arg(long, value_name = "TIME", env = "ANABRANCH_WARM_UP", hide_env = true)]
-    pub warm_up: Option<String>,
-    /// What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], or a page to load:
-    /// web:FILE (HAR, dependency graph) or web:NAME
-    #[arg(long, value_name = "MODEL", env = "ANABRANCH_TRAFFIC", hide_env = true)]
-    pub traffic: Option<String>,
-    /// How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams) [default: 1.1]
-    #[arg(long, value_name = "VERSION", env = "ANABRANCH_HTTP", hide_env = true)]
-    pub http: Option<String>,
-    /// Connections to each host of a page, not to all together
-    #[arg(long)]
-    pub per_host: bool,
-    /// Protocols to compare: tcp (each path alone), mptcp (all paths together) [default: tcp, and
-    /// mptcp where there are several paths]
-    #[arg(long, value_name = "LIST", env = "ANABRANCH_PROTOCOLS", hide_env = true)]
-    pub protocols: Option<String>,
-    /// Congestion controls to compare: cubic, reno, and for mptcp the coupled lia, olia, balia and
-    /// wvegas, see `anabranch list congestion` [default: cubic]
-    #[arg(long, value_name = "LIST", env = "ANABRANCH_CC", hide_env = true)]
-    pub cc: Option<String>,
-    /// Schedulers of mptcp to compare, see `anabranch list schedulers` [default: lrf]
-    #[arg(long, value_name = "LIST", env = "ANABRANCH_SCHEDULERS", hide_env = true)]
-    pub schedulers: Option<String>,
-    /// What schedulers that do not say it do when a slow path holds the others up, see
-    /// `anabranch list reinjection` [default: as the scheduler's source has it]
-    #[arg(long, value_name = "NAME", env = "ANABRANCH_REINJECTION", hide_env = true)]
-    pub reinjection: Option<String>,
-    /// Path managers of mptcp to compare: fullmesh (joins every path), default (none),
-    /// ndiffports:N, kernel, see `anabranch list path-managers` [default: fullmesh]
-    #[arg(long, visible_alias = "pm", value_name = "LIST")]
-    #[arg(env = "ANABRANCH_PATH_MANAGERS", hide_env = true)]
-    pub path_managers: Option<String>,
-    /// What the path manager kernel goes by, as `ip mptcp` has it, with paths for addresses:
-    /// 'client wlan subflow, client lte subflow backup, server lte signal' [default: a subflow on
-    /// every path]
-    #[arg(long, value_name = "LIST", env = "ANABRANCH_ENDPOINTS", hide_env = true)]
-    pub endpoints: Option<String>,
-    /// Its limits, of both sides or of one: 'subflows 2 add_addr_accepted 1' [default: room for
-    /// every path; with --endpoints 'subflows 2 add_addr_accepted 0', as in Linux]
-    #[arg(long, value_name = "LIST", env = "ANABRANCH_LIMITS", hide_env = true)]
-    pub limits: Option<String>,
-    /// With the path manager fullmesh send SYNs on all paths at once, an experiment of paper 001
-    #[arg(long)]
-    pub simultaneous_syn: bool,
-    /// Path policies of mptcp to compare, see `anabranch list policies` [default: none]
-    #[arg(long, visible_alias = "policies", value_name = "LIST")]
-    #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
-    pub policy: Option<String>,
-    /// When mptcp takes a path to have failed, to compare: rto, stale, probe, see
-    /// `anabranch list failover` [default: rto; stale with scheduler and profile linux]
-    #[arg(long, value_name = "LIST", env = "ANABRANCH_FAILOVER", hide_env = true)]
-    pub failover: Option<String>,
-    /// Key of all chance: the same seed gives the same result [default: 1]
-    #[arg(long, value_name = "N", env = "ANABRANCH_SEED", hide_env = true)]
-    #[arg(allow_negative_numbers = true)]
-    pub seed: Option<String>,
-    /// Threads; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N", env = "ANABRANCH_JOBS", hide_env = true)]
-    #[arg(allow_negative_numbers = true)]
-    pub jobs: Option<String>,
-    /// Kernel that both ends behave like: linux (6.18), linux-4.1, linux-3.14, linux-3.11,
-    /// linux-3.5; switches of the old ones that are unverified: see --help [default: linux]
-    #[arg(long, value_name = "NAME", env = "ANABRANCH_PROFILE", hide_env = true)]
-    pub profile: Option<String>,
-    /// Client to server instead of a download
-    #[arg(long)]
-    pub reverse: bool,
-    /// Rate of the hosts' network interfaces, or none [default: 1gbit]
-    #[arg(long, value_name = "RATE", env = "ANABRANCH_NIC", hide_env = true)]
-    pub nic: Option<String>,
-    /// Largest socket buffers SEND/RECEIVE; fixed:SEND/RECEIVE without auto-tuning
-    /// [default: 4MiB/6MiB]
-    #[arg(long, value_name = "SND/RCV", env = "ANABRANCH_BUFFERS", hide_env = true)]
-    pub buffers: Option<String>,
-    /// Path of the first subflow [default: the first path named]
-    #[arg(long, value_name = "PATH", env = "ANABRANCH_FIRST", hide_env = true)]
-    pub first: Option<String>,
 }
 
 /// Options of `compare`.
@@ -233,18 +64,8 @@ pub struct ScenarioArgs {
 pub struct CompareArgs {
     #[command(flatten)]
     pub asked: ScenarioArgs,
-    /// Repetitions of every variant; auto: until every difference is known to 5 % of the baseline
-    /// [default: 20]
-    #[arg(long, value_name = "N", env = "ANABRANCH_RUNS", hide_env = true)]
-    #[arg(allow_negative_numbers = true)]
-    pub runs: Option<String>,
-    /// Most repetitions with --runs auto [default: 1000]
-    #[arg(long, value_name = "N", env = "ANABRANCH_RUNS_MAX", hide_env = true)]
-    #[arg(allow_negative_numbers = true)]
-    pub runs_max: Option<String>,
-    /// Compare with best, average (of the single paths) or a variant's name [default: best]
-    #[arg(long, value_name = "NAME", env = "ANABRANCH_BASELINE", hide_env = true)]
-    pub baseline: Option<String>,
+    #[command(flatten)]
+    pub repeated: RepetitionArgs,
     /// Compare each variant with each other one too
     #[arg(long)]
     pub pairs: bool,
@@ -277,91 +98,31 @@ pub struct CompareArgs {
     pub no_color: bool,
 }
 
-/// A text with the option or the environment variable that it was given by.
-fn given(sources: Option<&ArgMatches>, id: &str, text: Option<&String>) -> Option<Given> {
-    let from = sources.and_then(|matches| matches.value_source(id));
-    let name = if from == Some(ValueSource::EnvVariable) {
-        format!("ANABRANCH_{}", id.to_uppercase())
-    } else {
-        format!("--{}", id.replace('_', "-"))
-    };
-    text.map(|text| Given::argument(&name, text))
-}
-
-impl ScenarioArgs {
-    /// What these arguments ask for.
-    pub fn options(&self, sources: Option<&ArgMatches>) -> Options {
-        let given = |id: &str, text: &Option<String>| given(sources, id, text.as_ref());
-        let whole = |option: &str, text: &String| PathOption::Whole(Given::argument(option, text));
-        Options {
-            paths: self.paths.iter().map(|text| whole("--path", text)).collect(),
-            links: self.links.iter().map(|text| whole("--link", text)).collect(),
-            flows: self.flows.iter().map(|text| whole("--flow", text)).collect(),
-            start: given("start", &self.start),
-            warm_up: given("warm_up", &self.warm_up),
-            traffic: given("traffic", &self.traffic),
-            http: given("http", &self.http),
-            per_host: self.per_host.then_some(true),
-            protocols: given("protocols", &self.protocols).into_iter().collect(),
-            cc: given("cc", &self.cc).into_iter().collect(),
-            schedulers: given("schedulers", &self.schedulers).into_iter().collect(),
-            reinjection: given("reinjection", &self.reinjection),
-            path_managers: given("path_managers", &self.path_managers).into_iter().collect(),
-            endpoints: given("endpoints", &self.endpoints).into_iter().collect(),
-            limits: given("limits", &self.limits).into_iter().collect(),
-            simultaneous_syn: self.simultaneous_syn.then_some(true),
-            policies: given("policy", &self.policy).into_iter().collect(),
-            failovers: given("failover", &self.failover).into_iter().collect(),
-            profile: given("profile", &self.profile),
-            buffers: given("buffers", &self.buffers),
-            nic: given("nic", &self.nic),
-            reverse: self.reverse.then_some(true),
-            first: given("first", &self.first),
-            seed: given("seed", &self.seed),
-            jobs: given("jobs", &self.jobs),
-            ..Options::default()
-        }
-    }
-
-    /// The same, with the scenario file where these say nothing.
-    pub fn over_file(&self, sources: Option<&ArgMatches>) -> Result<Options, InputError> {
-        let options = self.options(sources);
-        match &self.scenario {
-            Some(file) => Ok(options.or(Scenario::options_from_file(file)?)),
-            None => Ok(options),
-        }
-    }
-}
-
 impl CompareArgs {
     /// What these arguments ask for, and the scenario file where they say nothing.
-    pub fn options(&self, sources: Option<&ArgMatches>) -> Result<Options, InputError> {
-        let own = Options {
-            runs: given(sources, "runs", self.runs.as_ref()),
-            runs_max: given(sources, "runs_max", self.runs_max.as_ref()),
-            baseline: given(sources, "baseline", self.baseline.as_ref()),
-            ..Options::default()
-        };
-        Ok(own.or(self.asked.over_file(sources)?))
+    pub fn options(&self) -> Result<Options, InputError> {
+        Ok(self.repeated.options.clone().or(self.asked.over_file()?))
     }
 
     /// These arguments, with what `file` says of output where these say nothing. Folders in a file
     /// are relative to it.
-    pub fn with_output(&self, file: &OutputOptions) -> Result<CompareArgs, InputError> {
+    pub fn with_output(&self, file: &Options) -> Result<CompareArgs, InputError> {
         let folder = |given: &Given| match given.folder() {
             Some(folder) => folder.join(&given.text).display().to_string(),
             None => given.text.clone(),
         };
-        let on = |argument: bool, key: Option<bool>| argument || key == Some(true);
+        let on = |argument: bool, key: Key| argument || file.switch(key) == Some(true);
+        let named =
+            |argument: &Option<String>, key: Key| argument.clone().or(file.text(key).map(folder));
         let args = CompareArgs {
-            pairs: on(self.pairs, file.pairs),
-            json: on(self.json, file.json),
-            out: self.out.clone().or(file.out.as_ref().map(folder)),
-            csv: on(self.csv, file.csv),
-            pcap: self.pcap.clone().or(file.pcap.as_ref().map(folder)),
-            quiet: self.quiet || !self.verbose && file.quiet == Some(true),
-            verbose: self.verbose || !self.quiet && file.verbose == Some(true),
-            no_color: on(self.no_color, file.no_color),
+            pairs: on(self.pairs, Key::Pairs),
+            json: on(self.json, Key::Json),
+            out: named(&self.out, Key::Out),
+            csv: on(self.csv, Key::Csv),
+            pcap: named(&self.pcap, Key::Pcap),
+            quiet: self.quiet || !self.verbose && on(false, Key::Quiet),
+            verbose: self.verbose || !self.quiet && on(false, Key::Verbose),
+            no_color: on(self.no_color, Key::NoColor),
             ..self.clone()
         };
         let refuse = |key, problem, help| Err(InputError::at(key, problem, help));

@@ -1,16 +1,14 @@
 //! The verb `compare`: from arguments to a table, a document or a folder, and an exit code.
 
 use crate::args::CompareArgs;
+use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print};
 use crate::progress::{Progress, real_time};
-use crate::report::{Sheet, page};
-use crate::{FAILED, INTERRUPTED, USAGE, table};
-use clap::ArgMatches;
+use crate::save::{provenance, write_captures, write_folder};
+use crate::table;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
 use lab::series::representative_series;
-use lab::{Captures, InputError, Report, Scenario, Study, run_study, variants_of};
-use std::io;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use lab::{InputError, Report, Scenario, Study, run_study, variants_of};
 
 /// Everything that must be right before the first run.
 struct Prepared {
@@ -24,8 +22,8 @@ struct Prepared {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn compare(args: &CompareArgs, sources: Option<&ArgMatches>) -> u8 {
-    let prepared = match prepare(args, sources) {
+pub fn compare(args: &CompareArgs) -> u8 {
+    let prepared = match prepare(args) {
         Ok(prepared) => prepared,
         Err(refusal) => {
             error(&refusal);
@@ -41,9 +39,9 @@ pub fn compare(args: &CompareArgs, sources: Option<&ArgMatches>) -> u8 {
     }
 }
 
-fn prepare(args: &CompareArgs, sources: Option<&ArgMatches>) -> Result<Prepared, InputError> {
-    let options = args.options(sources)?;
-    let args = args.with_output(&options.output)?;
+fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
+    let options = args.options()?;
+    let args = args.with_output(&options)?;
     let scenario = options.resolve()?;
     let folder = |option, name: &Option<String>| {
         name.as_deref().map(|name| ResultFolder::open_for(option, name)).transpose()
@@ -114,54 +112,4 @@ fn save(
         message(&format!("wrote {name}"));
     }
     Ok(())
-}
-
-/// Writes the files of a results folder and the page that shows them.
-pub fn write_folder(
-    folder: &ResultFolder,
-    written: &Written<'_>,
-    provenance: &Provenance,
-    notes: &[String],
-) -> io::Result<()> {
-    let Written { scenario, study, report, series, repetition, .. } = *written;
-    let toml = &scenario.to_toml();
-    let sheet = Sheet { scenario, toml, study, report, series, provenance, repetition, notes };
-    folder.write_study(written, provenance, &[("report.html", page(&sheet))])
-}
-
-/// Two files a variant, named like it: at the sender of the data, and at the receiver.
-pub fn write_captures(
-    folder: &ResultFolder,
-    captures: Vec<(String, Captures)>,
-) -> Result<(), String> {
-    for (variant, captures) in captures {
-        let variant = variant.replace('/', "-");
-        for (place, pcapng) in [("", captures.sender), ("-receiver", captures.receiver)] {
-            let name = format!("{variant}{place}.pcapng");
-            let path = folder.path().join(&name);
-            folder
-                .write(&name, &pcapng)
-                .map_err(|e| format!("cannot write `{}`: {e}", path.display()))?;
-        }
-    }
-    Ok(())
-}
-
-/// Where results come from that were begun at `clock` and are complete now.
-pub fn provenance(clock: Instant) -> Provenance {
-    let duration = clock.elapsed().as_secs_f64();
-    Provenance {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: option_env!("ANABRANCH_COMMIT").map(str::to_owned),
-        command: std::env::args().collect(),
-        started: seconds_since_1970() - duration,
-        duration,
-        reused: 0,
-        csv: false,
-    }
-}
-
-#[allow(clippy::disallowed_methods, reason = "provenance; no result depends on it")]
-fn seconds_since_1970() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
 }

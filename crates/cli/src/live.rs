@@ -3,12 +3,12 @@
 //! Reads arguments, shows progress and results; everything else is the `linux` crate's.
 
 use crate::doctor::MISSING;
+use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{can_redraw, error, message, print};
 use crate::progress::real_time;
-use crate::{FAILED, INTERRUPTED, USAGE};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::{Asked, Given, Single};
+use lab::{Given, SingleChoices, SingleOptions};
 use linux::{Download, End, Endpoint, FileServer, Live, LiveError, PathDevice, Received, Served};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -221,7 +221,7 @@ fn paths(common: &CommonArgs) -> Result<Vec<PathDevice>, LiveError> {
 }
 
 fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveError> {
-    let asked = Asked {
+    let asked = SingleOptions {
         congestion: Given::argument("--cc", &common.cc),
         scheduler: Given::argument("--scheduler", &common.scheduler),
         path_manager: Given::argument("--path-manager", &common.path_manager),
@@ -229,7 +229,7 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveErr
         failover: Given::argument("--failover", &common.failover),
     };
     let asked = asked.resolve(paths).map_err(|error| LiveError::Usage(error.to_string()))?;
-    let Single { congestion, scheduler, path_manager, policy, failover } = asked;
+    let SingleChoices { congestion, scheduler, path_manager, policy, failover } = asked;
     if matches!(path_manager, PathManagerKind::Binder | PathManagerKind::Kernel) {
         return Err(LiveError::Usage(format!(
             "--path-manager {path_manager} is for simulations: live there are neither gateways \

@@ -7,46 +7,37 @@
 mod analyze;
 mod args;
 mod columns;
+mod command;
 mod compare;
 mod doctor;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulate;
-#[cfg(all(feature = "linux", target_os = "linux"))]
-mod emulate_study;
+mod exit;
 mod explain;
 mod fairness;
-mod fidelity;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
 mod man;
+mod options;
 mod output;
 mod progress;
-#[cfg(all(feature = "linux", target_os = "linux"))]
-mod record;
 mod report;
 mod run;
+mod save;
 mod stored;
 mod table;
 mod validate;
 mod why;
 
-use args::{Cli, Command};
-use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches};
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
+use command::{Cli, Command};
+use exit::FAILED;
 use std::process::ExitCode;
 
 /// Faster than the system's, and asks for huge pages (see `docs/architecture.md`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// A run-time failure.
-const FAILED: u8 = 1;
-/// A usage or scenario error.
-const USAGE: u8 = 2;
-/// Finished, but what was to be checked does not hold.
-const CHECK_FAILED: u8 = 4;
-/// Stopped by the user.
-const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     let matches = command().get_matches();
@@ -54,34 +45,22 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    let code = carry_out(cli.command, &matches);
+    let code = carry_out(cli.command);
     // A result that nobody can have is no success.
     ExitCode::from(if code == 0 && output::is_unprinted() { FAILED } else { code })
 }
 
 /// The answer is the exit code.
-fn carry_out(command: Command, matches: &ArgMatches) -> u8 {
+fn carry_out(command: Command) -> u8 {
     match command {
-        Command::Compare(args) => {
-            let sources = matches.subcommand_matches("compare");
-            compare::compare(&args, sources)
-        }
-        Command::Run(args) => {
-            let sources = matches.subcommand_matches("run");
-            run::run(&args, sources)
-        }
-        Command::Explain(args) => {
-            let sources = matches.subcommand_matches("explain");
-            explain::explain(&args, sources)
-        }
+        Command::Compare(args) => compare::compare(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Explain(args) => explain::explain(&args),
         Command::Report(args) => stored::report(&args),
         #[cfg(all(feature = "linux", target_os = "linux"))]
         Command::Live(args) => live::live(&args),
         #[cfg(all(feature = "linux", target_os = "linux"))]
-        Command::Emulate(args) => {
-            let sources = matches.subcommand_matches("emulate");
-            emulate::emulate(&args, sources)
-        }
+        Command::Emulate(args) => emulate::emulate(&args),
         #[cfg(all(feature = "linux", target_os = "linux"))]
         Command::Inside(args) => emulate::inside(&args),
         Command::Analyze(args) => analyze::analyze(&args),
@@ -91,7 +70,7 @@ fn carry_out(command: Command, matches: &ArgMatches) -> u8 {
             output::print(&list::list(topic));
             0
         }
-        Command::Man(args) => man::man(&args),
+        Command::Man(args) => man::man(&args, Cli::command()),
         Command::Schema => {
             output::print(&format!("{:#}\n", lab::scenario_schema()));
             0

@@ -3,10 +3,9 @@
 //! Without a folder one page with every verb in it, on standard output; with one a page for each
 //! verb, as packages have them.
 
-use crate::args::Cli;
+use crate::exit::{FAILED, USAGE};
 use crate::output::{error, message, print};
-use crate::{FAILED, USAGE};
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::io;
@@ -21,9 +20,8 @@ pub struct ManArgs {
     dir: Option<String>,
 }
 
-/// Carries it out; the answer is the exit code.
-pub fn man(args: &ManArgs) -> u8 {
-    let mut command = Cli::command();
+/// Carries it out for this command line; the answer is the exit code.
+pub fn man(args: &ManArgs, mut command: Command) -> u8 {
     command.build();
     let Some(dir) = &args.dir else {
         return match whole_page(&command) {

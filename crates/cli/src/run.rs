@@ -2,17 +2,18 @@
 //!
 //! Numbers on standard output, packets for Wireshark, time series and a page to files.
 
-use crate::args::ScenarioArgs;
 use crate::columns::{Column, Table};
-use crate::compare::{provenance, write_captures, write_folder};
+use crate::exit::{FAILED, USAGE};
+use crate::options::ScenarioArgs;
 use crate::output::{Screen, error, message, print};
 use crate::progress::real_time;
+use crate::save::{provenance, write_captures, write_folder};
 use crate::table::{paths, protocols};
-use crate::{FAILED, USAGE, why};
-use clap::{ArgMatches, Args};
+use crate::why;
+use clap::Args;
 use lab::results::{ResultFolder, Written, repetition_document};
 use lab::{
-    InputError, Repetition, Report, Run, Runs, Scale, Scenario, Study, Variant, as_study,
+    InputError, Key, Repetition, Report, Run, Runs, Scale, Scenario, Study, Variant, as_study,
     describe_traffic, record_repetition, variants_of,
 };
 
@@ -72,8 +73,8 @@ struct Prepared {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn run(args: &RunArgs, sources: Option<&ArgMatches>) -> u8 {
-    let prepared = match prepare(args, sources) {
+pub fn run(args: &RunArgs) -> u8 {
+    let prepared = match prepare(args) {
         Ok(prepared) => prepared,
         Err(refusal) => {
             error(&refusal);
@@ -89,10 +90,12 @@ pub fn run(args: &RunArgs, sources: Option<&ArgMatches>) -> u8 {
     }
 }
 
-fn prepare(args: &RunArgs, sources: Option<&ArgMatches>) -> Result<Prepared, InputError> {
-    let mut options = args.asked.over_file(sources)?;
+fn prepare(args: &RunArgs) -> Result<Prepared, InputError> {
+    let mut options = args.asked.over_file()?;
     // There is nothing to repeat and nothing to compare.
-    (options.runs, options.runs_max, options.baseline) = (None, None, None);
+    for key in [Key::Runs, Key::RunsMax, Key::Baseline] {
+        options.forget(key);
+    }
     let mut scenario = options.resolve()?;
     scenario.runs = Runs::Fixed(1);
     let variants = chosen(&scenario, &args.variants)?;
@@ -180,14 +183,14 @@ fn save(
 /// What `run` prints without `--json`.
 pub fn table(scenario: &Scenario, study: &Study, number: u64, screen: Screen) -> String {
     let mut text = String::new();
-    if let Some(title) = &scenario.title {
+    if let Some(title) = &scenario.about.title {
         text.push_str(&format!("{}\n", screen.styled("1", title)));
     }
     let heading = format!(
         "{}; {}, sender {}; repetition {number}, seed {}",
-        describe_traffic(&scenario.traffic, scenario.reverse),
+        describe_traffic(&scenario.traffic, scenario.ends.reverse),
         protocols(scenario),
-        scenario.profile.name(),
+        scenario.ends.profile.name(),
         scenario.seed
     );
     screen.wrap(&mut text, "", &heading, "");

@@ -1,9 +1,10 @@
 //! The verb `report`: the page of a results folder again, from what is stored there. Nothing is
 //! carried out.
 
+use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print};
 use crate::report::{Sheet, page};
-use crate::{FAILED, INTERRUPTED, USAGE, table, why};
+use crate::{table, why};
 use clap::Args;
 use lab::results::{ResultFolder, StoredStudy};
 use std::path::{Path, PathBuf};

@@ -62,7 +62,7 @@ fn remark(text: &mut String, content: &str, screen: Screen) {
 }
 
 fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Screen) {
-    if let Some(title) = &scenario.title {
+    if let Some(title) = &scenario.about.title {
         line(text, &screen.styled("1", title));
     }
     let runs = report.variants.first().map_or(0, |variant| variant.n);
@@ -72,7 +72,7 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
         "{}; {}, sender {}; {}{stopped}, seed {}",
         timed_traffic(scenario),
         protocols(scenario),
-        scenario.profile.name(),
+        scenario.ends.profile.name(),
         counted(report.runs, "run"),
         scenario.seed
     );
@@ -82,7 +82,7 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
 
 /// What is sent, and from when on it counts.
 pub fn timed_traffic(scenario: &Scenario) -> String {
-    let traffic = describe_traffic(&scenario.traffic, scenario.reverse);
+    let traffic = describe_traffic(&scenario.traffic, scenario.ends.reverse);
     if scenario.warm_up.is_zero() {
         return traffic;
     }
@@ -91,10 +91,10 @@ pub fn timed_traffic(scenario: &Scenario) -> String {
 
 /// What is compared, in words.
 pub fn protocols(scenario: &Scenario) -> String {
-    let words = scenario.protocols.iter().map(|protocol| match protocol {
+    let words = scenario.choices.protocols.iter().map(|protocol| match protocol {
         Protocol::Tcp => "TCP over each path alone".to_owned(),
         Protocol::Mptcp => {
-            let first = scenario.paths.get(scenario.first).map_or("", |path| &path.name);
+            let first = scenario.paths.get(scenario.ends.first).map_or("", |path| &path.name);
             format!("MPTCP over all paths, {first} first")
         }
     });

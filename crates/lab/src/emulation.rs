@@ -7,11 +7,11 @@
 
 use crate::path_spec::RUN_LIMIT;
 use crate::run::Run;
-use crate::scenario::{Runs, Scenario};
+use crate::scenario::{Carrier, DEFAULT_RUNS, Protocol, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
-use crate::stack::{Emulated, Stack, emulated_of};
-use crate::study::{Study, VariantRuns, Watcher, setup};
-use crate::variants::{Carrier, Protocol};
+use crate::setup::setup;
+use crate::stack::{Emulated, StackKind, emulated_of};
+use crate::study::{Study, VariantRuns, Watcher};
 use harness::Captures;
 use linux::emulator::{Accuracy, EmulatedRun, measure};
 use linux::sut::{KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, run_emulated};
@@ -52,7 +52,7 @@ impl Emulation {
 /// Carry out every repetition of all variants of the scenario that `stacks` support.
 pub fn emulate(
     scenario: &Scenario,
-    stacks: &[Stack],
+    stacks: &[StackKind],
     watcher: &dyn Watcher,
 ) -> Result<Emulation, LiveError> {
     let variants = emulated_of(scenario, stacks);
@@ -83,7 +83,7 @@ pub fn emulate(
 fn repetitions(scenario: &Scenario) -> u32 {
     match scenario.runs {
         Runs::Fixed(runs) => runs,
-        Runs::Auto { most } => most.min(crate::DEFAULT_RUNS),
+        Runs::Auto { most } => most.min(DEFAULT_RUNS),
     }
 }
 
@@ -138,7 +138,7 @@ impl Task<'_> {
         let run = SutRun {
             system: &self.system(),
             traffic: &self.scenario.traffic,
-            reverse: self.scenario.reverse,
+            reverse: self.scenario.ends.reverse,
             limit: RUN_LIMIT,
         };
         let links = links(self.scenario, self.number, self.capture);
@@ -164,13 +164,13 @@ impl Task<'_> {
 
     fn system(&self) -> SystemUnderTest {
         let Emulated { stack, variant, .. } = self.emulated;
-        let path = variant.single_path().unwrap_or(self.scenario.first);
+        let path = variant.single_path().unwrap_or(self.scenario.ends.first);
         let settings = || KernelSettings {
             congestion: variant.congestion.to_string(),
-            buffers: self.scenario.buffers,
+            buffers: self.scenario.ends.buffers,
         };
         match (stack, &variant.carrier) {
-            (Stack::Anabranch, _) => {
+            (StackKind::Anabranch, _) => {
                 let setup = setup(self.scenario, variant, self.number);
                 let config = socket_config(&setup.flows[0], setup.network.ipv6);
                 SystemUnderTest::Engine { path, config }
@@ -193,7 +193,7 @@ fn links(scenario: &Scenario, number: u64, capture: bool) -> EmulatedRun {
         seed: scenario.seed,
         run: number,
         paths: scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect(),
-        nic: scenario.nic,
+        nic: scenario.ends.nic,
         capture,
     }
 }

@@ -6,6 +6,7 @@
 //! every file of runs.
 
 use crate::run::Run;
+use crate::scenario::Scenario;
 use crate::statistics::{Interval, mean, mean_interval, median};
 use harness::FailoverTime;
 
@@ -53,8 +54,14 @@ pub(crate) fn is_failover(name: &str) -> bool {
     name == LARGEST || name == UNRESUMED || name.starts_with(SINGLE)
 }
 
-/// The further numbers of a run; `paths` are the names of its paths.
-pub(crate) fn numbers(times: &[FailoverTime], paths: &[&str]) -> Vec<(String, f64)> {
+/// The further numbers of a run of this scenario.
+pub(crate) fn numbers(scenario: &Scenario, times: &[FailoverTime]) -> Vec<(String, f64)> {
+    let paths: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
+    numbers_on(&paths, times)
+}
+
+/// The same; `paths` are the names of the paths.
+fn numbers_on(paths: &[&str], times: &[FailoverTime]) -> Vec<(String, f64)> {
     let seconds = |of: &FailoverTime| of.time.map(|time| time.as_secs_f64());
     let largest = times.iter().map(seconds).try_fold(0.0, |most: f64, time| Some(most.max(time?)));
     let largest = largest.filter(|_| !times.is_empty()).map(|time| (LARGEST.to_owned(), time));
@@ -119,7 +126,7 @@ mod tests {
     fn largest_is_given_beside_each_and_how_many_never_resumed() {
         let times =
             [time(FailureKind::Silent, 5, Some(400)), time(FailureKind::Reset, 9, Some(30))];
-        let numbers_of = |times: &[FailoverTime]| numbers(times, &["lte", "wlan"]);
+        let numbers_of = |times: &[FailoverTime]| numbers_on(&["lte", "wlan"], times);
         let named = |name: &str, value| (name.to_owned(), value);
         let all = [
             named("failover_time", 0.4),

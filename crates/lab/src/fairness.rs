@@ -9,9 +9,8 @@
 //! that every file has them.
 
 use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Protocol, Scenario};
 use crate::statistics::{Interval, mean, mean_interval};
-use crate::variants::Protocol;
 use base::Duration;
 use harness::{FlowRecord, RunRecord};
 use traffic::Metric;

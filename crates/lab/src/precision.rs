@@ -8,7 +8,7 @@
 //! number of threads and any interruption lead to the same repetitions.
 
 use crate::comparison::{Comparison, Series};
-use crate::report::{baseline, reference};
+use crate::reference::{baseline, reference};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::statistics::paired;
 use crate::study::Study;
@@ -88,26 +88,19 @@ fn width(comparison: &Comparison<'_>, variant: usize, with: Series) -> Option<f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Given;
     use crate::run::{Drops, Run};
-    use crate::scenario::{Options, PathOption};
+    use crate::scenario::{Key, Options, variants_of};
     use crate::study::VariantRuns;
-    use crate::variants::variants_of;
     use traffic::Metric;
 
     fn scenario(loss: &str, most: &str) -> Scenario {
-        let path = |name| {
-            PathOption::Whole(Given::argument("--path", &format!("{name}=rate 5mbit{loss}")))
-        };
-        let given = |option, text| Some(Given::argument(option, text));
-        let options = Options {
-            paths: vec![path("a"), path("b")],
-            traffic: given("--traffic", "bulk:4MiB"),
-            protocols: vec![Given::argument("--protocols", "tcp")],
-            runs: given("--runs", "auto"),
-            runs_max: given("--runs-max", most),
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with(Key::Path, &format!("a=rate 5mbit{loss}"))
+            .with(Key::Path, &format!("b=rate 5mbit{loss}"))
+            .with(Key::Traffic, "bulk:4MiB")
+            .with(Key::Protocols, "tcp")
+            .with(Key::Runs, "auto")
+            .with(Key::RunsMax, most);
         options.resolve().unwrap()
     }
 

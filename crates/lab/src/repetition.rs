@@ -4,10 +4,10 @@
 //! number in a study.
 
 use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Variant};
 use crate::series::{VariantSeries, record_series};
-use crate::study::{Study, StudyError, VariantRuns, setup};
-use crate::variants::Variant;
+use crate::setup::setup;
+use crate::study::{Study, StudyError, VariantRuns};
 use harness::Captures;
 use rayon::prelude::*;
 use simulator::PathCounters;

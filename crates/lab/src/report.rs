@@ -6,6 +6,7 @@
 
 use crate::comparison::{Class, Comparison, Depth, Difference, Series};
 use crate::precision::reached;
+use crate::reference::{baseline, reference};
 use crate::scenario::{Baseline, Runs, Scenario};
 use crate::study::{Study, VariantRuns, hex};
 use crate::summary::Summary;
@@ -84,42 +85,6 @@ impl Report {
             interrupted: study.interrupted,
         })
     }
-}
-
-/// The best variant over a single path, or without any the best of all.
-pub(crate) fn reference(metric: Metric, variants: &[Summary]) -> Option<usize> {
-    let alone = best(metric, variants, |v| v.variant.single_path().is_some());
-    alone.or_else(|| best(metric, variants, |_| true))
-}
-
-/// What the table compares with.
-pub(crate) fn baseline(
-    scenario: &Scenario,
-    variants: &[Summary],
-    reference: Option<usize>,
-) -> Option<Series> {
-    match &scenario.baseline {
-        Baseline::Best => reference.map(Series::Variant),
-        Baseline::Average => Some(Series::Average),
-        Baseline::Named(name) => {
-            variants.iter().position(|v| v.variant.name == *name).map(Series::Variant)
-        }
-    }
-}
-
-/// The variant with the best mean among those that qualify and count.
-fn best(metric: Metric, variants: &[Summary], counts: impl Fn(&Summary) -> bool) -> Option<usize> {
-    let better = |a: f64, b: f64| if metric.larger_is_better() { a > b } else { a < b };
-    let mut best: Option<(usize, f64)> = None;
-    let rivals = variants.iter().enumerate().filter(|(_, v)| v.qualifies() && counts(v));
-    for (index, variant) in rivals {
-        if let Some(mean) = variant.mean
-            && best.is_none_or(|(_, so_far)| better(mean, so_far))
-        {
-            best = Some((index, mean));
-        }
-    }
-    best.map(|(index, _)| index)
 }
 
 /// Fills in differences and classes.

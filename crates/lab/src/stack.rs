@@ -5,17 +5,15 @@
 //! simulator beside it. Carrying them out is left to `linux`.
 
 use crate::error::{Given, InputError, Refusal};
-use crate::scenario::Scenario;
-use crate::variants::{Carrier, Protocol, Variant, variants_of};
+use crate::scenario::{Carrier, Choices, Protocol, Scenario, Variant, variants_of};
 use crate::words::nearest_help;
-use transport::congestion::ControllerChoice;
 use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
 
 /// Whose protocol it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stack {
+pub enum StackKind {
     /// The kernel's TCP, over each path alone.
     KernelTcp,
     /// The kernel's MPTCP, over all paths together.
@@ -24,30 +22,31 @@ pub enum Stack {
     Anabranch,
 }
 
-impl Stack {
+impl StackKind {
     /// All of them.
-    pub const ALL: [Stack; 3] = [Stack::KernelTcp, Stack::KernelMptcp, Stack::Anabranch];
+    pub const ALL: [StackKind; 3] =
+        [StackKind::KernelTcp, StackKind::KernelMptcp, StackKind::Anabranch];
 
     /// As `--stack` spells it.
     pub const fn name(self) -> &'static str {
         match self {
-            Stack::KernelTcp => "kernel-tcp",
-            Stack::KernelMptcp => "kernel-mptcp",
-            Stack::Anabranch => "anabranch",
+            StackKind::KernelTcp => "kernel-tcp",
+            StackKind::KernelMptcp => "kernel-mptcp",
+            StackKind::Anabranch => "anabranch",
         }
     }
 
     /// The stack of that name.
-    pub fn by_name(name: &str) -> Option<Stack> {
-        Stack::ALL.into_iter().find(|stack| stack.name() == name)
+    pub fn by_name(name: &str) -> Option<StackKind> {
+        StackKind::ALL.into_iter().find(|stack| stack.name() == name)
     }
 
     /// The stacks in a list with commas, each once.
-    pub fn parse_list(given: &Given) -> Result<Vec<Stack>, InputError> {
+    pub fn parse_list(given: &Given) -> Result<Vec<StackKind>, InputError> {
         let mut stacks = Vec::new();
         for (span, word) in given.split_at_commas() {
-            let Some(stack) = Stack::by_name(word) else {
-                let help = nearest_help(word, &Stack::ALL.map(Stack::name));
+            let Some(stack) = StackKind::by_name(word) else {
+                let help = nearest_help(word, &StackKind::ALL.map(StackKind::name));
                 let problem = format!("there is no stack `{word}`");
                 return Err(given.refuse(Refusal { span, problem, help }));
             };
@@ -65,7 +64,7 @@ pub struct Emulated {
     /// `kernel-tcp/wlan/cubic`, `kernel-mptcp/default/reno`, or as the simulator names it.
     pub name: String,
     /// Whose protocol.
-    pub stack: Stack,
+    pub stack: StackKind,
     /// The same in our engine.
     pub variant: Variant,
 }
@@ -79,35 +78,38 @@ impl Emulated {
 
 /// Everything that `stacks` can do of the scenario, in their order. A kernel has no coupled
 /// congestion control.
-pub fn emulated_of(scenario: &Scenario, stacks: &[Stack]) -> Vec<Emulated> {
+pub fn emulated_of(scenario: &Scenario, stacks: &[StackKind]) -> Vec<Emulated> {
     stacks.iter().flat_map(|stack| of(scenario, *stack)).collect()
 }
 
-fn of(scenario: &Scenario, stack: Stack) -> Vec<Emulated> {
+fn of(scenario: &Scenario, stack: StackKind) -> Vec<Emulated> {
     let named = |variant: Variant| {
         let name = match (stack, &variant.carrier) {
-            (Stack::Anabranch, _) => variant.name.clone(),
+            (StackKind::Anabranch, _) => variant.name.clone(),
             (_, Carrier::Tcp { .. }) => format!("kernel-{}", variant.name),
             (_, Carrier::Mptcp { .. }) => format!("kernel-mptcp/default/{}", variant.congestion),
         };
         Emulated { name, stack, variant }
     };
-    let scenario = match stack {
-        Stack::Anabranch => scenario.clone(),
-        Stack::KernelTcp => Scenario { protocols: vec![Protocol::Tcp], ..scenario.clone() },
-        Stack::KernelMptcp => Scenario {
-            protocols: vec![Protocol::Mptcp],
-            schedulers: vec![SchedulerChoice::linux()],
-            path_managers: vec![PathManagerKind::default()],
-            policies: vec![PolicyChoice::NONE],
-            failovers: Vec::new(),
-            congestion: uncoupled(scenario),
-            ..scenario.clone()
-        },
-    };
+    let mut scenario = scenario.clone();
+    match stack {
+        StackKind::Anabranch => {}
+        StackKind::KernelTcp => scenario.choices.protocols = vec![Protocol::Tcp],
+        StackKind::KernelMptcp => scenario.choices = kernel_choices(scenario.choices),
+    }
     variants_of(&scenario).into_iter().map(named).collect()
 }
 
-fn uncoupled(scenario: &Scenario) -> Vec<ControllerChoice> {
-    scenario.congestion.iter().filter(|control| !control.is_coupled()).cloned().collect()
+/// What a kernel's MPTCP does of these choices.
+fn kernel_choices(choices: Choices) -> Choices {
+    let uncoupled = choices.congestion.iter().filter(|control| !control.is_coupled());
+    Choices {
+        protocols: vec![Protocol::Mptcp],
+        schedulers: vec![SchedulerChoice::linux()],
+        path_managers: vec![PathManagerKind::default()],
+        policies: vec![PolicyChoice::NONE],
+        failovers: Vec::new(),
+        congestion: uncoupled.cloned().collect(),
+        ..choices
+    }
 }

@@ -8,12 +8,11 @@ use crate::failover::{Failovers, is_failover};
 use crate::fairness::{Fairness, is_of_flows};
 use crate::path_spec::RUN_LIMIT;
 use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Variant};
 use crate::statistics::{
     Interval, has_heavy_tail, mean, mean_interval, median, quantile, quantile_intervals,
 };
 use crate::study::VariantRuns;
-use crate::variants::Variant;
 use base::chance::owner_of;
 
 /// Above this share of incomplete runs a variant gets no verdict.

@@ -245,7 +245,7 @@ impl Words<'_> {
     fn name(&self, summary: &Summary) -> String {
         let path = summary.variant.single_path().and_then(|path| self.scenario.paths.get(path));
         let controls =
-            self.scenario.congestion.iter().filter(|control| !control.is_coupled()).count();
+            self.scenario.choices.congestion.iter().filter(|control| !control.is_coupled()).count();
         match (path, controls) {
             (Some(path), 0 | 1) => path.name.clone(),
             (Some(path), _) => format!("{} with {}", path.name, summary.variant.congestion),

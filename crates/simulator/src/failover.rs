@@ -25,7 +25,7 @@ const SPAN: Duration = Duration::from_secs(1);
 
 /// A failure of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Disruption {
+pub(crate) struct Disruption {
     /// Index of the path.
     pub path: usize,
     pub kind: FailureKind,
@@ -37,7 +37,7 @@ pub struct Disruption {
 
 /// The failures of paths that flow 0 may use, in the order of time. A path that is not there when
 /// the connection is opened does not fail, it appears.
-pub fn disruptions(setup: &RunSetup) -> Vec<Disruption> {
+pub(crate) fn disruptions(setup: &RunSetup) -> Vec<Disruption> {
     let Some(flow) = setup.flows.first() else { return Vec::new() };
     let used = |path: &&usize| match flow.carrier {
         Carrier::Tcp => flow.first_path() == Some(**path),

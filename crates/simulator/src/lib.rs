@@ -22,7 +22,6 @@ mod world;
 
 pub use accounts::Accounts;
 pub use capture::Capture;
-pub use failover::{Disruption, disruptions};
 pub use host::{Endpoint, HostCounters};
 pub use managers::{KernelSetup, PathEndpoint};
 pub use network::{Direction, NicSetup, PathCounters, PathEvent, PathSetup};

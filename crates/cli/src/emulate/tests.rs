@@ -2,6 +2,7 @@
 
 use super::*;
 use base::Duration;
+use lab::Given;
 
 fn path(text: &str) -> PathSpec {
     PathSpec::parse(&Given::argument("--path", text)).expect("a path")

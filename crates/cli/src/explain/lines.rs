@@ -51,9 +51,9 @@ fn heading(
     let heading = format!(
         "{}: {}; {}, sender {}; repetition {run}, seed {}{connection}",
         variant.name,
-        describe_traffic(&scenario.traffic, scenario.reverse),
+        describe_traffic(&scenario.traffic, scenario.ends.reverse),
         protocols(scenario),
-        scenario.profile.name(),
+        scenario.ends.profile.name(),
         scenario.seed
     );
     screen.wrap(text, "", &heading, "");

@@ -4,12 +4,12 @@
 
 mod lines;
 
-use crate::args::ScenarioArgs;
+use crate::exit::{FAILED, USAGE};
+use crate::options::ScenarioArgs;
 use crate::output::{Screen, error, message, print};
-use crate::{FAILED, USAGE};
-use clap::{ArgMatches, Args};
+use clap::Args;
 use lab::decisions::{Decisions, Span, decision_document, record_decisions};
-use lab::{Given, InputError, Scenario, Variant, variants_of};
+use lab::{Given, InputError, Key, Scenario, Variant, variants_of};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -58,8 +58,8 @@ struct Prepared {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn explain(args: &ExplainArgs, sources: Option<&ArgMatches>) -> u8 {
-    let prepared = match prepare(args, sources) {
+pub fn explain(args: &ExplainArgs) -> u8 {
+    let prepared = match prepare(args) {
         Ok(prepared) => prepared,
         Err(refusal) => {
             error(&refusal);
@@ -83,19 +83,23 @@ pub fn explain(args: &ExplainArgs, sources: Option<&ArgMatches>) -> u8 {
     }
 }
 
-fn prepare(args: &ExplainArgs, sources: Option<&ArgMatches>) -> Result<Prepared, InputError> {
+fn prepare(args: &ExplainArgs) -> Result<Prepared, InputError> {
     let given =
         |option, text: &Option<String>| text.as_ref().map(|text| Given::argument(option, text));
     let (from, until) = (given("--from", &args.from), given("--until", &args.until));
     let span = Span::parse(from.as_ref(), until.as_ref())?;
-    let mut options = args.asked.over_file(sources)?;
-    (options.runs, options.runs_max, options.baseline) = (None, None, None);
+    let mut options = args.asked.over_file()?;
+    for key in [Key::Runs, Key::RunsMax, Key::Baseline] {
+        options.forget(key);
+    }
     let scheduler = given("--scheduler", &args.scheduler);
-    if scheduler.is_some() || options.protocols.is_empty() {
-        options.protocols = vec![Given::argument("--protocols", "mptcp")];
+    if scheduler.is_some() || !options.says(Key::Protocols) {
+        options.forget(Key::Protocols);
+        options = options.with(Key::Protocols, "mptcp");
     }
     if let Some(scheduler) = scheduler {
-        options.schedulers = vec![scheduler];
+        options.forget(Key::Schedulers);
+        options.add(Key::Schedulers, scheduler);
     }
     let scenario = options.resolve()?;
     let variant = chosen(&scenario, args.variant.as_deref())?;

@@ -72,7 +72,7 @@ impl Progress {
                 if let Some(bar) = &bar {
                     bar.finish_and_clear();
                 }
-                std::process::exit(i32::from(crate::INTERRUPTED));
+                std::process::exit(i32::from(crate::exit::INTERRUPTED));
             }
             let text = "interrupted: finishing the runs under way; once more to leave at once";
             say(bar.as_ref(), text);

@@ -25,9 +25,10 @@ select{max-width:100%}";
 pub fn page(sheet: &Sheet<'_>) -> String {
     let scenario = sheet.scenario;
     let title = scenario
+        .about
         .title
         .clone()
-        .unwrap_or_else(|| describe_traffic(&scenario.traffic, scenario.reverse));
+        .unwrap_or_else(|| describe_traffic(&scenario.traffic, scenario.ends.reverse));
     let mut page = Page { text: String::new() };
     page.line("<!doctype html>");
     page.line("<html lang=\"en\"><head><meta charset=\"utf-8\">");
@@ -38,7 +39,7 @@ pub fn page(sheet: &Sheet<'_>) -> String {
         page.line(&format!("<p class=\"warning\">Note: {}.</p>", escaped(note)));
     }
     opening(&mut page, sheet);
-    for text in [&scenario.description, &scenario.source].into_iter().flatten() {
+    for text in [&scenario.about.description, &scenario.about.source].into_iter().flatten() {
         page.line(&format!("<p class=\"small\">{}</p>", escaped(text)));
     }
     page.line(&figure::scripts());
@@ -104,7 +105,7 @@ fn summary_line(sheet: &Sheet<'_>) -> String {
         "{}; {}, sender {}, {runs}, seed {}.",
         timed_traffic(scenario),
         protocols(scenario),
-        scenario.profile.name(),
+        scenario.ends.profile.name(),
         scenario.seed,
     )
 }

@@ -6,6 +6,7 @@
 //! path manager, policy, rule of fail-over.
 
 use lab::{Carrier, Scenario, Variant};
+use transport::scheduler::{SchedulerChoice, TABLE};
 
 const BLACK: &str = "#000000";
 const ORANGE: &str = "#e69f00";
@@ -19,22 +20,27 @@ const PURPLE: &str = "#cc79a7";
 /// Of paths, in the order of the scenario.
 const PATHS: [(&str, &str); 4] =
     [(BLUE, "circle"), (ORANGE, "triangle-up"), (SKY_BLUE, "square"), (YELLOW, "cross")];
-/// Of what runs over several paths, by scheduler; what tends to be compared differs in colour.
-const SCHEDULERS: [(&str, &str, &str); 14] = [
-    ("lrf", VERMILLION, "diamond"),
-    ("rr", PURPLE, "diamond"),
-    ("wrr", PURPLE, "x"),
-    ("redundant", BLACK, "diamond"),
-    ("linux", GREEN, "diamond"),
-    ("daps", BLACK, "x"),
-    ("otias", PURPLE, "star"),
-    ("ecf", GREEN, "x"),
-    ("ecf-kernel", GREEN, "star"),
-    ("blest", VERMILLION, "x"),
-    ("blest-kernel", VERMILLION, "star"),
-    ("sttf", BLACK, "star"),
-    ("xlink", PURPLE, "triangle-down"),
-    ("raven", GREEN, "triangle-down"),
+/// Of what runs over several paths, by the scheduler's place in the engine's table; what tends to
+/// be compared differs in colour.
+const SCHEDULERS: [(&str, &str); 18] = [
+    (VERMILLION, "diamond"),
+    (PURPLE, "diamond"),
+    (PURPLE, "x"),
+    (BLACK, "diamond"),
+    (GREEN, "diamond"),
+    (BLACK, "x"),
+    (PURPLE, "star"),
+    (GREEN, "x"),
+    (GREEN, "star"),
+    (VERMILLION, "x"),
+    (VERMILLION, "star"),
+    (BLACK, "star"),
+    (PURPLE, "triangle-down"),
+    (GREEN, "triangle-down"),
+    (VERMILLION, "triangle-down"),
+    (BLACK, "triangle-down"),
+    (PURPLE, "square"),
+    (GREEN, "square"),
 ];
 const DASHES: [&str; 4] = ["solid", "dash", "dot", "dashdot"];
 
@@ -81,7 +87,7 @@ pub fn of_path(index: usize) -> Look {
 pub fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
     let (colour, symbol) = match (variant.single_path(), variant.scheduler()) {
         (Some(path), _) => (of_path(path).colour, of_path(path).symbol),
-        (None, scheduler) => of_scheduler(scheduler.map_or("", |scheduler| scheduler.name())),
+        (None, scheduler) => scheduler.map_or((BLACK, "circle"), of_scheduler),
     };
     let combination = combination(scenario, variant);
     let is_open = combination / DASHES.len() % 2 == 1;
@@ -94,14 +100,14 @@ fn combination(scenario: &Scenario, variant: &Variant) -> usize {
     fn place<T: PartialEq>(all: &[T], one: &T) -> (usize, usize) {
         (all.iter().position(|other| other == one).unwrap_or(0), all.len().max(1))
     }
-    let (control, _) = place(&scenario.congestion, &variant.congestion);
+    let (control, _) = place(&scenario.choices.congestion, &variant.congestion);
     let Carrier::Mptcp { path_manager, policy, failover, .. } = &variant.carrier else {
         return control;
     };
     let others = [
-        place(&scenario.path_managers, path_manager),
-        place(&scenario.policies, policy),
-        place(&scenario.failovers, failover),
+        place(&scenario.choices.path_managers, path_manager),
+        place(&scenario.choices.policies, policy),
+        place(&scenario.choices.failovers, failover),
     ];
     others.into_iter().fold(control, |sum, (place, count)| sum * count + place)
 }
@@ -120,10 +126,10 @@ fn open(symbol: &str) -> &'static str {
     }
 }
 
-/// Of a scheduler by its name without parameters.
-fn of_scheduler(scheduler: &str) -> (&'static str, &'static str) {
-    let known = SCHEDULERS.iter().find(|(name, ..)| *name == scheduler);
-    known.map_or((BLACK, "circle"), |(_, colour, symbol)| (*colour, *symbol))
+/// Of a scheduler, whatever its parameters.
+fn of_scheduler(scheduler: &SchedulerChoice) -> (&'static str, &'static str) {
+    let place = TABLE.iter().position(|row| row.name == scheduler.name()).unwrap_or(0);
+    SCHEDULERS[place % SCHEDULERS.len()]
 }
 
 #[cfg(test)]
@@ -131,18 +137,16 @@ mod tests {
     use super::*;
     use lab::variants_of;
     use std::collections::BTreeSet;
-    use transport::scheduler::SchedulerChoice;
 
     #[test]
     fn every_scheduler_has_a_look_that_nothing_else_has() {
         let mut seen: BTreeSet<(&str, &str)> = PATHS.into_iter().collect();
-        for row in transport::scheduler::TABLE {
-            let name = row.name;
-            assert!(SCHEDULERS.iter().any(|(known, ..)| *known == name), "{name}");
-            assert!(seen.insert(of_scheduler(name)), "{name} looks like another");
+        for scheduler in SchedulerChoice::all() {
+            assert!(seen.insert(of_scheduler(&scheduler)), "{scheduler} looks like another");
         }
-        let weighted: SchedulerChoice = "wrr:3,1".parse().unwrap();
-        assert_eq!(of_scheduler(weighted.name()), of_scheduler("wrr"));
+        let choice = |text: &str| text.parse::<SchedulerChoice>().unwrap();
+        assert_eq!(of_scheduler(&choice("wrr:3,1")), of_scheduler(&choice("wrr")));
+        assert_eq!(of_scheduler(&choice("raven")), (GREEN, "triangle-down"));
     }
 
     #[test]
@@ -162,7 +166,7 @@ mod tests {
 
     #[test]
     fn every_symbol_has_a_letter_of_its_own() {
-        let schedulers = SCHEDULERS.iter().map(|(_, _, symbol)| *symbol);
+        let schedulers = SCHEDULERS.iter().map(|(_, symbol)| *symbol);
         let filled = PATHS.iter().map(|path| path.1).chain(schedulers);
         let symbols: BTreeSet<&str> = filled.flat_map(|symbol| [symbol, open(symbol)]).collect();
         let look = |symbol| Look { colour: BLACK, dash: "solid", symbol };

@@ -3,7 +3,7 @@
 use super::{Ask, text};
 use crate::output::{Screen, width_of};
 use lab::results::Records;
-use lab::{Captures, Given, Options, PathOption, Report, Run, Scenario, Variant, Watcher};
+use lab::{Captures, Key, Options, Report, Run, Scenario, Variant, Watcher};
 
 struct Nobody;
 
@@ -17,22 +17,10 @@ impl Watcher for Nobody {
 
 /// What `compare` does between its arguments and its table.
 fn study(paths: &[&str], options: &[(&str, &str)]) -> (Scenario, Report) {
-    let said = |name: &str| {
-        let found = options.iter().find(|(option, _)| *option == name);
-        found.map(|(option, text)| Given::argument(&format!("--{option}"), text))
-    };
-    let path = |text: &&str| PathOption::Whole(Given::argument("--path", text));
-    let options = Options {
-        paths: paths.iter().map(path).collect(),
-        traffic: said("traffic"),
-        protocols: said("protocols").into_iter().collect(),
-        schedulers: said("schedulers").into_iter().collect(),
-        path_managers: said("path-managers").into_iter().collect(),
-        policies: said("policy").into_iter().collect(),
-        cc: said("cc").into_iter().collect(),
-        runs: said("runs"),
-        ..Options::default()
-    };
+    let asked = paths.iter().fold(Options::default(), |all, path| all.with(Key::Path, path));
+    let options = options
+        .iter()
+        .fold(asked, |all, (name, text)| all.with(Key::by_name(name).expect("an option"), text));
     let scenario = options.resolve().unwrap();
     let records: Option<&Records> = None;
     let study = lab::run_study(&scenario, records, &Nobody).unwrap();

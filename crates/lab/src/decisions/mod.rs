@@ -11,10 +11,10 @@ pub use document::decision_document;
 pub use words::{mark_word, mark_words, reason};
 
 use crate::error::{Given, InputError};
-use crate::scenario::Scenario;
-use crate::study::{StudyError, setup};
+use crate::scenario::{Scenario, Variant};
+use crate::setup::setup;
+use crate::study::StudyError;
 use crate::units::parse_time;
-use crate::variants::Variant;
 use base::decision::{Answer, SchedulerCall, Sent};
 use base::{Duration, Event, EventMask, HostId, Instant, Recorder, SocketId};
 use simulator::{RunError, RunSetup, simulate_recorded};

@@ -1,21 +1,17 @@
 //! Decisions of whole runs.
 
 use super::*;
-use crate::scenario::{Options, PathOption};
-use crate::variants::variants_of;
+use crate::scenario::{Key, Options, variants_of};
 use base::decision::Mark;
 
 fn scenario(scheduler: &str, traffic: &str) -> Scenario {
-    let argument = |option: &str, text: &str| Given::argument(option, text);
-    let path = |text: &str| PathOption::Whole(argument("--path", text));
-    let options = Options {
-        paths: vec![path("fast=rate 500mbit delay 5ms"), path("slow=rate 500mbit delay 50ms")],
-        traffic: Some(argument("--traffic", traffic)),
-        protocols: vec![argument("--protocols", "mptcp")],
-        schedulers: vec![argument("--schedulers", scheduler)],
-        profile: Some(argument("--profile", "linux-4.1")),
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with(Key::Path, "fast=rate 500mbit delay 5ms")
+        .with(Key::Path, "slow=rate 500mbit delay 50ms")
+        .with(Key::Traffic, traffic)
+        .with(Key::Protocols, "mptcp")
+        .with(Key::Schedulers, scheduler)
+        .with(Key::Profile, "linux-4.1");
     options.resolve().expect("a scenario")
 }
 

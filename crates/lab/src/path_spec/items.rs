@@ -4,6 +4,7 @@
 //! `assemble`.
 
 use super::token::{Token, tokens};
+use super::words::{OF_DIRECTION, OFFERED, item_words};
 use super::{Direction, Loss, Span};
 use crate::error::Refusal;
 use crate::units::{QueueLimit, parse_probability, parse_queue, parse_rate, parse_time};
@@ -11,6 +12,7 @@ use crate::words::{nearest, nearest_help};
 use base::{Duration, Rate};
 use network::{QueueConfig, queue};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// An item, its direction and where it stands.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,28 +88,7 @@ impl Change {
 }
 
 /// The words an item can start with.
-const WORDS: [&str; 20] = [
-    "rate",
-    "delay",
-    "loss",
-    "limit",
-    "queue",
-    "reorder",
-    "duplicate",
-    "corrupt",
-    "trace",
-    "trace-up",
-    "profile",
-    "down",
-    "silent",
-    "backup",
-    "reset",
-    "removed",
-    "via",
-    "uplink",
-    "downlink",
-    "unit=",
-];
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(item_words);
 /// Words of other programs for the same things.
 const SYNONYMS: [(&str, &str); 12] = [
     ("bandwidth", "rate"),
@@ -285,21 +266,18 @@ impl<'a> Reader<'a> {
 
     fn queue(&mut self, word: &Token) -> Result<QueueConfig, Refusal> {
         let name = self.value(word, "droptail")?;
-        match name.text.as_str() {
-            "droptail" => Ok(QueueConfig::DropTail),
-            "red" => {
-                let min = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
-                let max = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
-                let p = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
-                red(min, max, p)
-            }
-            "codel" => Ok(QueueConfig::CoDel),
-            "fq_codel" => Ok(QueueConfig::FqCoDel),
-            other => Err(name.refuse(
-                format!("unknown queue discipline `{other}`"),
-                nearest_help(other, &queue::NAMES.map(|(name, ..)| name)),
-            )),
+        if name.text == "red" {
+            let min = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
+            let max = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
+            let p = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
+            return red(min, max, p);
         }
+        QueueConfig::by_name(&name.text).ok_or_else(|| {
+            name.refuse(
+                format!("unknown queue discipline `{}`", name.text),
+                nearest_help(&name.text, &queue::NAMES.map(|(name, ..)| name)),
+            )
+        })
     }
 
     fn trace(&mut self, word: &Token, upload: bool) -> Result<Kind, Refusal> {
@@ -437,7 +415,8 @@ fn unknown(word: &Token, direction: Direction) -> Refusal {
         let help = format!("write it after the file: `trace FILE unit={unit}`");
         return word.refuse("`unit=` belongs to a trace", help);
     }
-    let known = if direction == Direction::Both { &WORDS[..19] } else { &WORDS[..9] };
+    let known =
+        if direction == Direction::Both { &WORDS[..OFFERED] } else { &WORDS[..OF_DIRECTION] };
     let lower = text.to_lowercase();
     let synonym = SYNONYMS.iter().find(|(name, _)| *name == lower).map(|(_, word)| *word);
     let help = match synonym.or_else(|| nearest(text, known.iter().copied())) {

@@ -12,6 +12,7 @@ mod show;
 mod stored;
 pub(crate) mod token;
 pub(crate) mod trace_file;
+pub(crate) mod words;
 
 pub(crate) use assemble::RUN_LIMIT;
 pub use items::Change;

@@ -77,8 +77,7 @@ fn show_queue(queue: &QueueConfig) -> Option<String> {
             let p = show_probability(*max_p);
             Some(format!("queue red {min_packets}p {max_packets}p {p}"))
         }
-        QueueConfig::CoDel => Some("queue codel".into()),
-        QueueConfig::FqCoDel => Some("queue fq_codel".into()),
+        plain => Some(format!("queue {}", plain.name())),
     }
 }
 

@@ -1,11 +1,9 @@
 //! Classes, baselines and verdicts on made-up studies.
 
 use super::*;
-use crate::error::Given;
 use crate::results::{Provenance, ResultFolder, Written, document};
 use crate::run::Run;
-use crate::scenario::{Options, PathOption};
-use crate::variants::variants_of;
+use crate::scenario::{Key, Options, variants_of};
 use base::Duration;
 use harness::{FlowRecord, RunRecord, SentRecord, SimulatedRecord};
 use serde_json::Value;
@@ -14,17 +12,11 @@ use traffic::Outcome;
 /// A scenario over these paths, all of them random or none.
 fn scenario(paths: &[&str], random: bool, metric: Metric, baseline: &str) -> Scenario {
     let loss = if random { " loss 1%" } else { "" };
-    let path = |name: &&str| {
-        let text = format!("{name}=rate 5mbit{loss}");
-        PathOption::Whole(Given::argument("--path", &text))
-    };
     let traffic = if metric == Metric::Goodput { "bulk:30s" } else { "bulk:4MiB" };
-    let options = Options {
-        paths: paths.iter().map(path).collect(),
-        traffic: Some(Given::argument("--traffic", traffic)),
-        baseline: Some(Given::argument("--baseline", baseline)),
-        ..Options::default()
-    };
+    let options = paths.iter().fold(Options::default(), |options, name| {
+        options.with(Key::Path, &format!("{name}=rate 5mbit{loss}"))
+    });
+    let options = options.with(Key::Traffic, traffic).with(Key::Baseline, baseline);
     options.resolve().unwrap()
 }
 
@@ -178,17 +170,13 @@ fn together(schedulers: &str, random: bool, baseline: &str, values: &[Vec<Option
 
 fn together_scenario(schedulers: &str, random: bool, baseline: &str) -> Scenario {
     let loss = if random { " loss 1%" } else { "" };
-    let path =
-        |name| PathOption::Whole(Given::argument("--path", &format!("{name}=rate 5mbit{loss}")));
-    let given = |name, text| Given::argument(name, text);
-    let options = Options {
-        paths: vec![path("a"), path("b")],
-        traffic: Some(given("--traffic", "bulk:4MiB")),
-        protocols: vec![given("--protocols", "tcp,mptcp")],
-        schedulers: vec![given("--schedulers", schedulers)],
-        baseline: Some(given("--baseline", baseline)),
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with(Key::Path, &format!("a=rate 5mbit{loss}"))
+        .with(Key::Path, &format!("b=rate 5mbit{loss}"))
+        .with(Key::Traffic, "bulk:4MiB")
+        .with(Key::Protocols, "tcp,mptcp")
+        .with(Key::Schedulers, schedulers)
+        .with(Key::Baseline, baseline);
     options.resolve().unwrap()
 }
 

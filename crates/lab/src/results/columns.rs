@@ -46,7 +46,7 @@ const FIXED: [(&str, Kind, Take); 24] = [
     ("path", Kind::Text, |_, r| text(&r.labels.path)),
     ("scheduler", Kind::Text, |_, r| text(&r.labels.scheduler)),
     ("cc", Kind::Text, |_, r| text(&r.labels.congestion)),
-    ("profile", Kind::Text, |scenario, _| text(scenario.profile.name())),
+    ("profile", Kind::Text, |scenario, _| text(scenario.ends.profile.name())),
     ("seed", Kind::Whole, |scenario, _| Cell::Whole(scenario.seed)),
     ("run", Kind::Whole, |_, r| Cell::Whole(r.run.number)),
     ("metric", Kind::Text, |_, r| text(r.run.metric.name())),

@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::run::{Labels, Record};
 use crate::scenario::Scenario;
 use crate::series::VariantSeries;
-use crate::stack::Stack;
+use crate::stack::StackKind;
 use crate::study::{Study, VariantRuns, hex};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -60,7 +60,7 @@ pub struct Written<'a> {
     /// The number of the repetition, if it is only one that was asked for.
     pub repetition: Option<u64>,
     /// Whose protocols ran over emulated links; none in a simulation.
-    pub stacks: &'a [Stack],
+    pub stacks: &'a [StackKind],
     /// What the folder has.
     pub records: Option<&'a Records>,
 }

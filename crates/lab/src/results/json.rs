@@ -8,11 +8,10 @@ use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
 use crate::precision::TARGET;
 use crate::report::{Pair, Report};
 use crate::run::OBJECT_TIME;
-use crate::scenario::{FlowSpec, Runs, Scenario};
+use crate::scenario::{Carrier, FlowSpec, Runs, Scenario};
 use crate::statistics::Interval;
 use crate::summary::Summary;
 use crate::traffic_spec::show_traffic;
-use crate::variants::Carrier;
 use base::{Blocked, Duration};
 use serde_json::{Map, Value, json};
 use traffic::Traffic;
@@ -38,7 +37,7 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
         "variants": variants,
         "verdict": report.verdict,
         "hash": report.hash,
-        "reverse": scenario.reverse,
+        "reverse": scenario.ends.reverse,
         "interrupted": report.interrupted,
         "auto": auto(scenario, report),
         "pairs": report.pairs.iter().map(|each| pair(report, each)).collect::<Vec<_>>(),
@@ -141,7 +140,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "cc": summary.variant.congestion.to_string(),
         "policy": summary.variant.policy().map(ToString::to_string),
         "failover": summary.variant.failover().map(Failover::name),
-        "profile": scenario.profile.name(),
+        "profile": scenario.ends.profile.name(),
         "n": summary.n,
         "incomplete": summary.incomplete,
         "mean": summary.mean,

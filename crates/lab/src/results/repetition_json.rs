@@ -20,7 +20,7 @@ pub fn repetition_document(scenario: &Scenario, number: u64, of: &[Repetition]) 
         "unit": metric.map(traffic::Metric::unit),
         "seed": scenario.seed,
         "run": number,
-        "reverse": scenario.reverse,
+        "reverse": scenario.ends.reverse,
         "paths": paths,
         "variants": of.iter().map(|one| variant(scenario, one)).collect::<Vec<_>>(),
         "notes": scenario.notes,

@@ -12,11 +12,10 @@ use super::table::{SCHEMA_VERSION, Table};
 use crate::error::InputError;
 use crate::report::Report;
 use crate::run::{Record, Run};
-use crate::scenario::{Runs, Scenario};
+use crate::scenario::{Runs, Scenario, Variant, variants_of};
 use crate::series::VariantSeries;
-use crate::stack::{Emulated, Stack, emulated_of};
+use crate::stack::{Emulated, StackKind, emulated_of};
 use crate::study::{Study, VariantRuns, hex};
-use crate::variants::{Variant, variants_of};
 use parquet::errors::ParquetError;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -224,8 +223,8 @@ impl Folder {
     /// What was compared: on emulated links, what the stacks could do of the scenario.
     fn variants(&self, scenario: &Scenario) -> Result<Vec<Variant>, InputError> {
         let Some(names) = self.run["stacks"].as_array() else { return Ok(variants_of(scenario)) };
-        let stack = |name: &Value| Stack::by_name(name.as_str().unwrap_or_default());
-        let stacks: Option<Vec<Stack>> = names.iter().map(stack).collect();
+        let stack = |name: &Value| StackKind::by_name(name.as_str().unwrap_or_default());
+        let stacks: Option<Vec<StackKind>> = names.iter().map(stack).collect();
         let stacks = stacks.ok_or_else(|| {
             let help = "make the page with the program that wrote the folder";
             self.refuse("run.json", "it names a stack that this program does not know", help)

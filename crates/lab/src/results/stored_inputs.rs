@@ -5,7 +5,7 @@
 
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::{PathSpec, name_recordings, without_recordings};
-use crate::scenario::{PathOption, Scenario};
+use crate::scenario::{Key, PathOption, Scenario};
 use crate::traffic_spec::parse_http;
 use base::Duration;
 use serde_json::Value;
@@ -19,19 +19,21 @@ const STAND_IN: &str = "bulk:1MiB";
 /// The scenario in the file called `name`, of which `document` is the result.
 pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputError> {
     let mut options = Scenario::options_from_file(name)?;
-    let specs = path_specs(&options.paths);
-    let link_specs = path_specs(&options.links);
-    let described = options.paths.iter_mut().chain(&mut options.links);
-    for (option, spec) in described.zip(specs.iter().chain(&link_specs)) {
-        let text = without_recordings(spec).map_err(|refusal| damaged(name, &refusal))?;
-        if let PathOption::Named { spec, .. } = option {
-            *spec = Given::argument(name, &text);
+    let specs = path_specs(options.described(Key::Path));
+    let link_specs = path_specs(options.described(Key::Link));
+    for (key, specs) in [(Key::Path, &specs), (Key::Link, &link_specs)] {
+        for (option, spec) in options.described_mut(key).iter_mut().zip(specs) {
+            let text = without_recordings(spec).map_err(|refusal| damaged(name, &refusal))?;
+            if let PathOption::Named { spec, .. } = option {
+                *spec = Given::argument(name, &text);
+            }
         }
     }
     let page = page(document);
     if page.is_some() {
-        options.traffic = Some(Given::argument(name, STAND_IN));
-        (options.http, options.per_host) = (None, None);
+        options.add(Key::Traffic, Given::argument(name, STAND_IN));
+        options.forget(Key::Http);
+        options.forget(Key::PerHost);
     }
     let mut scenario = options.resolve()?;
     let lists = [

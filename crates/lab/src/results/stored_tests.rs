@@ -5,13 +5,11 @@ use super::columns::{Cell, Kind};
 use super::folder::{Provenance, ResultFolder, Written};
 use super::series_table::SeriesTable;
 use super::stored::StoredStudy;
-use crate::error::Given;
 use crate::report::Report;
 use crate::run::{Drops, Run};
-use crate::scenario::{Options, PathOption, Runs, Scenario};
+use crate::scenario::{Key, Options, Runs, Scenario, variants_of};
 use crate::series::{Quantity, Series, VariantSeries};
 use crate::study::{Study, VariantRuns, hex};
-use crate::variants::variants_of;
 use base::Instant;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -30,12 +28,10 @@ impl Scratch {
         let name = format!("anabranch-stored-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = fs::remove_dir_all(&path);
-        let path_option = |text| PathOption::Whole(Given::argument("--path", text));
-        let options = Options {
-            paths: vec![path_option("a=rate 5mbit loss 1%"), path_option("b=rate 3mbit")],
-            traffic: Some(Given::argument("--traffic", "bulk:4MiB")),
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with(Key::Path, "a=rate 5mbit loss 1%")
+            .with(Key::Path, "b=rate 3mbit")
+            .with(Key::Traffic, "bulk:4MiB");
         let mut scenario = options.resolve().unwrap();
         scenario.runs = Runs::Fixed(3);
         let scratch = Scratch { path, scenario };

@@ -4,10 +4,8 @@ use super::columns;
 use super::folder::ResultFolder;
 use super::records::{Records, TABLE};
 use super::table::parquet;
-use crate::error::Given;
 use crate::run::{Drops, Labels, Record, Run};
-use crate::scenario::{Options, PathOption, Runs, Scenario};
-use crate::variants::{Variant, variants_of};
+use crate::scenario::{Key, Options, Runs, Scenario, Variant, variants_of};
 use base::Duration;
 use harness::{Account, Held, Repeated};
 use std::fs;
@@ -51,13 +49,11 @@ impl Drop for Scratch {
 }
 
 fn scenario(seed: u64) -> Scenario {
-    let path = |text| PathOption::Whole(Given::argument("--path", text));
-    let options = Options {
-        paths: vec![path("a=rate 5mbit loss 1%"), path("b=rate 3mbit delay 20ms")],
-        traffic: Some(Given::argument("--traffic", "bulk:4MiB")),
-        seed: Some(Given::argument("--seed", &seed.to_string())),
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with(Key::Path, "a=rate 5mbit loss 1%")
+        .with(Key::Path, "b=rate 3mbit delay 20ms")
+        .with(Key::Traffic, "bulk:4MiB")
+        .with(Key::Seed, &seed.to_string());
     options.resolve().unwrap()
 }
 
@@ -280,13 +276,13 @@ fn damaged_tables_never_panic() {
 fn number_of_runs_and_choice_of_variants_do_not_make_another_study() {
     let first = scenario(1);
     let mut second = scenario(1);
-    second.title = Some("The same".into());
+    second.about.title = Some("The same".into());
     second.runs = Runs::Auto { most: 40 };
-    second.congestion.push(transport::congestion::ControllerChoice::RENO);
+    second.choices.congestion.push(transport::congestion::ControllerChoice::RENO);
     assert_eq!(first.study_key(), second.study_key());
     assert_ne!(first.hash(), second.hash());
     assert_ne!(first.study_key(), scenario(2).study_key());
-    second.reverse = true;
+    second.ends.reverse = true;
     assert_ne!(first.study_key(), second.study_key());
 }
 

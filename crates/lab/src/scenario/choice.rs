@@ -5,8 +5,9 @@
 //! refused. Leaves single values to `values` and the variants that follow to `variants`.
 
 use super::Options;
+use super::table::Key;
+use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
-use crate::variants::Protocol;
 use crate::words::nearest_help;
 use std::fmt::{self, Display};
 use std::ops::Range;
@@ -46,38 +47,44 @@ pub(super) type Complaint = (String, String);
 
 impl Chosen {
     pub(super) fn resolve(options: &Options, paths: usize) -> Result<Chosen, InputError> {
-        let protocols = chosen(&options.protocols, usual(paths), protocol)?;
+        let protocols = chosen(options.texts(Key::Protocols), usual(paths), protocol)?;
         let mut notes = Vec::new();
         let multipath = protocols.contains(&Protocol::Mptcp);
         if multipath {
             check_paths(options, paths, &mut notes)?;
         } else {
-            let reinjection = options.reinjection.as_slice();
-            let managers = &options.path_managers[..];
-            for lists in [&options.schedulers, reinjection, managers, &options.failovers] {
+            let reinjection = options.texts(Key::Reinjection);
+            let managers = options.texts(Key::PathManagers);
+            for lists in [
+                options.texts(Key::Schedulers),
+                reinjection,
+                managers,
+                options.texts(Key::Failover),
+            ] {
                 only_with_multipath(lists)?;
             }
         }
-        let congestion = controls(&options.cc, &protocols, &mut notes)?;
+        let congestion = controls(options.texts(Key::Cc), &protocols, &mut notes)?;
         let default = vec![SchedulerChoice::default()];
-        let schedulers = chosen_of(&options.schedulers, default, with_parameters, scheduler)?;
-        let schedulers = with_reinjection(schedulers, options.reinjection.as_ref())?;
+        let schedulers =
+            chosen_of(options.texts(Key::Schedulers), default, with_parameters, scheduler)?;
+        let schedulers = with_reinjection(schedulers, options.text(Key::Reinjection))?;
         let default = vec![PathManagerKind::default()];
         let path_managers =
-            chosen_of(&options.path_managers, default, with_parameters, path_manager)?;
+            chosen_of(options.texts(Key::PathManagers), default, with_parameters, path_manager)?;
         let default = vec![PolicyChoice::NONE];
-        let policies = chosen_of(&options.policies, default, with_parameters, |word| {
+        let policies = chosen_of(options.texts(Key::Policy), default, with_parameters, |word| {
             policy(word).and_then(|policy| fitting(policy, multipath))
         })?;
-        let failovers = chosen(&options.failovers, Vec::new(), failover)?;
+        let failovers = chosen(options.texts(Key::Failover), Vec::new(), failover)?;
         let is_wrr = |scheduler: &&SchedulerChoice| scheduler.takes_weights();
         if schedulers.iter().filter(is_wrr).any(|scheduler| scheduler.weights().is_none()) {
             notes
                 .push("`wrr` without weights is `rr`; write `wrr:3,1`, a weight a path".to_owned());
         }
-        check_weights(&options.schedulers, &schedulers, paths)?;
+        check_weights(options.texts(Key::Schedulers), &schedulers, paths)?;
         notes.extend(unnamed(&path_managers, &failovers));
-        if multipath && !protocols.contains(&Protocol::Tcp) && options.baseline.is_none() {
+        if multipath && !protocols.contains(&Protocol::Tcp) && !options.says(Key::Baseline) {
             notes.push(
                 "no path is used alone, so variants are compared with the best of them; add `tcp` \
                  to the protocols to learn whether several paths pay off"
@@ -179,7 +186,7 @@ fn check_paths(options: &Options, paths: usize, notes: &mut Vec<String>) -> Resu
         "`mptcp` knows at most {MOST_PATHS} addresses of a host, and {paths} paths are given"
     );
     let help = "leave paths out, or compare them with `--protocols tcp`";
-    Err(match options.protocols.first() {
+    Err(match options.text(Key::Protocols) {
         Some(given) => given.refuse_whole(problem, help),
         None => InputError::at("--path", problem, help),
     })

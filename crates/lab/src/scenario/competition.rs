@@ -6,6 +6,7 @@
 
 use super::flow::{FlowSpec, Surroundings, check_flow_name, parse_start, split_name};
 use super::options::said;
+use super::table::Key;
 use super::{Options, PathOption};
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::{Change, PathSpec, RUN_LIMIT, Span};
@@ -54,7 +55,7 @@ impl Options {
     /// The shared links, each of which some path must lead through.
     pub(super) fn resolve_links(&self, paths: &[PathSpec]) -> Result<Vec<PathSpec>, InputError> {
         let mut links: Vec<PathSpec> = Vec::new();
-        for option in &self.links {
+        for option in self.described(Key::Link) {
             let (link, name, spec) = match option {
                 PathOption::Whole(given) => (PathSpec::parse(given)?, given, given),
                 PathOption::Named { name, spec } => {
@@ -76,7 +77,7 @@ impl Options {
             links.push(link);
         }
         let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
-        for (path, option) in paths.iter().zip(&self.paths) {
+        for (path, option) in paths.iter().zip(self.described(Key::Path)) {
             let Some(via) = path.via.as_ref().filter(|via| !known.contains(&via.link.as_str()))
             else {
                 continue;
@@ -98,25 +99,25 @@ impl Options {
         let refusing = |given: &Given, read: fn(&str) -> Result<Span<Duration>, Refusal>| {
             read(&given.text).map_err(|refusal| given.refuse(refusal))
         };
-        let start = said(self.start.as_ref(), |given| refusing(given, parse_start))?;
+        let start = said(self.text(Key::Start), |given| refusing(given, parse_start))?;
         let timing = Timing {
             start: start.unwrap_or(Span::fixed(Duration::ZERO)),
-            warm_up: said(self.warm_up.as_ref(), |given| {
+            warm_up: said(self.text(Key::WarmUp), |given| {
                 parse_time(&given.text).map_err(|refusal| given.refuse(refusal))
             })?
             .unwrap_or(Duration::ZERO),
         };
-        if let Some(given) = self.start.as_ref().filter(|_| timing.start.high >= RUN_LIMIT) {
+        if let Some(given) = self.text(Key::Start).filter(|_| timing.start.high >= RUN_LIMIT) {
             let problem = format!("nothing starts at {}: a run ends after {RUN_LIMIT}", given.text);
             return Err(given.refuse_whole(problem, "write an earlier time"));
         }
         let over = end_of(traffic).map_or(Duration::ZERO, |end| timing.start.high + end);
-        if let Some(given) = self.start.as_ref().filter(|_| over > RUN_LIMIT) {
+        if let Some(given) = self.text(Key::Start).filter(|_| over > RUN_LIMIT) {
             let problem =
                 format!("the traffic would last until {over}: a run ends after {RUN_LIMIT}");
             return Err(given.refuse_whole(problem, "start earlier, or let it be shorter"));
         }
-        if let Some(given) = self.warm_up.as_ref().filter(|_| !timing.warm_up.is_zero()) {
+        if let Some(given) = self.text(Key::WarmUp).filter(|_| !timing.warm_up.is_zero()) {
             let over = timing.over_at(traffic).unwrap_or(RUN_LIMIT);
             if timing.warm_up >= over {
                 let problem = format!(
@@ -126,7 +127,7 @@ impl Options {
                 let help = "shorten it, or let the traffic last longer";
                 return Err(given.refuse_whole(problem, help));
             }
-            if self.flows.is_empty() && !matches!(traffic, Traffic::BulkTime(_)) {
+            if self.described(Key::Flow).is_empty() && !matches!(traffic, Traffic::BulkTime(_)) {
                 let help = "leave it out, or send `bulk:60s`";
                 return Err(given
                     .refuse_whole("a warm-up is about goodputs, and this traffic has none", help));
@@ -145,7 +146,7 @@ impl Options {
         let around = Surroundings { paths, profile, over_at };
         let mut flows: Vec<FlowSpec> = Vec::new();
         let mut names: Vec<String> = Vec::new();
-        for option in &self.flows {
+        for option in self.described(Key::Flow) {
             let (flow, given) = match option {
                 PathOption::Whole(given) => {
                     let (name, offset) = split_name(given)?;

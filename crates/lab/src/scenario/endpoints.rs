@@ -2,6 +2,7 @@
 //! addresses: `client lte subflow backup`, `server lte signal`, `subflows 2 add_addr_accepted 1`.
 
 use super::Options;
+use super::table::Key;
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::PathSpec;
 use crate::words::nearest_help;
@@ -26,7 +27,7 @@ pub(super) fn resolve(
     paths: &[PathSpec],
     first: usize,
 ) -> Result<Option<KernelSetup>, InputError> {
-    let Some(given) = options.endpoints.first().or_else(|| options.limits.first()) else {
+    let Some(given) = options.text(Key::Endpoints).or_else(|| options.text(Key::Limits)) else {
         return Ok(None);
     };
     if !managers.contains(&PathManagerKind::Kernel) {
@@ -35,18 +36,16 @@ pub(super) fn resolve(
             "add it: `--path-managers fullmesh,kernel`",
         ));
     }
-    let mut setup = match options.endpoints.is_empty() {
+    let mut setup = match options.texts(Key::Endpoints).is_empty() {
         true => KernelSetup::every_path(paths.len()),
         false => KernelSetup::default(),
     };
-    for (lists, example) in
-        [(&options.endpoints, ENDPOINT_EXAMPLE), (&options.limits, LIMIT_EXAMPLE)]
-    {
-        if let Some(given) = lists.iter().find(|given| items(given).next().is_none()) {
+    for (key, example) in [(Key::Endpoints, ENDPOINT_EXAMPLE), (Key::Limits, LIMIT_EXAMPLE)] {
+        if let Some(given) = options.texts(key).iter().find(|given| items(given).next().is_none()) {
             return Err(given.refuse_whole("this says nothing", example));
         }
     }
-    for given in &options.endpoints {
+    for given in options.texts(Key::Endpoints) {
         for (span, words) in items(given) {
             let refuse = |problem: String, help: String| {
                 given.refuse(Refusal { span: span.clone(), problem, help })
@@ -56,7 +55,7 @@ pub(super) fn resolve(
             setup.endpoints.push(endpoint);
         }
     }
-    for given in &options.limits {
+    for given in options.texts(Key::Limits) {
         for (span, words) in items(given) {
             limits(&mut setup, words)
                 .map_err(|(problem, help)| given.refuse(Refusal { span, problem, help }))?;
@@ -168,7 +167,7 @@ fn check_room(setup: &KernelSetup, options: &Options, first: usize) -> Result<()
         let wanted = opening.filter(|at| at.flags.subflow || at.flags.fullmesh).count();
         for (limits, whose) in [(setup.client_limits, "client"), (setup.server_limits, "server")] {
             let room = usize::from(limits.subflows);
-            let given = options.endpoints.first().or_else(|| options.limits.first());
+            let given = options.text(Key::Endpoints).or_else(|| options.text(Key::Limits));
             if let Some(given) = given.filter(|_| wanted > room) {
                 let problem = format!(
                     "the {side}'s endpoints ask for subflows beside the first one: {wanted}, but \

@@ -14,6 +14,7 @@
 //! events = ["down @20s..35s"]
 //! ```
 
+use super::table::{Key as OptionKey, Takes};
 use super::{Options, PathOption};
 use crate::error::{Given, InputError, SourceFile, in_file_error, sanitised};
 use crate::words::nearest_help;
@@ -25,49 +26,6 @@ use toml::de::{DeTable, DeValue};
 
 /// Larger files are not scenarios.
 const LARGEST: u64 = 1 << 20;
-
-/// Every key of a file, with what is read under it.
-pub(super) const KEYS: [&str; 39] = [
-    "title",
-    "description",
-    "source",
-    "path",
-    "link",
-    "flow",
-    "traffic",
-    "start",
-    "warm-up",
-    "http",
-    "per-host",
-    "protocols",
-    "cc",
-    "schedulers",
-    "reinjection",
-    "path-managers",
-    "endpoints",
-    "limits",
-    "simultaneous-syn",
-    "policy",
-    "failover",
-    "profile",
-    "buffers",
-    "nic",
-    "reverse",
-    "first",
-    "runs",
-    "runs-max",
-    "seed",
-    "jobs",
-    "baseline",
-    "pairs",
-    "json",
-    "out",
-    "csv",
-    "pcap",
-    "quiet",
-    "verbose",
-    "no-color",
-];
 
 /// The options that the file called `name` asks for.
 pub(super) fn read(name: &str) -> Result<Options, InputError> {
@@ -164,25 +122,19 @@ impl Reader<'_> {
         own: &[&str],
     ) -> Result<(), InputError> {
         let name = key.get_ref().as_ref();
-        if let Some(slot) = switch(to, name) {
-            *slot = Some(self.yes_or_no(key, value)?);
-        } else if let Some(slot) = text(to, name) {
-            *slot = Some(self.text(key, value)?);
-        } else if let Some(slot) = list(to, name) {
-            *slot = self.list(key, value)?;
-        } else if name == "path" {
-            to.paths = self.paths("path", value)?;
-        } else if name == "link" {
-            to.links = self.paths("link", value)?;
-        } else if name == "flow" {
-            to.flows = self.flows(value)?;
-        } else {
+        let Some(option) = OptionKey::by_name(name) else {
             let problem = format!("unknown key `{}`", sanitised(name));
-            return Err(self.refuse(
-                key.span(),
-                problem,
-                nearest_help(name, &[own, &KEYS].concat()),
-            ));
+            let help = nearest_help(name, &[own, &OptionKey::names()].concat());
+            return Err(self.refuse(key.span(), problem, help));
+        };
+        match option.row().takes {
+            Takes::Switch => to.set_switch(option, self.yes_or_no(key, value)?),
+            Takes::Text => to.set_texts(option, vec![self.text(key, value)?]),
+            Takes::List => to.set_texts(option, self.list(key, value)?),
+            Takes::Described if option == OptionKey::Flow => {
+                to.set_described(option, self.flows(value)?);
+            }
+            Takes::Described => to.set_described(option, self.paths(name, value)?),
         }
         Ok(())
     }
@@ -265,61 +217,4 @@ impl Reader<'_> {
         };
         in_order(table).into_iter().map(flow).collect()
     }
-}
-
-/// Where a key that is true or false goes.
-fn switch<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Option<bool>> {
-    Some(match name {
-        "reverse" => &mut to.reverse,
-        "simultaneous-syn" => &mut to.simultaneous_syn,
-        "per-host" => &mut to.per_host,
-        "pairs" => &mut to.output.pairs,
-        "json" => &mut to.output.json,
-        "csv" => &mut to.output.csv,
-        "quiet" => &mut to.output.quiet,
-        "verbose" => &mut to.output.verbose,
-        "no-color" => &mut to.output.no_color,
-        _ => return None,
-    })
-}
-
-/// Where a key with one text goes.
-fn text<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Option<Given>> {
-    Some(match name {
-        "title" => &mut to.title,
-        "description" => &mut to.description,
-        "source" => &mut to.source,
-        "traffic" => &mut to.traffic,
-        "start" => &mut to.start,
-        "warm-up" => &mut to.warm_up,
-        "http" => &mut to.http,
-        "reinjection" => &mut to.reinjection,
-        "profile" => &mut to.profile,
-        "buffers" => &mut to.buffers,
-        "nic" => &mut to.nic,
-        "first" => &mut to.first,
-        "runs" => &mut to.runs,
-        "runs-max" => &mut to.runs_max,
-        "seed" => &mut to.seed,
-        "jobs" => &mut to.jobs,
-        "baseline" => &mut to.baseline,
-        "out" => &mut to.output.out,
-        "pcap" => &mut to.output.pcap,
-        _ => return None,
-    })
-}
-
-/// Where a key with names goes.
-fn list<'o>(to: &'o mut Options, name: &str) -> Option<&'o mut Vec<Given>> {
-    Some(match name {
-        "protocols" => &mut to.protocols,
-        "cc" => &mut to.cc,
-        "schedulers" => &mut to.schedulers,
-        "path-managers" => &mut to.path_managers,
-        "endpoints" => &mut to.endpoints,
-        "limits" => &mut to.limits,
-        "policy" => &mut to.policies,
-        "failover" => &mut to.failovers,
-        _ => return None,
-    })
 }

@@ -6,12 +6,13 @@
 //! a flow does in a run to the simulator, and flows that are given key by key to `flow_table`.
 
 use super::choice::{MOST_PATHS, built_control, scheduler};
+use super::flow_table::item_words;
+use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::token::{Token, tokens};
 use crate::path_spec::{PathSpec, RUN_LIMIT, Span, check_name, show_time};
 use crate::traffic_spec::{Fetching, parse_traffic, show_traffic};
 use crate::units::parse_time;
-use crate::variants::Protocol;
 use crate::words::nearest_help;
 use base::chance::owner_of;
 use base::{Chance, Duration, Purpose};
@@ -23,9 +24,6 @@ use transport::congestion::ControllerChoice;
 use transport::scheduler::SchedulerChoice;
 use transport::{Profile, TcpConfig};
 
-/// The words an item of a flow can start with.
-const WORDS: [&str; 10] =
-    ["tcp", "mptcp", "on", "cc", "scheduler", "traffic", "start", "delay", "count", "reverse"];
 const EXAMPLE: &str = "tcp on wlan cc reno start 0s..2s";
 
 /// One or several equal flows.
@@ -272,7 +270,7 @@ impl<'t> Draft<'t> {
             "count" => self.count = Some(count(value(word, rest, "3")?)?),
             unknown => {
                 let problem = format!("unknown word `{unknown}` in a flow");
-                return Err(word.refuse(problem, nearest_help(unknown, &WORDS)));
+                return Err(word.refuse(problem, nearest_help(unknown, &item_words())));
             }
         }
         Ok(())
@@ -289,7 +287,7 @@ fn value<'t>(
         let help = format!("write `{} {example}`", word.text);
         word.refuse(format!("`{}` needs a value", word.text), help)
     };
-    let is_value = |token: &&&Token| !WORDS.contains(&token.text.as_str());
+    let is_value = |token: &&&Token| !item_words().contains(&token.text.as_str());
     let present = rest.as_slice().first().filter(|token| is_value(&token));
     present.ok_or_else(missing)?;
     rest.next().ok_or_else(missing)

@@ -1,23 +1,81 @@
-//! A flow that is given key by key in a scenario file, as the words of `flow`.
+//! The words of a flow, and a flow that is given key by key in a scenario file.
 
 use super::file::{Reader, in_order};
+use super::schema;
+use super::schema::Pattern::{self, Flag, Of, Plain, Regex};
 use crate::error::{Given, InputError, sanitised};
 use crate::words::nearest_help;
 use toml::de::DeTable;
 
-/// Every key of a flow.
-pub(super) const FLOW_KEYS: [&str; 10] = [
-    "protocol",
-    "path",
-    "paths",
-    "cc",
-    "scheduler",
-    "traffic",
-    "start",
-    "delay",
-    "count",
-    "reverse",
+/// A word of a flow: what may begin an item, and what may be a key of a file.
+struct Word {
+    name: &'static str,
+    is_item: bool,
+    /// The values of the key and its description in the schema.
+    key: Option<(Pattern, &'static str)>,
+}
+
+const fn item(name: &'static str) -> Word {
+    Word { name, is_item: true, key: None }
+}
+
+const fn key(name: &'static str, pattern: Pattern, about: &'static str) -> Word {
+    Word { name, is_item: false, key: Some((pattern, about)) }
+}
+
+const fn both(name: &'static str, pattern: Pattern, about: &'static str) -> Word {
+    Word { name, is_item: true, key: Some((pattern, about)) }
+}
+
+/// Every word, in the order in which messages list them.
+static WORDS: &[Word] = &[
+    item("tcp"),
+    item("mptcp"),
+    item("on"),
+    key(
+        "protocol",
+        Of(schema::protocol),
+        "tcp or mptcp. Default: tcp on one path, mptcp on several.",
+    ),
+    key("path", Plain, "The path at whose ends its hosts are."),
+    key("paths", Of(schema::some_paths), "The paths of an mptcp flow, the first subflow's first."),
+    both("cc", Of(schema::control), "Its congestion control. Default: cubic."),
+    both("scheduler", Plain, "Of an mptcp flow. Default: lrf."),
+    both(
+        "traffic",
+        Regex(r"^(bulk:.+|burst:[0-9]+|video(:.+)?)$"),
+        "bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]. Default: saturating to the end.",
+    ),
+    both(
+        "start",
+        Of(schema::start),
+        "When it starts; a range is drawn from for every repetition. Default: 0s.",
+    ),
+    both(
+        "delay",
+        Of(schema::time),
+        "Between its client and the paths, one way, on top of what they have. Default: 0ms.",
+    ),
+    both("count", Of(schema::count), "So many of them, each with a start of its own. Default: 1."),
+    both("reverse", Flag, "Client to server."),
 ];
+
+/// The words that may begin an item.
+pub(super) fn item_words() -> Vec<&'static str> {
+    WORDS.iter().filter(|word| word.is_item).map(|word| word.name).collect()
+}
+
+/// The keys of a file, with their values and descriptions.
+pub(super) fn keys() -> impl Iterator<Item = (&'static str, Pattern, &'static str)> {
+    WORDS.iter().filter_map(|word| {
+        let (pattern, about) = word.key?;
+        Some((word.name, pattern, about))
+    })
+}
+
+fn is_key(name: &str) -> bool {
+    keys().any(|(key, ..)| key == name)
+}
 
 impl Reader<'_> {
     /// The words that a table says.
@@ -43,14 +101,15 @@ impl Reader<'_> {
                         spec.push("reverse", key.span());
                     }
                 }
-                word if FLOW_KEYS.contains(&word) => {
+                word if is_key(word) => {
                     let text = self.text(key, value)?.text;
                     spec.push(word, key.span());
                     spec.push(&text, self.inside(value, &text));
                 }
                 unknown => {
                     let problem = format!("unknown key `{}` of a flow", sanitised(unknown));
-                    let help = nearest_help(unknown, &FLOW_KEYS);
+                    let help =
+                        nearest_help(unknown, &keys().map(|(key, ..)| key).collect::<Vec<_>>());
                     return Err(self.refuse(key.span(), problem, help));
                 }
             }

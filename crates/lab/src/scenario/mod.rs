@@ -15,20 +15,24 @@ mod options;
 mod path_table;
 mod schema;
 mod single;
+mod table;
 mod values;
+mod variants;
 
 pub(crate) use file::{load, split, table_of};
 pub use flow::FlowSpec;
 pub(crate) use flow::draw_start;
-pub use options::{Options, OutputOptions, PathOption};
+pub use options::{Options, PathOption};
 pub use schema::schema as scenario_schema;
-pub use single::{Asked, Single};
+pub use single::{SingleChoices, SingleOptions};
+use table::quoted;
+pub use table::{Argument, Counts, Key, OptionRow, Takes, Verbs};
+pub use variants::{Carrier, Protocol, Variant, variants_of};
 
 use crate::error::InputError;
-use crate::path_spec::{CapacitySpec, PathSpec, Span, show_time};
+use crate::path_spec::{CapacitySpec, PathSpec, Span};
 use crate::traffic_spec::show_traffic;
 use crate::units::show_size;
-use crate::variants::Protocol;
 use crate::web_page::PageSource;
 use base::Duration;
 use sha2::{Digest, Sha256};
@@ -52,12 +56,8 @@ pub const DEFAULT_SEED: u64 = 1;
 /// A study to carry out.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// A heading for reports.
-    pub title: Option<String>,
-    /// Who is in this situation, for those who read the file.
-    pub description: Option<String>,
-    /// Where the values come from.
-    pub source: Option<String>,
+    /// What is said of it, for people.
+    pub about: About,
     /// In the order named.
     pub paths: Vec<PathSpec>,
     /// Links that several paths may lead through.
@@ -72,22 +72,57 @@ pub struct Scenario {
     pub traffic: Traffic,
     /// Where the page comes from, if it is one.
     pub page: Option<PageSource>,
-    /// In the order asked for.
+    /// What is compared.
+    pub choices: Choices,
+    /// The two hosts.
+    pub ends: Ends,
+    /// Repetitions of every variant.
+    pub runs: Runs,
+    /// Random seed.
+    pub seed: u64,
+    /// Threads; no result depends on it.
+    pub jobs: usize,
+    /// What variants are compared with.
+    pub baseline: Baseline,
+    /// What was left out, and how input was understood.
+    pub notes: Vec<String>,
+}
+
+/// Words for people about a scenario.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// A heading for reports.
+    pub title: Option<String>,
+    /// Who is in this situation, for those who read the file.
+    pub description: Option<String>,
+    /// Where the values come from.
+    pub source: Option<String>,
+}
+
+/// What is compared, each list in the order asked for.
+#[derive(Clone, Debug)]
+pub struct Choices {
+    /// Protocols.
     pub protocols: Vec<Protocol>,
-    /// Congestion controls, in the order asked for; a coupled one is for several paths only.
+    /// Congestion controls; a coupled one is for several paths only.
     pub congestion: Vec<ControllerChoice>,
-    /// Of protocols over several paths, in the order asked for.
+    /// Schedulers of protocols over several paths.
     pub schedulers: Vec<SchedulerChoice>,
-    /// Likewise.
+    /// Path managers of protocols over several paths.
     pub path_managers: Vec<PathManagerKind>,
-    /// What the path manager `kernel` goes by; `None`: a subflow on every path.
+    /// Endpoints and limits of the path manager `kernel`; `None`: a subflow on every path.
     pub kernel: Option<KernelSetup>,
     /// `fullmesh` opens all paths at once (001 s4.1.1).
     pub simultaneous_syn: bool,
-    /// Path policies, likewise.
+    /// Path policies of protocols over several paths.
     pub policies: Vec<PolicyChoice>,
-    /// When a path counts as failed, likewise; empty: what is usual.
+    /// Rules for declaring a path failed; empty: what is usual with the scheduler.
     pub failovers: Vec<Failover>,
+}
+
+/// The hosts at both ends of the compared connection.
+#[derive(Clone, Debug)]
+pub struct Ends {
     /// Which kernel both ends behave like.
     pub profile: Profile,
     /// Of both ends.
@@ -98,16 +133,6 @@ pub struct Scenario {
     pub reverse: bool,
     /// Index of the path of the first subflow.
     pub first: usize,
-    /// Repetitions of every variant.
-    pub runs: Runs,
-    /// Key of all chance.
-    pub seed: u64,
-    /// Threads; no result depends on it.
-    pub jobs: usize,
-    /// What variants are compared with.
-    pub baseline: Baseline,
-    /// What was left out, and how input was understood.
-    pub notes: Vec<String>,
 }
 
 /// How many repetitions there are.
@@ -174,9 +199,9 @@ impl Scenario {
             Some("start")
         } else if !self.warm_up.is_zero() {
             Some("warm-up")
-        } else if self.kernel.is_some() {
+        } else if self.choices.kernel.is_some() {
             Some("endpoints")
-        } else if self.simultaneous_syn {
+        } else if self.choices.simultaneous_syn {
             Some("simultaneous-syn")
         } else {
             None
@@ -185,75 +210,31 @@ impl Scenario {
 
     /// Whether a protocol over several paths is among those compared.
     pub fn has_multipath(&self) -> bool {
-        self.protocols.contains(&Protocol::Mptcp)
+        self.choices.protocols.contains(&Protocol::Mptcp)
     }
 
     /// Whether paths are compared alone.
     pub fn has_single_path(&self) -> bool {
-        self.protocols.contains(&Protocol::Tcp)
+        self.choices.protocols.contains(&Protocol::Tcp)
     }
 
     fn failover_names(&self) -> String {
-        self.failovers.iter().map(|rule| rule.name()).collect::<Vec<_>>().join(",")
+        self.choices.failovers.iter().map(|rule| rule.name()).collect::<Vec<_>>().join(",")
     }
 
     /// The same study as a scenario file; `spec` writes a path's description.
     fn to_toml_with(&self, traffic: String, spec: impl Fn(&PathSpec) -> String) -> String {
-        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let mut text = String::new();
-        let mut line = |key: &str, value: String| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{key} = {value}");
-        };
-        let words = [&self.title, &self.description, &self.source];
-        for (key, text) in ["title", "description", "source"].into_iter().zip(words) {
-            if let Some(text) = text {
-                line(key, quoted(text));
+        for key in in_file_order() {
+            let value = match key {
+                Key::Traffic => Some(quoted(&traffic)),
+                _ => (key.row().show)(self),
+            };
+            if let Some(value) = value {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{} = {value}", key.row().name);
             }
         }
-        line("traffic", quoted(&traffic));
-        if let Traffic::Web(web) = &self.traffic {
-            line("http", quoted(web.http.name()));
-            line("per-host", web.per_host.to_string());
-        }
-        let names: Vec<&str> = self.protocols.iter().map(|protocol| protocol.name()).collect();
-        line("protocols", quoted(&names.join(",")));
-        line("cc", quoted(&names_of(&self.congestion)));
-        if self.has_multipath() {
-            line("schedulers", quoted(&names_of(&self.schedulers)));
-            line("path-managers", quoted(&names_of(&self.path_managers)));
-            if let Some(kernel) = &self.kernel {
-                line("endpoints", quoted(&endpoints::show_endpoints(kernel, &self.paths)));
-                line("limits", quoted(&endpoints::show_limits(kernel)));
-            }
-            if self.simultaneous_syn {
-                line("simultaneous-syn", "true".to_owned());
-            }
-            line("policy", quoted(&names_of(&self.policies)));
-            if !self.failovers.is_empty() {
-                line("failover", quoted(&self.failover_names()));
-            }
-        }
-        line("profile", quoted(self.profile.name()));
-        line("buffers", quoted(&show_buffers(&self.buffers)));
-        line("nic", quoted(&self.nic.map_or("none".into(), |nic| nic.rate.to_string())));
-        line("reverse", self.reverse.to_string());
-        line("first", quoted(self.paths.get(self.first).map_or("", |path| &path.name)));
-        match self.runs {
-            Runs::Fixed(runs) => line("runs", runs.to_string()),
-            Runs::Auto { most } => {
-                line("runs", quoted("auto"));
-                line("runs-max", most.to_string());
-            }
-        }
-        if self.start.high > Duration::ZERO {
-            line("start", quoted(&flow::show_start(&self.start)));
-        }
-        if !self.warm_up.is_zero() {
-            line("warm-up", quoted(&show_time(self.warm_up)));
-        }
-        line("seed", quoted(&self.seed.to_string()));
-        line("baseline", quoted(&self.baseline.to_string()));
         text.push_str("\n[path]\n");
         for path in &self.paths {
             let _ = writeln!(text, "{} = {}", quoted(&path.name), quoted(&spec(path)));
@@ -264,7 +245,6 @@ impl Scenario {
 
     /// The tables of links that paths share and of flows beside the measured connection.
     fn shared_tables(&self, spec: impl Fn(&PathSpec) -> String) -> String {
-        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let mut text = String::new();
         let links = self.links.iter().map(|link| (&link.name, spec(link)));
         let flows = self.flows.iter().map(|flow| (&flow.name, flow.show(&self.paths)));
@@ -281,26 +261,36 @@ impl Scenario {
 
     /// What was asked for, as a scenario file that runs from anywhere on this machine.
     pub fn to_toml(&self) -> String {
+        self.to_toml_with(self.traffic_to_read(), |path| path.anchored.clone())
+    }
+
+    /// The traffic as any folder of this machine can read it.
+    fn traffic_to_read(&self) -> String {
         let page = self.page.as_ref().map(|page| format!("web:{}", page.anchored));
-        let traffic = page.unwrap_or_else(|| show_traffic(&self.traffic));
-        self.to_toml_with(traffic, |path| path.anchored.clone())
+        page.unwrap_or_else(|| show_traffic(&self.traffic))
     }
 
     /// SHA-256 over what a run depends on beside its variant and number: the key that stored runs
     /// are found by. The same for any number of runs, choice of variants and working folder.
     pub fn study_key(&self) -> [u8; 32] {
         let paths: Vec<String> = self.paths.iter().map(PathSpec::essence).collect();
-        let ends = (self.profile.name(), &self.buffers, &self.nic, self.reverse, self.first);
+        let ends = (
+            self.ends.profile.name(),
+            &self.ends.buffers,
+            &self.ends.nic,
+            self.ends.reverse,
+            self.ends.first,
+        );
         let mut key = format!("{:?}", (self.seed, &self.traffic, ends, paths));
         // Writing to a string cannot fail.
         if self.simulated_only().is_some() {
             let links: Vec<String> = self.links.iter().map(PathSpec::essence).collect();
             let _ = write!(key, "{:?}", (links, &self.flows, &self.start, self.warm_up));
         }
-        if let Some(kernel) = &self.kernel {
+        if let Some(kernel) = &self.choices.kernel {
             let _ = write!(key, "{kernel:?}");
         }
-        if self.simultaneous_syn {
+        if self.choices.simultaneous_syn {
             key.push_str("simultaneous-syn");
         }
         Sha256::digest(key).into()
@@ -321,6 +311,16 @@ impl Scenario {
         }
         hash.finalize().into()
     }
+}
+
+/// The options in the order in which a scenario is written: times before the seed, tables apart.
+fn in_file_order() -> Vec<Key> {
+    let is_time = |key: &Key| matches!(key, Key::Start | Key::WarmUp);
+    let rest = Key::ALL.iter().copied().filter(|key| !key.is_table() && !is_time(key));
+    let mut keys: Vec<Key> = rest.collect();
+    let seed = keys.iter().position(|key| *key == Key::Seed).unwrap_or(keys.len());
+    keys.splice(seed..seed, [Key::Start, Key::WarmUp]);
+    keys
 }
 
 /// What was chosen, with commas between.

@@ -7,32 +7,11 @@
 
 use super::file::{Key, Reader, Value, in_order};
 use crate::error::{Given, InputError, sanitised};
+use crate::path_spec::words::path_keys;
 use crate::words::nearest_help;
 use std::ops::Range;
 use toml::de::DeTable;
 
-/// Every key of a path.
-pub(super) const PATH_KEYS: [&str; 19] = [
-    "rate",
-    "delay",
-    "jitter",
-    "loss",
-    "loss-ge",
-    "limit",
-    "queue",
-    "reorder",
-    "duplicate",
-    "corrupt",
-    "trace",
-    "trace-up",
-    "unit",
-    "profile",
-    "via",
-    "backup",
-    "events",
-    "uplink",
-    "downlink",
-];
 /// The probabilities of a Gilbert-Elliott loss, in the order of netem's `gemodel`.
 pub(super) const GILBERT_ELLIOTT: [&str; 4] = ["p", "r", "one-minus-h", "one-minus-k"];
 
@@ -70,12 +49,13 @@ impl Reader<'_> {
                 "loss-ge" => self.gilbert_elliott(key, value, direction, spec)?,
                 "jitter" => self.must_have(table, key, &["delay"])?,
                 "unit" => self.must_have(table, key, &["trace", "trace-up"])?,
-                word if PATH_KEYS.contains(&word) => {
+                word if path_keys().any(|(key, _)| key == word) => {
                     self.item(table, (key, value), direction, spec)?;
                 }
                 unknown => {
                     let problem = format!("unknown key `{}` of a path", sanitised(unknown));
-                    let help = nearest_help(unknown, &PATH_KEYS);
+                    let help =
+                        nearest_help(unknown, &path_keys().map(|(key, _)| key).collect::<Vec<_>>());
                     return Err(self.refuse(key.span(), problem, help));
                 }
             }

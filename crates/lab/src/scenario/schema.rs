@@ -1,16 +1,18 @@
 //! The JSON schema of scenario files, for editors and other programs.
 //!
-//! The structs here are never filled: their fields are the keys of a file, their comments what an
-//! editor shows, and `schemars` makes the schema of them. Tests hold the keys to those that are
-//! read. A schema cannot say everything (that a name in `first` is a path's, that a path is up at
-//! some time), so `options` and `path_spec` have the last word.
+//! Its keys are the tables of options, of words of a path and of words of a flow; tests hold them
+//! to those that are read. A schema cannot say everything (that a name in `first` is a path's, that
+//! a path is up at some time), so `options` and `path_spec` have the last word.
 
+use super::flow_table;
+use super::table::{Key, OptionRow, Takes};
+use super::variants::Protocol;
 use crate::path_spec;
-use crate::variants::Protocol;
+use crate::path_spec::words::{Form, KeyOf, Of, path_keys};
 use schemars::generate::SchemaSettings;
-use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use transport::mptcp::FAILOVER_NAMES;
 use transport::parameters::{Kind, Parameter};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
@@ -19,7 +21,6 @@ use transport::{Profile, congestion, path_manager, path_policy, reinjection, sch
 pub fn schema() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
-    settings.transforms.push(Box::new(Plain));
     let schema = settings.into_generator().into_root_schema_for::<ScenarioFile>().to_value();
     let Value::Object(mut keys) = schema else { return schema };
     // What a reader looks for first comes first.
@@ -31,258 +32,116 @@ pub fn schema() -> Value {
     Value::Object(first)
 }
 
-/// Without null, which TOML does not have (what is optional is left out), and with descriptions
-/// of one line.
-#[derive(Clone, Debug)]
-struct Plain;
+/// The values of an option, as a schema says it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pattern {
+    /// Any text.
+    Plain,
+    /// `true` or `false`.
+    Flag,
+    /// Texts of this form.
+    Regex(&'static str),
+    /// A schema that is put together.
+    Of(fn(&mut SchemaGenerator) -> Schema),
+}
 
-impl Transform for Plain {
-    fn transform(&mut self, schema: &mut Schema) {
-        transform_subschemas(self, schema);
-        let Some(object) = schema.as_object_mut() else { return };
-        if let Some(Value::String(text)) = object.get_mut("description") {
-            *text = text.replace('\n', " ");
+/// What the keys of the table of options make.
+struct ScenarioFile;
+
+const ABOUT: &str = "A study for `anabranch compare`: traffic, paths, and what is compared. Keys \
+                     are the long options of the command line, which win over the file.";
+
+/// Keys that the schema has at its end.
+const LAST: [Key; 5] = [Key::Path, Key::Link, Key::Flow, Key::Start, Key::WarmUp];
+
+impl JsonSchema for ScenarioFile {
+    fn schema_name() -> Cow<'static, str> {
+        "ScenarioFile".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let others = Key::ALL.iter().filter(|key| !LAST.contains(key));
+        let property = |key: &Key| {
+            let row = key.row();
+            (row.name.to_owned(), of_option(row, generator).to_value())
+        };
+        let properties: Map<String, Value> = others.chain(&LAST).map(property).collect();
+        json_schema!({
+            "title": "anabranch scenario",
+            "description": ABOUT,
+            "type": "object",
+            "additionalProperties": false,
+            "properties": properties,
+        })
+    }
+}
+
+/// The schema of one option.
+fn of_option(row: &OptionRow, generator: &mut SchemaGenerator) -> Schema {
+    match row.takes {
+        Takes::Switch => of_key(Pattern::Flag, row.about, generator),
+        _ => of_key(row.pattern, row.about, generator),
+    }
+}
+
+/// The schema of a key with these values.
+fn of_key(pattern: Pattern, about: &str, generator: &mut SchemaGenerator) -> Schema {
+    match pattern {
+        Pattern::Plain => json_schema!({"type": "string", "description": about}),
+        Pattern::Flag => json_schema!({"type": "boolean", "description": about}),
+        Pattern::Regex(form) => {
+            json_schema!({"type": "string", "description": about, "pattern": form})
         }
-        let Some(Value::Array(types)) = object.get_mut("type") else { return };
-        types.retain(|name| name != "null");
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            object.insert("type".to_owned(), only);
+        Pattern::Of(make) => {
+            let mut schema = make(generator);
+            schema.insert("description".to_owned(), about.into());
+            schema
         }
     }
 }
 
-/// A field with a schema of its own would be required, and no key is: options can say the rest.
-fn nothing_required(schema: &mut Schema) {
-    schema.remove("required");
+/// A table with these keys and no others.
+fn table_of(about: &str, keys: impl Iterator<Item = (&'static str, Schema)>) -> Schema {
+    let properties: Map<String, Value> =
+        keys.map(|(key, schema)| (key.to_owned(), json!(schema))).collect();
+    json_schema!({
+        "description": about,
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false
+    })
 }
 
-/// A study for `anabranch compare`: traffic, paths, and what is compared. Keys are the long options
-/// of the command line, which win over the file.
-#[derive(JsonSchema)]
-#[schemars(title = "anabranch scenario", rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(transform = nothing_required)]
-#[expect(dead_code, reason = "fields are the keys of a schema")]
-struct ScenarioFile {
-    /// A heading for tables and reports.
-    title: Option<String>,
-    /// Who is in this situation and what the study answers, for those who read the file.
-    description: Option<String>,
-    /// Where the values come from.
-    source: Option<String>,
-    /// What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], web:FILE or web:NAME;
-    /// files are relative to this one.
-    #[schemars(schema_with = "traffic")]
-    traffic: Option<String>,
-    /// How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams).
-    #[schemars(schema_with = "http")]
-    http: Option<String>,
-    /// Connections to each host of a page, not to all together.
-    per_host: Option<bool>,
-    /// What to compare: tcp (each path alone), mptcp (all paths together). Default: tcp, and mptcp
-    /// where there are several paths.
-    #[schemars(schema_with = "protocols")]
-    protocols: Option<String>,
-    /// Congestion controls to compare. Default: cubic.
-    #[schemars(schema_with = "controls")]
-    cc: Option<String>,
-    /// Schedulers of mptcp to compare. Default: lrf.
-    #[schemars(schema_with = "schedulers")]
-    schedulers: Option<String>,
-    /// What schedulers that do not say it do when a slow path holds the connection up. Default: as
-    /// the scheduler's source has it.
-    #[schemars(schema_with = "reinjections")]
-    reinjection: Option<String>,
-    /// Path managers of mptcp to compare. Default: fullmesh.
-    #[schemars(schema_with = "path_managers")]
-    path_managers: Option<String>,
-    /// What the path manager kernel goes by: side, path and flags (signal, subflow, backup,
-    /// fullmesh), client lte subflow backup. Default: a subflow on every path.
-    #[schemars(schema_with = "endpoints")]
-    endpoints: Option<String>,
-    /// Its limits, of both sides or of one: subflows 2 add_addr_accepted 1. Default: those where
-    /// there are endpoints, else room for every path.
-    #[schemars(schema_with = "limits")]
-    limits: Option<String>,
-    /// SYNs on all paths at once with fullmesh, an experiment of paper 001. Default: false.
-    simultaneous_syn: Option<bool>,
-    /// Path policies of mptcp to compare. Default: none.
-    #[schemars(schema_with = "policies")]
-    policy: Option<String>,
-    /// When mptcp takes a path to have failed. Default: rto, and stale with the scheduler linux and
-    /// the profile linux.
-    #[schemars(schema_with = "failovers")]
-    failover: Option<String>,
-    /// Kernel that both ends behave like. Default: linux.
-    #[schemars(schema_with = "profiles")]
-    profile: Option<String>,
-    /// Largest socket buffers SEND/RECEIVE; fixed:SEND/RECEIVE without auto-tuning.
-    /// Default: 4MiB/6MiB.
-    #[schemars(regex(pattern = r"^(fixed:)?[0-9.]+[a-zA-Z]*/[0-9.]+[a-zA-Z]*$"))]
-    buffers: Option<String>,
-    /// Rate of the hosts' network interfaces, or none. Default: 1gbit.
-    #[schemars(regex(pattern = r"^(none|[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?)$"))]
-    nic: Option<String>,
-    /// Client to server instead of a download.
-    reverse: Option<bool>,
-    /// Path of the first subflow. Default: the first one of the file.
-    first: Option<String>,
-    /// Repetitions of every variant, or auto: until every difference is known to 5 % of the
-    /// baseline. Default: 20.
-    #[schemars(schema_with = "runs")]
-    runs: Option<String>,
-    /// Most repetitions with auto. Default: 1000.
-    #[schemars(schema_with = "runs_max")]
-    runs_max: Option<String>,
-    /// Key of all chance: the same seed gives the same result. Default: 1.
-    #[schemars(schema_with = "whole_number")]
-    seed: Option<String>,
-    /// Threads; the result does not depend on it. Default: all cores.
-    #[schemars(schema_with = "jobs")]
-    jobs: Option<String>,
-    /// Compare with best, average (of the single paths) or a variant's name. Default: best.
-    baseline: Option<String>,
-    /// Compare each variant with each other one too.
-    pairs: Option<bool>,
-    /// Print one JSON document instead of the table.
-    json: Option<bool>,
-    /// Folder for the results, relative to this file.
-    out: Option<String>,
-    /// Write runs.csv to that folder too.
-    csv: Option<bool>,
-    /// Folder for captures of every variant's first repetition, relative to this file.
-    pcap: Option<String>,
-    /// No progress and no notes.
-    quiet: Option<bool>,
-    /// A line for every repetition.
-    verbose: Option<bool>,
-    /// No colours.
-    no_color: Option<bool>,
-    /// The paths, in the order of the file: NAME = "rate 25mbit delay 20ms loss 1% limit 100p", or
-    /// a table [path.NAME].
-    #[schemars(schema_with = "paths")]
-    path: Option<String>,
-    /// Links that several paths lead through, saying `via NAME`, between them and the server; in
-    /// the words of paths, or a table [link.NAME].
-    #[schemars(schema_with = "links")]
-    link: Option<String>,
-    /// Connections that compete with the compared one: NAME = "tcp on wlan cc reno start 0s..2s",
-    /// or a table [flow.NAME].
-    #[schemars(schema_with = "flows")]
-    flow: Option<String>,
-    /// When the compared connection starts; a range is drawn from for every repetition.
-    /// Default: 0s.
-    #[schemars(schema_with = "start")]
-    start: Option<String>,
-    /// How much of every run is left out of goodputs and of what each path carried. Default: 0s.
-    #[schemars(schema_with = "time")]
-    warm_up: Option<String>,
+/// The keys of one direction, and those that also stand in these places.
+fn path_table(about: &str, places: &[Of], generator: &mut SchemaGenerator) -> Schema {
+    let of_direction = path_keys().filter(|(_, key)| key.of == Of::Direction);
+    let others = path_keys().filter(|(_, key)| places.contains(&key.of));
+    let schema = |(name, key): (&'static str, KeyOf)| (name, of_path_key(key, generator));
+    let keys: Vec<(&str, Schema)> = of_direction.chain(others).map(schema).collect();
+    table_of(about, keys.into_iter())
 }
 
-/// A path key by key; both directions are alike unless `uplink` or `downlink` says otherwise.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(transform = nothing_required)]
-#[expect(dead_code, reason = "fields are the keys of a schema")]
-struct Link {
-    /// Capacity: 25mbit, 512kbit, 1.5gbit.
-    #[schemars(regex(pattern = r"^[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?$"))]
-    rate: Option<String>,
-    /// One way: 20ms; 20ms 5ms has a jitter of 5 ms.
-    #[schemars(regex(pattern = r"^[0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?[a-zA-Z]+)?$"))]
-    delay: Option<String>,
-    /// Largest deviation of the delay, beside `delay`.
-    #[schemars(regex(pattern = r"^[0-9.]+ ?[a-zA-Z]+$"))]
-    jitter: Option<String>,
-    /// Probability that a packet is lost, or gemodel P R 1-H 1-K.
-    #[schemars(schema_with = "loss")]
-    loss: Option<String>,
-    /// Gilbert-Elliott loss, with the probabilities of netem's gemodel by name.
-    #[schemars(schema_with = "loss_ge")]
-    loss_ge: Option<String>,
-    /// Bound of the queue: 100p, 64KiB or 50ms. Default: 1000p.
-    #[schemars(regex(pattern = r"^[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s)$"))]
-    limit: Option<String>,
-    /// Queue discipline: droptail, red MIN MAX P, codel or fq_codel. Default: droptail.
-    #[schemars(regex(pattern = r"^(droptail|red .+|codel|fq_codel)$"))]
-    queue: Option<String>,
-    /// Probability that a packet overtakes others.
-    #[schemars(schema_with = "probability")]
-    reorder: Option<String>,
-    /// Probability that a packet arrives twice.
-    #[schemars(schema_with = "probability")]
-    duplicate: Option<String>,
-    /// Probability that a packet is damaged.
-    #[schemars(schema_with = "probability")]
-    corrupt: Option<String>,
-    /// File of recorded capacity instead of a rate, relative to this file.
-    trace: Option<String>,
-    /// Unit of a recording in columns.
-    #[schemars(schema_with = "units")]
-    unit: Option<String>,
-    /// Changes at a time: down @20s..35s, silent @20s..35s, rate 5mbit @20s..35s; also delay, loss
-    /// and, of whole paths, backup.
-    #[schemars(schema_with = "events")]
-    events: Option<String>,
+fn of_path_key(key: KeyOf, generator: &mut SchemaGenerator) -> Schema {
+    let pattern = match key.form {
+        Form::Text => Pattern::Plain,
+        Form::Flag => Pattern::Flag,
+        Form::Regex(form) => Pattern::Regex(form),
+        Form::Probability => Pattern::Of(probability),
+        Form::Loss => Pattern::Of(loss),
+        Form::GilbertElliott => Pattern::Of(loss_ge),
+        Form::Units => Pattern::Of(units),
+        Form::Events => Pattern::Of(events),
+        Form::Profiles => Pattern::Of(path_profiles),
+        Form::Direction => return path_table(key.about, &[], generator),
+    };
+    of_key(pattern, key.about, generator)
 }
 
-/// What only a whole path has.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "kebab-case", transform = nothing_required)]
-#[expect(dead_code, reason = "fields are the keys of a schema")]
-struct WholePath {
-    /// File of recorded upload capacity, relative to this file.
-    trace_up: Option<String>,
-    /// Values of a path profile, before the others given here.
-    #[schemars(schema_with = "path_profiles")]
-    profile: Option<String>,
-    /// The link of the scenario that the path leads through.
-    via: Option<String>,
-    /// The client asks the server to spare it: MPTCP uses it where no other path works.
-    backup: Option<bool>,
-    /// From client to server only.
-    uplink: Option<Link>,
-    /// From server to client only.
-    downlink: Option<Link>,
-}
-
-/// One or several equal connections that compete.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(transform = nothing_required)]
-#[expect(dead_code, reason = "fields are the keys of a schema")]
-struct Flow {
-    /// tcp or mptcp. Default: tcp on one path, mptcp on several.
-    #[schemars(schema_with = "protocol")]
-    protocol: Option<String>,
-    /// The path at whose ends its hosts are.
-    path: Option<String>,
-    /// The paths of an mptcp flow, the first subflow's first.
-    #[schemars(schema_with = "some_paths")]
-    paths: Option<String>,
-    /// Its congestion control. Default: cubic.
-    #[schemars(schema_with = "control")]
-    cc: Option<String>,
-    /// Of an mptcp flow. Default: lrf.
-    scheduler: Option<String>,
-    /// bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]. Default: saturating to the end.
-    #[schemars(regex(pattern = r"^(bulk:.+|burst:[0-9]+|video(:.+)?)$"))]
-    traffic: Option<String>,
-    /// When it starts; a range is drawn from for every repetition. Default: 0s.
-    #[schemars(schema_with = "start")]
-    start: Option<String>,
-    /// Between its client and the paths, one way, on top of what they have. Default: 0ms.
-    #[schemars(schema_with = "time")]
-    delay: Option<String>,
-    /// So many of them, each with a start of its own. Default: 1.
-    #[schemars(schema_with = "count")]
-    count: Option<String>,
-    /// Client to server.
-    reverse: Option<bool>,
-}
-
-fn flows(generator: &mut SchemaGenerator) -> Schema {
-    let table = Flow::json_schema(generator);
+pub(super) fn flows(generator: &mut SchemaGenerator) -> Schema {
+    let keys: Vec<(&str, Schema)> = flow_table::keys()
+        .map(|(name, pattern, about)| (name, of_key(pattern, about, generator)))
+        .collect();
+    let table = table_of("One or several equal connections that compete.", keys.into_iter());
     named(json!([
         {"type": "string", "description": "Items such as `tcp on wlan cc reno start 0s..2s`."},
         table
@@ -299,58 +158,54 @@ fn named(any_of: Value) -> Schema {
     })
 }
 
-fn protocol(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn protocol(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": Protocol::ALL.map(Protocol::name)})
 }
 
-fn control(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn control(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<&str> = congestion::NAMES.iter().map(|(name, ..)| *name).collect();
     json_schema!({"enum": names})
 }
 
-fn some_paths(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn some_paths(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [
         {"type": "array", "items": {"type": "string"}, "minItems": 1},
         {"type": "string"}
     ]})
 }
 
-fn time(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn time(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "pattern": "^[0-9.]+ ?[a-zA-Z]+$"})
 }
 
-fn start(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn start(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "pattern": "^[0-9.]+[a-zA-Z]+(\\.\\.[0-9.]+[a-zA-Z]+)?$"})
 }
 
-fn count(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn count(_: &mut SchemaGenerator) -> Schema {
     number(1, simulator::MOST_FLOWS as u64, "")
 }
 
-fn links(generator: &mut SchemaGenerator) -> Schema {
-    let mut schema = paths(generator);
-    let table = schema.pointer_mut("/additionalProperties/anyOf/1/properties");
-    if let Some(Value::Object(keys)) = table {
-        keys.retain(|key, _| !["via", "backup"].contains(&key.as_str()));
-    }
-    schema
+pub(super) fn links(generator: &mut SchemaGenerator) -> Schema {
+    described(&[Of::Link], generator)
 }
 
-fn paths(generator: &mut SchemaGenerator) -> Schema {
-    let mut table = Link::json_schema(generator);
-    let mut more = WholePath::json_schema(generator);
-    let added = more.remove("properties").unwrap_or_default();
-    if let (Some(Value::Object(known)), Value::Object(added)) = (table.get_mut("properties"), added)
-    {
-        known.extend(added);
-    }
+pub(super) fn paths(generator: &mut SchemaGenerator) -> Schema {
+    described(&[Of::Link, Of::Path], generator)
+}
+
+/// Paths or links, by name.
+fn described(places: &[Of], generator: &mut SchemaGenerator) -> Schema {
+    let about = "A path key by key; both directions are alike unless `uplink` or `downlink` says \
+                 otherwise.";
+    let table = path_table(about, places, generator);
     named(json!([
         {"type": "string", "description": "Items in the words of tc, as on the command line."},
         table
     ]))
 }
 
-fn traffic(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn traffic(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^(bulk:.+|burst:[0-9]+|video(:.+)?|web:.+)$",
@@ -358,7 +213,7 @@ fn traffic(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-fn http(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn http(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": ["1.1", "2", 1.1, 1, 2, "1", "h2", "http/1.1", "http/2"]})
 }
 
@@ -375,11 +230,11 @@ fn names<'n>(names: impl Iterator<Item = &'n str>, more: &[&str]) -> Schema {
     ]})
 }
 
-fn protocols(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn protocols(_: &mut SchemaGenerator) -> Schema {
     names(Protocol::ALL.iter().map(|protocol| protocol.name()), &[])
 }
 
-fn controls(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn controls(_: &mut SchemaGenerator) -> Schema {
     // Coupled controls that are not built yet are passed over with a note.
     let known = || congestion::TABLE.iter().map(|row| row.name);
     let set = congestion::TABLE
@@ -391,7 +246,7 @@ fn controls(_: &mut SchemaGenerator) -> Schema {
     names(known(), &more)
 }
 
-fn schedulers(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn schedulers(_: &mut SchemaGenerator) -> Schema {
     let known = || scheduler::NAMES.iter().map(|(name, _, _)| *name);
     let with_parameters = |name: &str| {
         let reinjection = format!("reinjection=({})", reinjection_names().join("|"));
@@ -405,7 +260,7 @@ fn schedulers(_: &mut SchemaGenerator) -> Schema {
     names(known(), &more)
 }
 
-fn policies(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn policies(_: &mut SchemaGenerator) -> Schema {
     let known = || path_policy::TABLE.iter().map(|row| row.name);
     let set = path_policy::TABLE
         .iter()
@@ -433,11 +288,11 @@ fn reinjection_names() -> Vec<&'static str> {
     reinjection::NAMES.iter().map(|(name, ..)| *name).collect()
 }
 
-fn reinjections(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn reinjections(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": reinjection_names()})
 }
 
-fn path_managers(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn path_managers(_: &mut SchemaGenerator) -> Schema {
     let known = || path_manager::NAMES.iter().map(|(name, _, _)| *name);
     let with_parameters = |name: &str| {
         let number = (name == "ndiffports").then(|| "[0-9]".to_owned());
@@ -453,20 +308,20 @@ fn items(one: &str) -> Schema {
     json_schema!({"anyOf": [item.clone(), {"type": "array", "items": item, "minItems": 1}]})
 }
 
-fn endpoints(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn endpoints(_: &mut SchemaGenerator) -> Schema {
     items("(client|server) +[^ ,]+( +(signal|subflow|backup|fullmesh))+")
 }
 
-fn limits(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn limits(_: &mut SchemaGenerator) -> Schema {
     let one = "(subflows|add_addr_accepted) +[0-8]";
     items(&format!("((client|server) +)?{one}( +{one})?"))
 }
 
-fn failovers(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn failovers(_: &mut SchemaGenerator) -> Schema {
     names(FAILOVER_NAMES.iter().map(|(name, _, _)| *name), &[])
 }
 
-fn profiles(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn profiles(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": Profile::ALL.map(|(_, name)| name)})
 }
 
@@ -487,19 +342,19 @@ fn number(least: u64, most: u64, words: &str) -> Schema {
     ]})
 }
 
-fn whole_number(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn whole_number(_: &mut SchemaGenerator) -> Schema {
     number(0, u64::MAX, "")
 }
 
-fn runs(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn runs(_: &mut SchemaGenerator) -> Schema {
     number(1, super::values::MOST_RUNS, "|auto")
 }
 
-fn runs_max(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn runs_max(_: &mut SchemaGenerator) -> Schema {
     number(1, super::values::MOST_RUNS, "")
 }
 
-fn jobs(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn jobs(_: &mut SchemaGenerator) -> Schema {
     number(1, super::values::MOST_JOBS, "")
 }
 
@@ -552,13 +407,13 @@ mod tests {
     #[test]
     fn schema_has_the_keys_that_are_read() {
         let schema = schema();
-        assert_eq!(keys(&schema), super::super::file::KEYS.into());
+        assert_eq!(keys(&schema), Key::names().into_iter().collect());
         let table = &schema["properties"]["path"]["additionalProperties"]["anyOf"][1];
-        assert_eq!(keys(table), super::super::path_table::PATH_KEYS.into());
+        assert_eq!(keys(table), path_keys().map(|(key, _)| key).collect());
         let flow = &schema["properties"]["flow"]["additionalProperties"]["anyOf"][1];
-        assert_eq!(keys(flow), super::super::flow_table::FLOW_KEYS.into());
+        assert_eq!(keys(flow), flow_table::keys().map(|(key, ..)| key).collect());
         let not_of_a_link = ["trace-up", "profile", "via", "backup", "uplink", "downlink"];
-        let mut link: BTreeSet<&str> = super::super::path_table::PATH_KEYS.into();
+        let mut link: BTreeSet<&str> = path_keys().map(|(key, _)| key).collect();
         link.retain(|key| !not_of_a_link.contains(key));
         assert_eq!(keys(&table["properties"]["uplink"]), link);
     }

@@ -14,7 +14,7 @@ use transport::scheduler::SchedulerChoice;
 
 /// What one connection over several paths is asked to be.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct SingleOptions {
     /// Congestion control.
     pub congestion: Given,
     /// Scheduler.
@@ -29,7 +29,7 @@ pub struct Asked {
 
 /// The same, understood: names with their parameters, as variants have them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Single {
+pub struct SingleChoices {
     /// Congestion control.
     pub congestion: ControllerChoice,
     /// Scheduler.
@@ -42,12 +42,12 @@ pub struct Single {
     pub failover: Failover,
 }
 
-impl Asked {
+impl SingleOptions {
     /// Reads the words of a connection over `paths` paths, in the grammar of `compare`.
-    pub fn resolve(&self, paths: usize) -> Result<Single, InputError> {
+    pub fn resolve(&self, paths: usize) -> Result<SingleChoices, InputError> {
         let scheduler = one(&self.scheduler, scheduler)?;
         check_weights(slice::from_ref(&self.scheduler), slice::from_ref(&scheduler), paths)?;
-        Ok(Single {
+        Ok(SingleChoices {
             congestion: one(&self.congestion, built_control)?,
             scheduler,
             path_manager: one(&self.path_manager, path_manager)?,
@@ -76,9 +76,9 @@ fn one<T: PartialEq>(
 mod tests {
     use super::*;
 
-    fn asked(scheduler: &str, path_manager: &str) -> Asked {
+    fn asked(scheduler: &str, path_manager: &str) -> SingleOptions {
         let given = |option: &str, text: &str| Given::argument(option, text);
-        Asked {
+        SingleOptions {
             congestion: given("--cc", "olia:min-ssthresh=1"),
             scheduler: given("--scheduler", scheduler),
             path_manager: given("--path-manager", path_manager),

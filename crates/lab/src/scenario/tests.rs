@@ -1,8 +1,6 @@
 //! Scenario files and options, right and wrong.
 
 use super::*;
-use crate::error::Given;
-use crate::variants::{Variant, variants_of};
 
 fn options(text: &str) -> Result<Options, InputError> {
     file::parse("study.toml", text.to_owned())
@@ -28,12 +26,12 @@ const SHORT: &str = "traffic = \"bulk:4MiB\"\n[path]\nwlan = \"profile wlan\"\n"
 #[test]
 fn defaults_are_those_of_the_interface() {
     let scenario = scenario(SHORT);
-    assert_eq!((scenario.runs, scenario.seed, scenario.first), (Runs::Fixed(20), 1, 0));
-    assert_eq!(scenario.congestion, ["cubic"]);
+    assert_eq!((scenario.runs, scenario.seed, scenario.ends.first), (Runs::Fixed(20), 1, 0));
+    assert_eq!(scenario.choices.congestion, ["cubic"]);
     assert_eq!(scenario.baseline, Baseline::Best);
-    assert_eq!(scenario.buffers, Buffers::default());
-    assert_eq!(scenario.nic, Some(NicSetup::default()));
-    assert!(!scenario.reverse);
+    assert_eq!(scenario.ends.buffers, Buffers::default());
+    assert_eq!(scenario.ends.nic, Some(NicSetup::default()));
+    assert!(!scenario.ends.reverse);
     assert!(scenario.is_random());
 }
 
@@ -69,10 +67,10 @@ fn every_key_is_read() {
         "downlink rate 25mbit uplink rate 5mbit delay 20ms 5ms uplink loss gemodel 1% 10% 100% 0% \
          limit 1000p down @20s..35s loss 3% @1s..2s"
     );
-    assert_eq!(scenario.congestion, ["cubic", "reno"]);
+    assert_eq!(scenario.choices.congestion, ["cubic", "reno"]);
     assert!(scenario.notes[0].contains("skipped `olia`"), "{:?}", scenario.notes);
-    assert_eq!(show_buffers(&scenario.buffers), "fixed:1MiB/2MiB");
-    assert_eq!((scenario.nic, scenario.reverse, scenario.first), (None, true, 0));
+    assert_eq!(show_buffers(&scenario.ends.buffers), "fixed:1MiB/2MiB");
+    assert_eq!((scenario.ends.nic, scenario.ends.reverse, scenario.ends.first), (None, true, 0));
     assert_eq!((scenario.runs, scenario.seed, scenario.jobs), (Runs::Fixed(3), 42, 1));
     assert_eq!(scenario.baseline, Baseline::Named("tcp/b/reno".into()));
 }
@@ -187,7 +185,7 @@ fn multipath_has_a_variant_for_every_choice() {
         ]
     );
     let scenario = scenario(&together(keys));
-    assert_eq!(scenario.first, 1);
+    assert_eq!(scenario.ends.first, 1);
     assert!(scenario.notes[0].contains("skipped `lia` with tcp"), "{:?}", scenario.notes);
     let managers = "path-managers = \"default,fullmesh\"";
     assert_eq!(names(&together(managers))[2..], ["mptcp/lrf/cubic/default", "mptcp/lrf/cubic"]);
@@ -210,7 +208,7 @@ fn weights_are_a_part_of_the_schedulers_name() {
     for keys in ["schedulers = \"lrf,wrr:3,1,rr\"", "schedulers = [\"lrf\", \"wrr:3, 1\", \"rr\"]"]
     {
         let weighted = scenario(&together(keys));
-        assert_eq!(weighted.schedulers, ["lrf", "wrr:3,1", "rr"]);
+        assert_eq!(weighted.choices.schedulers, ["lrf", "wrr:3,1", "rr"]);
         assert_eq!(scenario(&weighted.to_toml()).hash(), weighted.hash());
     }
     let other = |weights| scenario(&together(&format!("schedulers = \"wrr:{weights}\""))).hash();
@@ -221,7 +219,7 @@ fn weights_are_a_part_of_the_schedulers_name() {
 fn parameters_are_a_part_of_the_schedulers_name() {
     let keys = "schedulers = \"ecf:beta=0.5, sigma=2,lrf,daps:optim=0\"";
     let set = scenario(&together(keys));
-    assert_eq!(set.schedulers, ["ecf:beta=0.5,sigma=2", "lrf", "daps:optim=0"]);
+    assert_eq!(set.choices.schedulers, ["ecf:beta=0.5,sigma=2", "lrf", "daps:optim=0"]);
     assert_eq!(scenario(&set.to_toml()).hash(), set.hash());
 }
 
@@ -230,14 +228,14 @@ fn parameters_are_a_part_of_the_controls_name() {
     let set =
         scenario(&together("cc = \"olia:min-ssthresh=1,wvegas:gamma=2, total-alpha=20,lia\""));
     let expected = ["olia:min-ssthresh=1", "wvegas:gamma=2,total-alpha=20", "lia"];
-    assert_eq!(set.congestion, expected);
+    assert_eq!(set.choices.congestion, expected);
     assert_eq!(scenario(&set.to_toml()).hash(), set.hash());
     let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
     refused("cc = \"cubic:x=1\"", &["`cubic` has no parameter `x`", "it has none"]);
     refused("cc = \"balia:min-ssthresh=3\"", &["cannot be `3`", "from 1 to 2 (1 in draft-walid"]);
     refused("cc = \"coupled\"", &["study.toml:3:7", "unknown", "it is called `lia` here"]);
     let alone = format!("cc = \"olia:min-ssthresh=1,reno\"\n{SHORT}");
-    assert_eq!(scenario(&alone).congestion, ["reno"], "a coupled one is for several paths");
+    assert_eq!(scenario(&alone).choices.congestion, ["reno"], "a coupled one is for several paths");
 }
 
 #[test]
@@ -272,7 +270,7 @@ fn path_policies_that_cannot_be_are_refused() {
     let alone = |policy| format!("policy = \"{policy}\"\n{SHORT}");
     let parts = ["`drepas` chooses among paths, and `tcp` has one", "policies of `tcp`: none"];
     refused_with(&alone("none,drepas"), &parts);
-    assert_eq!(scenario(&alone("none")).policies, ["none"]);
+    assert_eq!(scenario(&alone("none")).choices.policies, ["none"]);
 }
 
 #[test]
@@ -288,7 +286,7 @@ fn reinjection_is_a_part_of_the_schedulers_name() {
         "ecf:beta=1,reinjection=nsdi12",
         "otias:optim=1",
     ];
-    assert_eq!(set.schedulers, expected);
+    assert_eq!(set.choices.schedulers, expected);
     assert_eq!(scenario(&set.to_toml()).hash(), set.hash());
     assert_ne!(scenario(&together("")).hash(), scenario(&together("reinjection = \"off\"")).hash());
 }
@@ -358,12 +356,11 @@ fn missing_paths_and_traffic_are_explained() {
 
 #[test]
 fn options_win_over_the_file() {
-    let mut first = Options { runs: Some(Given::argument("--runs", "7")), ..Options::default() };
-    first.paths.push(PathOption::Whole(Given::argument("--path", "wlan")));
-    first.paths.push(PathOption::Whole(Given::argument("--path", "3g")));
+    let first = Options::default().with(Key::Runs, "7");
+    let first = first.with(Key::Path, "wlan").with(Key::Path, "3g");
     let scenario = first.clone().or(options(SHORT).unwrap()).resolve().unwrap();
     assert_eq!((scenario.runs, scenario.paths.len()), (Runs::Fixed(7), 2));
-    first.paths.push(PathOption::Whole(Given::argument("--path", "wlan")));
+    let first = first.with(Key::Path, "wlan");
     let message = first.or(options(SHORT).unwrap()).resolve().unwrap_err().to_string();
     assert!(message.contains("two paths are called `wlan`"), "{message}");
 }
@@ -375,7 +372,7 @@ fn endpoints_and_limits_read_as_they_are_written() {
                 \"server 3g signal\"]\n\
                 limits = \"subflows 3, server add_addr_accepted 1\"";
     let scenario = scenario(&together(keys));
-    let kernel = scenario.kernel.clone().expect("it was said");
+    let kernel = scenario.choices.kernel.clone().expect("it was said");
     assert_eq!(kernel.endpoints.len(), 3);
     assert!(kernel.endpoints[1].flags.backup && !kernel.endpoints[2].client);
     let limits = (kernel.client_limits, kernel.server_limits);
@@ -385,8 +382,8 @@ fn endpoints_and_limits_read_as_they_are_written() {
     assert!(names.contains(&"mptcp/lrf/cubic/ndiffports:3".to_owned()), "{names:?}");
     // Written out and read again it is the same.
     let again = options(&scenario.to_toml()).and_then(|options| options.resolve()).unwrap();
-    assert_eq!(again.kernel, scenario.kernel);
-    assert_eq!(again.path_managers, scenario.path_managers);
+    assert_eq!(again.choices.kernel, scenario.choices.kernel);
+    assert_eq!(again.choices.path_managers, scenario.choices.path_managers);
     let unsaid = options(&together("path-managers = \"kernel\"")).unwrap().resolve().unwrap();
     assert_ne!(scenario.study_key(), unsaid.study_key());
 }
@@ -434,7 +431,7 @@ fn starts_are_drawn_for_each_repetition_and_are_the_same_for_every_variant() {
     let scenario = scenario(SHARED);
     let variants = variants_of(&scenario);
     let starts = |variant: usize, run: u64| {
-        let setup = crate::study::setup(&scenario, &variants[variant], run);
+        let setup = crate::setup::setup(&scenario, &variants[variant], run);
         assert_eq!(setup.network.links[0].paths, [0, 1]);
         setup.flows.iter().map(|flow| flow.start).collect::<Vec<Duration>>()
     };

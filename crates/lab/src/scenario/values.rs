@@ -2,9 +2,9 @@
 //! `choice`.
 
 use super::Baseline;
+use super::variants::Variant;
 use crate::error::{Given, InputError, Refusal};
 use crate::units::{parse_rate, parse_size};
-use crate::variants::Variant;
 use crate::words::nearest_help;
 use simulator::NicSetup;
 use transport::{Buffers, Profile};

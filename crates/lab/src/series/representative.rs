@@ -5,8 +5,9 @@
 
 use super::{Series, record_series};
 use crate::scenario::Scenario;
+use crate::setup::setup;
 use crate::statistics::median;
-use crate::study::{Study, StudyError, VariantRuns, setup};
+use crate::study::{Study, StudyError, VariantRuns};
 
 /// Most points of a series that are kept.
 const MOST_POINTS: usize = 6_000;

@@ -7,13 +7,13 @@
 
 use super::series::{Recorded, RecordedVariant, Series};
 use super::set::{Entry, Judged, ValidationSet};
-use crate::scenario::Scenario;
+use crate::execution::run_study;
+use crate::scenario::{Choices, Protocol, Scenario};
 use crate::stack::Emulated;
 use crate::statistics::{
     Interval, Mode, mean, mean_interval, median, modes, quantile, quantile_intervals, welch,
 };
-use crate::study::{Study, StudyError, Watcher, run_study};
-use crate::variants::Protocol;
+use crate::study::{Study, StudyError, Watcher};
 use base::chance::owner_of;
 use transport::scheduler::SchedulerChoice;
 
@@ -206,7 +206,8 @@ fn counterparts(scenario: &Scenario, variants: &[Emulated]) -> Scenario {
     let schedulers = variants.iter().filter_map(|v| v.variant.scheduler());
     let mut schedulers: Vec<SchedulerChoice> = schedulers.cloned().collect();
     schedulers.dedup();
-    Scenario { protocols, schedulers, ..scenario.clone() }
+    let choices = Choices { protocols, schedulers, ..scenario.choices.clone() };
+    Scenario { choices, ..scenario.clone() }
 }
 
 fn values_of(study: &Study, variant: &str) -> Vec<f64> {

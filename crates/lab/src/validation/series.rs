@@ -262,13 +262,14 @@ fn with_list(head: &Value, key: &str, elements: &[String]) -> String {
 
 /// What runs depend on beside variant and number, in words.
 fn conditions(scenario: &Scenario) -> BTreeMap<String, String> {
-    let nic = scenario.nic.map_or("none".to_owned(), |nic| nic.rate.to_string());
-    let first = scenario.paths.get(scenario.first).map_or(String::new(), |path| path.name.clone());
+    let nic = scenario.ends.nic.map_or("none".to_owned(), |nic| nic.rate.to_string());
+    let first =
+        scenario.paths.get(scenario.ends.first).map_or(String::new(), |path| path.name.clone());
     let mut words = BTreeMap::from([
         ("traffic".to_owned(), show_traffic(&scenario.traffic)),
-        ("buffers".to_owned(), show_buffers(&scenario.buffers)),
+        ("buffers".to_owned(), show_buffers(&scenario.ends.buffers)),
         ("nic".to_owned(), nic),
-        ("reverse".to_owned(), scenario.reverse.to_string()),
+        ("reverse".to_owned(), scenario.ends.reverse.to_string()),
         ("first".to_owned(), first),
         ("seed".to_owned(), scenario.seed.to_string()),
     ]);

@@ -16,8 +16,8 @@
 
 use crate::error::{Given, InputError, Refusal, SourceFile, in_file_error};
 use crate::path_spec::{CapacitySpec, Loss};
-use crate::scenario::{Options, Scenario, load, split, table_of};
-use crate::stack::{Emulated, Stack, emulated_of};
+use crate::scenario::{Key, Options, Scenario, load, split, table_of};
+use crate::stack::{Emulated, StackKind, emulated_of};
 use crate::words::nearest_help;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub struct Entry {
     /// What is run.
     pub scenario: Scenario,
     /// Whose runs are recorded.
-    pub stacks: Vec<Stack>,
+    pub stacks: Vec<StackKind>,
     /// What the simulator has to meet.
     pub judged_by: Judged,
 }
@@ -112,8 +112,8 @@ impl ValidationSet {
             InputError::at(&file.name, "it does not say where recorded runs are", help)
         })?;
         let stacks = match stacks {
-            Some(stacks) => Stack::parse_list(&stacks)?,
-            None => vec![Stack::KernelTcp, Stack::KernelMptcp],
+            Some(stacks) => StackKind::parse_list(&stacks)?,
+            None => vec![StackKind::KernelTcp, StackKind::KernelMptcp],
         };
         let mut entries: Vec<Entry> = Vec::new();
         for table in tables(file, &listed)? {
@@ -125,7 +125,7 @@ impl ValidationSet {
             entries.push(entry);
         }
         let series = beside(&file.name, &series.text);
-        let title = common.title.map(|given| given.text);
+        let title = common.text(Key::Title).map(|given| given.text.clone());
         Ok(ValidationSet { file: file.name.clone(), title, series, entries })
     }
 
@@ -163,7 +163,7 @@ fn entry(
     file: &Arc<SourceFile>,
     table: &DeTable<'_>,
     common: &Options,
-    stacks: &[Stack],
+    stacks: &[StackKind],
 ) -> Result<(Given, Entry), InputError> {
     let (options, own) = split(file, table, &ENTRY_KEYS)?;
     let [name, own_stacks, judged_by] = own.try_into().unwrap_or_default();
@@ -175,14 +175,15 @@ fn entry(
         let problem = format!("`{}` is not a name", name.text);
         return Err(name.refuse(Refusal::new(&name.text, problem, "use letters, digits and `-`")));
     }
-    let options = Options { title: None, ..options }.or(Options { title: None, ..common.clone() });
+    let mut options = options.or(common.clone());
+    options.forget(Key::Title);
     let lacks = |what, help| {
         Err(name.refuse_whole(format!("the scenario `{}` has no {what}", name.text), help))
     };
-    if options.paths.is_empty() {
+    if !options.says(Key::Path) {
         return lacks("path", "write `path.home = \"rate 25mbit delay 20ms limit 100p\"` in it");
     }
-    if options.traffic.is_none() {
+    if !options.says(Key::Traffic) {
         return lacks("traffic", "write `traffic = \"bulk:1MiB\"` in it, or above all scenarios");
     }
     let scenario = options.resolve()?;
@@ -191,7 +192,7 @@ fn entry(
         return Err(name.refuse_whole(problem, "leave it out: a kernel is held against it"));
     }
     let stacks = match own_stacks {
-        Some(own) => Stack::parse_list(&own)?,
+        Some(own) => StackKind::parse_list(&own)?,
         None => stacks.to_vec(),
     };
     let judged_by = match judged_by {

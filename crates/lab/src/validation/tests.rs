@@ -3,7 +3,7 @@
 use super::set::{Judged, ValidationSet};
 use super::*;
 use crate::error::SourceFile;
-use crate::stack::Stack;
+use crate::stack::StackKind;
 use crate::study::Watcher;
 use crate::{Run, Variant};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn set_read_knows_its_scenarios_and_what_is_common_to_them() {
     assert_eq!(set.series.to_str(), Some("sets/runs/kernel.json"));
     let [clean, lossy] = set.entries.as_slice() else { panic!("two entries") };
     assert_eq!((clean.judged_by, lossy.judged_by), (Judged::Mean, Judged::Quantiles));
-    assert_eq!(clean.stacks, [Stack::KernelTcp]);
+    assert_eq!(clean.stacks, [StackKind::KernelTcp]);
     let names = |entry: &Entry| -> Vec<String> {
         entry.variants().into_iter().map(|v| format!("{} {}", v.name, v.variant.name)).collect()
     };

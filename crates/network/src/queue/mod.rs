@@ -45,6 +45,25 @@ pub enum QueueConfig {
     FqCoDel,
 }
 
+impl QueueConfig {
+    /// As a path's description spells it.
+    pub const fn name(&self) -> &'static str {
+        let place = match self {
+            QueueConfig::DropTail => 0,
+            QueueConfig::Red { .. } => 1,
+            QueueConfig::CoDel => 2,
+            QueueConfig::FqCoDel => 3,
+        };
+        NAMES[place].0
+    }
+
+    /// The discipline of that name that has no parameters.
+    pub fn by_name(name: &str) -> Option<QueueConfig> {
+        let plain = [QueueConfig::DropTail, QueueConfig::CoDel, QueueConfig::FqCoDel];
+        plain.into_iter().find(|queue| queue.name() == name)
+    }
+}
+
 /// The backlog of a queue, without the packet in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {

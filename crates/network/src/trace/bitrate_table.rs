@@ -1,8 +1,8 @@
 //! Drive-test tables with a `Timestamp` and `DL_bitrate`, `UL_bitrate` in kbit/s (Raca et al., the
 //! 5G dataset of MMSys 2020).
 //!
-//! A row holds from its second to the next later one; rows of one second share it evenly, and the
-//! last second counts as one. Rows without a value (`-`) are passed over.
+//! A row holds from its second to the next later one; rows of the same second share it evenly, and
+//! the last row holds for one second. Rows without a value (`-`) are skipped.
 
 use super::columns::{number, rate};
 use super::detect::{Direction, Unit, lines};
@@ -10,8 +10,8 @@ use super::error::{TraceError, TraceFault};
 use super::{CapacityTrace, MAX_BPS};
 use base::{Duration, Rate};
 
-/// Which direction's column is read from a table with this header, that of the other direction if
-/// there is no other; `None` if this is no such table.
+/// The column that is read from a table with this header; that of the other direction if it is the
+/// only one. `None` if this is no such table.
 pub(super) fn column_for(header: &str, wanted: Direction) -> Option<Direction> {
     let other = match wanted {
         Direction::Down => Direction::Up,
@@ -64,13 +64,13 @@ fn steps(seconds: &[Second]) -> Vec<(Duration, Rate)> {
     let step = |(second, end): (&Second, i64)| {
         let kbit = second.sum_kbit / f64::from(second.rows);
         let secs = u64::try_from(end - second.time).unwrap_or(0);
-        // Each value was at most a terabit, so their mean is.
+        // Each value is at most a terabit, and so is their mean.
         (Duration::from_secs(secs), rate(kbit, Unit::Kbit).unwrap_or_default())
     };
     seconds.iter().zip(ends).map(step).collect()
 }
 
-/// The second and the kbit/s of a row; nothing if it has no value.
+/// The second and the kbit/s of a row; `None` if it has no value.
 fn parse(row: &str, time: usize, value: usize) -> Result<Option<(i64, f64)>, TraceFault> {
     let cell = |index| row.split(',').map(str::trim).nth(index);
     let (Some(stamp), Some(kbit)) = (cell(time), cell(value)) else {

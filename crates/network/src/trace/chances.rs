@@ -1,12 +1,12 @@
-//! Chances to send 1500 bytes, as mahimahi records them.
+//! Opportunities ("chances") to send 1500 bytes, as mahimahi records them.
 //!
-//! The n-th chance of all cycles lies at `(n / count) * period + millis[n % count]`; the bytes that
-//! have been sent or have lapsed say which chance is next.
+//! The n-th chance over all cycles is at `(n / count) * period + millis[n % count]`; the number of
+//! bytes that were sent or have lapsed determines the next chance.
 
 use super::{Spent, TraceFault};
 use base::Rate;
 
-/// What one chance carries (mahimahi's MTU).
+/// Bytes of one chance (mahimahi's MTU).
 const CHANCE_BYTES: u64 = 1500;
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
@@ -39,7 +39,7 @@ impl Chances {
         Rate::from_bps(self.count() * CHANCE_BYTES * 8 * 1000 / self.period_ms())
     }
 
-    /// Longest time between two chances; the period's end is the next one's beginning.
+    /// Longest time between two chances, the first of the next period included.
     pub(super) fn longest_silence_ms(&self) -> u64 {
         let first = self.millis[0];
         let between = self.millis.iter().zip(&self.millis[1..]).map(|(a, b)| b - a);
@@ -60,7 +60,7 @@ impl Chances {
         let ms = start / NANOS_PER_MILLI;
         let mut position = u64::try_from(spent.position).unwrap_or(u64::MAX);
         if self.time_of(position / CHANCE_BYTES) < ms {
-            // Chances of milliseconds that are over have lapsed.
+            // The chances of past milliseconds have lapsed.
             position = position.max(self.before(ms).saturating_mul(CHANCE_BYTES));
         }
         position = position.saturating_add(u64::from(bytes));
@@ -89,7 +89,7 @@ impl Chances {
     fn before(&self, ms: u64) -> u64 {
         let (cycle, rest) = (ms / self.period_ms(), ms % self.period_ms());
         let within = self.millis.partition_point(|m| u64::from(*m) < rest) as u64;
-        // The last ones of a period fall on the first millisecond of the next.
+        // The last chances of a period are in the first millisecond of the next one.
         let now = if rest == 0 && cycle > 0 {
             self.count() - self.millis.partition_point(|m| u64::from(*m) < self.period_ms()) as u64
         } else {

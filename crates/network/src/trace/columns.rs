@@ -1,20 +1,20 @@
 //! Two columns, time in seconds and a rate: pensieve's `seconds megabit/s`, CSV
-//! `second,bytes-per-second`, or whatever `unit=` says.
+//! `second,bytes-per-second`, or the unit of `unit=`.
 //!
-//! A value holds from its time to the next one's, the last as long as the one before it; times
-//! count from the first. Without `unit=` two shapes are clear: values with a decimal point in
-//! columns parted by white space are Mbit/s as pensieve writes them, and whole numbers in CSV that
-//! reach 100,000 are bytes per second. A header may name the unit. All else could be either.
+//! A value holds until the time of the next one, the last as long as the one before it; times
+//! count from the first. Without `unit=` two forms are unambiguous: values with a decimal point in
+//! columns separated by white space are Mbit/s, as in pensieve, and whole numbers in CSV that reach
+//! 100,000 are bytes per second. A header may name the unit. All other files are ambiguous.
 
 use super::detect::{Unit, lines};
 use super::error::{TraceError, TraceFault};
 use super::{CapacityTrace, MAX_BPS, MAX_SECS};
 use base::{Duration, Rate};
 
-/// Mbit/s from here on are taken for something else.
+/// Values from here on are not Mbit/s.
 const MAX_PLAIN_MBIT: f64 = 100_000.0;
-/// Whole numbers in CSV from here on are bytes per second (0.8 Mbit/s): as Mbit/s they would be
-/// absurd, and as kbit/s above 100 Mbit/s.
+/// Whole numbers in CSV from here on are bytes per second (0.8 Mbit/s): as Mbit/s they are
+/// implausible, and as kbit/s above 100 Mbit/s.
 const MIN_PLAIN_BYTES: f64 = 100_000.0;
 
 struct Row {
@@ -23,7 +23,7 @@ struct Row {
     value: f64,
 }
 
-/// What tells the unit of the second column.
+/// How the unit of the second column was determined.
 struct Signs {
     comma: bool,
     decimals: bool,
@@ -46,7 +46,7 @@ pub(super) fn read(text: &str, unit: Option<Unit>) -> Result<(CapacityTrace, Uni
     Ok((CapacityTrace::from_steps(&steps).map_err(TraceFault::whole)?, unit))
 }
 
-/// The fields of a line, parted by comma, semicolon, or white space, without quotation marks.
+/// The fields of a line, separated by comma, semicolon or white space, without quotation marks.
 pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> {
     let marked = line.contains([',', ';']);
     line.split(move |c: char| if marked { c == ',' || c == ';' } else { c.is_whitespace() })
@@ -59,7 +59,7 @@ fn is_header(line: &str) -> bool {
         && line.starts_with(|c: char| c.is_alphabetic() || c == '"')
 }
 
-/// The unit that a header names; `mbps` is not taken, since `tc` means megabytes by it.
+/// The unit that a header names; `mbps` is refused, since it means megabytes in `tc`.
 fn named_unit(header: &str) -> Option<Unit> {
     let value = fields(header).nth(1)?.to_ascii_lowercase();
     let has = |word: &str| value.contains(word);

@@ -1,14 +1,14 @@
-//! Which form a recording has, and what it is if it is none of capacity.
+//! Recognises the format of a recording, and files that are not recordings of capacity.
 //!
-//! The form is recognised by content alone and said to the user. Where two readings are both
-//! likely, the file is refused until `unit=` decides; pensieve's two columns and mahimahi's one
-//! are the pair that users mix up most.
+//! The format is recognised by content only and reported to the user. An ambiguous file is refused
+//! unless `unit=` is given; the two columns of pensieve and the one column of mahimahi are mixed up
+//! most often.
 
 use super::error::{TraceError, TraceFault};
 use super::{CapacityTrace, bitrate_table, columns, json, mahimahi, run_list};
 use std::fmt;
 
-/// The direction that a recording of both is read for.
+/// The direction to read from a recording of both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     Down,
@@ -25,10 +25,10 @@ pub enum Unit {
     Bytes,
 }
 
-/// The forms that are recognised.
+/// The recognised formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// One millisecond a line, each a chance to send 1500 bytes.
+    /// One millisecond per line, each a chance to send 1500 bytes.
     Mahimahi,
     /// Time in seconds and a rate in this unit (per second).
     Columns(Unit),
@@ -88,14 +88,14 @@ impl fmt::Display for Form {
     }
 }
 
-/// Read a recording: the capacity, and the form that was recognised.
+/// Read a recording. Returns the capacity and the recognised format.
 pub fn read(
     text: &str,
     direction: Direction,
     unit: Option<Unit>,
 ) -> Result<(CapacityTrace, Form), TraceError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    // Old spreadsheets end lines with a carriage return alone.
+    // Old spreadsheets end lines with a single carriage return.
     let mended = (!text.contains('\n') && text.contains('\r')).then(|| text.replace('\r', "\n"));
     let text = mended.as_deref().unwrap_or(text);
     refuse_other_kinds(text)?;
@@ -138,10 +138,10 @@ fn no_unit(unit: Option<Unit>, why: &'static str) -> Result<(), TraceError> {
     }
 }
 
-/// Lines looked at to tell what a file is.
+/// Number of lines that are examined.
 const HEAD_LINES: usize = 30;
 
-/// Refuse what is known and not a recording of capacity, by name.
+/// Refuse known files that are not recordings of capacity, by name.
 fn refuse_other_kinds(text: &str) -> Result<(), TraceError> {
     for (index, line) in text.lines().take(HEAD_LINES).enumerate() {
         if let Some((what, mend)) = other_kind(line) {
@@ -151,7 +151,7 @@ fn refuse_other_kinds(text: &str) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// What a line gives a file away as, and the mend.
+/// What kind of file a line identifies, and how to correct the mistake.
 fn other_kind(line: &str) -> Option<(&'static str, &'static str)> {
     let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
     if line.contains('\0') || line.starts_with("PK") || line.starts_with('\u{1f}') {

@@ -1,18 +1,18 @@
 //! What can be wrong with a recording: the mistake, its line and how to correct it.
 //!
-//! The name of the file is the caller's to add.
+//! The caller adds the name of the file.
 
 use std::fmt;
 
 /// A recording that cannot be used.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TraceError {
-    /// Counted from 1; `None` where the whole file is meant.
+    /// Counted from 1; `None` for the whole file.
     pub line: Option<usize>,
     pub fault: TraceFault,
 }
 
-/// What is wrong.
+/// The mistake.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum TraceFault {
     #[error("the recording is empty")]
@@ -38,12 +38,12 @@ pub enum TraceFault {
 }
 
 impl TraceFault {
-    /// The fault at a line, counted from 1.
+    /// A mistake in a line, counted from 1.
     pub(super) const fn at(self, line: usize) -> TraceError {
         TraceError { line: Some(line), fault: self }
     }
 
-    /// The fault of the whole file.
+    /// A mistake of the whole file.
     pub(super) const fn whole(self) -> TraceError {
         TraceError { line: None, fault: self }
     }
@@ -56,7 +56,7 @@ impl TraceFault {
         TraceFault::OutOfRange { found: shown(found), wanted }
     }
 
-    /// What to do about it.
+    /// How to correct it.
     pub const fn mend(&self) -> &'static str {
         match self {
             TraceFault::Empty | TraceFault::NoCapacity | TraceFault::NoTime => {
@@ -80,7 +80,7 @@ impl TraceFault {
     }
 }
 
-/// A piece of a file fit to be shown: short, without control characters.
+/// A piece of a file for display: short, without control characters.
 fn shown(text: &str) -> String {
     let mut shown: String =
         text.trim().chars().map(|c| if c.is_control() { '?' } else { c }).take(40).collect();

@@ -1,7 +1,7 @@
 //! JSON arrays of `{"duration_ms": ..., "bandwidth_kbps": ...}` (the logs of sabre, MMSys 2018).
 //!
-//! A small reader of exactly this: an array of flat objects. It keeps the line for messages, and
-//! passes over other names with plain values.
+//! A small parser of an array of flat objects. It keeps the line for messages and skips other names
+//! with plain values.
 
 use super::columns::{number, rate};
 use super::detect::Unit;
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str) -> Result<CapacityTrace, TraceError> {
     CapacityTrace::from_steps(&steps).map_err(TraceFault::whole)
 }
 
-/// What is left of the text, and the line where it begins.
+/// The rest of the text, and the line where it begins.
 struct Reader<'a> {
     rest: &'a str,
     line: usize,

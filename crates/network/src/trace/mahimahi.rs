@@ -1,11 +1,12 @@
-//! mahimahi's traces: one millisecond a line, non-decreasing, each a chance to send 1500 bytes;
-//! a time that repeats means several in that millisecond; the period is the last one.
+//! mahimahi's traces: one millisecond per line, non-decreasing, each an opportunity to send 1500
+//! bytes. A repeated time means several opportunities in that millisecond; the last time is the
+//! period.
 
 use super::CapacityTrace;
 use super::detect::lines;
 use super::error::{TraceError, TraceFault};
 
-/// The last millisecond taken for real: 24 days.
+/// The last plausible millisecond: 24 days.
 const MAX_MILLIS: u64 = 1 << 31;
 
 pub(super) fn read(text: &str) -> Result<CapacityTrace, TraceError> {

@@ -1,14 +1,14 @@
-//! Recorded capacity: what a link could carry, over and over.
+//! Recorded capacity of a link, repeated.
 //!
-//! Two shapes. *Chances* are mahimahi's: each is leave to send 1500 bytes in one millisecond;
-//! small packets share a chance, a large one takes what it needs from the next, and what is not
-//! used when its millisecond ends is lost. *Steps* are rates that hold for a time; a packet goes on
-//! across them. Both wrap at their end.
+//! There are two forms. *Chances* are those of mahimahi: each allows 1500 bytes in one millisecond;
+//! small packets share a chance, a large one continues in the next, and the unused part is lost at
+//! the end of the millisecond. *Steps* are rates that hold for a time; the service of a packet
+//! continues across them. Both wrap at their end.
 //!
-//! Service is arithmetic on the capacity that has passed since the trace began: a packet's end is
-//! where that sum reaches the packet's own end, found by one search at most, so neither idle time
-//! nor an outage costs anything. Recognising and reading files is `detect` and the files beside
-//! it; where a repetition starts in a trace is drawn by the caller.
+//! Service is arithmetic on the capacity since the start of the trace: a packet leaves when this
+//! sum reaches its end, which takes one search at most, so that idle times and outages cost
+//! nothing. Files are recognised and read by `detect` and the files beside it; the offset at which
+//! a repetition begins is drawn by the caller.
 
 mod bitrate_table;
 mod chances;
@@ -27,9 +27,9 @@ use base::{Duration, Instant, Rate};
 use chances::Chances;
 use steps::Steps;
 
-/// The highest rate taken for real: a terabit a second.
+/// The highest plausible rate: a terabit per second.
 const MAX_BPS: f64 = 1e12;
-/// The longest time taken for real, in seconds: 31 years.
+/// The longest plausible time, in seconds: 31 years.
 const MAX_SECS: f64 = 1e9;
 
 /// A recorded capacity.
@@ -44,7 +44,7 @@ enum Shape {
     Steps(Steps),
 }
 
-/// How much of a trace a link has used up. Starts as `default`.
+/// The part of a trace that a link has used up. Begins as `default`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     /// Bytes (chances) or 10^-9 bits (steps) since the trace began.
@@ -64,7 +64,7 @@ impl CapacityTrace {
         Ok(CapacityTrace { shape: Shape::Steps(Steps::new(steps)?) })
     }
 
-    /// The time after which the trace begins anew.
+    /// The time after which the trace repeats.
     pub fn period(&self) -> Duration {
         match &self.shape {
             Shape::Chances(chances) => Duration::from_millis(chances.period_ms()),
@@ -80,8 +80,8 @@ impl CapacityTrace {
         }
     }
 
-    /// The longest time without a sample, where one is far longer than usual; the rate before it
-    /// holds. Silence between chances is no gap but an outage.
+    /// The longest time without a sample, if it is far longer than usual; the rate before it
+    /// holds. A time without chances is not a gap but an outage.
     pub fn longest_gap(&self) -> Option<Duration> {
         match &self.shape {
             Shape::Chances(_) => None,
@@ -89,7 +89,7 @@ impl CapacityTrace {
         }
     }
 
-    /// The longest time without a chance, the way round from the last to the first included.
+    /// The longest time without a chance, that from the last to the first included.
     pub fn longest_silence(&self) -> Option<Duration> {
         match &self.shape {
             Shape::Chances(chances) => Some(Duration::from_millis(chances.longest_silence_ms())),
@@ -105,7 +105,7 @@ impl CapacityTrace {
         }
     }
 
-    /// The rate at `time` since the trace began; of chances, the mean of the second from then on.
+    /// The rate at `time` since the trace began; of chances, the mean of the following second.
     pub fn rate_at(&self, time: Duration) -> Rate {
         match &self.shape {
             Shape::Chances(chances) => chances.rate_at(time.as_nanos()),
@@ -113,7 +113,7 @@ impl CapacityTrace {
         }
     }
 
-    /// When `bytes` that may be sent from `start` on have been sent, in time since the trace began.
+    /// When `bytes` whose service begins at `start` have been sent, since the start of the trace.
     pub(crate) fn finish(&self, spent: &mut Spent, start: Instant, bytes: u32) -> Instant {
         let nanos = match &self.shape {
             Shape::Chances(chances) => chances.finish(spent, start.as_nanos(), bytes),
@@ -122,7 +122,7 @@ impl CapacityTrace {
         Instant::from_nanos(nanos)
     }
 
-    /// Use up what has passed by `now`, and no more: of chances, those of the millisecond too.
+    /// Use up the capacity until `now`; of chances, those of the current millisecond included.
     pub(crate) fn lapse(&self, spent: &mut Spent, now: Instant) {
         spent.position = match &self.shape {
             Shape::Chances(chances) => chances.passed(now.as_nanos()),

@@ -1,9 +1,9 @@
 //! Throughput lists: blocks of `Run k` and a line of comma-separated Mbit/s, one every 100 ms
 //! (the lists of Ghoshal et al., 5G-MeMU 2022).
 //!
-//! The files state neither unit nor interval. Every value is a whole multiple of 80 bit/s, which is
-//! what whole bytes in 100 ms make, so that is the interval. All runs are joined. Lists of
-//! round-trip times have the same shape; they are told by ping's three significant digits.
+//! The files state neither unit nor interval. Every value is a multiple of 80 bit/s, the resolution
+//! of whole bytes in 100 ms, so the interval is 100 ms. All runs are joined. Lists of round-trip
+//! times have the same format; they are recognised by the three significant digits of ping.
 
 use super::columns::{number, rate};
 use super::detect::{PING_MEND, Unit, lines};
@@ -33,7 +33,7 @@ pub(super) fn read(text: &str, unit: Option<Unit>) -> Result<CapacityTrace, Trac
             steps.push((INTERVAL, rate));
         }
     }
-    // ping prints more than three digits only from a second on.
+    // ping prints more than three digits only for a second and more.
     if unit.is_none() && precise * 2 < steps.len() {
         let what = "a list of round-trip times as ping prints them (three digits each)";
         return Err(TraceFault::NotCapacity { what, mend: PING_MEND }.whole());

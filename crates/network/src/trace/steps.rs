@@ -1,7 +1,8 @@
 //! Rates that hold for a time each.
 //!
-//! Work is counted in 10^-9 bits, so that rate times nanoseconds is exact and nothing drifts: a
-//! packet ends at the last whole nanosecond before its end, and the next one goes on from there.
+//! Work is counted in 10^-9 bits, so that rate times nanoseconds is exact and errors do not add up:
+//! a packet ends at the last whole nanosecond before its end, and the next one continues from
+//! there.
 
 use super::{Spent, TraceFault};
 use base::{Duration, Rate};
@@ -9,7 +10,7 @@ use base::{Duration, Rate};
 /// 10^-9 bits in a byte.
 const WORK_PER_BYTE: u128 = 8_000_000_000;
 
-/// A step so many times as long as usual is a gap in the recording.
+/// A step this many times as long as usual is a gap in the recording.
 const GAP: u64 = 5;
 
 /// The steps of one period.
@@ -67,7 +68,7 @@ impl Steps {
         Rate::from_bps((self.total / u128::from(self.period)) as u64)
     }
 
-    /// The longest step, if it is far longer than others: something is missing there.
+    /// The longest step, if it is far longer than others: a gap in the recording.
     pub(super) fn longest_gap_ns(&self) -> Option<u64> {
         let ends = self.steps.iter().skip(1).map(|step| step.start).chain([self.period]);
         let mut lengths: Vec<u64> = self.steps.iter().zip(ends).map(|(s, e)| e - s.start).collect();
@@ -108,7 +109,7 @@ impl Steps {
     /// The last whole nanosecond at which no more than `work` could have been done.
     fn time_of(&self, work: u128, hint: &mut usize) -> u64 {
         let (cycle, within) = (work / self.total, work % self.total);
-        // A piece of work that ends with a step ends there, not after the silence that may follow.
+        // Work that ends with a step ends there, not after a following step of rate zero.
         let (cycle, within) = if within == 0 { (cycle - 1, self.total) } else { (cycle, within) };
         *hint = self.step_of(within, *hint);
         let step = &self.steps[*hint];
@@ -130,7 +131,8 @@ impl Steps {
         self.steps.partition_point(|step| step.start <= within) - 1
     }
 
-    /// The step in which the work of a period passes `within` (more than 0); never a silent one.
+    /// The step in which the work of a period exceeds `within` (more than 0); never one of rate
+    /// zero.
     fn step_of(&self, within: u128, hint: usize) -> usize {
         let holds = |index: usize| {
             self.steps.get(index).is_some_and(|step| step.before < within && step.bps > 0)
@@ -139,8 +141,8 @@ impl Steps {
         if holds(hint) {
             return hint;
         }
-        // The first step has none before it, so the answer is at least 1; the last one that began
-        // below `within` is the one that passes it, since later silent ones begin at or above it.
+        // The first step has no work before it, so the result is at least 1. The last step that
+        // begins below `within` is the one, since later steps of rate zero begin at or above it.
         self.steps.partition_point(|step| step.before < within) - 1
     }
 }

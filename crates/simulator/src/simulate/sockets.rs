@@ -39,7 +39,7 @@ fn mptcp_config(multipath: &Multipath, tcp: TcpConfig, paths: usize, ipv6: bool)
         path_manager: multipath.path_manager,
         failover: multipath.failover.unwrap_or_else(usual),
         checksum: multipath.checksum,
-        mainline_limits: tcp.profile.switches().mainline_limits,
+        mainline_limits: tcp.profile.switches().multipath.mainline_limits,
         tcp,
         // Every path that was named is meant to be used, but none leads into another.
         max_extra_subflows: u8::try_from(paths - 1).unwrap_or(u8::MAX),

@@ -241,7 +241,7 @@ fn socket(flow: &Flow) -> ProtocolConfig {
     if flow.over.len() == 1 {
         return ProtocolConfig::Tcp(tcp);
     }
-    let mainline_limits = tcp.profile.switches().mainline_limits;
+    let mainline_limits = tcp.profile.switches().multipath.mainline_limits;
     let common_prefix_bits = Some(24);
     ProtocolConfig::Mptcp(Box::new(MptcpConfig {
         tcp,

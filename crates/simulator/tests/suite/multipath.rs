@@ -9,12 +9,13 @@ use network::{Limit, LinkChange, LinkConfig, LossConfig};
 use proptest::prelude::*;
 use simulator::{Carrier, Direction, Multipath, NicSetup, PathEvent, PathSetup, RunSetup, Until};
 use traffic::Traffic;
+use transport::choice::Choice;
 use transport::path_manager::PathManagerKind;
 use transport::{Buffers, Profile, congestion, scheduler};
 
 /// Every scheduler of the table.
 fn schedulers() -> impl Iterator<Item = &'static str> {
-    scheduler::NAMES.iter().map(|(name, ..)| *name)
+    scheduler::TABLE.iter().map(|row| row.name)
 }
 
 /// Those that queue data on a path for good: what lies on a lossy path holds the others up.
@@ -68,9 +69,9 @@ fn any_multipath() -> impl Strategy<Value = (usize, Multipath)> {
         5 => Just(PathManagerKind::FULLMESH),
     ];
     let policy = prop_oneof![2 => Just("none"), 1 => Just("drepas:interval=300ms")];
-    (0usize..2, 0..scheduler::NAMES.len(), policy, manager, any::<bool>()).prop_map(
+    (0usize..2, 0..scheduler::TABLE.len(), policy, manager, any::<bool>()).prop_map(
         |(first, scheduler, policy, path_manager, checksum)| {
-            let scheduler = scheduler::NAMES[scheduler].0.parse().unwrap();
+            let scheduler = Choice::of(&scheduler::TABLE[scheduler]);
             let policy = policy.parse().unwrap();
             let rest = Multipath::default();
             (first, Multipath { scheduler, policy, path_manager, checksum, ..rest })

@@ -5,6 +5,8 @@
 //! shrink: a finding that is neither mended nor listed fails, and so does an entry that forgives
 //! more than there is.
 
+mod adding;
+mod arrows;
 mod exceptions;
 mod floors;
 mod lexer;
@@ -117,6 +119,12 @@ fn floors_only_call_down() {
 }
 
 #[test]
+fn modules_only_use_what_is_below_them() {
+    let complaints = arrows::complaints(&WORKSPACE.sources);
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
 fn tests_named_in_the_table_of_threats_exist() {
     let is_table = |source: &&workspace::Source| source.path == "docs/security.md";
     let table = WORKSPACE.sources.iter().find(is_table).expect("the table of threats");
@@ -134,6 +142,15 @@ fn contributing_quotes_what_compiles() {
     assert!(complaints.is_empty(), "CONTRIBUTING.md: {}", complaints.join("; "));
     let named = text.lines().filter(|line| line.trim().starts_with("// crates/"));
     assert!(named.count() >= 3, "the guide lost its example");
+}
+
+#[test]
+fn additions_touch_what_contributing_says() {
+    let guide = WORKSPACE.sources.iter().find(|source| source.path == "CONTRIBUTING.md");
+    let text = &guide.expect("the guide for contributors").text;
+    let complaints = adding::complaints(text, &WORKSPACE.sources);
+    assert!(complaints.is_empty(), "CONTRIBUTING.md:\n{}", complaints.join("\n"));
+    assert!(adding::count(text) >= 5, "the guide lost its table");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::parameters::{Kind, Parameter};
 /// The row of `balia`.
 pub(super) const ROW: ControllerRow = ControllerRow {
     name: "balia",
-    about: "BALIA: between being fair to a single TCP and answering quickly. Coupled.",
+    about: "BALIA: balances fairness to a single TCP against responsiveness. Coupled.",
     source: "draft-walid-04, multipath-tcp kernel v0.95 `balia`",
     parameters: PARAMETERS,
     is_coupled: true,

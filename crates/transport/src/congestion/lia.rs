@@ -30,7 +30,7 @@ pub(super) const ROW: ControllerRow = ControllerRow {
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "app-limited-alpha",
-        about: "1: of windows that are not filled only what is in flight counts (RFC 6356)",
+        about: "1: a window that is not filled counts with its flight (RFC 6356)",
         least: 0.0,
         most: 1.0,
         default: 0.0,

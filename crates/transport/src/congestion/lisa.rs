@@ -20,7 +20,7 @@ const MIN_INITIAL: u32 = 3;
 /// The parameter that switches it on.
 pub(super) const PARAMETER: Parameter = Parameter {
     key: "lisa",
-    about: "1: a path that joins in another's slow start takes its first window from it (LISA)",
+    about: "1: a path that joins in another's slow start takes its initial window from it (LISA)",
     least: 0.0,
     most: 1.0,
     default: 0.0,

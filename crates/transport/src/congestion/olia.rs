@@ -38,7 +38,7 @@ pub(super) const ROW: ControllerRow = ControllerRow {
 /// The row of `olia-draft`.
 pub(super) const DRAFT_ROW: ControllerRow = ControllerRow {
     name: "olia-draft",
-    about: "The same with the best paths by the square of what was sent between losses. Coupled.",
+    about: "OLIA with paths ranked by the square of the data between losses. Coupled.",
     source: "draft-khalili-05 as implementations have it",
     parameters: PARAMETERS,
     is_coupled: true,

@@ -39,7 +39,7 @@ use base::{CaState, Duration};
 /// The row of `wvegas`.
 pub(super) const ROW: ControllerRow = ControllerRow {
     name: "wvegas",
-    about: "wVegas, led by delay: paths share out how many segments may wait in queues. Coupled.",
+    about: "wVegas, delay-based: paths share a number of segments in queues. Coupled.",
     source: "Cao and others 2012 as in multipath-tcp kernel v0.95 `wvegas`",
     parameters: PARAMETERS,
     is_coupled: true,
@@ -54,7 +54,7 @@ const PARAMETERS: &[Parameter] = &[
     queued("gamma", "segments in queues that end slow start", 1.0),
     Parameter {
         key: "base-window",
-        about: "the smallest RTT is that of so long; 0s: since the start",
+        about: "window of the smallest RTT; 0s: since the start",
         least: 0.0,
         most: 3_600_000.0,
         default: 0.0,

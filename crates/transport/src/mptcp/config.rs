@@ -83,21 +83,6 @@ impl Failover {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_todays_linux_with_its_own_scheduler_waits_for_a_stale_path() {
-        let usual =
-            |profile, scheduler: &str| Failover::usual(profile, &scheduler.parse().unwrap());
-        assert_eq!(usual(Profile::Linux, "linux"), Failover::Stale);
-        assert_eq!(usual(Profile::Linux, "linux:burst=1000"), Failover::Stale);
-        assert_eq!(usual(Profile::Linux, "lrf"), Failover::Rto);
-        assert_eq!(usual(Profile::Linux314, "linux"), Failover::Rto);
-    }
-}
-
 impl MptcpConfig {
     /// The initial data sequence number of the client or the server with that key (RFC 8684 s3.1).
     pub(super) fn idsn(&self, client: bool, key: Key) -> u64 {
@@ -134,4 +119,19 @@ pub struct Start<'a> {
     /// All addresses of this host.
     pub host: &'a [(IpAddr, InterfaceId)],
     pub listener: Option<SocketId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_todays_linux_with_its_own_scheduler_waits_for_a_stale_path() {
+        let usual =
+            |profile, scheduler: &str| Failover::usual(profile, &scheduler.parse().unwrap());
+        assert_eq!(usual(Profile::Linux, "linux"), Failover::Stale);
+        assert_eq!(usual(Profile::Linux, "linux:burst=1000"), Failover::Stale);
+        assert_eq!(usual(Profile::Linux, "lrf"), Failover::Rto);
+        assert_eq!(usual(Profile::Linux314, "linux"), Failover::Rto);
+    }
 }

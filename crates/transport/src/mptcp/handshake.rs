@@ -375,7 +375,7 @@ impl Connection {
         waits && self.subflows[index].handshake.hold_answer(segment)
     }
 
-    /// The server's key is there: SYN/ACKs that waited for it are heard now.
+    /// The server's key arrived: handle the SYN/ACKs that waited for it.
     pub(super) fn release_answers(&mut self, cx: &mut Context<'_>) {
         for index in 1..self.subflows.len() {
             let grouped = self.subflows[index].handshake.grouped.as_mut();

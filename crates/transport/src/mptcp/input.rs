@@ -45,7 +45,7 @@ impl Connection {
         self.sender.on_segment(self.subflows[index].path);
     }
 
-    /// Take what a subflow heard, received and became.
+    /// Handle what a subflow received, and its events.
     pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
         let mp = self.subflows[index].tcp.multipath();
         if let Some(segment) = mp.and_then(Multipath::take_segment) {

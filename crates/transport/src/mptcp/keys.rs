@@ -123,8 +123,8 @@ impl Keys {
 
     /// The client's key, from its third packet or its first data, if these prove that it has both.
     /// `Err` counts as a refused option, `Ok(None)` does not.
-    pub fn proven_key(&self, heard: &SegmentInfo) -> Result<Option<Key>, WrongKey> {
-        let Some(Capable::V1 { form, .. }) = heard.options.capable() else { return Ok(None) };
+    pub fn proven_key(&self, segment: &SegmentInfo) -> Result<Option<Key>, WrongKey> {
+        let Some(Capable::V1 { form, .. }) = segment.options.capable() else { return Ok(None) };
         match form {
             CapableForm::Ack { sender, receiver } | CapableForm::Data { sender, receiver, .. } => {
                 if receiver == self.local {
@@ -149,8 +149,8 @@ impl Keys {
 
     /// The implied mapping of first data that carry the keys (RFC 8684 s3.1); the peer's stream
     /// begins at `first_dsn`.
-    pub fn implied_mapping(&self, heard: &SegmentInfo, first_dsn: u64) -> Option<Mapping> {
-        let Capable::V1 { form, .. } = heard.options.capable()? else { return None };
+    pub fn implied_mapping(&self, segment: &SegmentInfo, first_dsn: u64) -> Option<Mapping> {
+        let Capable::V1 { form, .. } = segment.options.capable()? else { return None };
         let CapableForm::Data { sender, receiver, len, checksum } = form else { return None };
         if self.remote() != Some(sender) || receiver != self.local {
             return None;
@@ -162,3 +162,37 @@ impl Keys {
 /// The peer named another key than this host's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WrongKey;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_exchanged_before_the_connection_is_fully_established() {
+        let mut keys = Keys::new(true, Key(1), false);
+        assert!(!keys.on_established(), "the peer's key is unknown");
+        keys.on_remote_key(Key(2));
+        assert_eq!((keys.remote(), keys.is_fully_established()), (Some(Key(2)), false));
+        assert!(keys.on_established());
+        assert!(!keys.on_established(), "it is established once");
+        assert!(keys.is_fully_established());
+    }
+
+    #[test]
+    fn flag_of_either_host_switches_checksums_on() {
+        let mut keys = Keys::new(false, Key(1), false);
+        keys.on_flags(CapableFlags::HMAC_SHA256);
+        assert!(!keys.uses_checksum() && !keys.forbids_join_to_first());
+        keys.on_flags(CapableFlags::HMAC_SHA256.with(CapableFlags::CHECKSUM));
+        keys.on_flags(CapableFlags::HMAC_SHA256.with(CapableFlags::NO_JOIN));
+        assert!(keys.uses_checksum() && keys.forbids_join_to_first());
+        assert!(Keys::new(true, Key(1), true).uses_checksum());
+    }
+
+    #[test]
+    fn hosts_of_a_join_compute_the_hmac_of_each_other() {
+        let (client, server) = (Keys::new(true, Key(1), false), Keys::new(false, Key(2), false));
+        assert_eq!(client.own_hmac(Key(2), 7, 8), server.peer_hmac(Key(1), 8, 7));
+        assert_ne!(client.own_hmac(Key(2), 7, 8), server.own_hmac(Key(1), 8, 7));
+    }
+}

@@ -115,3 +115,53 @@ impl ReceivedMappings {
 pub const fn data_number(long: bool, number: u64) -> DataNumber {
     if long { DataNumber::Long(number) } else { DataNumber::Short(number as u32) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mapping of `len` bytes from `offset` of the subflow to `data` of the connection.
+    fn map(offset: u64, len: u32, data: u64) -> ReceivedMapping {
+        let subflow_seq = offset as u32 + 1;
+        let dsn = DataNumber::Long(data);
+        let wire = Mapping { dsn, subflow_seq, len: len as u16, checksum: None };
+        ReceivedMapping::new(wire, len, (data, data), offset).expect("not before the first byte")
+    }
+
+    #[test]
+    fn repetition_is_accepted_and_contradiction_is_not() {
+        let mut maps = ReceivedMappings::default();
+        for (offset, data) in [(100, 500), (0, 900), (50, 700)] {
+            assert_eq!(maps.insert(map(offset, 50, data)), Ok(()));
+        }
+        assert_eq!(maps.insert(map(50, 50, 700)), Ok(()));
+        assert_eq!(maps.len(), 3, "in order of the subflow");
+        for wrong in [map(50, 50, 701), map(50, 40, 700), map(60, 10, 710), map(20, 60, 920)] {
+            assert_eq!(maps.insert(wrong), Err(Contradiction));
+        }
+        assert_eq!(maps.at(75).map(|map| map.data), Some(700));
+        assert_eq!(maps.at(150), None);
+        maps.forget_below(100);
+        assert_eq!((maps.len(), maps.data_end()), (1, 550));
+    }
+
+    #[test]
+    fn subflow_number_is_the_one_nearest_to_the_segment() {
+        let wire = Mapping { dsn: DataNumber::Long(7), subflow_seq: 11, len: 100, checksum: None };
+        let far = 1 << 32;
+        let near_wrap = ReceivedMapping::new(wire, 100, (7, 7), far + 5).map(|map| map.offset);
+        assert_eq!(near_wrap, Some(far + 10));
+        let before = Mapping { subflow_seq: u32::MAX, ..wire };
+        assert_eq!(ReceivedMapping::new(before, 100, (7, 7), 0), None, "before the first byte");
+    }
+
+    #[test]
+    fn mapping_applies_to_a_part_of_its_segment_at_least() {
+        let map = map(100, 50, 0);
+        for (offset, len, overlaps) in
+            [(50, 50, false), (50, 51, true), (149, 1, true), (150, 10, false), (120, 0, false)]
+        {
+            assert_eq!(map.overlaps(offset, len), overlaps, "{offset}+{len}");
+        }
+    }
+}

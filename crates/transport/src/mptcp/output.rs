@@ -463,7 +463,7 @@ impl Connection {
         }
     }
 
-    /// Something arrived on a subflow: if it was in doubt, it is not any more.
+    /// Something arrived on a subflow: the check of its address is over.
     pub(super) fn on_answer(&mut self, index: usize) {
         let entry = &mut self.subflows[index];
         if entry.removal.take().is_some() {

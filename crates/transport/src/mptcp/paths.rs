@@ -33,8 +33,8 @@ impl SubflowRules {
     /// Of a profile.
     pub const fn new(switches: &Switches, mainline_limits: bool) -> Self {
         SubflowRules {
-            own_windows: matches!(switches.subflow_window, SubflowWindow::Rfc),
-            one_at_a_time: switches.sends_what_it_hands,
+            own_windows: matches!(switches.multipath.subflow_window, SubflowWindow::Rfc),
+            one_at_a_time: switches.multipath.sends_what_it_hands,
             joins_mappings: mainline_limits,
             tick: switches.tick,
         }
@@ -130,7 +130,7 @@ impl Paths for SubflowPaths<'_> {
         let dsn = self.numbers.dsn(offset);
         let entry = &mut self.subflows[path];
         let at = entry.tcp.write_end();
-        // At most `max_piece`, 65,535 bytes.
+        debug_assert!(payload.len() <= u32::from(u16::MAX), "a mapping has 16 bits for its length");
         let len = payload.len() as u16;
         let subflow_seq = (at as u32).wrapping_add(1);
         let checksum = (self.keys.uses_checksum())

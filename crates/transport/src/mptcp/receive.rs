@@ -391,3 +391,42 @@ impl DataReceive {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receive() -> DataReceive {
+        DataReceive::new(&MptcpConfig::default(), 1500, SYN_HEADER)
+    }
+
+    #[test]
+    fn stream_ends_once_and_behind_everything_that_arrived() {
+        let mut receive = receive();
+        receive.insert(Instant::ZERO, 10, Payload::from(vec![0; 10]));
+        assert_eq!(receive.on_data_fin(19), Err(Contradiction), "before its last byte");
+        assert_eq!(receive.on_data_fin(20), Ok(()));
+        assert_eq!(receive.on_data_fin(20), Ok(()), "a repetition");
+        assert_eq!(receive.on_data_fin(21), Err(Contradiction));
+        assert!(!receive.reach_fin(), "data are missing before it");
+        receive.insert(Instant::ZERO, 0, Payload::from(vec![0; 10]));
+        assert!(receive.reach_fin());
+        assert_eq!(receive.nxt(), 21, "the DATA_FIN has a number");
+        assert!(!receive.reach_fin(), "it is reached once");
+    }
+
+    #[test]
+    fn subflows_are_updated_after_a_change() {
+        let mut receive = receive();
+        assert!(receive.take_changed() && !receive.take_changed());
+        assert!(receive.use_long_numbers() && !receive.use_long_numbers());
+        assert!(receive.take_changed() && !receive.take_changed());
+    }
+
+    #[test]
+    fn subflow_may_receive_a_segment_whatever_others_hold() {
+        let receive = receive();
+        assert_eq!(receive.unmapped_limit(), receive.room().max(LEAST_RECEPTION));
+        assert!(receive.mapping_limit() >= MAX_MAPPINGS);
+    }
+}

@@ -47,3 +47,20 @@ impl RemovalCheck {
         self.due
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subflow_is_given_up_after_two_unanswered_segments() {
+        let rto = Duration::from_millis(100);
+        let first = RemovalCheck::after(Instant::ZERO, rto, 0);
+        assert_eq!(first.deadline(), Instant::from_millis(100));
+        assert_eq!(first.on_due(Instant::from_millis(99)), None);
+        assert_eq!(first.on_due(first.deadline()), Some(KeepAlive::Send { sent: 1 }));
+        let second = RemovalCheck::after(first.deadline(), rto, 1);
+        assert_eq!(second.deadline(), Instant::from_millis(300), "the interval doubles");
+        assert_eq!(second.on_due(second.deadline()), Some(KeepAlive::GiveUp));
+    }
+}

@@ -24,7 +24,7 @@ pub struct WriteLimit {
 impl WriteLimit {
     /// As the configuration has it.
     pub fn new(config: &MptcpConfig) -> Self {
-        let rule = config.tcp.profile.switches().connection_buffer;
+        let rule = config.tcp.profile.switches().multipath.connection_buffer;
         WriteLimit { buffers: config.tcp.buffers, rule }
     }
 

@@ -54,6 +54,7 @@ impl DataTimer {
     pub fn interval(&self, longest_rto: Option<Duration>) -> Duration {
         let doublings = self.tries.min(10);
         let longest = longest_rto.unwrap_or(MIN_INTERVAL);
+        debug_assert!(!longest.is_zero(), "an RTO has a lower bound");
         (longest * 2 * (1 << doublings)).min(MAX_INTERVAL)
     }
 }

@@ -222,6 +222,7 @@ impl SendQueue {
             }
             self.nxt = known.end();
         }
+        self.check();
         (offset, payload)
     }
 
@@ -342,6 +343,7 @@ impl SendQueue {
             // Less than the segment.
             let len = (offset - whole.offset) as u32;
             self.segments[index].len = len;
+            debug_assert!(0 < len && len < whole.len, "both parts hold something");
             self.segments.insert(index + 1, DataSegment { offset, len: whole.len - len, ..whole });
         }
     }

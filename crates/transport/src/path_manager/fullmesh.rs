@@ -72,7 +72,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "batch",
-        about: "changes of addresses are gathered for so long",
+        about: "time for which changes of addresses are collected",
         least: 0.0,
         most: 10_000.0,
         default: 500.0,

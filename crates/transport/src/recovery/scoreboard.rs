@@ -11,6 +11,16 @@ use base::{Instant, prefetch, ring};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
+/// What is known about the delivery of an outstanding segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Unknown,
+    /// The segment is selectively acknowledged.
+    Sacked,
+    /// The segment is declared lost, and no acknowledgement of its retransmission came.
+    Lost,
+}
+
 /// One transmitted segment. It is small, because a connection has as many as its window and uses
 /// each again only after a round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,8 +38,7 @@ pub struct SentSegment {
     /// The segment is in the list by time: its delivery is open.
     open: bool,
     pub fin: bool,
-    pub sacked: bool,
-    pub lost: bool,
+    fate: Fate,
     /// The segment was transmitted more than once.
     pub ever_retransmitted: bool,
     /// A retransmission is outstanding (counted in `retrans_out`).
@@ -40,6 +49,21 @@ impl SentSegment {
     /// Offset after the last byte.
     pub const fn end(&self) -> u64 {
         self.offset + self.len as u64
+    }
+
+    /// Whether the segment is selectively acknowledged.
+    pub fn is_sacked(&self) -> bool {
+        self.fate == Fate::Sacked
+    }
+
+    /// Whether the segment is lost, retransmitted or not.
+    pub fn is_lost(&self) -> bool {
+        self.fate == Fate::Lost
+    }
+
+    /// Sets the fate; returns whether it was `Lost` before.
+    fn settle(&mut self, fate: Fate) -> bool {
+        std::mem::replace(&mut self.fate, fate) == Fate::Lost
     }
 }
 
@@ -156,8 +180,7 @@ impl Scoreboard {
             len: len as u16,
             open: false,
             fin,
-            sacked: false,
-            lost: false,
+            fate: Fate::Unknown,
             ever_retransmitted: false,
             retransmission_out: false,
         });
@@ -185,10 +208,10 @@ impl Scoreboard {
     /// changed anything.
     pub fn mark_lost(&mut self, id: u64) -> bool {
         let Some(segment) = self.segment_mut(id) else { return false };
-        if segment.sacked || (segment.lost && !segment.retransmission_out) {
+        if segment.is_sacked() || (segment.is_lost() && !segment.retransmission_out) {
             return false;
         }
-        let was_lost = std::mem::replace(&mut segment.lost, true);
+        let was_lost = segment.settle(Fate::Lost);
         let was_out = std::mem::replace(&mut segment.retransmission_out, false);
         self.lost_out += u32::from(!was_lost);
         self.retrans_out -= u32::from(was_out);
@@ -201,9 +224,10 @@ impl Scoreboard {
     pub fn unmark_all_lost(&mut self) {
         for id in self.first_id..self.end_id() {
             let Some(segment) = self.segment_mut(id) else { continue };
-            if !std::mem::replace(&mut segment.lost, false) {
+            if !segment.is_lost() {
                 continue;
             }
+            segment.fate = Fate::Unknown;
             if !segment.retransmission_out {
                 self.insert_by_time(id);
             }
@@ -254,7 +278,7 @@ impl Scoreboard {
                 if segment.end() > part.end {
                     break;
                 }
-                if !segment.sacked {
+                if !segment.is_sacked() {
                     visit(&segment);
                     self.mark_sacked(self.first_id + index as u64);
                 }
@@ -272,7 +296,8 @@ impl Scoreboard {
     pub fn forget_sacks(&mut self) {
         for id in self.first_id..self.end_id() {
             let Some(segment) = self.segment_mut(id) else { continue };
-            if std::mem::replace(&mut segment.sacked, false) {
+            if segment.is_sacked() {
+                segment.fate = Fate::Unknown;
                 self.insert_by_time(id);
             }
         }
@@ -285,8 +310,7 @@ impl Scoreboard {
         self.unlink(id);
         self.awaiting_retransmission.remove(&id);
         let Some(segment) = self.segment_mut(id) else { return };
-        segment.sacked = true;
-        let was_lost = std::mem::replace(&mut segment.lost, false);
+        let was_lost = segment.settle(Fate::Sacked);
         let was_out = std::mem::replace(&mut segment.retransmission_out, false);
         let range = segment.offset..segment.end();
         self.sacked_out += 1;
@@ -297,10 +321,10 @@ impl Scoreboard {
     }
 
     fn forget_counts(&mut self, id: u64, segment: &SentSegment) {
-        self.sacked_out -= u32::from(segment.sacked);
-        self.lost_out -= u32::from(segment.lost);
+        self.sacked_out -= u32::from(segment.is_sacked());
+        self.lost_out -= u32::from(segment.is_lost());
         self.retrans_out -= u32::from(segment.retransmission_out);
-        if segment.lost {
+        if segment.is_lost() {
             self.awaiting_retransmission.remove(&id);
         }
     }

@@ -1,6 +1,6 @@
 //! Which scheduler, with the parameters that are set: `lrf`, `wrr:3,1`, `ecf:reinjection=off`.
 
-use super::asked::Asked;
+use super::parameters::SchedulerParameters;
 use super::reinjecting::Reinjecting;
 use super::table::{AnyScheduler, TABLE};
 use super::{Options, Scheduler, linux, rr};
@@ -23,14 +23,14 @@ pub struct SchedulerRow {
     /// sets another.
     pub own_reinjection: Option<Opportunistic>,
     /// Makes one.
-    pub(super) make: fn(&Options, &Asked) -> AnyScheduler,
+    pub(super) make: fn(&Options, &SchedulerParameters) -> AnyScheduler,
 }
 
 /// Which scheduler.
 pub type SchedulerChoice = Choice<SchedulerRow>;
 
 impl Row for SchedulerRow {
-    type Values = Asked;
+    type Values = SchedulerParameters;
     const KIND: &'static str = "scheduler";
 
     fn table() -> &'static [Self] {
@@ -45,12 +45,12 @@ impl Row for SchedulerRow {
         self.parameters
     }
 
-    fn defaults(&self) -> Asked {
-        Asked::defaults(self.name)
+    fn defaults(&self) -> SchedulerParameters {
+        SchedulerParameters::defaults(self.name)
     }
 
-    fn parse(&self, text: &str) -> Result<Asked, Refused> {
-        Asked::parse(self.name, text)
+    fn parse(&self, text: &str) -> Result<SchedulerParameters, Refused> {
+        SchedulerParameters::parse(self.name, text)
     }
 
     /// The lowest RTT first has two names.
@@ -106,7 +106,7 @@ impl SchedulerChoice {
         self.values(|asked| self.made(options, asked))
     }
 
-    fn made(&self, options: &Options, asked: &Asked) -> AnyScheduler {
+    fn made(&self, options: &Options, asked: &SchedulerParameters) -> AnyScheduler {
         let row = self.row();
         let wanted = asked.reinjection.or(options.opportunistic);
         let has_optim = row.parameters.iter().any(|parameter| parameter.key == "optim");

@@ -5,7 +5,6 @@
 //! asks and carries the answers out. The segment on offer, availability and the reason why nothing
 //! is sent are in `view` and `path_view`, shared by all.
 
-mod asked;
 mod blest;
 mod choice;
 mod daps;
@@ -14,6 +13,7 @@ mod linux;
 mod lrf;
 mod opportunistic;
 mod otias;
+mod parameters;
 mod path_view;
 mod raven;
 mod redundant;
@@ -33,7 +33,6 @@ use base::{Blocked, Instant, PathId};
 use std::ops::Range;
 
 pub use crate::parameters::{Kind, Parameter, Refused, Settings};
-pub use asked::Asked;
 pub use blest::Blest;
 pub use choice::{SchedulerChoice, SchedulerRow};
 pub use daps::Daps;
@@ -41,6 +40,7 @@ pub use ecf::Ecf;
 pub use linux::Linux;
 pub use lrf::Lrf;
 pub use otias::Otias;
+pub use parameters::SchedulerParameters;
 pub use path_view::{LossPhase, PathState, PathView, QueueView, RttView, WindowView};
 pub use raven::Raven;
 pub use redundant::Redundant;

@@ -15,7 +15,7 @@ pub use timers::TimeoutOutcome;
 
 use super::ack_info::AckInfo;
 use super::handshake::Handshake;
-use super::profile::{CwndAfterRto, Switches};
+use super::profile::{CwndAfterRto, RecoverySwitches};
 use super::round_trip::RoundTrip;
 use super::sender::Sender;
 use super::subflow::FlowId;
@@ -71,7 +71,7 @@ pub struct RecoveryContext<'a, 'b> {
     pub rtt: &'a mut RoundTrip,
     pub sender: &'a Sender,
     pub handshake: &'a Handshake,
-    pub switches: &'a Switches,
+    pub switches: &'a RecoverySwitches,
     pub id: FlowId,
 }
 

@@ -74,6 +74,24 @@ pub struct SmallQueue {
 /// The switches in which profiles differ, and the constants that they share.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Switches {
+    pub recovery: RecoverySwitches,
+    pub multipath: MultipathSwitches,
+    /// Duplicate acknowledgements after the third one of a gap are merged (for 1 ms, or up to 44).
+    pub compressed_acks: bool,
+    pub small_queue: SmallQueue,
+    /// Segments are sent in bursts of a millisecond's worth, and a burst is deferred while an
+    /// acknowledgement that would enlarge it is due (Linux TSO autosizing).
+    pub autosized_bursts: bool,
+    /// Number of SYNs repeated at constant intervals before the back-off begins.
+    pub linear_syn_retries: u32,
+    /// Granularity of the timers.
+    pub tick: Duration,
+    pub initial_window_segs: u32,
+}
+
+/// The switches of loss recovery.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RecoverySwitches {
     pub loss_detection: LossDetection,
     /// Early retransmit (RFC 5827), delayed by a quarter of the RTT.
     pub early_retransmit: bool,
@@ -81,27 +99,19 @@ pub struct Switches {
     pub prr: PrrVariant,
     pub cwnd_after_rto: CwndAfterRto,
     pub frto: bool,
-    /// Duplicate acknowledgements after the third one of a gap are merged (for 1 ms, or 44 of
-    /// them).
-    pub compressed_acks: bool,
-    pub small_queue: SmallQueue,
+}
+
+/// The switches of connections of several paths.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct MultipathSwitches {
     pub subflow_window: SubflowWindow,
     pub connection_buffer: ConnectionBuffer,
-    /// Segments are sent in bursts of a millisecond's worth, and a burst is deferred while an
-    /// acknowledgement that would enlarge it is due (Linux TSO autosizing).
-    pub autosized_bursts: bool,
-    /// A connection of several paths sends each segment as soon as its scheduler assigned it, so
-    /// that the scheduler sees the window fill (multipath-tcp kernels); mainline assigns first.
+    /// Each segment is sent as soon as the scheduler assigned it, so that the scheduler sees the
+    /// window fill (multipath-tcp kernels); mainline assigns first.
     pub sends_what_it_hands: bool,
-    /// A connection of several paths has mainline's limits: no joins after the application closed,
-    /// and a window by the smallest ratio of its subflows. That the kernels of the papers lack them
-    /// is an assumption.
+    /// Mainline's limits: no joins after the application closed, and a window by the smallest ratio
+    /// of the subflows. That the kernels of the papers lack them is an assumption.
     pub mainline_limits: bool,
-    /// Number of SYNs repeated at constant intervals before the back-off begins.
-    pub linear_syn_retries: u32,
-    /// Granularity of the timers.
-    pub tick: Duration,
-    pub initial_window_segs: u32,
 }
 
 impl Profile {
@@ -151,42 +161,53 @@ impl Profile {
     /// The list of switches.
     pub const fn switches(self) -> Switches {
         let linux = Switches {
-            loss_detection: LossDetection::Rack,
-            early_retransmit: false,
-            tlp: Some(TlpRule::Linux),
-            prr: PrrVariant::Linux,
-            cwnd_after_rto: CwndAfterRto::InflightPlusOne,
-            frto: true,
+            recovery: RecoverySwitches {
+                loss_detection: LossDetection::Rack,
+                early_retransmit: false,
+                tlp: Some(TlpRule::Linux),
+                prr: PrrVariant::Linux,
+                cwnd_after_rto: CwndAfterRto::InflightPlusOne,
+                frto: true,
+            },
+            multipath: MultipathSwitches {
+                subflow_window: SubflowWindow::Lift,
+                connection_buffer: ConnectionBuffer::Sum,
+                sends_what_it_hands: false,
+                mainline_limits: true,
+            },
             compressed_acks: true,
             small_queue: SmallQueue { cap_bytes: 4 << 20 },
-            subflow_window: SubflowWindow::Lift,
-            connection_buffer: ConnectionBuffer::Sum,
             autosized_bursts: true,
-            sends_what_it_hands: false,
-            mainline_limits: true,
             linear_syn_retries: 4,
             tick: Duration::from_millis(4),
             initial_window_segs: 10,
         };
         let old = Switches {
-            loss_detection: LossDetection::SackFack,
-            early_retransmit: true,
-            tlp: Some(TlpRule::Papers),
-            prr: PrrVariant::Papers,
-            cwnd_after_rto: CwndAfterRto::One,
+            recovery: RecoverySwitches {
+                loss_detection: LossDetection::SackFack,
+                early_retransmit: true,
+                tlp: Some(TlpRule::Papers),
+                prr: PrrVariant::Papers,
+                cwnd_after_rto: CwndAfterRto::One,
+                ..linux.recovery
+            },
+            multipath: MultipathSwitches {
+                subflow_window: SubflowWindow::Rfc,
+                connection_buffer: ConnectionBuffer::Capped,
+                sends_what_it_hands: true,
+                mainline_limits: false,
+            },
             compressed_acks: false,
             small_queue: SmallQueue { cap_bytes: 128 << 10 },
-            subflow_window: SubflowWindow::Rfc,
-            connection_buffer: ConnectionBuffer::Capped,
-            sends_what_it_hands: true,
-            mainline_limits: false,
             linear_syn_retries: 0,
             ..linux
         };
         match self {
             Profile::Linux => linux,
             Profile::Linux41 | Profile::Linux314 | Profile::Linux311 => old,
-            Profile::Linux35 => Switches { tlp: None, ..old },
+            Profile::Linux35 => {
+                Switches { recovery: RecoverySwitches { tlp: None, ..old.recovery }, ..old }
+            }
         }
     }
 }

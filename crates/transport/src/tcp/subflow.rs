@@ -262,7 +262,7 @@ impl Subflow {
             rtt: &mut self.rtt,
             sender: &self.tx,
             handshake: &self.handshake,
-            switches: &self.switches,
+            switches: &self.switches.recovery,
             id: self.id,
         };
         (&mut self.loss, rcx)

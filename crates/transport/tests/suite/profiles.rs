@@ -1,4 +1,4 @@
-//! One test for every switch in which the profiles differ (specs/tcp-subflow.md s8), at packet
+//! One test for every switch in which the profiles differ, at packet
 //! level. Compressed ACKs are tested in `ack`, SYN retries in `handshake`.
 
 use crate::bare::{Bare, modern};
@@ -67,17 +67,21 @@ fn names_and_lists_are_consistent() {
 #[test]
 fn lists_are_those_of_the_specification() {
     let linux = Profile::Linux.switches();
-    assert_eq!(linux.loss_detection, LossDetection::Rack);
-    assert_eq!(linux.cwnd_after_rto, CwndAfterRto::InflightPlusOne);
-    assert!(!linux.early_retransmit && linux.compressed_acks && linux.frto);
+    assert_eq!(linux.recovery.loss_detection, LossDetection::Rack);
+    assert_eq!(linux.recovery.cwnd_after_rto, CwndAfterRto::InflightPlusOne);
+    assert!(!linux.recovery.early_retransmit && linux.compressed_acks && linux.recovery.frto);
     for old in OLD {
         let switches = old.switches();
-        assert_eq!(switches.loss_detection, LossDetection::SackFack);
-        assert_eq!(switches.cwnd_after_rto, CwndAfterRto::One);
-        assert!(switches.early_retransmit && !switches.compressed_acks && switches.frto);
+        assert_eq!(switches.recovery.loss_detection, LossDetection::SackFack);
+        assert_eq!(switches.recovery.cwnd_after_rto, CwndAfterRto::One);
+        assert!(
+            switches.recovery.early_retransmit
+                && !switches.compressed_acks
+                && switches.recovery.frto
+        );
         assert_eq!(switches.small_queue.cap_bytes, 128 << 10);
         assert_eq!(switches.initial_window_segs, 10);
-        assert_eq!(switches.tlp.is_none(), old == Profile::Linux35);
+        assert_eq!(switches.recovery.tlp.is_none(), old == Profile::Linux35);
     }
 }
 

@@ -50,7 +50,7 @@ impl LossRecovery {
         while let Some(segment) = self.board.pop_acked(ack) {
             info.on_acked(&segment);
             fin_acked |= segment.fin;
-            if segment.sacked {
+            if segment.is_sacked() {
                 continue;
             }
             info.on_delivered(&segment, self.high_seq);

@@ -90,7 +90,7 @@ impl LossRecovery {
                 break;
             }
             limit = Some(id + 1);
-            above -= u32::from(!fack && segment.sacked);
+            above -= u32::from(!fack && segment.is_sacked());
         }
         let first = board.head().map_or(0, |(id, _)| id).max(self.marked_below);
         let limit = limit.unwrap_or(0);
@@ -135,7 +135,7 @@ impl LossRecovery {
     /// others that were sent at least an RTT ago (RFC 8985 s6.3).
     pub(super) fn mark_lost_at_timeout(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
         let now = rcx.cx.now;
-        let head_sacked = self.board.head().is_some_and(|(_, head)| head.sacked);
+        let head_sacked = self.board.head().is_some_and(|(_, head)| head.is_sacked());
         if head_sacked {
             self.board.forget_sacks();
         }
@@ -149,7 +149,7 @@ impl LossRecovery {
                 let recent = rack && segment.sent_at + rtt > now;
                 *position == 0 || head_sacked || !recent
             })
-            .filter(|(_, (_, segment))| !segment.sacked)
+            .filter(|(_, (_, segment))| !segment.is_sacked())
             .map(|(_, (id, _))| id)
             .collect();
         for id in lost {

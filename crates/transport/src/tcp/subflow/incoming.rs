@@ -325,7 +325,7 @@ impl Subflow {
 
     /// Whether only the window of the connection counts, not that of the subflow.
     fn is_window_lifted(&self) -> bool {
-        let lifts = self.switches.subflow_window == SubflowWindow::Lift;
+        let lifts = self.switches.multipath.subflow_window == SubflowWindow::Lift;
         lifts && self.mp.as_ref().is_some_and(|mp| !mp.is_fallen_back())
     }
 
@@ -431,7 +431,7 @@ impl Subflow {
     /// The pacing rate is known from the handshake on. Mainline does not count the options of a
     /// connection of several paths (`mss_cache`).
     pub(super) fn update_pacing_rate(&mut self, cc: &Controller) {
-        let room = if self.switches.mainline_limits { self.option_room() } else { 0 };
+        let room = if self.switches.multipath.mainline_limits { self.option_room() } else { 0 };
         let path = self.id.path;
         self.tx.pacing_rate = pacing_rate(
             cc.cwnd_segs(path),

@@ -4,7 +4,7 @@
 //! What the mechanism of a large difference is, nobody but a person knows: such paragraphs stand
 //! in the file between marks, and are kept when it is written again.
 
-use crate::validate::{TARGETS, has_modes, modes, plain_percent, signed_percent, summary};
+use super::{TARGETS, has_modes, modes, plain_percent, signed_percent, summary};
 use lab::Scale;
 use lab::validation::{Apart, Row, Series, Validation, ValidationSet};
 use plotters::prelude::*;

@@ -2,11 +2,11 @@
 //!
 //! Scenarios that the file has already are recorded again; with `--only`, just those.
 
-use crate::INTERRUPTED;
+use super::{Follower, ValidateArgs};
 use crate::emulate::failed;
+use crate::exit::INTERRUPTED;
 use crate::output::{counted, message};
 use crate::report::utc;
-use crate::validate::{Follower, ValidateArgs};
 use lab::Watcher;
 use lab::validation::{Machine, Series, ValidationSet, record as record_entry};
 use linux::LiveError;
@@ -113,6 +113,7 @@ mod tests {
         let mut settings = insta::Settings::clone_current();
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
+        settings.set_snapshot_path("../snapshots");
         settings.bind(|| insta::assert_snapshot!("recording", text));
     }
 }

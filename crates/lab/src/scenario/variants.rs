@@ -3,7 +3,7 @@
 
 pub use transport::Protocol;
 
-use crate::scenario::Scenario;
+use super::Scenario;
 use transport::congestion::ControllerChoice;
 use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
@@ -90,13 +90,13 @@ pub fn variants_of(scenario: &Scenario) -> Vec<Variant> {
         Protocol::Tcp => each_path_alone(scenario),
         Protocol::Mptcp => all_paths_together(scenario),
     };
-    scenario.protocols.iter().flat_map(of).collect()
+    scenario.choices.protocols.iter().flat_map(of).collect()
 }
 
 /// Each path with every uncoupled congestion control.
 fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
     let on_path = |path: usize| {
-        let controls = scenario.congestion.iter().filter(|control| !control.is_coupled());
+        let controls = scenario.choices.congestion.iter().filter(|control| !control.is_coupled());
         controls.map(move |cc| Variant {
             name: format!("tcp/{}/{cc}", scenario.paths[path].name),
             carrier: Carrier::Tcp { path },
@@ -109,12 +109,16 @@ fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
 /// Every scheduler with every congestion control, path manager, path policy and rule of fail-over.
 fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
     let mut variants = Vec::new();
-    for scheduler in &scenario.schedulers {
-        let usual = Failover::usual(scenario.profile, scheduler);
-        let rules = if scenario.failovers.is_empty() { &[usual] } else { &scenario.failovers[..] };
-        for congestion in &scenario.congestion {
-            for &path_manager in &scenario.path_managers {
-                for policy in &scenario.policies {
+    for scheduler in &scenario.choices.schedulers {
+        let usual = Failover::usual(scenario.ends.profile, scheduler);
+        let rules = if scenario.choices.failovers.is_empty() {
+            &[usual]
+        } else {
+            &scenario.choices.failovers[..]
+        };
+        for congestion in &scenario.choices.congestion {
+            for &path_manager in &scenario.choices.path_managers {
+                for policy in &scenario.choices.policies {
                     for &failover in rules {
                         let named = Some(failover).filter(|rule| *rule != usual);
                         let suffix = suffix(path_manager, policy, named);

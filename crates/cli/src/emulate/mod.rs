@@ -1,16 +1,17 @@
 //! The verb `emulate`: a shell, or any program, behind emulated paths.
 //!
 //! Reads arguments, says what is emulated and how well that works, starts the program and waits
-//! for it. Comparing stacks there is `emulate_study`'s, the hosts and the links between them are
+//! for it. Comparing stacks there is `study`'s, the hosts and the links between them are
 //! the `linux` crate's, the words for paths the lab's.
+
+mod study;
 
 use crate::args::CompareArgs;
 use crate::doctor::MISSING;
-use crate::emulate_study;
+use crate::exit::{FAILED, USAGE};
 use crate::output::{error, message};
-use crate::{FAILED, USAGE};
-use clap::{ArgMatches, Args, ValueEnum};
-use lab::{Given, InputError, Options, PathSpec, Scenario};
+use clap::{Args, ValueEnum};
+use lab::{InputError, Key, Options, PathSpec, Scenario};
 use linux::emulator::{
     Accuracy, EmulatedRecord, EmulatedRun, Side, address, become_program, measure,
 };
@@ -89,9 +90,9 @@ pub fn inside(args: &InsideArgs) -> u8 {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn emulate(args: &EmulateArgs, sources: Option<&ArgMatches>) -> u8 {
-    let Some(shell) = args.shell else { return emulate_study::study(args, sources) };
-    let resolve = || options(args, sources)?.resolve().and_then(fit_for_emulation);
+pub fn emulate(args: &EmulateArgs) -> u8 {
+    let Some(shell) = args.shell else { return study::study(args) };
+    let resolve = || options(args)?.resolve().and_then(fit_for_emulation);
     let scenario = match resolve() {
         Ok(scenario) => scenario,
         Err(refusal) => {
@@ -132,7 +133,9 @@ pub fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputError> {
         return Err(InputError::at(&format!("--{word}"), problem, help));
     }
     let simulated = [PathManagerKind::Binder, PathManagerKind::Kernel];
-    if let Some(manager) = scenario.path_managers.iter().find(|kind| simulated.contains(kind)) {
+    if let Some(manager) =
+        scenario.choices.path_managers.iter().find(|kind| simulated.contains(kind))
+    {
         let problem =
             format!("our engine has no path manager `{}` on emulated links yet", manager.name());
         let help = "leave it out, or simulate it: `anabranch compare`; kernels on emulated links \
@@ -147,10 +150,9 @@ pub fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputError> {
     Err(InputError::at("--path", problem, help))
 }
 
-fn options(args: &EmulateArgs, sources: Option<&ArgMatches>) -> Result<Options, InputError> {
+fn options(args: &EmulateArgs) -> Result<Options, InputError> {
     // The program decides what is sent; a scenario wants some traffic.
-    let traffic = Some(Given::argument("--traffic", "bulk:1MiB"));
-    Ok(args.asked.options(sources)?.or(Options { traffic, ..Options::default() }))
+    Ok(args.asked.options()?.or(Options::default().with(Key::Traffic, "bulk:1MiB")))
 }
 
 fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8, LiveError> {
@@ -163,7 +165,7 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
         seed: scenario.seed,
         run: 0,
         paths: scenario.paths.iter().map(|path| path.draw(scenario.seed, 0)).collect(),
-        nic: scenario.nic,
+        nic: scenario.ends.nic,
         capture: false,
     };
     let accuracy = measure(&mut emulator, &run)?;
@@ -176,7 +178,7 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
         let other = if side == Side::Client { Side::Server } else { Side::Client };
         message(&banner(&Banner {
             paths: &scenario.paths,
-            first: scenario.first,
+            first: scenario.ends.first,
             accuracy: &accuracy,
             side,
             over: &command.over,
@@ -188,7 +190,7 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
     // An interrupt is for the program: this one waits for its end.
     let _ = ctrlc::set_handler(|| {});
     emulator.begin_run(&run)?;
-    let status = start(&emulator, side, scenario.first, &command);
+    let status = start(&emulator, side, scenario.ends.first, &command);
     let record = emulator.end_run()?;
     if !args.asked.quiet {
         message(&summary(&scenario.paths, &record));

@@ -13,7 +13,7 @@ const MAX_WEIGHT: u32 = 255;
 
 /// What is asked of a scheduler.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Asked {
+pub struct SchedulerParameters {
     /// Of `wrr`: one for each interface.
     pub weights: Option<Vec<u32>>,
     pub settings: Settings,
@@ -21,11 +21,11 @@ pub struct Asked {
     pub reinjection: Option<Opportunistic>,
 }
 
-impl Asked {
+impl SchedulerParameters {
     /// Nothing is asked.
     pub fn defaults(name: &str) -> Self {
         let settings = Settings::defaults(parameters(name));
-        Asked { weights: None, settings, reinjection: None }
+        SchedulerParameters { weights: None, settings, reinjection: None }
     }
 
     /// From what stands behind the colon of the scheduler `name`.
@@ -33,7 +33,7 @@ impl Asked {
     /// # Errors
     /// What no scheduler or not this one has, what comes twice, and values that cannot be.
     pub fn parse(name: &str, text: &str) -> Result<Self, Refused> {
-        let mut asked = Asked::defaults(name);
+        let mut asked = SchedulerParameters::defaults(name);
         let mut own = Vec::new();
         for word in text.split(',').map(str::trim) {
             match word.split_once('=').unwrap_or((word, "")) {
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn weights_are_whole_numbers_from_1_to_255() {
-        let weights = |text| Asked::parse("wrr", text).map(|asked| asked.weights);
+        let weights = |text| SchedulerParameters::parse("wrr", text).map(|asked| asked.weights);
         assert_eq!(weights("3, 1"), Ok(Some(vec![3, 1])));
         assert_eq!(weights("3,1,reinjection=off"), Ok(Some(vec![3, 1])));
         assert_eq!(weights("reinjection=off"), Ok(None));
@@ -121,17 +121,17 @@ mod tests {
     #[test]
     fn reinjection_goes_with_any_scheduler_and_its_own_parameters() {
         for (name, ..) in super::super::NAMES {
-            let asked = Asked::parse(name, "reinjection=nsdi12").unwrap();
+            let asked = SchedulerParameters::parse(name, "reinjection=nsdi12").unwrap();
             assert_eq!(asked.reinjection, Some(Opportunistic::Nsdi12), "{name}");
         }
-        let asked = Asked::parse("ecf", "reinjection=off,beta=1").unwrap();
+        let asked = SchedulerParameters::parse("ecf", "reinjection=off,beta=1").unwrap();
         assert_eq!(asked.reinjection, Some(Opportunistic::Off));
         assert_eq!(asked.settings.number("beta"), 1.0);
     }
 
     #[test]
     fn refusals_say_what_there_is() {
-        let refused = |name, text| Asked::parse(name, text).unwrap_err();
+        let refused = |name, text| SchedulerParameters::parse(name, text).unwrap_err();
         let names = "one of off, nsdi12, p004, conext13, kernel, retrans-only; without it as the \
                      scheduler's source has it";
         let Refused { problem, help } = refused("lrf", "reinjection=retrans_only");

@@ -2,9 +2,13 @@
 //!
 //! The comparison is the lab's, the file for documentation `fidelity`'s.
 
+mod fidelity;
+#[cfg(all(feature = "linux", target_os = "linux"))]
+mod record;
+
 use crate::columns::{Column, Table};
+use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, can_redraw, error, message, print};
-use crate::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE, fidelity};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::statistics::Mode;
@@ -78,7 +82,7 @@ pub fn run(args: &ValidateArgs) -> u8 {
     };
     #[cfg(all(feature = "linux", target_os = "linux"))]
     if args.record {
-        return crate::record::record(args, &set);
+        return record::record(args, &set);
     }
     match Series::from_file(&set.series) {
         Ok(series) => compare(args, &set, &series).unwrap_or_else(|failure| {

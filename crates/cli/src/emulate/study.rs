@@ -1,28 +1,30 @@
 //! `emulate` without a shell: kernels and our engine compared over emulated links, in the table,
 //! the document and the files of `compare`.
 
-use crate::compare::{provenance, write_captures, write_folder};
-use crate::emulate::{EmulateArgs, failed, fit_for_emulation};
+use super::{EmulateArgs, failed, fit_for_emulation};
+use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, counted, error, message, print};
 use crate::progress::{Progress, real_time};
-use crate::{FAILED, INTERRUPTED, USAGE, table};
-use clap::ArgMatches;
+use crate::save::{provenance, write_captures, write_folder};
+use crate::table;
 use lab::emulation::{Emulation, emulate};
 use lab::results::{Provenance, ResultFolder, Written, document};
-use lab::{Emulated, Given, InputError, Protocol, Report, Scenario, Stack, Variant, emulated_of};
+use lab::{
+    Emulated, Given, InputError, Key, Protocol, Report, Scenario, StackKind, Variant, emulated_of,
+};
 use linux::LiveError;
 
 /// Everything that must be right before the first run.
 struct Prepared {
     scenario: Scenario,
-    stacks: Vec<Stack>,
+    stacks: Vec<StackKind>,
     out: Option<ResultFolder>,
     pcap: Option<ResultFolder>,
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn study(args: &EmulateArgs, sources: Option<&ArgMatches>) -> u8 {
-    let prepared = match prepare(args, sources) {
+pub fn study(args: &EmulateArgs) -> u8 {
+    let prepared = match prepare(args) {
         Ok(prepared) => prepared,
         Err(refusal) => {
             error(&refusal);
@@ -35,14 +37,14 @@ pub fn study(args: &EmulateArgs, sources: Option<&ArgMatches>) -> u8 {
     }
 }
 
-fn prepare(args: &EmulateArgs, sources: Option<&ArgMatches>) -> Result<Prepared, InputError> {
+fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
     let given =
         Given::argument("--stack", args.stack.as_deref().unwrap_or("kernel-tcp,kernel-mptcp"));
-    let stacks = Stack::parse_list(&given)?;
-    let mut options = args.asked.options(sources)?;
-    if options.protocols.is_empty() && stacks.contains(&Stack::Anabranch) {
+    let stacks = StackKind::parse_list(&given)?;
+    let mut options = args.asked.options()?;
+    if !options.says(Key::Protocols) && stacks.contains(&StackKind::Anabranch) {
         // The engine beside both kernels.
-        options.protocols.push(Given::argument("--protocols", "tcp,mptcp"));
+        options = options.with(Key::Protocols, "tcp,mptcp");
     }
     let scenario = fit_for_emulation(options.resolve()?)?;
     if emulated_of(&scenario, &stacks).is_empty() {
@@ -67,7 +69,8 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     let variants = emulated_of(scenario, stacks).into_iter();
     let variants: Vec<_> = variants.map(Emulated::into_variant).collect();
     // For people: what the stacks do, not what the engine alone would.
-    let shown = Scenario { protocols: protocols_of(&variants), ..scenario.clone() };
+    let mut shown = scenario.clone();
+    shown.choices.protocols = protocols_of(&variants);
     let progress = Progress::new(&variants, asked.quiet, asked.verbose, pcap.is_some());
     progress.stop_on_interrupt();
     let clock = real_time();
@@ -137,7 +140,7 @@ fn conduct_of(accuracy: &impl std::fmt::Display, tries: u32, invalid: usize) -> 
 
 fn save(
     folder: &ResultFolder,
-    (scenario, stacks): (&Scenario, &[Stack]),
+    (scenario, stacks): (&Scenario, &[StackKind]),
     emulation: &Emulation,
     report: &Report,
     provenance: &Provenance,
@@ -163,6 +166,7 @@ mod tests {
         let mut settings = insta::Settings::clone_current();
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
+        settings.set_snapshot_path("../snapshots");
         settings.bind(|| insta::assert_snapshot!("conduct", text));
     }
 }

@@ -1,0 +1,187 @@
+//! The lab's table of options as arguments: their help, and what they ask the lab for.
+//!
+//! Values stay texts here: the lab reads them, and its messages name the option.
+
+use clap::builder::ArgAction;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use lab::{Given, InputError, Key, Options, Scenario, Takes, Verbs};
+use std::sync::LazyLock;
+
+/// The name of the positional argument.
+const FILE: &str = "scenario";
+
+/// Environment variables, in the order of the table.
+static VARIABLES: LazyLock<Vec<String>> =
+    LazyLock::new(|| Key::ALL.iter().map(|key| key.row().variable()).collect());
+
+/// What is to be simulated: the options of all verbs that resolve a scenario.
+#[derive(Clone, Debug)]
+pub struct ScenarioArgs {
+    scenario: Option<String>,
+    options: Options,
+}
+
+/// How often it is repeated, and what is compared.
+#[derive(Clone, Debug)]
+pub struct RepetitionArgs {
+    /// What was said.
+    pub options: Options,
+}
+
+impl ScenarioArgs {
+    /// What these arguments ask for, and the scenario file where they say nothing.
+    pub fn over_file(&self) -> Result<Options, InputError> {
+        let options = self.options.clone();
+        match &self.scenario {
+            Some(file) => Ok(options.or(Scenario::options_from_file(file)?)),
+            None => Ok(options),
+        }
+    }
+}
+
+impl Args for ScenarioArgs {
+    fn augment_args(command: Command) -> Command {
+        let help = "Scenario file (TOML) with the same keys; options win over it";
+        let file = Arg::new(FILE).value_name("SCENARIO").help(help);
+        augment(command.arg(file), Verbs::All)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ScenarioArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let scenario = matches.get_one::<String>(FILE).cloned();
+        Ok(ScenarioArgs { scenario, options: said(matches, Verbs::All) })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for RepetitionArgs {
+    fn augment_args(command: Command) -> Command {
+        augment(command, Verbs::Repeating)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for RepetitionArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        Ok(RepetitionArgs { options: said(matches, Verbs::Repeating) })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The options of these verbs, in the order of the help.
+fn keys(verbs: Verbs) -> Vec<Key> {
+    let of = |key: &Key| key.row().argument.verbs == verbs;
+    let mut keys: Vec<Key> = Key::ALL.iter().copied().filter(of).collect();
+    keys.sort_by_key(|key| key.row().argument.place);
+    keys
+}
+
+fn augment(command: Command, verbs: Verbs) -> Command {
+    keys(verbs).into_iter().fold(command, |command, key| command.arg(argument(key)))
+}
+
+/// One option as an argument.
+fn argument(key: Key) -> Arg {
+    let row = key.row();
+    let about = row.argument;
+    let argument = Arg::new(row.name).long(row.name).help(about.help);
+    let argument = match about.alias {
+        Some(alias) => argument.visible_alias(alias),
+        None => argument,
+    };
+    match row.takes {
+        Takes::Switch => argument.action(ArgAction::SetTrue),
+        Takes::Described => argument.value_name(about.value).action(ArgAction::Append),
+        Takes::Text | Takes::List => argument
+            .value_name(about.value)
+            .allow_negative_numbers(about.is_number)
+            .env(VARIABLES[key as usize].as_str())
+            .hide_env(true),
+    }
+}
+
+/// What was said of the options of these verbs.
+fn said(matches: &ArgMatches, verbs: Verbs) -> Options {
+    let mut options = Options::default();
+    for key in keys(verbs) {
+        let row = key.row();
+        if row.takes == Takes::Switch {
+            if matches.get_flag(row.name) {
+                options.set_switch(key, true);
+            }
+            continue;
+        }
+        let from_environment = matches.value_source(row.name) == Some(ValueSource::EnvVariable);
+        let place = if from_environment { row.variable() } else { row.option() };
+        for text in matches.get_many::<String>(row.name).into_iter().flatten() {
+            options.add(key, Given::argument(&place, text));
+        }
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Cli;
+    use clap::CommandFactory;
+
+    /// The arguments of `compare`, whatever its examples are worth together.
+    fn compare() -> Command {
+        let command = Cli::command();
+        command.find_subcommand("compare").expect("the verb").clone()
+    }
+
+    #[test]
+    fn every_option_of_the_table_is_an_argument() {
+        for key in Key::ALL.iter().filter(|key| key.row().argument.verbs != Verbs::None) {
+            let row = key.row();
+            let command = compare();
+            let argument = command.get_arguments().find(|arg| arg.get_long() == Some(row.name));
+            let argument = argument.unwrap_or_else(|| panic!("--{} is missing", row.name));
+            assert!(argument.get_help().is_some(), "--{} has no help", row.name);
+        }
+    }
+
+    #[test]
+    fn what_an_argument_says_is_what_the_lab_is_asked() {
+        let asked = |key: &Key| matches!(key.row().argument.verbs, Verbs::All | Verbs::Repeating);
+        for key in Key::ALL.iter().copied().filter(asked) {
+            let row = key.row();
+            let mut words = vec!["compare".to_owned(), row.option()];
+            if row.takes != Takes::Switch {
+                words.push(row.example.to_owned());
+            }
+            let matches = compare().try_get_matches_from(words).unwrap();
+            let options = said(&matches, row.argument.verbs);
+            assert!(options.says(key), "{key:?}");
+            match row.takes {
+                Takes::Switch => assert_eq!(options.switch(key), Some(true)),
+                Takes::Described => assert_eq!(options.described(key).len(), 1),
+                Takes::Text | Takes::List => {
+                    assert_eq!(
+                        options.text(key),
+                        Some(&Given::argument(&row.option(), row.example))
+                    );
+                }
+            }
+        }
+    }
+}

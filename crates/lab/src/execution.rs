@@ -1,0 +1,120 @@
+//! Carrying out a study: variants times repetitions, on all cores, on common random numbers.
+//!
+//! Results depend on the scenario only, never on the number of threads: a repetition's chance is
+//! keyed by (seed, run), and every result has its place. Leaves statistics to `report`.
+
+use crate::precision;
+use crate::results::Records;
+use crate::run::Run;
+use crate::scenario::{Scenario, Variant, variants_of};
+use crate::setup::setup;
+use crate::study::{Study, StudyError, Watcher};
+use rayon::prelude::*;
+use simulator::simulate;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Carry out all repetitions of all variants that `records` does not have, and keep them there.
+pub fn run_study(
+    scenario: &Scenario,
+    records: Option<&Records>,
+    watcher: &dyn Watcher,
+) -> Result<Study, StudyError> {
+    let variants = variants_of(scenario);
+    let threads = |e: rayon::ThreadPoolBuildError| StudyError::Threads {
+        jobs: scenario.jobs,
+        reason: e.to_string(),
+    };
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(scenario.jobs).build().map_err(threads)?;
+    let task = Task { scenario, records, watcher };
+    let mut study = Study::empty(&variants);
+    let (mut done, mut wanted) = (0, precision::first(scenario));
+    loop {
+        watcher.on_plan(variants.len() * wanted as usize);
+        // Repetition by repetition, so that what an interrupted study has done can be compared.
+        let tasks: Vec<(u64, &Variant)> = (u64::from(done)..u64::from(wanted))
+            .flat_map(|number| variants.iter().map(move |variant| (number, variant)))
+            .collect();
+        let results: Vec<Option<Run>> = pool.install(|| {
+            tasks
+                .par_iter()
+                .with_max_len(1)
+                .map(|(number, variant)| task.run(variant, *number))
+                .collect::<Result<_, StudyError>>()
+        })?;
+        study.add(results);
+        done = wanted;
+        if let Some(width) = precision::reached(scenario, &study) {
+            watcher.on_precision(done, width, precision::TARGET);
+        }
+        match precision::next(scenario, &study, done) {
+            Some(more) if !study.interrupted => wanted = more,
+            _ => return Ok(study),
+        }
+    }
+}
+
+/// What every repetition is given.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    scenario: &'a Scenario,
+    records: Option<&'a Records>,
+    watcher: &'a dyn Watcher,
+}
+
+impl Task<'_> {
+    /// The repetition, from before or carried out now; `None` after a stop.
+    fn run(&self, variant: &Variant, number: u64) -> Result<Option<Run>, StudyError> {
+        // A capture is not kept, so its repetition is carried out again.
+        let capture = number == 0 && self.watcher.wants_captures();
+        let stored = self.records.and_then(|records| records.find(variant, number));
+        if let Some(run) = stored.filter(|_| !capture) {
+            self.watcher.on_stored(variant, &run);
+            return Ok(Some(run));
+        }
+        if self.watcher.is_stopped() {
+            return Ok(None);
+        }
+        let run = self.carry_out(variant, number, capture)?;
+        if let Some(records) = self.records {
+            records.keep(self.scenario, variant, &run).map_err(|error| StudyError::Keep {
+                folder: records.folder().display().to_string(),
+                reason: error.to_string(),
+                kept: records.len(),
+            })?;
+        }
+        self.watcher.on_run(variant, &run);
+        Ok(Some(run))
+    }
+
+    fn carry_out(&self, variant: &Variant, number: u64, capture: bool) -> Result<Run, StudyError> {
+        let mut setup = setup(self.scenario, variant, number);
+        setup.recording.capture = capture;
+        let fault = |reason: String| StudyError::Run {
+            variant: variant.name.clone(),
+            run: number,
+            seed: self.scenario.seed,
+            reason,
+        };
+        // A defect of the engine must not take the other repetitions' results with it.
+        let simulated = catch_unwind(AssertUnwindSafe(|| simulate(&setup)));
+        let mut record = simulated
+            .map_err(|panic| {
+                fault(format!("defect of the engine: {}", panic_text(panic.as_ref())))
+            })?
+            .map_err(|error| fault(error.to_string()))?;
+        if let Some(captures) = record.captures.take() {
+            self.watcher.on_captures(variant, captures);
+        }
+        Ok(Run::new(self.scenario, number, &record))
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message")
+}

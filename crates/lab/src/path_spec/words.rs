@@ -1,0 +1,175 @@
+//! The words of a path: one row for each that begins an item of a description, is a key of a path
+//! in a scenario file, or both.
+//!
+//! What may begin an item is `items`', keys of files are `scenario::path_table`'s, and the schema
+//! has what is said here of both.
+
+/// The values of a key, as a schema says them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    /// Any text.
+    Text,
+    /// `true` or `false`.
+    Flag,
+    /// Texts of this form.
+    Regex(&'static str),
+    /// A number from 0 to 1, or per cent.
+    Probability,
+    /// A probability, or netem's `gemodel`.
+    Loss,
+    /// The probabilities of `gemodel` by name.
+    GilbertElliott,
+    /// Units of recordings.
+    Units,
+    /// Changes at a time.
+    Events,
+    /// Names of profiles.
+    Profiles,
+    /// The keys of one direction.
+    Direction,
+}
+
+/// Where a key may stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Of {
+    /// In a path, in a shared link and in one direction of either.
+    Direction,
+    /// In a path and in a shared link.
+    Link,
+    /// In a path.
+    Path,
+}
+
+/// A key of a path in a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyOf {
+    pub of: Of,
+    /// The description in the schema.
+    pub about: &'static str,
+    pub form: Form,
+}
+
+/// A row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Word {
+    pub name: &'static str,
+    /// The place in the list of words that may begin an item, from 1; 0: it begins none.
+    place: u8,
+    pub key: Option<KeyOf>,
+}
+
+const fn both(place: u8, name: &'static str, form: Form, about: &'static str) -> Word {
+    Word { name, place, key: Some(KeyOf { of: Of::Direction, about, form }) }
+}
+
+const fn key(name: &'static str, form: Form, about: &'static str) -> Word {
+    both(0, name, form, about)
+}
+
+const fn item(place: u8, name: &'static str) -> Word {
+    Word { name, place, key: None }
+}
+
+impl Word {
+    /// The same as a key that stands in fewer places.
+    const fn only_in(mut self, of: Of) -> Word {
+        if let Some(key) = self.key {
+            self.key = Some(KeyOf { of, ..key });
+        }
+        self
+    }
+}
+
+const RATE: Form = Form::Regex(r"^[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?$");
+const DELAY: Form = Form::Regex(r"^[0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?[a-zA-Z]+)?$");
+const TIME: Form = Form::Regex(r"^[0-9.]+ ?[a-zA-Z]+$");
+const LIMIT: Form = Form::Regex(r"^[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s)$");
+const QUEUE: Form = Form::Regex(r"^(droptail|red .+|codel|fq_codel)$");
+
+/// Every word, in the order in which messages list keys.
+const WORDS: &[Word] = &[
+    both(1, "rate", RATE, "Capacity: 25mbit, 512kbit, 1.5gbit."),
+    both(2, "delay", DELAY, "One way: 20ms; 20ms 5ms has a jitter of 5 ms."),
+    key("jitter", TIME, "Largest deviation of the delay, beside `delay`."),
+    both(3, "loss", Form::Loss, "Probability that a packet is lost, or gemodel P R 1-H 1-K."),
+    key(
+        "loss-ge",
+        Form::GilbertElliott,
+        "Gilbert-Elliott loss, with the probabilities of netem's gemodel by name.",
+    ),
+    both(4, "limit", LIMIT, "Bound of the queue: 100p, 64KiB or 50ms. Default: 1000p."),
+    both(
+        5,
+        "queue",
+        QUEUE,
+        "Queue discipline: droptail, red MIN MAX P, codel or fq_codel. Default: droptail.",
+    ),
+    both(6, "reorder", Form::Probability, "Probability that a packet overtakes others."),
+    both(7, "duplicate", Form::Probability, "Probability that a packet arrives twice."),
+    both(8, "corrupt", Form::Probability, "Probability that a packet is damaged."),
+    both(
+        9,
+        "trace",
+        Form::Text,
+        "File of recorded capacity instead of a rate, relative to this file.",
+    ),
+    both(10, "trace-up", Form::Text, "File of recorded upload capacity, relative to this file.")
+        .only_in(Of::Link),
+    key("unit", Form::Units, "Unit of a recording in columns."),
+    both(11, "profile", Form::Profiles, "Values of a path profile, before the others given here.")
+        .only_in(Of::Link),
+    item(12, "down"),
+    item(13, "silent"),
+    item(15, "reset"),
+    item(16, "removed"),
+    both(17, "via", Form::Text, "The link of the scenario that the path leads through.")
+        .only_in(Of::Path),
+    both(
+        14,
+        "backup",
+        Form::Flag,
+        "The client asks the server to spare it: MPTCP uses it where no other path works.",
+    )
+    .only_in(Of::Path),
+    key(
+        "events",
+        Form::Events,
+        "Changes at a time: down @20s..35s, silent @20s..35s, rate 5mbit @20s..35s; also delay, \
+         loss and, of whole paths, backup.",
+    ),
+    both(18, "uplink", Form::Direction, "From client to server only.").only_in(Of::Link),
+    both(19, "downlink", Form::Direction, "From server to client only.").only_in(Of::Link),
+    item(20, "unit="),
+];
+
+/// How many of the words that may begin an item are said of one direction.
+pub(super) const OF_DIRECTION: usize = 9;
+/// How many of them are offered in messages: `unit=` only follows a file.
+pub(super) const OFFERED: usize = 19;
+
+/// The words that may begin an item, those of one direction first.
+pub(super) fn item_words() -> Vec<&'static str> {
+    let mut words: Vec<&Word> = WORDS.iter().filter(|word| word.place > 0).collect();
+    words.sort_by_key(|word| word.place);
+    words.into_iter().map(|word| word.name).collect()
+}
+
+/// The keys of a path in a file.
+pub(crate) fn path_keys() -> impl Iterator<Item = (&'static str, KeyOf)> {
+    WORDS.iter().filter_map(|word| Some((word.name, word.key?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_one_direction_come_first_and_places_are_whole() {
+        let words = item_words();
+        assert_eq!(words.len(), OFFERED + 1);
+        let last = WORDS.iter().map(|word| usize::from(word.place)).max();
+        assert_eq!(last, Some(words.len()), "no place is empty or taken twice");
+        let of = |name: &str| path_keys().find(|(key, _)| *key == name).map(|(_, key)| key.of);
+        assert!(words[..OF_DIRECTION].iter().all(|name| of(name) == Some(Of::Direction)));
+    }
+}

@@ -1,0 +1,607 @@
+//! The table of options: one row for everything that a study can be asked for.
+//!
+//! Arguments and their help, the keys of scenario files, the schema, the merging of sources and
+//! the file that is written of a scenario follow from the rows. What the values mean together is
+//! `options`' to resolve; the parsers of single values are in `values`, `choice` and `flow`.
+//! A row says in which part of a result an option counts, and a test holds it to that.
+
+use super::schema::Pattern::{self, Of, Plain, Regex};
+use super::{Runs, Scenario, endpoints, flow, names_of, schema, show_buffers};
+use crate::path_spec::show_time;
+use traffic::Traffic;
+
+/// What is written after an option.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Takes {
+    /// Nothing; `true` or `false` in a file.
+    Switch,
+    /// One text or number.
+    Text,
+    /// Names with commas between; in a file an array, too.
+    List,
+    /// A name with a description, repeatedly; in a file a table of them.
+    Described,
+}
+
+/// Which verbs have an option as an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verbs {
+    /// All that resolve a scenario.
+    All,
+    /// Those that repeat and compare.
+    Repeating,
+    /// Each verb that has it describes it for itself.
+    Own,
+    /// None: it is for files.
+    None,
+}
+
+/// Where an option counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counts {
+    /// In the key that stored runs are found by.
+    StudyKey,
+    /// In the names of variants.
+    Variants,
+    /// In the hash of the scenario only: how much is carried out or compared.
+    Scenario,
+    /// In no result.
+    Nowhere,
+}
+
+/// An option as an argument.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    /// Which verbs have it.
+    pub verbs: Verbs,
+    /// Its place in the help: arguments are listed by it.
+    pub place: u8,
+    /// What stands for its value in the help.
+    pub value: &'static str,
+    /// Its help.
+    pub help: &'static str,
+    /// Another name.
+    pub alias: Option<&'static str>,
+    /// Whether a value may begin with a minus, to be refused as a number.
+    pub is_number: bool,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionRow {
+    /// The key in files and the long option: `warm-up`.
+    pub name: &'static str,
+    /// What is written after it.
+    pub takes: Takes,
+    /// The argument, if the verbs take it from here.
+    pub argument: Argument,
+    /// Where it counts.
+    pub counts: Counts,
+    /// A value other than the default, for tests.
+    pub example: &'static str,
+    /// The description in the schema.
+    pub(super) about: &'static str,
+    /// The values that a file may have, for the schema.
+    pub(super) pattern: Pattern,
+    /// The value in the file that is written of a scenario; `None`: it is left out.
+    pub(super) show: fn(&Scenario) -> Option<String>,
+}
+
+const NO_ARGUMENT: Argument =
+    Argument { verbs: Verbs::Own, place: 0, value: "", help: "", alias: None, is_number: false };
+
+/// A row that only files have so far.
+const fn row(takes: Takes, name: &'static str, about: &'static str) -> OptionRow {
+    OptionRow {
+        name,
+        takes,
+        argument: NO_ARGUMENT,
+        counts: Counts::Nowhere,
+        example: "",
+        about,
+        pattern: Plain,
+        show: |_| None,
+    }
+}
+
+const fn switch(name: &'static str, about: &'static str) -> OptionRow {
+    row(Takes::Switch, name, about)
+}
+
+const fn text(name: &'static str, about: &'static str) -> OptionRow {
+    row(Takes::Text, name, about)
+}
+
+const fn list(name: &'static str, about: &'static str) -> OptionRow {
+    row(Takes::List, name, about)
+}
+
+const fn described(name: &'static str, about: &'static str) -> OptionRow {
+    row(Takes::Described, name, about)
+}
+
+impl OptionRow {
+    /// The argument: `--warm-up`.
+    pub fn option(&self) -> String {
+        format!("--{}", self.name)
+    }
+
+    /// The environment variable of an argument with one value: `ANABRANCH_WARM_UP`.
+    pub fn variable(&self) -> String {
+        format!("ANABRANCH_{}", self.name.replace('-', "_").to_uppercase())
+    }
+
+    /// An argument of all verbs with this place and text in the help.
+    const fn argument(mut self, place: u8, value: &'static str, help: &'static str) -> Self {
+        self.argument = Argument { verbs: Verbs::All, place, value, help, ..self.argument };
+        self
+    }
+
+    /// Of no verb.
+    const fn only_in_files(mut self) -> Self {
+        self.argument.verbs = Verbs::None;
+        self
+    }
+
+    /// Only of verbs that repeat and compare.
+    const fn of_repeating(mut self) -> Self {
+        self.argument.verbs = Verbs::Repeating;
+        self
+    }
+
+    const fn alias(mut self, alias: &'static str) -> Self {
+        self.argument.alias = Some(alias);
+        self
+    }
+
+    const fn number(mut self) -> Self {
+        self.argument.is_number = true;
+        self
+    }
+
+    const fn pattern(mut self, pattern: Pattern) -> Self {
+        self.pattern = pattern;
+        self
+    }
+
+    const fn shown(mut self, show: fn(&Scenario) -> Option<String>) -> Self {
+        self.show = show;
+        self
+    }
+
+    const fn counts(mut self, counts: Counts, example: &'static str) -> Self {
+        self.counts = counts;
+        self.example = example;
+        self
+    }
+}
+
+/// A text of a TOML file.
+pub(super) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// A text that may be missing.
+fn maybe(text: Option<&String>) -> Option<String> {
+    text.map(|text| quoted(text))
+}
+
+/// A value that only studies with protocols over several paths have.
+fn multipath(scenario: &Scenario, value: impl FnOnce() -> String) -> Option<String> {
+    scenario.has_multipath().then(|| quoted(&value()))
+}
+
+/// The page's way of being fetched, if a page is fetched.
+fn fetched(scenario: &Scenario, show: impl Fn(&traffic::web::Web) -> String) -> Option<String> {
+    match &scenario.traffic {
+        Traffic::Web(web) => Some(show(web)),
+        _ => None,
+    }
+}
+
+/// Makes the keys and the table of them.
+macro_rules! options {
+    ($($key:ident: $row:expr;)+) => {
+        /// An option.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        #[allow(missing_docs, reason = "the rows say what they are")]
+        pub enum Key {
+            $($key),+
+        }
+
+        static ROWS: &[OptionRow] = &[$($row),+];
+
+        impl Key {
+            /// Every option, in the order of the table.
+            pub const ALL: &[Key] = &[$(Key::$key),+];
+        }
+    };
+}
+
+impl Key {
+    /// Its row.
+    pub fn row(self) -> &'static OptionRow {
+        // The macro makes both in one order.
+        &ROWS[self as usize]
+    }
+
+    /// The option of that name.
+    pub fn by_name(name: &str) -> Option<Key> {
+        Key::ALL.iter().copied().find(|key| key.row().name == name)
+    }
+
+    /// Whether a scenario file has it after everything else: tables end a TOML file.
+    pub(super) fn is_table(self) -> bool {
+        self.row().takes == Takes::Described
+    }
+
+    /// Every name, as messages list them.
+    pub(super) fn names() -> Vec<&'static str> {
+        Key::ALL.iter().map(|key| key.row().name).collect()
+    }
+}
+
+options! {
+    Title: text("title", "A heading for tables and reports.")
+        .only_in_files()
+        .shown(|s| maybe(s.about.title.as_ref()))
+        .counts(Counts::Scenario, "A heading");
+    Description: text(
+            "description",
+            "Who is in this situation and what the study answers, for those who read the file.",
+        )
+        .only_in_files()
+        .shown(|s| maybe(s.about.description.as_ref()))
+        .counts(Counts::Scenario, "Somebody");
+    Source: text("source", "Where the values come from.")
+        .only_in_files()
+        .shown(|s| maybe(s.about.source.as_ref()))
+        .counts(Counts::Scenario, "assumed");
+    Path: described(
+            "path",
+            "The paths, in the order of the file: NAME = \"rate 25mbit delay 20ms loss 1% limit \
+             100p\", or a table [path.NAME].",
+        )
+        .argument(
+            1,
+            "NAME[='ITEMS']",
+            "Add a path: a profile's NAME, or NAME='rate 25mbit delay 20ms ...'",
+        )
+        .pattern(Of(schema::paths))
+        .counts(Counts::StudyKey, "c=rate 7mbit");
+    Link: described(
+            "link",
+            "Links that several paths lead through, saying `via NAME`, between them and the \
+             server; in the words of paths, or a table [link.NAME].",
+        )
+        .argument(
+            2,
+            "NAME='ITEMS'",
+            "Add a link that paths may share, saying `via NAME`: NAME='rate 20mbit delay 10ms \
+             ...'",
+        )
+        .pattern(Of(schema::links))
+        .counts(Counts::StudyKey, "core=rate 10mbit");
+    Flow: described(
+            "flow",
+            "Connections that compete with the compared one: NAME = \"tcp on wlan cc reno start \
+             0s..2s\", or a table [flow.NAME].",
+        )
+        .argument(
+            3,
+            "NAME='ITEMS'",
+            "Add a connection that competes: NAME='tcp on PATH cc reno start 0s..2s'",
+        )
+        .pattern(Of(schema::flows))
+        .counts(Counts::StudyKey, "other=tcp on a");
+    Traffic: text(
+            "traffic",
+            "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], web:FILE or \
+             web:NAME; files are relative to this one.",
+        )
+        .argument(
+            6,
+            "MODEL",
+            "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], or a page to load: \
+             web:FILE (HAR, dependency graph) or web:NAME",
+        )
+        .pattern(Of(schema::traffic))
+        .shown(|s| Some(quoted(&s.traffic_to_read())))
+        .counts(Counts::StudyKey, "video");
+    Start: text(
+            "start",
+            "When the compared connection starts; a range is drawn from for every repetition. \
+             Default: 0s.",
+        )
+        .argument(
+            4,
+            "TIME[..TIME]",
+            "When the compared connection starts, drawn from a range for every repetition: 0s..2s \
+             [default: 0s]",
+        )
+        .pattern(Of(schema::start))
+        .shown(|s| {
+            (!s.start.high.is_zero()).then(|| quoted(&flow::show_start(&s.start)))
+        })
+        .counts(Counts::StudyKey, "0s..2s");
+    WarmUp: text(
+            "warm-up",
+            "How much of every run is left out of goodputs and of what each path carried. \
+             Default: 0s.",
+        )
+        .argument(
+            5,
+            "TIME",
+            "Leave this much of every run out of goodputs and of what each path carried \
+             [default: 0s]",
+        )
+        .pattern(Of(schema::time))
+        .shown(|s| (!s.warm_up.is_zero()).then(|| quoted(&show_time(s.warm_up))))
+        .counts(Counts::StudyKey, "2s");
+    Http: text(
+            "http",
+            "How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams).",
+        )
+        .argument(
+            7,
+            "VERSION",
+            "How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams) \
+             [default: 1.1]",
+        )
+        .pattern(Of(schema::http))
+        .shown(|s| fetched(s, |web| quoted(web.http.name())))
+        .counts(Counts::StudyKey, "2");
+    PerHost: switch("per-host", "Connections to each host of a page, not to all together.")
+        .argument(8, "", "Connections to each host of a page, not to all together")
+        .shown(|s| fetched(s, |web| web.per_host.to_string()))
+        .counts(Counts::StudyKey, "");
+    Protocols: list(
+            "protocols",
+            "What to compare: tcp (each path alone), mptcp (all paths together). Default: tcp, \
+             and mptcp where there are several paths.",
+        )
+        .argument(
+            9,
+            "LIST",
+            "Protocols to compare: tcp (each path alone), mptcp (all paths together) [default: \
+             tcp, and mptcp where there are several paths]",
+        )
+        .pattern(Of(schema::protocols))
+        .shown(|s| {
+            let names = s.choices.protocols.iter().map(|protocol| protocol.name());
+            Some(quoted(&names.collect::<Vec<_>>().join(",")))
+        })
+        .counts(Counts::Variants, "mptcp");
+    Cc: list("cc", "Congestion controls to compare. Default: cubic.")
+        .argument(
+            10,
+            "LIST",
+            "Congestion controls to compare: cubic, reno, and for mptcp the coupled lia, olia, \
+             balia and wvegas, see `anabranch list congestion` [default: cubic]",
+        )
+        .pattern(Of(schema::controls))
+        .shown(|s| Some(quoted(&names_of(&s.choices.congestion))))
+        .counts(Counts::Variants, "reno");
+    Schedulers: list("schedulers", "Schedulers of mptcp to compare. Default: lrf.")
+        .argument(
+            11,
+            "LIST",
+            "Schedulers of mptcp to compare, see `anabranch list schedulers` [default: lrf]",
+        )
+        .pattern(Of(schema::schedulers))
+        .shown(|s| multipath(s, || names_of(&s.choices.schedulers)))
+        .counts(Counts::Variants, "rr");
+    Reinjection: text(
+            "reinjection",
+            "What schedulers that do not say it do when a slow path holds the connection up. \
+             Default: as the scheduler's source has it.",
+        )
+        .argument(
+            12,
+            "NAME",
+            "What schedulers that do not say it do when a slow path holds the others up, see \
+             `anabranch list reinjection` [default: as the scheduler's source has it]",
+        )
+        .pattern(Of(schema::reinjections))
+        .counts(Counts::Variants, "nsdi12");
+    PathManagers: list("path-managers", "Path managers of mptcp to compare. Default: fullmesh.")
+        .argument(
+            13,
+            "LIST",
+            "Path managers of mptcp to compare: fullmesh (joins every path), default (none), \
+             ndiffports:N, kernel, see `anabranch list path-managers` [default: fullmesh]",
+        )
+        .alias("pm")
+        .pattern(Of(schema::path_managers))
+        .shown(|s| multipath(s, || names_of(&s.choices.path_managers)))
+        .counts(Counts::Variants, "kernel");
+    Endpoints: list(
+            "endpoints",
+            "What the path manager kernel goes by: side, path and flags (signal, subflow, backup, \
+             fullmesh), client lte subflow backup. Default: a subflow on every path.",
+        )
+        .argument(
+            14,
+            "LIST",
+            "What the path manager kernel goes by, as `ip mptcp` has it, with paths for addresses: \
+             'client wlan subflow, client lte subflow backup, server lte signal' [default: a \
+             subflow on every path]",
+        )
+        .pattern(Of(schema::endpoints))
+        .shown(|s| {
+            let kernel = s.choices.kernel.as_ref()?;
+            multipath(s, || endpoints::show_endpoints(kernel, &s.paths))
+        })
+        .counts(Counts::StudyKey, "client b subflow backup");
+    Limits: list(
+            "limits",
+            "Its limits, of both sides or of one: subflows 2 add_addr_accepted 1. Default: those \
+             where there are endpoints, else room for every path.",
+        )
+        .argument(
+            15,
+            "LIST",
+            "Its limits, of both sides or of one: 'subflows 2 add_addr_accepted 1' [default: room \
+             for every path; with --endpoints 'subflows 2 add_addr_accepted 0', as in Linux]",
+        )
+        .pattern(Of(schema::limits))
+        .shown(|s| {
+            let kernel = s.choices.kernel.as_ref()?;
+            multipath(s, || endpoints::show_limits(kernel))
+        })
+        .counts(Counts::StudyKey, "subflows 5");
+    SimultaneousSyn: switch(
+            "simultaneous-syn",
+            "SYNs on all paths at once with fullmesh, an experiment of paper 001. Default: false.",
+        )
+        .argument(
+            16,
+            "",
+            "With the path manager fullmesh send SYNs on all paths at once, an experiment of paper \
+             001",
+        )
+        .shown(|s| (s.has_multipath() && s.choices.simultaneous_syn).then(|| "true".to_owned()))
+        .counts(Counts::StudyKey, "");
+    Policy: list("policy", "Path policies of mptcp to compare. Default: none.")
+        .argument(
+            17,
+            "LIST",
+            "Path policies of mptcp to compare, see `anabranch list policies` [default: none]",
+        )
+        .alias("policies")
+        .pattern(Of(schema::policies))
+        .shown(|s| multipath(s, || names_of(&s.choices.policies)))
+        .counts(Counts::Variants, "drepas");
+    Failover: list(
+            "failover",
+            "When mptcp takes a path to have failed. Default: rto, and stale with the scheduler \
+             linux and the profile linux.",
+        )
+        .argument(
+            18,
+            "LIST",
+            "When mptcp takes a path to have failed, to compare: rto, stale, probe, see \
+             `anabranch list failover` [default: rto; stale with scheduler and profile linux]",
+        )
+        .pattern(Of(schema::failovers))
+        .shown(|s| {
+            let names = || s.failover_names();
+            (!s.choices.failovers.is_empty()).then(|| multipath(s, names)).flatten()
+        })
+        .counts(Counts::Variants, "probe");
+    Profile: text("profile", "Kernel that both ends behave like. Default: linux.")
+        .argument(
+            21,
+            "NAME",
+            "Kernel that both ends behave like: linux (6.18), linux-4.1, linux-3.14, linux-3.11, \
+             linux-3.5; switches of the old ones that are unverified: see --help [default: linux]",
+        )
+        .pattern(Of(schema::profiles))
+        .shown(|s| Some(quoted(s.ends.profile.name())))
+        .counts(Counts::StudyKey, "linux-4.1");
+    Buffers: text(
+            "buffers",
+            "Largest socket buffers SEND/RECEIVE; fixed:SEND/RECEIVE without auto-tuning. \
+             Default: 4MiB/6MiB.",
+        )
+        .argument(
+            24,
+            "SND/RCV",
+            "Largest socket buffers SEND/RECEIVE; fixed:SEND/RECEIVE without auto-tuning \
+             [default: 4MiB/6MiB]",
+        )
+        .pattern(Regex(r"^(fixed:)?[0-9.]+[a-zA-Z]*/[0-9.]+[a-zA-Z]*$"))
+        .shown(|s| Some(quoted(&show_buffers(&s.ends.buffers))))
+        .counts(Counts::StudyKey, "1MiB/2MiB");
+    Nic: text("nic", "Rate of the hosts' network interfaces, or none. Default: 1gbit.")
+        .argument(
+            23,
+            "RATE",
+            "Rate of the hosts' network interfaces, or none [default: 1gbit]",
+        )
+        .pattern(Regex(r"^(none|[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?)$"))
+        .shown(|s| Some(quoted(&s.ends.nic.map_or("none".into(), |nic| nic.rate.to_string()))))
+        .counts(Counts::StudyKey, "none");
+    Reverse: switch("reverse", "Client to server instead of a download.")
+        .argument(22, "", "Client to server instead of a download")
+        .shown(|s| Some(s.ends.reverse.to_string()))
+        .counts(Counts::StudyKey, "");
+    First: text("first", "Path of the first subflow. Default: the first one of the file.")
+        .argument(25, "PATH", "Path of the first subflow [default: the first path named]")
+        .shown(|s| Some(quoted(s.paths.get(s.ends.first).map_or("", |path| &path.name))))
+        .counts(Counts::StudyKey, "b");
+    Runs: text(
+            "runs",
+            "Repetitions of every variant, or auto: until every difference is known to 5 % of the \
+             baseline. Default: 20.",
+        )
+        .argument(
+            30,
+            "N",
+            "Repetitions of every variant; auto: until every difference is known to 5 % of the \
+             baseline [default: 20]",
+        )
+        .of_repeating()
+        .number()
+        .pattern(Of(schema::runs))
+        .shown(|s| {
+            Some(match s.runs {
+                Runs::Fixed(runs) => runs.to_string(),
+                Runs::Auto { .. } => quoted("auto"),
+            })
+        })
+        .counts(Counts::Scenario, "7");
+    RunsMax: text("runs-max", "Most repetitions with auto. Default: 1000.")
+        .argument(31, "N", "Most repetitions with --runs auto [default: 1000]")
+        .of_repeating()
+        .number()
+        .pattern(Of(schema::runs_max))
+        .shown(|s| match s.runs {
+            Runs::Fixed(_) => None,
+            Runs::Auto { most } => Some(most.to_string()),
+        })
+        .counts(Counts::Scenario, "70");
+    Seed: text("seed", "Key of all chance: the same seed gives the same result. Default: 1.")
+        .argument(
+            19,
+            "N",
+            "Key of all chance: the same seed gives the same result [default: 1]",
+        )
+        .number()
+        .pattern(Of(schema::whole_number))
+        .shown(|s| Some(quoted(&s.seed.to_string())))
+        .counts(Counts::StudyKey, "2");
+    Jobs: text("jobs", "Threads; the result does not depend on it. Default: all cores.")
+        .argument(20, "N", "Threads; the result does not depend on it [default: all cores]")
+        .number()
+        .pattern(Of(schema::jobs))
+        .counts(Counts::Nowhere, "3");
+    Baseline: text(
+            "baseline",
+            "Compare with best, average (of the single paths) or a variant's name. Default: best.",
+        )
+        .argument(
+            32,
+            "NAME",
+            "Compare with best, average (of the single paths) or a variant's name [default: best]",
+        )
+        .of_repeating()
+        .shown(|s| Some(quoted(&s.baseline.to_string())))
+        .counts(Counts::Scenario, "average");
+    Pairs: switch("pairs", "Compare each variant with each other one too.");
+    Json: switch("json", "Print one JSON document instead of the table.");
+    Out: text("out", "Folder for the results, relative to this file.")
+        .counts(Counts::Nowhere, "results");
+    Csv: switch("csv", "Write runs.csv to that folder too.");
+    Pcap: text(
+            "pcap",
+            "Folder for captures of every variant's first repetition, relative to this file.",
+        )
+        .counts(Counts::Nowhere, "packets");
+    Quiet: switch("quiet", "No progress and no notes.");
+    Verbose: switch("verbose", "A line for every repetition.");
+    NoColor: switch("no-color", "No colours.");
+}
+
+#[cfg(test)]
+mod tests;

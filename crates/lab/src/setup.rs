@@ -1,0 +1,74 @@
+//! One repetition of a variant as the simulator is asked for it.
+
+use crate::path_spec::PathSpec;
+use crate::scenario::{Carrier, Scenario, Variant, draw_start};
+use simulator::{FlowSetup, Multipath, NetworkSetup, PathSetup, Recording, RunSetup, SharedLink};
+use transport::TcpConfig;
+
+/// What one repetition depends on.
+pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
+    let paths: Vec<PathSetup> =
+        scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect();
+    let (seed, tcp) = (scenario.seed, tcp_config(scenario, variant));
+    let competing: Vec<FlowSetup> =
+        scenario.flows.iter().flat_map(|flow| flow.draw(seed, number, &tcp)).collect();
+    let on_all: Vec<usize> = (0..paths.len()).collect();
+    let measured = FlowSetup {
+        first: variant.single_path().unwrap_or(scenario.ends.first),
+        carrier: carrier(scenario, variant),
+        tcp,
+        reverse: scenario.ends.reverse,
+        start: draw_start(&scenario.start, "start", seed, number, 0),
+        ..FlowSetup::new(&on_all, scenario.traffic.clone())
+    };
+    let links = scenario.links.iter().map(|link| shared(scenario, link, number)).collect();
+    let numbered = || scenario.paths.iter().enumerate();
+    RunSetup {
+        seed,
+        run: number,
+        network: NetworkSetup { paths, links, nic: scenario.ends.nic, ..NetworkSetup::default() },
+        flows: std::iter::once(measured).chain(competing).collect(),
+        warm_up: scenario.warm_up,
+        backup: numbered().flat_map(|(number, path)| path.backup_marks(number)).collect(),
+        marks: numbered().flat_map(|(number, path)| path.marks(number)).collect(),
+        recording: Recording { accounts: true, ..Recording::default() },
+        ..RunSetup::default()
+    }
+}
+
+/// What carries the compared connection.
+fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
+    let Carrier::Mptcp { scheduler, path_manager, policy, failover } = variant.carrier.clone()
+    else {
+        return simulator::Carrier::Tcp;
+    };
+    simulator::Carrier::Multipath(Multipath {
+        scheduler,
+        path_manager,
+        policy,
+        failover: Some(failover),
+        kernel: scenario.choices.kernel.clone(),
+        simultaneous_syn: scenario.choices.simultaneous_syn,
+        ..Multipath::default()
+    })
+}
+
+fn tcp_config(scenario: &Scenario, variant: &Variant) -> TcpConfig {
+    TcpConfig {
+        profile: scenario.ends.profile,
+        congestion: variant.congestion.clone(),
+        buffers: scenario.ends.buffers,
+        ..TcpConfig::default()
+    }
+}
+
+/// A link, and which paths lead through it.
+fn shared(scenario: &Scenario, link: &PathSpec, number: u64) -> SharedLink {
+    let leads_through =
+        |path: &PathSpec| path.via.as_ref().is_some_and(|via| via.link == link.name);
+    let paths = scenario.paths.iter().enumerate().filter(|(_, path)| leads_through(path));
+    SharedLink {
+        link: link.draw(scenario.seed, number),
+        paths: paths.map(|(path, _)| path).collect(),
+    }
+}
