@@ -1,7 +1,7 @@
 //! Names the build: a hash over the sources of everything that a run's result can depend on.
 //!
-//! Stored runs are reused only by the build that made them (rule 9 of the house). The lock file
-//! and the compiler enter; where the sources lie does not.
+//! Stored runs are reused only by the build that made them, because a changed engine may give
+//! other results. The hash covers the lock file and the compiler, not the place of the sources.
 
 use sha2::{Digest, Sha256};
 use std::error::Error;

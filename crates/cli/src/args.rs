@@ -5,7 +5,8 @@
 use crate::list::sender_profiles;
 use crate::options::{RepetitionArgs, ScenarioArgs};
 use clap::Args;
-use lab::{Given, InputError, Key, Options};
+use lab::scenario::Key;
+use lab::{Given, InputError, Options};
 
 /// Examples of `compare`.
 pub const EXAMPLES: &str = "\

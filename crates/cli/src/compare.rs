@@ -7,8 +7,9 @@ use crate::progress::{Progress, real_time};
 use crate::save::{provenance, write_captures, write_folder};
 use crate::table;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
+use lab::scenario::variants_of;
 use lab::series::representative_series;
-use lab::{InputError, Report, Scenario, Study, run_study, variants_of};
+use lab::{InputError, Report, Scenario, Study, run_study};
 
 /// Everything that must be right before the first run.
 struct Prepared {

@@ -3,7 +3,9 @@
 
 use crate::columns::{Column, Table};
 use crate::output::Screen;
-use lab::{Estimate, Fairness, FlowSpec, Report, Scale, Scenario, Summary};
+use lab::fairness::{Estimate, Fairness};
+use lab::scenario::FlowSpec;
+use lab::{Report, Scale, Scenario, Summary};
 
 /// What stands below the table.
 pub const CAPTION: &str = "Means per repetition with their 95 % intervals. Share of TCP: the \

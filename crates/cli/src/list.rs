@@ -1,7 +1,7 @@
 //! The verb `list`: every name that an option takes, with its source.
 
 use clap::ValueEnum;
-use lab::Profile as PathProfile;
+use lab::path_spec::Profile as PathProfile;
 use std::fmt::{Display, Write};
 use transport::choice::Row;
 use transport::congestion::ControllerRow;
@@ -170,7 +170,7 @@ fn pages() -> String {
         "Pages (--traffic web:NAME); single sizes are assumed, unless ANABRANCH_DATA names a \
          folder with web/epload and web/paper000\n",
     );
-    for page in lab::NAMED_PAGES {
+    for page in lab::web_page::NAMED_PAGES {
         let (objects, kilobytes) = (page.objects, page.bytes as f64 / 1e3);
         let about = format!("{objects} objects, {kilobytes:.0} kB ({})", page.source);
         // Names are longer than others.

@@ -72,7 +72,7 @@ fn carry_out(command: Command) -> u8 {
         }
         Command::Man(args) => man::man(&args, Cli::command()),
         Command::Schema => {
-            output::print(&format!("{:#}\n", lab::scenario_schema()));
+            output::print(&format!("{:#}\n", lab::scenario::scenario_schema()));
             0
         }
         Command::Completions { shell } => {

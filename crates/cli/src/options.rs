@@ -5,7 +5,8 @@
 use clap::builder::ArgAction;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
-use lab::{Given, InputError, Key, Options, Scenario, Takes, Verbs};
+use lab::scenario::{Key, Takes, Verbs};
+use lab::{Given, InputError, Options, Scenario};
 use std::sync::LazyLock;
 
 /// The name of the positional argument.

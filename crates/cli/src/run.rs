@@ -11,11 +11,11 @@ use crate::save::{provenance, write_captures, write_folder};
 use crate::table::{paths, protocols};
 use crate::why;
 use clap::Args;
+use lab::repetition::{Repetition, as_study, record_repetition};
 use lab::results::{ResultFolder, Written, repetition_document};
-use lab::{
-    InputError, Key, Repetition, Report, Run, Runs, Scale, Scenario, Study, Variant, as_study,
-    describe_traffic, record_repetition, variants_of,
-};
+use lab::run::Run;
+use lab::scenario::{Key, Runs, Variant, variants_of};
+use lab::{InputError, Report, Scale, Scenario, Study, describe_traffic};
 
 pub const EXAMPLES: &str = "\
 Examples:

@@ -3,10 +3,10 @@
 use crate::columns::{Column, Table};
 use crate::output::{Screen, counted};
 use crate::{fairness, why};
+use lab::comparison::Class;
+use lab::scenario::{Protocol, Runs};
 use lab::statistics::Interval;
-use lab::{
-    Class, Pair, Protocol, Report, Runs, Scale, Scenario, Summary, describe_traffic, percent, scale,
-};
+use lab::{Pair, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
 use std::fmt::Write;
 use traffic::Metric;
 

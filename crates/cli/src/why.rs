@@ -4,7 +4,8 @@
 use crate::columns::{Column, Table};
 use crate::output::Screen;
 use base::Blocked;
-use lab::{Blocking, Summary};
+use lab::Summary;
+use lab::blocking::Blocking;
 
 /// A column of shares of time: its heading and the reasons in it. All of them together are the
 /// whole life.

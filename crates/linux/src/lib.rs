@@ -11,31 +11,31 @@
 
 #![cfg(target_os = "linux")]
 
-pub mod address;
-pub mod clock;
-pub mod device;
+mod address;
+mod clock;
+mod device;
 pub mod doctor;
 mod driver;
 pub mod emulator;
 mod entropy;
-pub mod error;
-pub mod get;
+mod error;
+mod get;
 mod host;
-pub mod http;
-pub mod interface;
-pub mod ledger;
-pub mod live;
-pub mod monitor;
+mod http;
+mod interface;
+mod ledger;
+mod live;
+mod monitor;
 pub mod mptcp_pm;
-pub mod namespace;
+mod namespace;
 pub mod netlink;
 pub mod path;
 mod raw_netlink;
-pub mod serve;
+mod serve;
 pub mod sock_diag;
-pub mod sockets;
+mod sockets;
 pub mod sut;
-pub mod system;
+mod system;
 pub mod user_namespace;
 
 pub use address::{KernelAddress, Subnet};

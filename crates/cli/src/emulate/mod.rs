@@ -11,7 +11,9 @@ use crate::doctor::MISSING;
 use crate::exit::{FAILED, USAGE};
 use crate::output::{error, message};
 use clap::{Args, ValueEnum};
-use lab::{InputError, Key, Options, PathSpec, Scenario};
+use lab::path_spec::PathSpec;
+use lab::scenario::Key;
+use lab::{InputError, Options, Scenario};
 use linux::emulator::{
     Accuracy, EmulatedRecord, EmulatedRun, Side, address, become_program, measure,
 };

@@ -9,9 +9,9 @@ use crate::save::{provenance, write_captures, write_folder};
 use crate::table;
 use lab::emulation::{Emulation, emulate};
 use lab::results::{Provenance, ResultFolder, Written, document};
-use lab::{
-    Emulated, Given, InputError, Key, Protocol, Report, Scenario, StackKind, Variant, emulated_of,
-};
+use lab::scenario::{Key, Protocol, Variant};
+use lab::stack::{Emulated, StackKind, emulated_of};
+use lab::{Given, InputError, Report, Scenario};
 use linux::LiveError;
 
 /// Everything that must be right before the first run.

@@ -10,7 +10,8 @@ use base::decision::{
 };
 use base::{Instant, PathId};
 use lab::decisions::{Call, Decisions, mark_word, mark_words, reason};
-use lab::{Scenario, Variant, describe_traffic};
+use lab::scenario::Variant;
+use lab::{Scenario, describe_traffic};
 use std::cmp::Ordering;
 
 /// Blanks between columns.

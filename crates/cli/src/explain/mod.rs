@@ -9,7 +9,8 @@ use crate::options::ScenarioArgs;
 use crate::output::{Screen, error, message, print};
 use clap::Args;
 use lab::decisions::{Decisions, Span, decision_document, record_decisions};
-use lab::{Given, InputError, Key, Scenario, Variant, variants_of};
+use lab::scenario::{Key, Variant, variants_of};
+use lab::{Given, InputError, Scenario};
 
 pub const EXAMPLES: &str = "\
 Examples:

@@ -6,8 +6,9 @@ use super::charts::{RED, axis, axis_name, in_order, layout, name_of, path_name};
 use super::figure::Figure;
 use super::page::escaped;
 use super::palette;
+use lab::path_spec::{Change, TimedChange};
 use lab::series::{Quantity, Series};
-use lab::{Change, Scale, TimedChange, VariantSeries};
+use lab::{Scale, VariantSeries};
 use serde_json::{Value, json};
 
 /// More variants than these are left out.

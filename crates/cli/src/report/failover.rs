@@ -9,8 +9,9 @@ use super::figure::Figure;
 use super::page::{Page, escaped};
 use super::palette;
 use super::tables::{below, variant};
+use lab::Summary;
+use lab::failover::{FailoverEvent, Failovers};
 use lab::statistics::Interval;
-use lab::{FailoverEvent, Failovers, Summary};
 use serde_json::{Value, json};
 
 /// More events than these get no panel of their own.

@@ -4,8 +4,8 @@
 //! colour, and no two paths or schedulers share both. Paths and schedulers have colours of their
 //! own. A dash, and whether the symbol is filled, tell apart what else differs: congestion control,
 //! path manager, policy, rule of fail-over.
-
-use lab::{Carrier, Scenario, Variant};
+use lab::Scenario;
+use lab::scenario::{Carrier, Variant};
 use transport::scheduler::{SchedulerChoice, TABLE};
 
 const BLACK: &str = "#000000";
@@ -135,7 +135,7 @@ fn of_scheduler(scheduler: &SchedulerChoice) -> (&'static str, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::variants_of;
+    use lab::scenario::variants_of;
     use std::collections::BTreeSet;
 
     #[test]

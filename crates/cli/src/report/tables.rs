@@ -4,8 +4,11 @@
 use super::Sheet;
 use super::page::{Page, escaped};
 use super::palette::{self, Look};
+use lab::comparison::{Class, Difference};
+use lab::run::Run;
+use lab::scenario::Variant;
 use lab::statistics::Interval;
-use lab::{Class, Difference, Pair, Run, Scale, Summary, Variant, percent, scale};
+use lab::{Pair, Scale, Summary, percent, scale};
 
 /// More rows than this are folded away.
 const MOST_ROWS: usize = 15;

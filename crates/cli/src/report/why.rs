@@ -38,7 +38,7 @@ fn row(sheet: &Sheet<'_>, summary: &Summary) -> String {
     }
     cells.push_str(&of(blocking.map(|b| format!("{:.1}", b.head_of_line.time * 1e3))));
     cells.push_str(&of(blocking.map(|b| format!("{:.1}", b.head_of_line.bytes / 1e3))));
-    let on_paths = |number: &dyn Fn(&lab::Repeats) -> f64| {
+    let on_paths = |number: &dyn Fn(&lab::blocking::Repeats) -> f64| {
         let some = summary.repeats.iter().filter(|repeats| number(repeats) > 0.0);
         let words = some.map(|of| escaped(&format!("{} {:.1}", of.path, number(of))));
         let words: Vec<String> = words.collect();

@@ -3,7 +3,9 @@
 use super::{Ask, text};
 use crate::output::{Screen, width_of};
 use lab::results::Records;
-use lab::{Captures, Key, Options, Report, Run, Scenario, Variant, Watcher};
+use lab::run::Run;
+use lab::scenario::{Key, Variant};
+use lab::{Captures, Options, Report, Scenario, Watcher};
 
 struct Nobody;
 

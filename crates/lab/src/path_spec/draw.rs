@@ -1,6 +1,6 @@
 //! One repetition's links: values drawn from ranges, traces started at their offset.
 //!
-//! Everything depends on (seed, run, path) only, never on the variant (rule 11 of the house).
+//! Everything depends on (seed, run, path) only and never on the variant: variants are paired.
 
 use super::{CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Span, TimedChange};
 use crate::units::QueueLimit;

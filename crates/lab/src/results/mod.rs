@@ -1,6 +1,6 @@
 //! Result files: the JSON document, the table of runs, what was asked for, where it came from.
 //!
-//! A file is written under a temporary name and renamed when complete (rule 9 of the house).
+//! A file is written under a temporary name and renamed when complete.
 //! `records` is what makes a study resumable: `journal` while it goes on, `table` and `csv` at its
 //! end, over the one list of `columns`. `series_table` has one repetition of each variant over
 //! time, `stored` reads a folder back.

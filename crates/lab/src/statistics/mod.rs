@@ -3,8 +3,8 @@
 //! Student t for means and paired differences, BCa bootstrap for medians, quantiles and ratios
 //! (interface, "Variants").
 //! Quantile functions come from `statrs`; their results are rounded to 12 digits so that the last
-//! bit of a platform's mathematics never reaches a result (rule 12 of the house). Leaves classes
-//! and verdicts to `report`.
+//! bit of a platform's mathematics never reaches a result. Classes and verdicts are left to
+//! `report`.
 
 mod bootstrap;
 mod compare;

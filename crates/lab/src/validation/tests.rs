@@ -3,9 +3,10 @@
 use super::set::{Judged, ValidationSet};
 use super::*;
 use crate::error::SourceFile;
+use crate::run::Run;
+use crate::scenario::Variant;
 use crate::stack::StackKind;
 use crate::study::Watcher;
-use crate::{Run, Variant};
 use std::sync::Arc;
 
 const SET: &str = r#"
@@ -60,7 +61,7 @@ fn series(set: &ValidationSet, values: &[f64]) -> Series {
         path_bytes: vec![1, 2],
     };
     for entry in &set.entries {
-        let variant = |emulated: crate::Emulated| RecordedVariant {
+        let variant = |emulated: crate::stack::Emulated| RecordedVariant {
             name: emulated.name,
             cc: emulated.variant.congestion.to_string(),
             metric: "completion_time".into(),

@@ -15,5 +15,5 @@ mod options;
 mod poller;
 
 pub use host::{KernelHost, Stop};
-pub use info::{MptcpReading, TcpReading};
+pub use info::TcpReading;
 pub use options::SocketOptions;

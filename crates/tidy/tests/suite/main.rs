@@ -7,16 +7,19 @@
 
 mod adding;
 mod arrows;
+mod citations;
+mod dependencies;
 mod exceptions;
 mod floors;
 mod lexer;
 mod named_tests;
 mod quotes;
 mod rules;
+mod shape;
 mod workspace;
 
 use exceptions::EXCEPTIONS;
-use rules::{Finding, Rule};
+use rules::{Finding, Rule, is_engine};
 use std::sync::LazyLock;
 use workspace::Workspace;
 
@@ -122,6 +125,42 @@ fn floors_only_call_down() {
 fn modules_only_use_what_is_below_them() {
     let complaints = arrows::complaints(&WORKSPACE.sources);
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn every_dependency_is_used() {
+    let unused = |(name, text)| dependencies::unused(name, text, &WORKSPACE.sources);
+    let complaints: Vec<String> = WORKSPACE.manifests().flat_map(unused).collect();
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn structs_of_the_engine_are_small() {
+    let large = shape::large_structs(&WORKSPACE.sources);
+    assert!(large.is_empty(), "{}", large.join("\n"));
+}
+
+#[test]
+fn types_of_transport_are_implemented_in_few_files() {
+    let scattered = shape::scattered_impls(&WORKSPACE.sources);
+    assert!(scattered.is_empty(), "{}", scattered.join("\n"));
+}
+
+#[test]
+fn roots_of_crates_have_few_names() {
+    let crowded = shape::crowded_roots(&WORKSPACE.sources);
+    assert!(crowded.is_empty(), "{}", crowded.join("\n"));
+}
+
+#[test]
+fn transport_asserts_its_invariants() {
+    let sparse = shape::unasserted(&WORKSPACE.sources);
+    assert!(sparse.is_empty(), "{}", sparse.join("\n"));
+}
+
+#[test]
+fn citations_lead_somewhere() {
+    hold("citations", citations::citations);
 }
 
 #[test]

@@ -47,7 +47,8 @@ fn banned(
     source.product_lines().filter_map(in_line).collect()
 }
 
-fn is_engine(name: &str) -> bool {
+/// Whether that crate is one of these.
+pub fn is_engine(name: &str) -> bool {
     ENGINE.contains(&name)
 }
 

@@ -1,5 +1,5 @@
 //! Ends of a connection: DATA_FIN both ways and one way, abrupt ends, paths that die
-//! (RFC 8684 s3.3.3, s3.5, s3.6; mptcp-protocol spec s3.3 to s3.6).
+//! (RFC 8684 s3.3.3, s3.5, s3.6).
 
 use crate::pair::{Pair, Path, Side, tcp};
 use base::{Duration, Instant};

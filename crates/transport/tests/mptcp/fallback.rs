@@ -1,5 +1,5 @@
 //! Leaving MPTCP: options that disappear at each stage, payload that a middlebox rewrites
-//! (RFC 8684 s3.7, mptcp-protocol spec s3.5).
+//! (RFC 8684 s3.7).
 
 use crate::pair::{Pair, Path, Side, tcp};
 use base::Duration;

@@ -1,5 +1,5 @@
 //! Opening a connection: every packet lost once, keys in the first data, versions and flags
-//! (RFC 8684 s3.1, mptcp-protocol spec s2.1 and s3.1).
+//! (RFC 8684 s3.1).
 
 use crate::pair::{Pair, Path, Side, tcp};
 use base::Duration;

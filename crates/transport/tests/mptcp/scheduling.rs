@@ -1,5 +1,5 @@
 //! What schedulers from outside may ask for: late and early binding, grants, copies, probes, a
-//! period of their own (house rule 4). Whatever they ask for, every byte arrives once.
+//! timer. Whatever they ask for, every byte arrives exactly once.
 
 use crate::pair::{Pair, Path, Side};
 use base::{Blocked, Duration, Instant, PathId};

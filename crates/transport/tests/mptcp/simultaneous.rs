@@ -1,4 +1,4 @@
-//! SYNs on all paths at once (001 s4.1.1; mptcp-protocol spec s4.6).
+//! SYNs on all paths at once (001 s4.1.1).
 
 use crate::pair::{PORT, Pair, Path, Side, address, tcp};
 use base::{Duration, Instant};

@@ -1,5 +1,5 @@
 //! When and what a receiver acknowledges: quick, delayed, compressed, SACK, D-SACK, PAWS
-//! (RFC 9293 s3.8.6.3, 2018, 2883, 7323 s5; specs/tcp-subflow.md s1 and s3.3).
+//! (RFC 9293 s3.8.6.3, 2018, 2883, 7323 s5; Linux `tcp_ack_snd_check`).
 
 use crate::bare::{Bare, modern};
 use base::Duration;

@@ -1,5 +1,5 @@
 //! Finding and repairing losses: fast retransmit, RACK, tail probes, PRR, time-outs
-//! (RFC 6298, 6675, 8985, 9937; specs/tcp-subflow.md s2 to s4).
+//! (RFC 6298, 6675, 8985, 9937).
 
 use crate::bare::{Bare, bytes, modern};
 use crate::fate::{Fate, data, first};
