@@ -119,7 +119,10 @@ impl<R: Row> Eq for Choice<R> {}
 /// A choice equals its spelling.
 impl<R: Row> PartialEq<&str> for Choice<R> {
     fn eq(&self, other: &&str) -> bool {
-        self.to_string() == *other
+        match self.written() {
+            None => self.name() == *other,
+            Some(written) => other.split_once(':') == Some((self.name(), written)),
+        }
     }
 }
 

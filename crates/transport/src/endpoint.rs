@@ -275,3 +275,24 @@ impl Draws {
         cx.chance.bits(u64::from(cx.host.0), purpose, self.count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flow_of_a_packet_names_socket_and_path() {
+        let flow = |socket: u32, path: u32| (socket + 1) | path << FLOW_PATH_SHIFT;
+        assert_eq!(split_flow(flow(0, 0)), Some((SocketId(0), PathId(0))));
+        assert_eq!(split_flow(flow(70_000, 63)), Some((SocketId(70_000), PathId(63))));
+        assert_eq!(split_flow(0), None, "of no connection");
+    }
+
+    #[test]
+    fn protocol_numbers_are_those_of_ip() {
+        for protocol in IpProtocol::ALL {
+            assert_eq!(IpProtocol::from_number(protocol as u8), Some(protocol));
+        }
+        assert_eq!(IpProtocol::from_number(17), None, "UDP has no connections");
+    }
+}

@@ -5,8 +5,8 @@
 //! A world owns one [`Stack`] per host and drives it with four calls and nothing else:
 //!
 //! 1. [`Stack::handle`] feeds one input: a packet, the expiry of the deadline, a departure from
-//!    the NIC, or a change of an interface. Socket calls (`connect`, `write`, `read`, `close`)
-//!    count as inputs too.
+//!    the NIC, or a change of an interface. Socket calls (`listen`, `connect`, `write`, `read`,
+//!    `shutdown`, `release`) count as inputs, too.
 //! 2. Then [`Stack::poll_transmit`] until it gives `None`,
 //! 3. [`Stack::poll_event`] until it gives `None`,
 //! 4. and [`Stack::poll_deadline`] says when to call `handle` with [`Input::Timeout`].

@@ -55,8 +55,11 @@ impl Bench {
         let path = PathSetup { name, down: link.clone(), up: link, events };
         let mut setup = RunSetup::new(vec![path], Carrier::Tcp, traffic);
         setup.run = run;
-        setup.flows[0].tcp =
-            TcpConfig { congestion: cc.parse().unwrap(), buffers, ..TcpConfig::default() };
+        setup.flows[0].tcp = TcpConfig {
+            congestion: cc.parse().expect("a control of the table"),
+            buffers,
+            ..TcpConfig::default()
+        };
         setup.network.nic = None;
         setup.recording.hash = false;
         simulate(&setup).expect("the run is possible")

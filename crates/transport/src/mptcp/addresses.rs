@@ -227,6 +227,7 @@ impl Addresses {
     }
 
     /// When an announcement is to be repeated.
+    #[inline]
     pub fn deadline(&self) -> Instant {
         self.announced.iter().map(|open| open.due).min().unwrap_or(Instant::FAR_FUTURE)
     }

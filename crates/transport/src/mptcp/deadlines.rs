@@ -59,16 +59,19 @@ impl Default for Deadlines {
 
 impl Deadlines {
     /// A data acknowledgement arrived.
+    #[inline]
     pub const fn on_heard(&mut self, now: Instant) {
         self.heard_at = now;
     }
 
     /// When a data acknowledgement last arrived.
+    #[inline]
     pub const fn heard_at(&self) -> Instant {
         self.heard_at
     }
 
     /// The earliest of them.
+    #[inline]
     pub fn earliest(&self) -> Instant {
         self.fin.min(self.end).min(self.fail)
     }
@@ -106,6 +109,7 @@ impl Deadlines {
     }
 
     /// Whether the connection is to be given up.
+    #[inline]
     pub fn is_end_due(&self, now: Instant) -> bool {
         self.end <= now
     }

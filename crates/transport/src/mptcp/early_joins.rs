@@ -136,7 +136,9 @@ impl EarlyJoins {
         let (group, until) = (asked.number, cx.now + LIFETIME);
         let mut early = EarlyJoin { group, interface, join, subflow, third: None, until };
         let answer = early.answer(cx);
+        debug_assert!(self.find(&ends).is_none(), "a subflow waits once");
         self.waiting.push(early);
+        debug_assert!(self.waiting.len() <= MOST);
         Claim::Handled(answer)
     }
 

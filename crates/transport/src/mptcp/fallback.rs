@@ -119,36 +119,43 @@ impl Default for Fallback {
 
 impl Fallback {
     /// The connection is TCP.
+    #[inline]
     pub const fn is_plain(&self) -> bool {
         matches!(self.mode, Mode::Plain { .. })
     }
 
     /// An MP_FAIL was sent and not answered.
+    #[inline]
     pub const fn is_fail_sent(&self) -> bool {
         matches!(self.mode, Mode::FailSent(_))
     }
 
     /// The peer answered the MP_FAIL; its infinite mapping is to come.
+    #[inline]
     pub const fn is_fail_agreed(&self) -> bool {
         matches!(self.mode, Mode::FailAgreed)
     }
 
     /// A fallback was proposed and is not complete: no subflow is opened.
+    #[inline]
     pub const fn is_pending(&self) -> bool {
         self.is_fail_sent() || self.is_fail_agreed()
     }
 
     /// An MP_FAIL of the peer was answered: if it is repeated, so is the answer.
+    #[inline]
     pub const fn is_fail_answered(&self) -> bool {
         matches!(self.mode, Mode::Plain { fail_answered: true })
     }
 
     /// Both hosts know of a second subflow.
+    #[inline]
     pub const fn is_join_confirmed(&self) -> bool {
         matches!(self.joins, Joins::Confirmed { .. })
     }
 
     /// Options were lost; what follows waits for the pending join.
+    #[inline]
     pub const fn is_verdict_deferred(&self) -> bool {
         match self.joins {
             Joins::None => false,

@@ -38,11 +38,13 @@ impl Keys {
     }
 
     /// This host opened the connection.
+    #[inline]
     pub const fn is_client(&self) -> bool {
         self.client
     }
 
     /// The key of this host.
+    #[inline]
     pub const fn local(&self) -> Key {
         self.local
     }
@@ -53,6 +55,7 @@ impl Keys {
     }
 
     /// The peer's key.
+    #[inline]
     pub const fn remote(&self) -> Option<Key> {
         match self.exchange {
             Exchange::LocalOnly => None,
@@ -61,11 +64,13 @@ impl Keys {
     }
 
     /// Both hosts know that both have the keys.
+    #[inline]
     pub const fn is_fully_established(&self) -> bool {
         matches!(self.exchange, Exchange::Established(_))
     }
 
     /// Mappings carry checksums (RFC 8684 s3.3.1).
+    #[inline]
     pub const fn uses_checksum(&self) -> bool {
         self.checksum
     }
@@ -88,6 +93,7 @@ impl Keys {
     }
 
     /// The peer proved that it has both keys. Whether that is new.
+    #[inline]
     pub const fn on_established(&mut self) -> bool {
         match self.exchange {
             Exchange::Known(key) => {
@@ -149,6 +155,7 @@ impl Keys {
 
     /// The implied mapping of first data that carry the keys (RFC 8684 s3.1); the peer's stream
     /// begins at `first_dsn`.
+    #[inline]
     pub fn implied_mapping(&self, segment: &SegmentInfo, first_dsn: u64) -> Option<Mapping> {
         let Capable::V1 { form, .. } = segment.options.capable()? else { return None };
         let CapableForm::Data { sender, receiver, len, checksum } = form else { return None };

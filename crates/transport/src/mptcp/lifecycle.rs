@@ -19,11 +19,13 @@ impl Lifecycle {
     }
 
     /// The application released the socket.
+    #[inline]
     pub const fn is_released(&self) -> bool {
         self.released
     }
 
     /// Both directions are closed, or the connection failed.
+    #[inline]
     pub const fn is_closed(&self) -> bool {
         self.closed
     }
@@ -34,6 +36,7 @@ impl Lifecycle {
     }
 
     /// New data can be read; repeated only after another event.
+    #[inline]
     pub fn push_readable(&mut self) {
         if self.events.last() != Some(&ConnectionEvent::Readable) {
             self.events.push(ConnectionEvent::Readable);
@@ -62,6 +65,7 @@ impl Lifecycle {
     }
 
     /// Whether there are events.
+    #[inline]
     pub const fn has_events(&self) -> bool {
         !self.events.is_empty()
     }

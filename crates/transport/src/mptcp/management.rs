@@ -113,11 +113,13 @@ impl PathManagement {
     }
 
     /// When the manager wants a `PathEvent::Timer`.
+    #[inline]
     pub fn manager_deadline(&self) -> Instant {
         self.manager.deadline()
     }
 
     /// When an announcement is repeated.
+    #[inline]
     pub fn announcement_deadline(&self) -> Instant {
         self.addresses.deadline()
     }

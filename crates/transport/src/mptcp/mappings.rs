@@ -32,6 +32,7 @@ impl ReceivedMapping {
     /// The mapping `wire` of `len` bytes to data at (data sequence number, offset), on a segment
     /// at `segment` in the subflow; its own number is the nearest there. `None`: it lies before
     /// the subflow's first byte.
+    #[inline]
     pub fn new(wire: Mapping, len: u32, (dsn, data): (u64, u64), segment: u64) -> Option<Self> {
         let distance = wire.subflow_seq.wrapping_sub(segment as u32 + 1) as i32;
         let offset = segment.checked_add_signed(i64::from(distance))?;
@@ -39,11 +40,13 @@ impl ReceivedMapping {
     }
 
     /// End of the last byte in the subflow.
+    #[inline]
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.len)
     }
 
     /// Whether it maps a byte of a segment.
+    #[inline]
     pub fn overlaps(&self, offset: u64, len: u32) -> bool {
         len > 0 && offset < self.end() && self.offset < offset + u64::from(len)
     }
@@ -51,6 +54,7 @@ impl ReceivedMapping {
 
 impl ReceivedMappings {
     /// Keep a mapping. Repetitions are welcome, contradictions are not (RFC 8684 s3.3.1).
+    #[inline]
     pub fn insert(&mut self, map: ReceivedMapping) -> Result<(), Contradiction> {
         let follows = |last: &ReceivedMapping| last.end() <= map.offset;
         if self.maps.back().is_none_or(follows) {
@@ -78,6 +82,7 @@ impl ReceivedMappings {
     }
 
     /// The mapping of the byte at `offset`.
+    #[inline]
     pub fn at(&self, offset: u64) -> Option<&ReceivedMapping> {
         let ends_above = |map: &&ReceivedMapping| map.end() > offset;
         // What is taken next is mapped first.
@@ -89,11 +94,13 @@ impl ReceivedMappings {
     }
 
     /// Whether a byte behind `offset` is mapped.
+    #[inline]
     pub fn reach_beyond(&self, offset: u64) -> bool {
         self.maps.back().is_some_and(|map| map.offset > offset)
     }
 
     /// Everything below `offset` went to the connection.
+    #[inline]
     pub fn forget_below(&mut self, offset: u64) {
         while self.maps.front().is_some_and(|map| map.end() <= offset) {
             self.maps.pop_front();
@@ -101,17 +108,20 @@ impl ReceivedMappings {
     }
 
     /// Where the last of them ends in the connection's stream; zero without any.
+    #[inline]
     pub fn data_end(&self) -> u64 {
         self.maps.back().map_or(0, |map| map.data + u64::from(map.len))
     }
 
     /// How many are held.
+    #[inline]
     pub fn len(&self) -> usize {
         self.maps.len()
     }
 }
 
 /// A data sequence number in the width that a peer must be answered in.
+#[inline]
 pub const fn data_number(long: bool, number: u64) -> DataNumber {
     if long { DataNumber::Long(number) } else { DataNumber::Short(number as u32) }
 }

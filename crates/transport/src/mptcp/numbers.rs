@@ -34,17 +34,20 @@ impl SendNumbers {
     }
 
     /// The number on the wire of `offset`.
+    #[inline]
     pub const fn dsn(&self, offset: u64) -> u64 {
         self.first_dsn.wrapping_add(offset)
     }
 
     /// The offset of a number on the wire.
+    #[inline]
     pub const fn offset(&self, dsn: u64) -> u64 {
         dsn.wrapping_sub(self.first_dsn)
     }
 
     /// A data acknowledgement and the window that came with it. Whether anything new is
     /// acknowledged; `None`: it acknowledges what was never sent and is ignored.
+    #[inline]
     pub fn on_data_ack(
         &mut self,
         queue: &mut SendQueue,
@@ -88,11 +91,13 @@ impl SendNumbers {
     }
 
     /// The application will write no more, whether or not the DATA_FIN was sent.
+    #[inline]
     pub const fn is_fin_queued(&self) -> bool {
         !matches!(self.fin, Fin::Open)
     }
 
     /// The DATA_FIN is to be sent once everything written was handed to subflows.
+    #[inline]
     pub const fn is_fin_due(&self) -> bool {
         matches!(self.fin, Fin::Queued)
     }
@@ -104,6 +109,7 @@ impl SendNumbers {
     }
 
     /// The DATA_FIN was sent, whether or not it is acknowledged.
+    #[inline]
     pub const fn is_fin_sent(&self) -> bool {
         matches!(self.fin, Fin::Sent | Fin::Acked)
     }
@@ -115,12 +121,14 @@ impl SendNumbers {
     }
 
     /// The peer acknowledged the DATA_FIN.
+    #[inline]
     pub const fn is_fin_acked(&self) -> bool {
         matches!(self.fin, Fin::Acked)
     }
 
     /// The offset after what the peer acknowledged, if it is `una` of the data: the DATA_FIN counts
     /// one.
+    #[inline]
     pub const fn una(&self, una: u64) -> u64 {
         una + self.is_fin_acked() as u64
     }

@@ -111,22 +111,26 @@ impl DataReceive {
     }
 
     /// Data sequence number of offset zero.
+    #[inline]
     pub const fn first_dsn(&self) -> u64 {
         self.first_dsn
     }
 
     /// The data sequence number that `number` abbreviates, and its offset.
+    #[inline]
     pub const fn expand(&self, number: DataNumber) -> (u64, u64) {
         let dsn = number.expand(self.ack_number());
         (dsn, dsn.wrapping_sub(self.first_dsn))
     }
 
     /// What subflows acknowledge or announce changed.
+    #[inline]
     pub const fn mark_changed(&mut self) {
         self.changed = true;
     }
 
     /// Whether subflows are to be updated before they send.
+    #[inline]
     pub const fn take_changed(&mut self) -> bool {
         std::mem::replace(&mut self.changed, false)
     }
@@ -137,6 +141,7 @@ impl DataReceive {
     }
 
     /// The peer uses 64-bit numbers. Whether that is new.
+    #[inline]
     pub const fn use_long_numbers(&mut self) -> bool {
         if self.long_numbers {
             return false;
@@ -147,11 +152,13 @@ impl DataReceive {
     }
 
     /// Acknowledgements have 64 bits.
+    #[inline]
     pub const fn uses_long_numbers(&self) -> bool {
         self.long_numbers
     }
 
     /// A mapping of data at an offset of the connection to one of the subflow arrived.
+    #[inline]
     pub const fn note_offsets(&mut self, data: u64, subflow: u64) {
         self.shifted |= data != subflow;
     }
@@ -169,17 +176,20 @@ impl DataReceive {
     }
 
     /// The next offset expected, DATA_FIN included.
+    #[inline]
     pub const fn nxt(&self) -> u64 {
         self.data.next_offset() + self.fin_received as u64
     }
 
     /// The number that is to be acknowledged.
+    #[inline]
     pub const fn ack_number(&self) -> u64 {
         self.first_dsn.wrapping_add(self.nxt())
     }
 
     /// Payload from a subflow. Whether something new arrived in order; what lies beyond the
     /// announced edge (RFC 8684 s3.8) or behind the end of the stream is dropped.
+    #[inline]
     pub fn insert(&mut self, now: Instant, offset: u64, payload: Payload) -> bool {
         let len = payload.len();
         let end = self.fin_offset.map_or(self.edge, |fin| fin.min(self.edge));
@@ -215,21 +225,25 @@ impl DataReceive {
     }
 
     /// Payload that was not read, in bytes.
+    #[inline]
     pub const fn held(&self) -> u64 {
         self.data.readable() + self.data.out_of_order_bytes()
     }
 
     /// Payload that can be read, in bytes.
+    #[inline]
     pub const fn readable(&self) -> u64 {
         self.data.readable()
     }
 
     /// The next offset expected, without the DATA_FIN.
+    #[inline]
     pub const fn next_offset(&self) -> u64 {
         self.data.next_offset()
     }
 
     /// Payload that arrived before what precedes it, in bytes.
+    #[inline]
     pub const fn out_of_order_bytes(&self) -> u64 {
         self.data.out_of_order_bytes()
     }
@@ -240,6 +254,7 @@ impl DataReceive {
     }
 
     /// What may arrive within the window announced, in bytes.
+    #[inline]
     pub const fn room(&self) -> u64 {
         self.edge.saturating_sub(self.data.next_offset())
     }
@@ -247,6 +262,7 @@ impl DataReceive {
     /// Limit what a subflow takes of the next segment: all of them, which hold `held` bytes,
     /// together hold no more than the receive buffer (RFC 8684 s3.8). After a fallback (`plain`)
     /// the window is the limit.
+    #[inline]
     pub fn limit_reception(&self, entry: &mut SubflowEntry, held: u64, plain: bool) {
         let limit = if plain {
             self.room()
@@ -259,16 +275,19 @@ impl DataReceive {
     }
 
     /// What may wait in a subflow for its mapping, in bytes.
+    #[inline]
     pub fn unmapped_limit(&self) -> u64 {
         self.room().max(LEAST_RECEPTION)
     }
 
     /// How many mappings of a subflow may wait for their data.
+    #[inline]
     pub fn mapping_limit(&self) -> usize {
         MAX_MAPPINGS.max(self.max() as usize / BYTES_PER_MAPPING)
     }
 
     /// A mapping arrived on a segment of a subflow; `fin`: its last number is the DATA_FIN.
+    #[inline]
     pub fn on_mapping(
         &mut self,
         entry: &mut SubflowEntry,
@@ -319,6 +338,7 @@ impl DataReceive {
     }
 
     /// The DATA_FIN, or the FIN after a fallback, was reached in order.
+    #[inline]
     pub const fn is_fin_received(&self) -> bool {
         self.fin_received
     }
@@ -329,11 +349,13 @@ impl DataReceive {
     }
 
     /// What every subflow is to acknowledge.
+    #[inline]
     pub const fn data_ack(&self) -> DataNumber {
         data_number(self.long_numbers, self.ack_number())
     }
 
     /// Whether the DATA_FIN is reached just now.
+    #[inline]
     pub fn reach_fin(&mut self) -> bool {
         let reached = !self.fin_received && self.fin_offset == Some(self.data.next_offset());
         self.fin_received |= reached;
@@ -352,6 +374,7 @@ impl DataReceive {
     }
 
     /// What subflows are to announce, with windows of this shift.
+    #[inline]
     pub fn window(&mut self, shift: u8) -> SharedWindow {
         let left = self.left();
         match &mut self.tuning {
@@ -365,6 +388,7 @@ impl DataReceive {
     }
 
     /// A subflow announced `window` bytes. If the right edge moved the others announce it, too.
+    #[inline]
     pub fn on_announced(&mut self, window: u32) {
         if matches!(self.tuning, Tuning::Shared(_)) {
             self.announced = window;
@@ -384,6 +408,7 @@ impl DataReceive {
     }
 
     /// The largest size of the buffer, in bytes of memory.
+    #[inline]
     pub const fn max(&self) -> u32 {
         match &self.tuning {
             Tuning::Whole(buffer) => buffer.max(),

@@ -62,11 +62,13 @@ impl Handshake {
     }
 
     /// How far it is.
+    #[inline]
     pub const fn stage(&self) -> Stage {
         self.stage
     }
 
     /// This host sent the SYN.
+    #[inline]
     pub const fn is_initiator(&self) -> bool {
         self.initiator
     }
@@ -122,6 +124,7 @@ impl Handshake {
     }
 
     /// When the third packet of a join is repeated.
+    #[inline]
     pub fn deadline(&self) -> Instant {
         debug_assert!(self.repeat_at.is_none() || self.stage == Stage::PreEstablished);
         self.repeat_at.unwrap_or(Instant::FAR_FUTURE)

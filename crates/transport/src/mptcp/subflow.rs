@@ -85,11 +85,13 @@ impl SubflowEntry {
     }
 
     /// How far its handshake is.
+    #[inline]
     pub const fn stage(&self) -> Stage {
         self.handshake.stage()
     }
 
     /// Whether it can be used for data at all.
+    #[inline]
     pub fn is_usable(&self) -> bool {
         self.stage() == Stage::Open && self.tcp.may_send()
     }
@@ -100,11 +102,13 @@ impl SubflowEntry {
     }
 
     /// Either host asks for it to be used as a backup only.
+    #[inline]
     pub const fn is_backup(&self) -> bool {
         self.priority.is_backup()
     }
 
     /// The earliest deadline of its TCP, its handshake and the check of its address.
+    #[inline]
     pub fn deadline(&self) -> Instant {
         let removal = self.removal.map_or(Instant::FAR_FUTURE, RemovalCheck::deadline);
         self.tcp.deadline().min(self.handshake.deadline()).min(removal)
@@ -112,6 +116,7 @@ impl SubflowEntry {
 
     /// Whether a segment for the first subflow of a server has a DSS but lacks the keys that are to
     /// come first (RFC 8684 s3.1).
+    #[inline]
     pub fn comes_before_keys(&self, segment: &TcpSegment) -> bool {
         let options = &segment.options.mptcp;
         self.stage() == Stage::Opening
@@ -193,6 +198,7 @@ impl SubflowEntry {
 
     /// Whether a segment without any option shows that options are lost, and what to announce
     /// then (RFC 8684 s3.7). `pending`: a fallback was proposed.
+    #[inline]
     pub fn lost_options(&self, segment: &SegmentInfo, pending: bool) -> Option<Announcement> {
         let (taken, readable) = self.tcp.received();
         let end = segment.offset + u64::from(segment.len);

@@ -75,36 +75,43 @@ impl<'a> IntoIterator for &'a mut Subflows {
 
 impl Subflows {
     /// How many there are, ended ones included.
+    #[inline]
     pub const fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// All of them in the order of their numbers.
+    #[inline]
     pub fn iter(&self) -> std::slice::Iter<'_, SubflowEntry> {
         self.entries.iter()
     }
 
     /// The same, to be changed.
+    #[inline]
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, SubflowEntry> {
         self.entries.iter_mut()
     }
 
     /// The first one.
+    #[inline]
     pub fn first(&self) -> Option<&SubflowEntry> {
         self.entries.first()
     }
 
     /// The first one, to be changed.
+    #[inline]
     pub fn first_mut(&mut self) -> Option<&mut SubflowEntry> {
         self.entries.first_mut()
     }
 
     /// The one of that number.
+    #[inline]
     pub fn get(&self, index: usize) -> Option<&SubflowEntry> {
         self.entries.get(index)
     }
 
     /// The one of that number, to be changed.
+    #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut SubflowEntry> {
         self.entries.get_mut(index)
     }
@@ -165,6 +172,7 @@ impl Subflows {
     }
 
     /// The subflow may have something to send.
+    #[inline]
     pub fn wake(&mut self, index: usize) {
         if !std::mem::replace(&mut self.entries[index].queued, true) {
             self.queue.push_back(index);
@@ -173,11 +181,13 @@ impl Subflows {
     }
 
     /// The first one that may have something to send.
+    #[inline]
     pub fn first_queued(&self) -> Option<usize> {
         self.queue.front().copied()
     }
 
     /// The first one has nothing more to send.
+    #[inline]
     pub fn pop_queued(&mut self) {
         if let Some(index) = self.queue.pop_front() {
             debug_assert!(self.entries[index].queued);
@@ -186,6 +196,7 @@ impl Subflows {
     }
 
     /// None may have something to send.
+    #[inline]
     pub fn is_queue_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -214,6 +225,7 @@ impl Subflows {
     }
 
     /// `bytes` of a packet left the network interface. Whether that lets the subflow send.
+    #[inline]
     pub fn on_departed(&mut self, path: PathId, bytes: u32) -> bool {
         let entry = self.entries.get_mut(path.index());
         let released = entry.is_some_and(|entry| entry.tcp.on_departed(bytes));
@@ -224,11 +236,13 @@ impl Subflows {
     }
 
     /// Payload held by the TCPs of all of them, in bytes.
+    #[inline]
     pub const fn held(&self) -> u64 {
         self.held
     }
 
     /// Count again what a subflow holds.
+    #[inline]
     pub fn count_held(&mut self, index: usize) {
         let entry = &mut self.entries[index];
         let (in_order, gaps) = entry.tcp.held();
@@ -260,6 +274,7 @@ impl Subflows {
     }
 
     /// The window scale of this host, the same on all of them.
+    #[inline]
     pub fn window_shift(&self) -> u8 {
         self.entries.first().map_or(0, |entry| entry.tcp.window_shift())
     }

@@ -29,6 +29,7 @@ impl WriteLimit {
     }
 
     /// Memory of what is buffered, in bytes.
+    #[inline]
     pub fn memory(queue: &SendQueue) -> u32 {
         let bytes = u32::try_from(queue.buffered()).unwrap_or(u32::MAX);
         bytes.saturating_add(bytes.div_ceil(FRAGMENT_BYTES) * FRAGMENT_OVERHEAD)
@@ -52,6 +53,7 @@ impl WriteLimit {
     }
 
     /// Append to the stream while less than `limit` is buffered; how many bytes were taken.
+    #[inline]
     pub fn append(queue: &mut SendQueue, payload: &Payload, limit: u32) -> u32 {
         let len = payload.len();
         let mut taken = 0;
@@ -66,6 +68,7 @@ impl WriteLimit {
 
     /// Whether enough of the buffer is free to wake a writer that waits: a third of it (Linux
     /// `sk_stream_is_writeable`).
+    #[inline]
     pub fn is_writable(limit: u32, queue: &SendQueue) -> bool {
         let used = Self::memory(queue);
         limit.saturating_sub(used) >= used / 2

@@ -278,3 +278,53 @@ fn ephemeral_ports(first: u64) -> impl Iterator<Item = u16> {
     let first = (first % u64::from(count)) as u16;
     (0..count).map(move |step| EPHEMERAL.start + (first + step) % count)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(local: &str, remote: &str) -> Tuple {
+        let [local, remote] = [local, remote].map(|at| at.parse().expect("an address"));
+        Tuple { local, remote }
+    }
+
+    #[test]
+    fn path_is_found_by_both_ends_and_freed_by_its_socket() {
+        let mut addressing = Addressing::new(StackConfig::default());
+        let all = [
+            ends("10.0.0.1:1", "10.0.0.2:2"),
+            ends("10.0.0.2:1", "10.0.0.1:2"),
+            ends("10.0.0.1:2", "10.0.0.2:1"),
+            ends("[fd00::1]:1", "[fd00::2]:2"),
+            ends("[fd00::1]:2", "[fd00::2]:1"),
+        ];
+        let flow = |n: usize| FlowRef { socket: SocketId(n as u32), path: PathId(n as u8) };
+        for (n, ends) in all.iter().enumerate() {
+            assert_eq!(addressing.flow(IpProtocol::Tcp, ends), None);
+            addressing.bind_flow(IpProtocol::Tcp, ends, flow(n));
+        }
+        for (n, ends) in all.iter().enumerate() {
+            assert_eq!(addressing.flow(IpProtocol::Tcp, ends), Some(flow(n)));
+            addressing.unbind_flow(IpProtocol::Tcp, ends, SocketId(99));
+            assert_eq!(addressing.flow(IpProtocol::Tcp, ends), Some(flow(n)), "of another socket");
+            addressing.unbind_flow(IpProtocol::Tcp, ends, SocketId(n as u32));
+            assert_eq!(addressing.flow(IpProtocol::Tcp, ends), None);
+        }
+    }
+
+    #[test]
+    fn free_ends_are_those_of_no_path() {
+        let mut addressing = Addressing::new(StackConfig::default());
+        let remote: SocketAddr = ([10, 0, 0, 2], 80).into();
+        let local: IpAddr = [10, 0, 0, 1].into();
+        let free = |addressing: &Addressing| {
+            addressing.free_ends(IpProtocol::Tcp, local, remote, 7).expect("a free port")
+        };
+        let first = free(&addressing);
+        let flow = FlowRef { socket: SocketId(0), path: PathId(0) };
+        addressing.bind_flow(IpProtocol::Tcp, &first, flow);
+        let second = free(&addressing);
+        assert_eq!(second.local.port(), first.local.port() + 1);
+        assert!(EPHEMERAL.contains(&second.local.port()));
+    }
+}

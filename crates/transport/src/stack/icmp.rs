@@ -53,3 +53,27 @@ pub fn quoted_ends(original: &[u8]) -> Option<(IpProtocol, Tuple)> {
     let remote = SocketAddr::new(dst, u16::from_be_bytes([ends[2], ends[3]]));
     Some((protocol, Tuple { local, remote }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::TcpSegment;
+
+    #[test]
+    fn quoted_packet_names_its_connection() {
+        for (src, dst) in [("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")] {
+            let [src, dst]: [IpAddr; 2] = [src, dst].map(|at| at.parse().expect("an address"));
+            let segment = TcpSegment { src_port: 4000, dst_port: 80, ..TcpSegment::default() };
+            let mut bytes = Vec::new();
+            Packet::new(src, dst, Body::Tcp(segment)).emit(&mut bytes);
+            let (local, remote) = (SocketAddr::new(src, 4000), SocketAddr::new(dst, 80));
+            assert_eq!(quoted_ends(&bytes), Some((IpProtocol::Tcp, Tuple { local, remote })));
+            let quoted = if src.is_ipv4() { 20 } else { 40 } + 4;
+            assert!(quoted_ends(&bytes[..quoted]).is_some(), "ports are enough");
+            assert_eq!(quoted_ends(&bytes[..quoted - 1]), None);
+            let mut udp = Vec::new();
+            Packet::new(src, dst, Body::Udp(UdpDatagram::default())).emit(&mut udp);
+            assert_eq!(quoted_ends(&udp), None, "UDP has no connections");
+        }
+    }
+}

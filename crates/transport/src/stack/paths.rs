@@ -87,6 +87,7 @@ impl Stack {
             }
         }
         self.sockets.push(socket);
+        debug_assert!(self.sockets.endpoint(id).is_some_and(|made| !made.paths().is_empty()));
         self.wake(id);
         id
     }

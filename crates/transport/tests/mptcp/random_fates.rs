@@ -33,7 +33,7 @@ fn config() -> impl Strategy<Value = MptcpConfig> {
     let rest = (policy, any::<bool>());
     (scheduler, congestion, rest).prop_map(|(scheduler, congestion, (policy, checksum))| {
         let tcp = TcpConfig { congestion, ..TcpConfig::default() };
-        let policy = policy.parse().unwrap();
+        let policy = policy.parse().expect("a policy of the table");
         MptcpConfig { tcp, scheduler, policy, checksum, ..MptcpConfig::default() }
     })
 }

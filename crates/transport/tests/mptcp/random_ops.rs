@@ -247,7 +247,7 @@ impl Plan {
 fn config(world: &World, side: Side) -> MptcpConfig {
     let mut config = MptcpConfig {
         scheduler: Choice::of(&scheduler::TABLE[world.scheduler]),
-        policy: POLICIES[world.policy].parse().unwrap(),
+        policy: POLICIES[world.policy].parse().expect("a policy of the table"),
         path_manager: MANAGERS[world.manager],
         endpoints: endpoints(side),
         checksum: world.checksum && side == Side::Server,
