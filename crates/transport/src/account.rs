@@ -15,7 +15,8 @@ pub struct Account {
 
 impl Account {
     /// The sender is blocked for the reason `why`. `unsent` of the bytes written up to `written_to`
-    /// were never sent.
+    /// wait to be sent; copies that wait on several paths are counted on each, so `unsent` may be
+    /// more than was written.
     pub fn stops(
         &mut self,
         cx: &mut Context<'_>,
@@ -27,7 +28,6 @@ impl Account {
         if self.why.replace(why) == Some(why) {
             return;
         }
-        debug_assert!(unsent <= written_to, "unsent bytes were written");
         let sent_to = written_to.saturating_sub(unsent);
         cx.record(EventMask::ACCOUNT, || Event::Stops { socket, why, sent_to, written_to });
     }

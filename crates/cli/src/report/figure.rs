@@ -105,6 +105,6 @@ mod tests {
         assert_eq!(scripts.matches("<script>").count(), 2);
         assert_eq!(scripts.matches("</script").count(), 2, "no text of the library ends it");
         assert!(!scripts.contains("<script src"));
-        assert!(scripts.contains("plotly.js v"));
+        assert!(scripts.contains("plotly.js (cartesian"));
     }
 }
