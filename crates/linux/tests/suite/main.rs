@@ -17,4 +17,4 @@ mod sut;
 mod transfer;
 mod wireshark;
 
-use support::{connection, exchange, forwarder, kernel, strip, world};
+use support::{connection, exchange, forwarder, kernel, strip, timekeeping, world};

@@ -457,19 +457,18 @@ mod tests {
     fn transitions_are_those_of_the_tables() {
         for ((input, modes), (same, joins_after)) in MODES.into_iter().zip(JOINS) {
             assert_eq!(input, same);
-            for mode in 0..MODE_COUNT {
-                for joins in 0..JOINS_COUNT {
+            for (mode, &mode_after) in modes.iter().enumerate() {
+                for (joins, &joins_after) in joins_after.iter().enumerate() {
                     for one_stream in [false, true] {
                         let deferred = input == OptionsLostOnFirst && (1..=2).contains(&joins);
-                        let next = if deferred { mode } else { modes[mode] };
+                        let next = if deferred { mode } else { mode_after };
                         let barred = NEED_ONE_STREAM.contains(&input) && !one_stream;
-                        let refused = barred || next == NO || joins_after[joins] == NO;
+                        let refused = barred || next == NO || joins_after == NO;
                         let mut fallback = at(mode, joins);
                         let result = apply(&mut fallback, input, one_stream);
                         let context = (input, mode, joins, one_stream);
                         assert_eq!(result.is_err(), refused, "{context:?}");
-                        let expected =
-                            if refused { (mode, joins) } else { (next, joins_after[joins]) };
+                        let expected = if refused { (mode, joins) } else { (next, joins_after) };
                         assert_eq!(state(&fallback), expected, "{context:?}");
                     }
                 }
