@@ -33,9 +33,8 @@ lint: ## formatting, and clippy with warnings as errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --release --workspace --all-targets -- -D warnings
 
-fuzz: ## every fuzz target for a minute (needs a nightly tool chain and cargo-fuzz)
-	@cd fuzz && for target in $$(cargo +nightly fuzz list); do \
-	  cargo +nightly fuzz run $$target -- -max_total_time=60 || exit 1; done
+fuzz: ## every fuzz target for SECONDS (60); needs a nightly tool chain and cargo-fuzz
+	@fuzz/run $(or $(filter-out 0,$(SECONDS)),60)
 
 clean: ## remove everything that was built
 	$(CARGO) clean

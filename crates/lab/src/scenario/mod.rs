@@ -281,7 +281,7 @@ impl Scenario {
             self.ends.reverse,
             self.ends.first,
         );
-        let mut key = format!("{:?}", (self.seed, &self.traffic, ends, paths));
+        let mut key = format!("{:?}", (self.seed, self.traffic_key(), ends, paths));
         // Writing to a string cannot fail.
         if self.simulated_only().is_some() {
             let links: Vec<String> = self.links.iter().map(PathSpec::essence).collect();
@@ -294,6 +294,18 @@ impl Scenario {
             key.push_str("simultaneous-syn");
         }
         Sha256::digest(key).into()
+    }
+
+    /// The traffic as far as a run depends on it: a page from a file is identified by the content
+    /// of the file, whatever its name.
+    fn traffic_key(&self) -> String {
+        let digest = self.page.as_ref().and_then(|page| page.digest);
+        match (&self.traffic, digest) {
+            (Traffic::Web(web), Some(digest)) => {
+                format!("{digest:?} {:?} {}", web.http, web.per_host)
+            }
+            (traffic, _) => format!("{traffic:?}"),
+        }
     }
 
     /// SHA-256 over everything that results depend on, recordings included.

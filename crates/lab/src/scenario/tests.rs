@@ -427,6 +427,18 @@ fn links_and_flows_are_read_written_and_drawn() {
 }
 
 #[test]
+fn page_is_identified_by_its_content_whatever_its_file_is_called() {
+    let page = "web:../../data/web/en.wikipedia.org-spdy-wpt.har";
+    let text = format!("traffic = \"{page}\"\n[path]\na = \"rate 10mbit delay 5ms\"\n");
+    let first = scenario(&text);
+    let written = scenario(&first.to_toml());
+    assert_ne!(first.traffic, written.traffic, "the name of the page is the name of the file");
+    assert_eq!(first.study_key(), written.study_key());
+    let over_one_connection = scenario(&format!("http = 2\n{text}"));
+    assert_ne!(first.study_key(), over_one_connection.study_key());
+}
+
+#[test]
 fn starts_are_drawn_for_each_repetition_and_are_the_same_for_every_variant() {
     let scenario = scenario(SHARED);
     let variants = variants_of(&scenario);

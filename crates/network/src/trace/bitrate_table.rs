@@ -10,6 +10,9 @@ use super::error::{TraceError, TraceFault};
 use super::{CapacityTrace, MAX_BPS};
 use base::{Duration, Rate};
 
+/// The longest time between two rows, in seconds: 500 years, which are fewer nanoseconds than 2^64.
+const LONGEST_GAP: i64 = 500 * 366 * 86_400;
+
 /// The column that is read from a table with this header; that of the other direction if it is the
 /// only one. `None` if this is no such table.
 pub(super) fn column_for(header: &str, wanted: Direction) -> Option<Direction> {
@@ -48,6 +51,9 @@ pub(super) fn read(text: &str, direction: Direction) -> Result<CapacityTrace, Tr
         let Some((time, kbit)) = parsed else { continue };
         match seconds.last_mut() {
             Some(last) if last.time > time => return Err(TraceFault::Backwards.at(line)),
+            Some(last) if time - last.time > LONGEST_GAP => {
+                return Err(TraceFault::TooLong.at(line));
+            }
             Some(last) if last.time == time => {
                 last.sum_kbit += kbit;
                 last.rows += 1;
@@ -109,6 +115,13 @@ const fn days_of(year: i64, month: i64, day: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_a_thousand_years_apart_are_refused() {
+        let table = "Timestamp,DL_bitrate\n2020.01.16_07.26.43,5\n3020.01.16_07.26.46,5\n";
+        let refused = read(table, Direction::Down).unwrap_err();
+        assert_eq!(refused, TraceFault::TooLong.at(3));
+    }
 
     #[test]
     fn seconds_count_across_midnight_and_leap_days() {

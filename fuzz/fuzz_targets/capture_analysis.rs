@@ -1,0 +1,81 @@
+//! Any bytes as a capture, and any segments in one: the analysis never panics, its shares are
+//! shares, and its memory is in proportion to the file.
+//!
+//! Files that begin as captures do are taken as they are. Other bytes choose segments between few
+//! addresses and ports, so that many belong together.
+
+#![no_main]
+
+mod packets;
+
+use arbitrary::{Result, Unstructured};
+use base::Instant;
+use lab::analyze::{Analysis, analysis_document, analyze};
+use libfuzzer_sys::fuzz_target;
+use std::net::IpAddr;
+use wire::{Body, Packet, Payload, PcapngWriter};
+
+/// Packets of a made capture.
+const MOST: usize = 200;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(analysis) = analyze(bytes) {
+        check(&analysis, bytes.len());
+    } else if let Ok(file) = made(&mut Unstructured::new(bytes)) {
+        let analysis = analyze(&file).expect("a capture");
+        check(&analysis, file.len());
+        assert_eq!(analysis, analyze(&file).expect("a capture"));
+    }
+});
+
+fn check(analysis: &Analysis, len: usize) {
+    assert!(analysis.tcp_segments <= analysis.packets);
+    assert!(analysis.packets <= len as u64);
+    assert!(analysis.duration >= 0.0);
+    for connection in &analysis.connections {
+        assert!(connection.duration >= 0.0 && !connection.subflows.is_empty());
+        for down in [false, true] {
+            let flows = connection.subflows.iter().map(|subflow| subflow.flowing(down));
+            let shares: Vec<f64> = flows.clone().filter_map(|flow| flow.share).collect();
+            assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
+            assert!(shares.is_empty() || (shares.iter().sum::<f64>() - 1.0).abs() < 1e-6);
+            for flow in flows {
+                assert!(flow.first_bytes <= flow.bytes && flow.resent_bytes <= flow.bytes);
+                assert!(flow.loss.is_none_or(|loss| (0.0..=1.0).contains(&loss)));
+            }
+        }
+    }
+    assert!(analysis_document("fuzz", analysis).is_object());
+}
+
+/// A capture of segments that may belong together.
+fn made(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let mut writer = PcapngWriter::new(Vec::new(), &["a", "b"]).expect("memory");
+    let mut now = 0;
+    for _ in 0..MOST {
+        if u.is_empty() {
+            break;
+        }
+        now += u64::from(u.arbitrary::<u16>()?);
+        let interface = usize::from(u.arbitrary::<bool>()?);
+        let packet = packet(u)?;
+        writer.write(interface, Instant::from_micros(now), &packet).expect("memory");
+    }
+    Ok(writer.into_inner())
+}
+
+fn packet(u: &mut Unstructured<'_>) -> Result<Packet> {
+    let mut segment = packets::segment(u)?;
+    let choice: u8 = u.arbitrary()?;
+    let host = |low: bool| IpAddr::from([10, 0, choice >> 7, 1 + u8::from(low)]);
+    (segment.src_port, segment.dst_port) = if choice & 1 == 0 {
+        (1000 + u16::from(choice >> 4 & 3), 80)
+    } else {
+        (80, 1000 + u16::from(choice >> 4 & 3))
+    };
+    // Numbers near each other, on both sides of where they wrap.
+    segment.seq.0 = (segment.seq.0 % 4096).wrapping_add(u32::MAX - 2048);
+    segment.ack.0 = (segment.ack.0 % 4096).wrapping_add(u32::MAX - 2048);
+    segment.payload = Payload::virtual_range(1, 0, u32::from(u.arbitrary::<u16>()?) % 2000);
+    Ok(Packet::new(host(choice & 1 == 0), host(choice & 1 == 1), Body::Tcp(segment)))
+}
