@@ -11,7 +11,7 @@ use lab::analyze::{
 };
 use std::fmt::Write;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch compare --path wlan --path 3g --traffic bulk:1MiB --protocols mptcp --pcap packets
   anabranch analyze packets/mptcp-lrf-cubic.pcapng
@@ -26,7 +26,7 @@ const WANTED: &str = "give a capture: a file of `compare --pcap DIR`, or of `tcp
 
 /// Options of `analyze`.
 #[derive(Args, Debug)]
-pub struct AnalyzeArgs {
+pub(crate) struct AnalyzeArgs {
     /// Capture file: pcapng or pcap, ours or tcpdump's
     pub file: String,
     /// Print one JSON document instead of the tables
@@ -38,7 +38,7 @@ pub struct AnalyzeArgs {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn analyze(args: &AnalyzeArgs) -> u8 {
+pub(crate) fn analyze(args: &AnalyzeArgs) -> u8 {
     let bytes = match std::fs::read(&args.file) {
         Ok(bytes) => bytes,
         Err(e) => {

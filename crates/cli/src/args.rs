@@ -9,7 +9,7 @@ use lab::scenario::Key;
 use lab::{Given, InputError, Options};
 
 /// Examples of `compare`.
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch compare --path wlan --path 3g --traffic video
   anabranch compare --path home='rate 25mbit delay 20ms loss 1% limit 100p' \\
@@ -54,7 +54,7 @@ ANABRANCH_RUNS=20; an option wins over the environment, the environment over the
 Exit codes: 0 done, 1 failure, 2 wrong usage or scenario, 130 interrupted.";
 
 /// What `compare --help` has beside the options.
-pub fn long_help() -> String {
+pub(crate) fn long_help() -> String {
     let profiles = sender_profiles();
     let heading = "Sender profiles (--profile); what is unverified is from memory:";
     format!("{EXAMPLES}\n\n{GRAMMAR}\n\n{heading}\n{profiles}")
@@ -62,7 +62,7 @@ pub fn long_help() -> String {
 
 /// Options of `compare`.
 #[derive(Args, Clone, Debug)]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub asked: ScenarioArgs,
     #[command(flatten)]
@@ -101,13 +101,13 @@ pub struct CompareArgs {
 
 impl CompareArgs {
     /// What these arguments ask for, and the scenario file where they say nothing.
-    pub fn options(&self) -> Result<Options, InputError> {
+    pub(crate) fn options(&self) -> Result<Options, InputError> {
         Ok(self.repeated.options.clone().or(self.asked.over_file()?))
     }
 
     /// These arguments, with what `file` says of output where these say nothing. Folders in a file
     /// are relative to it.
-    pub fn with_output(&self, file: &Options) -> Result<CompareArgs, InputError> {
+    pub(crate) fn with_output(&self, file: &Options) -> Result<CompareArgs, InputError> {
         let folder = |given: &Given| match given.folder() {
             Some(folder) => folder.join(&given.text).display().to_string(),
             None => given.text.clone(),

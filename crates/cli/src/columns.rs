@@ -16,14 +16,14 @@ const INDENT: usize = 2;
 const WORTH_A_LINE: u8 = 1;
 
 /// A table whose less important columns give way on a narrow terminal.
-pub struct Table {
+pub(crate) struct Table {
     /// The first has the names of the rows.
     pub columns: Vec<Column>,
 }
 
 /// A column of texts.
 #[derive(Clone)]
-pub struct Column {
+pub(crate) struct Column {
     heading: String,
     cells: Vec<String>,
     /// Of the cells, as ANSI numbers.
@@ -35,7 +35,7 @@ pub struct Column {
 
 impl Column {
     /// Cells under a heading, at the right edge or at the left one.
-    pub fn new(
+    pub(crate) fn new(
         heading: impl Into<String>,
         right: bool,
         dispensable: u8,
@@ -46,12 +46,12 @@ impl Column {
     }
 
     /// What stands above the cells.
-    pub fn heading(&self) -> &str {
+    pub(crate) fn heading(&self) -> &str {
         &self.heading
     }
 
     /// One for each row.
-    pub fn cells(&self) -> &[String] {
+    pub(crate) fn cells(&self) -> &[String] {
         &self.cells
     }
 
@@ -73,7 +73,7 @@ impl Column {
 
 impl Table {
     /// The text, as wide as the screen allows; empty columns are left out.
-    pub fn render(mut self, screen: Screen) -> String {
+    pub(crate) fn render(mut self, screen: Screen) -> String {
         self.columns.retain(|column| !column.is_empty());
         let Some(width) = screen.width else { return rows(&self.columns, screen) };
         if let Some(columns) = fitting(&self.columns, width) {

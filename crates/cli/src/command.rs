@@ -15,7 +15,7 @@ const STYLES: Styles = Styles::styled()
 #[command(name = "anabranch", version, styles = STYLES, max_term_width = 100)]
 #[command(after_help = AFTER_HELP)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -23,7 +23,7 @@ pub struct Cli {
 
 /// The verbs.
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run the same traffic over the same paths in different ways, and say which is best
     #[command(after_help = EXAMPLES, after_long_help = long_help())]
     Compare(Box<CompareArgs>),

@@ -23,7 +23,7 @@ struct Prepared {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn compare(args: &CompareArgs) -> u8 {
+pub(crate) fn compare(args: &CompareArgs) -> u8 {
     let prepared = match prepare(args) {
         Ok(prepared) => prepared,
         Err(refusal) => {

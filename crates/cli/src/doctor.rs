@@ -6,11 +6,11 @@ use crate::output::print;
 use clap::Args;
 
 /// Something is missing on this machine.
-pub const MISSING: u8 = 3;
+pub(crate) const MISSING: u8 = 3;
 
 /// Options of `doctor`.
 #[derive(Args, Debug)]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// Print one JSON document instead of the table
     #[arg(long)]
     json: bool,
@@ -18,7 +18,7 @@ pub struct DoctorArgs {
 
 /// Carries it out; the answer is the exit code.
 #[cfg(all(feature = "linux", target_os = "linux"))]
-pub fn doctor(args: &DoctorArgs) -> u8 {
+pub(crate) fn doctor(args: &DoctorArgs) -> u8 {
     let checks = linux::doctor::examine();
     print(&if args.json { document(&checks) } else { table(&checks) });
     if checks.iter().all(|check| check.detail.is_ok()) { 0 } else { MISSING }

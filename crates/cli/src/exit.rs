@@ -1,10 +1,10 @@
 //! Exit codes. `doctor` has one more, for what is missing on this machine.
 
 /// A run-time failure.
-pub const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 /// A usage or scenario error.
-pub const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
 /// Finished, but what was to be checked does not hold.
-pub const CHECK_FAILED: u8 = 4;
+pub(crate) const CHECK_FAILED: u8 = 4;
 /// Stopped by the user.
-pub const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;

@@ -8,17 +8,17 @@ use lab::scenario::FlowSpec;
 use lab::{Report, Scale, Scenario, Summary};
 
 /// What stands below the table.
-pub const CAPTION: &str = "Means per repetition with their 95 % intervals. Share of TCP: the \
+pub(crate) const CAPTION: &str = "Means per repetition with their 95 % intervals. Share of TCP: the \
     goodput of the compared connection over the mean one of the TCP flows beside it. Jain's \
     index: 1 when all connections get the same. Even after: seconds from the last start until \
     the index of those still there stays at 0.9 or more over any 5 s, in how many of the \
     repetitions.";
 
 /// The heading of the intervals, which belong to the column before.
-pub const INTERVAL: &str = "95 %";
+pub(crate) const INTERVAL: &str = "95 %";
 
 /// The table with its caption; empty where nothing competes.
-pub fn text(scenario: &Scenario, report: &Report, screen: Screen) -> String {
+pub(crate) fn text(scenario: &Scenario, report: &Report, screen: Screen) -> String {
     let columns = columns(scenario, report);
     if columns.is_empty() {
         return String::new();
@@ -32,7 +32,7 @@ pub fn text(scenario: &Scenario, report: &Report, screen: Screen) -> String {
 }
 
 /// What is to be said of flows that were not there.
-pub fn absences(report: &Report) -> Vec<String> {
+pub(crate) fn absences(report: &Report) -> Vec<String> {
     let said = report.variants.iter().filter_map(|summary| {
         let fairness = summary.fairness.as_ref().filter(|fairness| !fairness.absent.is_empty())?;
         let flows = fairness.absent.iter().map(|(name, runs)| format!("{name} in {runs}"));
@@ -47,7 +47,7 @@ pub fn absences(report: &Report) -> Vec<String> {
 }
 
 /// The columns, the first with the names of variants; none where nothing competes.
-pub fn columns(scenario: &Scenario, report: &Report) -> Vec<Column> {
+pub(crate) fn columns(scenario: &Scenario, report: &Report) -> Vec<Column> {
     if report.variants.iter().all(|summary| summary.fairness.is_none()) {
         return Vec::new();
     }
@@ -79,7 +79,7 @@ pub fn columns(scenario: &Scenario, report: &Report) -> Vec<Column> {
 }
 
 /// One scale for all goodputs of a study.
-pub fn scale(report: &Report) -> Scale {
+pub(crate) fn scale(report: &Report) -> Scale {
     let fairness = report.variants.iter().filter_map(|summary| summary.fairness.as_ref());
     let goodputs = fairness.flat_map(|one| one.kinds.iter().chain([&one.main]).flatten());
     let least = goodputs.map(|estimate| estimate.mean).filter(|mean| *mean > 0.0);
@@ -87,7 +87,7 @@ pub fn scale(report: &Report) -> Scale {
 }
 
 /// Flows of one kind: their name and number.
-pub fn heading(flow: &FlowSpec) -> String {
+pub(crate) fn heading(flow: &FlowSpec) -> String {
     match flow.count {
         1 => flow.name.clone(),
         count => format!("{} (each of {count})", flow.name),
@@ -103,7 +103,7 @@ fn interval(estimate: &Estimate, scale: &Scale) -> String {
 }
 
 /// `12.4 s (19 of 20)`.
-pub fn even_after(fairness: &Fairness) -> String {
+pub(crate) fn even_after(fairness: &Fairness) -> String {
     let Fairness { convergence, converged, runs, .. } = fairness;
     match convergence {
         None => "never".to_owned(),

@@ -3,9 +3,9 @@
 use clap::ValueEnum;
 use lab::path_spec::Profile as PathProfile;
 use std::fmt::{Display, Write};
+use transport::FAILOVER_NAMES;
 use transport::choice::Row;
 use transport::congestion::ControllerRow;
-use transport::mptcp::FAILOVER_NAMES;
 use transport::parameters::Parameter;
 use transport::path_policy::PolicyRow;
 use transport::reinjection::{self, Opportunistic};
@@ -17,7 +17,7 @@ type About = (&'static str, &'static str, &'static str);
 
 /// What can be listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum Topic {
+pub(crate) enum Topic {
     /// Profiles of paths
     Paths,
     /// Traffic models
@@ -46,7 +46,7 @@ pub enum Topic {
 }
 
 /// One list, or all of them.
-pub fn list(topic: Option<Topic>) -> String {
+pub(crate) fn list(topic: Option<Topic>) -> String {
     let topics = match &topic {
         Some(topic) => std::slice::from_ref(topic),
         None => Topic::value_variants(),
@@ -180,7 +180,7 @@ fn pages() -> String {
 }
 
 /// The profiles of the sender, with what is not verified of them.
-pub fn sender_profiles() -> String {
+pub(crate) fn sender_profiles() -> String {
     let mut text = String::new();
     for (profile, name) in Profile::ALL {
         let about = match profile {

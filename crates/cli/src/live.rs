@@ -40,7 +40,7 @@ Exit codes: 0 done, 1 failure, 2 wrong usage, 3 privilege or device missing, 130
 /// Options of `live`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, disable_help_subcommand = true)]
-pub struct LiveArgs {
+pub(crate) struct LiveArgs {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -134,7 +134,7 @@ struct CommonArgs {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn live(args: &LiveArgs) -> u8 {
+pub(crate) fn live(args: &LiveArgs) -> u8 {
     let result = match &args.verb {
         Verb::Serve(args) => serve(args),
         Verb::Get(args) => get(args),

@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// Options of `man`.
 #[derive(Args, Debug)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// Folder for a page for each verb: anabranch.1, anabranch-compare.1, ...
     /// [default: one page with all verbs, on standard output]
     #[arg(value_name = "DIR")]
@@ -21,7 +21,7 @@ pub struct ManArgs {
 }
 
 /// Carries it out for this command line; the answer is the exit code.
-pub fn man(args: &ManArgs, mut command: Command) -> u8 {
+pub(crate) fn man(args: &ManArgs, mut command: Command) -> u8 {
     command.build();
     let Some(dir) = &args.dir else {
         return match whole_page(&command) {

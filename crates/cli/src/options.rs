@@ -18,21 +18,21 @@ static VARIABLES: LazyLock<Vec<String>> =
 
 /// What is to be simulated: the options of all verbs that resolve a scenario.
 #[derive(Clone, Debug)]
-pub struct ScenarioArgs {
+pub(crate) struct ScenarioArgs {
     scenario: Option<String>,
     options: Options,
 }
 
 /// How often it is repeated, and what is compared.
 #[derive(Clone, Debug)]
-pub struct RepetitionArgs {
+pub(crate) struct RepetitionArgs {
     /// What was said.
     pub options: Options,
 }
 
 impl ScenarioArgs {
     /// What these arguments ask for, and the scenario file where they say nothing.
-    pub fn over_file(&self) -> Result<Options, InputError> {
+    pub(crate) fn over_file(&self) -> Result<Options, InputError> {
         let options = self.options.clone();
         match &self.scenario {
             Some(file) => Ok(options.or(Scenario::options_from_file(file)?)),

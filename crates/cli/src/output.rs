@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static UNPRINTED: AtomicBool = AtomicBool::new(false);
 
 /// Print to standard output. A reader that went away (`| head`) is no error of ours.
-pub fn print(text: &str) {
+pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if let Err(failure) = written
@@ -19,38 +19,38 @@ pub fn print(text: &str) {
 }
 
 /// Whether something could not be printed: then nothing that was asked for was done.
-pub fn is_unprinted() -> bool {
+pub(crate) fn is_unprinted() -> bool {
     UNPRINTED.load(Ordering::Relaxed)
 }
 
 /// A message on standard error.
-pub fn message(text: &str) {
+pub(crate) fn message(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// An error message.
-pub fn error(text: &impl std::fmt::Display) {
+pub(crate) fn error(text: &impl std::fmt::Display) {
     message(&format!("error: {text}"));
 }
 
 /// Columns that the text takes on a terminal.
-pub fn width_of(text: &str) -> usize {
+pub(crate) fn width_of(text: &str) -> usize {
     console::measure_text_width(text)
 }
 
 /// `1 run`, `2 runs`.
-pub fn counted(number: u32, what: &str) -> String {
+pub(crate) fn counted(number: u32, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {what}{plural}")
 }
 
 /// The text in at most so many columns.
-pub fn shortened(text: &str, columns: usize) -> String {
+pub(crate) fn shortened(text: &str, columns: usize) -> String {
     console::truncate_str(text, columns, "…").into_owned()
 }
 
 /// Whether lines of standard error can be drawn again: it is a terminal, and not a dumb one.
-pub fn can_redraw() -> bool {
+pub(crate) fn can_redraw() -> bool {
     std::io::stderr().is_terminal() && !is_dumb()
 }
 
@@ -59,7 +59,7 @@ fn is_dumb() -> bool {
 }
 
 /// Columns of a terminal: the environment's COLUMNS wins, as with other programs.
-pub fn columns(terminal: &console::Term) -> usize {
+pub(crate) fn columns(terminal: &console::Term) -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let columns = said.unwrap_or_else(|| usize::from(terminal.size().1));
     columns.max(LEAST_WIDTH)
@@ -100,7 +100,7 @@ const LEAST_ROOM: usize = 16;
 
 /// What standard output can show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Screen {
+pub(crate) struct Screen {
     /// Columns of the terminal; `None` when it is not one.
     pub width: Option<usize>,
     /// Whether colours are wanted.
@@ -109,7 +109,7 @@ pub struct Screen {
 
 impl Screen {
     /// Of standard output; `no_color` as the option says.
-    pub fn detect(no_color: bool) -> Screen {
+    pub(crate) fn detect(no_color: bool) -> Screen {
         let terminal = std::io::stdout().is_terminal();
         let refused = no_color || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         let width = terminal.then(|| columns(&console::Term::stdout()));
@@ -118,7 +118,7 @@ impl Screen {
 
     /// Appends the text in a style behind `first`, with line breaks at blanks; later lines begin
     /// below its first word.
-    pub fn wrap(&self, text: &mut String, first: &str, content: &str, style: &str) {
+    pub(crate) fn wrap(&self, text: &mut String, first: &str, content: &str, style: &str) {
         let indent = width_of(first);
         let width = self.width.filter(|width| *width > indent + LEAST_ROOM).unwrap_or(usize::MAX);
         let mut rest = content;
@@ -137,7 +137,7 @@ impl Screen {
     }
 
     /// The text in an ANSI style, such as `1` for bold.
-    pub fn styled(&self, style: &str, text: &str) -> String {
+    pub(crate) fn styled(&self, style: &str, text: &str) -> String {
         if self.colour && !style.is_empty() {
             format!("\u{1b}[{style}m{text}\u{1b}[0m")
         } else {

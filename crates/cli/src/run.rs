@@ -17,7 +17,7 @@ use lab::run::Run;
 use lab::scenario::{Key, Runs, Variant, variants_of};
 use lab::{InputError, Report, Scale, Scenario, Study, describe_traffic};
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch run --path wlan --path 3g --traffic bulk:4MiB --protocols tcp,mptcp
   anabranch run scenario.toml --pcap packets --series --out repetition
@@ -28,7 +28,7 @@ const FOLDER: &str = "anabranch-run";
 
 /// Options of `run`.
 #[derive(Args, Debug)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     #[command(flatten)]
     pub asked: ScenarioArgs,
     /// Number of the repetition; a comparison has them from 0 on
@@ -73,7 +73,7 @@ struct Prepared {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn run(args: &RunArgs) -> u8 {
+pub(crate) fn run(args: &RunArgs) -> u8 {
     let prepared = match prepare(args) {
         Ok(prepared) => prepared,
         Err(refusal) => {
@@ -181,7 +181,7 @@ fn save(
 }
 
 /// What `run` prints without `--json`.
-pub fn table(scenario: &Scenario, study: &Study, number: u64, screen: Screen) -> String {
+pub(crate) fn table(scenario: &Scenario, study: &Study, number: u64, screen: Screen) -> String {
     let mut text = String::new();
     if let Some(title) = &scenario.about.title {
         text.push_str(&format!("{}\n", screen.styled("1", title)));

@@ -7,7 +7,7 @@ use std::io;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Writes the files of a results folder and the page that shows them.
-pub fn write_folder(
+pub(crate) fn write_folder(
     folder: &ResultFolder,
     written: &Written<'_>,
     provenance: &Provenance,
@@ -20,7 +20,7 @@ pub fn write_folder(
 }
 
 /// Two files a variant, named like it: at the sender of the data, and at the receiver.
-pub fn write_captures(
+pub(crate) fn write_captures(
     folder: &ResultFolder,
     captures: Vec<(String, Captures)>,
 ) -> Result<(), String> {
@@ -38,7 +38,7 @@ pub fn write_captures(
 }
 
 /// Where results come from that were begun at `clock` and are complete now.
-pub fn provenance(clock: Instant) -> Provenance {
+pub(crate) fn provenance(clock: Instant) -> Provenance {
     let duration = clock.elapsed().as_secs_f64();
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -9,7 +9,7 @@ use clap::Args;
 use lab::results::{ResultFolder, StoredStudy};
 use std::path::{Path, PathBuf};
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch report results                      writes results/report.html again
   anabranch report results --out page.html      or elsewhere
@@ -17,7 +17,7 @@ Examples:
 
 /// Options of `report`.
 #[derive(Args, Debug)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Folder that `compare --out` or `run --out` wrote, on this machine or on another
     #[arg(value_name = "DIR")]
     pub folder: String,
@@ -43,7 +43,7 @@ pub struct ReportArgs {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn report(args: &ReportArgs) -> u8 {
+pub(crate) fn report(args: &ReportArgs) -> u8 {
     let stored = match StoredStudy::open(&args.folder) {
         Ok(stored) => stored,
         Err(refusal) => {

@@ -12,7 +12,7 @@ use traffic::Metric;
 
 /// What is asked of the text.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask {
+pub(crate) struct Ask {
     /// No notes on how inputs were understood.
     pub quiet: bool,
     /// Each variant against each.
@@ -22,7 +22,7 @@ pub struct Ask {
 }
 
 /// Everything `compare` prints without `--json`.
-pub fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> String {
+pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> String {
     let mut text = String::new();
     heading(&mut text, scenario, report, screen);
     paths(&mut text, scenario, ask.quiet, screen);
@@ -81,7 +81,7 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
 }
 
 /// What is sent, and from when on it counts.
-pub fn timed_traffic(scenario: &Scenario) -> String {
+pub(crate) fn timed_traffic(scenario: &Scenario) -> String {
     let traffic = describe_traffic(&scenario.traffic, scenario.ends.reverse);
     if scenario.warm_up.is_zero() {
         return traffic;
@@ -90,7 +90,7 @@ pub fn timed_traffic(scenario: &Scenario) -> String {
 }
 
 /// What is compared, in words.
-pub fn protocols(scenario: &Scenario) -> String {
+pub(crate) fn protocols(scenario: &Scenario) -> String {
     let words = scenario.choices.protocols.iter().map(|protocol| match protocol {
         Protocol::Tcp => "TCP over each path alone".to_owned(),
         Protocol::Mptcp => {
@@ -102,7 +102,7 @@ pub fn protocols(scenario: &Scenario) -> String {
 }
 
 /// The paths as they were understood, and notes.
-pub fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen) {
+pub(crate) fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen) {
     let width = scenario.paths.iter().map(|path| path.name.len()).max().unwrap_or(0).max(4);
     line(text, &screen.styled("1", &format!("{:<width$}  as understood", "path")));
     for path in &scenario.paths {
@@ -377,7 +377,7 @@ fn heading_of(name: &str) -> (String, Unit) {
 }
 
 /// What a reader must know before trusting a number.
-pub fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
+pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     let mut remarks = Vec::new();
     let mut note = |content: String| remarks.push(content);
     if let (Runs::Auto { most }, Some(width)) = (scenario.runs, report.half_width) {

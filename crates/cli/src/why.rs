@@ -9,7 +9,7 @@ use lab::blocking::Blocking;
 
 /// A column of shares of time: its heading and the reasons in it. All of them together are the
 /// whole life.
-pub const SHARES: [(&str, &[Blocked]); 7] = [
+pub(crate) const SHARES: [(&str, &[Blocked]); 7] = [
     ("cwnd", &[Blocked::CongestionWindow]),
     ("rwnd", &[Blocked::ReceiveWindow]),
     ("send buffer", &[Blocked::SendBuffer]),
@@ -20,13 +20,13 @@ pub const SHARES: [(&str, &[Blocked]); 7] = [
 ];
 
 /// What stands below the table.
-pub const CAPTION: &str = "Shares of the time that connections of the data sender were open, by \
+pub(crate) const CAPTION: &str = "Shares of the time that connections of the data sender were open, by \
     what kept them from sending (host: pacing, small queues, Nagle). Blocked reader: time and \
     bytes that waited at the receiver for bytes before them. Spurious: segments that came \
     though the receiver had them; reinjected: sent on a second path; means per repetition.";
 
 /// The table with its caption; empty where no accounts were kept.
-pub fn text(variants: &[Summary], screen: Screen) -> String {
+pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
     if variants.iter().all(|summary| summary.blocking.is_none()) {
         return String::new();
     }
@@ -73,13 +73,13 @@ fn each_number(variants: &[Summary], number: &dyn Fn(&Summary) -> f64) -> Vec<St
 }
 
 /// The part of its life that a variant stood still for these reasons.
-pub fn share(summary: &Summary, reasons: &[Blocked]) -> Option<f64> {
+pub(crate) fn share(summary: &Summary, reasons: &[Blocked]) -> Option<f64> {
     let blocking = summary.blocking.as_ref()?;
     Some(reasons.iter().map(|why| blocking.share(*why)).sum())
 }
 
 /// `12 %`; a dash for what never was.
-pub fn percentage(share: Option<f64>) -> String {
+pub(crate) fn percentage(share: Option<f64>) -> String {
     match share {
         None | Some(0.0) => "-".to_owned(),
         Some(share) if share < 0.001 => "<0.1 %".to_owned(),

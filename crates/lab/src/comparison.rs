@@ -123,7 +123,7 @@ struct Uncorrected {
 
 impl Comparison<'_> {
     /// Carries out the comparisons of one table and corrects them together.
-    pub fn table(&self, asked: &[(usize, Series)], depth: Depth) -> Vec<Compared> {
+    pub(crate) fn table(&self, asked: &[(usize, Series)], depth: Depth) -> Vec<Compared> {
         let uncorrected: Vec<Option<Uncorrected>> =
             asked.iter().map(|(variant, with)| self.one(*variant, *with, depth)).collect();
         let p_values: Vec<f64> = uncorrected.iter().flatten().map(|u| u.paired.p_value).collect();
@@ -143,13 +143,13 @@ impl Comparison<'_> {
     }
 
     /// The values of the repetitions that both finished.
-    pub fn pairs(&self, variant: usize, with: Series) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn pairs(&self, variant: usize, with: Series) -> (Vec<f64>, Vec<f64>) {
         let (a, b) = (self.values(Series::Variant(variant)), self.values(with));
         a.into_iter().zip(b).filter_map(|(a, b)| a.zip(b)).unzip()
     }
 
     /// The mean of all finished repetitions.
-    pub fn mean(&self, series: Series) -> Option<f64> {
+    pub(crate) fn mean(&self, series: Series) -> Option<f64> {
         mean(&self.values(series).into_iter().flatten().collect::<Vec<f64>>())
     }
 

@@ -27,7 +27,7 @@ pub(crate) const EXAMPLES: &str =
 
 /// How pages are fetched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fetching {
+pub(crate) struct Fetching {
     /// How exchanges share connections.
     pub http: Http,
     /// Limits hold for each host.
@@ -36,7 +36,7 @@ pub struct Fetching {
 
 /// Reads a traffic model; a burst's segments depend on the profile. Files are relative to
 /// `folder`; of a page there is more to tell.
-pub fn parse_traffic(
+pub(crate) fn parse_traffic(
     text: &str,
     profile: Profile,
     folder: Option<&Path>,
@@ -63,7 +63,7 @@ fn page(folder: Option<&Path>, value: &str) -> Result<PageSource, Refusal> {
 }
 
 /// Reads the text of `--http`.
-pub fn parse_http(text: &str) -> Result<Http, Refusal> {
+pub(crate) fn parse_http(text: &str) -> Result<Http, Refusal> {
     match text.to_ascii_lowercase().as_str() {
         "1.1" | "1" | "http/1.1" => Ok(Http::SIX),
         "2" | "h2" | "http/2" => Ok(Http::Two),

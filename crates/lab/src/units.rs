@@ -39,7 +39,7 @@ const SIZE_UNITS: [(&str, u64); 7] = [
 ];
 
 /// Reads a rate such as `25mbit`; zero is refused.
-pub fn parse_rate(text: &str) -> Result<Rate, Refusal> {
+pub(crate) fn parse_rate(text: &str) -> Result<Rate, Refusal> {
     let (number, unit) = split_number(text)?;
     let lower = unit.to_lowercase();
     let word = lower.strip_suffix("/s").unwrap_or(&lower);
@@ -98,7 +98,7 @@ fn prefix_name(prefix: &str) -> (&'static str, u64) {
 }
 
 /// Reads a time such as `20ms`.
-pub fn parse_time(text: &str) -> Result<Duration, Refusal> {
+pub(crate) fn parse_time(text: &str) -> Result<Duration, Refusal> {
     let (number, unit) = split_number(text)?;
     if unit.is_empty() {
         let shown = number.shown();
@@ -126,7 +126,7 @@ pub fn parse_time(text: &str) -> Result<Duration, Refusal> {
 }
 
 /// Reads a probability such as `1%` or `0.01`; above 100 % is refused.
-pub fn parse_probability(text: &str) -> Result<f64, Refusal> {
+pub(crate) fn parse_probability(text: &str) -> Result<f64, Refusal> {
     let (number, unit) = split_number(text)?;
     let value = match unit {
         "%" => number.value() / 100.0,
@@ -152,7 +152,7 @@ pub fn parse_probability(text: &str) -> Result<f64, Refusal> {
 }
 
 /// Reads the bound of a queue such as `100p`, `64KiB` or `50ms`; zero and bare numbers are refused.
-pub fn parse_queue(text: &str) -> Result<QueueLimit, Refusal> {
+pub(crate) fn parse_queue(text: &str) -> Result<QueueLimit, Refusal> {
     let (number, unit) = split_number(text)?;
     let limit = match unit {
         "" => {
@@ -193,7 +193,7 @@ pub fn parse_queue(text: &str) -> Result<QueueLimit, Refusal> {
 }
 
 /// Reads a size such as `4MiB`, `1500` or `64kB`; a bare `k` or `M` is refused.
-pub fn parse_size(text: &str) -> Result<u64, Refusal> {
+pub(crate) fn parse_size(text: &str) -> Result<u64, Refusal> {
     let (number, unit) = split_number(text)?;
     let factor = match SIZE_UNITS.iter().find(|(name, _)| *name == unit) {
         Some((_, factor)) => *factor,
@@ -235,7 +235,7 @@ fn looks_like_size(unit: &str) -> bool {
 }
 
 /// A size in its canonical spelling: the largest unit that needs no fraction.
-pub fn show_size(bytes: u64) -> String {
+pub(crate) fn show_size(bytes: u64) -> String {
     let units = ["GiB", "MiB", "KiB", "GB", "MB", "kB"];
     let of = |name: &str| SIZE_UNITS.iter().find(|(n, _)| *n == name).map_or(1, |(_, f)| *f);
     match units.iter().find(|name| bytes > 0 && bytes.is_multiple_of(of(name))) {
@@ -245,7 +245,7 @@ pub fn show_size(bytes: u64) -> String {
 }
 
 /// A probability in its canonical spelling: `1%`.
-pub fn show_probability(p: f64) -> String {
+pub(crate) fn show_probability(p: f64) -> String {
     let digits = format!("{:.8}", p * 100.0);
     let digits = digits.trim_end_matches('0').trim_end_matches('.');
     // Below the digits shown, the fraction itself is exact.

@@ -7,13 +7,13 @@
 use std::net::SocketAddr;
 
 /// Longest head that is read, in bytes.
-pub const MAX_HEAD: usize = 16 * 1024;
+pub(crate) const MAX_HEAD: usize = 16 * 1024;
 /// Most header lines that are read.
 const MAX_HEADERS: usize = 64;
 
 /// A request that was understood.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// `HEAD`: everything but the file.
     pub is_head: bool,
     /// Decoded, without the leading `/`; its components are names, none of them `..`.
@@ -50,7 +50,7 @@ impl Status {
 }
 
 /// The request at the beginning of `bytes`; `Ok(None)` if its end is not there yet.
-pub fn parse_request(bytes: &[u8]) -> Result<Option<Request>, Status> {
+pub(crate) fn parse_request(bytes: &[u8]) -> Result<Option<Request>, Status> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let status = match request.parse(bytes) {
@@ -71,7 +71,7 @@ pub fn parse_request(bytes: &[u8]) -> Result<Option<Request>, Status> {
 }
 
 /// The head of an answer.
-pub fn response_head(status: Status, content_length: u64) -> Vec<u8> {
+pub(crate) fn response_head(status: Status, content_length: u64) -> Vec<u8> {
     let (number, phrase) = status.line();
     format!(
         "HTTP/1.0 {number} {phrase}\r\nServer: anabranch\r\n\
@@ -82,7 +82,7 @@ pub fn response_head(status: Status, content_length: u64) -> Vec<u8> {
 }
 
 /// The request for a file of a server.
-pub fn request_head(path: &str, server: SocketAddr) -> Vec<u8> {
+pub(crate) fn request_head(path: &str, server: SocketAddr) -> Vec<u8> {
     format!(
         "GET /{} HTTP/1.0\r\nHost: {server}\r\nUser-Agent: anabranch\r\n\r\n",
         encode_path(path)
@@ -92,7 +92,7 @@ pub fn request_head(path: &str, server: SocketAddr) -> Vec<u8> {
 
 /// The head of an answer as far as it matters.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ResponseHead {
+pub(crate) struct ResponseHead {
     /// Bytes of the head.
     pub len: usize,
     pub status: u16,
@@ -102,7 +102,7 @@ pub struct ResponseHead {
 }
 
 /// The head at the beginning of `bytes`; `Ok(None)` if its end is not there yet.
-pub fn parse_response(bytes: &[u8]) -> Result<Option<ResponseHead>, String> {
+pub(crate) fn parse_response(bytes: &[u8]) -> Result<Option<ResponseHead>, String> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut headers);
     let status = response.parse(bytes).map_err(|error| format!("no HTTP answer: {error}"))?;

@@ -12,7 +12,7 @@ use crate::path::PathDevice;
 use std::net::IpAddr;
 
 /// A device with the engine's side of it.
-pub struct Interface {
+pub(crate) struct Interface {
     pub tun: Tun,
     /// The kernel's number of the device.
     pub index: u32,
@@ -26,7 +26,10 @@ pub struct Interface {
 
 /// Open the devices of `paths` in the calling thread's namespace. `listen` becomes an address of
 /// the engine's on the device whose subnet it lies in, or on the first if that must be made.
-pub fn open(paths: &[PathDevice], listen: Option<IpAddr>) -> Result<Vec<Interface>, LiveError> {
+pub(crate) fn open(
+    paths: &[PathDevice],
+    listen: Option<IpAddr>,
+) -> Result<Vec<Interface>, LiveError> {
     let listen = listen.filter(|address| !address.is_unspecified());
     let mut netlink = Netlink::open().map_err(|error| failed("reading devices", &error))?;
     let mut interfaces = Vec::with_capacity(paths.len());
@@ -49,7 +52,7 @@ pub fn open(paths: &[PathDevice], listen: Option<IpAddr>) -> Result<Vec<Interfac
 }
 
 /// `tun0 has 10.9.0.2, tun1 has 10.9.1.2`.
-pub fn describe(interfaces: &[Interface]) -> String {
+pub(crate) fn describe(interfaces: &[Interface]) -> String {
     let one = |interface: &Interface| {
         let addresses: Vec<String> = interface.addresses.iter().map(IpAddr::to_string).collect();
         let addresses = if addresses.is_empty() { "none" } else { &addresses.join(" and ") };

@@ -14,20 +14,20 @@ use std::os::fd::{AsRawFd, RawFd};
 const LINKS: u32 = 1;
 
 /// Listens for changes in the namespace it was opened in.
-pub struct Monitor {
+pub(crate) struct Monitor {
     socket: Socket,
 }
 
 /// What became of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LinkNews {
+pub(crate) struct LinkNews {
     pub index: u32,
     pub is_up: bool,
 }
 
 impl Monitor {
     /// For the namespace that the calling thread is in.
-    pub fn open() -> io::Result<Self> {
+    pub(crate) fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind(&SocketAddr::new(0, LINKS))?;
         socket.set_non_blocking(true)?;
@@ -35,7 +35,7 @@ impl Monitor {
     }
 
     /// The news there are, oldest first.
-    pub fn take(&mut self) -> Vec<LinkNews> {
+    pub(crate) fn take(&mut self) -> Vec<LinkNews> {
         let mut news = Vec::new();
         // Any failure: no news now, or some were lost; either way the next ones will do.
         while let Ok((datagram, _)) = self.socket.recv_from_full() {

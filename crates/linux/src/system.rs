@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd;
 /// Read an option of a socket into `value`; the length of what the kernel wrote.
 ///
 /// Some options (MPTCP_TCPINFO) read the front of `value` too, as it was.
-pub fn socket_option(
+pub(crate) fn socket_option(
     socket: &impl AsRawFd,
     level: i32,
     name: i32,
@@ -38,7 +38,7 @@ pub(crate) fn nowhere() -> SockAddr {
 
 /// From now on the calling thread runs before everything of a lower priority (1 to 99) and before
 /// all usual threads. Threads that it starts are usual ones again. Refused without the right to.
-pub fn run_in_real_time(priority: i32) -> io::Result<()> {
+pub(crate) fn run_in_real_time(priority: i32) -> io::Result<()> {
     let parameter = libc::sched_param { sched_priority: priority };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     #[allow(unsafe_code, reason = "`parameter` lives during the call; thread 0 is the caller")]

@@ -7,7 +7,7 @@ use base::{Blocked, Context, Event, EventMask, SocketId};
 
 /// What was reported last.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Account {
+pub(crate) struct Account {
     why: Option<Blocked>,
     held: u64,
     blocks_reader: bool,
@@ -17,7 +17,7 @@ impl Account {
     /// The sender is blocked for the reason `why`. `unsent` of the bytes written up to `written_to`
     /// wait to be sent; copies that wait on several paths are counted on each, so `unsent` may be
     /// more than was written.
-    pub fn stops(
+    pub(crate) fn stops(
         &mut self,
         cx: &mut Context<'_>,
         socket: SocketId,
@@ -33,7 +33,7 @@ impl Account {
     }
 
     /// `bytes` wait at the receiver for earlier ones; `blocks_reader`: the reader has to wait, too.
-    pub fn holds(
+    pub(crate) fn holds(
         &mut self,
         cx: &mut Context<'_>,
         socket: SocketId,

@@ -25,16 +25,16 @@ pub struct Tuple {
 
 /// The protocol of a connection in IP packets, with its number (IANA).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum IpProtocol {
+pub(crate) enum IpProtocol {
     Tcp = 6,
 }
 
 impl IpProtocol {
     /// Every protocol.
-    pub const ALL: [IpProtocol; 1] = [IpProtocol::Tcp];
+    pub(crate) const ALL: [IpProtocol; 1] = [IpProtocol::Tcp];
 
     /// The protocol with this number.
-    pub const fn from_number(number: u8) -> Option<Self> {
+    pub(crate) const fn from_number(number: u8) -> Option<Self> {
         match number {
             6 => Some(IpProtocol::Tcp),
             _ => None,
@@ -51,21 +51,21 @@ pub struct Transmit {
 
 /// Where a packet arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub(crate) struct Arrival {
     pub interface: InterfaceId,
     pub ends: Tuple,
 }
 
 /// The name that a packet between unknown ends has for its connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Tag {
+pub(crate) enum Tag {
     /// The token of an MPTCP connection (RFC 8684 s3.2).
     Token(Token),
 }
 
 /// What a protocol makes of a packet between unknown ends.
 #[derive(Debug)]
-pub enum Claim {
+pub(crate) enum Claim {
     /// It is for a listener, or for nobody.
     Unclaimed,
     /// It asks to add a path to this connection.
@@ -92,7 +92,7 @@ pub struct NewPath {
 
 /// A path that a connection wants opened, from a port that the stack chooses.
 #[derive(Clone, Copy, Debug)]
-pub struct PathRequest {
+pub(crate) struct PathRequest {
     /// Its number; `None` if all numbers are in use.
     pub path: Option<PathId>,
     pub interface: InterfaceId,
@@ -102,7 +102,7 @@ pub struct PathRequest {
 
 /// A change of an address of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AddressChange {
+pub(crate) enum AddressChange {
     /// It was added, or its link is up.
     Up,
     /// Its link is down.
@@ -112,7 +112,7 @@ pub enum AddressChange {
 }
 
 /// A connection.
-pub trait Endpoint {
+pub(crate) trait Endpoint {
     /// The stack's record of the socket.
     fn marks(&mut self) -> &mut SocketMarks;
 
@@ -250,10 +250,10 @@ pub trait Endpoint {
 }
 
 /// The lowest bit of the path in `Packet::flow`; below is the number of the socket plus one.
-pub const FLOW_PATH_SHIFT: u32 = 24;
+pub(crate) const FLOW_PATH_SHIFT: u32 = 24;
 
 /// The socket and the path of a packet that left, by its `Packet::flow`.
-pub const fn split_flow(flow: u32) -> Option<(SocketId, PathId)> {
+pub(crate) const fn split_flow(flow: u32) -> Option<(SocketId, PathId)> {
     let socket = flow & ((1 << FLOW_PATH_SHIFT) - 1);
     match socket.checked_sub(1) {
         Some(index) => Some((SocketId(index), PathId((flow >> FLOW_PATH_SHIFT) as u8))),

@@ -33,6 +33,7 @@ mod stack;
 mod tcp;
 
 pub use info::{ConnectionInfo, PathInfo, Protocol, RetiredPath, TcpInfo};
+pub use multipath::{FAILOVER_NAMES, Failover};
 pub use socket::SocketError;
 pub use stack::{
     Input, InterfaceConfig, InterfaceEvent, ProtocolConfig, SocketEvent, SocketEventKind, Stack,

@@ -51,7 +51,7 @@ pub enum ConnectionEvent {
 
 /// The stack's record of a socket.
 #[derive(Clone, Copy, Debug)]
-pub struct SocketMarks {
+pub(crate) struct SocketMarks {
     /// The listener that accepted it, until the application is notified.
     pub listener: Option<SocketId>,
     /// The application released the socket.
@@ -64,7 +64,7 @@ pub struct SocketMarks {
 
 impl SocketMarks {
     /// The record of a new socket.
-    pub const fn new(listener: Option<SocketId>) -> Self {
+    pub(crate) const fn new(listener: Option<SocketId>) -> Self {
         SocketMarks { listener, released: false, ready: false, armed_at: Instant::FAR_FUTURE }
     }
 }

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use transport::path_manager::PathManagerKind;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   sudo anabranch emulate --path wlan --path 3g --stack kernel-tcp,kernel-mptcp,anabranch \\
                          --traffic video --runs 10
@@ -43,7 +43,7 @@ Exit codes: the program's; before it starts 1 failure, 2 wrong usage, 3 privileg
 
 /// Options of `emulate`.
 #[derive(Args, Debug)]
-pub struct EmulateArgs {
+pub(crate) struct EmulateArgs {
     #[command(flatten)]
     pub asked: CompareArgs,
     /// Whose protocols to compare: kernel-tcp (each path alone), kernel-mptcp (all together),
@@ -74,7 +74,7 @@ enum Shell {
 
 /// Options of `inside`, which nobody but `emulate` calls.
 #[derive(Args, Debug)]
-pub struct InsideArgs {
+pub(crate) struct InsideArgs {
     /// Process of the emulation
     parent: i32,
     /// Its file of the namespace
@@ -84,7 +84,7 @@ pub struct InsideArgs {
 }
 
 /// Becomes a program in a host; the answer, an exit code, comes only if that fails.
-pub fn inside(args: &InsideArgs) -> u8 {
+pub(crate) fn inside(args: &InsideArgs) -> u8 {
     let Some((program, arguments)) = args.command.split_first() else { return USAGE };
     let failure = become_program(args.parent, &args.namespace, program, arguments);
     error(&format!("cannot start {}: {failure}", program.to_string_lossy()));
@@ -92,7 +92,7 @@ pub fn inside(args: &InsideArgs) -> u8 {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn emulate(args: &EmulateArgs) -> u8 {
+pub(crate) fn emulate(args: &EmulateArgs) -> u8 {
     let Some(shell) = args.shell else { return study::study(args) };
     let resolve = || options(args)?.resolve().and_then(fit_for_emulation);
     let scenario = match resolve() {
@@ -109,7 +109,7 @@ pub fn emulate(args: &EmulateArgs) -> u8 {
 }
 
 /// Says why; the answer is the exit code.
-pub fn failed(failure: &LiveError) -> u8 {
+pub(crate) fn failed(failure: &LiveError) -> u8 {
     error(failure);
     match failure {
         LiveError::Usage(_) => USAGE,
@@ -119,7 +119,7 @@ pub fn failed(failure: &LiveError) -> u8 {
 }
 
 /// Refuses what emulated links do not have yet, or their hosts are not told.
-pub fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputError> {
+pub(crate) fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputError> {
     let marked = |path: &&PathSpec| !path.marks(0).is_empty();
     if let Some(path) = scenario.paths.iter().find(marked) {
         let name = &path.name;

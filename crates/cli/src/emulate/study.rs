@@ -23,7 +23,7 @@ struct Prepared {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn study(args: &EmulateArgs) -> u8 {
+pub(super) fn study(args: &EmulateArgs) -> u8 {
     let prepared = match prepare(args) {
         Ok(prepared) => prepared,
         Err(refusal) => {

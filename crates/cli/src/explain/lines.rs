@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 const GAP: &str = "  ";
 
 /// What `explain` prints without `--json`.
-pub fn text(
+pub(super) fn text(
     scenario: &Scenario,
     variant: &Variant,
     run: u64,

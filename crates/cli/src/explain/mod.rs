@@ -12,7 +12,7 @@ use lab::decisions::{Decisions, Span, decision_document, record_decisions};
 use lab::scenario::{Key, Variant, variants_of};
 use lab::{Given, InputError, Scenario};
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch explain --path wlan --path 3g --traffic burst:15 --scheduler blest-kernel --from 2s
   anabranch explain scenario.toml --scheduler otias --until 2s
@@ -20,7 +20,7 @@ Examples:
 
 /// Options of `explain`.
 #[derive(Args, Debug)]
-pub struct ExplainArgs {
+pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub asked: ScenarioArgs,
     /// The scheduler to be explained, see `anabranch list schedulers`; instead of those of the
@@ -59,7 +59,7 @@ struct Prepared {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn explain(args: &ExplainArgs) -> u8 {
+pub(crate) fn explain(args: &ExplainArgs) -> u8 {
     let prepared = match prepare(args) {
         Ok(prepared) => prepared,
         Err(refusal) => {

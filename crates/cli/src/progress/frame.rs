@@ -15,7 +15,7 @@ const OTHER_LINES: usize = 3;
 
 /// How far one variant is, or several together.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Count {
+pub(super) struct Count {
     /// Repetitions planned so far.
     pub wanted: usize,
     /// Of those, done.
@@ -26,7 +26,7 @@ pub struct Count {
 
 /// How far a study is.
 #[derive(Clone, Debug)]
-pub struct State {
+pub(super) struct State {
     /// Every variant by name.
     pub variants: Vec<(String, Count)>,
     /// Since the first repetition was begun.
@@ -37,7 +37,7 @@ pub struct State {
 
 /// What `--runs auto` has reached.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Precision {
+pub(super) struct Precision {
     /// Repetitions of each variant that this is after.
     pub runs: u32,
     /// Widest half-width of a difference, as a share of the baseline's mean.
@@ -70,12 +70,12 @@ impl Count {
 
 impl State {
     /// Of all variants together.
-    pub fn whole(&self) -> Count {
+    pub(super) fn whole(&self) -> Count {
         self.variants.iter().fold(Count::default(), |sum, (_, count)| sum.add(*count))
     }
 
     /// The one line where nothing can be drawn again.
-    pub fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         let whole = self.whole();
         let left = whole.left(self.elapsed);
         let left = left.map_or(String::new(), |left| format!(", {} left", time(left)));
@@ -86,7 +86,7 @@ impl State {
 
     /// The lines of a terminal: one a variant, or a group of them where the screen has fewer
     /// lines, and one for the whole.
-    pub fn lines(&self, columns: usize, rows: usize) -> String {
+    pub(super) fn lines(&self, columns: usize, rows: usize) -> String {
         let mut groups = if self.variants.len() > 1 {
             groups(&self.variants, rows.saturating_sub(OTHER_LINES))
         } else {

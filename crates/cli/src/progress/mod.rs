@@ -24,7 +24,7 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 type Captured = (String, Captures);
 
 /// Shows how far a study is, keeps its captures, and stops it.
-pub struct Progress {
+pub(crate) struct Progress {
     study: Mutex<Followed>,
     /// `None`: nothing can be drawn again, or nothing is to be shown.
     bar: Option<ProgressBar>,
@@ -43,7 +43,12 @@ struct Followed {
 
 impl Progress {
     /// Follows a study of these variants.
-    pub fn new(variants: &[Variant], quiet: bool, verbose: bool, captures: bool) -> Progress {
+    pub(crate) fn new(
+        variants: &[Variant],
+        quiet: bool,
+        verbose: bool,
+        captures: bool,
+    ) -> Progress {
         let bar = (!quiet && can_redraw()).then(|| {
             let bar = ProgressBar::new(0);
             if let Ok(style) = ProgressStyle::with_template("{msg}") {
@@ -65,7 +70,7 @@ impl Progress {
     }
 
     /// Stop at the first interrupt, leave at the second.
-    pub fn stop_on_interrupt(&self) {
+    pub(crate) fn stop_on_interrupt(&self) {
         let stopped = Arc::clone(&self.stopped);
         let bar = self.bar.clone();
         // Without a handler an interrupt ends the program at once, which is no worse.
@@ -82,24 +87,24 @@ impl Progress {
     }
 
     /// Take the lines away.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 
     /// How many runs are done.
-    pub fn done(&self) -> usize {
+    pub(crate) fn done(&self) -> usize {
         self.study().state.whole().done
     }
 
     /// How many runs were there already.
-    pub fn reused(&self) -> usize {
+    pub(crate) fn reused(&self) -> usize {
         self.study().state.whole().reused
     }
 
     /// The captures, with the names of their variants.
-    pub fn take_captures(&self) -> Vec<Captured> {
+    pub(crate) fn take_captures(&self) -> Vec<Captured> {
         let Some(captures) = &self.captures else { return Vec::new() };
         std::mem::take(&mut captures.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -200,6 +205,6 @@ impl Watcher for Progress {
 
 /// The clock on the wall, for people who wait.
 #[allow(clippy::disallowed_methods, reason = "progress is real time; no result depends on it")]
-pub fn real_time() -> Instant {
+pub(crate) fn real_time() -> Instant {
     Instant::now()
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const BLACK: &str = "#000000";
 
 /// The figure; without sets if nothing was scheduled.
-pub fn calls(sheet: &Sheet<'_>) -> Figure {
+pub(super) fn calls(sheet: &Sheet<'_>) -> Figure {
     let mut sets = sets(sheet, |one| traces(sheet, one));
     // What has no scheduler comes last.
     while sets.pop_if(|(_, traces)| traces.is_empty()).is_some() {}

@@ -20,7 +20,7 @@ const MOST_MARKS: usize = 3_000;
 pub(super) const RED: &str = "#b00020";
 
 /// All figures that there are data for.
-pub fn figures(sheet: &Sheet<'_>) -> Vec<Figure> {
+pub(super) fn figures(sheet: &Sheet<'_>) -> Vec<Figure> {
     let mut figures = Vec::new();
     if sheet.repetition.is_none() {
         figures.extend([boxes(sheet), distribution(sheet)]);

@@ -38,7 +38,7 @@ const KINDS: [(&str, &str, bool); 8] = [
 ];
 
 /// Goodput around the events; without traces where nothing happens to paths.
-pub fn delivery(sheet: &Sheet<'_>) -> Figure {
+pub(super) fn delivery(sheet: &Sheet<'_>) -> Figure {
     let is_eventful =
         |one: &&VariantSeries| one.series.iter().any(|of| of.quantity == Quantity::Brought);
     let all: Vec<&VariantSeries> = in_order(sheet).into_iter().filter(is_eventful).collect();

@@ -40,7 +40,7 @@ fn find<'a>(failovers: &'a Failovers, name: &str) -> Option<&'a FailoverEvent> {
 }
 
 /// Means with their intervals, of the worst of each run and of every event.
-pub fn table(page: &mut Page, sheet: &Sheet<'_>) {
+pub(super) fn table(page: &mut Page, sheet: &Sheet<'_>) {
     let events = events(sheet);
     let concerned = |summary: &&Summary| summary.failovers.is_some();
     if !sheet.report.variants.iter().any(|summary| concerned(&summary)) {
@@ -96,7 +96,7 @@ struct Panel<'a> {
 }
 
 /// Every repetition's time, event by event and variant by variant.
-pub fn times(sheet: &Sheet<'_>) -> Figure {
+pub(super) fn times(sheet: &Sheet<'_>) -> Figure {
     let all = events(sheet);
     let panels: Vec<Panel> =
         all.iter().copied().take(MOST_PANELS).map(|event| panel(sheet, event)).collect();

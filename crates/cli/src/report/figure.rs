@@ -4,7 +4,7 @@ use super::page::escaped;
 use serde_json::{Value, json};
 
 /// One figure of the page.
-pub struct Figure {
+pub(super) struct Figure {
     /// Names its place in the page; letters and digits.
     pub id: String,
     pub title: String,
@@ -19,7 +19,7 @@ pub struct Figure {
 
 impl Figure {
     /// Its part of the page; empty if there is nothing to show.
-    pub fn html(&self) -> String {
+    pub(super) fn html(&self) -> String {
         let Some((_, first)) = self.sets.first() else { return String::new() };
         let Figure { id, height, .. } = self;
         let mut html = format!("<h2>{}</h2>\n", escaped(&self.title));
@@ -64,7 +64,7 @@ fn script(value: &Value) -> String {
 const PLOTLY: &str = include_str!("../../assets/plotly-cartesian.min.js");
 
 /// What the page needs once, before its figures: plotly.js itself and how a figure is drawn.
-pub fn scripts() -> String {
+pub(super) fn scripts() -> String {
     format!("<script>{PLOTLY}</script>\n<script>{DRAW}</script>\n")
 }
 

@@ -14,14 +14,14 @@ mod sharing;
 mod tables;
 mod why;
 
-pub use page::{page, utc};
+pub(crate) use page::{page, utc};
 
 use lab::results::{Provenance, StoredStudy};
 use lab::{Report, Scenario, Study, VariantSeries};
 
 /// Everything a page is made of.
 #[derive(Clone, Copy)]
-pub struct Sheet<'a> {
+pub(crate) struct Sheet<'a> {
     pub scenario: &'a Scenario,
     /// The scenario as a file.
     pub toml: &'a str,
@@ -38,7 +38,7 @@ pub struct Sheet<'a> {
 
 impl<'a> Sheet<'a> {
     /// Of a results folder.
-    pub fn of_stored(stored: &'a StoredStudy) -> Sheet<'a> {
+    pub(crate) fn of_stored(stored: &'a StoredStudy) -> Sheet<'a> {
         Sheet {
             scenario: &stored.scenario,
             toml: &stored.toml,

@@ -22,7 +22,7 @@ pre{background:#f6f6f6;padding:.8rem;overflow-x:auto;font-size:.85rem}
 select{max-width:100%}";
 
 /// The page.
-pub fn page(sheet: &Sheet<'_>) -> String {
+pub(crate) fn page(sheet: &Sheet<'_>) -> String {
     let scenario = sheet.scenario;
     let title = scenario
         .about
@@ -81,12 +81,12 @@ fn opening(page: &mut Page, sheet: &Sheet<'_>) {
 }
 
 /// The text of a page under way.
-pub struct Page {
+pub(super) struct Page {
     text: String,
 }
 
 impl Page {
-    pub fn line(&mut self, content: &str) {
+    pub(super) fn line(&mut self, content: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{content}");
     }
@@ -152,7 +152,7 @@ fn rerun(page: &mut Page, sheet: &Sheet<'_>) {
 }
 
 /// Seconds since 1970 as date and time, in Greenwich.
-pub fn utc(seconds: f64) -> String {
+pub(crate) fn utc(seconds: f64) -> String {
     const DAY: u64 = 86_400;
     // A negative time, or none at all, is 1970.
     let seconds = seconds as u64;
@@ -185,7 +185,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-pub fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -46,7 +46,7 @@ const DASHES: [&str; 4] = ["solid", "dash", "dot", "dashdot"];
 
 /// What marks a path or a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Look {
+pub(super) struct Look {
     pub colour: &'static str,
     pub dash: &'static str,
     pub symbol: &'static str,
@@ -54,7 +54,7 @@ pub struct Look {
 
 impl Look {
     /// The symbol as a letter, for where text stands.
-    pub fn letter(&self) -> char {
+    pub(super) fn letter(&self) -> char {
         match self.symbol {
             "circle" => '\u{25cf}',
             "triangle-up" => '\u{25b2}',
@@ -77,14 +77,14 @@ impl Look {
 }
 
 /// Of a path, by its place in the scenario.
-pub fn of_path(index: usize) -> Look {
+pub(super) fn of_path(index: usize) -> Look {
     let (colour, symbol) = PATHS[index % PATHS.len()];
     Look { colour, dash: DASHES[index % DASHES.len()], symbol }
 }
 
 /// Of a variant: its only path's colour and symbol, or its scheduler's; the dash is that of what
 /// else it is made of. From the fifth such combination on, symbols are open.
-pub fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
+pub(super) fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
     let (colour, symbol) = match (variant.single_path(), variant.scheduler()) {
         (Some(path), _) => (of_path(path).colour, of_path(path).symbol),
         (None, scheduler) => scheduler.map_or((BLACK, "circle"), of_scheduler),

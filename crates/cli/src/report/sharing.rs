@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 const MAIN: &str = "#000000";
 
 /// The table of `compare`, if anything competes.
-pub fn table(page: &mut Page, sheet: &Sheet<'_>) {
+pub(super) fn table(page: &mut Page, sheet: &Sheet<'_>) {
     let columns = columns(sheet.scenario, sheet.report);
     let Some((_, values)) = columns.split_first() else { return };
     // Intervals stand below their means.
@@ -54,7 +54,7 @@ struct Bar<'a> {
 }
 
 /// What every variant took compared with a TCP flow beside it.
-pub fn shares(sheet: &Sheet<'_>) -> Figure {
+pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
     let mut bars: Vec<Bar> = Vec::new();
     for summary in &sheet.report.variants {
         let share = summary.fairness.as_ref().and_then(|fairness| fairness.tcp_share);
@@ -99,7 +99,7 @@ pub fn shares(sheet: &Sheet<'_>) -> Figure {
 }
 
 /// What every connection got, second by second.
-pub fn over_time(sheet: &Sheet<'_>) -> Figure {
+pub(super) fn over_time(sheet: &Sheet<'_>) -> Figure {
     let scale = scale(sheet.report);
     let of = |one: &VariantSeries| -> Vec<Value> {
         let goodputs = one.series.iter().filter(|one| one.quantity == Quantity::Goodput);

@@ -14,7 +14,7 @@ use lab::{Pair, Scale, Summary, percent, scale};
 const MOST_ROWS: usize = 15;
 
 /// What each variant showed.
-pub fn results(page: &mut Page, sheet: &Sheet<'_>) {
+pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
     let report = sheet.report;
     let scale = scale(report.metric, &report.variants);
     let (name, unit) = (report.metric.name().replace('_', " "), scale.unit);
@@ -74,7 +74,7 @@ fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
 }
 
 /// A value and, small below it, what else is to be said of it.
-pub fn below(value: &str, more: &str) -> String {
+pub(super) fn below(value: &str, more: &str) -> String {
     if more.is_empty() { value.to_owned() } else { format!("{value}<br>{}", small(more)) }
 }
 
@@ -117,13 +117,13 @@ fn outcome(class: Class, difference: Option<&Difference>) -> String {
 }
 
 /// The name with the colour and the symbol that it has in every figure.
-pub fn variant(sheet: &Sheet<'_>, variant: &Variant) -> String {
+pub(super) fn variant(sheet: &Sheet<'_>, variant: &Variant) -> String {
     let look = palette::of_variant(sheet.scenario, variant);
     format!("{}{}", swatch(look), escaped(&variant.name))
 }
 
 /// The symbol of the figures in its colour.
-pub fn swatch(look: Look) -> String {
+pub(super) fn swatch(look: Look) -> String {
     format!("<i class=\"swatch\" style=\"color:{}\">{}</i>", look.colour, look.letter())
 }
 
@@ -136,7 +136,7 @@ fn share(summary: &Summary) -> String {
 }
 
 /// Quantiles over the repetitions, with their intervals.
-pub fn quantiles(page: &mut Page, sheet: &Sheet<'_>) {
+pub(super) fn quantiles(page: &mut Page, sheet: &Sheet<'_>) {
     let report = sheet.report;
     let named = report.variants.iter().map(|summary| &summary.quantiles);
     let Some(names) = named.max_by_key(|quantiles| quantiles.len()).filter(|q| !q.is_empty())
@@ -180,7 +180,7 @@ fn quantile(value: Option<f64>, interval: Option<Interval>, scale: &Scale) -> St
 }
 
 /// Each variant against each after it, where that says more than the table of results.
-pub fn pairs(page: &mut Page, sheet: &Sheet<'_>) {
+pub(super) fn pairs(page: &mut Page, sheet: &Sheet<'_>) {
     let report = sheet.report;
     if report.variants.len() < 3 || report.pairs.is_empty() {
         return;
@@ -220,7 +220,7 @@ fn pair_row(sheet: &Sheet<'_>, pair: &Pair, scale: &Scale) -> String {
 }
 
 /// The numbers of a single repetition.
-pub fn repetition(page: &mut Page, sheet: &Sheet<'_>) {
+pub(super) fn repetition(page: &mut Page, sheet: &Sheet<'_>) {
     let scale = scale(sheet.report.metric, &sheet.report.variants);
     let name = sheet.report.metric.name().replace('_', " ");
     let paths = sheet.scenario.paths.iter();

@@ -7,7 +7,7 @@ use crate::why::{CAPTION, SHARES, percentage, share};
 use lab::Summary;
 
 /// The table; nothing where no accounts were kept.
-pub fn why(page: &mut Page, sheet: &Sheet<'_>) {
+pub(super) fn why(page: &mut Page, sheet: &Sheet<'_>) {
     let variants = &sheet.report.variants;
     if variants.iter().all(|summary| summary.blocking.is_none()) {
         return;

@@ -18,7 +18,7 @@ const BY_HAND: &str = "<!-- Below this line nothing is generated. -->";
 const SIDE: u32 = 640;
 
 /// Writes the page, and its figure beside it.
-pub fn write(
+pub(super) fn write(
     file: &Path,
     set_name: &str,
     set: &ValidationSet,

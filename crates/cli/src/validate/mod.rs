@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch validate scenarios/validation.toml
   anabranch validate scenarios/validation.toml --only fast-10-40-1MiB --json
@@ -34,7 +34,7 @@ joint interval. Scenarios with random loss, or whose runs fall into several grou
 compared by quantiles and modes and not counted.";
 
 /// The most that the median and the worst of the counted differences may be (issue, design).
-pub const TARGETS: (f64, f64) = (0.05, 0.15);
+pub(crate) const TARGETS: (f64, f64) = (0.05, 0.15);
 
 const ELSEWHERE: &str = "\n  help: name a file that can be written to: `--write FILE`";
 /// What brings back scenarios that are left out.
@@ -42,7 +42,7 @@ const RECORD: &str = "`sudo anabranch validate --record SET --only NAME` records
 
 /// Options of `validate`.
 #[derive(Args, Debug)]
-pub struct ValidateArgs {
+pub(crate) struct ValidateArgs {
     /// File of scenarios (TOML), each with a name
     pub set: String,
     /// Only the scenario of this name; may be repeated
@@ -70,7 +70,7 @@ pub struct ValidateArgs {
 }
 
 /// Carries it out; the answer is the exit code.
-pub fn run(args: &ValidateArgs) -> u8 {
+pub(crate) fn run(args: &ValidateArgs) -> u8 {
     let set = ValidationSet::from_file(&args.set).and_then(|mut set| {
         set.keep(&args.only)?;
         Ok(set)
@@ -162,13 +162,13 @@ fn text(result: &Validation, series: &Series, screen: Screen) -> String {
 }
 
 /// Shows which scenario is under way, and stops at an interrupt.
-pub struct Follower {
+pub(crate) struct Follower {
     pub bar: ProgressBar,
     stopped: Arc<AtomicBool>,
 }
 
 impl Follower {
-    pub fn new(set: &ValidationSet, quiet: bool) -> Follower {
+    pub(crate) fn new(set: &ValidationSet, quiet: bool) -> Follower {
         let bar = if quiet || !can_redraw() {
             ProgressBar::hidden()
         } else {
@@ -189,7 +189,7 @@ impl Follower {
         Follower { bar, stopped }
     }
 
-    pub fn next(&self, name: &str) {
+    pub(crate) fn next(&self, name: &str) {
         self.bar.inc(u64::from(!self.bar.message().is_empty()));
         self.bar.set_message(name.to_owned());
     }
@@ -203,7 +203,7 @@ impl Watcher for Follower {
 }
 
 /// The result in one line.
-pub fn summary(result: &Validation) -> String {
+pub(crate) fn summary(result: &Validation) -> String {
     let counted = result.counted().len();
     let (Some(median), Some(worst)) = (result.median_abs_diff(), result.worst()) else {
         if result.rows.is_empty() {
@@ -290,12 +290,12 @@ fn modes_table(apart: &[Apart]) -> Option<Table> {
 }
 
 /// Whether the runs of either side fall into several groups.
-pub fn has_modes(apart: &Apart) -> bool {
+pub(crate) fn has_modes(apart: &Apart) -> bool {
     apart.kernel_modes.len() > 1 || apart.our_modes.len() > 1
 }
 
 /// Where modes are and what share of the runs each has.
-pub fn modes(modes: &[Mode], unit: &str) -> String {
+pub(crate) fn modes(modes: &[Mode], unit: &str) -> String {
     let text = |mode: &Mode| {
         let at = Scale::of(unit, mode.centre).value(mode.centre);
         if modes.len() == 1 { at } else { format!("{at} ({:.0} %)", mode.share * 100.0) }
@@ -304,11 +304,11 @@ pub fn modes(modes: &[Mode], unit: &str) -> String {
 }
 
 /// A share with its sign.
-pub fn signed_percent(share: f64) -> String {
+pub(crate) fn signed_percent(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
 }
 
 /// A share.
-pub fn plain_percent(share: f64) -> String {
+pub(crate) fn plain_percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

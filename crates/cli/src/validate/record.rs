@@ -21,7 +21,7 @@ const HELP: &str = "\n  help: make room, or name another file: `series = \"FILE\
                     scenarios recorded before this one are kept";
 
 /// Carries it out; the answer is the exit code.
-pub fn record(args: &ValidateArgs, set: &ValidationSet) -> u8 {
+pub(super) fn record(args: &ValidateArgs, set: &ValidationSet) -> u8 {
     match carry_out(args, set) {
         Ok(code) => code,
         Err(failure) => failed(&failure),

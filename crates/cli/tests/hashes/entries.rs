@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// One scenario.
-pub struct Entry {
+pub(crate) struct Entry {
     /// Group and name, `scheduler/lrf`.
     pub name: String,
     /// The keys of its scenario file.
@@ -13,13 +13,13 @@ pub struct Entry {
 
 impl Entry {
     /// The text of its scenario file.
-    pub fn scenario(&self) -> String {
+    pub(crate) fn scenario(&self) -> String {
         let data = root().join("data").display().to_string();
         toml::to_string(&self.keys).expect("a table").replace("{data}", &data)
     }
 
     /// Everything that it says of `key` that is text, in lists and tables, too.
-    pub fn texts(&self, key: &str) -> Vec<&str> {
+    pub(crate) fn texts(&self, key: &str) -> Vec<&str> {
         let mut texts = Vec::new();
         if let Some(value) = self.keys.get(key) {
             collect(value, &mut texts);
@@ -38,17 +38,17 @@ fn collect<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
 }
 
 /// The folder of this test.
-pub fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hashes")
 }
 
 /// That of the repository.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Every entry, in the order of their names.
-pub fn entries() -> Vec<Entry> {
+pub(crate) fn entries() -> Vec<Entry> {
     let text = std::fs::read_to_string(folder().join("entries.toml")).expect("the entries");
     let all: Table = text.parse().expect("TOML");
     let mut entries = Vec::new();

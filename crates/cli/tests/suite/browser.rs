@@ -6,13 +6,13 @@ use std::process::Command;
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// A page after its scripts have run.
-pub struct Page {
+pub(crate) struct Page {
     dom: String,
 }
 
 /// The page in `file`; `None`, and a line that says so, without a browser. Panics if anything was
 /// complained of, or asked of the network.
-pub fn shown(file: &str, scratch: &Scratch) -> Option<Page> {
+pub(crate) fn shown(file: &str, scratch: &Scratch) -> Option<Page> {
     let profile = scratch.path("profile");
     let open = |browser: &&str| {
         Command::new(browser)
@@ -36,12 +36,12 @@ pub fn shown(file: &str, scratch: &Scratch) -> Option<Page> {
 }
 
 impl Page {
-    pub fn has(&self, text: &str) -> bool {
+    pub(crate) fn has(&self, text: &str) -> bool {
         self.dom.contains(text)
     }
 
     /// How often `text` stands in the figure with this name.
-    pub fn marks(&self, id: &str, text: &str) -> usize {
+    pub(crate) fn marks(&self, id: &str, text: &str) -> usize {
         self.figure(id).matches(text).count()
     }
 

@@ -10,7 +10,7 @@ use wire::{Body, CaptureError, CaptureReader, Flags, Packet, SeqNumber, TcpOptio
 
 /// One segment as it passed the place of the capture.
 #[derive(Clone, Debug)]
-pub struct Segment {
+pub(super) struct Segment {
     pub time: Instant,
     /// Index into the names of the file's interfaces.
     pub interface: usize,
@@ -25,7 +25,7 @@ pub struct Segment {
 }
 
 /// What a file holds.
-pub struct Captured {
+pub(super) struct Captured {
     pub segments: Vec<Segment>,
     /// IP packets of any kind.
     pub packets: u64,
@@ -38,7 +38,7 @@ pub struct Captured {
 }
 
 /// Reads a file as far as it is sound.
-pub fn read(file: &[u8]) -> Result<Captured, CaptureError> {
+pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     let mut reader = CaptureReader::new(file)?;
     let (segments, names, notes) = (Vec::new(), Vec::new(), Vec::new());
     let mut captured = Captured { segments, packets: 0, span: None, names, notes };

@@ -16,7 +16,7 @@ use wire::mptcp::{Capable, CapableForm, Join, Key, Mapping, Token};
 
 /// Everything that was seen so far.
 #[derive(Debug, Default)]
-pub struct Connections {
+pub(super) struct Connections {
     origins: Origins,
     flows: Vec<Flow>,
     /// The newest flow between two ends, the lower one first.
@@ -46,12 +46,12 @@ impl Default for Opened {
 
 impl Connections {
     /// Of segments whose `origins` were looked for.
-    pub fn new(origins: Origins) -> Connections {
+    pub(super) fn new(origins: Origins) -> Connections {
         Connections { origins, ..Connections::default() }
     }
 
     /// The next segment, in the order of time.
-    pub fn segment(&mut self, segment: &Segment) {
+    pub(super) fn segment(&mut self, segment: &Segment) {
         let index = self.flow_of(segment);
         self.flows[index].note(segment);
         let end = self.flows[index].sender(segment);
@@ -241,7 +241,7 @@ impl Connections {
     }
 
     /// The results, in the order in which connections begin.
-    pub fn finish(
+    pub(super) fn finish(
         &self,
         start: Instant,
         names: &[String],

@@ -11,7 +11,7 @@ use wire::mptcp::DataNumber;
 
 /// What was sent by one side of a connection, on all subflows.
 #[derive(Clone, Debug, Default)]
-pub struct Data {
+pub(super) struct Data {
     /// The data sequence number of the first byte.
     base: Option<u64>,
     seen: RangeSet,
@@ -31,7 +31,7 @@ struct Waiting {
 
 /// A segment stopped waiting.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Released {
+pub(super) struct Released {
     /// Which carried it.
     pub subflow: usize,
     /// In seconds.
@@ -40,12 +40,12 @@ pub struct Released {
 
 impl Data {
     /// The initial data sequence number is known from the sender's key.
-    pub fn begin(&mut self, initial: u64) {
+    pub(super) fn begin(&mut self, initial: u64) {
         self.base.get_or_insert(initial.wrapping_add(1));
     }
 
     /// Where a data sequence number is; `None` before the first byte.
-    pub fn position(&mut self, number: DataNumber) -> Option<u64> {
+    pub(super) fn position(&mut self, number: DataNumber) -> Option<u64> {
         let base = *self.base.get_or_insert(match number {
             DataNumber::Short(short) => short.into(),
             DataNumber::Long(long) => long,
@@ -55,13 +55,13 @@ impl Data {
     }
 
     /// Bytes were seen on a subflow; how many of them nowhere before.
-    pub fn seen(&mut self, range: Range<u64>) -> u64 {
+    pub(super) fn seen(&mut self, range: Range<u64>) -> u64 {
         self.highest = self.highest.max(range.end);
         self.seen.insert(range)
     }
 
     /// Bytes that are in order within a subflow reached the connection.
-    pub fn arrived(&mut self, start: u64, len: u64, arrival: Instant, subflow: usize) {
+    pub(super) fn arrived(&mut self, start: u64, len: u64, arrival: Instant, subflow: usize) {
         // A second copy, or nothing but old bytes, is not what the reader waited for.
         let end = start + len;
         if end > self.in_order {
@@ -70,7 +70,7 @@ impl Data {
     }
 
     /// The next segment before which everything has arrived.
-    pub fn next_in_order(&mut self, now: Instant) -> Option<Released> {
+    pub(super) fn next_in_order(&mut self, now: Instant) -> Option<Released> {
         loop {
             let (&start, &first) = self.waiting.first_key_value()?;
             if start > self.in_order.max(self.acknowledged) {
@@ -86,14 +86,14 @@ impl Data {
     }
 
     /// The receiver has everything below `position`, whether the capture shows it or not.
-    pub fn acknowledged(&mut self, position: u64) {
+    pub(super) fn acknowledged(&mut self, position: u64) {
         self.acknowledged = self.acknowledged.max(position);
     }
 }
 
 /// Which bytes of a subflow are which bytes of the connection.
 #[derive(Clone, Debug, Default)]
-pub struct Mappings {
+pub(super) struct Mappings {
     covered: RangeSet,
     /// By first position in the subflow: end there, first position in the connection.
     by_position: BTreeMap<u64, (u64, u64)>,
@@ -104,22 +104,22 @@ pub struct Mappings {
 
 impl Mappings {
     /// From now on every byte is itself.
-    pub fn become_plain(&mut self) {
+    pub(super) fn become_plain(&mut self) {
         self.plain = true;
     }
 
     /// Whether every byte is itself.
-    pub fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         self.plain
     }
 
     /// Whether no mapping was ever seen.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         !self.any && !self.plain
     }
 
     /// Bytes of the subflow from `position` are bytes of the connection from `data`.
-    pub fn add(&mut self, position: u64, len: u64, data: u64) {
+    pub(super) fn add(&mut self, position: u64, len: u64, data: u64) {
         self.any = true;
         let range = position..position.saturating_add(len);
         let new: Vec<Range<u64>> = self.covered.missing(range).collect();
@@ -130,7 +130,7 @@ impl Mappings {
     }
 
     /// The parts of a range of the subflow, each with its first position in the connection.
-    pub fn map(&self, range: Range<u64>) -> Vec<(Range<u64>, u64)> {
+    pub(super) fn map(&self, range: Range<u64>) -> Vec<(Range<u64>, u64)> {
         if self.plain {
             let start = range.start.saturating_sub(1);
             return vec![(range, start)];
@@ -147,7 +147,7 @@ impl Mappings {
     }
 
     /// Nothing below `position` will be asked for again.
-    pub fn forget_below(&mut self, position: u64) {
+    pub(super) fn forget_below(&mut self, position: u64) {
         while let Some(first) = self.by_position.first_entry() {
             if first.get().0 > position {
                 break;

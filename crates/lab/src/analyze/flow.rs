@@ -10,7 +10,7 @@ use wire::Flags;
 
 /// A pair of addresses and ports, from one SYN to the next.
 #[derive(Clone, Debug)]
-pub struct Flow {
+pub(super) struct Flow {
     /// Who opened it, and the other.
     pub ends: [SocketAddr; 2],
     /// What each end sent.
@@ -30,7 +30,7 @@ pub struct Flow {
 
 /// One direction.
 #[derive(Clone, Debug, Default)]
-pub struct Side {
+pub(super) struct Side {
     pub half: Half,
     pub mappings: Mappings,
     /// Bytes of the connection seen here first.
@@ -51,7 +51,7 @@ struct Handshake {
 
 impl Flow {
     /// That `segment` begins.
-    pub fn new(segment: &Segment, connection: usize) -> Flow {
+    pub(super) fn new(segment: &Segment, connection: usize) -> Flow {
         let (src, dst) = (segment.src, segment.dst);
         let syn = segment.flags.contains(Flags::SYN);
         let answers = syn && segment.flags.contains(Flags::ACK);
@@ -72,17 +72,17 @@ impl Flow {
     }
 
     /// The end that sent the segment.
-    pub fn sender(&self, segment: &Segment) -> usize {
+    pub(super) fn sender(&self, segment: &Segment) -> usize {
         usize::from(segment.src != self.ends[0])
     }
 
     /// The side of the connection that this end is: 0 the client.
-    pub fn side_of(&self, end: usize) -> usize {
+    pub(super) fn side_of(&self, end: usize) -> usize {
         end ^ usize::from(self.flipped)
     }
 
     /// Times, interface and state, from any segment.
-    pub fn note(&mut self, segment: &Segment) {
+    pub(super) fn note(&mut self, segment: &Segment) {
         self.last = segment.time;
         if self.interface.is_some_and(|interface| interface != segment.interface) {
             self.interface = None;
@@ -100,14 +100,14 @@ impl Flow {
     }
 
     /// Whether the handshake was seen to its end, or was over when the capture began.
-    pub fn is_established(&self) -> bool {
+    pub(super) fn is_established(&self) -> bool {
         let Handshake { syn, syn_ack, ack } = self.handshake;
         ack.is_some() || (syn.is_none() && syn_ack.is_none())
     }
 
     /// Where the capture was taken, seen from the ends of this flow: half of the handshake takes no
     /// time at the end that answers at once.
-    pub fn vantage(&self) -> Vantage {
+    pub(super) fn vantage(&self) -> Vantage {
         let Handshake { syn: Some(syn), syn_ack: Some(syn_ack), ack: Some(ack) } = self.handshake
         else {
             return Vantage::Unknown;
@@ -127,7 +127,7 @@ impl Flow {
     }
 
     /// What one side of the connection sent here. `total` are the first bytes of the direction.
-    pub fn flowing(&self, side: usize, vantage: Vantage, total: u64) -> Flowing {
+    pub(super) fn flowing(&self, side: usize, vantage: Vantage, total: u64) -> Flowing {
         let Side { half, first_bytes, reinjected_bytes, waited, .. } =
             &self.sides[self.side_of(side)];
         let (sender, receiver) = match side {

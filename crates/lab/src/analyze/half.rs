@@ -15,14 +15,14 @@ const REORDERING: Duration = Duration::from_millis(3);
 
 /// Bytes that wait for what is before them, or have just stopped waiting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Piece {
+pub(super) struct Piece {
     pub end: u64,
     pub arrival: Instant,
 }
 
 /// One direction of a subflow.
 #[derive(Clone, Debug, Default)]
-pub struct Half {
+pub(super) struct Half {
     /// The number of position 0.
     initial: Option<SeqNumber>,
     /// Of the first byte that may be seen.
@@ -62,20 +62,20 @@ struct Outstanding {
 
 impl Half {
     /// Position of a number near those seen already; `None` before the first byte.
-    pub fn position(&self, seq: SeqNumber) -> Option<u64> {
+    pub(super) fn position(&self, seq: SeqNumber) -> Option<u64> {
         let near = self.highest.max(self.acknowledged);
         u64::try_from(seq.to_offset(self.initial?, near)).ok()
     }
 
     /// Whether a SYN with this number is of another connection with the same addresses.
-    pub fn is_other_connection(&self, seq: SeqNumber) -> bool {
+    pub(super) fn is_other_connection(&self, seq: SeqNumber) -> bool {
         self.initial.is_some_and(|initial| initial != seq)
     }
 
     /// Takes its place from the first segment: a SYN has position 0, one in the middle of a
     /// connection follows on the SYN's number if `before` knows it, and is taken for the first byte
     /// otherwise.
-    pub fn begin(&mut self, segment: &Segment, before: impl FnOnce() -> Option<SeqNumber>) {
+    pub(super) fn begin(&mut self, segment: &Segment, before: impl FnOnce() -> Option<SeqNumber>) {
         if self.initial.is_some() {
             return;
         }
@@ -89,7 +89,7 @@ impl Half {
     }
 
     /// Everything that the segment tells of this direction; the ranges whose bytes are new.
-    pub fn sent(&mut self, segment: &Segment) -> Vec<Range<u64>> {
+    pub(super) fn sent(&mut self, segment: &Segment) -> Vec<Range<u64>> {
         let (Some(position), true) = (self.position(segment.seq), segment.len > 0) else {
             return Vec::new();
         };
@@ -155,7 +155,7 @@ impl Half {
 
     /// The other end acknowledges; takes the RTT of the oldest segment that is newly acknowledged
     /// and was sent once, as Linux does (`tcp_clean_rtx_queue`), also from SACKs.
-    pub fn acked(&mut self, segment: &Segment) {
+    pub(super) fn acked(&mut self, segment: &Segment) {
         let Some(up_to) = self.position(segment.ack).filter(|_| self.highest > 0) else { return };
         let mut oldest: Option<Instant> = None;
         while let Some((&start, &sent)) = self.outstanding.first_key_value()
@@ -213,7 +213,7 @@ impl Half {
     }
 
     /// The next bytes before which everything was seen.
-    pub fn next_in_order(&mut self) -> Option<(u64, Piece)> {
+    pub(super) fn next_in_order(&mut self) -> Option<(u64, Piece)> {
         let (&start, &piece) = self.waiting.first_key_value()?;
         if start > self.in_order && !self.seen_up_to(start) {
             return None;

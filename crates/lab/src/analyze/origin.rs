@@ -12,7 +12,7 @@ use wire::{Flags, SeqNumber};
 
 /// By who sends to whom.
 #[derive(Clone, Debug, Default)]
-pub struct Origins {
+pub(super) struct Origins {
     directions: BTreeMap<(SocketAddr, SocketAddr), Origin>,
 }
 
@@ -26,7 +26,7 @@ enum Origin {
 
 impl Origins {
     /// Of segments in the order of time.
-    pub fn of(segments: &[Segment]) -> Origins {
+    pub(super) fn of(segments: &[Segment]) -> Origins {
         let mut origins = Origins::default();
         segments.iter().for_each(|segment| origins.hear(segment));
         origins
@@ -34,7 +34,7 @@ impl Origins {
 
     /// The number of the SYN that `segment`'s sender sent before the capture began, if mappings
     /// tell.
-    pub fn before(&self, segment: &Segment) -> Option<SeqNumber> {
+    pub(super) fn before(&self, segment: &Segment) -> Option<SeqNumber> {
         match *self.directions.get(&(segment.src, segment.dst))? {
             Origin::From(seq) => Some(seq),
             Origin::Over(seq) => seq,

@@ -109,13 +109,13 @@ pub(super) struct Stored {
 
 impl Stored {
     /// Opens it and reads what it says of itself.
-    pub fn open(file: File) -> Result<Stored> {
+    pub(super) fn open(file: File) -> Result<Stored> {
         let len = file.metadata()?.len();
         Ok(Stored { reader: SerializedFileReader::new(file)?, len })
     }
 
     /// Where it comes from.
-    pub fn origin(&self) -> Origin {
+    pub(super) fn origin(&self) -> Origin {
         let metadata = self.reader.metadata().file_metadata().key_value_metadata();
         let value = |key: &str| {
             let entry = metadata?.iter().find(|entry| entry.key == key)?;
@@ -125,7 +125,10 @@ impl Stored {
     }
 
     /// What `read` makes of the rows of a file that may be damaged.
-    pub fn read<T>(&self, read: impl Fn(&SerializedFileReader<File>) -> Result<T>) -> Result<T> {
+    pub(super) fn read<T>(
+        &self,
+        read: impl Fn(&SerializedFileReader<File>) -> Result<T>,
+    ) -> Result<T> {
         self.check_extents()?;
         // The library takes some of what it reads on trust; a damaged file must not end us.
         catch_unwind(AssertUnwindSafe(|| read(&self.reader)))

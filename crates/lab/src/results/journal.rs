@@ -37,7 +37,10 @@ pub(super) enum Unusable {
 
 impl Journal {
     /// Opens or begins the journal at `path`, and yields what it has.
-    pub fn open(path: &Path, scenario: &Scenario) -> Result<(Journal, Vec<Record>), Unusable> {
+    pub(super) fn open(
+        path: &Path,
+        scenario: &Scenario,
+    ) -> Result<(Journal, Vec<Record>), Unusable> {
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -67,7 +70,7 @@ impl Journal {
     }
 
     /// Adds a run.
-    pub fn append(&mut self, scenario: &Scenario, record: &Record) -> io::Result<()> {
+    pub(super) fn append(&mut self, scenario: &Scenario, record: &Record) -> io::Result<()> {
         let entry = |column: &columns::Column| {
             let value = match cell(scenario, record, column) {
                 Cell::Text(text) => json!(text),

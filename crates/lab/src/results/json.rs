@@ -16,7 +16,7 @@ use base::{Blocked, Duration};
 use serde_json::{Map, Value, json};
 use traffic::Traffic;
 use traffic::web::Object;
-use transport::mptcp::Failover;
+use transport::Failover;
 
 /// The version of the document.
 pub(super) const SCHEMA: u32 = 1;

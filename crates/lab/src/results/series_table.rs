@@ -86,17 +86,17 @@ pub(super) struct SeriesTable {
 
 impl SeriesTable {
     /// Opens it and reads what it says of itself.
-    pub fn open(file: File) -> Result<SeriesTable> {
+    pub(super) fn open(file: File) -> Result<SeriesTable> {
         Ok(SeriesTable { stored: Stored::open(file)? })
     }
 
     /// Where it comes from.
-    pub fn origin(&self) -> Origin {
+    pub(super) fn origin(&self) -> Origin {
         self.stored.origin()
     }
 
     /// What it holds, in the order of its rows.
-    pub fn series(&self, scenario: &Scenario) -> Result<Vec<VariantSeries>> {
+    pub(super) fn series(&self, scenario: &Scenario) -> Result<Vec<VariantSeries>> {
         self.stored.read(|reader| {
             let columns = Columns::read(reader)?;
             let mut found: Vec<VariantSeries> = Vec::new();

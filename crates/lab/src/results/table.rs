@@ -40,17 +40,17 @@ pub(super) struct Table {
 
 impl Table {
     /// Opens it and reads what it says of itself.
-    pub fn open(file: File) -> Result<Table> {
+    pub(super) fn open(file: File) -> Result<Table> {
         Ok(Table { stored: Stored::open(file)? })
     }
 
     /// Where it comes from.
-    pub fn origin(&self) -> Origin {
+    pub(super) fn origin(&self) -> Origin {
         self.stored.origin()
     }
 
     /// Its rows.
-    pub fn records(&self, scenario: &Scenario) -> Result<Vec<Record>> {
+    pub(super) fn records(&self, scenario: &Scenario) -> Result<Vec<Record>> {
         self.stored.read(|reader| {
             let mut records = Vec::new();
             for row in reader.get_row_iter(None)? {

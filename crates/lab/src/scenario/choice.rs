@@ -13,12 +13,12 @@ use std::fmt::{self, Display};
 use std::ops::Range;
 use transport::choice::{Choice, Row};
 use transport::congestion::{self, ControllerChoice};
-use transport::mptcp::{FAILOVER_NAMES, Failover};
 use transport::parameters::{Refused, Settings};
 use transport::path_manager::{self, PathManagerKind};
 use transport::path_policy::PolicyChoice;
 use transport::reinjection::Opportunistic;
 use transport::scheduler::SchedulerChoice;
+use transport::{FAILOVER_NAMES, Failover};
 
 /// Controls that will couple several paths.
 pub(super) const COUPLED_LATER: &[&str] = &["cmtrpv1", "cmtrpv2", "mptcp-like"];

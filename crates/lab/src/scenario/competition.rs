@@ -25,12 +25,12 @@ pub(super) struct Timing {
 
 impl Timing {
     /// When a run is over, if that can be said beforehand.
-    pub fn over_at(&self, traffic: &Traffic) -> Option<Duration> {
+    pub(super) fn over_at(&self, traffic: &Traffic) -> Option<Duration> {
         end_of(traffic).map(|end| self.start.low + end)
     }
 
     /// Notes on what happens to paths when the traffic is over, unless that is late.
-    pub fn late_events(&self, traffic: &Traffic, paths: &[PathSpec]) -> Vec<String> {
+    pub(super) fn late_events(&self, traffic: &Traffic, paths: &[PathSpec]) -> Vec<String> {
         let Some(end) = end_of(traffic).map(|end| self.start.high + end) else { return Vec::new() };
         let late = paths.iter().flat_map(|path| {
             let late = path.events.iter().filter(|event| event.start > end);

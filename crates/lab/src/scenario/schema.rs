@@ -13,7 +13,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
-use transport::mptcp::FAILOVER_NAMES;
+use transport::FAILOVER_NAMES;
 use transport::parameters::{Kind, Parameter};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
 

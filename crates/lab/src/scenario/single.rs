@@ -6,8 +6,8 @@ use super::choice::{
 };
 use crate::error::{Given, InputError};
 use std::slice;
+use transport::Failover;
 use transport::congestion::ControllerChoice;
-use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;

@@ -4,8 +4,8 @@
 pub use transport::Protocol;
 
 use super::Scenario;
+use transport::Failover;
 use transport::congestion::ControllerChoice;
-use transport::mptcp::Failover;
 use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;

@@ -26,7 +26,7 @@ pub(super) fn is_eventful(setup: &RunSetup) -> bool {
 
 impl Brought {
     /// Add new bytes of a subflow.
-    pub fn add(&mut self, now: Instant, subflow: PathId, bytes: u64) {
+    pub(super) fn add(&mut self, now: Instant, subflow: PathId, bytes: u64) {
         let bins = self.of_subflows.entry(subflow).or_default();
         let bin = bin(now);
         if bins.len() <= bin {
@@ -37,7 +37,7 @@ impl Brought {
 
     /// The series of every path that brought bytes, all of the same length; `path` returns the path
     /// of a subflow.
-    pub fn into_series(self, path: impl Fn(PathId) -> Option<usize>) -> Vec<Series> {
+    pub(super) fn into_series(self, path: impl Fn(PathId) -> Option<usize>) -> Vec<Series> {
         let longest = self.of_subflows.values().map(Vec::len).max().unwrap_or(0);
         // A path that was joined again has several subflows.
         let mut of_paths: BTreeMap<Option<usize>, Vec<u64>> = BTreeMap::new();

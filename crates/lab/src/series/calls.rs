@@ -67,7 +67,7 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Add a call, of a scenario with this many paths.
-    pub fn add(&mut self, now: Instant, call: &SchedulerCall, paths: usize) {
+    pub(super) fn add(&mut self, now: Instant, call: &SchedulerCall, paths: usize) {
         if call.offered.is_none() || self.seen >= MOST_CALLS {
             return;
         }
@@ -87,7 +87,7 @@ impl Calls {
     }
 
     /// As series by quantity and path.
-    pub fn into_series(self) -> BTreeMap<(Quantity, Option<usize>), Points> {
+    pub(super) fn into_series(self) -> BTreeMap<(Quantity, Option<usize>), Points> {
         let mut series = BTreeMap::new();
         series.insert((Quantity::CallChoice, None), self.choices);
         for (index, (compared, marks)) in self.compared.into_iter().zip(self.marks).enumerate() {

@@ -23,7 +23,7 @@ enum Direction {
 }
 
 /// Print all figures.
-pub fn print() {
+pub(crate) fn print() {
     for paths in [1, 2] {
         for direction in [Direction::Up, Direction::Down] {
             if figure("mptcp-tun", paths, direction, with_engine).is_none()

@@ -11,7 +11,7 @@ const BUCKETS: usize = 64 * STEPS as usize;
 
 /// Counts of durations.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Histogram {
+pub(super) struct Histogram {
     counts: Vec<u64>,
     total: u64,
     max: Duration,
@@ -25,25 +25,25 @@ impl Default for Histogram {
 
 impl Histogram {
     /// Count one.
-    pub fn add(&mut self, value: Duration) {
+    pub(super) fn add(&mut self, value: Duration) {
         self.counts[bucket(value.as_nanos())] += 1;
         self.total += 1;
         self.max = self.max.max(value);
     }
 
     /// How many were counted.
-    pub const fn total(&self) -> u64 {
+    pub(super) const fn total(&self) -> u64 {
         self.total
     }
 
     /// The largest one.
-    pub const fn max(&self) -> Duration {
+    pub(super) const fn max(&self) -> Duration {
         self.max
     }
 
     /// A value that a share `q` of all (0 to 1) do not exceed, at most a sixteenth too large;
     /// zero if nothing was counted.
-    pub fn quantile(&self, q: f64) -> Duration {
+    pub(super) fn quantile(&self, q: f64) -> Duration {
         let wanted = (self.total as f64 * q).ceil().max(1.0) as u64;
         let mut seen = 0;
         for (bucket, count) in self.counts.iter().enumerate() {

@@ -36,7 +36,7 @@ enum Stage {
 
 /// Something that leaves the links.
 #[derive(Debug)]
-pub enum Output {
+pub(super) enum Output {
     /// A packet is to be handed to the host at the far end.
     Delivery { path: usize, direction: Direction, due: Instant, packet: Box<Packet> },
     /// The host that sends in this direction is to be told that its interface went up or down.
@@ -44,7 +44,7 @@ pub enum Output {
 }
 
 /// All links of a run.
-pub struct Lanes {
+pub(super) struct Lanes {
     /// Down and up, path by path.
     lanes: Vec<Lane>,
     chance: Chance,
@@ -54,7 +54,7 @@ pub struct Lanes {
 
 impl Lanes {
     /// The links of repetition `run` of a study with `seed`, at time zero.
-    pub fn new(paths: &[PathSetup], nic: Option<NicSetup>, seed: u64, run: u64) -> Self {
+    pub(super) fn new(paths: &[PathSetup], nic: Option<NicSetup>, seed: u64, run: u64) -> Self {
         let sides = paths.iter().flat_map(|path| DIRECTIONS.map(|direction| (path, direction)));
         let cards = 2 * paths.len();
         let lane = |(number, (path, direction)): (usize, (&PathSetup, Direction))| {
@@ -73,7 +73,13 @@ impl Lanes {
     }
 
     /// A host sends a packet. What was due by `now` must have been polled.
-    pub fn enqueue(&mut self, now: Instant, path: usize, direction: Direction, packet: Packet) {
+    pub(super) fn enqueue(
+        &mut self,
+        now: Instant,
+        path: usize,
+        direction: Direction,
+        packet: Packet,
+    ) {
         debug_assert!(self.next_deadline().is_none_or(|due| due > now), "drain before");
         let mut cx = Context::quiet(now, self.chance);
         let lane = &mut self.lanes[number_of(path, direction)];
@@ -85,12 +91,12 @@ impl Lanes {
     }
 
     /// When something happens next.
-    pub fn next_deadline(&self) -> Option<Instant> {
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.next.map(|(due, ..)| due)
     }
 
     /// Let happen what is due by `now`, up to the next thing that leaves the links.
-    pub fn poll(&mut self, now: Instant) -> Option<Output> {
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Output> {
         while let Some((due, number, stage)) = self.next
             && due <= now
         {
@@ -104,14 +110,14 @@ impl Lanes {
     }
 
     /// What the links of each path counted.
-    pub fn counters(&self) -> Vec<PathCounters> {
+    pub(super) fn counters(&self) -> Vec<PathCounters> {
         let stats = |lane: &Lane| *lane.link.stats();
         let pair = |pair: &[Lane]| PathCounters { down: stats(&pair[0]), up: stats(&pair[1]) };
         self.lanes.chunks_exact(2).map(pair).collect()
     }
 
     /// What the cards before the links of a path counted: the server's, the client's.
-    pub fn nic_counters(&self, path: usize) -> [LinkStats; 2] {
+    pub(super) fn nic_counters(&self, path: usize) -> [LinkStats; 2] {
         DIRECTIONS.map(|direction| {
             let nic = self.lanes[number_of(path, direction)].nic.as_ref();
             nic.map_or(LinkStats::default(), |nic| *nic.stats())

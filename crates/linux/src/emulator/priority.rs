@@ -29,7 +29,7 @@ pub fn hurry(urgency: Urgency) -> bool {
 }
 
 /// The time the calling thread spent runnable without a processor.
-pub struct RunDelay {
+pub(super) struct RunDelay {
     /// `None` where the kernel does not count.
     file: Option<File>,
     seen: u64,
@@ -37,14 +37,14 @@ pub struct RunDelay {
 
 impl RunDelay {
     /// Of the calling thread, from now on.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut delay = RunDelay { file: File::open("/proc/thread-self/schedstat").ok(), seen: 0 };
         delay.take();
         delay
     }
 
     /// What was added since the last call.
-    pub fn take(&mut self) -> Duration {
+    pub(super) fn take(&mut self) -> Duration {
         let now = self.read().unwrap_or(self.seen);
         let added = now.saturating_sub(self.seen);
         self.seen = now;

@@ -8,9 +8,9 @@ use base::Duration;
 use std::fmt;
 
 /// Later than this a packet is late.
-pub const LATE: Duration = Duration::from_millis(2);
+pub(super) const LATE: Duration = Duration::from_millis(2);
 /// Later than this not one packet may be.
-pub const TOO_LATE: Duration = Duration::from_millis(20);
+pub(super) const TOO_LATE: Duration = Duration::from_millis(20);
 /// The share of late packets above which a run is invalid.
 const LATE_SHARE: f64 = 0.001;
 

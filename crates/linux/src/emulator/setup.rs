@@ -50,7 +50,7 @@ pub fn address(side: Side, path: usize, ipv6: bool) -> IpAddr {
 }
 
 /// The names of the paths' devices: those of the paths where the kernel can take them.
-pub fn device_names(paths: &[String]) -> Vec<String> {
+pub(super) fn device_names(paths: &[String]) -> Vec<String> {
     /// Linux IFNAMSIZ without the final zero.
     const LONGEST: usize = 15;
     /// Have a meaning of their own below `net` of sysctl and to the kernel.

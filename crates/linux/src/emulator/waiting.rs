@@ -22,7 +22,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
 /// What to do until the next deadline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Plan {
+pub(super) enum Plan {
     /// It has come.
     Go,
     /// Look at the clock and the devices until then.
@@ -35,7 +35,7 @@ pub enum Plan {
 
 /// What a loop has used and what it has learned about waking.
 #[derive(Clone, Copy, Debug)]
-pub struct Waiting {
+pub(super) struct Waiting {
     /// How late sleeps end.
     overshoot: Duration,
     window: Instant,
@@ -45,7 +45,7 @@ pub struct Waiting {
 
 impl Waiting {
     /// Nothing used, nothing known.
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Waiting {
             overshoot: Duration::ZERO,
             window: Instant::ZERO,
@@ -55,7 +55,7 @@ impl Waiting {
     }
 
     /// What to do at `now` if the next thing is due at `deadline`.
-    pub fn plan(&mut self, now: Instant, deadline: Option<Instant>) -> Plan {
+    pub(super) fn plan(&mut self, now: Instant, deadline: Option<Instant>) -> Plan {
         if now - self.window >= WINDOW {
             *self = Waiting { overshoot: self.overshoot, window: now, ..Waiting::new() };
         }
@@ -74,7 +74,7 @@ impl Waiting {
 
     /// A sleep that nothing ended early was this much too long. Followed upwards at once and
     /// downwards slowly: spinning a little is better than being late a little.
-    pub fn on_overshoot(&mut self, by: Duration) {
+    pub(super) fn on_overshoot(&mut self, by: Duration) {
         let by = by.min(LONGEST_SPIN);
         let (old, new) = (self.overshoot.as_nanos(), by.as_nanos());
         let mean = if new > old { (old + new) / 2 } else { old - (old - new) / 32 };
@@ -82,13 +82,13 @@ impl Waiting {
     }
 
     /// So much time was spun away.
-    pub fn on_spun(&mut self, time: Duration) {
+    pub(super) fn on_spun(&mut self, time: Duration) {
         self.spun += time;
         self.busy += time;
     }
 
     /// So much time was worked.
-    pub fn on_worked(&mut self, time: Duration) {
+    pub(super) fn on_worked(&mut self, time: Duration) {
         self.busy += time;
     }
 }

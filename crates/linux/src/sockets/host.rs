@@ -30,7 +30,7 @@ const LARGEST_READ: usize = 1 << 20;
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// A host with one application.
-pub struct KernelHost<A> {
+pub(crate) struct KernelHost<A> {
     application: A,
     sockets: Sockets,
     stop: Stop,
@@ -38,14 +38,14 @@ pub struct KernelHost<A> {
 
 /// Ends the run of a host from another thread.
 #[derive(Clone, Debug)]
-pub struct Stop {
+pub(crate) struct Stop {
     stopped: Arc<AtomicBool>,
     waker: Arc<Waker>,
 }
 
 impl Stop {
     /// End it.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         // Without a wake-up the run ends at its next event.
         let _ = self.waker.wake();
@@ -69,7 +69,7 @@ struct Sockets {
 
 impl<A: Application> KernelHost<A> {
     /// A host that takes connections at `local`, in the calling thread's namespace.
-    pub fn listen(
+    pub(crate) fn listen(
         local: SocketAddr,
         options: SocketOptions,
         clock: Clock,
@@ -85,7 +85,7 @@ impl<A: Application> KernelHost<A> {
 
     /// A host that connects from `local` to `remote`. It opens its sockets in the namespace of the
     /// thread that runs it; whether they can be set as they shall is seen at once.
-    pub fn client(
+    pub(crate) fn client(
         (local, remote): (SocketAddr, SocketAddr),
         options: SocketOptions,
         clock: Clock,
@@ -116,17 +116,17 @@ impl<A: Application> KernelHost<A> {
     }
 
     /// What ends `run`.
-    pub fn stopper(&self) -> Stop {
+    pub(crate) fn stopper(&self) -> Stop {
         self.stop.clone()
     }
 
     /// The application.
-    pub const fn application(&self) -> &A {
+    pub(crate) const fn application(&self) -> &A {
         &self.application
     }
 
     /// Until the application is done, somebody stops it, or `limit` has come.
-    pub fn run(&mut self, limit: Instant) -> Result<(), LiveError> {
+    pub(crate) fn run(&mut self, limit: Instant) -> Result<(), LiveError> {
         self.application.on_start(&mut self.sockets);
         loop {
             self.settle();
@@ -214,19 +214,19 @@ impl<A: Application> KernelHost<A> {
 
 impl<A> KernelHost<A> {
     /// What the kernel says of every MPTCP connection, in the order they came to be.
-    pub fn mptcp_readings(&self) -> io::Result<Vec<MptcpReading>> {
+    pub(crate) fn mptcp_readings(&self) -> io::Result<Vec<MptcpReading>> {
         let connections = self.sockets.connections.iter();
         let open = connections.filter(|connection| connection.phase != Phase::Connecting);
         open.map(|connection| MptcpReading::of(&connection.socket)).collect()
     }
 
     /// The protocol of its sockets.
-    pub const fn protocol(&self) -> Protocol {
+    pub(crate) const fn protocol(&self) -> Protocol {
         self.sockets.options.protocol
     }
 
     /// How far the application has read, over time, in the connection that brought most.
-    pub fn read_series(&self) -> Vec<(Instant, f64)> {
+    pub(crate) fn read_series(&self) -> Vec<(Instant, f64)> {
         let longest = self.sockets.connections.iter().max_by_key(|one| one.read_bytes());
         longest.map_or_else(Vec::new, |connection| connection.read.clone())
     }

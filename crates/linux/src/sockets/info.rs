@@ -37,7 +37,7 @@ pub struct TcpReading {
 
 /// An MPTCP connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct MptcpReading {
+pub(crate) struct MptcpReading {
     /// It is plain TCP by now.
     pub fallback: bool,
     /// Bytes handed to another subflow although one had them.
@@ -91,7 +91,7 @@ impl TcpReading {
 impl MptcpReading {
     /// Of a socket that was opened for MPTCP. One that is plain TCP by now has no answer of its
     /// own (Linux EOPNOTSUPP).
-    pub fn of(socket: &impl AsRawFd) -> io::Result<Self> {
+    pub(crate) fn of(socket: &impl AsRawFd) -> io::Result<Self> {
         let mut bytes = [0; ROOM];
         match socket_option(socket, SOL_MPTCP, MPTCP_INFO, &mut bytes) {
             Ok(_) => Ok(MptcpReading::parse(&bytes)),

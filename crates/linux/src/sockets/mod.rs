@@ -14,6 +14,6 @@ mod info;
 mod options;
 mod poller;
 
-pub use host::{KernelHost, Stop};
-pub use info::TcpReading;
-pub use options::SocketOptions;
+pub(crate) use host::{KernelHost, Stop};
+pub(crate) use info::TcpReading;
+pub(crate) use options::SocketOptions;

@@ -17,7 +17,7 @@ const BACKLOG: i32 = 128;
 
 /// Settings of every socket of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SocketOptions {
+pub(crate) struct SocketOptions {
     pub protocol: Protocol,
     /// As the kernel spells it; of subflows that join, too.
     pub congestion: String,

@@ -14,12 +14,12 @@ static TURN: Mutex<()> = Mutex::new(());
 const ATTEMPTS: usize = 3;
 
 /// Wait until no other test runs.
-pub fn turn() -> MutexGuard<'static, ()> {
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One direction of a path.
-pub fn link(mbit: u64, delay_ms: u64, loss: f64) -> LinkConfig {
+pub(crate) fn link(mbit: u64, delay_ms: u64, loss: f64) -> LinkConfig {
     LinkConfig {
         capacity: Capacity::Rate(Rate::from_mbit(mbit)),
         delay: Duration::from_millis(delay_ms),
@@ -30,18 +30,18 @@ pub fn link(mbit: u64, delay_ms: u64, loss: f64) -> LinkConfig {
 }
 
 /// A path alike in both directions.
-pub fn path(name: &str, link: LinkConfig) -> PathSetup {
+pub(crate) fn path(name: &str, link: LinkConfig) -> PathSetup {
     PathSetup { name: name.to_owned(), down: link.clone(), up: link, events: Vec::new() }
 }
 
 /// Repetition 0 of seed 1.
-pub fn run_over(paths: &[PathSetup]) -> EmulatedRun {
+pub(crate) fn run_over(paths: &[PathSetup]) -> EmulatedRun {
     let nic = Some(NicSetup::default());
     EmulatedRun { seed: 1, run: 0, paths: paths.to_vec(), nic, capture: false }
 }
 
 /// The hosts for these paths; `None`, after saying why, where they cannot be made.
-pub fn emulator(paths: &[PathSetup], ipv6: bool) -> Option<Emulator> {
+pub(crate) fn emulator(paths: &[PathSetup], ipv6: bool) -> Option<Emulator> {
     let names = paths.iter().map(|path| path.name.clone()).collect();
     let config = EmulatorConfig { ipv6, ..EmulatorConfig::new(names) };
     match Emulator::start(&config) {
@@ -56,7 +56,7 @@ pub fn emulator(paths: &[PathSetup], ipv6: bool) -> Option<Emulator> {
 
 /// Try something that depends on time until it is right; skip it on a machine that does not keep
 /// time.
-pub fn attempt(what: impl Fn() -> Result<(), String>) {
+pub(crate) fn attempt(what: impl Fn() -> Result<(), String>) {
     if timekeeping::keeps_time() {
         timekeeping::attempt(ATTEMPTS, what);
     }

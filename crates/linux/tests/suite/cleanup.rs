@@ -170,7 +170,7 @@ fn device_that_goes_down_and_comes_back_only_delays() {
     });
 }
 
-pub fn set_up(namespace: &Namespace, device: &str, up: bool) {
+pub(crate) fn set_up(namespace: &Namespace, device: &str, up: bool) {
     let done = namespace.configure(|netlink| {
         let link = netlink.link(device)?.expect("the device");
         netlink.set_up(link.index, up)

@@ -145,7 +145,7 @@ fn options_that_vanish_in_mid_stream_leave_plain_tcp() {
 /// What we send must arrive whole. What the kernel sends is whole in most attempts: Linux 6.18
 /// loses the end of its own stream now and then when it falls back so late, between two kernels
 /// too, and closes as if nothing were missing. Then it is tried again.
-pub fn vanish_in_mid_stream(role: Role, take_away: impl Fn(&World) -> bool + Sync) {
+pub(crate) fn vanish_in_mid_stream(role: Role, take_away: impl Fn(&World) -> bool + Sync) {
     for attempt in 1..=ATTEMPTS {
         let Some(world) = world(&[NEAR]) else { return };
         let case = Case { becomes_tcp: true, ..Case::new(role, Family::V4) };

@@ -22,10 +22,10 @@ const NEAR: Conditions = Conditions { delay: Duration::from_millis(1), drop_ever
 const LOSSY: Conditions = Conditions { delay: Duration::from_millis(1), drop_every: 50 };
 
 /// A folder that goes with the test.
-pub struct Folder(pub PathBuf);
+pub(crate) struct Folder(pub PathBuf);
 
 impl Folder {
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("anabranch-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a folder");
         Folder(path)
@@ -39,7 +39,7 @@ impl Drop for Folder {
 }
 
 /// Run an engine to its end, or to the end of patience.
-pub fn run<A: Application>(live: &mut Live<A>) -> Result<End, LiveError> {
+pub(crate) fn run<A: Application>(live: &mut Live<A>) -> Result<End, LiveError> {
     run_for(live, PATIENCE)
 }
 

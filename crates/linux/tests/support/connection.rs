@@ -42,7 +42,7 @@ const ERRORS: [&str; 20] = [
     "FallbackFailed",
 ];
 /// What it counts when a connection becomes plain TCP.
-pub const FALLBACKS: [&str; 5] = [
+pub(crate) const FALLBACKS: [&str; 5] = [
     "MPCapableFallbackACK",
     "MPCapableFallbackSYNACK",
     "MPCapableDataFallback",
@@ -52,13 +52,13 @@ pub const FALLBACKS: [&str; 5] = [
 
 /// What the engine is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
+pub(crate) enum Role {
     Client,
     Server,
 }
 
 /// One connection and its transfers.
-pub struct Case {
+pub(crate) struct Case {
     pub role: Role,
     pub family: Family,
     pub config: MptcpConfig,
@@ -78,7 +78,7 @@ pub struct Case {
 }
 
 impl Case {
-    pub fn new(role: Role, family: Family) -> Case {
+    pub(crate) fn new(role: Role, family: Family) -> Case {
         Case {
             role,
             family,
@@ -97,7 +97,7 @@ impl Case {
 }
 
 /// What became of it.
-pub struct Ends {
+pub(crate) struct Ends {
     pub engine: Result<Vec<u8>, StreamFailure>,
     pub kernel: io::Result<Vec<u8>>,
     /// From connected until everything was written and read: the longer of both ends'.
@@ -106,7 +106,7 @@ pub struct Ends {
 
 /// Paths to a kernel that speaks MPTCP and takes every subflow; `None`, after saying so, where
 /// they cannot be made.
-pub fn world(paths: &[Conditions]) -> Option<World> {
+pub(crate) fn world(paths: &[Conditions]) -> Option<World> {
     let world = World::with_kernel(paths)?;
     if !world.has_mptcp() {
         return None;
@@ -116,7 +116,11 @@ pub fn world(paths: &[Conditions]) -> Option<World> {
 }
 
 /// Both halves, `meanwhile` beside them.
-pub fn connect(world: &World, case: &Case, meanwhile: impl FnOnce(&PathSwitch) + Send) -> Ends {
+pub(crate) fn connect(
+    world: &World,
+    case: &Case,
+    meanwhile: impl FnOnce(&PathSwitch) + Send,
+) -> Ends {
     let content = kernel::content(case.size);
     let answer = kernel::content(case.kernel_sends.unwrap_or(case.size));
     let address = world.peer_server(case.family, 0);
@@ -181,7 +185,10 @@ fn engine(
 }
 
 /// Run an engine to its end, or to the end of patience.
-pub fn run_for<A: Application>(live: &mut Live<A>, patience: Duration) -> Result<End, LiveError> {
+pub(crate) fn run_for<A: Application>(
+    live: &mut Live<A>,
+    patience: Duration,
+) -> Result<End, LiveError> {
     let stopper = live.stopper();
     let (done, waiting) = channel::<()>();
     let guard = thread::spawn(move || {
@@ -196,7 +203,7 @@ pub fn run_for<A: Application>(live: &mut Live<A>, patience: Duration) -> Result
 }
 
 /// Everything arrived at both ends, and nothing went wrong; how long it took.
-pub fn transfer(
+pub(crate) fn transfer(
     world: &World,
     case: &Case,
     meanwhile: impl FnOnce(&PathSwitch) + Send,
@@ -214,7 +221,7 @@ pub fn transfer(
 }
 
 /// The same, over MPTCP to the end.
-pub fn transfer_multipath(
+pub(crate) fn transfer_multipath(
     world: &World,
     case: &Case,
     meanwhile: impl FnOnce(&PathSwitch) + Send,
@@ -232,6 +239,6 @@ pub fn transfer_multipath(
 }
 
 /// What the peer's kernel counted of MPTCP.
-pub fn count(world: &World, name: &str) -> u64 {
+pub(crate) fn count(world: &World, name: &str) -> u64 {
     world.counter(&format!("MPTcpExt{name}"))
 }

@@ -21,7 +21,7 @@ const PROLOGUE: u32 = 100;
 
 /// When an end closes its direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Close {
+pub(crate) enum Close {
     /// As soon as everything is written.
     AtOnce,
     /// When the other end has closed too.
@@ -31,7 +31,7 @@ pub enum Close {
 }
 
 /// The engine's half.
-pub struct Exchange {
+pub(crate) struct Exchange {
     client: bool,
     close: Close,
     content: Payload,
@@ -55,7 +55,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    pub fn new(client: bool, content: Vec<u8>, close: Close) -> Exchange {
+    pub(crate) fn new(client: bool, content: Vec<u8>, close: Close) -> Exchange {
         Exchange {
             client,
             close,
@@ -77,7 +77,7 @@ impl Exchange {
     }
 
     /// From connected until both directions were over, as far as this end knows.
-    pub fn took(&self) -> Duration {
+    pub(crate) fn took(&self) -> Duration {
         let ends = self.connected_at.zip(self.over_at);
         ends.map_or(Duration::ZERO, |(from, to)| Duration::from_nanos((to - from).as_nanos()))
     }
@@ -189,20 +189,20 @@ impl Application for Exchange {
 
 /// How the kernel's half behaves.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub(crate) struct Manner {
     pub close: Close,
     /// Wait so long after the first bytes.
     pub pause: Duration,
 }
 
 /// What the kernel's half received, and how long it took from connected on.
-pub struct Kept {
+pub(crate) struct Kept {
     pub content: Vec<u8>,
     pub took: Duration,
 }
 
 /// The kernel's half, as the client.
-pub fn connect(
+pub(crate) fn connect(
     server: SocketAddr,
     content: &[u8],
     manner: Manner,
@@ -214,7 +214,7 @@ pub fn connect(
 }
 
 /// The kernel's half, as the server of one connection.
-pub fn accept(
+pub(crate) fn accept(
     listener: &Socket,
     content: &[u8],
     manner: Manner,

@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What a wire does to packets, both ways.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Conditions {
+pub(crate) struct Conditions {
     pub delay: Duration,
     /// Every so many-th packet is lost; 0: none.
     pub drop_every: u64,
@@ -29,7 +29,7 @@ pub struct Conditions {
 
 /// What is done to a wire while it is in use.
 #[derive(Debug, Default)]
-pub struct Control {
+pub(crate) struct Control {
     /// Everything is lost, and nobody is told.
     pub cut: AtomicBool,
     /// Where MPTCP's options are taken away.
@@ -40,13 +40,13 @@ pub struct Control {
 
 /// A way over a wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub(crate) enum Way {
     FromEngine,
     ToEngine,
 }
 
 /// Threads that carry packets until this is dropped.
-pub struct Forwarder {
+pub(crate) struct Forwarder {
     pub control: Arc<Control>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -56,7 +56,7 @@ type Parcel = (Instant, Vec<u8>);
 
 impl Forwarder {
     /// Between two devices.
-    pub fn start(near: Tun, far: Tun, conditions: Conditions) -> Forwarder {
+    pub(crate) fn start(near: Tun, far: Tun, conditions: Conditions) -> Forwarder {
         let stop = Arc::new(AtomicBool::new(false));
         let control = Arc::new(Control::default());
         let (near, far) = (Arc::new(near), Arc::new(far));

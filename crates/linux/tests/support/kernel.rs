@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpStream};
 use transport::Protocol;
 
 /// A listening socket.
-pub fn listen(protocol: Protocol, address: SocketAddr) -> io::Result<Socket> {
+pub(crate) fn listen(protocol: Protocol, address: SocketAddr) -> io::Result<Socket> {
     let socket = socket(protocol, address)?;
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
@@ -20,7 +20,7 @@ pub fn listen(protocol: Protocol, address: SocketAddr) -> io::Result<Socket> {
 }
 
 /// Answer one request with `content`, over one connection.
-pub fn serve_once(listener: &Socket, content: &[u8]) -> io::Result<()> {
+pub(crate) fn serve_once(listener: &Socket, content: &[u8]) -> io::Result<()> {
     let (socket, _) = listener.accept()?;
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
@@ -39,7 +39,7 @@ pub fn serve_once(listener: &Socket, content: &[u8]) -> io::Result<()> {
 }
 
 /// Get the content of a file from a server.
-pub fn get(protocol: Protocol, server: SocketAddr, path: &str) -> io::Result<Vec<u8>> {
+pub(crate) fn get(protocol: Protocol, server: SocketAddr, path: &str) -> io::Result<Vec<u8>> {
     let socket = socket(protocol, server)?;
     socket.connect_timeout(&server.into(), PATIENCE)?;
     let mut stream = TcpStream::from(socket);
@@ -51,7 +51,7 @@ pub fn get(protocol: Protocol, server: SocketAddr, path: &str) -> io::Result<Vec
     Ok(answer.split_off(end + 4))
 }
 
-pub fn socket(protocol: Protocol, address: SocketAddr) -> io::Result<Socket> {
+pub(crate) fn socket(protocol: Protocol, address: SocketAddr) -> io::Result<Socket> {
     let protocol = match protocol {
         Protocol::Tcp => socket2::Protocol::TCP,
         // IPPROTO_MPTCP.
@@ -66,7 +66,7 @@ pub fn socket(protocol: Protocol, address: SocketAddr) -> io::Result<Socket> {
 }
 
 /// `len` bytes without a pattern that a mistake could repeat.
-pub fn content(len: usize) -> Vec<u8> {
+pub(crate) fn content(len: usize) -> Vec<u8> {
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     let mut next = || {
         state ^= state << 13;
@@ -78,6 +78,6 @@ pub fn content(len: usize) -> Vec<u8> {
 }
 
 /// In hexadecimal.
-pub fn sha256(content: &[u8]) -> String {
+pub(crate) fn sha256(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -4,11 +4,11 @@
 // Each test program uses a part of it.
 #![allow(dead_code, reason = "shared by several programs")]
 
-pub mod connection;
-pub mod exchange;
-pub mod forwarder;
-pub mod kernel;
-pub mod prompt;
-pub mod strip;
-pub mod timekeeping;
-pub mod world;
+pub(crate) mod connection;
+pub(crate) mod exchange;
+pub(crate) mod forwarder;
+pub(crate) mod kernel;
+pub(crate) mod prompt;
+pub(crate) mod strip;
+pub(crate) mod timekeeping;
+pub(crate) mod world;

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static WANTED: AtomicBool = AtomicBool::new(false);
 
 /// From now on, wires and engines of this program come before everything else.
-pub fn want() {
+pub(crate) fn want() {
     WANTED.store(true, Ordering::Relaxed);
 }
 
 /// Give the calling thread its priority, if that is wanted.
-pub fn hurry() {
+pub(crate) fn hurry() {
     if WANTED.load(Ordering::Relaxed) {
         let thread = nix::unistd::gettid().to_string();
         // Without the program or the right to do so a late transfer is repeated, as ever.

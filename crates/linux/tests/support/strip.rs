@@ -9,7 +9,7 @@ const ACK: u8 = 16;
 
 /// The segments that lose their options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stage {
+pub(crate) enum Stage {
     Syn,
     SynAck,
     /// From the third segment of the handshake on.
@@ -17,7 +17,7 @@ pub enum Stage {
 }
 
 /// Take the options of a datagram away if it belongs to the stage.
-pub fn strip(datagram: &mut [u8], stage: Stage) {
+pub(crate) fn strip(datagram: &mut [u8], stage: Stage) {
     let Some((segment, addresses)) = tcp(datagram) else { return };
     let is_stage = match (segment[13] & SYN != 0, segment[13] & ACK != 0) {
         (true, false) => stage == Stage::Syn,
@@ -31,7 +31,7 @@ pub fn strip(datagram: &mut [u8], stage: Stage) {
 }
 
 /// Change one byte of the payload if there is any; whether there was.
-pub fn rewrite(datagram: &mut [u8]) -> bool {
+pub(crate) fn rewrite(datagram: &mut [u8]) -> bool {
     let Some((segment, addresses)) = tcp(datagram) else { return false };
     let start = usize::from(segment[12] >> 4) * 4;
     let Some(byte) = segment.get_mut(start) else { return false };

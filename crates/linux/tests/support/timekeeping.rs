@@ -29,7 +29,7 @@ const OTHERS: f64 = 0.25;
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// What a measurement and the watch beside it yield.
-pub enum Timed {
+pub(crate) enum Timed {
     /// The measurement is within its bound.
     Within,
     /// It is not, and the machine kept time.
@@ -39,7 +39,7 @@ pub enum Timed {
 }
 
 /// Whether this machine keeps time now; says `skipped: ...` where it does not.
-pub fn keeps_time() -> bool {
+pub(crate) fn keeps_time() -> bool {
     let disturbance = Watch::start().after(FIRST_LOOK);
     if let Some(why) = &disturbance {
         println!("skipped: this machine does not keep time: {why}");
@@ -53,7 +53,7 @@ pub fn keeps_time() -> bool {
 /// # Panics
 ///
 /// If every attempt missed the bound on a machine that kept time.
-pub fn attempt(attempts: usize, what: impl Fn() -> Result<(), String>) {
+pub(crate) fn attempt(attempts: usize, what: impl Fn() -> Result<(), String>) {
     let (mut missed, mut disturbed) = (0, 0);
     loop {
         match timed(&what) {
@@ -76,7 +76,7 @@ pub fn attempt(attempts: usize, what: impl Fn() -> Result<(), String>) {
 }
 
 /// One measurement with a watch beside it.
-pub fn timed(what: impl Fn() -> Result<(), String>) -> Timed {
+pub(crate) fn timed(what: impl Fn() -> Result<(), String>) -> Timed {
     let watch = Watch::start();
     match (what(), watch.stop()) {
         (Ok(()), _) => Timed::Within,

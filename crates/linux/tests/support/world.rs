@@ -21,12 +21,12 @@ use traffic::Application;
 use transport::Protocol;
 
 /// Longer than any test takes.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// Where servers listen.
-pub const PORT: u16 = 8080;
+pub(crate) const PORT: u16 = 8080;
 
 /// Wait for something that comes soon.
-pub fn wait_until(condition: impl Fn() -> bool) {
+pub(crate) fn wait_until(condition: impl Fn() -> bool) {
     for _ in 0..PATIENCE.as_millis() / 5 {
         if condition() {
             return;
@@ -38,7 +38,7 @@ pub fn wait_until(condition: impl Fn() -> bool) {
 
 /// An IP version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Family {
+pub(crate) enum Family {
     V4,
     V6,
 }
@@ -52,7 +52,7 @@ enum Net {
 }
 
 /// The namespaces and what joins them.
-pub struct World {
+pub(crate) struct World {
     pub engine: Namespace,
     pub peer: Namespace,
     paths: usize,
@@ -63,12 +63,12 @@ pub struct World {
 
 impl World {
     /// A kernel as the peer, one path per entry; `None`, after saying so, where it cannot be made.
-    pub fn with_kernel(conditions: &[Conditions]) -> Option<World> {
+    pub(crate) fn with_kernel(conditions: &[Conditions]) -> Option<World> {
         World::new(conditions, false)
     }
 
     /// An engine as the peer.
-    pub fn with_engine(conditions: &[Conditions]) -> Option<World> {
+    pub(crate) fn with_engine(conditions: &[Conditions]) -> Option<World> {
         World::new(conditions, true)
     }
 
@@ -86,7 +86,7 @@ impl World {
     }
 
     /// Open an engine in its namespace, on all paths. To be called in a thread of its own.
-    pub fn open<A: Application>(
+    pub(crate) fn open<A: Application>(
         &self,
         endpoint: Endpoint,
         application: A,
@@ -96,7 +96,7 @@ impl World {
     }
 
     /// The same for the engine that is the peer.
-    pub fn open_far<A: Application>(
+    pub(crate) fn open_far<A: Application>(
         &self,
         endpoint: Endpoint,
         application: A,
@@ -106,28 +106,28 @@ impl World {
     }
 
     /// Where the engine's server listens, on path `number`.
-    pub fn engine_server(&self, family: Family, number: usize) -> SocketAddr {
+    pub(crate) fn engine_server(&self, family: Family, number: usize) -> SocketAddr {
         SocketAddr::new(host(family, Net::Engine, number, 2), PORT)
     }
 
     /// Where the peer's server listens, on path `number`.
-    pub fn peer_server(&self, family: Family, number: usize) -> SocketAddr {
+    pub(crate) fn peer_server(&self, family: Family, number: usize) -> SocketAddr {
         let net = if self.far_engine { Net::FarEngine } else { Net::Wire };
         SocketAddr::new(host(family, net, number, 2), PORT)
     }
 
     /// `ip mptcp` with these words, in the namespace of the peer.
-    pub fn ip_mptcp(&self, words: &str) {
+    pub(crate) fn ip_mptcp(&self, words: &str) {
         ip_mptcp(&self.peer, words);
     }
 
     /// The same in the namespace of the engine.
-    pub fn ip_mptcp_near(&self, words: &str) {
+    pub(crate) fn ip_mptcp_near(&self, words: &str) {
         ip_mptcp(&self.engine, words);
     }
 
     /// A counter of the peer's kernel, as `nstat` names it.
-    pub fn counter(&self, name: &str) -> u64 {
+    pub(crate) fn counter(&self, name: &str) -> u64 {
         let file = "/proc/thread-self/net/netstat";
         let text = self.peer.run(|| std::fs::read_to_string(file));
         let text = text.expect("the namespace").expect("the counters");
@@ -145,7 +145,7 @@ impl World {
     }
 
     /// Bytes that the peer's kernel received from the wire of a path.
-    pub fn carried(&self, number: usize) -> u64 {
+    pub(crate) fn carried(&self, number: usize) -> u64 {
         let text = self.peer.run(|| std::fs::read_to_string("/proc/thread-self/net/dev"));
         let text = text.expect("the namespace").expect("the devices");
         let name = format!("wire{number}:");
@@ -155,7 +155,7 @@ impl World {
     }
 
     /// Whether the peer's kernel speaks MPTCP; says so if not.
-    pub fn has_mptcp(&self) -> bool {
+    pub(crate) fn has_mptcp(&self) -> bool {
         let probe =
             self.peer.run(|| kernel::listen(Protocol::Mptcp, self.peer_server(Family::V4, 0)));
         let probed = probe.expect("the namespace").is_ok();
@@ -166,7 +166,7 @@ impl World {
     }
 
     /// What can be done to the wire of path `number`.
-    pub fn control(&self, number: usize) -> &Control {
+    pub(crate) fn control(&self, number: usize) -> &Control {
         &self.forwarders[number].control
     }
 
@@ -189,7 +189,7 @@ fn ip_mptcp(namespace: &Namespace, words: &str) {
 }
 
 /// A namespace that routes and has TUN devices; `None`, after saying why, where that cannot be.
-pub fn namespace_or_skip() -> Option<Namespace> {
+pub(crate) fn namespace_or_skip() -> Option<Namespace> {
     match namespace() {
         Ok(namespace) => Some(namespace),
         Err(why) => {

@@ -13,7 +13,7 @@ pub(super) struct Flow {
 
 impl Flow {
     /// The flow of a TCP packet in direction `way`.
-    pub fn of(packet: &Packet, way: Way) -> Option<Flow> {
+    pub(super) fn of(packet: &Packet, way: Way) -> Option<Flow> {
         let segment = tcp(packet)?;
         let src = SocketAddr::new(packet.src, segment.src_port);
         let dst = SocketAddr::new(packet.dst, segment.dst_port);

@@ -42,7 +42,7 @@ impl Edit {
 
 impl StreamEdits {
     /// Replace `removed` bytes at `at`, after all earlier edits. False if there are too many.
-    pub fn push(&mut self, at: u64, removed: u64, put: Payload) -> bool {
+    pub(super) fn push(&mut self, at: u64, removed: u64, put: Payload) -> bool {
         debug_assert!(self.edits.last().is_none_or(|last| last.end() <= at) && removed > 0);
         let room = self.edits.len() < MAX_EDITS;
         if room {
@@ -52,7 +52,7 @@ impl StreamEdits {
     }
 
     /// The receiver's offset of the byte that the sender sent at `before`.
-    pub fn after(&self, before: u64) -> u64 {
+    pub(super) fn after(&self, before: u64) -> u64 {
         let mut growth = 0u64;
         for edit in &self.edits {
             if before <= edit.at {
@@ -69,7 +69,7 @@ impl StreamEdits {
 
     /// The sender's offset up to which the receiver has everything, given its offset `after`. The
     /// last replaced byte is included only with its whole replacement.
-    pub fn before(&self, after: u64) -> u64 {
+    pub(super) fn before(&self, after: u64) -> u64 {
         let mut growth = 0u64;
         for edit in &self.edits {
             let start = edit.at.wrapping_add(growth);
@@ -86,7 +86,7 @@ impl StreamEdits {
     }
 
     /// The bytes that the receiver gets for `payload`, sent at `start`.
-    pub fn apply(&self, start: u64, payload: &Payload) -> Payload {
+    pub(super) fn apply(&self, start: u64, payload: &Payload) -> Payload {
         let end = start + u64::from(payload.len());
         let mut edited = Payload::Empty;
         let mut done = start;

@@ -15,7 +15,7 @@ const ACKS: u64 = 100_000;
 const ROUNDS: u32 = 20;
 
 /// Every control at 2 and 8 paths.
-pub fn all() -> Result<(), String> {
+pub(crate) fn all() -> Result<(), String> {
     for (name, ..) in NAMES {
         for paths in [2, 8] {
             let controller = by_name(name, &Options::default()).ok_or("an unknown name")?;

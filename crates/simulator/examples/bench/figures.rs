@@ -35,7 +35,7 @@ const TCP_BULK: Shape = Shape {
 };
 
 /// A fixed amount of integer work: how fast this machine is today.
-pub fn calibration() -> Result<(), String> {
+pub(crate) fn calibration() -> Result<(), String> {
     let begin = cpu_seconds();
     let mut x = 0x9E37_79B9_7F4A_7C15u64;
     for _ in 0..200_000_000u32 {
@@ -49,7 +49,7 @@ pub fn calibration() -> Result<(), String> {
 }
 
 /// 100 Mbit/s, 10 ms one way, 100 packets of queue, 100 s of virtual time.
-pub fn tcp_bulk() -> Result<(), String> {
+pub(crate) fn tcp_bulk() -> Result<(), String> {
     let mut world = build(&TCP_BULK)?;
     let begin = cpu_seconds();
     run_to(&mut world, 100)?;
@@ -61,7 +61,7 @@ pub fn tcp_bulk() -> Result<(), String> {
 }
 
 /// 25 Mbit/s, 20 ms and 4 Mbit/s, 70 ms at once, 300 s of virtual time; lrf and cubic.
-pub fn mptcp_two_path() -> Result<(), String> {
+pub(crate) fn mptcp_two_path() -> Result<(), String> {
     let setup = two_paths(Duration::from_secs(300));
     let begin = cpu_seconds();
     let record = simulate(&setup).map_err(|error| error.to_string())?;
@@ -73,7 +73,7 @@ pub fn mptcp_two_path() -> Result<(), String> {
 }
 
 /// A piece of `sim/mptcp-two-path` for `instructions` to count; prints its packets.
-pub fn work_mptcp(seconds: u64) -> Result<(), String> {
+pub(crate) fn work_mptcp(seconds: u64) -> Result<(), String> {
     let setup = two_paths(Duration::from_secs(seconds));
     let record = simulate(&setup).map_err(|error| error.to_string())?;
     println!("{}", record.measured().data_packets);
@@ -97,7 +97,7 @@ fn two_paths(time: Duration) -> RunSetup {
 }
 
 /// Each 1 Mbit/s, 20 ms, 100 packets, own links, in the steady state after 20 s.
-pub fn connections(count: u16) -> Result<(), String> {
+pub(crate) fn connections(count: u16) -> Result<(), String> {
     let mut world = build(&slow_connections(count, FOREVER))?;
     run_to(&mut world, 20)?;
     let warm_up = world.counters(CLIENT).data_packets;
@@ -120,7 +120,7 @@ pub fn connections(count: u16) -> Result<(), String> {
 
 /// Connections that are established and have sent nothing but the request: both ends, with their
 /// share of NICs and links.
-pub fn idle(count: u16) -> Result<(), String> {
+pub(crate) fn idle(count: u16) -> Result<(), String> {
     let before = resident_kib();
     // The first frame of a video is due half a second after the request.
     let shape = slow_connections(count, Traffic::Video(Duration::from_secs(60)));
@@ -135,7 +135,7 @@ pub fn idle(count: u16) -> Result<(), String> {
 
 /// Instructions per data packet, by the difference of two runs under valgrind, so that neither
 /// start nor end counts. Virtual machines often hide the processor's own counters.
-pub fn instructions() -> Result<(), String> {
+pub(crate) fn instructions() -> Result<(), String> {
     for (name, short, long) in [
         ("sim/tcp-bulk-instructions", "work/tcp-bulk-2s", "work/tcp-bulk-6s"),
         ("sim/mptcp-two-path-instructions", "work/mptcp-two-path-10s", "work/mptcp-two-path-30s"),
@@ -150,7 +150,7 @@ pub fn instructions() -> Result<(), String> {
 }
 
 /// A piece of `sim/tcp-bulk` for `instructions` to count; prints its packets.
-pub fn work(seconds: u64) -> Result<(), String> {
+pub(crate) fn work(seconds: u64) -> Result<(), String> {
     let mut world = build(&TCP_BULK)?;
     run_to(&mut world, seconds)?;
     println!("{}", world.counters(CLIENT).data_packets);
@@ -158,7 +158,7 @@ pub fn work(seconds: u64) -> Result<(), String> {
 }
 
 /// A piece of `sim/connections-N` for a profiler to look at; prints its packets.
-pub fn work_connections(count: u16) -> Result<(), String> {
+pub(crate) fn work_connections(count: u16) -> Result<(), String> {
     let mut world = build(&slow_connections(count, FOREVER))?;
     run_to(&mut world, 4)?;
     println!("{}", world.counters(CLIENT).data_packets);

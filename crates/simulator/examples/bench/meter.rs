@@ -3,7 +3,7 @@
 use std::fs::read_to_string;
 
 /// User plus system time of this thread, in seconds.
-pub fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     let nanos: Option<f64> = read_to_string("/proc/thread-self/schedstat")
         .ok()
         .and_then(|text| text.split(' ').next()?.parse().ok());
@@ -11,12 +11,12 @@ pub fn cpu_seconds() -> f64 {
 }
 
 /// The most memory this process ever had resident, in KiB.
-pub fn peak_kib() -> f64 {
+pub(crate) fn peak_kib() -> f64 {
     status_kib("VmHWM:")
 }
 
 /// The memory this process has resident, in KiB.
-pub fn resident_kib() -> f64 {
+pub(crate) fn resident_kib() -> f64 {
     status_kib("VmRSS:")
 }
 

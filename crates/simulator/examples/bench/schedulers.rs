@@ -18,7 +18,7 @@ const SEGMENTS: u64 = 1000;
 const ROUNDS: u32 = 60;
 
 /// Every scheduler at 2, 8 and 64 paths.
-pub fn all() -> Result<(), String> {
+pub(crate) fn all() -> Result<(), String> {
     for (name, ..) in NAMES {
         for paths in [2, 8, 64] {
             let scheduler = by_name(name, &Options::default()).ok_or("an unknown name")?;

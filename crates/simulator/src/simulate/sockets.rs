@@ -8,7 +8,8 @@ use crate::setup::{FlowSetup, Multipath, MultipathProtocol, RunSetup};
 use base::InterfaceId;
 use std::net::{IpAddr, SocketAddr};
 use traffic::Role;
-use transport::mptcp::{Failover, MptcpConfig};
+use transport::Failover;
+use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
 use transport::{ProtocolConfig, TcpConfig};
 

@@ -15,7 +15,7 @@ use transport::{ConnectionInfo, InterfaceConfig, ProtocolConfig, StackConfig, Tc
 
 /// What connections may compete for.
 #[derive(Clone, Debug)]
-pub struct Bottleneck {
+pub(crate) struct Bottleneck {
     pub mbit: u64,
     /// Without queueing, there and back.
     pub rtt_ms: u64,
@@ -27,13 +27,13 @@ pub struct Bottleneck {
 
 impl Bottleneck {
     /// RED at 30, 90 and 10 %, and room beyond.
-    pub const fn red(mbit: u64, rtt_ms: u64) -> Bottleneck {
+    pub(crate) const fn red(mbit: u64, rtt_ms: u64) -> Bottleneck {
         let queue = QueueConfig::Red { min_packets: 30.0, max_packets: 90.0, max_p: 0.1 };
         Bottleneck { mbit, rtt_ms, queue, limit: 1000, loss: 0.0 }
     }
 
     /// Drop-tail of 100 packets.
-    pub const fn drop_tail(mbit: u64, rtt_ms: u64) -> Bottleneck {
+    pub(crate) const fn drop_tail(mbit: u64, rtt_ms: u64) -> Bottleneck {
         Bottleneck { mbit, rtt_ms, queue: QueueConfig::DropTail, limit: 100, loss: 0.0 }
     }
 
@@ -56,18 +56,18 @@ impl Bottleneck {
 /// A saturating download: the bottlenecks its paths lead over, and its congestion control. TCP if
 /// there is one path.
 #[derive(Clone, Debug)]
-pub struct Flow {
+pub(crate) struct Flow {
     pub over: Vec<usize>,
     pub congestion: &'static str,
 }
 
-pub fn flow(congestion: &'static str, over: &[usize]) -> Flow {
+pub(crate) fn flow(congestion: &'static str, over: &[usize]) -> Flow {
     Flow { over: over.to_vec(), congestion }
 }
 
 /// What is run.
 #[derive(Clone, Debug)]
-pub struct Experiment {
+pub(crate) struct Experiment {
     pub bottlenecks: Vec<Bottleneck>,
     pub flows: Vec<Flow>,
     /// Before this nothing counts.
@@ -78,7 +78,7 @@ pub struct Experiment {
 
 /// What came out of it.
 #[derive(Clone, Debug)]
-pub struct Shares {
+pub(crate) struct Shares {
     /// Of each flow, in bit/s.
     pub goodput: Vec<f64>,
     /// Of each flow, what it first sent over each of its paths, in bytes.
@@ -89,7 +89,7 @@ pub struct Shares {
 const JITTER: u64 = 5_000;
 
 /// Carry it out; `seed` moves the starts and whatever is random.
-pub fn run(experiment: &Experiment, seed: u64) -> Shares {
+pub(crate) fn run(experiment: &Experiment, seed: u64) -> Shares {
     let mut net = Net::new(experiment, seed);
     net.run_to(experiment.warm_up);
     let before = net.counts();
@@ -114,13 +114,13 @@ struct Count {
 }
 
 /// The world of an experiment.
-pub struct Net {
+pub(crate) struct Net {
     pub world: World<Half>,
     flows: Vec<Flow>,
 }
 
 impl Net {
-    pub fn new(experiment: &Experiment, seed: u64) -> Net {
+    pub(crate) fn new(experiment: &Experiment, seed: u64) -> Net {
         let Experiment { bottlenecks, flows, .. } = experiment;
         let chance = Chance::new(seed, 0);
         let mut world = World::new(chance, &network(bottlenecks.len(), flows)).unwrap();
@@ -142,12 +142,12 @@ impl Net {
         Net { world, flows: flows.clone() }
     }
 
-    pub fn run_to(&mut self, time: Duration) {
+    pub(crate) fn run_to(&mut self, time: Duration) {
         self.world.run_until(Instant::ZERO + time, |_| false).unwrap();
     }
 
     /// The state of a multi-path sender.
-    pub fn info(&self, flow: usize) -> Option<ConnectionInfo> {
+    pub(crate) fn info(&self, flow: usize) -> Option<ConnectionInfo> {
         let server = host(flow, Role::Server);
         let half = self.world.applications(server).next()?;
         let info = self.world.info(server, *half.sockets().first()?);

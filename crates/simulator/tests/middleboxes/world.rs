@@ -15,8 +15,8 @@ const CLIENT: HostId = HostId(0);
 const SERVER: HostId = HostId(1);
 const PORT: u16 = 5001;
 /// The virtual streams that an upload and a download consist of.
-pub const UPLOAD: u32 = 0;
-pub const DOWNLOAD: u32 = 1;
+pub(crate) const UPLOAD: u32 = 0;
+pub(crate) const DOWNLOAD: u32 = 1;
 /// No transfer here needs so long, silent paths and their timers included.
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 const PATHS: [(u64, u64); 2] = [(20, 10), (10, 25)];
 
 /// A run to be made.
-pub struct Run {
+pub(crate) struct Run {
     paths: usize,
     socket: ProtocolConfig,
     bytes: u64,
@@ -37,7 +37,7 @@ pub struct Run {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// What had to arrive.
     pub bytes: u64,
     pub client: Report,
@@ -53,17 +53,17 @@ pub struct Seen {
 
 impl Run {
     /// A download of 2 MB over TCP.
-    pub fn tcp() -> Run {
+    pub(crate) fn tcp() -> Run {
         Run::new(1, ProtocolConfig::Tcp(TcpConfig::default()))
     }
 
     /// The same over MPTCP with so many paths.
-    pub fn mptcp(paths: usize) -> Run {
+    pub(crate) fn mptcp(paths: usize) -> Run {
         Run::new(paths, ProtocolConfig::Mptcp(Box::new(config(false))))
     }
 
     /// The same with DSS checksums.
-    pub fn with_checksums(paths: usize) -> Run {
+    pub(crate) fn with_checksums(paths: usize) -> Run {
         Run::new(paths, ProtocolConfig::Mptcp(Box::new(config(true))))
     }
 
@@ -81,38 +81,38 @@ impl Run {
 
     /// The client sends.
     #[must_use]
-    pub fn upload(self) -> Run {
+    pub(crate) fn upload(self) -> Run {
         Run { upload: true, ..self }
     }
 
     /// Every link loses packets.
     #[must_use]
-    pub fn lossy(self, loss: f64) -> Run {
+    pub(crate) fn lossy(self, loss: f64) -> Run {
         Run { loss, ..self }
     }
 
     /// A box on a path, in both directions.
     #[must_use]
-    pub fn behind(mut self, path: usize, config: MiddleBoxConfig) -> Run {
+    pub(crate) fn behind(mut self, path: usize, config: MiddleBoxConfig) -> Run {
         self.boxes.push((path, None, config));
         self
     }
 
     /// A box on a path for what goes `way`.
     #[must_use]
-    pub fn one_way(mut self, path: usize, way: Way, config: MiddleBoxConfig) -> Run {
+    pub(crate) fn one_way(mut self, path: usize, way: Way, config: MiddleBoxConfig) -> Run {
         self.boxes.push((path, Some(way), config));
         self
     }
 
     /// A box of the test's own on the first path, for what goes to the client.
     #[must_use]
-    pub fn behind_own(self, own: impl MiddleBox + 'static) -> Run {
+    pub(crate) fn behind_own(self, own: impl MiddleBox + 'static) -> Run {
         Run { own: Some(Box::new(own)), ..self }
     }
 
     /// Make the run.
-    pub fn go(mut self) -> Seen {
+    pub(crate) fn go(mut self) -> Seen {
         let mut world = self.build();
         let done = |world: &World<Half>| {
             [CLIENT, SERVER]
@@ -197,7 +197,7 @@ impl Run {
 
 impl Seen {
     /// Everything arrived exactly once, and both ends closed in peace.
-    pub fn assert_complete(&self) -> &Seen {
+    pub(crate) fn assert_complete(&self) -> &Seen {
         self.assert_arrived();
         assert_eq!(self.stopped, Stopped::Idle, "{self:#?}");
         assert!(self.client.closed && self.server.closed, "{self:#?}");
@@ -206,14 +206,14 @@ impl Seen {
     }
 
     /// Everything arrived exactly once.
-    pub fn assert_arrived(&self) -> &Seen {
+    pub(crate) fn assert_arrived(&self) -> &Seen {
         assert_eq!(self.mismatch(), None, "{self:#?}");
         assert_eq!(self.bytes_read(), self.bytes, "{self:#?}");
         self
     }
 
     /// Everything arrived exactly once, or somebody was told that it did not.
-    pub fn assert_honest(&self) -> &Seen {
+    pub(crate) fn assert_honest(&self) -> &Seen {
         assert_eq!(self.mismatch(), None, "{self:#?}");
         let failed = self.client.failure.is_some() || self.server.failure.is_some();
         assert!(failed || self.bytes_read() == self.bytes, "{self:#?}");
@@ -221,7 +221,7 @@ impl Seen {
     }
 
     /// Both ends know whether they speak MPTCP; one that met no option has a TCP socket.
-    pub fn assert_fallback(&self, fallback: bool) -> &Seen {
+    pub(crate) fn assert_fallback(&self, fallback: bool) -> &Seen {
         for info in &self.mptcp {
             assert_eq!(info.as_ref().is_none_or(|info| info.fallback), fallback, "{self:#?}");
         }
@@ -229,7 +229,7 @@ impl Seen {
     }
 
     /// The data sender used this path for a tenth of the data at least, or not at all.
-    pub fn assert_used(&self, path: usize, used: bool) -> &Seen {
+    pub(crate) fn assert_used(&self, path: usize, used: bool) -> &Seen {
         let [client, server] = [0, 1].map(|end| self.first_sent(end, path));
         let sent = client.max(server);
         assert!(if used { sent > 200_000 } else { sent <= 1 }, "{sent} bytes: {self:#?}");
@@ -237,16 +237,16 @@ impl Seen {
     }
 
     /// In the direction of the transfer.
-    pub fn bytes_read(&self) -> u64 {
+    pub(crate) fn bytes_read(&self) -> u64 {
         self.client.bytes_read + self.server.bytes_read
     }
 
-    pub fn mismatch(&self) -> Option<StreamMismatch> {
+    pub(crate) fn mismatch(&self) -> Option<StreamMismatch> {
         self.client.mismatch.or(self.server.mismatch)
     }
 
     /// Options, mappings and joins that were refused by either end.
-    pub fn refused(&self) -> u64 {
+    pub(crate) fn refused(&self) -> u64 {
         self.mptcp.iter().flatten().map(|info| info.refused).sum()
     }
 
@@ -261,7 +261,7 @@ fn config(checksum: bool) -> MptcpConfig {
     MptcpConfig { checksum, common_prefix_bits: Some(24), ..MptcpConfig::default() }
 }
 
-pub fn address(path: usize, host: HostId) -> IpAddr {
+pub(crate) fn address(path: usize, host: HostId) -> IpAddr {
     [10, 0, path as u8, host.0 as u8 + 1].into()
 }
 

@@ -13,7 +13,7 @@ fn lossy() -> RunSetup {
 }
 
 /// The same run with every packet serialised and parsed, and captured.
-pub fn through_bytes(setup: RunSetup) -> RunSetup {
+pub(crate) fn through_bytes(setup: RunSetup) -> RunSetup {
     with(setup, |setup| (setup.recording.pass_through, setup.recording.capture) = (true, true))
 }
 

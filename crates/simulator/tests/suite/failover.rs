@@ -9,7 +9,7 @@ use harness::{FailureKind, RunRecord};
 use network::LinkChange;
 use simulator::{BackupMark, Carrier, Direction, Mark, Multipath, PathEvent, PathMark, RunSetup};
 use traffic::Traffic;
-use transport::mptcp::Failover;
+use transport::Failover;
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)

@@ -22,7 +22,7 @@ fn schedulers() -> impl Iterator<Item = &'static str> {
 const EARLY_BINDING: [&str; 3] = ["linux", "daps", "otias"];
 
 /// A run of MPTCP over these links, each alike in both directions.
-pub fn over(links: &[LinkConfig], scheduler: &'static str, traffic: Traffic) -> RunSetup {
+pub(crate) fn over(links: &[LinkConfig], scheduler: &'static str, traffic: Traffic) -> RunSetup {
     let path = |(number, link): (usize, &LinkConfig)| PathSetup {
         name: format!("p{number}"),
         down: link.clone(),
@@ -38,7 +38,7 @@ pub fn over(links: &[LinkConfig], scheduler: &'static str, traffic: Traffic) -> 
 }
 
 /// The multi-path protocol of the measured flow.
-pub fn multipath(setup: &mut RunSetup) -> &mut Multipath {
+pub(crate) fn multipath(setup: &mut RunSetup) -> &mut Multipath {
     match &mut setup.flows[0].carrier {
         Carrier::Multipath(multipath) => multipath,
         Carrier::Tcp => panic!("TCP has one path"),
@@ -89,7 +89,7 @@ fn never_told(paths: &mut [PathSetup]) {
     }
 }
 
-pub fn hostile_run() -> impl Strategy<Value = RunSetup> {
+pub(crate) fn hostile_run() -> impl Strategy<Value = RunSetup> {
     let paths = proptest::collection::vec(hostile_path(), 2..4);
     let buffers = (16_384u32..400_000, 16_384u32..400_000, any::<bool>()).prop_map(
         |(send_max, receive_max, auto_tuning)| Buffers { send_max, receive_max, auto_tuning },

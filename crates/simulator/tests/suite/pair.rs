@@ -14,13 +14,13 @@ use std::rc::Rc;
 use traffic::{Half, Role, Traffic};
 use transport::{InterfaceConfig, ProtocolConfig, StackConfig};
 
-pub const CLIENT: HostId = HostId(0);
-pub const SERVER: HostId = HostId(1);
-pub const DOWN: LinkId = LinkId(0);
-pub const UP: LinkId = LinkId(1);
+pub(crate) const CLIENT: HostId = HostId(0);
+pub(crate) const SERVER: HostId = HostId(1);
+pub(crate) const DOWN: LinkId = LinkId(0);
+pub(crate) const UP: LinkId = LinkId(1);
 
 /// Rate, one-way delay, and a queue of 100 packets.
-pub fn link(mbit: u64, delay_ms: u64) -> LinkConfig {
+pub(crate) fn link(mbit: u64, delay_ms: u64) -> LinkConfig {
     LinkConfig {
         capacity: Capacity::Rate(Rate::from_mbit(mbit)),
         delay: Duration::from_millis(delay_ms),
@@ -30,7 +30,7 @@ pub fn link(mbit: u64, delay_ms: u64) -> LinkConfig {
 }
 
 /// A run over one path, alike in both directions.
-pub fn one_path(link: &LinkConfig, traffic: Traffic) -> RunSetup {
+pub(crate) fn one_path(link: &LinkConfig, traffic: Traffic) -> RunSetup {
     let path = PathSetup {
         name: "p0".to_owned(),
         down: link.clone(),
@@ -41,18 +41,18 @@ pub fn one_path(link: &LinkConfig, traffic: Traffic) -> RunSetup {
 }
 
 /// The same setup with a change.
-pub fn with(mut setup: RunSetup, change: impl FnOnce(&mut RunSetup)) -> RunSetup {
+pub(crate) fn with(mut setup: RunSetup, change: impl FnOnce(&mut RunSetup)) -> RunSetup {
     change(&mut setup);
     setup
 }
 
 /// The record of a run that must not fail; the message names the setup.
-pub fn record(setup: &RunSetup) -> RunRecord {
+pub(crate) fn record(setup: &RunSetup) -> RunRecord {
     simulate(setup).unwrap_or_else(|error| panic!("{error}\n{setup:#?}"))
 }
 
 /// The record of a run with what `pick` takes of the sender's events.
-pub fn record_with<T: 'static>(
+pub(crate) fn record_with<T: 'static>(
     setup: &RunSetup,
     mask: EventMask,
     pick: impl FnMut(Instant, &Event) -> Option<T> + 'static,
@@ -86,13 +86,13 @@ impl<T, F: FnMut(Instant, &Event) -> Option<T>> Recorder for Picker<T, F> {
 }
 
 /// The metric of a run that must be complete.
-pub fn value(setup: &RunSetup) -> f64 {
+pub(crate) fn value(setup: &RunSetup) -> f64 {
     let record = record(setup);
     record.outcome.value.unwrap_or_else(|| panic!("incomplete: {record:?}\n{setup:#?}"))
 }
 
 /// Client and server with one link each way and nothing else; `link` for both directions.
-pub fn two_hosts(link: &LinkConfig, cost: ProcessingCost) -> World<Half> {
+pub(crate) fn two_hosts(link: &LinkConfig, cost: ProcessingCost) -> World<Half> {
     let (client, server) = (End::Host(CLIENT, InterfaceId(0)), End::Host(SERVER, InterfaceId(0)));
     let links = vec![LinkEnds { from: server, to: client }, LinkEnds { from: client, to: server }];
     let network = Network { links, routes: Vec::new() };
@@ -106,27 +106,27 @@ pub fn two_hosts(link: &LinkConfig, cost: ProcessingCost) -> World<Half> {
 }
 
 /// The stack of a host with one interface.
-pub fn stack(host: HostId) -> StackConfig {
+pub(crate) fn stack(host: HostId) -> StackConfig {
     stack_of(host, 1)
 }
 
 /// The stack of a host with an interface on each path.
-pub fn stack_of(host: HostId, paths: u8) -> StackConfig {
+pub(crate) fn stack_of(host: HostId, paths: u8) -> StackConfig {
     let on = |path| InterfaceConfig { addresses: vec![address_on(path, host).into()], mtu: 1500 };
     StackConfig { interfaces: (0..paths).map(on).collect() }
 }
 
-pub fn address(host: HostId) -> Ipv4Addr {
+pub(crate) fn address(host: HostId) -> Ipv4Addr {
     address_on(0, host)
 }
 
 /// The address of a host on a path.
-pub fn address_on(path: u8, host: HostId) -> Ipv4Addr {
+pub(crate) fn address_on(path: u8, host: HostId) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, path, host.0 as u8 + 1)
 }
 
 /// A connection from `client` to `server` that starts at `starts_at`.
-pub fn connect(
+pub(crate) fn connect(
     world: &mut World<Half>,
     hosts: [HostId; 2],
     number: u16,

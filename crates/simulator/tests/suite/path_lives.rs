@@ -14,7 +14,7 @@ use simulator::{Direction, Mark, Multipath, PathEvent, PathMark, RunSetup};
 use std::collections::BTreeMap;
 use traffic::Traffic;
 use transport::Buffers;
-use transport::mptcp::Failover;
+use transport::Failover;
 use transport::path_manager::PathManagerKind;
 
 /// Nothing happens before, and nothing is lost: the first handshake is let through, as without an

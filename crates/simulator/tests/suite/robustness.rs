@@ -62,7 +62,7 @@ fn transfer_completes_and_closes_whichever_packet_is_lost() {
 }
 
 /// A path that does everything at once.
-pub fn hostile_link() -> impl Strategy<Value = LinkConfig> {
+pub(crate) fn hostile_link() -> impl Strategy<Value = LinkConfig> {
     let loss = prop_oneof![
         Just(LossConfig::None),
         (0.0..0.08).prop_map(|p| LossConfig::Bernoulli { p }),
@@ -87,7 +87,7 @@ pub fn hostile_link() -> impl Strategy<Value = LinkConfig> {
 }
 
 /// Silence for up to some seconds, at any time.
-pub fn outage() -> impl Strategy<Value = Vec<PathEvent>> {
+pub(crate) fn outage() -> impl Strategy<Value = Vec<PathEvent>> {
     let event = |at: u64, change| PathEvent {
         at: Duration::from_millis(at),
         direction: Direction::Both,

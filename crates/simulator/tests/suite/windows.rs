@@ -61,7 +61,7 @@ impl Recorder for Watch {
 }
 
 /// Every control, and those that have coupled initial windows with them.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let lisa = ["lia:lisa=1", "olia:lisa=1", "balia:lisa=1"];
     congestion::NAMES.iter().map(|(name, ..)| *name).chain(lisa)
 }

@@ -17,7 +17,7 @@ struct Row<'t> {
 }
 
 /// What the table says and the source does not.
-pub fn complaints(text: &str, sources: &[Source]) -> Vec<String> {
+pub(crate) fn complaints(text: &str, sources: &[Source]) -> Vec<String> {
     let mut found = Vec::new();
     for Row { what, words, files } in rows(text) {
         if files.len() > MOST {
@@ -37,7 +37,7 @@ pub fn complaints(text: &str, sources: &[Source]) -> Vec<String> {
 }
 
 /// The number of rows.
-pub fn count(text: &str) -> usize {
+pub(crate) fn count(text: &str) -> usize {
     rows(text).count()
 }
 

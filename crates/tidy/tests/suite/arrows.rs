@@ -80,7 +80,7 @@ const ORDERS: &[(&str, &[&str])] = &[
 const UPWARDS: &[(&str, &str, &str)] = &[("transport", "scheduler", "reinjection")];
 
 /// What is wrong with the arrows between the modules of the crates in the table.
-pub fn complaints(sources: &[Source]) -> Vec<String> {
+pub(crate) fn complaints(sources: &[Source]) -> Vec<String> {
     let mut found = Vec::new();
     for (name, order) in ORDERS {
         let arrows = arrows(name, sources);

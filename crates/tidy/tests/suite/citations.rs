@@ -16,7 +16,7 @@ const NOWHERE: [&str; 7] = [
 ];
 
 /// Every citation that leads nowhere. This file has to name them.
-pub fn citations(source: &Source) -> Vec<Finding> {
+pub(crate) fn citations(source: &Source) -> Vec<Finding> {
     let is_read =
         source.is_rust() || source.path.ends_with(".md") || source.path.ends_with(".toml");
     if !is_read || source.path.starts_with("crates/tidy/") {

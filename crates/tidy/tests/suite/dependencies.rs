@@ -3,7 +3,7 @@
 use crate::workspace::Source;
 
 /// Dependencies that no source of the crate in folder `name` mentions.
-pub fn unused(name: &str, manifest: &str, sources: &[Source]) -> Vec<String> {
+pub(crate) fn unused(name: &str, manifest: &str, sources: &[Source]) -> Vec<String> {
     let prefix = format!("crates/{name}/");
     let own: Vec<&Source> =
         sources.iter().filter(|s| s.is_rust() && s.path.starts_with(&prefix)).collect();

@@ -29,7 +29,7 @@ const FLOORS: &[(&str, &[&str])] = &[
 ];
 
 /// What is wrong with the manifest of the crate in this folder.
-pub fn complaints(name: &str, manifest: &str) -> Vec<String> {
+pub(crate) fn complaints(name: &str, manifest: &str) -> Vec<String> {
     let Some((_, below)) = FLOORS.iter().find(|(floor, _)| *floor == name) else {
         return vec![format!("crates/{name}: enter it in the table of floors")];
     };

@@ -2,7 +2,7 @@
 //! blanked, functions and modules found by their keywords.
 
 /// `text` with comments and the insides of literals replaced by blanks, line for line.
-pub fn blank(text: &str) -> String {
+pub(crate) fn blank(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = ' ';
@@ -91,7 +91,7 @@ fn is_word(c: char) -> bool {
 }
 
 /// Byte offsets of the word `word` in blanked code.
-pub fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+pub(crate) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     code.match_indices(word).map(|(at, _)| at).filter(move |at| {
         !code[..*at].ends_with(is_word) && !code[at + word.len()..].starts_with(is_word)
     })
@@ -134,7 +134,7 @@ fn body(code: &str, from: usize) -> Option<usize> {
 }
 
 /// First and last line of every function with a body, from 0, in blanked code.
-pub fn functions(code: &str) -> Vec<(usize, usize)> {
+pub(crate) fn functions(code: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for at in words(code, "fn") {
         let named =
@@ -150,7 +150,7 @@ pub fn functions(code: &str) -> Vec<(usize, usize)> {
 }
 
 /// First and last line of every `#[cfg(test)] mod name { ... }`, from 0.
-pub fn test_modules(code: &str) -> Vec<(usize, usize)> {
+pub(crate) fn test_modules(code: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for at in words(code, "mod").filter(|at| is_behind_test(code, *at)) {
         if let Some(open) = body(code, at)
@@ -168,7 +168,7 @@ pub fn test_modules(code: &str) -> Vec<(usize, usize)> {
 }
 
 /// The modules in files of their own that code declares, and whether only for tests.
-pub fn modules(code: &str) -> Vec<(&str, bool)> {
+pub(crate) fn modules(code: &str) -> Vec<(&str, bool)> {
     let declared = |at: usize| {
         let rest = code[at + 3..].trim_start();
         let name = &rest[..rest.find(|c| !is_word(c))?];

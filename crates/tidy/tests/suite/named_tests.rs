@@ -30,7 +30,7 @@ fn has_test(source: &Source, file: &str, test: &str) -> bool {
 }
 
 /// What a document names and nobody wrote.
-pub fn complaints(text: &str, sources: &[Source]) -> Vec<String> {
+pub(crate) fn complaints(text: &str, sources: &[Source]) -> Vec<String> {
     names(text)
         .filter(|(file, test)| !sources.iter().any(|source| has_test(source, file, test)))
         .map(|(file, test)| format!("there is no test {file}::{test}"))

@@ -29,7 +29,7 @@ fn has(source: &Source, part: &[&str]) -> bool {
 }
 
 /// What a document quotes and its file does not say.
-pub fn complaints(text: &str, sources: &[Source]) -> Vec<String> {
+pub(crate) fn complaints(text: &str, sources: &[Source]) -> Vec<String> {
     let mut complaints = Vec::new();
     for (file, quoted) in quotes(text) {
         let Some(source) = sources.iter().find(|s| s.path.strip_prefix("crates/") == Some(file))

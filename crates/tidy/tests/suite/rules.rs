@@ -5,14 +5,14 @@ use crate::workspace::Source;
 
 /// Something that breaks a rule.
 #[derive(Debug)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// From 1.
     pub line: usize,
     pub what: String,
 }
 
 /// A rule.
-pub type Rule = fn(&Source) -> Vec<Finding>;
+pub(crate) type Rule = fn(&Source) -> Vec<Finding>;
 
 /// Widest line, in characters.
 const MAX_COLUMNS: usize = 100;
@@ -48,12 +48,12 @@ fn banned(
 }
 
 /// Whether that crate is one of these.
-pub fn is_engine(name: &str) -> bool {
+pub(crate) fn is_engine(name: &str) -> bool {
     ENGINE.contains(&name)
 }
 
 /// A file says first what it does and what it leaves to others.
-pub fn module_comment(source: &Source) -> Vec<Finding> {
+pub(crate) fn module_comment(source: &Source) -> Vec<Finding> {
     if !source.is_rust() || source.text.starts_with("//! ") {
         return Vec::new();
     }
@@ -61,7 +61,7 @@ pub fn module_comment(source: &Source) -> Vec<Finding> {
 }
 
 /// 100 columns.
-pub fn columns(source: &Source) -> Vec<Finding> {
+pub(crate) fn columns(source: &Source) -> Vec<Finding> {
     if !source.is_rust() {
         return Vec::new();
     }
@@ -73,7 +73,7 @@ pub fn columns(source: &Source) -> Vec<Finding> {
 }
 
 /// 70 lines.
-pub fn function_length(source: &Source) -> Vec<Finding> {
+pub(crate) fn function_length(source: &Source) -> Vec<Finding> {
     let functions = lexer::functions(&source.code).into_iter();
     functions
         .map(|(first, last)| (first + 1, last - first + 1))
@@ -83,7 +83,7 @@ pub fn function_length(source: &Source) -> Vec<Finding> {
 }
 
 /// 900 lines.
-pub fn file_length(source: &Source) -> Vec<Finding> {
+pub(crate) fn file_length(source: &Source) -> Vec<Finding> {
     let len = source.text.lines().count();
     if source.product_of().is_none() || len <= MAX_FILE || source.is_test[0] {
         return Vec::new();
@@ -92,7 +92,7 @@ pub fn file_length(source: &Source) -> Vec<Finding> {
 }
 
 /// `unwrap` and `expect` stand only where a comment within three lines proves them.
-pub fn unwrap(source: &Source) -> Vec<Finding> {
+pub(crate) fn unwrap(source: &Source) -> Vec<Finding> {
     if source.product_of().is_none() {
         return Vec::new();
     }
@@ -119,7 +119,7 @@ pub fn unwrap(source: &Source) -> Vec<Finding> {
 
 /// Engine crates use the part of `std` that needs no operating system: with these modules alone
 /// they can open no file or socket, start no thread and read no clock.
-pub fn outer_world(source: &Source) -> Vec<Finding> {
+pub(crate) fn outer_world(source: &Source) -> Vec<Finding> {
     const WHY: &str = "time, chance and data come into the engine as arguments";
     let mut found = banned(source, is_engine, &["Instant::now", "SystemTime"], WHY);
     if source.product_of().is_some_and(is_engine) {
@@ -183,7 +183,7 @@ fn is_without_system(path: &str) -> bool {
 }
 
 /// Walking a hash map is chance without a key.
-pub fn hash_map(source: &Source) -> Vec<Finding> {
+pub(crate) fn hash_map(source: &Source) -> Vec<Finding> {
     let words: &[&str] = if source.path == LOOKED_UP {
         &["std::collections::HashMap", "HashSet"]
     } else {
@@ -193,7 +193,7 @@ pub fn hash_map(source: &Source) -> Vec<Finding> {
 }
 
 /// Rule 12 of the house.
-pub fn mathematics(source: &Source) -> Vec<Finding> {
+pub(crate) fn mathematics(source: &Source) -> Vec<Finding> {
     let words = [
         ".ln()",
         ".ln_1p()",
@@ -216,7 +216,7 @@ pub fn mathematics(source: &Source) -> Vec<Finding> {
 }
 
 /// What is left behind while working.
-pub fn leftovers(source: &Source) -> Vec<Finding> {
+pub(crate) fn leftovers(source: &Source) -> Vec<Finding> {
     let mut found = banned(
         source,
         |_| true,
@@ -230,7 +230,7 @@ pub fn leftovers(source: &Source) -> Vec<Finding> {
 }
 
 /// Nothing here depends on where somebody works on it.
-pub fn absolute_path(source: &Source) -> Vec<Finding> {
+pub(crate) fn absolute_path(source: &Source) -> Vec<Finding> {
     let places = ["work", "root", "home"].map(|folder| format!("/{folder}"));
     find_texts(source, |line| {
         places.iter().find(|place| {
@@ -245,7 +245,7 @@ pub fn absolute_path(source: &Source) -> Vec<Finding> {
 }
 
 /// Where packages come from is a setting of a machine; lock files name the public index.
-pub fn registry(source: &Source) -> Vec<Finding> {
+pub(crate) fn registry(source: &Source) -> Vec<Finding> {
     let dot = '.';
     let hosts = [("crates", "io"), ("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org")];
     let hosts = hosts.map(|(name, end)| format!("{name}{dot}{end}"));

@@ -29,7 +29,7 @@ struct Shape {
 }
 
 /// Structs of the engine that are too large.
-pub fn large_structs(sources: &[Source]) -> Vec<String> {
+pub(crate) fn large_structs(sources: &[Source]) -> Vec<String> {
     let engine = sources.iter().filter(|source| source.product_of().is_some_and(crate::is_engine));
     engine
         .flat_map(|source| {
@@ -43,7 +43,7 @@ pub fn large_structs(sources: &[Source]) -> Vec<String> {
 }
 
 /// Types of `transport` whose `impl` blocks are in too many files.
-pub fn scattered_impls(sources: &[Source]) -> Vec<String> {
+pub(crate) fn scattered_impls(sources: &[Source]) -> Vec<String> {
     let mut files: BTreeMap<(String, String), BTreeSet<&str>> = BTreeMap::new();
     for source in sources.iter().filter(|source| source.product_of() == Some("transport")) {
         let folder = source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -58,7 +58,7 @@ pub fn scattered_impls(sources: &[Source]) -> Vec<String> {
 }
 
 /// Crates with too many names at their root.
-pub fn crowded_roots(sources: &[Source]) -> Vec<String> {
+pub(crate) fn crowded_roots(sources: &[Source]) -> Vec<String> {
     let is_root = |source: &&Source| {
         source.path.starts_with("crates/") && source.path.ends_with("/src/lib.rs")
     };
@@ -70,7 +70,7 @@ pub fn crowded_roots(sources: &[Source]) -> Vec<String> {
 }
 
 /// Folders that state too few invariants.
-pub fn unasserted(sources: &[Source]) -> Vec<String> {
+pub(crate) fn unasserted(sources: &[Source]) -> Vec<String> {
     let density = |folder: &&str| {
         let prefix = format!("crates/transport/src/{folder}/");
         let inside = sources.iter().filter(|source| source.path.starts_with(&prefix));

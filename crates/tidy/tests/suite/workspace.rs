@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// A text file.
 #[derive(Debug)]
-pub struct Source {
+pub(crate) struct Source {
     /// From the root, with `/`.
     pub path: String,
     pub text: String,
@@ -22,7 +22,7 @@ pub struct Source {
 
 impl Source {
     /// A file of this content; all of it test code if `is_test`.
-    pub fn new(path: &str, text: &str, is_test: bool) -> Self {
+    pub(crate) fn new(path: &str, text: &str, is_test: bool) -> Self {
         let code = if path.ends_with(".rs") { lexer::blank(text) } else { String::new() };
         let mut lines = vec![is_test; text.lines().count()];
         for (first, last) in lexer::test_modules(&code) {
@@ -32,33 +32,33 @@ impl Source {
     }
 
     /// Whether this is Rust.
-    pub fn is_rust(&self) -> bool {
+    pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
 
     /// The crate that this is product code of.
-    pub fn product_of(&self) -> Option<&str> {
+    pub(crate) fn product_of(&self) -> Option<&str> {
         let rest = self.path.strip_prefix("crates/")?;
         let (name, rest) = rest.split_once('/')?;
         (self.is_rust() && rest.starts_with("src/")).then_some(name)
     }
 
     /// Lines of code outside of tests, numbered from 1, comments and literals blanked.
-    pub fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(crate) fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.code.lines().zip(&self.is_test).enumerate();
         lines.filter(|(_, (_, test))| !**test).map(|(index, (line, _))| (index + 1, line))
     }
 }
 
 /// Every text file.
-pub struct Workspace {
+pub(crate) struct Workspace {
     pub sources: Vec<Source>,
     reached: BTreeSet<String>,
 }
 
 impl Workspace {
     /// Read it from where this crate lies.
-    pub fn read() -> Self {
+    pub(crate) fn read() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
         let ignored: Vec<PathBuf> =
@@ -69,7 +69,7 @@ impl Workspace {
     }
 
     /// Of files by their paths.
-    pub fn of(texts: &BTreeMap<String, String>) -> Self {
+    pub(crate) fn of(texts: &BTreeMap<String, String>) -> Self {
         let mut reached = BTreeMap::new();
         for root in texts.keys().filter(|path| is_root(path)) {
             let is_test = !root.contains("/src/");
@@ -83,13 +83,13 @@ impl Workspace {
     }
 
     /// Rust files that are part of nothing.
-    pub fn dead_sources(&self) -> Vec<&str> {
+    pub(crate) fn dead_sources(&self) -> Vec<&str> {
         let paths = self.sources.iter().filter(|source| source.is_rust()).map(|s| s.path.as_str());
         paths.filter(|path| !self.reached.contains(*path)).collect()
     }
 
     /// The manifest of every crate: folder and text.
-    pub fn manifests(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn manifests(&self) -> impl Iterator<Item = (&str, &str)> {
         self.sources.iter().filter_map(|source| {
             let name = source.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
             Some((name, source.text.as_str()))

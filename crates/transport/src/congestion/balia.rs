@@ -43,7 +43,7 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// The linked windows of one connection.
-pub type Balia = Coupled<Balanced>;
+pub(super) type Balia = Coupled<Balanced>;
 
 /// Smallest threshold of one path among several, in segments.
 const MIN_SSTHRESH_SEGS: f64 = 1.0;

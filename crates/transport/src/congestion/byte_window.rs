@@ -21,7 +21,7 @@ const MIN_IDLE_WINDOW: u64 = 4;
 
 /// Window, threshold and `partial_bytes_acked` of one path.
 #[derive(Clone, Debug)]
-pub struct ByteWindow {
+pub(super) struct ByteWindow {
     pmdcs: u32,
     /// At least one PMDCS.
     cwnd: u64,
@@ -33,7 +33,7 @@ pub struct ByteWindow {
 
 /// What an acknowledgement does to a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub(super) enum Step {
     /// It does not grow.
     None,
     /// It grows by at most that many bytes (s7.2.1).
@@ -44,7 +44,7 @@ pub enum Step {
 
 /// An acknowledgement as the window sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Acknowledged {
+pub(super) struct Acknowledged {
     /// Bytes of DATA chunks newly acknowledged on this path, with headers and padding.
     pub bytes: u64,
     /// Before the acknowledgement cwnd or more bytes were outstanding.
@@ -64,7 +64,7 @@ pub fn initial_window(pmdcs: u32, peer: IpAddr) -> u64 {
 
 impl ByteWindow {
     /// A path with that initial window; no threshold means arbitrarily high.
-    pub fn new(pmdcs: u32, initial_window: u64, ssthresh: Option<u64>) -> Self {
+    pub(super) fn new(pmdcs: u32, initial_window: u64, ssthresh: Option<u64>) -> Self {
         let least = u64::from(pmdcs.max(1));
         ByteWindow {
             pmdcs: pmdcs.max(1),
@@ -76,27 +76,27 @@ impl ByteWindow {
     }
 
     /// The window in bytes.
-    pub const fn cwnd(&self) -> u64 {
+    pub(super) const fn cwnd(&self) -> u64 {
         self.cwnd
     }
 
     /// The threshold in bytes; `None` while arbitrarily high.
-    pub fn ssthresh(&self) -> Option<u64> {
+    pub(super) fn ssthresh(&self) -> Option<u64> {
         (self.ssthresh != u64::MAX).then_some(self.ssthresh)
     }
 
     /// The largest DATA chunk of the path in bytes.
-    pub const fn pmdcs(&self) -> u32 {
+    pub(super) const fn pmdcs(&self) -> u32 {
         self.pmdcs
     }
 
     /// Slow start: the window is at most the threshold (s7.2.1; RFC 5681 leaves equality open).
-    pub const fn in_slow_start(&self) -> bool {
+    pub(super) const fn in_slow_start(&self) -> bool {
         self.cwnd <= self.ssthresh
     }
 
     /// The growth that an acknowledgement allows. `limit` is L of s7.2.1, in PMDCS.
-    pub fn on_ack(&mut self, limit: u32, acked: Acknowledged) -> Step {
+    pub(super) fn on_ack(&mut self, limit: u32, acked: Acknowledged) -> Step {
         let may_grow = acked.fully_used && acked.may_grow && !self.in_fast_recovery;
         let step = if self.in_slow_start() {
             let most = u64::from(limit) * u64::from(self.pmdcs);
@@ -126,7 +126,7 @@ impl ByteWindow {
 
     /// Adds bytes or, for a negative number, takes them away, down to one PMDCS; fractions are
     /// rounded up.
-    pub fn change(&mut self, bytes: f64) {
+    pub(super) fn change(&mut self, bytes: f64) {
         debug_assert!(bytes.is_finite(), "{self:?}");
         // Rounding must not raise products that are whole numbers.
         let cwnd = self.cwnd as f64 + libm::ceil(bytes - 1e-9);
@@ -135,7 +135,7 @@ impl ByteWindow {
 
     /// Loss found by acknowledgements: window and threshold become `ssthresh` (s7.2.3), unless the
     /// path is in fast recovery already (s7.2.4). Whether they were reduced.
-    pub fn on_loss(&mut self, ssthresh: u64) -> bool {
+    pub(super) fn on_loss(&mut self, ssthresh: u64) -> bool {
         if self.in_fast_recovery {
             return false;
         }
@@ -146,7 +146,7 @@ impl ByteWindow {
     }
 
     /// T3-rtx expired: the window becomes one PMDCS (s7.2.3), and fast recovery is over.
-    pub fn on_timeout(&mut self, ssthresh: u64) {
+    pub(super) fn on_timeout(&mut self, ssthresh: u64) {
         self.set_ssthresh(ssthresh);
         self.cwnd = u64::from(self.pmdcs);
         self.in_fast_recovery = false;
@@ -159,13 +159,13 @@ impl ByteWindow {
     }
 
     /// Everything up to the fast-recovery exit point is acknowledged.
-    pub const fn on_recovery_exit(&mut self) {
+    pub(super) const fn on_recovery_exit(&mut self) {
         self.in_fast_recovery = false;
     }
 
     /// Nothing was sent on the path for `idle`: each RTO halves the window, not below 4 PMDCS; the
     /// threshold keeps the window before (s7.2.1).
-    pub fn decay(&mut self, idle: Duration, rto: Duration) {
+    pub(super) fn decay(&mut self, idle: Duration, rto: Duration) {
         let floor = MIN_IDLE_WINDOW * u64::from(self.pmdcs);
         if rto.is_zero() || idle < rto || self.cwnd <= floor {
             return;

@@ -224,7 +224,7 @@ impl<R: Rule> CongestionControl for Coupled<R> {
 
 /// The state of one path.
 #[derive(Clone, Debug)]
-pub struct CoupledPath<R> {
+pub(super) struct CoupledPath<R> {
     rule: R,
     srtt: Duration,
     /// In fast recovery: the window is not yet reduced, the threshold counts.
@@ -352,11 +352,11 @@ impl<R: Rule> Algorithm for CoupledPath<R> {
 /// The kernel's counter of acknowledgements, whatever each covers (`mptcp_coupled.c`: compared,
 /// then incremented, so that a step takes one acknowledgement more than asked for).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct AckCounter(u32);
+pub(super) struct AckCounter(u32);
 
 impl AckCounter {
     /// One more acknowledgement. Whether it completes a step.
-    pub fn steps(&mut self, per_step: u64) -> bool {
+    pub(super) fn steps(&mut self, per_step: u64) -> bool {
         let full = u64::from(self.0) >= per_step;
         self.0 = if full { 0 } else { self.0 + 1 };
         full
@@ -366,7 +366,7 @@ impl AckCounter {
 #[cfg(test)]
 impl<R: Rule> CoupledPath<R> {
     /// Its rule.
-    pub const fn rule(&self) -> &R {
+    pub(super) const fn rule(&self) -> &R {
         &self.rule
     }
 }

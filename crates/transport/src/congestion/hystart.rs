@@ -27,7 +27,7 @@ const BURST_BYTES: u64 = 4 * 65_215;
 
 /// The state of one path; times in microseconds.
 #[derive(Clone, Debug)]
-pub struct HyStart {
+pub(super) struct HyStart {
     found: bool,
     round_start_us: u64,
     last_ack_us: u64,
@@ -41,7 +41,7 @@ pub struct HyStart {
 
 impl HyStart {
     /// At the start of a path.
-    pub fn new(now: Instant) -> Self {
+    pub(super) fn new(now: Instant) -> Self {
         let now = now.as_micros();
         HyStart {
             found: false,
@@ -55,13 +55,13 @@ impl HyStart {
     }
 
     /// A retransmission time-out restarts it.
-    pub fn on_timeout(&mut self, now: Instant, snd_nxt: u64) {
+    pub(super) fn on_timeout(&mut self, now: Instant, snd_nxt: u64) {
         *self = HyStart::new(now);
         self.round_end = snd_nxt;
     }
 
     /// An acknowledgement with an RTT sample; may end slow start.
-    pub fn on_rtt(&mut self, window: &mut SegmentWindow, rtt: Duration, sample: &AckSample) {
+    pub(super) fn on_rtt(&mut self, window: &mut SegmentWindow, rtt: Duration, sample: &AckSample) {
         let delay = rtt.as_micros().max(1);
         if self.delay_min_us == 0 || delay < self.delay_min_us {
             self.delay_min_us = delay;

@@ -13,7 +13,7 @@ const RESTART_WINDOW: u32 = 10;
 
 /// Data are sent with nothing in flight after `idle`: the window is halved once per RTO, not below
 /// the restart window.
-pub fn restart(window: &mut SegmentWindow, idle: Duration, rto: Duration) {
+pub(super) fn restart(window: &mut SegmentWindow, idle: Duration, rto: Duration) {
     if idle > rto && !rto.is_zero() {
         halve_per_rto(window, idle, rto);
     }
@@ -33,7 +33,7 @@ fn halve_per_rto(window: &mut SegmentWindow, mut idle: Duration, rto: Duration) 
 
 /// For one RTO the application used at most `used_segs` of the window, without ever filling it:
 /// the window becomes the mean of itself and what was used.
-pub fn application_limited(window: &mut SegmentWindow, used_segs: u32) {
+pub(super) fn application_limited(window: &mut SegmentWindow, used_segs: u32) {
     let cwnd = window.cwnd_segs();
     let used = used_segs.max(restart_window(window));
     if used < cwnd {

@@ -52,7 +52,7 @@ const BYTES: ByteLaw = ByteLaw {
 };
 
 /// The linked increases of one connection.
-pub type Lia = Coupled<Linked>;
+pub(super) type Lia = Coupled<Linked>;
 
 /// One path's state.
 #[derive(Clone, Debug)]
@@ -90,7 +90,7 @@ impl Rule for Linked {
 }
 
 /// Half of a window, in the kernel's arithmetic cut to whole segments.
-pub fn half(window: &SegmentWindow, kernel_compat: bool) -> f64 {
+pub(super) fn half(window: &SegmentWindow, kernel_compat: bool) -> f64 {
     let half = law::reno::decrease(window.cwnd());
     if kernel_compat { truncate(half) } else { half }
 }

@@ -30,14 +30,14 @@ pub(super) const PARAMETER: Parameter = Parameter {
 
 /// The initial window of a new path, in segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Grant {
+pub(super) struct Grant {
     pub initial: u32,
     /// The part of it that is taken from the donor.
     pub taken: u32,
 }
 
 /// The grant to a path that joins while a donor with a window of `cwnd` is in its first slow start.
-pub fn grant(initial_window: u32, cwnd: u32) -> Grant {
+pub(super) fn grant(initial_window: u32, cwnd: u32) -> Grant {
     let above = cwnd.saturating_sub(initial_window);
     let taken = above.min(initial_window);
     if taken == initial_window || taken >= MIN_INITIAL {
@@ -48,7 +48,7 @@ pub fn grant(initial_window: u32, cwnd: u32) -> Grant {
 
 /// The first slow start of one path.
 #[derive(Clone, Copy, Debug)]
-pub struct FirstSlowStart {
+pub(super) struct FirstSlowStart {
     /// No loss, time-out or idle period has ended it, and no threshold was reached.
     first: bool,
     /// Segments whose acknowledgement is not to grow the window.
@@ -59,31 +59,31 @@ pub struct FirstSlowStart {
 
 impl FirstSlowStart {
     /// A new path.
-    pub const NEW: FirstSlowStart = FirstSlowStart { first: true, owed: 0, held: 0 };
+    pub(super) const NEW: FirstSlowStart = FirstSlowStart { first: true, owed: 0, held: 0 };
 
     /// Whether other paths may take from the window.
-    pub const fn is_first(&self) -> bool {
+    pub(super) const fn is_first(&self) -> bool {
         self.first
     }
 
     /// The first slow start is over.
-    pub const fn end(&mut self) {
+    pub(super) const fn end(&mut self) {
         *self = FirstSlowStart { first: false, owed: 0, held: 0 };
     }
 
     /// Another path took segments from the window.
-    pub const fn on_taken(&mut self, segs: u32) {
+    pub(super) const fn on_taken(&mut self, segs: u32) {
         self.owed += segs;
     }
 
     /// Segments were acknowledged.
-    pub fn on_ack(&mut self, acked: u32) {
+    pub(super) fn on_ack(&mut self, acked: u32) {
         self.held = self.owed.min(acked);
         self.owed -= self.held;
     }
 
     /// The part of the segments acknowledged now that grows the window.
-    pub fn credit(&self, acked: f64) -> f64 {
+    pub(super) fn credit(&self, acked: f64) -> f64 {
         (acked - f64::from(self.held)).max(0.0)
     }
 }

@@ -64,9 +64,9 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// The linked windows of one connection, paths ranked as in the paper and the kernel.
-pub type Olia = Coupled<Opportunistic<false>>;
+pub(super) type Olia = Coupled<Opportunistic<false>>;
 /// The same, paths ranked as in the draft.
-pub type OliaDraft = Coupled<Opportunistic<true>>;
+pub(super) type OliaDraft = Coupled<Opportunistic<true>>;
 
 /// Units of the kernel in a segment.
 const KERNEL_SCALE: f64 = 1024.0;
@@ -130,7 +130,7 @@ impl<const DRAFT: bool> Rule for Opportunistic<DRAFT> {
 
 /// `l_i`, from the offsets up to which data were acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct LossInterval {
+pub(super) struct LossInterval {
     /// At the last loss but one.
     before: u64,
     /// At the last loss.
@@ -140,19 +140,19 @@ pub struct LossInterval {
 
 impl LossInterval {
     /// Data up to `una` are acknowledged.
-    pub fn on_ack(&mut self, una: u64) {
+    pub(super) fn on_ack(&mut self, una: u64) {
         self.now = self.now.max(una);
     }
 
     /// A loss begins an interval, unless nothing was acknowledged since the last one.
-    pub fn on_loss(&mut self) {
+    pub(super) fn on_loss(&mut self) {
         if self.now != self.last {
             (self.before, self.last) = (self.last, self.now);
         }
     }
 
     /// `l_i`: the larger of the last two intervals.
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         debug_assert!(self.before <= self.last && self.last <= self.now, "{self:?}");
         (self.last - self.before).max(self.now - self.last)
     }

@@ -7,7 +7,7 @@
 //! left to the controllers.
 
 /// Smallest threshold (RFC 5681 s3.1).
-pub const MIN_SSTHRESH_SEGS: f64 = 2.0;
+pub(super) const MIN_SSTHRESH_SEGS: f64 = 2.0;
 
 /// Congestion window and threshold, in segments.
 #[derive(Clone, Debug)]
@@ -180,7 +180,7 @@ impl SegmentWindow {
 }
 
 /// Whole segments; infinity stays.
-pub fn truncate(segs: f64) -> f64 {
+pub(super) fn truncate(segs: f64) -> f64 {
     if segs.is_finite() { f64::from(segs as u32) } else { segs }
 }
 

@@ -4,7 +4,7 @@ use super::{AckSample, CongestionEvent, CongestionKind, PathStart};
 use base::{CaState, Duration, Instant};
 
 /// A path with that window and threshold in segments of `mss` bytes, without an RTT sample.
-pub fn path_start(mss: u32, cwnd_segs: u32, ssthresh_segs: Option<u32>) -> PathStart {
+pub(super) fn path_start(mss: u32, cwnd_segs: u32, ssthresh_segs: Option<u32>) -> PathStart {
     let bytes = |segs: u32| u64::from(segs) * u64::from(mss);
     PathStart {
         now: Instant::ZERO,
@@ -16,7 +16,7 @@ pub fn path_start(mss: u32, cwnd_segs: u32, ssthresh_segs: Option<u32>) -> PathS
 }
 
 /// An acknowledgement of `acked_segs` while the window is the limit, RTT 50 ms.
-pub fn ack(now: Instant, acked_segs: u32) -> AckSample {
+pub(super) fn ack(now: Instant, acked_segs: u32) -> AckSample {
     AckSample {
         now,
         acked_segs,
@@ -35,7 +35,7 @@ pub fn ack(now: Instant, acked_segs: u32) -> AckSample {
 }
 
 /// A loss found by acknowledgements.
-pub fn loss(now: Instant) -> CongestionEvent {
+pub(super) fn loss(now: Instant) -> CongestionEvent {
     CongestionEvent {
         now,
         kind: CongestionKind::FastRecovery,

@@ -64,7 +64,7 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// The weighted windows of one connection.
-pub type Wvegas = Coupled<Weighted>;
+pub(super) type Wvegas = Coupled<Weighted>;
 
 const fn queued(key: &'static str, about: &'static str, default: f64) -> Parameter {
     let (kind, source) = (Kind::Whole, "multipath-tcp kernel v0.95");

@@ -18,7 +18,7 @@ const DOUBLINGS: u32 = 6;
 
 /// An address of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LocalAddress {
+pub(crate) struct LocalAddress {
     pub id: u8,
     pub ip: IpAddr,
     pub interface: InterfaceId,
@@ -29,14 +29,14 @@ pub struct LocalAddress {
 
 /// An address of the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RemoteAddress {
+pub(crate) struct RemoteAddress {
     pub id: u8,
     pub address: SocketAddr,
 }
 
 /// An announcement that waits for its echo, or for its turn.
 #[derive(Clone, Copy, Debug)]
-pub struct Announcement {
+pub(super) struct Announcement {
     pub option: AddAddr,
     pub due: Instant,
     /// When it was last sent.
@@ -49,7 +49,7 @@ pub struct Announcement {
 
 /// The address tables of a connection.
 #[derive(Clone, Debug, Default)]
-pub struct Addresses {
+pub(crate) struct Addresses {
     local: Vec<LocalAddress>,
     remote: Vec<RemoteAddress>,
     announced: Vec<Announcement>,
@@ -58,7 +58,7 @@ pub struct Addresses {
 impl Addresses {
     /// The addresses of the first subflow have identifier 0; the others of this host follow in
     /// order, those of the same family first.
-    pub fn new(
+    pub(crate) fn new(
         first: IpAddr,
         peer: SocketAddr,
         host: &[(IpAddr, InterfaceId)],
@@ -79,14 +79,14 @@ impl Addresses {
     }
 
     /// The address of this host with that number.
-    pub fn local(&self, id: u8) -> Option<&LocalAddress> {
+    pub(crate) fn local(&self, id: u8) -> Option<&LocalAddress> {
         self.local.iter().find(|address| address.id == id)
     }
 
     /// Whether an address of this host is announced. A connection over IPv4 uses IPv4 alone, one
     /// over IPv6 may use both (Linux `mptcp_pm_addr_families_match`); then IPv4 serves interfaces
     /// without an address of IPv6, so that no path counts twice.
-    pub fn is_announced_to_peer(&self, address: &LocalAddress) -> bool {
+    pub(crate) fn is_announced_to_peer(&self, address: &LocalAddress) -> bool {
         let first_is_ipv4 = self.remote(0).is_none_or(|first| first.address.is_ipv4());
         let same = |ip: IpAddr| ip.is_ipv4() == first_is_ipv4;
         let mut beside = self.local.iter().filter(|each| each.interface == address.interface);
@@ -94,12 +94,17 @@ impl Addresses {
     }
 
     /// The number of an address of this host.
-    pub fn local_id(&self, ip: IpAddr) -> Option<u8> {
+    pub(crate) fn local_id(&self, ip: IpAddr) -> Option<u8> {
         self.local.iter().find(|address| address.ip == ip).map(|address| address.id)
     }
 
     /// Add an address of this host, or mark it as up. Its identifier; `None` if there are too many.
-    pub fn add_local(&mut self, ip: IpAddr, interface: InterfaceId, backup: bool) -> Option<u8> {
+    pub(crate) fn add_local(
+        &mut self,
+        ip: IpAddr,
+        interface: InterfaceId,
+        backup: bool,
+    ) -> Option<u8> {
         if let Some(known) = self.local.iter_mut().find(|known| known.ip == ip) {
             known.up = true;
             known.interface = interface;
@@ -119,21 +124,21 @@ impl Addresses {
     }
 
     /// An address of this host went down. Its identifier, which is kept for its return.
-    pub fn lose_local(&mut self, ip: IpAddr) -> Option<u8> {
+    pub(crate) fn lose_local(&mut self, ip: IpAddr) -> Option<u8> {
         let known = self.local.iter_mut().find(|known| known.ip == ip)?;
         known.up = false;
         Some(known.id)
     }
 
     /// The peer's address with that number.
-    pub fn remote(&self, id: u8) -> Option<&RemoteAddress> {
+    pub(crate) fn remote(&self, id: u8) -> Option<&RemoteAddress> {
         self.remote.iter().find(|address| address.id == id)
     }
 
     /// Learn of an address of the peer. Whether it may be used now: it is new, or announced
     /// again. A number keeps its address until it is withdrawn; its port may change, but not that
     /// of number 0, the first subflow's.
-    pub fn learn(&mut self, id: u8, address: SocketAddr) -> bool {
+    pub(crate) fn learn(&mut self, id: u8, address: SocketAddr) -> bool {
         if let Some(known) = self.remote.iter_mut().find(|known| known.id == id) {
             let same = known.address.ip() == address.ip();
             if same && id != 0 {
@@ -152,7 +157,7 @@ impl Addresses {
 
     /// An ADD_ADDR of the peer arrived on a subflow to its `port`. Whether the address may be used
     /// now. Without a port, one announced again keeps its port, maybe on another subflow.
-    pub fn on_add_addr(&mut self, add: &AddAddr, port: u16) -> bool {
+    pub(crate) fn on_add_addr(&mut self, add: &AddAddr, port: u16) -> bool {
         let before = self.remote(add.address_id).map(|known| known.address);
         let before = before.filter(|known| known.ip() == add.address).map(|known| known.port());
         let port = add.port.or(before).unwrap_or(port);
@@ -160,37 +165,37 @@ impl Addresses {
     }
 
     /// The peer joined from an address: its number may have another one behind a NAT.
-    pub fn on_joined_from(&mut self, id: u8, ip: IpAddr) {
+    pub(crate) fn on_joined_from(&mut self, id: u8, ip: IpAddr) {
         if let Some(known) = self.remote.iter_mut().find(|known| known.id == id && id != 0) {
             known.address.set_ip(ip);
         }
     }
 
     /// Mark the addresses of this host that `which` picks as backup, or not.
-    pub fn set_backup(&mut self, backup: bool, which: impl Fn(&LocalAddress) -> bool) {
+    pub(crate) fn set_backup(&mut self, backup: bool, which: impl Fn(&LocalAddress) -> bool) {
         for address in self.local.iter_mut().filter(|address| which(address)) {
             address.backup = backup;
         }
     }
 
     /// Whether subflows over an interface are for backup.
-    pub fn is_backup_interface(&self, interface: InterfaceId) -> bool {
+    pub(crate) fn is_backup_interface(&self, interface: InterfaceId) -> bool {
         let mut here = self.local.iter().filter(|here| here.interface == interface);
         here.any(|here| here.backup)
     }
 
     /// The peer removed an address (RFC 8684 s3.4.2); that of number 0 is kept.
-    pub fn forget_remote(&mut self, id: u8) {
+    pub(crate) fn forget_remote(&mut self, id: u8) {
         self.remote.retain(|known| known.id != id || id == 0);
     }
 
     /// Nothing is announced any more.
-    pub fn clear_announcements(&mut self) {
+    pub(crate) fn clear_announcements(&mut self) {
         self.announced.clear();
     }
 
     /// Addresses as path managers see them: those usable now.
-    pub fn tables(&self) -> (Vec<Address>, Vec<Address>) {
+    pub(crate) fn tables(&self) -> (Vec<Address>, Vec<Address>) {
         let up = self.local.iter().filter(|at| at.up);
         let local = up.map(|at| Address { id: at.id, ip: at.ip });
         let remote = self.remote.iter().map(|at| Address { id: at.id, ip: at.address.ip() });
@@ -199,7 +204,7 @@ impl Addresses {
 
     /// Announce an address. Its option, if it is to be sent now: one waits for its echo at a time,
     /// because Linux drops those that come while it is busy with another one.
-    pub fn announce(&mut self, now: Instant, option: AddAddr) -> Option<AddAddr> {
+    pub(crate) fn announce(&mut self, now: Instant, option: AddAddr) -> Option<AddAddr> {
         self.announced.retain(|open| open.option.address_id != option.address_id);
         let due = Instant::FAR_FUTURE;
         self.announced.push(Announcement { option, due, sent_at: now, sent: 0, unheeded: 0 });
@@ -207,13 +212,13 @@ impl Addresses {
     }
 
     /// The peer echoed it; the next one to send.
-    pub fn echoed(&mut self, now: Instant, echo: &AddAddr) -> Option<AddAddr> {
+    pub(crate) fn echoed(&mut self, now: Instant, echo: &AddAddr) -> Option<AddAddr> {
         self.announced.retain(|open| open.option.echo() != *echo);
         self.next_announcement(now)
     }
 
     /// An address is announced no more; the next one to send.
-    pub fn unannounce(&mut self, now: Instant, id: u8) -> Option<AddAddr> {
+    pub(crate) fn unannounce(&mut self, now: Instant, id: u8) -> Option<AddAddr> {
         self.announced.retain(|open| open.option.address_id != id);
         self.next_announcement(now)
     }
@@ -228,13 +233,13 @@ impl Addresses {
 
     /// When an announcement is to be repeated.
     #[inline]
-    pub fn deadline(&self) -> Instant {
+    pub(crate) fn deadline(&self) -> Instant {
         self.announced.iter().map(|open| open.due).min().unwrap_or(Instant::FAR_FUTURE)
     }
 
     /// Announcements to repeat now, and the numbers of those that are given up. The peer was last
     /// heard at `heard_at`.
-    pub fn take_due(&mut self, now: Instant, heard_at: Instant) -> (Vec<AddAddr>, Vec<u8>) {
+    pub(crate) fn take_due(&mut self, now: Instant, heard_at: Instant) -> (Vec<AddAddr>, Vec<u8>) {
         let mut due = Vec::new();
         for open in self.announced.iter_mut().filter(|open| open.due <= now) {
             open.unheeded += u32::from(heard_at > open.sent_at);
@@ -255,7 +260,7 @@ impl Addresses {
 }
 
 /// Whether two addresses share their leading `bits`.
-pub fn share_prefix(one: IpAddr, other: IpAddr, bits: u8) -> bool {
+pub(super) fn share_prefix(one: IpAddr, other: IpAddr, bits: u8) -> bool {
     let (one, other, width) = match (one, other) {
         (IpAddr::V4(one), IpAddr::V4(other)) => {
             (u128::from(one.to_bits()), u128::from(other.to_bits()), 32)

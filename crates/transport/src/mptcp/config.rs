@@ -109,7 +109,7 @@ impl MptcpConfig {
 }
 
 /// What a connection begins with.
-pub struct Start<'a> {
+pub(crate) struct Start<'a> {
     pub socket: SocketId,
     pub config: &'a MptcpConfig,
     pub client: bool,

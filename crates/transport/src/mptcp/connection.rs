@@ -33,7 +33,7 @@ use wire::mptcp::{MptcpOption, MptcpOptions, ResetReason};
 use wire::{Body, Payload};
 
 /// An MPTCP socket.
-pub struct Connection {
+pub(crate) struct Connection {
     pub(super) socket: SocketId,
     pub(super) config: MptcpConfig,
     pub(super) keys: Keys,
@@ -110,7 +110,7 @@ impl Connection {
     }
 
     /// It fell back to TCP.
-    pub const fn is_plain(&self) -> bool {
+    pub(crate) const fn is_plain(&self) -> bool {
         self.fallback.is_plain()
     }
 

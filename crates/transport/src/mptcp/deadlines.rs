@@ -20,14 +20,14 @@ const DOUBLINGS: u32 = 10;
 
 /// What follows when an MP_FAIL stays unanswered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unanswered {
+pub(super) enum Unanswered {
     Repeat,
     GiveUp,
 }
 
 /// These timers; `FAR_FUTURE` where one is not set.
 #[derive(Clone, Copy, Debug)]
-pub struct Deadlines {
+pub(super) struct Deadlines {
     /// The DATA_FIN is repeated.
     fin: Instant,
     fin_tries: u32,
@@ -60,35 +60,35 @@ impl Default for Deadlines {
 impl Deadlines {
     /// A data acknowledgement arrived.
     #[inline]
-    pub const fn on_heard(&mut self, now: Instant) {
+    pub(super) const fn on_heard(&mut self, now: Instant) {
         self.heard_at = now;
     }
 
     /// When a data acknowledgement last arrived.
     #[inline]
-    pub const fn heard_at(&self) -> Instant {
+    pub(super) const fn heard_at(&self) -> Instant {
         self.heard_at
     }
 
     /// The earliest of them.
     #[inline]
-    pub fn earliest(&self) -> Instant {
+    pub(super) fn earliest(&self) -> Instant {
         self.fin.min(self.end).min(self.fail)
     }
 
     /// A DATA_FIN was sent.
-    pub fn start_fin(&mut self, now: Instant) {
+    pub(super) fn start_fin(&mut self, now: Instant) {
         self.fin_tries = 0;
         self.fin = now + FIN_INTERVAL;
     }
 
     /// The DATA_FIN was acknowledged.
-    pub const fn stop_fin(&mut self) {
+    pub(super) const fn stop_fin(&mut self) {
         self.fin = Instant::FAR_FUTURE;
     }
 
     /// Whether the DATA_FIN is due again; if so, how often it was sent and not acknowledged.
-    pub fn take_fin(&mut self, now: Instant) -> Option<u32> {
+    pub(super) fn take_fin(&mut self, now: Instant) -> Option<u32> {
         if self.fin > now {
             return None;
         }
@@ -99,35 +99,35 @@ impl Deadlines {
     }
 
     /// No subflow or no reader is left: the connection is given up in a minute.
-    pub fn start_end(&mut self, now: Instant) {
+    pub(super) fn start_end(&mut self, now: Instant) {
         self.end = self.end.min(now + CLOSE_TIMEOUT);
     }
 
     /// There is a subflow again.
-    pub const fn stop_end(&mut self) {
+    pub(super) const fn stop_end(&mut self) {
         self.end = Instant::FAR_FUTURE;
     }
 
     /// Whether the connection is to be given up.
     #[inline]
-    pub fn is_end_due(&self, now: Instant) -> bool {
+    pub(super) fn is_end_due(&self, now: Instant) -> bool {
         self.end <= now
     }
 
     /// An MP_FAIL was sent.
-    pub fn start_fail(&mut self, now: Instant) {
+    pub(super) fn start_fail(&mut self, now: Instant) {
         self.fail_tries = 0;
         self.fail = now + FAIL_INTERVAL;
         self.fail_end = now + FAIL_TIMEOUT;
     }
 
     /// The MP_FAIL was answered, or is void.
-    pub const fn stop_fail(&mut self) {
+    pub(super) const fn stop_fail(&mut self) {
         self.fail = Instant::FAR_FUTURE;
     }
 
     /// Whether the MP_FAIL is due again.
-    pub fn take_fail(&mut self, now: Instant) -> Option<Unanswered> {
+    pub(super) fn take_fail(&mut self, now: Instant) -> Option<Unanswered> {
         if self.fail > now {
             return None;
         }

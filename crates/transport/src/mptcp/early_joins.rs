@@ -25,7 +25,7 @@ const ROOM: u32 = 28;
 
 /// The groups that are not complete.
 #[derive(Default)]
-pub struct EarlyJoins {
+pub(super) struct EarlyJoins {
     groups: Vec<Group>,
     waiting: Vec<EarlyJoin>,
 }
@@ -41,7 +41,7 @@ struct Group {
 }
 
 /// A subflow whose connection is not known.
-pub struct EarlyJoin {
+pub(crate) struct EarlyJoin {
     group: u64,
     pub interface: InterfaceId,
     pub join: GroupedJoin,
@@ -54,12 +54,12 @@ pub struct EarlyJoin {
 impl EarlyJoins {
     /// No subflow waits.
     #[inline]
-    pub const fn is_empty(&self) -> bool {
+    pub(super) const fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// A connection was made by the first SYN of a group.
-    pub fn on_connection(&mut self, now: Instant, connection: SocketId, syn: &TcpSegment) {
+    pub(super) fn on_connection(&mut self, now: Instant, connection: SocketId, syn: &TcpSegment) {
         let Some(group) = syn.options.mptcp.group() else { return };
         self.forget_old(now);
         if self.groups.len() < MOST {
@@ -69,7 +69,7 @@ impl EarlyJoins {
     }
 
     /// Takes a segment between unknown ends if it belongs to a group.
-    pub fn claim(
+    pub(super) fn claim(
         &mut self,
         cx: &mut Context<'_>,
         draws: &mut Draws,
@@ -158,7 +158,7 @@ impl EarlyJoins {
 
     /// The next subflow from `from` on that has its third packet and whose connection can take it,
     /// with that connection. `from` is where to look next.
-    pub fn take_complete(
+    pub(super) fn take_complete(
         &mut self,
         from: &mut usize,
         host: &impl HostView,
@@ -201,7 +201,7 @@ impl EarlyJoin {
     }
 
     /// The third packet, to be handled by the connection that adopted the subflow.
-    pub fn take_third(&mut self) -> Option<Body> {
+    pub(crate) fn take_third(&mut self) -> Option<Body> {
         self.third.take().map(Body::Tcp)
     }
 }

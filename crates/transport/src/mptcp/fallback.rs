@@ -55,7 +55,7 @@ enum Joins {
 
 /// The payload with the wrong checksum: part of the stream once the peer agrees to fall back.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Suspect {
+pub(super) struct Suspect {
     /// Its offset in the stream.
     pub offset: u64,
     pub payload: Payload,
@@ -74,11 +74,11 @@ pub enum Announcement {
 
 /// The state does not permit it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Refused;
+pub(super) struct Refused;
 
 /// What follows from lost options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OptionsLost {
+pub(super) enum OptionsLost {
     /// Nothing until the pending join is accepted or fails.
     Deferred,
     /// Fall back.
@@ -87,7 +87,7 @@ pub enum OptionsLost {
 
 /// What follows from an MP_FAIL of the peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum FailReceived {
+pub(super) enum FailReceived {
     /// Nothing: it agreed before.
     Repeated,
     /// It agrees to fall back, and its infinite mapping is to come.
@@ -98,7 +98,7 @@ pub enum FailReceived {
 
 /// What follows from the third packet of a join.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum JoinAccepted {
+pub(super) enum JoinAccepted {
     Accepted,
     /// The MP_FAIL sent is void, since the peer has a second subflow: the first one is to be reset.
     InsteadOfFail,
@@ -106,7 +106,7 @@ pub enum JoinAccepted {
 
 /// Both state machines of a connection.
 #[derive(Debug)]
-pub struct Fallback {
+pub(super) struct Fallback {
     mode: Mode,
     joins: Joins,
 }
@@ -120,43 +120,43 @@ impl Default for Fallback {
 impl Fallback {
     /// The connection is TCP.
     #[inline]
-    pub const fn is_plain(&self) -> bool {
+    pub(super) const fn is_plain(&self) -> bool {
         matches!(self.mode, Mode::Plain { .. })
     }
 
     /// An MP_FAIL was sent and not answered.
     #[inline]
-    pub const fn is_fail_sent(&self) -> bool {
+    pub(super) const fn is_fail_sent(&self) -> bool {
         matches!(self.mode, Mode::FailSent(_))
     }
 
     /// The peer answered the MP_FAIL; its infinite mapping is to come.
     #[inline]
-    pub const fn is_fail_agreed(&self) -> bool {
+    pub(super) const fn is_fail_agreed(&self) -> bool {
         matches!(self.mode, Mode::FailAgreed)
     }
 
     /// A fallback was proposed and is not complete: no subflow is opened.
     #[inline]
-    pub const fn is_pending(&self) -> bool {
+    pub(super) const fn is_pending(&self) -> bool {
         self.is_fail_sent() || self.is_fail_agreed()
     }
 
     /// An MP_FAIL of the peer was answered: if it is repeated, so is the answer.
     #[inline]
-    pub const fn is_fail_answered(&self) -> bool {
+    pub(super) const fn is_fail_answered(&self) -> bool {
         matches!(self.mode, Mode::Plain { fail_answered: true })
     }
 
     /// Both hosts know of a second subflow.
     #[inline]
-    pub const fn is_join_confirmed(&self) -> bool {
+    pub(super) const fn is_join_confirmed(&self) -> bool {
         matches!(self.joins, Joins::Confirmed { .. })
     }
 
     /// Options were lost; what follows waits for the pending join.
     #[inline]
-    pub const fn is_verdict_deferred(&self) -> bool {
+    pub(super) const fn is_verdict_deferred(&self) -> bool {
         match self.joins {
             Joins::None => false,
             Joins::Unconfirmed { options_lost } | Joins::Confirmed { options_lost } => {
@@ -166,18 +166,18 @@ impl Fallback {
     }
 
     /// Whether the connection may fall back (RFC 8684 s3.7).
-    pub fn is_permitted(&self, one_stream: bool) -> bool {
+    pub(super) fn is_permitted(&self, one_stream: bool) -> bool {
         self.joins == Joins::None && one_stream
     }
 
     /// Whether an infinite mapping of the peer is accepted. It may have fallen back before the
     /// third packet of a join arrived there.
-    pub const fn accepts_infinite_mapping(&self, one_stream: bool) -> bool {
+    pub(super) const fn accepts_infinite_mapping(&self, one_stream: bool) -> bool {
         matches!(self.joins, Joins::None | Joins::Unconfirmed { .. }) && one_stream
     }
 
     /// The SYN/ACK of a join was verified (RFC 8684 s3.2).
-    pub fn on_join_answered(&mut self) -> Result<(), Refused> {
+    pub(super) fn on_join_answered(&mut self) -> Result<(), Refused> {
         if !matches!(self.mode, Mode::Multipath) {
             return Err(Refused);
         }
@@ -187,14 +187,14 @@ impl Fallback {
 
     /// The SYN/ACK of one of a group of simultaneous SYNs arrived. Unlike that of a join by token
     /// it is accepted while a fallback is pending.
-    pub fn on_group_answered(&mut self) {
+    pub(super) fn on_group_answered(&mut self) {
         if self.joins == Joins::None {
             self.joins = Joins::Unconfirmed { options_lost: None };
         }
     }
 
     /// The third packet of a join was verified (RFC 8684 s3.2). It is to be confirmed next.
-    pub fn on_join_accepted(&mut self) -> Result<JoinAccepted, Refused> {
+    pub(super) fn on_join_accepted(&mut self) -> Result<JoinAccepted, Refused> {
         let accepted = match self.mode {
             Mode::Multipath => JoinAccepted::Accepted,
             Mode::FailSent(_) => JoinAccepted::InsteadOfFail,
@@ -206,7 +206,7 @@ impl Fallback {
     }
 
     /// The fourth packet of a join arrived, or is about to be sent.
-    pub fn on_join_confirmed(&mut self) {
+    pub(super) fn on_join_confirmed(&mut self) {
         self.joins = match self.joins {
             Joins::None => Joins::Confirmed { options_lost: None },
             Joins::Unconfirmed { options_lost } | Joins::Confirmed { options_lost } => {
@@ -217,7 +217,7 @@ impl Fallback {
 
     /// No join is pending any more: all were confirmed or failed. Options lost in the meantime are
     /// to be judged now.
-    pub fn on_joins_settled(&mut self) -> Option<Announcement> {
+    pub(super) fn on_joins_settled(&mut self) -> Option<Announcement> {
         match &mut self.joins {
             Joins::None => None,
             Joins::Confirmed { options_lost } => options_lost.take(),
@@ -230,7 +230,7 @@ impl Fallback {
     }
 
     /// Data or acknowledgements arrived without options; `first`: on the first subflow.
-    pub fn on_options_lost(
+    pub(super) fn on_options_lost(
         &mut self,
         first: bool,
         announcement: Announcement,
@@ -247,7 +247,11 @@ impl Fallback {
     }
 
     /// The checksum of `suspect` is wrong: MP_FAIL is sent where the connection may fall back.
-    pub fn on_wrong_checksum(&mut self, suspect: Suspect, one_stream: bool) -> Result<(), Refused> {
+    pub(super) fn on_wrong_checksum(
+        &mut self,
+        suspect: Suspect,
+        one_stream: bool,
+    ) -> Result<(), Refused> {
         if !self.is_permitted(one_stream) || !matches!(self.mode, Mode::Multipath) {
             return Err(Refused);
         }
@@ -256,7 +260,7 @@ impl Fallback {
     }
 
     /// An MP_FAIL arrived. `mapped`: beside a DSS, so that the peer is not TCP yet.
-    pub fn on_fail_received(
+    pub(super) fn on_fail_received(
         &mut self,
         mapped: bool,
         one_stream: bool,
@@ -281,7 +285,10 @@ impl Fallback {
 
     /// Become TCP. The payload with the wrong checksum, if it was not accepted yet; refused if the
     /// connection is TCP.
-    pub fn become_plain(&mut self, announcement: Announcement) -> Result<Option<Suspect>, Refused> {
+    pub(super) fn become_plain(
+        &mut self,
+        announcement: Announcement,
+    ) -> Result<Option<Suspect>, Refused> {
         let answers = announcement == Announcement::FailAndInfiniteMapping;
         if let Mode::Plain { fail_answered } = &mut self.mode {
             *fail_answered |= answers;

@@ -9,7 +9,7 @@ use wire::TcpSegment;
 
 /// What a server keeps of a path's SYN until it knows the connection.
 #[derive(Clone, Copy, Debug)]
-pub struct GroupedJoin {
+pub(crate) struct GroupedJoin {
     pub remote_id: u8,
     pub backup: bool,
     pub local_nonce: u32,

@@ -30,7 +30,7 @@ pub(super) const SHORT_ROOM: u32 = 24;
 pub(super) const LONG_ROOM: u32 = 28;
 
 /// What the peer asks for in a SYN that we can serve.
-pub fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
+pub(super) fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
     match syn.options.mptcp.capable()? {
         Capable::V1 { flags, form: CapableForm::Syn } if !flags.must_be_ignored() => Some(flags),
         _ => None,
@@ -39,7 +39,11 @@ pub fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
 
 impl Connection {
     /// An active opener: the SYN of the first subflow is due.
-    pub fn connect(start: &Start<'_>, identity: &Identity, interface: InterfaceId) -> Connection {
+    pub(crate) fn connect(
+        start: &Start<'_>,
+        identity: &Identity,
+        interface: InterfaceId,
+    ) -> Connection {
         let receive = DataReceive::new(start.config, identity.mtu, SYN_HEADER);
         let mut connection = Connection::new(start, receive);
         let entry = connection.opening().first(identity, interface);
@@ -48,7 +52,7 @@ impl Connection {
     }
 
     /// A passive opener that answers a SYN with MP_CAPABLE.
-    pub fn accept(
+    pub(crate) fn accept(
         now: Instant,
         start: &Start<'_>,
         identity: &Identity,
@@ -88,14 +92,14 @@ impl Connection {
     }
 
     /// Open the subflow that was requested.
-    pub fn open_join(&mut self, request: &JoinRequest, identity: &Identity, nonce: u32) {
+    pub(crate) fn open_join(&mut self, request: &JoinRequest, identity: &Identity, nonce: u32) {
         if let Some(entry) = self.opening().join(request, identity, nonce) {
             self.add_subflow(entry);
         }
     }
 
     /// Whether the SYN of a join is accepted: the connection is fully established and has room.
-    pub fn may_accept_join(&self) -> bool {
+    pub(crate) fn may_accept_join(&self) -> bool {
         self.keys.is_fully_established()
             && !self.is_over()
             && !self.refuses_joins()
@@ -107,7 +111,7 @@ impl Connection {
     /// A join found no room. The peer may know better which of the subflows between these
     /// addresses exist, as a reset of one may have been lost: each is made to answer, and a reset
     /// in answer makes room. Whether there are any; mainline Linux does not ask.
-    pub fn ask_rivals(&mut self, tuple: &Tuple) -> bool {
+    pub(crate) fn ask_rivals(&mut self, tuple: &Tuple) -> bool {
         !self.is_over() && !self.management.is_kernel() && self.subflows.prompt_between(tuple)
     }
 
@@ -117,7 +121,7 @@ impl Connection {
     }
 
     /// Answer the SYN of a join.
-    pub fn accept_join(
+    pub(crate) fn accept_join(
         &mut self,
         now: Instant,
         identity: &Identity,
@@ -349,7 +353,7 @@ impl Connection {
 
     /// Puts the option on the SYN of the first path, and has the SYNs to these peers from these
     /// addresses sent beside it.
-    pub fn open_group(&mut self, group: u64, peers: &[(IpAddr, SocketAddr)]) {
+    pub(crate) fn open_group(&mut self, group: u64, peers: &[(IpAddr, SocketAddr)]) {
         let option = GroupSyn { backup: false, address_id: 0, number: group };
         let first = self.subflows.first_mut().and_then(|entry| entry.tcp.multipath());
         let options = first.map(|mp| mp.syn_options_mut());
@@ -360,7 +364,7 @@ impl Connection {
     }
 
     /// Sends the SYN of another path of the group.
-    pub fn open_grouped(&mut self, request: &JoinRequest, identity: &Identity, group: u64) {
+    pub(crate) fn open_grouped(&mut self, request: &JoinRequest, identity: &Identity, group: u64) {
         // The interface may have been marked for backup since the request.
         let here = self.management.addresses().local(request.local_id);
         let request = JoinRequest { backup: here.is_some_and(|here| here.backup), ..*request };
@@ -409,12 +413,12 @@ impl Connection {
     }
 
     /// The number of an address of this host.
-    pub fn address_id(&self, ip: IpAddr) -> Option<u8> {
+    pub(crate) fn address_id(&self, ip: IpAddr) -> Option<u8> {
         self.management.addresses().local_id(ip)
     }
 
     /// Take over a subflow that was opened before this connection was known.
-    pub fn adopt(
+    pub(crate) fn adopt(
         &mut self,
         interface: InterfaceId,
         mut tcp: Subflow,

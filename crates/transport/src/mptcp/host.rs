@@ -15,7 +15,7 @@ use wire::mptcp::{Join, Key, MptcpOption, ResetReason};
 use wire::{Body, Flags, SeqNumber, TcpSegment};
 
 /// What MPTCP asks about the host.
-pub trait HostView {
+pub(crate) trait HostView {
     /// The MPTCP connection with this number.
     fn connection(&self, id: SocketId) -> Option<&Connection>;
     /// The listener for MPTCP on a port.
@@ -30,13 +30,13 @@ pub trait HostView {
 
 /// What MPTCP keeps for a host.
 #[derive(Default)]
-pub struct MptcpHost {
+pub(crate) struct MptcpHost {
     early_joins: EarlyJoins,
 }
 
 impl MptcpHost {
     /// Opens a connection on its first path.
-    pub fn connect(
+    pub(crate) fn connect(
         &self,
         cx: &Context<'_>,
         draws: &mut Draws,
@@ -67,7 +67,7 @@ impl MptcpHost {
 
     /// Answers a SYN that arrived for a listener. `None`: it does not ask for MPTCP, or for a
     /// version or an algorithm that this host lacks.
-    pub fn accept(
+    pub(crate) fn accept(
         &mut self,
         cx: &Context<'_>,
         draws: &mut Draws,
@@ -99,7 +99,7 @@ impl MptcpHost {
 
     /// Finds out what a segment between unknown ends is. The token of a join names its connection;
     /// the port does not matter (RFC 8684 s3.2).
-    pub fn claim(
+    pub(crate) fn claim(
         &mut self,
         cx: &mut Context<'_>,
         draws: &mut Draws,
@@ -128,12 +128,12 @@ impl MptcpHost {
 
     /// Subflows wait for their connection.
     #[inline]
-    pub const fn has_waiting(&self) -> bool {
+    pub(crate) const fn has_waiting(&self) -> bool {
         !self.early_joins.is_empty()
     }
 
     /// The next waiting subflow that its connection can adopt: see [`EarlyJoins::take_complete`].
-    pub fn take_complete(
+    pub(crate) fn take_complete(
         &mut self,
         from: &mut usize,
         host: &impl HostView,
@@ -153,7 +153,12 @@ fn draw_key(cx: &Context<'_>, draws: &mut Draws, host: &impl HostView) -> Key {
 }
 
 /// The reset that refuses the SYN of a join (RFC 8684 s3.6). `transient`: the peer may try again.
-pub fn refusal(ends: &Tuple, syn: &TcpSegment, reason: ResetReason, transient: bool) -> Body {
+pub(crate) fn refusal(
+    ends: &Tuple,
+    syn: &TcpSegment,
+    reason: ResetReason,
+    transient: bool,
+) -> Body {
     let mut reset = TcpSegment {
         src_port: ends.local.port(),
         dst_port: ends.remote.port(),

@@ -16,7 +16,12 @@ use wire::mptcp::{AddAddr, DataNumber, Mapping, MptcpOption, MptcpOptions, Reset
 
 impl Connection {
     /// A segment arrived on subflow `index`.
-    pub fn handle_segment(&mut self, cx: &mut Context<'_>, index: usize, segment: &mut TcpSegment) {
+    pub(crate) fn handle_segment(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        segment: &mut TcpSegment,
+    ) {
         if index >= self.subflows.len() || (index == 0 && self.comes_before_keys(segment)) {
             return;
         }

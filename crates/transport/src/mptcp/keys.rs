@@ -19,7 +19,7 @@ enum Exchange {
 
 /// The keys of a connection.
 #[derive(Clone, Debug)]
-pub struct Keys {
+pub(crate) struct Keys {
     /// This host opened the connection.
     client: bool,
     local: Key,
@@ -32,31 +32,31 @@ pub struct Keys {
 
 impl Keys {
     /// Before the peer's key is known.
-    pub const fn new(client: bool, local: Key, checksum: bool) -> Self {
+    pub(crate) const fn new(client: bool, local: Key, checksum: bool) -> Self {
         let exchange = Exchange::LocalOnly;
         Keys { client, local, exchange, checksum, no_join_to_first: false }
     }
 
     /// This host opened the connection.
     #[inline]
-    pub const fn is_client(&self) -> bool {
+    pub(crate) const fn is_client(&self) -> bool {
         self.client
     }
 
     /// The key of this host.
     #[inline]
-    pub const fn local(&self) -> Key {
+    pub(crate) const fn local(&self) -> Key {
         self.local
     }
 
     /// What the peer's joins name this connection by (RFC 8684 s3.2).
-    pub fn token(&self) -> Token {
+    pub(crate) fn token(&self) -> Token {
         self.local.token()
     }
 
     /// The peer's key.
     #[inline]
-    pub const fn remote(&self) -> Option<Key> {
+    pub(crate) const fn remote(&self) -> Option<Key> {
         match self.exchange {
             Exchange::LocalOnly => None,
             Exchange::Known(key) | Exchange::Established(key) => Some(key),
@@ -65,36 +65,36 @@ impl Keys {
 
     /// Both hosts know that both have the keys.
     #[inline]
-    pub const fn is_fully_established(&self) -> bool {
+    pub(crate) const fn is_fully_established(&self) -> bool {
         matches!(self.exchange, Exchange::Established(_))
     }
 
     /// Mappings carry checksums (RFC 8684 s3.3.1).
     #[inline]
-    pub const fn uses_checksum(&self) -> bool {
+    pub(crate) const fn uses_checksum(&self) -> bool {
         self.checksum
     }
 
     /// The peer forbids joins to the address of the first subflow.
-    pub const fn forbids_join_to_first(&self) -> bool {
+    pub(crate) const fn forbids_join_to_first(&self) -> bool {
         self.no_join_to_first
     }
 
     /// The flags of the peer's MP_CAPABLE.
-    pub fn on_flags(&mut self, flags: CapableFlags) {
+    pub(crate) fn on_flags(&mut self, flags: CapableFlags) {
         self.checksum |= flags.contains(CapableFlags::CHECKSUM);
         self.no_join_to_first |= flags.contains(CapableFlags::NO_JOIN);
     }
 
     /// The peer's key arrived.
-    pub fn on_remote_key(&mut self, key: Key) {
+    pub(crate) fn on_remote_key(&mut self, key: Key) {
         debug_assert_eq!(self.exchange, Exchange::LocalOnly, "a key is learned once");
         self.exchange = Exchange::Known(key);
     }
 
     /// The peer proved that it has both keys. Whether that is new.
     #[inline]
-    pub const fn on_established(&mut self) -> bool {
+    pub(crate) const fn on_established(&mut self) -> bool {
         match self.exchange {
             Exchange::Known(key) => {
                 self.exchange = Exchange::Established(key);
@@ -110,26 +110,26 @@ impl Keys {
     }
 
     /// MP_CAPABLE on the SYN of a client.
-    pub const fn syn_option(&self) -> MptcpOption {
+    pub(crate) const fn syn_option(&self) -> MptcpOption {
         let form = CapableForm::Syn;
         MptcpOption::Capable(Capable::V1 { flags: self.flags(), form })
     }
 
     /// MP_CAPABLE on the SYN/ACK of a server.
-    pub const fn syn_ack_option(&self) -> MptcpOption {
+    pub(crate) const fn syn_ack_option(&self) -> MptcpOption {
         let form = CapableForm::SynAck { sender: self.local };
         MptcpOption::Capable(Capable::V1 { flags: self.flags(), form })
     }
 
     /// What MP_CAPABLE of a client has on its third packet and its first data: flags, its key,
     /// the server's key.
-    pub const fn proof(&self, remote: Key) -> (CapableFlags, Key, Key) {
+    pub(crate) const fn proof(&self, remote: Key) -> (CapableFlags, Key, Key) {
         (self.flags(), self.local, remote)
     }
 
     /// The client's key, from its third packet or its first data, if these prove that it has both.
     /// `Err` counts as a refused option, `Ok(None)` does not.
-    pub fn proven_key(&self, segment: &SegmentInfo) -> Result<Option<Key>, WrongKey> {
+    pub(crate) fn proven_key(&self, segment: &SegmentInfo) -> Result<Option<Key>, WrongKey> {
         let Some(Capable::V1 { form, .. }) = segment.options.capable() else { return Ok(None) };
         match form {
             CapableForm::Ack { sender, receiver } | CapableForm::Data { sender, receiver, .. } => {
@@ -144,19 +144,19 @@ impl Keys {
     }
 
     /// The HMAC that this host sends in a join, for both nonces (RFC 8684 s3.2).
-    pub fn own_hmac(&self, remote: Key, local_nonce: u32, remote_nonce: u32) -> Hmac {
+    pub(crate) fn own_hmac(&self, remote: Key, local_nonce: u32, remote_nonce: u32) -> Hmac {
         join_hmac((self.local, local_nonce), (remote, remote_nonce))
     }
 
     /// The HMAC that the peer has to send.
-    pub fn peer_hmac(&self, remote: Key, local_nonce: u32, remote_nonce: u32) -> Hmac {
+    pub(crate) fn peer_hmac(&self, remote: Key, local_nonce: u32, remote_nonce: u32) -> Hmac {
         join_hmac((remote, remote_nonce), (self.local, local_nonce))
     }
 
     /// The implied mapping of first data that carry the keys (RFC 8684 s3.1); the peer's stream
     /// begins at `first_dsn`.
     #[inline]
-    pub fn implied_mapping(&self, segment: &SegmentInfo, first_dsn: u64) -> Option<Mapping> {
+    pub(crate) fn implied_mapping(&self, segment: &SegmentInfo, first_dsn: u64) -> Option<Mapping> {
         let Capable::V1 { form, .. } = segment.options.capable()? else { return None };
         let CapableForm::Data { sender, receiver, len, checksum } = form else { return None };
         if self.remote() != Some(sender) || receiver != self.local {
@@ -168,7 +168,7 @@ impl Keys {
 
 /// The peer named another key than this host's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WrongKey;
+pub(crate) struct WrongKey;
 
 #[cfg(test)]
 mod tests {

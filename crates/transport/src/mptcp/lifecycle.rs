@@ -4,7 +4,7 @@ use crate::socket::{ConnectionEvent, SocketError};
 
 /// The application's view of a connection.
 #[derive(Debug, Default)]
-pub struct Lifecycle {
+pub(super) struct Lifecycle {
     /// The application released the socket.
     released: bool,
     /// Both directions are closed, or the connection failed.
@@ -14,47 +14,47 @@ pub struct Lifecycle {
 
 impl Lifecycle {
     /// The application released the socket.
-    pub const fn release(&mut self) {
+    pub(super) const fn release(&mut self) {
         self.released = true;
     }
 
     /// The application released the socket.
     #[inline]
-    pub const fn is_released(&self) -> bool {
+    pub(super) const fn is_released(&self) -> bool {
         self.released
     }
 
     /// Both directions are closed, or the connection failed.
     #[inline]
-    pub const fn is_closed(&self) -> bool {
+    pub(super) const fn is_closed(&self) -> bool {
         self.closed
     }
 
     /// Queue an event.
-    pub fn push(&mut self, event: ConnectionEvent) {
+    pub(super) fn push(&mut self, event: ConnectionEvent) {
         self.events.push(event);
     }
 
     /// New data can be read; repeated only after another event.
     #[inline]
-    pub fn push_readable(&mut self) {
+    pub(super) fn push_readable(&mut self) {
         if self.events.last() != Some(&ConnectionEvent::Readable) {
             self.events.push(ConnectionEvent::Readable);
         }
     }
 
     /// Both directions are closed. The application sees one end only.
-    pub fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.end(ConnectionEvent::Closed);
     }
 
     /// The connection failed. The application sees one end only.
-    pub fn fail(&mut self, error: SocketError) {
+    pub(super) fn fail(&mut self, error: SocketError) {
         self.end(ConnectionEvent::Failed(error));
     }
 
     /// The application aborted the connection and needs no event.
-    pub const fn abort(&mut self) {
+    pub(super) const fn abort(&mut self) {
         self.closed = true;
     }
 
@@ -66,12 +66,12 @@ impl Lifecycle {
 
     /// Whether there are events.
     #[inline]
-    pub const fn has_events(&self) -> bool {
+    pub(super) const fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 
     /// Take the events.
-    pub fn take_events(&mut self) -> Vec<ConnectionEvent> {
+    pub(super) fn take_events(&mut self) -> Vec<ConnectionEvent> {
         std::mem::take(&mut self.events)
     }
 }

@@ -18,7 +18,7 @@ use wire::mptcp::AddAddr;
 
 /// A subflow that is to be opened: the stack finds a port for it.
 #[derive(Clone, Copy, Debug)]
-pub struct JoinRequest {
+pub(crate) struct JoinRequest {
     pub local_id: u8,
     pub remote_id: u8,
     pub local: IpAddr,
@@ -31,7 +31,7 @@ pub struct JoinRequest {
 
 /// What became of a request to announce an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Announced {
+pub(crate) enum Announced {
     /// The peer is not told of it.
     Never,
     /// The option is to be sent now.
@@ -42,11 +42,11 @@ pub enum Announced {
 
 /// There are too many subflows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoRoom;
+pub(crate) struct NoRoom;
 
 /// Path management of one connection.
 #[derive(Debug)]
-pub struct PathManagement {
+pub(crate) struct PathManagement {
     addresses: Addresses,
     manager: PathManager,
     requests: VecDeque<JoinRequest>,
@@ -62,7 +62,7 @@ pub struct PathManagement {
 
 impl PathManagement {
     /// For a connection from `addresses`' first to the peer's first.
-    pub fn new(config: &MptcpConfig, client: bool, addresses: Addresses) -> Self {
+    pub(crate) fn new(config: &MptcpConfig, client: bool, addresses: Addresses) -> Self {
         let lists = u8::try_from(config.gateways.len()).unwrap_or(u8::MAX);
         let manager = PathManager::new(config.path_manager, client, &config.endpoints, lists);
         let max_subflows = match config.path_manager {
@@ -85,22 +85,22 @@ impl PathManagement {
     }
 
     /// The addresses of both hosts.
-    pub const fn addresses(&self) -> &Addresses {
+    pub(crate) const fn addresses(&self) -> &Addresses {
         &self.addresses
     }
 
     /// The same, to be changed.
-    pub const fn addresses_mut(&mut self) -> &mut Addresses {
+    pub(crate) const fn addresses_mut(&mut self) -> &mut Addresses {
         &mut self.addresses
     }
 
     /// The manager is mainline Linux's.
-    pub const fn is_kernel(&self) -> bool {
+    pub(crate) const fn is_kernel(&self) -> bool {
         matches!(self.manager, PathManager::Kernel(_))
     }
 
     /// The manager's answer to an event.
-    pub fn on_event(
+    pub(crate) fn on_event(
         &mut self,
         now: Instant,
         event: PathEvent,
@@ -114,13 +114,13 @@ impl PathManagement {
 
     /// When the manager wants a `PathEvent::Timer`.
     #[inline]
-    pub fn manager_deadline(&self) -> Instant {
+    pub(crate) fn manager_deadline(&self) -> Instant {
         self.manager.deadline()
     }
 
     /// When an announcement is repeated.
     #[inline]
-    pub fn announcement_deadline(&self) -> Instant {
+    pub(crate) fn announcement_deadline(&self) -> Instant {
         self.addresses.deadline()
     }
 
@@ -132,12 +132,12 @@ impl PathManagement {
     }
 
     /// Whether one more subflow is permitted beside those that exist.
-    pub fn has_room(&self, subflows: &Subflows) -> bool {
+    pub(crate) fn has_room(&self, subflows: &Subflows) -> bool {
         self.count(subflows) < usize::from(self.max_subflows)
     }
 
     /// Announce an address of this host to the peer (RFC 8684 s3.4.1).
-    pub fn announce(&mut self, now: Instant, local_id: u8, keys: &Keys) -> Announced {
+    pub(crate) fn announce(&mut self, now: Instant, local_id: u8, keys: &Keys) -> Announced {
         let (Some(receiver), Some(address)) = (keys.remote(), self.addresses.local(local_id))
         else {
             return Announced::Never;
@@ -151,7 +151,7 @@ impl PathManagement {
 
     /// Queue a request for a subflow between two addresses; nothing is queued where it is not
     /// wanted.
-    pub fn request_join(
+    pub(crate) fn request_join(
         &mut self,
         (local_id, remote_id): (u8, u8),
         kind: JoinKind,
@@ -209,7 +209,7 @@ impl PathManagement {
     }
 
     /// Queues the requests for a group of simultaneous SYNs.
-    pub fn request_group(&mut self, group: u64, peers: &[(IpAddr, SocketAddr)]) {
+    pub(crate) fn request_group(&mut self, group: u64, peers: &[(IpAddr, SocketAddr)]) {
         for (local, remote) in peers {
             let local_id = self.addresses.local_id(*local);
             let Some(here) = local_id.and_then(|id| self.addresses.local(id)) else { continue };
@@ -227,36 +227,36 @@ impl PathManagement {
     }
 
     /// The next request.
-    pub fn next_request(&self) -> Option<&JoinRequest> {
+    pub(crate) fn next_request(&self) -> Option<&JoinRequest> {
         self.requests.front()
     }
 
     /// Takes the next request.
-    pub fn take_request(&mut self) -> Option<JoinRequest> {
+    pub(crate) fn take_request(&mut self) -> Option<JoinRequest> {
         self.requests.pop_front()
     }
 
     /// No subflow is opened any more.
-    pub fn clear_requests(&mut self) {
+    pub(crate) fn clear_requests(&mut self) {
         self.requests.clear();
     }
 
     /// An address of this host is gone: it is not announced and nothing is opened from it. The
     /// next announcement to send.
-    pub fn withdraw(&mut self, now: Instant, local_id: u8) -> Option<AddAddr> {
+    pub(crate) fn withdraw(&mut self, now: Instant, local_id: u8) -> Option<AddAddr> {
         self.requests.retain(|join| join.local_id != local_id);
         self.addresses.unannounce(now, local_id)
     }
 
     /// Whether the peer knows of an address of this host.
-    pub fn is_known_to_peer(&self, local_id: u8, subflows: &Subflows) -> bool {
+    pub(crate) fn is_known_to_peer(&self, local_id: u8, subflows: &Subflows) -> bool {
         let address = self.addresses.local(local_id);
         address.is_some_and(|address| self.addresses.is_announced_to_peer(address))
             || subflows.iter().any(|entry| entry.ids.local == local_id)
     }
 
     /// The connection is over or TCP: nothing is announced any more.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.addresses.clear_announcements();
     }
 }

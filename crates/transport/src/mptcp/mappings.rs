@@ -122,7 +122,7 @@ impl ReceivedMappings {
 
 /// A data sequence number in the width that a peer must be answered in.
 #[inline]
-pub const fn data_number(long: bool, number: u64) -> DataNumber {
+pub(super) const fn data_number(long: bool, number: u64) -> DataNumber {
     if long { DataNumber::Long(number) } else { DataNumber::Short(number as u32) }
 }
 

@@ -54,5 +54,4 @@ mod subflow;
 mod subflows;
 mod write_limit;
 
-pub use crate::multipath::{FAILOVER_NAMES, Failover};
 pub use config::MptcpConfig;

@@ -21,7 +21,7 @@ enum Fin {
 
 /// Numbers of the sending half.
 #[derive(Debug)]
-pub struct SendNumbers {
+pub(super) struct SendNumbers {
     /// Data sequence number of offset zero.
     first_dsn: u64,
     fin: Fin,
@@ -29,26 +29,26 @@ pub struct SendNumbers {
 
 impl SendNumbers {
     /// The stream begins one above the initial data sequence number.
-    pub const fn new(idsn: u64) -> Self {
+    pub(super) const fn new(idsn: u64) -> Self {
         SendNumbers { first_dsn: idsn.wrapping_add(1), fin: Fin::Open }
     }
 
     /// The number on the wire of `offset`.
     #[inline]
-    pub const fn dsn(&self, offset: u64) -> u64 {
+    pub(super) const fn dsn(&self, offset: u64) -> u64 {
         self.first_dsn.wrapping_add(offset)
     }
 
     /// The offset of a number on the wire.
     #[inline]
-    pub const fn offset(&self, dsn: u64) -> u64 {
+    pub(super) const fn offset(&self, dsn: u64) -> u64 {
         dsn.wrapping_sub(self.first_dsn)
     }
 
     /// A data acknowledgement and the window that came with it. Whether anything new is
     /// acknowledged; `None`: it acknowledges what was never sent and is ignored.
     #[inline]
-    pub fn on_data_ack(
+    pub(super) fn on_data_ack(
         &mut self,
         queue: &mut SendQueue,
         ack: DataNumber,
@@ -66,7 +66,7 @@ impl SendNumbers {
     }
 
     /// The mapping of the DATA_FIN behind `end`, which covers no byte (RFC 8684 s3.3.3).
-    pub fn fin_mapping(&self, end: u64, checksum: bool) -> Mapping {
+    pub(super) fn fin_mapping(&self, end: u64, checksum: bool) -> Mapping {
         let dsn = self.dsn(end);
         let checksum = checksum.then(|| Mapping::checksum_of(dsn, 0, 1, &Payload::Empty));
         Mapping { dsn: DataNumber::Long(dsn), subflow_seq: 0, len: 1, checksum }
@@ -74,7 +74,7 @@ impl SendNumbers {
 
     /// The infinite mapping of a fallback (RFC 8684 s3.3.1): everything from `start`, the last data
     /// known to be intact, on is at the same offset of the subflow.
-    pub fn infinite_mapping(&self, start: u64, checksum: bool) -> Mapping {
+    pub(super) fn infinite_mapping(&self, start: u64, checksum: bool) -> Mapping {
         Mapping {
             dsn: DataNumber::Long(self.dsn(start)),
             subflow_seq: (start as u32).wrapping_add(1),
@@ -84,7 +84,7 @@ impl SendNumbers {
     }
 
     /// The application will write no more.
-    pub const fn queue_fin(&mut self) {
+    pub(super) const fn queue_fin(&mut self) {
         if matches!(self.fin, Fin::Open) {
             self.fin = Fin::Queued;
         }
@@ -92,44 +92,44 @@ impl SendNumbers {
 
     /// The application will write no more, whether or not the DATA_FIN was sent.
     #[inline]
-    pub const fn is_fin_queued(&self) -> bool {
+    pub(super) const fn is_fin_queued(&self) -> bool {
         !matches!(self.fin, Fin::Open)
     }
 
     /// The DATA_FIN is to be sent once everything written was handed to subflows.
     #[inline]
-    pub const fn is_fin_due(&self) -> bool {
+    pub(super) const fn is_fin_due(&self) -> bool {
         matches!(self.fin, Fin::Queued)
     }
 
     /// The DATA_FIN was sent.
-    pub fn on_fin_sent(&mut self) {
+    pub(super) fn on_fin_sent(&mut self) {
         debug_assert_eq!(self.fin, Fin::Queued, "it is sent once");
         self.fin = Fin::Sent;
     }
 
     /// The DATA_FIN was sent, whether or not it is acknowledged.
     #[inline]
-    pub const fn is_fin_sent(&self) -> bool {
+    pub(super) const fn is_fin_sent(&self) -> bool {
         matches!(self.fin, Fin::Sent | Fin::Acked)
     }
 
     /// The peer acknowledged the DATA_FIN. Whether it had not before.
-    pub fn on_fin_acked(&mut self) -> bool {
+    pub(super) fn on_fin_acked(&mut self) -> bool {
         debug_assert!(self.is_fin_sent());
         std::mem::replace(&mut self.fin, Fin::Acked) != Fin::Acked
     }
 
     /// The peer acknowledged the DATA_FIN.
     #[inline]
-    pub const fn is_fin_acked(&self) -> bool {
+    pub(super) const fn is_fin_acked(&self) -> bool {
         matches!(self.fin, Fin::Acked)
     }
 
     /// The offset after what the peer acknowledged, if it is `una` of the data: the DATA_FIN counts
     /// one.
     #[inline]
-    pub const fn una(&self, una: u64) -> u64 {
+    pub(super) const fn una(&self, una: u64) -> u64 {
         una + self.is_fin_acked() as u64
     }
 }

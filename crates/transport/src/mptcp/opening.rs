@@ -16,11 +16,11 @@ use wire::TcpSegment;
 use wire::mptcp::{GroupSyn, Join, MptcpOption, MptcpOptions};
 
 /// SYNs repeated with the option before it is left out (Linux `syn_retrans_before_tcp_fallback`).
-pub const SYN_REPETITIONS: u32 = 2;
+pub(super) const SYN_REPETITIONS: u32 = 2;
 
 /// What a new subflow of a connection is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Opening<'a> {
+pub(super) struct Opening<'a> {
     pub keys: &'a Keys,
     pub config: &'a TcpConfig,
     /// Option bytes that are kept free for the DSS.
@@ -29,7 +29,7 @@ pub struct Opening<'a> {
 
 impl Opening<'_> {
     /// The first subflow of a client.
-    pub fn first(&self, identity: &Identity, interface: InterfaceId) -> SubflowEntry {
+    pub(super) fn first(&self, identity: &Identity, interface: InterfaceId) -> SubflowEntry {
         let mut tcp = Subflow::connect(identity, self.config);
         let mut mp = Multipath::new(self.keys.syn_option().into(), self.room);
         mp.limit_syn_repetitions(SYN_REPETITIONS);
@@ -39,7 +39,7 @@ impl Opening<'_> {
     }
 
     /// The first subflow of a server, which answers a SYN with MP_CAPABLE.
-    pub fn first_accepted(
+    pub(super) fn first_accepted(
         &self,
         now: Instant,
         identity: &Identity,
@@ -53,7 +53,7 @@ impl Opening<'_> {
     }
 
     /// The subflow that was requested; `None` before the peer's key is known.
-    pub fn join(
+    pub(super) fn join(
         &self,
         request: &JoinRequest,
         identity: &Identity,
@@ -66,7 +66,12 @@ impl Opening<'_> {
     }
 
     /// One of a group of simultaneous SYNs (001 s4.1.1).
-    pub fn grouped(&self, request: &JoinRequest, identity: &Identity, group: u64) -> SubflowEntry {
+    pub(super) fn grouped(
+        &self,
+        request: &JoinRequest,
+        identity: &Identity,
+        group: u64,
+    ) -> SubflowEntry {
         let (backup, address_id) = (request.backup, request.local_id);
         let option = MptcpOption::Group(GroupSyn { backup, address_id, number: group });
         let nonce = group as u32 ^ u32::from(address_id);
@@ -90,7 +95,7 @@ impl Opening<'_> {
     }
 
     /// A subflow that answers the SYN of a join; `None` if it is none.
-    pub fn accepted(
+    pub(super) fn accepted(
         &self,
         now: Instant,
         identity: &Identity,
@@ -117,7 +122,7 @@ impl Opening<'_> {
     }
 
     /// A subflow of a group that was opened before its connection was known.
-    pub fn adopted(
+    pub(super) fn adopted(
         &self,
         mut tcp: Subflow,
         interface: InterfaceId,

@@ -43,7 +43,10 @@ impl Connection {
     }
 
     /// The next packet to send and its interface, until `None`.
-    pub fn poll_packet(&mut self, cx: &mut Context<'_>) -> Option<(Box<Packet>, InterfaceId)> {
+    pub(crate) fn poll_packet(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Option<(Box<Packet>, InterfaceId)> {
         // Everything that fits is handed out before anything leaves, so that a subflow knows
         // whether its window or the data end first, and where a burst ends (as Linux, which
         // pushes after filling). Older kernels send what a subflow has, then each segment before
@@ -254,7 +257,7 @@ impl Connection {
     }
 
     /// The next subflow to be opened.
-    pub fn next_join(&mut self) -> Option<&JoinRequest> {
+    pub(crate) fn next_join(&mut self) -> Option<&JoinRequest> {
         if self.is_over() {
             self.management.clear_requests();
         }
@@ -349,13 +352,13 @@ impl Connection {
 
     /// Ask the peer to use the subflows of an address of this host as backup, or no longer
     /// (RFC 8684 s3.3.8).
-    pub fn set_backup(&mut self, ip: IpAddr, backup: bool) {
+    pub(crate) fn set_backup(&mut self, ip: IpAddr, backup: bool) {
         self.management.addresses_mut().set_backup(backup, |address| address.ip == ip);
         self.set_priority(backup, |entry| entry.tcp.tuple().local.ip() == ip);
     }
 
     /// The same for the subflows whose packets leave on an interface, whatever their addresses.
-    pub fn mark_interface(&mut self, interface: InterfaceId, backup: bool) {
+    pub(crate) fn mark_interface(&mut self, interface: InterfaceId, backup: bool) {
         let addresses = self.management.addresses_mut();
         addresses.set_backup(backup, |address| address.interface == interface);
         self.set_priority(backup, |entry| entry.interface == interface);
@@ -389,7 +392,7 @@ impl Connection {
     }
 
     /// An address of this host came or went, or its link did.
-    pub fn on_local_address(
+    pub(crate) fn on_local_address(
         &mut self,
         cx: &mut Context<'_>,
         ip: IpAddr,
@@ -414,7 +417,7 @@ impl Connection {
 
     /// A subflow that the manager wants could not be opened: this host has no port or no path
     /// number for it now.
-    pub fn on_unopened(&mut self, cx: &mut Context<'_>, request: &JoinRequest) {
+    pub(crate) fn on_unopened(&mut self, cx: &mut Context<'_>, request: &JoinRequest) {
         let JoinRequest { local_id, remote_id, .. } = *request;
         let how = Ending::Unreachable;
         self.notify_manager(cx, PathEvent::Ended { local_id, remote_id, how });

@@ -31,7 +31,7 @@ pub(super) struct SubflowRules {
 
 impl SubflowRules {
     /// Of a profile.
-    pub const fn new(switches: &Switches, mainline_limits: bool) -> Self {
+    pub(super) const fn new(switches: &Switches, mainline_limits: bool) -> Self {
         SubflowRules {
             own_windows: matches!(switches.multipath.subflow_window, SubflowWindow::Rfc),
             one_at_a_time: switches.multipath.sends_what_it_hands,

@@ -10,7 +10,7 @@ use crate::socket::ConnectionEvent;
 use base::Instant;
 
 /// The parts of a connection that its stream then needs.
-pub struct PlainStream<'a> {
+pub(super) struct PlainStream<'a> {
     pub first: &'a mut SubflowEntry,
     pub sender: &'a mut Sender,
     pub receive: &'a mut DataReceive,
@@ -19,7 +19,7 @@ pub struct PlainStream<'a> {
 
 impl PlainStream<'_> {
     /// Give what was written to the subflow; `ends`: nothing more will be.
-    pub fn send(&mut self, ends: bool) {
+    pub(super) fn send(&mut self, ends: bool) {
         if let Some(payload) = self.sender.take_rest(self.first.path) {
             self.first.tcp.push_plain(payload);
         }
@@ -29,7 +29,7 @@ impl PlainStream<'_> {
     }
 
     /// What the subflow acknowledged is free in the connection's buffer.
-    pub fn acknowledge(&mut self) {
+    pub(super) fn acknowledge(&mut self) {
         let una = self.first.tcp.una().min(self.sender.queue.nxt());
         debug_assert_eq!(self.first.path, FIRST, "a fallback leaves the first subflow");
         // Room for options is not needed once the infinite mapping was sent.
@@ -40,7 +40,7 @@ impl PlainStream<'_> {
     }
 
     /// What the subflow received in order goes to the reader.
-    pub fn receive(&mut self, now: Instant) {
+    pub(super) fn receive(&mut self, now: Instant) {
         let (offset, len) = self.first.tcp.received();
         if len > 0 {
             let most = u32::try_from(len).unwrap_or(u32::MAX);

@@ -11,13 +11,13 @@ use wire::Payload;
 
 impl DataReceive {
     /// The next bytes in order and their offset; `max` of them at most.
-    pub fn read(&mut self, max: u32) -> (u64, Payload) {
+    pub(super) fn read(&mut self, max: u32) -> (u64, Payload) {
         let offset = self.data.read_offset();
         (offset, self.data.read(max))
     }
 
     /// `len` bytes were read.
-    pub fn on_read(&mut self, now: Instant, len: u32, subflows: &mut Subflows) {
+    pub(super) fn on_read(&mut self, now: Instant, len: u32, subflows: &mut Subflows) {
         let shift = subflows.window_shift();
         let left = self.window_left();
         match &mut self.tuning {

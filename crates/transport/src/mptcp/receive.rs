@@ -15,9 +15,9 @@ use wire::Payload;
 use wire::mptcp::{DataNumber, Mapping};
 
 /// IPv4 and TCP headers without options: what the first SYN assumes of every datagram.
-pub const SYN_HEADER: u32 = 40;
+pub(super) const SYN_HEADER: u32 = 40;
 /// The same with timestamps: what the first SYN/ACK assumes.
-pub const SYN_ACK_HEADER: u32 = 52;
+pub(super) const SYN_ACK_HEADER: u32 = 52;
 /// Memory of a received segment beside its payload, in bytes.
 const SEGMENT_OVERHEAD: u32 = 80;
 /// Mappings of one subflow that wait for their data: this many, or one for every
@@ -38,7 +38,7 @@ pub(super) enum Tuning {
 
 /// What became of a mapping that arrived; `refused`: how much of it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mapped {
+pub(super) enum Mapped {
     /// It covers nothing, and its checksum is wrong.
     Invalid,
     /// It is kept, or need not be.
@@ -49,7 +49,7 @@ pub enum Mapped {
 
 /// The receiving half.
 #[derive(Debug)]
-pub struct DataReceive {
+pub(super) struct DataReceive {
     pub(super) data: Reassembly,
     pub(super) tuning: Tuning,
     /// The right edge that was announced on any subflow; never moves left.
@@ -75,7 +75,7 @@ pub struct DataReceive {
 impl DataReceive {
     /// Nothing received. `header`: what of a datagram of `mtu` bytes is not payload, as the first
     /// subflow's SYN or SYN/ACK assumes.
-    pub fn new(config: &MptcpConfig, mtu: u32, header: u32) -> Self {
+    pub(super) fn new(config: &MptcpConfig, mtu: u32, header: u32) -> Self {
         let max = config.tcp.buffers.receive_max;
         let auto = config.tcp.buffers.auto_tuning;
         let advmss = mtu.saturating_sub(header).max(64);
@@ -105,44 +105,44 @@ impl DataReceive {
     }
 
     /// The peer's initial data sequence number.
-    pub const fn set_idsn(&mut self, idsn: u64) {
+    pub(super) const fn set_idsn(&mut self, idsn: u64) {
         self.first_dsn = idsn.wrapping_add(1);
         self.changed = true;
     }
 
     /// Data sequence number of offset zero.
     #[inline]
-    pub const fn first_dsn(&self) -> u64 {
+    pub(super) const fn first_dsn(&self) -> u64 {
         self.first_dsn
     }
 
     /// The data sequence number that `number` abbreviates, and its offset.
     #[inline]
-    pub const fn expand(&self, number: DataNumber) -> (u64, u64) {
+    pub(super) const fn expand(&self, number: DataNumber) -> (u64, u64) {
         let dsn = number.expand(self.ack_number());
         (dsn, dsn.wrapping_sub(self.first_dsn))
     }
 
     /// What subflows acknowledge or announce changed.
     #[inline]
-    pub const fn mark_changed(&mut self) {
+    pub(super) const fn mark_changed(&mut self) {
         self.changed = true;
     }
 
     /// Whether subflows are to be updated before they send.
     #[inline]
-    pub const fn take_changed(&mut self) -> bool {
+    pub(super) const fn take_changed(&mut self) -> bool {
         std::mem::replace(&mut self.changed, false)
     }
 
     /// The window was announced in another way up to `edge`.
-    pub fn extend_edge(&mut self, edge: u64) {
+    pub(super) fn extend_edge(&mut self, edge: u64) {
         self.edge = self.edge.max(edge);
     }
 
     /// The peer uses 64-bit numbers. Whether that is new.
     #[inline]
-    pub const fn use_long_numbers(&mut self) -> bool {
+    pub(super) const fn use_long_numbers(&mut self) -> bool {
         if self.long_numbers {
             return false;
         }
@@ -153,23 +153,23 @@ impl DataReceive {
 
     /// Acknowledgements have 64 bits.
     #[inline]
-    pub const fn uses_long_numbers(&self) -> bool {
+    pub(super) const fn uses_long_numbers(&self) -> bool {
         self.long_numbers
     }
 
     /// A mapping of data at an offset of the connection to one of the subflow arrived.
     #[inline]
-    pub const fn note_offsets(&mut self, data: u64, subflow: u64) {
+    pub(super) const fn note_offsets(&mut self, data: u64, subflow: u64) {
         self.shifted |= data != subflow;
     }
 
     /// All data had the same offset in connection and subflow.
-    pub const fn is_one_stream(&self) -> bool {
+    pub(super) const fn is_one_stream(&self) -> bool {
         !self.shifted
     }
 
     /// The first subflow is established.
-    pub const fn on_established(&mut self, now: Instant) {
+    pub(super) const fn on_established(&mut self, now: Instant) {
         if let Tuning::Shared(buffer) = &mut self.tuning {
             buffer.on_established(now);
         }
@@ -177,20 +177,20 @@ impl DataReceive {
 
     /// The next offset expected, DATA_FIN included.
     #[inline]
-    pub const fn nxt(&self) -> u64 {
+    pub(super) const fn nxt(&self) -> u64 {
         self.data.next_offset() + self.fin_received as u64
     }
 
     /// The number that is to be acknowledged.
     #[inline]
-    pub const fn ack_number(&self) -> u64 {
+    pub(super) const fn ack_number(&self) -> u64 {
         self.first_dsn.wrapping_add(self.nxt())
     }
 
     /// Payload from a subflow. Whether something new arrived in order; what lies beyond the
     /// announced edge (RFC 8684 s3.8) or behind the end of the stream is dropped.
     #[inline]
-    pub fn insert(&mut self, now: Instant, offset: u64, payload: Payload) -> bool {
+    pub(super) fn insert(&mut self, now: Instant, offset: u64, payload: Payload) -> bool {
         let len = payload.len();
         let end = self.fin_offset.map_or(self.edge, |fin| fin.min(self.edge));
         let room = end.saturating_sub(offset).min(u64::from(len)) as u32;
@@ -226,36 +226,36 @@ impl DataReceive {
 
     /// Payload that was not read, in bytes.
     #[inline]
-    pub const fn held(&self) -> u64 {
+    pub(super) const fn held(&self) -> u64 {
         self.data.readable() + self.data.out_of_order_bytes()
     }
 
     /// Payload that can be read, in bytes.
     #[inline]
-    pub const fn readable(&self) -> u64 {
+    pub(super) const fn readable(&self) -> u64 {
         self.data.readable()
     }
 
     /// The next offset expected, without the DATA_FIN.
     #[inline]
-    pub const fn next_offset(&self) -> u64 {
+    pub(super) const fn next_offset(&self) -> u64 {
         self.data.next_offset()
     }
 
     /// Payload that arrived before what precedes it, in bytes.
     #[inline]
-    pub const fn out_of_order_bytes(&self) -> u64 {
+    pub(super) const fn out_of_order_bytes(&self) -> u64 {
         self.data.out_of_order_bytes()
     }
 
     /// Payload that arrived twice, in bytes.
-    pub const fn duplicate_bytes(&self) -> u64 {
+    pub(super) const fn duplicate_bytes(&self) -> u64 {
         self.duplicate_bytes
     }
 
     /// What may arrive within the window announced, in bytes.
     #[inline]
-    pub const fn room(&self) -> u64 {
+    pub(super) const fn room(&self) -> u64 {
         self.edge.saturating_sub(self.data.next_offset())
     }
 
@@ -263,7 +263,7 @@ impl DataReceive {
     /// together hold no more than the receive buffer (RFC 8684 s3.8). After a fallback (`plain`)
     /// the window is the limit.
     #[inline]
-    pub fn limit_reception(&self, entry: &mut SubflowEntry, held: u64, plain: bool) {
+    pub(super) fn limit_reception(&self, entry: &mut SubflowEntry, held: u64, plain: bool) {
         let limit = if plain {
             self.room()
         } else {
@@ -276,19 +276,19 @@ impl DataReceive {
 
     /// What may wait in a subflow for its mapping, in bytes.
     #[inline]
-    pub fn unmapped_limit(&self) -> u64 {
+    pub(super) fn unmapped_limit(&self) -> u64 {
         self.room().max(LEAST_RECEPTION)
     }
 
     /// How many mappings of a subflow may wait for their data.
     #[inline]
-    pub fn mapping_limit(&self) -> usize {
+    pub(super) fn mapping_limit(&self) -> usize {
         MAX_MAPPINGS.max(self.max() as usize / BYTES_PER_MAPPING)
     }
 
     /// A mapping arrived on a segment of a subflow; `fin`: its last number is the DATA_FIN.
     #[inline]
-    pub fn on_mapping(
+    pub(super) fn on_mapping(
         &mut self,
         entry: &mut SubflowEntry,
         segment: &SegmentInfo,
@@ -329,7 +329,7 @@ impl DataReceive {
     }
 
     /// A DATA_FIN at `offset`. A stream ends once, behind everything that arrived.
-    pub fn on_data_fin(&mut self, offset: u64) -> Result<(), Contradiction> {
+    pub(super) fn on_data_fin(&mut self, offset: u64) -> Result<(), Contradiction> {
         let within = (self.data.highest()..=self.edge).contains(&offset);
         if within && self.fin_offset.is_none() {
             self.fin_offset = Some(offset);
@@ -339,24 +339,24 @@ impl DataReceive {
 
     /// The DATA_FIN, or the FIN after a fallback, was reached in order.
     #[inline]
-    pub const fn is_fin_received(&self) -> bool {
+    pub(super) const fn is_fin_received(&self) -> bool {
         self.fin_received
     }
 
     /// The FIN of the first subflow was reached after a fallback. Whether the end is new.
-    pub const fn on_plain_fin(&mut self) -> bool {
+    pub(super) const fn on_plain_fin(&mut self) -> bool {
         !std::mem::replace(&mut self.fin_received, true)
     }
 
     /// What every subflow is to acknowledge.
     #[inline]
-    pub const fn data_ack(&self) -> DataNumber {
+    pub(super) const fn data_ack(&self) -> DataNumber {
         data_number(self.long_numbers, self.ack_number())
     }
 
     /// Whether the DATA_FIN is reached just now.
     #[inline]
-    pub fn reach_fin(&mut self) -> bool {
+    pub(super) fn reach_fin(&mut self) -> bool {
         let reached = !self.fin_received && self.fin_offset == Some(self.data.next_offset());
         self.fin_received |= reached;
         self.changed |= reached;
@@ -375,7 +375,7 @@ impl DataReceive {
 
     /// What subflows are to announce, with windows of this shift.
     #[inline]
-    pub fn window(&mut self, shift: u8) -> SharedWindow {
+    pub(super) fn window(&mut self, shift: u8) -> SharedWindow {
         let left = self.left();
         match &mut self.tuning {
             Tuning::Shared(buffer) => SharedWindow::Room { space: buffer.room(), left },
@@ -389,7 +389,7 @@ impl DataReceive {
 
     /// A subflow announced `window` bytes. If the right edge moved the others announce it, too.
     #[inline]
-    pub fn on_announced(&mut self, window: u32) {
+    pub(super) fn on_announced(&mut self, window: u32) {
         if matches!(self.tuning, Tuning::Shared(_)) {
             self.announced = window;
             self.changed |= self.move_edge(window);
@@ -409,7 +409,7 @@ impl DataReceive {
 
     /// The largest size of the buffer, in bytes of memory.
     #[inline]
-    pub const fn max(&self) -> u32 {
+    pub(super) const fn max(&self) -> u32 {
         match &self.tuning {
             Tuning::Whole(buffer) => buffer.max(),
             Tuning::Shared(buffer) => buffer.max(),

@@ -17,7 +17,7 @@ use std::ops::{Index, IndexMut};
 use wire::mptcp::{Mapping, MptcpOption, MptcpOptions};
 
 /// The path of the first subflow.
-pub const FIRST: PathId = PathId(0);
+pub(super) const FIRST: PathId = PathId(0);
 
 /// The subflows of a connection. A path number is the index of its subflow; that of a subflow that
 /// is over is given to a new one, but not the first one's, which stands for the connection.

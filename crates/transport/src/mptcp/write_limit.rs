@@ -16,28 +16,28 @@ const LEAST_BUFFER: u32 = 4096;
 
 /// The size of the send buffer.
 #[derive(Clone, Copy, Debug)]
-pub struct WriteLimit {
+pub(super) struct WriteLimit {
     buffers: Buffers,
     rule: ConnectionBuffer,
 }
 
 impl WriteLimit {
     /// As the configuration has it.
-    pub fn new(config: &MptcpConfig) -> Self {
+    pub(super) fn new(config: &MptcpConfig) -> Self {
         let rule = config.tcp.profile.switches().multipath.connection_buffer;
         WriteLimit { buffers: config.tcp.buffers, rule }
     }
 
     /// Memory of what is buffered, in bytes.
     #[inline]
-    pub fn memory(queue: &SendQueue) -> u32 {
+    pub(super) fn memory(queue: &SendQueue) -> u32 {
         let bytes = u32::try_from(queue.buffered()).unwrap_or(u32::MAX);
         bytes.saturating_add(bytes.div_ceil(FRAGMENT_BYTES) * FRAGMENT_OVERHEAD)
     }
 
     /// Size of the send buffer: fixed, or the sum of what auto-tuning gives the subflows (Linux
     /// `mptcp_propagate_sndbuf`).
-    pub fn bytes(&self, subflows: &mut Subflows, controller: &Controller) -> u32 {
+    pub(super) fn bytes(&self, subflows: &mut Subflows, controller: &Controller) -> u32 {
         if !self.buffers.auto_tuning {
             return self.buffers.send_max;
         }
@@ -54,7 +54,7 @@ impl WriteLimit {
 
     /// Append to the stream while less than `limit` is buffered; how many bytes were taken.
     #[inline]
-    pub fn append(queue: &mut SendQueue, payload: &Payload, limit: u32) -> u32 {
+    pub(super) fn append(queue: &mut SendQueue, payload: &Payload, limit: u32) -> u32 {
         let len = payload.len();
         let mut taken = 0;
         while taken < len && Self::memory(queue) < limit {
@@ -69,7 +69,7 @@ impl WriteLimit {
     /// Whether enough of the buffer is free to wake a writer that waits: a third of it (Linux
     /// `sk_stream_is_writeable`).
     #[inline]
-    pub fn is_writable(limit: u32, queue: &SendQueue) -> bool {
+    pub(super) fn is_writable(limit: u32, queue: &SendQueue) -> bool {
         let used = Self::memory(queue);
         limit.saturating_sub(used) >= used / 2
     }

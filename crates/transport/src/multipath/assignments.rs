@@ -10,19 +10,19 @@ use std::ops::Range;
 
 /// Marks on unsent data, each byte for one path at most.
 #[derive(Clone, Debug, Default)]
-pub struct Assignments {
+pub(super) struct Assignments {
     /// By path number; as many as ever had one.
     paths: Vec<RangeSet>,
 }
 
 impl Assignments {
     /// Nothing is marked.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.paths.iter().all(RangeSet::is_empty)
     }
 
     /// `range` is meant for `path`, whichever it was meant for before.
-    pub fn assign(&mut self, range: Range<u64>, path: PathId) {
+    pub(super) fn assign(&mut self, range: Range<u64>, path: PathId) {
         self.unassign(range.clone());
         if self.paths.len() <= path.index() {
             self.paths.resize_with(path.index() + 1, RangeSet::new);
@@ -35,36 +35,36 @@ impl Assignments {
     }
 
     /// `range` is meant for no path.
-    pub fn unassign(&mut self, range: Range<u64>) {
+    pub(super) fn unassign(&mut self, range: Range<u64>) {
         for marked in &mut self.paths {
             marked.remove(range.clone());
         }
     }
 
     /// What was meant for a path that left is meant for none.
-    pub fn forget(&mut self, path: PathId) {
+    pub(super) fn forget(&mut self, path: PathId) {
         if let Some(marked) = self.paths.get_mut(path.index()) {
             *marked = RangeSet::new();
         }
     }
 
     /// Take all assignments back.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.paths.clear();
     }
 
     /// The first range meant for `path`.
-    pub fn first_of(&self, path: PathId) -> Option<Range<u64>> {
+    pub(super) fn first_of(&self, path: PathId) -> Option<Range<u64>> {
         self.paths.get(path.index())?.first()
     }
 
     /// Bytes meant for `path`.
-    pub fn bytes_of(&self, path: PathId) -> u64 {
+    pub(super) fn bytes_of(&self, path: PathId) -> u64 {
         self.paths.get(path.index()).map_or(0, RangeSet::covered_bytes)
     }
 
     /// The first part of `range` that is meant for no path; empty if there is none.
-    pub fn free_part(&self, range: Range<u64>) -> Range<u64> {
+    pub(super) fn free_part(&self, range: Range<u64>) -> Range<u64> {
         let Range { start: mut at, end } = range;
         let marked_until = |at: u64| {
             self.paths.iter().find_map(|marked| marked.range_containing(at)).map(|range| range.end)

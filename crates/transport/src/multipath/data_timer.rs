@@ -30,28 +30,28 @@ impl Default for DataTimer {
 
 impl DataTimer {
     /// It runs.
-    pub fn is_set(&self) -> bool {
+    pub(super) fn is_set(&self) -> bool {
         self.at != Instant::FAR_FUTURE
     }
 
     /// Data were acknowledged or moved.
-    pub const fn reset_tries(&mut self) {
+    pub(super) const fn reset_tries(&mut self) {
         self.tries = 0;
     }
 
     /// It expired; whether so often that the connection may be given up.
-    pub const fn count_try(&mut self) -> bool {
+    pub(super) const fn count_try(&mut self) -> bool {
         self.tries = self.tries.saturating_add(1);
         self.tries > MAX_TRIES
     }
 
     /// Expiries without an answer.
-    pub const fn tries(&self) -> u32 {
+    pub(super) const fn tries(&self) -> u32 {
         self.tries
     }
 
     /// The interval if the longest RTO of a path that works is `longest_rto`.
-    pub fn interval(&self, longest_rto: Option<Duration>) -> Duration {
+    pub(super) fn interval(&self, longest_rto: Option<Duration>) -> Duration {
         let doublings = self.tries.min(10);
         let longest = longest_rto.unwrap_or(MIN_INTERVAL);
         debug_assert!(!longest.is_zero(), "an RTO has a lower bound");

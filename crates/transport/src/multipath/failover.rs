@@ -144,37 +144,41 @@ impl Default for Watch {
 
 impl Watch {
     /// It counts as failed.
-    pub const fn is_failed(&self) -> bool {
+    pub(super) const fn is_failed(&self) -> bool {
         self.failed
     }
 
     /// Something arrived on the path.
-    pub const fn on_arrival(&mut self, now: Instant) {
+    pub(super) const fn on_arrival(&mut self, now: Instant) {
         self.arrived_at = now;
     }
 
     /// When to look at the path again.
-    pub fn deadline(&self) -> Instant {
+    pub(super) fn deadline(&self) -> Instant {
         self.verdict_at.min(self.keep_alive_at)
     }
 
     /// The path is over; its number may be given to another one.
-    pub const fn on_removed(&mut self) {
+    pub(super) const fn on_removed(&mut self) {
         self.failed = false;
     }
 
     /// It is taken to have failed until something arrives, whatever the rule says.
-    pub const fn suspect(&mut self, una: u64) {
+    pub(super) const fn suspect(&mut self, una: u64) {
         (self.failed, self.una) = (true, una);
     }
 
     /// Something arrived on a path that was suspected.
-    pub const fn clear(&mut self) {
+    pub(super) const fn clear(&mut self) {
         self.failed = false;
     }
 
     /// Under the rule `rto`.
-    pub fn judge_by_rto(&self, signs: Signs, progress: impl FnOnce() -> Progress) -> Verdict {
+    pub(super) fn judge_by_rto(
+        &self,
+        signs: Signs,
+        progress: impl FnOnce() -> Progress,
+    ) -> Verdict {
         if signs.timed_out {
             return Verdict::Failed;
         }
@@ -185,7 +189,7 @@ impl Watch {
     }
 
     /// Under the rule `stale`; `leaves_timeouts`: the scheduler is mainline's.
-    pub fn judge_by_staleness(&self, signs: Signs, leaves_timeouts: bool) -> Verdict {
+    pub(super) fn judge_by_staleness(&self, signs: Signs, leaves_timeouts: bool) -> Verdict {
         if self.failed && self.arrived_at > self.counted_from {
             return Verdict::Restored;
         }
@@ -193,14 +197,14 @@ impl Watch {
     }
 
     /// Under the rule `probe`: whether the path answered a keep-alive segment just now.
-    pub fn take_answer(&mut self, now: Instant) -> bool {
+    pub(super) fn take_answer(&mut self, now: Instant) -> bool {
         let answered = self.failed && self.awaits_answer && self.arrived_at == now;
         self.awaits_answer &= !answered;
         answered
     }
 
     /// Under the rule `probe`; a probe is answered within `patience`.
-    pub fn judge_by_probe(
+    pub(super) fn judge_by_probe(
         &mut self,
         now: Instant,
         signs: Signs,
@@ -225,7 +229,7 @@ impl Watch {
     }
 
     /// It failed; `keeps_alive`: its return is probed for.
-    pub fn fail(&mut self, now: Instant, una: u64, keeps_alive: bool) {
+    pub(super) fn fail(&mut self, now: Instant, una: u64, keeps_alive: bool) {
         self.una = una;
         self.verdict_at = Instant::FAR_FUTURE;
         if !std::mem::replace(&mut self.failed, true) && keeps_alive {
@@ -236,14 +240,14 @@ impl Watch {
     }
 
     /// It works again.
-    pub const fn restore(&mut self) {
+    pub(super) const fn restore(&mut self) {
         self.failed = false;
         self.count = 0;
         self.keep_alive_at = Instant::FAR_FUTURE;
     }
 
     /// Whether a probe stayed unanswered for too long.
-    pub fn take_verdict(&mut self, now: Instant) -> bool {
+    pub(super) fn take_verdict(&mut self, now: Instant) -> bool {
         let due = self.verdict_at <= now;
         if due {
             self.verdict_at = Instant::FAR_FUTURE;
@@ -252,7 +256,7 @@ impl Watch {
     }
 
     /// Whether a keep-alive segment is due now; the next one is later.
-    pub fn take_keep_alive(&mut self, now: Instant) -> bool {
+    pub(super) fn take_keep_alive(&mut self, now: Instant) -> bool {
         if self.keep_alive_at > now {
             return false;
         }
@@ -264,13 +268,13 @@ impl Watch {
     }
 
     /// Under the rule `stale`: nothing points to a failure.
-    pub const fn is_trusted(&self) -> bool {
+    pub(super) const fn is_trusted(&self) -> bool {
         self.count == 0
     }
 
     /// Under the rule `stale`: one more interval passed; how many without a segment (Linux
     /// `mptcp_pm_subflow_chk_stale`).
-    pub fn count_interval(&mut self) -> u8 {
+    pub(super) fn count_interval(&mut self) -> u8 {
         if self.count == 0 {
             self.counted_from = self.arrived_at;
             self.count = 1;
@@ -283,12 +287,12 @@ impl Watch {
     }
 
     /// It was silent for so long that it may fail.
-    pub const fn is_stale(&self) -> bool {
+    pub(super) const fn is_stale(&self) -> bool {
         !self.failed && self.count > STALE_LOSS_COUNT
     }
 
     /// Something arrived within the last intervals, so that others may fail.
-    pub const fn is_lively(&self) -> bool {
+    pub(super) const fn is_lively(&self) -> bool {
         !self.failed && self.count < STALE_LOSS_COUNT - 1
     }
 }

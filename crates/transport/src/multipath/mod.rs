@@ -22,8 +22,9 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
-pub use dispatch::Dispatched;
-pub use failover::{FAILOVER_NAMES, Failover, Signs};
-pub use paths::{Paths, Piece, Progress, Prompt};
-pub use send_queue::SendQueue;
-pub use sender::{PathAccount, Sender, SenderConfig};
+pub(crate) use dispatch::Dispatched;
+pub(crate) use failover::Signs;
+pub use failover::{FAILOVER_NAMES, Failover};
+pub(crate) use paths::{Paths, Piece, Progress, Prompt};
+pub(crate) use send_queue::SendQueue;
+pub(crate) use sender::{PathAccount, Sender, SenderConfig};

@@ -33,7 +33,7 @@ pub(super) struct PathManagerRow {
 
 impl PathManagerRow {
     /// One extra subflow for every path but the first.
-    pub const fn one_per_path(_: PathManagerKind, paths: usize) -> usize {
+    pub(super) const fn one_per_path(_: PathManagerKind, paths: usize) -> usize {
         paths.saturating_sub(1)
     }
 }

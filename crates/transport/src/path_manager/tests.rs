@@ -8,17 +8,17 @@ use base::{Duration, Instant};
 use proptest::prelude::*;
 
 /// Addresses of one network with these numbers.
-pub fn addresses(ids: &[u8], net: u8) -> Vec<Address> {
+pub(super) fn addresses(ids: &[u8], net: u8) -> Vec<Address> {
     ids.iter().map(|id| Address { id: *id, ip: [10, net, *id, net].into() }).collect()
 }
 
 /// A connection with these addresses and one subflow.
-pub const fn known<'a>(local: &'a [Address], remote: &'a [Address]) -> Known<'a> {
+pub(super) const fn known<'a>(local: &'a [Address], remote: &'a [Address]) -> Known<'a> {
     Known { local, remote, extra_subflows: 0 }
 }
 
 /// The pairs to be joined.
-pub fn joins(commands: &[Command]) -> Vec<(u8, u8)> {
+pub(super) fn joins(commands: &[Command]) -> Vec<(u8, u8)> {
     let pair = |command: &Command| match command {
         Command::Join { local_id, remote_id, .. } => Some((*local_id, *remote_id)),
         _ => None,

@@ -12,12 +12,12 @@
 use base::{Duration, Instant};
 
 /// What a socket starts with (`net.ipv4.tcp_rmem`, second value), bytes of memory.
-pub const INITIAL: u32 = 131_072;
+pub(super) const INITIAL: u32 = 131_072;
 /// `net.core.rmem_max` of 6.18: the window scale allows for it.
 const RMEM_MAX: u32 = 4 << 20;
 /// The scaling ratio is in 1/256; a half until a segment was measured.
-pub const RATIO_ONE: u64 = 256;
-pub const INITIAL_RATIO: u64 = 128;
+pub(super) const RATIO_ONE: u64 = 256;
+pub(super) const INITIAL_RATIO: u64 = 128;
 /// Largest shift (RFC 7323 s2.3).
 const MAX_WINDOW_SCALE: u32 = 14;
 /// The peer's segment size is assumed to be this until one was seen (RFC 9293 s3.7.1).
@@ -386,7 +386,7 @@ pub(super) fn without(copied: u64, queued: u64, used: u64) -> (u64, u64) {
 /// The window for a reader that took `copied` bytes in a round trip and `space` in the one before,
 /// with `beyond` bytes spanned by gaps: twice `copied`, and twice the growth in addition (Linux
 /// `tcp_rcv_space_adjust`).
-pub fn target_window(space: u32, copied: u32, beyond: u64) -> u64 {
+pub(super) fn target_window(space: u32, copied: u32, beyond: u64) -> u64 {
     let window = 2 * u64::from(copied);
     let growth = u128::from(window) * u128::from(copied.saturating_sub(space));
     let growth = growth / u128::from(space.max(1));

@@ -137,21 +137,21 @@ pub(super) struct Choice<'a> {
 
 impl<'a> Choice<'a> {
     /// No path now.
-    pub const NONE: Self = Choice { path: None, forget: false };
+    pub(super) const NONE: Self = Choice { path: None, forget: false };
 
     /// That path, if there is one.
-    pub const fn of(path: Option<&'a PathView>) -> Self {
+    pub(super) const fn of(path: Option<&'a PathView>) -> Self {
         Choice { path, forget: false }
     }
 
     /// Because of that rule.
-    pub fn explained(&self, rule: &'static str) -> Explanation {
+    pub(super) fn explained(&self, rule: &'static str) -> Explanation {
         let best = self.path.map(|path| path.id);
         Explanation { best, rule, ..Explanation::default() }
     }
 
     /// Send the offer there, or say why not.
-    pub fn decide(&self, view: &View<'_>, offer: &Offer) -> Decision {
+    pub(super) fn decide(&self, view: &View<'_>, offer: &Offer) -> Decision {
         let decision = match self.path {
             Some(path) => Decision::offer(path, offer),
             None => Decision::wait(view.why_blocked(offer)),

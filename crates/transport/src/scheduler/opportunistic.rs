@@ -26,7 +26,7 @@ const RTT_FACTOR: u64 = 4;
 
 /// The procedure and what it remembers.
 #[derive(Clone, Debug, Default)]
-pub struct OpportunisticRetransmission {
+pub(super) struct OpportunisticRetransmission {
     mode: Opportunistic,
     /// By path: when it last had others penalised (kernel) or was (the variants before).
     penalised: Times,
@@ -36,12 +36,12 @@ pub struct OpportunisticRetransmission {
 
 impl OpportunisticRetransmission {
     /// Nothing happened yet.
-    pub const fn new(mode: Opportunistic) -> Self {
+    pub(super) const fn new(mode: Opportunistic) -> Self {
         OpportunisticRetransmission { mode, penalised: Times::NONE, copied: Times::NONE }
     }
 
     /// What `fast` should carry a second time, if that helps; penalties go to `actions`.
-    pub fn run(
+    pub(super) fn run(
         &mut self,
         view: &View<'_>,
         fast: &PathView,

@@ -44,7 +44,7 @@ fn as_bits(address: IpAddr) -> u128 {
 
 /// A path of a connection; TCP has one, number 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FlowRef {
+pub(super) struct FlowRef {
     pub socket: SocketId,
     pub path: PathId,
 }
@@ -83,7 +83,7 @@ impl Flows {
 
 /// The addresses of a host and what is bound to them. The maps are looked up, never iterated over.
 #[derive(Debug)]
-pub struct Addressing {
+pub(super) struct Addressing {
     interfaces: Vec<InterfaceConfig>,
     addresses: FxHashMap<IpAddr, InterfaceId>,
     flows: Flows,
@@ -97,7 +97,7 @@ pub struct Addressing {
 
 impl Addressing {
     /// Nothing is bound yet.
-    pub fn new(config: StackConfig) -> Self {
+    pub(super) fn new(config: StackConfig) -> Self {
         let mut addresses = FxHashMap::default();
         for (index, interface) in config.interfaces.iter().enumerate() {
             for address in &interface.addresses {
@@ -116,7 +116,7 @@ impl Addressing {
     }
 
     /// Adds or removes an address. Links that go up or down do not change addresses.
-    pub fn on_interface_event(&mut self, interface: InterfaceId, event: InterfaceEvent) {
+    pub(super) fn on_interface_event(&mut self, interface: InterfaceId, event: InterfaceEvent) {
         match event {
             InterfaceEvent::AddressAdded(address) => {
                 let Some(interface_of) = self.interfaces.get_mut(interface.index()) else { return };
@@ -137,24 +137,24 @@ impl Addressing {
     }
 
     /// The interface that has `address`.
-    pub fn interface_of(&self, address: IpAddr) -> Option<InterfaceId> {
+    pub(super) fn interface_of(&self, address: IpAddr) -> Option<InterfaceId> {
         self.addresses.get(&address).copied()
     }
 
     /// Largest IP datagram of an interface, in bytes.
-    pub fn mtu(&self, interface: InterfaceId) -> u32 {
+    pub(super) fn mtu(&self, interface: InterfaceId) -> u32 {
         self.interfaces.get(interface.index()).map_or(1500, |interface| interface.mtu)
     }
 
     /// The path between these ends.
-    pub fn flow(&self, protocol: IpProtocol, ends: &Tuple) -> Option<FlowRef> {
+    pub(super) fn flow(&self, protocol: IpProtocol, ends: &Tuple) -> Option<FlowRef> {
         self.flows.get(FlowKey::new(protocol, ends))
     }
 
     /// The path of a packet that arrived, if the host still has the local address. A path begins
     /// at an address of the host, so the address is looked up only after one was removed.
     #[inline]
-    pub fn receiver(&self, protocol: IpProtocol, ends: &Tuple) -> Option<FlowRef> {
+    pub(super) fn receiver(&self, protocol: IpProtocol, ends: &Tuple) -> Option<FlowRef> {
         if self.shrunk && self.interface_of(ends.local.ip()).is_none() {
             return None;
         }
@@ -162,7 +162,7 @@ impl Addressing {
     }
 
     /// All addresses of this host with their interfaces, in the order of the interfaces.
-    pub fn host(&self) -> Vec<(IpAddr, InterfaceId)> {
+    pub(super) fn host(&self) -> Vec<(IpAddr, InterfaceId)> {
         let of = |(index, interface): (usize, &InterfaceConfig)| {
             let addresses = interface.addresses.clone().into_iter();
             addresses.map(move |address| (address, InterfaceId(index as u16)))
@@ -172,45 +172,45 @@ impl Addressing {
     }
 
     /// The addresses of one interface.
-    pub fn addresses_of(&self, interface: InterfaceId) -> Vec<IpAddr> {
+    pub(super) fn addresses_of(&self, interface: InterfaceId) -> Vec<IpAddr> {
         let interface = self.interfaces.get(interface.index());
         interface.map(|interface| interface.addresses.clone()).unwrap_or_default()
     }
 
     /// The connection with this name.
-    pub fn tagged(&self, tag: Tag) -> Option<SocketId> {
+    pub(super) fn tagged(&self, tag: Tag) -> Option<SocketId> {
         self.tags.get(&tag).copied()
     }
 
     /// Gives a connection the name that packets between unknown ends have for it.
-    pub fn bind_tag(&mut self, tag: Tag, id: SocketId) {
+    pub(super) fn bind_tag(&mut self, tag: Tag, id: SocketId) {
         self.tags.insert(tag, id);
     }
 
     /// Removes the name of a connection that is over.
-    pub fn unbind_tag(&mut self, tag: Tag, id: SocketId) {
+    pub(super) fn unbind_tag(&mut self, tag: Tag, id: SocketId) {
         if self.tags.get(&tag) == Some(&id) {
             self.tags.remove(&tag);
         }
     }
 
     /// The listener on `port`.
-    pub fn listener(&self, protocol: IpProtocol, port: u16) -> Option<SocketId> {
+    pub(super) fn listener(&self, protocol: IpProtocol, port: u16) -> Option<SocketId> {
         self.listeners.get(&(protocol, port)).copied()
     }
 
     /// The UDP socket on `port`.
-    pub fn udp(&self, port: u16) -> Option<SocketId> {
+    pub(super) fn udp(&self, port: u16) -> Option<SocketId> {
         self.udp.get(&port).copied()
     }
 
     /// Binds a path to its ends.
-    pub fn bind_flow(&mut self, protocol: IpProtocol, ends: &Tuple, flow: FlowRef) {
+    pub(super) fn bind_flow(&mut self, protocol: IpProtocol, ends: &Tuple, flow: FlowRef) {
         self.flows.insert(FlowKey::new(protocol, ends), flow);
     }
 
     /// Frees the ends of a path, unless another connection has them by now.
-    pub fn unbind_flow(&mut self, protocol: IpProtocol, ends: &Tuple, id: SocketId) {
+    pub(super) fn unbind_flow(&mut self, protocol: IpProtocol, ends: &Tuple, id: SocketId) {
         let key = FlowKey::new(protocol, ends);
         if self.flows.get(key).is_some_and(|flow| flow.socket == id) {
             self.flows.remove(key);
@@ -218,7 +218,7 @@ impl Addressing {
     }
 
     /// Binds a listener to a port.
-    pub fn bind_listener(
+    pub(super) fn bind_listener(
         &mut self,
         protocol: IpProtocol,
         port: u16,
@@ -232,12 +232,17 @@ impl Addressing {
     }
 
     /// Frees the port of a listener.
-    pub fn unbind_listener(&mut self, protocol: IpProtocol, port: u16) {
+    pub(super) fn unbind_listener(&mut self, protocol: IpProtocol, port: u16) {
         self.listeners.remove(&(protocol, port));
     }
 
     /// Binds a UDP port; 0 takes a free one, which `first` chooses.
-    pub fn bind_udp(&mut self, port: u16, first: u64, id: SocketId) -> Result<u16, SocketError> {
+    pub(super) fn bind_udp(
+        &mut self,
+        port: u16,
+        first: u64,
+        id: SocketId,
+    ) -> Result<u16, SocketError> {
         let port = if port == 0 {
             ephemeral_ports(first)
                 .find(|port| !self.udp.contains_key(port))
@@ -253,12 +258,12 @@ impl Addressing {
     }
 
     /// Frees a UDP port.
-    pub fn unbind_udp(&mut self, port: u16) {
+    pub(super) fn unbind_udp(&mut self, port: u16) {
         self.udp.remove(&port);
     }
 
     /// The ends of a path from an address of the host to `remote`, with a free port.
-    pub fn free_ends(
+    pub(super) fn free_ends(
         &self,
         protocol: IpProtocol,
         local: IpAddr,

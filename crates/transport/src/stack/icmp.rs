@@ -10,7 +10,7 @@ const PORT_UNREACHABLE_V4: u8 = 3;
 const PORT_UNREACHABLE_V6: u8 = 4;
 
 /// The answer to a datagram to a port that nobody has bound.
-pub fn port_unreachable(src: IpAddr, dst: IpAddr, datagram: &UdpDatagram) -> Body {
+pub(super) fn port_unreachable(src: IpAddr, dst: IpAddr, datagram: &UdpDatagram) -> Body {
     let code = if dst.is_ipv4() { PORT_UNREACHABLE_V4 } else { PORT_UNREACHABLE_V6 };
     let original = udp_header(src, dst, datagram);
     Body::Icmp(Icmp::Unreachable { code, next_hop_mtu: 0, original })
@@ -29,7 +29,7 @@ fn udp_header(src: IpAddr, dst: IpAddr, datagram: &UdpDatagram) -> Bytes {
 }
 
 /// The protocol and the ends of the connection whose packet an ICMP message quotes.
-pub fn quoted_ends(original: &[u8]) -> Option<(IpProtocol, Tuple)> {
+pub(super) fn quoted_ends(original: &[u8]) -> Option<(IpProtocol, Tuple)> {
     let version = original.first()? >> 4;
     let (src, dst, protocol, ports): (IpAddr, IpAddr, u8, usize) = match version {
         4 => {

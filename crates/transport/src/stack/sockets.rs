@@ -9,7 +9,7 @@ use crate::tcp::connection::Connection as TcpConnection;
 use base::SocketId;
 
 /// A socket. Small, as one is looked up for every packet.
-pub enum Socket {
+pub(super) enum Socket {
     Tcp(Box<TcpConnection>),
     Mptcp(Box<MptcpConnection>),
     Listener(Box<Listener>),
@@ -19,7 +19,7 @@ pub enum Socket {
 }
 
 /// A socket that accepts connections.
-pub struct Listener {
+pub(super) struct Listener {
     pub port: u16,
     pub config: ProtocolConfig,
     /// Connections whose handshake is not over.
@@ -29,13 +29,13 @@ pub struct Listener {
 /// All sockets that there are and were: numbers are never used again, so that a late event cannot
 /// reach another socket.
 #[derive(Default)]
-pub struct Sockets {
+pub(super) struct Sockets {
     list: Vec<Socket>,
 }
 
 impl Socket {
     /// The connection, if it is one.
-    pub fn endpoint(&self) -> Option<&dyn Endpoint> {
+    pub(super) fn endpoint(&self) -> Option<&dyn Endpoint> {
         match self {
             Socket::Tcp(connection) => Some(&**connection),
             Socket::Mptcp(connection) => Some(&**connection),
@@ -45,7 +45,7 @@ impl Socket {
 
     /// The same, to be changed.
     #[inline]
-    pub fn endpoint_mut(&mut self) -> Option<&mut dyn Endpoint> {
+    pub(super) fn endpoint_mut(&mut self) -> Option<&mut dyn Endpoint> {
         match self {
             Socket::Tcp(connection) => Some(&mut **connection),
             Socket::Mptcp(connection) => Some(&mut **connection),
@@ -56,55 +56,55 @@ impl Socket {
 
 impl Sockets {
     /// The number of the next socket.
-    pub const fn next_id(&self) -> SocketId {
+    pub(super) const fn next_id(&self) -> SocketId {
         SocketId(self.list.len() as u32)
     }
 
     /// Adds a socket.
-    pub fn push(&mut self, socket: Socket) {
+    pub(super) fn push(&mut self, socket: Socket) {
         self.list.push(socket);
     }
 
     #[inline]
-    pub fn get(&self, id: SocketId) -> Option<&Socket> {
+    pub(super) fn get(&self, id: SocketId) -> Option<&Socket> {
         self.list.get(id.index())
     }
 
     #[inline]
-    pub fn get_mut(&mut self, id: SocketId) -> Option<&mut Socket> {
+    pub(super) fn get_mut(&mut self, id: SocketId) -> Option<&mut Socket> {
         self.list.get_mut(id.index())
     }
 
     /// Every socket in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = &Socket> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Socket> {
         self.list.iter()
     }
 
     /// The numbers of all sockets.
-    pub fn ids(&self) -> impl Iterator<Item = SocketId> + use<> {
+    pub(super) fn ids(&self) -> impl Iterator<Item = SocketId> + use<> {
         (0..self.list.len() as u32).map(SocketId)
     }
 
     /// Whether this is a connection that can have several paths.
     #[inline]
-    pub fn is_multipath(&self, id: SocketId) -> bool {
+    pub(super) fn is_multipath(&self, id: SocketId) -> bool {
         matches!(self.get(id), Some(Socket::Mptcp(_)))
     }
 
     /// The connection with this number.
-    pub fn endpoint(&self, id: SocketId) -> Option<&dyn Endpoint> {
+    pub(super) fn endpoint(&self, id: SocketId) -> Option<&dyn Endpoint> {
         self.get(id)?.endpoint()
     }
 
     /// The connection with this number, to be changed.
     #[inline]
-    pub fn endpoint_mut(&mut self, id: SocketId) -> Result<&mut dyn Endpoint, SocketError> {
+    pub(super) fn endpoint_mut(&mut self, id: SocketId) -> Result<&mut dyn Endpoint, SocketError> {
         let socket = self.get_mut(id).and_then(Socket::endpoint_mut);
         socket.ok_or(SocketError::NoSuchSocket)
     }
 
     /// The listener with this number.
-    pub fn listener(&self, id: SocketId) -> Option<&Listener> {
+    pub(super) fn listener(&self, id: SocketId) -> Option<&Listener> {
         match self.get(id)? {
             Socket::Listener(listener) => Some(listener),
             _ => None,
@@ -112,7 +112,7 @@ impl Sockets {
     }
 
     /// The listener with this number, to be changed.
-    pub fn listener_mut(&mut self, id: SocketId) -> Option<&mut Listener> {
+    pub(super) fn listener_mut(&mut self, id: SocketId) -> Option<&mut Listener> {
         match self.get_mut(id)? {
             Socket::Listener(listener) => Some(listener),
             _ => None,
@@ -120,7 +120,7 @@ impl Sockets {
     }
 
     /// Nobody has a use for the socket any more.
-    pub fn remove(&mut self, id: SocketId) {
+    pub(super) fn remove(&mut self, id: SocketId) {
         if let Some(socket) = self.get_mut(id) {
             *socket = Socket::Gone;
         }

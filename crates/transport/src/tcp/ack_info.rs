@@ -9,7 +9,7 @@ use wire::SeqNumber;
 
 /// What one acknowledgement brought.
 #[derive(Clone, Debug, Default)]
-pub struct AckInfo {
+pub(super) struct AckInfo {
     /// The sender before the acknowledgement was processed.
     pub prior: Prior,
     pub delivered: Delivered,
@@ -31,7 +31,7 @@ pub struct AckInfo {
 
 /// The sender before an acknowledgement was processed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Prior {
+pub(super) struct Prior {
     pub una: u64,
     pub inflight: u32,
     pub highest_sacked: u64,
@@ -39,7 +39,7 @@ pub struct Prior {
 
 /// The segments that an acknowledgement delivered.
 #[derive(Clone, Debug, Default)]
-pub struct Delivered {
+pub(super) struct Delivered {
     /// Number of segments newly delivered, cumulatively or selectively.
     pub segs: u32,
     pub bytes: u64,
@@ -65,18 +65,18 @@ pub struct Delivered {
 
 impl AckInfo {
     /// Whether the acknowledgement is a duplicate (RFC 5681 s2).
-    pub const fn is_duplicate(&self) -> bool {
+    pub(super) const fn is_duplicate(&self) -> bool {
         !self.una_advanced && !self.not_dup && self.dsack.is_none()
     }
 
     /// A segment is cumulatively acknowledged.
-    pub fn on_acked(&mut self, segment: &SentSegment) {
+    pub(super) fn on_acked(&mut self, segment: &SentSegment) {
         self.delivered.newly_acked += 1;
         self.delivered.retransmitted_acked |= segment.ever_retransmitted;
     }
 
     /// A segment is delivered. `high_seq`: the recovery point.
-    pub fn on_delivered(&mut self, segment: &SentSegment, high_seq: u64) {
+    pub(super) fn on_delivered(&mut self, segment: &SentSegment, high_seq: u64) {
         let delivered = &mut self.delivered;
         delivered.segs += 1;
         delivered.bytes += u64::from(segment.len);
@@ -93,12 +93,12 @@ impl AckInfo {
 
 impl Delivered {
     /// The transmission time of a segment that is cumulatively acknowledged.
-    pub fn on_acked_sent_at(&mut self, at: Instant) {
+    pub(super) fn on_acked_sent_at(&mut self, at: Instant) {
         widen(&mut self.acked_sent, at);
     }
 
     /// The transmission time of a segment that is SACKed.
-    pub fn on_sacked_sent_at(&mut self, at: Instant) {
+    pub(super) fn on_sacked_sent_at(&mut self, at: Instant) {
         widen(&mut self.sacked_sent, at);
     }
 }
@@ -109,7 +109,7 @@ fn widen(span: &mut Option<(Instant, Instant)>, at: Instant) {
 
 /// The SACK blocks of an acknowledgement as offsets.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SackRanges {
+pub(super) struct SackRanges {
     /// The range that the first block reports as a duplicate (RFC 2883). It may begin before the
     /// stream.
     pub dsack: Option<Range<i64>>,
@@ -120,7 +120,7 @@ pub struct SackRanges {
 impl SackRanges {
     /// The blocks of an acknowledgement of `ack`. `first`: sequence number of the first byte of the
     /// stream. Blocks beyond `nxt` are invalid and those below `una` old news.
-    pub fn new(blocks: &SackBlocks, first: SeqNumber, ack: i64, una: u64, nxt: u64) -> Self {
+    pub(super) fn new(blocks: &SackBlocks, first: SeqNumber, ack: i64, una: u64, nxt: u64) -> Self {
         let offsets = |block: (SeqNumber, SeqNumber)| {
             (block.0.to_offset(first, una), block.1.to_offset(first, una))
         };

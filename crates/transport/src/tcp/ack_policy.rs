@@ -22,7 +22,7 @@ const MAX_COMPRESSION: Duration = Duration::from_millis(1);
 
 /// What to do about an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// None is due.
     Nothing,
     Now,
@@ -32,7 +32,7 @@ pub enum Verdict {
 
 /// A data segment that arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub(crate) struct Arrival {
     pub now: Instant,
     pub len: u32,
     /// Payload of a full segment.
@@ -46,7 +46,7 @@ pub struct Arrival {
 
 /// The state of the receiver after a segment.
 #[derive(Clone, Copy, Debug)]
-pub struct Received {
+pub(crate) struct Received {
     /// Bytes received in order and not acknowledged yet.
     pub unacked: u64,
     /// Payload of a full segment.
@@ -63,7 +63,7 @@ pub struct Received {
 
 /// The acknowledgement state of a receiver (Linux `icsk_ack`).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct AckPolicy {
+pub(crate) struct AckPolicy {
     /// An acknowledgement is due, at once or later.
     scheduled: bool,
     /// An acknowledgement is due at once.
@@ -86,28 +86,28 @@ pub struct AckPolicy {
 
 impl AckPolicy {
     /// The connection was opened actively just now.
-    pub const fn on_connected(&mut self, now: Instant) {
+    pub(crate) const fn on_connected(&mut self, now: Instant) {
         self.last_data = Some(now);
     }
 
     /// An acknowledgement is due at once.
-    pub const fn now(&mut self) {
+    pub(crate) const fn now(&mut self) {
         self.scheduled = true;
         self.urgent = true;
     }
 
     /// An acknowledgement is due.
-    pub const fn owe(&mut self) {
+    pub(crate) const fn owe(&mut self) {
         self.scheduled = true;
     }
 
     /// Whether an acknowledgement is due at once.
-    pub const fn is_urgent(&self) -> bool {
+    pub(crate) const fn is_urgent(&self) -> bool {
         self.urgent
     }
 
     /// An in-order data segment arrived.
-    pub fn on_data(&mut self, arrival: &Arrival) {
+    pub(crate) fn on_data(&mut self, arrival: &Arrival) {
         self.scheduled = true;
         self.measure(arrival);
         match (self.ato.is_zero(), self.last_data) {
@@ -150,27 +150,27 @@ impl AckPolicy {
 
     /// The window is growing, which the sender is to know segment by segment (Linux sets the lowest
     /// bit of the number of quick acknowledgements).
-    pub const fn on_window_growth(&mut self, opened: bool) {
+    pub(crate) const fn on_window_growth(&mut self, opened: bool) {
         self.quick |= opened as u32;
     }
 
     /// The segment was out of order or a duplicate: it and the following ones are acknowledged at
     /// once.
-    pub fn enter_quick(&mut self, window: u32, segment_size: u32) {
+    pub(crate) fn enter_quick(&mut self, window: u32, segment_size: u32) {
         self.add_quick(window, segment_size);
         self.interactive = false;
         self.ato = MIN_DELAY;
     }
 
     /// Data were sent at `now`: an answer within the delay makes the connection interactive.
-    pub fn on_data_sent(&mut self, now: Instant) {
+    pub(crate) fn on_data_sent(&mut self, now: Instant) {
         if self.last_data.is_some_and(|last| now - last < self.ato) {
             self.interactive = true;
         }
     }
 
     /// What to do about an acknowledgement after a segment was processed.
-    pub fn after_segment(&mut self, received: &Received) -> Verdict {
+    pub(crate) fn after_segment(&mut self, received: &Received) -> Verdict {
         if !self.scheduled {
             return Verdict::Nothing;
         }
@@ -215,7 +215,7 @@ impl AckPolicy {
 
     /// The application read everything up to the last arrival: whether that makes an
     /// acknowledgement urgent (Linux `tcp_cleanup_rbuf`).
-    pub fn on_all_read(&mut self, unacked: u64, segment_size: u32) -> bool {
+    pub(crate) fn on_all_read(&mut self, unacked: u64, segment_size: u32) -> bool {
         if !self.scheduled {
             return false;
         }
@@ -225,7 +225,7 @@ impl AckPolicy {
     }
 
     /// The delayed acknowledgement timer fired.
-    pub fn on_delayed_ack_timeout(&mut self) {
+    pub(crate) fn on_delayed_ack_timeout(&mut self) {
         if !self.scheduled {
             return;
         }
@@ -240,7 +240,7 @@ impl AckPolicy {
     }
 
     /// An acknowledgement was sent, alone or with data.
-    pub const fn on_ack_sent(&mut self) {
+    pub(crate) const fn on_ack_sent(&mut self) {
         if self.scheduled {
             self.quick = self.quick.saturating_sub(1);
         }
@@ -251,7 +251,7 @@ impl AckPolicy {
     }
 
     /// Whether an acknowledgement is due, at once or later.
-    pub const fn is_owed(&self) -> bool {
+    pub(crate) const fn is_owed(&self) -> bool {
         self.scheduled
     }
 }

@@ -15,7 +15,7 @@ use wire::{Body, Payload, TcpSegment};
 
 /// A TCP socket. It begins with a cache line and with what every packet needs.
 #[repr(C, align(64))]
-pub struct Connection {
+pub(crate) struct Connection {
     marks: SocketMarks,
     interface: InterfaceId,
     subflow: Subflow,
@@ -25,7 +25,7 @@ pub struct Connection {
 
 impl Connection {
     /// Opens a connection.
-    pub fn connect(
+    pub(crate) fn connect(
         cx: &Context<'_>,
         draws: &mut Draws,
         path: &NewPath,
@@ -37,7 +37,7 @@ impl Connection {
     }
 
     /// Answers `syn`, which arrived for a listener.
-    pub fn accept(
+    pub(crate) fn accept(
         cx: &Context<'_>,
         draws: &mut Draws,
         path: &NewPath,
@@ -60,14 +60,14 @@ impl Connection {
     }
 
     /// Requests the memory that every packet needs.
-    pub fn prefetch(&self) {
+    pub(crate) fn prefetch(&self) {
         prefetch(&self.marks);
         self.subflow.prefetch();
         prefetch(&self.controller);
     }
 
     /// Requests the memory that sending needs besides, once it is known whether there is any.
-    pub fn prefetch_more(&self) {
+    pub(crate) fn prefetch_more(&self) {
         if self.subflow.prefetch_more() {
             self.controller.prefetch();
         }

@@ -23,7 +23,7 @@ const MAX_SHIFT: u8 = 14;
 
 /// The result of the handshake, and its retransmission state.
 #[derive(Clone, Copy, Debug)]
-pub struct Handshake {
+pub(super) struct Handshake {
     /// Our initial sequence number; the first byte of the stream is one above.
     iss: SeqNumber,
     /// The peer's initial sequence number.
@@ -48,7 +48,7 @@ pub struct Handshake {
 
 impl Handshake {
     /// Nothing is agreed; the SYN or SYN/ACK is due.
-    pub fn new(iss: SeqNumber, ts_offset: u32, offered_shift: u8) -> Self {
+    pub(super) fn new(iss: SeqNumber, ts_offset: u32, offered_shift: u8) -> Self {
         debug_assert!(offered_shift <= MAX_SHIFT);
         Handshake {
             iss,
@@ -67,7 +67,7 @@ impl Handshake {
     }
 
     /// Takes over what the peer's SYN or SYN/ACK offers.
-    pub fn on_syn(&mut self, segment: &TcpSegment) {
+    pub(super) fn on_syn(&mut self, segment: &TcpSegment) {
         let options = &segment.options;
         self.irs = segment.seq;
         self.sack &= options.sack_permitted;
@@ -86,24 +86,24 @@ impl Handshake {
     }
 
     /// Requests another SYN or SYN/ACK.
-    pub const fn repeat(&mut self) {
+    pub(super) const fn repeat(&mut self) {
         self.due = true;
     }
 
     /// Begins anew with a SYN/ACK: both sides sent a SYN.
-    pub const fn open_simultaneously(&mut self) {
+    pub(super) const fn open_simultaneously(&mut self) {
         self.retries = 0;
         self.sends = 0;
         self.due = true;
     }
 
     /// The handshake is over, or given up.
-    pub const fn stop(&mut self) {
+    pub(super) const fn stop(&mut self) {
         self.due = false;
     }
 
     /// Whether a SYN or SYN/ACK is to be sent now; it counts as sent.
-    pub const fn take_due(&mut self, now: Instant) -> bool {
+    pub(super) const fn take_due(&mut self, now: Instant) -> bool {
         if !self.due {
             return false;
         }
@@ -115,7 +115,7 @@ impl Handshake {
 
     /// The handshake timer fired. `linear`: number of SYNs repeated at constant intervals, `None`
     /// for a SYN/ACK. Returns whether the connection is to go on.
-    pub const fn on_timeout(&mut self, linear: Option<u32>) -> bool {
+    pub(super) const fn on_timeout(&mut self, linear: Option<u32>) -> bool {
         let limit = match linear {
             Some(linear) => SYN_RETRIES + linear,
             None => SYNACK_RETRIES,
@@ -129,97 +129,97 @@ impl Handshake {
     }
 
     /// Number of repetitions because no answer came.
-    pub const fn retries(&self) -> u32 {
+    pub(super) const fn retries(&self) -> u32 {
         self.retries
     }
 
     /// Begins the back-off anew.
-    pub const fn reset_retries(&mut self) {
+    pub(super) const fn reset_retries(&mut self) {
         self.retries = 0;
     }
 
     /// The round trip of a handshake without repetition.
-    pub fn rtt(&self, now: Instant) -> Option<Duration> {
+    pub(super) fn rtt(&self, now: Instant) -> Option<Duration> {
         (self.sends <= 1).then(|| now - self.sent_at)
     }
 
     /// Number of SYNs or SYN/ACKs sent.
-    pub const fn sends(&self) -> u32 {
+    pub(super) const fn sends(&self) -> u32 {
         self.sends
     }
 
     /// The window scale option of our SYN, or of our SYN/ACK in answer to the option of the peer.
-    pub fn window_scale_option(&self, syn_ack: bool) -> Option<u8> {
+    pub(super) fn window_scale_option(&self, syn_ack: bool) -> Option<u8> {
         let agreed = !syn_ack || self.our_shift > 0 || self.peer_shift > 0;
         agreed.then_some(self.offered_shift)
     }
 
     /// Our initial sequence number.
-    pub const fn iss(&self) -> SeqNumber {
+    pub(super) const fn iss(&self) -> SeqNumber {
         self.iss
     }
 
     /// The peer's initial sequence number.
-    pub const fn irs(&self) -> SeqNumber {
+    pub(super) const fn irs(&self) -> SeqNumber {
         self.irs
     }
 
     /// Whether SACK may be used.
-    pub const fn sack(&self) -> bool {
+    pub(super) const fn sack(&self) -> bool {
         self.sack
     }
 
     /// Whether every segment carries timestamps.
-    pub const fn timestamps(&self) -> bool {
+    pub(super) const fn timestamps(&self) -> bool {
         self.timestamps
     }
 
     /// Shift of the windows that we announce.
-    pub const fn our_shift(&self) -> u8 {
+    pub(super) const fn our_shift(&self) -> u8 {
         self.our_shift
     }
 
     /// The window in a segment that is not a SYN, in bytes.
-    pub fn scaled_window(&self, segment: &TcpSegment) -> u64 {
+    pub(super) fn scaled_window(&self, segment: &TcpSegment) -> u64 {
         u64::from(segment.window) << self.peer_shift
     }
 
     /// Sequence number of our first byte.
-    pub fn first_seq(&self) -> SeqNumber {
+    pub(super) fn first_seq(&self) -> SeqNumber {
         self.iss + 1
     }
 
     /// Sequence number of the peer's first byte.
-    pub fn peer_first_seq(&self) -> SeqNumber {
+    pub(super) fn peer_first_seq(&self) -> SeqNumber {
         self.irs + 1
     }
 
     /// Sequence number of our byte at `offset`.
-    pub fn seq_of(&self, offset: u64) -> SeqNumber {
+    pub(super) fn seq_of(&self, offset: u64) -> SeqNumber {
         SeqNumber::from_offset(self.first_seq(), offset)
     }
 
     /// Sequence number of the peer's byte at `offset`.
-    pub fn peer_seq_of(&self, offset: u64) -> SeqNumber {
+    pub(super) fn peer_seq_of(&self, offset: u64) -> SeqNumber {
         SeqNumber::from_offset(self.peer_first_seq(), offset)
     }
 
     /// Our timestamp at `now`, in milliseconds (RFC 7323 s5.4). The origin of a host's clock is
     /// arbitrary: half a tick beside the simulated clock, a round trip of whole milliseconds and a
     /// fraction is mostly measured as the nearest whole number.
-    pub fn ts_value(&self, now: Instant) -> u32 {
+    pub(super) fn ts_value(&self, now: Instant) -> u32 {
         let ticks = (now + HALF_A_TICK).as_millis() as u32;
         ticks.wrapping_add(self.ts_offset)
     }
 
     /// The timestamps option of a segment sent at `now`.
-    pub fn timestamps_option(&self, now: Instant, echo: u32) -> Option<Timestamps> {
+    pub(super) fn timestamps_option(&self, now: Instant, echo: u32) -> Option<Timestamps> {
         let value = self.ts_value(now);
         self.timestamps.then_some(Timestamps { value, echo })
     }
 
     /// The round trip since the timestamp that was echoed, at least a tick.
-    pub fn rtt_of_echo(&self, now: Instant, echo: Option<u32>) -> Option<Duration> {
+    pub(super) fn rtt_of_echo(&self, now: Instant, echo: Option<u32>) -> Option<Duration> {
         let echo = echo.filter(|_| self.timestamps)?;
         let ticks = self.ts_value(now).wrapping_sub(echo);
         let millis = u64::from(ticks.max(1));
@@ -227,7 +227,7 @@ impl Handshake {
     }
 
     /// Whether the echoed timestamp is older than the timestamp of a segment sent at `sent_at`.
-    pub fn is_echo_older(&self, echo: Option<u32>, sent_at: Instant) -> bool {
+    pub(super) fn is_echo_older(&self, echo: Option<u32>, sent_at: Instant) -> bool {
         let sent = self.ts_value(sent_at);
         echo.is_some_and(|echo| (echo.wrapping_sub(sent) as i32) < 0)
     }
@@ -235,7 +235,7 @@ impl Handshake {
 
 /// How long a SYN waits after `retries` repetitions, of which the first `linear` are at constant
 /// intervals.
-pub fn syn_timeout(retries: u32, linear: u32) -> Duration {
+pub(super) fn syn_timeout(retries: u32, linear: u32) -> Duration {
     let doublings = retries.saturating_sub(linear).min(7);
     (INITIAL_TIMEOUT * (1 << doublings)).min(MAX_TIMEOUT)
 }

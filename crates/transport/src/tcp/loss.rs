@@ -10,8 +10,8 @@ mod detection;
 mod timers;
 mod undo;
 
-pub use delivery::Delivery;
-pub use timers::TimeoutOutcome;
+pub(super) use delivery::Delivery;
+pub(super) use timers::TimeoutOutcome;
 
 use super::ack_info::AckInfo;
 use super::handshake::Handshake;
@@ -27,7 +27,7 @@ use undo::Undo;
 
 /// What may be sent in answer to an acknowledgement besides new data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Rexmit {
+pub(super) enum Rexmit {
     #[default]
     None,
     /// Lost segments.
@@ -40,7 +40,7 @@ pub enum Rexmit {
 /// come first.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct LossRecovery {
+pub(super) struct LossRecovery {
     undo: Undo,
     /// Segments below this identifier were examined by forward acknowledgement.
     marked_below: u64,
@@ -64,7 +64,7 @@ pub struct LossRecovery {
 }
 
 /// The rest of the subflow, as far as loss recovery needs it to handle one event.
-pub struct RecoveryContext<'a, 'b> {
+pub(super) struct RecoveryContext<'a, 'b> {
     pub cx: &'a mut Context<'b>,
     pub cc: &'a mut Controller,
     pub timers: &'a mut Timers,
@@ -77,56 +77,56 @@ pub struct RecoveryContext<'a, 'b> {
 
 impl LossRecovery {
     /// Requests the memory that every packet needs.
-    pub fn prefetch(&self) {
+    pub(super) fn prefetch(&self) {
         prefetch(&self.tlp);
         prefetch(&self.ca_state);
         prefetch(&self.board);
     }
 
     /// Requests the memory that sending needs besides.
-    pub fn prefetch_more(&self) {
+    pub(super) fn prefetch_more(&self) {
         prefetch(&self.rack);
         self.board.prefetch();
     }
 
     /// The scoreboard.
-    pub const fn board(&self) -> &Scoreboard {
+    pub(super) const fn board(&self) -> &Scoreboard {
         &self.board
     }
 
     /// Whether nothing is outstanding.
-    pub fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.board.is_empty()
     }
 
     /// Segments in the network (RFC 6675's pipe).
-    pub fn inflight(&self) -> u32 {
+    pub(super) fn inflight(&self) -> u32 {
         self.board.inflight().saturating_sub(self.reno_sacked)
     }
 
     /// The state of recovery.
-    pub const fn ca_state(&self) -> CaState {
+    pub(super) const fn ca_state(&self) -> CaState {
         self.ca_state
     }
 
     /// The duplicate threshold in segments.
-    pub const fn dup_thresh(&self) -> u32 {
+    pub(super) const fn dup_thresh(&self) -> u32 {
         self.dup.segs()
     }
 
     /// What may be retransmitted now.
-    pub const fn rexmit(&self) -> Rexmit {
+    pub(super) const fn rexmit(&self) -> Rexmit {
         self.rexmit
     }
 
     /// Sets what may be retransmitted now.
-    pub const fn set_rexmit(&mut self, rexmit: Rexmit) {
+    pub(super) const fn set_rexmit(&mut self, rexmit: Rexmit) {
         self.rexmit = rexmit;
     }
 
     /// F-RTO step 2b found no new data to send: the time-out is taken as real. Returns whether
     /// lost segments are to be retransmitted instead.
-    pub fn on_no_new_data(&mut self, nxt: u64) -> bool {
+    pub(super) fn on_no_new_data(&mut self, nxt: u64) -> bool {
         self.rexmit = Rexmit::None;
         if nxt > self.high_seq {
             return false;
@@ -136,7 +136,7 @@ impl LossRecovery {
     }
 
     /// A segment was sent for the first time; `len` includes the offset of a FIN.
-    pub fn on_sent(&mut self, now: Instant, offset: u64, len: u32, fin: bool) {
+    pub(super) fn on_sent(&mut self, now: Instant, offset: u64, len: u32, fin: bool) {
         self.board.on_sent(now, offset, len, fin);
         if let Some(prr) = self.prr.as_mut() {
             prr.on_sent(1);
@@ -144,7 +144,7 @@ impl LossRecovery {
     }
 
     /// Segment `id` was sent again. `repairs`: it repairs a loss, as opposed to a loss probe.
-    pub fn on_retransmitted(&mut self, now: Instant, id: u64, repairs: bool) {
+    pub(super) fn on_retransmitted(&mut self, now: Instant, id: u64, repairs: bool) {
         self.board.on_retransmitted(now, id, repairs);
         if !repairs {
             return;
@@ -156,13 +156,17 @@ impl LossRecovery {
     }
 
     /// A loss probe was sent, `nxt` being SND.NXT after it. `is_copy`: it repeats a segment.
-    pub const fn on_probe_sent(&mut self, nxt: u64, is_copy: bool) {
+    pub(super) const fn on_probe_sent(&mut self, nxt: u64, is_copy: bool) {
         self.tlp.on_probe(nxt, is_copy);
     }
 
     /// An acknowledgement that is more than plain progress (Linux `tcp_fastretrans_alert`). Returns
     /// what may be retransmitted.
-    pub fn on_alert(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo) -> Rexmit {
+    pub(super) fn on_alert(
+        &mut self,
+        rcx: &mut RecoveryContext<'_, '_>,
+        info: &mut AckInfo,
+    ) -> Rexmit {
         if let Some(low) = info.delivered.reordered {
             self.dup.on_reordering(low, info.prior.highest_sacked, rcx.sender.mss());
         }
@@ -447,7 +451,7 @@ impl LossRecovery {
     }
 
     /// Reports the window to the recorder.
-    pub fn record_window(&self, rcx: &mut RecoveryContext<'_, '_>) {
+    pub(super) fn record_window(&self, rcx: &mut RecoveryContext<'_, '_>) {
         let FlowId { socket, path } = rcx.id;
         let cc = &*rcx.cc;
         rcx.cx.record(EventMask::WINDOW, || Event::WindowChange {

@@ -31,7 +31,7 @@ pub enum SharedWindow {
 /// fields that sending needs, too, come first.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Receiver {
+pub(crate) struct Receiver {
     pub ack: AckPolicy,
     /// `nxt` when the window was last announced (Linux `rcv_wup`).
     announced_at: u64,
@@ -58,7 +58,7 @@ pub struct Receiver {
 
 /// The part of a segment's payload that is accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Accepted {
+pub(crate) struct Accepted {
     /// Offset of its first byte.
     pub offset: u64,
     /// Payload bytes before it, which lie before the stream.
@@ -68,7 +68,7 @@ pub struct Accepted {
 
 /// A data segment that arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct ArrivedData {
+pub(crate) struct ArrivedData {
     pub now: Instant,
     /// Payload length before it was cut to what is accepted.
     pub segment_len: u32,
@@ -84,7 +84,7 @@ pub struct ArrivedData {
 
 /// What the payload of a segment was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Inserted {
+pub(crate) enum Inserted {
     /// Everything had arrived before.
     Duplicate,
     /// Something new, behind a gap.
@@ -95,7 +95,7 @@ pub enum Inserted {
 
 impl Receiver {
     /// Nothing received.
-    pub fn new(buffers: &Buffers, mss: u32) -> Self {
+    pub(crate) fn new(buffers: &Buffers, mss: u32) -> Self {
         let buffer = if buffers.auto_tuning {
             ReceiveBuffer::auto(buffers.receive_max, mss)
         } else {
@@ -119,7 +119,7 @@ impl Receiver {
     }
 
     /// Requests the memory that every packet needs.
-    pub fn prefetch(&self) {
+    pub(crate) fn prefetch(&self) {
         prefetch(&self.ack);
         prefetch(&self.announced_at);
         prefetch(&self.buffer);
@@ -128,7 +128,7 @@ impl Receiver {
     }
 
     /// The peer's SYN came, with this timestamp.
-    pub const fn on_syn(&mut self, now: Instant, timestamp: Option<u32>) {
+    pub(crate) const fn on_syn(&mut self, now: Instant, timestamp: Option<u32>) {
         self.announced_at = 0;
         if let Some(timestamp) = timestamp {
             self.ts_recent = timestamp;
@@ -137,54 +137,54 @@ impl Receiver {
     }
 
     /// The handshake is over. `mss`: payload of a full segment of the peer.
-    pub fn on_established(&mut self, now: Instant, mss: u32) {
+    pub(crate) fn on_established(&mut self, now: Instant, mss: u32) {
         self.buffer.on_established(now, mss);
     }
 
     /// The data that arrived.
-    pub const fn data(&self) -> &Reassembly {
+    pub(crate) const fn data(&self) -> &Reassembly {
         &self.data
     }
 
     /// The next offset expected, FIN included (RCV.NXT).
-    pub const fn nxt(&self) -> u64 {
+    pub(crate) const fn nxt(&self) -> u64 {
         self.data.next_offset() + self.fin_received as u64
     }
 
     /// Bytes received in order since the last acknowledgement.
-    pub fn unacked(&self) -> u64 {
+    pub(crate) fn unacked(&self) -> u64 {
         self.nxt().saturating_sub(self.announced_at)
     }
 
     /// Whether something waits behind a gap.
-    pub const fn has_gaps(&self) -> bool {
+    pub(crate) const fn has_gaps(&self) -> bool {
         self.data.out_of_order_bytes() > 0
     }
 
     /// The peer's FIN was reached in order.
-    pub const fn is_fin_received(&self) -> bool {
+    pub(crate) const fn is_fin_received(&self) -> bool {
         self.fin_received
     }
 
     /// The timestamp to echo.
-    pub const fn ts_recent(&self) -> u32 {
+    pub(crate) const fn ts_recent(&self) -> u32 {
         self.ts_recent
     }
 
     /// Whether `timestamp` is newer than the last one of the peer.
-    pub const fn is_newer_timestamp(&self, timestamp: u32) -> bool {
+    pub(crate) const fn is_newer_timestamp(&self, timestamp: u32) -> bool {
         (timestamp.wrapping_sub(self.ts_recent) as i32) > 0
     }
 
     /// Whether a segment with `timestamp` is old (PAWS, RFC 7323 s5.3).
-    pub fn is_old_timestamp(&self, now: Instant, timestamp: u32) -> bool {
+    pub(crate) fn is_old_timestamp(&self, now: Instant, timestamp: u32) -> bool {
         let older = (timestamp.wrapping_sub(self.ts_recent) as i32) < 0;
         older && now - self.ts_recent_at < PAWS_IDLE
     }
 
     /// Keeps `timestamp` of a segment that begins at `start` for the echo, if the segment begins at
     /// or before the last acknowledgement (RFC 7323 s4.3).
-    pub const fn on_timestamp(&mut self, now: Instant, timestamp: u32, start: i64) {
+    pub(crate) const fn on_timestamp(&mut self, now: Instant, timestamp: u32, start: i64) {
         let newer = (timestamp.wrapping_sub(self.ts_recent) as i32) >= 0;
         if newer && start <= self.announced_at as i64 {
             self.ts_recent = timestamp;
@@ -194,25 +194,25 @@ impl Receiver {
 
     /// Whether `echo` may give an RTT sample on a segment with `len` payload bytes: it is the first
     /// segment with that echo, and a full one (RFC 7323 s4).
-    pub fn is_sampled_echo(&mut self, echo: u32, len: u32) -> bool {
+    pub(crate) fn is_sampled_echo(&mut self, echo: u32, len: u32) -> bool {
         let fresh = self.last_echo.replace(echo) != Some(echo);
         fresh && len >= self.buffer.segment_size()
     }
 
     /// An RTT sample of the receiver, from an echoed timestamp.
-    pub fn on_rtt(&mut self, rtt: Duration) {
+    pub(crate) fn on_rtt(&mut self, rtt: Duration) {
         let unread = self.data.readable() > 0;
         self.buffer.on_rtt(rtt, unread);
     }
 
     /// Whether a segment that covers `start..end` is acceptable (RFC 9293 s3.10.7.4).
-    pub const fn is_acceptable(&self, start: i64, end: i64) -> bool {
+    pub(crate) const fn is_acceptable(&self, start: i64, end: i64) -> bool {
         let window_end = self.nxt() + self.window_left();
         end >= self.announced_at as i64 && start <= window_end as i64
     }
 
     /// What is left of the announced window (Linux `tcp_receive_window`).
-    pub const fn window_left(&self) -> u64 {
+    pub(crate) const fn window_left(&self) -> u64 {
         if self.shared.is_some() {
             return self.share_limit as u64;
         }
@@ -220,22 +220,22 @@ impl Receiver {
     }
 
     /// Announces the window of the multi-path connection from now on.
-    pub const fn share_window(&mut self, window: SharedWindow) {
+    pub(crate) const fn share_window(&mut self, window: SharedWindow) {
         self.shared = Some(window);
     }
 
     /// Accepts up to `bytes` beyond what arrived in order.
-    pub const fn limit_reception(&mut self, bytes: u32) {
+    pub(crate) const fn limit_reception(&mut self, bytes: u32) {
         self.share_limit = bytes;
     }
 
     /// The window of the SYN or SYN/ACK, which is not scaled (RFC 7323 s2.2).
-    pub fn initial_window(&self) -> u32 {
+    pub(crate) fn initial_window(&self) -> u32 {
         self.buffer.initial_window().min(65_535)
     }
 
     /// The SYN or SYN/ACK announces the initial window.
-    pub fn announce_initial_window(&mut self) -> u16 {
+    pub(crate) fn announce_initial_window(&mut self) -> u16 {
         let window = self.initial_window();
         self.announced_window = window;
         window as u16
@@ -243,7 +243,7 @@ impl Receiver {
 
     /// Chooses the window to announce and remembers it. The right edge never moves left
     /// (RFC 9293 s3.8.6).
-    pub fn announce_window(&mut self, shift: u8) -> u16 {
+    pub(crate) fn announce_window(&mut self, shift: u8) -> u16 {
         let window = match self.shared {
             // It counts bytes of the connection; what one subflow may bring is bounded by
             // `share_limit`, and the connection checks the rest (RFC 8684 s3.3.5).
@@ -283,47 +283,47 @@ impl Receiver {
     }
 
     /// The window announced last, in bytes.
-    pub const fn announced_window(&self) -> u32 {
+    pub(crate) const fn announced_window(&self) -> u32 {
         self.announced_window
     }
 
     /// Whether this subflow would announce at least twice what is left of its window (Linux
     /// `tcp_cleanup_rbuf`).
-    pub fn would_double_window(&self, space: Space, shift: u8) -> bool {
+    pub(crate) fn would_double_window(&self, space: Space, shift: u8) -> bool {
         let left = self.own_left();
         let window = self.buffer.select_of(space.free, space.full, shift);
         u64::from(left) * 2 <= u64::from(self.buffer.clamp()) && window > 0 && window / 2 >= left
     }
 
     /// The window scale of our SYN.
-    pub fn window_scale(&self) -> u8 {
+    pub(crate) fn window_scale(&self) -> u8 {
         self.buffer.window_scale()
     }
 
     /// The size of the buffer, in bytes of memory.
-    pub const fn buffer_size(&self) -> u32 {
+    pub(crate) const fn buffer_size(&self) -> u32 {
         self.buffer.size()
     }
 
     /// The first base of growth of a multi-path connection that begins with this subflow.
-    pub fn initial_space(&self) -> u32 {
+    pub(crate) fn initial_space(&self) -> u32 {
         self.buffer.initial_space()
     }
 
     /// Memory ratio and RTT, as far as the receiver knows them.
-    pub const fn reception(&self) -> Reception {
+    pub(crate) const fn reception(&self) -> Reception {
         Reception { ratio: self.buffer.ratio(), rtt_us8: self.buffer.rtt_us8() }
     }
 
     /// The reader of the multi-path connection took `copied` bytes in a round trip.
-    pub fn on_connection_read(&mut self, copied: u32) {
+    pub(crate) fn on_connection_read(&mut self, copied: u32) {
         let beyond = self.data.highest().saturating_sub(self.data.next_offset());
         self.buffer.enlarge(copied, beyond);
     }
 
     /// Reads the next bytes in order for the application; whether the window opened so far that it
     /// is to be announced at once (Linux: to at least twice what the peer knows).
-    pub fn read(&mut self, now: Instant, max: u32, shift: u8) -> (Payload, bool) {
+    pub(crate) fn read(&mut self, now: Instant, max: u32, shift: u8) -> (Payload, bool) {
         let payload = self.data.read(max);
         let opened = !payload.is_empty() && self.on_read(now, shift);
         (payload, opened)
@@ -342,7 +342,7 @@ impl Receiver {
 
     /// Moves in-order bytes to the multi-path connection, at most `max`. Where that tunes one
     /// buffer for all subflows, theirs follow it.
-    pub fn take(&mut self, now: Instant, max: u32, shift: u8) -> Payload {
+    pub(crate) fn take(&mut self, now: Instant, max: u32, shift: u8) -> Payload {
         let payload = self.data.read(max);
         if matches!(self.shared, Some(SharedWindow::Room { .. })) {
             self.buffer.on_taken(self.data.read_offset());
@@ -354,19 +354,19 @@ impl Receiver {
     }
 
     /// If everything was read: whether an acknowledgement is urgent for that reason.
-    pub fn on_all_read(&mut self) -> bool {
+    pub(crate) fn on_all_read(&mut self) -> bool {
         let (unacked, size) = (self.unacked(), self.buffer.segment_size());
         self.data.readable() == 0 && self.ack.on_all_read(unacked, size)
     }
 
     /// Forgets everything that was not read.
-    pub fn discard(&mut self) {
+    pub(crate) fn discard(&mut self) {
         self.data.discard();
     }
 
     /// The part of `len` payload bytes from `start` on that lies in the stream and in the window;
     /// `None` if there is none (RFC 9293 s3.10.7.4).
-    pub fn acceptable_part(&self, start: i64, len: u32) -> Option<Accepted> {
+    pub(crate) fn acceptable_part(&self, start: i64, len: u32) -> Option<Accepted> {
         let skipped = u32::try_from((-start).max(0)).unwrap_or(u32::MAX).min(len);
         let offset = (start + i64::from(skipped)) as u64;
         let room = (self.nxt() + self.window_left()).saturating_sub(offset);
@@ -375,7 +375,12 @@ impl Receiver {
     }
 
     /// Queues payload from `offset` on, and decides what is owed for it.
-    pub fn insert(&mut self, arrived: &ArrivedData, offset: u64, payload: Payload) -> Inserted {
+    pub(crate) fn insert(
+        &mut self,
+        arrived: &ArrivedData,
+        offset: u64,
+        payload: Payload,
+    ) -> Inserted {
         let had_gaps = self.has_gaps();
         let end = offset + u64::from(payload.len());
         if arrived.acks_held && self.would_crowd_sacks(offset, end) {
@@ -437,7 +442,7 @@ impl Receiver {
 
     /// A segment that covers `start..end` is old or unacceptable: the peer is told where the
     /// receiver is, and which part is a duplicate.
-    pub fn on_unacceptable(&mut self, start: i64, end: i64) {
+    pub(crate) fn on_unacceptable(&mut self, start: i64, end: i64) {
         if end > start && start >= 0 && start < self.nxt() as i64 {
             self.dsack = Some(start as u64..(end as u64).min(self.nxt()));
             self.enter_quick_acks();
@@ -446,12 +451,12 @@ impl Receiver {
     }
 
     /// A FIN came that follows the byte before `offset`, which is negative before the stream.
-    pub fn on_fin(&mut self, offset: i64) {
+    pub(crate) fn on_fin(&mut self, offset: i64) {
         self.fin_offset = u64::try_from(offset).ok().or(self.fin_offset);
     }
 
     /// Whether the peer's FIN is now reached in order, for the first time.
-    pub fn reaches_fin(&mut self) -> bool {
+    pub(crate) fn reaches_fin(&mut self) -> bool {
         let reached = !self.fin_received && self.fin_offset == Some(self.data.next_offset());
         self.fin_received |= reached;
         reached
@@ -459,7 +464,7 @@ impl Receiver {
 
     /// What the acknowledgement policy needs to know after a segment. `compress`: acknowledgements
     /// of out-of-order segments may be merged.
-    pub fn received(&self, compress: bool, srtt: Duration) -> Received {
+    pub(crate) fn received(&self, compress: bool, srtt: Duration) -> Received {
         Received {
             unacked: self.unacked(),
             segment_size: self.buffer.segment_size(),
@@ -471,13 +476,13 @@ impl Receiver {
     }
 
     /// Whether there is something to report in SACK blocks.
-    pub const fn has_sacks(&self) -> bool {
+    pub(crate) const fn has_sacks(&self) -> bool {
         self.dsack.is_some() || self.has_gaps()
     }
 
     /// At most `most` SACK blocks: D-SACK first (RFC 2883), then the most recently changed ranges
     /// (RFC 2018 s4). `first`: sequence number of the peer's first byte.
-    pub fn take_sack_blocks(&mut self, first: SeqNumber, most: usize) -> SackBlocks {
+    pub(crate) fn take_sack_blocks(&mut self, first: SeqNumber, most: usize) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         let ranges = self.dsack.iter().chain(self.data.sack_ranges());
         for range in ranges.take(most) {

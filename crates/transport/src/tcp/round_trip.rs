@@ -10,14 +10,14 @@ use base::{Context, Duration, Event, EventMask, Instant, prefetch};
 /// The estimators of one path.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub struct RoundTrip {
+pub(super) struct RoundTrip {
     estimator: RttEstimator,
     min: MinRttFilter,
 }
 
 /// The samples of one acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Samples {
+pub(super) struct Samples {
     /// The sample of the oldest segment, for the smoothed estimate.
     pub oldest: Duration,
     /// The sample of the newest segment, for the minimum and the congestion controller.
@@ -35,7 +35,7 @@ impl RoundTrip {
     /// The samples that an acknowledgement gives, if any. Where the head of the outstanding
     /// segments was sent after the sampled ones (`head_sent_at`), the retransmission timer is to be
     /// restarted, as Linux does.
-    pub fn samples_of(
+    pub(super) fn samples_of(
         now: Instant,
         info: &mut AckInfo,
         handshake: &Handshake,
@@ -66,59 +66,65 @@ impl RoundTrip {
     }
 
     /// Takes samples over; the offsets are those after the acknowledgement that gave them.
-    pub fn on_samples(&mut self, now: Instant, samples: &Samples, snd_una: u64, snd_nxt: u64) {
+    pub(super) fn on_samples(
+        &mut self,
+        now: Instant,
+        samples: &Samples,
+        snd_una: u64,
+        snd_nxt: u64,
+    ) {
         debug_assert!(snd_una <= snd_nxt);
         self.min.update(now, samples.newest);
         self.estimator.sample(samples.oldest, snd_una, snd_nxt);
     }
 
     /// Takes the sample of the handshake over.
-    pub fn on_handshake(&mut self, now: Instant, rtt: Duration) {
+    pub(super) fn on_handshake(&mut self, now: Instant, rtt: Duration) {
         self.on_samples(now, &Samples { oldest: rtt, newest: rtt }, 0, 0);
     }
 
     /// The handshake was retransmitted and gave no sample (RFC 6298 s5.7).
-    pub const fn on_handshake_timeout(&mut self) {
+    pub(super) const fn on_handshake_timeout(&mut self) {
         self.estimator.on_handshake_timeout();
     }
 
     /// The retransmission timer fired.
-    pub const fn back_off(&mut self) {
+    pub(super) const fn back_off(&mut self) {
         self.estimator.back_off();
     }
 
     /// Ends the back-off.
-    pub const fn reset_back_off(&mut self) {
+    pub(super) const fn reset_back_off(&mut self) {
         self.estimator.reset_back_off();
     }
 
     /// Requests the memory of the minimum.
-    pub fn prefetch_more(&self) {
+    pub(super) fn prefetch_more(&self) {
         prefetch(&self.min);
     }
 
     /// The estimator.
-    pub const fn estimator(&self) -> &RttEstimator {
+    pub(super) const fn estimator(&self) -> &RttEstimator {
         &self.estimator
     }
 
     /// Smoothed RTT; zero before the first sample.
-    pub const fn srtt(&self) -> Duration {
+    pub(super) const fn srtt(&self) -> Duration {
         self.estimator.srtt()
     }
 
     /// The retransmission time-out.
-    pub fn rto(&self) -> Duration {
+    pub(super) fn rto(&self) -> Duration {
         self.estimator.rto()
     }
 
     /// The windowed minimum; zero before the first sample.
-    pub fn min(&self) -> Duration {
+    pub(super) fn min(&self) -> Duration {
         self.min.get()
     }
 
     /// Reports a sample to the recorder.
-    pub fn record(&self, cx: &mut Context<'_>, id: FlowId, sample: Duration) {
+    pub(super) fn record(&self, cx: &mut Context<'_>, id: FlowId, sample: Duration) {
         cx.record(EventMask::WINDOW, || Event::RttSample {
             socket: id.socket,
             path: id.path,

@@ -9,7 +9,7 @@ mod nic_queue;
 mod peer_window;
 mod writer;
 
-pub use cwnd_validation::Usage;
+pub(super) use cwnd_validation::Usage;
 
 use super::config::Buffers;
 use crate::buffer::SendBuffer;
@@ -23,13 +23,13 @@ use wire::Payload;
 use writer::Writer;
 
 /// Largest number of segments in one buffer of the send queue (Linux: 64 KiB of payload).
-pub const SEGS_PER_BUFFER: u32 = 44;
+pub(super) const SEGS_PER_BUFFER: u32 = 44;
 
 /// The send side of a subflow. Offsets count payload bytes from zero; a FIN takes one more. The
 /// fields that an arriving segment needs, too, come first.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Sender {
+pub(super) struct Sender {
     /// First offset not acknowledged.
     una: u64,
     /// Next offset never sent.
@@ -56,7 +56,7 @@ pub struct Sender {
 
 impl Sender {
     /// Nothing written, nothing sent.
-    pub fn new(buffers: &Buffers, mss: u32) -> Self {
+    pub(super) fn new(buffers: &Buffers, mss: u32) -> Self {
         Sender {
             una: 0,
             nxt: 0,
@@ -77,13 +77,13 @@ impl Sender {
     }
 
     /// Requests the memory that every packet needs.
-    pub fn prefetch(&self) {
+    pub(super) fn prefetch(&self) {
         prefetch(&self.una);
         prefetch(&self.buffer);
     }
 
     /// Requests the memory that sending needs besides.
-    pub fn prefetch_more(&self) {
+    pub(super) fn prefetch_more(&self) {
         prefetch(&self.validation);
         self.buffer.prefetch();
     }
@@ -99,86 +99,86 @@ impl Sender {
     }
 
     /// First offset not acknowledged (SND.UNA).
-    pub const fn una(&self) -> u64 {
+    pub(super) const fn una(&self) -> u64 {
         self.una
     }
 
     /// Next offset never sent (SND.NXT).
-    pub const fn nxt(&self) -> u64 {
+    pub(super) const fn nxt(&self) -> u64 {
         self.nxt
     }
 
     /// Payload bytes of a full segment.
-    pub const fn mss(&self) -> u32 {
+    pub(super) const fn mss(&self) -> u32 {
         self.mss
     }
 
     /// Sets the payload size of a full segment.
-    pub const fn set_mss(&mut self, mss: u32) {
+    pub(super) const fn set_mss(&mut self, mss: u32) {
         debug_assert!(mss > 0, "a segment carries at least one byte");
         self.mss = mss;
     }
 
     /// Offset of the next byte to be written.
-    pub fn write_end(&self) -> u64 {
+    pub(super) fn write_end(&self) -> u64 {
         self.buffer.end()
     }
 
     /// Appends data to the send queue.
-    pub fn append(&mut self, payload: Payload) {
+    pub(super) fn append(&mut self, payload: Payload) {
         debug_assert!(!self.fin_sent, "no data follow a FIN");
         self.buffer.append(payload);
     }
 
     /// The bytes `offset..offset + len` of the stream.
-    pub fn payload(&self, offset: u64, len: u32) -> Payload {
+    pub(super) fn payload(&self, offset: u64, len: u32) -> Payload {
         self.buffer.slice(offset, len)
     }
 
     /// Forgets all data that were written.
-    pub fn discard(&mut self) {
+    pub(super) fn discard(&mut self) {
         let end = self.buffer.end();
         self.buffer.release_below(end);
     }
 
     /// Payload never sent, in bytes.
-    pub fn unsent(&self) -> u64 {
+    pub(super) fn unsent(&self) -> u64 {
         self.buffer.end().saturating_sub(self.nxt)
     }
 
     /// Queues a FIN behind the data.
-    pub const fn queue_fin(&mut self) {
+    pub(super) const fn queue_fin(&mut self) {
         self.fin_queued = true;
     }
 
     /// Whether a FIN is queued or was sent.
-    pub const fn is_fin_queued(&self) -> bool {
+    pub(super) const fn is_fin_queued(&self) -> bool {
         self.fin_queued
     }
 
     /// Whether a FIN is queued that was never sent.
-    pub const fn is_fin_unsent(&self) -> bool {
+    pub(super) const fn is_fin_unsent(&self) -> bool {
         self.fin_queued && !self.fin_sent
     }
 
     /// Whether payload or a FIN was never sent.
-    pub fn has_unsent(&self) -> bool {
+    pub(super) fn has_unsent(&self) -> bool {
         self.unsent() > 0 || self.is_fin_unsent()
     }
 
     /// Whether data that were written are not acknowledged.
-    pub fn has_outstanding(&self) -> bool {
+    pub(super) fn has_outstanding(&self) -> bool {
         self.buffer.end() > self.una
     }
 
     /// Whether a cumulative acknowledgement of `ack` is acceptable: of something that was sent, and
     /// not older than the largest window (RFC 5961 s5).
-    pub const fn is_acceptable_ack(&self, ack: i64) -> bool {
+    pub(super) const fn is_acceptable_ack(&self, ack: i64) -> bool {
         ack <= self.nxt as i64 && ack + self.window.largest() as i64 >= self.una as i64
     }
 
     /// Everything below `ack` is acknowledged.
-    pub fn on_acked(&mut self, ack: u64) {
+    pub(super) fn on_acked(&mut self, ack: u64) {
         debug_assert!(ack > self.una, "SND.UNA advances");
         self.una = ack;
         self.bursts.forget_below(ack, self.nxt);
@@ -187,24 +187,24 @@ impl Sender {
     }
 
     /// The next `len` bytes were sent, with a FIN behind them if `fin`.
-    pub fn on_sent(&mut self, len: u32, fin: bool) {
+    pub(super) fn on_sent(&mut self, len: u32, fin: bool) {
         self.nxt += u64::from(len) + u64::from(fin);
         self.fin_sent |= fin;
         self.check();
     }
 
     /// End of the peer's window.
-    pub const fn window_end(&self) -> u64 {
+    pub(super) const fn window_end(&self) -> u64 {
         self.una + self.window.size()
     }
 
     /// Bytes of the peer's window that are left for new data.
-    pub const fn window_left(&self) -> u64 {
+    pub(super) const fn window_left(&self) -> u64 {
         self.window_end().saturating_sub(self.nxt)
     }
 
     /// Memory of the buffered data, in bytes. Each burst is a buffer of its own.
-    pub fn memory(&self) -> u32 {
+    pub(super) fn memory(&self) -> u32 {
         let bytes = u32::try_from(self.buffer.len()).unwrap_or(u32::MAX);
         let whole = |bytes: u32| bytes.div_ceil(self.mss.max(1) * SEGS_PER_BUFFER);
         let unsent = u32::try_from(self.unsent()).unwrap_or(u32::MAX);
@@ -213,25 +213,25 @@ impl Sender {
     }
 
     /// Begins a burst of `segs` segments; `own`: in a buffer of its own.
-    pub fn begin_burst(&mut self, segs: u32, own: bool) {
+    pub(super) fn begin_burst(&mut self, segs: u32, own: bool) {
         self.bursts.begin(segs, own.then_some(self.nxt));
     }
 
     /// Payload of one offload buffer in whole segments: what the offload takes, but at most half of
     /// the largest window (Linux `tcp_xmit_size_goal`).
-    pub fn size_goal(&self) -> u16 {
+    pub(super) fn size_goal(&self) -> u16 {
         let mss = self.mss.max(1);
         let most = self.window.offload_bound().min(u64::from(u16::MAX)) as u32;
         (most / mss).max(1).saturating_mul(mss).min(u32::from(u16::MAX)) as u16
     }
 
     /// Whether a write may begin. With `lowat` only while fewer bytes are unsent.
-    pub fn has_room(&self, lowat: Option<u32>) -> bool {
+    pub(super) fn has_room(&self, lowat: Option<u32>) -> bool {
         self.is_below(lowat) && self.writer.has_room(self.memory())
     }
 
     /// Whether a waiting writer is to be woken. With `lowat` only while fewer bytes are unsent.
-    pub fn wakes_writer(&self, lowat: Option<u32>) -> bool {
+    pub(super) fn wakes_writer(&self, lowat: Option<u32>) -> bool {
         self.writer.wakes(self.memory()) && self.is_below(lowat)
     }
 
@@ -240,25 +240,25 @@ impl Sender {
     }
 
     /// Sets whether more of what the application wrote follows the data in this queue.
-    pub const fn set_more_follows(&mut self, more: bool) {
+    pub(super) const fn set_more_follows(&mut self, more: bool) {
         self.more_follows = more;
     }
 
     /// Whether the segment `offset..offset + len` gets a PSH: it is the end of what was written, or
     /// of a burst of several segments, as in Linux.
-    pub fn is_pushed(&self, offset: u64, len: u32) -> bool {
+    pub(super) fn is_pushed(&self, offset: u64, len: u32) -> bool {
         let ends_write = offset + u64::from(len) == self.buffer.end() && !self.more_follows;
         len > 0 && (self.bursts.ends_with_this() || ends_write)
     }
 
     /// Something keeps unsent data from being sent.
-    pub const fn on_blocked(&mut self, why: Blocked) {
+    pub(super) const fn on_blocked(&mut self, why: Blocked) {
         self.blocked = why;
         self.bursts.on_blocked();
     }
 
     /// Why nothing more is sent, asked when nothing is.
-    pub fn blocked_reason(&self) -> Blocked {
+    pub(super) fn blocked_reason(&self) -> Blocked {
         if self.has_unsent() {
             self.blocked
         } else if self.writer.is_waiting() {

@@ -23,7 +23,7 @@ pub struct SentMapping {
 
 /// The unacknowledged mappings of one subflow.
 #[derive(Clone, Debug, Default)]
-pub struct SentMappings {
+pub(crate) struct SentMappings {
     /// Disjoint, in ascending order.
     mappings: VecDeque<SentMapping>,
     /// Mappings were joined: each is a buffer that is segmented below the send queue.
@@ -34,7 +34,7 @@ pub struct SentMappings {
 
 impl SentMappings {
     /// Adds a mapping. Offsets ascend.
-    pub fn push(&mut self, mapping: SentMapping) {
+    pub(crate) fn push(&mut self, mapping: SentMapping) {
         debug_assert!(
             self.mappings.back().is_none_or(|last| last.end() <= mapping.offset),
             "mappings are disjoint and in the order of their offsets"
@@ -45,7 +45,7 @@ impl SentMappings {
     /// Adds a mapping as a sender with segmentation offload does: the bytes extend the last mapping
     /// if none of it was sent, `nxt` being the next offset to send. No mapping becomes longer than
     /// `max_len`, the size of one offload buffer.
-    pub fn push_joined(&mut self, mut mapping: SentMapping, nxt: u64, max_len: u16) {
+    pub(crate) fn push_joined(&mut self, mut mapping: SentMapping, nxt: u64, max_len: u16) {
         self.joined = true;
         match self.mappings.back_mut() {
             Some(last) if last.offset >= nxt && last.is_followed_by(&mapping) => {
@@ -59,17 +59,17 @@ impl SentMappings {
     }
 
     /// Bytes from `offset` to the end of its mapping; `None` if the byte is not mapped.
-    pub fn left_from(&self, offset: u64) -> Option<u64> {
+    pub(crate) fn left_from(&self, offset: u64) -> Option<u64> {
         self.find(offset).map(|(_, mapping)| mapping.end() - offset)
     }
 
     /// Whether mappings are offload buffers.
-    pub const fn are_joined(&self) -> bool {
+    pub(crate) const fn are_joined(&self) -> bool {
         self.joined
     }
 
     /// Removes the mappings that end at or below `offset`, which is acknowledged.
-    pub fn forget_below(&mut self, offset: u64) {
+    pub(crate) fn forget_below(&mut self, offset: u64) {
         while self.mappings.front().is_some_and(|first| first.end() <= offset) {
             self.mappings.pop_front();
             self.last_used = self.last_used.saturating_sub(1);
@@ -78,7 +78,7 @@ impl SentMappings {
 
     /// The mapping of the byte at `offset`, with its index. The mapping of the last segment and the
     /// one after it are tried first.
-    pub fn find(&self, offset: u64) -> Option<(usize, &SentMapping)> {
+    pub(crate) fn find(&self, offset: u64) -> Option<(usize, &SentMapping)> {
         for index in [self.last_used + 1, self.last_used] {
             if let Some(mapping) = self.mappings.get(index).filter(|map| map.covers(offset)) {
                 return Some((index, mapping));
@@ -90,7 +90,7 @@ impl SentMappings {
     }
 
     /// Data of mapping `index` were sent.
-    pub fn on_used(&mut self, index: usize) {
+    pub(crate) fn on_used(&mut self, index: usize) {
         debug_assert!(index < self.mappings.len());
         self.last_used = index;
     }

@@ -21,24 +21,24 @@ enum State {
 
 /// The state and its transitions.
 #[derive(Clone, Copy, Debug)]
-pub struct StateMachine {
+pub(super) struct StateMachine {
     state: State,
     socket: SocketId,
 }
 
 impl StateMachine {
     /// Makes the connection that of another socket.
-    pub const fn set_socket(&mut self, socket: SocketId) {
+    pub(super) const fn set_socket(&mut self, socket: SocketId) {
         self.socket = socket;
     }
 
     /// An active opener that has sent its SYN.
-    pub const fn syn_sent(socket: SocketId) -> Self {
+    pub(super) const fn syn_sent(socket: SocketId) -> Self {
         StateMachine { state: State::SynSent, socket }
     }
 
     /// A passive opener that has received a SYN.
-    pub const fn syn_received(socket: SocketId) -> Self {
+    pub(super) const fn syn_received(socket: SocketId) -> Self {
         StateMachine { state: State::SynReceived, socket }
     }
 
@@ -49,19 +49,19 @@ impl StateMachine {
     }
 
     /// The SYN/ACK came (SYN-SENT), or our SYN was acknowledged (SYN-RECEIVED).
-    pub fn establish(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn establish(&mut self, cx: &mut Context<'_>) {
         debug_assert!(matches!(self.state, State::SynSent | State::SynReceived));
         self.go(cx, State::Established);
     }
 
     /// The peer's SYN came without an acknowledgement (simultaneous open).
-    pub fn open_simultaneously(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn open_simultaneously(&mut self, cx: &mut Context<'_>) {
         debug_assert_eq!(self.state, State::SynSent);
         self.go(cx, State::SynReceived);
     }
 
     /// Our FIN was sent.
-    pub fn send_fin(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn send_fin(&mut self, cx: &mut Context<'_>) {
         match self.state {
             State::SynReceived | State::Established => self.go(cx, State::FinWait1),
             State::CloseWait => self.go(cx, State::LastAck),
@@ -70,7 +70,7 @@ impl StateMachine {
     }
 
     /// Our FIN was acknowledged.
-    pub fn fin_acked(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn fin_acked(&mut self, cx: &mut Context<'_>) {
         match self.state {
             State::FinWait1 => self.go(cx, State::FinWait2),
             State::Closing => self.go(cx, State::TimeWait),
@@ -80,7 +80,7 @@ impl StateMachine {
     }
 
     /// The peer's FIN arrived in order.
-    pub fn receive_fin(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn receive_fin(&mut self, cx: &mut Context<'_>) {
         match self.state {
             State::SynReceived | State::Established => self.go(cx, State::CloseWait),
             State::FinWait1 => self.go(cx, State::Closing),
@@ -90,59 +90,59 @@ impl StateMachine {
     }
 
     /// Reset, time-out, abort, or the end of TIME-WAIT.
-    pub fn close(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn close(&mut self, cx: &mut Context<'_>) {
         if self.state != State::Closed {
             self.go(cx, State::Closed);
         }
     }
 
     /// Whether the connection is closed.
-    pub fn is_closed(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.state == State::Closed
     }
 
     /// Whether the SYN was sent and no answer came.
-    pub fn is_syn_sent(&self) -> bool {
+    pub(super) fn is_syn_sent(&self) -> bool {
         self.state == State::SynSent
     }
 
     /// Whether the SYN/ACK was sent and no acknowledgement came.
-    pub fn is_syn_received(&self) -> bool {
+    pub(super) fn is_syn_received(&self) -> bool {
         self.state == State::SynReceived
     }
 
     /// Whether the handshake is over and the connection is not closed.
-    pub fn is_synchronised(&self) -> bool {
+    pub(super) fn is_synchronised(&self) -> bool {
         !matches!(self.state, State::Closed | State::SynSent | State::SynReceived)
     }
 
     /// Whether new data may be sent.
-    pub fn may_send(&self) -> bool {
+    pub(super) fn may_send(&self) -> bool {
         matches!(self.state, State::Established | State::CloseWait)
     }
 
     /// Whether the peer may still send data.
-    pub fn may_receive(&self) -> bool {
+    pub(super) fn may_receive(&self) -> bool {
         matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
     }
 
     /// Whether both FINs are acknowledged, and late segments are answered for a while.
-    pub fn is_time_wait(&self) -> bool {
+    pub(super) fn is_time_wait(&self) -> bool {
         self.state == State::TimeWait
     }
 
     /// Whether both sides sent a FIN: CLOSING, LAST-ACK or TIME-WAIT.
-    pub fn has_both_ends_closing(&self) -> bool {
+    pub(super) fn has_both_ends_closing(&self) -> bool {
         matches!(self.state, State::Closing | State::LastAck | State::TimeWait)
     }
 
     /// Whether only the peer's FIN is missing.
-    pub fn is_fin_wait_2(&self) -> bool {
+    pub(super) fn is_fin_wait_2(&self) -> bool {
         self.state == State::FinWait2
     }
 
     /// The name in RFC 9293.
-    pub const fn name(&self) -> &'static str {
+    pub(super) const fn name(&self) -> &'static str {
         match self.state {
             State::Closed => "CLOSED",
             State::SynSent => "SYN-SENT",

@@ -4,7 +4,7 @@ use crate::endpoint::Tuple;
 use wire::{Body, Flags, SeqNumber, TcpSegment};
 
 /// Whether the segment is a SYN that opens a connection.
-pub fn opens_connection(segment: &TcpSegment) -> bool {
+pub(crate) fn opens_connection(segment: &TcpSegment) -> bool {
     segment.flags.contains(Flags::SYN)
         && !segment.flags.contains(Flags::ACK)
         && !segment.flags.contains(Flags::RST)
@@ -12,7 +12,7 @@ pub fn opens_connection(segment: &TcpSegment) -> bool {
 
 /// The reset that answers a segment without a connection or listener (RFC 9293 s3.10.7.1); none
 /// answers a reset.
-pub fn refusal(ends: &Tuple, segment: &TcpSegment) -> Option<Body> {
+pub(crate) fn refusal(ends: &Tuple, segment: &TcpSegment) -> Option<Body> {
     if segment.flags.contains(Flags::RST) {
         return None;
     }

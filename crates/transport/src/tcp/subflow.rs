@@ -20,7 +20,7 @@ use super::sender::Sender;
 use super::state::StateMachine;
 use super::timers::{Retransmit, Timers};
 use crate::congestion::{CongestionControl, Controller};
-pub use crate::endpoint::Tuple;
+pub(crate) use crate::endpoint::Tuple;
 use crate::endpoint::{Draws, NewPath};
 use crate::info::TcpInfo;
 use crate::socket::{ConnectionEvent, SocketError};
@@ -68,7 +68,7 @@ struct Counters {
 
 /// The socket that a subflow belongs to, and its number there: what events name it by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FlowId {
+pub(crate) struct FlowId {
     pub socket: SocketId,
     pub path: PathId,
 }

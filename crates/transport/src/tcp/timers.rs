@@ -7,7 +7,7 @@ use base::{Duration, Instant};
 
 /// The timer in the shared slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Retransmit {
+pub(crate) enum Retransmit {
     /// A SYN or SYN/ACK was not answered.
     Handshake,
     /// The retransmission time-out (RFC 6298).
@@ -23,7 +23,7 @@ pub enum Retransmit {
 /// When Linux's timer wheel fires a timer that is set at `now` for `span`. The wheel sorts timers
 /// by the distance of their expiry: up to 62 ticks into slots of one tick, up to 503 into slots of
 /// eight, and so on. A timer fires at the end of its slot, never early (Linux `calc_index`).
-pub fn wheel_expiry(now: Instant, span: Duration, tick: Duration) -> Instant {
+pub(crate) fn wheel_expiry(now: Instant, span: Duration, tick: Duration) -> Instant {
     /// Slots of a level that count for the distance.
     const SLOTS: u64 = 63;
     let tick = tick.as_nanos();
@@ -39,7 +39,7 @@ pub fn wheel_expiry(now: Instant, span: Duration, tick: Duration) -> Instant {
 
 impl Retransmit {
     /// The name in events.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Retransmit::Handshake => "handshake",
             Retransmit::Rto => "rto",
@@ -52,7 +52,7 @@ impl Retransmit {
 
 /// All timers of one subflow.
 #[derive(Clone, Copy, Debug)]
-pub struct Timers {
+pub(crate) struct Timers {
     retransmit: Option<(Retransmit, Instant)>,
     delayed_ack: Instant,
     compressed_ack: Instant,
@@ -63,7 +63,7 @@ pub struct Timers {
 
 impl Timers {
     /// No timer runs. Timers of Linux's timer wheel fire at multiples of `tick`.
-    pub const fn new(tick: Duration) -> Self {
+    pub(crate) const fn new(tick: Duration) -> Self {
         Timers {
             retransmit: None,
             delayed_ack: Instant::FAR_FUTURE,
@@ -87,27 +87,27 @@ impl Timers {
     }
 
     /// Sets the shared slot.
-    pub fn set_retransmit(&mut self, kind: Retransmit, now: Instant, span: Duration) {
+    pub(crate) fn set_retransmit(&mut self, kind: Retransmit, now: Instant, span: Duration) {
         self.retransmit = Some((kind, self.on_wheel(now, span)));
     }
 
     /// Clears the shared slot.
-    pub const fn stop_retransmit(&mut self) {
+    pub(crate) const fn stop_retransmit(&mut self) {
         self.retransmit = None;
     }
 
     /// The timer in the shared slot.
-    pub fn retransmit(&self) -> Option<Retransmit> {
+    pub(crate) fn retransmit(&self) -> Option<Retransmit> {
         self.retransmit.map(|(kind, _)| kind)
     }
 
     /// The deadline of the shared slot.
-    pub fn retransmit_at(&self) -> Option<Instant> {
+    pub(crate) fn retransmit_at(&self) -> Option<Instant> {
         self.retransmit.map(|(_, at)| at)
     }
 
     /// Takes the timer in the shared slot if it is due.
-    pub fn take_due_retransmit(&mut self, now: Instant) -> Option<Retransmit> {
+    pub(crate) fn take_due_retransmit(&mut self, now: Instant) -> Option<Retransmit> {
         let (kind, at) = self.retransmit?;
         (at <= now).then(|| {
             self.retransmit = None;
@@ -116,28 +116,28 @@ impl Timers {
     }
 
     /// Sets the delayed acknowledgement timer unless it fires earlier already.
-    pub fn set_delayed_ack(&mut self, now: Instant, span: Duration) {
+    pub(crate) fn set_delayed_ack(&mut self, now: Instant, span: Duration) {
         self.delayed_ack = self.delayed_ack.min(self.on_wheel(now, span));
     }
 
     /// Stops both acknowledgement timers.
-    pub const fn stop_acks(&mut self) {
+    pub(crate) const fn stop_acks(&mut self) {
         self.delayed_ack = Instant::FAR_FUTURE;
         self.compressed_ack = Instant::FAR_FUTURE;
     }
 
     /// Sets the high-resolution timer of compressed acknowledgements.
-    pub fn set_compressed_ack(&mut self, now: Instant, span: Duration) {
+    pub(crate) fn set_compressed_ack(&mut self, now: Instant, span: Duration) {
         self.compressed_ack = now + span;
     }
 
     /// Whether compressed acknowledgements are held back.
-    pub fn compressed_ack_runs(&self) -> bool {
+    pub(crate) fn compressed_ack_runs(&self) -> bool {
         self.compressed_ack != Instant::FAR_FUTURE
     }
 
     /// Takes the delayed acknowledgement timer if it is due.
-    pub fn take_due_delayed_ack(&mut self, now: Instant) -> bool {
+    pub(crate) fn take_due_delayed_ack(&mut self, now: Instant) -> bool {
         let due = self.delayed_ack <= now;
         if due {
             self.delayed_ack = Instant::FAR_FUTURE;
@@ -146,7 +146,7 @@ impl Timers {
     }
 
     /// Takes the compressed acknowledgement timer if it is due.
-    pub fn take_due_compressed_ack(&mut self, now: Instant) -> bool {
+    pub(crate) fn take_due_compressed_ack(&mut self, now: Instant) -> bool {
         let due = self.compressed_ack <= now;
         if due {
             self.compressed_ack = Instant::FAR_FUTURE;
@@ -155,12 +155,12 @@ impl Timers {
     }
 
     /// Sets the time at which pacing allows the next segment.
-    pub const fn set_pacing(&mut self, at: Instant) {
+    pub(crate) const fn set_pacing(&mut self, at: Instant) {
         self.pacing = at;
     }
 
     /// Takes the pacing timer if it is due.
-    pub fn take_due_pacing(&mut self, now: Instant) -> bool {
+    pub(crate) fn take_due_pacing(&mut self, now: Instant) -> bool {
         let due = self.pacing <= now;
         if due {
             self.pacing = Instant::FAR_FUTURE;
@@ -169,12 +169,12 @@ impl Timers {
     }
 
     /// Sets the end of TIME-WAIT or FIN-WAIT-2.
-    pub fn set_close(&mut self, now: Instant, span: Duration) {
+    pub(crate) fn set_close(&mut self, now: Instant, span: Duration) {
         self.close = now + span;
     }
 
     /// Takes the closing timer if it is due.
-    pub fn take_due_close(&mut self, now: Instant) -> bool {
+    pub(crate) fn take_due_close(&mut self, now: Instant) -> bool {
         let due = self.close <= now;
         if due {
             self.close = Instant::FAR_FUTURE;
@@ -183,12 +183,12 @@ impl Timers {
     }
 
     /// Stops every timer.
-    pub fn stop_all(&mut self) {
+    pub(crate) fn stop_all(&mut self) {
         *self = Timers::new(self.tick);
     }
 
     /// The earliest deadline; `FAR_FUTURE` if no timer runs.
-    pub fn next(&self) -> Instant {
+    pub(crate) fn next(&self) -> Instant {
         self.retransmit
             .map_or(Instant::FAR_FUTURE, |(_, at)| at)
             .min(self.delayed_ack)

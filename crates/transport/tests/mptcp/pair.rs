@@ -16,16 +16,16 @@ use wire::{Body, Packet, Payload, TcpSegment};
 
 /// More steps at one instant are taken for a live-lock.
 const MAX_STEPS_AT_ONCE: u32 = 50_000;
-pub const PORT: u16 = 80;
+pub(crate) const PORT: u16 = 80;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub(crate) enum Side {
     Client,
     Server,
 }
 
 impl Side {
-    pub const fn other(self) -> Side {
+    pub(crate) const fn other(self) -> Side {
         match self {
             Side::Client => Side::Server,
             Side::Server => Side::Client,
@@ -35,7 +35,7 @@ impl Side {
 
 /// One path.
 #[derive(Clone, Copy, Debug)]
-pub struct Path {
+pub(crate) struct Path {
     pub delay: Duration,
     /// Probability that a packet is lost, either direction.
     pub loss: f64,
@@ -44,17 +44,17 @@ pub struct Path {
 }
 
 impl Path {
-    pub const fn ms(delay: u64) -> Path {
+    pub(crate) const fn ms(delay: u64) -> Path {
         Path { delay: Duration::from_millis(delay), loss: 0.0, cut: false }
     }
 }
 
 /// What a middlebox makes of a packet; `false`: it is dropped.
-pub type Mangler = Box<dyn FnMut(Side, usize, &mut Packet) -> bool>;
+pub(crate) type Mangler = Box<dyn FnMut(Side, usize, &mut Packet) -> bool>;
 
 /// What a path does with a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub(crate) enum Fate {
     Pass,
     Drop,
     /// It comes so much later than others.
@@ -65,10 +65,10 @@ pub enum Fate {
 }
 
 /// Decides about packets, by side, path and time.
-pub type Rule = Box<dyn FnMut(Side, usize, Instant) -> Fate>;
+pub(crate) type Rule = Box<dyn FnMut(Side, usize, Instant) -> Fate>;
 
 #[derive(Default)]
-pub struct End {
+pub(crate) struct End {
     pub socket: Option<SocketId>,
     pub connected: bool,
     pub written: u64,
@@ -86,7 +86,7 @@ pub struct End {
     pub got: u64,
 }
 
-pub struct Pair {
+pub(crate) struct Pair {
     pub now: Instant,
     chance: Chance,
     stacks: [Stack; 2],
@@ -105,26 +105,31 @@ pub struct Pair {
     pub finish: bool,
 }
 
-pub fn address(side: Side, path: usize) -> IpAddr {
+pub(crate) fn address(side: Side, path: usize) -> IpAddr {
     let host = if side == Side::Client { 1 } else { 2 };
     [10, 0, path as u8 + 1, host].into()
 }
 
 /// The byte at `offset` of what `side` writes.
-pub fn byte(side: Side, offset: u64) -> u8 {
+pub(crate) fn byte(side: Side, offset: u64) -> u8 {
     (offset.wrapping_mul(2_654_435_761) >> 11) as u8 ^ side as u8
 }
 
 impl Pair {
-    pub fn new(paths: &[Path], client: MptcpConfig, server: MptcpConfig) -> Pair {
+    pub(crate) fn new(paths: &[Path], client: MptcpConfig, server: MptcpConfig) -> Pair {
         Pair::with_seed(paths, client, server, 1)
     }
 
-    pub fn with_seed(paths: &[Path], client: MptcpConfig, server: MptcpConfig, seed: u64) -> Pair {
+    pub(crate) fn with_seed(
+        paths: &[Path],
+        client: MptcpConfig,
+        server: MptcpConfig,
+        seed: u64,
+    ) -> Pair {
         Pair::with_mtu(paths, client, server, seed, 1500)
     }
 
-    pub fn with_mtu(
+    pub(crate) fn with_mtu(
         paths: &[Path],
         mut client: MptcpConfig,
         mut server: MptcpConfig,
@@ -163,27 +168,27 @@ impl Pair {
         pair
     }
 
-    pub fn info(&self, side: Side) -> ConnectionInfo {
+    pub(crate) fn info(&self, side: Side) -> ConnectionInfo {
         self.try_info(side).expect("an MPTCP socket")
     }
 
     /// Unless there is no connection yet, or it is one of plain TCP.
-    pub fn try_info(&self, side: Side) -> Option<ConnectionInfo> {
+    pub(crate) fn try_info(&self, side: Side) -> Option<ConnectionInfo> {
         let socket = self.ends[side as usize].socket?;
         let info = self.stacks[side as usize].info(socket)?;
         (info.protocol == Protocol::Mptcp).then_some(info)
     }
 
-    pub fn stack(&mut self, side: Side) -> &mut Stack {
+    pub(crate) fn stack(&mut self, side: Side) -> &mut Stack {
         &mut self.stacks[side as usize]
     }
 
-    pub fn cx(&self, side: Side) -> Context<'static> {
+    pub(crate) fn cx(&self, side: Side) -> Context<'static> {
         Context::quiet(self.now, self.chance).for_host(HostId(side as u16))
     }
 
     /// Let applications work and packets out, until both hosts rest.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         for side in [Side::Client, Side::Server] {
             let mut steps = 0;
             loop {
@@ -249,12 +254,12 @@ impl Pair {
     }
 
     /// Put a packet of somebody else on the way to `side`.
-    pub fn inject(&mut self, side: Side, path: usize, packet: Packet) {
+    pub(crate) fn inject(&mut self, side: Side, path: usize, packet: Packet) {
         self.deliver_at(self.now, side, path, Box::new(packet));
     }
 
     /// The host notices a change of one of its interfaces.
-    pub fn interface(&mut self, side: Side, path: usize, event: InterfaceEvent) {
+    pub(crate) fn interface(&mut self, side: Side, path: usize, event: InterfaceEvent) {
         let mut cx = self.cx(side);
         let interface = InterfaceId(path as u16);
         self.stacks[side as usize].handle(&mut cx, Input::Interface { interface, event });
@@ -262,25 +267,25 @@ impl Pair {
     }
 
     /// Something resets every subflow on a path, as one side sees it.
-    pub fn reset(&mut self, side: Side, path: usize) {
+    pub(crate) fn reset(&mut self, side: Side, path: usize) {
         let ends = self.stacks[side as usize].ends_on(InterfaceId(path as u16));
         let mut cx = self.cx(side);
         self.stacks[side as usize].handle(&mut cx, Input::Reset { ends });
         self.settle();
     }
 
-    pub fn socket(&self, side: Side) -> SocketId {
+    pub(crate) fn socket(&self, side: Side) -> SocketId {
         self.ends[side as usize].socket.expect("a socket")
     }
 
-    pub fn abort(&mut self, side: Side) {
+    pub(crate) fn abort(&mut self, side: Side) {
         let mut cx = self.cx(side);
         let socket = self.socket(side);
         self.stacks[side as usize].abort(&mut cx, socket).expect("a socket");
         self.settle();
     }
 
-    pub fn shutdown(&mut self, side: Side) {
+    pub(crate) fn shutdown(&mut self, side: Side) {
         let mut cx = self.cx(side);
         let socket = self.socket(side);
         self.ends[side as usize].shut = true;
@@ -288,7 +293,7 @@ impl Pair {
         self.settle();
     }
 
-    pub fn release(&mut self, side: Side) {
+    pub(crate) fn release(&mut self, side: Side) {
         let mut cx = self.cx(side);
         let socket = self.socket(side);
         self.stacks[side as usize].release(&mut cx, socket);
@@ -296,7 +301,7 @@ impl Pair {
     }
 
     /// Go on reading, or stop.
-    pub fn set_reading(&mut self, side: Side, on: bool) {
+    pub(crate) fn set_reading(&mut self, side: Side, on: bool) {
         self.ends[side as usize].paused = !on;
         if on {
             self.read(side);
@@ -324,7 +329,7 @@ impl Pair {
         any
     }
 
-    pub fn read(&mut self, side: Side) {
+    pub(crate) fn read(&mut self, side: Side) {
         let mut cx = self.cx(side);
         let Some(socket) = self.ends[side as usize].socket else { return };
         if self.ends[side as usize].paused {
@@ -380,7 +385,7 @@ impl Pair {
     }
 
     /// The next thing: a packet arrives or a timer fires. `false`: nothing is left.
-    pub fn step(&mut self) -> bool {
+    pub(crate) fn step(&mut self) -> bool {
         self.step_until(Instant::FAR_FUTURE)
     }
 
@@ -407,7 +412,7 @@ impl Pair {
     }
 
     /// Go on until `done`, at most for `limit` of virtual time.
-    pub fn run_until(&mut self, limit: Duration, done: impl Fn(&Pair) -> bool) {
+    pub(crate) fn run_until(&mut self, limit: Duration, done: impl Fn(&Pair) -> bool) {
         let end = self.now + limit;
         let mut steps = 0u64;
         while !done(self) {
@@ -419,37 +424,37 @@ impl Pair {
     }
 
     /// Transfer so many bytes from client to server and back.
-    pub fn transfer(&mut self, up: u64, down: u64) {
+    pub(crate) fn transfer(&mut self, up: u64, down: u64) {
         self.ends[0].to_write = up;
         self.ends[1].to_write = down;
         self.run_until(Duration::from_secs(600), |pair| pair.is_delivered());
     }
 
     /// Everything that is to be written was read.
-    pub fn is_delivered(&self) -> bool {
+    pub(crate) fn is_delivered(&self) -> bool {
         self.ends[1].got == self.ends[0].to_write && self.ends[0].got == self.ends[1].to_write
     }
 
     /// Both applications know that it is over.
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.ends.iter().all(|end| end.closed && end.ended)
     }
 
     /// Let both directions end; neither may fail.
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.run_until(Duration::from_secs(600), Pair::is_closed);
         self.assert_intact();
     }
 
     /// Neither application heard of a failure.
-    pub fn assert_intact(&self) {
+    pub(crate) fn assert_intact(&self) {
         for end in &self.ends {
             assert_eq!(end.failed, None, "at {}", self.now);
         }
     }
 
     /// Read until something goes on between the hosts that satisfies `until`.
-    pub fn expect(&mut self, what: &str, limit: Duration, until: impl Fn(&Pair) -> bool) {
+    pub(crate) fn expect(&mut self, what: &str, limit: Duration, until: impl Fn(&Pair) -> bool) {
         let end = self.now + limit;
         while !until(self) {
             assert!(self.step() && self.now <= end, "no {what}\n{}", self.describe());
@@ -457,7 +462,7 @@ impl Pair {
     }
 
     /// Where both sides are, for a failure's message.
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let mut text = format!("at {}", self.now);
         for (end, stack) in self.ends.iter().zip(&self.stacks) {
             let End { written, to_write, got, ended, closed, failed, shut, .. } = end;
@@ -497,14 +502,14 @@ impl Pair {
     }
 
     /// Both sides have so many subflows in use.
-    pub fn await_subflows(&mut self, count: usize) {
+    pub(crate) fn await_subflows(&mut self, count: usize) {
         self.expect("subflows", Duration::from_secs(200), |pair| {
             [Side::Client, Side::Server].iter().all(|side| pair.live(*side) == count)
         });
     }
 
     /// Subflows of a side that are established.
-    pub fn live(&self, side: Side) -> usize {
+    pub(crate) fn live(&self, side: Side) -> usize {
         let Some(info) = self.try_info(side) else { return 0 };
         info.paths.iter().filter(|subflow| subflow.tcp.state == "ESTABLISHED").count()
     }
@@ -517,7 +522,7 @@ impl Pair {
     }
 
     /// Let `span` pass, and not more.
-    pub fn pass(&mut self, span: Duration) {
+    pub(crate) fn pass(&mut self, span: Duration) {
         let end = self.now + span;
         while self.step_until(end) {}
         self.now = self.now.max(end);
@@ -537,7 +542,7 @@ fn follow(writer: Side, offset: u64, payload: Payload) -> u64 {
 }
 
 /// The TCP segment of a packet.
-pub fn tcp(packet: &mut Packet) -> Option<&mut TcpSegment> {
+pub(crate) fn tcp(packet: &mut Packet) -> Option<&mut TcpSegment> {
     match &mut packet.body {
         Body::Tcp(segment) => Some(segment),
         _ => None,

@@ -16,15 +16,15 @@ use wire::mptcp::{
 use wire::{Body, Flags, Packet, Payload, SeqNumber, TcpSegment};
 
 /// Where the stack listens, or connects to.
-pub const PORT: u16 = 80;
+pub(crate) const PORT: u16 = 80;
 /// The raw peer's key.
-pub const KEY: Key = Key(0x0102_0304_0506_0708);
+pub(crate) const KEY: Key = Key(0x0102_0304_0506_0708);
 const WINDOW: u16 = 0xffff;
 const SHIFT: u8 = 7;
 
 /// One subflow of the peer.
 #[derive(Clone, Debug)]
-pub struct Sub {
+pub(crate) struct Sub {
     pub ours: SocketAddr,
     pub theirs: SocketAddr,
     pub isn: SeqNumber,
@@ -37,7 +37,7 @@ pub struct Sub {
     pub reset: Option<MptcpOptions>,
 }
 
-pub struct Raw {
+pub(crate) struct Raw {
     pub now: Instant,
     pub stack: Stack,
     pub socket: Option<SocketId>,
@@ -72,14 +72,14 @@ impl Raw {
     }
 
     /// Listening; nothing was said yet.
-    pub fn listener(config: &MptcpConfig) -> Raw {
+    pub(crate) fn listener(config: &MptcpConfig) -> Raw {
         let mut raw = Raw::new(3);
         raw.stack.listen(PORT, config.clone()).expect("a free port");
         raw
     }
 
     /// A client of the stack, fully established.
-    pub fn client(config: &MptcpConfig) -> Raw {
+    pub(crate) fn client(config: &MptcpConfig) -> Raw {
         let mut raw = Raw::listener(config);
         raw.begin();
         let keys = raw.keys(None);
@@ -88,7 +88,7 @@ impl Raw {
     }
 
     /// SYN and SYN/ACK are over.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.begin_again();
         let answer = self.subs[0].clone();
         let capable = self.came.last().and_then(|(_, segment)| segment.options.mptcp.capable());
@@ -101,14 +101,14 @@ impl Raw {
     }
 
     /// Another SYN with MP_CAPABLE.
-    pub fn begin_again(&mut self) {
+    pub(crate) fn begin_again(&mut self) {
         let flags = CapableFlags::HMAC_SHA256;
         let capable = Capable::V1 { flags, form: CapableForm::Syn };
         self.open(2, PORT, MptcpOption::Capable(capable));
     }
 
     /// The option with both keys, with data of `len` bytes.
-    pub fn keys(&self, len: Option<u16>) -> MptcpOptions {
+    pub(crate) fn keys(&self, len: Option<u16>) -> MptcpOptions {
         let (sender, receiver) = (KEY, self.their_key);
         let form = match len {
             None => CapableForm::Ack { sender, receiver },
@@ -118,14 +118,14 @@ impl Raw {
     }
 
     /// The stack is the client, with these numbers of networks; fully established, both ways.
-    pub fn server(config: &MptcpConfig) -> Raw {
+    pub(crate) fn server(config: &MptcpConfig) -> Raw {
         let mut raw = Raw::server_unconfirmed(config);
         raw.say(0, raw.data_ack(0));
         raw
     }
 
     /// The same before the first data acknowledgement.
-    pub fn server_unconfirmed(config: &MptcpConfig) -> Raw {
+    pub(crate) fn server_unconfirmed(config: &MptcpConfig) -> Raw {
         let mut raw = Raw::new(2);
         let mut cx = raw.cx();
         let remote = SocketAddr::new(host(2, 1), PORT);
@@ -150,7 +150,7 @@ impl Raw {
     }
 
     /// Answer a SYN of the stack with these options.
-    pub fn answer_syn(
+    pub(crate) fn answer_syn(
         &mut self,
         theirs: SocketAddr,
         ours: SocketAddr,
@@ -175,7 +175,7 @@ impl Raw {
     }
 
     /// A SYN from network 1 to the stack's `PORT`, from `port`.
-    pub fn open(&mut self, last: u8, port: u16, option: MptcpOption) -> usize {
+    pub(crate) fn open(&mut self, last: u8, port: u16, option: MptcpOption) -> usize {
         let count = self.subs.len() as u32;
         let ours = SocketAddr::new(host(last, 1), 40_000 + count as u16);
         let theirs = SocketAddr::new(host(1, 1), port);
@@ -193,7 +193,7 @@ impl Raw {
     }
 
     /// SYN of a join, not proved yet; the subflow and the stack's nonce if it answered.
-    pub fn begin_join(&mut self, id: u8, token: Token, nonce: u32) -> (usize, Option<u32>) {
+    pub(crate) fn begin_join(&mut self, id: u8, token: Token, nonce: u32) -> (usize, Option<u32>) {
         let join = Join::Syn { backup: false, address_id: id, token, nonce };
         let sub = self.open(2, PORT, MptcpOption::Join(join));
         let answer = self.came.iter().rev().find(|(index, _)| *index == sub);
@@ -209,7 +209,7 @@ impl Raw {
     }
 
     /// A whole join.
-    pub fn join(&mut self, id: u8) -> usize {
+    pub(crate) fn join(&mut self, id: u8) -> usize {
         let token = self.their_key.token();
         let (sub, theirs) = self.begin_join(id, token, 77);
         self.prove(sub, 77, theirs.expect("an answer"));
@@ -217,13 +217,13 @@ impl Raw {
     }
 
     /// The third packet of a join.
-    pub fn prove(&mut self, sub: usize, nonce: u32, theirs: u32) {
+    pub(crate) fn prove(&mut self, sub: usize, nonce: u32, theirs: u32) {
         let hmac = join_hmac((KEY, nonce), (self.their_key, theirs)).left20();
         self.say(sub, MptcpOption::Join(Join::Ack { hmac }).into());
     }
 
     /// A segment with the present numbers.
-    pub fn segment(&self, sub: usize, mptcp: MptcpOptions, payload: Payload) -> TcpSegment {
+    pub(crate) fn segment(&self, sub: usize, mptcp: MptcpOptions, payload: Payload) -> TcpSegment {
         let Sub { ours, theirs, isn, sent, ack, .. } = &self.subs[sub];
         let mut segment = TcpSegment {
             src_port: ours.port(),
@@ -240,7 +240,7 @@ impl Raw {
     }
 
     /// Let the stack have it, and take what it answers.
-    pub fn put(&mut self, sub: usize, segment: TcpSegment) {
+    pub(crate) fn put(&mut self, sub: usize, segment: TcpSegment) {
         let Sub { ours, theirs, .. } = self.subs[sub];
         let packet = Packet::new(ours.ip(), theirs.ip(), Body::Tcp(segment));
         let net = match theirs.ip() {
@@ -254,13 +254,13 @@ impl Raw {
     }
 
     /// An acknowledgement with these options.
-    pub fn say(&mut self, sub: usize, options: MptcpOptions) {
+    pub(crate) fn say(&mut self, sub: usize, options: MptcpOptions) {
         let segment = self.segment(sub, options, Payload::Empty);
         self.put(sub, segment);
     }
 
     /// Bytes with these options; they count as sent.
-    pub fn send(&mut self, sub: usize, options: MptcpOptions, payload: Payload) {
+    pub(crate) fn send(&mut self, sub: usize, options: MptcpOptions, payload: Payload) {
         let len = payload.len();
         let segment = self.segment(sub, options, payload);
         self.subs[sub].sent += len;
@@ -268,24 +268,24 @@ impl Raw {
     }
 
     /// Bytes `dsn..` of our stream, mapped as they should be.
-    pub fn send_mapped(&mut self, sub: usize, dsn: u64, len: u16) {
+    pub(crate) fn send_mapped(&mut self, sub: usize, dsn: u64, len: u16) {
         let ssn = self.subs[sub].sent + 1;
         let options = self.mapping(dsn, ssn, len);
         self.send(sub, options, stream(dsn, len.into()));
     }
 
     /// Our number of an offset.
-    pub fn number(&self, dsn: u64) -> u64 {
+    pub(crate) fn number(&self, dsn: u64) -> u64 {
         KEY.idsn().wrapping_add(1).wrapping_add(dsn)
     }
 
     /// Their number of an offset.
-    pub fn their_number(&self, dsn: u64) -> u64 {
+    pub(crate) fn their_number(&self, dsn: u64) -> u64 {
         self.their_key.idsn().wrapping_add(1).wrapping_add(dsn)
     }
 
     /// A mapping, with the acknowledgement of nothing.
-    pub fn mapping(&self, dsn: u64, subflow_seq: u32, len: u16) -> MptcpOptions {
+    pub(crate) fn mapping(&self, dsn: u64, subflow_seq: u32, len: u16) -> MptcpOptions {
         let dsn = DataNumber::Long(self.number(dsn));
         let mapping = Mapping { dsn, subflow_seq, len, checksum: None };
         let ack = self.their_key.idsn().wrapping_add(1);
@@ -293,7 +293,7 @@ impl Raw {
     }
 
     /// An acknowledgement of so many of their bytes.
-    pub fn data_ack(&self, bytes: u64) -> MptcpOptions {
+    pub(crate) fn data_ack(&self, bytes: u64) -> MptcpOptions {
         let ack = self.their_key.idsn().wrapping_add(1).wrapping_add(bytes);
         Dss::EMPTY.with_ack(DataNumber::Long(ack)).into()
     }
@@ -344,7 +344,7 @@ impl Raw {
     }
 
     /// Let time pass; timers fire, answers are taken but not acknowledged.
-    pub fn pass(&mut self, span: Duration) {
+    pub(crate) fn pass(&mut self, span: Duration) {
         let end = self.now + span;
         while let Some(at) = self.stack.poll_deadline().filter(|at| *at <= end) {
             self.now = self.now.max(at);
@@ -355,13 +355,13 @@ impl Raw {
         self.now = end;
     }
 
-    pub fn info(&self) -> ConnectionInfo {
+    pub(crate) fn info(&self) -> ConnectionInfo {
         let socket = self.socket.expect("a socket");
         self.stack.info(socket).expect("a connection")
     }
 
     /// The application reads everything; it must be our stream.
-    pub fn read(&mut self, from: u64) -> u64 {
+    pub(crate) fn read(&mut self, from: u64) -> u64 {
         let mut cx = self.cx();
         let socket = self.socket.expect("a socket");
         let mut at = from;
@@ -376,7 +376,7 @@ impl Raw {
     }
 
     /// The application reads everything, whatever it is.
-    pub fn read_any(&mut self, from: u64) -> u64 {
+    pub(crate) fn read_any(&mut self, from: u64) -> u64 {
         let mut cx = self.cx();
         let socket = self.socket.expect("a socket");
         let mut at = from;
@@ -390,7 +390,7 @@ impl Raw {
     }
 
     /// The application writes.
-    pub fn write(&mut self, len: u32) -> u32 {
+    pub(crate) fn write(&mut self, len: u32) -> u32 {
         let mut cx = self.cx();
         let socket = self.socket.expect("a socket");
         let taken = self.stack.write(&mut cx, socket, &stream(0, len)).unwrap_or(0);
@@ -399,7 +399,7 @@ impl Raw {
     }
 
     /// The reason given with the reset of a subflow.
-    pub fn reason(&self, sub: usize) -> Option<u8> {
+    pub(crate) fn reason(&self, sub: usize) -> Option<u8> {
         let options = self.subs[sub].reset.as_ref()?;
         options.others().iter().find_map(|option| match option {
             MptcpOption::TcpRst { reason, .. } => Some(reason.0),
@@ -408,7 +408,7 @@ impl Raw {
     }
 
     /// The newest data acknowledgement, as an offset.
-    pub fn data_acked(&self) -> u64 {
+    pub(crate) fn data_acked(&self) -> u64 {
         let acks = self.came.iter().rev().filter_map(|(_, segment)| segment.options.mptcp.dss);
         let ack = acks.filter_map(|dss| dss.ack()).next().expect("a data acknowledgement");
         ack.expand(self.number(0)).wrapping_sub(self.number(0))
@@ -416,7 +416,7 @@ impl Raw {
 }
 
 /// Bytes of our stream.
-pub fn stream(offset: u64, len: u32) -> Payload {
+pub(crate) fn stream(offset: u64, len: u32) -> Payload {
     let byte = |at: u64| (at.wrapping_mul(0x9E37_79B9) >> 9) as u8;
     Payload::from((0..u64::from(len)).map(|at| byte(offset.wrapping_add(at))).collect::<Vec<u8>>())
 }

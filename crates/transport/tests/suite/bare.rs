@@ -11,15 +11,15 @@ use transport::{
 };
 use wire::{Body, Flags, Packet, Payload, SeqNumber, TcpOptions, TcpSegment, Timestamps};
 
-pub const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
-pub const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+pub(crate) const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+pub(crate) const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 /// The peer's initial sequence number.
-pub const ISS: SeqNumber = SeqNumber(1000);
+pub(crate) const ISS: SeqNumber = SeqNumber(1000);
 const HERE_PORT: u16 = 80;
 const PEER_PORT: u16 = 40_000;
 
 /// A stack and its hand-made peer.
-pub struct Bare {
+pub(crate) struct Bare {
     pub stack: Stack,
     pub now: Instant,
     chance: Chance,
@@ -40,7 +40,7 @@ pub struct Bare {
 }
 
 /// The options of a modern peer.
-pub fn modern() -> TcpOptions {
+pub(crate) fn modern() -> TcpOptions {
     TcpOptions {
         mss: Some(1460),
         window_scale: Some(7),
@@ -69,14 +69,14 @@ impl Bare {
     }
 
     /// A listening stack.
-    pub fn listening(config: TcpConfig) -> Bare {
+    pub(crate) fn listening(config: TcpConfig) -> Bare {
         let mut bare = Bare::new();
         bare.stack.listen(HERE_PORT, config).unwrap();
         bare
     }
 
     /// The peer's SYN was answered; returns the SYN/ACK, too.
-    pub fn syn_received(config: TcpConfig, options: TcpOptions) -> (Bare, TcpSegment) {
+    pub(crate) fn syn_received(config: TcpConfig, options: TcpOptions) -> (Bare, TcpSegment) {
         let mut bare = Bare::listening(config);
         let answers = bare.send_syn(options);
         assert_eq!(answers.len(), 1, "one SYN/ACK");
@@ -86,7 +86,7 @@ impl Bare {
     }
 
     /// The stack accepted a connection from the peer, 40 ms away.
-    pub fn accepted(config: TcpConfig, options: TcpOptions) -> Bare {
+    pub(crate) fn accepted(config: TcpConfig, options: TcpOptions) -> Bare {
         let (mut bare, _) = Bare::syn_received(config, options);
         bare.wait_ms(40);
         let answers = bare.send(bare.segment(Flags::ACK));
@@ -96,7 +96,7 @@ impl Bare {
     }
 
     /// The stack's SYN went to the peer; returns it, too.
-    pub fn syn_sent(config: TcpConfig) -> (Bare, TcpSegment) {
+    pub(crate) fn syn_sent(config: TcpConfig) -> (Bare, TcpSegment) {
         let mut bare = Bare::new();
         let mut cx = Context::quiet(bare.now, bare.chance);
         let remote = (PEER, 80).into();
@@ -108,7 +108,7 @@ impl Bare {
     }
 
     /// The peer answers the stack's SYN with a SYN/ACK of these options.
-    pub fn answer_syn(&mut self, options: TcpOptions) -> Vec<TcpSegment> {
+    pub(crate) fn answer_syn(&mut self, options: TcpOptions) -> Vec<TcpSegment> {
         let stamps = options.timestamps.is_some();
         let mut segment = self.segment(Flags::SYN | Flags::ACK);
         segment.seq = ISS;
@@ -118,7 +118,7 @@ impl Bare {
     }
 
     /// The peer opens with these options.
-    pub fn send_syn(&mut self, options: TcpOptions) -> Vec<TcpSegment> {
+    pub(crate) fn send_syn(&mut self, options: TcpOptions) -> Vec<TcpSegment> {
         self.stamps = options.timestamps.map(|_| 0);
         let mut segment = self.segment(Flags::SYN);
         segment.seq = ISS;
@@ -132,7 +132,7 @@ impl Bare {
     }
 
     /// The peer's millisecond clock.
-    pub fn clock(&self) -> u32 {
+    pub(crate) fn clock(&self) -> u32 {
         self.now.as_millis() as u32 + 5_000
     }
 
@@ -142,7 +142,7 @@ impl Bare {
     }
 
     /// A segment without payload at the peer's place in the stream.
-    pub fn segment(&self, flags: Flags) -> TcpSegment {
+    pub(crate) fn segment(&self, flags: Flags) -> TcpSegment {
         let timestamps = self.stamps.map(|echo| Timestamps { value: self.clock(), echo });
         TcpSegment {
             src_port: self.ports.1,
@@ -157,7 +157,7 @@ impl Bare {
     }
 
     /// Payload of the peer's stream (virtual stream 1) at any position.
-    pub fn data_at(&self, offset: u32, len: u32) -> TcpSegment {
+    pub(crate) fn data_at(&self, offset: u32, len: u32) -> TcpSegment {
         let mut segment = self.segment(Flags::ACK);
         segment.seq = ISS + 1 + offset;
         segment.payload = Payload::virtual_range(1, offset.into(), len);
@@ -165,25 +165,25 @@ impl Bare {
     }
 
     /// The next `len` bytes of the peer's stream; what is answered at once.
-    pub fn send_data(&mut self, len: u32) -> Vec<TcpSegment> {
+    pub(crate) fn send_data(&mut self, len: u32) -> Vec<TcpSegment> {
         let segment = self.data_at(self.sent, len);
         self.sent += len;
         self.send(segment)
     }
 
     /// A pure acknowledgement of everything below `position`; what is answered at once.
-    pub fn ack(&mut self, position: u32) -> Vec<TcpSegment> {
+    pub(crate) fn ack(&mut self, position: u32) -> Vec<TcpSegment> {
         self.acked = position;
         self.send(self.segment(Flags::ACK))
     }
 
     /// An acknowledgement of everything below `acked` with SACK blocks of positions.
-    pub fn sack(&mut self, blocks: &[(u32, u32)]) -> Vec<TcpSegment> {
+    pub(crate) fn sack(&mut self, blocks: &[(u32, u32)]) -> Vec<TcpSegment> {
         self.send(self.sacking(blocks))
     }
 
     /// That acknowledgement.
-    pub fn sacking(&self, blocks: &[(u32, u32)]) -> TcpSegment {
+    pub(crate) fn sacking(&self, blocks: &[(u32, u32)]) -> TcpSegment {
         let mut segment = self.segment(Flags::ACK);
         for (start, end) in blocks {
             segment.options.sack.push(self.their_iss + 1 + *start, self.their_iss + 1 + *end);
@@ -192,25 +192,25 @@ impl Bare {
     }
 
     /// Any segment arrives; what is answered at once.
-    pub fn send(&mut self, segment: TcpSegment) -> Vec<TcpSegment> {
+    pub(crate) fn send(&mut self, segment: TcpSegment) -> Vec<TcpSegment> {
         self.send_segment(segment);
         self.drain()
     }
 
     /// Any segment arrives, and nothing is sent yet.
-    pub fn send_segment(&mut self, segment: TcpSegment) {
+    pub(crate) fn send_segment(&mut self, segment: TcpSegment) {
         self.send_packet(Packet::new(PEER, HERE, Body::Tcp(segment)));
     }
 
     /// Any packet arrives.
-    pub fn send_packet(&mut self, packet: Packet) {
+    pub(crate) fn send_packet(&mut self, packet: Packet) {
         let mut cx = Context::quiet(self.now, self.chance);
         let interface = InterfaceId(0);
         self.stack.handle(&mut cx, Input::Packet { interface, packet: packet.into() });
     }
 
     /// Everything the stack wants to send that is TCP; the rest is forgotten.
-    pub fn drain(&mut self) -> Vec<TcpSegment> {
+    pub(crate) fn drain(&mut self) -> Vec<TcpSegment> {
         let packets = self.drain_packets();
         let tcp = packets.into_iter().filter_map(|packet| match packet.body {
             Body::Tcp(segment) => Some(segment),
@@ -220,13 +220,13 @@ impl Bare {
     }
 
     /// The next packet alone leaves, as from a host that takes its time over each.
-    pub fn poll_one(&mut self) -> bool {
+    pub(crate) fn poll_one(&mut self) -> bool {
         let mut cx = Context::quiet(self.now, self.chance);
         self.stack.poll_transmit(&mut cx).is_some()
     }
 
     /// Everything the stack wants to send.
-    pub fn drain_packets(&mut self) -> Vec<Packet> {
+    pub(crate) fn drain_packets(&mut self) -> Vec<Packet> {
         let mut cx = Context::quiet(self.now, self.chance);
         let mut packets = Vec::new();
         loop {
@@ -259,7 +259,7 @@ impl Bare {
     }
 
     /// Let `span` pass; what is sent meanwhile, with times.
-    pub fn wait(&mut self, span: Duration) -> Vec<(Instant, TcpSegment)> {
+    pub(crate) fn wait(&mut self, span: Duration) -> Vec<(Instant, TcpSegment)> {
         let end = self.now + span;
         let mut sent = Vec::new();
         while let Some(at) = self.stack.poll_deadline().filter(|at| *at <= end) {
@@ -273,70 +273,70 @@ impl Bare {
         sent
     }
 
-    pub fn wait_ms(&mut self, ms: u64) -> Vec<(Instant, TcpSegment)> {
+    pub(crate) fn wait_ms(&mut self, ms: u64) -> Vec<(Instant, TcpSegment)> {
         self.wait(Duration::from_millis(ms))
     }
 
     /// The application writes `len` bytes of virtual stream 2; what is sent at once.
-    pub fn write(&mut self, len: u32) -> Vec<TcpSegment> {
+    pub(crate) fn write(&mut self, len: u32) -> Vec<TcpSegment> {
         self.queue(len);
         self.drain()
     }
 
     /// The application writes, and nothing is sent yet.
-    pub fn queue(&mut self, len: u32) {
+    pub(crate) fn queue(&mut self, len: u32) {
         let mut cx = Context::quiet(self.now, self.chance);
         let payload = Payload::virtual_range(2, 0, len);
         self.stack.write(&mut cx, self.socket, &payload).unwrap();
     }
 
     /// The application reads; bytes and what is sent at once.
-    pub fn read(&mut self, max: u32) -> (u32, Vec<TcpSegment>) {
+    pub(crate) fn read(&mut self, max: u32) -> (u32, Vec<TcpSegment>) {
         let mut cx = Context::quiet(self.now, self.chance);
         let payload = self.stack.read(&mut cx, self.socket, max).unwrap();
         (payload.len(), self.drain())
     }
 
     /// The application closes its sending direction; what is sent at once.
-    pub fn shutdown(&mut self) -> Vec<TcpSegment> {
+    pub(crate) fn shutdown(&mut self) -> Vec<TcpSegment> {
         let mut cx = Context::quiet(self.now, self.chance);
         self.stack.shutdown(&mut cx, self.socket).unwrap();
         self.drain()
     }
 
     /// The application aborts; what is sent at once.
-    pub fn abort(&mut self) -> Vec<TcpSegment> {
+    pub(crate) fn abort(&mut self) -> Vec<TcpSegment> {
         let mut cx = Context::quiet(self.now, self.chance);
         self.stack.abort(&mut cx, self.socket).unwrap();
         self.drain()
     }
 
-    pub fn info(&self) -> TcpInfo {
+    pub(crate) fn info(&self) -> TcpInfo {
         tcp_info(&self.stack, self.socket).unwrap()
     }
 
-    pub fn state(&self) -> &'static str {
+    pub(crate) fn state(&self) -> &'static str {
         tcp_info(&self.stack, self.socket).map_or("-", |info| info.state)
     }
 
     /// The last thing heard about the connection.
-    pub fn last_event(&self) -> Option<SocketEventKind> {
+    pub(crate) fn last_event(&self) -> Option<SocketEventKind> {
         let mine = self.events.iter().filter(|event| event.socket == self.socket);
         mine.map(|event| event.kind).next_back()
     }
 
     /// Position in the stack's stream of a sequence number.
-    pub fn position(&self, seq: SeqNumber) -> i64 {
+    pub(crate) fn position(&self, seq: SeqNumber) -> i64 {
         seq.to_offset(self.their_iss + 1, 0)
     }
 
     /// Position in the peer's stream of an acknowledgement number.
-    pub fn acks(&self, segment: &TcpSegment) -> i64 {
+    pub(crate) fn acks(&self, segment: &TcpSegment) -> i64 {
         segment.ack.to_offset(ISS + 1, 0)
     }
 }
 
 /// Payload bytes of segments.
-pub fn bytes(segments: &[TcpSegment]) -> u32 {
+pub(crate) fn bytes(segments: &[TcpSegment]) -> u32 {
     segments.iter().map(|segment| segment.payload.len()).sum()
 }

@@ -10,12 +10,12 @@ use transport::{SocketError, SocketEvent, SocketEventKind, Stack, TcpInfo};
 use wire::Payload;
 
 /// The state of a TCP connection.
-pub fn tcp_info(stack: &Stack, socket: SocketId) -> Option<TcpInfo> {
+pub(crate) fn tcp_info(stack: &Stack, socket: SocketId) -> Option<TcpInfo> {
     Some(stack.info(socket)?.paths[0].tcp)
 }
 
 /// A host and its application.
-pub struct End {
+pub(crate) struct End {
     pub stack: Stack,
     pub socket: Option<SocketId>,
     /// Everything heard about the socket.
@@ -38,7 +38,7 @@ pub struct End {
 }
 
 impl End {
-    pub fn new(stack: Stack) -> Self {
+    pub(crate) fn new(stack: Stack) -> Self {
         End {
             stack,
             socket: None,
@@ -57,33 +57,33 @@ impl End {
     }
 
     /// Have the application write `payload` after what it has to write already.
-    pub fn queue(&mut self, payload: Payload) {
+    pub(crate) fn queue(&mut self, payload: Payload) {
         self.asked += u64::from(payload.len());
         self.waiting.push_back(payload);
     }
 
     /// Close the sending side once all is written.
-    pub const fn queue_shutdown(&mut self) {
+    pub(crate) const fn queue_shutdown(&mut self) {
         self.shutdown_asked = true;
     }
 
     /// Whether the application has nothing left to do.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.shut == self.shutdown_asked
     }
 
     /// Whether the sending side was closed or is going to be.
-    pub const fn closes(&self) -> bool {
+    pub(crate) const fn closes(&self) -> bool {
         self.shutdown_asked
     }
 
     /// Whether the sending side was closed.
-    pub const fn is_shut(&self) -> bool {
+    pub(crate) const fn is_shut(&self) -> bool {
         self.shut
     }
 
     /// How the connection failed, if it did.
-    pub fn failure(&self) -> Option<SocketError> {
+    pub(crate) fn failure(&self) -> Option<SocketError> {
         self.news.iter().find_map(|(_, kind)| match kind {
             SocketEventKind::Failed(error) => Some(*error),
             _ => None,
@@ -91,12 +91,12 @@ impl End {
     }
 
     /// When this was heard first.
-    pub fn heard(&self, wanted: SocketEventKind) -> Option<Instant> {
+    pub(crate) fn heard(&self, wanted: SocketEventKind) -> Option<Instant> {
         self.news.iter().find(|(_, kind)| *kind == wanted).map(|(at, _)| *at)
     }
 
     /// React to one event.
-    pub fn on_event(&mut self, cx: &mut Context<'_>, event: SocketEvent) {
+    pub(crate) fn on_event(&mut self, cx: &mut Context<'_>, event: SocketEvent) {
         if matches!(event.kind, SocketEventKind::Accepted { .. }) && self.socket.is_none() {
             self.socket = Some(event.socket);
         }
@@ -114,7 +114,7 @@ impl End {
     }
 
     /// Read and write as far as possible.
-    pub fn act(&mut self, cx: &mut Context<'_>) {
+    pub(crate) fn act(&mut self, cx: &mut Context<'_>) {
         let Some(socket) = self.socket else { return };
         if self.reading {
             self.read_all(cx, socket);
@@ -150,7 +150,7 @@ impl End {
     }
 
     /// Read at most `max` bytes, once.
-    pub fn read_some(&mut self, cx: &mut Context<'_>, max: u32) -> u32 {
+    pub(crate) fn read_some(&mut self, cx: &mut Context<'_>, max: u32) -> u32 {
         let Some(socket) = self.socket else { return 0 };
         let Ok(payload) = self.stack.read(cx, socket, max) else { return 0 };
         let len = payload.len();

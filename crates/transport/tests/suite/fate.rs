@@ -9,7 +9,7 @@ use wire::{Body, Flags, Packet, TcpSegment};
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub(crate) enum Fate {
     Pass,
     Drop,
     /// Arrives this much later than it should; others overtake it.
@@ -21,7 +21,7 @@ pub enum Fate {
 }
 
 /// A packet as a rule sees it.
-pub struct Sight<'a> {
+pub(crate) struct Sight<'a> {
     pub from: Side,
     /// The how manieth packet of its direction, from 1.
     pub n: u64,
@@ -31,21 +31,21 @@ pub struct Sight<'a> {
 
 impl Sight<'_> {
     /// Payload bytes of a TCP segment.
-    pub fn payload_len(&self) -> u32 {
+    pub(crate) fn payload_len(&self) -> u32 {
         self.packet.payload_len()
     }
 
     /// Whether this is a TCP segment with all these flags.
-    pub fn has(&self, flags: Flags) -> bool {
+    pub(crate) fn has(&self, flags: Flags) -> bool {
         matches!(&self.packet.body, Body::Tcp(segment) if segment.flags.contains(flags))
     }
 }
 
 /// A rule of fate.
-pub type Rule = Box<dyn FnMut(&Sight<'_>) -> Fate>;
+pub(crate) type Rule = Box<dyn FnMut(&Sight<'_>) -> Fate>;
 
 /// Give `fate` to packets `from` sends that `which` picks, the first `count` of them.
-pub fn first(
+pub(crate) fn first(
     from: Side,
     mut count: u32,
     fate: Fate,
@@ -60,7 +60,7 @@ pub fn first(
 
 /// Give `fate` to the data segments of `from` with these numbers, counted from 1 over all
 /// segments with payload.
-pub fn data(from: Side, numbers: &'static [u32], fate: Fate) -> Rule {
+pub(crate) fn data(from: Side, numbers: &'static [u32], fate: Fate) -> Rule {
     let mut seen = 0;
     Box::new(move |sight| {
         if sight.from != from || sight.payload_len() == 0 {
@@ -72,7 +72,7 @@ pub fn data(from: Side, numbers: &'static [u32], fate: Fate) -> Rule {
 }
 
 /// Drop everything that `from` sends from `since` on, before `until`.
-pub fn black_out(from: Side, since: Instant, until: Instant) -> Rule {
+pub(crate) fn black_out(from: Side, since: Instant, until: Instant) -> Rule {
     Box::new(move |sight| {
         let dark = sight.from == from && sight.now >= since && sight.now < until;
         pass_unless(dark, Fate::Drop)
@@ -85,7 +85,7 @@ fn pass_unless(hit: bool, fate: Fate) -> Fate {
 
 /// A TCP segment that was sent, with positions in its stream.
 #[derive(Clone, Debug)]
-pub struct Logged {
+pub(crate) struct Logged {
     pub at: Instant,
     pub from: Side,
     pub fate: Fate,
@@ -96,12 +96,12 @@ pub struct Logged {
 
 impl Logged {
     /// Payload bytes.
-    pub fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.segment.payload.len()
     }
 
     /// Whether all these flags are set.
-    pub fn has(&self, flags: Flags) -> bool {
+    pub(crate) fn has(&self, flags: Flags) -> bool {
         self.segment.flags.contains(flags)
     }
 }

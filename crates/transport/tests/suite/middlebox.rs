@@ -4,7 +4,7 @@ use crate::pair::Mangler;
 use wire::{Body, Flags, TcpOptions};
 
 /// Applies `change` to the options of every SYN and SYN/ACK.
-pub fn strip(change: fn(TcpOptions) -> TcpOptions) -> Mangler {
+pub(crate) fn strip(change: fn(TcpOptions) -> TcpOptions) -> Mangler {
     Box::new(move |_, packet| {
         if let Body::Tcp(segment) = &mut packet.body
             && segment.flags.contains(Flags::SYN)

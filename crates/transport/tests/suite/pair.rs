@@ -7,7 +7,7 @@
 
 use crate::end::{End, tcp_info};
 use crate::fate::{Fate, Logged, Rule, Sight};
-pub use crate::setup::Setup;
+pub(crate) use crate::setup::Setup;
 use crate::witness::Witness;
 use base::{
     Chance, Context, Duration, Event, EventMask, HostId, Instant, InterfaceId, Recorder, SocketId,
@@ -20,23 +20,23 @@ use wire::{Body, Packet, Payload, TcpSegment};
 /// More steps at one instant are taken for a live-lock: the largest windows here hold fewer.
 const MAX_STEPS_AT_ONCE: u32 = 20_000;
 /// The port servers listen on.
-pub const PORT: u16 = 80;
+pub(crate) const PORT: u16 = 80;
 
 /// One of the two hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub(crate) enum Side {
     Client,
     Server,
 }
 
 impl Side {
-    pub const BOTH: [Side; 2] = [Side::Client, Side::Server];
+    pub(crate) const BOTH: [Side; 2] = [Side::Client, Side::Server];
 
-    pub const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         self as usize
     }
 
-    pub const fn other(self) -> Side {
+    pub(crate) const fn other(self) -> Side {
         match self {
             Side::Client => Side::Server,
             Side::Server => Side::Client,
@@ -51,7 +51,7 @@ struct Arrival {
 }
 
 /// Remembers the engine's events.
-pub struct Tape {
+pub(crate) struct Tape {
     pub mask: EventMask,
     pub events: Vec<(Instant, HostId, Event)>,
 }
@@ -67,10 +67,10 @@ impl Recorder for Tape {
 }
 
 /// Changes packets on their way, as a middlebox would.
-pub type Mangler = Box<dyn FnMut(Side, &mut Packet)>;
+pub(crate) type Mangler = Box<dyn FnMut(Side, &mut Packet)>;
 
 /// Two hosts and what lies between them.
-pub struct Pair {
+pub(crate) struct Pair {
     pub now: Instant,
     pub chance: Chance,
     ends: [End; 2],
@@ -98,7 +98,7 @@ pub struct Pair {
 
 impl Pair {
     /// Two hosts; the server listens.
-    pub fn new(setup: &Setup) -> Pair {
+    pub(crate) fn new(setup: &Setup) -> Pair {
         let stack = |side| {
             let interface = |index| InterfaceConfig {
                 addresses: vec![address(setup.ipv6, index, side)],
@@ -133,21 +133,25 @@ impl Pair {
         pair
     }
 
-    pub fn end(&self, side: Side) -> &End {
+    pub(crate) fn end(&self, side: Side) -> &End {
         &self.ends[side.index()]
     }
 
-    pub fn end_mut(&mut self, side: Side) -> &mut End {
+    pub(crate) fn end_mut(&mut self, side: Side) -> &mut End {
         &mut self.ends[side.index()]
     }
 
     /// Address of a side's interface.
-    pub fn address(&self, interface: u8, side: Side) -> IpAddr {
+    pub(crate) fn address(&self, interface: u8, side: Side) -> IpAddr {
         address(self.ipv6, interface, side)
     }
 
     /// Call into one side with the present context, then let it send.
-    pub fn with<R>(&mut self, side: Side, call: impl FnOnce(&mut End, &mut Context<'_>) -> R) -> R {
+    pub(crate) fn with<R>(
+        &mut self,
+        side: Side,
+        call: impl FnOnce(&mut End, &mut Context<'_>) -> R,
+    ) -> R {
         let host = HostId(side.index() as u16);
         let mut cx = Context::recording(self.now, self.chance, &mut self.tape).for_host(host);
         let result = call(&mut self.ends[side.index()], &mut cx);
@@ -156,12 +160,12 @@ impl Pair {
     }
 
     /// The client connects to the server's port over an interface.
-    pub fn connect(&mut self, interface: u8) -> SocketId {
+    pub(crate) fn connect(&mut self, interface: u8) -> SocketId {
         self.connect_to(Side::Client, interface, PORT)
     }
 
     /// One side connects to a port of the other.
-    pub fn connect_to(&mut self, side: Side, interface: u8, port: u16) -> SocketId {
+    pub(crate) fn connect_to(&mut self, side: Side, interface: u8, port: u16) -> SocketId {
         let local = self.address(interface, side);
         let remote = SocketAddr::new(self.address(interface, side.other()), port);
         let config = self.client_config.clone().into();
@@ -173,14 +177,14 @@ impl Pair {
     }
 
     /// Have `side` write `len` real bytes of its pattern.
-    pub fn write(&mut self, side: Side, len: u32) {
+    pub(crate) fn write(&mut self, side: Side, len: u32) {
         let from = self.end(side).asked;
         let bytes: Vec<u8> = (from..from + u64::from(len)).map(|at| pattern(side, at)).collect();
         self.write_payload(side, bytes.into());
     }
 
     /// Have `side` write `len` bytes of virtual stream 1.
-    pub fn write_virtual(&mut self, side: Side, len: u32) {
+    pub(crate) fn write_virtual(&mut self, side: Side, len: u32) {
         let from = self.end(side).asked;
         self.write_payload(side, Payload::virtual_range(1, from, len));
     }
@@ -193,7 +197,7 @@ impl Pair {
     }
 
     /// Have `side` close its sending direction after what it has to write.
-    pub fn shutdown(&mut self, side: Side) {
+    pub(crate) fn shutdown(&mut self, side: Side) {
         self.with(side, |end, cx| {
             end.queue_shutdown();
             end.act(cx);
@@ -201,7 +205,7 @@ impl Pair {
     }
 
     /// Reading stops, or goes on.
-    pub fn set_reading(&mut self, side: Side, reading: bool) {
+    pub(crate) fn set_reading(&mut self, side: Side, reading: bool) {
         self.with(side, |end, cx| {
             end.reading = reading;
             end.act(cx);
@@ -209,35 +213,35 @@ impl Pair {
     }
 
     /// The state of a side's connection, RFC 9293's name; "-" without one.
-    pub fn state(&self, side: Side) -> &'static str {
+    pub(crate) fn state(&self, side: Side) -> &'static str {
         let end = self.end(side);
         let info = end.socket.and_then(|socket| tcp_info(&end.stack, socket));
         info.map_or("-", |info| info.state)
     }
 
-    pub fn info(&self, side: Side) -> TcpInfo {
+    pub(crate) fn info(&self, side: Side) -> TcpInfo {
         let end = self.end(side);
         tcp_info(&end.stack, end.socket.unwrap()).unwrap()
     }
 
     /// Add a rule of fate.
-    pub fn rule(&mut self, rule: Rule) {
+    pub(crate) fn rule(&mut self, rule: Rule) {
         self.rules.push(rule);
     }
 
     /// Forget all rules.
-    pub fn calm(&mut self) {
+    pub(crate) fn calm(&mut self) {
         self.rules.clear();
         Side::BOTH.into_iter().for_each(|side| self.resume(side));
     }
 
     /// Hold back what `from` sends.
-    pub fn stop(&mut self, from: Side) {
+    pub(crate) fn stop(&mut self, from: Side) {
         self.stopped[from.index()] = true;
     }
 
     /// Let go what was held back.
-    pub fn resume(&mut self, from: Side) {
+    pub(crate) fn resume(&mut self, from: Side) {
         self.stopped[from.index()] = false;
         for arrival in std::mem::take(&mut self.held[from.index()]) {
             self.insert(Duration::ZERO, arrival);
@@ -245,19 +249,19 @@ impl Pair {
     }
 
     /// Everything in a side's NIC leaves it.
-    pub fn release_nic(&mut self, side: Side) {
+    pub(crate) fn release_nic(&mut self, side: Side) {
         for (flow, bytes) in std::mem::take(&mut self.below[side.index()]) {
             self.with(side, |end, cx| end.stack.handle(cx, Input::Departed { flow, bytes }));
         }
     }
 
     /// IP bytes in a side's NIC.
-    pub fn nic_bytes(&self, side: Side) -> u32 {
+    pub(crate) fn nic_bytes(&self, side: Side) -> u32 {
         self.below[side.index()].iter().map(|(_, bytes)| bytes).sum()
     }
 
     /// A packet arrives at `to` now, wherever it came from.
-    pub fn inject(&mut self, to: Side, packet: Packet) {
+    pub(crate) fn inject(&mut self, to: Side, packet: Packet) {
         let interface = InterfaceId(0);
         self.with(to, |end, cx| {
             end.stack.handle(cx, Input::Packet { interface, packet: packet.into() })
@@ -265,14 +269,14 @@ impl Pair {
     }
 
     /// When something happens next.
-    pub fn next_time(&self) -> Option<Instant> {
+    pub(crate) fn next_time(&self) -> Option<Instant> {
         let arrival = self.arrivals.first_key_value().map(|((at, _), _)| *at);
         let deadlines = self.ends.iter().filter_map(|end| end.stack.poll_deadline());
         deadlines.chain(arrival).min()
     }
 
     /// Do what is next. `false` if there is nothing.
-    pub fn step(&mut self) -> bool {
+    pub(crate) fn step(&mut self) -> bool {
         let Some(at) = self.next_time() else { return false };
         if at > self.now {
             self.now = at;
@@ -298,12 +302,12 @@ impl Pair {
     }
 
     /// Until nothing is left to do; TIME-WAIT is over then.
-    pub fn drive(&mut self) {
+    pub(crate) fn drive(&mut self) {
         while self.step() {}
     }
 
     /// Until `span` has passed.
-    pub fn drive_for(&mut self, span: Duration) {
+    pub(crate) fn drive_for(&mut self, span: Duration) {
         let end = self.now + span;
         while self.next_time().is_some_and(|at| at <= end) {
             self.step();
@@ -313,12 +317,12 @@ impl Pair {
     }
 
     /// Until all that was asked to be written is read and all closing is done.
-    pub fn drive_bounded(&mut self, limit: Duration) {
+    pub(crate) fn drive_bounded(&mut self, limit: Duration) {
         self.run_until("delivery", limit, Pair::is_delivered);
     }
 
     /// Until `done`. Fails after `limit`, and on silence.
-    pub fn run_until(&mut self, what: &str, limit: Duration, done: impl Fn(&Pair) -> bool) {
+    pub(crate) fn run_until(&mut self, what: &str, limit: Duration, done: impl Fn(&Pair) -> bool) {
         let end = self.now + limit;
         while !done(self) {
             assert!(self.step(), "silence while waiting for {what}: {}", self.describe());
@@ -327,7 +331,7 @@ impl Pair {
     }
 
     /// All data written are read, and ends of streams are seen.
-    pub fn is_delivered(&self) -> bool {
+    pub(crate) fn is_delivered(&self) -> bool {
         Side::BOTH.iter().all(|side| {
             let (writer, reader) = (self.end(*side), self.end(side.other()));
             writer.is_idle()
@@ -337,7 +341,7 @@ impl Pair {
     }
 
     /// What was read is exactly what was written, so far as it was read.
-    pub fn assert_intact(&self) {
+    pub(crate) fn assert_intact(&self) {
         for side in Side::BOTH {
             let reader = self.end(side);
             let from = side.other();
@@ -349,7 +353,7 @@ impl Pair {
     }
 
     /// The timers that fired at a side, with their times.
-    pub fn timers(&self, side: Side) -> Vec<(Instant, &'static str)> {
+    pub(crate) fn timers(&self, side: Side) -> Vec<(Instant, &'static str)> {
         let events = self.tape.events.iter().filter(|(_, host, _)| host.index() == side.index());
         events
             .filter_map(|(at, _, event)| match event {
@@ -360,17 +364,17 @@ impl Pair {
     }
 
     /// Names of the timers that fired at a side, delayed acknowledgements not among them.
-    pub fn timer_names(&self, side: Side) -> Vec<&'static str> {
+    pub(crate) fn timer_names(&self, side: Side) -> Vec<&'static str> {
         self.timers(side).into_iter().map(|(_, name)| name).collect()
     }
 
     /// Segments with payload that `from` sent.
-    pub fn data_sent(&self, from: Side) -> Vec<&Logged> {
+    pub(crate) fn data_sent(&self, from: Side) -> Vec<&Logged> {
         self.log.iter().filter(|sent| sent.from == from && sent.len() > 0).collect()
     }
 
     /// Segments with payload whose first byte had been sent before.
-    pub fn retransmissions(&self, from: Side) -> Vec<&Logged> {
+    pub(crate) fn retransmissions(&self, from: Side) -> Vec<&Logged> {
         let mut next = 0;
         let data = self.data_sent(from).into_iter();
         data.filter(|sent| {
@@ -479,7 +483,7 @@ fn address(ipv6: bool, interface: u8, side: Side) -> IpAddr {
 
 /// The byte at a position of what a side writes: different everywhere, so that a byte out of
 /// place shows.
-pub fn pattern(side: Side, at: u64) -> u8 {
+pub(crate) fn pattern(side: Side, at: u64) -> u8 {
     let mixed = (at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     mixed as u8 ^ (at >> 8) as u8 ^ (side.index() as u8 * 0x55)
 }

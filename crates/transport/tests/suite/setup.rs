@@ -6,7 +6,7 @@ use transport::TcpConfig;
 
 /// What a pair is made of.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub(crate) struct Setup {
     pub client: TcpConfig,
     pub server: TcpConfig,
     /// One way, both directions.
@@ -33,28 +33,28 @@ impl Default for Setup {
 
 impl Setup {
     /// Both ends with this configuration.
-    pub fn with(config: TcpConfig) -> Setup {
+    pub(crate) fn with(config: TcpConfig) -> Setup {
         Setup { client: config.clone(), server: config, ..Setup::default() }
     }
 
-    pub fn delay_ms(self, ms: u64) -> Setup {
+    pub(crate) fn delay_ms(self, ms: u64) -> Setup {
         Setup { delay: Duration::from_millis(ms), ..self }
     }
 
     /// Nothing opened; the server listens.
-    pub fn idle(&self) -> Pair {
+    pub(crate) fn idle(&self) -> Pair {
         Pair::new(self)
     }
 
     /// The client's SYN is on its way.
-    pub fn syn_sent(&self) -> Pair {
+    pub(crate) fn syn_sent(&self) -> Pair {
         let mut pair = self.idle();
         pair.connect(0);
         pair
     }
 
     /// Both ends established, nothing sent.
-    pub fn established(&self) -> Pair {
+    pub(crate) fn established(&self) -> Pair {
         let mut pair = self.syn_sent();
         pair.run_until("established", Duration::from_secs(1), |pair| {
             Side::BOTH.iter().all(|side| pair.state(*side) == "ESTABLISHED")

@@ -29,13 +29,13 @@ impl Seen {
 
 /// All connections, by side and ports.
 #[derive(Default)]
-pub struct Witness {
+pub(crate) struct Witness {
     seen: BTreeMap<(u8, u16, u16), Seen>,
 }
 
 impl Witness {
     /// `from` sends `segment`; returns the position of its first byte, -1 for a SYN.
-    pub fn observe(&mut self, from: Side, segment: &TcpSegment) -> i64 {
+    pub(crate) fn observe(&mut self, from: Side, segment: &TcpSegment) -> i64 {
         let low = segment.src_port.min(segment.dst_port);
         let high = segment.src_port.max(segment.dst_port);
         let key = |side: Side| (side.index() as u8, low, high);

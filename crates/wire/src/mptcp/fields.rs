@@ -7,30 +7,30 @@ pub(super) struct Fields<'a>(pub &'a [u8]);
 
 impl Fields<'_> {
     /// The next `N` bytes.
-    pub fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(super) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (field, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*field)
     }
 
-    pub fn u8(&mut self) -> Option<u8> {
+    pub(super) fn u8(&mut self) -> Option<u8> {
         self.take().map(|[byte]| byte)
     }
 
-    pub fn u16(&mut self) -> Option<u16> {
+    pub(super) fn u16(&mut self) -> Option<u16> {
         self.take().map(u16::from_be_bytes)
     }
 
-    pub fn u32(&mut self) -> Option<u32> {
+    pub(super) fn u32(&mut self) -> Option<u32> {
         self.take().map(u32::from_be_bytes)
     }
 
-    pub fn u64(&mut self) -> Option<u64> {
+    pub(super) fn u64(&mut self) -> Option<u64> {
         self.take().map(u64::from_be_bytes)
     }
 
     /// Whether nothing is left.
-    pub const fn is_empty(&self) -> bool {
+    pub(super) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }

@@ -16,7 +16,7 @@ struct Census {
     other: usize,
 }
 
-pub fn folder(name: &str) -> Option<PathBuf> {
+pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/pcap").join(name);
     if folder.is_dir() {
         return Some(folder);

@@ -15,7 +15,7 @@ use wire::{
 };
 
 /// A packet of any kind that a host could send, not corrupted.
-pub fn packet() -> impl Strategy<Value = Packet> {
+pub(crate) fn packet() -> impl Strategy<Value = Packet> {
     (addresses(), any::<u8>(), 0u8..4, any::<u32>(), body()).prop_map(
         |((src, dst), hop_limit, ecn, flow, body)| {
             let mut packet = Packet::new(src, dst, body);
@@ -58,7 +58,7 @@ fn segment() -> impl Strategy<Value = TcpSegment> {
 }
 
 /// Any options that fit a header.
-pub fn options() -> impl Strategy<Value = TcpOptions> {
+pub(crate) fn options() -> impl Strategy<Value = TcpOptions> {
     let timestamps = any::<(u32, u32)>().prop_map(|(value, echo)| Timestamps { value, echo });
     let sack = vec(any::<(u32, u32)>(), 0..=4).prop_map(|pairs| {
         let mut blocks = SackBlocks::NONE;
@@ -96,7 +96,7 @@ pub fn options() -> impl Strategy<Value = TcpOptions> {
 }
 
 /// An option of any subtype in any of its lengths.
-pub fn mptcp_option() -> impl Strategy<Value = MptcpOption> {
+pub(crate) fn mptcp_option() -> impl Strategy<Value = MptcpOption> {
     prop_oneof![
         2 => capable().prop_map(MptcpOption::Capable),
         2 => join().prop_map(MptcpOption::Join),
@@ -175,7 +175,7 @@ fn add_addr() -> impl Strategy<Value = AddAddr> {
         .prop_map(|(address_id, address, (port, hmac))| AddAddr { address_id, address, port, hmac })
 }
 
-pub fn payload() -> impl Strategy<Value = Payload> {
+pub(crate) fn payload() -> impl Strategy<Value = Payload> {
     let piece = prop_oneof![
         (any::<u32>(), any::<u64>(), 0u32..1500)
             .prop_map(|(stream, offset, len)| Payload::virtual_range(stream, offset, len)),

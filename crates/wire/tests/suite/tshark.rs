@@ -95,7 +95,7 @@ fn all_packets() -> Vec<Packet> {
 }
 
 /// The rows of `fields` that tshark gives for a capture; `None` if there is no tshark.
-pub fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
+pub(crate) fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&file, capture).unwrap();
     let mut command = Command::new("tshark");
@@ -118,7 +118,7 @@ pub fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<Vec<Str
     Some(rows.lines().map(|row| row.split(';').map(String::from).collect()).collect())
 }
 
-pub fn capture(packets: &[Packet]) -> Vec<u8> {
+pub(crate) fn capture(packets: &[Packet]) -> Vec<u8> {
     let mut writer = PcapngWriter::new(Vec::new(), &["wlan", "3g"]).unwrap();
     for (i, packet) in packets.iter().enumerate() {
         let now = Instant::from_nanos(1_000_000_001 + i as u64);

@@ -8,18 +8,18 @@ use proptest::prelude::*;
 const OPTIONS: Options = Options { hystart: false, ..Options::LINUX };
 
 /// In slow start or, with a threshold, beyond it.
-pub fn start(cwnd: u32, ssthresh: Option<u32>) -> PathStart {
+pub(crate) fn start(cwnd: u32, ssthresh: Option<u32>) -> PathStart {
     path_start(1428, cwnd, ssthresh)
 }
 
 /// An acknowledgement over a path of that RTT while the window is the limit.
-pub fn ack_of(rtt_ms: u64, acked: u32) -> AckSample {
+pub(crate) fn ack_of(rtt_ms: u64, acked: u32) -> AckSample {
     let srtt = Duration::from_millis(rtt_ms);
     AckSample { srtt, rtt: Some(srtt), ..ack(Instant::from_secs(1), acked) }
 }
 
 /// In congestion avoidance, every RTT known to all: window and RTT in ms of each path.
-pub fn avoiding<R: Rule>(options: Options, paths: &[(u32, u64)]) -> Coupled<R> {
+pub(crate) fn avoiding<R: Rule>(options: Options, paths: &[(u32, u64)]) -> Coupled<R> {
     let mut coupled = Coupled::new(options);
     for (id, (cwnd, rtt_ms)) in (0..).map(PathId).zip(paths) {
         coupled.on_path_added(id, &start(*cwnd, Some(1)));
@@ -29,12 +29,12 @@ pub fn avoiding<R: Rule>(options: Options, paths: &[(u32, u64)]) -> Coupled<R> {
 }
 
 /// The window of that path with its fraction.
-pub fn cwnd<R: Rule>(coupled: &Coupled<R>, path: u8) -> f64 {
+pub(crate) fn cwnd<R: Rule>(coupled: &Coupled<R>, path: u8) -> f64 {
     coupled.paths.window(PathId(path)).unwrap().cwnd()
 }
 
 /// The growth by one acknowledged segment on that path.
-pub fn growth<R: Rule>(paths: &[(u32, u64)], path: u8) -> f64 {
+pub(crate) fn growth<R: Rule>(paths: &[(u32, u64)], path: u8) -> f64 {
     let mut coupled: Coupled<R> = avoiding(OPTIONS, paths);
     let before = cwnd(&coupled, path);
     coupled.on_ack(PathId(path), &ack_of(paths[usize::from(path)].1, 1));

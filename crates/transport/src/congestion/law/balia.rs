@@ -23,26 +23,26 @@ fn alpha(flows: &[Flow], own: &Flow) -> f64 {
 /// Growth in congestion avoidance per acknowledged segment or byte:
 /// `x_i / (rtt_i (sum_k x_k)^2) * (1 + alpha_i) / 2 * (4 + alpha_i) / 5` for windows in segments.
 /// The formula has no upper bound.
-pub fn increase(flows: &[Flow], own: &Flow, unit: f64) -> f64 {
+pub(crate) fn increase(flows: &[Flow], own: &Flow, unit: f64) -> f64 {
     let (total, alpha) = (total_rate(flows), alpha(flows, own));
     let linked = own.rate() / (own.rtt() * total * total);
     linked * ((1.0 + alpha) / 2.0) * ((4.0 + alpha) / 5.0) * unit
 }
 
 /// What a loss takes from a window `cwnd`: `cwnd / 2 * min(alpha_i, 1.5)`.
-pub fn decrement(flows: &[Flow], own: &Flow, cwnd: f64) -> f64 {
+pub(crate) fn decrement(flows: &[Flow], own: &Flow, cwnd: f64) -> f64 {
     cwnd / 2.0 * alpha(flows, own).min(MAX_ALPHA)
 }
 
 /// What a loss takes from a window of whole segments, with `alpha_i` cut to a whole number.
-pub fn kernel_decrement(flows: &[Flow], own: &Flow, cwnd_segs: u32) -> f64 {
+pub(crate) fn kernel_decrement(flows: &[Flow], own: &Flow, cwnd_segs: u32) -> f64 {
     let half = cwnd_segs / 2;
     libm::floor(f64::from(half) * libm::floor(alpha(flows, own)).min(MAX_ALPHA))
 }
 
 /// Acknowledgements per segment of growth, at least one:
 /// `10 w_i (sum x)^2 / ((x_i + x_max) (4 x_i + x_max))`, the inverse of `increase`.
-pub fn kernel_step(flows: &[Flow], own: &Flow) -> u64 {
+pub(crate) fn kernel_step(flows: &[Flow], own: &Flow) -> u64 {
     let (total, x, largest) = (total_rate(flows), own.rate(), largest_rate(flows));
     let step = 10.0 * own.cwnd * total * total / ((x + largest) * (4.0 * x + largest));
     // Rounding must not lower products that are whole numbers.

@@ -10,7 +10,7 @@
 const BETA: u32 = 717;
 const BETA_SCALE: u32 = 1024;
 /// Time is in units of 2^-10 s.
-pub const TIME_SHIFT: u32 = 10;
+pub(crate) const TIME_SHIFT: u32 = 10;
 /// `C`, in units of 1/1024.
 const C_SCALED: u64 = 410;
 /// `1024^4 / 410`: converts segments to the cube of a time in 1/1024 s.
@@ -20,24 +20,24 @@ const CUBE_FACTOR: u64 = (1 << (10 + 3 * TIME_SHIFT)) / C_SCALED;
 const RENO_SCALE: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 /// Acknowledged segments per segment of growth are at least 2, which bounds the growth per round
 /// trip to half of the window, ...
-pub const MIN_STEP: u32 = 2;
+pub(crate) const MIN_STEP: u32 = 2;
 /// ... and at most 20 before the first loss, which is at least 5 % per round trip.
 const MAX_STEP_BEFORE_LOSS: u32 = 20;
 
 /// `K` for a window that lies `below_max` segments below `W_max`, in 1/1024 s.
-pub fn time_to_origin(below_max: u32) -> u64 {
+pub(crate) fn time_to_origin(below_max: u32) -> u64 {
     cube_root(CUBE_FACTOR * u64::from(below_max))
 }
 
 /// `W_cubic(t)` in segments, for `t` and `K` in 1/1024 s.
-pub fn window_at(t: u64, k: u64, w_max: u32) -> u32 {
+pub(crate) fn window_at(t: u64, k: u64, w_max: u32) -> u32 {
     let delta = cube(t.abs_diff(k));
     if t < k { w_max.saturating_sub(delta) } else { w_max.saturating_add(delta) }
 }
 
 /// Acknowledged segments per segment of growth that bring a window `cwnd` to `target` in one
 /// round trip. `before_loss`: no `W_max` is known.
-pub fn step(cwnd: u32, target: u32, before_loss: bool) -> u32 {
+pub(crate) fn step(cwnd: u32, target: u32, before_loss: bool) -> u32 {
     let step = match target.checked_sub(cwnd) {
         Some(above) if above > 0 => cwnd / above,
         _ => cwnd.saturating_mul(100),
@@ -46,17 +46,17 @@ pub fn step(cwnd: u32, target: u32, before_loss: bool) -> u32 {
 }
 
 /// Acknowledged segments per segment of growth of NewReno's estimate.
-pub fn reno_step(cwnd: u32) -> u32 {
+pub(crate) fn reno_step(cwnd: u32) -> u32 {
     (cwnd.saturating_mul(RENO_SCALE) >> 3).max(1)
 }
 
 /// `W_max` after a loss at `cwnd` (fast convergence, RFC 9438 s4.7).
-pub fn w_max_after_loss(cwnd: u32, w_max: u32) -> u32 {
+pub(crate) fn w_max_after_loss(cwnd: u32, w_max: u32) -> u32 {
     if cwnd < w_max { scale(cwnd, BETA_SCALE + BETA, 2 * BETA_SCALE) } else { cwnd }
 }
 
 /// The window after a loss, before any floor: `beta cwnd` (RFC 9438 s4.6).
-pub fn decrease(cwnd: u32) -> u32 {
+pub(crate) fn decrease(cwnd: u32) -> u32 {
     scale(cwnd, BETA, BETA_SCALE)
 }
 

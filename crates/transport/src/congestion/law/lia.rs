@@ -12,13 +12,13 @@ fn rank(flow: &Flow) -> f64 {
 }
 
 /// `w_total`.
-pub fn total(flows: &[Flow]) -> f64 {
+pub(crate) fn total(flows: &[Flow]) -> f64 {
     flows.iter().map(|flow| flow.cwnd).sum()
 }
 
 /// The aggressiveness of the increase (RFC 6356 s3). It has no unit: windows in bytes and in
 /// segments of one size give the same.
-pub fn alpha(flows: &[Flow]) -> f64 {
+pub(crate) fn alpha(flows: &[Flow]) -> f64 {
     let best = flows.iter().map(rank).fold(0.0, f64::max);
     let rate = total_rate(flows);
     total(flows) * best / (rate * rate)
@@ -26,7 +26,7 @@ pub fn alpha(flows: &[Flow]) -> f64 {
 
 /// Growth of a window `cwnd` in congestion avoidance per acknowledged segment or byte:
 /// `min(alpha * MSS / w_total, MSS / w_i)` (RFC 6356 s3).
-pub fn increase(flows: &[Flow], cwnd: f64, unit: f64) -> f64 {
+pub(crate) fn increase(flows: &[Flow], cwnd: f64, unit: f64) -> f64 {
     let increase = (alpha(flows) / total(flows) * unit).min(reno::increase(cwnd, unit));
     debug_assert!(increase > 0.0, "{flows:?}");
     increase
@@ -34,12 +34,12 @@ pub fn increase(flows: &[Flow], cwnd: f64, unit: f64) -> f64 {
 
 /// `w_total / alpha` in the kernel's fixed point: `alpha` carries 12 fractional bits, its
 /// numerator 32, the terms of its denominator 10.
-pub fn kernel_step(flows: &[Flow]) -> u64 {
+pub(crate) fn kernel_step(flows: &[Flow]) -> u64 {
     (1 << 12) / kernel_alpha(flows)
 }
 
 /// `alpha / w_total` with 12 fractional bits, at least 1.
-pub fn kernel_alpha(flows: &[Flow]) -> u64 {
+pub(crate) fn kernel_alpha(flows: &[Flow]) -> u64 {
     let micros = |flow: &Flow| u128::from(flow.srtt.as_micros().max(1));
     let Some(best) = flows.iter().max_by(|a, b| rank(a).total_cmp(&rank(b))) else { return 1 };
     let rate: u128 =

@@ -10,12 +10,12 @@
 //! per acknowledged segment or byte, so that for `n` bytes acknowledged RFC 6356 s3 adds
 //! `n * increase` bytes.
 
-pub mod balia;
-pub mod cubic;
-pub mod lia;
-pub mod olia;
-pub mod reno;
-pub mod wvegas;
+pub(super) mod balia;
+pub(super) mod cubic;
+pub(super) mod lia;
+pub(super) mod olia;
+pub(super) mod reno;
+pub(super) mod wvegas;
 
 use base::Duration;
 
@@ -52,7 +52,7 @@ impl Flow {
 }
 
 /// `sum_i w_i / rtt_i`.
-pub fn total_rate(flows: &[Flow]) -> f64 {
+pub(super) fn total_rate(flows: &[Flow]) -> f64 {
     flows.iter().map(Flow::rate).sum()
 }
 

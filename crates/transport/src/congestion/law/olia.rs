@@ -10,7 +10,7 @@ use super::{Flow, total_rate};
 
 /// The measure of a path that decides on `B`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Metric {
+pub(crate) enum Metric {
     /// `l / rtt^2`: the paper and the kernel.
     Kernel,
     /// `l^2 / rtt`: implementations of draft-khalili-mptcp-congestion-control-05.
@@ -20,7 +20,7 @@ pub enum Metric {
 /// Change of the window of path `own` in congestion avoidance per acknowledged segment or byte:
 /// `(w_i / rtt_i^2) / (sum_p w_p / rtt_p)^2 + alpha_i / w_i` for windows in segments. It may be
 /// negative.
-pub fn increase(flows: &[Flow], own: usize, metric: Metric, unit: f64) -> f64 {
+pub(crate) fn increase(flows: &[Flow], own: usize, metric: Metric, unit: f64) -> f64 {
     debug_assert!(are_balanced(flows, metric, unit), "{flows:?}");
     let flow = &flows[own];
     let total = total_rate(flows);
@@ -29,7 +29,7 @@ pub fn increase(flows: &[Flow], own: usize, metric: Metric, unit: f64) -> f64 {
 }
 
 /// `alpha_i` of path `own`.
-pub fn alpha(flows: &[Flow], own: usize, metric: Metric, unit: f64) -> f64 {
+pub(crate) fn alpha(flows: &[Flow], own: usize, metric: Metric, unit: f64) -> f64 {
     // Windows are compared in whole segments.
     let whole = |flow: &Flow| (flow.cwnd / unit) as u64;
     let largest = flows.iter().map(whole).max().unwrap_or(0);

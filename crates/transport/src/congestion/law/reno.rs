@@ -2,14 +2,14 @@
 
 /// Growth in congestion avoidance per acknowledged segment or byte: `SMSS / cwnd`, which is
 /// `SMSS * SMSS / cwnd` for a full-sized segment (RFC 5681 s3.1, equation 3).
-pub fn increase(cwnd: f64, unit: f64) -> f64 {
+pub(crate) fn increase(cwnd: f64, unit: f64) -> f64 {
     debug_assert!(cwnd > 0.0 && unit > 0.0, "{cwnd} {unit}");
     unit / cwnd
 }
 
 /// The window after a loss, before any floor: half of it. RFC 5681 s3.1 halves the flight size;
 /// Linux `tcp_reno_ssthresh` and RFC 9260 s7.2.3 halve the window.
-pub fn decrease(cwnd: f64) -> f64 {
+pub(crate) fn decrease(cwnd: f64) -> f64 {
     cwnd / 2.0
 }
 

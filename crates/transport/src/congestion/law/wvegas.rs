@@ -10,7 +10,7 @@ const MIN_ALPHA: f64 = 2.0;
 
 /// Round-trip times of one round.
 #[derive(Clone, Copy, Debug)]
-pub struct Round {
+pub(crate) struct Round {
     /// The mean of the samples of the round.
     pub rtt: Duration,
     /// `baseRTT`, the smallest sample.
@@ -19,35 +19,35 @@ pub struct Round {
 
 impl Round {
     /// `diff_i = w_i (rtt_i - base_i) / rtt_i`: segments in queues, in whole segments.
-    pub fn queued(self, cwnd: f64) -> f64 {
+    pub(crate) fn queued(self, cwnd: f64) -> f64 {
         libm::floor(cwnd * self.queue_delay().as_secs_f64() / self.rtt.as_secs_f64())
     }
 
     /// `w_i base_i / rtt_i`: the window that leaves queues empty, in whole segments.
-    pub fn target(self, cwnd: f64) -> f64 {
+    pub(crate) fn target(self, cwnd: f64) -> f64 {
         libm::floor(cwnd * self.base.as_secs_f64() / self.rtt.as_secs_f64())
     }
 
     /// `rtt_i - base_i`.
-    pub fn queue_delay(self) -> Duration {
+    pub(crate) fn queue_delay(self) -> Duration {
         self.rtt.saturating_sub(self.base)
     }
 
     /// The window that drains the queue, `w_i base_i / (2 rtt_i)`, in whole segments.
-    pub fn drained(self, cwnd: f64) -> f64 {
+    pub(crate) fn drained(self, cwnd: f64) -> f64 {
         let share = self.base.as_secs_f64() / (2.0 * self.rtt.as_secs_f64());
         libm::floor(cwnd * share)
     }
 }
 
 /// `weight_i = rate_i / sum_k rate_k`; `None` while no rate is known.
-pub fn weight(rate: f64, sibling_rates: f64) -> Option<f64> {
+pub(crate) fn weight(rate: f64, sibling_rates: f64) -> Option<f64> {
     let total = rate + sibling_rates;
     (total > 0.0).then(|| rate / total)
 }
 
 /// `alpha_i = max(2, weight_i total_alpha)`, in whole segments.
-pub fn alpha(weight: f64, total_alpha_segs: u32) -> f64 {
+pub(crate) fn alpha(weight: f64, total_alpha_segs: u32) -> f64 {
     debug_assert!((0.0..=1.0).contains(&weight), "{weight}");
     libm::floor(weight * f64::from(total_alpha_segs)).max(MIN_ALPHA)
 }

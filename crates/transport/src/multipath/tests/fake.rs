@@ -7,9 +7,9 @@ use crate::scheduler::{PathState, PathView, WindowView};
 use base::{Blocked, Context, Duration, Instant, PathId};
 use std::ops::Range;
 
-pub const SEGMENT: u32 = 1000;
+pub(super) const SEGMENT: u32 = 1000;
 
-pub struct FakePath {
+pub(super) struct FakePath {
     pub state: PathState,
     pub srtt_ms: u64,
     pub cwnd: u64,
@@ -19,7 +19,7 @@ pub struct FakePath {
 }
 
 #[derive(Default)]
-pub struct Fake {
+pub(super) struct Fake {
     pub paths: Vec<FakePath>,
     /// Copies are refused.
     pub vetoes: bool,
@@ -31,7 +31,7 @@ pub struct Fake {
 
 impl Fake {
     /// Paths with an RTT in milliseconds and a window in bytes.
-    pub fn new(paths: &[(u64, u64)]) -> Self {
+    pub(super) fn new(paths: &[(u64, u64)]) -> Self {
         let path = |&(srtt_ms, cwnd)| FakePath {
             state: PathState::Open,
             srtt_ms,

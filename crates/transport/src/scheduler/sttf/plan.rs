@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// Marks on unsent data in the order of the data.
 #[derive(Clone, Debug, Default)]
-pub struct Tags {
+pub(super) struct Tags {
     /// By path number.
     paths: Vec<Queue>,
     /// Everything unsent below is tagged.
@@ -30,44 +30,44 @@ struct Queue {
 
 impl Tags {
     /// Where tagging goes on.
-    pub const fn end(&self) -> u64 {
+    pub(super) const fn end(&self) -> u64 {
         self.end
     }
 
     /// Everything up to there is tagged or sent.
-    pub fn reach(&mut self, end: u64) {
+    pub(super) fn reach(&mut self, end: u64) {
         self.end = self.end.max(end);
     }
 
     /// Bytes meant for `path`.
-    pub fn bytes_of(&self, path: PathId) -> u64 {
+    pub(super) fn bytes_of(&self, path: PathId) -> u64 {
         self.paths.get(path.index()).map_or(0, |queue| queue.bytes)
     }
 
     /// The first run meant for `path`.
-    pub fn first_of(&self, path: PathId) -> Option<&Range<u64>> {
+    pub(super) fn first_of(&self, path: PathId) -> Option<&Range<u64>> {
         self.paths.get(path.index())?.runs.front()
     }
 
     /// The first byte that is tagged.
-    pub fn begin(&self) -> Option<u64> {
+    pub(super) fn begin(&self) -> Option<u64> {
         self.paths.iter().filter_map(|queue| queue.runs.front()).map(|run| run.start).min()
     }
 
     /// Whether nothing is tagged.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.paths.iter().all(|queue| queue.bytes == 0)
     }
 
     /// Paths with tags.
-    pub fn paths(&self) -> impl Iterator<Item = PathId> + '_ {
+    pub(super) fn paths(&self) -> impl Iterator<Item = PathId> + '_ {
         let tagged = self.paths.iter().enumerate().filter(|(_, queue)| queue.bytes > 0);
         // Numbers of paths are below 64.
         tagged.map(|(index, _)| PathId(index as u8))
     }
 
     /// `run`, behind all others, is meant for `path`.
-    pub fn push(&mut self, path: PathId, run: Range<u64>) {
+    pub(super) fn push(&mut self, path: PathId, run: Range<u64>) {
         debug_assert!(run.start >= self.end && !run.is_empty());
         self.end = run.end;
         if self.paths.len() <= path.index() {
@@ -82,7 +82,7 @@ impl Tags {
     }
 
     /// The first bytes meant for `path` are sent.
-    pub fn pop(&mut self, path: PathId, bytes: u64) {
+    pub(super) fn pop(&mut self, path: PathId, bytes: u64) {
         let Some(queue) = self.paths.get_mut(path.index()) else { return };
         let Some(first) = queue.runs.front_mut() else { return };
         debug_assert!(bytes <= first.end - first.start);
@@ -94,7 +94,7 @@ impl Tags {
     }
 
     /// Take all tags back.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.end = 0;
         for queue in &mut self.paths {
             queue.runs.clear();
@@ -105,7 +105,7 @@ impl Tags {
 
 /// A path that segments can be given.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate {
+pub(super) struct Candidate {
     pub id: PathId,
     /// Bytes of a segment.
     pub mss: u64,
@@ -116,7 +116,7 @@ pub struct Candidate {
 
 impl Candidate {
     /// Segments arrive on it when they arrive on `other`.
-    pub fn is_like(&self, other: &Candidate) -> bool {
+    pub(super) fn is_like(&self, other: &Candidate) -> bool {
         (self.id, self.mss, self.window) == (other.id, other.mss, other.window)
     }
 }
@@ -132,7 +132,7 @@ struct Lane {
 
 /// Segments given to the paths where they arrive first. Kept for its memory.
 #[derive(Clone, Debug, Default)]
-pub struct Merge {
+pub(super) struct Merge {
     lanes: Vec<Lane>,
     /// Arrival of the next segment on a lane, and which.
     next: BinaryHeap<Reverse<(Duration, usize)>>,
@@ -140,13 +140,13 @@ pub struct Merge {
 
 impl Merge {
     /// Nothing is given to anybody.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.lanes.clear();
         self.next.clear();
     }
 
     /// One path more, with a higher number than those before, for which so many bytes wait.
-    pub fn add(&mut self, mut candidate: Candidate, waiting: u64) {
+    pub(super) fn add(&mut self, mut candidate: Candidate, waiting: u64) {
         let round = candidate.window.round_of(waiting.div_ceil(candidate.mss) + 1);
         candidate.window_left = candidate.window_left.saturating_sub(waiting);
         self.next.push(Reverse((round.arrival, self.lanes.len())));
@@ -155,7 +155,7 @@ impl Merge {
 
     /// Give out the beginning of `data` bytes: to whom, and how many. `is_cut`: more data follow
     /// than may be given out, so that a segment must be a whole one. `None`: nobody takes more.
-    pub fn take(&mut self, data: u64, is_cut: bool) -> Option<(PathId, u64)> {
+    pub(super) fn take(&mut self, data: u64, is_cut: bool) -> Option<(PathId, u64)> {
         while let Some(mut next) = self.next.peek_mut() {
             let Reverse((_, index)) = *next;
             let lane = &mut self.lanes[index];
@@ -172,7 +172,7 @@ impl Merge {
     }
 
     /// How many segments each path was given.
-    pub fn given(&self) -> impl Iterator<Item = (&Candidate, u64)> {
+    pub(super) fn given(&self) -> impl Iterator<Item = (&Candidate, u64)> {
         self.lanes.iter().map(|lane| (&lane.candidate, lane.given))
     }
 }

@@ -14,7 +14,7 @@ const MOST_SEGS: u64 = 1 << 30;
 
 /// What the prediction knows of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Window {
+pub(super) struct Window {
     /// Segments that the window takes now beyond what is bound to the path; what waits there
     /// already beyond the window is negative.
     pub room: i64,
@@ -26,7 +26,7 @@ pub struct Window {
 
 /// Segments that arrive together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Round {
+pub(super) struct Round {
     /// From now on.
     pub arrival: Duration,
     /// How many, from the segment asked about on.
@@ -37,12 +37,12 @@ pub struct Round {
 
 impl Window {
     /// `T(q)`; `q` counts from 1.
-    pub fn transfer_time(&self, q: u64) -> Duration {
+    pub(super) fn transfer_time(&self, q: u64) -> Duration {
         self.round_of(q).arrival
     }
 
     /// The round of the `q`-th segment, from 1.
-    pub fn round_of(&self, q: u64) -> Round {
+    pub(super) fn round_of(&self, q: u64) -> Round {
         let q = q.min(MOST_SEGS);
         let room = self.room.clamp(-(MOST_SEGS as i64), MOST_SEGS as i64);
         let half = self.rtt / 2;
@@ -74,7 +74,7 @@ impl Window {
     }
 
     /// The round after.
-    pub fn after(&self, round: Round) -> Round {
+    pub(super) fn after(&self, round: Round) -> Round {
         let window = self.grown(round.window);
         Round { arrival: round.arrival + self.rtt, left: window, window }
     }

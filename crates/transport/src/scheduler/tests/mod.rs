@@ -7,4 +7,4 @@ mod linux;
 mod opportunistic;
 mod properties;
 mod roomiest;
-pub mod support;
+pub(crate) mod support;

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 
 /// The path with the most room.
 #[derive(Clone, Debug)]
-pub struct Roomiest;
+pub(super) struct Roomiest;
 
 impl Scheduler for Roomiest {
     fn next(&mut self, view: &View<'_>) -> Decision {

@@ -7,10 +7,10 @@ use base::{Blocked, Duration, Instant, InterfaceId, PathId};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-pub const MSS: u32 = 1428;
+pub(crate) const MSS: u32 = 1428;
 
 /// A path that may send: a window of `cwnd_segs`, `inflight_segs` of it used.
-pub fn path(id: u8, srtt_ms: u64, cwnd_segs: u32, inflight_segs: u32) -> PathView {
+pub(crate) fn path(id: u8, srtt_ms: u64, cwnd_segs: u32, inflight_segs: u32) -> PathView {
     let srtt = Duration::from_millis(srtt_ms);
     PathView {
         id: PathId(id),
@@ -58,7 +58,7 @@ struct Flight {
 }
 
 /// A connection of the abstract model.
-pub struct Model {
+pub(crate) struct Model {
     pub now: Instant,
     pub paths: Vec<PathView>,
     pub segments: VecDeque<DataSegment>,
@@ -87,7 +87,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn new(paths: Vec<PathView>, segments: u64) -> Self {
+    pub(crate) fn new(paths: Vec<PathView>, segments: u64) -> Self {
         let (queues, foreign) = (vec![VecDeque::new(); paths.len()], vec![0; paths.len()]);
         Model {
             now: Instant::ZERO,
@@ -111,7 +111,7 @@ impl Model {
         }
     }
 
-    pub fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         View {
             now: self.now,
             paths: &self.paths,
@@ -129,7 +129,7 @@ impl Model {
     }
 
     /// Ask until the scheduler waits; why it does.
-    pub fn push(&mut self, scheduler: &mut impl Scheduler) -> Blocked {
+    pub(crate) fn push(&mut self, scheduler: &mut impl Scheduler) -> Blocked {
         for _ in 0..10_000 {
             if let Some(why) = self.step(scheduler) {
                 return why;
@@ -139,7 +139,7 @@ impl Model {
     }
 
     /// Ask once; why nothing was sent, if nothing was.
-    pub fn step(&mut self, scheduler: &mut impl Scheduler) -> Option<Blocked> {
+    pub(crate) fn step(&mut self, scheduler: &mut impl Scheduler) -> Option<Blocked> {
         let told = scheduler.explain(&self.view());
         let decision = scheduler.next(&self.view());
         for action in &decision.actions {
@@ -178,7 +178,7 @@ impl Model {
     }
 
     /// Acknowledgements until nothing is on its way.
-    pub fn run(&mut self, scheduler: &mut impl Scheduler) {
+    pub(crate) fn run(&mut self, scheduler: &mut impl Scheduler) {
         self.push(scheduler);
         while let Some(at) = self.flights.iter().map(|flight| flight.acked_at).min() {
             self.now = self.now.max(at);
@@ -194,7 +194,7 @@ impl Model {
     }
 
     /// Everything that this path has and no other goes to the reinject queue.
-    pub fn reinject_all_of(&mut self, id: PathId) {
+    pub(crate) fn reinject_all_of(&mut self, id: PathId) {
         let only = |s: &&DataSegment| s.paths.without(id).is_empty() && s.paths.contains(id);
         let stuck = self.segments.iter().filter(only).map(|s| s.offset.max(self.snd_una)..s.end());
         let known: Vec<_> = std::mem::take(&mut self.reinject).into();
@@ -211,7 +211,7 @@ impl Model {
     }
 
     /// The path is lost with all that is on it; it comes back as a new one.
-    pub fn replace(&mut self, index: usize) {
+    pub(crate) fn replace(&mut self, index: usize) {
         let id = self.paths[index].id;
         self.reinject_all_of(id);
         self.flights.retain(|flight| flight.path != index);
@@ -225,18 +225,18 @@ impl Model {
     }
 
     /// The oldest segment on that path is acknowledged.
-    pub fn acknowledge_one_on(&mut self, id: u8) {
+    pub(crate) fn acknowledge_one_on(&mut self, id: u8) {
         let path = self.index(PathId(id));
         if let Some(index) = self.flights.iter().position(|flight| flight.path == path) {
             self.acknowledge(index);
         }
     }
 
-    pub fn on_path(&self, id: u8) -> usize {
+    pub(crate) fn on_path(&self, id: u8) -> usize {
         self.sent.iter().filter(|path| **path == id).count()
     }
 
-    pub fn index(&self, id: PathId) -> usize {
+    pub(crate) fn index(&self, id: PathId) -> usize {
         self.paths.iter().position(|path| path.id == id).expect("paths of answers exist")
     }
 
@@ -360,7 +360,7 @@ impl Model {
     }
 
     /// What waits on a path goes as far as its window lets it.
-    pub fn drain(&mut self, index: usize) {
+    pub(crate) fn drain(&mut self, index: usize) {
         while self.paths[index].free_segs() > 0
             && let Some(range) = self.queues[index].pop_front()
         {
@@ -369,7 +369,7 @@ impl Model {
     }
 
     /// Bring what a path's queue shows up to date.
-    pub fn refresh(&mut self, index: usize) {
+    pub(crate) fn refresh(&mut self, index: usize) {
         let queued: u64 = self.queues[index].iter().map(|range| range.end - range.start).sum();
         let path = &mut self.paths[index];
         path.queue.unsent_bytes = queued + self.foreign[index];

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// When an acknowledgement is processed, and what the sender knows of the path then.
 #[derive(Clone, Copy, Debug)]
-pub struct Delivery<'a> {
+pub(crate) struct Delivery<'a> {
     pub now: Instant,
     pub min_rtt: Duration,
     pub handshake: &'a Handshake,
@@ -34,7 +34,7 @@ impl Delivery<'_> {
 
 impl LossRecovery {
     /// The sender before an acknowledgement is processed, `una` being SND.UNA.
-    pub fn ack_info(&self, una: u64) -> AckInfo {
+    pub(crate) fn ack_info(&self, una: u64) -> AckInfo {
         let mut info = AckInfo::default();
         info.prior.una = una;
         info.prior.inflight = self.inflight();
@@ -43,7 +43,7 @@ impl LossRecovery {
     }
 
     /// Everything below `ack` is acknowledged. Returns whether the FIN is.
-    pub fn on_acked(&mut self, at: &Delivery<'_>, info: &mut AckInfo, ack: u64) -> bool {
+    pub(crate) fn on_acked(&mut self, at: &Delivery<'_>, info: &mut AckInfo, ack: u64) -> bool {
         let mut fin_acked = false;
         info.una_advanced = true;
         info.restart_timer = true;
@@ -72,7 +72,7 @@ impl LossRecovery {
     }
 
     /// The range `block` is selectively acknowledged. Blocks come in ascending order.
-    pub fn on_sacked(&mut self, at: &Delivery<'_>, info: &mut AckInfo, block: Range<u64>) {
+    pub(crate) fn on_sacked(&mut self, at: &Delivery<'_>, info: &mut AckInfo, block: Range<u64>) {
         let (rack, high_seq) = (&mut self.rack, self.high_seq);
         let in_fack_order = at.handshake.sack();
         self.board.sack(block, |segment: &SentSegment| {
@@ -92,14 +92,14 @@ impl LossRecovery {
     }
 
     /// A D-SACK reported `duplicate`.
-    pub fn on_dsack(&mut self, info: &mut AckInfo, duplicate: Range<u64>, mss: u32) {
+    pub(crate) fn on_dsack(&mut self, info: &mut AckInfo, duplicate: Range<u64>, mss: u32) {
         info.dsack = Some(duplicate.clone());
         self.undo.on_dsack(duplicate, mss);
     }
 
     /// After cumulative and selective acknowledgement: RTT samples, RACK's D-SACK round and the
     /// outcome of a loss probe.
-    pub fn after_delivery(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo) {
+    pub(crate) fn after_delivery(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo) {
         let now = rcx.cx.now;
         let (una, nxt) = (rcx.sender.una(), rcx.sender.nxt());
         self.check(una, nxt);
@@ -115,7 +115,11 @@ impl LossRecovery {
 
     /// An acknowledgement came while nothing was outstanding: a D-SACK may still report that a
     /// probe or a retransmission was needless (Linux `tcp_ack`, `no_queue`).
-    pub fn after_late_dsack(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo) {
+    pub(crate) fn after_late_dsack(
+        &mut self,
+        rcx: &mut RecoveryContext<'_, '_>,
+        info: &mut AckInfo,
+    ) {
         self.finish_probe(rcx, info);
         if info.dsack.is_some() {
             self.rack.on_dsack_round(true, rcx.sender.una(), rcx.sender.nxt());
@@ -124,7 +128,7 @@ impl LossRecovery {
     }
 
     /// Whether a loss probe is outstanding.
-    pub const fn is_probing(&self) -> bool {
+    pub(crate) const fn is_probing(&self) -> bool {
         self.tlp.end_offset().is_some()
     }
 
@@ -143,7 +147,7 @@ impl LossRecovery {
     }
 
     /// Whether recovery has to look at this acknowledgement (Linux `tcp_ack_is_dubious`).
-    pub fn is_dubious(&self, info: &AckInfo) -> bool {
+    pub(crate) fn is_dubious(&self, info: &AckInfo) -> bool {
         self.ca_state != CaState::Open
             || info.delivered.newly_sacked > 0
             || info.dsack.is_some()
@@ -152,7 +156,7 @@ impl LossRecovery {
 
     /// The congestion window after an acknowledgement (Linux `tcp_cong_control`): PRR while it is
     /// being reduced, growth otherwise.
-    pub fn control_window(
+    pub(crate) fn control_window(
         &mut self,
         rcx: &mut RecoveryContext<'_, '_>,
         info: &AckInfo,

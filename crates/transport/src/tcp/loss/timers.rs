@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_micros(1);
 
 /// What a retransmission time-out means for the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TimeoutOutcome {
+pub(crate) enum TimeoutOutcome {
     /// Nothing is outstanding.
     Nothing,
     /// Lost segments are to be retransmitted.
@@ -27,7 +27,7 @@ pub enum TimeoutOutcome {
 
 impl LossRecovery {
     /// The retransmission timer fired (RFC 6298 s5.4 to s5.7).
-    pub fn on_rto(&mut self, rcx: &mut RecoveryContext<'_, '_>) -> TimeoutOutcome {
+    pub(crate) fn on_rto(&mut self, rcx: &mut RecoveryContext<'_, '_>) -> TimeoutOutcome {
         if self.board.is_empty() {
             return TimeoutOutcome::Nothing;
         }
@@ -43,7 +43,7 @@ impl LossRecovery {
     }
 
     /// The probe timer fired (RFC 8985 s7.3). Returns whether a probe is to be sent.
-    pub fn on_probe_timeout(&mut self, rcx: &mut RecoveryContext<'_, '_>) -> bool {
+    pub(crate) fn on_probe_timeout(&mut self, rcx: &mut RecoveryContext<'_, '_>) -> bool {
         let rule = rcx.switches.tlp.unwrap_or(TlpRule::Rfc8985);
         if self.board.is_empty() {
             return false;
@@ -56,7 +56,7 @@ impl LossRecovery {
 
     /// The reordering timer fired: segments that were late are lost now (RFC 8985 s6.2.1). Without
     /// RACK, the delay of early retransmit is over.
-    pub fn on_reordering_timeout(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+    pub(crate) fn on_reordering_timeout(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
         let mut info = AckInfo::default();
         let lost = match rcx.switches.loss_detection {
             LossDetection::Rack => self.detect_by_time(rcx),
@@ -87,7 +87,7 @@ impl LossRecovery {
 
     /// Sets the timer after an acknowledgement made progress: a loss probe where one may be sent,
     /// otherwise the RTO.
-    pub fn set_retransmission_timer(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+    pub(crate) fn set_retransmission_timer(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
         let waits = rcx.timers.retransmit() == Some(Retransmit::Reordering);
         if waits && !self.board.is_empty() {
             return;
@@ -106,7 +106,7 @@ impl LossRecovery {
 
     /// Sets the RTO. In place of a probe or a reordering timer it does not begin anew (Linux
     /// `tcp_rearm_rto`).
-    pub fn rearm_rto(&self, rcx: &mut RecoveryContext<'_, '_>) {
+    pub(crate) fn rearm_rto(&self, rcx: &mut RecoveryContext<'_, '_>) {
         if self.board.is_empty() {
             rcx.timers.stop_retransmit();
             return;
@@ -118,7 +118,7 @@ impl LossRecovery {
     }
 
     /// Sets the probe timer after new data were sent.
-    pub fn schedule_probe_after_sending(&self, rcx: &mut RecoveryContext<'_, '_>) {
+    pub(crate) fn schedule_probe_after_sending(&self, rcx: &mut RecoveryContext<'_, '_>) {
         let rto_left = self.rto_left(rcx);
         self.schedule_loss_probe(rcx, rto_left);
     }

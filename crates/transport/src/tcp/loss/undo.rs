@@ -9,7 +9,7 @@ use std::ops::Range;
 /// The retransmissions of one episode.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub struct Undo {
+pub(super) struct Undo {
     /// SND.UNA when the episode began; `None`: no undo is possible.
     marker: Option<u64>,
     /// Retransmissions that no D-SACK has reported; `None`: there were none.
@@ -20,7 +20,7 @@ pub struct Undo {
 
 impl Undo {
     /// An episode begins with `retransmissions` in flight.
-    pub fn start(&mut self, una: u64, retransmissions: u32) {
+    pub(super) fn start(&mut self, una: u64, retransmissions: u32) {
         self.marker = Some(una);
         self.unreported = (retransmissions > 0).then_some(retransmissions);
         if retransmissions == 0 {
@@ -29,32 +29,32 @@ impl Undo {
     }
 
     /// The reduction was undone.
-    pub const fn end(&mut self) {
+    pub(super) const fn end(&mut self) {
         self.marker = None;
     }
 
     /// Whether there is a reduction to be undone.
-    pub const fn is_possible(&self) -> bool {
+    pub(super) const fn is_possible(&self) -> bool {
         self.marker.is_some()
     }
 
     /// Whether D-SACKs reported every retransmission as a duplicate.
-    pub fn are_all_needless(&self) -> bool {
+    pub(super) fn are_all_needless(&self) -> bool {
         self.unreported == Some(0)
     }
 
     /// Time of the first retransmission.
-    pub const fn stamp(&self) -> Option<Instant> {
+    pub(super) const fn stamp(&self) -> Option<Instant> {
         self.stamp
     }
 
     /// No episode is running: a later one has retransmissions of its own.
-    pub const fn forget_stamp(&mut self) {
+    pub(super) const fn forget_stamp(&mut self) {
         self.stamp = None;
     }
 
     /// A D-SACK reported `duplicate`: retransmissions of the episode were needless.
-    pub fn on_dsack(&mut self, duplicate: Range<u64>, mss: u32) {
+    pub(super) fn on_dsack(&mut self, duplicate: Range<u64>, mss: u32) {
         let within = self.marker.is_some_and(|marker| duplicate.end > marker);
         if let Some(open) = self.unreported.filter(|_| within) {
             let segs = (duplicate.end - duplicate.start).div_ceil(u64::from(mss.max(1)));
@@ -63,7 +63,7 @@ impl Undo {
     }
 
     /// A segment of the episode was retransmitted.
-    pub fn on_retransmitted(&mut self, now: Instant) {
+    pub(super) fn on_retransmitted(&mut self, now: Instant) {
         self.stamp.get_or_insert(now);
         self.unreported = Some(self.unreported.unwrap_or(0) + 1);
     }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// The bursts of a sender.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Bursts {
+pub(crate) struct Bursts {
     /// Segments of the present burst still to be sent.
     left: u32,
     /// Segments of the present burst in all.
@@ -20,7 +20,7 @@ pub struct Bursts {
 impl Bursts {
     /// Begins a burst of `segs` segments. `start`: offset of its first byte, if the burst is a
     /// buffer of its own.
-    pub fn begin(&mut self, segs: u32, start: Option<u64>) {
+    pub(crate) fn begin(&mut self, segs: u32, start: Option<u64>) {
         debug_assert!(segs > 0, "a burst has at least one segment");
         self.left = segs;
         self.segs = segs;
@@ -31,38 +31,38 @@ impl Bursts {
     }
 
     /// Whether the present burst was sent to its end.
-    pub const fn is_over(&self) -> bool {
+    pub(crate) const fn is_over(&self) -> bool {
         self.left == 0
     }
 
     /// A segment of the present burst is sent.
-    pub const fn on_segment(&mut self) {
+    pub(crate) const fn on_segment(&mut self) {
         self.left -= 1;
     }
 
     /// Nothing is left to send.
-    pub const fn on_nothing_unsent(&mut self) {
+    pub(crate) const fn on_nothing_unsent(&mut self) {
         self.segs = 0;
     }
 
     /// Something keeps the rest of the burst from being sent.
-    pub const fn on_blocked(&mut self) {
+    pub(crate) const fn on_blocked(&mut self) {
         self.left = 0;
         self.segs = 0;
     }
 
     /// Whether the segment being sent is the last of a burst of several.
-    pub const fn ends_with_this(&self) -> bool {
+    pub(crate) const fn ends_with_this(&self) -> bool {
         self.left == 0 && self.segs > 1
     }
 
     /// Number of unacknowledged bursts that are buffers of their own.
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.starts.len() as u32
     }
 
     /// Forgets the bursts that end at or below `una`; all of them if nothing beyond is in flight.
-    pub fn forget_below(&mut self, una: u64, nxt: u64) {
+    pub(crate) fn forget_below(&mut self, una: u64, nxt: u64) {
         while self.starts.get(1).is_some_and(|next| *next <= una) {
             self.starts.pop_front();
         }

@@ -10,7 +10,7 @@ use base::{Duration, Instant, PathId};
 /// What is known about the use of the congestion window.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct CwndValidation {
+pub(crate) struct CwndValidation {
     /// New segments sent since the use was last judged.
     round_sent: u32,
     /// The congestion window was the limit when the use was last judged (Linux `is_cwnd_limited`).
@@ -30,7 +30,7 @@ pub struct CwndValidation {
 
 /// The state of the sender after a round of sending.
 #[derive(Clone, Copy, Debug)]
-pub struct Usage<'a> {
+pub(crate) struct Usage<'a> {
     pub now: Instant,
     pub una: u64,
     pub nxt: u64,
@@ -44,7 +44,7 @@ pub struct Usage<'a> {
 
 impl CwndValidation {
     /// Nothing was sent.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         CwndValidation {
             round_sent: 0,
             limited: false,
@@ -58,33 +58,33 @@ impl CwndValidation {
     }
 
     /// The connection is established.
-    pub const fn on_established(&mut self, now: Instant) {
+    pub(crate) const fn on_established(&mut self, now: Instant) {
         self.stamp = now;
     }
 
     /// A segment was sent for the first time.
-    pub const fn on_new_segment(&mut self) {
+    pub(crate) const fn on_new_segment(&mut self) {
         self.round_sent += 1;
     }
 
     /// Data were sent.
-    pub const fn on_data_sent(&mut self, now: Instant) {
+    pub(crate) const fn on_data_sent(&mut self, now: Instant) {
         self.last_data_sent = Some(now);
     }
 
     /// When data were last sent.
-    pub const fn last_data_sent(&self) -> Option<Instant> {
+    pub(crate) const fn last_data_sent(&self) -> Option<Instant> {
         self.last_data_sent
     }
 
     /// Ends a round of sending; returns the number of new segments.
-    pub const fn take_round(&mut self) -> u32 {
+    pub(crate) const fn take_round(&mut self) -> u32 {
         std::mem::replace(&mut self.round_sent, 0)
     }
 
     /// Judges the use of the window: the strongest sign within a round counts. Reports to the
     /// controller if the application leaves the window unused for an RTO.
-    pub fn validate(&mut self, usage: &Usage<'_>, cc: &mut Controller, path: PathId) {
+    pub(crate) fn validate(&mut self, usage: &Usage<'_>, cc: &mut Controller, path: PathId) {
         let Usage { now, una, nxt, packets_out: out, limited, .. } = *usage;
         debug_assert!(una <= nxt, "acknowledged data were sent");
         if una >= self.round_end || limited || (!self.limited && out > self.max_packets_out) {
@@ -109,7 +109,7 @@ impl CwndValidation {
 
     /// Whether the window limits the sender, so that it may grow: in slow start already when half
     /// of it is in use.
-    pub fn is_limited(&self, cc: &Controller, path: PathId) -> bool {
+    pub(crate) fn is_limited(&self, cc: &Controller, path: PathId) -> bool {
         if self.limited {
             return true;
         }
@@ -120,7 +120,7 @@ impl CwndValidation {
 
     /// Reports silence to the controller before data are sent again: after an RTO the window is out
     /// of date (RFC 5681 s4.1). Nothing is outstanding. Silence is reported once.
-    pub fn on_send_after_idle(
+    pub(crate) fn on_send_after_idle(
         &mut self,
         now: Instant,
         rto: Duration,

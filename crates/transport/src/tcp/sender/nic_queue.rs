@@ -4,7 +4,7 @@
 /// The share of the interface's queue that one connection has.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub struct NicQueue {
+pub(crate) struct NicQueue {
     /// IP bytes handed down that have not left the interface.
     bytes: u64,
     /// The queue kept new data from being sent.
@@ -13,32 +13,32 @@ pub struct NicQueue {
 
 impl NicQueue {
     /// A packet of `bytes` was handed down.
-    pub const fn on_packet(&mut self, bytes: u32) {
+    pub(crate) const fn on_packet(&mut self, bytes: u32) {
         self.bytes += bytes as u64;
     }
 
     /// `bytes` left the interface.
-    pub const fn on_departed(&mut self, bytes: u32) {
+    pub(crate) const fn on_departed(&mut self, bytes: u32) {
         self.bytes = self.bytes.saturating_sub(bytes as u64);
     }
 
     /// Whether more than `limit` bytes are queued.
-    pub const fn exceeds(&self, limit: u64) -> bool {
+    pub(crate) const fn exceeds(&self, limit: u64) -> bool {
         self.bytes > limit
     }
 
     /// New data have to wait for the queue.
-    pub const fn throttle(&mut self) {
+    pub(crate) const fn throttle(&mut self) {
         self.throttled = true;
     }
 
     /// Whether new data wait for the queue.
-    pub const fn is_throttled(&self) -> bool {
+    pub(crate) const fn is_throttled(&self) -> bool {
         self.throttled
     }
 
     /// Ends the wait if no more than `limit` bytes are queued; returns whether it ended.
-    pub const fn release(&mut self, limit: u64) -> bool {
+    pub(crate) const fn release(&mut self, limit: u64) -> bool {
         let released = self.throttled && self.bytes <= limit;
         if released {
             self.throttled = false;

@@ -14,7 +14,7 @@ const MAX_PROBES: u32 = 15;
 /// The window of the peer.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct PeerWindow {
+pub(crate) struct PeerWindow {
     /// Bytes from the highest cumulative acknowledgement on, as of the last update.
     size: u64,
     largest: u64,
@@ -26,12 +26,12 @@ pub struct PeerWindow {
 
 impl PeerWindow {
     /// A closed window, before the handshake.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         PeerWindow { size: 0, largest: 0, updated_by: SeqNumber(0), probes_unanswered: 0 }
     }
 
     /// Sets the window of the handshake, announced by the segment with number `seq`.
-    pub const fn set(&mut self, seq: SeqNumber, size: u64) {
+    pub(crate) const fn set(&mut self, seq: SeqNumber, size: u64) {
         self.size = size;
         self.largest = size;
         self.updated_by = seq;
@@ -39,14 +39,14 @@ impl PeerWindow {
 
     /// Whether a segment may update the window: it is not older than the last update
     /// (RFC 9293 s3.10.7.4). `advances`: it acknowledges new data.
-    pub fn is_updated_by(&self, seq: SeqNumber, size: u64, advances: bool) -> bool {
+    pub(crate) fn is_updated_by(&self, seq: SeqNumber, size: u64, advances: bool) -> bool {
         let newer = seq > self.updated_by;
         let same = seq == self.updated_by;
         advances || newer || (same && (size > self.size || size == 0))
     }
 
     /// Takes the window of a segment over; returns whether it changed.
-    pub fn update(&mut self, seq: SeqNumber, size: u64) -> bool {
+    pub(crate) fn update(&mut self, seq: SeqNumber, size: u64) -> bool {
         let changed = size != self.size;
         self.updated_by = seq;
         self.size = size;
@@ -55,38 +55,38 @@ impl PeerWindow {
     }
 
     /// Removes the bound: the window of the connection counts.
-    pub const fn lift(&mut self) {
+    pub(crate) const fn lift(&mut self) {
         self.size = LIFTED;
     }
 
     /// Limits the window to `size` bytes.
-    pub fn limit(&mut self, size: u64) {
+    pub(crate) fn limit(&mut self, size: u64) {
         self.size = self.size.min(size);
     }
 
     /// The window in bytes, from the highest cumulative acknowledgement on.
-    pub const fn size(&self) -> u64 {
+    pub(crate) const fn size(&self) -> u64 {
         self.size
     }
 
     /// The largest window that the peer announced, in bytes.
-    pub const fn largest(&self) -> u64 {
+    pub(crate) const fn largest(&self) -> u64 {
         self.largest
     }
 
     /// Largest number of bytes in one offload buffer: half of the largest window (Linux
     /// `tcp_bound_to_half_wnd`).
-    pub const fn offload_bound(&self) -> u64 {
+    pub(crate) const fn offload_bound(&self) -> u64 {
         if self.largest > SMALL { self.largest / 2 } else { u64::MAX }
     }
 
     /// An acknowledgement came.
-    pub const fn on_answer(&mut self) {
+    pub(crate) const fn on_answer(&mut self) {
         self.probes_unanswered = 0;
     }
 
     /// Counts a probe of the closed window; returns whether it may be sent.
-    pub const fn may_probe(&mut self) -> bool {
+    pub(crate) const fn may_probe(&mut self) -> bool {
         if self.probes_unanswered >= MAX_PROBES {
             return false;
         }

@@ -6,7 +6,7 @@ use crate::tcp::Buffers;
 /// The size of a send buffer and its waiting writer.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Writer {
+pub(crate) struct Writer {
     /// A write was refused or cut short.
     waits: bool,
     /// Acknowledgements freed space since the waiting writer was last considered.
@@ -16,7 +16,7 @@ pub struct Writer {
 
 impl Writer {
     /// No writer waits.
-    pub fn new(buffers: &Buffers) -> Self {
+    pub(crate) fn new(buffers: &Buffers) -> Self {
         let tuning = if buffers.auto_tuning {
             SendBufferTuning::auto(buffers.send_max)
         } else {
@@ -26,42 +26,42 @@ impl Writer {
     }
 
     /// Sets whether a writer waits.
-    pub const fn set_waiting(&mut self, waits: bool) {
+    pub(crate) const fn set_waiting(&mut self, waits: bool) {
         self.waits = waits;
     }
 
     /// Whether a writer waits.
-    pub const fn is_waiting(&self) -> bool {
+    pub(crate) const fn is_waiting(&self) -> bool {
         self.waits
     }
 
     /// Data were acknowledged.
-    pub const fn on_freed(&mut self) {
+    pub(crate) const fn on_freed(&mut self) {
         self.check_due = true;
     }
 
     /// Whether a waiting writer is to be considered now.
-    pub const fn take_check(&mut self) -> bool {
+    pub(crate) const fn take_check(&mut self) -> bool {
         std::mem::replace(&mut self.check_due, false) && self.waits
     }
 
     /// The size of the buffer, in bytes of memory.
-    pub const fn size(&self) -> u32 {
+    pub(crate) const fn size(&self) -> u32 {
         self.tuning.size()
     }
 
     /// Grows the buffer for a window of `cwnd_segs` segments (`SendBufferTuning::expand`).
-    pub fn expand(&mut self, cwnd_segs: u32, reordering: u32, mss: u32) {
+    pub(crate) fn expand(&mut self, cwnd_segs: u32, reordering: u32, mss: u32) {
         self.tuning.expand(cwnd_segs, reordering, mss);
     }
 
     /// Whether a write may begin while `memory` bytes are in use.
-    pub const fn has_room(&self, memory: u32) -> bool {
+    pub(crate) const fn has_room(&self, memory: u32) -> bool {
         self.tuning.has_room(memory)
     }
 
     /// Whether a waiting writer is to be woken while `memory` bytes are in use.
-    pub const fn wakes(&self, memory: u32) -> bool {
+    pub(crate) const fn wakes(&self, memory: u32) -> bool {
         self.tuning.wakes_writer(memory)
     }
 }
