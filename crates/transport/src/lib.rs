@@ -25,7 +25,7 @@ mod multipath;
 pub mod parameters;
 pub mod path_manager;
 pub mod path_policy;
-pub mod recovery;
+mod recovery;
 pub mod reinjection;
 pub mod scheduler;
 mod socket;

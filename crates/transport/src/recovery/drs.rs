@@ -34,7 +34,7 @@ const MIN_GROWTH_LEN: u32 = 128;
 
 /// The receive buffer of a connection.
 #[derive(Clone, Debug)]
-pub struct ReceiveBuffer {
+pub(crate) struct ReceiveBuffer {
     size: u32,
     max: u32,
     auto: bool,
@@ -62,7 +62,7 @@ pub struct ReceiveBuffer {
 
 /// A data segment that was queued.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Received {
+pub(crate) struct Received {
     pub now: Instant,
     /// Payload bytes, all of them.
     pub len: u32,
@@ -96,12 +96,12 @@ struct ReceiverRtt {
 
 impl ReceiveBuffer {
     /// Grows from 131072 to `max` bytes of memory. `advmss`: the MSS we announce.
-    pub fn auto(max: u32, advmss: u32) -> Self {
+    pub(crate) fn auto(max: u32, advmss: u32) -> Self {
         ReceiveBuffer::new(INITIAL.min(max), max, true, advmss)
     }
 
     /// Fixed at `size` bytes of memory.
-    pub fn fixed(size: u32, advmss: u32) -> Self {
+    pub(crate) fn fixed(size: u32, advmss: u32) -> Self {
         ReceiveBuffer::new(size, size, false, advmss)
     }
 
@@ -133,19 +133,19 @@ impl ReceiveBuffer {
     }
 
     /// The window of the handshake, in bytes; its field holds at most 65535.
-    pub const fn initial_window(&self) -> u32 {
+    pub(crate) const fn initial_window(&self) -> u32 {
         self.advertised
     }
 
     /// The window scale to announce (RFC 7323 s2.2).
-    pub fn window_scale(&self) -> u8 {
+    pub(crate) fn window_scale(&self) -> u8 {
         let space = self.max.max(RMEM_MAX);
         // ilog2 of a u32 is below 32.
         (space.ilog2().saturating_sub(15)).min(MAX_WINDOW_SCALE) as u8
     }
 
     /// The handshake is over. `advmss`: payload of a full segment, options subtracted.
-    pub fn on_established(&mut self, now: Instant, advmss: u32) {
+    pub(crate) fn on_established(&mut self, now: Instant, advmss: u32) {
         self.advmss = advmss;
         let full = self.to_window(u64::from(self.size));
         // One segment stays in reserve.
@@ -158,7 +158,7 @@ impl ReceiveBuffer {
 
     /// A data segment with new data was queued. Returns whether the window opened: then the next
     /// acknowledgement is sent at once.
-    pub fn on_segment(&mut self, segment: &Received) -> bool {
+    pub(crate) fn on_segment(&mut self, segment: &Received) -> bool {
         if self.used > u64::from(self.size) {
             self.on_overrun();
         }
@@ -202,17 +202,17 @@ impl ReceiveBuffer {
     }
 
     /// Payload per memory, in 1/256: a half until a segment was measured.
-    pub const fn ratio(&self) -> u64 {
+    pub(crate) const fn ratio(&self) -> u64 {
         self.ratio
     }
 
     /// The first base of growth of a connection of several paths.
-    pub fn initial_space(&self) -> u32 {
+    pub(crate) fn initial_space(&self) -> u32 {
         self.advertised.min(INITIAL_WINDOW_SEGS * self.advmss)
     }
 
     /// The round trip as the receiver sees it, in microseconds times 8; zero before a sample.
-    pub const fn rtt_us8(&self) -> u64 {
+    pub(crate) const fn rtt_us8(&self) -> u64 {
         self.rtt.us8
     }
 
@@ -254,7 +254,7 @@ impl ReceiveBuffer {
 
     /// An echoed timestamp on a full segment gave a round trip as the receiver sees it. `unread`:
     /// data wait to be read, so a long sample may be the reader's fault.
-    pub fn on_rtt(&mut self, rtt: Duration, unread: bool) {
+    pub(crate) fn on_rtt(&mut self, rtt: Duration, unread: bool) {
         let us = rtt.as_micros();
         if us > 0 {
             self.rtt.on_sample(us, unread);
@@ -263,7 +263,13 @@ impl ReceiveBuffer {
 
     /// The application read up to `read_offset`; `next_offset` is the first missing byte and
     /// `highest` the end of the highest byte received.
-    pub fn on_read(&mut self, now: Instant, read_offset: u64, next_offset: u64, highest: u64) {
+    pub(crate) fn on_read(
+        &mut self,
+        now: Instant,
+        read_offset: u64,
+        next_offset: u64,
+        highest: u64,
+    ) {
         self.on_taken(read_offset);
         let elapsed = now - self.period_start;
         if self.rtt.us8 == 0 || elapsed.as_micros() < self.rtt.us8 / 8 {
@@ -280,7 +286,7 @@ impl ReceiveBuffer {
     }
 
     /// Everything below `read_offset` left the buffer, and its share of the memory is free again.
-    pub fn on_taken(&mut self, read_offset: u64) {
+    pub(crate) fn on_taken(&mut self, read_offset: u64) {
         debug_assert!(read_offset >= self.read_offset, "reading moves forward");
         let copied = read_offset.saturating_sub(self.read_offset);
         self.read_offset = read_offset;
@@ -288,7 +294,7 @@ impl ReceiveBuffer {
     }
 
     /// The reader takes `copied` bytes a round trip and `beyond` bytes span gaps.
-    pub fn enlarge(&mut self, copied: u32, beyond: u64) {
+    pub(crate) fn enlarge(&mut self, copied: u32, beyond: u64) {
         let window = target_window(self.space, copied, beyond);
         self.space = copied;
         if !self.auto {
@@ -304,21 +310,21 @@ impl ReceiveBuffer {
 
     /// The window to advertise, in bytes: never less than `current`, what is left of the last one.
     /// With a window scale it is rounded up to what the field can say, else to whole segments.
-    pub fn window(&mut self, current: u32, window_scale: u8) -> u32 {
+    pub(crate) fn window(&mut self, current: u32, window_scale: u8) -> u32 {
         let new = self.select_window(window_scale);
         self.advertised = new.max(align_up(current, window_scale));
         self.advertised
     }
 
     /// The window that could be advertised, whatever was before.
-    pub fn select_window(&self, window_scale: u8) -> u32 {
+    pub(crate) fn select_window(&self, window_scale: u8) -> u32 {
         let free = self.to_window(u64::from(self.size).saturating_sub(self.used));
         self.select_of(free, self.to_window(u64::from(self.size)), window_scale)
     }
 
     /// The same for a buffer that several paths fill: `free` bytes of payload fit into it now,
     /// `allowed` when it is empty.
-    pub fn select_of(&self, mut free: u32, allowed: u32, window_scale: u8) -> u32 {
+    pub(crate) fn select_of(&self, mut free: u32, allowed: u32, window_scale: u8) -> u32 {
         let full = allowed.min(self.clamp);
         let mss = self.segment_size.bytes.min(full);
         if free < full / 2 {
@@ -349,27 +355,27 @@ impl ReceiveBuffer {
     }
 
     /// `window` was announced.
-    pub const fn on_announced(&mut self, window: u32) {
+    pub(crate) const fn on_announced(&mut self, window: u32) {
         self.advertised = window;
     }
 
     /// The largest window that the present size allows, in bytes.
-    pub const fn clamp(&self) -> u32 {
+    pub(crate) const fn clamp(&self) -> u32 {
         self.clamp
     }
 
     /// The present size in bytes of memory.
-    pub const fn size(&self) -> u32 {
+    pub(crate) const fn size(&self) -> u32 {
         self.size
     }
 
     /// The largest size in bytes of memory.
-    pub const fn max(&self) -> u32 {
+    pub(crate) const fn max(&self) -> u32 {
         self.max
     }
 
     /// The peer's segment size as seen so far: more than this unacknowledged asks for an ACK.
-    pub const fn segment_size(&self) -> u32 {
+    pub(crate) const fn segment_size(&self) -> u32 {
         self.segment_size.bytes
     }
 }
@@ -449,7 +455,7 @@ impl ReceiverRtt {
 /// Memory of a received packet of `ip_len` bytes. Assumes what a TUN device makes of it: headroom
 /// of 64 bytes, data and 320 bytes of book-keeping in one allocation of a power of two (704 bytes
 /// for small ones), 256 bytes of descriptor. 1500 bytes cost 2304.
-pub fn received_truesize(ip_len: u32) -> u32 {
+pub(crate) fn received_truesize(ip_len: u32) -> u32 {
     const HEADROOM: u32 = 64;
     const SHARED_INFO: u32 = 320;
     const SMALL: u32 = 704;

@@ -10,7 +10,7 @@ const MAX: u32 = 300;
 
 /// The reordering degree of one path, in segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DupThresh {
+pub(crate) struct DupThresh {
     segs: u32,
 }
 
@@ -22,13 +22,13 @@ impl Default for DupThresh {
 
 impl DupThresh {
     /// The threshold in segments.
-    pub const fn segs(&self) -> u32 {
+    pub(crate) const fn segs(&self) -> u32 {
         self.segs
     }
 
     /// A segment never retransmitted, starting at `low`, was acknowledged after data up to
     /// `highest_sacked` had been.
-    pub fn on_reordering(&mut self, low: u64, highest_sacked: u64, mss: u32) {
+    pub(crate) fn on_reordering(&mut self, low: u64, highest_sacked: u64, mss: u32) {
         let Some(distance) = highest_sacked.checked_sub(low).filter(|d| *d > 0) else { return };
         let degree = distance.div_ceil(u64::from(mss.max(1)));
         if degree > u64::from(self.segs) {
@@ -40,7 +40,7 @@ impl DupThresh {
     /// The retransmission timer fired outside of a recovery while `sacked_segs` segments were
     /// SACKed. If the initial threshold would have been reached, the present one is too high (Linux
     /// `tcp_enter_loss`).
-    pub const fn on_rto(&mut self, sacked_segs: u32) {
+    pub(crate) const fn on_rto(&mut self, sacked_segs: u32) {
         if sacked_segs >= INITIAL && self.segs > INITIAL {
             self.segs = INITIAL;
         }

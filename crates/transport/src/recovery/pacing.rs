@@ -16,7 +16,7 @@ const MIN_BURST_SEGS: u64 = 2;
 
 /// Bytes per second: twice the window per RTT while `cwnd < ssthresh/2`, else 1.2 times. `None`
 /// before an RTT is known (unpaced). `ssthresh_segs`: `None` while infinite.
-pub fn pacing_rate(
+pub(crate) fn pacing_rate(
     cwnd_segs: u32,
     ssthresh_segs: Option<u32>,
     inflight_segs: u32,
@@ -35,7 +35,7 @@ pub fn pacing_rate(
 
 /// Number of segments in one burst: about a millisecond's worth, more on very short paths, at least
 /// two.
-pub fn burst_segs(rate_bytes_per_sec: u64, mss: u32, min_rtt: Duration) -> u32 {
+pub(crate) fn burst_segs(rate_bytes_per_sec: u64, mss: u32, min_rtt: Duration) -> u32 {
     let mut bytes = rate_bytes_per_sec >> 10;
     let halvings = min_rtt.as_micros() >> RTT_SHIFT;
     if halvings < 32 {
@@ -48,19 +48,19 @@ pub fn burst_segs(rate_bytes_per_sec: u64, mss: u32, min_rtt: Duration) -> u32 {
 
 /// When the next burst may leave.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Pacer {
+pub(crate) struct Pacer {
     next: Instant,
 }
 
 impl Pacer {
     /// The next departure time, if it lies in the future.
-    pub fn blocked_until(&self, now: Instant) -> Option<Instant> {
+    pub(crate) fn blocked_until(&self, now: Instant) -> Option<Instant> {
         (self.next > now).then_some(self.next)
     }
 
     /// `bytes` (headers included) were sent at `now`. Half of the delay since the last departure
     /// is credited, so that a late timer does not lower the rate, as in Linux.
-    pub fn on_sent(&mut self, now: Instant, bytes: u64, rate_bytes_per_sec: u64) {
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64, rate_bytes_per_sec: u64) {
         if rate_bytes_per_sec == 0 {
             return;
         }

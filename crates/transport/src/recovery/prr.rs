@@ -4,12 +4,11 @@
 //! answer goes back to it as `pipe + sndcnt`. What is delivered and in flight is known to the
 //! scoreboard.
 
-/// The rules of a kernel or of the RFC.
+/// The rules of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PrrVariant {
-    /// RFC 9937: `recover_fs` from the scoreboard, one more segment on a safe ACK.
-    Rfc9937,
-    /// Linux 6.x: the same rules; pass the window before the reduction as `recover_fs`.
+    /// Linux 6.x: RFC 9937 (one more segment on a safe ACK), with the window before the reduction
+    /// as `recover_fs`.
     #[default]
     Linux,
     /// Linux up to 4.2: always one more segment below the threshold; `recover_fs` as `Linux`.
@@ -18,7 +17,7 @@ pub enum PrrVariant {
 
 /// One episode of recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Prr {
+pub(crate) struct Prr {
     variant: PrrVariant,
     ssthresh: u32,
     recover_fs: u32,
@@ -31,7 +30,7 @@ pub struct Prr {
 impl Prr {
     /// Recovery starts. `recover_fs`: segments the reduction is spread over (at least 1), the
     /// window before the reduction for `Linux` and `Papers`.
-    pub fn enter(variant: PrrVariant, ssthresh_segs: u32, recover_fs_segs: u32) -> Self {
+    pub(crate) fn enter(variant: PrrVariant, ssthresh_segs: u32, recover_fs_segs: u32) -> Self {
         Prr {
             variant,
             ssthresh: ssthresh_segs,
@@ -45,7 +44,7 @@ impl Prr {
     /// An ACK of the episode delivered `delivered` segments and left `pipe` in flight. `safe_ack`:
     /// it advanced `snd_una` and marked no further loss. Returns how many segments may be sent, so
     /// the window is `pipe` plus that; `None`: leave the window.
-    pub fn on_ack(&mut self, delivered: u32, pipe: u32, safe_ack: bool) -> Option<u32> {
+    pub(crate) fn on_ack(&mut self, delivered: u32, pipe: u32, safe_ack: bool) -> Option<u32> {
         let starts = std::mem::replace(&mut self.starts, false);
         if delivered == 0 {
             return None;
@@ -63,7 +62,7 @@ impl Prr {
         };
         let force = match self.variant {
             PrrVariant::Papers => starts,
-            PrrVariant::Rfc9937 | PrrVariant::Linux => self.out == 0,
+            PrrVariant::Linux => self.out == 0,
         };
         debug_assert!(
             pipe > self.ssthresh || pipe + allowed <= self.ssthresh,
@@ -73,7 +72,7 @@ impl Prr {
     }
 
     /// `segs` segments were sent during the episode.
-    pub const fn on_sent(&mut self, segs: u32) {
+    pub(crate) const fn on_sent(&mut self, segs: u32) {
         self.out += segs;
     }
 }
@@ -145,7 +144,7 @@ mod tests {
 
     #[test]
     fn prr_1_one_loss_with_recover_fs_18() {
-        let (steps, pipe) = one_loss(PrrVariant::Rfc9937, 18);
+        let (steps, pipe) = one_loss(PrrVariant::Linux, 18);
         assert_eq!(steps, PRR_1);
         assert_eq!(steps.iter().map(|step| step.2).sum::<u32>(), 10);
         assert_eq!(pipe, 10);
@@ -161,7 +160,7 @@ mod tests {
 
     #[test]
     fn prr_2_heavy_loss() {
-        let mut prr = Prr::enter(PrrVariant::Rfc9937, 10, 18);
+        let mut prr = Prr::enter(PrrVariant::Linux, 10, 18);
         let mut steps = Vec::new();
         let mut pipe = 2;
         for ack in 1..=11 {
@@ -223,7 +222,7 @@ mod tests {
             start in 1..100u32,
             acks in prop::collection::vec((1..4u32, any::<bool>(), 0..3u32), 1..200),
         ) {
-            let mut prr = Prr::enter(PrrVariant::Rfc9937, ssthresh, start);
+            let mut prr = Prr::enter(PrrVariant::Linux, ssthresh, start);
             let mut pipe = start;
             for (delivered, safe, lost) in acks {
                 let delivered = delivered.min(pipe);

@@ -19,7 +19,7 @@ fn sent_after(a: (Instant, u64), b: (Instant, u64)) -> bool {
 
 /// A segment that was newly acknowledged or SACKed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RackSample {
+pub(crate) struct RackSample {
     pub now: Instant,
     /// Time of the last transmission.
     pub sent_at: Instant,
@@ -33,7 +33,7 @@ pub struct RackSample {
 
 /// RACK's state of one path.
 #[derive(Clone, Debug)]
-pub struct Rack {
+pub(crate) struct Rack {
     /// Time and end offset of the most recently sent segment known delivered.
     newest: Option<(Instant, u64)>,
     rtt: Duration,
@@ -61,7 +61,7 @@ impl Default for Rack {
 impl Rack {
     /// Step 2: a segment was newly acknowledged or SACKed. Returns whether it counted, so that
     /// losses must be looked for.
-    pub fn on_delivered(&mut self, sample: &RackSample) -> bool {
+    pub(crate) fn on_delivered(&mut self, sample: &RackSample) -> bool {
         let rtt = sample.now - sample.sent_at;
         if sample.retransmitted && (sample.echo_older || rtt < sample.min_rtt) {
             // The earlier copy arrived.
@@ -77,7 +77,7 @@ impl Rack {
 
     /// Step 3, in ascending order of `end_offset`: raises the forward acknowledgement, or detects
     /// that an original transmission was overtaken. Returns whether this was reordering.
-    pub fn on_fack_order(&mut self, end_offset: u64, ever_retransmitted: bool) -> bool {
+    pub(crate) fn on_fack_order(&mut self, end_offset: u64, ever_retransmitted: bool) -> bool {
         if end_offset > self.fack {
             self.fack = end_offset;
             return false;
@@ -88,12 +88,12 @@ impl Rack {
     }
 
     /// Reordering was proved by an undone recovery.
-    pub const fn on_reordering(&mut self) {
+    pub(crate) const fn on_reordering(&mut self) {
         self.reordering_seen = true;
     }
 
     /// Step 4: the D-SACK part of an acknowledgement; `dsack` if it carried one.
-    pub fn on_dsack_round(&mut self, dsack: bool, snd_una: u64, snd_nxt: u64) {
+    pub(crate) fn on_dsack_round(&mut self, dsack: bool, snd_una: u64, snd_nxt: u64) {
         if self.dsack_round.is_some_and(|round| snd_una >= round) {
             self.dsack_round = None;
         }
@@ -106,7 +106,7 @@ impl Rack {
     }
 
     /// Step 4: a recovery (fast or after a time-out) ended.
-    pub const fn on_recovery_end(&mut self) {
+    pub(crate) const fn on_recovery_end(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
             self.mult = 1;
@@ -114,7 +114,7 @@ impl Rack {
     }
 
     /// The reordering window. `in_recovery`: in fast recovery or after a time-out.
-    pub fn reo_wnd(
+    pub(crate) fn reo_wnd(
         &self,
         in_recovery: bool,
         sacked_segs: u32,
@@ -131,17 +131,17 @@ impl Rack {
 
     /// Whether a delivered segment was sent after the one sent at `xmit_ts` ending at
     /// `end_offset`: only then may that one be lost.
-    pub fn overtook(&self, xmit_ts: Instant, end_offset: u64) -> bool {
+    pub(crate) fn overtook(&self, xmit_ts: Instant, end_offset: u64) -> bool {
         self.newest.is_some_and(|newest| sent_after(newest, (xmit_ts, end_offset)))
     }
 
     /// When a segment last sent at `xmit_ts` counts as lost.
-    pub fn deadline_of(&self, xmit_ts: Instant, reo_wnd: Duration) -> Instant {
+    pub(crate) fn deadline_of(&self, xmit_ts: Instant, reo_wnd: Duration) -> Instant {
         xmit_ts + self.rtt + reo_wnd
     }
 
     /// RTT of the most recently delivered segment; zero before one.
-    pub const fn rtt(&self) -> Duration {
+    pub(crate) const fn rtt(&self) -> Duration {
         self.rtt
     }
 }

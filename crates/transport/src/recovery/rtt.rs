@@ -1,11 +1,11 @@
 //! Round-trip time: smoothed estimate, variance, retransmission time-out, windowed minimum.
 //!
-//! There are two arithmetics. `Linux` (`tcp_rtt_estimator`) has integer microseconds, `srtt` scaled
-//! by 8 and the mean deviation by 4, and the time-out `srtt + rttvar`. There `rttvar` is the
-//! largest deviation of the last window, decays by a quarter per window, and has a floor of 200 ms;
-//! a falling RTT raises the deviation by an eighth only. `Rfc6298` is RFC 6298 s2 with a lower
-//! bound. Rounding of time-outs to timer ticks is not modelled. Which sample is valid (Karn's
-//! algorithm, timestamps), and the timer, are left to the owner.
+//! The arithmetic is that of Linux (`tcp_rtt_estimator`): integer microseconds, `srtt` scaled by 8
+//! and the mean deviation by 4, and the time-out `srtt + rttvar`. `rttvar` is the largest deviation
+//! of the last window, decays by a quarter per window, and has a floor of 200 ms; a falling RTT
+//! raises the deviation by an eighth only (RFC 6298 s2 has neither). Rounding of time-outs to timer
+//! ticks is not modelled. Which sample is valid (Karn's algorithm, timestamps), and the timer, are
+//! left to the owner.
 
 use base::{Duration, Instant};
 
@@ -18,23 +18,9 @@ const MAX_RTO: Duration = Duration::from_secs(120);
 /// Linux's lower bound of the variance term, in microseconds.
 const LINUX_RTO_MIN_US: i64 = 200_000;
 
-/// How samples become a time-out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum RttMode {
-    /// The kernel's integer arithmetic, variance floor 200 ms.
-    #[default]
-    Linux,
-    /// RFC 6298 s2 with this lower bound (the RFC asks for 1 s).
-    Rfc6298 {
-        /// Lower bound of the time-out.
-        min: Duration,
-    },
-}
-
 /// The estimator of one path.
 #[derive(Clone, Debug)]
-pub struct RttEstimator {
-    mode: RttMode,
+pub(crate) struct RttEstimator {
     srtt: Duration,
     rttvar: Duration,
     latest: Duration,
@@ -58,9 +44,8 @@ struct LinuxState {
 
 impl RttEstimator {
     /// No sample yet.
-    pub fn new(mode: RttMode) -> Self {
+    pub(crate) fn new() -> Self {
         RttEstimator {
-            mode,
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
             latest: Duration::ZERO,
@@ -74,7 +59,7 @@ impl RttEstimator {
 
     /// A valid sample; the offsets are those after the acknowledgement that gave it. Ends the
     /// back-off (RFC 6298 s5.7).
-    pub fn sample(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
+    pub(crate) fn sample(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
         let first = self.is_empty();
         self.latest = rtt;
         self.samples = self.samples.wrapping_add(1);
@@ -83,104 +68,79 @@ impl RttEstimator {
         }
         self.backoff = 0;
         debug_assert!(snd_una <= snd_nxt, "acknowledged data were sent");
-        match self.mode {
-            RttMode::Linux => {
-                self.linux.sample(rtt, first, snd_una, snd_nxt);
-                self.srtt = Duration::from_nanos((self.linux.srtt8 as u64) * 1_000 / 8);
-                self.rttvar = Duration::from_nanos((self.linux.rttvar4 as u64) * 1_000 / 4);
-            }
-            RttMode::Rfc6298 { .. } if first => {
-                self.srtt = rtt;
-                self.rttvar = rtt / 2;
-            }
-            RttMode::Rfc6298 { .. } => {
-                let error = self.srtt.abs_diff(rtt);
-                self.rttvar = (self.rttvar * 3 + error) / 4;
-                self.srtt = (self.srtt * 7 + rtt) / 8;
-            }
-        }
+        self.linux.sample(rtt, first, snd_una, snd_nxt);
+        self.srtt = Duration::from_nanos((self.linux.srtt8 as u64) * 1_000 / 8);
+        self.rttvar = Duration::from_nanos((self.linux.rttvar4 as u64) * 1_000 / 4);
     }
 
     /// Whether no sample was taken yet.
-    pub const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.srtt.is_zero()
     }
 
     /// Smoothed RTT; zero before the first sample.
-    pub const fn srtt(&self) -> Duration {
+    pub(crate) const fn srtt(&self) -> Duration {
         self.srtt
     }
 
     /// RTT variance: a quarter of the term that the time-out adds.
-    pub const fn rttvar(&self) -> Duration {
+    pub(crate) const fn rttvar(&self) -> Duration {
         self.rttvar
     }
 
     /// Mean deviation without the floor that the time-out has.
-    pub const fn mdev(&self) -> Duration {
-        match self.mode {
-            RttMode::Linux => Duration::from_nanos((self.linux.mdev4 as u64) * 1_000 / 4),
-            RttMode::Rfc6298 { .. } => self.rttvar,
-        }
+    pub(crate) const fn mdev(&self) -> Duration {
+        Duration::from_nanos((self.linux.mdev4 as u64) * 1_000 / 4)
     }
 
     /// The last sample; zero before the first.
-    pub const fn latest(&self) -> Duration {
+    pub(crate) const fn latest(&self) -> Duration {
         self.latest
     }
 
     /// The first sample; zero before it.
-    pub const fn first(&self) -> Duration {
+    pub(crate) const fn first(&self) -> Duration {
         self.first
     }
 
     /// How many samples were taken.
-    pub const fn samples(&self) -> u32 {
+    pub(crate) const fn samples(&self) -> u32 {
         self.samples
     }
 
     /// The time-out, back-off included.
-    pub fn rto(&self) -> Duration {
+    pub(crate) fn rto(&self) -> Duration {
         let base = self.base_rto().as_nanos();
         let nanos = base.checked_shl(self.backoff).filter(|n| n >> self.backoff == base);
         Duration::from_nanos(nanos.unwrap_or(u64::MAX)).min(MAX_RTO)
     }
 
     /// The time-out without back-off.
-    pub fn base_rto(&self) -> Duration {
+    pub(crate) fn base_rto(&self) -> Duration {
         if self.is_empty() {
             return self.initial;
         }
-        let rto = match self.mode {
-            RttMode::Linux => {
-                let us = self.linux.srtt8 / 8 + self.linux.rttvar4;
-                Duration::from_micros(us as u64)
-            }
-            RttMode::Rfc6298 { min } => (self.srtt + self.rttvar * 4).max(min),
-        };
-        rto.min(MAX_RTO)
+        let us = self.linux.srtt8 / 8 + self.linux.rttvar4;
+        Duration::from_micros(us as u64).min(MAX_RTO)
     }
 
-    /// The smallest time-out this mode gives, what a lone tail loss probe waits for in addition.
-    pub const fn min_rto(&self) -> Duration {
-        match self.mode {
-            RttMode::Linux => Duration::from_micros(LINUX_RTO_MIN_US as u64),
-            RttMode::Rfc6298 { min } => min,
-        }
+    /// The smallest time-out there can be, what a lone tail loss probe waits for in addition.
+    pub(crate) const fn min_rto(&self) -> Duration {
+        Duration::from_micros(LINUX_RTO_MIN_US as u64)
     }
 
     /// The timer expired: double the time-out.
-    pub const fn back_off(&mut self) {
+    pub(crate) const fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
     }
 
     /// Ends the back-off.
-    pub const fn reset_back_off(&mut self) {
+    pub(crate) const fn reset_back_off(&mut self) {
         self.backoff = 0;
     }
 
     /// The handshake timed out: without a sample, data start with 3 s (RFC 6298 s5.7).
-    pub const fn on_handshake_timeout(&mut self) {
+    pub(crate) const fn on_handshake_timeout(&mut self) {
         self.initial = FALLBACK_RTO;
     }
 }
@@ -221,7 +181,7 @@ impl LinuxState {
 
 /// The smallest RTT of a sliding window, kept as the three best samples of its parts.
 #[derive(Clone, Copy, Debug)]
-pub struct MinRttFilter {
+pub(crate) struct MinRttFilter {
     window: Duration,
     /// Best, second and third best, in order of time; `None` before the first sample.
     best: Option<[(Instant, Duration); 3]>,
@@ -236,17 +196,17 @@ impl Default for MinRttFilter {
 
 impl MinRttFilter {
     /// A filter over `window`.
-    pub const fn new(window: Duration) -> Self {
+    pub(crate) const fn new(window: Duration) -> Self {
         MinRttFilter { window, best: None }
     }
 
     /// The minimum; zero before the first sample.
-    pub fn get(&self) -> Duration {
+    pub(crate) fn get(&self) -> Duration {
         self.best.map_or(Duration::ZERO, |best| best[0].1)
     }
 
     /// A sample; returns the new minimum.
-    pub fn update(&mut self, now: Instant, rtt: Duration) -> Duration {
+    pub(crate) fn update(&mut self, now: Instant, rtt: Duration) -> Duration {
         let sample = (now, rtt);
         let best = match self.best {
             Some(best) if rtt > best[0].1 && now - best[2].0 <= self.window => {
@@ -319,18 +279,14 @@ mod tests {
 
     #[test]
     fn rto_1_two_samples() {
-        let mut rfc = RttEstimator::new(RttMode::Rfc6298 { min: ms(200) });
-        assert_eq!(feed(&mut rfc, &[100, 120]), [300_000, 272_500]);
-        assert_eq!(rfc.srtt(), Duration::from_micros(102_500));
-        assert_eq!(rfc.rttvar(), Duration::from_micros(42_500));
-        let mut linux = RttEstimator::new(RttMode::Linux);
+        let mut linux = RttEstimator::new();
         assert_eq!(feed(&mut linux, &[100, 120]), [300_000, 302_500]);
         assert_eq!(linux.linux.mdev4, 170_000);
     }
 
     #[test]
     fn rto_2_constant_rtt_lets_the_variance_decay_by_windows() {
-        let mut rtt = RttEstimator::new(RttMode::Linux);
+        let mut rtt = RttEstimator::new();
         let mut mdev = Vec::new();
         let mut rto = Vec::new();
         for window in 1..=4 {
@@ -348,7 +304,7 @@ mod tests {
 
     #[test]
     fn variance_decays_only_once_per_window() {
-        let mut rtt = RttEstimator::new(RttMode::Linux);
+        let mut rtt = RttEstimator::new();
         rtt.sample(ms(300), 10, 100);
         for una in [20, 50, 100] {
             rtt.sample(ms(300), una, 200);
@@ -362,7 +318,7 @@ mod tests {
 
     #[test]
     fn without_samples_the_time_out_is_a_second_or_three() {
-        let mut rtt = RttEstimator::new(RttMode::Linux);
+        let mut rtt = RttEstimator::new();
         assert_eq!(rtt.rto(), Duration::from_secs(1));
         rtt.on_handshake_timeout();
         assert_eq!(rtt.rto(), Duration::from_secs(3));
@@ -370,7 +326,7 @@ mod tests {
 
     #[test]
     fn backing_off_doubles_up_to_two_minutes_and_a_sample_ends_it() {
-        let mut rtt = RttEstimator::new(RttMode::Linux);
+        let mut rtt = RttEstimator::new();
         rtt.sample(ms(100), 1, 2);
         let mut seen = Vec::new();
         for _ in 0..10 {
@@ -388,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_falling_rtt_hardly_raises_the_variance() {
-        let mut rtt = RttEstimator::new(RttMode::Linux);
+        let mut rtt = RttEstimator::new();
         feed(&mut rtt, &[400, 100]);
         // |error| 300 - mdev 200 = 100, an eighth of it counts.
         assert_eq!(rtt.linux.mdev4, 800_000 + 12_500);
@@ -437,17 +393,15 @@ mod tests {
 
         #[test]
         fn time_out_stays_within_its_bounds(samples in prop::collection::vec(1..5_000u64, 1..60)) {
-            let mut linux = RttEstimator::new(RttMode::Linux);
-            let mut rfc = RttEstimator::new(RttMode::Rfc6298 { min: ms(1000) });
+            let mut linux = RttEstimator::new();
             let (mut low, mut high) = (u64::MAX, 0);
             for (i, sample) in samples.into_iter().enumerate() {
                 let una = i as u64;
                 linux.sample(ms(sample), una, una + 3);
-                rfc.sample(ms(sample), una, una + 3);
                 (low, high) = (low.min(sample), high.max(sample));
                 prop_assert!(linux.srtt() >= ms(low) - ms(1) && linux.srtt() <= ms(high));
                 prop_assert!(linux.rto() >= linux.srtt() + ms(200) - ms(1));
-                prop_assert!(rfc.rto() >= ms(1000) && rfc.rto() <= MAX_RTO);
+                prop_assert!(linux.rto() <= MAX_RTO);
             }
         }
     }

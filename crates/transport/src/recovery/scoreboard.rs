@@ -24,7 +24,7 @@ enum Fate {
 /// One transmitted segment. It is small, because a connection has as many as its window and uses
 /// each again only after a round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SentSegment {
+pub(crate) struct SentSegment {
     /// Offset of the first byte.
     pub offset: u64,
     /// Time of the last transmission.
@@ -47,17 +47,17 @@ pub struct SentSegment {
 
 impl SentSegment {
     /// Offset after the last byte.
-    pub const fn end(&self) -> u64 {
+    pub(crate) const fn end(&self) -> u64 {
         self.offset + self.len as u64
     }
 
     /// Whether the segment is selectively acknowledged.
-    pub fn is_sacked(&self) -> bool {
+    pub(crate) fn is_sacked(&self) -> bool {
         self.fate == Fate::Sacked
     }
 
     /// Whether the segment is lost, retransmitted or not.
-    pub fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         self.fate == Fate::Lost
     }
 
@@ -70,7 +70,7 @@ impl SentSegment {
 /// All outstanding segments of one sequence space.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Scoreboard {
+pub(crate) struct Scoreboard {
     sacked_out: u32,
     lost_out: u32,
     retrans_out: u32,
@@ -93,34 +93,34 @@ pub struct Scoreboard {
 impl Scoreboard {
     /// Requests the memory of the segments that the next acknowledgement is about, and of the last
     /// one.
-    pub fn prefetch(&self) {
+    pub(crate) fn prefetch(&self) {
         let ends = [self.segments.front(), self.segments.get(1), self.segments.back()];
         ends.into_iter().flatten().for_each(prefetch);
     }
 
     /// Number of segments sent and not cumulatively acknowledged.
-    pub fn packets_out(&self) -> u32 {
+    pub(crate) fn packets_out(&self) -> u32 {
         self.segments.len() as u32
     }
 
     /// Number of outstanding segments that are selectively acknowledged.
-    pub const fn sacked_out(&self) -> u32 {
+    pub(crate) const fn sacked_out(&self) -> u32 {
         self.sacked_out
     }
 
     /// Number of outstanding segments that are lost, retransmitted or not.
-    pub const fn lost_out(&self) -> u32 {
+    pub(crate) const fn lost_out(&self) -> u32 {
         self.lost_out
     }
 
     /// Number of retransmissions outstanding.
-    pub const fn retrans_out(&self) -> u32 {
+    pub(crate) const fn retrans_out(&self) -> u32 {
         self.retrans_out
     }
 
     /// Number of segments in the network: sent, neither acknowledged nor lost, plus retransmissions
     /// (Linux `tcp_packets_in_flight`).
-    pub fn inflight(&self) -> u32 {
+    pub(crate) fn inflight(&self) -> u32 {
         debug_assert!(
             self.packets_out() >= self.sacked_out + self.lost_out,
             "SACKed and lost segments are outstanding, and none is both"
@@ -130,42 +130,42 @@ impl Scoreboard {
     }
 
     /// Whether nothing is outstanding.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
 
     /// End of the highest selectively acknowledged segment, or `floor` if that is higher.
-    pub fn highest_sacked(&self, floor: u64) -> u64 {
+    pub(crate) fn highest_sacked(&self, floor: u64) -> u64 {
         self.highest_sacked.max(floor)
     }
 
     /// The lowest outstanding segment.
-    pub fn head(&self) -> Option<(u64, &SentSegment)> {
+    pub(crate) fn head(&self) -> Option<(u64, &SentSegment)> {
         self.segments.front().map(|segment| (self.first_id, segment))
     }
 
     /// The highest outstanding segment.
-    pub fn last(&self) -> Option<(u64, &SentSegment)> {
+    pub(crate) fn last(&self) -> Option<(u64, &SentSegment)> {
         self.segments.back().map(|segment| (self.end_id() - 1, segment))
     }
 
     /// The segment with identifier `id`, if still outstanding.
-    pub fn segment(&self, id: u64) -> Option<&SentSegment> {
+    pub(crate) fn segment(&self, id: u64) -> Option<&SentSegment> {
         self.segments.get(usize::try_from(id.checked_sub(self.first_id)?).ok()?)
     }
 
     /// All outstanding segments, lowest first.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, &SentSegment)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &SentSegment)> {
         (self.first_id..).zip(self.segments.iter())
     }
 
     /// The lowest lost segment that was not retransmitted since.
-    pub fn next_to_retransmit(&self) -> Option<u64> {
+    pub(crate) fn next_to_retransmit(&self) -> Option<u64> {
         self.awaiting_retransmission.first().copied()
     }
 
     /// A segment is sent for the first time. Offsets are contiguous.
-    pub fn on_sent(&mut self, now: Instant, offset: u64, len: u32, fin: bool) {
+    pub(crate) fn on_sent(&mut self, now: Instant, offset: u64, len: u32, fin: bool) {
         debug_assert!(
             self.segments.back().is_none_or(|last| last.end() == offset && last.sent_at <= now),
             "offsets are contiguous and time does not run backwards"
@@ -189,7 +189,7 @@ impl Scoreboard {
 
     /// Segment `id` is sent again. `counted`: it repairs a loss, as opposed to a tail loss probe,
     /// which Linux does not count as an outstanding retransmission.
-    pub fn on_retransmitted(&mut self, now: Instant, id: u64, counted: bool) {
+    pub(crate) fn on_retransmitted(&mut self, now: Instant, id: u64, counted: bool) {
         self.unlink(id);
         self.awaiting_retransmission.remove(&id);
         let newly_out = {
@@ -206,7 +206,7 @@ impl Scoreboard {
 
     /// Declares `id` lost, or its retransmission if it was lost before. Returns whether that
     /// changed anything.
-    pub fn mark_lost(&mut self, id: u64) -> bool {
+    pub(crate) fn mark_lost(&mut self, id: u64) -> bool {
         let Some(segment) = self.segment_mut(id) else { return false };
         if segment.is_sacked() || (segment.is_lost() && !segment.retransmission_out) {
             return false;
@@ -221,7 +221,7 @@ impl Scoreboard {
     }
 
     /// Reverts every loss that was not repaired yet: the segments were late, not lost.
-    pub fn unmark_all_lost(&mut self) {
+    pub(crate) fn unmark_all_lost(&mut self) {
         for id in self.first_id..self.end_id() {
             let Some(segment) = self.segment_mut(id) else { continue };
             if !segment.is_lost() {
@@ -238,7 +238,7 @@ impl Scoreboard {
 
     /// Removes and returns the lowest segment if `up_to` covers it. A segment covered in part is
     /// trimmed, because its rest may still be needed.
-    pub fn pop_acked(&mut self, up_to: u64) -> Option<SentSegment> {
+    pub(crate) fn pop_acked(&mut self, up_to: u64) -> Option<SentSegment> {
         let id = self.first_id;
         let head = *self.segments.front()?;
         if head.end() > up_to {
@@ -253,7 +253,7 @@ impl Scoreboard {
     }
 
     /// To be called after the last `pop_acked` of an acknowledgement.
-    pub fn forget_below(&mut self, up_to: u64) {
+    pub(crate) fn forget_below(&mut self, up_to: u64) {
         if !self.sacked_ranges.is_empty() {
             self.sacked_ranges.remove_below(up_to);
         }
@@ -261,7 +261,7 @@ impl Scoreboard {
 
     /// Applies a SACK block. `visit` is called with each segment that it newly covers, lowest
     /// first, as it was before. Only whole segments count.
-    pub fn sack(&mut self, block: Range<u64>, mut visit: impl FnMut(&SentSegment)) {
+    pub(crate) fn sack(&mut self, block: Range<u64>, mut visit: impl FnMut(&SentSegment)) {
         let Some(first) = self.segments.front() else { return };
         let block = block.start.max(first.offset)..block.end;
         if block.start >= block.end {
@@ -288,12 +288,12 @@ impl Scoreboard {
     }
 
     /// Segments whose delivery is open, by the time of their last transmission, oldest first.
-    pub fn by_time(&self) -> ByTime<'_> {
+    pub(crate) fn by_time(&self) -> ByTime<'_> {
         ByTime { board: self, next: self.time_head, left: self.open }
     }
 
     /// Forgets selective acknowledgements: the receiver reneged (RFC 2018 s8).
-    pub fn forget_sacks(&mut self) {
+    pub(crate) fn forget_sacks(&mut self) {
         for id in self.first_id..self.end_id() {
             let Some(segment) = self.segment_mut(id) else { continue };
             if segment.is_sacked() {
@@ -434,7 +434,7 @@ impl Scoreboard {
 }
 
 /// Iterator of [`Scoreboard::by_time`].
-pub struct ByTime<'a> {
+pub(crate) struct ByTime<'a> {
     board: &'a Scoreboard,
     next: u32,
     left: u32,

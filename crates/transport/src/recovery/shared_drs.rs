@@ -14,7 +14,7 @@ use base::{Duration, Instant};
 
 /// The receive buffer of a connection of several paths.
 #[derive(Clone, Debug)]
-pub struct SharedBuffer {
+pub(crate) struct SharedBuffer {
     /// Bytes of memory.
     size: u32,
     max: u32,
@@ -54,12 +54,12 @@ pub struct Space {
 
 impl SharedBuffer {
     /// Grows from 131072 to `max` bytes of memory.
-    pub fn auto(max: u32) -> Self {
+    pub(crate) fn auto(max: u32) -> Self {
         SharedBuffer::new(INITIAL.min(max), max, true)
     }
 
     /// Fixed at `size` bytes of memory.
-    pub const fn fixed(size: u32) -> Self {
+    pub(crate) const fn fixed(size: u32) -> Self {
         SharedBuffer::new(size, size, false)
     }
 
@@ -79,12 +79,12 @@ impl SharedBuffer {
     }
 
     /// The first path is established.
-    pub const fn on_established(&mut self, now: Instant) {
+    pub(crate) const fn on_established(&mut self, now: Instant) {
         self.period_start = now;
     }
 
     /// `len` bytes of payload were queued that take `truesize` bytes of memory.
-    pub fn on_queued(&mut self, len: u32, truesize: u32) {
+    pub(crate) fn on_queued(&mut self, len: u32, truesize: u32) {
         self.used += u64::from(truesize);
         self.queued += u64::from(len);
     }
@@ -92,7 +92,7 @@ impl SharedBuffer {
     /// The application read `len` bytes. `initial_space`: the base of growth if nothing was read
     /// before. Returns the number of bytes read in a round trip if the buffer grew: the buffers of
     /// the paths are to follow.
-    pub fn on_read(
+    pub(crate) fn on_read(
         &mut self,
         now: Instant,
         len: u32,
@@ -144,7 +144,7 @@ impl SharedBuffer {
     }
 
     /// The payload that fits into the buffer.
-    pub fn room(&self) -> Space {
+    pub(crate) fn room(&self) -> Space {
         let free = u64::from(self.size).saturating_sub(self.used);
         Space { free: self.to_window(free), full: self.to_window(u64::from(self.size)) }
     }
@@ -154,7 +154,7 @@ impl SharedBuffer {
     }
 
     /// The largest size in bytes of memory.
-    pub const fn max(&self) -> u32 {
+    pub(crate) const fn max(&self) -> u32 {
         self.max
     }
 }

@@ -19,7 +19,7 @@ const FACTOR: u64 = 2;
 
 /// The size of a send buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SendBufferTuning {
+pub(crate) struct SendBufferTuning {
     size: u32,
     max: u32,
     auto: bool,
@@ -27,17 +27,17 @@ pub struct SendBufferTuning {
 
 impl SendBufferTuning {
     /// A buffer that grows from 16384 up to `max` bytes of memory.
-    pub fn auto(max: u32) -> Self {
+    pub(crate) fn auto(max: u32) -> Self {
         SendBufferTuning { size: INITIAL.min(max), max, auto: true }
     }
 
     /// A buffer of fixed size.
-    pub const fn fixed(size: u32) -> Self {
+    pub(crate) const fn fixed(size: u32) -> Self {
         SendBufferTuning { size, max: size, auto: false }
     }
 
     /// The present size in bytes of memory.
-    pub const fn size(&self) -> u32 {
+    pub(crate) const fn size(&self) -> u32 {
         self.size
     }
 
@@ -45,7 +45,7 @@ impl SendBufferTuning {
     /// for it and less than the window was in flight (a full window means that the buffer was large
     /// enough; Linux `tcp_should_expand_sndbuf`). `reordering`: the duplicate threshold. Returns
     /// whether the buffer grew.
-    pub fn expand(&mut self, cwnd_segs: u32, reordering: u32, mss: u32) -> bool {
+    pub(crate) fn expand(&mut self, cwnd_segs: u32, reordering: u32, mss: u32) -> bool {
         let segs = cwnd_segs.max(INITIAL_WINDOW).max(reordering + 1);
         let wanted = FACTOR * u64::from(segs) * u64::from(per_segment(mss));
         let wanted = wanted.min(u64::from(self.max)) as u32;
@@ -58,13 +58,13 @@ impl SendBufferTuning {
     }
 
     /// Whether `queued` bytes of memory leave room for a write to begin.
-    pub const fn has_room(&self, queued: u32) -> bool {
+    pub(crate) const fn has_room(&self, queued: u32) -> bool {
         queued < self.size
     }
 
     /// Whether a writer that found the buffer full is woken: at least a third of what is used must
     /// be free (Linux `sk_stream_is_writeable`: free >= queued / 2).
-    pub const fn wakes_writer(&self, queued: u32) -> bool {
+    pub(crate) const fn wakes_writer(&self, queued: u32) -> bool {
         self.size.saturating_sub(queued) >= queued / 2
     }
 }
@@ -77,7 +77,7 @@ fn per_segment(mss: u32) -> u32 {
 /// Memory of `bytes` of payload in `buffers` socket buffers: page fragments, and 832 bytes for each
 /// buffer. A bulk writer fills a buffer up to 65215 bytes; each burst of a few segments that is
 /// sent becomes a buffer of its own.
-pub fn sent_truesize(bytes: u32, buffers: u32) -> u32 {
+pub(crate) fn sent_truesize(bytes: u32, buffers: u32) -> u32 {
     bytes.saturating_add(buffers.saturating_mul(DESCRIPTOR + HEADER_ROOM + SHARED_INFO))
 }
 

@@ -28,7 +28,7 @@ pub enum TlpRule {
 
 /// What the probe time-out depends on.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PtoInput {
+pub(crate) struct PtoInput {
     /// Zero before the first sample.
     pub srtt: Duration,
     pub inflight_segs: u32,
@@ -42,7 +42,7 @@ pub struct PtoInput {
 
 /// How long to wait for the probe; `None` if none is to be scheduled. The caller checks that no
 /// recovery is running and nothing is SACKed.
-pub fn pto(rule: TlpRule, input: &PtoInput) -> Option<Duration> {
+pub(crate) fn pto(rule: TlpRule, input: &PtoInput) -> Option<Duration> {
     if input.inflight_segs == 0 {
         return None;
     }
@@ -68,7 +68,7 @@ pub fn pto(rule: TlpRule, input: &PtoInput) -> Option<Duration> {
 
 /// The outstanding probe.
 #[derive(Clone, Debug, Default)]
-pub struct Tlp {
+pub(crate) struct Tlp {
     /// `snd_nxt` after the probe.
     end: Option<u64>,
     is_retrans: bool,
@@ -77,7 +77,7 @@ pub struct Tlp {
 
 /// What an acknowledgement reports about a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct TlpAck {
+pub(crate) struct TlpAck {
     pub ack: u64,
     /// A D-SACK covers the probe.
     pub dsack_of_probe: bool,
@@ -89,7 +89,7 @@ pub struct TlpAck {
 
 /// What became of the probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TlpOutcome {
+pub(crate) enum TlpOutcome {
     /// Nothing new.
     None,
     /// The episode is over without a loss.
@@ -100,41 +100,41 @@ pub enum TlpOutcome {
 
 impl Tlp {
     /// A valid RTT sample was taken.
-    pub const fn on_rtt_sample(&mut self) {
+    pub(crate) const fn on_rtt_sample(&mut self) {
         self.sampled = true;
     }
 
     /// Whether a probe may be sent when the timer fires: none is outstanding, and (RFC 8985 s7.3,
     /// not `Linux`) an RTT sample was taken since the last one.
-    pub fn may_probe(&self, rule: TlpRule) -> bool {
+    pub(crate) fn may_probe(&self, rule: TlpRule) -> bool {
         self.end.is_none() && (self.sampled || rule == TlpRule::Linux)
     }
 
     /// A probe was sent; `snd_nxt` is the offset after it, `is_retrans` that it was no new data.
-    pub const fn on_probe(&mut self, snd_nxt: u64, is_retrans: bool) {
+    pub(crate) const fn on_probe(&mut self, snd_nxt: u64, is_retrans: bool) {
         self.end = Some(snd_nxt);
         self.is_retrans = is_retrans;
         self.sampled = false;
     }
 
     /// A recovery starts: forget the probe.
-    pub const fn reset(&mut self) {
+    pub(crate) const fn reset(&mut self) {
         self.end = None;
         self.is_retrans = false;
     }
 
     /// Where the outstanding probe ends.
-    pub const fn end_offset(&self) -> Option<u64> {
+    pub(crate) const fn end_offset(&self) -> Option<u64> {
         self.end
     }
 
     /// Whether the outstanding probe was a retransmission.
-    pub const fn is_retrans(&self) -> bool {
+    pub(crate) const fn is_retrans(&self) -> bool {
         self.is_retrans
     }
 
     /// An acknowledgement arrived (RFC 8985 s7.4.2).
-    pub fn on_ack(&mut self, ack: &TlpAck) -> TlpOutcome {
+    pub(crate) fn on_ack(&mut self, ack: &TlpAck) -> TlpOutcome {
         let Some(end) = self.end else { return TlpOutcome::None };
         if ack.ack < end {
             return TlpOutcome::None;

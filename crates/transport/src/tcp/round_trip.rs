@@ -4,7 +4,7 @@
 use super::ack_info::AckInfo;
 use super::handshake::Handshake;
 use super::subflow::FlowId;
-use crate::recovery::{MinRttFilter, RttEstimator, RttMode};
+use crate::recovery::{MinRttFilter, RttEstimator};
 use base::{Context, Duration, Event, EventMask, Instant, prefetch};
 
 /// The estimators of one path.
@@ -27,7 +27,7 @@ pub(super) struct Samples {
 impl Default for RoundTrip {
     /// No sample; Linux's arithmetic and its window of the minimum.
     fn default() -> Self {
-        RoundTrip { estimator: RttEstimator::new(RttMode::Linux), min: MinRttFilter::default() }
+        RoundTrip { estimator: RttEstimator::new(), min: MinRttFilter::default() }
     }
 }
 
