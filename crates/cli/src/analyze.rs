@@ -1,4 +1,4 @@
-//! The verb `analyze`: what a capture file shows, as tables or as a document.
+//! The subcommand `analyze`: what a capture file shows, as tables or as a document.
 //!
 //! The analysis is the lab's.
 
@@ -17,9 +17,9 @@ Examples:
   anabranch analyze packets/mptcp-lrf-cubic.pcapng
   tcpdump -i any -w mine.pcap tcp port 443 & ...; anabranch analyze mine.pcap --json
 
-A capture at the sender of the data shows RTTs, one at the receiver how long data waited for what
-was before them; both show shares, retransmission and reinjection. Loss is segments sent again over
-segments sent.";
+A capture at the sender of the data shows RTTs, one at the receiver the delay of data that arrived
+out of order; both show shares, retransmission and reinjection. Loss is the number of retransmitted
+segments over the number of segments sent.";
 
 /// The mend where there is nothing to analyze.
 const WANTED: &str = "give a capture: a file of `compare --pcap DIR`, or of `tcpdump -w FILE`";
@@ -27,17 +27,17 @@ const WANTED: &str = "give a capture: a file of `compare --pcap DIR`, or of `tcp
 /// Options of `analyze`.
 #[derive(Args, Debug)]
 pub(crate) struct AnalyzeArgs {
-    /// Capture file: pcapng or pcap, ours or tcpdump's
+    /// Capture file (pcapng or pcap) of anabranch or of tcpdump
     pub file: String,
     /// Print one JSON document instead of the tables
     #[arg(long)]
     pub json: bool,
-    /// No colours; so does the environment variable NO_COLOR
+    /// Print without colours, as with the environment variable NO_COLOR
     #[arg(long)]
     pub no_color: bool,
 }
 
-/// Carries it out; the answer is the exit code.
+/// Runs the subcommand and returns the exit code.
 pub(crate) fn analyze(args: &AnalyzeArgs) -> u8 {
     let bytes = match std::fs::read(&args.file) {
         Ok(bytes) => bytes,
@@ -62,7 +62,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> u8 {
     }
 }
 
-/// Everything that is printed without `--json`.
+/// Text output (without `--json`).
 fn text(file: &str, analysis: &Analysis, screen: Screen) -> String {
     let mut text = format!(
         "{file}: {} IP packets, {} of TCP, in {}\n",
@@ -86,7 +86,7 @@ fn text(file: &str, analysis: &Analysis, screen: Screen) -> String {
         }
     }
     if analysis.connections.is_empty() {
-        text.push_str("no TCP connection in it\n");
+        text.push_str("no TCP connection\n");
     }
     for note in &analysis.notes {
         let _ = writeln!(text, "note: {note}");
@@ -159,7 +159,7 @@ fn direction(connection: &Connection, down: bool) -> Table {
     }
 }
 
-/// The path, or the addresses, and what is special about the subflow.
+/// Path or addresses of the subflow, with its special properties.
 fn name(subflow: &Subflow) -> String {
     let mut name = match &subflow.path {
         Some(path) => path.clone(),

@@ -1,6 +1,6 @@
-//! The arguments of studies, their help, and what they ask the lab for.
+//! The arguments of studies, their help, and their options for the lab.
 //!
-//! Values stay texts here: the lab reads them, and its messages name the option.
+//! Values are kept as text; the lab parses them, and its messages name the option.
 
 use crate::list::sender_profiles;
 use crate::options::{RepetitionArgs, ScenarioArgs};
@@ -25,38 +25,40 @@ Examples:
 const GRAMMAR: &str = "\
 Paths:
   --path NAME           a profile by name (see `anabranch list`)
-  --path NAME='ITEMS'   items in the words of tc, both directions alike unless said:
+  --path NAME='ITEMS'   items in tc syntax, for both directions unless restricted:
     rate 25mbit | trace FILE [unit=mbit] | trace-up FILE | profile NAME
     delay 20ms [JITTER]     one way
     loss 1% | loss gemodel P R 1-H 1-K
     limit 100p              packets, 64KiB or 50ms; without it 1000p
     queue droptail | red MIN MAX P | codel | fq_codel
     reorder P | duplicate P | corrupt P
-    down @20s..35s          an outage that the host is told of; silent: that it is not
-    removed @20s..35s       the client's address is withdrawn, the link works
-    reset @20s              both ends of its connections get a reset
-    backup [@20s..35s]      mptcp spares it while another path works
-    rate|delay|loss VALUE @20s..35s    another value for a time
+    down @20s..35s          outage with a link-down notification
+    silent @20s..35s        outage without one
+    removed @20s..35s       the client's address is removed, the link works
+    reset @20s              both ends of its connections receive a reset
+    backup [@20s..35s]      used by mptcp only if no other path works
+    rate|delay|loss VALUE @20s..35s    another value during that time
     uplink ITEM | downlink ITEM        one direction only
-    via LINK                through a link that other paths may share
+    via LINK                through a link shared with other paths
 
 Links and flows:
-  --link NAME='ITEMS'   a link between paths and the server, in the same words
-  --flow NAME='ITEMS'   a connection of two hosts of its own at the ends of paths:
+  --link NAME='ITEMS'   a link between paths and the server, in the same syntax
+  --flow NAME='ITEMS'   a competing connection between two further hosts, over paths:
     tcp | mptcp, on PATH[,PATH] | cc NAME | scheduler NAME | traffic MODEL | reverse
     start 0s..2s            drawn for every repetition
-    delay 20ms              on top of the path's, one way
-    count 3                 so many of them
+    delay 20ms              added to that of the path, one way
+    count 3                 number of such connections
 
 Environment: every option that takes one value, such as --runs 20, can be given as
-ANABRANCH_RUNS=20; an option wins over the environment, the environment over the file.
+ANABRANCH_RUNS=20; an option overrides the environment, the environment the file.
 
 Exit codes: 0 done, 1 failure, 2 wrong usage or scenario, 130 interrupted.";
 
-/// What `compare --help` has beside the options.
+/// Text of `compare --help` after the options.
 pub(crate) fn long_help() -> String {
     let profiles = sender_profiles();
-    let heading = "Sender profiles (--profile); what is unverified is from memory:";
+    let heading = "Sender profiles (--profile); unverified: not checked against the kernel's \
+        source:";
     format!("{EXAMPLES}\n\n{GRAMMAR}\n\n{heading}\n{profiles}")
 }
 
@@ -67,46 +69,46 @@ pub(crate) struct CompareArgs {
     pub asked: ScenarioArgs,
     #[command(flatten)]
     pub repeated: RepetitionArgs,
-    /// Compare each variant with each other one too
+    /// Compare every pair of variants too
     #[arg(long)]
     pub pairs: bool,
-    /// Say below the table why the senders were not sending, how long the reader was blocked, and
-    /// what was sent needlessly; --json and the report always do
+    /// Also print why senders were not sending, how long the reader was blocked and what was sent
+    /// needlessly; always in --json and in the report
     #[arg(long)]
     pub why: bool,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
     /// Write run.json, runs.parquet, scenario.toml, result.json and report.html to a folder; runs
-    /// that are there already, of the same scenario and build, are not carried out again
+    /// already there, of the same scenario and build, are reused
     #[arg(long, value_name = "DIR", env = "ANABRANCH_OUT", hide_env = true)]
     pub out: Option<String>,
-    /// Write runs.csv to that folder too
+    /// Also write runs.csv to the folder of --out
     #[arg(long, requires = "out")]
     pub csv: bool,
-    /// Write the packets of every variant's first repetition to a folder, for Wireshark and for
-    /// `anabranch analyze`, as the sender sees them and as the receiver does
+    /// Write the packets of every variant's first repetition to a folder, one file as seen by the
+    /// sender and one as seen by the receiver, for Wireshark and `anabranch analyze`
     #[arg(long, value_name = "DIR", env = "ANABRANCH_PCAP", hide_env = true)]
     pub pcap: Option<String>,
-    /// No progress and no notes
+    /// Print no progress and no notes
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// A line for every repetition
+    /// Print a line for every repetition
     #[arg(long, short)]
     pub verbose: bool,
-    /// No colours; so does the environment variable NO_COLOR
+    /// Print without colours, as with the environment variable NO_COLOR
     #[arg(long)]
     pub no_color: bool,
 }
 
 impl CompareArgs {
-    /// What these arguments ask for, and the scenario file where they say nothing.
+    /// Options of these arguments, completed from the scenario file.
     pub(crate) fn options(&self) -> Result<Options, InputError> {
         Ok(self.repeated.options.clone().or(self.asked.over_file()?))
     }
 
-    /// These arguments, with what `file` says of output where these say nothing. Folders in a file
-    /// are relative to it.
+    /// These arguments, completed with the output options of `file`. Folders in a file are relative
+    /// to it.
     pub(crate) fn with_output(&self, file: &Options) -> Result<CompareArgs, InputError> {
         let folder = |given: &Given| match given.folder() {
             Some(folder) => folder.join(&given.text).display().to_string(),

@@ -1,23 +1,23 @@
 //! A table of text columns that fits the width of the terminal.
 //!
-//! On a narrow terminal the less important columns give way first; then the name of a row takes a
-//! line of its own above its values; then every value does. Without a terminal a table is as wide
-//! as it is. Leaves what the columns are to the verbs.
+//! On a narrow terminal the less important columns are left out first; then the name of a row is on
+//! a line above its values; then every value is on a line of its own. Without a terminal the width
+//! is not limited. The subcommands choose the columns.
 
 use crate::output::{Screen, width_of};
 
 /// Blanks between columns.
 const GAP: usize = 2;
 
-/// What values under the name of their row are indented by.
+/// Indent of values below the name of their row.
 const INDENT: usize = 2;
 
-/// The least important columns that are still shown when every value has a line of its own.
+/// Largest `dispensable` of the columns that are shown with one value per line.
 const WORTH_A_LINE: u8 = 1;
 
-/// A table whose less important columns give way on a narrow terminal.
+/// A table whose less important columns are left out on a narrow terminal.
 pub(crate) struct Table {
-    /// The first has the names of the rows.
+    /// Columns; the first has the names of the rows.
     pub columns: Vec<Column>,
 }
 
@@ -26,15 +26,15 @@ pub(crate) struct Table {
 pub(crate) struct Column {
     heading: String,
     cells: Vec<String>,
-    /// Of the cells, as ANSI numbers.
+    /// Styles of the cells, as ANSI numbers.
     pub styles: Vec<&'static str>,
     right: bool,
-    /// The highest goes first when there is no room; 0 stays.
+    /// Rank for removal on a narrow terminal, the highest first; 0 is never removed.
     dispensable: u8,
 }
 
 impl Column {
-    /// Cells under a heading, at the right edge or at the left one.
+    /// Creates a column of right-aligned or left-aligned cells under a heading.
     pub(crate) fn new(
         heading: impl Into<String>,
         right: bool,
@@ -45,12 +45,12 @@ impl Column {
         Column { heading: heading.into(), cells, styles, right, dispensable }
     }
 
-    /// What stands above the cells.
+    /// Heading of the column.
     pub(crate) fn heading(&self) -> &str {
         &self.heading
     }
 
-    /// One for each row.
+    /// Cells, one per row.
     pub(crate) fn cells(&self) -> &[String] {
         &self.cells
     }
@@ -87,7 +87,7 @@ impl Table {
     }
 }
 
-/// The columns that there is room for; `None` if it is too little for those that must stay.
+/// Columns that fit into `room` columns; `None` if even the mandatory ones do not fit.
 fn fitting(columns: &[Column], room: usize) -> Option<Vec<Column>> {
     let mut columns = columns.to_vec();
     loop {
@@ -109,7 +109,7 @@ fn rows(columns: &[Column], screen: Screen) -> String {
     format!("{heading}\n{}", lines.collect::<String>())
 }
 
-/// The name of each row stands above its values.
+/// Rows with the name on a line above the values.
 fn below_names(names: &Column, columns: &[Column], screen: Screen) -> String {
     let indent = " ".repeat(INDENT);
     let mut text = format!("{}\n", screen.styled("1", &names.heading));
@@ -120,7 +120,7 @@ fn below_names(names: &Column, columns: &[Column], screen: Screen) -> String {
     text
 }
 
-/// The name of each row, and below it a line for each of its values.
+/// Rows with the name on a line above one line per value.
 fn one_a_line(names: &Column, columns: &[Column], screen: Screen) -> String {
     let shown: Vec<&Column> = columns.iter().filter(|c| c.dispensable <= WORTH_A_LINE).collect();
     let width = shown.iter().map(|column| width_of(&column.heading)).max().unwrap_or(0);

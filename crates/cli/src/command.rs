@@ -1,4 +1,4 @@
-//! The command line: the verbs, each with its arguments.
+//! The command line: the subcommands with their arguments.
 
 use crate::args::{CompareArgs, EXAMPLES, long_help};
 use crate::list::Topic;
@@ -10,69 +10,69 @@ const STYLES: Styles = Styles::styled()
     .usage(AnsiColor::Green.on_default().bold())
     .literal(AnsiColor::Cyan.on_default());
 
-/// Tells beforehand whether sending over several network paths pays off.
+/// Predict whether sending over several network paths pays off.
 #[derive(Parser, Debug)]
 #[command(name = "anabranch", version, styles = STYLES, max_term_width = 100)]
 #[command(after_help = AFTER_HELP)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 pub(crate) struct Cli {
-    /// What to do.
+    /// Subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// The verbs.
+/// The subcommands.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Run the same traffic over the same paths in different ways, and say which is best
+    /// Compare protocols and schedulers that send the same traffic over the same paths
     #[command(after_help = EXAMPLES, after_long_help = long_help())]
     Compare(Box<CompareArgs>),
-    /// Carry out one repetition of each variant with everything recorded
+    /// Run one repetition of each variant with full recording
     #[command(after_help = crate::run::EXAMPLES)]
     Run(Box<crate::run::RunArgs>),
-    /// Say what a scheduler decided in one repetition, and why: a line for each decision
+    /// Print every decision of a scheduler in one repetition, with the reason
     #[command(after_help = crate::explain::EXAMPLES)]
     Explain(Box<crate::explain::ExplainArgs>),
-    /// Make the page of a results folder again, from what is stored there
+    /// Write the report page of a results folder again, from the stored results
     #[command(after_help = crate::stored::EXAMPLES)]
     Report(crate::stored::ReportArgs),
-    /// Serve and get files with our engine on TUN devices
+    /// Serve and download files with the engine of anabranch on TUN devices
     #[cfg(all(feature = "linux", target_os = "linux"))]
     Live(crate::live::LiveArgs),
-    /// Compare this machine's kernel with our engine over emulated paths, or run programs there
+    /// Compare this machine's kernel with the engine over emulated paths, or run programs there
     #[cfg(all(feature = "linux", target_os = "linux"))]
     #[command(after_help = crate::emulate::EXAMPLES)]
     Emulate(Box<crate::emulate::EmulateArgs>),
-    /// What `emulate` starts to get a program into a host
+    /// Run a program in a host of an emulation (started by `emulate`)
     #[cfg(all(feature = "linux", target_os = "linux"))]
     #[command(hide = true)]
     Inside(crate::emulate::InsideArgs),
-    /// Show what a capture holds: subflows, shares, RTT, loss, reinjection, out-of-order delay
+    /// Analyze a capture: subflows, shares, RTT, loss, reinjection, out-of-order delay
     #[command(after_help = crate::analyze::EXAMPLES)]
     Analyze(crate::analyze::AnalyzeArgs),
-    /// Hold the simulator against recorded runs of a real kernel over the same links
+    /// Compare the simulator with recorded runs of a Linux kernel over the same links
     #[command(after_help = crate::validate::EXAMPLES)]
     Validate(crate::validate::ValidateArgs),
-    /// Say what this machine allows of live use, what is missing, and what adds it
+    /// Check the requirements of live use on this machine and print remedies
     Doctor(crate::doctor::DoctorArgs),
     /// List path profiles, traffic models, schedulers, congestion controls and more
     List {
-        /// Only these [default: everything]
+        /// List to print [default: all]
         topic: Option<Topic>,
     },
-    /// Print the manual page, or write a page for each verb
+    /// Print the manual page, or write one page per command
     Man(crate::man::ManArgs),
     /// Print the JSON schema of scenario files, for editors
     Schema,
     /// Print a completion script for a shell
     Completions {
-        /// Which shell
+        /// Shell
         shell: clap_complete::Shell,
     },
 }
 
 const AFTER_HELP: &str = "\
-Begin with `anabranch compare --help` and `anabranch list`.
+Start with `anabranch compare --help` and `anabranch list`.
 
 Exit codes: 0 done, 1 failure, 2 wrong usage or input, 3 privilege or kernel feature missing
 (live, doctor), 130 interrupted.";

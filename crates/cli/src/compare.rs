@@ -1,4 +1,4 @@
-//! The verb `compare`: from arguments to a table, a document or a folder, and an exit code.
+//! The subcommand `compare`: from arguments to a table, a document or a folder, and an exit code.
 
 use crate::args::CompareArgs;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
@@ -11,18 +11,18 @@ use lab::scenario::variants_of;
 use lab::series::representative_series;
 use lab::{InputError, Report, Scenario, Study, run_study};
 
-/// Everything that must be right before the first run.
+/// Validated inputs of a study.
 struct Prepared {
-    /// With what the scenario file says of output.
+    /// Arguments, with the output options of the scenario file.
     args: CompareArgs,
     scenario: Scenario,
     out: Option<ResultFolder>,
-    /// The runs of `out`.
+    /// Stored runs of the folder `out`.
     records: Option<Records>,
     pcap: Option<ResultFolder>,
 }
 
-/// Carries it out; the answer is the exit code.
+/// Runs the subcommand and returns the exit code.
 pub(crate) fn compare(args: &CompareArgs) -> u8 {
     let prepared = match prepare(args) {
         Ok(prepared) => prepared,
@@ -69,7 +69,7 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     };
     if progress.reused() > 0 && !args.quiet {
         let (reused, done) = (progress.reused(), progress.done());
-        message(&format!("{reused} of {done} runs were there already"));
+        message(&format!("reused {reused} of {done} runs"));
     }
     let (reused, csv) = (progress.reused(), args.csv);
     let provenance = Provenance { reused, csv, ..provenance(clock) };
@@ -89,7 +89,7 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     Ok(if report.interrupted { INTERRUPTED } else { 0 })
 }
 
-/// Fills the result folder. If that fails, the runs stay in their journal.
+/// Writes the result folder. On failure the runs remain in their journal.
 fn save(
     folder: &ResultFolder,
     prepared: &Prepared,
@@ -105,8 +105,8 @@ fn save(
     let name = folder.path().display();
     write_folder(folder, &written, provenance, &[]).map_err(|e| {
         format!(
-            "cannot write to `{name}`: {e}\n  all runs are kept there; make room, and the same \
-             command writes the files without carrying them out again"
+            "cannot write to `{name}`: {e}\n  all runs are saved there; free some space and run \
+             the command again to write the files without repeating them"
         )
     })?;
     if !quiet {

@@ -1,11 +1,12 @@
-//! The verb `doctor`: what this machine allows, what is missing, and the command that adds it.
+//! The subcommand `doctor`: what this machine allows, what is missing, and the command that adds
+//! it.
 //!
 //! The checks are those of the `linux` crate; elsewhere there is nothing to check.
 
 use crate::output::print;
 use clap::Args;
 
-/// Something is missing on this machine.
+/// Exit code: a requirement is missing on this machine.
 pub(crate) const MISSING: u8 = 3;
 
 /// Options of `doctor`.
@@ -16,7 +17,7 @@ pub(crate) struct DoctorArgs {
     json: bool,
 }
 
-/// Carries it out; the answer is the exit code.
+/// Runs the subcommand and returns the exit code.
 #[cfg(all(feature = "linux", target_os = "linux"))]
 pub(crate) fn doctor(args: &DoctorArgs) -> u8 {
     let checks = linux::doctor::examine();
@@ -24,7 +25,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> u8 {
     if checks.iter().all(|check| check.detail.is_ok()) { 0 } else { MISSING }
 }
 
-/// Carries it out where live use is not built in.
+/// Runs the subcommand in builds without live use.
 #[cfg(not(all(feature = "linux", target_os = "linux")))]
 pub fn doctor(args: &DoctorArgs) -> u8 {
     let why = "live use needs Linux, and the feature `linux` of this program";
@@ -52,7 +53,7 @@ fn table(checks: &[linux::doctor::Check]) -> String {
     }
     let missing = checks.iter().filter(|check| check.detail.is_err()).count();
     text.push_str(&match missing {
-        0 => "everything is there\n".to_owned(),
+        0 => "nothing is missing\n".to_owned(),
         missing => {
             format!("{missing} of {} missing; simulation needs none of them\n", checks.len())
         }

@@ -4,7 +4,7 @@
 pub(crate) const FAILED: u8 = 1;
 /// A usage or scenario error.
 pub(crate) const USAGE: u8 = 2;
-/// Finished, but what was to be checked does not hold.
+/// Finished, but a check failed.
 pub(crate) const CHECK_FAILED: u8 = 4;
 /// Stopped by the user.
 pub(crate) const INTERRUPTED: u8 = 130;

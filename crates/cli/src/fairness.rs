@@ -1,5 +1,5 @@
-//! The table of competing connections: what each got beside the compared one, and how evenly the
-//! network was shared. What the numbers mean is in docs/results.md.
+//! The table of competing connections: the goodput of each, and the fairness of the shares.
+//! `docs/results.md` defines the numbers.
 
 use crate::columns::{Column, Table};
 use crate::output::Screen;
@@ -7,17 +7,17 @@ use lab::fairness::{Estimate, Fairness};
 use lab::scenario::FlowSpec;
 use lab::{Report, Scale, Scenario, Summary};
 
-/// What stands below the table.
-pub(crate) const CAPTION: &str = "Means per repetition with their 95 % intervals. Share of TCP: the \
-    goodput of the compared connection over the mean one of the TCP flows beside it. Jain's \
-    index: 1 when all connections get the same. Even after: seconds from the last start until \
-    the index of those still there stays at 0.9 or more over any 5 s, in how many of the \
-    repetitions.";
+/// Caption of the table.
+pub(crate) const CAPTION: &str = "Means over the repetitions with 95 % intervals. Share of TCP: \
+    the goodput of the compared connection divided by the mean goodput of the competing TCP flows. \
+    Jain's index: 1 if all connections get the same. Convergence: time from the last start until \
+    Jain's index of the connections present stays at 0.9 or above over any 5 s, and the number of \
+    repetitions in which it does.";
 
-/// The heading of the intervals, which belong to the column before.
+/// Heading of the intervals of the column before.
 pub(crate) const INTERVAL: &str = "95 %";
 
-/// The table with its caption; empty where nothing competes.
+/// The table with its caption; empty without competing flows.
 pub(crate) fn text(scenario: &Scenario, report: &Report, screen: Screen) -> String {
     let columns = columns(scenario, report);
     if columns.is_empty() {
@@ -31,22 +31,22 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, screen: Screen) -> Stri
     text
 }
 
-/// What is to be said of flows that were not there.
+/// Remarks on flows that were absent.
 pub(crate) fn absences(report: &Report) -> Vec<String> {
     let said = report.variants.iter().filter_map(|summary| {
         let fairness = summary.fairness.as_ref().filter(|fairness| !fairness.absent.is_empty())?;
         let flows = fairness.absent.iter().map(|(name, runs)| format!("{name} in {runs}"));
         let flows = flows.collect::<Vec<_>>().join(", ");
         Some(format!(
-            "Without time beside {}: {flows} of {} repetitions, which were over before these \
-             flows could start, or within the warm-up.",
+            "Flows that never ran together with {}: {flows} of {} repetitions, which ended before \
+             these flows started, or within the warm-up.",
             summary.variant.name, fairness.runs
         ))
     });
     said.collect()
 }
 
-/// The columns, the first with the names of variants; none where nothing competes.
+/// The columns, the first with the names of variants; none without competing flows.
 pub(crate) fn columns(scenario: &Scenario, report: &Report) -> Vec<Column> {
     if report.variants.iter().all(|summary| summary.fairness.is_none()) {
         return Vec::new();
@@ -74,7 +74,7 @@ pub(crate) fn columns(scenario: &Scenario, report: &Report) -> Vec<Column> {
     add("share of TCP".to_owned(), 1, &plain, &|fairness| fairness.tcp_share);
     add("Jain".to_owned(), 2, &plain, &|fairness| fairness.jain);
     let even = |v: &Summary| v.fairness.as_ref().map_or("-".to_owned(), even_after);
-    columns.push(Column::new("even after", false, 1, each(&even)));
+    columns.push(Column::new("convergence", false, 1, each(&even)));
     columns
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn heading(flow: &FlowSpec) -> String {
     }
 }
 
-/// `2.30 to 2.61`; nothing of a single run, or where nothing is left to chance.
+/// `2.30 to 2.61`; empty for a single run, or without randomness.
 fn interval(estimate: &Estimate, scale: &Scale) -> String {
     let interval = estimate.interval.filter(|interval| interval.half_width() > 0.0);
     interval.map_or(String::new(), |interval| {

@@ -1,4 +1,4 @@
-//! The verb `list`: every name that an option takes, with its source.
+//! The subcommand `list`: all names that options accept, with their sources.
 
 use clap::ValueEnum;
 use lab::path_spec::Profile as PathProfile;
@@ -22,11 +22,11 @@ pub(crate) enum Topic {
     Paths,
     /// Traffic models
     Traffic,
-    /// Pages by name
+    /// Web pages
     Pages,
     /// Schedulers
     Schedulers,
-    /// What is done about a path that holds the others up
+    /// Reinjection of data delayed by a slow path
     Reinjection,
     /// Congestion controls
     #[value(alias = "cc")]
@@ -35,7 +35,7 @@ pub(crate) enum Topic {
     PathManagers,
     /// Path policies
     Policies,
-    /// When a path counts as failed
+    /// Fail-over rules
     Failover,
     /// Queue disciplines of links
     Queues,
@@ -63,10 +63,9 @@ fn one(topic: Topic) -> String {
         }
         Topic::Pages => pages(),
         Topic::Schedulers => {
-            let title =
-                "Schedulers (--schedulers); the bare word `default` names two and is refused";
+            let title = "Schedulers (--schedulers); the name `default` is ambiguous and refused";
             format!(
-                "{title}\n  every one takes reinjection=: `anabranch list reinjection`\n{}",
+                "{title}\n  all take reinjection=, see `anabranch list reinjection`\n{}",
                 table::<SchedulerRow>()
             )
         }
@@ -85,10 +84,10 @@ fn one(topic: Topic) -> String {
             format!("Path managers (--path-managers)\n{table}")
         }
         Topic::Policies => {
-            let title = "Path policies (--policy), over any scheduler of mptcp";
+            let title = "Path policies (--policy), with any scheduler of mptcp";
             format!("{title}\n{}", table::<PolicyRow>())
         }
-        Topic::Failover => names("Rules of fail-over (--failover)", FAILOVER_NAMES.iter().copied()),
+        Topic::Failover => names("Fail-over rules (--failover)", FAILOVER_NAMES.iter().copied()),
         Topic::Queues => {
             names("Queue disciplines (`queue` in a path)", network::queue::NAMES.iter().copied())
         }
@@ -111,7 +110,7 @@ fn names<S: Display>(
     text
 }
 
-/// Names longer than others, each with a sentence and its source.
+/// Longer names, each with a sentence and its source.
 fn wide_names(title: &str, table: &[(&str, &str, &str)]) -> String {
     let mut text = format!("{title}\n");
     for (name, summary, source) in table {
@@ -120,9 +119,9 @@ fn wide_names(title: &str, table: &[(&str, &str, &str)]) -> String {
     text
 }
 
-/// Which scheduler has which reinjection unless another is asked for.
+/// Default reinjection of every scheduler.
 fn own_reinjections() -> String {
-    let mut text = String::from("  Unless asked for:");
+    let mut text = String::from("  Default:");
     for variant in Opportunistic::ALL {
         let own = |row: &&SchedulerRow| row.own_reinjection.unwrap_or(Opportunistic::Off);
         let rows = scheduler::TABLE.iter().filter(|row| own(row) == variant);
@@ -131,9 +130,7 @@ fn own_reinjections() -> String {
             let _ = write!(text, " {} with {};", variant.name(), names.join(", "));
         }
     }
-    text.push_str(
-        "\n  the `optim` of daps, otias and sttf is theirs and goes before --reinjection.\n",
-    );
+    text.push_str("\n  the `optim` of daps, otias and sttf takes precedence over --reinjection.\n");
     text
 }
 
@@ -142,11 +139,11 @@ fn table<R: Row>() -> String {
     with_parameters(R::table().iter().map(|row| (row.about(), row.parameters())))
 }
 
-/// Names with what can be set of each.
+/// Names with their parameters.
 fn with_parameters(rows: impl Iterator<Item = (About, &'static [Parameter])>) -> String {
     let mut text = String::new();
     for ((name, summary, source), parameters) in rows {
-        // Names are longer than others.
+        // These names are longer.
         let _ = writeln!(text, "  {name:<13} {summary} ({source})");
         for parameter in parameters {
             let Parameter { key, about, .. } = parameter;
@@ -167,19 +164,19 @@ fn paths() -> String {
 
 fn pages() -> String {
     let mut text = String::from(
-        "Pages (--traffic web:NAME); single sizes are assumed, unless ANABRANCH_DATA names a \
+        "Pages (--traffic web:NAME); object sizes are assumed, unless ANABRANCH_DATA names a \
          folder with web/epload and web/paper000\n",
     );
     for page in lab::web_page::NAMED_PAGES {
         let (objects, kilobytes) = (page.objects, page.bytes as f64 / 1e3);
         let about = format!("{objects} objects, {kilobytes:.0} kB ({})", page.source);
-        // Names are longer than others.
+        // These names are longer.
         let _ = writeln!(text, "  {:<15} {about}", page.name);
     }
     text
 }
 
-/// The profiles of the sender, with what is not verified of them.
+/// Sender profiles, with their unverified settings.
 pub(crate) fn sender_profiles() -> String {
     let mut text = String::new();
     for (profile, name) in Profile::ALL {

@@ -1,4 +1,4 @@
-//! The verb `live`: serve and get files with our engine on TUN devices.
+//! The subcommand `live`: serve and get files with our engine on TUN devices.
 //!
 //! Reads arguments, shows progress and results; everything else is the `linux` crate's.
 
@@ -31,9 +31,9 @@ Examples:
 
   sudo anabranch live get 10.9.0.1:8080/FILE -o FILE --path dev=tun0
 
-On a TUN device the kernel has the addresses that `ip addr` shows; the engine takes the lowest
-free address beside each of them, or those of addr=: dev=tun0,addr=10.9.0.7. A device that does
-not exist is made, and removed at the end: dev=tun7,addr=10.7.0.2/24.
+On a TUN device the kernel has the addresses that `ip addr` shows; the engine uses the lowest free
+address of each subnet, or that of addr=: dev=tun0,addr=10.9.0.7. A device that does not exist is
+created, and removed at exit: dev=tun7,addr=10.7.0.2/24.
 
 Exit codes: 0 done, 1 failure, 2 wrong usage, 3 privilege or device missing, 130 interrupted.";
 
@@ -57,10 +57,10 @@ enum Verb {
 
 #[derive(Args, Debug)]
 struct ServeArgs {
-    /// Folder whose files are served
+    /// Folder of the files to serve
     #[arg(long, value_name = "DIR", env = "ANABRANCH_DIR", hide_env = true)]
     dir: PathBuf,
-    /// Address (of the engine) and port to listen at; 0.0.0.0 or [::] for all of its addresses
+    /// Address of the engine and port to listen on; 0.0.0.0 or [::] for all of its addresses
     #[arg(long, value_name = "ADDR:PORT", env = "ANABRANCH_LISTEN", hide_env = true)]
     listen: String,
     #[command(flatten)]
@@ -72,7 +72,7 @@ struct GetArgs {
     /// Server, port and file, such as 10.9.0.1:8080/a.bin or [fd00:9::1]:8080/a.bin
     #[arg(value_name = "ADDR:PORT/FILE")]
     source: String,
-    /// Where to keep the file [default: its own name, here]
+    /// Output file [default: its name, in the working directory]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print the SHA-256 of the file
@@ -87,10 +87,10 @@ struct GetArgs {
 
 #[derive(Args, Debug)]
 struct CommonArgs {
-    /// TUN devices, one a path, and the engine's addresses on them
+    /// TUN devices, one per path, and the addresses of the engine on them
     #[arg(long = "path", value_name = "dev=TUN[,addr=A/LEN][,backup][,dev=...]", required = true)]
     paths: Vec<String>,
-    /// What to speak: mptcp, which is plain TCP with a peer that speaks nothing else; or tcp
+    /// Protocol: mptcp, which falls back to TCP if the peer does not support it, or tcp
     #[arg(long, value_name = "NAME", default_value = "mptcp")]
     #[arg(env = "ANABRANCH_PROTOCOL", hide_env = true)]
     protocol: String,
@@ -114,26 +114,26 @@ struct CommonArgs {
     #[arg(long, value_name = "NAME", default_value = "none")]
     #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
     policy: String,
-    /// When mptcp takes a path to have failed: probe (at an unanswered probe, and it is knocked at
-    /// until it returns), rto (at a time-out), stale (as Linux)
+    /// Rule for declaring a path failed: probe (at an unanswered tail loss probe; the path is
+    /// probed until it returns), rto (at a retransmission time-out), stale (as Linux)
     #[arg(long, value_name = "NAME", default_value = "probe")]
     #[arg(env = "ANABRANCH_FAILOVER", hide_env = true)]
     failover: String,
-    /// Ask for checksums of the data sequence mappings
+    /// Request checksums of data sequence mappings
     #[arg(long)]
     checksum: bool,
     /// Write the packets to a pcapng file, for Wireshark
     #[arg(long, value_name = "FILE", env = "ANABRANCH_PCAP", hide_env = true)]
     pcap: Option<PathBuf>,
-    /// No progress and no notes
+    /// Print no progress and no notes
     #[arg(long, short, conflicts_with = "verbose")]
     quiet: bool,
-    /// Packet counts at the end
+    /// Print packet counts at the end
     #[arg(long, short)]
     verbose: bool,
 }
 
-/// Carries it out; the answer is the exit code.
+/// Runs the subcommand and returns the exit code.
 pub(crate) fn live(args: &LiveArgs) -> u8 {
     let result = match &args.verb {
         Verb::Serve(args) => serve(args),
@@ -167,7 +167,7 @@ fn serve(args: &ServeArgs) -> Result<End, LiveError> {
     let mut live = Live::open(&paths, endpoint, server)?;
     if !quiet {
         message(&format!(
-            "serving {} at port {}: {}",
+            "serving {} on port {}: {}",
             args.dir.display(),
             listen.port(),
             live.describe()
@@ -193,7 +193,7 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
         bar.finish_and_clear();
     }
     if end? == End::Stopped && !live.application().is_done() {
-        message("interrupted: nothing was kept");
+        message("interrupted: no file was saved");
         return Ok(End::Stopped);
     }
     let received = live.application().result()?;
@@ -233,8 +233,8 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveErr
     let SingleChoices { congestion, scheduler, path_manager, policy, failover } = asked;
     if matches!(path_manager, PathManagerKind::Binder | PathManagerKind::Kernel) {
         return Err(LiveError::Usage(format!(
-            "--path-manager {path_manager} is for simulations: live there are neither gateways \
-             nor endpoints to go by; use fullmesh, ndiffports or default"
+            "--path-manager {path_manager} is for simulations only: live use has neither gateways \
+             nor endpoints; use fullmesh, ndiffports or default"
         )));
     }
     let tcp = TcpConfig { congestion, ..TcpConfig::default() };
@@ -247,7 +247,7 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveErr
             Ok(ProtocolConfig::Mptcp(Box::new(config)))
         }
         "tcp" if tcp.congestion.is_coupled() => Err(LiveError::Usage(format!(
-            "--cc {} couples paths: it needs --protocol mptcp",
+            "--cc {} is coupled: it needs --protocol mptcp",
             tcp.congestion
         ))),
         "tcp" => Ok(ProtocolConfig::Tcp(tcp)),
@@ -274,7 +274,7 @@ fn address(option: &str, text: &str) -> Result<SocketAddr, LiveError> {
 /// `ADDR:PORT/FILE`, as a URL too.
 fn source(text: &str) -> Result<(SocketAddr, &str), LiveError> {
     let bare = text.strip_prefix("http://").unwrap_or(text);
-    let refuse = || LiveError::Usage(format!("{text}: there is no file; write ADDR:PORT/FILE"));
+    let refuse = || LiveError::Usage(format!("{text}: no file is named; write ADDR:PORT/FILE"));
     let (server, path) = bare.split_once('/').ok_or_else(refuse)?;
     if path.is_empty() || path.ends_with('/') {
         return Err(refuse());

@@ -1,8 +1,8 @@
 //! The `anabranch` command.
 //!
-//! Results go to standard output, progress and messages to standard error. Exit codes: 0 done,
-//! 1 run-time failure, 2 usage or scenario error, 3 privilege or kernel feature missing,
-//! 4 finished but a check failed, 130 interrupted. Everything else is the lab's.
+//! Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 1
+//! run-time failure, 2 usage or scenario error, 3 privilege or kernel feature missing, 4 finished
+//! but a check failed, 130 interrupted. The lab does everything else.
 
 mod analyze;
 mod args;
@@ -35,7 +35,7 @@ use command::{Cli, Command};
 use exit::FAILED;
 use std::process::ExitCode;
 
-/// Faster than the system's, and asks for huge pages (see `docs/architecture.md`).
+/// Faster than the system's allocator, and uses huge pages (see `docs/architecture.md`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -46,11 +46,11 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let code = carry_out(cli.command);
-    // A result that nobody can have is no success.
+    // Failing to print the result is a failure.
     ExitCode::from(if code == 0 && output::is_unprinted() { FAILED } else { code })
 }
 
-/// The answer is the exit code.
+/// Runs the command and returns the exit code.
 fn carry_out(command: Command) -> u8 {
     match command {
         Command::Compare(args) => compare::compare(&args),
@@ -84,7 +84,7 @@ fn carry_out(command: Command) -> u8 {
     }
 }
 
-/// What the arguments are; help and refusals are without colours if so asked, wherever that stands.
+/// The command line; help and errors have no colours with `--no-color` in any position.
 fn command() -> clap::Command {
     let plain = std::env::args_os().any(|argument| argument == "--no-color");
     Cli::command().color(if plain { ColorChoice::Never } else { ColorChoice::Auto })

@@ -1,7 +1,7 @@
-//! The verb `man`: manual pages, from the same description of options as the help.
+//! The subcommand `man`: manual pages, from the same description of options as the help.
 //!
-//! Without a folder one page with every verb in it, on standard output; with one a page for each
-//! verb, as packages have them.
+//! Without a folder, one page with all subcommands on standard output; with a folder, one page per
+//! subcommand, as in packages.
 
 use crate::exit::{FAILED, USAGE};
 use crate::output::{error, message, print};
@@ -14,13 +14,13 @@ use std::path::Path;
 /// Options of `man`.
 #[derive(Args, Debug)]
 pub(crate) struct ManArgs {
-    /// Folder for a page for each verb: anabranch.1, anabranch-compare.1, ...
-    /// [default: one page with all verbs, on standard output]
+    /// Folder for one page per command: anabranch.1, anabranch-compare.1, ... [default: one page
+    /// with all commands, on standard output]
     #[arg(value_name = "DIR")]
     dir: Option<String>,
 }
 
-/// Carries it out for this command line; the answer is the exit code.
+/// Runs the subcommand for this command line and returns the exit code.
 pub(crate) fn man(args: &ManArgs, mut command: Command) -> u8 {
     command.build();
     let Some(dir) = &args.dir else {
@@ -51,7 +51,7 @@ fn failed(what: &str, why: &io::Error) -> u8 {
     FAILED
 }
 
-/// A page of a command and pages of its verbs; the answer is their number.
+/// Writes the page of a command and the pages of its subcommands; returns their number.
 fn write_pages(command: &Command, folder: &Path) -> io::Result<usize> {
     let man = man_of(command);
     let mut page = head(&man)?;
@@ -64,7 +64,7 @@ fn write_pages(command: &Command, folder: &Path) -> io::Result<usize> {
     Ok(pages)
 }
 
-/// The command and all of its verbs, whose sections become subsections.
+/// The command and all of its subcommands, whose sections become subsections.
 fn whole_page(command: &Command) -> io::Result<String> {
     let man = man_of(command);
     let mut page = head(&man)?;
@@ -73,7 +73,7 @@ fn whole_page(command: &Command) -> io::Result<String> {
     Ok(page)
 }
 
-/// The verbs that are for people.
+/// The subcommands that are not hidden.
 fn shown_verbs(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|verb| !verb.is_hide_set())
 }
@@ -115,7 +115,7 @@ fn body(man: &Man, command: &Command) -> io::Result<String> {
     Ok(text)
 }
 
-/// Examples and grammar keep their lines; a line that ends with a colon begins a section.
+/// Examples and grammar keep their line breaks; a line that ends with a colon begins a section.
 fn after_help(help: &str) -> String {
     let mut roff = Roff::new();
     let is_heading = |line: &str| !line.starts_with(' ') && line.ends_with(':');

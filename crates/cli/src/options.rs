@@ -1,6 +1,6 @@
-//! The lab's table of options as arguments: their help, and what they ask the lab for.
+//! The lab's table of options as arguments: their help, and their options for the lab.
 //!
-//! Values stay texts here: the lab reads them, and its messages name the option.
+//! Values are kept as text; the lab parses them, and its messages name the option.
 
 use clap::builder::ArgAction;
 use clap::parser::ValueSource;
@@ -16,22 +16,22 @@ const FILE: &str = "scenario";
 static VARIABLES: LazyLock<Vec<String>> =
     LazyLock::new(|| Key::ALL.iter().map(|key| key.row().variable()).collect());
 
-/// What is to be simulated: the options of all verbs that resolve a scenario.
+/// The simulated scenario: the options of all subcommands that resolve a scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct ScenarioArgs {
     scenario: Option<String>,
     options: Options,
 }
 
-/// How often it is repeated, and what is compared.
+/// Repetition and comparison options.
 #[derive(Clone, Debug)]
 pub(crate) struct RepetitionArgs {
-    /// What was said.
+    /// Options given.
     pub options: Options,
 }
 
 impl ScenarioArgs {
-    /// What these arguments ask for, and the scenario file where they say nothing.
+    /// Options of these arguments, completed from the scenario file.
     pub(crate) fn over_file(&self) -> Result<Options, InputError> {
         let options = self.options.clone();
         match &self.scenario {
@@ -43,7 +43,7 @@ impl ScenarioArgs {
 
 impl Args for ScenarioArgs {
     fn augment_args(command: Command) -> Command {
-        let help = "Scenario file (TOML) with the same keys; options win over it";
+        let help = "Scenario file (TOML) with the same keys; options override it";
         let file = Arg::new(FILE).value_name("SCENARIO").help(help);
         augment(command.arg(file), Verbs::All)
     }
@@ -86,7 +86,7 @@ impl FromArgMatches for RepetitionArgs {
     }
 }
 
-/// The options of these verbs, in the order of the help.
+/// The options of these subcommands, in the order of the help.
 fn keys(verbs: Verbs) -> Vec<Key> {
     let of = |key: &Key| key.row().argument.verbs == verbs;
     let mut keys: Vec<Key> = Key::ALL.iter().copied().filter(of).collect();
@@ -118,7 +118,7 @@ fn argument(key: Key) -> Arg {
     }
 }
 
-/// What was said of the options of these verbs.
+/// Values given for the options of these subcommands.
 fn said(matches: &ArgMatches, verbs: Verbs) -> Options {
     let mut options = Options::default();
     for key in keys(verbs) {
@@ -144,7 +144,7 @@ mod tests {
     use crate::command::Cli;
     use clap::CommandFactory;
 
-    /// The arguments of `compare`, whatever its examples are worth together.
+    /// The arguments of `compare`, with conflicts between the examples ignored.
     fn compare() -> Command {
         let command = Cli::command();
         command.find_subcommand("compare").expect("the verb").clone()

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether something could not be printed.
 static UNPRINTED: AtomicBool = AtomicBool::new(false);
 
-/// Print to standard output. A reader that went away (`| head`) is no error of ours.
+/// Print to standard output. A closed pipe (`| head`) is not an error.
 pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -14,11 +14,11 @@ pub(crate) fn print(text: &str) {
         && failure.kind() != ErrorKind::BrokenPipe
         && !UNPRINTED.swap(true, Ordering::Relaxed)
     {
-        error(&format!("standard output cannot be written to: {failure}"));
+        error(&format!("cannot write to standard output: {failure}"));
     }
 }
 
-/// Whether something could not be printed: then nothing that was asked for was done.
+/// Whether something could not be printed, which makes the command fail.
 pub(crate) fn is_unprinted() -> bool {
     UNPRINTED.load(Ordering::Relaxed)
 }
@@ -44,12 +44,12 @@ pub(crate) fn counted(number: u32, what: &str) -> String {
     format!("{number} {what}{plural}")
 }
 
-/// The text in at most so many columns.
+/// The text, truncated to `columns` columns.
 pub(crate) fn shortened(text: &str, columns: usize) -> String {
     console::truncate_str(text, columns, "…").into_owned()
 }
 
-/// Whether lines of standard error can be drawn again: it is a terminal, and not a dumb one.
+/// Whether lines of standard error can be redrawn: it is a terminal, and not a dumb one.
 pub(crate) fn can_redraw() -> bool {
     std::io::stderr().is_terminal() && !is_dumb()
 }
@@ -58,7 +58,7 @@ fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Columns of a terminal: the environment's COLUMNS wins, as with other programs.
+/// Columns of a terminal; the environment variable COLUMNS overrides them, as in other programs.
 pub(crate) fn columns(terminal: &console::Term) -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let columns = said.unwrap_or_else(|| usize::from(terminal.size().1));
@@ -69,7 +69,7 @@ pub(crate) fn columns(terminal: &console::Term) -> usize {
 const UNITS: [&str; 12] =
     ["%", "s", "ms", "us", "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "kB", "KiB", "MiB", "GiB"];
 
-/// Whether the blank there stands between a number and its unit.
+/// Whether the blank is between a number and its unit.
 fn is_within_quantity(text: &str, blank: usize) -> bool {
     let next = text[blank + 1..].split(' ').next().unwrap_or_default();
     let unit = next.trim_end_matches([',', ';', '.', ':', ')']);
@@ -93,9 +93,9 @@ fn break_at(text: &str, room: usize) -> usize {
     text.len()
 }
 
-/// Nothing is laid out for less than this.
+/// Smallest width for which text is laid out.
 const LEAST_WIDTH: usize = 20;
-/// Text is wrapped if there is so much room beside the indent.
+/// Smallest room beside the indent for which text is wrapped.
 const LEAST_ROOM: usize = 16;
 
 /// What standard output can show.
@@ -108,7 +108,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Of standard output; `no_color` as the option says.
+    /// Detects standard output; `no_color` is the option of that name.
     pub(crate) fn detect(no_color: bool) -> Screen {
         let terminal = std::io::stdout().is_terminal();
         let refused = no_color || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());

@@ -1,4 +1,4 @@
-//! The verb `run`: one repetition of each variant with everything recorded.
+//! The subcommand `run`: one repetition of each variant with everything recorded.
 //!
 //! Numbers on standard output, packets for Wireshark, time series and a page to files.
 
@@ -31,40 +31,40 @@ const FOLDER: &str = "anabranch-run";
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub asked: ScenarioArgs,
-    /// Number of the repetition; a comparison has them from 0 on
+    /// Number of the repetition, counted from 0 as in a comparison
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub run: u64,
-    /// Only this variant; may be given several times [default: every variant of the scenario]
+    /// Run only this variant; may be repeated [default: every variant of the scenario]
     #[arg(long = "variant", value_name = "NAME")]
     pub variants: Vec<String>,
-    /// Write the packets to a folder, for Wireshark and for `anabranch analyze`, as the sender
-    /// sees them and as the receiver does
+    /// Write the packets to a folder, one file as seen by the sender and one as seen by the
+    /// receiver, for Wireshark and `anabranch analyze`
     #[arg(long, value_name = "DIR")]
     pub pcap: Option<String>,
-    /// Record what happens over time: series.parquet, and report.html with figures of it, in the
-    /// folder of --out [default: that of --pcap, else `anabranch-run`]
+    /// Record time series: series.parquet, and report.html with figures, in the folder of --out
+    /// [default: that of --pcap, else `anabranch-run`]
     #[arg(long)]
     pub series: bool,
     /// Write series.parquet, report.html, runs.parquet, scenario.toml, result.json and run.json to
     /// a folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<String>,
-    /// Say below the table why the senders were not sending, how long the reader was blocked, and
-    /// what was sent needlessly; --json and the report always do
+    /// Also print why senders were not sending, how long the reader was blocked and what was sent
+    /// needlessly; always in --json and in the report
     #[arg(long)]
     pub why: bool,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
-    /// No notes
+    /// Print no notes
     #[arg(long, short)]
     pub quiet: bool,
-    /// No colours; so does the environment variable NO_COLOR
+    /// Print without colours, as with the environment variable NO_COLOR
     #[arg(long)]
     pub no_color: bool,
 }
 
-/// Everything that must be right before the run.
+/// Validated inputs of a run.
 struct Prepared {
     scenario: Scenario,
     variants: Vec<Variant>,
@@ -72,7 +72,7 @@ struct Prepared {
     pcap: Option<ResultFolder>,
 }
 
-/// Carries it out; the answer is the exit code.
+/// Runs the subcommand and returns the exit code.
 pub(crate) fn run(args: &RunArgs) -> u8 {
     let prepared = match prepare(args) {
         Ok(prepared) => prepared,
@@ -112,9 +112,9 @@ fn chosen(scenario: &Scenario, names: &[String]) -> Result<Vec<Variant>, InputEr
     let all = variants_of(scenario);
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|v| v.name != **name)) {
         let known: Vec<&str> = all.iter().map(|variant| variant.name.as_str()).collect();
-        let problem = format!("no variant of this scenario is called `{unknown}`");
+        let problem = format!("unknown variant `{unknown}`");
         let help = format!(
-            "it has {}; --protocols, --cc and --schedulers give it others",
+            "the scenario has {}; --protocols, --cc and --schedulers add others",
             known.join(", ")
         );
         return Err(InputError::at("--variant", problem, help));
@@ -199,12 +199,12 @@ pub(crate) fn table(scenario: &Scenario, study: &Study, number: u64, screen: Scr
     text.push_str(&numbers(scenario, study).render(screen));
     for (variant, run) in runs(study) {
         if run.value.is_none() {
-            let why = run.failure.as_deref().unwrap_or("it was not over after 600 s");
+            let why = run.failure.as_deref().unwrap_or("not complete after 600 s");
             let note = format!("{}: incomplete: {why}", variant.name);
             screen.wrap(&mut text, "note: ", &note, "");
         }
     }
-    text.push_str("\nOne repetition says nothing of chance: `anabranch compare` does.\n");
+    text.push_str("\nA single run shows no variation; use `anabranch compare`.\n");
     text
 }
 

@@ -1,5 +1,5 @@
-//! The verb `report`: the page of a results folder again, from what is stored there. Nothing is
-//! carried out.
+//! The subcommand `report`: the page of a results folder again, from what is stored there. Nothing
+//! is carried out.
 
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print};
@@ -18,31 +18,31 @@ Examples:
 /// Options of `report`.
 #[derive(Args, Debug)]
 pub(crate) struct ReportArgs {
-    /// Folder that `compare --out` or `run --out` wrote, on this machine or on another
+    /// Folder written by `compare --out` or `run --out`, on any machine
     #[arg(value_name = "DIR")]
     pub folder: String,
-    /// Where to write the page [default: report.html in the folder]
+    /// File for the page [default: report.html in the folder]
     #[arg(long, value_name = "FILE")]
     pub out: Option<String>,
-    /// Compare each variant with each other one too
+    /// Compare every pair of variants too
     #[arg(long)]
     pub pairs: bool,
-    /// Say below the table why the senders were not sending, how long the reader was blocked, and
-    /// what was sent needlessly; --json and the page always do
+    /// Also print why senders were not sending, how long the reader was blocked and what was sent
+    /// needlessly; always in --json and in the report
     #[arg(long)]
     pub why: bool,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
-    /// No notes
+    /// Print no notes
     #[arg(long, short)]
     pub quiet: bool,
-    /// No colours; so does the environment variable NO_COLOR
+    /// Print without colours, as with the environment variable NO_COLOR
     #[arg(long)]
     pub no_color: bool,
 }
 
-/// Carries it out; the answer is the exit code.
+/// Runs the subcommand and returns the exit code.
 pub(crate) fn report(args: &ReportArgs) -> u8 {
     let stored = match StoredStudy::open(&args.folder) {
         Ok(stored) => stored,
@@ -93,7 +93,7 @@ fn write(out: &Path, page: &str) -> Result<(), String> {
     if out.is_dir() {
         return Err(refuse(&"it is a folder"));
     }
-    let name = out.file_name().ok_or_else(|| refuse(&"this is no name of a file"))?;
+    let name = out.file_name().ok_or_else(|| refuse(&"this is not a file name"))?;
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new(".")).display().to_string();
     let folder = ResultFolder::open(&folder).map_err(|refusal| refuse(&refusal.problem()))?;

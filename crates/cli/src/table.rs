@@ -13,7 +13,7 @@ use traffic::Metric;
 /// What is asked of the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask {
-    /// No notes on how inputs were understood.
+    /// Print no notes on how inputs were understood.
     pub quiet: bool,
     /// Each variant against each.
     pub pairs: bool,
@@ -86,7 +86,7 @@ pub(crate) fn timed_traffic(scenario: &Scenario) -> String {
     if scenario.warm_up.is_zero() {
         return traffic;
     }
-    format!("{traffic}, the first {} of the run left out", scenario.warm_up)
+    format!("{traffic}, warm-up {}", scenario.warm_up)
 }
 
 /// What is compared, in words.
@@ -104,7 +104,7 @@ pub(crate) fn protocols(scenario: &Scenario) -> String {
 /// The paths as they were understood, and notes.
 pub(crate) fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen) {
     let width = scenario.paths.iter().map(|path| path.name.len()).max().unwrap_or(0).max(4);
-    line(text, &screen.styled("1", &format!("{:<width$}  as understood", "path")));
+    line(text, &screen.styled("1", &format!("{:<width$}  resolved", "path")));
     for path in &scenario.paths {
         let name = format!("{:<width$}  ", path.name);
         screen.wrap(text, &name, &path.to_string(), "");
@@ -389,8 +389,7 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     let mut shared = report.variants.iter().filter_map(|summary| summary.fairness.as_ref());
     if shared.clone().count() > 0 && shared.all(|fairness| fairness.main.is_none()) {
         note(format!(
-            "no run goes on after its first {}, which are left out, so there are no goodputs; \
-             shorten `--warm-up`",
+            "every run ends within the warm-up of {}, so there is no goodput; shorten `--warm-up`",
             scenario.warm_up
         ));
     }
@@ -408,8 +407,7 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
         if let (true, Some(median)) = (summary.heavy_tail, summary.median) {
             let median = beside(median, summary.median_interval);
             note(format!(
-                "{name}: a few runs lie far out, so the mean's interval may be too narrow; \
-                 median {median}"
+                "{name} has outliers: the interval of the mean may be too narrow; median {median}"
             ));
         }
         if let Some(difference) = summary.difference.as_ref().filter(|d| d.heavy_tail)
@@ -417,7 +415,7 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
         {
             let median = beside(median, difference.median_interval);
             note(format!(
-                "{name}: a few differences lie far out, so their mean's interval may be too \
+                "{name} has outliers in its differences: the interval of their mean may be too \
                  narrow; median difference {median}"
             ));
         }

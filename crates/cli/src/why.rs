@@ -19,11 +19,11 @@ pub(crate) const SHARES: [(&str, &[Blocked]); 7] = [
     ("nothing to send", &[Blocked::NothingToSend, Blocked::Opening]),
 ];
 
-/// What stands below the table.
-pub(crate) const CAPTION: &str = "Shares of the time that connections of the data sender were open, by \
-    what kept them from sending (host: pacing, small queues, Nagle). Blocked reader: time and \
-    bytes that waited at the receiver for bytes before them. Spurious: segments that came \
-    though the receiver had them; reinjected: sent on a second path; means per repetition.";
+/// Caption of the table.
+pub(crate) const CAPTION: &str = "Shares of the time that the connections of the data sender were \
+    open, by what kept them from sending (host: pacing, small queues, Nagle). Blocked reader: time \
+    and bytes waiting at the receiver behind a gap. Spurious: segments that the receiver already \
+    had; reinjected: segments sent on a second path; means over the repetitions.";
 
 /// The table with its caption; empty where no accounts were kept.
 pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {

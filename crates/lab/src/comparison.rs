@@ -1,8 +1,8 @@
 //! Comparing the variants of a study: paired differences, Holm's correction, classes.
 //!
-//! One comparison is of a variant with another, or with the average of the single paths; a table
-//! of them is corrected together (interface, "Variants"). Leaves what a variant is by itself to
-//! `summary`, and which comparisons a report has to `report`.
+//! One comparison is of a variant with another, or with the average of the single paths; a table of
+//! them is corrected together (interface, "Variants"). `summary` describes single variants,
+//! `report` chooses the comparisons.
 
 use crate::scenario::Scenario;
 use crate::statistics::{
@@ -13,14 +13,14 @@ use crate::study::{Study, VariantRuns};
 use base::chance::owner_of;
 use traffic::Metric;
 
-/// The share of the baseline's mean that counts: below it a difference is slight, and an interval
-/// around zero that is narrower shows that there is none.
+/// Relevant share of the baseline's mean: a smaller difference is slight, and a narrower interval
+/// around zero shows that there is no difference.
 const MATTERS: f64 = 0.10;
 
-/// A variant minus the baseline.
+/// Difference of a variant and the baseline.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Difference {
-    /// In the metric's unit.
+    /// Mean difference in the metric's unit.
     pub mean: f64,
     /// 95 % interval of the paired difference; `None` from one run.
     pub interval: Option<Interval>,
@@ -28,13 +28,13 @@ pub struct Difference {
     pub corrected: Option<Interval>,
     /// 95 % interval without pairing.
     pub unpaired: Option<Interval>,
-    /// What pairing bought.
+    /// Correlation of the paired values.
     pub correlation: Option<f64>,
-    /// Share of the baseline's mean.
+    /// Mean difference as a share of the baseline's mean.
     pub relative: Option<f64>,
     /// 95 % interval of that share.
     pub relative_interval: Option<Interval>,
-    /// The mean's interval is not to be trusted.
+    /// The interval of the mean is unreliable.
     pub heavy_tail: bool,
     /// Median of the paired differences.
     pub median: Option<f64>,
@@ -42,10 +42,10 @@ pub struct Difference {
     pub median_interval: Option<Interval>,
 }
 
-/// What a comparison showed.
+/// Outcome of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
-    /// It is what others are compared with.
+    /// The baseline itself.
     Baseline,
     /// Better.
     PaysOff,
@@ -62,12 +62,12 @@ pub enum Class {
 pub struct Compared {
     /// `None` without a repetition that both finished.
     pub difference: Option<Difference>,
-    /// What it showed.
+    /// Outcome.
     pub class: Class,
 }
 
 impl Class {
-    /// The word in tables and files.
+    /// Name in tables and files.
     pub const fn name(self) -> &'static str {
         match self {
             Class::Baseline => "baseline",
@@ -80,7 +80,7 @@ impl Class {
 }
 
 impl Difference {
-    /// Whether the difference is more than a tenth of the baseline.
+    /// `significant` if the difference is more than a tenth of the baseline, else `slight`.
     pub fn magnitude(&self) -> &'static str {
         if self.relative.is_some_and(|share| share.abs() > MATTERS) {
             "significant"
@@ -90,7 +90,7 @@ impl Difference {
     }
 }
 
-/// What variants are compared with.
+/// The other side of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Series {
     Variant(usize),
@@ -98,16 +98,16 @@ pub(crate) enum Series {
     Average,
 }
 
-/// How much is asked of a comparison.
+/// Parts of a comparison to compute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Depth {
-    /// What decides the class.
+    /// Only what decides the class.
     Class,
-    /// Intervals that need resamples too.
+    /// Also intervals that need resamples.
     All,
 }
 
-/// The values of a study, to be compared.
+/// The values of a study for comparisons.
 pub(crate) struct Comparison<'a> {
     pub scenario: &'a Scenario,
     pub study: &'a Study,
@@ -122,7 +122,7 @@ struct Uncorrected {
 }
 
 impl Comparison<'_> {
-    /// Carries out the comparisons of one table and corrects them together.
+    /// Computes the comparisons of one table and corrects them together.
     pub(crate) fn table(&self, asked: &[(usize, Series)], depth: Depth) -> Vec<Compared> {
         let uncorrected: Vec<Option<Uncorrected>> =
             asked.iter().map(|(variant, with)| self.one(*variant, *with, depth)).collect();
@@ -142,7 +142,7 @@ impl Comparison<'_> {
         compared.collect()
     }
 
-    /// The values of the repetitions that both finished.
+    /// Values of the repetitions that both sides finished.
     pub(crate) fn pairs(&self, variant: usize, with: Series) -> (Vec<f64>, Vec<f64>) {
         let (a, b) = (self.values(Series::Variant(variant)), self.values(with));
         a.into_iter().zip(b).filter_map(|(a, b)| a.zip(b)).unzip()
@@ -168,7 +168,7 @@ impl Comparison<'_> {
             standard_error: 0.0,
             freedom: 1.0,
             correlation: None,
-            // One run says nothing, unless there is no chance in it.
+            // A single run has no interval, unless the scenario is deterministic.
             p_value: if certain && mean != 0.0 { 0.0 } else { 1.0 },
         });
         let mut difference = Difference {
@@ -189,7 +189,7 @@ impl Comparison<'_> {
         Some(Uncorrected { paired, difference, reference })
     }
 
-    /// Fills in what comes from single differences and from resamples of them.
+    /// Computes the values that need single differences and resamples of them.
     fn resample(&self, difference: &mut Difference, a: &[f64], b: &[f64], variant: usize) {
         let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
         let name = self.study.variants.get(variant).map_or("", |runs| &runs.variant.name);

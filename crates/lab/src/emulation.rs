@@ -1,4 +1,4 @@
-//! Carrying out a study in real time: kernels, or our engine, over emulated links.
+//! Runs a study in real time: kernels, or the engine, over emulated links.
 //!
 //! The scenario, the random draws of its links and the record of a run are those of a simulated
 //! study. Time is that of the machine, so runs are carried out one after the other and cannot be
@@ -23,7 +23,7 @@ use simulator::socket_config;
 pub struct Emulation {
     /// The runs, invalid ones without a value.
     pub study: Study,
-    /// By variant and run.
+    /// Conduct by variant and run.
     pub conduct: Vec<Vec<Conduct>>,
     /// The accuracy of the emulator before the first run.
     pub accuracy: Accuracy,
@@ -49,7 +49,7 @@ impl Emulation {
     }
 }
 
-/// Carry out every repetition of all variants of the scenario that `stacks` support.
+/// Runs every repetition of all variants of the scenario that `stacks` support.
 pub fn emulate(
     scenario: &Scenario,
     stacks: &[StackKind],

@@ -1,24 +1,24 @@
-//! Refusals of user input: what is wrong, where it stands, and the mend.
+//! Errors in user input: problem, place and remedy.
 //!
-//! A parser returns a `Refusal` about a piece of text; whoever knows where the text came from (an
-//! option, a line of a file) makes an `InputError` of it, whose `Display` is the message that a
-//! person reads. Leaves colours and exit codes to the command line.
+//! A parser returns a `Refusal` for a piece of text; the caller that knows the origin of the text
+//! (an option, a line of a file) turns it into an `InputError`, whose `Display` is the complete
+//! message. The command line chooses colours and exit codes.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Columns of the offending line that a message shows at most.
+/// Largest number of columns of the offending line in a message.
 const SHOWN: usize = 96;
 
 /// Why a piece of text was refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// The bytes of the text that are at fault.
+    /// Byte range of the fault in the text.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// Description of the problem.
     pub problem: String,
-    /// What to write instead.
+    /// Suggested correction.
     pub help: String,
 }
 
@@ -36,10 +36,10 @@ impl Refusal {
     }
 }
 
-/// A piece of user input and the place where it was said.
+/// A piece of user input and its origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Given {
-    /// What was said.
+    /// The text.
     pub text: String,
     place: Place,
 }
@@ -52,7 +52,7 @@ enum Place {
     File { file: Arc<SourceFile>, pieces: Vec<Piece> },
 }
 
-/// Where a part of a text stands in its file.
+/// Position of a part of a text in its file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Piece {
     in_text: Range<usize>,
@@ -62,19 +62,19 @@ struct Piece {
 /// A text file that was read whole.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceFile {
-    /// Its name as the user gave it.
+    /// Name as given by the user.
     pub name: String,
-    /// Its content.
+    /// Content.
     pub text: String,
 }
 
 impl Given {
-    /// Said on the command line with `option`.
+    /// Text given on the command line with `option`.
     pub fn argument(option: &str, text: &str) -> Self {
         Given { text: text.to_owned(), place: Place::Argument(option.to_owned()) }
     }
 
-    /// Said in a file at these bytes; `text` may differ from them by escapes.
+    /// Text given in a file at these bytes; `text` may differ from them by escapes.
     pub fn in_file(file: &Arc<SourceFile>, span: Range<usize>, text: &str) -> Self {
         let mut given = Given::empty_in_file(file);
         given.push(text, span);
@@ -87,7 +87,7 @@ impl Given {
         Given { text: String::new(), place }
     }
 
-    /// Append a piece that stands in the file at `span`, after a blank if there is one before.
+    /// Appends a piece from the file at `span`, separated by a blank from the one before.
     pub(crate) fn push(&mut self, text: &str, span: Range<usize>) {
         if !self.text.is_empty() {
             self.text.push(' ');
@@ -99,7 +99,7 @@ impl Given {
         }
     }
 
-    /// The parts between commas, each with its place.
+    /// The parts between commas, each with its position.
     pub(crate) fn split_at_commas(&self) -> Vec<(Range<usize>, &str)> {
         let mut start = 0;
         let parts = self.text.split(',').map(|part| {
@@ -142,7 +142,7 @@ impl Given {
     }
 }
 
-/// Where `span` of a text stands in the file its pieces come from; it starts in one of them.
+/// Position of `span` of a text in the file of its pieces; it starts in one of them.
 fn span_in_file(pieces: &[Piece], span: &Range<usize>) -> Range<usize> {
     let holds = |piece: &&Piece| piece.in_text.end >= span.start;
     let Some(piece) = pieces.iter().find(holds).or(pieces.last()) else { return 0..0 };
@@ -194,12 +194,12 @@ impl InputError {
         }
     }
 
-    /// What is wrong, without place and mend.
+    /// Description of the problem, without place and remedy.
     pub fn problem(&self) -> &str {
         &self.problem
     }
 
-    /// The mend.
+    /// Suggested correction.
     pub fn help(&self) -> &str {
         &self.help
     }
@@ -263,11 +263,11 @@ impl fmt::Display for Excerpt {
     }
 }
 
-/// Characters of a sentence of a message; input quoted in it can be of any length.
+/// Largest number of characters of a sentence of a message; quoted input can have any length.
 const SENTENCE: usize = 600;
 
-/// Text without control characters, so that input cannot steer a terminal through a message, and
-/// not longer than a person reads.
+/// Text without control characters, so that input cannot control a terminal through a message, and
+/// of limited length.
 pub(crate) fn sanitised(text: &str) -> String {
     let harmless = |c: char| match c {
         '\n' => ' ',

@@ -1,7 +1,8 @@
-//! Carrying out a study: variants times repetitions, on all cores, on common random numbers.
+//! Runs a study: variants times repetitions, on all cores, with common random numbers.
 //!
-//! Results depend on the scenario only, never on the number of threads: a repetition's chance is
-//! keyed by (seed, run), and every result has its place. Leaves statistics to `report`.
+//! Results depend on the scenario only, never on the number of threads: random draws of a
+//! repetition are keyed by (seed, run), and every result has its place. `report` computes the
+//! statistics.
 
 use crate::precision;
 use crate::results::Records;
@@ -14,7 +15,7 @@ use simulator::simulate;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Carry out all repetitions of all variants that `records` does not have, and keep them there.
+/// Runs all repetitions of all variants that `records` does not have, and stores them there.
 pub fn run_study(
     scenario: &Scenario,
     records: Option<&Records>,
@@ -32,7 +33,7 @@ pub fn run_study(
     let (mut done, mut wanted) = (0, precision::first(scenario));
     loop {
         watcher.on_plan(variants.len() * wanted as usize);
-        // Repetition by repetition, so that what an interrupted study has done can be compared.
+        // Repetition by repetition, so that the results of an interrupted study can be compared.
         let tasks: Vec<(u64, &Variant)> = (u64::from(done)..u64::from(wanted))
             .flat_map(|number| variants.iter().map(move |variant| (number, variant)))
             .collect();
@@ -55,7 +56,7 @@ pub fn run_study(
     }
 }
 
-/// What every repetition is given.
+/// Inputs of every repetition.
 #[derive(Clone, Copy)]
 struct Task<'a> {
     scenario: &'a Scenario,
@@ -64,9 +65,9 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// The repetition, from before or carried out now; `None` after a stop.
+    /// The repetition, stored or new; `None` after a stop.
     fn run(&self, variant: &Variant, number: u64) -> Result<Option<Run>, StudyError> {
-        // A capture is not kept, so its repetition is carried out again.
+        // A capture is not stored, so its repetition is run again.
         let capture = number == 0 && self.watcher.wants_captures();
         let stored = self.records.and_then(|records| records.find(variant, number));
         if let Some(run) = stored.filter(|_| !capture) {
@@ -97,7 +98,7 @@ impl Task<'_> {
             seed: self.scenario.seed,
             reason,
         };
-        // A defect of the engine must not take the other repetitions' results with it.
+        // A defect of the engine must not discard the results of other repetitions.
         let simulated = catch_unwind(AssertUnwindSafe(|| simulate(&setup)));
         let mut record = simulated
             .map_err(|panic| {

@@ -1,4 +1,4 @@
-//! What is kept of a repetition, in real time or simulated: from its record to a [`Run`].
+//! From the record of a repetition, emulated or simulated, to a [`Run`].
 
 use crate::run::{Drops, OBJECT_TIME, Run};
 use crate::scenario::Scenario;

@@ -1,9 +1,8 @@
 //! The lab: scenarios, variants, repetitions, statistics, verdicts and result files.
 //!
-//! The way through: [`Options`] is what was asked for, [`Scenario`] what that means, [`Study`]
-//! what the simulator yielded, [`Report`] what it says, `results` the files anybody can read.
-//! Nothing here knows how a protocol works; arguments, tables and pages are left to the command
-//! line.
+//! Data flow: [`Options`] are the user's input, [`Scenario`] is the resolved input, [`Study`] has
+//! the runs, [`Report`] the statistics, and `results` writes and reads files. The lab has no
+//! knowledge of protocols; arguments, tables and pages belong to the command line.
 
 pub mod analyze;
 pub mod blocking;

@@ -1,11 +1,11 @@
-//! How many repetitions are enough: the rule of `--runs auto`.
+//! The stopping rule of `--runs auto`.
 //!
-//! Repetitions go on until the 95 % interval of every paired difference reaches at most 5 % of the
-//! baseline's mean to either side. Then Holm's correction, which widens an interval less than
-//! twofold for any table one can read, leaves it within the 10 % that a difference has to show to
-//! matter: every comparison is decided. The rule looks at widths only, never at what a difference
-//! favours, so it does not go on until something is significant. It depends on results alone: any
-//! number of threads and any interruption lead to the same repetitions.
+//! Repetitions continue until the half-width of the 95 % interval of every paired difference is at
+//! most 5 % of the baseline's mean. Holm's correction widens an interval less than twofold for
+//! tables of readable size, so it stays within the 10 % of a relevant difference, and every
+//! comparison is decided. The rule uses widths only, never the sign of a difference, so it does not
+//! continue until something is significant. It depends on results alone: any number of threads and
+//! any interruption lead to the same repetitions.
 
 use crate::comparison::{Comparison, Series};
 use crate::reference::{baseline, reference};
@@ -14,42 +14,43 @@ use crate::statistics::paired;
 use crate::study::Study;
 use crate::summary::Summary;
 
-/// The half-width that is narrow enough, as a share of the baseline's mean.
+/// Target half-width, as a share of the baseline's mean.
 pub(crate) const TARGET: f64 = 0.05;
-/// Fewest repetitions added at a time: an interval's width is itself an estimate.
+/// Smallest number of repetitions added at a time: the width of an interval is itself an estimate.
 const LEAST_STEP: u32 = 10;
 
-/// How many repetitions to begin with.
+/// Number of repetitions of the first round.
 pub(crate) fn first(scenario: &Scenario) -> u32 {
     match scenario.runs {
         Runs::Fixed(runs) => runs,
-        // Without chance all repetitions are equal.
+        // Without randomness all repetitions are equal.
         Runs::Auto { .. } if !scenario.is_random() => 1,
         Runs::Auto { most } => DEFAULT_RUNS.min(most),
     }
 }
 
-/// How many repetitions to have next after `done` of them; `None`: it is enough.
+/// Number of repetitions of the next round after `done` repetitions; `None` if these are enough.
 pub(crate) fn next(scenario: &Scenario, study: &Study, done: u32) -> Option<u32> {
     let Runs::Auto { most } = scenario.runs else { return None };
     if done >= most {
         return None;
     }
     let missing = widest(scenario, study).filter(|width| *width > TARGET)? / TARGET;
-    // The width falls with the root of the number; a guess from few runs is not followed far.
+    // The width falls with the square root of the number; growth is limited, because an estimate
+    // from few runs is uncertain.
     let needed = f64::from(done) * missing * missing;
     let needed = if needed < f64::from(u32::MAX) { needed.ceil() as u32 } else { u32::MAX };
     let doubled = done.saturating_mul(2).max(done + LEAST_STEP);
     Some(needed.clamp(done + LEAST_STEP, doubled).min(most))
 }
 
-/// With `--runs auto`, what `widest` says.
+/// The result of `widest` with `--runs auto`.
 pub(crate) fn reached(scenario: &Scenario, study: &Study) -> Option<f64> {
     matches!(scenario.runs, Runs::Auto { .. }).then(|| widest(scenario, study)).flatten()
 }
 
-/// The widest half-width of a difference as a share of the mean it is compared with; without
-/// anything to compare, of a mean as a share of itself. `None` if no variant qualifies.
+/// The widest half-width of a difference as a share of the mean of its baseline; without a
+/// comparison, of a mean as a share of itself. `None` if no variant qualifies.
 pub(crate) fn widest(scenario: &Scenario, study: &Study) -> Option<f64> {
     let metric = study.metric()?;
     let comparison = Comparison { scenario, study, metric };
@@ -80,7 +81,7 @@ fn width(comparison: &Comparison<'_>, variant: usize, with: Series) -> Option<f6
     if !comparison.scenario.is_random() {
         return Some(0.0);
     }
-    // Fewer than two pairs say nothing yet.
+    // Fewer than two pairs have no interval.
     let half = paired(&a, &b).map_or(f64::INFINITY, |paired| paired.interval(0.95).half_width());
     (mean > 0.0).then(|| half / mean)
 }

@@ -1,13 +1,13 @@
-//! Numbers of results as people read them: one unit and one number of digits for a whole table.
+//! Formatting of results: one unit and one number of digits for a whole table.
 
 use crate::statistics::Interval;
 
-/// How values of one kind are shown.
+/// Format of values of one kind.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scale {
-    /// Shown value = value / factor.
+    /// Factor: the shown value is the value divided by it.
     factor: f64,
-    /// Shown after the number.
+    /// Unit shown after the number.
     pub unit: &'static str,
     decimals: usize,
 }
@@ -44,7 +44,7 @@ impl Scale {
     /// The number alone.
     pub fn number(&self, value: f64) -> String {
         let shown = format!("{:.*}", self.decimals, value / self.factor);
-        // A negative nothing is nothing.
+        // Negative zero is shown as zero.
         match shown.strip_prefix('-') {
             Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_owned(),
             _ => shown,
@@ -68,7 +68,7 @@ impl Scale {
     }
 }
 
-/// A share as a whole number of per cent, or one digit more below ten.
+/// A share in per cent, without decimals, or with one below ten.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }

@@ -1,17 +1,17 @@
-//! Which variant the others are compared with: in the table, and in the verdict.
+//! The variant that others are compared with, in the table and in the verdict.
 
 use crate::comparison::Series;
 use crate::scenario::{Baseline, Scenario};
 use crate::summary::Summary;
 use traffic::Metric;
 
-/// The best variant over a single path, or without any the best of all.
+/// The best variant over a single path, or else the best of all.
 pub(crate) fn reference(metric: Metric, variants: &[Summary]) -> Option<usize> {
     let alone = best(metric, variants, |v| v.variant.single_path().is_some());
     alone.or_else(|| best(metric, variants, |_| true))
 }
 
-/// What the table compares with.
+/// Baseline of the table.
 pub(crate) fn baseline(
     scenario: &Scenario,
     variants: &[Summary],

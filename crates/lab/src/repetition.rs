@@ -1,6 +1,6 @@
 //! One repetition of variants with everything recorded: numbers, packets, time series.
 //!
-//! A run depends on the scenario, the variant and its number only, so this is the run of that
+//! A run depends on the scenario, the variant and its number only, so it equals the run with that
 //! number in a study.
 
 use crate::run::Run;
@@ -15,9 +15,9 @@ use simulator::PathCounters;
 /// A repetition of a variant.
 #[derive(Clone, Debug)]
 pub struct Repetition {
-    /// Which variant.
+    /// The variant.
     pub variant: Variant,
-    /// The run, as a study keeps it.
+    /// The run, as in a study.
     pub run: Run,
     /// Counters of the links of each path, followed by those of each shared link.
     pub links: Vec<PathCounters>,
@@ -27,7 +27,7 @@ pub struct Repetition {
     pub captures: Option<Captures>,
 }
 
-/// Carry out repetition `number` of these variants.
+/// Runs repetition `number` of these variants.
 pub fn record_repetition(
     scenario: &Scenario,
     variants: &[Variant],

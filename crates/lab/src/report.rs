@@ -1,8 +1,8 @@
-//! What a study says: a summary of every variant, its comparison with the baseline, its class, and
-//! every variant against every other.
+//! The report of a study: a summary of every variant, its comparison with the baseline, its class,
+//! and all pairs of variants.
 //!
-//! Definitions are interface.md's "Variants". `summary` looks at one variant, `comparison` at two;
-//! leaves words to `verdict` and files to `results`.
+//! `summary` computes values of one variant, `comparison` of two; `verdict` makes the texts,
+//! `results` the files.
 
 use crate::comparison::{Class, Comparison, Depth, Difference, Series};
 use crate::precision::reached;
@@ -15,48 +15,48 @@ use traffic::Metric;
 /// The result of a study.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What was measured.
+    /// The metric.
     pub metric: Metric,
-    /// Repetitions of each variant: as asked for, or as many as `--runs auto` took.
+    /// Repetitions of each variant, as requested or as determined by `--runs auto`.
     pub runs: u32,
-    /// With `--runs auto`: the widest half-width of a paired difference that is left, as a share of
-    /// the baseline's mean.
+    /// With `--runs auto`: the widest half-width of a paired difference, as a share of the
+    /// baseline's mean.
     pub half_width: Option<f64>,
-    /// Name of the variant compared with, or `average`; `None` if no variant qualifies.
+    /// Name of the baseline, or `average`; `None` if no variant qualifies.
     pub baseline: Option<String>,
-    /// In the order of the study.
+    /// Summaries in the order of the study.
     pub variants: Vec<Summary>,
-    /// Each variant with each after it.
+    /// All pairs of variants.
     pub pairs: Vec<Pair>,
-    /// One line a person can act on.
+    /// Verdict in one line.
     pub verdict: String,
-    /// Of the study, in hexadecimal digits.
+    /// Result hash of the study, in hexadecimal digits.
     pub hash: String,
     /// Whether the study was stopped early.
     pub interrupted: bool,
 }
 
-/// Two variants beside each other, corrected for the number of such pairs.
+/// Comparison of two variants, corrected for the number of pairs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pair {
-    /// Index of the variant that is compared.
+    /// Index of the first variant.
     pub variant: usize,
-    /// Index of the one that it is compared with.
+    /// Index of the second variant.
     pub with: usize,
-    /// The first minus the second.
+    /// Difference of the first and the second.
     pub difference: Option<Difference>,
-    /// What it showed of the first.
+    /// Class of the first.
     pub class: Class,
 }
 
 impl Report {
-    /// The result of `study`; `None` if not one repetition is complete.
+    /// The report of `study`; `None` if no repetition is complete.
     pub fn new(scenario: &Scenario, study: &Study) -> Option<Report> {
         let metric = study.metric()?;
         let comparison = Comparison { scenario, study, metric };
         let summary = |runs: &VariantRuns| Summary::new(scenario, runs);
         let mut variants: Vec<Summary> = study.variants.iter().map(summary).collect();
-        // Does multi-path pay off? That is a question about the best path alone.
+        // The verdict compares multi-path with the best single path.
         let reference = reference(metric, &variants);
         let baseline = baseline(scenario, &variants, reference);
         let mut against = variants.clone();
@@ -87,7 +87,7 @@ impl Report {
     }
 }
 
-/// Fills in differences and classes.
+/// Computes differences and classes.
 fn compare(comparison: &Comparison<'_>, variants: &mut [Summary], baseline: Series, depth: Depth) {
     if comparison.mean(baseline).is_none() {
         return;
@@ -107,7 +107,7 @@ fn compare(comparison: &Comparison<'_>, variants: &mut [Summary], baseline: Seri
     }
 }
 
-/// Every variant that qualifies with every one after it.
+/// All pairs of variants that qualify.
 fn pairs(comparison: &Comparison<'_>, variants: &[Summary]) -> Vec<Pair> {
     let qualified: Vec<usize> = (0..variants.len()).filter(|i| variants[*i].qualifies()).collect();
     let after = |(at, first): (usize, &usize)| {

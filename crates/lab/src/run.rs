@@ -18,13 +18,13 @@ pub struct Run {
     pub value: Option<f64>,
     /// Further numbers of the traffic model by name, in SI units.
     pub extra: Vec<(String, f64)>,
-    /// Seconds until the value was known or the run was given up.
+    /// Seconds until the value was known or the run ended as incomplete.
     pub ended: f64,
     /// Application bytes read in the measured direction.
     pub bytes_read: u64,
     /// Segments with payload that reached the receiver.
     pub data_packets: u64,
-    /// Segments sent again on their own path.
+    /// Segments retransmitted on their own path.
     pub retransmitted_segs: u64,
     /// Bytes assigned to a second path although another one had them.
     pub reinjected_bytes: u64,
@@ -32,10 +32,10 @@ pub struct Run {
     pub duplicate_bytes: u64,
     /// Payload first sent on each path, in the order of the scenario.
     pub first_sent_bytes: Vec<u64>,
-    /// What was sent more than once on each path, in the order of the scenario; empty where it is
-    /// not known, as of kernels.
+    /// Repeated segments on each path, in the order of the scenario; empty where unknown, as for
+    /// kernels.
     pub repeated: Vec<Repeated>,
-    /// The times by state, where they are known.
+    /// Times by state, where known.
     pub account: Option<Account>,
     /// Dropped and lost packets.
     pub drops: Drops,
@@ -61,7 +61,7 @@ pub struct Drops {
 /// A run and its variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
-    /// Which variant.
+    /// Names of the variant.
     pub labels: Labels,
     /// The run.
     pub run: Run,

@@ -1,11 +1,11 @@
-//! One repetition of a variant as the simulator is asked for it.
+//! The simulator's setup of one repetition of a variant.
 
 use crate::path_spec::PathSpec;
 use crate::scenario::{Carrier, Scenario, Variant, draw_start};
 use simulator::{FlowSetup, Multipath, NetworkSetup, PathSetup, Recording, RunSetup, SharedLink};
 use transport::TcpConfig;
 
-/// What one repetition depends on.
+/// Inputs of one repetition.
 pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
     let paths: Vec<PathSetup> =
         scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect();
@@ -36,7 +36,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
     }
 }
 
-/// What carries the compared connection.
+/// Protocol of the compared connection.
 fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
     let Carrier::Mptcp { scheduler, path_manager, policy, failover } = variant.carrier.clone()
     else {
@@ -62,7 +62,7 @@ fn tcp_config(scenario: &Scenario, variant: &Variant) -> TcpConfig {
     }
 }
 
-/// A link, and which paths lead through it.
+/// A shared link, and the paths that use it.
 fn shared(scenario: &Scenario, link: &PathSpec, number: u64) -> SharedLink {
     let leads_through =
         |path: &PathSpec| path.via.as_ref().is_some_and(|via| via.link == link.name);

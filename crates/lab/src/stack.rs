@@ -1,8 +1,8 @@
-//! Stacks: whose protocol carries the traffic where links are emulated. `kernel-tcp` and
-//! `kernel-mptcp` are this machine's kernel, `anabranch` is our engine.
+//! Stacks that carry the traffic over emulated links: `kernel-tcp` and `kernel-mptcp` of this
+//! machine's kernel, and `anabranch`, the engine.
 //!
-//! A kernel's variants are named like ours with `kernel-` before them, so that each has one of the
-//! simulator beside it. Carrying them out is left to `linux`.
+//! The variants of a kernel have the names of the simulator's with the prefix `kernel-`, so that
+//! each has a counterpart. `linux` runs them.
 
 use crate::error::{Given, InputError, Refusal};
 use crate::scenario::{Carrier, Choices, Protocol, Scenario, Variant, variants_of};
@@ -11,14 +11,14 @@ use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
 
-/// Whose protocol it is.
+/// A protocol implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StackKind {
     /// The kernel's TCP, over each path alone.
     KernelTcp,
     /// The kernel's MPTCP, over all paths together.
     KernelMptcp,
-    /// Our engine, in every variant of the scenario.
+    /// The engine, in every variant of the scenario.
     Anabranch,
 }
 
@@ -47,7 +47,7 @@ impl StackKind {
         for (span, word) in given.split_at_commas() {
             let Some(stack) = StackKind::by_name(word) else {
                 let help = nearest_help(word, &StackKind::ALL.map(StackKind::name));
-                let problem = format!("there is no stack `{word}`");
+                let problem = format!("unknown stack `{word}`");
                 return Err(given.refuse(Refusal { span, problem, help }));
             };
             if !stacks.contains(&stack) {
@@ -63,20 +63,20 @@ impl StackKind {
 pub struct Emulated {
     /// `kernel-tcp/wlan/cubic`, `kernel-mptcp/default/reno`, or as the simulator names it.
     pub name: String,
-    /// Whose protocol.
+    /// The stack.
     pub stack: StackKind,
-    /// The same in our engine.
+    /// The same variant in the engine.
     pub variant: Variant,
 }
 
 impl Emulated {
-    /// The variant under the name it has on emulated links.
+    /// The variant with its name for emulated links.
     pub fn into_variant(self) -> Variant {
         Variant { name: self.name, ..self.variant }
     }
 }
 
-/// Everything that `stacks` can do of the scenario, in their order. A kernel has no coupled
+/// All variants of the scenario that `stacks` support, in their order. A kernel has no coupled
 /// congestion control.
 pub fn emulated_of(scenario: &Scenario, stacks: &[StackKind]) -> Vec<Emulated> {
     stacks.iter().flat_map(|stack| of(scenario, *stack)).collect()
@@ -100,7 +100,7 @@ fn of(scenario: &Scenario, stack: StackKind) -> Vec<Emulated> {
     variants_of(&scenario).into_iter().map(named).collect()
 }
 
-/// What a kernel's MPTCP does of these choices.
+/// The choices that a kernel's MPTCP supports.
 fn kernel_choices(choices: Choices) -> Choices {
     let uncoupled = choices.congestion.iter().filter(|control| !control.is_coupled());
     Choices {

@@ -1,6 +1,6 @@
-//! What a study yields: the repetitions of every variant, and who follows them.
+//! The runs of a study, and the interface of its observers.
 //!
-//! Leaves carrying a study out to `execution`, and statistics to `report`.
+//! `execution` runs a study, `report` computes statistics.
 
 use crate::run::Run;
 use crate::scenario::Variant;
@@ -11,76 +11,77 @@ use traffic::Metric;
 /// Every repetition of every variant.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// In the order of `variants_of`.
+    /// Variants in the order of `variants_of`.
     pub variants: Vec<VariantRuns>,
-    /// Stopped early: only repetitions that all variants finished are there.
+    /// Stopped early, with only the repetitions that all variants finished.
     pub interrupted: bool,
 }
 
 /// The repetitions of one variant.
 #[derive(Clone, Debug)]
 pub struct VariantRuns {
-    /// Which one.
+    /// The variant.
     pub variant: Variant,
-    /// In the order of their numbers.
+    /// Runs in the order of their numbers.
     pub runs: Vec<Run>,
 }
 
-/// Follows a study from outside.
+/// Observes a study.
 pub trait Watcher: Sync {
-    /// One more repetition of a variant is done and kept.
+    /// Called when a repetition of a variant is finished and stored.
     fn on_run(&self, variant: &Variant, run: &Run);
-    /// One more repetition of a variant was there already.
+    /// Called when a stored repetition of a variant is reused.
     fn on_stored(&self, _variant: &Variant, _run: &Run) {}
-    /// So many repetitions of all variants together are planned, those done included.
+    /// Called with the number of planned repetitions of all variants together, including finished
+    /// ones.
     fn on_plan(&self, _total: usize) {}
-    /// With `--runs auto`, after so many repetitions of each variant: the widest half-width of a
-    /// paired difference as a share of the baseline's mean, and the one that is narrow enough.
+    /// With `--runs auto`, called with the repetitions of each variant so far, the widest
+    /// half-width of a paired difference as a share of the baseline's mean, and the target.
     fn on_precision(&self, _runs: u32, _half_width: f64, _target: f64) {}
     /// Whether to start no more repetitions.
     fn is_stopped(&self) -> bool;
-    /// Captures of the first repetition of a variant, if captures were asked for.
+    /// Called with the captures of the first repetition of a variant, if requested.
     fn on_captures(&self, _variant: &Variant, _captures: Captures) {}
-    /// Whether captures are wanted.
+    /// Whether captures are requested.
     fn wants_captures(&self) -> bool {
         false
     }
 }
 
-/// Why a study could not be carried out.
+/// Errors of running a study.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StudyError {
-    /// No threads.
+    /// Threads could not be started.
     #[error("cannot start {jobs} threads: {reason}")]
     Threads {
-        /// As asked for.
+        /// Requested number.
         jobs: usize,
-        /// The system's words.
+        /// Error of the system.
         reason: String,
     },
-    /// A repetition could not be carried out.
+    /// A repetition failed.
     #[error("{variant}, repetition {run}, seed {seed}: {reason}")]
     Run {
         /// Name of the variant.
         variant: String,
         /// Number of the repetition.
         run: u64,
-        /// Of the study.
+        /// Seed of the study.
         seed: u64,
-        /// What went wrong.
+        /// Cause.
         reason: String,
     },
-    /// A run could not be kept, so the study went no further.
+    /// A run could not be saved, so the study was stopped.
     #[error(
-        "cannot write to `{folder}`: {reason}\n  {kept} finished runs are kept there; make room, \
-         and the same command goes on from them"
+        "cannot write to `{folder}`: {reason}\n  {kept} finished runs are saved there; free some \
+         space and run the command again to resume"
     )]
     Keep {
         /// The result folder.
         folder: String,
-        /// The system's words.
+        /// Error of the system.
         reason: String,
-        /// Runs in it.
+        /// Number of runs in it.
         kept: usize,
     },
 }
@@ -111,13 +112,13 @@ impl Study {
         }
     }
 
-    /// How many repetitions all variants have.
+    /// Number of repetitions that all variants have.
     pub fn repetitions(&self) -> u32 {
         let runs = self.variants.iter().map(|variant| variant.runs.len()).max().unwrap_or(0);
         u32::try_from(runs).unwrap_or(u32::MAX)
     }
 
-    /// What is measured; `None` of an empty study.
+    /// Metric; `None` for an empty study.
     pub fn metric(&self) -> Option<Metric> {
         self.variants.iter().find_map(|v| v.runs.first()).map(|run| run.metric)
     }

@@ -1,6 +1,6 @@
-//! One variant by itself: its mean, median, quantiles and shares, with their intervals.
+//! Statistics of one variant: mean, median, quantiles and shares, with their intervals.
 //!
-//! Leaves comparisons to `comparison`.
+//! `comparison` compares variants.
 
 use crate::blocking::{Blocking, Repeats};
 use crate::comparison::{Class, Difference};
@@ -17,21 +17,21 @@ use base::chance::owner_of;
 
 /// Above this share of incomplete runs a variant gets no verdict.
 const MOST_INCOMPLETE: f64 = 0.05;
-/// The quantiles over runs that are given beside the median.
+/// Reported quantiles over runs, in addition to the median.
 const QUANTILES: [(&str, f64); 3] = [("p25", 0.25), ("p75", 0.75), ("p95", 0.95)];
 
-/// One variant.
+/// Statistics of one variant.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// Which one.
+    /// The variant.
     pub variant: Variant,
-    /// Repetitions carried out.
+    /// Number of repetitions.
     pub n: usize,
-    /// Those that had not finished after 600 s.
+    /// Repetitions not finished after 600 s.
     pub incomplete: usize,
-    /// Of the finished ones, in the metric's unit.
+    /// Mean of the finished runs, in the metric's unit.
     pub mean: Option<f64>,
-    /// Likewise.
+    /// Median of the finished runs, in the metric's unit.
     pub median: Option<f64>,
     /// 95 % interval of the mean.
     pub mean_interval: Option<Interval>,
@@ -41,27 +41,27 @@ pub struct Summary {
     pub quantiles: Vec<Quantile>,
     /// All repetitions are equal and nothing in the scenario is random.
     pub deterministic: bool,
-    /// The mean's interval is not to be trusted.
+    /// The interval of the mean is unreliable.
     pub heavy_tail: bool,
-    /// Against the baseline; `None` for the baseline itself.
+    /// Difference from the baseline; `None` for the baseline itself.
     pub difference: Option<Difference>,
-    /// `None`: no verdict.
+    /// Class; `None`: no verdict.
     pub class: Option<Class>,
     /// Means of further numbers of the traffic model, by name.
     pub extra: Vec<(String, f64)>,
     /// Share of the payload first sent on each path, by name.
     pub share: Vec<(String, f64)>,
-    /// Segments sent again on their own path, per repetition.
+    /// Segments retransmitted on their own path, per repetition.
     pub retransmitted: f64,
     /// Bytes sent on a second path although another one had them, per repetition.
     pub reinjected: f64,
-    /// Where the time went, where that is known.
+    /// Times by state, where known.
     pub blocking: Option<Blocking>,
-    /// What was sent more than once on each path.
+    /// Repeated segments on each path.
     pub repeats: Vec<Repeats>,
-    /// How long nothing came when a path failed, if one did.
+    /// Fail-over times, if a path failed.
     pub failovers: Option<Failovers>,
-    /// What competing connections got, if there are any.
+    /// Goodputs of competing connections, if there are any.
     pub fairness: Option<Fairness>,
     /// Why connections failed, if they did.
     pub failure: Option<String>,
@@ -72,21 +72,21 @@ pub struct Summary {
 pub struct Quantile {
     /// `p75`.
     pub name: &'static str,
-    /// In the metric's unit.
+    /// Value in the metric's unit.
     pub value: f64,
     /// 95 % interval; `None` if there are too few runs for one.
     pub interval: Option<Interval>,
 }
 
 impl Summary {
-    /// What the repetitions of a variant show by themselves.
+    /// Computes the statistics of a variant's repetitions.
     pub(crate) fn new(scenario: &Scenario, runs: &VariantRuns) -> Summary {
         let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.value).collect();
         let (median_interval, quantiles) = quantiles(scenario, &runs.variant.name, &values);
         Summary { median_interval, quantiles, ..Summary::without_resamples(scenario, runs) }
     }
 
-    /// The same but for what takes resamples.
+    /// The same without the values that need resamples.
     pub(crate) fn without_resamples(scenario: &Scenario, runs: &VariantRuns) -> Summary {
         let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.value).collect();
         let equal = values.windows(2).all(|pair| pair[0] == pair[1]);
@@ -127,7 +127,7 @@ impl Summary {
         self.mean.is_some() && self.incomplete as f64 <= MOST_INCOMPLETE * self.n as f64
     }
 
-    /// Why there is no verdict on it, in words.
+    /// Reason for the missing verdict, in words.
     pub fn disqualification(&self) -> String {
         let why = self.failure.as_ref().map_or(String::new(), |failure| format!(" ({failure})"));
         let (incomplete, n) = (self.incomplete, self.n);
@@ -151,7 +151,7 @@ fn quantiles(scenario: &Scenario, name: &str, values: &[f64]) -> (Option<Interva
     (median, quantiles.collect())
 }
 
-/// Whether there is any chance on the paths of a variant.
+/// Whether the paths of a variant have random properties.
 fn is_random(scenario: &Scenario, runs: &VariantRuns) -> bool {
     match runs.variant.single_path() {
         Some(path) => scenario.is_random_on(path),

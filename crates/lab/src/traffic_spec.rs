@@ -1,6 +1,6 @@
-//! Traffic as people name it: `bulk:4MiB`, `bulk:30s`, `burst:20`, `video:60s`, `web:FILE`.
+//! Traffic specifications: `bulk:4MiB`, `bulk:30s`, `burst:20`, `video:60s`, `web:FILE`.
 //!
-//! Leaves what a model does to `traffic`, and reading pages to `web_page`.
+//! `traffic` implements the models, `web_page` reads pages.
 
 use crate::error::{Refusal, sanitised};
 use crate::path_spec::RUN_LIMIT;
@@ -17,7 +17,7 @@ use transport::Profile;
 
 /// Payload of a burst's segments (interface, "Traffic").
 const BURST_SEGMENT: u32 = 1420;
-/// The same with the papers' kernels.
+/// The same for the profiles of the papers' kernels.
 const BURST_SEGMENT_OLD: u32 = 1428;
 /// Longest burst, in segments.
 const BURST_MOST: u64 = 1_000_000;
@@ -34,8 +34,8 @@ pub(crate) struct Fetching {
     pub per_host: bool,
 }
 
-/// Reads a traffic model; a burst's segments depend on the profile. Files are relative to
-/// `folder`; of a page there is more to tell.
+/// Reads a traffic model; a burst's segments depend on the profile. Files are relative to `folder`.
+/// For a page, its source is returned as well.
 pub(crate) fn parse_traffic(
     text: &str,
     profile: Profile,
@@ -57,7 +57,7 @@ fn page(folder: Option<&Path>, value: &str) -> Result<PageSource, Refusal> {
     if value.is_empty() {
         let names: Vec<&str> = NAMED_PAGES.iter().map(|named| named.name).collect();
         let help = format!("give a HAR file, or a page by name: {}", names.join(", "));
-        return Err(Refusal::new("web", "`web:` does not say which page", help));
+        return Err(Refusal::new("web", "`web:` names no page", help));
     }
     PageSource::read(folder, value).map_err(|(problem, help)| Refusal::new(value, problem, help))
 }
@@ -87,9 +87,9 @@ fn parse_one_way(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
         ("video", None) => Ok(Traffic::Video(Video::DEFAULT_TIME)),
         ("video", Some(value)) => run_time(value).map(Traffic::Video).map_err(inner),
         ("bulk" | "burst", None) => {
-            Err(Refusal::new(text, format!("`{name}` does not say how much"), EXAMPLES))
+            Err(Refusal::new(text, format!("`{name}` needs a size or time"), EXAMPLES))
         }
-        ("web", _) => Err(Refusal::new(text, "`web` does not say which page", EXAMPLES)),
+        ("web", _) => Err(Refusal::new(text, "`web` names no page", EXAMPLES)),
         (unknown, _) => Err(Refusal::new(
             text,
             format!("unknown traffic `{unknown}`"),
@@ -104,7 +104,7 @@ fn bulk(value: &str) -> Result<Traffic, Refusal> {
         return run_time(value).map(Traffic::BulkTime);
     }
     match parse_size(value)? {
-        0 => Err(Refusal::new(value, "a transfer of nothing takes no time", EXAMPLES)),
+        0 => Err(Refusal::new(value, "a transfer of zero bytes takes no time", EXAMPLES)),
         bytes => Ok(Traffic::BulkSize(bytes)),
     }
 }
@@ -123,13 +123,13 @@ fn burst(value: &str, profile: Profile) -> Result<Traffic, Refusal> {
     Ok(Traffic::Burst { segments, segment_bytes })
 }
 
-/// A time that a run can last.
+/// A time shorter than the limit of a run.
 fn run_time(value: &str) -> Result<Duration, Refusal> {
     let time = parse_time(value)?;
     if time.is_zero() || time >= RUN_LIMIT {
         return Err(Refusal::new(
             value,
-            format!("`{value}` is not above 0 and below {RUN_LIMIT}, when a run is given up"),
+            format!("`{value}` is not above 0 and below {RUN_LIMIT}, the limit of a run"),
             "write a time such as `30s`",
         ));
     }
@@ -147,7 +147,7 @@ pub fn show_traffic(traffic: &Traffic) -> String {
     }
 }
 
-/// What happens, in words: for the head of a table.
+/// Description for the heading of a table.
 pub fn describe_traffic(traffic: &Traffic, reverse: bool) -> String {
     let load = if reverse { "upload" } else { "download" };
     match traffic {
@@ -176,7 +176,7 @@ fn describe_page(web: &Web) -> String {
         Http::One { connections } => format!("{connections} HTTP/1.1 connections{each}"),
         Http::Two => format!("one HTTP/2 connection{each}"),
     };
-    // Folders are of no interest here.
+    // Folders are omitted.
     let name = page.name().rsplit('/').next().unwrap_or_default();
     let name = sanitised(name);
     format!("page {name}: {objects} object{plural}, {kilobytes:.0} kB, over {over}")
@@ -234,17 +234,17 @@ mod tests {
 
     #[test]
     fn wrong_traffic_is_refused_with_the_mend() {
-        assert!(problem("bulk").contains("does not say how much"));
+        assert!(problem("bulk").contains("needs a size or time"));
         assert!(problem("bulk:4M").contains("`4MiB`"));
-        assert!(problem("bulk:0").contains("nothing"));
+        assert!(problem("bulk:0").contains("zero bytes"));
         assert!(problem("bulk:700s").contains("600s"));
         assert!(problem("bulk:4MiBB").contains("unknown unit"));
         assert!(problem("burst:0").contains("segments from 1"));
         assert!(problem("burst:-3").contains("segments from 1"));
         assert!(problem("video:0s").contains("is not above 0"));
         assert!(problem("vidoe").contains("did you mean `video`"));
-        assert!(problem("web").contains("does not say which page"));
-        assert!(problem("web:").contains("does not say which page"));
+        assert!(problem("web").contains("names no page"));
+        assert!(problem("web:").contains("names no page"));
         assert!(problem("web:wikipeda").contains("did you mean `web:wikipedia`"));
         assert!(problem("web:no/such.har").contains("`no/such.har` cannot be read"));
         assert_eq!(read("bulk:4M").unwrap_err().span, 5..7);

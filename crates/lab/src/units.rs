@@ -1,21 +1,20 @@
-//! Quantities as people write them: rates, times, probabilities, queue lengths, sizes.
+//! Parses and prints quantities: rates, times, probabilities, queue lengths, sizes.
 //!
-//! Existing spellings come in, one canonical spelling goes out, and what two programs read
-//! differently is refused with both readings (conventions A1). Leaves the words around a quantity
-//! to the path and traffic grammars.
+//! Existing spellings are accepted, one canonical spelling is printed, and a spelling that two
+//! programs read differently is refused with both readings.
 
 use crate::error::Refusal;
 use crate::words::nearest_help;
 use base::{Duration, Rate};
 
-/// A bound of a queue.
+/// A limit of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueLimit {
     /// Packets waiting.
     Packets(u64),
     /// Bytes waiting, at IP length.
     Bytes(u64),
-    /// Time the waiting bytes need at the link's rate.
+    /// Transmission time of the waiting bytes at the link's rate.
     Time(Duration),
 }
 
@@ -50,7 +49,7 @@ pub(crate) fn parse_rate(text: &str) -> Result<Rate, Refusal> {
     if bps == 0 {
         return Err(Refusal::new(
             text,
-            format!("a rate of zero (`{text}`) never lets anything through"),
+            format!("a rate of zero (`{text}`) transmits nothing"),
             "write a rate above zero; an outage is `down @START..END` or `silent @START..END`",
         ));
     }
@@ -143,7 +142,11 @@ pub(crate) fn parse_probability(text: &str) -> Result<f64, Refusal> {
         return Ok(value);
     }
     let help = if unit.is_empty() && number.value() <= 100.0 {
-        format!("without a sign 1 means always; write `{}%` if you mean per cent", number.shown())
+        format!(
+            "a number without `%` is a fraction, and 1 means always; write `{}%` for \
+            percent",
+            number.shown()
+        )
     } else {
         "write a percentage from `0%` to `100%` or a fraction from `0` to `1`".to_owned()
     };
@@ -184,8 +187,8 @@ pub(crate) fn parse_queue(text: &str) -> Result<QueueLimit, Refusal> {
         QueueLimit::Packets(0) | QueueLimit::Bytes(0) | QueueLimit::Time(Duration::ZERO) => {
             Err(Refusal::new(
                 text,
-                format!("a queue of `{text}` holds nothing and drops every burst"),
-                "write at least `1p`; 100p is usual for WLAN, 1000p is Linux's own",
+                format!("a queue of `{text}` has no room and drops every burst"),
+                "write at least `1p`; 100p is usual for WLAN, 1000p is the default of Linux",
             ))
         }
         limit => Ok(limit),
@@ -319,7 +322,7 @@ fn split_number(text: &str) -> Result<(Decimal, &str), Refusal> {
         return Err(Refusal::new(
             text,
             format!("`{text}` is not a number with a unit"),
-            "write digits, with a point if need be, and the unit: `1.5s`, `25mbit`, `1%`",
+            "write digits, optionally with a decimal point, and the unit: `1.5s`, `25mbit`, `1%`",
         ));
     }
     let fraction = fraction.trim_end_matches('0');
@@ -328,7 +331,7 @@ fn split_number(text: &str) -> Result<(Decimal, &str), Refusal> {
     if digits.len() > 18 || fraction.len() > 18 {
         return Err(too_large(text, "number"));
     }
-    // At most 18 digits fit; nothing but zeros leaves none.
+    // At most 18 digits fit; a number of zeros only has none left.
     let digits = if digits.is_empty() { 0 } else { digits.parse().unwrap_or(u64::MAX) };
     Ok((Decimal { digits, scale: fraction.len() as u32 }, unit.trim()))
 }
@@ -347,7 +350,7 @@ fn whole(text: &str, number: &Decimal, what: &str) -> Result<u64, Refusal> {
 fn too_large(text: &str, what: &str) -> Refusal {
     Refusal::new(
         text,
-        format!("`{text}` is too large or too precise a {what}"),
+        format!("`{text}` is too large or too precise for a {what}"),
         "write fewer digits",
     )
 }
@@ -439,7 +442,7 @@ mod tests {
         assert_eq!(parse_queue("64KiB").unwrap().to_string(), "64KiB");
         assert!(problem(parse_queue("100")).contains("`100p` for packets"));
         assert!(problem(parse_queue("64k")).contains("two readings"));
-        assert!(problem(parse_queue("0p")).contains("holds nothing"));
+        assert!(problem(parse_queue("0p")).contains("has no room"));
         assert!(problem(parse_queue("1.5p")).contains("whole number"));
         assert!(problem(parse_queue("5pkts")).contains("unknown unit"));
     }

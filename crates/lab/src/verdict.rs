@@ -1,5 +1,5 @@
-//! The verdict: one line a person can act on. Which variant, by how much, how sure; and if both
-//! single paths and several at once were compared, whether using several pays off.
+//! The verdict in one line: the best variant, its advantage and the confidence; and if single paths
+//! and several at once were compared, whether using several pays off.
 
 use crate::comparison::Class;
 use crate::quantity::{Scale, percent};
@@ -8,11 +8,11 @@ use crate::statistics::Interval;
 use crate::summary::Summary;
 use traffic::Metric;
 
-/// More variants are not named one by one.
+/// Largest number of variants named individually.
 const MOST_NAMED: usize = 4;
 
-/// The verdict on variants that were compared with `best`: the best one, or the best path alone if
-/// there are several paths at once to hold against it.
+/// The verdict on variants compared with `best`: the best one, or the best single path if there are
+/// multi-path variants to compare with it.
 pub(crate) fn verdict(
     scenario: &Scenario,
     metric: Metric,
@@ -60,7 +60,7 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// On the best variant, and how far the next ones are behind.
+    /// Text on the best variant, and on the next ones.
     fn on_rivals(&self, best: &Summary, variants: &[Summary]) -> Vec<String> {
         let best_is = if variants.len() == 1 { "" } else { "best is " };
         let what = match self.metric {
@@ -73,7 +73,7 @@ impl Words<'_> {
         let mut sentences = vec![format!("{best_is}{name}: {what} {mean}.")];
         let next = self.runner_up(best, variants, |_| true);
         sentences.extend(next.map(|next| self.comparison(best, next)));
-        // Which congestion control wins is one question, which path wins the other.
+        // The best congestion control and the best path are separate questions.
         let same_path = |other: &Summary| other.variant.single_path() == best.variant.single_path();
         if next.is_some_and(same_path) {
             let next = self.runner_up(best, variants, |other| !same_path(other));
@@ -82,7 +82,8 @@ impl Words<'_> {
         sentences
     }
 
-    /// Whether several paths at once are better than the best one alone, and with what not.
+    /// Text on whether several paths at once are better than the best one alone, and on the
+    /// variants that are not.
     fn on_multipath(
         &self,
         alone: &Summary,
@@ -97,10 +98,10 @@ impl Words<'_> {
             Some(Class::Hurts) => "multi-path hurts",
             Some(Class::NoDifference) => "multi-path makes no difference that matters",
             _ if apparent => {
-                "undecided whether multi-path pays off (the interval leaves zero out, but not \
-                 after Holm's correction for all variants compared; more runs may tell)"
+                "undecided whether multi-path pays off (significant alone, not after Holm's \
+                 correction for all variants; more runs may decide)"
             }
-            _ => "undecided whether multi-path pays off (more runs may tell)",
+            _ => "undecided whether multi-path pays off (more runs may decide)",
         };
         let name = &together.variant.name;
         let verb = match self.metric {
@@ -130,7 +131,8 @@ impl Words<'_> {
         sentences
     }
 
-    /// What a variant takes from TCP flows beside it: the best one may be the least fair.
+    /// Text on the share of a variant against competing TCP flows: the best variant may be the
+    /// least fair.
     fn share_of_tcp(&self, summary: &Summary) -> Option<String> {
         let share = summary.fairness.as_ref()?.tcp_share?;
         let interval = share.interval.filter(|interval| interval.half_width() > 0.0);
@@ -138,10 +140,10 @@ impl Words<'_> {
             format!(" (95 % interval {low:.2} to {high:.2})")
         });
         let (name, mean) = (self.name(summary), share.mean);
-        Some(format!("{name} gets {mean:.2} times what a TCP flow beside it gets{ends}."))
+        Some(format!("{name} gets {mean:.2} times the goodput of a competing TCP flow{ends}."))
     }
 
-    /// How far a variant is from the one it was compared with.
+    /// Text on the difference of a variant and its baseline.
     fn distance(&self, summary: &Summary, reference: &str) -> String {
         let Some(difference) = &summary.difference else { return String::new() };
         let by = self.scale.value(difference.mean.abs());
@@ -159,7 +161,8 @@ impl Words<'_> {
         format!(", {by} {more} than {reference} ({share}; {ends}){magnitude}")
     }
 
-    /// An interval of a difference whose sign the words say; with both signs in it, as it is.
+    /// An interval of a difference without its sign, which the text gives; with signs if it
+    /// contains zero.
     fn ends(&self, interval: Interval) -> String {
         if interval.includes_zero() {
             let (low, high) = (interval.low, interval.high);
@@ -171,7 +174,7 @@ impl Words<'_> {
         format!("95 % interval {}", self.scale.interval(ends))
     }
 
-    /// The best of those that use several paths.
+    /// The best variant that uses several paths.
     fn best_together<'v>(&self, variants: &'v [Summary]) -> Option<&'v Summary> {
         let sign = if self.metric.larger_is_better() { -1.0 } else { 1.0 };
         let key = |summary: &&Summary| sign * summary.mean.unwrap_or(f64::INFINITY);
@@ -179,7 +182,7 @@ impl Words<'_> {
         rivals.min_by(|a, b| key(a).total_cmp(&key(b)))
     }
 
-    /// The mean and how sure it is.
+    /// Text on the mean and its interval.
     fn mean(&self, summary: &Summary) -> String {
         let mean = summary.mean.map_or(String::new(), |mean| self.scale.value(mean));
         format!("{mean} on average ({})", self.certainty(summary))
@@ -194,7 +197,7 @@ impl Words<'_> {
         }
     }
 
-    /// The nearest rival that qualifies, among those that count.
+    /// The nearest qualifying rival among the given variants.
     fn runner_up<'v>(
         &self,
         best: &Summary,
@@ -214,13 +217,13 @@ impl Words<'_> {
     fn comparison(&self, best: &Summary, next: &Summary) -> String {
         let (name, best) = (self.name(next), self.name(best));
         let Some(difference) = &next.difference else {
-            return format!("Nothing can be said of {name} beside it.");
+            return format!("No comparison with {name}.");
         };
         let by = self.scale.value(difference.mean.abs());
         let share = difference.relative.map_or(String::new(), |r| percent(r.abs()));
         let worse = match self.metric {
             Metric::CompletionTime | Metric::PageLoadTime => format!("{name} takes {by} longer"),
-            Metric::Goodput => format!("{name} carries {by} less"),
+            Metric::Goodput => format!("{name} has {by} less goodput"),
             Metric::MessageDelay => format!("{name} delays by {by} more"),
         };
         match (next.class, difference.interval) {
@@ -234,14 +237,14 @@ impl Words<'_> {
                 format!("No difference to {name} that matters ({by}, {share}).")
             }
             _ => format!(
-                "Undecided against {name}: {by} ({share}) apart, within chance; more runs may \
-                 tell it from {best}."
+                "Undecided against {name}: {by} ({share}) apart, not significant; more runs may \
+                 distinguish it from {best}."
             ),
         }
     }
 
-    /// The path, with the congestion control if paths were alone with several; of a variant over
-    /// all paths its name.
+    /// The path, with the congestion control if single paths were run with several controls; for a
+    /// variant over all paths, its name.
     fn name(&self, summary: &Summary) -> String {
         let path = summary.variant.single_path().and_then(|path| self.scenario.paths.get(path));
         let controls =

@@ -1,12 +1,12 @@
 //! The nearest valid word to a misspelt one, for messages.
 //!
-//! Leaves the wording of messages to whoever refuses something.
+//! Callers word the rest of the message.
 
-/// Words longer than this are not compared: they are nobody's slip of the finger, and the
-/// comparison costs their length squared.
+/// Words longer than this are not compared: they are not typing errors, and the cost of a
+/// comparison is quadratic in their length.
 const LONGEST: usize = 64;
 
-/// The candidate nearest to `word`, if one is near enough to be what was meant.
+/// The candidate nearest to `word`, if it is near enough to be intended.
 pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,

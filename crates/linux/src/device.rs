@@ -86,14 +86,15 @@ fn explain(name: &str, doing: &str, error: &io::Error) -> LiveError {
         Some(Errno::EPERM | Errno::EACCES) => LiveError::missing(
             format!("{doing}: not permitted; CAP_NET_ADMIN is needed"),
             format!(
-                "run the same command with sudo, or make the device for your user: \
-                 sudo ip tuntap add dev {name} mode tun user $USER"
+                "run the same command with sudo, or create the device for your user: sudo ip \
+                 tuntap add dev {name} mode tun user $USER"
             ),
         ),
         Some(Errno::EBUSY) => LiveError::Failed(format!("{doing}: another program has it open")),
-        Some(Errno::EINVAL) => {
-            LiveError::Usage(format!("{doing}: a device of that name exists and is no TUN device"))
-        }
+        Some(Errno::EINVAL) => LiveError::Usage(format!(
+            "{doing}: a device of that name exists and is not a TUN \
+                device"
+        )),
         _ => LiveError::system(doing, error),
     }
 }

@@ -56,7 +56,7 @@ pub fn examine() -> Vec<Check> {
         check(
             "network namespaces",
             "emulate, tests",
-            inside.clone().map(|_| "can be made".to_owned()),
+            inside.clone().map(|_| "can be created".to_owned()),
             PRIVILEGE,
         ),
         check(
@@ -97,7 +97,7 @@ pub fn examine() -> Vec<Check> {
         ),
         check(
             "nftables",
-            "a kernel as the middlebox that takes MPTCP's options away; tests do it themselves",
+            "a kernel as a middlebox that removes MPTCP options; tests have their own",
             inside.clone().and_then(nftables),
             first(NF_TABLES),
         ),
@@ -128,7 +128,7 @@ fn tun_file() -> Result<String, String> {
 
 fn tun_inside(namespace: &Namespace) -> Result<String, String> {
     let opened = namespace.run(|| Tun::open("probe").map(drop)).map_err(|e| e.to_string())?;
-    opened.map(|()| "can be made".to_owned()).map_err(|error| first_line(&error.to_string()))
+    opened.map(|()| "can be created".to_owned()).map_err(|error| first_line(&error.to_string()))
 }
 
 fn user_namespaces() -> Result<String, String> {
@@ -138,7 +138,7 @@ fn user_namespaces() -> Result<String, String> {
     }
     // A process with threads cannot make one, so another one tries.
     runs("unshare", &["--user", "--map-root-user", "--net", "true"])
-        .map(|_| "can be made".to_owned())
+        .map(|_| "can be created".to_owned())
 }
 
 fn kernel_mptcp() -> Result<String, String> {

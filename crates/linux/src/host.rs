@@ -65,7 +65,7 @@ impl<A: Application> LiveHost<A> {
         let mut sockets = BTreeSet::new();
         if let Some(port) = endpoint.listen.map(|listen| listen.port()) {
             let listener = stack.listen(port, endpoint.protocol.clone());
-            let failed = |error| LiveError::Failed(format!("listening at port {port}: {error}"));
+            let failed = |error| LiveError::Failed(format!("listening on port {port}: {error}"));
             sockets.insert(listener.map_err(failed)?);
         }
         let entropy = Entropy::new().map_err(|error| no_chance(&error))?;
@@ -209,7 +209,7 @@ impl<A: Application> LiveHost<A> {
                 return Ok(());
             }
         }
-        Err(LiveError::Failed("one input leads to packets without end".to_owned()))
+        Err(LiveError::Failed("one input leads to an endless series of packets".to_owned()))
     }
 
     /// Hand a packet to the kernel. It has departed then: there is no queue of ours behind.

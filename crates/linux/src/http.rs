@@ -105,12 +105,12 @@ pub(crate) struct ResponseHead {
 pub(crate) fn parse_response(bytes: &[u8]) -> Result<Option<ResponseHead>, String> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut headers);
-    let status = response.parse(bytes).map_err(|error| format!("no HTTP answer: {error}"))?;
+    let status = response.parse(bytes).map_err(|error| format!("not an HTTP answer: {error}"))?;
     let httparse::Status::Complete(len) = status else {
         return if bytes.len() < MAX_HEAD {
             Ok(None)
         } else {
-            Err(format!("the head of the answer is longer than {MAX_HEAD} bytes"))
+            Err(format!("the header of the answer is longer than {MAX_HEAD} bytes"))
         };
     };
     let content_length = content_length(response.headers)?;
@@ -127,7 +127,7 @@ fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<u64>, Strin
     let mut length = None;
     for header in headers {
         if header.name.eq_ignore_ascii_case("Transfer-Encoding") {
-            return Err("the server encodes its answer, though HTTP/1.0 was asked for".to_owned());
+            return Err("the server encodes its answer, although HTTP/1.0 was requested".to_owned());
         }
         if !header.name.eq_ignore_ascii_case("Content-Length") {
             continue;
@@ -135,7 +135,7 @@ fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<u64>, Strin
         let value = std::str::from_utf8(header.value).unwrap_or_default().trim();
         let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
         let number = value.parse().ok().filter(|_| is_number);
-        let number = number.ok_or_else(|| format!("`{value}` is no length of a file"))?;
+        let number = number.ok_or_else(|| format!("`{value}` is not the length of a file"))?;
         if length.is_some_and(|known| known != number) {
             return Err("the server names two lengths of the file".to_owned());
         }

@@ -44,7 +44,7 @@ pub(crate) fn open(
         && !interfaces.iter().any(|interface| interface.addresses.contains(&address))
     {
         return Err(LiveError::Usage(format!(
-            "{address} lies in the subnet of no device: {}",
+            "{address} is not in the subnet of any device: {}",
             describe(&interfaces)
         )));
     }
@@ -76,9 +76,9 @@ fn set_up_new(
         return Err(LiveError::missing(
             format!("there is no device {name}"),
             format!(
-                "sudo ip tuntap add dev {name} mode tun && sudo ip addr add 10.9.0.1/24 \
-                 dev {name} && sudo ip link set {name} up\n  or have it made: \
-                 --path dev={name},addr=10.9.0.2/24 (the engine's address; the kernel gets another)"
+                "sudo ip tuntap add dev {name} mode tun && sudo ip addr add 10.9.0.1/24 dev {name} \
+                 && sudo ip link set {name} up\n  or have it created: --path \
+                 dev={name},addr=10.9.0.2/24 (the engine's address; the kernel gets another)"
             ),
         ));
     }
@@ -135,7 +135,7 @@ fn engine_addresses(
     if addresses.is_empty() {
         let name = &path.name;
         return Err(LiveError::missing(
-            format!("{name} has no address, so there is none beside it for the engine"),
+            format!("{name} has no address, so the engine has no subnet to take one from"),
             format!("sudo ip addr add 10.9.0.1/24 dev {name}"),
         ));
     }

@@ -305,7 +305,7 @@ fn complete(mut endpoint: Endpoint, interfaces: &[Interface]) -> Result<Endpoint
         if endpoint.local.is_none() {
             let family = if remote.is_ipv4() { "IPv4" } else { "IPv6" };
             return Err(LiveError::Usage(format!(
-                "no {family} address on any device to reach {remote} from"
+                "no device has an {family} address to reach {remote} from"
             )));
         }
     }

@@ -87,7 +87,7 @@ impl PathManager {
             let id = attribute(answer.get(HEADER..)?, FAMILY_ID)?;
             array(id, 0).map(u16::from_ne_bytes)
         });
-        let missing = || io::Error::other("no number of the netlink family mptcp_pm");
+        let missing = || io::Error::other("the netlink family mptcp_pm has no number");
         Ok(Some(PathManager { netlink, family: id.ok_or_else(missing)? }))
     }
 

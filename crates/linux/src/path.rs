@@ -38,13 +38,13 @@ fn read_item(devices: &mut Vec<PathDevice>, item: &str) -> Result<(), String> {
         Some(("dev", name)) => {
             check_name(name)?;
             if devices.iter().any(|device| device.name == name) {
-                return Err(format!("`{name}` is named twice"));
+                return Err(format!("`{name}` is given twice"));
             }
             let (name, addresses) = (name.to_owned(), Vec::new());
             devices.push(PathDevice { name, addresses, backup: false });
         }
         Some(("addr", address)) => {
-            let subnet = address.parse().map_err(|()| format!("`{address}` is no address"))?;
+            let subnet = address.parse().map_err(|()| format!("`{address}` is not an address"))?;
             let device = devices.last_mut().ok_or("an address needs a device before it")?;
             device.addresses.push(subnet);
         }
@@ -53,7 +53,7 @@ fn read_item(devices: &mut Vec<PathDevice>, item: &str) -> Result<(), String> {
             device.backup = true;
         }
         Some((key, _)) => {
-            return Err(format!("`{key}` is not known; there are dev, addr and backup"));
+            return Err(format!("unknown key `{key}`; valid are dev, addr and backup"));
         }
         None => return Err(format!("`{item}` is not KEY=VALUE")),
     }

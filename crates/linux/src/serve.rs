@@ -251,7 +251,7 @@ impl Application for FileServer {
             .collect();
         for socket in late {
             host.abort(socket);
-            self.end(socket, Some(format!("nothing moved for {PATIENCE}")));
+            self.end(socket, Some(format!("no progress for {PATIENCE}")));
         }
         self.check_at = (!self.connections.is_empty()).then_some(now + CHECK_EVERY);
     }

@@ -21,12 +21,12 @@ pub fn enter_if_needed() -> Result<bool, LiveError> {
         return Ok(false);
     }
     enter().map_err(|error| {
-        let what = format!("neither root nor a user namespace of one's own: {error}");
+        let what = format!("not root, and a user namespace cannot be created: {error}");
         LiveError::missing(what, REMEDY)
     })?;
     // Some systems give the namespace, but nothing may be done in it.
     Namespace::new().map(|_| true).map_err(|_| {
-        let what = "in a user namespace of one's own, network namespaces are refused";
+        let what = "in the new user namespace, network namespaces are refused";
         LiveError::missing(what, REMEDY)
     })
 }

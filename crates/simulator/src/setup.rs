@@ -109,7 +109,7 @@ pub struct FlowSetup {
     pub tcp: TcpConfig,
     /// Traffic of a competing flow that would end after the run ends with the run.
     pub traffic: Traffic,
-    /// Client to server instead of a download; a page is always a download.
+    /// Send from client to server instead of downloading; a page is always a download.
     pub reverse: bool,
     /// When the client begins, since the start of the run.
     pub start: Duration,

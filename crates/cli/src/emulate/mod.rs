@@ -1,8 +1,8 @@
-//! The verb `emulate`: a shell, or any program, behind emulated paths.
+//! The subcommand `emulate`: a shell, or any program, behind emulated paths.
 //!
-//! Reads arguments, says what is emulated and how well that works, starts the program and waits
-//! for it. Comparing stacks there is `study`'s, the hosts and the links between them are
-//! the `linux` crate's, the words for paths the lab's.
+//! Reads arguments, prints the emulated paths and their accuracy, starts the program and waits for
+//! it. `study` compares stacks; the `linux` crate emulates the hosts and links; the lab parses
+//! paths.
 
 mod study;
 
@@ -34,10 +34,10 @@ Examples:
   sudo anabranch emulate --path dsl='rate 16mbit uplink rate 1mbit delay 12ms' \\
                          --shell client --tcp -- ping -c 5 10.0.0.2
 
-Two hosts, client and server, each with a kernel stack of its own, are joined by the paths and by
-nothing else. Path number P (from 0) has the addresses 10.0.P.1 (client) and 10.0.P.2 (server).
-The program is told ANABRANCH_SERVER, ANABRANCH_CLIENT (addresses on the first path) and
-ANABRANCH_OTHER_HOST (for nsenter --net=...). Words of paths: anabranch compare --help.
+Two hosts, client and server, each with its own kernel stack, are connected by the paths only. Path
+number P (from 0) has the addresses 10.0.P.1 (client) and 10.0.P.2 (server). The program's
+environment has ANABRANCH_SERVER and ANABRANCH_CLIENT (addresses on the first path) and
+ANABRANCH_OTHER_HOST (for nsenter --net=...). Path syntax: anabranch compare --help.
 
 Exit codes: the program's; before it starts 1 failure, 2 wrong usage, 3 privilege missing.";
 
@@ -46,21 +46,21 @@ Exit codes: the program's; before it starts 1 failure, 2 wrong usage, 3 privileg
 pub(crate) struct EmulateArgs {
     #[command(flatten)]
     pub asked: CompareArgs,
-    /// Whose protocols to compare: kernel-tcp (each path alone), kernel-mptcp (all together),
-    /// anabranch (our engine, in every variant) [default: kernel-tcp,kernel-mptcp]
+    /// Stacks to compare: kernel-tcp (each path alone), kernel-mptcp (all paths together),
+    /// anabranch (the engine, in every variant) [default: kernel-tcp,kernel-mptcp]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_STACK", hide_env = true)]
     #[arg(conflicts_with = "shell")]
     pub stack: Option<String>,
-    /// Compare nothing: start a shell, or the program named at the end, in this host
+    /// Start a shell, or the command given at the end, in this host instead of comparing
     #[arg(long, value_name = "HOST")]
     shell: Option<Shell>,
-    /// Programs run over TCP as they are, not over MPTCP
+    /// Run programs over TCP, not over MPTCP
     #[arg(long, requires = "shell")]
     tcp: bool,
-    /// IPv6 addresses too: fd00::P:1 and fd00::P:2
+    /// Add IPv6 addresses: fd00::P:1 and fd00::P:2
     #[arg(long, requires = "shell")]
     ipv6: bool,
-    /// The program and its arguments [default: $SHELL]
+    /// Command and its arguments [default: $SHELL]
     #[arg(last = true, value_name = "COMMAND", requires = "shell")]
     command: Vec<OsString>,
 }
@@ -72,18 +72,18 @@ enum Shell {
     Server,
 }
 
-/// Options of `inside`, which nobody but `emulate` calls.
+/// Options of `inside`, which only `emulate` calls.
 #[derive(Args, Debug)]
 pub(crate) struct InsideArgs {
     /// Process of the emulation
     parent: i32,
-    /// Its file of the namespace
+    /// File of its namespace
     namespace: PathBuf,
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }
 
-/// Becomes a program in a host; the answer, an exit code, comes only if that fails.
+/// Replaces this process by a program in a host; returns an exit code only on failure.
 pub(crate) fn inside(args: &InsideArgs) -> u8 {
     let Some((program, arguments)) = args.command.split_first() else { return USAGE };
     let failure = become_program(args.parent, &args.namespace, program, arguments);
@@ -91,7 +91,7 @@ pub(crate) fn inside(args: &InsideArgs) -> u8 {
     FAILED
 }
 
-/// Carries it out; the answer is the exit code.
+/// Runs the subcommand and returns the exit code.
 pub(crate) fn emulate(args: &EmulateArgs) -> u8 {
     let Some(shell) = args.shell else { return study::study(args) };
     let resolve = || options(args)?.resolve().and_then(fit_for_emulation);
@@ -108,7 +108,7 @@ pub(crate) fn emulate(args: &EmulateArgs) -> u8 {
     }
 }
 
-/// Says why; the answer is the exit code.
+/// Prints the failure and returns the exit code.
 pub(crate) fn failed(failure: &LiveError) -> u8 {
     error(failure);
     match failure {
@@ -118,15 +118,15 @@ pub(crate) fn failed(failure: &LiveError) -> u8 {
     }
 }
 
-/// Refuses what emulated links do not have yet, or their hosts are not told.
+/// Refuses scenarios with features that emulated links or their hosts do not support.
 pub(crate) fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputError> {
     let marked = |path: &&PathSpec| !path.marks(0).is_empty();
     if let Some(path) = scenario.paths.iter().find(marked) {
         let name = &path.name;
         let problem =
             format!("path `{name}`: `reset` and `removed` are not available on emulated links");
-        let help = "leave them out, or simulate them: `anabranch compare`; an outage that hosts \
-                    are told of is `down`, one they are not told of `silent`";
+        let help = "leave them out, or simulate them: `anabranch compare`; `down` is an outage \
+                    with a link-down notification, `silent` one without";
         return Err(InputError::at("--path", problem, help));
     }
     if let Some(word) = scenario.simulated_only() {
@@ -139,7 +139,7 @@ pub(crate) fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputErr
         scenario.choices.path_managers.iter().find(|kind| simulated.contains(kind))
     {
         let problem =
-            format!("our engine has no path manager `{}` on emulated links yet", manager.name());
+            format!("the engine has no path manager `{}` on emulated links yet", manager.name());
         let help = "leave it out, or simulate it: `anabranch compare`; kernels on emulated links \
                     have a subflow on every path";
         return Err(InputError::at("--path-managers", problem, help));
@@ -153,12 +153,12 @@ pub(crate) fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputErr
 }
 
 fn options(args: &EmulateArgs) -> Result<Options, InputError> {
-    // The program decides what is sent; a scenario wants some traffic.
+    // The program generates the traffic, but a scenario needs a value.
     Ok(args.asked.options()?.or(Options::default().with(Key::Traffic, "bulk:1MiB")))
 }
 
 fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8, LiveError> {
-    // First of all: it needs a process without threads.
+    // Before everything else: it needs a process without threads.
     let in_user_namespace = user_namespace::enter_if_needed()?;
     let names = scenario.paths.iter().map(|path| path.name.clone()).collect();
     let config = EmulatorConfig { ipv6: args.ipv6, ..EmulatorConfig::new(names) };
@@ -189,7 +189,7 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
             is_shell: args.command.is_empty(),
         }));
     }
-    // An interrupt is for the program: this one waits for its end.
+    // An interrupt is for the program; this process waits for its end.
     let _ = ctrlc::set_handler(|| {});
     emulator.begin_run(&run)?;
     let status = start(&emulator, side, scenario.ends.first, &command);
@@ -202,22 +202,22 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
     Ok(exit_code(status?))
 }
 
-/// What is started, and how it gets its MPTCP.
+/// Program to start, and the protocol of its connections.
 struct Program {
     words: Vec<OsString>,
     over: Over,
 }
 
-/// What the program's connections use.
+/// Protocol of the program's connections.
 #[derive(PartialEq, Eq, Debug)]
 enum Over {
-    /// TCP, because that was asked for.
+    /// TCP, as requested.
     Tcp,
     /// MPTCP by `mptcpize`.
     Mptcp,
-    /// TCP for want of `mptcpize`.
+    /// TCP, because `mptcpize` is not installed.
     NoMptcpize,
-    /// TCP for want of a kernel that speaks MPTCP.
+    /// TCP, because the kernel does not support MPTCP.
     NoKernel,
 }
 
@@ -247,7 +247,7 @@ fn program_in_path(name: &str) -> bool {
     std::env::split_paths(&folders).any(|folder| is_program(&folder.join(name)))
 }
 
-/// Run it to its end.
+/// Runs the program to its end.
 fn start(
     emulator: &Emulator,
     side: Side,
@@ -270,13 +270,13 @@ fn start(
     child.wait().map_err(failed)
 }
 
-/// As a shell gives it: a signal is 128 and its number.
+/// Exit code as in a shell: 128 plus the number of a signal.
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)
 }
 
-/// What the banner speaks of.
+/// Contents of the banner.
 struct Banner<'a> {
     paths: &'a [PathSpec],
     first: usize,
@@ -315,11 +315,14 @@ fn banner(banner: &Banner<'_>) -> String {
         ),
         Over::Tcp => format!("Programs run over TCP: to {meet} over {path}."),
         Over::NoMptcpize => format!(
-            "Programs run over TCP: there is no mptcpize, which would make them use MPTCP\n\
+            "Programs run over TCP: mptcpize, which makes them use MPTCP, is not installed\n\
              (sudo apt-get install mptcpize). To {meet} over {path}."
         ),
         Over::NoKernel => {
-            format!("Programs run over TCP: this kernel speaks no MPTCP. To {meet} over {path}.")
+            format!(
+                "Programs run over TCP: this kernel does not support MPTCP. To {meet} over \
+                {path}."
+            )
         }
     };
     let _ = writeln!(text, "{line}");

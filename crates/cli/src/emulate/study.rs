@@ -1,4 +1,4 @@
-//! `emulate` without a shell: kernels and our engine compared over emulated links, in the table,
+//! `emulate` without a shell: compares kernels and the engine over emulated links, with the table,
 //! the document and the files of `compare`.
 
 use super::{EmulateArgs, failed, fit_for_emulation};
@@ -14,7 +14,7 @@ use lab::stack::{Emulated, StackKind, emulated_of};
 use lab::{Given, InputError, Report, Scenario};
 use linux::LiveError;
 
-/// Everything that must be right before the first run.
+/// Validated inputs of a study.
 struct Prepared {
     scenario: Scenario,
     stacks: Vec<StackKind>,
@@ -22,7 +22,7 @@ struct Prepared {
     pcap: Option<ResultFolder>,
 }
 
-/// Carries it out; the answer is the exit code.
+/// Runs the subcommand and returns the exit code.
 pub(super) fn study(args: &EmulateArgs) -> u8 {
     let prepared = match prepare(args) {
         Ok(prepared) => prepared,
@@ -43,14 +43,15 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
     let stacks = StackKind::parse_list(&given)?;
     let mut options = args.asked.options()?;
     if !options.says(Key::Protocols) && stacks.contains(&StackKind::Anabranch) {
-        // The engine beside both kernels.
+        // The engine runs the protocols of both kernels.
         options = options.with(Key::Protocols, "tcp,mptcp");
     }
     let scenario = fit_for_emulation(options.resolve()?)?;
     if emulated_of(&scenario, &stacks).is_empty() {
-        let help = "a kernel has no coupled control: --cc cubic,reno; or add --stack anabranch";
+        let help = "kernels have no coupled congestion control: use --cc cubic,reno, or add \
+            --stack anabranch";
         return Err(
-            given.refuse_whole("none of these stacks can do any of what is asked for", help)
+            given.refuse_whole("none of these stacks supports any of the requested variants", help)
         );
     }
     let folder = |option: &str, name: &Option<String>| {
@@ -63,12 +64,12 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
 
 fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     let Prepared { scenario, stacks, out, pcap } = prepared;
-    // First of all: it needs a process without threads.
+    // Before everything else: it needs a process without threads.
     linux::user_namespace::enter_if_needed()?;
     let asked = &args.asked;
     let variants = emulated_of(scenario, stacks).into_iter();
     let variants: Vec<_> = variants.map(Emulated::into_variant).collect();
-    // For people: what the stacks do, not what the engine alone would.
+    // Notes for users, about the stacks and not only about the engine.
     let mut shown = scenario.clone();
     shown.choices.protocols = protocols_of(&variants);
     let progress = Progress::new(&variants, asked.quiet, asked.verbose, pcap.is_some());
@@ -110,29 +111,30 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     Ok(if report.interrupted { INTERRUPTED } else { 0 })
 }
 
-/// What the variants use, each once.
+/// Protocols of the variants, each once.
 fn protocols_of(variants: &[Variant]) -> Vec<Protocol> {
     let has = |protocol: &Protocol| variants.iter().any(|v| v.protocol() == *protocol);
     Protocol::ALL.into_iter().filter(has).collect()
 }
 
-/// How exact the emulation was, and what does not count.
+/// Accuracy of the emulation, and the runs that do not count.
 fn conduct(emulation: &Emulation) -> String {
     let disturbed: u32 = emulation.conduct.iter().flatten().map(|conduct| conduct.disturbed).sum();
     conduct_of(&emulation.accuracy, disturbed, emulation.invalid())
 }
 
-/// Lines on the emulator's errors, the tries that were disturbed, and the runs that do not count.
+/// Lines on the emulator's errors, the disturbed attempts, and the runs that do not count.
 fn conduct_of(accuracy: &impl std::fmt::Display, tries: u32, invalid: usize) -> String {
     let mut text = format!("emulated; measured errors: {accuracy}");
     if tries > 0 {
-        text.push_str(&format!("\ndisturbed and repeated: {}", counted(tries, "run")));
+        let tries = counted(tries, "run");
+        text.push_str(&format!("\nrepeated: disturbed by other load on this machine: {tries}"));
     }
     if invalid > 0 {
         let runs = counted(u32::try_from(invalid).unwrap_or(u32::MAX), "run");
         text.push_str(&format!(
-            "\ndisturbed each time and not counted: {runs}\n  help: let nothing else run on this \
-             machine, or ask for lower rates"
+            "\ndiscarded: disturbed by other load on this machine: {runs}\n  help: stop other \
+             programs on this machine, or use lower rates"
         ));
     }
     text

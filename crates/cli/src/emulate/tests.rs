@@ -1,4 +1,4 @@
-//! Tests of what `emulate` says, and of what it starts.
+//! Tests of the output of `emulate`, and of the programs it starts.
 
 use super::*;
 use base::Duration;
@@ -72,11 +72,13 @@ emulating in a user namespace; measured errors: delay +0.118 ms, rate -0.20 %, e
          drawn (without real-time priority: needs root)
   wlan  client 10.0.0.1    server 10.0.0.2    rate 25mbit delay 20ms loss 1% limit 100p
   lte   client 10.0.1.1    server 10.0.1.2    rate 8mbit delay 0ms limit 1000p
-Programs run over TCP: there is no mptcpize, which would make them use MPTCP
+Programs run over TCP: mptcpize, which makes them use MPTCP, is not installed
 (sudo apt-get install mptcpize). To 10.0.1.1 over lte.
 A shell in the client: nsenter --net=/proc/7/fd/9 $SHELL"
     );
-    assert!(said(Side::Client, &Over::NoKernel, true).contains("this kernel speaks no MPTCP."));
+    assert!(
+        said(Side::Client, &Over::NoKernel, true).contains("this kernel does not support MPTCP.")
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Decisions as lines: time, data, every path with the numbers compared, the answer and why.
 //!
-//! Repeated waits that differ in nothing a reader would look at are one line with their number.
-//! Where the terminal is too narrow for the answer it stands on a line of its own.
+//! Repeated waits without a relevant difference are one line with their number. On a narrow
+//! terminal the answer is on a line of its own.
 
 use crate::output::{Screen, width_of};
 use crate::table::protocols;
@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 /// Blanks between columns.
 const GAP: &str = "  ";
 
-/// What `explain` prints without `--json`.
+/// Text output of `explain` (without `--json`).
 pub(super) fn text(
     scenario: &Scenario,
     variant: &Variant,
@@ -60,11 +60,11 @@ fn heading(
     screen.wrap(text, "", &heading, "");
 }
 
-/// What the columns mean, and the marks that occur.
+/// Explains the columns and the marks that occur.
 fn legend(text: &mut String, calls: &[Call], screen: Screen) {
-    let columns = "Data by position and length in the stream [byte]; left: what waits to be handed \
-                   out. Of each path: smoothed RTT [ms], segments in flight/congestion window \
-                   +those queued below, the scheduler's own number if it has one, marks:";
+    let columns = "Data: position and length in the stream [byte]; left: data waiting to be \
+                   scheduled. For each path: smoothed RTT [ms], segments in flight/congestion \
+                   window +segments queued below, the scheduler's own number if it has one, marks:";
     screen.wrap(text, "", columns, "");
     let occur =
         |mark| calls.iter().any(|one| one.call.paths.iter().any(|p| p.marks.contains(mark)));
@@ -73,7 +73,7 @@ fn legend(text: &mut String, calls: &[Call], screen: Screen) {
     }
 }
 
-/// Runs of calls that are shown as one: the same wait for the same data with the same marks.
+/// Groups of calls that are shown as one: the same wait for the same data with the same marks.
 fn folded(calls: &[Call]) -> impl Iterator<Item = &[Call]> {
     calls.chunk_by(|a, b| {
         let (a, b) = (&a.call, &b.call);
@@ -90,15 +90,15 @@ fn folded(calls: &[Call]) -> impl Iterator<Item = &[Call]> {
     })
 }
 
-/// A line.
+/// A line of the table.
 struct Row {
-    /// Time, data, what is left, and four for each path of the scenario.
+    /// Time, data, data left, and four cells for each path of the scenario.
     cells: Vec<String>,
     answer: String,
     waits: bool,
 }
 
-/// Cells of a path.
+/// Number of cells per path.
 const OF_PATH: usize = 4;
 
 fn row(scenario: &Scenario, calls: &[Call]) -> Row {
@@ -129,7 +129,7 @@ fn data(call: &SchedulerCall) -> String {
     }
 }
 
-/// RTT, flight, score, marks; of several subflows on a path the one that is open.
+/// RTT, data in flight, score and marks of a path; of several subflows, the open one.
 fn of_path(call: &SchedulerCall, index: usize) -> [String; OF_PATH] {
     let on_path = || call.paths.iter().filter(|path| path.interface.index() == index);
     let open = |path: &&Candidate| !path.marks.contains(Mark::Closed);
@@ -191,7 +191,7 @@ fn answer(scenario: &Scenario, call: &SchedulerCall) -> String {
     words
 }
 
-/// The rule, and what was compared by it.
+/// The rule, and the values that it compared.
 fn explained(why: Option<&Explanation>, otherwise: &str) -> String {
     let Some(why) = why else { return otherwise.to_owned() };
     if why.tests.is_empty() {
@@ -243,7 +243,7 @@ impl Columns {
         Columns { headings, widths }
     }
 
-    /// Numbers at the right edge; data and marks at the left.
+    /// A line with numbers right-aligned, data and marks left-aligned.
     fn line(&self, cells: &[String], answer: &str) -> String {
         let mut line = String::new();
         for (column, (cell, width)) in cells.iter().zip(&self.widths).enumerate() {
@@ -261,7 +261,7 @@ impl Columns {
     }
 
     fn row(&self, text: &mut String, row: &Row, screen: Screen) {
-        // Waits stand out less than what was sent.
+        // Waits are dimmed.
         let style = if row.waits { "2" } else { "" };
         let line = self.line(&row.cells, &row.answer);
         if screen.width.is_none_or(|width| width_of(&line) <= width) {

@@ -1,6 +1,6 @@
-//! The verb `explain`: the decisions of a scheduler in one run, one a line.
+//! The subcommand `explain`: the decisions of a scheduler in one run, one per line.
 //!
-//! What is to be simulated is asked for as of `run`. The lab records, `lines` lays out.
+//! The scenario has the options of `run`. The lab records the decisions, `lines` formats them.
 
 mod lines;
 
@@ -23,42 +23,41 @@ Examples:
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub asked: ScenarioArgs,
-    /// The scheduler to be explained, see `anabranch list schedulers`; instead of those of the
-    /// scenario
+    /// Scheduler to explain, see `anabranch list schedulers`; replaces those of the scenario
     #[arg(long, value_name = "NAME", conflicts_with = "schedulers")]
     pub scheduler: Option<String>,
-    /// The variant to be explained, if the scenario has several over several paths
+    /// Variant to explain, if the scenario has several multi-path variants
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
-    /// Number of the repetition; a comparison has them from 0 on
+    /// Number of the repetition, counted from 0 as in a comparison
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub run: u64,
-    /// Decisions from this time of the run on [default: its start]
+    /// Print decisions from this time on [default: start of the run]
     #[arg(long, value_name = "TIME")]
     pub from: Option<String>,
-    /// Decisions before this time of the run; it is carried out no further [default: its end]
+    /// Print decisions before this time, at which the run ends [default: end of the run]
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
-    /// Number of the connection, from 1 in the order of their opening [default: the one that
-    /// carried most]
+    /// Number of the connection, counted from 1 in the order of opening [default: the one that
+    /// carried most data]
     #[arg(long, value_name = "N")]
     pub connection: Option<usize>,
-    /// Print a JSON object a line, one for each decision
+    /// Print one JSON object per line for each decision
     #[arg(long)]
     pub json: bool,
-    /// No colours; so does the environment variable NO_COLOR
+    /// Print without colours, as with the environment variable NO_COLOR
     #[arg(long)]
     pub no_color: bool,
 }
 
-/// Everything that must be right before the run.
+/// Validated inputs of a run.
 struct Prepared {
     scenario: Scenario,
     variant: Variant,
     span: Span,
 }
 
-/// Carries it out; the answer is the exit code.
+/// Runs the subcommand and returns the exit code.
 pub(crate) fn explain(args: &ExplainArgs) -> u8 {
     let prepared = match prepare(args) {
         Ok(prepared) => prepared,
@@ -107,7 +106,7 @@ fn prepare(args: &ExplainArgs) -> Result<Prepared, InputError> {
     Ok(Prepared { scenario, variant, span })
 }
 
-/// The variant with that name, or the only one that has a scheduler.
+/// The variant of that name, or the only one with a scheduler.
 fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Variant, InputError> {
     let all = variants_of(scenario);
     let known = || {
@@ -115,8 +114,8 @@ fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Variant, InputError
         scheduled.map(|variant| variant.name.as_str()).collect::<Vec<_>>().join(", ")
     };
     if known().is_empty() {
-        let problem = "nothing of this scenario has a scheduler: TCP has one path only";
-        let help = "name a scheduler, `--scheduler lrf`: all paths are used together then";
+        let problem = "no variant of this scenario has a scheduler: TCP uses one path only";
+        let help = "name a scheduler, as in `--scheduler lrf`, to use all paths together";
         return Err(InputError::at("--protocols", problem, help));
     }
     let Some(name) = name else {
@@ -137,8 +136,8 @@ fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Variant, InputError
             Err(InputError::at("--variant", problem, format!("name one of {}", known())))
         }
         None => {
-            let problem = format!("no variant of this scenario is called `{name}`");
-            Err(InputError::at("--variant", problem, format!("it has {}", known())))
+            let problem = format!("unknown variant `{name}`");
+            Err(InputError::at("--variant", problem, format!("the scenario has {}", known())))
         }
     }
 }
@@ -150,10 +149,10 @@ fn nothing(connection: Option<usize>, span: &Span) -> InputError {
     let help = "change --from or --until, or leave them out";
     match connection {
         Some(number) => {
-            let problem = format!("connection {number} had nothing to decide {within}");
+            let problem = format!("connection {number} has no decisions {within}");
             InputError::at("--connection", problem, format!("leave it out, or {help}"))
         }
-        None => InputError::at("--from", format!("there was nothing to decide {within}"), help),
+        None => InputError::at("--from", format!("there are no decisions {within}"), help),
     }
 }
 
@@ -168,6 +167,6 @@ fn show(args: &ExplainArgs, prepared: &Prepared, decisions: &Decisions) {
         print(&lines::text(scenario, variant, args.run, decisions, screen));
     }
     if decisions.cut {
-        message("note: there were more decisions than are kept; name a later --from to see them");
+        message("note: further decisions were not kept; name a later --from to see them");
     }
 }

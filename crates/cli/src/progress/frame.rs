@@ -1,6 +1,6 @@
-//! What progress looks like: the lines of a terminal, and the plain line of everything else.
+//! Layout of progress: the lines of a terminal, and the plain line elsewhere.
 //!
-//! Pure functions of counts, times and the size of the screen; leaves drawing to `progress`.
+//! Pure functions of counts, times and the size of the screen; `progress` draws the result.
 
 use crate::output::{counted, shortened, width_of};
 use lab::percent;
@@ -8,41 +8,41 @@ use std::time::Duration;
 
 /// Columns of a bar at most.
 const BAR: usize = 20;
-/// A shorter bar says nothing.
+/// Smallest useful width of a bar, in columns.
 const LEAST_BAR: usize = 5;
-/// Lines that are left to others: the whole, the precision, the prompt.
+/// Lines reserved for the total, the precision and the prompt.
 const OTHER_LINES: usize = 3;
 
-/// How far one variant is, or several together.
+/// Progress of one variant, or of several together.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Count {
     /// Repetitions planned so far.
     pub wanted: usize,
-    /// Of those, done.
+    /// Repetitions done.
     pub done: usize,
-    /// Of those, from before.
+    /// Repetitions reused from an earlier study.
     pub reused: usize,
 }
 
-/// How far a study is.
+/// Progress of a study.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     /// Every variant by name.
     pub variants: Vec<(String, Count)>,
-    /// Since the first repetition was begun.
+    /// Time since the first repetition began.
     pub elapsed: Duration,
-    /// With `--runs auto`, after its first round.
+    /// Precision with `--runs auto`, after the first round.
     pub precision: Option<Precision>,
 }
 
-/// What `--runs auto` has reached.
+/// Precision reached by `--runs auto`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Precision {
-    /// Repetitions of each variant that this is after.
+    /// Repetitions of each variant so far.
     pub runs: u32,
     /// Widest half-width of a difference, as a share of the baseline's mean.
     pub half_width: f64,
-    /// The half-width that is narrow enough.
+    /// Target half-width.
     pub target: f64,
 }
 
@@ -55,7 +55,7 @@ impl Count {
         }
     }
 
-    /// At the speed so far; `None` before any speed is known.
+    /// Time left at the speed so far; `None` before a speed is known.
     fn left(self, elapsed: Duration) -> Option<Duration> {
         let carried_out = self.done.saturating_sub(self.reused);
         let missing = self.wanted.saturating_sub(self.done);
@@ -69,12 +69,12 @@ impl Count {
 }
 
 impl State {
-    /// Of all variants together.
+    /// Count of all variants together.
     pub(super) fn whole(&self) -> Count {
         self.variants.iter().fold(Count::default(), |sum, (_, count)| sum.add(*count))
     }
 
-    /// The one line where nothing can be drawn again.
+    /// The line for outputs that cannot be redrawn.
     pub(super) fn line(&self) -> String {
         let whole = self.whole();
         let left = whole.left(self.elapsed);
@@ -84,8 +84,8 @@ impl State {
         format!("{} of {} runs done ({share} %){left}{precision}", whole.done, whole.wanted)
     }
 
-    /// The lines of a terminal: one a variant, or a group of them where the screen has fewer
-    /// lines, and one for the whole.
+    /// The lines of a terminal: one per variant, or per group of variants if the screen has fewer
+    /// lines, and one for the total.
     pub(super) fn lines(&self, columns: usize, rows: usize) -> String {
         let mut groups = if self.variants.len() > 1 {
             groups(&self.variants, rows.saturating_sub(OTHER_LINES))
@@ -99,7 +99,7 @@ impl State {
         groups.push((whole, self.whole()));
         let names = groups.iter().map(|(name, _)| width_of(name)).max().unwrap_or(0);
         let digits = self.whole().wanted.to_string().len();
-        // The last column stays free: some terminals go to the next line when it is filled.
+        // The last column stays free: some terminals wrap when it is filled.
         let shape = Shape { columns: columns.saturating_sub(1), names, digits };
         let mut lines: Vec<String> =
             groups.iter().map(|(name, count)| shape.line(name, *count, self.elapsed)).collect();
@@ -114,9 +114,9 @@ impl Precision {
         let (runs, target) = (counted(runs, "run"), percent(target));
         if half_width.is_finite() {
             let reached = percent(half_width);
-            format!("after {runs} differences are known to {reached}, wanted {target}")
+            format!("after {runs} differences are known to {reached}, target {target}")
         } else {
-            format!("after {runs} differences are not known yet, wanted {target}")
+            format!("after {runs} differences are not known yet, target {target}")
         }
     }
 }
@@ -154,8 +154,8 @@ fn bar(share: f64, columns: usize) -> String {
     "█".repeat(full) + &"░".repeat(columns - full)
 }
 
-/// The variants, together by the beginning of their names until there are at most so many groups;
-/// none if even protocols are more.
+/// The variants, grouped by the beginning of their names into at most `most` groups; empty if there
+/// are more protocols than that.
 fn groups(variants: &[(String, Count)], most: usize) -> Vec<(String, Count)> {
     let parts = |name: &str| name.matches('/').count() + 1;
     let longest = variants.iter().map(|(name, _)| parts(name)).max().unwrap_or(0);
@@ -183,7 +183,7 @@ fn whole_percent(share: f64) -> u32 {
     (share * 100.0) as u32
 }
 
-/// A time to wait, as exact as one is interested in it.
+/// Remaining time, with suitable precision.
 fn time(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -295,7 +295,7 @@ all 2 variants  ███████████████████░  39
         let mut state = state(&["a", "b"], 20, 10);
         assert_eq!(state.line(), "19 of 40 runs done (47 %), 33 s left");
         state.precision = Some(Precision { runs: 20, half_width: 0.081, target: 0.05 });
-        let end = "33 s left; after 20 runs differences are known to 8.1 %, wanted 5.0 %";
+        let end = "33 s left; after 20 runs differences are known to 8.1 %, target 5.0 %";
         assert!(state.line().ends_with(end), "{}", state.line());
         state.precision = Some(Precision { runs: 1, half_width: f64::INFINITY, target: 0.05 });
         assert!(state.line().contains("not known yet"));

@@ -1,7 +1,7 @@
 //! Progress on standard error: a line for each variant on a terminal, a plain line every ten
 //! seconds elsewhere.
 //!
-//! Leaves what the lines look like to `frame`.
+//! `frame` formats the lines.
 
 mod frame;
 
@@ -17,16 +17,16 @@ use std::time::{Duration, Instant};
 
 /// Time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// Time between two drawings: fast enough for the eye.
+/// Time between two redraws.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 
 /// The name of a variant and the packets of its first repetition.
 type Captured = (String, Captures);
 
-/// Shows how far a study is, keeps its captures, and stops it.
+/// Shows the progress of a study, keeps its captures, and stops it.
 pub(crate) struct Progress {
     study: Mutex<Followed>,
-    /// `None`: nothing can be drawn again, or nothing is to be shown.
+    /// `None` if lines cannot be redrawn, or if nothing is shown.
     bar: Option<ProgressBar>,
     quiet: bool,
     verbose: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Progress {
     captures: Option<Mutex<Vec<Captured>>>,
 }
 
-/// How far a study is, and when that was shown.
+/// Progress of a study, and when it was last shown.
 struct Followed {
     state: State,
     started: Instant,
@@ -69,11 +69,11 @@ impl Progress {
         }
     }
 
-    /// Stop at the first interrupt, leave at the second.
+    /// Stops at the first interrupt, exits at the second.
     pub(crate) fn stop_on_interrupt(&self) {
         let stopped = Arc::clone(&self.stopped);
         let bar = self.bar.clone();
-        // Without a handler an interrupt ends the program at once, which is no worse.
+        // Without a handler an interrupt ends the program at once, which is acceptable.
         let _ = ctrlc::set_handler(move || {
             if stopped.swap(true, Ordering::Relaxed) {
                 if let Some(bar) = &bar {
@@ -81,24 +81,25 @@ impl Progress {
                 }
                 std::process::exit(i32::from(crate::exit::INTERRUPTED));
             }
-            let text = "interrupted: finishing the runs under way; once more to leave at once";
+            let text = "interrupted: finishing the runs in progress; interrupt again to exit at \
+                once";
             say(bar.as_ref(), text);
         });
     }
 
-    /// Take the lines away.
+    /// Removes the lines.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 
-    /// How many runs are done.
+    /// Number of runs done.
     pub(crate) fn done(&self) -> usize {
         self.study().state.whole().done
     }
 
-    /// How many runs were there already.
+    /// Number of runs reused.
     pub(crate) fn reused(&self) -> usize {
         self.study().state.whole().reused
     }
@@ -113,7 +114,7 @@ impl Progress {
         self.study.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more of a variant is done.
+    /// Counts one more run of a variant as done.
     fn advance(&self, variant: &Variant, reused: usize) {
         let mut study = self.study();
         let mut variants = study.state.variants.iter_mut();
@@ -145,14 +146,14 @@ impl Progress {
         let value = run.value.map_or("incomplete".to_owned(), |value| value.to_string());
         let unit = run.metric.unit();
         let text = format!(
-            "{} run {}: {value} {unit}, segments sent again: {}",
+            "{} run {}: {value} {unit}, retransmitted segments: {}",
             variant.name, run.number, run.retransmitted_segs
         );
         say(self.bar.as_ref(), &text);
     }
 }
 
-/// A message above what is drawn.
+/// Prints a message above the lines.
 fn say(bar: Option<&ProgressBar>, text: &str) {
     match bar {
         Some(bar) => bar.println(text),
@@ -203,7 +204,7 @@ impl Watcher for Progress {
     }
 }
 
-/// The clock on the wall, for people who wait.
+/// The wall clock, for display only.
 #[allow(clippy::disallowed_methods, reason = "progress is real time; no result depends on it")]
 pub(crate) fn real_time() -> Instant {
     Instant::now()

@@ -17,20 +17,20 @@ pub(super) fn calls(sheet: &Sheet<'_>) -> Figure {
     let mut sets = sets(sheet, |one| traces(sheet, one));
     // What has no scheduler comes last.
     while sets.pop_if(|(_, traces)| traces.is_empty()).is_some() {}
-    let mut x = axis("call of the scheduler");
+    let mut x = axis("scheduler call");
     x["rangemode"] = json!("tozero");
-    let mut y = axis("compared [ms]");
+    let mut y = axis("compared value [ms]");
     y["rangemode"] = json!("tozero");
     Figure {
         id: "calls".to_owned(),
-        title: "What the scheduler chose".to_owned(),
+        title: "Decisions of the scheduler".to_owned(),
         caption: format!(
-            "The same repetition and connection. Every call with data on offer is a step to the \
-             right, hovering says when it was; for each path stands what the scheduler compares, \
-             its own prediction or the smoothed round-trip time. A triangle: the path's congestion \
-             window was full; a star: TCP Small Queues held it. The line goes through the choices, \
-             a cross at the bottom is a call that sent nothing. The first {MOST_CALLS} calls; \
-             anabranch explain has all of them with every number."
+            "The same repetition and connection. Every call with data to send is a step to the \
+             right; hover for its time. Each path has the value that the scheduler compares: its \
+             own prediction or the smoothed round-trip time. Triangle: the congestion window of \
+             the path was full; star: the path was limited by TCP Small Queues. The line connects \
+             the chosen paths; a cross at the bottom is a call that sent nothing. The first \
+             {MOST_CALLS} calls; anabranch explain prints all of them."
         ),
         height: 420,
         sets,
@@ -84,7 +84,7 @@ fn traces(sheet: &Sheet<'_>, one: &VariantSeries) -> Vec<Value> {
         }
     }
     let black = Look { colour: BLACK, dash: "solid", symbol: "x-thin-open" };
-    traces.push(dots(&waits, "sends nothing".to_owned(), black, black.symbol, 6));
+    traces.push(dots(&waits, "nothing sent".to_owned(), black, black.symbol, 6));
     traces.retain(|trace| trace["x"].as_array().is_some_and(|points| !points.is_empty()));
     traces.push(line(&chosen));
     traces

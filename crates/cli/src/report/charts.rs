@@ -135,7 +135,7 @@ fn distribution(sheet: &Sheet<'_>) -> Figure {
     Figure {
         id: "cdf".to_owned(),
         title: "Cumulative distribution".to_owned(),
-        caption: "Share of the repetitions that stayed at or below a value.".to_owned(),
+        caption: "Share of the repetitions at or below a value.".to_owned(),
         height: 420,
         sets: vec![(String::new(), traces)],
         layout: layout(&x, &y),
@@ -205,12 +205,12 @@ fn timeline(sheet: &Sheet<'_>) -> Figure {
     let y = axis("position in the stream [MB]");
     Figure {
         id: "timeline".to_owned(),
-        title: "Who brought which bytes".to_owned(),
+        title: "Bytes by path".to_owned(),
         caption:
-            "The repetition nearest to the median; of several connections the one that carried \
-                  most. Marks above the black line wait for bytes \
-                  before them; the red bar at the bottom shows when the reader was blocked by such \
-                  a gap. Long series are thinned to extremes of equal time bins."
+            "Repetition nearest to the median; of several connections, the one that carried most \
+                  data. Marks above the black line arrived out of order; the red bar at the bottom \
+                  shows when the reader was blocked by a gap. Long series are reduced to the \
+                  extremes of equal time bins."
                 .to_owned(),
         height: 480,
         sets: sets(sheet, of),
@@ -269,9 +269,9 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
     Figure {
         id: "series".to_owned(),
         title: "Paths over time".to_owned(),
-        caption: "The same repetition and connection: congestion window, smoothed round-trip \
-                  time and segments in flight at the sender, packets waiting at the bottleneck \
-                  whenever one more comes, bytes waiting at the receiver for others before them."
+        caption: "The same repetition and connection: congestion window, smoothed round-trip time \
+                  and segments in flight at the sender, packets in the bottleneck queue at every \
+                  arrival, bytes in the reorder buffer of the receiver."
             .to_owned(),
         height: 180 * PANELS.len() as u32,
         sets: sets(sheet, of),

@@ -55,19 +55,18 @@ pub(super) fn delivery(sheet: &Sheet<'_>) -> Figure {
     }
     let more = match left_out {
         0 => String::new(),
-        more => format!(" The {more} variants after these are in series.parquet."),
+        more => format!(" {more} further variants are in series.parquet."),
     };
     Figure {
         id: "delivery".to_owned(),
-        title: "Delivery around the events".to_owned(),
+        title: "Delivery around path events".to_owned(),
         caption: format!(
-            "Above what happens to each path; below, for every variant, how much each path was \
-             the first to bring, in its own order, in every tenth of a second, one on top \
-             of the other. Times at \
-             which a path is down, silent, removed or slow are shaded in its colour, a dotted \
-             line is a reset, and a red bar says that the application read nothing for {:.0} ms \
-             or longer. Of each variant the repetition nearest to its median (seed {}); variants \
-             without a finished repetition have none.{more}",
+            "Top: the events of each path. Below, for every variant: rate of the bytes that each \
+             path delivered first, in its own order, per 100 ms, stacked. Periods in which a path \
+             is down, silent, removed or slow are shaded in its colour; a dotted line is a reset, \
+             a red bar a period of at least {:.0} ms in which the application read nothing. Each \
+             variant is shown by the repetition nearest to its median (seed {}); variants without \
+             a finished repetition are omitted.{more}",
             FROZEN.max(end / BINS) * 1e3,
             sheet.scenario.seed,
         ),
@@ -200,8 +199,7 @@ fn strips_layout(sheet: &Sheet<'_>, strips: &[&VariantSeries], end: f64, scale: 
     lanes["ticktext"] = json!(names);
     lanes["fixedrange"] = json!(true);
     layout["yaxis"] = lanes;
-    let mut annotations =
-        vec![heading("<b>what happens to paths</b>", 1.0 - f64::from(HEADING) / height)];
+    let mut annotations = vec![heading("<b>path events</b>", 1.0 - f64::from(HEADING) / height)];
     for (place, one) in strips.iter().enumerate() {
         let top = above + STRIP * place as u32 + HEADING;
         let mut axis = axis("");

@@ -64,8 +64,8 @@ pub(super) fn table(page: &mut Page, sheet: &Sheet<'_>) {
     page.line("</table></div>");
     page.line(
         "<p class=\"small\">The longest time between two deliveries to the application that an \
-         event can have caused: means over the repetitions with their 95 % intervals (Student t). \
-         Worst: the largest of each repetition.</p>",
+         event can have caused: means over the repetitions with 95 % intervals (Student t). Worst: \
+         the mean of the largest value of each repetition.</p>",
     );
 }
 
@@ -110,11 +110,11 @@ pub(super) fn times(sheet: &Sheet<'_>) -> Figure {
     };
     Figure {
         id: "failovers".to_owned(),
-        title: "Time without delivery when a path fails".to_owned(),
+        title: "Time without delivery after a path failure".to_owned(),
         caption: format!(
             "The longest time between two deliveries that an event can have caused. Every dot is \
-             one of {} repetitions (seed {}), in their order from top to bottom; the black mark \
-             is their mean with its 95 % interval (Student t).{left_out}",
+             one of {} repetitions (seed {}), in order from top to bottom; the black mark is the \
+             mean with its 95 % interval (Student t).{left_out}",
             sheet.report.runs, sheet.scenario.seed,
         ),
         height: height + MARGINS,

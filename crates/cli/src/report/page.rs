@@ -46,9 +46,9 @@ pub(crate) fn page(sheet: &Sheet<'_>) -> String {
     for figure in charts::figures(sheet) {
         page.line(&figure.html());
     }
-    page.line("<h2>Paths as understood</h2>");
+    page.line("<h2>Resolved paths</h2>");
     paths(&mut page, scenario);
-    page.line("<h2>Run exactly this again</h2>");
+    page.line("<h2>Reproduce this run</h2>");
     rerun(&mut page, sheet);
     page.line("</body></html>");
     page.text
@@ -62,8 +62,8 @@ fn opening(page: &mut Page, sheet: &Sheet<'_>) {
         tables::repetition(page, sheet);
         why::why(page, sheet);
         page.line(
-            "<p class=\"small\">One repetition says nothing of chance: <code>anabranch \
-             compare</code> carries out many and gives a verdict.</p>",
+            "<p class=\"small\">A single run shows no variation; <code>anabranch compare</code> \
+             repeats it and gives a verdict.</p>",
         );
         return;
     }
@@ -143,8 +143,8 @@ fn rerun(page: &mut Page, sheet: &Sheet<'_>) {
     page.line(&format!("<pre>{again}</pre>"));
     page.line(&format!("<pre>{}</pre>", escaped(toml)));
     page.line(&format!(
-        "<p class=\"small\">anabranch {}; carried out on {}. The result's hash, which does not \
-         depend on the machine or the number of threads: <code class=\"hash\">{}</code></p>",
+        "<p class=\"small\">anabranch {}; run on {}. Result hash, which does not depend on the \
+         machine or the number of threads: <code class=\"hash\">{}</code></p>",
         escaped(&provenance.version),
         utc(provenance.started),
         report.hash

@@ -3,7 +3,7 @@
 //! Okabe and Ito's colours, told apart by colour-blind readers too; a symbol stands beside every
 //! colour, and no two paths or schedulers share both. Paths and schedulers have colours of their
 //! own. A dash, and whether the symbol is filled, tell apart what else differs: congestion control,
-//! path manager, policy, rule of fail-over.
+//! path manager, policy, fail-over rule.
 use lab::Scenario;
 use lab::scenario::{Carrier, Variant};
 use transport::scheduler::{SchedulerChoice, TABLE};

@@ -87,9 +87,9 @@ pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
         id: "shares".to_owned(),
         title: "Share against TCP".to_owned(),
         caption: format!(
-            "The goodput of a variant over the mean one of the TCP flows beside it: the mean over \
-             {} repetitions (seed {}) with its 95 % interval. At the dashed line both get the \
-             same; to the right of it the variant gets more.",
+            "The goodput of a variant divided by the mean goodput of the competing TCP flows: mean \
+             over {} repetitions (seed {}) with 95 % interval. At the dashed line both are equal; \
+             to the right of it the variant gets more.",
             sheet.report.runs, sheet.scenario.seed,
         ),
         height: 110 + 46 * bars.len() as u32,
@@ -126,9 +126,9 @@ pub(super) fn over_time(sheet: &Sheet<'_>) -> Figure {
     Figure {
         id: "goodputs".to_owned(),
         title: "Goodput of every connection".to_owned(),
-        caption: "In every second of the repetition nearest to the median; the compared \
-                  connection is the black line. Of many flows the first 16 are shown; a \
-                  shaded time was left out of the results."
+        caption: "Goodput per second in the repetition nearest to the median; the black line is \
+                  the compared connection. At most 16 flows are shown; the shaded warm-up is \
+                  excluded from the results."
             .to_owned(),
         height: 420,
         sets: sets(sheet, of),

@@ -28,9 +28,9 @@ pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
     page.line("</table></div>");
     let baseline = report.baseline.as_ref().map_or(String::new(), |baseline| {
         format!(
-            "Differences are to {}. The paired one compares repetition with repetition, which met \
-             the same chance; corr is the correlation of the two. Results are corrected for the \
-             number of comparisons (Holm). ",
+            "Differences are from {}. The paired difference compares runs of the same repetition, \
+             which have the same random draws; corr is their correlation. Results are corrected \
+             for the number of comparisons (Holm). ",
             escaped(baseline)
         )
     });
@@ -165,8 +165,8 @@ pub(super) fn quantiles(page: &mut Page, sheet: &Sheet<'_>) {
     }
     page.line("</table></div>");
     page.line(
-        "<p class=\"small\">Below each value its 95 % interval (BCa bootstrap); none where all \
-         repetitions may well lie on one side of the quantile.</p>",
+        "<p class=\"small\">Below each value its 95 % interval (BCa bootstrap); no interval where \
+         all repetitions may be on one side of the quantile.</p>",
     );
 }
 
@@ -187,7 +187,7 @@ pub(super) fn pairs(page: &mut Page, sheet: &Sheet<'_>) {
     }
     let scale = scale(report.metric, &report.variants);
     let open = if report.pairs.len() > MOST_ROWS { "" } else { " open" };
-    page.line("<h2>Each against each</h2>");
+    page.line("<h2>All pairs</h2>");
     page.line(&format!("<details{open}><summary>{} pairs</summary>", report.pairs.len()));
     page.line("<div class=\"scroll\"><table><tr><th>variant</th><th>against</th>");
     page.line(&format!("<th class=\"n\">difference [{}]</th>", scale.unit));
@@ -197,8 +197,8 @@ pub(super) fn pairs(page: &mut Page, sheet: &Sheet<'_>) {
     }
     page.line("</table></div></details>");
     page.line(&format!(
-        "<p class=\"small\">The first minus the second. Each interval has the level that decides \
-         its result: corrected for {} comparisons (Holm).</p>",
+        "<p class=\"small\">The first variant minus the second. Each interval has the confidence \
+         level that decides its result, corrected for {} comparisons (Holm).</p>",
         report.pairs.len()
     ));
 }

@@ -53,7 +53,7 @@ fn page(
 ) -> String {
     let machine = &series.machine;
     let mut text = format!(
-        "# {}\n\n**{}.** Asked for: median at most {}, worst at most {}.\n\n",
+        "# {}\n\n**{}.** Targets: median at most {}, worst at most {}.\n\n",
         set.title.as_deref().unwrap_or("How far the simulator is from the kernel"),
         summary(result),
         plain_percent(TARGETS.0),
@@ -64,7 +64,7 @@ fn page(
         text,
         "| | |\n| --- | --- |\n| kernel | {} |\n| machine | {} |\n| recorded | {} |\n\
          | recorded by | `{}` ({}) |\n\
-         | this page by | `anabranch validate {set_name} --write ...`, anabranch {} |\n",
+         | page written by | `anabranch validate {set_name} --write ...`, anabranch {} |\n",
         machine.kernel,
         machine.hardware,
         machine.recorded,
@@ -73,7 +73,7 @@ fn page(
         env!("CARGO_PKG_VERSION"),
     );
     for line in &machine.emulator {
-        let _ = writeln!(text, "| the emulator itself | {line} |");
+        let _ = writeln!(text, "| emulator errors | {line} |");
     }
     let settings = machine.settings.iter().map(|(name, value)| format!("`{name}` {value}"));
     let settings: Vec<String> = settings.collect();
@@ -82,10 +82,10 @@ fn page(
     }
     let _ = write!(
         text,
-        "\nA scenario counts when the half-width of the kernel's own 95 % interval is at most 4 % \
-         of its mean.\nThe difference is ours over the kernel's mean, minus one; the excess is \
-         what of it lies beyond the joint\n95 % interval.\n\n![Kernel against simulator]({figure})\
-         \n\n"
+        "\nA scenario counts if the half-width of the kernel's own 95 % interval is at most 4 % \
+         of its mean.\nThe difference is the simulator's mean over the kernel's, minus one; the \
+         excess is the part of it outside\nthe joint 95 % interval.\n\n\
+         ![Kernel against simulator]({figure})\n\n"
     );
     if !result.rows.is_empty() {
         text.push_str(&table(&result.rows));

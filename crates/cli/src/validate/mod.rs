@@ -1,4 +1,4 @@
-//! The verb `validate`: how far the simulator is from recorded runs of a kernel.
+//! The subcommand `validate`: how far the simulator is from recorded runs of a kernel.
 //!
 //! The comparison is the lab's, the file for documentation `fidelity`'s.
 
@@ -28,10 +28,10 @@ Examples:
   anabranch validate scenarios/validation.toml --write docs/fidelity.md
   sudo anabranch validate --record scenarios/validation.toml
 
-A scenario counts when the kernel's mean is known to 4 % (half-width of its 95 % interval). The
-difference is ours over the kernel's mean, minus one; the excess is what of it lies beyond the
-joint interval. Scenarios with random loss, or whose runs fall into several groups (modes), are
-compared by quantiles and modes and not counted.";
+A scenario counts if the half-width of the 95 % interval of the kernel's mean is at most 4 %. The
+difference is the simulator's mean over the kernel's, minus one; the excess is the part of it
+outside the joint interval. Scenarios with random loss, or whose runs fall into several groups
+(modes), are compared by quantiles and modes and not counted.";
 
 /// The most that the median and the worst of the counted differences may be (issue, design).
 pub(crate) const TARGETS: (f64, f64) = (0.05, 0.15);
@@ -43,33 +43,33 @@ const RECORD: &str = "`sudo anabranch validate --record SET --only NAME` records
 /// Options of `validate`.
 #[derive(Args, Debug)]
 pub(crate) struct ValidateArgs {
-    /// File of scenarios (TOML), each with a name
+    /// Validation set: a TOML file of named scenarios
     pub set: String,
-    /// Only the scenario of this name; may be repeated
+    /// Only the scenario with this name; may be repeated
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
-    /// Record the series again: this machine's kernel over emulated links (needs root)
+    /// Record the kernel's runs again: this machine's kernel over emulated links (needs root)
     #[cfg(all(feature = "linux", target_os = "linux"))]
     #[arg(long, conflicts_with_all = ["json", "write", "check"])]
     pub record: bool,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Write the result to this file as a page of documentation (Markdown), its figure beside it
+    /// Write the result to this Markdown file, with its figure next to it
     #[arg(long, value_name = "FILE")]
     pub write: Option<String>,
     /// Exit with 4 if the median of the counted differences is above 5 % or the worst above 15 %
     #[arg(long)]
     pub check: bool,
-    /// No progress and no notes
+    /// Print no progress and no notes
     #[arg(long, short)]
     pub quiet: bool,
-    /// No colours; so does the environment variable NO_COLOR
+    /// Print without colours, as with the environment variable NO_COLOR
     #[arg(long)]
     pub no_color: bool,
 }
 
-/// Carries it out; the answer is the exit code.
+/// Runs the subcommand and returns the exit code.
 pub(crate) fn run(args: &ValidateArgs) -> u8 {
     let set = ValidationSet::from_file(&args.set).and_then(|mut set| {
         set.keep(&args.only)?;
@@ -121,7 +121,7 @@ fn compare(args: &ValidateArgs, set: &ValidationSet, series: &Series) -> Result<
     }
     if args.check && !meets_targets(&result) {
         let [median, worst] = [TARGETS.0, TARGETS.1].map(plain_percent);
-        error(&format!("--check: the median may be {median} at most, the worst {worst}"));
+        error(&format!("--check: the median may be at most {median}, the worst at most {worst}"));
         return Ok(CHECK_FAILED);
     }
     Ok(0)
@@ -133,7 +133,7 @@ fn meets_targets(result: &Validation) -> bool {
     within(result.median_abs_diff(), median) && within(result.worst(), worst)
 }
 
-/// Everything that is printed without `--json`.
+/// Text output (without `--json`).
 fn text(result: &Validation, series: &Series, screen: Screen) -> String {
     let machine = &series.machine;
     let mut text = format!("recorded {} on {}\n", machine.recorded, machine.kernel);
@@ -179,7 +179,7 @@ impl Follower {
         }
         let stopped = Arc::new(AtomicBool::new(false));
         let (asked, cleared) = (Arc::clone(&stopped), bar.clone());
-        // Without a handler an interrupt ends the program at once, which is no worse.
+        // Without a handler an interrupt ends the program at once, which is acceptable.
         let _ = ctrlc::set_handler(move || {
             if asked.swap(true, Ordering::Relaxed) {
                 cleared.finish_and_clear();
@@ -209,7 +209,7 @@ pub(crate) fn summary(result: &Validation) -> String {
         if result.rows.is_empty() {
             return "nothing counted: no scenario was compared by its mean".to_owned();
         }
-        return "nothing counted: of no scenario is the kernel's mean known to 4 %".to_owned();
+        return "nothing counted: in no scenario is the kernel's mean known to 4 %".to_owned();
     };
     let of = if counted == 1 { "comparison" } else { "comparisons" };
     format!(

@@ -13,14 +13,13 @@ use linux::LiveError;
 use std::time::SystemTime;
 
 /// Of an interrupt.
-const STOPPED: &str = "interrupted: the scenario under way is not recorded, those before it are";
+const STOPPED: &str = "interrupted: the current scenario is not recorded, the ones before it are";
 /// Of a file that cannot be gone on with.
-const ANOTHER: &str = "note: the runs recorded there are of another machine or kernel and are \
-                       replaced";
-const HELP: &str = "\n  help: make room, or name another file: `series = \"FILE\"` in the set; \
-                    scenarios recorded before this one are kept";
+const ANOTHER: &str = "note: the recorded runs are from another machine or kernel and are replaced";
+const HELP: &str = "\n  help: free some space, or name another file: `series = \"FILE\"` in the \
+                    set; scenarios recorded before this one are kept";
 
-/// Carries it out; the answer is the exit code.
+/// Runs the subcommand and returns the exit code.
 pub(super) fn record(args: &ValidateArgs, set: &ValidationSet) -> u8 {
     match carry_out(args, set) {
         Ok(code) => code,
@@ -29,7 +28,7 @@ pub(super) fn record(args: &ValidateArgs, set: &ValidationSet) -> u8 {
 }
 
 fn carry_out(args: &ValidateArgs, set: &ValidationSet) -> Result<u8, LiveError> {
-    // First of all: it needs a process without threads.
+    // Before everything else: it needs a process without threads.
     linux::user_namespace::enter_if_needed()?;
     let mut series = series(args, set);
     let follower = Follower::new(set, args.quiet);
@@ -65,7 +64,7 @@ fn carry_out(args: &ValidateArgs, set: &ValidationSet) -> Result<u8, LiveError> 
 fn recorded_line(accuracy: &str, invalid: usize) -> String {
     let invalid = u32::try_from(invalid).unwrap_or(u32::MAX);
     let note = if invalid > 0 {
-        format!("; disturbed each time and not compared: {}", counted(invalid, "run"))
+        format!("; discarded: disturbed by other load on this machine: {}", counted(invalid, "run"))
     } else {
         String::new()
     };

@@ -64,9 +64,9 @@ fn trace_with_nul_bytes_is_refused_with_the_line() {
 #[test]
 fn trace_with_gaps_says_how_long_they_are() {
     let rates = "0,500000\n1,500000\n900,500000\n901,500000\n";
-    says("gap", rates, &["in its longest gap, 899 s, the rate before it holds"]);
+    says("gap", rates, &["during its longest gap, 899 s, the last rate is kept"]);
     let chances: String = (0..5000).chain([12_000]).map(|ms| format!("{ms}\n")).collect();
-    says("silence", chances, &["12 s", "nothing gets through for up to 7.0 s"]);
+    says("silence", chances, &["12 s", "no capacity for up to 7.0 s"]);
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn trace_in_wrong_unit_says_how_odd_its_rate_is() {
 
 #[test]
 fn trace_whose_times_go_backwards_is_refused_with_the_line() {
-    says("back-chances", "0\n5\n3\n", &["line 3: times go backwards"]);
-    says("back-rates", "0,500000\n5,500000\n3,200000\n", &["line 3: times go backwards"]);
+    says("back-chances", "0\n5\n3\n", &["line 3: times decrease"]);
+    says("back-rates", "0,500000\n5,500000\n3,200000\n", &["line 3: times decrease"]);
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn trace_with_repeated_times_takes_the_last_value() {
 
 #[test]
 fn trace_of_zeros_is_refused() {
-    says("zero-times", "0\n0\n0\n", &["lasts no time"]);
-    says("zero-rates", "0.0 0.0\n1.0 0.0\n", &["never carries anything"]);
+    says("zero-times", "0\n0\n0\n", &["has a duration of zero"]);
+    says("zero-rates", "0.0 0.0\n1.0 0.0\n", &["has no capacity"]);
 }
 
 #[test]

@@ -182,5 +182,9 @@ fn coupled_control_of_a_kernel_is_refused_with_the_remedy() {
     let output =
         anabranch(&[&["emulate"], &PATHS[..], &words[..], &["--protocols", "mptcp"]].concat());
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("a kernel has no coupled control"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("kernels have no coupled congestion control"),
+        "{}",
+        stderr(&output)
+    );
 }

@@ -69,7 +69,7 @@ fn has_device(namespace: &Namespace) -> bool {
 fn bad_arguments_are_refused_with_the_mend() {
     for (arguments, part) in [
         (&["get", "10.8.0.1:80/x", "--path", "tun8"][..], "dev=TUN"),
-        (&["get", "10.8.0.1:80/x", "--path", "dev=tun8,addr=1.2.3"], "no address"),
+        (&["get", "10.8.0.1:80/x", "--path", "dev=tun8,addr=1.2.3"], "not an address"),
         (&["get", "10.8.0.1:80/", "--path", "dev=tun8"], "ADDR:PORT/FILE"),
         (&["get", "10.8.0.1/x", "--path", "dev=tun8"], "10.9.0.2:8080"),
         (&["get", "10.8.0.1:80/x", "--path", "dev=tun8", "--cc", "bbr"], "cubic"),

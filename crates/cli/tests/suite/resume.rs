@@ -83,8 +83,8 @@ fn study_killed_at_any_moment_goes_on_without_doing_a_run_twice() {
     assert!(done.len() <= RUNS, "{}", done.len());
     assert_eq!(result_hash(&out), undisturbed);
     let again = anabranch(&arguments);
-    assert_eq!(carried_out(&stderr(&again)), [] as [String; 0], "everything is there");
-    assert!(stderr(&again).contains("80 of 80 runs were there already"), "{}", stderr(&again));
+    assert_eq!(carried_out(&stderr(&again)), [] as [String; 0], "every run is reused");
+    assert!(stderr(&again).contains("reused 80 of 80 runs"), "{}", stderr(&again));
     assert_eq!(result_hash(&out), undisturbed);
     let left: Vec<_> = std::fs::read_dir(&out).expect("the folder").flatten().collect();
     assert_eq!(left.len(), 6, "no temporary file is left: {left:?}");
@@ -139,7 +139,7 @@ fn folder_of_another_scenario_is_refused_and_stays() {
     let before = std::fs::read(format!("{out}/runs.parquet")).expect("the table");
     for (option, value, part) in [
         ("--seed", "2", "there `seed = \"1\"`, here `seed = \"2\"`"),
-        ("--path", "3g", "it has other paths"),
+        ("--path", "3g", "its paths differ"),
         ("--profile", "linux-4.1", "here `profile = \"linux-4.1\"`"),
     ] {
         let refused = anabranch(&[&study[..], &[option, value]].concat());
@@ -186,7 +186,7 @@ fn disk_that_fills_up_stops_the_study_and_loses_nothing() {
     let message = stderr(&full);
     assert_eq!(full.status.code(), Some(1), "{message}");
     assert!(message.contains("error: cannot write to"), "{message}");
-    assert!(message.contains("finished runs are kept there; make room"), "{message}");
+    assert!(message.contains("finished runs are saved there; free some space"), "{message}");
     let first = carried_out(&message);
     assert!(!first.is_empty() && first.len() < RUNS, "{}", first.len());
     let last = anabranch(&arguments);
@@ -205,7 +205,7 @@ fn results_that_do_not_fit_are_shown_and_kept_in_the_journal() {
     let full = with_small_files(9, &study);
     let message = stderr(&full);
     assert_eq!(full.status.code(), Some(1), "{message}");
-    assert!(message.contains("all runs are kept there; make room"), "{message}");
+    assert!(message.contains("all runs are saved there; free some space"), "{message}");
     assert!(crate::stdout(&full).contains("Verdict:"), "the result is shown all the same");
     let last = anabranch(&study);
     assert_eq!(last.status.code(), Some(0), "{}", stderr(&last));

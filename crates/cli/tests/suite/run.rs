@@ -64,7 +64,7 @@ fn table_has_a_line_for_each_variant() {
     }
     assert!(text.contains("\ntcp/3g/cubic ") && text.contains("\nmptcp/lrf/cubic "), "{text}");
     assert!(!text.contains("tcp/wlan/cubic"), "{text}");
-    let last = "One repetition says nothing of chance: `anabranch compare` does.";
+    let last = "A single run shows no variation; use `anabranch compare`.";
     assert_eq!(lines.last(), Some(&last));
 }
 
@@ -84,7 +84,7 @@ fn everything_recorded_lies_in_the_folders() {
         }
     }
     let page = fs::read_to_string(format!("{out}/report.html")).expect("the page");
-    for part in ["<h2>Repetition 1</h2>", "Who brought which bytes", "scenario.toml --series"] {
+    for part in ["<h2>Repetition 1</h2>", "Bytes by path", "scenario.toml --series"] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("class=\"verdict\""), "one repetition decides nothing");
@@ -128,9 +128,9 @@ fn results_of_a_comparison_are_not_overwritten() {
     assert_eq!(fs::read(format!("{out}/runs.parquet")).expect("runs.parquet"), table);
     assert_eq!(
         refused(&["--variant", "tcp/lte/cubic"]),
-        "error: --variant: no variant of this scenario is called `tcp/lte/cubic`\n  help: it has \
+        "error: --variant: unknown variant `tcp/lte/cubic`\n  help: the scenario has \
          tcp/wlan/cubic, tcp/3g/cubic, mptcp/lrf/cubic; --protocols, --cc and --schedulers \
-         give it others\n"
+         add others\n"
     );
     // What needs repetitions is no option of it.
     for option in ["--runs", "--baseline"] {

@@ -53,7 +53,7 @@ fn page_from_stored_results_is_the_page_of_the_comparison() {
     let document = succeeds(&["report", &out, "--json", "--quiet"]);
     assert_eq!(document, text(&out, "result.json"), "every number is the same");
     assert!(text(&out, "report.html") == page, "written over itself");
-    for part in ["Each against each", "Quantiles over the repetitions", "Who brought which bytes"] {
+    for part in ["All pairs", "Quantiles over the repetitions", "Bytes by path"] {
         assert!(page.contains(part), "{part}");
     }
 }
@@ -96,14 +96,14 @@ fn runs_of_another_build_are_shown_as_such() {
     fs::write(format!("{out}/run.json"), run.to_string()).expect("run.json");
     let output = anabranch(&["report", &out]);
     assert_eq!((output.status.code(), stdout(&output)), (Some(0), printed));
-    let note = "these runs are of another build of anabranch (version 0.0.9, build 0123456789ab), \
-                and figures are those of that build; another one may simulate differently";
+    let note = "these runs and figures are from another build of anabranch (version 0.0.9, build \
+                0123456789ab), whose results may differ";
     assert_eq!(stderr(&output), format!("note: {note}\nwrote {out}/report.html\n"));
     assert!(text(&out, "report.html").contains(&format!("Note: {note}.")));
     run["hash"] = "another".into();
     fs::write(format!("{out}/run.json"), run.to_string()).expect("run.json");
     let told = stderr(&anabranch(&["report", &out]));
-    assert!(told.contains("note: that build came to another result; its verdict was: "), "{told}");
+    assert!(told.contains("note: the result of that build was different; its verdict: "), "{told}");
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn interrupted_and_extended_studies_keep_their_numbers() {
 #[test]
 fn what_is_no_results_folder_is_refused_with_the_mend() {
     let scratch = Scratch::new("stored-refused");
-    let help = "  help: give a folder that `anabranch compare --out DIR` or `anabranch run --out \
-                DIR` wrote\n";
+    let help = "  help: give a folder written by `anabranch compare --out DIR` or `anabranch run \
+                --out DIR`\n";
     let folder = scratch.path("none");
     let missing = refused(&folder, &[]);
     assert!(missing.starts_with("error: DIR: the folder cannot be read: "), "{missing}");
@@ -145,9 +145,9 @@ fn what_is_no_results_folder_is_refused_with_the_mend() {
     fs::write(format!("{folder}/.runs-0123456789ab.partial.jsonl"), "{}\n").expect("a journal");
     assert_eq!(
         refused(&folder, &[]),
-        "error: DIR: the study was stopped before its end: there are runs, and no results\n  \
-         help: the command that began it, with the same `--out`, goes on from them; stop it with \
-         Ctrl-C to get a report on what is complete\n"
+        "error: DIR: the study was stopped before its end: there are runs, and no results\n  help: \
+         run the command that began it again, with the same `--out`, to resume; stop it with \
+         Ctrl-C for a report on the complete repetitions\n"
     );
     for (content, problem) in [
         ("{", "this is not JSON: EOF while parsing an object at line 1 column 1"),
@@ -155,7 +155,7 @@ fn what_is_no_results_folder_is_refused_with_the_mend() {
         ("{\"program\": \"other\"}", "this is not the `run.json` of a results folder"),
         (
             "{\"program\": \"anabranch\", \"schema\": 1}",
-            "it does not name `scenario.toml`, so this is no results folder",
+            "it does not name `scenario.toml`, so this is not a results folder",
         ),
     ] {
         fs::write(format!("{folder}/run.json"), content).expect("run.json");
@@ -165,9 +165,8 @@ fn what_is_no_results_folder_is_refused_with_the_mend() {
     fs::write(format!("{folder}/run.json"), newer).expect("run.json");
     assert_eq!(
         refused(&folder, &[]),
-        "error: DIR/run.json: it has version 2, this program reads version 1\n  help: make the \
-         page with the program that wrote the folder, or carry the study out again into a new \
-         one\n"
+        "error: DIR/run.json: it has version 2, this program reads version 1\n  help: use the \
+         program that wrote the folder, or run the study again into a new folder\n"
     );
 }
 
@@ -176,10 +175,10 @@ fn changed_cut_and_missing_files_are_refused_with_the_mend() {
     let scratch = Scratch::new("stored-changed");
     let out = scratch.path("results");
     study(&out, &[]);
-    let help = "  help: the command that wrote the folder, with the same `--out`, writes it again; \
-                runs that are kept there are not carried out anew\n";
-    let changed = "this is not the file that `run.json` names: it was changed, damaged or cut, or \
-                   the program was stopped while it wrote the folder";
+    let help = "  help: run the command that wrote the folder again, with the same `--out`; it \
+                reuses the runs saved there\n";
+    let changed = "this is not the file that `run.json` names: it was changed, damaged or \
+                   truncated, or the program was stopped while it wrote the folder";
     for name in ["scenario.toml", "result.json", "runs.parquet", "series.parquet"] {
         let file = format!("{out}/{name}");
         let content = fs::read(&file).expect(name);
@@ -195,7 +194,7 @@ fn changed_cut_and_missing_files_are_refused_with_the_mend() {
     }
     fs::remove_file(format!("{out}/series.parquet")).expect("series.parquet");
     let told = stderr(&anabranch(&["report", &out]));
-    let note = "note: the folder has no `series.parquet`, so nothing is shown over time\n";
+    let note = "note: the folder has no `series.parquet`, so there are no figures over time\n";
     assert_eq!(told, format!("{note}wrote {out}/report.html\n"));
     assert!(!text(&out, "report.html").contains("Paths over time"));
 }

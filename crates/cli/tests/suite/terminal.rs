@@ -237,6 +237,6 @@ fn result_that_cannot_be_printed_is_a_failure() {
         let output = command(words).stdout(full).output().expect("the program starts");
         assert_eq!(output.status.code(), Some(1), "{words:?}");
         let shown = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(shown.contains("error: standard output cannot be written to: No space"), "{shown}");
+        assert!(shown.contains("error: cannot write to standard output: No space"), "{shown}");
     }
 }

@@ -150,8 +150,8 @@ fn pages_that_are_none_are_refused_with_the_mend() {
     let with = |name: &str, text: &str| format!("web:{}", scratch.file(name, text));
     let cut = &page()[..700];
     for (traffic, parts) in [
-        ("web".to_owned(), &["does not say which page", "web:page.har"][..]),
-        ("web:".to_owned(), &["does not say which page", "wikipedia"]),
+        ("web".to_owned(), &["names no page", "web:page.har"][..]),
+        ("web:".to_owned(), &["names no page", "wikipedia"]),
         ("web:no-such.har".to_owned(), &["`no-such.har` cannot be read", "check the name"]),
         ("web:amazn".to_owned(), &["did you mean `web:amazon`"]),
         ("web:/".to_owned(), &["is a folder"]),

@@ -1,14 +1,14 @@
 //! The TCP segments of a capture file, with what the analysis needs of each.
 //!
-//! Packets cut short by the capture keep the length that their IP header names. What is no TCP is
-//! counted, what cannot be read too.
+//! Packets cut short by the capture keep the length that their IP header names. Packets other than
+//! TCP, and unreadable ones, are counted.
 
 use base::Instant;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use wire::{Body, CaptureError, CaptureReader, Flags, Packet, SeqNumber, TcpOptions};
 
-/// One segment as it passed the place of the capture.
+/// A segment as seen at the point of capture.
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     pub time: Instant,
@@ -24,20 +24,20 @@ pub(super) struct Segment {
     pub len: u64,
 }
 
-/// What a file holds.
+/// Contents of a capture file.
 pub(super) struct Captured {
     pub segments: Vec<Segment>,
     /// IP packets of any kind.
     pub packets: u64,
-    /// When the earliest and the latest of them passed.
+    /// Times of the earliest and the latest packet.
     pub span: Option<(Instant, Instant)>,
-    /// Of the interfaces; empty where one has none.
+    /// Names of the interfaces; empty for interfaces without a name.
     pub names: Vec<String>,
     /// What was left out, and why.
     pub notes: Vec<String>,
 }
 
-/// Reads a file as far as it is sound.
+/// Reads a file up to the first damage.
 pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     let mut reader = CaptureReader::new(file)?;
     let (segments, names, notes) = (Vec::new(), Vec::new(), Vec::new());
@@ -47,7 +47,10 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
         let packet = match packet {
             Ok(packet) => packet,
             Err(damage) => {
-                captured.notes.push(format!("the file is damaged, read up to there: {damage}"));
+                captured.notes.push(format!(
+                    "the file is damaged; read up to the damage: \
+                    {damage}"
+                ));
                 break;
             }
         };
@@ -70,7 +73,7 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     Ok(captured)
 }
 
-/// `None` if it is no TCP.
+/// Parses a segment; `None` if the packet is not TCP.
 fn segment(datagram: &[u8]) -> Result<Option<Segment>, String> {
     let whole = whole_len(datagram);
     let packet = if datagram.len() < whole {
@@ -110,7 +113,7 @@ fn whole_len(datagram: &[u8]) -> usize {
     }
 }
 
-/// Whether the IP header, followed by a whole TCP header, is there.
+/// Whether the datagram has an IP header followed by a complete TCP header.
 fn has_headers(datagram: &[u8], first: &u8, protocol_at: usize) -> bool {
     const TCP: u8 = 6;
     let ip = if first >> 4 == 4 { usize::from(first & 15) * 4 } else { 40 };

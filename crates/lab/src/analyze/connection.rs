@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use wire::Flags;
 use wire::mptcp::{Capable, CapableForm, Join, Key, Mapping, Token};
 
-/// Everything that was seen so far.
+/// State of the analysis.
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     origins: Origins,
@@ -22,7 +22,7 @@ pub(super) struct Connections {
     /// The newest flow between two ends, the lower one first.
     newest: BTreeMap<(SocketAddr, SocketAddr), usize>,
     connections: Vec<Opened>,
-    /// Whose connection, and which side of it, a token names.
+    /// Connection and side of every known token.
     tokens: BTreeMap<Token, (usize, usize)>,
 }
 
@@ -45,12 +45,12 @@ impl Default for Opened {
 }
 
 impl Connections {
-    /// Of segments whose `origins` were looked for.
+    /// Creates the state for segments with these `origins`.
     pub(super) fn new(origins: Origins) -> Connections {
         Connections { origins, ..Connections::default() }
     }
 
-    /// The next segment, in the order of time.
+    /// Processes the next segment in time order.
     pub(super) fn segment(&mut self, segment: &Segment) {
         let index = self.flow_of(segment);
         self.flows[index].note(segment);
@@ -169,7 +169,7 @@ impl Connections {
         if mapping.is_infinite() {
             opened.spoken = Spoken::FellBack;
             let from = subflow_position(flow, end, segment, &mapping);
-            // As long as the numbers of a subflow go.
+            // A mapping of the whole sequence space of a subflow.
             flow.sides[end].mappings.add(from, u64::MAX / 4, data);
         } else if bytes > 0 {
             let from = subflow_position(flow, end, segment, &mapping);
@@ -217,7 +217,7 @@ impl Connections {
         }
     }
 
-    /// Hand on what is in order now: from the subflow to the connection, and from there on.
+    /// Passes in-order bytes from the subflow to the connection and to the reader.
     fn release(&mut self, index: usize, end: usize, now: Instant) {
         let flow = &mut self.flows[index];
         let (connection, side) = (flow.connection, flow.side_of(end));
@@ -254,8 +254,8 @@ impl Connections {
         let unmatched = self.connections.iter().filter(|opened| opened.unmatched).count();
         if unmatched > 0 {
             notes.push(format!(
-                "{unmatched} subflow{} of connections whose keys are not in the capture: shown \
-                 as connections of their own",
+                "{unmatched} subflow{} of connections whose keys are not in the capture: shown as \
+                 separate connections",
                 if unmatched == 1 { "" } else { "s" }
             ));
         }
@@ -272,7 +272,7 @@ fn subflow_position(flow: &Flow, end: usize, segment: &Segment, mapping: &Mappin
 }
 
 impl Opened {
-    /// `None` if no flow is left of it.
+    /// Result of a connection; `None` if it has no flow.
     fn finish(&self, flows: &[&Flow], start: Instant, names: &[String]) -> Option<Connection> {
         let (first, vantage) = (*flows.first()?, flows.first()?.vantage());
         let last = flows.iter().map(|flow| flow.last).max()?;

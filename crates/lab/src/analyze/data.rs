@@ -1,4 +1,4 @@
-//! One direction of a connection: which bytes were seen first where, and how long they waited.
+//! One direction of a connection: where bytes were first seen, and how long they waited.
 //!
 //! Positions count from the connection's first byte, 0. A TCP connection is one with a single
 //! subflow whose bytes map onto themselves.
@@ -9,13 +9,13 @@ use std::ops::Range;
 use transport::buffer::RangeSet;
 use wire::mptcp::DataNumber;
 
-/// What was sent by one side of a connection, on all subflows.
+/// Data sent by one side of a connection, on all subflows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Data {
     /// The data sequence number of the first byte.
     base: Option<u64>,
     seen: RangeSet,
-    /// Behind the highest byte seen.
+    /// Position after the highest byte seen.
     highest: u64,
     waiting: BTreeMap<u64, Waiting>,
     in_order: u64,
@@ -32,9 +32,9 @@ struct Waiting {
 /// A segment stopped waiting.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Released {
-    /// Which carried it.
+    /// Index of the subflow that carried it.
     pub subflow: usize,
-    /// In seconds.
+    /// Waiting time in seconds.
     pub waited: f64,
 }
 
@@ -44,7 +44,7 @@ impl Data {
         self.base.get_or_insert(initial.wrapping_add(1));
     }
 
-    /// Where a data sequence number is; `None` before the first byte.
+    /// Position of a data sequence number; `None` before the first byte.
     pub(super) fn position(&mut self, number: DataNumber) -> Option<u64> {
         let base = *self.base.get_or_insert(match number {
             DataNumber::Short(short) => short.into(),
@@ -54,7 +54,7 @@ impl Data {
         u64::try_from(whole.wrapping_sub(base) as i64).ok()
     }
 
-    /// Bytes were seen on a subflow; how many of them nowhere before.
+    /// Records bytes seen on a subflow; returns the number of new ones.
     pub(super) fn seen(&mut self, range: Range<u64>) -> u64 {
         self.highest = self.highest.max(range.end);
         self.seen.insert(range)
@@ -62,14 +62,14 @@ impl Data {
 
     /// Bytes that are in order within a subflow reached the connection.
     pub(super) fn arrived(&mut self, start: u64, len: u64, arrival: Instant, subflow: usize) {
-        // A second copy, or nothing but old bytes, is not what the reader waited for.
+        // A copy, or old bytes only, do not end a wait of the reader.
         let end = start + len;
         if end > self.in_order {
             self.waiting.entry(start).or_insert(Waiting { end, arrival, subflow });
         }
     }
 
-    /// The next segment before which everything has arrived.
+    /// Next segment that is in order.
     pub(super) fn next_in_order(&mut self, now: Instant) -> Option<Released> {
         loop {
             let (&start, &first) = self.waiting.first_key_value()?;
@@ -91,24 +91,24 @@ impl Data {
     }
 }
 
-/// Which bytes of a subflow are which bytes of the connection.
+/// Mappings from positions in a subflow to positions in the connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mappings {
     covered: RangeSet,
     /// By first position in the subflow: end there, first position in the connection.
     by_position: BTreeMap<u64, (u64, u64)>,
-    /// TCP: every byte is itself.
+    /// TCP: positions of subflow and connection are equal.
     plain: bool,
     any: bool,
 }
 
 impl Mappings {
-    /// From now on every byte is itself.
+    /// Makes positions of subflow and connection equal from now on.
     pub(super) fn become_plain(&mut self) {
         self.plain = true;
     }
 
-    /// Whether every byte is itself.
+    /// Whether positions of subflow and connection are equal.
     pub(super) fn is_plain(&self) -> bool {
         self.plain
     }
@@ -146,7 +146,7 @@ impl Mappings {
         parts.collect()
     }
 
-    /// Nothing below `position` will be asked for again.
+    /// Drops mappings below `position`.
     pub(super) fn forget_below(&mut self, position: u64) {
         while let Some(first) = self.by_position.first_entry() {
             if first.get().0 > position {

@@ -2,10 +2,10 @@
 
 use crate::statistics::{mean, median};
 
-/// Of values in seconds.
+/// Summary of values in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Distribution {
-    /// How many values.
+    /// Number of values.
     pub n: u64,
     pub min: f64,
     pub mean: f64,
@@ -16,7 +16,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// `None` of nothing.
+    /// Summary of `values`; `None` without values.
     pub fn of(values: &[f64]) -> Option<Distribution> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);

@@ -1,6 +1,6 @@
 //! The analysis of a capture as a JSON document.
 //!
-//! Times in seconds, shares and losses as fractions; what could not be measured is null.
+//! Times are in seconds, shares and losses are fractions; unmeasured values are null.
 
 use super::{Analysis, Connection, Distribution, Flowing, OutOfOrder, Spoken, Subflow, Vantage};
 use serde_json::{Value, json};

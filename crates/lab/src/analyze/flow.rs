@@ -11,13 +11,13 @@ use wire::Flags;
 /// A pair of addresses and ports, from one SYN to the next.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
-    /// Who opened it, and the other.
+    /// Addresses of the opener and of the other end.
     pub ends: [SocketAddr; 2],
-    /// What each end sent.
+    /// Data sent by each end.
     pub sides: [Side; 2],
     /// Index of its connection.
     pub connection: usize,
-    /// It was opened by the connection's server.
+    /// Opened by the server of the connection.
     pub flipped: bool,
     pub first: Instant,
     pub last: Instant,
@@ -37,11 +37,11 @@ pub(super) struct Side {
     pub first_bytes: u64,
     /// Bytes of the connection seen before under another mapping.
     pub reinjected_bytes: u64,
-    /// How long segments waited, in seconds.
+    /// Waiting times of segments, in seconds.
     pub waited: Vec<f64>,
 }
 
-/// When the last of each kind passed.
+/// Time of the last handshake segment of each kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Handshake {
     syn: Option<Instant>,
@@ -50,12 +50,12 @@ struct Handshake {
 }
 
 impl Flow {
-    /// That `segment` begins.
+    /// The flow that `segment` begins.
     pub(super) fn new(segment: &Segment, connection: usize) -> Flow {
         let (src, dst) = (segment.src, segment.dst);
         let syn = segment.flags.contains(Flags::SYN);
         let answers = syn && segment.flags.contains(Flags::ACK);
-        // Without a SYN the end with the lower port is taken for the server.
+        // Without a SYN, the end with the lower port is assumed to be the server.
         let src_opened = if syn { !answers } else { src.port() >= dst.port() };
         Flow {
             ends: if src_opened { [src, dst] } else { [dst, src] },
@@ -76,12 +76,12 @@ impl Flow {
         usize::from(segment.src != self.ends[0])
     }
 
-    /// The side of the connection that this end is: 0 the client.
+    /// Side of the connection of this end; 0 is the client.
     pub(super) fn side_of(&self, end: usize) -> usize {
         end ^ usize::from(self.flipped)
     }
 
-    /// Times, interface and state, from any segment.
+    /// Updates times, interface and state from a segment.
     pub(super) fn note(&mut self, segment: &Segment) {
         self.last = segment.time;
         if self.interface.is_some_and(|interface| interface != segment.interface) {
@@ -99,14 +99,14 @@ impl Flow {
         }
     }
 
-    /// Whether the handshake was seen to its end, or was over when the capture began.
+    /// Whether the handshake is complete, or was complete when the capture began.
     pub(super) fn is_established(&self) -> bool {
         let Handshake { syn, syn_ack, ack } = self.handshake;
         ack.is_some() || (syn.is_none() && syn_ack.is_none())
     }
 
-    /// Where the capture was taken, seen from the ends of this flow: half of the handshake takes no
-    /// time at the end that answers at once.
+    /// Point of capture relative to this flow: half of the handshake takes no time at the end that
+    /// answers at once.
     pub(super) fn vantage(&self) -> Vantage {
         let Handshake { syn: Some(syn), syn_ack: Some(syn_ack), ack: Some(ack) } = self.handshake
         else {
@@ -126,7 +126,8 @@ impl Flow {
         }
     }
 
-    /// What one side of the connection sent here. `total` are the first bytes of the direction.
+    /// Data that one side of the connection sent here; `total` is the number of first bytes of the
+    /// direction.
     pub(super) fn flowing(&self, side: usize, vantage: Vantage, total: u64) -> Flowing {
         let Side { half, first_bytes, reinjected_bytes, waited, .. } =
             &self.sides[self.side_of(side)];

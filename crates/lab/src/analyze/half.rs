@@ -1,4 +1,4 @@
-//! `Half`: what one end of a subflow sent, in the positions of its own sequence space.
+//! `Half`: data sent by one end of a subflow, in positions of its own sequence space.
 //!
 //! Position 0 is the SYN, 1 the first byte, as in the mappings of a DSS. Leaves the connection's
 //! sequence space to `data`.
@@ -10,10 +10,10 @@ use std::ops::Range;
 use transport::buffer::RangeSet;
 use wire::{Flags, SeqNumber};
 
-/// Without timestamps: what comes later than this after the gap was seen was sent again.
+/// Without timestamps, a segment that fills a gap later than this is a retransmission.
 const REORDERING: Duration = Duration::from_millis(3);
 
-/// Bytes that wait for what is before them, or have just stopped waiting.
+/// Bytes that wait for missing bytes, or that have just become in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     pub end: u64,
@@ -23,33 +23,32 @@ pub(super) struct Piece {
 /// One direction of a subflow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Half {
-    /// The number of position 0.
+    /// Sequence number of position 0.
     initial: Option<SeqNumber>,
-    /// Of the first byte that may be seen.
+    /// Position of the first byte that may be seen.
     first: u64,
-    /// Bytes that were seen.
+    /// Positions of bytes seen.
     seen: RangeSet,
-    /// Behind the highest byte seen.
+    /// Position after the highest byte seen.
     highest: u64,
-    /// By their first position: when they were seen, and what the timestamp of the segment behind
-    /// them was.
+    /// Gaps by first position: time of detection, and timestamp of the segment after the gap.
     gaps: BTreeMap<u64, (Instant, Option<u32>)>,
-    /// Sent and not yet acknowledged, by first position.
+    /// Unacknowledged segments by first position.
     outstanding: BTreeMap<u64, Outstanding>,
     acknowledged: u64,
     sacked: RangeSet,
-    /// New bytes by first position, until everything before them was seen.
+    /// New bytes by first position, until they are in order.
     waiting: BTreeMap<u64, Piece>,
     in_order: u64,
     pub segments: u64,
     pub bytes: u64,
     pub resent_segments: u64,
     pub resent_bytes: u64,
-    /// Resent ones of which the first copy was never seen: lost before the place of the capture.
+    /// Retransmissions whose first copy was not seen: lost before the point of capture.
     pub lost_segments: u64,
-    /// Acknowledged, but not in the capture.
+    /// Bytes acknowledged, but not in the capture.
     pub missed_bytes: u64,
-    /// In seconds.
+    /// Samples of the RTT, in seconds.
     pub rtt: Vec<f64>,
 }
 
@@ -61,13 +60,13 @@ struct Outstanding {
 }
 
 impl Half {
-    /// Position of a number near those seen already; `None` before the first byte.
+    /// Position of a sequence number near those seen; `None` before the first byte.
     pub(super) fn position(&self, seq: SeqNumber) -> Option<u64> {
         let near = self.highest.max(self.acknowledged);
         u64::try_from(seq.to_offset(self.initial?, near)).ok()
     }
 
-    /// Whether a SYN with this number is of another connection with the same addresses.
+    /// Whether a SYN with this number belongs to another connection with the same addresses.
     pub(super) fn is_other_connection(&self, seq: SeqNumber) -> bool {
         self.initial.is_some_and(|initial| initial != seq)
     }

@@ -1,11 +1,10 @@
-//! What a capture of TCP or MPTCP traffic shows: subflows, shares, RTT, loss, reinjection, and how
-//! long data waited for what was before it.
+//! What a capture of TCP or MPTCP traffic shows: subflows, shares, RTT, loss, reinjection, and
+//! out-of-order delay.
 //!
-//! Any capture that `wire` reads, ours or tcpdump's, of either end or of a place between. Leaves
+//! Any capture that `wire` reads, from this program or tcpdump, at either end or between. Leaves
 //! tables and documents to the caller. The definitions are those of 001 sIII-B: loss is
-//! segments sent again over segments sent, RTT leaves out what was sent again (Karn), and
-//! out-of-order delay is the time from the arrival of a segment until everything before it has
-//! arrived too.
+//! retransmitted segments over segments sent, RTT excludes retransmissions (Karn), and out-of-order
+//! delay is the time from the arrival of a segment until all data before it have arrived.
 
 mod capture;
 mod connection;
@@ -28,8 +27,8 @@ use connection::Connections;
 use origin::Origins;
 use wire::CaptureError;
 
-/// What the bytes of a pcapng or pcap file show. Damage in the middle ends the reading there and is
-/// noted; a file that is no capture at all is an error.
+/// Analyzes the bytes of a pcapng or pcap file. Damage ends the analysis at that point and is
+/// noted; a file that is not a capture is an error.
 pub fn analyze(file: &[u8]) -> Result<Analysis, CaptureError> {
     let Captured { mut segments, packets, span, names, mut notes } = read(file)?;
     // Interfaces are written one after the other, each with its own delay.

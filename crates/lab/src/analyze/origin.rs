@@ -1,8 +1,8 @@
-//! `Origins`: where the sequence numbers of a subflow began whose SYN is not in the capture.
+//! `Origins`: initial sequence numbers of subflows whose SYN is not in the capture.
 //!
 //! A mapping names its first byte by its distance from the SYN (RFC 8684 s3.3.1), and a segment
-//! with it lies within the mapping. So the SYN's number is that of the segment less this distance,
-//! or less: exactly that if the mapping begins with the segment, as each does with one of its
+//! with a mapping is inside it. So the SYN's number is that of the segment less this distance, or
+//! less: exactly that if the mapping begins with the segment, as each does with one of its
 //! segments. The earliest number that any segment admits is the SYN's.
 
 use super::capture::Segment;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use wire::{Flags, SeqNumber};
 
-/// By who sends to whom.
+/// Origins by sender and receiver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origins {
     directions: BTreeMap<(SocketAddr, SocketAddr), Origin>,
@@ -18,22 +18,22 @@ pub(super) struct Origins {
 
 #[derive(Clone, Copy, Debug)]
 enum Origin {
-    /// The earliest so far.
+    /// Earliest number so far.
     From(SeqNumber),
-    /// From here on SYNs are in the capture.
+    /// The capture has the SYNs from here on.
     Over(Option<SeqNumber>),
 }
 
 impl Origins {
-    /// Of segments in the order of time.
+    /// Origins from segments in time order.
     pub(super) fn of(segments: &[Segment]) -> Origins {
         let mut origins = Origins::default();
         segments.iter().for_each(|segment| origins.hear(segment));
         origins
     }
 
-    /// The number of the SYN that `segment`'s sender sent before the capture began, if mappings
-    /// tell.
+    /// Number of the SYN that the sender of `segment` sent before the capture began, if mappings
+    /// show it.
     pub(super) fn before(&self, segment: &Segment) -> Option<SeqNumber> {
         match *self.directions.get(&(segment.src, segment.dst))? {
             Origin::From(seq) => Some(seq),

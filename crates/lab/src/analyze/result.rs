@@ -1,42 +1,42 @@
-//! What an analysis says: connections, their subflows, and each direction of those.
+//! Results of an analysis: connections, their subflows, and both directions of those.
 
 use super::Distribution;
 use std::net::SocketAddr;
 
-/// Of a whole capture.
+/// Results for a capture.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Analysis {
     /// IP packets in the file.
     pub packets: u64,
     /// TCP segments among them.
     pub tcp_segments: u64,
-    /// From the first packet to the last, in seconds.
+    /// Time from the first packet to the last, in seconds.
     pub duration: f64,
-    /// In the order in which they begin.
+    /// Connections in the order of their first segments.
     pub connections: Vec<Connection>,
-    /// What was left out or is uncertain.
+    /// Notes on omitted or uncertain parts.
     pub notes: Vec<String>,
 }
 
-/// What the two ends speak.
+/// Protocol of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spoken {
     Tcp,
     Mptcp,
-    /// MPTCP was asked for by the client, and something made it TCP.
+    /// The client requested MPTCP, and the connection fell back to TCP.
     FellBack,
-    /// Another version than 1, which is analysed as TCP.
+    /// MPTCP of a version other than 1, analysed as TCP.
     OtherVersion(u8),
 }
 
-/// Where the capture was taken, seen from a connection.
+/// Point of capture relative to a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Vantage {
     Client,
     Server,
-    /// Somewhere between.
+    /// Between the ends.
     Between,
-    /// There is no handshake that tells.
+    /// Unknown, because there is no handshake.
     Unknown,
 }
 
@@ -44,15 +44,15 @@ pub enum Vantage {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Connection {
     pub spoken: Spoken,
-    /// Who opened it, as far as that is seen.
+    /// Opener, as far as the capture shows it.
     pub client: SocketAddr,
     pub server: SocketAddr,
     pub vantage: Vantage,
-    /// Seconds after the first segment of the capture.
+    /// Start in seconds after the first segment of the capture.
     pub start: f64,
-    /// From its first segment to its last, in seconds.
+    /// Time from its first segment to its last, in seconds.
     pub duration: f64,
-    /// In the order in which they begin; one for TCP.
+    /// Subflows in the order of their first segments; one for TCP.
     pub subflows: Vec<Subflow>,
     /// Bytes that were acknowledged but are not in the capture, both directions.
     pub missed_bytes: u64,
@@ -61,9 +61,9 @@ pub struct Connection {
 /// A subflow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Subflow {
-    /// The name of the interface it was captured at, if it has one and there was only one.
+    /// Name of the interface it was captured at, if it is unique and has a name.
     pub path: Option<String>,
-    /// Its end at the connection's client.
+    /// Address of the connection's client on this subflow.
     pub client: SocketAddr,
     pub server: SocketAddr,
     /// The server opened it.
@@ -85,33 +85,33 @@ pub struct Subflow {
 pub struct Flowing {
     /// Segments with payload.
     pub segments: u64,
-    /// Payload bytes, those sent again included.
+    /// Payload bytes, retransmissions included.
     pub bytes: u64,
-    /// Bytes of the connection that were seen here first.
+    /// Bytes of the connection first seen on this subflow.
     pub first_bytes: u64,
-    /// Of all first bytes of this direction of the connection; `None` if there are none.
+    /// Share of the first bytes of this direction of the connection; `None` if there are none.
     pub share: Option<f64>,
-    /// Segments sent again on this subflow.
+    /// Segments retransmitted on this subflow.
     pub resent_segments: u64,
     pub resent_bytes: u64,
     /// Bytes of the connection that had been sent before under another mapping, mostly on another
     /// subflow.
     pub reinjected_bytes: u64,
-    /// Segments sent again over segments sent; `None` without any.
+    /// Retransmitted segments over segments sent; `None` without segments.
     pub loss: Option<f64>,
-    /// From sending to acknowledgement, one value an acknowledgement; `None` where the capture was
-    /// taken at the receiver.
+    /// Times from sending to acknowledgement, one value per acknowledgement; `None` for captures at
+    /// the receiver.
     pub rtt: Option<Distribution>,
-    /// `None` where the capture was taken at the sender.
+    /// Out-of-order delay; `None` for captures at the sender.
     pub out_of_order: Option<OutOfOrder>,
 }
 
-/// How arriving segments waited for what was before them.
+/// Delay of segments that arrived out of order.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OutOfOrder {
     /// Segments that had to wait.
     pub segments: u64,
-    /// Of all segments with new bytes; those in order count as 0.
+    /// Delay of all segments with new bytes; segments in order count as 0.
     pub delay: Distribution,
 }
 
@@ -123,7 +123,7 @@ impl Connection {
 }
 
 impl Subflow {
-    /// One of the directions.
+    /// One direction.
     pub fn flowing(&self, down: bool) -> &Flowing {
         if down { &self.down } else { &self.up }
     }

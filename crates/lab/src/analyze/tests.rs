@@ -17,7 +17,7 @@ use transport::Profile;
 const CLIENT: HostId = HostId(0);
 const SERVER: HostId = HostId(1);
 
-/// What the recorder says of a download.
+/// Recorded truth of a download.
 #[derive(Default)]
 struct Truth {
     /// In seconds, per path of the sender.
@@ -26,8 +26,8 @@ struct Truth {
     sent: BTreeMap<PathId, (u64, u64)>,
     /// When a segment came, per path and position in the subflow.
     arrivals: BTreeMap<(PathId, u64), Instant>,
-    /// Where the bytes of a path lie in the connection: by the end there, path and positions in
-    /// the subflow.
+    /// Mappings of a path: by end position in the connection, the path and the positions in the
+    /// subflow.
     mapped: BTreeMap<u64, Vec<(PathId, Range<u64>)>>,
     /// Out-of-order delays in seconds, per path.
     waited: BTreeMap<PathId, Vec<f64>>,
@@ -69,8 +69,8 @@ impl Recorder for Watch {
 }
 
 impl Truth {
-    /// What the reader has taken waits no more. One piece of the connection may be several
-    /// segments of a subflow.
+    /// Removes data that the reader has taken. One piece of the connection may be several segments
+    /// of a subflow.
     fn release(&mut self, now: Instant) {
         let later = self.mapped.split_off(&(self.read + 1));
         for (_, pieces) in std::mem::replace(&mut self.mapped, later) {

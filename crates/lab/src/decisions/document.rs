@@ -1,4 +1,4 @@
-//! A decision as a JSON object: one a line, for programs. Units as everywhere: s, bytes, segments.
+//! A decision as a JSON object, one per line. Units are s, bytes and segments.
 
 use super::{Call, mark_word, reason};
 use crate::scenario::Scenario;

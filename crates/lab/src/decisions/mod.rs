@@ -1,8 +1,7 @@
-//! The decisions of a scheduler in one run: which connection asked what when, and the answers.
+//! The decisions of a scheduler in one run: connection, time, question and answer.
 //!
 //! A run depends on the scenario, the variant and its number only, so these are the decisions of
-//! the run that a study has under that number. Leaves words for reasons to `words`, the document to
-//! `document`, tables to the caller.
+//! the same run in a study. `words` has the texts, `document` the JSON; the caller prints tables.
 
 mod document;
 mod words;
@@ -23,23 +22,23 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::rc::Rc;
 
-/// Calls kept of a run at most: half a gigabyte of them.
+/// Largest number of calls kept of a run; they take half a gigabyte.
 const MOST_CALLS: usize = 500_000;
 
 /// A part of a run's virtual time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span {
-    /// From then on.
+    /// Start of the span.
     pub from: Duration,
-    /// Before then; `None`: to the end.
+    /// End of the span; `None`: end of the run.
     pub until: Option<Duration>,
 }
 
 impl Span {
-    /// As two options have it.
+    /// Parses the values of two options.
     ///
     /// # Errors
-    /// What is no time, and a span of nothing.
+    /// If a value is not a time, or if the span is empty.
     pub fn parse(from: Option<&Given>, until: Option<&Given>) -> Result<Span, InputError> {
         let time = |given: &Given| parse_time(&given.text).map_err(|refusal| given.refuse(refusal));
         let span = Span {
@@ -50,14 +49,14 @@ impl Span {
             && end <= span.from
         {
             let from = from.map_or("its start".to_owned(), |from| format!("`{}`", from.text));
-            let problem = format!("nothing of a run lies between {from} and `{}`", given.text);
+            let problem = format!("no part of the run is between {from} and `{}`", given.text);
             return Err(given.refuse_whole(problem, "name a later time, such as `2s`"));
         }
         Ok(span)
     }
 }
 
-/// A call and when it was.
+/// A call and its time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {
     /// Virtual time since the start of the run.
@@ -66,20 +65,20 @@ pub struct Call {
     pub call: SchedulerCall,
 }
 
-/// What was asked in a part of a run.
+/// The calls in a part of a run.
 #[derive(Clone, Debug)]
 pub struct Decisions {
-    /// The number of the connection, from 1, and how many had decisions to make.
+    /// Number of the connection, from 1, and number of connections with decisions.
     pub connection: (usize, usize),
-    /// Of that connection, in the order of time.
+    /// Calls of that connection in time order.
     pub calls: Vec<Call>,
-    /// There were more than are kept; the rest of the run is not there.
+    /// Whether calls were dropped after `MOST_CALLS`; the rest of the run is missing.
     pub cut: bool,
 }
 
-/// Carry out repetition `number` of a variant and keep what its data sender's scheduler was asked:
-/// on that connection (from 1), else on the one that it handed most data out on. `None`: there is
-/// no such connection in that time.
+/// Runs repetition `number` of a variant and keeps the calls of its data sender's scheduler for
+/// that connection (from 1), or else for the one with most data. `None` if there is no such
+/// connection in that time.
 pub fn record_decisions(
     scenario: &Scenario,
     variant: &Variant,
@@ -112,12 +111,12 @@ fn record(setup: &RunSetup, span: Span) -> Result<Seen, RunError> {
 
 struct Watch(Rc<RefCell<Seen>>);
 
-/// What was seen so far.
+/// Calls recorded so far.
 #[derive(Default)]
 struct Seen {
     span: Span,
     sender: HostId,
-    /// Bytes handed out of each connection, in the order they were opened.
+    /// Scheduled bytes of each connection, in opening order.
     handed: BTreeMap<SocketId, u64>,
     calls: Vec<Call>,
     cut: bool,
@@ -152,7 +151,7 @@ impl Seen {
     fn decisions(self, connection: Option<usize>) -> Option<Decisions> {
         let most = || {
             let carried = self.handed.values().enumerate();
-            // Of equal ones the first.
+            // The first of equal ones.
             carried.max_by_key(|(index, bytes)| (**bytes, usize::MAX - index)).map(|(i, _)| i + 1)
         };
         let number = connection.or_else(most)?;
@@ -162,7 +161,7 @@ impl Seen {
     }
 }
 
-/// Bytes that no path had before.
+/// Bytes that the call assigns for the first time.
 const fn handed(call: &SchedulerCall) -> u64 {
     match call.answer {
         Answer::Send { what: Sent::New, len, .. } => len,

@@ -1,7 +1,7 @@
-//! From items to a path: profile, items of both directions, items of one direction, defaults.
+//! Builds a path from items: profile, items of both directions, items of one direction, defaults.
 //!
-//! The more specific item wins over the less specific, never the later over the earlier; two items
-//! of the same rank contradict each other and are refused, as is a path that is never up.
+//! A more specific item overrides a less specific one, regardless of order; two items of the same
+//! rank are refused as contradictory, as is a path that is never up.
 
 use super::items::{Item, Kind, Ranges, items};
 use super::trace_file::{TraceFile, absolute, sibling};
@@ -15,12 +15,12 @@ use network::QueueConfig;
 use network::trace::Direction as TraceDirection;
 use std::sync::Arc;
 
-/// A queue where none is given: netem's default.
+/// Default queue limit, as in netem.
 const DEFAULT_LIMIT: QueueLimit = QueueLimit::Packets(1000);
-/// A run is given up as incomplete after this much virtual time.
+/// Virtual time after which a run is incomplete.
 pub(crate) const RUN_LIMIT: Duration = Duration::from_secs(600);
 
-/// The path that `spec` describes; it stands at `offset` in what was given.
+/// The path described by `spec`, which is at `offset` in the input.
 pub(super) fn assemble(
     name: &str,
     spec: &str,
@@ -62,10 +62,10 @@ pub(super) fn assemble(
     let missing = |direction: &str| {
         refuse(Refusal::new(
             spec,
-            format!("path `{name}` says neither `rate` nor `trace` {direction}"),
+            format!("path `{name}` has neither `rate` nor `trace` {direction}"),
             if explicit.iter().any(is_rate_event) {
-                "a rate with a time is a change; say what it changes too: \
-                 `rate 25mbit rate 5mbit @20s`"
+                "a rate with a time is a change; give the initial rate too: `rate 25mbit rate \
+                 5mbit @20s`"
             } else {
                 "write `rate 25mbit`, `trace FILE` or `profile NAME`"
             },
@@ -85,7 +85,7 @@ pub(super) fn assemble(
     Ok(path)
 }
 
-/// The link that the path leads through.
+/// The link used by the path.
 fn via(items: &[Item], offset: usize) -> Option<Via> {
     items.iter().find_map(|item| match &item.kind {
         Kind::Via(link) => {
@@ -96,7 +96,7 @@ fn via(items: &[Item], offset: usize) -> Option<Via> {
     })
 }
 
-/// Refuses what says something of the queue of a path that has none.
+/// Refuses queue items of a path without a queue.
 fn without_a_queue(items: &[Item]) -> Result<(), Refusal> {
     let of_a_queue = |item: &&Item| matches!(item.kind, Kind::Limit(_) | Kind::Queue(_));
     match items.iter().find(of_a_queue) {
@@ -104,7 +104,7 @@ fn without_a_queue(items: &[Item]) -> Result<(), Refusal> {
         Some(item) => Err(at(
             item,
             "a path without a rate of its own has no queue",
-            "say it of the link that the path leads through, or add a `rate`",
+            "give it for the link of the path, or add a `rate`",
         )),
     }
 }
@@ -125,7 +125,7 @@ fn anchored(spec: &str, items: &[Item], given: &Given) -> String {
     text
 }
 
-/// The items of the profile that is named, none if none is.
+/// Items of the named profile; none without a profile.
 fn profile_items(explicit: &[Item]) -> Result<Vec<Item>, Refusal> {
     for item in explicit {
         if let Kind::Profile(name) = &item.kind {
@@ -143,7 +143,7 @@ struct Layers<'a> {
 }
 
 impl Layers<'_> {
-    /// Everything that holds for `direction`, the least specific first.
+    /// Applies all items for `direction`, the least specific first.
     fn apply(&self, direction: Direction, draft: &mut Draft) {
         for layer in [self.profile, self.explicit] {
             for rank in [Direction::Both, direction] {
@@ -155,7 +155,7 @@ impl Layers<'_> {
     }
 }
 
-/// A link that is not complete yet.
+/// An incomplete link.
 #[derive(Clone, Debug, Default)]
 struct Draft {
     capacity: Option<CapacityDraft>,
@@ -173,16 +173,16 @@ struct Draft {
 enum CapacityDraft {
     Rate(Span<Rate>),
     Trace(TraceDraft),
-    /// The uplink of a `trace` that names the downlink only.
+    /// Uplink of a `trace` given for the downlink only.
     TraceOfDownlink,
 }
 
-/// A recording that has not been read yet.
+/// A recording to read.
 #[derive(Clone, PartialEq, Debug)]
 struct TraceDraft {
     file: String,
     unit: Option<String>,
-    /// Where its name stands.
+    /// Position of its name.
     span: std::ops::Range<usize>,
 }
 
@@ -226,7 +226,7 @@ impl Draft {
     }
 }
 
-/// Reads trace files and keeps what was recognised.
+/// Reads trace files and collects notes on their formats.
 struct Traces<'a> {
     given: &'a Given,
     offset: usize,
@@ -246,8 +246,8 @@ impl Traces<'_> {
         }
     }
 
-    /// The capacity of the uplink when only the downlink has a trace: the recording beside it, or
-    /// the same.
+    /// Capacity of the uplink if only the downlink has a trace: the matching recording of the
+    /// uplink, or the same trace.
     fn upload(
         &mut self,
         down: Option<&CapacityDraft>,
@@ -258,10 +258,14 @@ impl Traces<'_> {
         };
         let file = &trace.file;
         let Some(up) = sibling(self.given.folder(), file) else {
-            self.notes.push("the uplink follows the same recording, having none of its own".into());
+            self.notes.push(
+                "the uplink follows the same recording, because it has none of its \
+                own"
+                .into(),
+            );
             return Ok(Some(same.clone()));
         };
-        self.notes.push(format!("the recording of the uplink was found beside `{file}`"));
+        self.notes.push(format!("the recording of the uplink was found next to `{file}`"));
         let trace = TraceDraft { file: up, ..trace.clone() };
         self.read(&trace, TraceDirection::Up).map(Some)
     }
@@ -284,7 +288,7 @@ impl Traces<'_> {
     }
 }
 
-/// What an item decides, for finding two that decide the same.
+/// The property that an item sets, to find two items that set the same one.
 fn decides(kind: &Kind) -> &'static str {
     match kind {
         Kind::Rate(_) | Kind::Trace { .. } => "the capacity",
@@ -312,7 +316,7 @@ fn decides_for_a_time(change: &Change) -> &'static str {
     }
 }
 
-/// Refuse items that say different things about the same.
+/// Refuses items that contradict each other.
 fn contradictions(items: &[Item]) -> Result<(), Refusal> {
     for (i, later) in items.iter().enumerate() {
         for earlier in &items[..i] {
@@ -331,7 +335,7 @@ fn contradictions(items: &[Item]) -> Result<(), Refusal> {
                         } => "two outages overlap".to_owned(),
                         _ => format!("two events change {what} at the same time"),
                     };
-                    return Err(at(later, problem, "let one end before the other begins"));
+                    return Err(at(later, problem, "end one before the other begins"));
                 }
                 (None, None) if earlier.direction == later.direction => {
                     let both = matches!(
@@ -377,7 +381,7 @@ fn events(items: &[Item]) -> Vec<TimedChange> {
     items.iter().filter_map(event).collect()
 }
 
-/// Refuse what can be said but never work.
+/// Refuses valid syntax without a meaningful path.
 fn possible(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
     for item in items {
         match item.kind {
@@ -399,14 +403,14 @@ fn possible(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
             Kind::Event { start, .. } if start >= RUN_LIMIT => {
                 return Err(at(
                     item,
-                    format!("nothing happens at {start}: a run ends after {RUN_LIMIT}"),
+                    format!("the event at {start} never happens: a run ends after {RUN_LIMIT}"),
                     "write an earlier time",
                 ));
             }
             Kind::Event { change: Change::Removed, start: Duration::ZERO, .. } => {
                 return Err(at(
                     item,
-                    "an address that is not there yet cannot be withdrawn",
+                    "an address that does not exist yet cannot be removed",
                     "a path that appears later is `down @0s..10s`",
                 ));
             }
@@ -427,7 +431,7 @@ fn loses_everything(loss: &Loss) -> bool {
     }
 }
 
-/// Refuse an event that would interrupt a recording.
+/// Refuses an event that would interrupt a recording.
 fn fitting(path: &PathSpec, item: &Item, change: &Change) -> Result<(), Refusal> {
     let links = match item.direction {
         Direction::Both => vec![&path.down, &path.up],
@@ -442,7 +446,7 @@ fn fitting(path: &PathSpec, item: &Item, change: &Change) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Refuse outages that leave no time at all.
+/// Refuses outages that cover the whole run.
 fn never_up(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
     for direction in [Direction::Down, Direction::Up] {
         let mut outages: Vec<(Duration, Duration)> = path
@@ -470,7 +474,7 @@ fn never_up(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
             return Err(at(
                 item,
                 format!("path `{}` is never up", path.name),
-                "let the outage begin later or end: `down @20s..35s`",
+                "give the outage a later start or an end: `down @20s..35s`",
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! One repetition's links: values drawn from ranges, traces started at their offset.
+//! The links of one repetition: values drawn from ranges, traces with their offset.
 //!
 //! Everything depends on (seed, run, path) only and never on the variant: variants are paired.
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 const RATE: u64 = 0;
 const DELAY: u64 = 1;
 const LOSS: u64 = 2;
-/// The owner of the draw where recordings start.
+/// Owner of the draw of trace offsets.
 const TRACES: u64 = owner_of("traces");
 
 impl PathSpec {
@@ -37,13 +37,13 @@ impl PathSpec {
                 events.extend(pair(event, direction, link));
             }
         }
-        // What ends at a moment ends before what begins at it.
+        // Ends come before beginnings at the same time.
         events.sort_by_key(|(event, begins)| (event.at, *begins));
         let events = events.into_iter().map(|(event, _)| event).collect();
         PathSetup { name: self.name.clone(), down, up, events }
     }
 
-    /// When the client asks to have the path spared; it is number `path` of its run.
+    /// Backup changes of path number `path` of a run.
     pub fn backup_marks(&self, path: usize) -> Vec<BackupMark> {
         let marks = self.events.iter().filter(|event| event.change == Change::Backup);
         let marks = marks.flat_map(|event| {
@@ -52,12 +52,12 @@ impl PathSpec {
             std::iter::once(begin).chain(end)
         });
         let mut marks: Vec<BackupMark> = marks.collect();
-        // What ends at a moment ends before what begins at it.
+        // Ends come before beginnings at the same time.
         marks.sort_by_key(|mark| (mark.at, mark.on));
         marks
     }
 
-    /// What happens to its connections and addresses; it is number `path` of its run.
+    /// Events of the connections and addresses of path number `path` of a run.
     pub fn marks(&self, path: usize) -> Vec<PathMark> {
         let of = |event: &TimedChange| {
             let what = match event.change {
@@ -70,16 +70,16 @@ impl PathSpec {
             std::iter::once(begin).chain(end).collect()
         };
         let mut marks: Vec<PathMark> = self.events.iter().flat_map(of).collect();
-        // What ends at a moment ends before what begins at it.
+        // Ends come before beginnings at the same time.
         marks.sort_by_key(|mark| (mark.at, mark.what != Mark::Returned));
         marks
     }
 }
 
-/// Beginning and end of a timed change of a link.
+/// Begin and end of a timed change of a link.
 fn pair(event: &TimedChange, direction: Direction, link: &LinkConfig) -> Vec<(PathEvent, bool)> {
     let (begin, end) = match event.change {
-        // Of the path, not of its links: see `backup_marks` and `marks`.
+        // These belong to the path, not to its links: see `backup_marks` and `marks`.
         Change::Backup | Change::Reset | Change::Removed => return Vec::new(),
         Change::Down => (LinkChange::Down, LinkChange::Up),
         Change::Silent => (LinkChange::Silent, LinkChange::Up),
@@ -98,7 +98,7 @@ fn bernoulli(p: f64) -> LossConfig {
     if p > 0.0 { LossConfig::Bernoulli { p } } else { LossConfig::None }
 }
 
-/// The chance of one path in one repetition.
+/// Random draws of one path in one repetition.
 struct Dice {
     chance: Chance,
     owner: u64,
@@ -128,7 +128,7 @@ impl Dice {
             CapacitySpec::Unlimited => Capacity::Unlimited,
             CapacitySpec::Trace(trace) => {
                 let trace = Arc::clone(&trace.capacity);
-                // Keyed by the run alone: recordings made together stay together.
+                // Keyed by the run alone, so that recordings made together stay synchronous.
                 let share = self.chance.uniform(TRACES, Purpose::TraceOffset, 0);
                 let millis = share * trace.period().as_millis() as f64;
                 Capacity::Trace { trace, offset: Duration::from_millis(millis as u64) }

@@ -1,7 +1,6 @@
 //! The items of a path description: `rate 25mbit delay 20ms 5ms loss 1% down @20s..35s`.
 //!
-//! Words as in `tc` (interface, "Paths"). Leaves conflicts between items, profiles and defaults to
-//! `assemble`.
+//! The syntax follows `tc`. `assemble` handles conflicts between items, profiles and defaults.
 
 use super::token::{Token, tokens};
 use super::words::{OF_DIRECTION, OFFERED, item_words};
@@ -14,7 +13,7 @@ use network::{QueueConfig, queue};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// An item, its direction and where it stands.
+/// An item, its direction and its position.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Item {
     pub(super) direction: Direction,
@@ -22,7 +21,7 @@ pub(super) struct Item {
     pub(super) span: Range<usize>,
 }
 
-/// What an item sets.
+/// The property that an item sets.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Kind {
     Rate(Span<Rate>),
@@ -50,12 +49,12 @@ pub(super) enum Kind {
     },
 }
 
-/// What changes for a time.
+/// A change limited in time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Change {
-    /// Drops what is sent and tells the hosts.
+    /// Outage with a link-down notification.
     Down,
-    /// Drops what is sent and tells nobody.
+    /// Outage without a notification.
     Silent,
     /// Another rate.
     Rate(Rate),
@@ -63,16 +62,16 @@ pub enum Change {
     Delay(Duration),
     /// Another loss probability.
     Loss(f64),
-    /// The client asks the server to spare it (RFC 8684 s3.3.8).
+    /// Backup priority, requested by the client (RFC 8684 s3.3.8).
     Backup,
-    /// The connections on it are reset at both ends.
+    /// Reset of its connections at both ends.
     Reset,
-    /// The client's address is withdrawn; the link works.
+    /// Removal of the client's address; the link works.
     Removed,
 }
 
 impl Change {
-    /// The word that a description has for it.
+    /// Keyword of the change in a description.
     pub const fn word(self) -> &'static str {
         match self {
             Change::Down => "down",
@@ -87,9 +86,9 @@ impl Change {
     }
 }
 
-/// The words an item can start with.
+/// Keywords of items.
 static WORDS: LazyLock<Vec<&str>> = LazyLock::new(item_words);
-/// Words of other programs for the same things.
+/// Equivalent keywords of other programs.
 const SYNONYMS: [(&str, &str); 12] = [
     ("bandwidth", "rate"),
     ("bw", "rate"),
@@ -105,12 +104,12 @@ const SYNONYMS: [(&str, &str); 12] = [
     ("download", "downlink"),
 ];
 
-/// Whether `A..B` is read as a range to draw from.
+/// Whether `A..B` is accepted as a range to draw from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ranges {
-    /// In profiles.
+    /// Yes, in profiles.
     Allowed,
-    /// In what users write.
+    /// No, in descriptions by users.
     Refused,
 }
 
@@ -128,7 +127,7 @@ pub(super) fn items(text: &str, ranges: Ranges) -> Result<Vec<Item>, Refusal> {
 struct Reader<'a> {
     tokens: &'a [Token],
     next: usize,
-    /// Length of the text, where something missing is missing.
+    /// Length of the text: the position of a missing word.
     end: usize,
     ranges: Ranges,
 }
@@ -144,7 +143,7 @@ impl<'a> Reader<'a> {
         self.tokens.get(self.next)
     }
 
-    /// The value that must follow `word`.
+    /// Parses the value that must follow `word`.
     fn value(&mut self, word: &Token, what: &str) -> Result<&'a Token, Refusal> {
         let missing = match self.peek() {
             Some(next) => next.text.starts_with('@') || WORDS.contains(&next.text.as_str()),
@@ -162,7 +161,7 @@ impl<'a> Reader<'a> {
         let (direction, word) = self.direction(word)?;
         let first = self.next;
         let kind = self.kind(word, direction)?;
-        // `trace-up` names its direction itself.
+        // `trace-up` implies its direction.
         let direction = if word.text == "trace-up" { Direction::Up } else { direction };
         let last = self.tokens.get(self.next.max(first).saturating_sub(1)).unwrap_or(word);
         let kind = match self.peek() {
@@ -173,7 +172,7 @@ impl<'a> Reader<'a> {
         Ok(Item { direction, kind: self.complete(word, kind)?, span: word.span.start..end })
     }
 
-    /// The direction a prefix names, and the word after it.
+    /// The direction given by a prefix, and the word after it.
     fn direction(&mut self, word: &'a Token) -> Result<(Direction, &'a Token), Refusal> {
         let direction = match word.text.as_str() {
             "uplink" => Direction::Up,
@@ -191,11 +190,11 @@ impl<'a> Reader<'a> {
             | "removed" | "via" => Err(item.refuse(
                 format!("`{}` cannot follow `{}`", item.text, word.text),
                 match item.text.as_str() {
-                    "down" => "`down` takes both directions; use `silent` for one of them",
-                    "backup" => "`backup` is said of a whole path",
+                    "down" => "`down` is for both directions; use `silent` for one of them",
+                    "backup" => "`backup` is for a whole path",
                     "reset" | "removed" => "connections and addresses have both directions",
-                    "via" => "a path leads through a link in both directions",
-                    "trace-up" => "`trace-up FILE` names its direction itself",
+                    "via" => "a path uses a link in both directions",
+                    "trace-up" => "`trace-up FILE` implies its direction",
                     _ => "a direction is followed by one item: rate, delay, loss, limit, ...",
                 },
             )),
@@ -224,7 +223,7 @@ impl<'a> Reader<'a> {
             "silent" => Ok(outage(Change::Silent)),
             "reset" => Ok(outage(Change::Reset)),
             "removed" => Ok(outage(Change::Removed)),
-            // Without a time for the whole run.
+            // Without a time, it applies to the whole run.
             "backup" => {
                 Ok(Kind::Event { change: Change::Backup, start: Duration::ZERO, end: None })
             }
@@ -312,18 +311,25 @@ impl<'a> Reader<'a> {
         };
         if self.ranges == Ranges::Refused {
             return Err(value.refuse(
-                format!("`{}` is a range, which only profiles have", value.text),
+                format!("`{}` is a range, and only profiles have ranges", value.text),
                 format!("write one value, `{} {low}`", word.text),
             ));
         }
         let (low, high) = (parse(low).map_err(place)?, parse(high).map_err(place)?);
         if low > high {
-            return Err(value.refuse(format!("`{}` runs backwards", value.text), "swap its ends"));
+            return Err(value.refuse(
+                format!(
+                    "`{}` has its ends in the wrong \
+                order",
+                    value.text
+                ),
+                "swap the ends",
+            ));
         }
         Ok(Span { low, high })
     }
 
-    /// What `kind` becomes by the time that follows it.
+    /// Turns `kind` and the time after it into a change.
     fn event(&mut self, word: &Token, kind: Kind) -> Result<Kind, Refusal> {
         let Some(at) = self.take() else { return Ok(kind) };
         let change = match kind {
@@ -341,21 +347,21 @@ impl<'a> Reader<'a> {
         };
         let (start, end) = when(at)?;
         if change == Change::Reset && end.is_some() {
-            let help = format!("write `reset @{start}`; later connections are let through");
+            let help = format!("write `reset @{start}`; later connections are not reset");
             return Err(at.refuse("a reset happens at one moment and has no end", help));
         }
         Ok(Kind::Event { change, start, end })
     }
 
-    /// Refuse an outage without a time.
+    /// Refuses an outage without a time.
     fn complete(&self, word: &Token, kind: Kind) -> Result<Kind, Refusal> {
         match kind {
             Kind::Event { start: Duration::MAX, change: Change::Reset, .. } => {
-                Err(word.refuse("`reset` without a time", "say when, `reset @20s`"))
+                Err(word.refuse("`reset` without a time", "add the time, `reset @20s`"))
             }
             Kind::Event { start: Duration::MAX, .. } => Err(word.refuse(
                 format!("`{}` without a time: the path would never be up", word.text),
-                format!("say when, `{} @20s..35s`", word.text),
+                format!("add the time, `{} @20s..35s`", word.text),
             )),
             kind => Ok(kind),
         }
@@ -402,12 +408,12 @@ fn when(at: &Token) -> Result<(Duration, Option<Duration>), Refusal> {
 fn unknown(word: &Token, direction: Direction) -> Refusal {
     let text = word.text.as_str();
     if text.starts_with('@') {
-        let help = "a time follows what happens then: `down @20s..35s`, `rate 2mbit @10s`";
-        return word.refuse(format!("`{text}` does not say what happens"), help);
+        let help = "write the event before its time: `down @20s..35s`, `rate 2mbit @10s`";
+        return word.refuse(format!("`{text}` is a time without an event"), help);
     }
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         return word.refuse(
-            format!("`{text}` stands without a word before it"),
+            format!("`{text}` has no keyword before it"),
             "name it: `rate 25mbit delay 20ms 5ms loss 1% limit 100p`",
         );
     }

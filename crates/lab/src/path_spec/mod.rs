@@ -1,8 +1,8 @@
-//! Paths as people describe them: `wlan`, or `wlan='rate 25mbit delay 20ms loss 1% limit 100p'`.
+//! Path descriptions: `wlan`, or `wlan='rate 25mbit delay 20ms loss 1% limit 100p'`.
 //!
-//! The grammar is interface.md's "Paths". `items` reads the words, `assemble` lays profile, items
-//! and defaults over each other, `show` prints what was understood, `draw` makes one repetition's
-//! links of it. Leaves what a link does to `network` and reading capacity files to `trace_file`.
+//! `items` parses the items, `assemble` combines profile, items and defaults, `show` prints the
+//! resolved path, `draw` makes the links of one repetition. `network` simulates links; `trace_file`
+//! reads capacity files.
 
 mod assemble;
 mod draw;
@@ -31,25 +31,25 @@ use trace_file::TraceFile;
 /// A path of a scenario.
 #[derive(Clone, Debug)]
 pub struct PathSpec {
-    /// The user's word for it.
+    /// Name given by the user.
     pub name: String,
-    /// The description as given, a profile's name included.
+    /// Description as given, or the name of a profile.
     pub given: String,
-    /// The same, with the names of files made independent of the working folder.
+    /// The same with absolute file names.
     pub anchored: String,
     /// Server to client.
     pub down: LinkSpec,
     /// Client to server.
     pub up: LinkSpec,
-    /// Changes at a time, in the order given.
+    /// Timed changes, in the order given.
     pub events: Vec<TimedChange>,
-    /// The link that it leads through.
+    /// Shared link of the path.
     pub via: Option<Via>,
-    /// What a user should know about how this was understood.
+    /// Notes on how the description was resolved.
     pub notes: Vec<String>,
 }
 
-/// A link that a path leads through, and where that was said in its description.
+/// A reference to a shared link, and its position in the description.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Via {
     /// Its name.
@@ -60,34 +60,34 @@ pub struct Via {
 /// One direction of a path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinkSpec {
-    /// Constant or recorded.
+    /// Capacity, constant or recorded.
     pub capacity: CapacitySpec,
-    /// One way.
+    /// One-way delay.
     pub delay: Span<Duration>,
-    /// Largest deviation of the delay.
+    /// Maximum deviation of the delay.
     pub jitter: Duration,
     /// Random loss.
     pub loss: Loss,
-    /// Bound of the queue.
+    /// Limit of the queue.
     pub limit: QueueLimit,
     /// Queue discipline.
     pub queue: QueueConfig,
-    /// Probability that a packet overtakes.
+    /// Probability that a packet is reordered.
     pub reorder: f64,
-    /// Probability that a packet arrives twice.
+    /// Probability that a packet is duplicated.
     pub duplicate: f64,
-    /// Probability that a packet is damaged.
+    /// Probability that a packet is corrupted.
     pub corrupt: f64,
 }
 
-/// What serves the queue.
+/// Capacity of a link.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CapacitySpec {
     /// A constant rate.
     Rate(Span<Rate>),
     /// A recorded capacity.
     Trace(Arc<TraceFile>),
-    /// None of its own: packets do not queue before the link that the path leads through.
+    /// No capacity limit: packets do not queue before the shared link of the path.
     Unlimited,
 }
 
@@ -106,7 +106,7 @@ impl<T: Copy + PartialEq> Span<T> {
         Span { low: value, high: value }
     }
 
-    /// Whether there is something to draw.
+    /// Whether the value is drawn.
     pub fn is_drawn(&self) -> bool {
         self.low != self.high
     }
@@ -115,27 +115,27 @@ impl<T: Copy + PartialEq> Span<T> {
 /// Random loss.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Loss {
-    /// Every packet alike.
+    /// Independent loss of every packet.
     Random(Span<f64>),
     /// netem's `gemodel p r 1-h 1-k`.
     GilbertElliott { p: f64, r: f64, one_minus_h: f64, one_minus_k: f64 },
 }
 
-/// A change at a time.
+/// A timed change.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TimedChange {
-    /// Which links.
+    /// Links that it affects.
     pub direction: Direction,
-    /// What changes.
+    /// The change.
     pub change: Change,
-    /// Since the start of the run.
+    /// Begin, since the start of the run.
     pub start: Duration,
-    /// When the former value returns; `None`: never.
+    /// End, when the former value returns; `None`: never.
     pub end: Option<Duration>,
 }
 
 impl PathSpec {
-    /// Reads `NAME` or `NAME=spec`, as the command line has it.
+    /// Parses `NAME` or `NAME=spec` from the command line.
     pub fn parse(given: &Given) -> Result<PathSpec, InputError> {
         let text = given.text.as_str();
         let (name, spec) = match text.split_once('=') {
@@ -153,13 +153,13 @@ impl PathSpec {
         assemble::assemble(name, spec, given, offset)
     }
 
-    /// Reads a description whose name stands elsewhere, as scenario files have it.
+    /// Parses a description whose name is given separately, as in scenario files.
     pub fn parse_named(name: &Given, given: &Given) -> Result<PathSpec, InputError> {
         check_name(&name.text).map_err(|e| name.refuse(e))?;
         assemble::assemble(&name.text, &given.text, given, 0)
     }
 
-    /// Whether repetitions differ by chance.
+    /// Whether repetitions differ randomly.
     pub fn is_random(&self) -> bool {
         [&self.down, &self.up].into_iter().any(LinkSpec::is_random)
             || self.events.iter().any(|event| matches!(event.change, Change::Loss(p) if p > 0.0))
@@ -167,7 +167,7 @@ impl PathSpec {
 }
 
 impl PathSpec {
-    /// Everything that runs depend on, and nothing else: recordings by their content.
+    /// Text of exactly what runs depend on; recordings are identified by their content.
     pub(crate) fn essence(&self) -> String {
         let [down, up] = [&self.down, &self.up].map(LinkSpec::essence);
         let via = self.via.as_ref().map_or(String::new(), |via| format!(" via {:?}", via.link));
@@ -203,7 +203,7 @@ impl LinkSpec {
     }
 }
 
-/// A spec may keep the quotes of the grammar when no shell took them away.
+/// A spec may have the quotes of the grammar if no shell removed them.
 fn unquoted(spec: &str, offset: usize) -> (&str, usize) {
     for quote in ['\'', '"'] {
         let inner = spec.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
@@ -214,7 +214,7 @@ fn unquoted(spec: &str, offset: usize) -> (&str, usize) {
     (spec, offset)
 }
 
-/// Names stand in variant names (`tcp/wlan/cubic`), so they are plain words.
+/// Names are parts of variant names (`tcp/wlan/cubic`), so they are plain words.
 pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
     const LONGEST: usize = 32;
     if name.contains(char::is_whitespace) {

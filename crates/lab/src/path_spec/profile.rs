@@ -1,7 +1,7 @@
 //! Named paths that come with the program.
 //!
-//! Each is a TOML file with a description and where its numbers come from. Ranges are drawn per
-//! repetition by `draw`.
+//! Each is a TOML file with a description and the source of its numbers. `draw` draws from ranges
+//! for each repetition.
 
 use crate::error::Refusal;
 use crate::words::nearest_help;
@@ -30,7 +30,7 @@ const PROFILES: [(&str, &str); 8] = [
 ];
 
 impl Profile {
-    /// The profile called `name`.
+    /// The profile with this name.
     pub fn find(name: &str) -> Result<Profile, Refusal> {
         let Some((name, file)) = PROFILES.iter().find(|(known, _)| *known == name) else {
             let names: Vec<&str> = PROFILES.iter().map(|(name, _)| *name).collect();

@@ -1,4 +1,4 @@
-//! A path as it was understood, in the canonical spelling.
+//! Prints a resolved path in the canonical spelling.
 
 use super::{CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Span, TimedChange};
 use crate::units::show_probability;
@@ -24,7 +24,7 @@ impl fmt::Display for PathSpec {
     }
 }
 
-/// The items of a link, always in the same places.
+/// Items of a link in a fixed order.
 pub(crate) fn link_items(link: &LinkSpec) -> [Option<String>; 8] {
     let has_queue = link.capacity != CapacitySpec::Unlimited;
     let some_probability =

@@ -1,4 +1,4 @@
-//! Paths of results that are there already: described without the recordings they followed.
+//! Paths of stored results, described without their recordings.
 //!
 //! The recordings may be on another machine, or changed since. A result needs their names only.
 
@@ -11,10 +11,10 @@ use network::CapacityTrace;
 use network::trace::{Form, Unit};
 use std::sync::Arc;
 
-/// What stands for a recording while the description is read.
+/// Placeholder for a recording while the description is parsed.
 const STAND_IN: &str = "rate 1mbit";
 
-/// The description with a rate in the place of every recording.
+/// The description with a rate instead of every recording.
 pub(crate) fn without_recordings(spec: &str) -> Result<String, Refusal> {
     let mut text = spec.to_owned();
     for item in items(spec, Ranges::Refused)?.iter().rev() {
@@ -51,7 +51,7 @@ fn name_recording(link: &mut LinkSpec, file: String, unit: Option<Unit>) {
     }
 }
 
-/// The unit that was said of the recording of a direction.
+/// The unit given for the recording of a direction.
 fn unit(items: &[Item], direction: Direction) -> Option<Unit> {
     let of = |item: &Item| match &item.kind {
         Kind::Trace { unit, upload, .. } if *upload == (direction == Direction::Up) => unit.clone(),

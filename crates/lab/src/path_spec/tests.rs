@@ -1,4 +1,4 @@
-//! Paths as users write them, right and wrong.
+//! Valid and invalid paths.
 
 use super::*;
 use crate::error::Given;
@@ -141,7 +141,7 @@ fn backup_is_of_the_whole_path_and_the_whole_run_unless_a_time_is_said() {
     assert!(path(twice).draw(1, 0).events.is_empty(), "links hear nothing of it");
     assert!(!path(twice).is_random());
     refused_with("p=rate 5mbit backup backup @3s", &["two events change `backup`"]);
-    refused_with("p=rate 5mbit uplink backup", &["`backup` is said of a whole path"]);
+    refused_with("p=rate 5mbit uplink backup", &["`backup` is for a whole path"]);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn missing_values_are_named() {
     refused_with("p=", &["has no description"]);
     refused_with("p=delay 20ms", &["neither `rate` nor `trace`"]);
     refused_with("p=uplink rate 5mbit", &["neither `rate` nor `trace` for the downlink"]);
-    refused_with("p=rate 5mbit 20ms", &["`20ms` stands without a word"]);
+    refused_with("p=rate 5mbit 20ms", &["`20ms` has no keyword"]);
     refused_with("p=rate 5mbit loss gemodel 1% 2%", &["needs a value", "gemodel P R 1-H 1-K"]);
 }
 
@@ -215,7 +215,7 @@ fn times_that_make_no_sense_are_refused() {
     refused_with("p=rate 5mbit delay 700s", &["longer than a run"]);
     refused_with("p=rate 5mbit @20s..35s limit 5p", &["neither `rate`"]);
     refused_with("p=rate 5mbit limit 5p @20s", &["cannot change at a time"]);
-    refused_with("p=@20s", &["does not say what happens"]);
+    refused_with("p=@20s", &["time without an event"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! The words of a path description and where they stand.
+//! The words of a path description and their positions.
 //!
 //! Words are separated by blanks; an `@` begins a new word; double quotes keep blanks in a file
-//! name. Leaves the meaning of the words to `items`.
+//! name. `items` interprets the words.
 
 use crate::error::Refusal;
 use std::ops::Range;
@@ -19,7 +19,7 @@ impl Token {
         Refusal { span: self.span.clone(), problem: problem.into(), help: help.into() }
     }
 
-    /// Place a refusal of this word's text in the description.
+    /// Converts a refusal of this word's text to positions in the description.
     pub(crate) fn place(&self, refusal: Refusal) -> Refusal {
         refusal.shifted(self.span.start)
     }
@@ -47,7 +47,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Refusal> {
     }
 }
 
-/// Length of a word in quotes, with them.
+/// Length of a quoted word, with its quotes.
 fn quoted(rest: &str, at: usize) -> Result<usize, Refusal> {
     rest[1..].find('"').map(|end| end + 2).ok_or_else(|| Refusal {
         span: at..at + rest.len(),

@@ -1,6 +1,6 @@
-//! Recorded capacities: finding the file, reading it, saying what was recognised.
+//! Recorded capacities: finds and reads the file, and describes its format.
 //!
-//! Recognising and parsing the forms is left to `network::trace`.
+//! `network::trace` recognises and parses the formats.
 
 use crate::words::nearest_help;
 use base::Duration;
@@ -12,32 +12,32 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Larger files are not recordings of a link.
+/// Largest file accepted as a recording of a link.
 const LARGEST: u64 = 256 << 20;
 
-/// Chances further apart than this are told.
+/// Gaps between opportunities longer than this are noted.
 const LONG_SILENCE: Duration = Duration::from_secs(1);
-/// Slower and faster recordings, in bit/s, are told: mahimahi's milliseconds given in seconds or
-/// microseconds come to such rates.
+/// Slower and faster recordings, in bit/s, are noted: mahimahi's milliseconds given in seconds or
+/// microseconds result in such rates.
 const SLOWEST: u64 = 10_000;
 const FASTEST: u64 = 5_000_000_000;
 
-/// A recording that was read.
+/// A recording.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TraceFile {
-    /// The name as given.
+    /// Name as given.
     pub file: String,
-    /// The unit that was said.
+    /// Unit as given.
     pub unit: Option<Unit>,
-    /// The capacity.
+    /// Capacity over time.
     pub capacity: Arc<CapacityTrace>,
-    /// The form that was recognised.
+    /// Recognised format.
     pub form: Form,
     /// SHA-256 of its content.
     pub digest: [u8; 32],
 }
 
-/// What is wrong and the mend.
+/// Problem and remedy.
 type Fault = (String, String);
 
 impl TraceFile {
@@ -57,7 +57,7 @@ impl TraceFile {
         Ok(TraceFile { file: file.to_owned(), unit, capacity, form, digest })
     }
 
-    /// What was recognised, for the user to check.
+    /// Description of the recognised recording, for the user to check.
     pub fn recognised(&self) -> String {
         let (period, rate) = (self.capacity.period().as_secs_f64(), self.capacity.mean_rate());
         let period =
@@ -71,20 +71,19 @@ impl TraceFile {
         format!("{}; {period}, mean {mean}{}{}", self.form, self.gaps(), self.doubt())
     }
 
-    /// Where the recording has nothing to say, or says that nothing went through.
+    /// Notes on gaps of the recording and on times without capacity.
     fn gaps(&self) -> String {
         let gap = self.capacity.longest_gap().map(|gap| {
             let secs = gap.as_secs_f64();
-            format!("; in its longest gap, {secs:.0} s, the rate before it holds")
+            format!("; during its longest gap, {secs:.0} s, the last rate is kept")
         });
         let silence = self.capacity.longest_silence().filter(|gap| *gap >= LONG_SILENCE);
-        let silence = silence.map(|silence| {
-            format!("; nothing gets through for up to {:.1} s", silence.as_secs_f64())
-        });
+        let silence = silence
+            .map(|silence| format!("; no capacity for up to {:.1} s", silence.as_secs_f64()));
         gap.or(silence).unwrap_or_default()
     }
 
-    /// A rate that no link has is a unit misread.
+    /// An implausible rate indicates a wrong unit.
     fn doubt(&self) -> &'static str {
         match self.capacity.mean_rate().as_bps() {
             ..SLOWEST => "; unusually slow: check the unit of the file",
@@ -100,7 +99,7 @@ fn unit_named(name: &str) -> Result<Unit, Fault> {
     })
 }
 
-/// The recording of the other direction that lies beside `file`, by its name.
+/// The recording of the other direction in the same folder as `file`, by its name.
 pub(super) fn sibling(folder: Option<&Path>, file: &str) -> Option<String> {
     let stem = file.strip_suffix(".down").or_else(|| {
         let (stem, extension) = file.rsplit_once('.')?;
@@ -110,7 +109,7 @@ pub(super) fn sibling(folder: Option<&Path>, file: &str) -> Option<String> {
     candidates.into_iter().find(|name| name != file && located(folder, name).is_file())
 }
 
-/// The name of `file` that holds in every folder.
+/// The absolute name of `file`.
 pub(super) fn absolute(folder: Option<&Path>, file: &str) -> String {
     let path = located(folder, file);
     path.canonicalize().unwrap_or(path).display().to_string()
@@ -123,7 +122,8 @@ fn located(folder: Option<&Path>, file: &str) -> PathBuf {
 fn content(path: &Path, file: &str) -> Result<String, Fault> {
     let shown = path.display();
     let unreadable = |error: std::io::Error| {
-        let help = "check the name; it is relative to the scenario file, or to where you are";
+        let help = "check the name; it is relative to the scenario file, or to the working \
+            directory";
         (format!("trace `{file}` cannot be read: {error} ({shown})"), help.to_owned())
     };
     let mut bytes = Vec::new();

@@ -1,19 +1,19 @@
 //! The words of a path: one row for each that begins an item of a description, is a key of a path
 //! in a scenario file, or both.
 //!
-//! What may begin an item is `items`', keys of files are `scenario::path_table`'s, and the schema
-//! has what is said here of both.
+//! `items` uses the keywords of items, `scenario::path_table` the keys of files, and the schema
+//! describes both.
 
-/// The values of a key, as a schema says them.
+/// The values of a key, for the schema.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
     /// Any text.
     Text,
     /// `true` or `false`.
     Flag,
-    /// Texts of this form.
+    /// Text that matches this pattern.
     Regex(&'static str),
-    /// A number from 0 to 1, or per cent.
+    /// A number from 0 to 1, or a percentage.
     Probability,
     /// A probability, or netem's `gemodel`.
     Loss,
@@ -21,7 +21,7 @@ pub(crate) enum Form {
     GilbertElliott,
     /// Units of recordings.
     Units,
-    /// Changes at a time.
+    /// Timed changes.
     Events,
     /// Names of profiles.
     Profiles,
@@ -29,7 +29,7 @@ pub(crate) enum Form {
     Direction,
 }
 
-/// Where a key may stand.
+/// Places in which a key is allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Of {
     /// In a path, in a shared link and in one direction of either.
@@ -53,7 +53,7 @@ pub(crate) struct KeyOf {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
     pub name: &'static str,
-    /// The place in the list of words that may begin an item, from 1; 0: it begins none.
+    /// Position in the list of keywords of items, from 1; 0: not such a keyword.
     place: u8,
     pub key: Option<KeyOf>,
 }
@@ -71,7 +71,7 @@ const fn item(place: u8, name: &'static str) -> Word {
 }
 
 impl Word {
-    /// The same as a key that stands in fewer places.
+    /// The same as a key that is allowed in fewer places.
     const fn only_in(mut self, of: Of) -> Word {
         if let Some(key) = self.key {
             self.key = Some(KeyOf { of, ..key });
@@ -89,24 +89,24 @@ const QUEUE: Form = Form::Regex(r"^(droptail|red .+|codel|fq_codel)$");
 /// Every word, in the order in which messages list keys.
 const WORDS: &[Word] = &[
     both(1, "rate", RATE, "Capacity: 25mbit, 512kbit, 1.5gbit."),
-    both(2, "delay", DELAY, "One way: 20ms; 20ms 5ms has a jitter of 5 ms."),
-    key("jitter", TIME, "Largest deviation of the delay, beside `delay`."),
+    both(2, "delay", DELAY, "One-way delay: 20ms; 20ms 5ms adds a jitter of 5 ms."),
+    key("jitter", TIME, "Maximum deviation of the delay; needs `delay`."),
     both(3, "loss", Form::Loss, "Probability that a packet is lost, or gemodel P R 1-H 1-K."),
     key(
         "loss-ge",
         Form::GilbertElliott,
         "Gilbert-Elliott loss, with the probabilities of netem's gemodel by name.",
     ),
-    both(4, "limit", LIMIT, "Bound of the queue: 100p, 64KiB or 50ms. Default: 1000p."),
+    both(4, "limit", LIMIT, "Queue limit: 100p, 64KiB or 50ms. Default: 1000p."),
     both(
         5,
         "queue",
         QUEUE,
         "Queue discipline: droptail, red MIN MAX P, codel or fq_codel. Default: droptail.",
     ),
-    both(6, "reorder", Form::Probability, "Probability that a packet overtakes others."),
-    both(7, "duplicate", Form::Probability, "Probability that a packet arrives twice."),
-    both(8, "corrupt", Form::Probability, "Probability that a packet is damaged."),
+    both(6, "reorder", Form::Probability, "Probability that a packet is reordered."),
+    both(7, "duplicate", Form::Probability, "Probability that a packet is duplicated."),
+    both(8, "corrupt", Form::Probability, "Probability that a packet is corrupted."),
     both(
         9,
         "trace",
@@ -116,21 +116,15 @@ const WORDS: &[Word] = &[
     both(10, "trace-up", Form::Text, "File of recorded upload capacity, relative to this file.")
         .only_in(Of::Link),
     key("unit", Form::Units, "Unit of a recording in columns."),
-    both(11, "profile", Form::Profiles, "Values of a path profile, before the others given here.")
+    both(11, "profile", Form::Profiles, "Path profile whose values the other keys override.")
         .only_in(Of::Link),
     item(12, "down"),
     item(13, "silent"),
     item(15, "reset"),
     item(16, "removed"),
-    both(17, "via", Form::Text, "The link of the scenario that the path leads through.")
+    both(17, "via", Form::Text, "Link of the scenario that the path uses.").only_in(Of::Path),
+    both(14, "backup", Form::Flag, "Backup path: MPTCP uses it only if no other path works.")
         .only_in(Of::Path),
-    both(
-        14,
-        "backup",
-        Form::Flag,
-        "The client asks the server to spare it: MPTCP uses it where no other path works.",
-    )
-    .only_in(Of::Path),
     key(
         "events",
         Form::Events,
@@ -142,12 +136,12 @@ const WORDS: &[Word] = &[
     item(20, "unit="),
 ];
 
-/// How many of the words that may begin an item are said of one direction.
+/// Number of keywords of items for one direction.
 pub(super) const OF_DIRECTION: usize = 9;
-/// How many of them are offered in messages: `unit=` only follows a file.
+/// Number of keywords listed in messages: `unit=` only follows a file.
 pub(super) const OFFERED: usize = 19;
 
-/// The words that may begin an item, those of one direction first.
+/// Keywords of items, those of one direction first.
 pub(super) fn item_words() -> Vec<&'static str> {
     let mut words: Vec<&Word> = WORDS.iter().filter(|word| word.place > 0).collect();
     words.sort_by_key(|word| word.place);

@@ -1,6 +1,6 @@
 //! Accounts in the table of runs: `life`, `stopped/REASON` and `head_of_line` in seconds,
-//! `waited/REASON` and `head_of_line_bytes` in bytes, null where none were kept; what was sent more
-//! than once on each path as text, `wlan=1,3g=0`.
+//! `waited/REASON` and `head_of_line_bytes` in bytes, null without accounts; numbers of repeated
+//! segments per path as text, `wlan=1,3g=0`.
 
 use super::columns::{Cell, Kind};
 use crate::run::Run;
@@ -14,7 +14,7 @@ const WAITED: &str = "waited/";
 const HEAD_OF_LINE: &str = "head_of_line";
 const HEAD_OF_LINE_BYTES: &str = "head_of_line_bytes";
 
-/// A number that every path has.
+/// A number per path.
 type OfPath = fn(&mut Repeated) -> &mut u64;
 const OF_PATHS: [(&str, OfPath); 3] = [
     ("spurious_segments", |repeated| &mut repeated.spurious_segs),
@@ -34,7 +34,7 @@ pub(super) fn columns() -> Vec<(String, Kind)> {
     columns
 }
 
-/// The cell of a run; `None` in a column of others.
+/// The cell of a run; `None` for other columns.
 pub(super) fn cell(scenario: &Scenario, run: &Run, column: &str) -> Option<Cell> {
     if let Some((_, of)) = OF_PATHS.iter().find(|(name, _)| *name == column) {
         return Some(Cell::Text(shown(scenario, run, *of)));
@@ -48,7 +48,7 @@ pub(super) fn is_column(name: &str) -> bool {
     place(name).is_some() || OF_PATHS.iter().any(|(of, _)| *of == name)
 }
 
-/// The way back: the account, if its numbers are there.
+/// Parses the account, if its numbers are present.
 pub(super) fn account(cell: impl Fn(&str) -> Option<f64>) -> Option<Account> {
     let mut account = Account::default();
     for (name, _) in columns().iter().filter(|(_, kind)| *kind == Kind::Number) {
@@ -57,7 +57,7 @@ pub(super) fn account(cell: impl Fn(&str) -> Option<f64>) -> Option<Account> {
     Some(account)
 }
 
-/// The way back; nothing of a path that the text does not have.
+/// Parses the numbers per path; paths that the text lacks have none.
 pub(super) fn repeated(
     scenario: &Scenario,
     text: impl Fn(&str) -> Option<String>,
@@ -87,11 +87,11 @@ fn shown(scenario: &Scenario, run: &Run, of: OfPath) -> String {
     words.collect::<Vec<_>>().join(",")
 }
 
-/// Where a number stands in an account.
+/// Position of a number in an account.
 #[derive(Clone, Copy)]
 enum Place {
     Life,
-    /// Of a reason, or of the head of line.
+    /// Number of a reason, or of head-of-line blocking.
     Time(Option<Blocked>),
     Bytes(Option<Blocked>),
 }

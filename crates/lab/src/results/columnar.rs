@@ -1,8 +1,7 @@
 //! Tables as Parquet files: columns written, files opened without trusting them.
 //!
-//! Read the files with pandas, polars, DuckDB or R. What a file belongs to stands in its metadata:
-//! the version of the table, the study and the build. What the tables hold is left to `table` and
-//! `series_table`.
+//! Read the files with pandas, polars, DuckDB or R. The metadata of a file identify the version of
+//! the table, the study and the build. `table` and `series_table` define the contents.
 
 use super::columns::{Cell, Kind};
 use parquet::basic::{Compression, ZstdLevel};
@@ -18,7 +17,7 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// What a table says of itself; `None` where it says nothing.
+/// Metadata of a table; `None` for missing keys.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Origin {
     pub schema: Option<String>,
@@ -26,7 +25,7 @@ pub(super) struct Origin {
     pub build: Option<String>,
 }
 
-/// The bytes of a file with these columns, each by name and kind; `cells` yields those of a column.
+/// Bytes of a file with these columns, each with name and kind; `cells` returns those of a column.
 pub(super) fn file<I: Iterator<Item = Cell>>(
     table: &str,
     columns: &[(&str, Kind)],
@@ -100,21 +99,21 @@ fn write_column(writer: &mut ColumnWriter<'_>, cells: impl Iterator<Item = Cell>
     Ok(())
 }
 
-/// A Parquet file that is there already.
+/// An existing Parquet file.
 pub(super) struct Stored {
     pub reader: SerializedFileReader<File>,
-    /// Bytes of the file.
+    /// Content of the file.
     len: u64,
 }
 
 impl Stored {
-    /// Opens it and reads what it says of itself.
+    /// Opens the file and reads its metadata.
     pub(super) fn open(file: File) -> Result<Stored> {
         let len = file.metadata()?.len();
         Ok(Stored { reader: SerializedFileReader::new(file)?, len })
     }
 
-    /// Where it comes from.
+    /// Metadata of the file.
     pub(super) fn origin(&self) -> Origin {
         let metadata = self.reader.metadata().file_metadata().key_value_metadata();
         let value = |key: &str| {
@@ -124,18 +123,18 @@ impl Stored {
         Origin { schema: value("schema"), study: value("study"), build: value("build") }
     }
 
-    /// What `read` makes of the rows of a file that may be damaged.
+    /// Result of `read` on the rows of a possibly damaged file.
     pub(super) fn read<T>(
         &self,
         read: impl Fn(&SerializedFileReader<File>) -> Result<T>,
     ) -> Result<T> {
         self.check_extents()?;
-        // The library takes some of what it reads on trust; a damaged file must not end us.
+        // The library trusts parts of its input; a damaged file must not end the program.
         catch_unwind(AssertUnwindSafe(|| read(&self.reader)))
             .unwrap_or_else(|_| Err(ParquetError::General("the file is damaged".to_owned())))
     }
 
-    /// Every column has to lie inside the file.
+    /// Checks that every column is inside the file.
     fn check_extents(&self) -> Result<()> {
         let groups = self.reader.metadata().row_groups();
         for column in groups.iter().flat_map(RowGroupMetaData::columns) {

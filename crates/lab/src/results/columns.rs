@@ -1,8 +1,8 @@
-//! The columns of the table of runs: what each takes from a record, and the way back.
+//! The columns of the table of runs, from records and back to records.
 //!
-//! One list for Parquet, CSV and the journal of a study under way. Numbers are in SI units. Behind
-//! the fixed columns stand the further numbers of the traffic model, one column each. Leaves the
-//! forms of files to `table`, `csv` and `journal`.
+//! One list for Parquet, CSV and the journal of an unfinished study. Numbers are in SI units. The
+//! further numbers of the traffic model follow the fixed columns, one column each. `table`, `csv`
+//! and `journal` define the file formats.
 
 use super::accounts;
 use crate::run::{Drops, Labels, Record, Run};
@@ -19,7 +19,7 @@ pub(super) enum Cell {
     Number(Option<f64>),
 }
 
-/// What a column's cells are.
+/// Type of the cells of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Text,
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 pub(super) struct Column {
     pub name: String,
     pub kind: Kind,
-    /// Where the first record has it among its further numbers; most others have it there too.
+    /// Index of the number in the first record; the same in most others.
     place: usize,
 }
 
@@ -117,7 +117,7 @@ fn first_sent(scenario: &Scenario, run: &Run) -> String {
     words.join(",")
 }
 
-/// The way back, for the paths of this scenario.
+/// Parses the same, for the paths of this scenario.
 fn parse_first_sent(scenario: &Scenario, text: &str) -> Option<Vec<u64>> {
     let mut rest = text;
     let mut bytes = Vec::new();
@@ -130,7 +130,7 @@ fn parse_first_sent(scenario: &Scenario, text: &str) -> Option<Vec<u64>> {
     rest.is_empty().then_some(bytes)
 }
 
-/// The record whose cells these are; the error names the column that does not make sense.
+/// Builds the record from its cells; the error names the invalid column.
 pub(super) fn record(scenario: &Scenario, cells: &[(String, Cell)]) -> Result<Record, String> {
     let row = Row { cells };
     let hash = row.text("hash")?;

@@ -1,12 +1,12 @@
 //! The table of runs as CSV (RFC 4180), for programs that read nothing else.
 //!
-//! The columns are those of the Parquet file; a number that is not there is an empty field.
+//! The columns are those of the Parquet file; a missing number is an empty field.
 
 use super::columns::{self, Cell, cell};
 use crate::run::Record;
 use crate::scenario::Scenario;
 
-/// The file's text.
+/// Text of the file.
 pub(super) fn csv(scenario: &Scenario, records: &[&Record]) -> String {
     let columns = columns::columns(records);
     let heading: Vec<String> = columns.iter().map(|column| field(&column.name)).collect();
@@ -27,7 +27,7 @@ pub(super) fn csv(scenario: &Scenario, records: &[&Record]) -> String {
     text
 }
 
-/// A text, between quotation marks if it needs them.
+/// A text, quoted if necessary.
 fn field(text: &str) -> String {
     if text.contains([',', '"', '\r', '\n']) {
         format!("\"{}\"", text.replace('"', "\"\""))

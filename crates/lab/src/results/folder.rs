@@ -21,62 +21,62 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A folder that results can be written to: tried before the study starts.
+/// A writable folder for results, checked before the study starts.
 #[derive(Clone, Debug)]
 pub struct ResultFolder {
     path: PathBuf,
 }
 
-/// Where results come from, as far as only the caller knows it.
+/// Provenance of results that only the caller knows.
 #[derive(Clone, Debug)]
 pub struct Provenance {
-    /// Of the program.
+    /// Version of the program.
     pub version: String,
-    /// The command line as it was given.
+    /// Command line as given.
     pub command: Vec<String>,
-    /// Seconds since 1970, when the study began.
+    /// Start of the study, in seconds since 1970.
     pub started: f64,
-    /// Seconds of real time that it took.
+    /// Duration in seconds of real time.
     pub duration: f64,
-    /// The commit the program was built from, if that is known.
+    /// Commit of the build, if known.
     pub commit: Option<String>,
-    /// Runs that were there before.
+    /// Number of reused runs.
     pub reused: usize,
-    /// Whether the table of runs is wanted as CSV too.
+    /// Whether to write the table of runs as CSV, too.
     pub csv: bool,
 }
 
-/// What is written about a study.
+/// Contents of the folder of a study.
 #[derive(Clone, Copy, Debug)]
 pub struct Written<'a> {
-    /// What was asked for.
+    /// Scenario.
     pub scenario: &'a Scenario,
-    /// What was carried out.
+    /// Runs.
     pub study: &'a Study,
-    /// What it says.
+    /// Report.
     pub report: &'a Report,
-    /// Of one repetition of each variant.
+    /// Time series of one repetition of each variant.
     pub series: &'a [VariantSeries],
-    /// The number of the repetition, if it is only one that was asked for.
+    /// Number of the repetition, for a single repetition.
     pub repetition: Option<u64>,
-    /// Whose protocols ran over emulated links; none in a simulation.
+    /// Stacks of an emulation; empty for a simulation.
     pub stacks: &'a [StackKind],
-    /// What the folder has.
+    /// Stored runs of the folder.
     pub records: Option<&'a Records>,
 }
 
 impl ResultFolder {
-    /// Makes the folder of `--out`, and tries whether a file can be written there.
+    /// Creates the folder of `--out`, and checks that files can be written there.
     pub fn open(name: &str) -> Result<ResultFolder, InputError> {
         ResultFolder::open_for("--out", name)
     }
 
-    /// The same of another option.
+    /// The same for another option.
     pub fn open_for(option: &str, name: &str) -> Result<ResultFolder, InputError> {
         let path = PathBuf::from(name);
         let refuse = |error: io::Error| {
-            let help = "name a folder that can be written to; it is made if it is not there";
-            InputError::at(option, format!("`{name}` cannot be written to: {error}"), help)
+            let help = "name a folder that can be written to; it is created if it does not exist";
+            InputError::at(option, format!("cannot write to `{name}`: {error}"), help)
         };
         if path.is_file() {
             return Err(refuse(io::Error::other("it is a file")));
@@ -90,7 +90,7 @@ impl ResultFolder {
         Ok(ResultFolder { path })
     }
 
-    /// Refuses a folder that has results of more than a single repetition: they would be lost.
+    /// Refuses a folder with results of more than a single repetition: they would be lost.
     pub fn for_a_repetition(self) -> Result<ResultFolder, InputError> {
         if is_repetition(&self.path) == Some(false) || has_journal(&self.path) {
             let problem = format!("`{}` has the results of a comparison", self.path.display());
@@ -99,7 +99,7 @@ impl ResultFolder {
         Ok(self)
     }
 
-    /// Refuses a folder that has simulated results: they would be lost, or taken for these.
+    /// Refuses a folder with simulated results: they would be lost, or mistaken for these.
     pub fn for_an_emulation(self) -> Result<ResultFolder, InputError> {
         if is_emulated(&self.path) == Some(false) || has_journal(&self.path) {
             let problem = format!("`{}` has simulated results", self.path.display());
@@ -121,15 +121,15 @@ impl ResultFolder {
             file.sync_all()
         });
         if let Err(error) = written {
-            // A part of a file is of no use, and on a full disk in the way.
+            // A partial file is useless, and occupies space on a full disk.
             let _ = fs::remove_file(&partial);
             return Err(error);
         }
         fs::rename(&partial, self.path.join(name))
     }
 
-    /// Writes everything a study leaves, and `pages` with it; `run.json` comes last and names the
-    /// others. Then the journal goes: the table has its runs.
+    /// Writes all files of a study, and `pages`; `run.json` comes last and names the others. Then
+    /// removes the journal, because the table has its runs.
     pub fn write_study(
         &self,
         written: &Written<'_>,
@@ -163,7 +163,7 @@ impl ResultFolder {
 }
 
 impl Written<'_> {
-    /// Variant by variant in the order of the study, then what else the folder has.
+    /// Records by variant in the order of the study, then further ones of the folder.
     fn rows(&self) -> Vec<Record> {
         let mut others = self.records.map_or_else(BTreeMap::new, Records::all);
         let mut rows = Vec::new();
@@ -209,8 +209,8 @@ fn run(written: &Written<'_>, provenance: &Provenance, outputs: Map<String, Valu
     })
 }
 
-/// The settings of the kernel that transport depends on. A simulation does not; whoever holds it
-/// against this machine wants to know.
+/// Settings of the kernel that affect transport. They do not affect a simulation, but comparisons
+/// of it with this machine.
 fn sysctls() -> Map<String, Value> {
     const NAMES: [&str; 6] = [
         "net/ipv4/tcp_congestion_control",
@@ -223,7 +223,7 @@ fn sysctls() -> Map<String, Value> {
     NAMES.iter().map(|name| (name.replace('/', "."), json!(system(name)))).collect()
 }
 
-/// What Linux says of itself; `null` elsewhere.
+/// Version of Linux; `null` on other systems.
 fn system(name: &str) -> Option<String> {
     let text = fs::read_to_string(Path::new("/proc/sys").join(name)).ok()?;
     Some(text.trim().to_owned())

@@ -1,9 +1,10 @@
-//! The journal of a study under way: every finished run at once, one JSON object a line.
+//! The journal of an unfinished study: every finished run is saved at once, one JSON object per
+//! line.
 //!
-//! A line is written by a single call, so that a program killed at any moment leaves whole lines
-//! and at most a torn last one, which does not parse and is left out. What a power failure leaves
-//! is read the same way. The first line says what the runs belong to. When the study is written
-//! out as a table the journal goes.
+//! A line is written by a single call, so that a program killed at any moment leaves complete lines
+//! and at most a truncated last one, which does not parse and is left out. The same holds after a
+//! power failure. The first line identifies the study. The journal is removed when the study is
+//! written as a table.
 
 use super::columns::{self, Cell, cell};
 use crate::run::Record;
@@ -21,7 +22,7 @@ const SCHEMA: u64 = 1;
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
-    /// The last call wrote a part of a line.
+    /// Whether the last call wrote a partial line.
     torn: bool,
 }
 
@@ -36,7 +37,7 @@ pub(super) enum Unusable {
 }
 
 impl Journal {
-    /// Opens or begins the journal at `path`, and yields what it has.
+    /// Opens or creates the journal at `path`, and returns its contents.
     pub(super) fn open(
         path: &Path,
         scenario: &Scenario,
@@ -50,7 +51,7 @@ impl Journal {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(Unusable::InUse),
-            // Not every file system has locks; then care is the user's.
+            // Some file systems have no locks; then concurrent use is not detected.
             Err(TryLockError::Error(_)) => {}
         }
         let mut bytes = Vec::new();
@@ -83,7 +84,7 @@ impl Journal {
         self.line(&Value::Object(object))
     }
 
-    /// Writes a line by one call; after a torn one on a new line.
+    /// Writes a line with one call; on a new line after a truncated one.
     fn line(&mut self, value: &Value) -> io::Result<()> {
         let begin = if self.torn { "\n" } else { "" };
         let line = format!("{begin}{value}\n");

@@ -1,4 +1,4 @@
-//! The document of `compare --json`, as interface.md fixes it.
+//! The document of `compare --json` (docs/interface.md).
 
 use crate::blocking::{Blocking, Lost, Repeats};
 use crate::comparison::{Class, Difference};
@@ -48,7 +48,7 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
     document
 }
 
-/// What a study with shared links and competing flows says of them beside its paths.
+/// Shared links and competing flows of a study.
 pub(super) fn competition(scenario: &Scenario, document: &mut Value) {
     if !scenario.links.is_empty() {
         document["links"] = scenario.links.iter().map(path).collect();
@@ -79,7 +79,7 @@ pub(super) fn path(path: &PathSpec) -> Value {
     value
 }
 
-/// A link in SI units; a range that runs draw from is a list of its two ends.
+/// A link in SI units; a drawn range is a list of its two ends.
 fn link(link: &LinkSpec) -> Value {
     let (rate, trace) = match &link.capacity {
         CapacitySpec::Rate(rate) => (span(*rate, |rate| rate.as_bps() as f64), Value::Null),
@@ -175,7 +175,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
     variant
 }
 
-/// A competing connection: its goodput in bit/s, and where its payload went if it had a choice.
+/// A competing connection: its goodput in bit/s, and its path shares with several paths.
 fn flow(flow: &FlowSummary) -> Value {
     let FlowSummary { name, protocol, paths, goodput, share } = flow;
     let mut value = json!({
@@ -196,7 +196,7 @@ fn estimate(of: Option<Estimate>) -> Value {
     json!(of.map(|of| json!({"mean": of.mean, "ci95": of.interval.map(ends)})))
 }
 
-/// Where the time went; null where that is not known.
+/// Times by state; null where unknown.
 pub(super) fn blocking(of: Option<&Blocking>) -> Value {
     let Some(blocking) = of else { return Value::Null };
     let each = |number: &dyn Fn(Lost) -> f64| -> Map<String, Value> {
@@ -212,7 +212,7 @@ pub(super) fn blocking(of: Option<&Blocking>) -> Value {
     })
 }
 
-/// Fail-over times; null where no path failed, and of kernels.
+/// Fail-over times; null if no path failed, and for kernels.
 fn failovers(of: Option<&Failovers>) -> Value {
     let Some(failovers) = of else { return Value::Null };
     let event = |event: &FailoverEvent| {
@@ -234,7 +234,7 @@ fn failovers(of: Option<&Failovers>) -> Value {
     })
 }
 
-/// What was sent more than once, by path.
+/// Repeated segments, by path.
 pub(super) fn repeated(repeats: &[Repeats]) -> Value {
     let of = |one: &Repeats| {
         let numbers = json!({
@@ -247,7 +247,7 @@ pub(super) fn repeated(repeats: &[Repeats]) -> Value {
     json!(repeats.iter().map(of).collect::<Map<String, Value>>())
 }
 
-/// What a page consists of, and how it is fetched; null for other traffic.
+/// Contents of a page, and how it is fetched; null for other traffic.
 fn page(traffic: &Traffic) -> Value {
     let Traffic::Web(web) = traffic else { return Value::Null };
     let object = |(object, number): (&Object, usize)| {
@@ -286,7 +286,7 @@ fn difference(difference: &Difference) -> Value {
     })
 }
 
-/// How far `--runs auto` came; `null` with a number of runs.
+/// Precision reached by `--runs auto`; `null` with a number of runs.
 fn auto(scenario: &Scenario, report: &Report) -> Value {
     match scenario.runs {
         Runs::Fixed(_) => Value::Null,

@@ -1,9 +1,8 @@
-//! Result files: the JSON document, the table of runs, what was asked for, where it came from.
+//! Result files: the JSON document, the table of runs, the scenario, the provenance.
 //!
-//! A file is written under a temporary name and renamed when complete.
-//! `records` is what makes a study resumable: `journal` while it goes on, `table` and `csv` at its
-//! end, over the one list of `columns`. `series_table` has one repetition of each variant over
-//! time, `stored` reads a folder back.
+//! A file is written under a temporary name and renamed when complete. `records` makes a study
+//! resumable: `journal` during the study, `table` and `csv` at its end, with the same `columns`.
+//! `series_table` has the time series of one repetition of each variant, `stored` reads a folder.
 
 mod accounts;
 mod columnar;
@@ -25,7 +24,7 @@ pub use records::Records;
 pub use repetition_json::repetition_document;
 pub use stored::StoredStudy;
 
-/// A hash over all sources that a run's result can depend on, and the compiler.
+/// Hash over all sources that affect results, and the compiler.
 pub const BUILD: &str = env!("ANABRANCH_BUILD");
 
 #[cfg(test)]

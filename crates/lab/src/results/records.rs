@@ -2,8 +2,8 @@
 //!
 //! A run is identified by (study key, variant, number) and the build that carried it out: the key
 //! is a hash over scenario and seed, and runs of another build are not reused. Runs are stored in
-//! `runs.parquet`, those of an unfinished study in a journal beside it, one per build. A study that
-//! was killed resumes from there.
+//! `runs.parquet`, those of an unfinished study in a journal next to it, one per build. A killed
+//! study resumes from there.
 
 use super::columnar::Origin;
 use super::folder::ResultFolder;
@@ -21,7 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The table in a result folder.
+/// File name of the table in a result folder.
 pub(super) const TABLE: &str = "runs.parquet";
 /// Hexadecimal digits of the build in the name of a journal.
 const BUILD_DIGITS: usize = 12;
@@ -33,9 +33,9 @@ type Key = (String, u64);
 #[derive(Debug)]
 pub struct Records {
     folder: PathBuf,
-    /// Of this scenario and build, from before.
+    /// Stored runs of this scenario and build.
     stored: BTreeMap<Key, Record>,
-    /// Their journal, with what was added since.
+    /// Their journal, with the new runs.
     added: Mutex<Added>,
     note: Option<String>,
 }
@@ -47,8 +47,8 @@ struct Added {
 }
 
 impl Records {
-    /// What `folder` has for this scenario. A folder with results of another scenario, or with
-    /// files that cannot be understood, is refused, and nothing in it is touched.
+    /// Opens the records of `folder` for this scenario. A folder with results of another scenario,
+    /// or with unreadable files, is refused and not changed.
     pub fn open(folder: &ResultFolder, scenario: &Scenario) -> Result<Records, InputError> {
         let path = folder.path();
         if is_emulated(path) == Some(true) {
@@ -66,18 +66,18 @@ impl Records {
         Ok(Records { folder: path.to_owned(), stored: keyed.collect(), added, note })
     }
 
-    /// What the user should know about what was found.
+    /// Notes on the contents found.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// The stored run, if there is one.
+    /// The stored run, if any.
     pub fn find(&self, variant: &Variant, number: u64) -> Option<Run> {
         let record = self.stored.get(&(variant.name.clone(), number))?;
         Some(record.run.clone())
     }
 
-    /// Keeps a run for good.
+    /// Saves a run.
     pub fn keep(&self, scenario: &Scenario, variant: &Variant, run: &Run) -> io::Result<()> {
         let record = Record { labels: Labels::new(scenario, variant), run: run.clone() };
         let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,12 +86,12 @@ impl Records {
         Ok(())
     }
 
-    /// How many runs were there when the folder was opened.
+    /// Number of runs stored when the folder was opened.
     pub fn found(&self) -> usize {
         self.stored.len()
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub(crate) fn len(&self) -> usize {
         self.all().len()
     }
@@ -101,14 +101,14 @@ impl Records {
         &self.folder
     }
 
-    /// Everything there is, stored and new, by variant and number.
+    /// All runs, stored and new, by variant and number.
     pub(super) fn all(&self) -> BTreeMap<Key, Record> {
         let added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
         let added = added.records.iter().map(|record| (key(record), record.clone()));
         self.stored.clone().into_iter().chain(added).collect()
     }
 
-    /// The table has everything: the journal is of no more use.
+    /// Removes the journal, because the table has all runs.
     pub(super) fn remove_journal(&self) -> io::Result<()> {
         fs::remove_file(journal_path(&self.folder))
     }
@@ -135,19 +135,19 @@ fn journals(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a study in this folder is under way, or was killed.
+/// Whether a study in this folder is unfinished.
 pub(super) fn has_journal(folder: &Path) -> bool {
     !journals(folder).is_empty()
 }
 
-/// What to say of unfinished runs of another build.
+/// Note on unfinished runs of another build.
 fn other_journal(folder: &Path, ours: &Path) -> Option<String> {
     let others = journals(folder);
     let other = others.iter().find(|path| *path != ours)?.display();
     Some(format!("`{other}` has unfinished runs of another build, which are not reused"))
 }
 
-/// The rows of the folder's table that may be reused, and what to say of the others.
+/// Rows of the folder's table that can be reused, and a note on the others.
 fn read_table(
     folder: &Path,
     scenario: &Scenario,
@@ -164,8 +164,8 @@ fn read_table(
     check_origin(folder, &shown, scenario, &table.origin())?;
     if table.origin().build.as_deref() != Some(super::BUILD) {
         let note = format!(
-            "the runs in `{shown}` are of another build, so all are carried out anew; the file \
-             stays until then"
+            "the runs in `{shown}` are from another build, so all runs are repeated; the file is \
+             kept until then"
         );
         return Ok((Vec::new(), Some(note)));
     }
@@ -180,7 +180,7 @@ fn check_origin(
     scenario: &Scenario,
     origin: &Origin,
 ) -> Result<(), InputError> {
-    let elsewhere = "name another folder with `--out`, or move the results there away first";
+    let elsewhere = "name another folder with `--out`, or move the results away first";
     match origin.schema.as_deref() {
         Some(SCHEMA_VERSION) => {}
         Some(version) => {
@@ -203,9 +203,9 @@ fn check_origin(
     Err(InputError::at(shown, problem, elsewhere))
 }
 
-/// The first line in which the folder's scenario differs in what runs depend on.
+/// The first relevant difference of the folder's scenario.
 fn difference(folder: &Path, scenario: &Scenario) -> String {
-    // How many runs of what is compared with what may change.
+    // The number of runs, the variants and the baseline may differ.
     const FREE: [&str; 13] = [
         "title",
         "description",
@@ -233,12 +233,12 @@ fn difference(folder: &Path, scenario: &Scenario) -> String {
     match theirs.iter().zip(&ours).find(different) {
         Some((there, here)) => format!(": there `{there}`, here `{here}`"),
         None if theirs.is_empty() || theirs.len() == ours.len() => String::new(),
-        None => ": it has other paths".to_owned(),
+        None => ": its paths differ".to_owned(),
     }
 }
 
 fn unreadable(shown: &str, error: &dyn std::fmt::Display) -> InputError {
-    let help = "nothing was changed; name another folder with `--out`, or move this file away";
+    let help = "nothing was changed; name another folder with `--out`, or move that file away";
     InputError::at(shown, format!("the table of runs cannot be read: {error}"), help)
 }
 
@@ -247,18 +247,19 @@ fn unusable(folder: &Path, journal: &Path, why: &Unusable) -> InputError {
     match why {
         Unusable::Io(error) => InputError::at(
             "--out",
-            format!("`{folder}` cannot be written to: {error}"),
-            "name a folder that can be written to; it is made if it is not there",
+            format!("cannot write to `{folder}`: {error}"),
+            "name a folder that can be written to; it is created if it does not exist",
         ),
         Unusable::InUse => InputError::at(
             "--out",
             format!("another anabranch is writing to `{folder}`"),
-            "wait until it is done, or name another folder",
+            "wait until it ends, or name another folder",
         ),
         Unusable::Foreign => InputError::at(
             "--out",
             format!("`{folder}` has unfinished results of another scenario, in `{journal}`"),
-            "finish them with their own command, name another folder, or remove that file",
+            "finish them with the command that began them, name another folder, or remove that \
+             file",
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! The document of `run --json`: one repetition of each variant, its links counted one by one.
+//! The document of `run --json`: one repetition of each variant, with counters of each link.
 
 use super::json::{SCHEMA, blocking, competition, path, repeated};
 use crate::blocking::{Blocking, Repeats};
@@ -60,7 +60,7 @@ fn variant(scenario: &Scenario, one: &Repetition) -> Value {
     })
 }
 
-/// Packets of a link by what became of them.
+/// Packets of a link by outcome.
 fn link(link: &LinkStats) -> Value {
     json!({
         "accepted": link.accepted,

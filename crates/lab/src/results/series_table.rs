@@ -1,8 +1,8 @@
-//! Time series as Parquet, in long form: one row a value of a quantity at a time.
+//! Time series as Parquet, in long form: one row per value.
 //!
-//! `t_ns` counts virtual nanoseconds from the start of the repetition; `path` is empty for what
-//! belongs to the connection, and names the flow where goodputs of competing flows are. The rows of
-//! a series stand together, in the order of time.
+//! `t_ns` counts virtual nanoseconds from the start of the repetition; `path` is empty for
+//! quantities of the connection, and names the flow for goodputs of competing flows. The rows of a
+//! series are adjacent, in time order.
 
 use super::columnar::{self, Origin, Stored};
 use super::columns::{Cell, Kind};
@@ -19,7 +19,7 @@ use std::fs::File;
 /// The version of the table.
 pub(super) const SERIES_VERSION: &str = "1";
 
-/// More rows than a study has, by far: the number is a claim of the file.
+/// Limit of rows, far more than a study has: the number in the file is untrusted.
 const MOST_ROWS: usize = 100_000_000;
 
 const COLUMNS: [(&str, Kind); 7] = [
@@ -32,10 +32,10 @@ const COLUMNS: [(&str, Kind); 7] = [
     ("value", Kind::Number),
 ];
 
-/// A value with what it is a value of.
+/// A value with its quantity.
 type Row<'a> = (&'a VariantSeries, &'a Series, (Instant, f64));
 
-/// The file's bytes.
+/// Bytes of the file.
 pub(super) fn parquet(scenario: &Scenario, series: &[VariantSeries]) -> Result<Vec<u8>> {
     let metadata = [
         ("schema", SERIES_VERSION.to_owned()),
@@ -53,7 +53,7 @@ fn rows(series: &[VariantSeries]) -> impl Iterator<Item = Row<'_>> {
     })
 }
 
-/// In the order of `COLUMNS`.
+/// Cells in the order of `COLUMNS`.
 fn cell(scenario: &Scenario, row: Row<'_>, column: usize) -> Cell {
     let (of, series, (at, value)) = row;
     match column {
@@ -71,7 +71,7 @@ fn cell(scenario: &Scenario, row: Row<'_>, column: usize) -> Cell {
     }
 }
 
-/// What the index of a series of this quantity counts: competing flows, or paths.
+/// Meaning of the index of this quantity: competing flow, or path.
 fn names(scenario: &Scenario, quantity: Quantity) -> Vec<String> {
     match quantity {
         Quantity::Goodput => scenario.flow_names(),
@@ -79,23 +79,23 @@ fn names(scenario: &Scenario, quantity: Quantity) -> Vec<String> {
     }
 }
 
-/// A table of series that is there already.
+/// An existing table of series.
 pub(super) struct SeriesTable {
     stored: Stored,
 }
 
 impl SeriesTable {
-    /// Opens it and reads what it says of itself.
+    /// Opens the table and reads its metadata.
     pub(super) fn open(file: File) -> Result<SeriesTable> {
         Ok(SeriesTable { stored: Stored::open(file)? })
     }
 
-    /// Where it comes from.
+    /// Metadata of the table.
     pub(super) fn origin(&self) -> Origin {
         self.stored.origin()
     }
 
-    /// What it holds, in the order of its rows.
+    /// Series of the table, in the order of its rows.
     pub(super) fn series(&self, scenario: &Scenario) -> Result<Vec<VariantSeries>> {
         self.stored.read(|reader| {
             let columns = Columns::read(reader)?;
@@ -108,7 +108,7 @@ impl SeriesTable {
     }
 }
 
-/// The columns that matter, whole.
+/// The required columns.
 struct Columns {
     variant: Vec<ByteArray>,
     run: Vec<i64>,
@@ -136,7 +136,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// Adds a row to the series it belongs to: the last one, or a new one.
+    /// Adds a row to its series: the last one, or a new one.
     fn add(&self, scenario: &Scenario, row: usize, to: &mut Vec<VariantSeries>) -> Result<()> {
         let wrong = |column: &str| {
             ParquetError::General(format!("the column `{column}` is not as it should be"))
@@ -158,7 +158,7 @@ impl Columns {
             to.push(VariantSeries { variant: variant.to_owned(), run, series: Vec::new() });
         }
         let point = (Instant::from_nanos(at), self.value[row]);
-        // There is a last one: it was just looked at or added.
+        // A last one exists: it was just checked or added.
         let Some(of) = to.last_mut() else { return Ok(()) };
         match of.series.last_mut() {
             Some(series) if (series.quantity, series.path) == (quantity, path) => {
@@ -190,7 +190,7 @@ fn column<T: DataType>(reader: &SerializedFileReader<File>, name: &str) -> Resul
         let group = reader.get_row_group(group)?;
         let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| wrong())?;
         if rows > MOST_ROWS {
-            return Err(ParquetError::General("it claims too many rows".to_owned()));
+            return Err(ParquetError::General("its number of rows is too large".to_owned()));
         }
         let before = values.len();
         let mut column = get_typed_column_reader::<T>(group.get_column_reader(index)?);

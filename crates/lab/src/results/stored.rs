@@ -1,7 +1,7 @@
-//! A results folder read back: the report again, without carrying out anything.
+//! Reads a results folder, to make the report again without new runs.
 //!
-//! What is there is held against `run.json`, file by file, before anything is believed. The folder
-//! may come from another build or another machine: the runs are what they are, and a note says so.
+//! Every file is checked against `run.json` before it is used. The folder may come from another
+//! build or another machine; a note tells the user.
 
 use super::document;
 use super::folder::Provenance;
@@ -26,39 +26,39 @@ use std::path::{Path, PathBuf};
 
 /// The table of time series in a results folder.
 pub(super) const SERIES: &str = "series.parquet";
-const FROM_COMPARE: &str = "give a folder that `anabranch compare --out DIR` or `anabranch run \
-                            --out DIR` wrote";
-const AGAIN: &str = "the command that wrote the folder, with the same `--out`, writes it again; \
-                     runs that are kept there are not carried out anew";
+const FROM_COMPARE: &str = "give a folder written by `anabranch compare --out DIR` or `anabranch \
+                            run --out DIR`";
+const AGAIN: &str = "run the command that wrote the folder again, with the same `--out`; it reuses \
+                     the runs saved there";
 
-const OTHER_VERSION: &str = "make the page with the program that wrote the folder, or carry the \
-                             study out again into a new one";
+const OTHER_VERSION: &str = "use the program that wrote the folder, or run the study again into a \
+                             new folder";
 
-/// What a results folder holds.
+/// Contents of a results folder.
 #[derive(Clone, Debug)]
 pub struct StoredStudy {
-    /// What was asked for; without recordings and pages, so that nothing can be simulated with it.
+    /// Scenario without recordings and pages, so it cannot be simulated.
     pub scenario: Scenario,
-    /// `scenario.toml` as it stands there.
+    /// Text of `scenario.toml`.
     pub toml: String,
-    /// What was carried out.
+    /// Runs.
     pub study: Study,
-    /// What it says.
+    /// Report.
     pub report: Report,
-    /// Of one repetition of each variant.
+    /// Time series of one repetition of each variant.
     pub series: Vec<VariantSeries>,
-    /// Where it comes from.
+    /// Provenance.
     pub provenance: Provenance,
-    /// The number of the repetition, if it is one repetition of `anabranch run`.
+    /// Number of the repetition, for a folder of `anabranch run`.
     pub repetition: Option<u64>,
-    /// What a reader should know of it.
+    /// Notes for readers.
     pub notes: Vec<String>,
     /// `result.json`.
     document: Value,
 }
 
 impl StoredStudy {
-    /// Reads the folder called `name`.
+    /// Reads the folder `name`.
     pub fn open(name: &str) -> Result<StoredStudy, InputError> {
         let folder = Folder::open(name)?;
         let toml = String::from_utf8_lossy(&folder.content("scenario.toml")?).into_owned();
@@ -90,7 +90,7 @@ impl StoredStudy {
     /// The document, as `compare --json` printed it.
     pub fn document(&self) -> Value {
         let mut document = document(&self.scenario, &self.report);
-        // How inputs were understood does not follow from their names.
+        // Notes on inputs cannot be derived from their names.
         for key in ["traffic", "paths", "page", "notes"] {
             document[key] = self.document[key].clone();
         }
@@ -137,12 +137,12 @@ impl Folder {
         Err(folder.refuse("run.json", &problem, help))
     }
 
-    /// Why there is nothing to report.
+    /// Reason why the folder has no report.
     fn without_results(&self, name: &str) -> InputError {
         if has_journal(&self.path) {
             let problem = "the study was stopped before its end: there are runs, and no results";
-            let help = "the command that began it, with the same `--out`, goes on from them; stop \
-                        it with Ctrl-C to get a report on what is complete";
+            let help = "run the command that began it again, with the same `--out`, to resume; \
+                        stop it with Ctrl-C for a report on the complete repetitions";
             return InputError::at(name, problem, help);
         }
         InputError::at(name, "the folder has no `run.json`", FROM_COMPARE)
@@ -166,10 +166,10 @@ impl Folder {
         self.run["outputs"][file].is_string()
     }
 
-    /// A file as it was written.
+    /// Reads a file and checks its hash.
     fn content(&self, file: &str) -> Result<Vec<u8>, InputError> {
         if !self.names(file) {
-            let problem = format!("it does not name `{file}`, so this is no results folder");
+            let problem = format!("it does not name `{file}`, so this is not a results folder");
             return Err(self.refuse("run.json", &problem, FROM_COMPARE));
         }
         let content = fs::read(self.path.join(file)).map_err(|error| match error.kind() {
@@ -180,7 +180,7 @@ impl Folder {
         })?;
         if self.run["outputs"][file].as_str() != Some(hex(&Sha256::digest(&content)).as_str()) {
             let problem = "this is not the file that `run.json` names: it was changed, damaged or \
-                           cut, or the program was stopped while it wrote the folder";
+                           truncated, or the program was stopped while it wrote the folder";
             return Err(self.refuse(file, problem, AGAIN));
         }
         Ok(content)
@@ -214,26 +214,26 @@ impl Folder {
             return Err(self.refuse(file, &problem, OTHER_VERSION));
         }
         if study != self.run["study"].as_str() {
-            let problem = "the table belongs to another scenario than `run.json`";
+            let problem = "the table and `run.json` belong to different scenarios";
             return Err(self.refuse(file, problem, AGAIN));
         }
         Ok(())
     }
 
-    /// What was compared: on emulated links, what the stacks could do of the scenario.
+    /// Variants compared; for an emulation, those that its stacks support.
     fn variants(&self, scenario: &Scenario) -> Result<Vec<Variant>, InputError> {
         let Some(names) = self.run["stacks"].as_array() else { return Ok(variants_of(scenario)) };
         let stack = |name: &Value| StackKind::by_name(name.as_str().unwrap_or_default());
         let stacks: Option<Vec<StackKind>> = names.iter().map(stack).collect();
         let stacks = stacks.ok_or_else(|| {
-            let help = "make the page with the program that wrote the folder";
+            let help = "use the program that wrote the folder";
             self.refuse("run.json", "it names a stack that this program does not know", help)
         })?;
         let emulated = emulated_of(scenario, &stacks).into_iter();
         Ok(emulated.map(Emulated::into_variant).collect())
     }
 
-    /// The runs that the results are made of: the table may have others beside them.
+    /// The runs of the results; the table may have others.
     fn study(
         &self,
         scenario: &Scenario,
@@ -246,7 +246,7 @@ impl Folder {
         let mut variants = self.variants(scenario)?;
         let numbers: Vec<u64> = match repetition {
             Some(number) => {
-                // Of one repetition, not every variant need be asked for.
+                // A single repetition may have a part of the variants.
                 variants.retain(|variant| runs.contains_key(&(variant.name.clone(), number)));
                 vec![number]
             }
@@ -264,7 +264,7 @@ impl Folder {
         };
         let there: Vec<u64> = numbers.iter().copied().filter(complete).collect();
         if there.len() < numbers.len() && !interrupted {
-            let problem = "it lacks runs that `scenario.toml` asks for";
+            let problem = "runs of `scenario.toml` are missing";
             return Err(self.refuse(TABLE, problem, AGAIN));
         }
         for variant in variants {
@@ -281,7 +281,7 @@ impl Folder {
         notes: &mut Vec<String>,
     ) -> Result<Vec<VariantSeries>, InputError> {
         if !self.names(SERIES) || !self.path.join(SERIES).exists() {
-            notes.push(format!("the folder has no `{SERIES}`, so nothing is shown over time"));
+            notes.push(format!("the folder has no `{SERIES}`, so there are no figures over time"));
             return Ok(Vec::new());
         }
         let broken = |error: ParquetError| self.unreadable(SERIES, &error);
@@ -291,7 +291,7 @@ impl Folder {
         table.series(scenario).map_err(broken)
     }
 
-    /// The report must say what the stored one says; of another build it may not, and a note tells.
+    /// The report must equal the stored one; for another build, a note tells the difference.
     fn hold_against(
         &self,
         report: &Report,
@@ -300,20 +300,20 @@ impl Folder {
     ) -> Result<(), InputError> {
         let same = self.run["hash"] == report.hash.as_str();
         if self.run["build"] == super::BUILD {
-            let problem = "its runs do not add up to the result in `run.json`";
+            let problem = "its runs do not give the result in `run.json`";
             return if same { Ok(()) } else { Err(self.refuse(TABLE, problem, AGAIN)) };
         }
         let text = |key: &str| self.run[key].as_str().unwrap_or("unknown").to_owned();
         let build: String = text("build").chars().take(12).collect();
         let version = text("version");
         notes.push(format!(
-            "these runs are of another build of anabranch (version {version}, build {build}), and \
-             figures are those of that build; another one may simulate differently"
+            "these runs and figures are from another build of anabranch (version {version}, build \
+             {build}), whose results may differ"
         ));
         if !same || document["verdict"] != report.verdict.as_str() {
             let verdict = document["verdict"].as_str().unwrap_or_default();
             let verdict = verdict.trim_start_matches("Verdict: ");
-            notes.push(format!("that build came to another result; its verdict was: {verdict}"));
+            notes.push(format!("the result of that build was different; its verdict: {verdict}"));
         }
         Ok(())
     }
@@ -333,12 +333,12 @@ impl Folder {
     }
 }
 
-/// Whether the results in a folder are of emulated links, `None` without any.
+/// Whether the results in a folder are of emulated links; `None` without results.
 pub(super) fn is_emulated(folder: &Path) -> Option<bool> {
     Some(read_run(folder)?["stacks"].is_array())
 }
 
-/// Whether the results in a folder are of single repetitions, `None` without any.
+/// Whether the results in a folder are of single repetitions; `None` without results.
 pub(super) fn is_repetition(folder: &Path) -> Option<bool> {
     Some(read_run(folder)?["repetition"].is_u64())
 }

@@ -1,7 +1,7 @@
-//! The scenario of results that are there already, without the files it was read from.
+//! The scenario of stored results, without its input files.
 //!
-//! Recordings and pages may be on another machine, or changed since: what matters of them stands
-//! in the document. Nothing can be simulated with such a scenario, but a report can be made.
+//! Recordings and pages may be on another machine, or changed since: the document has the relevant
+//! data. Such a scenario cannot be simulated, but reported.
 
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::{PathSpec, name_recordings, without_recordings};
@@ -13,10 +13,10 @@ use std::sync::Arc;
 use traffic::Traffic;
 use traffic::web::{Action, Activity, Http, LEAST_URGENT, Object, Page, Web};
 
-/// Stands for a page while the scenario is read.
+/// Placeholder for a page while the scenario is parsed.
 const STAND_IN: &str = "bulk:1MiB";
 
-/// The scenario in the file called `name`, of which `document` is the result.
+/// The scenario in the file `name` with the result `document`.
 pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputError> {
     let mut options = Scenario::options_from_file(name)?;
     let specs = path_specs(options.described(Key::Path));
@@ -53,7 +53,7 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
     Ok(scenario)
 }
 
-/// A path or link with the names of its recordings, and as it was given.
+/// A path or link with the names of its recordings and its description.
 fn restore(path: &mut PathSpec, spec: &str, stored: &Value) {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let names = ["downlink", "uplink"].map(|way| text(&stored[way]["trace"]));
@@ -61,7 +61,7 @@ fn restore(path: &mut PathSpec, spec: &str, stored: &Value) {
     path.given = text(&stored["spec"]).unwrap_or_else(|| spec.to_owned());
 }
 
-/// The descriptions of paths, as the file has them.
+/// Descriptions of paths in the file.
 fn path_specs(options: &[PathOption]) -> Vec<String> {
     let spec = |option: &PathOption| match option {
         PathOption::Named { spec, .. } => spec.text.clone(),
@@ -74,7 +74,7 @@ fn damaged(name: &str, refusal: &Refusal) -> InputError {
     InputError::at(name, refusal.problem.clone(), refusal.help.clone())
 }
 
-/// The page that was loaded, if it was one: its objects, not what they wait for.
+/// The page, for web traffic: its objects without dependencies.
 fn page(document: &Value) -> Option<Web> {
     let page = document.get("page")?.as_object()?;
     let objects: Vec<Object> = page.get("objects")?.as_array()?.iter().filter_map(object).collect();

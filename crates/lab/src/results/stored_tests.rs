@@ -1,4 +1,4 @@
-//! Folders read back: series as they were, tables that other programs wrote.
+//! Reading folders: unchanged series, tables of other programs.
 
 use super::columnar;
 use super::columns::{Cell, Kind};
@@ -72,7 +72,7 @@ impl Scratch {
         folder.write_study(&written, &provenance, &[]).unwrap();
     }
 
-    /// Puts another file in its place, and into `run.json`.
+    /// Replaces the file, and its entry in `run.json`.
     fn replace(&self, name: &str, content: &[u8]) {
         fs::write(self.path.join(name), content).unwrap();
         let run = self.path.join("run.json");
@@ -81,7 +81,7 @@ impl Scratch {
         fs::write(&run, document.to_string()).unwrap();
     }
 
-    /// The message of a folder that is refused, without its name.
+    /// The error message for a refused folder, without its name.
     fn refused(&self) -> String {
         let refusal = StoredStudy::open(&self.name()).unwrap_err().to_string();
         refusal.replace(&self.name(), "DIR")
@@ -164,8 +164,7 @@ fn tables_of_another_version_are_refused() {
             scratch.refused(),
             format!(
                 "DIR/{name}: the table has version 9, this program reads version {reads}\n  help: \
-                 make the page with the program that wrote the folder, or carry the study out \
-                 again into a new one"
+                 use the program that wrote the folder, or run the study again into a new folder"
             )
         );
     }
@@ -186,7 +185,7 @@ fn tables_without_a_column_or_of_another_study_are_refused() {
         std::iter::empty::<Cell>()
     });
     scratch.replace("runs.parquet", &foreign.unwrap());
-    let problem = "the table belongs to another scenario than `run.json`";
+    let problem = "the table and `run.json` belong to different scenarios";
     assert!(scratch.refused().starts_with(&format!("DIR/runs.parquet: {problem}")));
 }
 
@@ -214,7 +213,7 @@ fn scenario_that_does_not_match_the_runs_is_refused() {
     let toml = fs::read_to_string(scratch.path.join("scenario.toml")).unwrap();
     scratch.replace("scenario.toml", toml.replace("\"cubic\"", "\"cubic,reno\"").as_bytes());
     let refused = scratch.refused();
-    let problem = "DIR/runs.parquet: it lacks runs that `scenario.toml` asks for\n";
+    let problem = "DIR/runs.parquet: runs of `scenario.toml` are missing\n";
     assert!(refused.starts_with(problem), "{refused}");
     scratch.replace("scenario.toml", toml.replace("rate", "speed").as_bytes());
     let refused = scratch.refused();

@@ -1,7 +1,7 @@
 //! The table of runs as Parquet: one row per repetition of a variant.
 //!
-//! Columns are `columns`', the file is `columnar`'s. The file's metadata say what the rows belong
-//! to, so that no row is taken for something else.
+//! `columns` defines the columns, `columnar` the file. The metadata of the file identify the study,
+//! so that no row is mistaken for another study's.
 
 use super::columnar::{self, Origin, Stored};
 use super::columns::{self, Cell, Kind, cell};
@@ -16,7 +16,7 @@ use std::fs::File;
 /// The version of the table.
 pub(super) const SCHEMA_VERSION: &str = "2";
 
-/// The file's bytes.
+/// Bytes of the file.
 pub(super) fn parquet(scenario: &Scenario, records: &[&Record]) -> Result<Vec<u8>> {
     let columns = columns::columns(records);
     let named: Vec<(&str, Kind)> = columns.iter().map(|c| (c.name.as_str(), c.kind)).collect();
@@ -33,23 +33,23 @@ pub(super) fn parquet(scenario: &Scenario, records: &[&Record]) -> Result<Vec<u8
     })
 }
 
-/// A table of runs that is there already.
+/// An existing table of runs.
 pub(super) struct Table {
     stored: Stored,
 }
 
 impl Table {
-    /// Opens it and reads what it says of itself.
+    /// Opens the table and reads its metadata.
     pub(super) fn open(file: File) -> Result<Table> {
         Ok(Table { stored: Stored::open(file)? })
     }
 
-    /// Where it comes from.
+    /// Metadata of the table.
     pub(super) fn origin(&self) -> Origin {
         self.stored.origin()
     }
 
-    /// Its rows.
+    /// Rows of the table.
     pub(super) fn records(&self, scenario: &Scenario) -> Result<Vec<Record>> {
         self.stored.read(|reader| {
             let mut records = Vec::new();

@@ -1,4 +1,4 @@
-//! Records there and back, torn journals, tables that are not to be touched.
+//! Round trips of records, truncated journals, tables that must not be changed.
 
 use super::columns;
 use super::folder::ResultFolder;
@@ -65,7 +65,7 @@ fn repeated(number: u64) -> Repeated {
     Repeated { spurious_segs: number, reinjected_segs: 2 * number, reinjected_bytes: 3 * number }
 }
 
-/// Times to the nanosecond, the longest there are.
+/// Times to the nanosecond, and the longest times.
 fn account(number: u64) -> Account {
     let held = |place: usize| Held {
         time: Duration::from_nanos(599_999_999_999 - place as u64 * number),
@@ -75,7 +75,7 @@ fn account(number: u64) -> Account {
     Account { life, stopped: std::array::from_fn(held), head_of_line: held(77) }
 }
 
-/// A run with numbers that are hard to write down exactly.
+/// A run with numbers that are hard to print exactly.
 fn run(number: u64) -> Run {
     Run {
         number,
@@ -101,7 +101,7 @@ fn record(scenario: &Scenario, number: u64) -> Record {
     Record { labels: Labels::new(scenario, &variant(scenario)), run: run(number) }
 }
 
-/// The numbers of the runs that are found again unchanged.
+/// The numbers of the runs that are read back unchanged.
 fn found(records: &Records, scenario: &Scenario, of: u64) -> Vec<u64> {
     let variant = variant(scenario);
     let same = |number: &u64| match records.find(&variant, *number) {
@@ -116,7 +116,7 @@ fn found(records: &Records, scenario: &Scenario, of: u64) -> Vec<u64> {
 
 #[test]
 fn run_read_back_from_table_or_journal_is_the_same_run() {
-    // A seed that fills all 64 bits must not spoil the table.
+    // A seed of 64 bits must not damage the table.
     let scenario = scenario(u64::MAX);
     let scratch = Scratch::new("same");
     let records = scratch.open(&scenario).unwrap();
@@ -153,7 +153,7 @@ fn journal_cut_anywhere_keeps_its_whole_lines() {
     for len in (0..=whole.len()).rev().step_by(3) {
         fs::write(&journal, &whole[..len]).unwrap();
         let records = scratch.open(&scenario).unwrap();
-        // A line without its end is whole all the same if it parses.
+        // A line without a line end is complete if it parses.
         let ends = whole[..len].iter().filter(|byte| **byte == b'\n').count() as u64;
         let runs = found(&records, &scenario, 9).len() as u64;
         assert!(runs == ends.saturating_sub(1) || runs == ends, "{runs} runs in {ends} lines");
@@ -236,7 +236,7 @@ fn runs_of_another_build_are_not_reused() {
     fs::write(scratch.0.join(TABLE), other).unwrap();
     let records = scratch.open(&scenario).unwrap();
     assert_eq!(found(&records, &scenario, 9), [] as [u64; 0]);
-    assert!(records.note().is_some_and(|note| note.contains("of another build")));
+    assert!(records.note().is_some_and(|note| note.contains("from another build")));
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn damaged_tables_never_panic() {
         let mut table = table.clone();
         table[at] ^= 0x55;
         write(&table);
-        // A flipped bit of a value may go unnoticed; what must not happen is a panic.
+        // A flipped bit of a value may be undetected, but must not cause a panic.
         let _ = scratch.open(&scenario);
     }
 }

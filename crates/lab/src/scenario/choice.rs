@@ -1,8 +1,8 @@
-//! What is to be compared: protocols, congestion controls, schedulers, path managers, path
-//! policies, by name.
+//! Choices to compare: protocols, congestion controls, schedulers, path managers, path policies, by
+//! name.
 //!
-//! Every name must be known, no name may come twice, and a choice that would have no effect is
-//! refused. Leaves single values to `values` and the variants that follow to `variants`.
+//! Every name must be known and unique, and a choice without effect is refused. `values` parses
+//! single values, `variants` builds the variants.
 
 use super::Options;
 use super::table::Key;
@@ -20,29 +20,29 @@ use transport::reinjection::Opportunistic;
 use transport::scheduler::SchedulerChoice;
 use transport::{FAILOVER_NAMES, Failover};
 
-/// Controls that will couple several paths.
+/// Coupled controls that are not implemented yet.
 pub(super) const COUPLED_LATER: &[&str] = &["cmtrpv1", "cmtrpv2", "mptcp-like"];
-/// Other controls that are known but not built yet.
+/// Other controls that are not implemented yet.
 const LATER: [&str; 1] = ["bbr"];
-/// Protocols that are known but not built yet.
+/// Protocols that are not implemented yet.
 const PROTOCOLS_LATER: [&str; 2] = ["sctp", "cmt-sctp"];
-/// Addresses that one end of an MPTCP connection knows at most, as in Linux.
+/// Largest number of addresses per end of an MPTCP connection, as in Linux.
 pub(super) const MOST_PATHS: usize = 8;
 
-/// The names chosen, each list in the order asked for.
+/// The chosen names, each list in the order given.
 pub(super) struct Chosen {
     pub protocols: Vec<Protocol>,
     pub congestion: Vec<ControllerChoice>,
     pub schedulers: Vec<SchedulerChoice>,
     pub path_managers: Vec<PathManagerKind>,
     pub policies: Vec<PolicyChoice>,
-    /// Empty: what is usual.
+    /// Empty: the default of each scheduler.
     pub failovers: Vec<Failover>,
-    /// What was left out, and why.
+    /// Notes on omitted choices.
     pub notes: Vec<String>,
 }
 
-/// What is wrong with a word, and the mend.
+/// Problem of a word, and its remedy.
 pub(super) type Complaint = (String, String);
 
 impl Chosen {
@@ -79,14 +79,17 @@ impl Chosen {
         let failovers = chosen(options.texts(Key::Failover), Vec::new(), failover)?;
         let is_wrr = |scheduler: &&SchedulerChoice| scheduler.takes_weights();
         if schedulers.iter().filter(is_wrr).any(|scheduler| scheduler.weights().is_none()) {
-            notes
-                .push("`wrr` without weights is `rr`; write `wrr:3,1`, a weight a path".to_owned());
+            notes.push(
+                "`wrr` without weights is `rr`; write `wrr:3,1`, one weight per \
+                    path"
+                    .to_owned(),
+            );
         }
         check_weights(options.texts(Key::Schedulers), &schedulers, paths)?;
         notes.extend(unnamed(&path_managers, &failovers));
         if multipath && !protocols.contains(&Protocol::Tcp) && !options.says(Key::Baseline) {
             notes.push(
-                "no path is used alone, so variants are compared with the best of them; add `tcp` \
+                "no path is used alone, so variants are compared with the best variant; add `tcp` \
                  to the protocols to learn whether several paths pay off"
                     .to_owned(),
             );
@@ -95,24 +98,24 @@ impl Chosen {
     }
 }
 
-/// What the names of variants leave out, where they are compared in it.
+/// Notes on defaults that the names of variants omit.
 fn unnamed(managers: &[PathManagerKind], failovers: &[Failover]) -> Vec<String> {
     let mut notes = Vec::new();
     let usual = PathManagerKind::default();
     if managers.len() > 1 && managers.contains(&usual) {
-        notes.push(format!("variants that name no path manager have `{usual}`"));
+        notes.push(format!("variants without a path manager in their name use `{usual}`"));
     }
     if failovers.len() > 1 {
         notes.push(
-            "variants that name no rule of fail-over have their scheduler's: `stale` with \
-             `linux` on today's Linux, else `rto`"
+            "variants without a fail-over rule in their name use that of their scheduler: `stale` \
+             with `linux` and the profile `linux`, otherwise `rto`"
                 .to_owned(),
         );
     }
     notes
 }
 
-/// What is compared unless said: whether several paths pay off is the question of who names them.
+/// Default protocols: with several paths, the comparison includes MPTCP.
 fn usual(paths: usize) -> Vec<Protocol> {
     match paths {
         0 | 1 => vec![Protocol::Tcp],
@@ -120,7 +123,7 @@ fn usual(paths: usize) -> Vec<Protocol> {
     }
 }
 
-/// The values of all words of some lists, `default` if there are none.
+/// Values of all words of some lists, `default` without words.
 fn chosen<T: PartialEq>(
     lists: &[Given],
     default: Vec<T>,
@@ -129,10 +132,10 @@ fn chosen<T: PartialEq>(
     chosen_of(lists, default, Given::split_at_commas, read)
 }
 
-/// A word with its place in its list.
+/// A word with its position in its list.
 type Word<'a> = (Range<usize>, &'a str);
 
-/// The same of words that `split` finds.
+/// The same for words found by `split`.
 pub(super) fn chosen_of<T: PartialEq>(
     lists: &[Given],
     default: Vec<T>,
@@ -164,7 +167,7 @@ fn protocol(word: &str) -> Result<Protocol, Complaint> {
     Err(unknown("protocol", word, &names, &PROTOCOLS_LATER))
 }
 
-/// Not known at all, or known and not built yet.
+/// Error for an unknown word, or for one that is not implemented yet.
 fn unknown(what: &str, word: &str, names: &[&str], later: &[&str]) -> Complaint {
     if later.contains(&word) {
         let problem = format!("the {what} `{word}` is not available yet");
@@ -174,37 +177,37 @@ fn unknown(what: &str, word: &str, names: &[&str], later: &[&str]) -> Complaint 
     (problem, nearest_help(word, names))
 }
 
-/// Many paths are too many, one is odd.
+/// Refuses too many paths, and notes a single one.
 fn check_paths(options: &Options, paths: usize, notes: &mut Vec<String>) -> Result<(), InputError> {
     if paths == 1 {
-        notes.push("one path is given: `mptcp` has a single subflow and no choice".to_owned());
+        notes.push("only one path is given: `mptcp` has a single subflow".to_owned());
     }
     if paths <= MOST_PATHS {
         return Ok(());
     }
     let problem = format!(
-        "`mptcp` knows at most {MOST_PATHS} addresses of a host, and {paths} paths are given"
+        "`mptcp` uses at most {MOST_PATHS} addresses per host, and {paths} paths are given"
     );
-    let help = "leave paths out, or compare them with `--protocols tcp`";
+    let help = "remove some paths, or compare them with `--protocols tcp`";
     Err(match options.text(Key::Protocols) {
         Some(given) => given.refuse_whole(problem, help),
         None => InputError::at("--path", problem, help),
     })
 }
 
-/// Refuses a list that says something about several paths when only single ones are compared.
+/// Refuses a list for several paths if only single paths are compared.
 fn only_with_multipath(lists: &[Given]) -> Result<(), InputError> {
     match lists.first() {
         None => Ok(()),
         Some(given) => Err(given.refuse_whole(
-            "this is about several paths at once, but each path is compared alone",
+            "this option needs several paths at once, but each path is compared alone",
             "add `mptcp` to the protocols: `--protocols tcp,mptcp`",
         )),
     }
 }
 
-/// The words of a list; numbers after `wrr:` and `key=value` after another scheduler's colon
-/// belong to it.
+/// The words of a list; numbers after `wrr:` and `key=value` after the colon of another scheduler
+/// belong to its word.
 pub(super) fn with_parameters(given: &Given) -> Vec<Word<'_>> {
     let mut words: Vec<Word<'_>> = Vec::new();
     for (span, word) in given.split_at_commas() {
@@ -223,7 +226,7 @@ pub(super) fn with_parameters(given: &Given) -> Vec<Word<'_>> {
     words
 }
 
-/// The policy that a word names, with what is set of it; `special` has other words for some.
+/// The policy of a word, with its parameters; `special` has other words for some.
 fn named<R: Row>(
     word: &str,
     special: impl Fn(&str) -> Option<Complaint>,
@@ -242,7 +245,7 @@ fn named<R: Row>(
     }
 }
 
-/// The schedulers with the reinjection that is asked for of those that do not say.
+/// The schedulers, with the given reinjection for those that define none.
 fn with_reinjection(
     schedulers: Vec<SchedulerChoice>,
     asked: Option<&Given>,
@@ -263,8 +266,10 @@ fn with_reinjection(
                 .map_err(|Refused { problem, help }| given.refuse_whole(problem, help))?,
         };
         if all.contains(&scheduler) {
-            let problem =
-                format!("`{scheduler}` is asked for twice, as this is the default of all");
+            let problem = format!(
+                "`{scheduler}` is given twice, because this reinjection is the default of \
+                    all"
+            );
             return Err(given.refuse_whole(problem, "keep one"));
         }
         all.push(scheduler);
@@ -272,7 +277,7 @@ fn with_reinjection(
     Ok(all)
 }
 
-/// Refuses weights of paths that are not there.
+/// Refuses weights of nonexistent paths.
 pub(super) fn check_weights(
     lists: &[Given],
     schedulers: &[SchedulerChoice],
@@ -286,20 +291,20 @@ pub(super) fn check_weights(
         return Ok(());
     };
     let problem = format!("`wrr` has {count} weights, and there are {paths} paths");
-    Err(given.refuse_whole(problem, "write one weight for each path, in their order"))
+    Err(given.refuse_whole(problem, "write one weight per path, in the order of the paths"))
 }
 
-/// A scheduler, by a name that it has in the papers or in kernels.
+/// A scheduler, by its name in the papers or in kernels.
 pub(super) fn scheduler(word: &str) -> Result<SchedulerChoice, Complaint> {
     named(word, |name| match name {
         "default" => Some((
-            "`default` names two schedulers: lowest RTT first in the kernels of the papers, \
-             another rule (by queued bytes over pacing rate) in today's Linux"
+            "`default` is ambiguous: lowest RTT first in the kernels of the papers, another rule \
+             (queued bytes over pacing rate) in mainline Linux"
                 .to_owned(),
             "write `lrf` for the first, `linux` for the second".to_owned(),
         )),
         "roundrobin" => {
-            Some(("unknown scheduler `roundrobin`".to_owned(), "it is called `rr` here".to_owned()))
+            Some(("unknown scheduler `roundrobin`".to_owned(), "its name here is `rr`".to_owned()))
         }
         _ => None,
     })
@@ -320,32 +325,32 @@ pub(super) fn path_manager(word: &str) -> Result<PathManagerKind, Complaint> {
 
 pub(super) fn failover(word: &str) -> Result<Failover, Complaint> {
     let names: Vec<&str> = FAILOVER_NAMES.iter().map(|(name, _, _)| *name).collect();
-    Failover::by_name(word).ok_or_else(|| unknown("rule of fail-over", word, &names, &[]))
+    Failover::by_name(word).ok_or_else(|| unknown("fail-over rule", word, &names, &[]))
 }
 
 pub(super) fn policy(word: &str) -> Result<PolicyChoice, Complaint> {
     named(word, |_| None)
 }
 
-/// Refuses a policy for several paths where every path is used alone.
+/// Refuses a policy for several paths if every path is used alone.
 fn fitting(policy: PolicyChoice, multipath: bool) -> Result<PolicyChoice, Complaint> {
     if multipath || policy.is_none() {
         return Ok(policy);
     }
-    let problem = format!("`{policy}` chooses among paths, and `tcp` has one at a time");
+    let problem = format!("`{policy}` chooses among paths, and `tcp` uses one path");
     let help = format!(
-        "policies of `tcp`: {}; add `mptcp` to the protocols to have others: \
-         `--protocols tcp,mptcp`",
+        "policies of `tcp`: {}; add `mptcp` to the protocols to use others: `--protocols \
+         tcp,mptcp`",
         PolicyChoice::NONE
     );
     Err((problem, help))
 }
 
-/// A congestion control that is asked for.
+/// A requested congestion control.
 #[derive(Clone, PartialEq, Eq)]
 enum Control {
     Built(ControllerChoice),
-    /// Couples paths and is not built; it need not be where paths are compared alone.
+    /// Coupled and not implemented, which is irrelevant if paths are compared alone.
     Later(&'static str),
 }
 
@@ -367,7 +372,7 @@ impl Display for Control {
     }
 }
 
-/// The controls of some lists that a protocol among `protocols` can use, and notes on the others.
+/// The controls of some lists that one of `protocols` can use, and notes on the others.
 fn controls(
     lists: &[Given],
     protocols: &[Protocol],
@@ -396,15 +401,15 @@ fn controls(
         let uncoupled = ControllerChoice::all().filter(|control| !control.is_coupled());
         let uncoupled: Vec<&str> = uncoupled.map(|control| control.name()).collect();
         return Err(given.refuse_whole(
-            "no congestion control is left: coupled ones are for several paths",
+            "no congestion control remains: coupled ones need several paths",
             format!("add one of {}, or `--protocols tcp,mptcp`", uncoupled.join(", ")),
         ));
     }
     Ok(usable)
 }
 
-/// The control of that name. One for several paths need not be built if none asked for it could
-/// be used anyhow.
+/// The control of that name. A coupled one need not be implemented if no requested protocol could
+/// use it.
 fn control(word: &str, multipath: bool) -> Result<Control, Complaint> {
     let (name, set) = match word.split_once(':') {
         Some((name, set)) => (name.trim(), Some(set)),
@@ -420,7 +425,7 @@ fn control(word: &str, multipath: bool) -> Result<Control, Complaint> {
     }
 }
 
-/// A congestion control with what is set of it.
+/// A congestion control with its parameters.
 pub(super) fn built_control(word: &str) -> Result<ControllerChoice, Complaint> {
     named(word, |name| {
         let names: Vec<&str> = congestion::TABLE.iter().map(|row| row.name).collect();
@@ -428,7 +433,7 @@ pub(super) fn built_control(word: &str) -> Result<ControllerChoice, Complaint> {
         match name {
             "coupled" => {
                 let problem = "unknown congestion control `coupled`".to_owned();
-                Some((problem, "it is called `lia` here".to_owned()))
+                Some((problem, "its name here is `lia`".to_owned()))
             }
             _ => Some(unknown("congestion control", name, &names, &later)),
         }

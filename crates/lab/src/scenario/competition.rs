@@ -1,8 +1,8 @@
-//! What a scenario says of several connections: links that paths share, competing flows, when the
-//! compared connection starts, and what goodputs leave out.
+//! Competition in a scenario: shared links, competing flows, the start of the compared connection,
+//! and the warm-up.
 //!
-//! Refuses what leads nowhere: a link that nobody uses, a path through a link that is not there, a
-//! warm-up as long as the traffic. The words of a single flow are `flow`'s.
+//! Refuses unused links, paths with an unknown link, and a warm-up as long as the traffic. `flow`
+//! parses single flows.
 
 use super::flow::{FlowSpec, Surroundings, check_flow_name, parse_start, split_name};
 use super::options::said;
@@ -17,19 +17,19 @@ use simulator::MOST_FLOWS;
 use traffic::Traffic;
 use transport::Profile;
 
-/// When things begin.
+/// Start and warm-up times.
 pub(super) struct Timing {
     pub start: Span<Duration>,
     pub warm_up: Duration,
 }
 
 impl Timing {
-    /// When a run is over, if that can be said beforehand.
+    /// End of a run, if it is known beforehand.
     pub(super) fn over_at(&self, traffic: &Traffic) -> Option<Duration> {
         end_of(traffic).map(|end| self.start.low + end)
     }
 
-    /// Notes on what happens to paths when the traffic is over, unless that is late.
+    /// Notes on path events after the end of the traffic.
     pub(super) fn late_events(&self, traffic: &Traffic, paths: &[PathSpec]) -> Vec<String> {
         let Some(end) = end_of(traffic).map(|end| self.start.high + end) else { return Vec::new() };
         let late = paths.iter().flat_map(|path| {
@@ -43,7 +43,7 @@ impl Timing {
     }
 }
 
-/// How long the traffic lasts, if that is given.
+/// Duration of the traffic, if given.
 const fn end_of(traffic: &Traffic) -> Option<Duration> {
     match traffic {
         Traffic::BulkTime(time) | Traffic::Video(time) => Some(*time),
@@ -52,7 +52,7 @@ const fn end_of(traffic: &Traffic) -> Option<Duration> {
 }
 
 impl Options {
-    /// The shared links, each of which some path must lead through.
+    /// The shared links, each of which must be used by a path.
     pub(super) fn resolve_links(&self, paths: &[PathSpec]) -> Result<Vec<PathSpec>, InputError> {
         let mut links: Vec<PathSpec> = Vec::new();
         for option in self.described(Key::Link) {
@@ -70,8 +70,8 @@ impl Options {
             let leads_through =
                 |path: &PathSpec| path.via.as_ref().is_some_and(|via| via.link == link.name);
             if !paths.iter().any(leads_through) {
-                let problem = format!("no path leads through the link `{}`", link.name);
-                let help = format!("write `via {}` in a path, or leave the link out", link.name);
+                let problem = format!("no path uses the link `{}`", link.name);
+                let help = format!("write `via {}` in a path, or remove the link", link.name);
                 return Err(name.refuse_whole(problem, help));
             }
             links.push(link);
@@ -82,7 +82,7 @@ impl Options {
             else {
                 continue;
             };
-            let problem = format!("no link is called `{}`", via.link);
+            let problem = format!("unknown link `{}`", via.link);
             let help = if known.is_empty() {
                 format!("describe it: `--link {}='rate 20mbit delay 10ms limit 100p'`", via.link)
             } else {
@@ -94,7 +94,7 @@ impl Options {
         Ok(links)
     }
 
-    /// When the compared connection starts, and what is left out.
+    /// Start of the compared connection, and warm-up.
     pub(super) fn resolve_timing(&self, traffic: &Traffic) -> Result<Timing, InputError> {
         let refusing = |given: &Given, read: fn(&str) -> Result<Span<Duration>, Refusal>| {
             read(&given.text).map_err(|refusal| given.refuse(refusal))
@@ -108,29 +108,36 @@ impl Options {
             .unwrap_or(Duration::ZERO),
         };
         if let Some(given) = self.text(Key::Start).filter(|_| timing.start.high >= RUN_LIMIT) {
-            let problem = format!("nothing starts at {}: a run ends after {RUN_LIMIT}", given.text);
+            let problem = format!(
+                "a start at {} is too late: a run ends after \
+                {RUN_LIMIT}",
+                given.text
+            );
             return Err(given.refuse_whole(problem, "write an earlier time"));
         }
         let over = end_of(traffic).map_or(Duration::ZERO, |end| timing.start.high + end);
         if let Some(given) = self.text(Key::Start).filter(|_| over > RUN_LIMIT) {
             let problem =
                 format!("the traffic would last until {over}: a run ends after {RUN_LIMIT}");
-            return Err(given.refuse_whole(problem, "start earlier, or let it be shorter"));
+            return Err(given.refuse_whole(problem, "start it earlier, or shorten it"));
         }
         if let Some(given) = self.text(Key::WarmUp).filter(|_| !timing.warm_up.is_zero()) {
             let over = timing.over_at(traffic).unwrap_or(RUN_LIMIT);
             if timing.warm_up >= over {
                 let problem = format!(
-                    "a warm-up of {} leaves nothing of a run that is over at {over}",
+                    "the warm-up of {} is not shorter than the run, which ends at {over}",
                     timing.warm_up
                 );
-                let help = "shorten it, or let the traffic last longer";
+                let help = "shorten it, or lengthen the traffic";
                 return Err(given.refuse_whole(problem, help));
             }
             if self.described(Key::Flow).is_empty() && !matches!(traffic, Traffic::BulkTime(_)) {
                 let help = "leave it out, or send `bulk:60s`";
-                return Err(given
-                    .refuse_whole("a warm-up is about goodputs, and this traffic has none", help));
+                return Err(given.refuse_whole(
+                    "a warm-up affects goodput only, and this traffic has \
+                        none",
+                    help,
+                ));
             }
         }
         Ok(timing)
@@ -159,7 +166,7 @@ impl Options {
             };
             for name in flow.names() {
                 if names.contains(&name) {
-                    let problem = format!("two flows are called `{name}`");
+                    let problem = format!("two flows have the name `{name}`");
                     return Err(given.refuse_whole(problem, "give each a name of its own"));
                 }
                 names.push(name);
@@ -174,21 +181,21 @@ impl Options {
     }
 }
 
-/// A link leads through no other one, and nobody is told anything about it.
+/// Refuses items that a link cannot have: another link, and events that notify hosts.
 fn check_link(link: &PathSpec, given: &Given) -> Result<(), InputError> {
     if let Some(via) = &link.via {
-        let problem = format!("the link `{}` cannot lead through another link", link.name);
-        let help = "a path leads through one link; say `via` in paths only";
+        let problem = format!("the link `{}` cannot use another link", link.name);
+        let help = "a path uses one link; write `via` in paths only";
         return Err(given.refuse(Refusal { span: via.span.clone(), problem, help: help.into() }));
     }
     if link.events.iter().any(|event| event.change == Change::Backup) {
-        let help = "say it of paths";
-        return Err(given.refuse_whole("a link is no backup: only paths are", help));
+        let help = "write it in a path";
+        return Err(given.refuse_whole("a link cannot be a backup: only paths can", help));
     }
     let of_hosts = |change: &Change| matches!(change, Change::Reset | Change::Removed);
     if let Some(event) = link.events.iter().find(|event| of_hosts(&event.change)) {
-        let problem = format!("`{event}` happens to hosts, and the link `{}` has none", link.name);
-        let help = "write it in the paths that lead through the link";
+        let problem = format!("`{event}` affects hosts, and the link `{}` has none", link.name);
+        let help = "write it in the paths that use the link";
         return Err(given.refuse_whole(problem, help));
     }
     Ok(())

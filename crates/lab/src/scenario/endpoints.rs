@@ -1,5 +1,6 @@
-//! Endpoints and limits of the path manager `kernel`, in the words of `ip mptcp`, with paths for
-//! addresses: `client lte subflow backup`, `server lte signal`, `subflows 2 add_addr_accepted 1`.
+//! Endpoints and limits of the path manager `kernel`, in `ip mptcp` syntax, with path names instead
+//! of addresses: `client lte subflow backup`, `server lte signal`, `subflows 2 add_addr_accepted
+//! 1`.
 
 use super::Options;
 use super::table::Key;
@@ -10,17 +11,17 @@ use simulator::{KernelSetup, PathEndpoint};
 use std::ops::Range;
 use transport::path_manager::{EndpointFlags, LIMIT, Limits, PathManagerKind};
 
-/// What an endpoint can be for.
+/// Flags of an endpoint.
 const FLAGS: [&str; 4] = ["signal", "subflow", "backup", "fullmesh"];
-/// Whose it is.
+/// Sides of an endpoint.
 const SIDES: [&str; 2] = ["client", "server"];
-/// What is limited.
+/// Names of limits.
 const LIMITS: [&str; 2] = ["subflows", "add_addr_accepted"];
 const ENDPOINT_EXAMPLE: &str = "write side, path and flags, `client lte subflow backup`";
 const LIMIT_EXAMPLE: &str =
     "write `subflows 2 add_addr_accepted 1`, with `client` or `server` before it for one side";
 
-/// What was said of the manager `kernel`; `None` if nothing was.
+/// Settings of the manager `kernel`; `None` without any.
 pub(super) fn resolve(
     options: &Options,
     managers: &[PathManagerKind],
@@ -32,7 +33,7 @@ pub(super) fn resolve(
     };
     if !managers.contains(&PathManagerKind::Kernel) {
         return Err(given.refuse_whole(
-            "this is about the path manager `kernel`, which is not among those compared",
+            "this option needs the path manager `kernel`, which is not compared",
             "add it: `--path-managers fullmesh,kernel`",
         ));
     }
@@ -42,7 +43,7 @@ pub(super) fn resolve(
     };
     for (key, example) in [(Key::Endpoints, ENDPOINT_EXAMPLE), (Key::Limits, LIMIT_EXAMPLE)] {
         if let Some(given) = options.texts(key).iter().find(|given| items(given).next().is_none()) {
-            return Err(given.refuse_whole("this says nothing", example));
+            return Err(given.refuse_whole("the value is empty", example));
         }
     }
     for given in options.texts(Key::Endpoints) {
@@ -65,7 +66,7 @@ pub(super) fn resolve(
     Ok(Some(setup))
 }
 
-/// What is wrong, and the mend.
+/// Problem and remedy.
 type Complaint = (String, String);
 
 /// The parts between commas that are not empty.
@@ -85,7 +86,7 @@ fn endpoint(text: &str, paths: &[PathSpec]) -> Result<PathEndpoint, Complaint> {
     };
     let Some(path) = paths.iter().position(|path| path.name == name) else {
         let names: Vec<&str> = paths.iter().map(|path| path.name.as_str()).collect();
-        let problem = format!("no interface has an address on `{name}`: no path is called so");
+        let problem = format!("unknown path `{name}`");
         return Err((problem, nearest_help(name, &names)));
     };
     let mut flags = EndpointFlags::default();
@@ -96,7 +97,7 @@ fn endpoint(text: &str, paths: &[PathSpec]) -> Result<PathEndpoint, Complaint> {
             "backup" => &mut flags.backup,
             "fullmesh" => &mut flags.fullmesh,
             _ => {
-                let problem = format!("an endpoint has no flag `{word}`");
+                let problem = format!("unknown endpoint flag `{word}`");
                 return Err((problem, nearest_help(word, &FLAGS)));
             }
         };
@@ -109,18 +110,19 @@ fn endpoint(text: &str, paths: &[PathSpec]) -> Result<PathEndpoint, Complaint> {
         return Err((problem, "keep one of them".to_owned()));
     }
     if !flags.signal && !flags.subflow && !flags.fullmesh {
-        let problem = format!("`{text}` does not say what the endpoint is for");
+        let problem = format!("the endpoint `{text}` has no purpose");
         return Err((problem, "add `subflow`, `signal` or `fullmesh`".to_owned()));
     }
     Ok(PathEndpoint { client: side == "client", path, flags })
 }
 
-/// Not twice. There cannot be a ninth, as there are no more paths than Linux allows endpoints.
+/// Refuses two endpoints for one address. The limit of endpoints in Linux cannot be exceeded,
+/// because there are no more paths than that.
 fn check_endpoint(setup: &KernelSetup, new: &PathEndpoint, text: &str) -> Result<(), Complaint> {
     let mut own = setup.endpoints.iter().filter(|known| known.client == new.client);
     if own.any(|known| known.path == new.path) {
-        let problem = format!("`{text}` is the second endpoint of one address");
-        return Err((problem, "join their flags: `client lte subflow signal`".to_owned()));
+        let problem = format!("`{text}` is a second endpoint for the same address");
+        return Err((problem, "combine the flags: `client lte subflow signal`".to_owned()));
     }
     Ok(())
 }
@@ -129,12 +131,12 @@ fn limits(setup: &mut KernelSetup, text: &str) -> Result<(), Complaint> {
     let mut words = text.split_whitespace().peekable();
     let side = words.next_if(|word| SIDES.contains(word));
     if words.peek().is_none() {
-        return Err((format!("`{text}` limits nothing"), LIMIT_EXAMPLE.to_owned()));
+        return Err((format!("`{text}` has no limit"), LIMIT_EXAMPLE.to_owned()));
     }
     let mut seen = Vec::new();
     while let Some(word) = words.next() {
         if !LIMITS.contains(&word) {
-            let problem = format!("there is no limit `{word}`");
+            let problem = format!("unknown limit `{word}`");
             return Err((problem, nearest_help(word, &LIMITS)));
         }
         if seen.contains(&word) {
@@ -143,7 +145,7 @@ fn limits(setup: &mut KernelSetup, text: &str) -> Result<(), Complaint> {
         seen.push(word);
         let number = words.next().unwrap_or_default();
         let Some(value) = number.parse::<u8>().ok().filter(|value| *value <= LIMIT) else {
-            let problem = format!("`{word}` cannot be `{number}`");
+            let problem = format!("`{number}` is not a value of `{word}`");
             return Err((problem, format!("write a whole number from 0 to {LIMIT}, as in Linux")));
         };
         let all = [("client", &mut setup.client_limits), ("server", &mut setup.server_limits)];
@@ -159,7 +161,7 @@ fn limits(setup: &mut KernelSetup, text: &str) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Endpoints that could never be used for want of room are a mistake.
+/// Refuses endpoints that could never be used because of a limit.
 fn check_room(setup: &KernelSetup, options: &Options, first: usize) -> Result<(), InputError> {
     for (client, side) in [(true, "client"), (false, "server")] {
         let opens = |at: &&PathEndpoint| at.client == client && at.path != first;
@@ -170,12 +172,11 @@ fn check_room(setup: &KernelSetup, options: &Options, first: usize) -> Result<()
             let given = options.text(Key::Endpoints).or_else(|| options.text(Key::Limits));
             if let Some(given) = given.filter(|_| wanted > room) {
                 let problem = format!(
-                    "the {side}'s endpoints ask for subflows beside the first one: {wanted}, but \
-                     the {whose}'s limit is {room}"
+                    "the endpoints of the {side} need additional subflows: {wanted}, but the limit \
+                     of the {whose} is {room}"
                 );
                 let help = format!(
-                    "raise it, `--limits 'subflows {}'` (Linux has 2 unless told), or leave \
-                     endpoints out",
+                    "raise it, `--limits 'subflows {}'` (default of Linux: 2), or remove endpoints",
                     wanted.min(usize::from(LIMIT))
                 );
                 return Err(given.refuse_whole(problem, help));
@@ -196,8 +197,8 @@ pub(super) fn unheard(setup: &KernelSetup, paths: &[PathSpec], first: usize) -> 
         (told.len() > usize::from(accepted)).then(|| {
             let other = if client { "server" } else { "client" };
             format!(
-                "the {side} announces {}, of which the {other} makes use of {accepted}: its \
-                 limit `add_addr_accepted` (Linux has 0 unless told)",
+                "the {side} announces {}, of which the {other} uses {accepted}: its limit \
+                 `add_addr_accepted` (default of Linux: 0)",
                 told.join(", ")
             )
         })
@@ -205,7 +206,7 @@ pub(super) fn unheard(setup: &KernelSetup, paths: &[PathSpec], first: usize) -> 
     sides.into_iter().filter_map(note).collect()
 }
 
-/// The endpoints as they are asked for.
+/// The endpoints in the syntax of the option.
 pub(super) fn show_endpoints(setup: &KernelSetup, paths: &[PathSpec]) -> String {
     let show = |at: &PathEndpoint| {
         let PathEndpoint { client, path, flags } = *at;
@@ -218,7 +219,7 @@ pub(super) fn show_endpoints(setup: &KernelSetup, paths: &[PathSpec]) -> String 
     setup.endpoints.iter().map(show).collect::<Vec<_>>().join(", ")
 }
 
-/// The limits likewise.
+/// The limits in the syntax of the option.
 pub(super) fn show_limits(setup: &KernelSetup) -> String {
     let all = [("client", setup.client_limits), ("server", setup.server_limits)];
     let show = |(side, limits): (&str, transport::path_manager::Limits)| {

@@ -1,6 +1,6 @@
 //! Scenario files: TOML with the keys of the command line, unknown keys refused.
 //!
-//! `path_table` reads a path that is given key by key, `schema` says all of this to editors.
+//! `path_table` reads a path that is given key by key, `schema` describes the format to editors.
 //!
 //! ```toml
 //! traffic = "bulk:4MiB"
@@ -24,15 +24,15 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Larger files are not scenarios.
+/// Largest scenario file in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// The options that the file called `name` asks for.
+/// The options in the file `name`.
 pub(super) fn read(name: &str) -> Result<Options, InputError> {
     options(&load(name)?)
 }
 
-/// The text of the file called `name`.
+/// The text of the file `name`.
 pub(crate) fn load(name: &str) -> Result<Arc<SourceFile>, InputError> {
     let unreadable = |error: std::io::Error| {
         let help = "give the name of a scenario file, such as `scenarios/demo.toml`";
@@ -68,8 +68,7 @@ pub(crate) fn table_of(file: &SourceFile) -> Result<Spanned<DeTable<'_>>, InputE
     })
 }
 
-/// The options of a table whose further keys `own` are somebody else's: their texts, in the order
-/// of `own`.
+/// The options of a table, and the texts of the further keys `own`, in the order of `own`.
 pub(crate) fn split(
     file: &Arc<SourceFile>,
     table: &DeTable<'_>,
@@ -90,7 +89,7 @@ pub(crate) fn split(
 pub(super) type Key<'a> = Spanned<std::borrow::Cow<'a, str>>;
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
-/// The entries of a table in the order they stand in the file: paths have one.
+/// The entries of a table in file order, which is significant for paths.
 pub(super) fn in_order<'a, 't>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
@@ -103,7 +102,7 @@ pub(super) struct Reader<'f> {
 }
 
 impl Reader<'_> {
-    /// The message for something wrong at these bytes.
+    /// The error for these bytes.
     pub(super) fn refuse(
         &self,
         span: Range<usize>,
@@ -113,7 +112,7 @@ impl Reader<'_> {
         in_file_error(self.file, span, problem, help.into())
     }
 
-    /// Takes a key of a scenario; `own` are the others that there are, for the message.
+    /// Takes a key of a scenario; `own` are the other valid keys, for the message.
     fn option(
         &self,
         to: &mut Options,
@@ -147,7 +146,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A string, or a number as it is written.
+    /// A string, or a number as written.
     pub(super) fn text(&self, key: &Key, value: &Value) -> Result<Given, InputError> {
         if let Some(text) = value.get_ref().as_str() {
             return Ok(Given::in_file(self.file, self.inside(value, text), text));
@@ -166,7 +165,7 @@ impl Reader<'_> {
         Ok(Given::in_file(self.file, value.span(), number))
     }
 
-    /// The bytes of a string without its quotation marks, if it stands there as it is.
+    /// The bytes of a string without its quotes, if it has no escapes.
     pub(super) fn inside(&self, value: &Value, text: &str) -> Range<usize> {
         let span = value.span();
         let inner = span.start + 1..span.end.saturating_sub(1).max(span.start + 1);

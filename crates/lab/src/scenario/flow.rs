@@ -1,9 +1,9 @@
-//! Flows that compete with the compared connection, as people describe them:
-//! `web='tcp on wlan cc reno start 0s..2s count 3'`.
+//! Descriptions of flows that compete with the compared connection: `web='tcp on wlan cc reno start
+//! 0s..2s count 3'`.
 //!
-//! A flow is a connection between two hosts of its own at the ends of paths of the scenario. Its
-//! start may be a range, which every repetition draws from, the same for every variant. Leaves what
-//! a flow does in a run to the simulator, and flows that are given key by key to `flow_table`.
+//! A flow is a connection between two further hosts at the ends of paths of the scenario. Its start
+//! may be a range; every repetition draws a value, the same for every variant. `flow_table` reads
+//! flows that are given key by key.
 
 use super::choice::{MOST_PATHS, built_control, scheduler};
 use super::flow_table::item_words;
@@ -26,41 +26,41 @@ use transport::{Profile, TcpConfig};
 
 const EXAMPLE: &str = "tcp on wlan cc reno start 0s..2s";
 
-/// One or several equal flows.
+/// One or several identical flows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FlowSpec {
-    /// The user's word for it.
+    /// Name given by the user.
     pub name: String,
     /// TCP over one path, or MPTCP over some.
     pub protocol: Protocol,
     /// Indices of the paths of the scenario that it may use, the first subflow's first.
     pub paths: Vec<usize>,
-    /// Its congestion control.
+    /// Congestion control.
     pub congestion: ControllerChoice,
-    /// Of MPTCP.
+    /// Scheduler of MPTCP.
     pub scheduler: SchedulerChoice,
-    /// `None`: saturating from its start to the end of the run.
+    /// Traffic; `None`: saturating from its start to the end of the run.
     pub traffic: Option<Traffic>,
-    /// When it starts.
+    /// Start time.
     pub start: Span<Duration>,
-    /// Between its client and the paths, one way, beside what the paths have.
+    /// One-way delay between its client and the paths, added to theirs.
     pub delay: Duration,
     /// Client to server.
     pub reverse: bool,
-    /// So many of them, each with a start of its own.
+    /// Number of such flows, each with its own start.
     pub count: u32,
 }
 
-/// What a flow is read with.
+/// Context of parsing a flow.
 pub(super) struct Surroundings<'a> {
     pub paths: &'a [PathSpec],
     pub profile: Profile,
-    /// When the compared connection is over at the earliest, and with it the run.
+    /// Earliest end of the compared connection, and of the run.
     pub over_at: Option<Duration>,
 }
 
 impl FlowSpec {
-    /// Reads a description whose name stands elsewhere.
+    /// Parses a description whose name is given separately.
     pub(super) fn parse(
         name: &str,
         spec: &Given,
@@ -71,7 +71,7 @@ impl FlowSpec {
             .map_err(|refusal| spec.refuse(refusal.shifted(offset)))
     }
 
-    /// What each of them is called.
+    /// Name of each flow.
     pub fn names(&self) -> Vec<String> {
         match self.count {
             1 => vec![self.name.clone()],
@@ -100,7 +100,7 @@ impl FlowSpec {
         (0..self.count).map(one).collect()
     }
 
-    /// As a scenario file has it; `paths` are those of the scenario.
+    /// The description for a scenario file; `paths` are those of the scenario.
     pub fn show(&self, paths: &[PathSpec]) -> String {
         let names = self.paths.iter().filter_map(|path| paths.get(*path));
         let names: Vec<&str> = names.map(|path| path.name.as_str()).collect();
@@ -132,7 +132,7 @@ impl FlowSpec {
     }
 }
 
-/// A run never lasts longer.
+/// Longest duration of a run.
 const UNTIL_THE_END: Traffic = Traffic::BulkTime(RUN_LIMIT);
 
 /// A time, or a range that repetitions draw from.
@@ -144,7 +144,7 @@ pub(super) fn show_start(start: &Span<Duration>) -> String {
     }
 }
 
-/// The start of the `number`-th connection of `owner` in a repetition: of every variant the same.
+/// The start of the `number`-th connection of `owner` in a repetition, the same for every variant.
 pub(crate) fn draw_start(
     start: &Span<Duration>,
     owner: &str,
@@ -171,12 +171,12 @@ pub(super) fn parse_start(text: &str) -> Result<Span<Duration>, Refusal> {
     };
     if span.high < span.low {
         let help = format!("write the earlier time first: `{high}..{low}`");
-        return Err(Refusal::new(text, format!("`{text}` runs backwards"), help));
+        return Err(Refusal::new(text, format!("`{text}` has its ends in the wrong order"), help));
     }
     Ok(span)
 }
 
-/// What was said so far.
+/// Items parsed so far.
 #[derive(Default)]
 struct Draft<'t> {
     protocol: Option<Protocol>,
@@ -206,27 +206,27 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
     }
     let (paths, place) = draft.on.ok_or_else(|| {
         let help = format!("write `{EXAMPLE}`, for example");
-        Refusal::new(text, format!("flow `{name}` does not say on which path it is"), help)
+        Refusal::new(text, format!("flow `{name}` has no path"), help)
     })?;
     let several = if paths.len() > 1 { Protocol::Mptcp } else { Protocol::Tcp };
     let protocol = draft.protocol.unwrap_or(several);
     if protocol == Protocol::Tcp {
         if paths.len() > 1 {
             let help = "name one path, or write `mptcp`";
-            return Err(place.refuse("a TCP flow is on one path", help));
+            return Err(place.refuse("a TCP flow uses one path", help));
         }
         let coupled = draft.congestion.as_ref().filter(|(control, _)| control.is_coupled());
         if let Some((name, word)) = coupled {
-            let problem = format!("`{name}` couples several paths, and TCP has one");
+            let problem = format!("`{name}` couples several paths, and TCP uses one");
             return Err(word.refuse(problem, "write `cc reno` or `cc cubic`, or make it `mptcp`"));
         }
         if let Some((_, word)) = draft.scheduler {
             let help = "leave it out, or make the flow `mptcp`";
-            return Err(word.refuse("a TCP flow has nothing to schedule", help));
+            return Err(word.refuse("a TCP flow has no scheduler", help));
         }
     }
     if paths.len() > MOST_PATHS {
-        let problem = format!("`mptcp` knows at most {MOST_PATHS} addresses of a host");
+        let problem = format!("`mptcp` uses at most {MOST_PATHS} addresses per host");
         return Err(place.refuse(problem, "name fewer paths"));
     }
     Ok(FlowSpec {
@@ -244,7 +244,7 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
 }
 
 impl<'t> Draft<'t> {
-    /// The item that begins with `word`; what it needs beside is taken from `rest`.
+    /// Parses the item that begins with `word`; its values are taken from `rest`.
     fn item(
         &mut self,
         word: &'t Token,
@@ -277,7 +277,7 @@ impl<'t> Draft<'t> {
     }
 }
 
-/// The value that must follow `word`.
+/// Parses the value that must follow `word`.
 fn value<'t>(
     word: &Token,
     rest: &mut std::slice::Iter<'t, Token>,
@@ -312,7 +312,7 @@ fn on<'t>(
         let list = value(word, rest, known.first().unwrap_or(&"wlan"))?;
         for name in list.text.split(',').filter(|name| !name.is_empty()) {
             let Some(path) = known.iter().position(|known| *known == name) else {
-                let problem = format!("no path is called `{name}`");
+                let problem = format!("unknown path `{name}`");
                 return Err(list.refuse(problem, nearest_help(name, &known)));
             };
             if found.contains(&path) {
@@ -329,7 +329,8 @@ fn on<'t>(
 fn one_way(value: &Token, around: &Surroundings<'_>) -> Result<Traffic, Refusal> {
     let fetching = Fetching { http: Http::SIX, per_host: false };
     if value.text.starts_with("web") {
-        let help = "write `bulk:4MiB`, `burst:20` or `video`; without `traffic` it is saturating";
+        let help = "write `bulk:4MiB`, `burst:20` or `video`; without `traffic` the flow is \
+            saturating";
         return Err(value.refuse("a flow loads no pages", help));
     }
     let read = parse_traffic(&value.text, around.profile, None, fetching);
@@ -340,8 +341,8 @@ fn start(value: &Token, around: &Surroundings<'_>) -> Result<Span<Duration>, Ref
     let start = parse_start(&value.text).map_err(|refusal| value.place(refusal))?;
     let over = around.over_at.unwrap_or(RUN_LIMIT);
     if start.high >= over {
-        let problem = format!("a flow that starts at {} finds the run over at {over}", start.high);
-        let help = "let it start earlier, or the traffic last longer";
+        let problem = format!("the flow starts at {}, after the run ends at {over}", start.high);
+        let help = "start it earlier, or lengthen the traffic";
         return Err(value.refuse(problem, help));
     }
     Ok(start)
@@ -376,7 +377,7 @@ pub(super) fn split_name(given: &Given) -> Result<(&str, usize), InputError> {
     Ok((name, text.len() - spec.len()))
 }
 
-/// Names of flows are like those of paths.
+/// Names of flows have the syntax of path names.
 pub(super) fn check_flow_name(name: &str) -> Result<(), Refusal> {
     check_name(name).map_err(|refusal| Refusal {
         problem: refusal.problem.replace("path", "flow"),

@@ -7,7 +7,7 @@ use crate::error::{Given, InputError, sanitised};
 use crate::words::nearest_help;
 use toml::de::DeTable;
 
-/// A word of a flow: what may begin an item, and what may be a key of a file.
+/// A keyword of a flow, in descriptions and as a key of files.
 struct Word {
     name: &'static str,
     is_item: bool,
@@ -37,10 +37,15 @@ static WORDS: &[Word] = &[
         Of(schema::protocol),
         "tcp or mptcp. Default: tcp on one path, mptcp on several.",
     ),
-    key("path", Plain, "The path at whose ends its hosts are."),
-    key("paths", Of(schema::some_paths), "The paths of an mptcp flow, the first subflow's first."),
-    both("cc", Of(schema::control), "Its congestion control. Default: cubic."),
-    both("scheduler", Plain, "Of an mptcp flow. Default: lrf."),
+    key("path", Plain, "Path between the hosts of the flow."),
+    key(
+        "paths",
+        Of(schema::some_paths),
+        "Paths of an mptcp flow; the first has the first \
+        subflow.",
+    ),
+    both("cc", Of(schema::control), "Congestion control. Default: cubic."),
+    both("scheduler", Plain, "Scheduler of an mptcp flow. Default: lrf."),
     both(
         "traffic",
         Regex(r"^(bulk:.+|burst:[0-9]+|video(:.+)?)$"),
@@ -49,18 +54,19 @@ static WORDS: &[Word] = &[
     both(
         "start",
         Of(schema::start),
-        "When it starts; a range is drawn from for every repetition. Default: 0s.",
+        "Start time; with a range, drawn for every repetition. Default: 0s.",
     ),
     both(
         "delay",
         Of(schema::time),
-        "Between its client and the paths, one way, on top of what they have. Default: 0ms.",
+        "One-way delay between the client of the flow and its paths, added to theirs. Default: \
+         0ms.",
     ),
-    both("count", Of(schema::count), "So many of them, each with a start of its own. Default: 1."),
-    both("reverse", Flag, "Client to server."),
+    both("count", Of(schema::count), "Number of such flows, each with its own start. Default: 1."),
+    both("reverse", Flag, "Send from client to server."),
 ];
 
-/// The words that may begin an item.
+/// Keywords of items.
 pub(super) fn item_words() -> Vec<&'static str> {
     WORDS.iter().filter(|word| word.is_item).map(|word| word.name).collect()
 }
@@ -78,7 +84,7 @@ fn is_key(name: &str) -> bool {
 }
 
 impl Reader<'_> {
-    /// The words that a table says.
+    /// The items of a table.
     pub(super) fn flow_items(&self, table: &DeTable) -> Result<Given, InputError> {
         let mut spec = Given::empty_in_file(self.file);
         for (key, value) in in_order(table) {

@@ -1,9 +1,9 @@
 //! Scenarios: everything a study depends on, checked.
 //!
-//! `options` is what was asked for, from a command line, an environment or a file; `file` reads
-//! TOML into it and `schema` describes such files; `values` reads single values, `choice` names of
-//! what is to be compared. A `Scenario` is the result: every name known, every default filled in,
-//! contradictions refused. Leaves which variants follow from it to `variants`.
+//! `options` has the user's input from command line, environment or file; `file` reads it from TOML
+//! and `schema` describes such files; `values` parses single values, `choice` names to compare. A
+//! `Scenario` is the result: every name is known, every default filled in, and contradictions are
+//! refused. `variants` builds its variants.
 
 mod choice;
 mod competition;
@@ -46,33 +46,33 @@ use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
 use transport::{Buffers, Profile};
 
-/// Repetitions unless said otherwise.
+/// Default number of repetitions.
 pub const DEFAULT_RUNS: u32 = 20;
-/// Most repetitions of `--runs auto` unless said otherwise.
+/// Default limit of repetitions of `--runs auto`.
 pub const DEFAULT_RUNS_MAX: u32 = 1000;
-/// Seed unless said otherwise.
+/// Default seed.
 pub const DEFAULT_SEED: u64 = 1;
 
-/// A study to carry out.
+/// A study to run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What is said of it, for people.
+    /// Title, description and source.
     pub about: About,
-    /// In the order named.
+    /// Paths in the order given.
     pub paths: Vec<PathSpec>,
-    /// Links that several paths may lead through.
+    /// Links that several paths may use.
     pub links: Vec<PathSpec>,
     /// Connections that compete with the compared one.
     pub flows: Vec<FlowSpec>,
-    /// When the compared connection starts.
+    /// Start time of the compared connection.
     pub start: Span<Duration>,
-    /// What goodputs leave out at the beginning of a run.
+    /// Warm-up time, excluded from goodput and path shares.
     pub warm_up: Duration,
-    /// What is sent.
+    /// Traffic model.
     pub traffic: Traffic,
-    /// Where the page comes from, if it is one.
+    /// Source of the page, for web traffic.
     pub page: Option<PageSource>,
-    /// What is compared.
+    /// Choices to compare.
     pub choices: Choices,
     /// The two hosts.
     pub ends: Ends,
@@ -82,24 +82,24 @@ pub struct Scenario {
     pub seed: u64,
     /// Threads; no result depends on it.
     pub jobs: usize,
-    /// What variants are compared with.
+    /// Baseline of comparisons.
     pub baseline: Baseline,
-    /// What was left out, and how input was understood.
+    /// Notes on omitted choices and on resolved input.
     pub notes: Vec<String>,
 }
 
-/// Words for people about a scenario.
+/// Texts about a scenario.
 #[derive(Clone, Debug)]
 pub struct About {
-    /// A heading for reports.
+    /// Title for reports.
     pub title: Option<String>,
-    /// Who is in this situation, for those who read the file.
+    /// Description for readers of the file.
     pub description: Option<String>,
-    /// Where the values come from.
+    /// Source of the values.
     pub source: Option<String>,
 }
 
-/// What is compared, each list in the order asked for.
+/// Choices to compare, each list in the order given.
 #[derive(Clone, Debug)]
 pub struct Choices {
     /// Protocols.
@@ -116,38 +116,38 @@ pub struct Choices {
     pub simultaneous_syn: bool,
     /// Path policies of protocols over several paths.
     pub policies: Vec<PolicyChoice>,
-    /// Rules for declaring a path failed; empty: what is usual with the scheduler.
+    /// Rules for declaring a path failed; empty: the default of the scheduler.
     pub failovers: Vec<Failover>,
 }
 
 /// The hosts at both ends of the compared connection.
 #[derive(Clone, Debug)]
 pub struct Ends {
-    /// Which kernel both ends behave like.
+    /// Kernel that both ends model.
     pub profile: Profile,
-    /// Of both ends.
+    /// Socket buffers of both ends.
     pub buffers: Buffers,
-    /// `None`: no NIC link.
+    /// NIC of both hosts; `None`: no NIC link.
     pub nic: Option<NicSetup>,
-    /// Client to server.
+    /// Whether the client sends.
     pub reverse: bool,
     /// Index of the path of the first subflow.
     pub first: usize,
 }
 
-/// How many repetitions there are.
+/// Number of repetitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Runs {
-    /// So many.
+    /// A fixed number.
     Fixed(u32),
-    /// As many as it takes to know every difference well enough.
+    /// As many as the precision needs (`precision`).
     Auto {
-        /// But no more.
+        /// Largest number.
         most: u32,
     },
 }
 
-/// What variants are compared with.
+/// Baseline of comparisons.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Baseline {
     /// The best single-path variant over all runs; without any, the best of all.
@@ -164,14 +164,14 @@ impl Scenario {
         file::read(name)
     }
 
-    /// Whether repetitions differ by chance.
+    /// Whether repetitions differ randomly.
     pub fn is_random(&self) -> bool {
         self.paths.iter().chain(&self.links).any(PathSpec::is_random)
             || self.start.is_drawn()
             || self.flows.iter().any(|flow| flow.start.is_drawn())
     }
 
-    /// Whether repetitions over this path alone differ by chance.
+    /// Whether repetitions over this path alone differ randomly.
     pub(crate) fn is_random_on(&self, path: usize) -> bool {
         match self.paths.get(path) {
             Some(spec) if self.is_two_hosts() => spec.is_random(),
@@ -179,7 +179,7 @@ impl Scenario {
         }
     }
 
-    /// Whether there is nothing but two hosts with paths between them.
+    /// Whether the scenario has only two hosts with paths between them.
     fn is_two_hosts(&self) -> bool {
         self.links.is_empty() && self.flows.is_empty() && !self.start.is_drawn()
     }
@@ -189,7 +189,7 @@ impl Scenario {
         self.flows.iter().flat_map(FlowSpec::names).collect()
     }
 
-    /// The option that asks for what only simulated links have, if one does.
+    /// An option that only simulated links support, if given.
     pub fn simulated_only(&self) -> Option<&'static str> {
         if !self.links.is_empty() {
             Some("link")
@@ -243,7 +243,7 @@ impl Scenario {
         text
     }
 
-    /// The tables of links that paths share and of flows beside the measured connection.
+    /// The tables of shared links and of competing flows.
     fn shared_tables(&self, spec: impl Fn(&PathSpec) -> String) -> String {
         let mut text = String::new();
         let links = self.links.iter().map(|link| (&link.name, spec(link)));
@@ -259,19 +259,19 @@ impl Scenario {
         text
     }
 
-    /// What was asked for, as a scenario file that runs from anywhere on this machine.
+    /// The scenario as a file that works in any folder of this machine.
     pub fn to_toml(&self) -> String {
         self.to_toml_with(self.traffic_to_read(), |path| path.anchored.clone())
     }
 
-    /// The traffic as any folder of this machine can read it.
+    /// The traffic with absolute file names.
     fn traffic_to_read(&self) -> String {
         let page = self.page.as_ref().map(|page| format!("web:{}", page.anchored));
         page.unwrap_or_else(|| show_traffic(&self.traffic))
     }
 
-    /// SHA-256 over what a run depends on beside its variant and number: the key that stored runs
-    /// are found by. The same for any number of runs, choice of variants and working folder.
+    /// SHA-256 over what a run depends on apart from its variant and number: the key of stored
+    /// runs. It is the same for any number of runs, choice of variants and working folder.
     pub fn study_key(&self) -> [u8; 32] {
         let paths: Vec<String> = self.paths.iter().map(PathSpec::essence).collect();
         let ends = (
@@ -325,7 +325,7 @@ impl Scenario {
     }
 }
 
-/// The options in the order in which a scenario is written: times before the seed, tables apart.
+/// The options in the order of a written scenario, without tables.
 fn in_file_order() -> Vec<Key> {
     let is_time = |key: &Key| matches!(key, Key::Start | Key::WarmUp);
     let rest = Key::ALL.iter().copied().filter(|key| !key.is_table() && !is_time(key));
@@ -335,7 +335,7 @@ fn in_file_order() -> Vec<Key> {
     keys
 }
 
-/// What was chosen, with commas between.
+/// The chosen names, separated by commas.
 fn names_of<T: ToString>(chosen: &[T]) -> String {
     chosen.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }

@@ -1,4 +1,4 @@
-//! What was asked for, not yet checked: the same struct for command line, environment and file.
+//! User input before it is checked: the same struct for command line, environment and file.
 
 use super::choice::Chosen;
 use super::table::{Key, Takes};
@@ -19,27 +19,27 @@ use traffic::web::Http;
 use transport::path_manager::PathManagerKind;
 use transport::{Buffers, Profile};
 
-/// Everything that can be asked for; what was not said has no entry.
+/// Values of options; options that were not given have no entry.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     said: BTreeMap<Key, Said>,
 }
 
-/// What was said of an option.
+/// Value of an option.
 #[derive(Clone, Debug)]
 enum Said {
     Switch(bool),
-    /// One, or the parts of a list.
+    /// One text, or the parts of a list.
     Texts(Vec<Given>),
     Described(Vec<PathOption>),
 }
 
-/// A path, a link or a flow that was asked for.
+/// A path, a link or a flow.
 #[derive(Clone, Debug)]
 pub enum PathOption {
     /// `NAME` or `NAME=spec` in one text.
     Whole(Given),
-    /// Name and description apart.
+    /// Name and description separately.
     Named {
         /// The name.
         name: Given,
@@ -49,7 +49,7 @@ pub enum PathOption {
 }
 
 impl Options {
-    /// These options, with those of `fallback` where these say nothing.
+    /// These options, completed from `fallback`.
     #[must_use]
     pub fn or(mut self, fallback: Options) -> Options {
         for (key, said) in fallback.said {
@@ -58,14 +58,14 @@ impl Options {
         self
     }
 
-    /// The same with this text for `key`, as its argument would give it.
+    /// The same with this text for `key`, as from an argument.
     #[must_use]
     pub fn with(mut self, key: Key, text: &str) -> Options {
         self.add(key, Given::argument(&key.row().option(), text));
         self
     }
 
-    /// Says `given` of `key`: in place of what was said, or in addition where that can be.
+    /// Sets `key` to `given`, or adds it if the option is repeatable.
     pub fn add(&mut self, key: Key, given: Given) {
         let said = match (key.row().takes, self.said.remove(&key)) {
             (Takes::Switch, _) => Said::Switch(true),
@@ -88,7 +88,7 @@ impl Options {
         self.said.insert(key, Said::Switch(on));
     }
 
-    /// Says these texts of `key`; none: nothing is said.
+    /// Sets `key` to these texts; without any, the option is not given.
     pub(super) fn set_texts(&mut self, key: Key, texts: Vec<Given>) {
         self.forget(key);
         if !texts.is_empty() {
@@ -96,7 +96,7 @@ impl Options {
         }
     }
 
-    /// Says these paths, links or flows.
+    /// Sets these paths, links or flows.
     pub(super) fn set_described(&mut self, key: Key, described: Vec<PathOption>) {
         self.forget(key);
         if !described.is_empty() {
@@ -104,17 +104,17 @@ impl Options {
         }
     }
 
-    /// Nothing was said of `key`.
+    /// Removes `key`.
     pub fn forget(&mut self, key: Key) {
         self.said.remove(&key);
     }
 
-    /// Whether something was said of `key`.
+    /// Whether `key` was given.
     pub fn says(&self, key: Key) -> bool {
         self.said.contains_key(&key)
     }
 
-    /// Whether `key` is switched on or off; `None`: nothing was said.
+    /// Whether `key` is on or off; `None` if not given.
     pub fn switch(&self, key: Key) -> Option<bool> {
         match self.said.get(&key) {
             Some(Said::Switch(on)) => Some(*on),
@@ -210,7 +210,7 @@ impl Options {
     }
 
     fn about(&self) -> About {
-        // In files such texts go over several lines.
+        // In files such texts may have several lines.
         let one_line = |given: &Given| given.text.split_whitespace().collect::<Vec<_>>().join(" ");
         let words = |key: Key| self.text(key).map(one_line);
         About {
@@ -232,7 +232,7 @@ impl Options {
         })
     }
 
-    /// Whether SYNs go out on all paths at once, which something must do that is compared.
+    /// Whether SYNs are sent on all paths at once, which needs a compared `fullmesh`.
     fn resolve_simultaneous_syn(&self, chosen: &Chosen) -> Result<bool, InputError> {
         if !self.switch(Key::SimultaneousSyn).unwrap_or(false) {
             return Ok(false);
@@ -241,14 +241,14 @@ impl Options {
         let meshes = |kind: &PathManagerKind| matches!(kind, PathManagerKind::Fullmesh { .. });
         if !chosen.protocols.contains(&Protocol::Mptcp) {
             return refuse(
-                "this is about several paths at once, but each path is compared alone",
+                "this option needs several paths at once, but each path is compared alone",
                 "add `mptcp` to the protocols: `--protocols tcp,mptcp`",
             );
         }
         if !chosen.path_managers.iter().any(meshes) {
             return refuse(
-                "this is about the path manager `fullmesh`, which is not among those compared",
-                "add it: `--path-managers fullmesh`, or leave this out",
+                "this option needs the path manager `fullmesh`, which is not compared",
+                "add it: `--path-managers fullmesh`, or leave the option out",
             );
         }
         Ok(true)
@@ -260,7 +260,7 @@ impl Options {
     ) -> Result<(Traffic, Option<PageSource>), InputError> {
         let given = self
             .text(Key::Traffic)
-            .ok_or_else(|| InputError::at("--traffic", "nothing says what to send", EXAMPLES))?;
+            .ok_or_else(|| InputError::at("--traffic", "no traffic is given", EXAMPLES))?;
         let http = said(self.text(Key::Http), |given| {
             parse_http(&given.text).map_err(|refusal| given.refuse(refusal))
         })?;
@@ -270,16 +270,16 @@ impl Options {
             .map_err(|refusal| given.refuse(refusal))?;
         match (&page, self.text(Key::Http)) {
             (None, Some(http)) => Err(http.refuse_whole(
-                "this is about how pages are fetched, and no page is",
-                "leave it out, or load one: `--traffic web:page.har`",
+                "this option is for fetching pages, and no page is fetched",
+                "leave it out, or load a page: `--traffic web:page.har`",
             )),
             (None, None) if per_host => Err(InputError::at(
                 "--per-host",
-                "this is about how pages are fetched, and no page is",
-                "leave it out, or load one: `--traffic web:page.har`",
+                "this option is for fetching pages, and no page is fetched",
+                "leave it out, or load a page: `--traffic web:page.har`",
             )),
             (Some(_), _) if self.switch(Key::Reverse) == Some(true) => Err(given.refuse_whole(
-                "a page is always a download: `--reverse` cannot turn it round",
+                "a page is always a download and cannot be combined with `--reverse`",
                 "leave out `--reverse`",
             )),
             _ => Ok((traffic, page)),
@@ -296,7 +296,7 @@ impl Options {
             if paths.iter().any(|other| other.name == path.name) {
                 let name = &path.name;
                 return Err(given.refuse_whole(
-                    format!("two paths are called `{name}`"),
+                    format!("two paths have the name `{name}`"),
                     format!("give them names: `{name}1='profile {name}'`, `{name}2='...'`"),
                 ));
             }
@@ -308,7 +308,7 @@ impl Options {
                 "no path is given",
                 "name at least one: `--path wlan --path 3g` (profiles; `anabranch list` shows \
                  all), or describe it: `--path home='rate 25mbit delay 20ms loss 1% limit 100p'`; \
-                 a scenario file has them below `[path]`",
+                 in a scenario file, below `[path]`",
             ));
         }
         Ok(paths)
@@ -337,13 +337,13 @@ impl Options {
         let Some(given) = self.text(Key::First) else { return Ok(0) };
         paths.iter().position(|path| path.name == given.text).ok_or_else(|| {
             let names: Vec<&str> = paths.iter().map(|path| path.name.as_str()).collect();
-            let problem = format!("no path is called `{}`", given.text);
+            let problem = format!("unknown path `{}`", given.text);
             given.refuse_whole(problem, nearest_help(&given.text, &names))
         })
     }
 }
 
-/// Read a value that may not have been said.
+/// Parses an optional value.
 pub(super) fn said<T>(
     given: Option<&Given>,
     read: impl Fn(&Given) -> Result<T, InputError>,

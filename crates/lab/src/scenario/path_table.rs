@@ -1,9 +1,8 @@
-//! A path given key by key in a scenario file, as the words of the path grammar.
+//! Converts a path given key by key in a scenario file to the path grammar.
 //!
-//! The keys are the grammar's words and those that TOML makes handier: `jitter` beside `delay`,
-//! `unit` beside a recording, `loss-ge` with its four probabilities by name, `backup = true`.
-//! Leaves what the words mean to `path_spec`: a message about one of them points at its key or
-//! value all the same.
+//! The keys are the keywords of the grammar, and more convenient ones for TOML: `jitter` for
+//! `delay`, `unit` for a recording, `loss-ge` with its four probabilities by name, `backup = true`.
+//! `path_spec` interprets the result; its errors point at the key or value in the file.
 
 use super::file::{Key, Reader, Value, in_order};
 use crate::error::{Given, InputError, sanitised};
@@ -63,7 +62,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// An item of one word, its value, and what `table` says beside it.
+    /// An item of one keyword, its value, and related keys of `table`.
     fn item(
         &self,
         table: &DeTable,
@@ -134,7 +133,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Refuses a key that says more of another one which is not there.
+    /// Refuses a key that needs another one which is missing.
     fn must_have(&self, table: &DeTable, key: &Key, others: &[&str]) -> Result<(), InputError> {
         if others.iter().any(|other| table.contains_key(*other)) {
             return Ok(());

@@ -1,8 +1,8 @@
 //! The JSON schema of scenario files, for editors and other programs.
 //!
-//! Its keys are the tables of options, of words of a path and of words of a flow; tests hold them
-//! to those that are read. A schema cannot say everything (that a name in `first` is a path's, that
-//! a path is up at some time), so `options` and `path_spec` have the last word.
+//! Its keys are those of the tables of options, path keywords and flow keywords; tests compare them
+//! with the keys that are read. A schema cannot express everything (that a name in `first` is a
+//! path's, that a path is up at some time); `options` and `path_spec` check the rest.
 
 use super::flow_table;
 use super::table::{Key, OptionRow, Takes};
@@ -17,13 +17,13 @@ use transport::FAILOVER_NAMES;
 use transport::parameters::{Kind, Parameter};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
 
-/// What a scenario file may hold.
+/// The schema of a scenario file.
 pub fn schema() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     let schema = settings.into_generator().into_root_schema_for::<ScenarioFile>().to_value();
     let Value::Object(mut keys) = schema else { return schema };
-    // What a reader looks for first comes first.
+    // The most important keys come first.
     let mut first: Map<String, Value> = ["$schema", "title", "description"]
         .into_iter()
         .filter_map(|key| Some((key.to_owned(), keys.shift_remove(key)?)))
@@ -32,24 +32,24 @@ pub fn schema() -> Value {
     Value::Object(first)
 }
 
-/// The values of an option, as a schema says it.
+/// The values of an option, for the schema.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pattern {
     /// Any text.
     Plain,
     /// `true` or `false`.
     Flag,
-    /// Texts of this form.
+    /// Text that matches this pattern.
     Regex(&'static str),
-    /// A schema that is put together.
+    /// A composed schema.
     Of(fn(&mut SchemaGenerator) -> Schema),
 }
 
-/// What the keys of the table of options make.
+/// Properties from the table of options.
 struct ScenarioFile;
 
 const ABOUT: &str = "A study for `anabranch compare`: traffic, paths, and what is compared. Keys \
-                     are the long options of the command line, which win over the file.";
+                     are the long options of the command line, which override the file.";
 
 /// Keys that the schema has at its end.
 const LAST: [Key; 5] = [Key::Path, Key::Link, Key::Flow, Key::Start, Key::WarmUp];
@@ -112,7 +112,7 @@ fn table_of(about: &str, keys: impl Iterator<Item = (&'static str, Schema)>) -> 
     })
 }
 
-/// The keys of one direction, and those that also stand in these places.
+/// The keys of one direction, and those that are also allowed in these places.
 fn path_table(about: &str, places: &[Of], generator: &mut SchemaGenerator) -> Schema {
     let of_direction = path_keys().filter(|(_, key)| key.of == Of::Direction);
     let others = path_keys().filter(|(_, key)| places.contains(&key.of));
@@ -141,7 +141,7 @@ pub(super) fn flows(generator: &mut SchemaGenerator) -> Schema {
     let keys: Vec<(&str, Schema)> = flow_table::keys()
         .map(|(name, pattern, about)| (name, of_key(pattern, about, generator)))
         .collect();
-    let table = table_of("One or several equal connections that compete.", keys.into_iter());
+    let table = table_of("One or several identical competing connections.", keys.into_iter());
     named(json!([
         {"type": "string", "description": "Items such as `tcp on wlan cc reno start 0s..2s`."},
         table
@@ -196,11 +196,11 @@ pub(super) fn paths(generator: &mut SchemaGenerator) -> Schema {
 
 /// Paths or links, by name.
 fn described(places: &[Of], generator: &mut SchemaGenerator) -> Schema {
-    let about = "A path key by key; both directions are alike unless `uplink` or `downlink` says \
-                 otherwise.";
+    let about = "A path key by key; keys apply to both directions except in `uplink` and \
+                 `downlink`.";
     let table = path_table(about, places, generator);
     named(json!([
-        {"type": "string", "description": "Items in the words of tc, as on the command line."},
+        {"type": "string", "description": "Items in tc syntax, as on the command line."},
         table
     ]))
 }
@@ -235,7 +235,7 @@ pub(super) fn protocols(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn controls(_: &mut SchemaGenerator) -> Schema {
-    // Coupled controls that are not built yet are passed over with a note.
+    // Coupled controls that are not implemented yet are skipped with a note.
     let known = || congestion::TABLE.iter().map(|row| row.name);
     let set = congestion::TABLE
         .iter()
@@ -269,7 +269,7 @@ pub(super) fn policies(_: &mut SchemaGenerator) -> Schema {
     names(known(), &set.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The pattern of a name with some of its parameters, or `more` that may stand among them.
+/// The pattern of a name with some of its parameters, or `more` among them.
 fn with_parameters(
     name: &str,
     parameters: &[Parameter],

@@ -1,4 +1,4 @@
-//! What one connection is made of, in the words that comparisons have for it.
+//! The choices of a single connection, in the grammar of comparisons.
 
 use super::choice::{
     Complaint, built_control, check_weights, chosen_of, failover, path_manager, policy, scheduler,
@@ -12,7 +12,7 @@ use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
 
-/// What one connection over several paths is asked to be.
+/// Requested choices of a connection over several paths.
 #[derive(Clone, Debug)]
 pub struct SingleOptions {
     /// Congestion control.
@@ -23,11 +23,11 @@ pub struct SingleOptions {
     pub path_manager: Given,
     /// Path policy.
     pub policy: Given,
-    /// Rule of fail-over.
+    /// Fail-over rule.
     pub failover: Given,
 }
 
-/// The same, understood: names with their parameters, as variants have them.
+/// Parsed choices: names with their parameters, as in variants.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SingleChoices {
     /// Congestion control.
@@ -38,12 +38,12 @@ pub struct SingleChoices {
     pub path_manager: PathManagerKind,
     /// Path policy.
     pub policy: PolicyChoice,
-    /// Rule of fail-over.
+    /// Fail-over rule.
     pub failover: Failover,
 }
 
 impl SingleOptions {
-    /// Reads the words of a connection over `paths` paths, in the grammar of `compare`.
+    /// Parses the choices of a connection over `paths` paths, in the grammar of `compare`.
     pub fn resolve(&self, paths: usize) -> Result<SingleChoices, InputError> {
         let scheduler = one(&self.scheduler, scheduler)?;
         check_weights(slice::from_ref(&self.scheduler), slice::from_ref(&scheduler), paths)?;
@@ -66,8 +66,8 @@ fn one<T: PartialEq>(
     match (values.pop(), values.is_empty()) {
         (Some(value), true) => Ok(value),
         _ => Err(given.refuse_whole(
-            "one connection has one of these",
-            "name one; `anabranch compare` tries several",
+            "a single connection takes one value",
+            "name one; `anabranch compare` compares several",
         )),
     }
 }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn several_names_and_weights_of_other_paths_are_refused() {
         for (scheduler, part) in [
-            ("lrf,rr", "one connection has one"),
+            ("lrf,rr", "takes one value"),
             ("wrr:3,1,1", "has 3 weights"),
             ("ecf:gamma=1", "gamma"),
             ("lrv", "unknown scheduler"),

@@ -1,16 +1,16 @@
-//! The table of options: one row for everything that a study can be asked for.
+//! The table of options: one row per option of a study.
 //!
-//! Arguments and their help, the keys of scenario files, the schema, the merging of sources and
-//! the file that is written of a scenario follow from the rows. What the values mean together is
-//! `options`' to resolve; the parsers of single values are in `values`, `choice` and `flow`.
-//! A row says in which part of a result an option counts, and a test holds it to that.
+//! Arguments and their help, the keys of scenario files, the schema, the merging of sources and the
+//! output of a scenario file follow from the rows. `options` resolves the values; the parsers of
+//! single values are in `values`, `choice` and `flow`. A row declares which part of a result an
+//! option affects, and a test checks it.
 
 use super::schema::Pattern::{self, Of, Plain, Regex};
 use super::{Runs, Scenario, endpoints, flow, names_of, schema, show_buffers};
 use crate::path_spec::show_time;
 use traffic::Traffic;
 
-/// What is written after an option.
+/// Type of an option's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Takes {
     /// Nothing; `true` or `false` in a file.
@@ -23,44 +23,44 @@ pub enum Takes {
     Described,
 }
 
-/// Which verbs have an option as an argument.
+/// Subcommands that have an option as an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verbs {
     /// All that resolve a scenario.
     All,
     /// Those that repeat and compare.
     Repeating,
-    /// Each verb that has it describes it for itself.
+    /// Each subcommand with the option describes it itself.
     Own,
-    /// None: it is for files.
+    /// None: the option is for files only.
     None,
 }
 
-/// Where an option counts.
+/// Scope of an option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counts {
-    /// In the key that stored runs are found by.
+    /// The key of stored runs.
     StudyKey,
-    /// In the names of variants.
+    /// The names of variants.
     Variants,
-    /// In the hash of the scenario only: how much is carried out or compared.
+    /// The hash of the scenario only: the amount of runs and comparisons.
     Scenario,
-    /// In no result.
+    /// No result.
     Nowhere,
 }
 
 /// An option as an argument.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
-    /// Which verbs have it.
+    /// Subcommands that have it.
     pub verbs: Verbs,
-    /// Its place in the help: arguments are listed by it.
+    /// Position in the help.
     pub place: u8,
-    /// What stands for its value in the help.
+    /// Placeholder of the value in the help.
     pub value: &'static str,
-    /// Its help.
+    /// Help text.
     pub help: &'static str,
-    /// Another name.
+    /// Alias.
     pub alias: Option<&'static str>,
     /// Whether a value may begin with a minus, to be refused as a number.
     pub is_number: bool,
@@ -71,26 +71,26 @@ pub struct Argument {
 pub struct OptionRow {
     /// The key in files and the long option: `warm-up`.
     pub name: &'static str,
-    /// What is written after it.
+    /// Type of the value.
     pub takes: Takes,
-    /// The argument, if the verbs take it from here.
+    /// The argument, if subcommands take it from the table.
     pub argument: Argument,
-    /// Where it counts.
+    /// Scope.
     pub counts: Counts,
     /// A value other than the default, for tests.
     pub example: &'static str,
-    /// The description in the schema.
+    /// Description in the schema.
     pub(super) about: &'static str,
-    /// The values that a file may have, for the schema.
+    /// Valid values in a file, for the schema.
     pub(super) pattern: Pattern,
-    /// The value in the file that is written of a scenario; `None`: it is left out.
+    /// Value in a written scenario file; `None`: omitted.
     pub(super) show: fn(&Scenario) -> Option<String>,
 }
 
 const NO_ARGUMENT: Argument =
     Argument { verbs: Verbs::Own, place: 0, value: "", help: "", alias: None, is_number: false };
 
-/// A row that only files have so far.
+/// A row for files only.
 const fn row(takes: Takes, name: &'static str, about: &'static str) -> OptionRow {
     OptionRow {
         name,
@@ -131,19 +131,19 @@ impl OptionRow {
         format!("ANABRANCH_{}", self.name.replace('-', "_").to_uppercase())
     }
 
-    /// An argument of all verbs with this place and text in the help.
+    /// Makes it an argument of all subcommands with this position and help text.
     const fn argument(mut self, place: u8, value: &'static str, help: &'static str) -> Self {
         self.argument = Argument { verbs: Verbs::All, place, value, help, ..self.argument };
         self
     }
 
-    /// Of no verb.
+    /// Makes it an option of files only.
     const fn only_in_files(mut self) -> Self {
         self.argument.verbs = Verbs::None;
         self
     }
 
-    /// Only of verbs that repeat and compare.
+    /// Restricts it to subcommands that repeat and compare.
     const fn of_repeating(mut self) -> Self {
         self.argument.verbs = Verbs::Repeating;
         self
@@ -176,22 +176,22 @@ impl OptionRow {
     }
 }
 
-/// A text of a TOML file.
+/// A quoted text of a TOML file.
 pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// A text that may be missing.
+/// An optional quoted text.
 fn maybe(text: Option<&String>) -> Option<String> {
     text.map(|text| quoted(text))
 }
 
-/// A value that only studies with protocols over several paths have.
+/// A value for studies with multi-path protocols only.
 fn multipath(scenario: &Scenario, value: impl FnOnce() -> String) -> Option<String> {
     scenario.has_multipath().then(|| quoted(&value()))
 }
 
-/// The page's way of being fetched, if a page is fetched.
+/// A value about fetching a page, for web traffic only.
 fn fetched(scenario: &Scenario, show: impl Fn(&traffic::web::Web) -> String) -> Option<String> {
     match &scenario.traffic {
         Traffic::Web(web) => Some(show(web)),
@@ -230,7 +230,7 @@ impl Key {
         Key::ALL.iter().copied().find(|key| key.row().name == name)
     }
 
-    /// Whether a scenario file has it after everything else: tables end a TOML file.
+    /// Whether it comes last in a scenario file: tables end a TOML file.
     pub(super) fn is_table(self) -> bool {
         self.row().takes == Takes::Described
     }
@@ -242,13 +242,13 @@ impl Key {
 }
 
 options! {
-    Title: text("title", "A heading for tables and reports.")
+    Title: text("title", "Title of tables and reports.")
         .only_in_files()
         .shown(|s| maybe(s.about.title.as_ref()))
         .counts(Counts::Scenario, "A heading");
     Description: text(
             "description",
-            "Who is in this situation and what the study answers, for those who read the file.",
+            "What the scenario describes and which question it answers; for readers of the file.",
         )
         .only_in_files()
         .shown(|s| maybe(s.about.description.as_ref()))
@@ -271,14 +271,13 @@ options! {
         .counts(Counts::StudyKey, "c=rate 7mbit");
     Link: described(
             "link",
-            "Links that several paths lead through, saying `via NAME`, between them and the \
-             server; in the words of paths, or a table [link.NAME].",
+            "Links between several paths and the server, which a path uses with `via NAME`; in \
+             path syntax, or a table [link.NAME].",
         )
         .argument(
             2,
             "NAME='ITEMS'",
-            "Add a link that paths may share, saying `via NAME`: NAME='rate 20mbit delay 10ms \
-             ...'",
+            "Add a link that paths share with `via NAME`: NAME='rate 20mbit delay 10ms ...'",
         )
         .pattern(Of(schema::links))
         .counts(Counts::StudyKey, "core=rate 10mbit");
@@ -290,14 +289,14 @@ options! {
         .argument(
             3,
             "NAME='ITEMS'",
-            "Add a connection that competes: NAME='tcp on PATH cc reno start 0s..2s'",
+            "Add a competing connection: NAME='tcp on PATH cc reno start 0s..2s'",
         )
         .pattern(Of(schema::flows))
         .counts(Counts::StudyKey, "other=tcp on a");
     Traffic: text(
             "traffic",
             "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], web:FILE or \
-             web:NAME; files are relative to this one.",
+             web:NAME; file names are relative to this file.",
         )
         .argument(
             6,
@@ -310,14 +309,14 @@ options! {
         .counts(Counts::StudyKey, "video");
     Start: text(
             "start",
-            "When the compared connection starts; a range is drawn from for every repetition. \
+            "Start time of the compared connection; with a range, drawn for every repetition. \
              Default: 0s.",
         )
         .argument(
             4,
             "TIME[..TIME]",
-            "When the compared connection starts, drawn from a range for every repetition: 0s..2s \
-             [default: 0s]",
+            "Start time of the compared connection; with a range, such as 0s..2s, drawn for every \
+             repetition [default: 0s]",
         )
         .pattern(Of(schema::start))
         .shown(|s| {
@@ -326,14 +325,12 @@ options! {
         .counts(Counts::StudyKey, "0s..2s");
     WarmUp: text(
             "warm-up",
-            "How much of every run is left out of goodputs and of what each path carried. \
-             Default: 0s.",
+            "Warm-up time, excluded from goodput and path shares. Default: 0s.",
         )
         .argument(
             5,
             "TIME",
-            "Leave this much of every run out of goodputs and of what each path carried \
-             [default: 0s]",
+            "Warm-up time, excluded from goodput and path shares [default: 0s]",
         )
         .pattern(Of(schema::time))
         .shown(|s| (!s.warm_up.is_zero()).then(|| quoted(&show_time(s.warm_up))))
@@ -351,8 +348,8 @@ options! {
         .pattern(Of(schema::http))
         .shown(|s| fetched(s, |web| quoted(web.http.name())))
         .counts(Counts::StudyKey, "2");
-    PerHost: switch("per-host", "Connections to each host of a page, not to all together.")
-        .argument(8, "", "Connections to each host of a page, not to all together")
+    PerHost: switch("per-host", "Count connections per host of a page, not for the whole page.")
+        .argument(8, "", "Count connections per host of a page, not for the whole page")
         .shown(|s| fetched(s, |web| web.per_host.to_string()))
         .counts(Counts::StudyKey, "");
     Protocols: list(
@@ -393,14 +390,13 @@ options! {
         .counts(Counts::Variants, "rr");
     Reinjection: text(
             "reinjection",
-            "What schedulers that do not say it do when a slow path holds the connection up. \
-             Default: as the scheduler's source has it.",
+            "Reinjection for schedulers that define none. Default: that of the scheduler's source.",
         )
         .argument(
             12,
             "NAME",
-            "What schedulers that do not say it do when a slow path holds the others up, see \
-             `anabranch list reinjection` [default: as the scheduler's source has it]",
+            "Reinjection for schedulers that define none, see `anabranch list reinjection` \
+             [default: that of the scheduler's source]",
         )
         .pattern(Of(schema::reinjections))
         .counts(Counts::Variants, "nsdi12");
@@ -417,15 +413,16 @@ options! {
         .counts(Counts::Variants, "kernel");
     Endpoints: list(
             "endpoints",
-            "What the path manager kernel goes by: side, path and flags (signal, subflow, backup, \
-             fullmesh), client lte subflow backup. Default: a subflow on every path.",
+            "Endpoints of the `kernel` path manager: side, path and flags (signal, subflow, \
+             backup, fullmesh), such as client lte subflow backup. Default: a subflow on every \
+             path.",
         )
         .argument(
             14,
             "LIST",
-            "What the path manager kernel goes by, as `ip mptcp` has it, with paths for addresses: \
-             'client wlan subflow, client lte subflow backup, server lte signal' [default: a \
-             subflow on every path]",
+            "Endpoints of the `kernel` path manager in `ip mptcp` syntax, with path names instead \
+             of addresses: 'client wlan subflow, client lte subflow backup, server lte signal' \
+             [default: a subflow on every path]",
         )
         .pattern(Of(schema::endpoints))
         .shown(|s| {
@@ -435,14 +432,16 @@ options! {
         .counts(Counts::StudyKey, "client b subflow backup");
     Limits: list(
             "limits",
-            "Its limits, of both sides or of one: subflows 2 add_addr_accepted 1. Default: those \
-             where there are endpoints, else room for every path.",
+            "Limits of the `kernel` path manager, for both sides or for one: subflows 2 \
+             add_addr_accepted 1. Default: subflows 2 add_addr_accepted 0 with endpoints, \
+             otherwise room for every path.",
         )
         .argument(
             15,
             "LIST",
-            "Its limits, of both sides or of one: 'subflows 2 add_addr_accepted 1' [default: room \
-             for every path; with --endpoints 'subflows 2 add_addr_accepted 0', as in Linux]",
+            "Limits of the `kernel` path manager, for both sides or for one: 'subflows 2 \
+             add_addr_accepted 1' [default: room for every path; with --endpoints 'subflows 2 \
+             add_addr_accepted 0', as in Linux]",
         )
         .pattern(Of(schema::limits))
         .shown(|s| {
@@ -452,13 +451,14 @@ options! {
         .counts(Counts::StudyKey, "subflows 5");
     SimultaneousSyn: switch(
             "simultaneous-syn",
-            "SYNs on all paths at once with fullmesh, an experiment of paper 001. Default: false.",
+            "Send SYNs on all paths at once with the path manager fullmesh (experiment of paper \
+             001). Default: false.",
         )
         .argument(
             16,
             "",
-            "With the path manager fullmesh send SYNs on all paths at once, an experiment of paper \
-             001",
+            "Send SYNs on all paths at once with the path manager fullmesh (experiment of paper \
+             001)",
         )
         .shown(|s| (s.has_multipath() && s.choices.simultaneous_syn).then(|| "true".to_owned()))
         .counts(Counts::StudyKey, "");
@@ -474,13 +474,13 @@ options! {
         .counts(Counts::Variants, "drepas");
     Failover: list(
             "failover",
-            "When mptcp takes a path to have failed. Default: rto, and stale with the scheduler \
-             linux and the profile linux.",
+            "Rules for declaring a path failed; a list is compared. Default: rto; stale with \
+             scheduler and profile linux.",
         )
         .argument(
             18,
             "LIST",
-            "When mptcp takes a path to have failed, to compare: rto, stale, probe, see \
+            "Rules for declaring a path failed; a list is compared: rto, stale, probe, see \
              `anabranch list failover` [default: rto; stale with scheduler and profile linux]",
         )
         .pattern(Of(schema::failovers))
@@ -489,25 +489,25 @@ options! {
             (!s.choices.failovers.is_empty()).then(|| multipath(s, names)).flatten()
         })
         .counts(Counts::Variants, "probe");
-    Profile: text("profile", "Kernel that both ends behave like. Default: linux.")
+    Profile: text("profile", "Kernel that both ends model. Default: linux.")
         .argument(
             21,
             "NAME",
-            "Kernel that both ends behave like: linux (6.18), linux-4.1, linux-3.14, linux-3.11, \
-             linux-3.5; switches of the old ones that are unverified: see --help [default: linux]",
+            "Kernel that both ends model: linux (6.18), linux-4.1, linux-3.14, linux-3.11, \
+             linux-3.5; unverified settings of old kernels: see --help [default: linux]",
         )
         .pattern(Of(schema::profiles))
         .shown(|s| Some(quoted(s.ends.profile.name())))
         .counts(Counts::StudyKey, "linux-4.1");
     Buffers: text(
             "buffers",
-            "Largest socket buffers SEND/RECEIVE; fixed:SEND/RECEIVE without auto-tuning. \
+            "Maximum socket buffers SEND/RECEIVE of auto-tuning; fixed:SEND/RECEIVE turns it off. \
              Default: 4MiB/6MiB.",
         )
         .argument(
             24,
             "SND/RCV",
-            "Largest socket buffers SEND/RECEIVE; fixed:SEND/RECEIVE without auto-tuning \
+            "Maximum socket buffers SEND/RECEIVE of auto-tuning; fixed:SEND/RECEIVE turns it off \
              [default: 4MiB/6MiB]",
         )
         .pattern(Regex(r"^(fixed:)?[0-9.]+[a-zA-Z]*/[0-9.]+[a-zA-Z]*$"))
@@ -522,8 +522,8 @@ options! {
         .pattern(Regex(r"^(none|[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?)$"))
         .shown(|s| Some(quoted(&s.ends.nic.map_or("none".into(), |nic| nic.rate.to_string()))))
         .counts(Counts::StudyKey, "none");
-    Reverse: switch("reverse", "Client to server instead of a download.")
-        .argument(22, "", "Client to server instead of a download")
+    Reverse: switch("reverse", "Send from client to server instead of downloading.")
+        .argument(22, "", "Send from client to server instead of downloading")
         .shown(|s| Some(s.ends.reverse.to_string()))
         .counts(Counts::StudyKey, "");
     First: text("first", "Path of the first subflow. Default: the first one of the file.")
@@ -532,14 +532,14 @@ options! {
         .counts(Counts::StudyKey, "b");
     Runs: text(
             "runs",
-            "Repetitions of every variant, or auto: until every difference is known to 5 % of the \
-             baseline. Default: 20.",
+            "Repetitions of every variant, or auto: until every difference is known to within 5 % \
+             of the baseline. Default: 20.",
         )
         .argument(
             30,
             "N",
-            "Repetitions of every variant; auto: until every difference is known to 5 % of the \
-             baseline [default: 20]",
+            "Repetitions of every variant; auto: until every difference is known to within 5 % of \
+             the baseline [default: 20]",
         )
         .of_repeating()
         .number()
@@ -551,8 +551,8 @@ options! {
             })
         })
         .counts(Counts::Scenario, "7");
-    RunsMax: text("runs-max", "Most repetitions with auto. Default: 1000.")
-        .argument(31, "N", "Most repetitions with --runs auto [default: 1000]")
+    RunsMax: text("runs-max", "Maximum number of repetitions with auto. Default: 1000.")
+        .argument(31, "N", "Maximum number of repetitions with --runs auto [default: 1000]")
         .of_repeating()
         .number()
         .pattern(Of(schema::runs_max))
@@ -561,18 +561,19 @@ options! {
             Runs::Auto { most } => Some(most.to_string()),
         })
         .counts(Counts::Scenario, "70");
-    Seed: text("seed", "Key of all chance: the same seed gives the same result. Default: 1.")
+    Seed: text("seed", "Random seed; the same seed reproduces the same result. Default: 1.")
         .argument(
             19,
             "N",
-            "Key of all chance: the same seed gives the same result [default: 1]",
+            "Random seed; the same seed reproduces the same result [default: 1]",
         )
         .number()
         .pattern(Of(schema::whole_number))
         .shown(|s| Some(quoted(&s.seed.to_string())))
         .counts(Counts::StudyKey, "2");
-    Jobs: text("jobs", "Threads; the result does not depend on it. Default: all cores.")
-        .argument(20, "N", "Threads; the result does not depend on it [default: all cores]")
+    Jobs: text("jobs", "Number of threads; the result does not depend on it. Default: all cores.")
+        .argument(20, "N", "Number of threads; the result does not depend on it [default: all \
+            cores]")
         .number()
         .pattern(Of(schema::jobs))
         .counts(Counts::Nowhere, "3");
@@ -588,18 +589,18 @@ options! {
         .of_repeating()
         .shown(|s| Some(quoted(&s.baseline.to_string())))
         .counts(Counts::Scenario, "average");
-    Pairs: switch("pairs", "Compare each variant with each other one too.");
+    Pairs: switch("pairs", "Compare every pair of variants too.");
     Json: switch("json", "Print one JSON document instead of the table.");
     Out: text("out", "Folder for the results, relative to this file.")
         .counts(Counts::Nowhere, "results");
-    Csv: switch("csv", "Write runs.csv to that folder too.");
+    Csv: switch("csv", "Also write runs.csv to the folder `out`.");
     Pcap: text(
             "pcap",
             "Folder for captures of every variant's first repetition, relative to this file.",
         )
         .counts(Counts::Nowhere, "packets");
-    Quiet: switch("quiet", "No progress and no notes.");
-    Verbose: switch("verbose", "A line for every repetition.");
+    Quiet: switch("quiet", "Print no progress and no notes.");
+    Verbose: switch("verbose", "Print a line for every repetition.");
     NoColor: switch("no-color", "No colours.");
 }
 

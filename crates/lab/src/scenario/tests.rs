@@ -1,4 +1,4 @@
-//! Scenario files and options, right and wrong.
+//! Valid and invalid scenario files and options.
 
 use super::*;
 
@@ -141,14 +141,14 @@ fn names_that_do_not_exist_are_refused() {
         &format!("cc = \"reno,bbr\"\n{SHORT}"),
         &["study.toml:1:12:", "not available yet"],
     );
-    refused_with(&format!("cc = \"lia\"\n{SHORT}"), &["no congestion control is left"]);
+    refused_with(&format!("cc = \"lia\"\n{SHORT}"), &["no congestion control remains"]);
     refused_with(&format!("cc = \"reno,reno\"\n{SHORT}"), &["given twice"]);
     refused_with(&format!("protocols = \"sctp\"\n{SHORT}"), &["`sctp` is not available yet"]);
     refused_with(&format!("protocols = \"tpc\"\n{SHORT}"), &["did you mean `tcp`"]);
     refused_with(&format!("profile = \"linux-4.0\"\n{SHORT}"), &["did you mean `linux-4.1`"]);
     refused_with(&format!("first = \"wlna\"\n{SHORT}"), &["did you mean `wlan`"]);
     refused_with(&format!("baseline = \"tcp/wlan/cubik\"\n{SHORT}"), &["`tcp/wlan/cubic`"]);
-    refused_with(&format!("buffers = \"1MiB\"\n{SHORT}"), &["two buffers"]);
+    refused_with(&format!("buffers = \"1MiB\"\n{SHORT}"), &["pair of buffer sizes"]);
     refused_with(&format!("buffers = \"1M/2MiB\"\n{SHORT}"), &["two readings"]);
     refused_with(&format!("buffers = \"1KiB/2MiB\"\n{SHORT}"), &["between 4KiB"]);
     refused_with(&format!("nic = \"nope\"\n{SHORT}"), &["`none`"]);
@@ -233,7 +233,7 @@ fn parameters_are_a_part_of_the_controls_name() {
     let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
     refused("cc = \"cubic:x=1\"", &["`cubic` has no parameter `x`", "it has none"]);
     refused("cc = \"balia:min-ssthresh=3\"", &["cannot be `3`", "from 1 to 2 (1 in draft-walid"]);
-    refused("cc = \"coupled\"", &["study.toml:3:7", "unknown", "it is called `lia` here"]);
+    refused("cc = \"coupled\"", &["study.toml:3:7", "unknown", "its name here is `lia`"]);
     let alone = format!("cc = \"olia:min-ssthresh=1,reno\"\n{SHORT}");
     assert_eq!(scenario(&alone).choices.congestion, ["reno"], "a coupled one is for several paths");
 }
@@ -268,7 +268,7 @@ fn path_policies_that_cannot_be_are_refused() {
     refused("policy = \"drepas:interval=3\"", &["cannot be `3`", "from 100ms to 60s (3s in 004"]);
     refused("policy = \"drepas,drepas\"", &["`drepas` is given twice"]);
     let alone = |policy| format!("policy = \"{policy}\"\n{SHORT}");
-    let parts = ["`drepas` chooses among paths, and `tcp` has one", "policies of `tcp`: none"];
+    let parts = ["`drepas` chooses among paths, and `tcp` uses one", "policies of `tcp`: none"];
     refused_with(&alone("none,drepas"), &parts);
     assert_eq!(scenario(&alone("none")).choices.policies, ["none"]);
 }
@@ -294,11 +294,11 @@ fn reinjection_is_a_part_of_the_schedulers_name() {
 #[test]
 fn multipath_choices_that_cannot_be_are_refused() {
     let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
-    refused("schedulers = \"default\"", &["study.toml:3:15", "two schedulers", "write `lrf`"]);
+    refused("schedulers = \"default\"", &["study.toml:3:15", "ambiguous", "write `lrf`"]);
     refused("schedulers = \"lfr\"", &["unknown scheduler `lfr`", "did you mean `lrf`"]);
     refused("schedulers = \"lrf,minrtt\"", &["`minrtt` is given twice"]);
     refused("schedulers = \"wrr:3,0\"", &["study.toml:3:15", "whole numbers", "`wrr:3,1`"]);
-    refused("schedulers = \"wrr:3\"", &["1 weights, and there are 2 paths", "one weight for each"]);
+    refused("schedulers = \"wrr:3\"", &["1 weights, and there are 2 paths", "one weight per path"]);
     refused("schedulers = \"wrr:3,1,wrr:3,1\"", &["`wrr:3,1` is given twice"]);
     refused("schedulers = \"rr,3\"", &["unknown scheduler `3`"]);
     let range = "from 0 to 4 (0.25 in 002)";
@@ -351,7 +351,7 @@ fn one_path_and_no_single_path_are_noted() {
 #[test]
 fn missing_paths_and_traffic_are_explained() {
     refused_with("traffic = \"video\"\n", &["no path is given", "--path wlan --path 3g"]);
-    refused_with("[path]\nwlan = \"profile wlan\"\n", &["what to send", "bulk:4MiB"]);
+    refused_with("[path]\nwlan = \"profile wlan\"\n", &["no traffic", "bulk:4MiB"]);
 }
 
 #[test]
@@ -362,7 +362,7 @@ fn options_win_over_the_file() {
     assert_eq!((scenario.runs, scenario.paths.len()), (Runs::Fixed(7), 2));
     let first = first.with(Key::Path, "wlan");
     let message = first.or(options(SHORT).unwrap()).resolve().unwrap_err().to_string();
-    assert!(message.contains("two paths are called `wlan`"), "{message}");
+    assert!(message.contains("two paths have the name `wlan`"), "{message}");
 }
 
 #[test]

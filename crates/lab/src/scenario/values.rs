@@ -1,5 +1,5 @@
-//! Single values of a scenario: profiles, buffers, numbers, the baseline. Leaves lists of names to
-//! `choice`.
+//! Single values of a scenario: profiles, buffers, numbers, the baseline. `choice` parses lists of
+//! names.
 
 use super::Baseline;
 use super::variants::Variant;
@@ -13,9 +13,9 @@ use transport::{Buffers, Profile};
 pub(super) const MOST_RUNS: u64 = 1_000_000;
 /// Most threads.
 pub(super) const MOST_JOBS: u64 = 4_096;
-/// Smallest buffer: less than a segment or two would never move.
+/// Smallest buffer: with less than a segment or two, no data could be sent.
 const LEAST_BUFFER: u64 = 4 << 10;
-/// Largest buffer: what TCP's window field can announce.
+/// Largest buffer: the largest window that TCP can announce.
 const MOST_BUFFER: u64 = 1 << 30;
 
 pub(super) fn profile(given: &Given) -> Result<Profile, InputError> {
@@ -35,7 +35,7 @@ pub(super) fn buffers(given: &Given) -> Result<Buffers, InputError> {
     let offset = given.text.len() - text.len();
     let Some((send, receive)) = text.split_once('/') else {
         return Err(given.refuse_whole(
-            format!("`{}` does not name two buffers", given.text),
+            format!("`{}` is not a pair of buffer sizes", given.text),
             "write SEND/RECEIVE, `4MiB/6MiB`; `fixed:1MiB/2MiB` switches auto-tuning off",
         ));
     };
@@ -65,12 +65,12 @@ pub(super) fn nic(given: &Given) -> Result<Option<NicSetup>, InputError> {
         }
         Err(_) => Err(given.refuse_whole(
             format!("`{}` is not the rate of a network interface", given.text),
-            "write `1gbit`, for example, or `none` to leave the interface's queue out",
+            "write `1gbit`, for example, or `none` for no interface queue",
         )),
     }
 }
 
-/// What `--runs` says.
+/// Parses `--runs`.
 pub(super) enum RunsWord {
     Auto,
     Number(u32),
@@ -121,7 +121,7 @@ pub(super) fn baseline(given: &Given, variants: &[Variant]) -> Result<Baseline, 
         "best" => Ok(Baseline::Best),
         "average" if variants.iter().all(|variant| variant.single_path().is_none()) => Err(given
             .refuse_whole(
-                "no path is used alone, so there is nothing to take the average of",
+                "no path is used alone, so there is no average of single paths",
                 "add `tcp` to the protocols: `--protocols tcp,mptcp`",
             )),
         "average" => Ok(Baseline::Average),
@@ -131,7 +131,7 @@ pub(super) fn baseline(given: &Given, variants: &[Variant]) -> Result<Baseline, 
         name => {
             let mut names = vec!["best", "average"];
             names.extend(variants.iter().map(|variant| variant.name.as_str()));
-            let problem = format!("no variant is called `{name}`");
+            let problem = format!("unknown variant `{name}`");
             Err(given.refuse_whole(problem, nearest_help(name, &names)))
         }
     }

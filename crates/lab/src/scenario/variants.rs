@@ -21,7 +21,7 @@ pub struct Variant {
     pub congestion: ControllerChoice,
 }
 
-/// A protocol with what it has to choose.
+/// A protocol with its choices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Carrier {
     /// TCP over one path.
@@ -31,19 +31,19 @@ pub enum Carrier {
     },
     /// MPTCP over all paths.
     Mptcp {
-        /// Which path sends next.
+        /// Scheduler.
         scheduler: SchedulerChoice,
-        /// Which subflows are opened.
+        /// Path manager.
         path_manager: PathManagerKind,
-        /// Which paths are eligible.
+        /// Path policy.
         policy: PolicyChoice,
-        /// When a path counts as failed.
+        /// Fail-over rule.
         failover: Failover,
     },
 }
 
 impl Variant {
-    /// Which protocol it is.
+    /// Protocol of the variant.
     pub const fn protocol(&self) -> Protocol {
         match self.carrier {
             Carrier::Tcp { .. } => Protocol::Tcp,
@@ -59,7 +59,7 @@ impl Variant {
         }
     }
 
-    /// Its scheduler; `None` where there is nothing to schedule.
+    /// Its scheduler; `None` for a single path.
     pub const fn scheduler(&self) -> Option<&SchedulerChoice> {
         match &self.carrier {
             Carrier::Tcp { .. } => None,
@@ -67,7 +67,7 @@ impl Variant {
         }
     }
 
-    /// When a path counts as failed; `None` where there is only one.
+    /// Its fail-over rule; `None` for a single path.
     pub const fn failover(&self) -> Option<Failover> {
         match self.carrier {
             Carrier::Tcp { .. } => None,
@@ -84,7 +84,7 @@ impl Variant {
     }
 }
 
-/// Everything to be compared, in the order asked for.
+/// All variants to compare, in the order given.
 pub fn variants_of(scenario: &Scenario) -> Vec<Variant> {
     let of = |protocol: &Protocol| match protocol {
         Protocol::Tcp => each_path_alone(scenario),
@@ -106,7 +106,7 @@ fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
     (0..scenario.paths.len()).flat_map(on_path).collect()
 }
 
-/// Every scheduler with every congestion control, path manager, path policy and rule of fail-over.
+/// Every scheduler with every congestion control, path manager, path policy and fail-over rule.
 fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
     let mut variants = Vec::new();
     for scheduler in &scenario.choices.schedulers {
@@ -135,7 +135,7 @@ fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
     variants
 }
 
-/// What of a variant is named only if it is not the default.
+/// Parts of a variant's name that are omitted for defaults.
 fn suffix(
     path_manager: PathManagerKind,
     policy: &PolicyChoice,

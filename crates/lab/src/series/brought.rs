@@ -1,4 +1,4 @@
-//! Bytes that each path was the first to bring to the receiver, in tenths of a second.
+//! Bytes that each path delivered first to the receiver, per tenth of a second.
 //!
 //! Data that arrive again, over the same path or another one, count where they arrived first, so
 //! the rates of the paths add up to the progress of the connection. Recorded only in runs with
@@ -35,8 +35,8 @@ impl Brought {
         bins[bin] += bytes;
     }
 
-    /// The series of every path that brought bytes, all of the same length; `path` returns the path
-    /// of a subflow.
+    /// The series of every path that delivered bytes, all of the same length; `path` returns the
+    /// path of a subflow.
     pub(super) fn into_series(self, path: impl Fn(PathId) -> Option<usize>) -> Vec<Series> {
         let longest = self.of_subflows.values().map(Vec::len).max().unwrap_or(0);
         // A path that was joined again has several subflows.

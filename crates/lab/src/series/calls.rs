@@ -9,9 +9,9 @@ use base::decision::{Answer, Candidate, Mark, SchedulerCall, Unit};
 use base::{Instant, PathId};
 use std::collections::BTreeMap;
 
-/// Most calls kept, fewer than series are thinned to.
+/// Largest number of calls kept, smaller than the length of thinned series.
 pub const MOST_CALLS: usize = 2_000;
-/// The choice of a call that sends nothing.
+/// The choice of a call that nothing sent.
 pub const WAITS: f64 = -1.0;
 
 /// The marks in a value of `Quantity::CallMarks`, as bits.
@@ -76,7 +76,7 @@ impl Calls {
         self.marks.resize(paths, Points::new());
         for index in 0..paths {
             let on_path = || call.paths.iter().filter(|path| path.interface.index() == index);
-            // Of several subflows a usable one.
+            // Of several subflows, a usable one.
             let usable = |path: &&Candidate| !CallMarks::of_candidate(path).is_unusable();
             let path = on_path().find(usable).or_else(|| on_path().next());
             let marks = path.map_or(CallMarks(CallMarks::UNUSABLE), CallMarks::of_candidate);
@@ -86,7 +86,7 @@ impl Calls {
         self.choices.push((now, choice(call)));
     }
 
-    /// As series by quantity and path.
+    /// The calls as series by quantity and path.
     pub(super) fn into_series(self) -> BTreeMap<(Quantity, Option<usize>), Points> {
         let mut series = BTreeMap::new();
         series.insert((Quantity::CallChoice, None), self.choices);

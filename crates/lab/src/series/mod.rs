@@ -1,6 +1,6 @@
 //! Time series of one run.
 //!
-//! Windows, RTT, segments in flight and queue of each path; the bytes that each path brought, the
+//! Windows, RTT, segments in flight and queue of each path; the bytes that each path delivered, the
 //! bytes that waited for preceding bytes, and the calls of the scheduler. Files are left to
 //! `results` and plots to the caller.
 
@@ -18,18 +18,18 @@ use base::Instant;
 /// A quantity over time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
-    /// What it is.
+    /// Quantity.
     pub quantity: Quantity,
     /// Index of the path in the scenario; of goodputs, index of the competing flow; `None` for the
     /// connection.
     pub path: Option<usize>,
-    /// In the order of time.
+    /// Points in time order.
     pub points: Vec<(Instant, f64)>,
 }
 
 type Points = Vec<(Instant, f64)>;
 
-/// What is recorded over time.
+/// A recorded quantity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Quantity {
     /// Congestion window of the data sender, in bytes.
@@ -58,8 +58,8 @@ pub enum Quantity {
     CallMarks,
     /// With competing flows: bits per second that each connection read in the preceding second.
     Goodput,
-    /// With events of paths: bits per second that each path was the first to bring to the receiver
-    /// in the preceding tenth of a second.
+    /// With events of paths: bits per second that each path delivered first to the receiver in the
+    /// preceding tenth of a second.
     Brought,
 }
 

@@ -16,7 +16,7 @@ use std::mem;
 use std::rc::Rc;
 use transport::buffer::RangeSet;
 
-/// Carry out a run and record its series, in the order of quantities and paths.
+/// Runs a repetition and records its series, in the order of quantities and paths.
 pub fn record_series(setup: &RunSetup) -> Result<(RunRecord, Vec<Series>), RunError> {
     let seen = Rc::new(RefCell::new(Seen::new(setup)));
     let record = simulate_recorded(setup, Box::new(Watch(Rc::clone(&seen))))?;
@@ -59,7 +59,7 @@ struct Seen {
     receiver: HostId,
     /// Links in the direction of the data have even numbers in a download, odd ones otherwise.
     odd: bool,
-    /// The path whose queue each pair of links is.
+    /// The path of each pair of links whose queue is recorded.
     queues: Vec<Option<usize>>,
     paths: usize,
     multipath: bool,
@@ -210,8 +210,8 @@ impl Seen {
     }
 }
 
-/// Every path's own link is its queue; if that has none, the shared link that it leads through is,
-/// of several such paths for the first.
+/// The queue of a path is that of its own link, or else that of its shared link, recorded for the
+/// first of several such paths.
 fn queues(setup: &RunSetup) -> Vec<Option<usize>> {
     let has_none = |path: &usize| {
         let path = &setup.network.paths[*path];
@@ -257,7 +257,7 @@ impl Receiving {
         step(&mut self.held, now, held);
     }
 
-    /// Bytes that arrived and were not read: what the reader can have, it takes at once.
+    /// Bytes that arrived out of order: the reader takes in-order bytes at once.
     fn held_bytes(&self, multipath: bool) -> u64 {
         let subflows: u64 = self.subflow.values().map(RangeSet::covered_bytes).sum();
         let arrived = if multipath {
@@ -269,7 +269,7 @@ impl Receiving {
     }
 }
 
-/// Of several values of one instant the last one holds; equal ones are one.
+/// The last of several values of one instant is kept; equal successive values are merged.
 fn step(points: &mut Points, now: Instant, value: f64) {
     match points.last_mut() {
         Some((at, last)) if *at == now => *last = value,
@@ -278,8 +278,7 @@ fn step(points: &mut Points, now: Instant, value: f64) {
     }
 }
 
-/// One more point. A series that grows too long is thinned on the way, so that a long run takes no
-/// more memory than a short one.
+/// Adds a point. A series that grows too long is thinned, so that memory is bounded for long runs.
 fn keep(points: &mut Points, now: Instant, value: f64) {
     points.push((now, value));
     if points.len() >= MOST_KEPT {

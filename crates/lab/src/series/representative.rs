@@ -1,7 +1,7 @@
-//! The repetition of each variant that stands for it: carried out again with a recorder.
+//! The representative repetition of each variant, run again with a recorder.
 //!
-//! A run depends on the scenario, the variant and its number only, so the second time is the first
-//! time again.
+//! A run depends on the scenario, the variant and its number only, so the second run equals the
+//! first.
 
 use super::{Series, record_series};
 use crate::scenario::Scenario;
@@ -9,7 +9,7 @@ use crate::setup::setup;
 use crate::statistics::median;
 use crate::study::{Study, StudyError, VariantRuns};
 
-/// Most points of a series that are kept.
+/// Largest number of points kept per series.
 const MOST_POINTS: usize = 6_000;
 
 /// One repetition of a variant over time.
@@ -19,7 +19,7 @@ pub struct VariantSeries {
     pub variant: String,
     /// Number of the repetition.
     pub run: u64,
-    /// Thinned where they are long.
+    /// Series, thinned if they are long.
     pub series: Vec<Series>,
 }
 
@@ -37,7 +37,7 @@ fn nearest_to_median(runs: &VariantRuns) -> Option<u64> {
     let finished = || runs.runs.iter().filter_map(|run| Some((run.number, run.value?)));
     let middle = median(&finished().map(|(_, value)| value).collect::<Vec<_>>())?;
     let distance = |value: f64| (value - middle).abs();
-    // Of several the first one.
+    // The first of several.
     finished().min_by(|a, b| distance(a.1).total_cmp(&distance(b.1))).map(|(number, _)| number)
 }
 

@@ -10,17 +10,16 @@ use base::{Chance, Purpose};
 /// Resamples drawn.
 const RESAMPLES: u64 = 10_000;
 
-/// Larger samples take the interval of the normal limit, which is the same by then and needs no
-/// resamples.
+/// Larger samples use the interval of the normal limit, which is then equal and needs no resamples.
 const LARGEST: usize = 5_000;
 
-/// The 95 % interval of the median; `owner` keys the draws. `None` of fewer than two values.
+/// The 95 % interval of the median; `owner` keys the draws. `None` with fewer than two values.
 pub fn median_interval(values: &[f64], seed: u64, owner: u64) -> Option<Interval> {
     quantile_intervals(values, &[0.5], seed, owner)[0]
 }
 
-/// The 95 % intervals of quantiles, from the same resamples. `None` where the sample is too small
-/// to have one: no interval inside it would cover, because all values may lie on one side.
+/// The 95 % intervals of quantiles, from the same resamples. `None` if the sample is too small: all
+/// values may be on one side of the quantile, so no interval inside the sample has the coverage.
 pub fn quantile_intervals(
     values: &[f64],
     levels: &[f64],
@@ -28,7 +27,8 @@ pub fn quantile_intervals(
     owner: u64,
 ) -> Vec<Option<Interval>> {
     let n = values.len() as f64;
-    // The median's interval is of use before it covers (5 values would have to be on one side).
+    // The interval of the median is useful even without full coverage (5 values would have to be on
+    // one side).
     let possible = |q: f64| {
         let one_side = n * libm::log(q.max(1.0 - q)) <= libm::log(0.025);
         values.len() > 1 && (q == 0.5 || one_side)
@@ -51,8 +51,8 @@ pub fn quantile_intervals(
     each.collect()
 }
 
-/// The 95 % interval of the ratio of the means of paired values. `None` of fewer than two pairs or
-/// if a denominator is not positive.
+/// The 95 % interval of the ratio of the means of paired values. `None` with fewer than two pairs
+/// or if a denominator is not positive.
 pub fn ratio_interval(above: &[f64], below: &[f64], seed: u64, owner: u64) -> Option<Interval> {
     let n = above.len().min(below.len());
     if n < 2 || below.iter().any(|value| *value <= 0.0) {
@@ -125,7 +125,7 @@ fn resampled_quantiles(
     seed: u64,
     owner: u64,
 ) -> Vec<Vec<f64>> {
-    // No repetition has this number, so no draw of a run is met again.
+    // No repetition has this number, so draws of runs are not reused.
     let chance = Chance::new(seed, u64::MAX);
     let n = values.len() as u64;
     // Equal values may share a rank: only the value counts.

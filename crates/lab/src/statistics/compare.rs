@@ -13,7 +13,7 @@ pub struct Paired {
     pub freedom: f64,
     /// Pearson's correlation of the two; `None` when one of them does not vary.
     pub correlation: Option<f64>,
-    /// Probability of a mean difference at least this far from zero by chance.
+    /// Probability of a mean difference at least this far from zero under the null hypothesis.
     pub p_value: f64,
 }
 
@@ -69,7 +69,7 @@ pub fn welch(variant: &[f64], baseline: &[f64]) -> Option<Interval> {
     Some(Interval::around(difference, student_quantile(0.95, freedom) * sum.sqrt()))
 }
 
-/// What Holm's step-down procedure says of one of several comparisons.
+/// Result of Holm's step-down procedure for one of several comparisons.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Holm {
     /// The level of the interval that excludes zero exactly if the comparison is rejected.

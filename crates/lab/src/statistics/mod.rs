@@ -1,10 +1,8 @@
 //! Statistics over repetitions: means and medians with intervals, paired differences, Holm.
 //!
-//! Student t for means and paired differences, BCa bootstrap for medians, quantiles and ratios
-//! (interface, "Variants").
+//! Student t for means and paired differences, BCa bootstrap for medians, quantiles and ratios.
 //! Quantile functions come from `statrs`; their results are rounded to 12 digits so that the last
-//! bit of a platform's mathematics never reaches a result. Classes and verdicts are left to
-//! `report`.
+//! bit of a platform's mathematics never affects a result. `report` assigns classes and verdicts.
 
 mod bootstrap;
 mod compare;
@@ -36,18 +34,18 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// Whether zero lies inside or on an end.
+    /// Whether the interval contains zero, ends included.
     pub fn includes_zero(&self) -> bool {
         self.low <= 0.0 && self.high >= 0.0
     }
 }
 
-/// Arithmetic mean; `None` of nothing.
+/// Arithmetic mean; `None` without values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Median, the mean of the middle two for an even number; `None` of nothing.
+/// Median, the mean of the middle two for an even number; `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -55,7 +53,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The `q`-quantile of sorted values, linear between order statistics (Hyndman and Fan type 7);
-/// `None` of nothing.
+/// `None` without values.
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let (below, fraction) = rank(sorted.len(), q);
@@ -73,11 +71,11 @@ fn between(below: f64, above: f64, fraction: f64) -> f64 {
     if fraction == 0.5 { f64::midpoint(below, above) } else { below + (above - below) * fraction }
 }
 
-/// Unbiased variance; `None` of fewer than two values.
+/// Unbiased variance; `None` with fewer than two values.
 pub fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() > 1)?;
     if values.windows(2).all(|pair| pair[0] == pair[1]) {
-        // Equal values have no spread, whatever rounding makes of their mean.
+        // Equal values have variance zero, regardless of rounding of their mean.
         return Some(0.0);
     }
     let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
@@ -92,8 +90,8 @@ pub fn mean_interval(values: &[f64], level: f64) -> Option<Interval> {
     Some(Interval::around(mean, half))
 }
 
-/// Whether the tail of the values is so heavy that the mean's interval may cover less often than
-/// it claims.
+/// Whether the values have such a heavy tail that the interval of the mean may have less than its
+/// nominal coverage.
 ///
 /// The sign is the sample's skewness, which is what shifts Student's t: it has to be beyond 2.5
 /// standard errors of a normal sample's, and beyond a bound that grows with the sample, because a

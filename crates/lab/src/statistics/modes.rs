@@ -1,28 +1,27 @@
-//! Modes: whether values lie in groups that are farther apart than chance puts neighbours.
+//! Modes: groups of values separated by gaps that are too wide to be random.
 //!
-//! A run that met a time-out and one that did not are two kinds of run; their mean is neither.
-//! Sorted values are parted at every gap that is too wide for values spread evenly over the same
-//! range. Quantiles and means are left to others.
+//! Runs with and without a time-out are two groups, and their mean describes neither. Sorted values
+//! are split at every gap that is too wide for values spread evenly over the same range.
 
 use super::median;
 
-/// Evenly spread values show a gap as wide as one that parts them with at most this probability.
+/// Probability that evenly spread values have a gap as wide as one that splits them.
 const CHANCE: f64 = 0.01;
-/// A mode has at least this share of the values; fewer of them are outliers of its neighbour.
+/// Smallest share of the values of a mode; smaller groups are outliers of their neighbour.
 const LEAST_SHARE: f64 = 0.1;
-/// And at least so many.
+/// Smallest number of values of a mode.
 const LEAST: usize = 3;
 
 /// A group of values.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Mode {
-    /// Its median.
+    /// Median of the group.
     pub centre: f64,
     /// Share of the values that belong to it, from 0 to 1.
     pub share: f64,
 }
 
-/// The modes of these values, from the smallest; one if nothing parts them, none of nothing.
+/// The modes of these values, from the smallest; none without values.
 pub fn modes(values: &[f64]) -> Vec<Mode> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -51,8 +50,7 @@ fn parting_gap(n: usize, range: f64) -> f64 {
     range * (1.0 - libm::pow(CHANCE / gaps, 1.0 / power))
 }
 
-/// The groups with those that are too small joined to the nearer of their neighbours, smallest
-/// first.
+/// Joins groups that are too small to the nearer of their neighbours, smallest first.
 fn joined<'v>(sorted: &'v [f64], groups: &[&'v [f64]], least: usize) -> Vec<&'v [f64]> {
     let mut sizes: Vec<usize> = groups.iter().map(|group| group.len()).collect();
     while let Some(small) = (0..sizes.len()).filter(|i| sizes[*i] < least).min_by_key(|i| sizes[*i])

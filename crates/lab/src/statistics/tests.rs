@@ -154,7 +154,7 @@ fn interval_of_the_mean_covers_as_claimed() {
 
 #[test]
 fn interval_of_a_paired_difference_covers_as_claimed() {
-    // Both share a part of their chance; the difference of the means is 2.
+    // Both share a part of their random draws; the difference of the means is 2.
     let covers = |trial: &u64| {
         let chance = Chance::new(*trial, 0);
         let draws = |owner| (0..20).map(move |i| normal(&chance, owner, i));
@@ -207,7 +207,7 @@ fn quantiles_without_enough_runs_have_no_interval() {
         let intervals = quantile_intervals(&values[..n], &levels, 1, 7);
         intervals.iter().map(Option::is_some).collect()
     };
-    // All of 12 values lie below the upper quartile in 3.2 % of samples, of 13 in 2.4 %.
+    // All of 12 values are below the upper quartile in 3.2 % of samples, of 13 in 2.4 %.
     assert_eq!(known(1), [false; 4]);
     assert_eq!(known(12), [false, true, false, false]);
     assert_eq!(known(13), [true, true, true, false]);

@@ -1,4 +1,4 @@
-//! The document of `validate --json`, as issue and interface fix it: differences are fractions.
+//! The document of `validate --json`: differences are fractions.
 
 use super::judge::{Apart, Estimate, Row, Validation};
 use super::series::Machine;
@@ -42,7 +42,7 @@ fn row(row: &Row) -> Value {
     })
 }
 
-/// One run of a simulation without chance is all there is to know.
+/// A single run of a deterministic simulation is sufficient.
 fn ours_ends(ours: &Estimate) -> Value {
     if ours.interval.is_none() { json!([ours.mean, ours.mean]) } else { ends(ours.interval) }
 }
@@ -73,7 +73,7 @@ fn apart(apart: &Apart) -> Value {
     })
 }
 
-/// Where a mode is and what share of the runs it has.
+/// Position of a mode and its share of the runs.
 fn mode(mode: &Mode) -> Value {
     json!({"at": mode.centre, "share": mode.share})
 }

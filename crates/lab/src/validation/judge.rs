@@ -1,9 +1,9 @@
 //! The simulator against recorded runs, variant by variant.
 //!
-//! A scenario counts when the kernel's own mean is known to 4 %. The difference is ours over the
-//! kernel's minus one; the excess is what of it lies beyond the joint 95 % interval (Welch). Where
-//! loss is random, or the kernel's runs are of several kinds, quantiles and modes are compared and
-//! nothing is counted.
+//! A scenario counts if the kernel's own mean is known to 4 %. The difference is the simulator's
+//! mean over the kernel's minus one; the excess is the part of it outside the joint 95 % interval
+//! (Welch). Scenarios with random loss, or with several modes of the kernel, are compared by
+//! quantiles and modes and do not count.
 
 use super::series::{Recorded, RecordedVariant, Series};
 use super::set::{Entry, Judged, ValidationSet};
@@ -17,42 +17,42 @@ use crate::study::{Study, StudyError, Watcher};
 use base::chance::owner_of;
 use transport::scheduler::SchedulerChoice;
 
-/// A scenario counts when the half-width of the kernel's own interval is at most this share of
-/// its mean.
+/// A scenario counts if the half-width of the kernel's own interval is at most this share of its
+/// mean.
 const KNOWN: f64 = 0.04;
-/// The quantiles that are compared.
+/// Compared quantiles.
 const QUANTILES: [f64; 3] = [0.25, 0.5, 0.75];
 
-/// The result.
+/// Result of a validation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Validation {
-    /// Judged by the mean, in the order of the set.
+    /// Rows compared by the mean, in the order of the set.
     pub rows: Vec<Row>,
-    /// Judged by quantiles and modes: where loss is random, and, beside their row, where the
-    /// kernel's runs have several modes and their mean is not known.
+    /// Rows compared by quantiles and modes: those with random loss, and, in addition to their row,
+    /// those with several modes of the kernel whose mean is not known.
     pub apart: Vec<Apart>,
-    /// Why scenarios of the set are not judged.
+    /// Reasons for scenarios that are left out.
     pub left_out: Vec<String>,
 }
 
-/// A variant of a scenario, judged by the mean.
+/// A variant of a scenario, compared by the mean.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// What it is.
+    /// Subject of the comparison.
     pub subject: Subject,
-    /// The kernel's runs.
+    /// Mean of the kernel's runs.
     pub kernel: Estimate,
-    /// The simulator's.
+    /// The same for the simulator.
     pub ours: Estimate,
-    /// Ours over the kernel's mean, minus one.
+    /// The simulator's mean over the kernel's, minus one.
     pub diff: f64,
-    /// What of its size is beyond the joint interval.
+    /// Part of its size outside the joint interval.
     pub excess: f64,
     /// Whether the kernel's mean is known well enough.
     pub counted: bool,
 }
 
-/// What is compared.
+/// Subject of a comparison.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subject {
     /// Name of the scenario.
@@ -63,7 +63,7 @@ pub struct Subject {
     pub stack: &'static str,
     /// The congestion control.
     pub cc: String,
-    /// What is measured.
+    /// Metric.
     pub metric: String,
     /// Its unit.
     pub unit: String,
@@ -72,67 +72,67 @@ pub struct Subject {
 /// A mean of runs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Estimate {
-    /// How many.
+    /// Number of runs.
     pub n: usize,
-    /// In the metric's unit.
+    /// Mean in the metric's unit.
     pub mean: f64,
-    /// 95 % interval; `None` of one run.
+    /// 95 % interval; `None` for a single run.
     pub interval: Option<Interval>,
 }
 
-/// A variant of a scenario, judged by quantiles and modes.
+/// A variant of a scenario, compared by quantiles and modes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Apart {
-    /// What it is.
+    /// Subject of the comparison.
     pub subject: Subject,
-    /// How many runs of the kernel.
+    /// Number of runs of the kernel.
     pub kernel_n: usize,
-    /// How many of ours.
+    /// Number of runs of the simulator.
     pub ours_n: usize,
-    /// One quantile each.
+    /// Compared quantiles.
     pub quantiles: Vec<QuantileRow>,
-    /// The groups that the kernel's runs fall into, from the smallest.
+    /// Modes of the kernel's runs, from the smallest.
     pub kernel_modes: Vec<Mode>,
-    /// The simulator's.
+    /// The same for the simulator.
     pub our_modes: Vec<Mode>,
 }
 
-/// One quantile of both.
+/// A quantile of both sides.
 #[derive(Clone, PartialEq, Debug)]
 pub struct QuantileRow {
-    /// Which one, 0.25 for the lower quartile.
+    /// Level, such as 0.25 for the lower quartile.
     pub q: f64,
-    /// The kernel's.
+    /// Value of the kernel.
     pub kernel: f64,
     /// 95 % interval of it.
     pub kernel_interval: Option<Interval>,
-    /// Ours.
+    /// Value of the simulator.
     pub ours: f64,
     /// 95 % interval of it.
     pub ours_interval: Option<Interval>,
-    /// Ours over the kernel's, minus one.
+    /// The simulator's value over the kernel's, minus one.
     pub diff: f64,
 }
 
 impl Validation {
-    /// The differences that count.
+    /// The counted differences.
     pub fn counted(&self) -> Vec<f64> {
         self.rows.iter().filter(|row| row.counted).map(|row| row.diff).collect()
     }
 
-    /// The median of their sizes.
+    /// Median of their absolute values.
     pub fn median_abs_diff(&self) -> Option<f64> {
         median(&self.counted().into_iter().map(f64::abs).collect::<Vec<f64>>())
     }
 
-    /// The largest of their sizes.
+    /// Largest of their absolute values.
     pub fn worst(&self) -> Option<f64> {
         self.counted().into_iter().map(f64::abs).reduce(f64::max)
     }
 }
 
-/// Runs the simulator over the scenarios of `set` that `series` has, as often as the scenarios
-/// say, and holds the two against each other. `on_entry` is told which one is next.
+/// Runs the simulator over the scenarios of `set` that `series` has, with their numbers of
+/// repetitions, and compares the two. `on_entry` is called with the next entry.
 pub fn validate(
     set: &ValidationSet,
     series: &Series,
@@ -154,7 +154,7 @@ pub fn validate(
 }
 
 fn usable<'s>(entry: &Entry, series: &'s Series) -> Result<&'s Recorded, String> {
-    let recorded = series.find(&entry.name).ok_or("there are no recorded runs of it")?;
+    let recorded = series.find(&entry.name).ok_or("it has no recorded runs")?;
     match recorded.stale(entry) {
         None => Ok(recorded),
         Some(change) => Err(format!("the scenario changed since it was recorded: {change}")),
@@ -199,7 +199,7 @@ fn judge(
     Ok(())
 }
 
-/// The scenario with exactly what the kernel's variants have beside them.
+/// The scenario with exactly the counterparts of the kernel's variants.
 fn counterparts(scenario: &Scenario, variants: &[Emulated]) -> Scenario {
     let has = |protocol: Protocol| variants.iter().any(|v| v.variant.protocol() == protocol);
     let protocols = Protocol::ALL.into_iter().filter(|protocol| has(*protocol)).collect();

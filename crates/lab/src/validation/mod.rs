@@ -1,8 +1,7 @@
 //! Validation: the simulator against recorded runs of a real kernel over the same links.
 //!
-//! `set` reads the list of scenarios, `series` the file of recorded runs, `judge` holds the two
-//! against each other, `document` writes the result down for programs, `record` makes a series.
-//! Tables are left to the command.
+//! `set` reads the list of scenarios, `series` the file of recorded runs, `judge` compares the two,
+//! `document` writes the result as JSON, `record` makes a series. The command line prints tables.
 
 mod document;
 mod judge;

@@ -1,7 +1,7 @@
 //! Recording: runs of this machine's kernel over emulated links, kept as a series.
 //!
-//! Written after every scenario, under a temporary name, so that a recording that is interrupted
-//! keeps what it has. Who asks for it, and progress, are the command's.
+//! Written after every scenario, under a temporary name, so that an interrupted recording keeps its
+//! finished scenarios.
 
 use super::series::{Machine, Recorded, RecordedRun, RecordedVariant, Series};
 use super::set::Entry;
@@ -14,8 +14,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Settings of the kernel that runs depend on, as `sysctl` names them; those of the namespaces
-/// that runs are carried out in are set by the emulator.
+/// Settings of the kernel that affect runs, by their `sysctl` names; the emulator sets those of its
+/// namespaces.
 const SETTINGS: [&str; 12] = [
     "net.ipv4.tcp_available_congestion_control",
     "net.ipv4.tcp_recovery",
@@ -31,7 +31,7 @@ const SETTINGS: [&str; 12] = [
     "net.mptcp.scheduler",
 ];
 
-/// The runs of one scenario, and how exact the emulator was before them. `None` after a stop.
+/// The runs of one scenario, and the accuracy of the emulator before them. `None` after a stop.
 pub fn record(
     entry: &Entry,
     watcher: &dyn Watcher,
@@ -61,7 +61,8 @@ fn kept((run, conduct): (&Run, Conduct)) -> RecordedRun {
 }
 
 impl Machine {
-    /// This one; `recorded` is today, `command` what was called, `version` ours.
+    /// This machine; `recorded` is the current day, `command` the command line, `version` that of
+    /// the program.
     pub fn here(recorded: String, command: String, version: String) -> Machine {
         let release = sysctl("kernel.osrelease").unwrap_or_default();
         let settings = SETTINGS.iter().filter_map(|name| Some(((*name).to_owned(), sysctl(name)?)));

@@ -1,8 +1,8 @@
-//! The file of recorded runs: JSON, one object a scenario, every value of every repetition, with
-//! the machine, the kernel and the settings that gave them.
+//! The file of recorded runs: JSON with one object per scenario, all values of all repetitions, and
+//! the machine, kernel and settings of the recording.
 //!
-//! A scenario is kept with everything its runs depend on in words, so that a change of it is
-//! noticed and named. Times are seconds, rates bit/s. Leaves carrying out to others.
+//! A scenario is stored with everything its runs depend on, as text, so that a change is detected
+//! and named. Times are in seconds, rates in bit/s.
 
 use super::set::Entry;
 use crate::path_spec::{CapacitySpec, PathSpec};
@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// The version of the document.
 const SCHEMA: u32 = 1;
-/// Larger files are not series.
+/// Largest file in bytes.
 const LARGEST: u64 = 256 << 20;
 
 /// Recorded runs.
@@ -26,13 +26,13 @@ const LARGEST: u64 = 256 << 20;
 pub struct Series {
     /// Version of the document.
     schema: u32,
-    /// Where they come from.
+    /// Machine of the recording.
     pub machine: Machine,
-    /// In the order of the set when they were recorded.
+    /// Scenarios in the order of the set when they were recorded.
     pub scenarios: Vec<Recorded>,
 }
 
-/// Where runs come from.
+/// Machine of a recording.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Machine {
     /// `Linux 6.18.44 x86_64`.
@@ -47,7 +47,7 @@ pub struct Machine {
     pub version: String,
     /// Settings of the kernel by their `sysctl` names.
     pub settings: BTreeMap<String, String>,
-    /// What the emulator measured of itself before the first run, in its words.
+    /// Accuracy of the emulator before the first run, as text.
     pub emulator: Vec<String>,
 }
 
@@ -56,9 +56,9 @@ pub struct Machine {
 pub struct Recorded {
     /// Its name in the set.
     pub name: String,
-    /// What the runs depended on, in words.
+    /// Everything the runs depended on, as text.
     pub conditions: BTreeMap<String, String>,
-    /// In the order recorded.
+    /// Variants in recording order.
     pub variants: Vec<RecordedVariant>,
 }
 
@@ -67,28 +67,28 @@ pub struct Recorded {
 pub struct RecordedVariant {
     /// `kernel-tcp/wlan/cubic`.
     pub name: String,
-    /// As read back from the kernel.
+    /// Congestion controls as read back from the kernel.
     pub cc: String,
-    /// What was measured.
+    /// Metric.
     pub metric: String,
     /// Its unit.
     pub unit: String,
-    /// By number.
+    /// Runs by number.
     pub runs: Vec<RecordedRun>,
 }
 
 /// A repetition.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RecordedRun {
-    /// Its number, the key of its chance.
+    /// Number, which keys its random draws.
     pub number: u64,
-    /// In the metric's unit; absent if it did not finish.
+    /// Value in the metric's unit; absent if it did not finish.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// Tries before it that the emulator disturbed.
+    /// Discarded attempts before it, disturbed by other load.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub disturbed: u32,
-    /// Why it is not valid; such a run is not compared.
+    /// Reason why it is invalid; such a run is not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid: Option<String>,
     /// Bytes first sent on each path.
@@ -96,46 +96,46 @@ pub struct RecordedRun {
     pub path_bytes: Vec<u64>,
 }
 
-/// Why a file of recorded runs cannot be used.
+/// Errors of files of recorded runs.
 #[derive(Debug, thiserror::Error)]
 pub enum SeriesError {
-    /// Not there, or not readable.
+    /// The file is missing or unreadable.
     #[error(
         "{file}: the recorded runs cannot be read: {reason}\n  help: `sudo anabranch validate \
          --record SET.toml` makes this file"
     )]
     Unreadable {
-        /// Which file.
+        /// Name of the file.
         file: String,
-        /// The system's words.
+        /// Error of the system.
         reason: io::Error,
     },
-    /// Something else.
+    /// The file has other contents.
     #[error(
         "{file}: this is no series of recorded runs: {reason}\n  help: name a file that \
          `sudo anabranch validate --record SET.toml` made, or make it again"
     )]
     Malformed {
-        /// Which file.
+        /// Name of the file.
         file: String,
-        /// What is wrong, and where.
+        /// Problem, and its position.
         reason: String,
     },
-    /// From another time.
+    /// The file has another version.
     #[error(
         "{file}: its version is {found}, this program reads {SCHEMA}\n  help: record it again, or \
          use the program that made it"
     )]
     Version {
-        /// Which file.
+        /// Name of the file.
         file: String,
-        /// Its version.
+        /// Version of the file.
         found: u32,
     },
 }
 
 impl Series {
-    /// One without runs.
+    /// A series without runs.
     pub fn new(machine: Machine) -> Series {
         Series { schema: SCHEMA, machine, scenarios: Vec::new() }
     }
@@ -153,7 +153,7 @@ impl Series {
     }
 
     pub(super) fn parse(file: String, text: &[u8]) -> Result<Series, SeriesError> {
-        /// What every version has.
+        /// The fields that every version has.
         #[derive(Deserialize)]
         struct Version {
             schema: u32,
@@ -175,7 +175,7 @@ impl Series {
         Ok(series)
     }
 
-    /// The file's text; one line a run, so that two recordings can be compared line by line.
+    /// Text of the file, with one line per run, so that two recordings can be compared by line.
     pub fn to_text(&self) -> String {
         let scenarios = self.scenarios.iter().map(|recorded| {
             let variants = recorded.variants.iter().map(|variant| {
@@ -197,7 +197,7 @@ impl Series {
         self.scenarios.iter().find(|recorded| recorded.name == name)
     }
 
-    /// Puts these runs in the place of those of the same name.
+    /// Replaces the runs of the same name by these.
     pub fn replace(&mut self, recorded: Recorded) {
         match self.scenarios.iter_mut().find(|other| other.name == recorded.name) {
             Some(place) => *place = recorded,
@@ -207,13 +207,13 @@ impl Series {
 }
 
 impl Recorded {
-    /// One of this entry without runs.
+    /// The scenario of this entry without runs.
     pub fn new(entry: &Entry) -> Recorded {
         let conditions = conditions(&entry.scenario);
         Recorded { name: entry.name.clone(), conditions, variants: Vec::new() }
     }
 
-    /// What is not as it was when the runs were recorded, in words.
+    /// Description of the changes since the recording.
     pub fn stale(&self, entry: &Entry) -> Option<String> {
         let now = conditions(&entry.scenario);
         let keys = now.keys().chain(self.conditions.keys());
@@ -241,7 +241,7 @@ impl RecordedVariant {
 }
 
 impl RecordedRun {
-    /// What is kept of a run.
+    /// The stored part of a run.
     pub fn new(run: &Run) -> RecordedRun {
         RecordedRun {
             number: run.number,
@@ -253,14 +253,14 @@ impl RecordedRun {
     }
 }
 
-/// An object with a list as its last value, an element a line.
+/// An object with a list as its last value, one element per line.
 fn with_list(head: &Value, key: &str, elements: &[String]) -> String {
     let head = head.to_string();
     let open = head.strip_suffix('}').unwrap_or(&head);
     format!("{open},\"{key}\":[\n{}\n]}}", elements.join(",\n"))
 }
 
-/// What runs depend on beside variant and number, in words.
+/// Everything that runs depend on apart from variant and number, as text.
 fn conditions(scenario: &Scenario) -> BTreeMap<String, String> {
     let nic = scenario.ends.nic.map_or("none".to_owned(), |nic| nic.rate.to_string());
     let first =

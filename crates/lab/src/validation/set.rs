@@ -1,4 +1,4 @@
-//! The file of `validate`: scenarios with a name each, and where their recorded runs are.
+//! The file of `validate`: named scenarios, and the file of their recorded runs.
 //!
 //! ```toml
 //! title = "..."
@@ -24,21 +24,21 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The keys of the file beside a scenario's.
+/// Keys of the file in addition to those of a scenario.
 const FILE_KEYS: [&str; 2] = ["series", "stacks"];
-/// The keys of an entry beside a scenario's.
+/// Keys of an entry in addition to those of a scenario.
 const ENTRY_KEYS: [&str; 3] = ["name", "stacks", "judged-by"];
 
-/// Scenarios to be held against recorded runs.
+/// Scenarios to compare with recorded runs.
 #[derive(Clone, Debug)]
 pub struct ValidationSet {
-    /// Its name as the user gave it.
+    /// Name as given by the user.
     pub file: String,
-    /// A heading for reports.
+    /// Title of the page.
     pub title: Option<String>,
     /// The file of recorded runs.
     pub series: PathBuf,
-    /// In the order of the file; names are unique.
+    /// Entries in file order, with unique names.
     pub entries: Vec<Entry>,
 }
 
@@ -47,27 +47,27 @@ pub struct ValidationSet {
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// What is run.
+    /// Scenario.
     pub scenario: Scenario,
-    /// Whose runs are recorded.
+    /// Recorded stacks.
     pub stacks: Vec<StackKind>,
-    /// What the simulator has to meet.
+    /// Criterion of comparison.
     pub judged_by: Judged,
 }
 
-/// What the simulator has to meet.
+/// Criterion of comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Judged {
-    /// The mean, where runs repeat.
+    /// The mean, for repeatable runs.
     Mean,
-    /// Quantiles, where chance or two modes make means say little.
+    /// Quantiles, for random runs or several modes.
     Quantiles,
 }
 
 impl Judged {
     const ALL: [Judged; 2] = [Judged::Mean, Judged::Quantiles];
 
-    /// As the file spells it.
+    /// Spelling in the file.
     pub const fn name(self) -> &'static str {
         match self {
             Judged::Mean => "mean",
@@ -78,20 +78,20 @@ impl Judged {
     fn parse(given: &Given) -> Result<Judged, InputError> {
         Judged::ALL.into_iter().find(|judged| judged.name() == given.text).ok_or_else(|| {
             let help = nearest_help(&given.text, &Judged::ALL.map(Judged::name));
-            given.refuse_whole(format!("`{}` is not a way to judge", given.text), help)
+            given.refuse_whole(format!("unknown way of judging `{}`", given.text), help)
         })
     }
 }
 
 impl Entry {
-    /// Every variant of it.
+    /// All variants of the scenario.
     pub fn variants(&self) -> Vec<Emulated> {
         emulated_of(&self.scenario, &self.stacks)
     }
 }
 
 impl ValidationSet {
-    /// Reads the file called `name`.
+    /// Reads the file `name`.
     pub fn from_file(name: &str) -> Result<ValidationSet, InputError> {
         let help = "give the name of a set of scenarios, such as `scenarios/validation.toml`";
         let file = load(name).map_err(|error| InputError::at(name, error.problem(), help))?;
@@ -103,13 +103,13 @@ impl ValidationSet {
         let mut common = document.get_ref().clone();
         let listed = common.remove("scenario").ok_or_else(|| {
             let help = "write a table `[[scenario]]` for each";
-            InputError::at(&file.name, "there is no scenario in it", help)
+            InputError::at(&file.name, "it has no scenario", help)
         })?;
         let (common, own) = split(file, &common, &FILE_KEYS)?;
         let [series, stacks] = own.try_into().unwrap_or_default();
         let series = series.ok_or_else(|| {
             let help = "write `series = \"FILE\"`; `validate --record` makes that file";
-            InputError::at(&file.name, "it does not say where recorded runs are", help)
+            InputError::at(&file.name, "it does not name the file of recorded runs", help)
         })?;
         let stacks = match stacks {
             Some(stacks) => StackKind::parse_list(&stacks)?,
@@ -119,7 +119,7 @@ impl ValidationSet {
         for table in tables(file, &listed)? {
             let (name, entry) = entry(file, table, &common, &stacks)?;
             if entries.iter().any(|other| other.name == entry.name) {
-                let problem = format!("there are two scenarios called `{}`", entry.name);
+                let problem = format!("two scenarios have the name `{}`", entry.name);
                 return Err(name.refuse_whole(problem, "rename one of them"));
             }
             entries.push(entry);
@@ -129,7 +129,7 @@ impl ValidationSet {
         Ok(ValidationSet { file: file.name.clone(), title, series, entries })
     }
 
-    /// Keeps the scenarios of these names; all of them if there are none.
+    /// Keeps the scenarios with these names; without names, all of them.
     pub fn keep(&mut self, names: &[String]) -> Result<(), InputError> {
         let known: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
         if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
@@ -141,7 +141,7 @@ impl ValidationSet {
     }
 }
 
-/// A file that is named relative to another one.
+/// Resolves a file name relative to another file.
 fn beside(file: &str, name: &str) -> PathBuf {
     Path::new(file).parent().map_or_else(|| PathBuf::from(name), |folder| folder.join(name))
 }
@@ -189,7 +189,7 @@ fn entry(
     let scenario = options.resolve()?;
     if let Some(word) = scenario.simulated_only() {
         let problem = format!("`{word}` is not available on emulated links yet");
-        return Err(name.refuse_whole(problem, "leave it out: a kernel is held against it"));
+        return Err(name.refuse_whole(problem, "leave it out: the set is compared with a kernel"));
     }
     let stacks = match own_stacks {
         Some(own) => StackKind::parse_list(&own)?,
@@ -203,7 +203,7 @@ fn entry(
     Ok((name.clone(), Entry { name: name.text, scenario, stacks, judged_by }))
 }
 
-/// Whether runs differ by random loss or by where in a recording they begin.
+/// Whether runs differ by random loss or by the offset in a recording.
 fn is_lossy(scenario: &Scenario) -> bool {
     let mut links = scenario.paths.iter().flat_map(|path| [&path.down, &path.up]);
     links.any(|link| match (&link.capacity, link.loss) {

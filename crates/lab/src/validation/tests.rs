@@ -1,4 +1,4 @@
-//! A set is read, a series keeps what it was given, and differences are what they say.
+//! Reading sets, round trips of series, and values of differences.
 
 use super::set::{Judged, ValidationSet};
 use super::*;
@@ -98,15 +98,15 @@ fn set_read_knows_its_scenarios_and_what_is_common_to_them() {
 #[test]
 fn set_refused_says_where_and_why() {
     for (text, part) in [
-        ("series = 'x'", "no scenario in it"),
-        ("[[scenario]]\nname = 'a'", "where recorded runs are"),
+        ("series = 'x'", "has no scenario"),
+        ("[[scenario]]\nname = 'a'", "file of recorded runs"),
         ("series = 'x'\nscenario = 3", "not a list of tables"),
         ("series = 'x'\n[[scenario]]\ntraffic = 'bulk:1MiB'", "has no name"),
-        ("series = 'x'\nstacks = 'tcp'\n[[scenario]]\nname = 'a'", "no stack `tcp`"),
+        ("series = 'x'\nstacks = 'tcp'\n[[scenario]]\nname = 'a'", "unknown stack `tcp`"),
         ("series = 'x'\n[[scenario]]\nname = 'a b'\npath.a = 'wlan'", "`a b` is not a name"),
         ("series = 'x'\n[[scenario]]\nnaem = 'a'", "unknown key `naem`"),
-        (&format!("{SET}judged-by = 'eye'"), "`eye` is not a way to judge"),
-        (&SET.replace("lossy", "clean"), "two scenarios called `clean`"),
+        (&format!("{SET}judged-by = 'eye'"), "unknown way of judging `eye`"),
+        (&SET.replace("lossy", "clean"), "two scenarios have the name `clean`"),
     ] {
         let shown = refusal(text);
         assert!(shown.contains(part) && shown.contains("sets/set.toml"), "{text}: {shown}");

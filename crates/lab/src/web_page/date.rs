@@ -1,6 +1,6 @@
-//! Dates of ISO 8601 as HAR files have them: `2020-12-25T18:11:59.995Z`, `...+01:00`.
+//! Dates of ISO 8601 in HAR files: `2020-12-25T18:11:59.995Z`, `...+01:00`.
 
-/// Milliseconds since the beginning of 1970, or nothing if this is no date.
+/// Milliseconds since the beginning of 1970; `None` if the text is not a date.
 pub(super) fn millis(text: &str) -> Option<f64> {
     let (date, time) = text.trim().split_once(['T', 't', ' '])?;
     let mut parts = date.splitn(3, '-').map(whole);
@@ -28,7 +28,7 @@ fn seconds(text: &str) -> Option<f64> {
     digits.then(|| text.parse().ok())?
 }
 
-/// East of Greenwich; a time without zone is taken as there.
+/// Offset from UTC; a time without a zone is UTC.
 fn zone_minutes(zone: &str) -> Option<i64> {
     let sign = match zone.bytes().next() {
         None | Some(b'Z' | b'z') => return Some(0),
@@ -41,8 +41,8 @@ fn zone_minutes(zone: &str) -> Option<i64> {
     Some(sign * minutes)
 }
 
-/// Days from 1970-01-01 in the Gregorian calendar: years begin in March here, so that the leap
-/// day is their last.
+/// Days from 1970-01-01 in the Gregorian calendar; years begin in March here, so that the leap day
+/// is their last.
 const fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let month = (month + 9) % 12;

@@ -1,7 +1,7 @@
 //! From the bytes of a file to a `Tree`: byte order marks, JavaScript wrappers, positions.
 //!
-//! Files come as `callback({...});`, as `var har = {...}` or behind `)]}',` as well. What stands
-//! before the first brace is read as blanks, so that the lines and columns of messages hold.
+//! Files may have the form `callback({...});` or `var har = {...}`, or begin with `)]}',`. Text
+//! before the first brace is read as blanks, so that the lines and columns of messages are right.
 
 use super::tree::{Keep, Tree};
 use serde::de::DeserializeSeed;
@@ -9,21 +9,21 @@ use sha2::{Digest, Sha256};
 use std::cell::Cell;
 use std::io::{self, BufReader, Read};
 
-/// What may stand before the document, in bytes.
+/// Largest prefix before the document, in bytes.
 const LONGEST_WRAPPER: usize = 1024;
-/// Larger files are no pages.
+/// Largest file of a page, in bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// A file that was read.
+/// A document.
 pub(super) struct Document {
     pub tree: Tree,
     /// SHA-256 of the file.
     pub digest: [u8; 32],
-    /// Something of JavaScript stood around it.
+    /// Whether it had a JavaScript wrapper.
     pub wrapped: bool,
 }
 
-/// What is wrong and the mend.
+/// Problem and remedy.
 pub(super) type Fault = (String, String);
 
 /// Reads a document from `source`.
@@ -39,7 +39,8 @@ pub(super) fn read(source: impl Read) -> Result<Document, Fault> {
     Ok(Document { tree, digest: source.into_inner().digest(), wrapped })
 }
 
-/// The beginning of the file up to and with the first brace or bracket, blanks for the rest.
+/// The beginning of the file up to and including the first brace or bracket, with the prefix
+/// replaced by blanks.
 fn skip_wrapper(source: &mut impl Read) -> Result<(Vec<u8>, bool), Fault> {
     let mut start = Vec::new();
     let mut byte = [0];
@@ -47,7 +48,7 @@ fn skip_wrapper(source: &mut impl Read) -> Result<(Vec<u8>, bool), Fault> {
         if source.read(&mut byte).map_err(unreadable)? == 0 {
             return Err(no_document(&start));
         }
-        // `)]}'` keeps scripts from running what follows; its brackets open nothing.
+        // `)]}'` prevents execution as a script; its brackets do not open a document.
         if byte[0] == b'{' || byte[0] == b'[' {
             break;
         }
@@ -67,7 +68,7 @@ fn skip_wrapper(source: &mut impl Read) -> Result<(Vec<u8>, bool), Fault> {
     Ok((start, wrapped))
 }
 
-/// Whether this is what people put before JSON: a call, an assignment, or a guard.
+/// Whether this is a valid prefix of JSON: a call, an assignment, or a guard.
 fn is_wrapper(text: &[u8]) -> bool {
     let ends_well = text.last().is_none_or(|last| b"(=,'".contains(last));
     ends_well && text.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
@@ -95,7 +96,7 @@ fn not_json(error: &serde_json::Error) -> Fault {
     let help = match error.classify() {
         Category::Eof => "it ends too early: save it again",
         Category::Io => "check the file; files above 1 GiB are refused",
-        Category::Syntax | Category::Data => "mend it there, or save it again",
+        Category::Syntax | Category::Data => "correct it there, or save it again",
     };
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
@@ -103,12 +104,12 @@ fn not_json(error: &serde_json::Error) -> Fault {
     (format!("line {line}, column {column}: {what}"), help.to_owned())
 }
 
-/// Only the end of a wrapper may follow.
+/// Checks that only the end of a wrapper follows.
 fn check_end(rest: impl Read) -> Result<(), Fault> {
     for byte in BufReader::new(rest).bytes() {
         let byte = byte.map_err(unreadable)?;
         if !byte.is_ascii_whitespace() && !b");".contains(&byte) {
-            let help = "keep one document a file";
+            let help = "keep one document per file";
             return Err(("something follows the end of the page".to_owned(), help.to_owned()));
         }
     }
@@ -119,7 +120,7 @@ fn unreadable(error: io::Error) -> Fault {
     (format!("the file cannot be read: {error}"), "check the name of the file".to_owned())
 }
 
-/// A source that knows the hash of what was read of it, and when to stop.
+/// A source that hashes the bytes read and limits their number.
 struct Hashed<R> {
     source: io::Take<R>,
     hash: Sha256,

@@ -12,12 +12,12 @@ use base::Duration;
 use std::collections::BTreeMap;
 use traffic::web::{Action, Activity, Object, Page, Trigger, Wait};
 
-/// Longer times are mistakes, in milliseconds.
+/// Largest plausible time, in milliseconds.
 const LONGEST: f64 = 3_600_000.0;
-/// Larger objects are mistakes.
+/// Largest plausible object, in bytes.
 const LARGEST: f64 = (1u64 << 40) as f64;
 
-/// The page of a graph, and what had to be mended; the error says what is wrong.
+/// The page of a graph, and notes on corrections; the error describes the problem.
 pub(super) fn read(name: &str, graph: &Tree) -> Result<(Page, Vec<String>), String> {
     let mut builder = Builder::default();
     for (index, object) in graph.get("objs").list().iter().enumerate() {
@@ -33,25 +33,25 @@ pub(super) fn read(name: &str, graph: &Tree) -> Result<(Page, Vec<String>), Stri
         match fault {
             Circle { activity } => {
                 let name = names.get(activity as usize).map_or("?", String::as_str);
-                format!("`{name}` waits, by others or not, for itself: the graph has a circle")
+                format!("`{name}` depends on itself, directly or indirectly: the graph has a cycle")
             }
             other => other.to_string(),
         }
     })?;
     let mut notes = Vec::new();
     if unknown_sizes > 0 {
-        let what = "objects whose size is missing or impossible, taken as 0";
+        let what = "objects with a missing or impossible size: taken as 0";
         notes.push(format!("{what}: {unknown_sizes}"));
     }
     Ok((page, notes))
 }
 
-/// A graph being put together.
+/// A graph under construction.
 #[derive(Default)]
 struct Builder {
     objects: Vec<Object>,
     activities: Vec<Activity>,
-    /// Of activities, in their order.
+    /// Names of activities, in their order.
     names: Vec<String>,
     by_name: BTreeMap<String, u32>,
     hosts: BTreeMap<String, u32>,
@@ -68,7 +68,7 @@ impl Builder {
         let number = self.objects.len() as u32;
         self.objects.push(described);
         let fetch = self.activity(id, Action::Fetch(number), Vec::new())?;
-        // `1`: with the first bytes; `-1`, and what it is if nothing is said: after the last one.
+        // `1`: with the first bytes; `-1`, the default: after the last one.
         let with_first_bytes = object.get("when_comp_start").number() == Some(1.0);
         let mut event = if with_first_bytes { Trigger::Received { ppm: 0 } } else { Trigger::End };
         let mut on = fetch;
@@ -107,7 +107,7 @@ impl Builder {
     fn activity(&mut self, name: &str, action: Action, waits: Vec<Wait>) -> Result<u32, String> {
         let number = self.activities.len() as u32;
         if self.by_name.insert(name.to_owned(), number).is_some() {
-            return Err(format!("two activities are called `{name}`"));
+            return Err(format!("two activities have the name `{name}`"));
         }
         self.names.push(name.to_owned());
         self.activities.push(Activity { action, waits, before_load: true });
@@ -121,7 +121,8 @@ impl Builder {
             let number = self.by_name.get(name).copied();
             number.ok_or_else(|| {
                 format!(
-                    "dependency `{id}` names `{name}` as `{key}`, which is no activity of `objs`"
+                    "dependency `{id}` names `{name}` as `{key}`, which is not an activity of \
+                     `objs`"
                 )
             })
         };
@@ -135,17 +136,20 @@ impl Builder {
         Ok(())
     }
 
-    /// What the page needs to be loaded; and its start, which must be there.
+    /// The load condition of the page; and its start, which is required.
     fn load(&mut self, graph: &Tree) -> Result<(), String> {
         let start = graph.get("start_activity").text();
         if let Some(start) = start.filter(|start| !self.by_name.contains_key(*start)) {
-            return Err(format!("`start_activity` is `{start}`, which is no activity of `objs`"));
+            return Err(format!(
+                "`start_activity` is `{start}`, which is not an activity of \
+                `objs`"
+            ));
         }
         let Some(last) = graph.get("load_activity").text().filter(|last| *last != "-1") else {
             return Ok(());
         };
         let Some(last) = self.by_name.get(last) else {
-            return Err(format!("`load_activity` is `{last}`, which is no activity of `objs`"));
+            return Err(format!("`load_activity` is `{last}`, which is not an activity of `objs`"));
         };
         for (number, activity) in self.activities.iter_mut().enumerate() {
             activity.before_load = number == *last as usize;
@@ -154,7 +158,7 @@ impl Builder {
     }
 }
 
-/// Milliseconds; what is negative or no number is no time.
+/// A time in milliseconds; negative values and other types are none.
 fn duration(tree: &Tree) -> Duration {
     let ms = tree.number().unwrap_or(0.0).clamp(0.0, LONGEST);
     Duration::from_secs_f64(ms / 1e3)

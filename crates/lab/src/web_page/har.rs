@@ -1,26 +1,26 @@
-//! HAR 1.2: the entries of a page, as plain facts with what had to be mended.
+//! HAR 1.2: the entries of a page as plain values, with notes on corrections.
 //!
-//! Recordings come from many programs, and none keeps to the format. What is missing or makes no
-//! sense is replaced by the least surprising value and counted; entries that are no exchange of a
-//! request and a response (aborted ones, sockets, `data:` URLs) are left out and counted. Leaves
-//! what depends on what to `har_graph`.
+//! Recordings come from many programs, which deviate from the format. Missing or invalid values are
+//! replaced by plausible ones and counted; entries that are not an exchange of a request and a
+//! response (aborted ones, sockets, `data:` URLs) are left out and counted. `har_graph` derives the
+//! dependencies.
 
 use super::tree::Tree;
 use super::{date, urls};
 use std::collections::{BTreeMap, BTreeSet};
 use traffic::web::MOST_ACTIVITIES;
 
-/// Bytes of a request head where the recording does not say; assumed.
+/// Bytes of a request header that the recording does not give; assumed.
 pub(super) const REQUEST_HEAD: u64 = 400;
-/// Bytes of a response head where the recording does not say; assumed.
+/// Bytes of a response header that the recording does not give; assumed.
 pub(super) const RESPONSE_HEAD: u64 = 300;
-/// Larger sizes are mistakes.
+/// Largest plausible size, in bytes.
 const LARGEST: f64 = (1u64 << 40) as f64;
-/// Longer times are mistakes, in milliseconds; a run is given up long before.
+/// Largest plausible time, in milliseconds; a run ends long before.
 const LONGEST: f64 = 3_600_000.0;
 
-/// Entries that begin later, in milliseconds after the first, are told: a page whose clocks or
-/// recording went wrong may never be loaded.
+/// Entries that begin later than this, in milliseconds after the first, are noted: with wrong
+/// clocks the page may never be loaded.
 const LATE: f64 = 120_000.0;
 
 /// One exchange of a page. Times are milliseconds since the first one began.
@@ -28,35 +28,35 @@ const LATE: f64 = 120_000.0;
 pub(super) struct Entry {
     pub url: String,
     pub kind: Kind,
-    /// Numbers the hosts of the page.
+    /// Number of the host within the page.
     pub host: u32,
-    /// What answered, as precisely as it is known.
+    /// Answering server, as precisely as known.
     pub server: String,
     pub start: f64,
     pub first_byte: f64,
     pub end: f64,
     /// The time of a TCP handshake, if one was recorded.
     pub connect: Option<f64>,
-    /// From the request to the first byte, if that was an answer.
+    /// Time from the request to the first byte, for answers of a server.
     pub wait: Option<f64>,
     pub request_bytes: u64,
     pub response_bytes: u64,
-    /// It went over the network.
+    /// Whether it used the network.
     pub fetched: bool,
     pub urgency: u8,
-    /// Who asked for it.
+    /// Initiator.
     pub initiator: Option<String>,
-    /// Where it redirects to.
+    /// Target of a redirect.
     pub redirect: Option<String>,
 }
 
-/// What an object is, as far as it matters to what can depend on it.
+/// Kind of an object, which decides what can depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Document,
     Style,
     Script,
-    /// What scripts fetch.
+    /// Data fetched by scripts.
     Data,
     Font,
     Image,
@@ -64,17 +64,17 @@ pub(super) enum Kind {
     Unknown,
 }
 
-/// A page and how it was read.
+/// A page with notes on its reading.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Har {
-    /// In order of their start.
+    /// Exchanges in order of their start.
     pub entries: Vec<Entry>,
-    /// When the load event came, if it was recorded.
+    /// Time of the load event, if recorded.
     pub loaded: Option<f64>,
     pub notes: Vec<String>,
 }
 
-/// What was mended or left out, by its sentence.
+/// Corrections and omissions, by their text.
 #[derive(Default)]
 struct Repairs(BTreeMap<&'static str, usize>);
 
@@ -91,14 +91,14 @@ impl Repairs {
     }
 }
 
-/// The page of a HAR file; `log` is its root. The error says what is wrong.
+/// The page of a HAR file; `log` is its root. The error describes the problem.
 pub(super) fn read(log: &Tree) -> Result<Har, String> {
     let all = log.get("entries").list();
     if all.is_empty() {
         return Err("a HAR file without entries: nothing was recorded".to_owned());
     }
     if all.len() > MOST_ACTIVITIES {
-        return Err(format!("a HAR file of {} entries; no page is so large", all.len()));
+        return Err(format!("a HAR file of {} entries is too large for a page", all.len()));
     }
     let mut notes = Vec::new();
     note_version(log, &mut notes);
@@ -115,14 +115,14 @@ pub(super) fn read(log: &Tree) -> Result<Har, String> {
         .collect();
     entries.sort_by(|a, b| a.start.total_cmp(&b.start));
     if !entries.iter().any(|entry| entry.fetched) {
-        let problem = "none of its entries came over the network: it was recorded with a full \
+        let problem = "none of its entries came from the network: it was recorded with a filled \
                        cache; record it with the cache disabled";
         return Err(problem.to_owned());
     }
     notes.extend(repairs.notes());
     note_late(&entries, &mut notes);
     let mut loaded = loaded(page, zero);
-    // The load event waits at least for the first document, whatever the clocks say.
+    // The load event waits at least for the first document, regardless of clocks.
     let first = entries.iter().find(|entry| entry.fetched && entry.redirect.is_none());
     if loaded.zip(first).is_some_and(|(loaded, first)| loaded + 1.0 < first.first_byte) {
         loaded = None;
@@ -147,14 +147,13 @@ fn note_late(entries: &[Entry], notes: &mut Vec<String>) {
         let (entries, begin) = if late == 1 { ("entry", "begins") } else { ("entries", "begin") };
         let minutes = last.start / 60_000.0;
         notes.push(format!(
-            "{late} {entries} {begin} up to {minutes:.0} minutes after the first: the pause \
-             counts; check the times if it is none of the page's"
+            "{late} {entries} {begin} up to {minutes:.0} minutes after the first: the pause is \
+             kept; check the times if the page has no such pause"
         ));
     }
 }
 
-/// The first page that has entries, and those of them that are its. Entries of no page are the
-/// first one's.
+/// The first page with entries, and its entries. Entries without a page belong to the first one.
 fn chosen_page<'t>(
     log: &'t Tree,
     all: &'t [Tree],
@@ -167,7 +166,7 @@ fn chosen_page<'t>(
     let known: BTreeSet<&str> = pages.iter().filter_map(id_of).collect();
     let has_entries = |page: &&'t Tree| id_of(page).is_some_and(|id| used.contains(id));
     let Some(page) = pages.iter().find(has_entries) else {
-        // Nothing refers to a page: all of it is one.
+        // No entry refers to a page: all belong to one.
         return (pages.first().unwrap_or(&Tree::Nothing), all.iter().collect());
     };
     let is_its = |entry: &&'t Tree| match page_of(entry) {
@@ -198,7 +197,7 @@ fn started<'t>(entries: &[&'t Tree], repairs: &mut Repairs) -> Vec<(f64, &'t Tre
         }
         let start = entry.get("startedDateTime").text().and_then(date::millis);
         if start.is_none() {
-            repairs.count("without a time of start: taken to begin with the one before");
+            repairs.count("without a start time: start of the entry before taken");
         }
         last = start.or(last);
         started.push((start.or(last), *entry));
@@ -207,9 +206,9 @@ fn started<'t>(entries: &[&'t Tree], repairs: &mut Repairs) -> Vec<(f64, &'t Tre
     started.into_iter().map(|(start, entry)| (start.unwrap_or(zero), entry)).collect()
 }
 
-const WEB_SOCKET: &str = "left out: of web sockets";
+const WEB_SOCKET: &str = "left out: web sockets";
 
-/// Why an entry is left out.
+/// Reason for leaving an entry out.
 fn no_exchange(entry: &Tree) -> Option<&'static str> {
     let (request, response) = (entry.get("request"), entry.get("response"));
     if !entry.is_map() || !request.is_map() {
@@ -222,7 +221,7 @@ fn no_exchange(entry: &Tree) -> Option<&'static str> {
     match scheme.as_str() {
         "http" | "https" => {}
         "ws" | "wss" => return Some(WEB_SOCKET),
-        _ => return Some("left out: not of the network (`data:` and the like)"),
+        _ => return Some("left out: not from the network (such as `data:`)"),
     }
     let status = response.get("status").number();
     let failed = response.get("_error").text().or(entry.get("_error").text()).is_some();
@@ -248,7 +247,7 @@ fn entry(
     let times = Times::of(tree, repairs);
     let fetched = is_fetched(tree);
     if !fetched {
-        repairs.count("from a cache: time passes, but nothing is fetched");
+        repairs.count("from a cache: their time passes, but nothing is fetched");
     }
     let kind = kind_of(tree, &url);
     let status = response.get("status").number().unwrap_or(0.0);
@@ -272,7 +271,7 @@ fn entry(
     }
 }
 
-/// What the timings of an entry amount to, in milliseconds.
+/// Sum of the timings of an entry, in milliseconds.
 struct Times {
     total: f64,
     receive: f64,
@@ -291,7 +290,7 @@ impl Times {
             .sum();
         let total = positive(entry.get("time")).or((sum > 0.0).then_some(sum));
         if total.is_none() {
-            repairs.count("without times: taken to last no time");
+            repairs.count("without times: duration taken as zero");
         }
         let total = total.unwrap_or(0.0).min(LONGEST);
         let connect = time("connect").filter(|connect| *connect > 0.0);
@@ -308,14 +307,13 @@ impl Times {
     }
 }
 
-/// A number that is not negative: HAR writes -1 for what does not apply.
+/// A number that is not negative: HAR uses -1 for inapplicable values.
 fn positive(tree: &Tree) -> Option<f64> {
     tree.number().filter(|number| *number >= 0.0)
 }
 
-/// Whether it came over the network. A browser answers itself from its caches and, where it
-/// knows that a site wants encryption, with a redirect to it. What a server pushed is marked as
-/// cached too, but has a size.
+/// Whether it came from the network. A browser answers from its caches and, for sites that require
+/// encryption, with a redirect. Pushed responses are marked as cached too, but have a size.
 fn is_fetched(entry: &Tree) -> bool {
     let response = entry.get("response");
     let transferred = response.get("_transferSize").number().is_some_and(|bytes| bytes > 0.0);
@@ -330,12 +328,12 @@ fn is_marked_cached(entry: &Tree) -> bool {
         .any(|key| says_cached(entry.get(key)) || says_cached(response.get(key)))
 }
 
-/// Some programs write which cache it was.
+/// Some programs give the kind of cache.
 fn says_cached(value: &Tree) -> bool {
     value.is_true() || value.text().is_some_and(|text| matches!(text, "memory" | "disk" | "push"))
 }
 
-/// The size on the network, and whether the head is part of it.
+/// The size on the network, and whether it includes the header.
 fn bytes_of(entry: &Tree) -> Option<(u64, bool)> {
     let response = entry.get("response");
     let sizes = [
@@ -345,7 +343,7 @@ fn bytes_of(entry: &Tree) -> Option<(u64, bool)> {
         (entry.get("_bytesIn"), true),
         (response.get("content").get("size"), false),
     ];
-    // Of what did not change, or is nothing, the content never came over the network.
+    // Unchanged and empty responses had no content on the network.
     let has_content = !matches!(response.get("status").number(), Some(204.0 | 304.0));
     let known = if has_content { sizes.len() } else { sizes.len() - 1 };
     sizes.into_iter().take(known).find_map(|(size, with_head)| {
@@ -358,7 +356,7 @@ fn response_bytes(entry: &Tree, repairs: &mut Repairs) -> u64 {
     let response = entry.get("response");
     let body = response.get("bodySize").number().unwrap_or(-1.0);
     if !(-1.0..=LARGEST).contains(&body) {
-        repairs.count("with an impossible size: taken as not known");
+        repairs.count("with an impossible size: taken as unknown");
     }
     match bytes_of(entry) {
         Some((bytes, true)) => bytes,
@@ -367,7 +365,7 @@ fn response_bytes(entry: &Tree, repairs: &mut Repairs) -> u64 {
             let content = positive(response.get("content").get("size"));
             let status = response.get("status").number().unwrap_or_default();
             if status == 200.0 && body == -1.0 && content.is_none() {
-                repairs.count("without a size: only a head is fetched");
+                repairs.count("without a size: only a header is fetched");
             }
             head_bytes(response, RESPONSE_HEAD)
         }
@@ -379,7 +377,7 @@ fn request_bytes(request: &Tree) -> u64 {
     head_bytes(request, REQUEST_HEAD) + body.unwrap_or(0.0) as u64
 }
 
-/// Bytes of a head: as recorded, else as its fields add up, else `assumed`.
+/// Bytes of a header: as recorded, else the sum of its fields, else `assumed`.
 fn head_bytes(message: &Tree, assumed: u64) -> u64 {
     let recorded = message.get("headersSize").number();
     if let Some(bytes) = recorded.filter(|bytes| *bytes > 0.0 && *bytes <= 1e6) {
@@ -388,7 +386,7 @@ fn head_bytes(message: &Tree, assumed: u64) -> u64 {
     let length = |field: &Tree, key| field.get(key).text().map_or(0, str::len) as u64;
     let fields = message.get("headers").list();
     let fields: u64 = fields.iter().map(|f| length(f, "name") + length(f, "value") + 4).sum();
-    // Shorter ones were cut by whoever published the recording.
+    // Shorter ones were truncated for publication.
     fields.max(assumed)
 }
 
@@ -408,7 +406,7 @@ fn kind_of(entry: &Tree, url: &str) -> Kind {
     kind_of_mime(mime, url)
 }
 
-/// What an object of a media type is; the ending of its URL decides where the type says nothing.
+/// Kind of an object by its media type, or by the extension of its URL for generic types.
 pub(super) fn kind_of_mime(mime: &str, url: &str) -> Kind {
     let mime = mime.to_ascii_lowercase();
     let has = |word: &str| mime.contains(word);
@@ -431,8 +429,8 @@ pub(super) fn kind_of_mime(mime: &str, url: &str) -> Kind {
     }
 }
 
-/// How urgent: as the browser recorded it, else as browsers hold with such objects
-/// (RFC 9218 s4.1 has eight steps, the names are Chromium's).
+/// Urgency as recorded by the browser, else the usual one for such objects (RFC 9218 s4.1 has eight
+/// steps, the names are Chromium's).
 fn urgency(entry: &Tree, kind: Kind) -> u8 {
     match entry.get("_priority").text() {
         Some("VeryHigh" | "Highest") => 0,
@@ -444,7 +442,7 @@ fn urgency(entry: &Tree, kind: Kind) -> u8 {
     }
 }
 
-/// The urgency of an object of which only the kind is known.
+/// The urgency of an object by its kind alone.
 pub(super) const fn usual_urgency(kind: Kind) -> u8 {
     match kind {
         Kind::Document | Kind::Style => 0,
@@ -454,7 +452,7 @@ pub(super) const fn usual_urgency(kind: Kind) -> u8 {
     }
 }
 
-/// The URL that asked for an entry: a text, or an object with a URL or the calls that led to it.
+/// The URL of the initiator of an entry: a text, or an object with a URL or a call stack.
 fn initiator(tree: &Tree, depth: usize) -> Option<&str> {
     let own = tree.text().or(tree.get("url").text());
     own.or_else(|| {
@@ -467,7 +465,7 @@ fn initiator(tree: &Tree, depth: usize) -> Option<&str> {
     })
 }
 
-/// When the load event came, since the first start (`zero`, since 1970).
+/// Time of the load event since the first start (`zero`, since 1970).
 fn loaded(page: &Tree, zero: f64) -> Option<f64> {
     let after = page.get("pageTimings").get("onLoad").number().filter(|after| *after > 0.0)?;
     let page_start = page.get("startedDateTime").text().and_then(date::millis).unwrap_or(zero);

@@ -1,21 +1,20 @@
-//! What depends on what in a HAR file: a rule, because recordings do not say.
+//! Dependencies in a HAR file, derived by a rule, because recordings do not have them.
 //!
-//! An entry began when the last thing it waited for was over. Its waits are, in this order:
+//! An entry begins at the end of its last wait. Its waits are, in this order:
 //!
 //! 1. The redirect that leads to it.
-//! 2. The entry that its initiator names. If that one was still being received, what set it off
-//!    is the part received by then; if it had ended, the last script or style sheet that ended
-//!    after it and before this entry began is waited for too, because parsers and scripts wait
-//!    for those.
+//! 2. The entry that its initiator names. If that one was still being received, the part received
+//!    by then is the cause; if it had ended, the entry also waits for the last script or style
+//!    sheet that ended after it and before this entry began, because parsers and scripts wait for
+//!    those.
 //! 3. Without either: the document, if it was being received; else the response that ended last
 //!    before the entry began, among those that can ask for others (images cannot).
 //! 4. Without any: the start of the first entry.
 //!
-//! What then remains between the last of its waits and its start is time that the network does
-//! not explain: work, kept as a delay. So is, at the server, what remains of the recorded wait
-//! for the first byte beyond a round trip: the shortest handshake known of that server, or
-//! without any the lower quartile of its waits.
-//! Every wait is for an entry that began earlier, so there are no circles.
+//! The remaining time between the last of its waits and its start is processing time, kept as a
+//! delay. The same holds at the server for the recorded wait for the first byte beyond a round
+//! trip: the shortest known handshake of that server, or else the lower quartile of its waits.
+//! Every wait is for an entry that began earlier, so there are no cycles.
 
 use super::har::{Entry, Har, Kind};
 use super::urls;
@@ -26,7 +25,7 @@ use traffic::web::{Action, Activity, Object, Page, PageFault, Trigger, Wait};
 /// Recorded times are rounded to milliseconds.
 const TOLERANCE_MS: f64 = 1.0;
 
-/// The page that a recording describes.
+/// The page of a recording.
 pub(super) fn page(name: &str, har: &Har) -> Result<Page, PageFault> {
     let entries = &har.entries;
     let round_trips = round_trips(entries);
@@ -58,7 +57,7 @@ fn object(entry: &Entry, round_trips: &BTreeMap<&str, f64>) -> Object {
     }
 }
 
-/// The round trip to every server, as far as it is known.
+/// The round trip to every server, as far as known.
 fn round_trips(entries: &[Entry]) -> BTreeMap<&str, f64> {
     let mut seen: BTreeMap<&str, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.fetched) {
@@ -79,7 +78,7 @@ fn millis(ms: f64) -> Duration {
     Duration::from_secs_f64(ms.max(0.0) / 1e3)
 }
 
-/// Looks for what an entry waited for.
+/// Finds the waits of entries.
 struct Causes<'e> {
     entries: &'e [Entry],
     /// Entries by URL and by URL without query, in order of their start.
@@ -88,12 +87,12 @@ struct Causes<'e> {
     redirects: Vec<Option<usize>>,
     /// The first document.
     document: Option<usize>,
-    /// Entries by their end, for two questions: of any that can ask, and of scripts and styles.
+    /// Entries by their end: all possible initiators, and scripts and style sheets.
     askers: Ends,
     gates: Ends,
 }
 
-/// Ends in order, each with its entry.
+/// Sorted ends, each with its entry.
 struct Ends(Vec<(f64, usize)>);
 
 impl Ends {
@@ -104,7 +103,7 @@ impl Ends {
         Ends(ends)
     }
 
-    /// The entry before `index` that ended last, at `by` at the latest.
+    /// The entry before `index` with the last end not after `by`.
     fn last(&self, index: usize, by: f64) -> Option<usize> {
         let ended = self.0.partition_point(|(end, _)| *end <= by);
         self.0[..ended].iter().rev().find(|(_, entry)| *entry < index).map(|(_, entry)| *entry)
@@ -155,7 +154,7 @@ impl<'e> Causes<'e> {
         }
     }
 
-    /// The entry that this one's initiator names: the last one of that URL that began before.
+    /// The entry of this one's initiator: the last one of that URL that began before.
     fn initiator(&self, index: usize) -> Option<usize> {
         let url = self.entries[index].initiator.as_deref()?;
         let find = |url: &str| {
@@ -181,7 +180,7 @@ impl<'e> Causes<'e> {
         }
     }
 
-    /// What of `cause` set `index` off, and how long after it.
+    /// The part of `cause` that triggered `index`, and the delay after it.
     fn after(&self, cause: usize, index: usize) -> Wait {
         let (by, start) = (&self.entries[cause], self.entries[index].start);
         let on = cause as u32;
@@ -191,7 +190,7 @@ impl<'e> Causes<'e> {
         if start < by.first_byte || !by.fetched {
             return self.since_start(cause, index);
         }
-        // In the middle of it: this part of its bytes was there.
+        // During reception: this part of its bytes had been received.
         let part = (start - by.first_byte) / (by.end - by.first_byte);
         let ppm = (part * 1e6) as u32;
         Wait { on, event: Trigger::Received { ppm }, delay: Duration::ZERO }
@@ -203,9 +202,9 @@ impl<'e> Causes<'e> {
     }
 }
 
-/// For every entry the redirect that leads to it: the first entry of its target that begins
-/// after its end and is no other redirect's yet. Published recordings have their queries cut, so
-/// an entry without one may be the target of a redirect with one.
+/// For every entry the redirect that leads to it: the first entry with its target that begins after
+/// its end and is not assigned to another redirect. Published recordings have their queries
+/// removed, so an entry without a query may be the target of a redirect with one.
 fn redirects(entries: &[Entry]) -> Vec<Option<usize>> {
     let mut by_url: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, entry) in entries.iter().enumerate() {
@@ -220,7 +219,7 @@ fn redirects(entries: &[Entry]) -> Vec<Option<usize>> {
             let named = by_url.get_mut(*url)?;
             let too_early =
                 |to: &usize| *to <= from || entries[*to].start + TOLERANCE_MS < entry.end;
-            // Nothing is the target of two, so what is found is taken out.
+            // No entry is the target of two redirects, so found entries are removed.
             let place = named.partition_point(too_early);
             (place < named.len()).then(|| named.remove(place))
         });

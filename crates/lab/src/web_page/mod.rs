@@ -1,7 +1,7 @@
 //! Pages to load: HAR files, dependency graphs, lists of sizes, and names.
 //!
-//! `document` and `tree` read what anybody may have written, `har` and `har_graph`, `graph` and
-//! `sizes` make a page of it. How a page is loaded is `traffic::web`'s.
+//! `document` and `tree` read untrusted files, `har` with `har_graph`, `graph` and `sizes` make
+//! pages of them. `traffic::web` loads pages.
 
 mod date;
 mod document;
@@ -22,21 +22,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use traffic::web::Page;
 
-/// The variable that names a folder of recordings of the named pages.
+/// Environment variable with a folder of recordings of the named pages.
 const DATA_VARIABLE: &str = "ANABRANCH_DATA";
-/// Where such a folder is looked for without it.
+/// Default folder without the variable.
 const DATA_FOLDERS: [&str; 2] = ["shared/data", "../shared/data"];
 
-/// A page that was read, and from where.
+/// A page and its source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageSource {
-    /// The page.
+    /// Page.
     pub page: Arc<Page>,
-    /// What holds in every folder: the absolute name of the file, or the name of a model.
+    /// Absolute name of the file, or name of a model.
     pub anchored: String,
     /// SHA-256 of the file, if there is one.
     pub digest: Option<[u8; 32]>,
-    /// How it was understood and what was mended.
+    /// Notes on its format and corrections.
     pub notes: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl PageSource {
     }
 }
 
-/// The recording of a named page if it is at hand, else its model.
+/// The recording of a named page if available, else its model.
 fn named_page(named: &NamedPage) -> Result<PageSource, Fault> {
     let variable = std::env::var_os(DATA_VARIABLE).map(PathBuf::from);
     let folders = variable.into_iter().chain(DATA_FOLDERS.map(PathBuf::from));
@@ -63,7 +63,7 @@ fn named_page(named: &NamedPage) -> Result<PageSource, Fault> {
     }
     let page = named.model().map_err(|fault| unsound(named.name, &fault.to_string()))?;
     let note = format!(
-        "page: `{}` is a model of {} objects and {} bytes in all ({}); single sizes are assumed",
+        "page: `{}` is a model of {} objects and {} bytes in total ({}); object sizes are assumed",
         named.name, named.objects, named.bytes, named.source
     );
     let anchored = named.name.to_owned();
@@ -92,10 +92,10 @@ fn from_file(name: &str, file: &str, path: &Path) -> Result<PageSource, Fault> {
     })
 }
 
-/// The page of a document, by the form it has.
+/// The page of a document, by its format.
 fn understood(name: &str, document: &Document) -> Result<(Page, Vec<String>), Fault> {
     let tree = &document.tree;
-    let fault = |problem: String| (problem, "mend the file, or record it again".to_owned());
+    let fault = |problem: String| (problem, "correct the file, or record it again".to_owned());
     if tree.get("log").is_map() {
         let har = har::read(tree.get("log")).map_err(fault)?;
         let page = har_graph::page(name, &har).map_err(|f| unsound(name, &f.to_string()))?;
@@ -113,18 +113,18 @@ fn understood(name: &str, document: &Document) -> Result<(Page, Vec<String>), Fa
 }
 
 fn unsound(name: &str, problem: &str) -> Fault {
-    (format!("`{name}` makes no page: {problem}"), "give another recording".to_owned())
+    (format!("`{name}` is not a page: {problem}"), "give another recording".to_owned())
 }
 
-/// There is no such file; perhaps a name was meant.
+/// Error for a missing file, which may be a misspelt name.
 fn missing(file: &str, error: &std::io::Error) -> Fault {
     let names: Vec<&str> = NAMED_PAGES.iter().map(|named| named.name).collect();
     let is_path = file.contains(['/', '.', '\\']);
     let help = match nearest(file, names.iter().copied()).filter(|_| !is_path) {
         Some(near) => format!("did you mean `web:{near}`? Pages by name: {}", names.join(", ")),
         None => format!(
-            "check the name; it is relative to the scenario file, or to where you are. Pages by \
-             name: {}",
+            "check the name; it is relative to the scenario file, or to the working directory. \
+             Pages by name: {}",
             names.join(", ")
         ),
     };

@@ -1,30 +1,30 @@
-//! Pages of which only sizes are known: lists of objects, and the pages that papers name.
+//! Pages with known sizes only: lists of objects, and the pages of the papers.
 //!
-//! The page itself comes first, then everything embedded at once, as paper 000 fetched them.
-//! Of the named pages the papers print the number of objects and their total; the sizes in
-//! between are assumed: the k-th largest object has a share proportional to 1/k, the page itself
-//! is the largest.
+//! The page itself is fetched first, then all embedded objects at once, as in paper 000. For the
+//! named pages the papers give the number of objects and their total size; the single sizes are
+//! assumed: the k-th largest object has a share proportional to 1/k, and the page itself is the
+//! largest.
 
 use super::har::{self, Kind, usual_urgency};
 use super::tree::Tree;
 use base::Duration;
 use traffic::web::{Action, Activity, Object, Page, PageFault, Trigger, Wait};
 
-/// Larger objects are mistakes.
+/// Largest plausible object, in bytes.
 const LARGEST: f64 = (1u64 << 40) as f64;
 
-/// A page that a paper names.
+/// A page of a paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NamedPage {
-    /// As `web:NAME` spells it.
+    /// Name in `web:NAME`.
     pub name: &'static str,
-    /// Objects, the page itself included.
+    /// Number of objects, the page itself included.
     pub objects: u32,
-    /// Of all of them together.
+    /// Total size in bytes.
     pub bytes: u64,
-    /// Where both numbers are printed.
+    /// Source of both numbers.
     pub source: &'static str,
-    /// The recording of it in a folder of data, if there is one at hand.
+    /// Its recording in a folder of data, if any.
     pub(super) recorded: &'static str,
 }
 
@@ -58,12 +58,12 @@ const fn named(
 }
 
 impl NamedPage {
-    /// The model: sizes in proportion to 1/k that add up to the total.
+    /// The model: sizes proportional to 1/k with the given total.
     pub(super) fn model(&self) -> Result<Page, PageFault> {
         let weight = |k: u64| 1_000_000_000 / k;
         let ranks = 1..=u64::from(self.objects);
         let whole: u64 = ranks.clone().map(weight).sum();
-        // What rounding leaves over goes to the largest one.
+        // The rounding remainder is added to the largest one.
         let mut sizes: Vec<u64> = ranks.map(|k| self.bytes * weight(k) / whole).collect();
         let rest = self.bytes - sizes.iter().sum::<u64>();
         if let Some(first) = sizes.first_mut() {
@@ -76,11 +76,11 @@ impl NamedPage {
 /// A list of sizes: `html_bytes` and `object_bytes`.
 pub(super) fn read(name: &str, list: &Tree) -> Result<(Page, Vec<String>), String> {
     let size = |tree: &Tree| tree.number().filter(|bytes| (0.0..=LARGEST).contains(bytes));
-    let html = size(list.get("html_bytes")).ok_or("`html_bytes` is no size".to_owned())?;
+    let html = size(list.get("html_bytes")).ok_or("`html_bytes` is not a size".to_owned())?;
     let mut sizes = vec![html as u64];
     for (index, object) in list.get("object_bytes").list().iter().enumerate() {
         let bytes =
-            size(object).ok_or(format!("entry {} of `object_bytes` is no size", index + 1))?;
+            size(object).ok_or(format!("entry {} of `object_bytes` is not a size", index + 1))?;
         sizes.push(bytes as u64);
     }
     let page = page(name, &sizes).map_err(|fault| fault.to_string())?;

@@ -1,4 +1,4 @@
-//! Pages read from text: what depends on what, sizes, repairs, refusals, and mutated recordings.
+//! Pages from text: dependencies, sizes, corrections, errors, and mutated recordings.
 
 use super::document::Document;
 use super::*;
@@ -24,7 +24,7 @@ fn problem(text: &str) -> String {
     parse(text).err().map(|(problem, _)| problem).unwrap_or_default()
 }
 
-/// An entry of a HAR file that begins at `start` ms, waits, and receives; `more` goes into it.
+/// An entry of a HAR file that begins at `start` ms, waits, and receives, with the fields `more`.
 fn entry(url: &str, start: u32, wait: u32, receive: u32, bytes: i64, more: &str) -> String {
     let (seconds, millis, time) = (start / 1000, start % 1000, wait + receive);
     format!(
@@ -68,7 +68,7 @@ fn recorded() -> String {
 #[test]
 fn waits_follow_the_rule() {
     let page = page(&recorded());
-    // In order of their start: document, script, data, image.
+    // In start order: document, script, data, image.
     assert_eq!(waits(&page, 0), []);
     assert_eq!(waits(&page, 1), [wait(0, Trigger::Received { ppm: 500_000 }, 0)]);
     assert_eq!(waits(&page, 2), [wait(1, Trigger::End, 5)]);
@@ -85,7 +85,7 @@ fn sizes_are_head_and_body_and_thinking_is_beyond_a_round_trip() {
     ]));
     let [document, image] = page.objects() else { panic!("two objects") };
     assert_eq!((document.request_bytes, document.response_bytes), (200, 50_100));
-    // A handshake took 25 ms, so of 100 and 70 ms the server thought 75 and 45.
+    // A handshake took 25 ms, so of 100 and 70 ms the server used 75 and 45.
     assert_eq!(document.think, Duration::from_millis(75));
     assert_eq!(image.think, Duration::from_millis(45));
     assert_eq!((document.urgency, image.urgency), (3, 5));
@@ -105,7 +105,7 @@ fn without_initiators_the_last_response_that_can_ask_is_the_cause() {
     assert_eq!(waits(&page, 2), [wait(0, Trigger::Received { ppm: 220_000 }, 0)]);
     // The style sheet ended at 110, the document at 100.
     assert_eq!(waits(&page, 3), [wait(1, Trigger::End, 10)]);
-    // The image of 361 asks for nothing: the script of 170 did.
+    // The image of 361 is not an initiator: the script of 170 is.
     assert_eq!(waits(&page, 4), [wait(3, Trigger::End, 230)]);
 }
 
@@ -225,10 +225,10 @@ fn odd_entries_are_mended_and_counted() {
         ),
         (entry("x", 9, 1, 0, 1, r#", "response": {"status": 101}"#), "web sockets", 1),
         (entry("x", 9, 1, 0, 1, r#", "request": {"url": "wss://a.org/"}"#), "web sockets", 1),
-        (entry("x", 9, 1, 0, 1, r#", "request": {"url": "data:,"}"#), "not of the network", 1),
+        (entry("x", 9, 1, 0, 1, r#", "request": {"url": "data:,"}"#), "not from the network", 1),
         (entry("x", 9, 1, 0, 1, r#", "request": {}"#), "without a URL", 1),
         (entry("x", 9, 1, 0, 1, r#", "request": 7"#), "without a request", 1),
-        (entry("x", 9, 1, 0, 1, r#", "startedDateTime": "noon""#), "without a time of start", 2),
+        (entry("x", 9, 1, 0, 1, r#", "startedDateTime": "noon""#), "without a start time", 2),
         (entry("x", 9, 1, 0, 1, r#", "time": null, "timings": 1"#), "without times", 2),
         (entry("x", 9, 1, 0, 1, r#", "_fromDiskCache": true"#), "from a cache", 1),
         (entry("x", 9, 1, 0, 1, r#", "_fromCache": "memory""#), "from a cache", 1),
@@ -363,8 +363,8 @@ fn unsound_graphs_are_refused_with_the_place() {
     for (from, to, expected) in [
         (r#""a2": "d1""#, r#""a2": "d9""#, "dependency `p1` names `d9` as `a2`"),
         (r#""a1": "c2", "a2": "c1""#, r#""a2": "c1""#, "dependency `p3` names `` as `a1`"),
-        (r#""a1": "c0""#, r#""a1": "c2""#, "for itself: the graph has a circle"),
-        (r#""id": "c2""#, r#""id": "c0""#, "two activities are called `c0`"),
+        (r#""a1": "c0""#, r#""a1": "c2""#, "directly or indirectly: the graph has a cycle"),
+        (r#""id": "c2""#, r#""id": "c0""#, "two activities have the name `c0`"),
         (r#""id": "d2""#, r#""idd": "d2""#, "object 3 of `objs` has no `download`"),
         (r#"{"id": "c2", "#, "{", "an entry of `comps` of object 2"),
         (r#""start_activity": "d0""#, r#""start_activity": "x""#, "`start_activity` is `x`"),
@@ -398,7 +398,7 @@ fn models_have_the_counts_and_totals_of_their_papers() {
     }
 }
 
-/// Puts together a HAR file from odd pieces, some of which break it.
+/// Composes a HAR file from unusual pieces, some of which break it.
 fn odd_har(pieces: &[(u8, u16, i32)]) -> String {
     let mut entries = Vec::new();
     for (kind, start, number) in pieces {
@@ -432,13 +432,13 @@ fn many_like_entries_are_read_in_no_time() {
         assert_eq!(page(&har(&entries)).objects().len(), 20_000);
     }
     let entries: Vec<String> = (0..50_001).map(|_| "7".to_owned()).collect();
-    assert!(problem(&har(&entries)).contains("no page is so large"));
+    assert!(problem(&har(&entries)).contains("too large for a page"));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
-    /// Whatever is in the entries, there is a page without circles, or a sentence why not.
+    /// Any entries give a page without cycles, or an error.
     #[test]
     fn odd_recordings_give_a_page_or_a_reason(
         pieces in proptest::collection::vec(any::<(u8, u16, i32)>(), 0..40),
@@ -449,7 +449,7 @@ proptest! {
         }
     }
 
-    /// However a file is damaged, reading it ends without a panic.
+    /// Reading a damaged file never panics.
     #[test]
     fn damaged_files_give_a_page_or_a_reason(
         graph in any::<bool>(),
@@ -479,7 +479,7 @@ proptest! {
     }
 }
 
-/// What each recording of the shared data comes to: a change of a rule shows here.
+/// Results for each recording of the shared data: a changed rule is visible here.
 #[test]
 fn recordings_are_read_whole() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/web");

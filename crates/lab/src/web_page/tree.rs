@@ -1,19 +1,19 @@
-//! `Tree`: what is kept of a JSON document that anybody may have written.
+//! `Tree`: the relevant part of an untrusted JSON document.
 //!
-//! The document streams by: only the keys that some reader looks at are kept, texts are cut, and
-//! the number of values is bounded, so bodies of any length in a HAR cost no memory. A value of
-//! another type than expected reads as absent; only text that is not JSON is an error.
+//! The document is streamed: only keys that a reader uses are kept, texts are truncated, and the
+//! number of values is bounded, so bodies of any length in a HAR need no memory. A value of an
+//! unexpected type reads as absent; only text that is not JSON is an error.
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::cell::Cell;
 use std::fmt;
 
-/// Values kept of a document at most: far more than a page has.
+/// Largest number of values of a document, far more than a page has.
 const MOST_VALUES: usize = 4_000_000;
-/// Characters kept of a text.
+/// Largest number of characters of a text.
 const MOST_CHARS: usize = 4096;
 
-/// Keys of HAR files, dependency graphs and object lists that are looked at.
+/// Keys of HAR files, dependency graphs and object lists that are kept.
 const KEPT: &[&str] = &[
     "_bytesIn",
     "_error",
@@ -79,7 +79,7 @@ const KEPT: &[&str] = &[
     "when_comp_start",
 ];
 
-/// A JSON value, as far as it is kept.
+/// The kept part of a JSON value.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) enum Tree {
     #[default]
@@ -88,12 +88,12 @@ pub(super) enum Tree {
     Number(f64),
     Text(String),
     List(Vec<Tree>),
-    /// Of two equal keys the last one holds.
+    /// Of two equal keys, the last one is kept.
     Map(Vec<(&'static str, Tree)>),
 }
 
 impl Tree {
-    /// The value of a key, or nothing.
+    /// The value of a key, if any.
     pub(super) fn get(&self, key: &str) -> &Tree {
         match self {
             Tree::Map(entries) => {
@@ -103,7 +103,7 @@ impl Tree {
         }
     }
 
-    /// A number, or a text that is one.
+    /// A number, or a text with a number.
     pub(super) fn number(&self) -> Option<f64> {
         match self {
             Tree::Number(number) => Some(*number),
@@ -120,7 +120,7 @@ impl Tree {
         }
     }
 
-    /// Whether it says yes, in any of the ways people say it.
+    /// Whether it is true, in any of the usual spellings.
     pub(super) fn is_true(&self) -> bool {
         match self {
             Tree::Bool(yes) => *yes,
@@ -130,7 +130,7 @@ impl Tree {
         }
     }
 
-    /// The values of a list; none of anything else.
+    /// The values of a list; none for other types.
     pub(super) fn list(&self) -> &[Tree] {
         match self {
             Tree::List(values) => values,
@@ -147,7 +147,7 @@ impl Tree {
     }
 }
 
-/// Reads one value; counts what is kept over the whole document.
+/// Reads one value; counts the values kept over the whole document.
 #[derive(Clone, Copy)]
 pub(super) struct Keep<'a> {
     kept: &'a Cell<usize>,
@@ -162,7 +162,7 @@ impl<'a> Keep<'a> {
         self.kept.set(self.kept.get() + 1);
         if self.kept.get() > MOST_VALUES {
             return Err(E::custom(format_args!(
-                "more than {MOST_VALUES} values; no page is so large"
+                "more than {MOST_VALUES} values, too many for a page"
             )));
         }
         Ok(())

@@ -1,12 +1,13 @@
-//! As much of URLs as pages need: host, extension, redirect targets.
+//! Parts of URLs: host, extension, redirect targets.
 
-/// The host with its port if that is not the scheme's, in small letters.
+/// The host in lower case, with a port other than the default.
 pub(super) fn host(url: &str) -> String {
     let normal = normal(url);
     normal.split("://").nth(1).map_or(String::new(), |rest| authority(rest).to_owned())
 }
 
-/// Scheme and host in small letters, no default port, no fragment, at least a slash as path.
+/// Normalised URL: scheme and host in lower case, no default port, no fragment, at least a slash as
+/// path.
 pub(super) fn normal(url: &str) -> String {
     let url = url.split('#').next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
@@ -20,7 +21,7 @@ pub(super) fn normal(url: &str) -> String {
     format!("{scheme}://{host}{slash}{path}")
 }
 
-/// What a redirect at `base` to `target` leads to (RFC 3986 s5.2, without dot segments).
+/// Resolves a redirect at `base` to `target` (RFC 3986 s5.2, without dot segments).
 pub(super) fn resolve(base: &str, target: &str) -> String {
     if target.contains("://") {
         return target.to_owned();
@@ -43,7 +44,7 @@ pub(super) fn without_query(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or(url)
 }
 
-/// What follows the last dot of the last segment of the path, in small letters.
+/// The text after the last dot of the last path segment, in lower case.
 pub(super) fn extension(url: &str) -> String {
     let file = without_query(url).rsplit('/').next().unwrap_or_default();
     file.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_ascii_lowercase())

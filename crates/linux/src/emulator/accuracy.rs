@@ -186,7 +186,7 @@ impl fmt::Display for Accuracy {
         write!(f, "delay {delay:+.3} ms, rate {rate:+.2} %, ")?;
         match self.misjudged() {
             0 => write!(f, "every loss as drawn")?,
-            some => write!(f, "{some} probes lost or kept against their draw")?,
+            some => write!(f, "{some} probes lost or kept contrary to their draw")?,
         }
         if !self.realtime {
             write!(f, " (without real-time priority: needs root)")?;

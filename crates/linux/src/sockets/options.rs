@@ -43,7 +43,7 @@ impl SocketOptions {
     /// A socket that takes connections.
     pub(super) fn listen(&self, local: SocketAddr) -> Result<Socket, LiveError> {
         let socket = self.open(local)?;
-        let failed = |error| LiveError::system(&format!("listening at {local}"), &error);
+        let failed = |error| LiveError::system(&format!("listening on {local}"), &error);
         socket.listen(BACKLOG).map_err(failed)?;
         Ok(socket)
     }
@@ -126,7 +126,7 @@ impl SocketOptions {
         let here = here.split_whitespace().collect::<Vec<_>>().join(", ");
         LiveError::missing(
             format!("the kernel has no congestion control {name}; it has {here}"),
-            format!("sudo modprobe tcp_{name}, or take one that is there"),
+            format!("sudo modprobe tcp_{name}, or use one that it has"),
         )
     }
 }

@@ -193,8 +193,8 @@ fn add_multipath(
     let flow = &mut record.flows[0];
     if flow.failure.is_none() && sent.iter().chain(&read).any(|reading| reading.fallback) {
         return Err(LiveError::Failed(
-            "the kernel fell back from MPTCP to plain TCP: something on the way takes MPTCP's \
-             options out, or a subflow that carried everything lost its mappings"
+            "the kernel fell back from MPTCP to plain TCP: a middlebox removes MPTCP options, or a \
+             subflow that carried everything lost its mappings"
                 .to_owned(),
         ));
     }

@@ -69,7 +69,7 @@ pub struct SutPath {
 pub struct SutRun<'a> {
     pub system: &'a SystemUnderTest,
     pub traffic: &'a Traffic,
-    /// Client to server instead of a download; a page is always a download.
+    /// Send from client to server instead of downloading; a page is always a download.
     pub reverse: bool,
     /// Time after which an unfinished run is given up as incomplete.
     pub limit: Duration,
@@ -135,7 +135,7 @@ impl SutRecord {
         let reports = [client.report(), server.report()];
         if let Some(mismatch) = reports.iter().find_map(|report| report.mismatch) {
             return Err(LiveError::Failed(format!(
-                "what arrived is not what was sent: {mismatch}"
+                "received data differ from sent data: {mismatch}"
             )));
         }
         let outcome = Half::outcome(run.traffic, client, server, run.reverse);

@@ -13,7 +13,7 @@ use gilbert_elliott::GilbertElliott;
 
 /// Name, one sentence and source of every model.
 pub const NAMES: &[(&str, &str, &str)] = &[
-    ("random", "Every packet alike: `loss 1%`.", "netem's `loss random`"),
+    ("random", "Independent loss of every packet: `loss 1%`.", "netem's `loss random`"),
     (
         "gemodel",
         "A good and a bad state, each with a probability of its own: `loss gemodel P R 1-H 1-K`.",

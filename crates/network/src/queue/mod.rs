@@ -20,7 +20,7 @@ use wire::Packet;
 
 /// Name, one sentence and source of every discipline.
 pub const NAMES: [(&str, &str, &str); 4] = [
-    ("droptail", "Drops what finds the queue full.", "netem's `limit`"),
+    ("droptail", "Drops packets that arrive at a full queue.", "netem's `limit`"),
     (
         "red",
         "Drops early, the more often the longer the average queue: MIN, MAX, probability at MAX.",

@@ -87,10 +87,7 @@ pub(super) fn number(text: &str, max: f64) -> Result<f64, TraceFault> {
     if (0.0..=max).contains(&number) {
         Ok(number)
     } else {
-        Err(TraceFault::out_of_range(
-            text,
-            "wanted is a number from 0 to 1 Tbit/s, or to 300 years",
-        ))
+        Err(TraceFault::out_of_range(text, "expected a number from 0 to 1 Tbit/s, or to 300 years"))
     }
 }
 

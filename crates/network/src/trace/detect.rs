@@ -101,7 +101,7 @@ pub fn read(
     refuse_other_kinds(text)?;
     let Some((_, first)) = lines(text).next() else { return Err(TraceFault::Empty.whole()) };
     if first.starts_with(['[', '{']) {
-        no_unit(unit, "the names in the JSON say it")?;
+        no_unit(unit, "the names in the JSON imply the unit")?;
         return Ok((json::read(text)?, Form::Json));
     }
     if let Some(direction) = bitrate_table::column_for(first, direction) {
@@ -155,19 +155,19 @@ fn refuse_other_kinds(text: &str) -> Result<(), TraceError> {
 fn other_kind(line: &str) -> Option<(&'static str, &'static str)> {
     let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
     if line.contains('\0') || line.starts_with("PK") || line.starts_with('\u{1f}') {
-        return Some(("a binary file", "give text; unpack it first if it is packed"));
+        return Some(("a binary file", "give a text file; unpack it first if it is compressed"));
     }
     if has(&["iperf", "bits/sec", "[ ID]"]) {
-        let mend = "iperf measures what one sender reached, not what the link could carry; to use \
-                    it all the same, write its intervals as CSV `second,bytes-per-second`";
+        let mend = "iperf measures the throughput of one sender, not the capacity of the link; to \
+                    use it anyway, write its intervals as CSV `second,bytes-per-second`";
         return Some(("iperf output", mend));
     }
     if has(&["bytes from ", "icmp_seq", "PING "]) {
         return Some(("ping output", PING_MEND));
     }
     if has(&["frame.time", "tcp.seq", "ip.src", "frame_bytes", "payload_bytes", "tcp.len"]) {
-        let mend = "packets that were sent do not say how many could have been; give a recording \
-                    of capacity such as mahimahi's";
+        let mend = "packets that were sent do not show the capacity; give a recording of capacity \
+                    such as mahimahi's";
         return Some(("a per-packet table", mend));
     }
     if line.starts_with("# mahimahi") || line.starts_with("# queue") || is_log(line) {
@@ -177,8 +177,8 @@ fn other_kind(line: &str) -> Option<(&'static str, &'static str)> {
     None
 }
 
-pub(super) const PING_MEND: &str = "round-trip times say nothing of capacity: use them as `delay`, \
-    half of one each way; if these are rates, say `unit=mbit`";
+pub(super) const PING_MEND: &str = "round-trip times do not show capacity: use half of one as \
+    `delay`; if these are rates, add `unit=mbit`";
 
 /// `time + size`, `time - size`, `time # size`, `time d packets bytes`.
 fn is_log(line: &str) -> bool {

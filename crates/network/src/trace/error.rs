@@ -17,13 +17,13 @@ pub struct TraceError {
 pub enum TraceFault {
     #[error("the recording is empty")]
     Empty,
-    #[error("the recording never carries anything: every rate is zero")]
+    #[error("the recording has no capacity: every rate is zero")]
     NoCapacity,
-    #[error("the recording lasts no time")]
+    #[error("the recording has a duration of zero")]
     NoTime,
     #[error("the recording is longer than 500 years")]
     TooLong,
-    #[error("times go backwards")]
+    #[error("times decrease")]
     Backwards,
     #[error("`{found}` is not {wanted}")]
     Malformed { found: String, wanted: &'static str },
@@ -60,22 +60,22 @@ impl TraceFault {
     pub const fn mend(&self) -> &'static str {
         match self {
             TraceFault::Empty | TraceFault::NoCapacity | TraceFault::NoTime => {
-                "give a recording that carries something for some time"
+                "give a recording with some capacity and a duration"
             }
             TraceFault::TooLong => "check the times: they are in seconds, or milliseconds",
             TraceFault::Backwards => {
                 "times must not decrease; a list of rates needs a column of times before it"
             }
             TraceFault::Malformed { .. } | TraceFault::OutOfRange { .. } => {
-                "correct the line, or check that the file is one of: mahimahi milliseconds, \
-                 `seconds megabit/s` columns, CSV `second,bytes-per-second`, JSON of \
-                 `duration_ms` and `bandwidth_kbps`, a throughput list, a DL_bitrate table"
+                "correct the line, or check that the format is one of: mahimahi milliseconds, \
+                 `seconds megabit/s` columns, CSV `second,bytes-per-second`, JSON of `duration_ms` \
+                 and `bandwidth_kbps`, a throughput list, a DL_bitrate table"
             }
             TraceFault::Ambiguous { .. } => {
-                "say it: `unit=mbit`, `unit=kbit`, `unit=bit` or `unit=bytes` (per second)"
+                "add the unit: `unit=mbit`, `unit=kbit`, `unit=bit` or `unit=bytes` (per second)"
             }
             TraceFault::NotCapacity { mend, .. } => mend,
-            TraceFault::Unit { .. } => "leave `unit=` out, or give the file that it describes",
+            TraceFault::Unit { .. } => "remove `unit=`, or give the file that it describes",
         }
     }
 }

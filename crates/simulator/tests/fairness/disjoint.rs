@@ -1,4 +1,4 @@
-//! One connection that has two paths for itself: at least what a TCP reaches on the better of
+//! One connection that has two paths without competition: at least what a TCP reaches on the better of
 //! them (RFC 6356 s2, goal 1).
 
 use crate::mean;

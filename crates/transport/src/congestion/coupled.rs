@@ -38,7 +38,7 @@ pub struct Coupling {
     pub initial_alpha_segs: u32,
     /// wVegas: `total_alpha`, segments in queues for all paths together.
     pub total_alpha_segs: u32,
-    /// wVegas: `gamma`, segments in queues that end slow start.
+    /// wVegas: `gamma`, queued segments that end slow start.
     pub gamma_segs: u32,
     /// wVegas: how long an RTT sample counts as the smallest; zero: for ever.
     pub base_window: Duration,

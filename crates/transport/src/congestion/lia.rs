@@ -18,7 +18,7 @@ use crate::parameters::{Kind, Parameter};
 /// The row of `lia`.
 pub(super) const ROW: ControllerRow = ControllerRow {
     name: "lia",
-    about: "LIA: all paths together take what one TCP would on the best of them. Coupled.",
+    about: "LIA: all paths together take as much as one TCP on the best path. Coupled.",
     source: "RFC 6356; `coupled` in 001 and multipath-tcp kernel v0.95",
     parameters: PARAMETERS,
     is_coupled: true,
@@ -30,7 +30,7 @@ pub(super) const ROW: ControllerRow = ControllerRow {
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "app-limited-alpha",
-        about: "1: a window that is not filled counts with its flight (RFC 6356)",
+        about: "1: use the data in flight for a window that is not filled (RFC 6356)",
         least: 0.0,
         most: 1.0,
         default: 0.0,

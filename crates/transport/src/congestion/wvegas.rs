@@ -39,7 +39,7 @@ use base::{CaState, Duration};
 /// The row of `wvegas`.
 pub(super) const ROW: ControllerRow = ControllerRow {
     name: "wvegas",
-    about: "wVegas, delay-based: paths share a number of segments in queues. Coupled.",
+    about: "wVegas, delay-based: paths share a number of queued segments. Coupled.",
     source: "Cao and others 2012 as in multipath-tcp kernel v0.95 `wvegas`",
     parameters: PARAMETERS,
     is_coupled: true,
@@ -49,12 +49,12 @@ pub(super) const ROW: ControllerRow = ControllerRow {
 
 /// What a user may set.
 const PARAMETERS: &[Parameter] = &[
-    queued("initial-alpha", "segments in queues that a path begins with", 2.0),
-    queued("total-alpha", "segments in queues that all paths share", 10.0),
-    queued("gamma", "segments in queues that end slow start", 1.0),
+    queued("initial-alpha", "initial number of queued segments per path", 2.0),
+    queued("total-alpha", "queued segments of all paths together", 10.0),
+    queued("gamma", "queued segments that end slow start", 1.0),
     Parameter {
         key: "base-window",
-        about: "window of the smallest RTT; 0s: since the start",
+        about: "time window of the minimum RTT; 0s: since the start",
         least: 0.0,
         most: 3_600_000.0,
         default: 0.0,

@@ -58,12 +58,12 @@ pub const FAILOVER_NAMES: &[(&str, &str, &str)] = &[
     ),
     (
         "stale",
-        "A path fails after five intervals of the connection's timer without a sign of life.",
+        "A path fails after five intervals of the connection's timer without an acknowledgement.",
         "Linux `stale_loss_cnt`",
     ),
     (
         "probe",
-        "A path fails at an unanswered tail loss probe, and is knocked at until it returns.",
+        "A path fails at an unanswered tail loss probe, and is probed until it returns.",
         "anabranch",
     ),
 ];

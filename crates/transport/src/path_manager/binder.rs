@@ -14,8 +14,8 @@ use base::Instant;
 /// The row of `binder`.
 pub(super) const ROW: PathManagerRow = PathManagerRow {
     name: "binder",
-    about: "The client joins the first two addresses again by the gateway of every other path, \
-            with loose source routes.",
+    about: "The client joins the first two addresses again through the gateway of every other \
+            path, with loose source routes.",
     source: "multipath-tcp kernel v0.95 `binder`",
     parameters: &[],
     number: None,

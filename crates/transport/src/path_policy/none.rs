@@ -9,7 +9,7 @@ use base::{Instant, PathId};
 /// Its line in the table.
 pub(super) const ROW: PolicyRow = PolicyRow {
     name: "none",
-    about: "Every path may carry data; backups rest as the peers ask.",
+    about: "Every path may carry data; backup paths as signalled by the peer.",
     source: "RFC 8684 s3.3.8",
     parameters: &[],
     make: |_| AnyPolicy::None(NoPolicy),

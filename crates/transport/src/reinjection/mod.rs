@@ -26,34 +26,30 @@ pub enum Opportunistic {
 
 /// Name, one sentence and source of every variant.
 pub const NAMES: &[(&str, &str, &str)] = &[
-    (
-        "off",
-        "Nothing is done about a path that holds the others up.",
-        "multipath-tcp kernel v0.95 `roundrobin`",
-    ),
+    ("off", "No reinjection.", "multipath-tcp kernel v0.95 `roundrobin`"),
     (
         "nsdi12",
-        "The head goes on a path with room, too, once per RTT; its carrier's window and \
-         threshold become half the window.",
+        "The first unacknowledged segment is copied to a path with room, once per RTT; window and \
+         threshold of its first path are set to half the window.",
         "004 sII-D on NSDI 2012",
     ),
     (
         "p004",
-        "The same, but only a threshold that was never set becomes half the window.",
+        "As nsdi12, but the threshold is only set to half the window if it was never set before.",
         "004 Algorithm 1 as printed",
     ),
     (
         "conext13",
-        "The same, but the threshold of the initial slow start stays.",
+        "As nsdi12, but the threshold of the initial slow start is kept.",
         "004 sII-D on CoNEXT 2013",
     ),
     (
         "kernel",
-        "The head goes on a path four times as fast, or if its carrier's window is at most 4; \
-         slower carriers' windows are halved.",
+        "The first unacknowledged segment is copied to a path four times as fast, or if the window \
+         of its first path is at most 4; windows of slower first paths are halved.",
         "multipath-tcp kernel v0.95",
     ),
-    ("retrans-only", "The same without penalties.", "002's kernel, 001 sIII"),
+    ("retrans-only", "As kernel, without halving windows.", "002's kernel, 001 sIII"),
 ];
 
 impl Opportunistic {

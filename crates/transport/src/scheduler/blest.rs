@@ -45,7 +45,7 @@ const KERNEL: &[Parameter] = &[
 
 const APP_AWARE: Parameter = Parameter {
     key: "app-aware",
-    about: "1 counts no more for the fast path than is there to be sent",
+    about: "1: limit the estimate for the fast path to the data to be sent",
     least: 0.0,
     most: 1.0,
     default: 0.0,
@@ -54,7 +54,7 @@ const APP_AWARE: Parameter = Parameter {
 };
 
 const fn lambda(default: f64, source: &'static str) -> Parameter {
-    let about = "the factor to begin with";
+    let about = "initial lambda";
     Parameter { key: "lambda", about, least: 0.5, most: 4.0, default, kind: Kind::Real, source }
 }
 
@@ -85,7 +85,7 @@ pub enum Form {
 /// Its line in the table.
 pub(super) const ROW: SchedulerRow = SchedulerRow {
     name: "blest",
-    about: "Blocking estimation: no slow path if its segment would block the fast one's window.",
+    about: "Blocking estimation: skips a slow path whose segment would block the fast path.",
     source: "002 sIV-A",
     parameters: PAPER,
     own_reinjection: Some(Opportunistic::RetransOnly),
@@ -95,7 +95,7 @@ pub(super) const ROW: SchedulerRow = SchedulerRow {
 /// The line of the kernel's form in the table.
 pub(super) const KERNEL_ROW: SchedulerRow = SchedulerRow {
     name: "blest-kernel",
-    about: "The same as the kernel estimates it, slow start included.",
+    about: "BLEST as in the kernel, slow start included.",
     source: "multipath-tcp kernel v0.95 `blest`",
     parameters: KERNEL,
     own_reinjection: Some(Opportunistic::Kernel),

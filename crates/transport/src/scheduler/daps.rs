@@ -23,18 +23,18 @@ use base::{Blocked, Duration, Instant, PathId};
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "round-delay",
-        about: "delays are rounded to multiples of so many ms",
+        about: "granularity of delays, ms",
         least: 1.0,
         most: 1000.0,
         default: 4.0,
         kind: Kind::Whole,
         source: KERNEL,
     },
-    switch("smooth-cwnd", "1 takes smoothed windows for the runs, 0 those of the moment"),
-    switch("in-ss", "0 leaves out paths in slow start after a loss"),
+    switch("smooth-cwnd", "1: runs from smoothed windows, 0: from current windows"),
+    switch("in-ss", "0: exclude paths in slow start after a loss"),
     switch(
         "optim",
-        "1 repeats a segment when the window is full; `reinjection` does it in its place",
+        "1: retransmit a segment when the window is full (superseded by `reinjection`)",
     ),
 ];
 

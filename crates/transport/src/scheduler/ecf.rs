@@ -23,7 +23,7 @@ use std::iter;
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "beta",
-        about: "hysteresis of waiting, a share",
+        about: "hysteresis of waiting, as a fraction",
         least: 0.0,
         most: 4.0,
         default: 0.25,
@@ -61,7 +61,7 @@ pub(super) const ROW: SchedulerRow = SchedulerRow {
 /// The line of the kernel's form in the table.
 pub(super) const KERNEL_ROW: SchedulerRow = SchedulerRow {
     name: "ecf-kernel",
-    about: "The same as the kernel does it: data count at least a window.",
+    about: "ECF as in the kernel: data count as one window at least.",
     source: "multipath-tcp kernel v0.95 `ecf`",
     parameters: PARAMETERS,
     own_reinjection: Some(Opportunistic::Kernel),

@@ -25,7 +25,7 @@ use std::ops::Range;
 /// What can be set.
 const PARAMETERS: &[Parameter] = &[Parameter {
     key: "burst",
-    about: "the largest grant, bytes",
+    about: "largest grant, bytes",
     least: 1.0,
     most: 65_535.0,
     default: 65_428.0,
@@ -36,7 +36,7 @@ const PARAMETERS: &[Parameter] = &[Parameter {
 /// Its line in the table.
 pub(super) const ROW: SchedulerRow = SchedulerRow {
     name: "linux",
-    about: "Today's Linux: 64 KiB to the path that flushes its queue first, or wait for it.",
+    about: "Mainline Linux: up to 64 KiB to the path that drains its queue first, or wait for it.",
     source: "mainline Linux `default`",
     parameters: PARAMETERS,
     own_reinjection: None,

@@ -20,7 +20,7 @@ use base::{Blocked, Duration};
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "floor",
-        about: "1 rounds the rounds to wait down, 0 up",
+        about: "1: round the number of RTTs to wait down, 0: up",
         least: 0.0,
         most: 1.0,
         default: 0.0,
@@ -29,8 +29,8 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "optim",
-        about: "0 no opportunistic retransmission, 1 with it, 2 with penalties, too; \
-                `reinjection` wins",
+        about: "opportunistic retransmission, 0: off, 1: on, 2: on, with penalties (superseded by \
+                `reinjection`)",
         least: 0.0,
         most: 2.0,
         default: 0.0,

@@ -24,7 +24,7 @@ use std::ops::Range;
 /// What can be set.
 const PARAMETERS: &[Parameter] = &[Parameter {
     key: "width",
-    about: "half an interval in mean deviations of the RTT; 0 copies ties only",
+    about: "half-width of the RTT interval in mean deviations; 0: copies on ties only",
     least: 0.0,
     most: 100.0,
     default: 2.0,
@@ -35,7 +35,7 @@ const PARAMETERS: &[Parameter] = &[Parameter {
 /// Its line in the table.
 pub(super) const ROW: SchedulerRow = SchedulerRow {
     name: "raven",
-    about: "Lowest RTT first, and copies on paths that may be as fast as the fastest.",
+    about: "Lowest RTT first, and copies on paths that may be as fast.",
     source: "RAVEN, MobiCom 2018",
     parameters: PARAMETERS,
     own_reinjection: None,

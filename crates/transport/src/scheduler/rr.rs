@@ -40,7 +40,7 @@ impl Turns {
 /// Its line in the table.
 pub(super) const ROW: SchedulerRow = SchedulerRow {
     name: "rr",
-    about: "Round robin: one segment a path in turn.",
+    about: "Round robin: one segment per path in turn.",
     source: "000 s2.3.2, kernel v0.95 `roundrobin`",
     parameters: &[],
     own_reinjection: None,
@@ -50,7 +50,7 @@ pub(super) const ROW: SchedulerRow = SchedulerRow {
 /// The line of the form with weights.
 pub(super) const WEIGHTED: SchedulerRow = SchedulerRow {
     name: "wrr",
-    about: "Weighted round robin: a path's weight in segments a turn, as in `wrr:3,1`.",
+    about: "Weighted round robin: as many segments per turn as the path's weight, as in `wrr:3,1`.",
     source: "000 s2.3.2",
     parameters: &[],
     own_reinjection: None,

@@ -33,8 +33,8 @@ const PARAMETERS: &[Parameter] = &[
         kind: Kind::Real,
         source: "XQUIC",
     },
-    time("hard-deadline", "the latest that the factor may make it", 500.0),
-    time("lower-bound", "the earliest that it may be", 20.0),
+    time("hard-deadline", "largest deadline", 500.0),
+    time("lower-bound", "smallest deadline", 20.0),
 ];
 
 const fn time(key: &'static str, about: &'static str, default: f64) -> Parameter {
@@ -45,7 +45,7 @@ const fn time(key: &'static str, about: &'static str, default: f64) -> Parameter
 /// Its line in the table.
 pub(super) const ROW: SchedulerRow = SchedulerRow {
     name: "xlink",
-    about: "Lowest RTT first, and a copy elsewhere of what is under way for too long.",
+    about: "Lowest RTT first, and a copy on another path of data in flight beyond a deadline.",
     source: "XLINK, SIGCOMM 2021, XQUIC `deadline`",
     parameters: PARAMETERS,
     own_reinjection: None,

@@ -1,32 +1,29 @@
-//! No text without a snapshot: every sentence in the sources is looked for in the snapshots, so
+//! No text without a snapshot: every sentence in the sources is searched for in the snapshots, so
 //! that a new message without one fails here.
 
 use super::root;
 use std::path::{Path, PathBuf};
 
-/// Where messages are written.
+/// Sources of messages.
 const SOURCES: [&str; 4] =
     ["crates/cli/src", "crates/lab/src", "crates/network/src/trace", "crates/linux/src/path.rs"];
 
-/// Sources that write no messages: a page of its own, which `report.rs` looks at, and a schema.
+/// Sources without messages: the report page, tested by `report.rs`, and the schema.
 const OTHERS: [&str; 2] = ["crates/cli/src/report/", "crates/lab/src/scenario/schema.rs/"];
 
-/// The beginnings of texts that no snapshot can have, and why.
+/// Beginnings of texts that no snapshot can have, with the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("all runs are kept there; make room", "a full disk: resume.rs"),
-    ("finished runs are kept there; make room", "a full disk: resume.rs"),
+    ("all runs are saved there; free some space", "a full disk: resume.rs"),
+    ("finished runs are saved there; free some space", "a full disk: resume.rs"),
     ("cannot write `", "a full disk while captures are written"),
     ("cannot write the page", "memory that cannot be written to"),
     ("live use needs Linux", "another system"),
-    (
-        "undecided whether multi-path pays off (the interval leaves",
-        "a p-value between: lab's tests",
-    ),
-    ("interrupted: nothing was kept", "a TUN device: live.rs"),
+    ("undecided whether multi-path pays off (significant alone,", "a p-value between: lab's tests"),
+    ("interrupted: no file was saved", "a TUN device: live.rs"),
     ("of them ignored),", "a TUN device: live.rs"),
     ("refused by the kernel", "a TUN device: live.rs"),
     ("to each of", "a page of several hosts: web.rs"),
-    ("standard output cannot be written to", "a full device: terminal.rs"),
+    ("cannot write to standard output", "a full device: terminal.rs"),
     ("` has results of emulated links", "TUN devices: emulate.rs"),
     ("no path: add --path dev=TUN", "arguments that clap refuses before"),
     (
@@ -34,61 +31,61 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "a capture of two hosts' tests: lab/src/analyze/tests.rs",
     ),
     ("a value is missing", "a word that is looked at before it is taken"),
-    ("` runs backwards", "a profile of our own that is wrong"),
-    ("swap its ends", "a profile of our own that is wrong"),
-    ("` is damaged:", "a profile of our own that is wrong"),
-    ("` is incomplete", "a profile of our own that is wrong"),
+    ("` has its ends in the wrong order", "a built-in profile with an error"),
+    ("swap the ends", "a built-in profile with an error"),
+    ("` is damaged:", "a built-in profile with an error"),
+    ("` is incomplete", "a built-in profile with an error"),
     ("cut it, or check that it is the file", "a file of 256 MiB"),
     ("` is larger than 256 MiB", "a file of 256 MiB"),
     ("its columns have different lengths", "a damaged table: lab/src/results/stored_tests.rs"),
-    ("it claims too many rows", "a damaged table: lab/src/results/stored_tests.rs"),
+    ("its number of rows is too large", "a damaged table: lab/src/results/stored_tests.rs"),
     ("the table has version", "results of another version: lab/src/results/stored_tests.rs"),
     ("the emulation was not exact:", "a TUN device and a busy machine: emulate.rs"),
     ("the emulation was disturbed:", "a TUN device and a busy machine"),
-    ("starting a program:", "a system that starts no more programs"),
+    ("starting a program:", "a system that cannot start programs"),
     ("the scenario has no variant", "a scenario without variants, which is refused before"),
-    ("interrupted: no result", "an interrupt at a moment that nothing tells of"),
+    ("interrupted: no result", "an interrupt at a moment that tests cannot choose"),
     ("the runs in `", "results of another build: lab/src/results/tests.rs"),
-    ("` are of another build", "results of another build: lab/src/results/tests.rs"),
+    ("` are from another build", "results of another build: lab/src/results/tests.rs"),
     ("the table of runs has version", "results of another version: lab/src/results/tests.rs"),
     (", this program writes version", "results of another version: lab/src/results/tests.rs"),
     ("this is a Parquet file, but not", "a table of another program: lab/src/results/tests.rs"),
     ("the schema has too few columns", "a damaged table: lab/src/results/tests.rs"),
-    ("a column does not fit its writer", "a defect of ours"),
+    ("a column does not fit its writer", "a defect of the program"),
     ("the column `", "a damaged table: lab/src/results/tests.rs"),
     ("` is not as it should be", "a damaged table: lab/src/results/tests.rs"),
-    ("defect of the engine:", "a defect of ours"),
+    ("defect of the engine:", "a defect of the program"),
     ("multi-path makes no difference that", "many runs: lab/src/report/tests.rs"),
-    ("Nothing can be said of", "runs of which no two were finished together"),
+    ("No comparison with", "runs of which no two were finished together"),
     ("check the file; files above 1 GiB", "a file of 1 GiB"),
     ("the file is larger than 1 GiB", "a file of 1 GiB"),
     ("the file cannot be read:", "a disk that fails"),
     ("check the name of the file", "a disk that fails"),
     ("a HAR file of", "a file of a million entries"),
-    ("entries; no page is so large", "a file of a million entries"),
-    ("values; no page is so large", "a file of millions of values"),
-    ("a JSON value", "what serde says of a value that JSON does not have"),
+    ("entries is too large for a page", "a file of a million entries"),
+    ("values, too many for a page", "a file of millions of values"),
+    ("a JSON value", "serde's text for a value that JSON does not have"),
     ("` as recorded in", "recordings that are not shipped"),
-    ("` makes no page:", "a HAR whose graph has a circle, which none of ours has"),
-    ("give another recording", "a HAR whose graph has a circle, which none of ours has"),
+    ("` is not a page:", "a HAR whose graph has a cycle, which none of ours has"),
+    ("give another recording", "a HAR whose graph has a cycle, which none of ours has"),
     ("its own choice", "a scheduler that does not explain itself: all of ours do"),
     ("; halves the window of", "a penalty, which needs a full receive window at the right moment"),
-    ("note: there were more decisions than", "a run of half a million decisions"),
+    ("note: further decisions were not kept", "a run of half a million decisions"),
     ("suspended by the path policy", "a policy that suspends a path while data wait"),
-    ("the peer's receive window does not take the segment", "a moment of a long run"),
+    ("the segment does not fit the peer's receive window", "a moment of a long run"),
     ("no path can carry data", "a moment of a long run"),
     (
-        "all is handed out, the application",
-        "a buffer full of what is handed out: transport's tests",
+        "all data are scheduled, the application",
+        "a buffer full of scheduled data: transport's tests",
     ),
-    ("the next departure time of pacing", "a reason of TCP, no scheduler gives it"),
+    ("pacing: the next departure time", "a reason of TCP, no scheduler gives it"),
     ("other=tcp on a", "an example that tests of the table of options read"),
     ("client b subflow backup", "an example that tests of the table of options read"),
-    ("a small segment waits for more", "a reason of TCP, no scheduler gives it"),
+    ("Nagle's algorithm: a small segment", "a reason of TCP, no scheduler gives it"),
     ("the connection is being opened", "a reason of TCP, no scheduler gives it"),
 ];
 
-/// Fewer words are found everywhere.
+/// Smallest number of words of a sentence; shorter ones occur everywhere.
 const LEAST_WORDS: usize = 3;
 
 #[test]

@@ -1,13 +1,13 @@
-//! Every option of the table is known where options are known, and counts where its row says.
+//! Every option of the table is accepted by all sources, and has the scope of its row.
 
 use super::*;
 use crate::scenario::{Options, file, scenario_schema, variants_of};
 use std::fmt::Write;
 
-/// What was said, in order.
+/// Options in order.
 type Sayings<'a> = Vec<(Key, &'a str)>;
 
-/// A study in which `key` can be said.
+/// A study in which `key` is valid.
 fn base(key: Key) -> Sayings<'static> {
     let mut said = vec![
         (Key::Path, "a=rate 5mbit delay 10ms"),
@@ -29,7 +29,7 @@ fn base(key: Key) -> Sayings<'static> {
     said
 }
 
-/// The same with the example of `key` in place of what is said of it.
+/// The same with the example of `key` as its value.
 fn changed(key: Key) -> Sayings<'static> {
     let mut said = base(key);
     said.retain(|(other, _)| *other != key);

@@ -26,19 +26,19 @@ use std::collections::VecDeque;
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "mincontribution",
-        about: "the least share of the best path's throughput that a path must have",
+        about: "minimum throughput of a path, as a share of the best path's",
         least: 0.0,
         most: 1.0,
         default: 0.1,
         kind: Kind::Real,
         source: "004 sV",
     },
-    time("interval", "how long a path must have less to be suspended", 100.0, 3000.0),
-    time("period", "the time between two samples", 10.0, 100.0),
-    time("window", "the time that data in flight are averaged over", 10.0, 500.0),
+    time("interval", "time below the minimum until a path is suspended", 100.0, 3000.0),
+    time("period", "time between two samples", 10.0, 100.0),
+    time("window", "averaging time of the data in flight", 10.0, 500.0),
     Parameter {
         key: "probes",
-        about: "packets of a probe; 0 probes never",
+        about: "packets per probe; 0: no probes",
         least: 0.0,
         most: 100.0,
         default: 10.0,
@@ -47,14 +47,14 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "probe-size",
-        about: "the size of each",
+        about: "size of a probe packet",
         least: 1.0,
         most: 1400.0,
         default: 1024.0,
         kind: Kind::Size,
         source: "004 sV",
     },
-    time("probe-interval", "the time between two probes", 100.0, 3000.0),
+    time("probe-interval", "time between two probes", 100.0, 3000.0),
 ];
 
 const fn time(key: &'static str, about: &'static str, least: f64, default: f64) -> Parameter {

@@ -41,7 +41,7 @@ use transfer::Window;
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "alpha",
-        about: "first RTTs that differ by less than so many percent are alike, 0 none",
+        about: "difference below which two first RTTs are equal, percent; 0: none",
         least: 0.0,
         most: 1000.0,
         default: 10.0,
@@ -50,7 +50,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "tolerance",
-        about: "segments that a path's share may be off before all are tagged anew",
+        about: "deviation of a path's share, in segments, at which all data are assigned again",
         least: 0.0,
         most: 100_000.0,
         default: 1.0,
@@ -59,7 +59,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "srtt",
-        about: "1 predicts with the smoothed RTT, 0 with the last sample",
+        about: "1: predict with the smoothed RTT, 0: with the last sample",
         least: 0.0,
         most: 1.0,
         default: 0.0,
@@ -68,7 +68,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "reset",
-        about: "silence in RTOs after which the first RTT counts again",
+        about: "idle time after which the first RTT is used again, RTOs",
         least: 0.1,
         most: 1_000_000.0,
         default: 1.0,
@@ -77,8 +77,8 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "optim",
-        about: "0 no opportunistic retransmission, 1 with it, 2 with penalties, too; \
-                `reinjection` wins",
+        about: "opportunistic retransmission, 0: off, 1: on, 2: on, with penalties (superseded by \
+                `reinjection`)",
         least: 0.0,
         most: 2.0,
         default: 1.0,
@@ -93,8 +93,7 @@ const JIFFY: Duration = Duration::from_millis(1);
 /// Its line in the table.
 pub(super) const ROW: SchedulerRow = SchedulerRow {
     name: "sttf",
-    about: "Shortest transfer time first: plans where all unsent data arrive first, and plans \
-            anew.",
+    about: "Shortest transfer time first: assigns all unsent data to where they arrive first.",
     source: "002 sIV-B",
     parameters: PARAMETERS,
     own_reinjection: Some(Opportunistic::RetransOnly),
