@@ -45,7 +45,9 @@ impl IpProtocol {
 /// A packet to put on an interface.
 #[derive(Debug)]
 pub struct Transmit {
+    /// Interface that the packet leaves on.
     pub interface: InterfaceId,
+    /// The packet, with its IP header.
     pub packet: Box<Packet>,
 }
 

@@ -2,16 +2,20 @@
 
 use crate::statistics::{mean, median};
 
-/// Of values in seconds.
+/// Distribution of values in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Distribution {
-    /// How many values.
+    /// Number of values.
     pub n: u64,
+    /// The smallest value.
     pub min: f64,
+    /// The arithmetic mean.
     pub mean: f64,
+    /// The median; of an even number of values the mean of the two in the middle.
     pub median: f64,
     /// The 95th percentile, the smallest value that 95 % do not exceed.
     pub p95: f64,
+    /// The largest value.
     pub max: f64,
 }
 

@@ -20,6 +20,7 @@ pub struct MptcpConfig {
     pub custom_scheduler: Option<Custom>,
     /// Which paths are eligible.
     pub policy: PolicyChoice,
+    /// Which addresses are announced and joined.
     pub path_manager: PathManagerKind,
     /// When a path counts as failed.
     pub failover: Failover,

@@ -47,7 +47,9 @@ pub const TABLE: &[PolicyRow] = &[none::ROW, drepas::ROW];
 /// A path policy.
 #[derive(Clone, Debug)]
 pub enum AnyPolicy {
+    /// `none`: every path is eligible.
     None(NoPolicy),
+    /// `drepas`: slow paths are probed only.
     Drepas(Drepas),
 }
 

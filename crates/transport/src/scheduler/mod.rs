@@ -120,6 +120,7 @@ pub enum PathChange {
 pub struct Decision {
     /// Mostly empty, which allocates nothing.
     pub actions: Vec<Action>,
+    /// What to do after the changes.
     pub step: Step,
 }
 
@@ -176,8 +177,11 @@ impl Decision {
 pub enum Step {
     /// Hand data to a path.
     Send {
+        /// The path that gets the data.
         path: PathId,
+        /// Which data.
         what: What,
+        /// When the data get their place in the sequence of the path.
         bind: Bind,
         /// At most so many bytes. A grant ends earlier when the window is full, data is lost on
         /// the path, or the path changes its state.
@@ -215,13 +219,26 @@ pub enum Action {
     /// These unsent data are meant for `path`. Revocable: no mapping exists before transmission,
     /// and the path gets them when it is sent `What::New`. Otherwise they go to its queue at once,
     /// as far as the peer's window reaches, and cannot be taken back.
-    Assign { range: Range<u64>, path: PathId, revocable: bool },
+    Assign {
+        /// The unsent data, as offsets in the connection's stream.
+        range: Range<u64>,
+        /// The path that the data are meant for.
+        path: PathId,
+        /// Whether the assignment can be taken back.
+        revocable: bool,
+    },
     /// Take a revocable assignment back.
-    Unassign { range: Range<u64> },
+    Unassign {
+        /// The assigned data, as offsets in the connection's stream.
+        range: Range<u64>,
+    },
     /// Penalise a path that blocks others: the controller halves its window.
     Penalise(PathId, Penalty),
     /// Mark a path as probed only, or end that.
     SetProbing(PathId, bool),
     /// Forget which paths these data were on: every path was tried.
-    ForgetPaths { range: Range<u64> },
+    ForgetPaths {
+        /// The data, as offsets in the connection's stream.
+        range: Range<u64>,
+    },
 }

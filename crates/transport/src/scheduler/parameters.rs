@@ -16,6 +16,7 @@ const MAX_WEIGHT: u32 = 255;
 pub struct SchedulerParameters {
     /// Of `wrr`: one for each interface.
     pub weights: Option<Vec<u32>>,
+    /// Values of the parameters in the scheduler's table.
     pub settings: Settings,
     /// `None`: as the scheduler's source has it.
     pub reinjection: Option<Opportunistic>,

@@ -124,6 +124,7 @@ pub struct PathView {
     pub id: PathId,
     /// The interface that its packets leave on: what a user calls a path. It outlives a subflow.
     pub interface: InterfaceId,
+    /// Whether it carries data.
     pub state: PathState,
     /// Either side asks to spare it.
     pub backup: bool,
@@ -132,6 +133,7 @@ pub struct PathView {
     /// Enough of the path's data waits below the transport (TCP Small Queues). Never set where
     /// schedulers do not care.
     pub throttled: bool,
+    /// What it does about losses.
     pub loss: LossPhase,
     /// The only position in the connection's stream at which data may be handed to the path;
     /// `None`: any.
@@ -140,8 +142,11 @@ pub struct PathView {
     pub last_send: Option<Instant>,
     /// Bytes a second; `None` without an RTT sample.
     pub pacing_rate: Option<u64>,
+    /// Round-trip times.
     pub rtt: RttView,
+    /// Congestion window, data in flight and receive window.
     pub window: WindowView,
+    /// Data that were handed or assigned to it.
     pub queue: QueueView,
 }
 

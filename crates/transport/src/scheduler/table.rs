@@ -37,7 +37,10 @@ macro_rules! schedulers {
 
         /// A scheduler.
         pub enum AnyScheduler {
-            $($arm($type),)+
+            $(
+                #[doc = concat!("Made by the rows `", stringify!($($row),+), "`.")]
+                $arm($type),
+            )+
             /// One of them with a reinjection that its source does not have.
             Reinjecting(Box<Reinjecting>),
             /// One from outside of this crate.

@@ -79,6 +79,7 @@ impl DataSegment {
 pub struct Offer {
     /// The head of the reinject queue, otherwise data never sent.
     pub reinject: bool,
+    /// Offset of the first byte on offer in the connection's stream.
     pub offset: u64,
     /// Where the data on offer end, possibly many segments further.
     pub end: u64,
@@ -123,11 +124,6 @@ pub struct DataView<'a> {
 }
 
 impl DataView<'_> {
-    /// What the peer's connection has not acknowledged, in order.
-    pub fn unacknowledged(&self) -> impl Iterator<Item = &DataSegment> {
-        self.segments.iter()
-    }
-
     /// The first of `unsent`; empty if there is nothing.
     fn first_unsent(&self) -> Range<u64> {
         if self.segments.back().is_none_or(|last| last.end() <= self.snd_nxt) {
@@ -171,9 +167,11 @@ impl DataView<'_> {
 /// What a scheduler sees.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
+    /// The current time.
     pub now: Instant,
     /// The paths there are, by ascending number.
     pub paths: &'a [PathView],
+    /// The data of the connection.
     pub data: DataView<'a>,
 }
 

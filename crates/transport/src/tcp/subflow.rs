@@ -464,7 +464,6 @@ impl Subflow {
             spurious_retrans: self.stats.spurious_retrans,
             snd_wnd: self.tx.window.size(),
             rcv_wnd: u64::from(self.rx.announced_window()),
-            send_buffer: self.tx.writer.size(),
             receive_buffer: self.rx.buffer_size(),
         }
     }
