@@ -73,7 +73,7 @@ pub enum CaptureError {
     LinkType {
         /// Beginning of the frame.
         offset: usize,
-        /// LINKTYPE_ number.
+        /// Number of the link-layer header type.
         link: u16,
     },
 }
