@@ -25,7 +25,7 @@ pub enum Payload {
 pub struct VirtualRange {
     /// Number of the stream, which determines its bytes.
     pub stream: u32,
-    /// Bytes of the range; at least 1.
+    /// Bytes of the range; at least 1 in a payload.
     pub len: u32,
     /// Position of the first byte in the stream.
     pub offset: u64,
