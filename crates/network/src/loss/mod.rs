@@ -33,7 +33,7 @@ pub enum LossConfig {
         p: f64,
     },
     /// netem's `gemodel p r 1-h 1-k`: a good and a bad state, which change in slots of the
-    /// serialisation time of 1500 bytes.
+    /// serialisation time of 1500 bytes, or of 120 us on a link without a rate.
     GilbertElliott {
         /// Probability per slot of a change from the good to the bad state.
         p: f64,

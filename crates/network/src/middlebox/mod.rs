@@ -109,12 +109,12 @@ pub enum MiddleBoxConfig {
         /// Time after which an unused mapping is removed.
         idle: Duration,
     },
-    /// [`OptionStripper`] in both directions.
+    /// [`OptionStripper`], one per direction.
     StripOptions {
         /// The segments whose MPTCP options are removed.
         stage: Stage,
     },
-    /// [`SequenceRewriter`] in both directions.
+    /// [`SequenceRewriter`], one per direction.
     RewriteSequence {
         /// Key of the random offsets.
         owner: u64,
@@ -128,7 +128,7 @@ pub enum MiddleBoxConfig {
         /// Their replacement, of any length.
         replace: Vec<u8>,
     },
-    /// [`Coalescer`] in both directions.
+    /// [`Coalescer`], one per direction.
     Coalesce {
         /// Payload limit of a joined segment, in bytes.
         max_bytes: u32,
@@ -137,14 +137,14 @@ pub enum MiddleBoxConfig {
         /// Which segments may be joined.
         rule: JoinRule,
     },
-    /// [`Splitter`] in both directions.
+    /// [`Splitter`], one per direction.
     Split {
         /// Payload limit of a piece, in bytes.
         max_bytes: u32,
         /// The pieces that get the MPTCP options.
         copies: OptionCopies,
     },
-    /// [`SilentDrop`] in both directions.
+    /// [`SilentDrop`], one per direction.
     SilentDrop {
         /// Which packets are dropped.
         swallowed: Swallowed,
