@@ -333,7 +333,7 @@ impl<A: Application> World<A> {
         self.fabric.stats(link).copied().unwrap_or_default()
     }
 
-    /// Give the watch for gaps the bytes sent so far, if it asks.
+    /// Passes the bytes sent so far to the watch for gaps, if it needs them.
     fn count_sent(&mut self) {
         if let Some(gaps) = &mut self.recorders.gaps
             && let Some(host) = gaps.asks(self.now)

@@ -86,7 +86,7 @@ pub struct Subflow {
     mp: Option<Box<Multipath>>,
     outbox: Outbox,
     id: FlowId,
-    /// The application released the socket: nobody will read.
+    /// The application released the socket and will not read.
     orphaned: bool,
     timers: Timers,
     events: Vec<ConnectionEvent>,
