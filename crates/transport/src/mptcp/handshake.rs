@@ -155,7 +155,8 @@ impl Connection {
         }
     }
 
-    /// A segment arrived on a subflow that is being opened. `false`: it is no more.
+    /// A segment arrived on a subflow that is being opened. Returns `false` if
+    /// the segment is not processed further.
     pub(super) fn handle_opening(
         &mut self,
         cx: &mut Context<'_>,
