@@ -8,8 +8,8 @@ use lab::scenario::FlowSpec;
 use lab::{Report, Scale, Scenario, Summary};
 
 /// What stands below the table.
-pub(crate) const CAPTION: &str = "Means per repetition with their 95 % intervals. Share of TCP: the \
-    goodput of the compared connection over the mean one of the TCP flows beside it. Jain's \
+pub(crate) const CAPTION: &str = "Means per repetition with their 95 % intervals. Share of TCP: \
+    the goodput of the compared connection over the mean one of the TCP flows beside it. Jain's \
     index: 1 when all connections get the same. Even after: seconds from the last start until \
     the index of those still there stays at 0.9 or more over any 5 s, in how many of the \
     repetitions.";

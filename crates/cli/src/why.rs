@@ -20,9 +20,9 @@ pub(crate) const SHARES: [(&str, &[Blocked]); 7] = [
 ];
 
 /// What stands below the table.
-pub(crate) const CAPTION: &str = "Shares of the time that connections of the data sender were open, by \
-    what kept them from sending (host: pacing, small queues, Nagle). Blocked reader: time and \
-    bytes that waited at the receiver for bytes before them. Spurious: segments that came \
+pub(crate) const CAPTION: &str = "Shares of the time that connections of the data sender were \
+    open, by what kept them from sending (host: pacing, small queues, Nagle). Blocked reader: time \
+    and bytes that waited at the receiver for bytes before them. Spurious: segments that came \
     though the receiver had them; reinjected: sent on a second path; means per repetition.";
 
 /// The table with its caption; empty where no accounts were kept.
