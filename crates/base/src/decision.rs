@@ -12,6 +12,7 @@ use std::cmp::Ordering;
 /// A call of a scheduler and its answer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SchedulerCall {
+    /// Multi-path connection whose scheduler was called.
     pub socket: SocketId,
     /// The segment on offer; `None` if everything written was assigned.
     pub offered: Option<Offered>,
@@ -19,6 +20,7 @@ pub struct SchedulerCall {
     pub paths: Vec<Candidate>,
     /// The scheduler's explanation; `None` if it gives none.
     pub why: Option<Explanation>,
+    /// The scheduler's answer.
     pub answer: Answer,
     /// Paths whose windows the answer halves.
     pub penalised: Vec<PathId>,
@@ -38,14 +40,19 @@ pub struct Offered {
 /// A path at the time of the call.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Candidate {
+    /// Number of the path in its connection.
     pub path: PathId,
+    /// Interface of this host that the path starts at.
     pub interface: InterfaceId,
-    /// Zero without a sample.
+    /// Smoothed RTT (RFC 6298 s2); zero before the first sample.
     pub srtt: Duration,
+    /// Congestion window, in segments.
     pub cwnd_segs: u32,
+    /// Segments in flight.
     pub inflight_segs: u32,
-    /// Bytes assigned to the path and not transmitted.
+    /// Segments assigned to the path and not yet transmitted.
     pub unsent_segs: u32,
+    /// Reasons not to use the path for the data on offer; empty if there is none.
     pub marks: Marks,
 }
 
@@ -122,46 +129,60 @@ pub struct Explanation {
     pub tests: Vec<Test>,
 }
 
-/// A number that a scheduler has of a path.
+/// A number that a scheduler computed for a path.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Score {
+    /// The path that the number describes.
     pub path: PathId,
+    /// Name of the quantity, in a few words.
     pub name: &'static str,
+    /// The number, in `unit`.
     pub value: f64,
+    /// Unit of `value`.
     pub unit: Unit,
 }
 
 /// Two numbers whose order decided.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Test {
+    /// Name and value of the left operand.
     pub left: (&'static str, f64),
+    /// Name and value of the right operand.
     pub right: (&'static str, f64),
+    /// Unit of both values.
     pub unit: Unit,
-    /// Order of the left one to the right one, in the scheduler's own arithmetic.
+    /// Result of comparing `left` with `right` in the scheduler's own arithmetic.
     pub order: Ordering,
 }
 
-/// Unit of a score.
+/// Unit of a score or a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
+    /// Time in seconds.
     Seconds,
+    /// Payload bytes.
     Bytes,
+    /// Segments of the path's MSS.
     Segments,
 }
 
 /// The answer of a scheduler.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
+    /// Send data on a path.
     Send {
+        /// The path to send on.
         path: PathId,
+        /// Which data to send.
         what: Sent,
-        /// Position of the data in the connection's stream; unknown for a probe.
+        /// Position of the data in the connection's stream; `None` for a probe.
         offset: Option<u64>,
-        /// Most bytes to send.
+        /// Upper limit of the bytes to send.
         len: u64,
         /// The data are queued on the path regardless of its congestion window.
         queued: bool,
     },
+    /// Send nothing until the next event, for this reason.
     Wait(Blocked),
 }
 

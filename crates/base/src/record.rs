@@ -113,52 +113,89 @@ impl EventMask {
 pub enum Event {
     /// A segment with payload or FIN was sent.
     SegmentSent {
+        /// Socket of the connection.
         socket: SocketId,
+        /// Path of the connection.
         path: PathId,
         /// Position of its first byte in the subflow's stream.
         offset: u64,
         /// Payload bytes.
         len: u32,
+        /// The segment was sent before, on the same path.
         retransmission: bool,
-        /// Segments in flight afterwards.
+        /// Segments in flight after the event.
         inflight_segs: u32,
     },
-    /// New data were acknowledged.
+    /// An acknowledgement arrived while segments were outstanding.
     SegmentAcked {
+        /// Socket of the connection.
         socket: SocketId,
+        /// Path of the connection.
         path: PathId,
-        /// All bytes below this position are acknowledged.
+        /// Cumulative acknowledgement: all bytes of the subflow's stream below this position.
         up_to: u64,
-        /// Bytes newly acknowledged, selective acknowledgements included.
+        /// Bytes newly acknowledged, selectively or cumulatively; 0 for a duplicate.
         newly_acked: u64,
+        /// Segments in flight after the event.
         inflight_segs: u32,
     },
     /// A segment was declared lost.
-    SegmentLost { socket: SocketId, path: PathId, offset: u64, len: u32, reason: LossReason },
+    SegmentLost {
+        /// Socket of the connection.
+        socket: SocketId,
+        /// Path of the connection.
+        path: PathId,
+        /// Position of its first byte in the subflow's stream.
+        offset: u64,
+        /// Sequence space of the segment, FIN included, in bytes.
+        len: u32,
+        /// The rule that declared it lost.
+        reason: LossReason,
+    },
     /// The congestion window, threshold or state changed.
     WindowChange {
+        /// Socket of the connection.
         socket: SocketId,
+        /// Path of the connection.
         path: PathId,
+        /// Congestion window, in bytes.
         cwnd_bytes: u64,
-        /// `None` while still infinite.
+        /// Slow-start threshold, in bytes; `None` while still infinite.
         ssthresh_bytes: Option<u64>,
+        /// Segments in flight after the event.
         inflight_segs: u32,
+        /// Congestion state after the event.
         state: CaState,
     },
     /// A valid RTT sample.
     RttSample {
+        /// Socket of the connection.
         socket: SocketId,
+        /// Path of the connection.
         path: PathId,
+        /// The measured round-trip time.
         sample: Duration,
+        /// Smoothed RTT, the sample included (RFC 6298 s2).
         srtt: Duration,
+        /// RTT variation, the sample included (RFC 6298 s2).
         rttvar: Duration,
+        /// Retransmission time-out computed from both, without back-off (RFC 6298 s2).
         rto: Duration,
     },
-    /// A timer fired; the name is the timer's.
-    TimerFired { socket: SocketId, path: PathId, timer: &'static str },
+    /// A timer fired.
+    TimerFired {
+        /// Socket of the connection.
+        socket: SocketId,
+        /// Path of the connection.
+        path: PathId,
+        /// Name of the timer, such as `rto`.
+        timer: &'static str,
+    },
     /// A segment with new payload arrived.
     SegmentArrived {
+        /// Socket of the connection.
         socket: SocketId,
+        /// Path of the connection.
         path: PathId,
         /// Position of its first byte in the subflow's stream.
         offset: u64,
@@ -167,21 +204,40 @@ pub enum Event {
     },
     /// Data in order within a subflow reached its connection.
     DataArrived {
+        /// Socket of the connection.
         socket: SocketId,
+        /// Path of the connection.
         path: PathId,
         /// Position of the first byte in the connection's stream.
         offset: u64,
-        /// Its position in the subflow's stream.
+        /// Position of the same byte in the subflow's stream.
         subflow_offset: u64,
+        /// Payload bytes.
         len: u32,
     },
     /// In-order data was read by the application.
-    Delivered { socket: SocketId, offset: u64, len: u32 },
+    Delivered {
+        /// Socket of the connection.
+        socket: SocketId,
+        /// Position of the first byte in the connection's stream.
+        offset: u64,
+        /// Bytes read.
+        len: u32,
+    },
     /// Sending stopped.
-    Blocked { socket: SocketId, path: PathId, why: Blocked },
+    Blocked {
+        /// Socket of the connection.
+        socket: SocketId,
+        /// Path that cannot send; 0 if the scheduler of a multi-path connection waits.
+        path: PathId,
+        /// Why nothing was sent.
+        why: Blocked,
+    },
     /// The reason why a sender is stopped changed.
     Stops {
+        /// Socket of the connection.
         socket: SocketId,
+        /// The new reason.
         why: Blocked,
         /// Bytes of the connection's stream below this position were sent.
         sent_to: u64,
@@ -190,25 +246,69 @@ pub enum Event {
     },
     /// The bytes that wait at a receiver for preceding bytes changed.
     Holds {
+        /// Socket of the connection.
         socket: SocketId,
+        /// Bytes received out of order and not delivered.
         bytes: u64,
         /// The next byte of the reader is missing while later bytes have arrived.
         blocks_reader: bool,
     },
     /// A scheduler was called. Boxed, since it is large and rare.
     Decision(Box<SchedulerCall>),
-    /// A connection changed its state; the names are those of RFC 9293.
-    Connection { socket: SocketId, state: &'static str },
+    /// A connection or subflow entered a state.
+    Connection {
+        /// Socket of the connection.
+        socket: SocketId,
+        /// Name of the new state in RFC 9293 s3.3.2, such as `FIN-WAIT-1`.
+        state: &'static str,
+    },
     /// A path is only probed from now on, or carries data again.
-    Probing { socket: SocketId, path: PathId, on: bool },
-    /// A link accepted a packet behind `waiting` others.
-    PacketAccepted { link: LinkId, len: u32, waiting: u32 },
+    Probing {
+        /// Socket of the connection.
+        socket: SocketId,
+        /// Path of the connection.
+        path: PathId,
+        /// The path carries probes and reinjections only.
+        on: bool,
+    },
+    /// A link accepted a packet.
+    PacketAccepted {
+        /// The link.
+        link: LinkId,
+        /// IP datagram length, in bytes.
+        len: u32,
+        /// Packets in the queue ahead of it, the packet in service not counted.
+        waiting: u32,
+    },
     /// A link lost a packet.
-    PacketDropped { link: LinkId, len: u32, reason: DropReason },
+    PacketDropped {
+        /// The link.
+        link: LinkId,
+        /// IP datagram length, in bytes.
+        len: u32,
+        /// Where and why the packet was lost.
+        reason: DropReason,
+    },
     /// A packet came out of a link. `flow` and `seq` identify it for the result hash.
-    PacketDelivered { link: LinkId, len: u32, flow: u32, seq: u32, payload_len: u32 },
+    PacketDelivered {
+        /// The link.
+        link: LinkId,
+        /// IP datagram length, in bytes.
+        len: u32,
+        /// Number of the flow at the sending host.
+        flow: u32,
+        /// TCP sequence number; 0 for other protocols.
+        seq: u32,
+        /// Transport payload, in bytes.
+        payload_len: u32,
+    },
     /// A link went up or down or changed its rate, delay or loss.
-    LinkChange { link: LinkId, what: &'static str },
+    LinkChange {
+        /// The link.
+        link: LinkId,
+        /// Name of the change, such as `down` or `rate`.
+        what: &'static str,
+    },
 }
 
 /// Why a segment was declared lost.
@@ -309,8 +409,6 @@ pub enum DropReason {
     Random,
     /// The link was down.
     Down,
-    /// There is no route.
-    NoRoute,
 }
 
 #[cfg(test)]

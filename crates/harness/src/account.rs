@@ -16,6 +16,7 @@ pub struct Account {
 /// Time, and the bytes that had to wait in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
+    /// Total time in this state.
     pub time: Duration,
     /// Each byte is counted once. Of a sender: bytes that were unsent when such a time began or
     /// were sent in it; of the send buffer, bytes that were written at its end. Of a receiver:

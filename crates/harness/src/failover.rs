@@ -22,6 +22,7 @@ pub enum FailureKind {
 pub struct FailoverTime {
     /// Index of the path.
     pub path: usize,
+    /// Kind of the failure.
     pub kind: FailureKind,
     /// Since the start of the run.
     pub at: Duration,

@@ -36,6 +36,7 @@ pub struct FlowRecord {
     pub ended: Option<Duration>,
     /// Why its connection failed, if it did.
     pub failure: Option<StreamFailure>,
+    /// Payload bytes that the application at the data receiver read.
     pub bytes_read: u64,
     /// Bits read per second, from its start or the end of the warm-up, whichever is later, to its
     /// end or that of the run; `None` if that is no time at all.

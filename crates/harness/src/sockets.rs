@@ -36,12 +36,15 @@ pub trait SocketOwner {
 
 /// The sockets of a stack, as an application sees them during a call.
 pub struct StackSockets<'a, 'c, O> {
+    /// Time, random draws and recorder of the call.
     pub cx: &'a mut Context<'c>,
+    /// The stack that has the sockets.
     pub stack: &'a mut Stack,
     /// The local address and the peer of `connect`, if there is a peer.
     pub ends: Option<(IpAddr, SocketAddr)>,
     /// The protocol of sockets that are opened.
     pub protocol: &'a ProtocolConfig,
+    /// Notified of sockets that are opened and released.
     pub owner: O,
 }
 

@@ -11,6 +11,7 @@ use std::str::FromStr;
 /// An address with the length of its subnet's prefix.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Subnet {
+    /// The address; bits beyond the prefix may be set.
     pub address: IpAddr,
     /// Bits.
     pub prefix_len: u8,
@@ -19,6 +20,7 @@ pub struct Subnet {
 /// An address of the kernel on a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelAddress {
+    /// The address, and the subnet that the device reaches.
     pub subnet: Subnet,
     /// The other end, if the address was given with one (`ip addr add A peer B`).
     pub peer: Option<IpAddr>,

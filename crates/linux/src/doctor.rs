@@ -24,6 +24,7 @@ const NF_TABLES: &str = "sudo apt-get install nftables && sudo modprobe nf_table
 /// The outcome of one check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Check {
+    /// Name of the check in the table of `anabranch doctor`.
     pub name: &'static str,
     /// What needs it.
     pub needed_for: &'static str,

@@ -10,9 +10,14 @@ pub enum LiveError {
     /// The caller asked for something that cannot be.
     #[error("{0}")]
     Usage(String),
-    /// The machine or the user lacks something; `remedy` is a command that adds it.
+    /// The machine or the user lacks something.
     #[error("{what}\n  remedy: {remedy}")]
-    Missing { what: String, remedy: String },
+    Missing {
+        /// What is missing, in one line.
+        what: String,
+        /// A command that adds it.
+        remedy: String,
+    },
     /// It did not work out.
     #[error("{0}")]
     Failed(String),

@@ -25,6 +25,7 @@ const CHUNK: u32 = 256 * 1024;
 /// A download that came to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Received {
+    /// Length of the file.
     pub bytes: u64,
     /// From the start of the connection to the last byte read.
     pub time: Duration,
@@ -35,6 +36,7 @@ pub struct Received {
 /// How far a download is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
+    /// Bytes of the file received until now.
     pub received: u64,
     /// If the server says.
     pub total: Option<u64>,

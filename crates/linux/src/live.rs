@@ -35,6 +35,7 @@ pub struct Endpoint {
     /// The address and port to accept connections at. The unspecified address of IPv4 stands for
     /// all of that family, that of IPv6 for all there are.
     pub listen: Option<SocketAddr>,
+    /// Protocol of connections and listeners, with its configuration.
     pub protocol: ProtocolConfig,
 }
 

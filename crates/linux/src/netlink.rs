@@ -34,7 +34,9 @@ pub struct Netlink {
 /// A network device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
+    /// The kernel's number of the device.
     pub index: u32,
+    /// Its name in `ip link`.
     pub name: String,
     /// Set up by the administrator, whether or not there is a carrier.
     pub is_up: bool,

@@ -12,6 +12,7 @@ const MAX_NAME: usize = 15;
 /// A device as the user named it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathDevice {
+    /// The name of the TUN device.
     pub name: String,
     /// The engine's addresses on it; empty: derived from the kernel's.
     pub addresses: Vec<Subnet>,

@@ -30,6 +30,7 @@ const CHUNK: u64 = 256 * 1024;
 pub struct Served {
     /// As asked for; empty if that was not understood.
     pub path: String,
+    /// The status of the answer.
     pub status: Status,
     /// Bytes of the file that were handed to the connection.
     pub bytes: u64,

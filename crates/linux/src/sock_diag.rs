@@ -32,10 +32,13 @@ pub struct SockDiag {
 /// One connection or subflow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Diagnosis {
+    /// Address and port of this host.
     pub local: SocketAddr,
+    /// Address and port of the peer.
     pub remote: SocketAddr,
     /// The congestion control that it uses.
     pub congestion: String,
+    /// Counters of the kernel's `struct tcp_info`.
     pub reading: TcpReading,
 }
 

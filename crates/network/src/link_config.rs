@@ -53,14 +53,21 @@ pub enum Capacity {
     Unlimited,
     /// A constant rate.
     Rate(Rate),
-    /// A recorded trace that begins at `offset`.
-    Trace { trace: Arc<CapacityTrace>, offset: Duration },
+    /// A recorded trace, repeated.
+    Trace {
+        /// The recording.
+        trace: Arc<CapacityTrace>,
+        /// Position in the trace at the start of the run.
+        offset: Duration,
+    },
 }
 
 /// The limit of a queue; the packet in service is not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
+    /// Number of packets.
     Packets(u32),
+    /// IP bytes.
     Bytes(u64),
     /// The bytes that drain in this time at the current rate (of a recorded trace: the mean rate of
     /// the following second).

@@ -10,8 +10,9 @@ use base::DropReason;
 pub struct LinkStats {
     /// Packets that arrived, copies included.
     pub delivered: u64,
-    /// IP bytes of `accepted` and `delivered`.
+    /// IP bytes of the packets in `delivered`.
     pub bytes_delivered: u64,
+    /// IP bytes of the packets in `accepted`.
     pub bytes_accepted: u64,
     /// Packets accepted into the queue.
     pub accepted: u64,

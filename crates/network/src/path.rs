@@ -25,6 +25,7 @@ pub struct PathSetup {
 pub struct PathEvent {
     /// Since the start of the run.
     pub at: Duration,
+    /// The links that change.
     pub direction: Direction,
     /// The host that sends into the link is notified of `Down` and the following `Up`, but not of
     /// `Silent`.
@@ -34,6 +35,7 @@ pub struct PathEvent {
 /// The links of a path that an event concerns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
+    /// Both links.
     Both,
     /// Server to client.
     Down,
@@ -44,15 +46,18 @@ pub enum Direction {
 /// The NIC link before a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NicSetup {
+    /// Rate at which packets leave the queue.
     pub rate: Rate,
-    /// Limit of waiting packets.
+    /// Limit of the queue, in packets; the packet in service is not counted.
     pub queue_packets: u32,
 }
 
 /// Counters of the links of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathCounters {
+    /// The link from server to client.
     pub down: LinkStats,
+    /// The link from client to server.
     pub up: LinkStats,
 }
 
@@ -61,8 +66,9 @@ pub struct PathCounters {
 pub struct ScheduledChange {
     /// Since the start of the run.
     pub at: Duration,
+    /// The change of the link.
     pub change: LinkChange,
-    /// The interface goes up, or down; `None` without a notification.
+    /// Notification of the host: the interface went up, or down; `None` without a notification.
     pub told_up: Option<bool>,
 }
 

@@ -16,24 +16,30 @@ pub struct RouterId(pub u32);
 /// One end of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
+    /// An interface of a host.
     Host(HostId, InterfaceId),
+    /// A router.
     Router(RouterId),
 }
 
 /// A one-way link between two nodes. Its `LinkId` is its place in the description.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkEnds {
+    /// The node that sends into the link.
     pub from: End,
+    /// The node that receives from it.
     pub to: End,
 }
 
 /// A static route of one router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Route {
+    /// The router whose table has the route.
     pub router: RouterId,
-    /// Destinations that agree with `prefix` in their first `len` bits; 0 bits match all of the
-    /// family.
+    /// Destination prefix; the bits after the first `len` are ignored.
     pub prefix: IpAddr,
+    /// Length of the prefix in bits, at most 32 for IPv4 and 128 for IPv6; 0 matches every address
+    /// of the family.
     pub len: u8,
     /// The next link; it starts at the router.
     pub via: LinkId,
@@ -42,7 +48,9 @@ pub struct Route {
 /// The next hop of a packet that came out of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hop {
+    /// The router at the end of the link sends it into this link.
     Link(LinkId),
+    /// It has reached this interface of a host.
     Host(HostId, InterfaceId),
     /// No route, or the hop limit is used up.
     Drop,
@@ -51,7 +59,9 @@ pub enum Hop {
 /// The description of a network: links by their ends, and the routes of routers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Network {
+    /// Ends of each link, by `LinkId`.
     pub links: Vec<LinkEnds>,
+    /// Routes of all routers, in any order; the longest matching prefix applies.
     pub routes: Vec<Route>,
 }
 
@@ -59,12 +69,16 @@ pub struct Network {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TopologyError {
     #[error("interface {1:?} of host {0:?} has two outgoing links")]
+    /// A second link starts at an interface.
     TwoLinks(HostId, InterfaceId),
     #[error("a route of router {0:?} leads over link {1:?}, which does not start there")]
+    /// The link of a route does not start at its router, or does not exist.
     NotALinkOf(RouterId, LinkId),
     #[error("router {0:?} has two routes for {1}/{2}")]
+    /// A router has two routes of the same prefix and length.
     TwoRoutes(RouterId, IpAddr, u8),
     #[error("a prefix of {1} bits is too long for {0}")]
+    /// A prefix is longer than an address of its family.
     PrefixTooLong(IpAddr, u8),
 }
 

@@ -9,8 +9,11 @@ use transport::path_manager::{Endpoint, EndpointFlags, Endpoints, LIMIT, Limits,
 /// Endpoints and limits of the path manager `kernel` at both hosts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KernelSetup {
+    /// The endpoints of both hosts, in the order in which they are added.
     pub endpoints: Vec<PathEndpoint>,
+    /// Limits at the client.
     pub client_limits: Limits,
+    /// Limits at the server.
     pub server_limits: Limits,
 }
 
@@ -21,6 +24,7 @@ pub struct PathEndpoint {
     pub client: bool,
     /// Index of the path.
     pub path: usize,
+    /// The use of the endpoint.
     pub flags: EndpointFlags,
 }
 

@@ -55,6 +55,7 @@ pub struct RunSetup {
     pub seed: u64,
     /// Number of the repetition.
     pub run: u64,
+    /// The paths with their links, and what is the same for all of them.
     pub network: NetworkSetup,
     /// The connections. Flow 0 is the measured one and must be there.
     pub flows: Vec<FlowSetup>,
@@ -68,14 +69,18 @@ pub struct RunSetup {
     pub limit: Duration,
     /// When the run is over.
     pub until: Until,
+    /// Processing time per packet at the clients.
     pub client_cost: ProcessingCost,
+    /// Processing time per packet at the servers.
     pub server_cost: ProcessingCost,
+    /// What is recorded beside the counters.
     pub recording: Recording,
 }
 
 /// Paths, links and interfaces.
 #[derive(Clone, Debug)]
 pub struct NetworkSetup {
+    /// The paths, by index.
     pub paths: Vec<PathSetup>,
     /// Links that several paths share, between a path's own link and the server.
     pub links: Vec<SharedLink>,
@@ -104,6 +109,7 @@ pub struct FlowSetup {
     pub paths: Vec<usize>,
     /// Place in `paths` of the path of the TCP connection or of the first subflow.
     pub first: usize,
+    /// Protocol of the connections.
     pub carrier: Carrier,
     /// For both ends and all subflows.
     pub tcp: TcpConfig,
@@ -137,11 +143,15 @@ pub enum MultipathProtocol {
 /// What only a connection over several paths has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Multipath {
+    /// The protocol.
     pub protocol: MultipathProtocol,
+    /// The scheduler of both hosts.
     pub scheduler: SchedulerChoice,
+    /// The path policy of both hosts.
     pub policy: PolicyChoice,
     /// Rules for declaring a path failed; `None`: those of the profile and the scheduler.
     pub failover: Option<Failover>,
+    /// The path manager of both hosts.
     pub path_manager: PathManagerKind,
     /// Endpoints and limits of the path manager `kernel`; `None`: a subflow on every path.
     pub kernel: Option<KernelSetup>,
@@ -162,6 +172,7 @@ pub struct BackupMark {
     /// Since the start of the run. A path that is marked when the client begins is opened as a
     /// backup.
     pub at: Duration,
+    /// `true`: use the path as a backup; `false`: use it as any other path again.
     pub on: bool,
 }
 
@@ -172,6 +183,7 @@ pub struct PathMark {
     pub path: usize,
     /// Since the start of the run.
     pub at: Duration,
+    /// The event.
     pub what: Mark,
 }
 

@@ -57,8 +57,11 @@ enum Change {
 /// Notification of a host about one of its interfaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Notice {
+    /// The host.
     pub host: HostId,
+    /// Its interface.
     pub interface: InterfaceId,
+    /// The change of the interface.
     pub event: InterfaceEvent,
 }
 
@@ -67,10 +70,20 @@ pub struct Notice {
 pub enum WorldError {
     /// Events without progress of time.
     #[error("live-lock at {at} of virtual time: {what}")]
-    LiveLock { at: Instant, what: &'static str },
+    LiveLock {
+        /// Virtual time that does not advance.
+        at: Instant,
+        /// The part of the world that repeats itself.
+        what: &'static str,
+    },
     /// A packet differs after it was emitted and parsed.
     #[error("codec at {at} of virtual time: {what}")]
-    Codec { at: Instant, what: String },
+    Codec {
+        /// Virtual time of the packet.
+        at: Instant,
+        /// The difference, or why the packet could not be parsed.
+        what: String,
+    },
 }
 
 /// Why `run_until` returned.
@@ -320,7 +333,7 @@ impl<A: Application> World<A> {
         self.fabric.stats(link).copied().unwrap_or_default()
     }
 
-    /// Give the watch for gaps the bytes sent so far, if it asks.
+    /// Passes the bytes sent so far to the watch for gaps, if it needs them.
     fn count_sent(&mut self) {
         if let Some(gaps) = &mut self.recorders.gaps
             && let Some(host) = gaps.asks(self.now)

@@ -62,12 +62,16 @@ pub trait StreamHost {
 /// Why a connection failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StreamFailure {
+    /// The peer answered the SYN with a reset.
     #[error("connection refused")]
     Refused,
+    /// The peer aborted the connection.
     #[error("connection reset by peer")]
     Reset,
+    /// The peer did not answer in time.
     #[error("connection timed out")]
     TimedOut,
+    /// ICMP says that the peer cannot be reached, or there is no route to it.
     #[error("destination unreachable")]
     Unreachable,
     /// The host could not even try (no address, no port).

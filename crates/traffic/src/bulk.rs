@@ -14,12 +14,14 @@ const WRITE_BYTES: u32 = 64 << 10;
 /// A transfer of a size.
 #[derive(Clone, Copy, Debug)]
 pub struct BulkSize {
+    /// Length of the transfer.
     pub bytes: u64,
 }
 
 /// A saturating transfer for a time.
 #[derive(Clone, Copy, Debug)]
 pub struct BulkTime {
+    /// Time from the return of `connect` to the end of the measurement.
     pub time: Duration,
 }
 

@@ -17,7 +17,9 @@ const IDLE: Duration = Duration::from_secs(3);
 /// A warm-up and one burst.
 #[derive(Clone, Copy, Debug)]
 pub struct Burst {
+    /// Segments of the burst.
     pub segments: u32,
+    /// Payload of one segment, in bytes.
     pub segment_bytes: u32,
 }
 

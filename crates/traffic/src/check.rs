@@ -18,13 +18,32 @@ pub struct StreamCheck {
 /// The bytes read and those expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StreamMismatch {
+    /// Bytes of another stream, or of another place in the stream of this reader.
     #[error(
         "read stream {stream} offset {offset} where stream {expected_stream} offset \
          {expected_offset} had to come"
     )]
-    Misplaced { stream: u32, offset: u64, expected_stream: u32, expected_offset: u64 },
+    Misplaced {
+        /// Virtual stream of the bytes read.
+        stream: u32,
+        /// Offset of the first byte read in its stream.
+        offset: u64,
+        /// Virtual stream of this reader.
+        expected_stream: u32,
+        /// Offset of the next byte of that stream.
+        expected_offset: u64,
+    },
+    /// Real bytes that differ from the contents of the stream at the same offset.
     #[error("{len} bytes read at offset {offset} are not those of stream {stream}")]
-    Content { stream: u32, offset: u64, len: u32 },
+    Content {
+        /// Virtual stream of this reader.
+        stream: u32,
+        /// Offset in the stream at which the bytes were read.
+        offset: u64,
+        /// Number of bytes read.
+        len: u32,
+    },
+    /// Bytes of a page connection are not a frame, or not one that is allowed there.
     #[error("read bytes that are no frame of the page where one had to come")]
     Frame,
 }

@@ -13,8 +13,11 @@ use base::{Instant, SocketId};
     reason = "a world may have thousands of one-way halves, and a step to each costs; pages are few"
 )]
 pub enum Half {
+    /// Either half of a model that sends messages in one direction.
     OneWay(OneWay),
+    /// The client of a page.
     Browser(Box<Browser>),
+    /// The server of a page.
     WebServer(Box<WebServer>),
 }
 

@@ -57,7 +57,12 @@ pub enum Traffic {
     /// Saturate for this long after `connect` returned.
     BulkTime(Duration),
     /// Warm up, fall idle, then write `segments` times `segment_bytes` at once.
-    Burst { segments: u32, segment_bytes: u32 },
+    Burst {
+        /// Segments of the burst.
+        segments: u32,
+        /// Payload of one segment, in bytes.
+        segment_bytes: u32,
+    },
     /// Constant bit rate for this long.
     Video(Duration),
     /// Load a page.
@@ -66,7 +71,9 @@ pub enum Traffic {
 
 /// The model of a configuration.
 pub enum Model<'a> {
+    /// Messages in one direction over one connection.
     OneWay(Box<dyn TrafficModel + Send>),
+    /// A page.
     Web(&'a Web),
 }
 

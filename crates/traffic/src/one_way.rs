@@ -19,7 +19,9 @@ const REQUEST_BYTES: u32 = 1;
 /// An end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
+    /// The end that connects.
     Client,
+    /// The end that listens.
     Server,
 }
 
@@ -43,6 +45,7 @@ pub struct Report {
     pub timed_out: bool,
     /// The connection is closed in both directions.
     pub closed: bool,
+    /// Why the connection failed, if it did.
     pub failure: Option<StreamFailure>,
     /// The bytes read differ from the bytes written.
     pub mismatch: Option<StreamMismatch>,

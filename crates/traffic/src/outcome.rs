@@ -7,6 +7,7 @@ use base::Duration;
 /// The result of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
+    /// What `value` measures.
     pub metric: Metric,
     /// In the metric's unit; `None` if the run is incomplete.
     pub value: Option<f64>,

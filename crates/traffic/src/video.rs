@@ -19,6 +19,7 @@ const LEAD_IN: Duration = Duration::from_millis(500);
 /// A video call.
 #[derive(Clone, Copy, Debug)]
 pub struct Video {
+    /// Length of the call.
     pub time: Duration,
 }
 

@@ -1,7 +1,7 @@
 //! A policy chosen by name, with the parameters that are set: `ecf:beta=0.5`, `wrr:3,1`,
 //! `olia:min-ssthresh=1`, `drepas:interval=2s`.
 //!
-//! A text is read once, where it enters the program; the engine is handed a row of a table and
+//! A text is read once, where it enters the program; the engine receives a row of a table and
 //! values within their ranges, so it never meets an unknown name. The tables are those of
 //! `scheduler`, `congestion` and `path_policy`.
 
@@ -126,7 +126,7 @@ impl<R: Row> PartialEq<&str> for Choice<R> {
     }
 }
 
-/// The name with the parameters that are set, as it would be asked for.
+/// The name with the parameters that are set, in the syntax of an option.
 impl<R: Row> Display for Choice<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.written() {
@@ -143,7 +143,7 @@ impl<R: Row> Debug for Choice<R> {
     }
 }
 
-/// Reads what `Display` writes. A command line has more to say about unknown names.
+/// Reads what `Display` writes. A command line reports unknown names in more detail.
 impl<R: Row> FromStr for Choice<R> {
     type Err = Refused;
 

@@ -45,7 +45,9 @@ impl IpProtocol {
 /// A packet to put on an interface.
 #[derive(Debug)]
 pub struct Transmit {
+    /// Interface that the packet leaves on.
     pub interface: InterfaceId,
+    /// The packet, with its IP header.
     pub packet: Box<Packet>,
 }
 
@@ -66,13 +68,13 @@ pub(crate) enum Tag {
 /// What a protocol makes of a packet between unknown ends.
 #[derive(Debug)]
 pub(crate) enum Claim {
-    /// It is for a listener, or for nobody.
+    /// It belongs to no connection; a listener may take it.
     Unclaimed,
     /// It asks to add a path to this connection.
     Path(SocketId),
     /// It asks for a path of an unknown connection, and is refused with this answer.
     Refused(Body),
-    /// It is done with, except for this answer, if any.
+    /// It was processed; the answer, if any, is to be sent.
     Handled(Option<Transmit>),
     /// It was the last packet that a path needed whose connection was not known: the path can be
     /// adopted now.

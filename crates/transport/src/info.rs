@@ -47,6 +47,7 @@ impl fmt::Display for Protocol {
 /// The state of a connection. Counters have the names of `nstat` and `ss -Mi`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConnectionInfo {
+    /// Protocol that the connection was configured for, also after a fallback.
     pub protocol: Protocol,
     /// The paths in the order of their `PathId`s. A connection of a protocol with a single path
     /// has one.
@@ -55,10 +56,12 @@ pub struct ConnectionInfo {
     pub retired: Vec<RetiredPath>,
     /// The peers agreed on a simpler protocol: MPTCP fell back to TCP (RFC 8684 s3.7).
     pub fallback: bool,
-    /// Offsets in the stream of data: oldest unacknowledged byte, next byte to send, next byte
-    /// expected.
+    /// Offset of the oldest unacknowledged byte in the stream of data; the FIN or DATA_FIN counts
+    /// as one byte.
     pub snd_una: u64,
+    /// Offset of the next byte to send for the first time, over all paths.
     pub snd_nxt: u64,
+    /// Offset of the next byte expected from the peer; its FIN or DATA_FIN counts as one byte.
     pub rcv_nxt: u64,
     /// Bytes sent on a path after another path had sent them, probes included.
     pub reinjected_bytes: u64,
@@ -78,9 +81,13 @@ pub struct ConnectionInfo {
 /// The state of one path of a connection.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PathInfo {
+    /// Number of the path in the connection.
     pub path: PathId,
+    /// Interface that its packets leave on.
     pub interface: InterfaceId,
+    /// Address and port of this host.
     pub local: SocketAddr,
+    /// Address and port of the peer.
     pub remote: SocketAddr,
     /// Either end asks to use the path only while no other works.
     pub backup: bool,
@@ -90,26 +97,32 @@ pub struct PathInfo {
     pub is_over: bool,
     /// Payload bytes sent first on this path.
     pub first_sent_bytes: u64,
-    /// Retransmissions on this path, and those of them that were shown to be unnecessary.
+    /// Retransmissions on this path, in segments.
     pub segs_retrans: u64,
+    /// Retransmissions that a D-SACK showed to be unnecessary, in segments (RFC 3708).
     pub spurious_retrans: u64,
-    /// Payload bytes, and segments, sent here after another path had sent them.
+    /// Payload bytes sent here after another path had sent them.
     pub reinjected_bytes: u64,
+    /// The same in segments.
     pub reinjected_segs: u64,
+    /// The state of the TCP connection or subflow.
     pub tcp: TcpInfo,
 }
 
 /// Sums over former paths of one interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RetiredPath {
+    /// The interface.
     pub interface: InterfaceId,
     /// Payload bytes sent first on these paths.
     pub first_sent_bytes: u64,
+    /// Retransmissions on these paths, in segments.
     pub segs_retrans: u64,
     /// Retransmissions that a D-SACK showed to be unnecessary.
     pub spurious_retrans: u64,
-    /// Payload bytes, and segments, sent here after another path had sent them.
+    /// Payload bytes sent here after another path had sent them.
     pub reinjected_bytes: u64,
+    /// The same in segments.
     pub reinjected_segs: u64,
 }
 
@@ -127,25 +140,42 @@ impl RetiredPath {
 /// The state of a TCP connection or subflow, with the names that `ss -ti` prints.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TcpInfo {
+    /// Name of the state (RFC 9293 s3.3.2), such as `ESTABLISHED`.
     pub state: &'static str,
+    /// Congestion state.
     pub ca_state: CaState,
+    /// Congestion window, in segments; 0 before the handshake is complete.
     pub cwnd_segs: u32,
+    /// Slow-start threshold, in segments; `None` while infinite.
     pub ssthresh_segs: Option<u32>,
+    /// Smoothed round-trip time (RFC 6298 s2); zero without a sample.
     pub srtt: Duration,
+    /// Variation of the round-trip time (RFC 6298 s2); zero without a sample.
     pub rttvar: Duration,
+    /// Smallest round-trip time of the last 300 s (Linux `tcp_min_rtt_wlen`); zero without a
+    /// sample.
     pub min_rtt: Duration,
+    /// Retransmission time-out, its back-off included (RFC 6298 s5).
     pub rto: Duration,
+    /// Payload of a full segment after all options, in bytes.
     pub mss: u32,
+    /// Payload bytes sent, retransmissions included.
     pub bytes_sent: u64,
+    /// Payload bytes sent again.
     pub bytes_retrans: u64,
+    /// Bytes acknowledged; the FIN counts as one byte.
     pub bytes_acked: u64,
+    /// Segments sent, those without payload included.
     pub segs_out: u64,
+    /// Segments of data or FIN sent again.
     pub segs_retrans: u64,
     /// Retransmissions that a D-SACK showed to be unnecessary.
     pub spurious_retrans: u64,
+    /// Window that the peer announced last, in bytes (SND.WND of RFC 9293).
     pub snd_wnd: u64,
+    /// Window announced to the peer last, in bytes (RCV.WND of RFC 9293).
     pub rcv_wnd: u64,
-    pub send_buffer: u32,
+    /// Size of the receive buffer, in bytes of memory.
     pub receive_buffer: u32,
 }
 

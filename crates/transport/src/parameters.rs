@@ -76,7 +76,9 @@ pub struct Parameter {
     pub least: f64,
     /// The largest value.
     pub most: f64,
+    /// The value if the user gives none.
     pub default: f64,
+    /// The kind of its value, which determines the syntax.
     pub kind: Kind,
     /// The source of the default.
     pub source: &'static str,
@@ -109,7 +111,9 @@ impl Parameter {
 /// The reason for refusing parameters, and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refused {
+    /// The mistake, in one sentence.
     pub problem: String,
+    /// The remedy: what is allowed, with an example.
     pub help: String,
 }
 

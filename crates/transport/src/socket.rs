@@ -8,24 +8,34 @@ use base::{Instant, SocketId};
 /// Why a socket call or a connection failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SocketError {
+    /// The host has no socket with this number, or the connection no path with this address.
     #[error("no such socket")]
     NoSuchSocket,
+    /// The handshake is not complete.
     #[error("the socket is not connected")]
     NotConnected,
+    /// The sending side is closed, or everything was read up to the end of the stream.
     #[error("the sending side is closed")]
     Closed,
+    /// Another listener or UDP socket has the port.
     #[error("the address is in use")]
     AddressInUse,
+    /// No interface of this host has the local address.
     #[error("no interface has that address")]
     NoSuchAddress,
+    /// Every ephemeral port of the local address is in use.
     #[error("no port is free")]
     NoFreePort,
+    /// The peer answered the SYN with a reset.
     #[error("connection refused")]
     Refused,
+    /// The peer reset the connection, or every path of it.
     #[error("connection reset by peer")]
     Reset,
+    /// The peer did not answer in time (RFC 9293 s3.8.3).
     #[error("connection timed out")]
     TimedOut,
+    /// An ICMP message during the handshake said that the peer cannot be reached.
     #[error("destination unreachable")]
     Unreachable,
 }

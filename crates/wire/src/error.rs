@@ -5,12 +5,24 @@ use std::fmt;
 /// What is wrong with a received datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ParseError {
-    /// Fewer bytes than the header, or than a length field says.
+    /// Fewer bytes than the header, or than the value of a length field.
     #[error("{layer} cut short: {need} bytes needed, {have} there")]
-    Truncated { layer: Layer, need: usize, have: usize },
+    Truncated {
+        /// The header that is incomplete, or whose length field is too large.
+        layer: Layer,
+        /// Bytes needed.
+        need: usize,
+        /// Bytes present.
+        have: usize,
+    },
     /// A length field that contradicts the format.
     #[error("{layer} length field of {len} is impossible")]
-    Length { layer: Layer, len: usize },
+    Length {
+        /// The header with the length field.
+        layer: Layer,
+        /// The length, in bytes.
+        len: usize,
+    },
     /// Neither IPv4 nor IPv6.
     #[error("IP version {0} is neither 4 nor 6")]
     Version(u8),
@@ -28,19 +40,34 @@ pub enum ParseError {
     Checksum(Layer),
     /// A TCP option whose length contradicts its kind or its place.
     #[error("TCP option {kind} with length {len} is malformed")]
-    TcpOption { kind: u8, len: u8 },
+    TcpOption {
+        /// Option kind (RFC 9293 s3.2).
+        kind: u8,
+        /// Option length, in bytes, kind and length included; 0 if it is missing.
+        len: u8,
+    },
     /// An ICMP message other than echo and destination unreachable.
     #[error("ICMP type {kind} code {code} is not supported")]
-    IcmpType { kind: u8, code: u8 },
+    IcmpType {
+        /// Type field of ICMP (RFC 792) or ICMPv6 (RFC 4443).
+        kind: u8,
+        /// Code field.
+        code: u8,
+    },
 }
 
 /// The header an error is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layer {
+    /// IPv4 (RFC 791).
     Ipv4,
+    /// IPv6 (RFC 8200).
     Ipv6,
+    /// TCP (RFC 9293).
     Tcp,
+    /// UDP (RFC 768).
     Udp,
+    /// ICMP (RFC 792) or ICMPv6 (RFC 4443).
     Icmp,
 }
 

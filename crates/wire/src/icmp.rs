@@ -20,18 +20,26 @@ const ECHO_REPLY_V6: u8 = 129;
 /// An ICMP or ICMPv6 message; the family is that of the packet around it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Icmp {
+    /// Echo request or echo reply (RFC 792; RFC 4443 s4).
     Echo {
+        /// The message is a reply.
         reply: bool,
+        /// Identifier that the requester chose; a reply has the same.
         identifier: u16,
+        /// Sequence number of the request; a reply has the same.
         sequence: u16,
+        /// Data that the reply returns unchanged.
         data: Bytes,
     },
-    /// With a `next_hop_mtu` other than 0: fragmentation needed (code 4) in ICMP, and what ICMPv6
-    /// has a type of its own for, packet too big.
+    /// Destination unreachable (RFC 792; RFC 4443 s3.1), or packet too big of ICMPv6 (RFC 4443
+    /// s3.2) if `next_hop_mtu` is not 0.
     Unreachable {
+        /// Code field; 4 is fragmentation needed of ICMP.
         code: u8,
+        /// MTU of the next hop, in bytes (RFC 1191 s4); 0 if the message has none. Larger values
+        /// of ICMPv6 are 65,535.
         next_hop_mtu: u16,
-        /// The beginning of the datagram that did not get through.
+        /// The beginning of the datagram that was not delivered.
         original: Bytes,
     },
 }

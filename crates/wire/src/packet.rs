@@ -8,7 +8,9 @@ use std::net::IpAddr;
 /// An IPv4 or IPv6 datagram. Source and destination are of one family.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
+    /// Source address.
     pub src: IpAddr,
+    /// Destination address.
     pub dst: IpAddr,
     /// Time to live or hop limit.
     pub hop_limit: u8,
@@ -19,14 +21,18 @@ pub struct Packet {
     pub corrupted: bool,
     /// The flow of the sending host, for the notification of its departure. Not on the wire.
     pub flow: u32,
+    /// The transport unit.
     pub body: Body,
 }
 
 /// What an IP datagram carries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Body {
+    /// A TCP segment.
     Tcp(TcpSegment),
+    /// A UDP datagram.
     Udp(UdpDatagram),
+    /// An ICMP or ICMPv6 message, by the family of the addresses.
     Icmp(Icmp),
     /// A datagram that is not parsed; boxed, since simulations have none.
     Opaque(Box<Opaque>),

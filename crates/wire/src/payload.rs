@@ -23,8 +23,11 @@ pub enum Payload {
 /// A range of a virtual stream: `len` bytes from `offset`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VirtualRange {
+    /// Number of the stream, which determines its bytes.
     pub stream: u32,
+    /// Bytes of the range; at least 1 in a payload.
     pub len: u32,
+    /// Position of the first byte in the stream.
     pub offset: u64,
 }
 

@@ -14,8 +14,11 @@ const CHECKSUM: usize = 6;
 /// A UDP datagram.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct UdpDatagram {
+    /// Source port.
     pub src_port: u16,
+    /// Destination port.
     pub dst_port: u16,
+    /// Data octets, at most 65,507 over IPv4.
     pub payload: Payload,
 }
 

@@ -2,21 +2,25 @@
 
 use crate::statistics::{mean, median};
 
-/// Summary of values in seconds.
+/// Distribution of values in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Distribution {
     /// Number of values.
     pub n: u64,
+    /// The smallest value.
     pub min: f64,
+    /// The arithmetic mean.
     pub mean: f64,
+    /// The median; of an even number of values the mean of the two in the middle.
     pub median: f64,
     /// The 95th percentile, the smallest value that 95 % do not exceed.
     pub p95: f64,
+    /// The largest value.
     pub max: f64,
 }
 
 impl Distribution {
-    /// Summary of `values`; `None` without values.
+    /// `None` of nothing.
     pub fn of(values: &[f64]) -> Option<Distribution> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);

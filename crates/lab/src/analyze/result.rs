@@ -21,7 +21,9 @@ pub struct Analysis {
 /// Protocol of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spoken {
+    /// TCP (RFC 9293), without an attempt to use MPTCP.
     Tcp,
+    /// MPTCP version 1 (RFC 8684).
     Mptcp,
     /// The client requested MPTCP, and the connection fell back to TCP.
     FellBack,
@@ -32,7 +34,11 @@ pub enum Spoken {
 /// Point of capture relative to a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Vantage {
+    /// At or near the client: it completed the handshake in less than a third of the time that the
+    /// SYN-ACK took.
     Client,
+    /// At or near the server: the SYN-ACK took less than a third of the time until the handshake
+    /// was complete.
     Server,
     /// Between the ends.
     Between,
@@ -43,10 +49,13 @@ pub enum Vantage {
 /// A TCP connection, or an MPTCP connection with all its subflows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Connection {
+    /// Protocol of the connection.
     pub spoken: Spoken,
     /// Opener, as far as the capture shows it.
     pub client: SocketAddr,
+    /// The address and port that the first SYN was sent to.
     pub server: SocketAddr,
+    /// Where the segments of the first subflow were captured.
     pub vantage: Vantage,
     /// Start in seconds after the first segment of the capture.
     pub start: f64,
@@ -65,6 +74,7 @@ pub struct Subflow {
     pub path: Option<String>,
     /// Address of the connection's client on this subflow.
     pub client: SocketAddr,
+    /// Its end at the connection's server.
     pub server: SocketAddr,
     /// The server opened it.
     pub opened_by_server: bool,
@@ -93,6 +103,7 @@ pub struct Flowing {
     pub share: Option<f64>,
     /// Segments retransmitted on this subflow.
     pub resent_segments: u64,
+    /// Payload bytes sent again on this subflow.
     pub resent_bytes: u64,
     /// Bytes of the connection that had been sent before under another mapping, mostly on another
     /// subflow.

@@ -118,7 +118,16 @@ pub enum Loss {
     /// Independent loss of every packet.
     Random(Span<f64>),
     /// netem's `gemodel p r 1-h 1-k`.
-    GilbertElliott { p: f64, r: f64, one_minus_h: f64, one_minus_k: f64 },
+    GilbertElliott {
+        /// Probability per packet of the change from the good to the bad state, from 0 to 1.
+        p: f64,
+        /// Probability per packet of the change from the bad to the good state, from 0 to 1.
+        r: f64,
+        /// Probability of loss in the bad state, from 0 to 1.
+        one_minus_h: f64,
+        /// Probability of loss in the good state, from 0 to 1.
+        one_minus_k: f64,
+    },
 }
 
 /// A timed change.

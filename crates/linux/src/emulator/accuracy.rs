@@ -50,7 +50,9 @@ pub struct Accuracy {
 /// How exact one direction of a path is.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PathAccuracy {
+    /// Name of the path.
     pub path: String,
+    /// The direction that was measured.
     pub direction: Direction,
     /// Median of measured minus configured delay, in seconds, the hosts' stacks included.
     pub delay_error: f64,

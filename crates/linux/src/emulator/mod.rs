@@ -51,19 +51,23 @@ pub struct EmulatorConfig {
     pub mtu: u32,
     /// IPv6 addresses besides IPv4 ones.
     pub ipv6: bool,
+    /// Limits of the kernel's TCP buffers at both hosts.
     pub buffers: Buffers,
 }
 
 /// What `tcp_wmem` and `tcp_rmem` hold: smallest, initial and largest, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Buffers {
+    /// Values of `net.ipv4.tcp_wmem`.
     pub send: [u32; 3],
+    /// Values of `net.ipv4.tcp_rmem`.
     pub receive: [u32; 3],
 }
 
 /// One repetition.
 #[derive(Clone, Debug)]
 pub struct EmulatedRun {
+    /// Random seed of the study.
     pub seed: u64,
     /// Number of the repetition.
     pub run: u64,
@@ -78,6 +82,7 @@ pub struct EmulatedRun {
 /// What a run leaves behind.
 #[derive(Clone, Debug)]
 pub struct EmulatedRecord {
+    /// How late the emulator was, and what the devices dropped.
     pub quality: RunQuality,
     /// Per path.
     pub links: Vec<PathCounters>,
@@ -89,7 +94,9 @@ pub struct EmulatedRecord {
 
 /// Two hosts and the loop between them.
 pub struct Emulator {
+    /// The client.
     pub client: EmulatedHost,
+    /// The server.
     pub server: EmulatedHost,
     config: EmulatorConfig,
     commands: Sender<Command>,

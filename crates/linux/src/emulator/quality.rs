@@ -31,9 +31,11 @@ pub struct RunQuality {
     pub late_share: f64,
     /// Packets more than `TOO_LATE` late.
     pub too_late: u64,
-    /// Lateness of deliveries: median, 99th percentile, largest.
+    /// Median lateness of the packets that were delivered.
     pub median: Duration,
+    /// 99th percentile of the same lateness.
     pub p99: Duration,
+    /// Largest of the same lateness.
     pub max: Duration,
     /// Packets that waited before the emulator took them in: the longest wait.
     pub longest_wait: Duration,

@@ -26,12 +26,15 @@ const FIRST_TABLE: u32 = 100;
 /// Which host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
+    /// The host that opens connections, with host number 1 in every subnet.
     Client,
+    /// The host that accepts connections, with host number 2 in every subnet.
     Server,
 }
 
 /// A host with its devices, one a path.
 pub struct EmulatedHost {
+    /// The network namespace of the host.
     pub namespace: Namespace,
     pub(super) devices: Vec<Tun>,
     /// The kernel's numbers of the devices.

@@ -34,9 +34,21 @@ const PRIORITY: i32 = 10;
 #[derive(Clone, PartialEq, Debug)]
 pub enum SystemUnderTest {
     /// Sockets of the kernel.
-    Kernel { path: usize, protocol: Protocol, settings: KernelSettings },
+    Kernel {
+        /// Index of the path.
+        path: usize,
+        /// Protocol of the sockets.
+        protocol: Protocol,
+        /// Congestion control and buffers of the sockets.
+        settings: KernelSettings,
+    },
     /// The engine of this project.
-    Engine { path: usize, config: ProtocolConfig },
+    Engine {
+        /// Index of the path.
+        path: usize,
+        /// Protocol of both ends, with its configuration.
+        config: ProtocolConfig,
+    },
 }
 
 /// Settings of the kernel's sockets.
@@ -44,30 +56,38 @@ pub enum SystemUnderTest {
 pub struct KernelSettings {
     /// The kernel's name of the congestion control.
     pub congestion: String,
+    /// Buffers of the sockets; without auto-tuning they have the maxima from the start.
     pub buffers: Buffers,
 }
 
 /// Two hosts and the paths between them.
 #[derive(Clone, Copy)]
 pub struct SutPaths<'a> {
+    /// The namespace of the client.
     pub client: &'a Namespace,
+    /// The namespace of the server.
     pub server: &'a Namespace,
+    /// The paths, by index.
     pub paths: &'a [SutPath],
 }
 
 /// A path between two addresses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SutPath {
+    /// The name of the path in messages.
     pub name: String,
     /// The client's address, which identifies the path of a packet.
     pub client: IpAddr,
+    /// The server's address on the path.
     pub server: IpAddr,
 }
 
 /// One repetition.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SutRun<'a> {
+    /// What carries the traffic.
     pub system: &'a SystemUnderTest,
+    /// The traffic model with its parameters.
     pub traffic: &'a Traffic,
     /// Send from client to server instead of downloading; a page is always a download.
     pub reverse: bool,
@@ -89,6 +109,7 @@ pub struct SutRecord {
 /// A quantity over time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SutSeries {
+    /// What was measured, with its unit.
     pub quantity: SutQuantity,
     /// Index of the path; `None` for the connection.
     pub path: Option<usize>,

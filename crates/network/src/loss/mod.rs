@@ -24,13 +24,26 @@ pub const NAMES: &[(&str, &str, &str)] = &[
 /// A loss model. Probabilities are in 0 ..= 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum LossConfig {
+    /// No random loss.
     #[default]
     None,
-    /// Each packet with probability `p`, independently.
-    Bernoulli { p: f64 },
-    /// netem's `gemodel p r 1-h 1-k`: two states, entered and left with `p` and `r`; a packet is
-    /// lost with `one_minus_h` in the bad and `one_minus_k` in the good state.
-    GilbertElliott { p: f64, r: f64, one_minus_h: f64, one_minus_k: f64 },
+    /// Independent loss of each packet.
+    Bernoulli {
+        /// Probability of a loss.
+        p: f64,
+    },
+    /// netem's `gemodel p r 1-h 1-k`: a good and a bad state, which change in slots of the
+    /// serialisation time of 1500 bytes, or of 120 us on a link without a rate.
+    GilbertElliott {
+        /// Probability per slot of a change from the good to the bad state.
+        p: f64,
+        /// Probability per slot of a change from the bad to the good state.
+        r: f64,
+        /// Probability of a loss in the bad state.
+        one_minus_h: f64,
+        /// Probability of a loss in the good state.
+        one_minus_k: f64,
+    },
 }
 
 /// The key of one packet's draws.

@@ -47,7 +47,9 @@ pub trait MiddleBox {
 /// A direction through a middlebox with an inside, where the client is, and an outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
+    /// From the inside to the outside: client to server.
     Outward,
+    /// From the outside to the inside: server to client.
     Inward,
 }
 
@@ -100,36 +102,51 @@ pub const NAMES: &[(&str, &str, &str)] = &[
 /// Every middlebox with its parameters, as plain data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MiddleBoxConfig {
-    /// `outside` replaces all inside addresses of its family; an idle mapping ends after `idle`.
+    /// [`Nat`], a network address and port translator.
     Nat {
+        /// Address that replaces all inside addresses of its family.
         outside: IpAddr,
+        /// Time after which an unused mapping is removed.
         idle: Duration,
     },
+    /// [`OptionStripper`], one per direction.
     StripOptions {
+        /// The segments whose MPTCP options are removed.
         stage: Stage,
     },
-    /// `owner` keys the offsets.
+    /// [`SequenceRewriter`], one per direction.
     RewriteSequence {
+        /// Key of the random offsets.
         owner: u64,
     },
-    /// Replaces `find` by `replace` in direction `way`.
+    /// [`PayloadRewriter`], which replaces every occurrence of `find` by `replace`.
     RewritePayload {
+        /// The direction whose payload is edited.
         way: Way,
+        /// The bytes to replace; empty to replace nothing.
         find: Vec<u8>,
+        /// Their replacement, of any length.
         replace: Vec<u8>,
     },
-    /// Joins up to `max_bytes` of payload; a single segment passes after `hold`.
+    /// [`Coalescer`], one per direction.
     Coalesce {
+        /// Payload limit of a joined segment, in bytes.
         max_bytes: u32,
+        /// Longest time that a segment is held.
         hold: Duration,
+        /// Which segments may be joined.
         rule: JoinRule,
     },
-    /// Splits segments into pieces of at most `max_bytes` of payload.
+    /// [`Splitter`], one per direction.
     Split {
+        /// Payload limit of a piece, in bytes.
         max_bytes: u32,
+        /// The pieces that get the MPTCP options.
         copies: OptionCopies,
     },
+    /// [`SilentDrop`], one per direction.
     SilentDrop {
+        /// Which packets are dropped.
         swallowed: Swallowed,
     },
 }

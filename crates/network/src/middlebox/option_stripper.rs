@@ -20,8 +20,11 @@ pub enum Stage {
     ThirdAck,
     /// Every segment with payload.
     Data,
-    /// Every segment after the first `passed` packets of this direction.
-    After { passed: u64 },
+    /// Every segment after the first packets of this direction.
+    After {
+        /// Number of packets before, of any protocol.
+        passed: u64,
+    },
     /// Every segment.
     All,
 }
@@ -35,6 +38,7 @@ pub struct OptionStripper {
 }
 
 impl OptionStripper {
+    /// Removes the MPTCP options of the segments of `stage`.
     pub const fn new(stage: Stage) -> Self {
         OptionStripper { stage, seen: 0 }
     }

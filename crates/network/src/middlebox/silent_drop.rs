@@ -16,8 +16,11 @@ pub enum Swallowed {
     Everything,
     /// SYNs and SYN/ACKs with an MPTCP option.
     MptcpSyns,
-    /// Every packet after the first `passed` ones.
-    After { passed: u64 },
+    /// Every packet after the first ones of this direction.
+    After {
+        /// Number of packets that pass.
+        passed: u64,
+    },
 }
 
 /// Drops packets of one direction.
@@ -29,6 +32,7 @@ pub struct SilentDrop {
 }
 
 impl SilentDrop {
+    /// Drops the packets that `swallowed` selects.
     pub const fn new(swallowed: Swallowed) -> Self {
         SilentDrop { swallowed, seen: 0 }
     }

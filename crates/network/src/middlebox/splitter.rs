@@ -14,7 +14,9 @@ use wire::{Flags, Packet, TcpSegment};
 /// The pieces that get the MPTCP options; all other options go to every piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OptionCopies {
+    /// Every piece.
     All,
+    /// The first piece only.
     First,
 }
 

@@ -36,9 +36,15 @@ pub enum QueueConfig {
     /// Drops packets that arrive at a full queue.
     #[default]
     DropTail,
-    /// Random early detection (Floyd and Jacobson 1993): thresholds of the average queue in
-    /// packets, and the probability of a drop when the average reaches the upper one.
-    Red { min_packets: f64, max_packets: f64, max_p: f64 },
+    /// Random early detection (Floyd and Jacobson 1993).
+    Red {
+        /// Lower threshold of the average queue, in packets; below it nothing is dropped.
+        min_packets: f64,
+        /// Upper threshold of the average queue, in packets; from it on everything is dropped.
+        max_packets: f64,
+        /// Probability of a drop just below the upper threshold, in 0 ..= 1.
+        max_p: f64,
+    },
     /// RFC 8289 with its default target of 5 ms and interval of 100 ms.
     CoDel,
     /// RFC 8290 with its defaults.
@@ -67,7 +73,9 @@ impl QueueConfig {
 /// The backlog of a queue, without the packet in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
+    /// Packets that wait.
     pub packets: u64,
+    /// Their IP bytes.
     pub bytes: u64,
 }
 

@@ -11,17 +11,24 @@ use std::fmt;
 /// The direction to read from a recording of both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
+    /// Towards the user equipment.
     Down,
+    /// From the user equipment.
     Up,
 }
 
 /// The unit of a column of values, or `Millis` for mahimahi's column of times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
+    /// Milliseconds since the start of the recording.
     Millis,
+    /// 10^6 bits per second.
     Mbit,
+    /// 10^3 bits per second.
     Kbit,
+    /// Bits per second.
     Bit,
+    /// Bytes per second.
     Bytes,
 }
 

@@ -9,32 +9,67 @@ use std::fmt;
 pub struct TraceError {
     /// Counted from 1; `None` for the whole file.
     pub line: Option<usize>,
+    /// The mistake.
     pub fault: TraceFault,
 }
 
-/// The mistake.
+/// What is wrong with a recording.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum TraceFault {
+    /// No line with content.
     #[error("the recording is empty")]
     Empty,
+    /// A period without capacity.
     #[error("the recording has no capacity: every rate is zero")]
     NoCapacity,
+    /// A period of length zero.
     #[error("the recording has a duration of zero")]
     NoTime,
+    /// A period, or the time between two rows, that exceeds 64 bits of nanoseconds.
     #[error("the recording is longer than 500 years")]
     TooLong,
+    /// A time before that of the line above.
     #[error("times decrease")]
     Backwards,
+    /// Text that does not have the form of its place.
     #[error("`{found}` is not {wanted}")]
-    Malformed { found: String, wanted: &'static str },
+    Malformed {
+        /// The text, cut to 40 characters.
+        found: String,
+        /// Description of the expected form.
+        wanted: &'static str,
+    },
+    /// A number outside of its limits.
     #[error("`{found}` is out of range: {wanted}")]
-    OutOfRange { found: String, wanted: &'static str },
+    OutOfRange {
+        /// The text, cut to 40 characters.
+        found: String,
+        /// Description of the permitted range.
+        wanted: &'static str,
+    },
+    /// Two columns whose unit is named neither by a header nor by the caller, nor evident from the
+    /// values.
     #[error("two columns, but their unit is not clear: {why}")]
-    Ambiguous { why: &'static str },
+    Ambiguous {
+        /// The reason.
+        why: &'static str,
+    },
+    /// A known kind of file that does not describe capacity.
     #[error("this is {what}, not a recording of capacity")]
-    NotCapacity { what: &'static str, mend: &'static str },
+    NotCapacity {
+        /// The kind of file.
+        what: &'static str,
+        /// How to get a recording of capacity instead.
+        mend: &'static str,
+    },
+    /// A unit that the caller named and that contradicts the format.
     #[error("`unit={unit}` does not fit: {why}")]
-    Unit { unit: &'static str, why: &'static str },
+    Unit {
+        /// The word after `unit=`.
+        unit: &'static str,
+        /// The reason.
+        why: &'static str,
+    },
 }
 
 impl TraceFault {

@@ -1,8 +1,8 @@
-//! Events of paths: what happens to their links, what the hosts of each flow are told of it, and
-//! what happens to addresses and connections.
+//! Events of paths: what happens to their links, which notifications the hosts of each flow get,
+//! and what happens to addresses and connections.
 //!
-//! The hosts of flow 0 are told within the event of the link, all others by an event of their own.
-//! What links do is left to `network`, what hosts do when they are told to `transport`.
+//! The hosts of flow 0 are notified within the event of the link, all others by an event of their
+//! own. What links do is left to `network`, what hosts do when they are notified to `transport`.
 
 use super::hosts::FlowHosts;
 use super::links_of;
@@ -54,7 +54,7 @@ fn change_links(world: &mut World<Half>, setup: &RunSetup, path: usize, flow: &F
     }
 }
 
-/// Hosts are told of their own links only.
+/// Hosts are notified of their own links only.
 fn change_shared_links(world: &mut World<Half>, setup: &RunSetup) {
     let paths = setup.network.paths.len();
     for (number, shared) in setup.network.links.iter().enumerate() {
@@ -67,7 +67,7 @@ fn change_shared_links(world: &mut World<Half>, setup: &RunSetup) {
     }
 }
 
-/// Links that go down and come back, as the hosts of a flow are told.
+/// Links that go down and come back, as notified to the hosts of a flow.
 fn notify_of_links(world: &mut World<Half>, setup: &RunSetup, flow: &FlowHosts<'_>) {
     for (host, direction) in flow.both().into_iter().zip([Direction::Up, Direction::Down]) {
         for (number, path) in flow.flow.paths.iter().enumerate() {
@@ -107,8 +107,8 @@ fn schedule_marks(world: &mut World<Half>, setup: &RunSetup, flow: &FlowHosts<'_
     }
 }
 
-/// Whether a withdrawn address is taken from the client. Otherwise the client is told that the link
-/// is down, and a connection without another address continues, as TCP does.
+/// Whether a withdrawn address is taken from the client. Otherwise the client is notified that the
+/// link is down, and a connection without another address continues, as TCP does.
 fn loses_address(flow: &FlowHosts<'_>, mark: &PathMark) -> bool {
     let Some(multipath) = flow.flow.carrier.multipath() else { return false };
     // These react to addresses only, not to links.

@@ -32,7 +32,9 @@ use std::sync::Arc;
 /// A page and how it is fetched.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Web {
+    /// The page; all runs of a study share it.
     pub page: Arc<Page>,
+    /// The version of HTTP.
     pub http: Http,
     /// The limit of connections applies to each host of the page instead of all hosts together.
     pub per_host: bool,
@@ -42,7 +44,10 @@ pub struct Web {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Http {
     /// At most `connections`, one exchange at a time on each.
-    One { connections: u16 },
+    One {
+        /// Largest number of connections, at least 1.
+        connections: u16,
+    },
     /// One connection, concurrent streams.
     Two,
 }

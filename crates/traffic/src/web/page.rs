@@ -39,6 +39,7 @@ pub struct Object {
 /// A fetch or a piece of work.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Activity {
+    /// What it does.
     pub action: Action,
     /// Dependencies that must be met before it begins.
     pub waits: Vec<Wait>,
@@ -58,8 +59,11 @@ pub enum Action {
 /// A dependency: it is met `delay` after an event of the activity `on`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
+    /// Number of the activity whose event is waited for.
     pub on: u32,
+    /// The event.
     pub event: Trigger,
+    /// Time from the event until the dependency is met.
     pub delay: Duration,
 }
 
@@ -68,8 +72,11 @@ pub struct Wait {
 pub enum Trigger {
     /// It began; a fetch begins when it is requested, before a connection is free for it.
     Start,
-    /// This many millionths of the response have been read, at least its head; the end of work.
-    Received { ppm: u32 },
+    /// A share of the response was read, but at least its head; the end of work.
+    Received {
+        /// The share, in millionths.
+        ppm: u32,
+    },
     /// It ended.
     End,
 }
@@ -77,19 +84,40 @@ pub enum Trigger {
 /// Why a list of activities is not a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PageFault {
+    /// The list of objects is empty.
     #[error("it has nothing to fetch")]
     Empty,
+    /// The list of activities is longer than [`MOST_ACTIVITIES`].
     #[error("it has more than {MOST_ACTIVITIES} activities")]
     TooLarge,
+    /// A dependency refers to an activity that does not exist.
     #[error("activity {activity} waits for an activity {on} that does not exist")]
-    MissingActivity { activity: u32, on: u32 },
+    MissingActivity {
+        /// Number of the activity that waits.
+        activity: u32,
+        /// Number of the activity that does not exist.
+        on: u32,
+    },
+    /// A fetch refers to an object that does not exist.
     #[error("activity {activity} fetches an object {object} that does not exist")]
-    MissingObject { activity: u32, object: u32 },
+    MissingObject {
+        /// Number of the activity that fetches.
+        activity: u32,
+        /// Number of the object that does not exist.
+        object: u32,
+    },
+    /// An object is fetched more than once or never.
     #[error("object {object} is not fetched exactly once")]
-    NotOnce { object: u32 },
-    /// This activity depends on itself, possibly through others.
+    NotOnce {
+        /// Number of the object.
+        object: u32,
+    },
+    /// An activity depends on itself, possibly through others.
     #[error("activity {activity} waits for itself in a circle")]
-    Circle { activity: u32 },
+    Circle {
+        /// Number of an activity in the cycle.
+        activity: u32,
+    },
 }
 
 impl Page {

@@ -47,7 +47,10 @@ macro_rules! controllers {
 
         /// A congestion controller.
         pub enum Controller {
-            $($arm($type),)+
+            $(
+                #[doc = concat!("Made by the row `", stringify!($row), "`.")]
+                $arm($type),
+            )+
             /// Windows in bytes, under the law of one of the others.
             Bytes(ByteControl),
             /// One from outside of this crate.

@@ -20,9 +20,9 @@ const RTT_DIVISOR: u64 = 8;
 const LOW_WINDOW_SEGS: u32 = 16;
 /// Longest time between two acknowledgements of a train (`hystart_ack_delta_us`).
 const TRAIN_GAP_US: u64 = 2_000;
-/// Upper bound of the allowance for bursts of the sender, ...
+/// Upper bound of the allowance for bursts of the sender (`hystart_ack_delay`).
 const MAX_ACK_DELAY_US: u64 = 1_000;
-/// ... which is the time of four of the largest bursts at the pacing rate (`hystart_ack_delay`).
+/// The allowance is the time of four of the largest bursts at the pacing rate.
 const BURST_BYTES: u64 = 4 * 65_215;
 
 /// The state of one path; times in microseconds.

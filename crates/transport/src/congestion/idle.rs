@@ -1,7 +1,7 @@
 //! The decay of windows that were not used: after an idle period and while the application limits
 //! the sender.
 //!
-//! RFC 2861 s3 as Linux has it (`tcp_cwnd_restart`, `tcp_cwnd_application_limited`), which is
+//! RFC 2861 s3 as in Linux (`tcp_cwnd_restart`, `tcp_cwnd_application_limited`), which is
 //! `net.ipv4.tcp_slow_start_after_idle` = 1. The connection decides whether a path was idle or
 //! application-limited.
 

@@ -5,7 +5,7 @@
 //! in its first slow start takes its initial window from the window of that path: the one with the
 //! largest rate `w / rtt`, so that the two continue as one slow start would. With `IW` the initial
 //! window and `w` the window of the donor, the new path takes `IW` if `w >= 2 IW`, `w - IW` if that
-//! is at least 3, and otherwise starts with 3 segments that nobody gives, enough to compete. The
+//! is at least 3, and otherwise starts with 3 segments that no donor gives, enough to compete. The
 //! donor does not grow for as many acknowledged segments as were taken: they were sent with a
 //! window that the new path has now.
 //!

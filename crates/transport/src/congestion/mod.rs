@@ -81,6 +81,7 @@ pub trait CongestionControl {
 /// The start of a path.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PathStart {
+    /// Time of the start.
     pub now: Instant,
     /// Payload bytes of a full segment; SCTP: the PMDCS.
     pub mss: u32,
@@ -111,9 +112,11 @@ impl PathStart {
 /// One acknowledgement.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AckSample {
+    /// Time of arrival of the acknowledgement.
     pub now: Instant,
     /// Newly delivered (cumulatively or selectively) in whole segments.
     pub acked_segs: u32,
+    /// Newly delivered (cumulatively or selectively), in bytes of payload.
     pub acked_bytes: u64,
     /// The RTT sample of this acknowledgement, if it was valid.
     pub rtt: Option<Duration>,
@@ -129,6 +132,7 @@ pub struct AckSample {
     /// Whether the acknowledgement may let the window grow. CMT-SCTP: the pseudo-cumulative TSN of
     /// the path advanced (CUC). Always for TCP.
     pub may_grow: bool,
+    /// Congestion state of the path when the acknowledgement arrived.
     pub state: CaState,
     /// Offset of the first byte of the path that is not acknowledged, after this acknowledgement.
     pub snd_una: u64,
@@ -141,7 +145,9 @@ pub struct AckSample {
 /// A congestion event.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CongestionEvent {
+    /// Time of the event.
     pub now: Instant,
+    /// Kind of the event.
     pub kind: CongestionKind,
     /// In flight at the event (RFC 5681 FlightSize).
     pub inflight_segs: u32,

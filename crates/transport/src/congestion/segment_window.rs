@@ -1,7 +1,7 @@
 //! `SegmentWindow`: congestion window and slow-start threshold of a TCP path, in segments, with
 //! the arithmetic of Linux.
 //!
-//! Slow start hands on what lies beyond the threshold, NewReno's increase counts acknowledged
+//! Slow start passes on what is beyond the threshold, NewReno's increase counts acknowledged
 //! segments (`tcp_cong_avoid_ai`), a reduction can be undone. The coupled laws grow a window by
 //! fractions; whole segments are what the sender may use. When a window grows and by which law is
 //! left to the controllers.

@@ -23,7 +23,7 @@
 //!
 //! `base` only falls, so that a path whose delay rises for good looks congested for ever and keeps
 //! hardly more than `alpha_i` segments. `base-window` uses the smallest RTT of the last seconds
-//! instead. A queue that others keep filled for that long then counts as delay of the path.
+//! instead. A queue that other flows keep filled for that long then counts as delay of the path.
 
 use super::choice::ControllerRow;
 use super::controller::Controller;

@@ -10,10 +10,10 @@ const MAX_ADDRESSES: usize = 8;
 /// An announcement that is not echoed is repeated after this (Linux `add_addr_timeout`: 120 s,
 /// shortened by newer kernels to the scale of the RTO).
 const REPEAT_ANNOUNCEMENT: Duration = Duration::from_secs(1);
-/// Repetitions at most. Those after which nothing arrived are not counted: then it is the path
-/// that does not work, not the peer that does not echo.
+/// Largest number of repetitions. Those after which nothing arrived are not counted, because then
+/// the path failed and not the peer.
 const MAX_REPETITIONS: u32 = 3;
-/// Times that the interval is doubled.
+/// Largest number of doublings of the interval.
 const DOUBLINGS: u32 = 6;
 
 /// An address of this host.
@@ -41,9 +41,9 @@ pub(super) struct Announcement {
     pub due: Instant,
     /// When it was last sent.
     pub sent_at: Instant,
-    /// How often it was sent; 0 while another one waits for its echo.
+    /// Number of transmissions; 0 while another one waits for its echo.
     pub sent: u32,
-    /// How often it was sent with something received since.
+    /// Number of transmissions after which something was received.
     pub unheeded: u32,
 }
 
@@ -135,7 +135,7 @@ impl Addresses {
         self.remote.iter().find(|address| address.id == id)
     }
 
-    /// Learn of an address of the peer. Whether it may be used now: it is new, or announced
+    /// Adds an address of the peer. Returns whether it may be used now: it is new, or announced
     /// again. A number keeps its address until it is withdrawn; its port may change, but not that
     /// of number 0, the first subflow's.
     pub(crate) fn learn(&mut self, id: u8, address: SocketAddr) -> bool {
@@ -202,8 +202,9 @@ impl Addresses {
         (local.collect(), remote.collect())
     }
 
-    /// Announce an address. Its option, if it is to be sent now: one waits for its echo at a time,
-    /// because Linux drops those that come while it is busy with another one.
+    /// Announces an address. Returns the option if it is to be sent now: only one announcement at a
+    /// time waits for its echo, because Linux drops those that arrive while it processes another
+    /// one.
     pub(crate) fn announce(&mut self, now: Instant, option: AddAddr) -> Option<AddAddr> {
         self.announced.retain(|open| open.option.address_id != option.address_id);
         let due = Instant::FAR_FUTURE;
@@ -211,13 +212,13 @@ impl Addresses {
         self.next_announcement(now)
     }
 
-    /// The peer echoed it; the next one to send.
+    /// The peer echoed an announcement. Returns the next one to send.
     pub(crate) fn echoed(&mut self, now: Instant, echo: &AddAddr) -> Option<AddAddr> {
         self.announced.retain(|open| open.option.echo() != *echo);
         self.next_announcement(now)
     }
 
-    /// An address is announced no more; the next one to send.
+    /// Withdraws an announcement. Returns the next one to send.
     pub(crate) fn unannounce(&mut self, now: Instant, id: u8) -> Option<AddAddr> {
         self.announced.retain(|open| open.option.address_id != id);
         self.next_announcement(now)
@@ -237,8 +238,8 @@ impl Addresses {
         self.announced.iter().map(|open| open.due).min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Announcements to repeat now, and the numbers of those that are given up. The peer was last
-    /// heard at `heard_at`.
+    /// Announcements to repeat now, and the identifiers of those that are given up. The last
+    /// segment of the peer arrived at `heard_at`.
     pub(crate) fn take_due(&mut self, now: Instant, heard_at: Instant) -> (Vec<AddAddr>, Vec<u8>) {
         let mut due = Vec::new();
         for open in self.announced.iter_mut().filter(|open| open.due <= now) {

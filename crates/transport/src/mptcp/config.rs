@@ -12,16 +12,17 @@ use wire::mptcp::Key;
 /// The configuration of a multi-path connection.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MptcpConfig {
-    /// Of every subflow; its controller owns the windows of all of them.
+    /// TCP configuration of every subflow. One controller owns the windows of all of them.
     pub tcp: TcpConfig,
-    /// Which path sends next.
+    /// The scheduler, which chooses the path of each segment.
     pub scheduler: SchedulerChoice,
-    /// A scheduler from outside of this crate in its place.
+    /// A scheduler from outside of this crate that replaces `scheduler`.
     pub custom_scheduler: Option<Custom>,
-    /// Which paths are eligible.
+    /// The path policy, which determines the eligible paths.
     pub policy: PolicyChoice,
+    /// Which addresses are announced and joined.
     pub path_manager: PathManagerKind,
-    /// When a path counts as failed.
+    /// Rules for declaring a path failed.
     pub failover: Failover,
     /// Ask for DSS checksums (RFC 8684 s3.3.1).
     pub checksum: bool,
@@ -47,8 +48,8 @@ pub struct MptcpConfig {
     pub keepalive_on_withdrawal: bool,
     /// Addresses of this host whose subflows are for backup.
     pub backup: Vec<IpAddr>,
-    /// For tests near a wrap: the initial data sequence numbers of client and server, in place
-    /// of those of their keys. Both hosts must have the same.
+    /// For tests near a wrap: the initial data sequence numbers of client and server, instead of
+    /// those derived from their keys; equal at both hosts.
     pub test_idsn: Option<[u64; 2]>,
 }
 
@@ -76,8 +77,8 @@ impl Default for MptcpConfig {
 }
 
 impl Failover {
-    /// The rule that is used unless one is chosen: today's Linux with its own scheduler is taken
-    /// whole, everything else fails over as the papers' kernels.
+    /// The default rule: `stale` for the profile of today's Linux with its own scheduler, `rto` for
+    /// all other combinations, as in the papers' kernels.
     pub fn usual(profile: Profile, scheduler: &SchedulerChoice) -> Failover {
         if scheduler.is_linux() && !profile.is_old() { Failover::Stale } else { Failover::Rto }
     }
@@ -92,7 +93,7 @@ impl MptcpConfig {
         }
     }
 
-    /// The configuration of what sends; `one_at_a_time`: each segment leaves before the scheduler
+    /// The configuration of the sender. `one_at_a_time`: each segment leaves before the scheduler
     /// is asked about the next one.
     pub(super) fn sender(&self, socket: SocketId, one_at_a_time: bool) -> SenderConfig {
         let options = scheduler::Options {
@@ -108,7 +109,7 @@ impl MptcpConfig {
     }
 }
 
-/// What a connection begins with.
+/// The initial values of a connection.
 pub(crate) struct Start<'a> {
     pub socket: SocketId,
     pub config: &'a MptcpConfig,

@@ -114,7 +114,8 @@ impl Connection {
         self.fallback.is_plain()
     }
 
-    /// Without a reader, once the DATA_FIN is acknowledged, the peer has a minute to end, too.
+    /// Limits the time until the peer closes its direction to 60 s, once the application released
+    /// the socket and the DATA_FIN is acknowledged.
     pub(super) fn bound_linger(&mut self, now: Instant) {
         if self.lifecycle.is_released() && self.numbers.is_fin_acked() && !self.is_over() {
             self.deadlines.start_end(now);
@@ -171,7 +172,7 @@ impl Connection {
         self.close();
     }
 
-    /// Stop everything that is repeated or awaited.
+    /// Stops all timers and repetitions.
     pub(super) fn stop_timers(&mut self) {
         self.sender.stop();
         self.deadlines = Deadlines::default();

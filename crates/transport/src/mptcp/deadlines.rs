@@ -31,7 +31,7 @@ pub(super) struct Deadlines {
     /// The DATA_FIN is repeated.
     fin: Instant,
     fin_tries: u32,
-    /// The connection is given up for want of a subflow or of a reader.
+    /// The connection is given up because it has no subflow or no reader.
     end: Instant,
     /// MP_FAIL is repeated.
     fail: Instant,
@@ -87,7 +87,7 @@ impl Deadlines {
         self.fin = Instant::FAR_FUTURE;
     }
 
-    /// Whether the DATA_FIN is due again; if so, how often it was sent and not acknowledged.
+    /// The number of unacknowledged transmissions of the DATA_FIN, if it is due again.
     pub(super) fn take_fin(&mut self, now: Instant) -> Option<u32> {
         if self.fin > now {
             return None;

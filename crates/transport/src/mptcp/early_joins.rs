@@ -3,8 +3,8 @@
 //!
 //! A client sends the SYNs of all paths at once, each with the number of their group. The SYN with
 //! MP_CAPABLE makes the connection. The others are answered with a nonce and wait here with their
-//! third packet, which proves itself like that of any join once the connection of the group is
-//! fully established. The option is for private use: a server that does not know it answers as TCP.
+//! third packet, whose HMAC is verified as in any join once the connection of the group is fully
+//! established. The option is for private use: a server that does not know it answers as TCP.
 
 use super::connection::Connection;
 use super::grouped::GroupedJoin;
@@ -20,7 +20,7 @@ use wire::{Body, Flags, TcpSegment};
 const LIFETIME: Duration = Duration::from_secs(3);
 /// The largest number of waiting subflows, and of groups; SYNs beyond it are answered as TCP.
 const MOST: usize = 64;
-/// Option bytes reserved for a DSS until the connection says how many it takes.
+/// Option bytes reserved for a DSS until the connection determines the number that it needs.
 const ROOM: u32 = 28;
 
 /// The groups that are not complete.

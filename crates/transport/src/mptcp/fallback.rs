@@ -47,7 +47,7 @@ enum Mode {
 enum Joins {
     /// Only the first subflow was ever used.
     None,
-    /// The peer proved itself; this host does not know whether it accepted the third packet.
+    /// The HMAC of the peer was verified; whether the peer accepted the third packet is unknown.
     Unconfirmed { options_lost: Option<Announcement> },
     /// Both hosts know of a second subflow.
     Confirmed { options_lost: Option<Announcement> },
@@ -61,7 +61,7 @@ pub(super) struct Suspect {
     pub payload: Payload,
 }
 
-/// What the peer is sent at a fallback.
+/// What is sent to the peer at a fallback.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Announcement {
     /// Nothing: it has fallen back before.

@@ -29,7 +29,7 @@ pub(super) const SHORT_ROOM: u32 = 24;
 /// With 64 bits both, or a checksum.
 pub(super) const LONG_ROOM: u32 = 28;
 
-/// What the peer asks for in a SYN that we can serve.
+/// The flags of an MP_CAPABLE in the peer's SYN whose version and algorithm are supported.
 pub(super) fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
     match syn.options.mptcp.capable()? {
         Capable::V1 { flags, form: CapableForm::Syn } if !flags.must_be_ignored() => Some(flags),
@@ -108,9 +108,9 @@ impl Connection {
             && self.subflows.next_path().is_some()
     }
 
-    /// A join found no room. The peer may know better which of the subflows between these
-    /// addresses exist, as a reset of one may have been lost: each is made to answer, and a reset
-    /// in answer makes room. Whether there are any; mainline Linux does not ask.
+    /// A join exceeds the limit of subflows. A reset of one of the subflows between these addresses
+    /// may have been lost: the peer is made to answer on each of them, and a reset in answer makes
+    /// room. Returns whether there are any. Mainline Linux does not do this.
     pub(crate) fn ask_rivals(&mut self, tuple: &Tuple) -> bool {
         !self.is_over() && !self.management.is_kernel() && self.subflows.prompt_between(tuple)
     }
@@ -155,7 +155,8 @@ impl Connection {
         }
     }
 
-    /// A segment arrived on a subflow that is being opened. `false`: it is no more.
+    /// A segment arrived on a subflow that is being opened. Returns `false` if
+    /// the segment is not processed further.
     pub(super) fn handle_opening(
         &mut self,
         cx: &mut Context<'_>,
@@ -485,7 +486,7 @@ impl Connection {
         self.lifecycle.push_readable();
     }
 
-    /// Give what was written to the first subflow.
+    /// Passes written data to the first subflow.
     pub(super) fn push_plain(&mut self) {
         let ends = self.numbers.is_fin_queued();
         self.plain_stream().send(ends);

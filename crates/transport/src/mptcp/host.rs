@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use wire::mptcp::{Join, Key, MptcpOption, ResetReason};
 use wire::{Body, Flags, SeqNumber, TcpSegment};
 
-/// What MPTCP asks about the host.
+/// The view of the host that MPTCP needs.
 pub(crate) trait HostView {
     /// The MPTCP connection with this number.
     fn connection(&self, id: SocketId) -> Option<&Connection>;

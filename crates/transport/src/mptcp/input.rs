@@ -116,7 +116,7 @@ impl Connection {
         self.subflows.wake(index);
     }
 
-    /// An accepted segment: what its options say.
+    /// Processes the options of an accepted segment.
     fn handle_segment_info(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo) {
         if self.subflows[index].stage() == Stage::Gone {
             return;
@@ -283,7 +283,7 @@ impl Connection {
         }
     }
 
-    /// Take in-order data of a subflow to where they belong in the connection.
+    /// Moves in-order data of a subflow to their place in the connection's stream.
     fn drain(&mut self, cx: &mut Context<'_>, index: usize) {
         if self.fallback.is_fail_sent() || self.subflows[index].stage() == Stage::Gone {
             return;

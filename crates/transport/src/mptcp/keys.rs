@@ -49,7 +49,7 @@ impl Keys {
         self.local
     }
 
-    /// What the peer's joins name this connection by (RFC 8684 s3.2).
+    /// The token that names this connection in joins of the peer (RFC 8684 s3.2).
     pub(crate) fn token(&self) -> Token {
         self.local.token()
     }

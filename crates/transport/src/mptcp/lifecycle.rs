@@ -1,4 +1,4 @@
-//! Whether a connection is over, and the events that its application is to see.
+//! Whether a connection is over, and the events for its application.
 
 use crate::socket::{ConnectionEvent, SocketError};
 

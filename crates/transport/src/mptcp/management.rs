@@ -1,7 +1,8 @@
 //! The path manager of a connection with what it works on: the addresses of both hosts and the
 //! subflows it wants opened (RFC 8684 s3.4).
 //!
-//! Decides and keeps account; what its answers mean for subflows is carried out by the connection.
+//! It decides and keeps the addresses and requests; the connection applies the decisions to
+//! subflows.
 
 use super::addresses::{Addresses, LocalAddress, share_prefix};
 use super::config::MptcpConfig;
@@ -16,7 +17,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use wire::mptcp::AddAddr;
 
-/// A subflow that is to be opened: the stack finds a port for it.
+/// A subflow to be opened, from a port that the stack chooses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JoinRequest {
     pub local_id: u8,
@@ -29,10 +30,10 @@ pub(crate) struct JoinRequest {
     pub group: Option<u64>,
 }
 
-/// What became of a request to announce an address.
+/// The result of a request to announce an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Announced {
-    /// The peer is not told of it.
+    /// It is not announced.
     Never,
     /// The option is to be sent now.
     Now(AddAddr),
@@ -50,9 +51,10 @@ pub(crate) struct PathManagement {
     addresses: Addresses,
     manager: PathManager,
     requests: VecDeque<JoinRequest>,
-    /// Subflows at most.
+    /// Largest number of subflows.
     max_subflows: u8,
-    /// Pairs of addresses that share so many leading bits are joined; `None`: all.
+    /// Number of leading bits that both addresses of a join must share; `None`: all pairs are
+    /// joined.
     common_prefix_bits: Option<u8>,
     /// The interface behind which each list of gateways is.
     gateways: Vec<InterfaceId>,

@@ -18,7 +18,7 @@ pub struct ReceivedMapping {
     pub len: u32,
     /// Offset of the first byte in the connection.
     pub data: u64,
-    /// As it came, for the checksum.
+    /// The mapping in wire format, for the checksum.
     pub wire: Mapping,
     /// Data sequence number of the first byte, 64 bits.
     pub dsn: u64,
@@ -29,9 +29,9 @@ pub struct ReceivedMapping {
 pub struct Contradiction;
 
 impl ReceivedMapping {
-    /// The mapping `wire` of `len` bytes to data at (data sequence number, offset), on a segment
-    /// at `segment` in the subflow; its own number is the nearest there. `None`: it lies before
-    /// the subflow's first byte.
+    /// The mapping `wire` of `len` bytes to data at (data sequence number, offset), on a segment at
+    /// `segment` in the subflow; its own number is the nearest there. `None`: it begins before the
+    /// subflow's first byte.
     #[inline]
     pub fn new(wire: Mapping, len: u32, (dsn, data): (u64, u64), segment: u64) -> Option<Self> {
         let distance = wire.subflow_seq.wrapping_sub(segment as u32 + 1) as i32;
@@ -53,7 +53,7 @@ impl ReceivedMapping {
 }
 
 impl ReceivedMappings {
-    /// Keep a mapping. Repetitions are welcome, contradictions are not (RFC 8684 s3.3.1).
+    /// Stores a mapping. A repetition has no effect; a contradiction is an error (RFC 8684 s3.3.1).
     #[inline]
     pub fn insert(&mut self, map: ReceivedMapping) -> Result<(), Contradiction> {
         let follows = |last: &ReceivedMapping| last.end() <= map.offset;
@@ -99,7 +99,7 @@ impl ReceivedMappings {
         self.maps.back().is_some_and(|map| map.offset > offset)
     }
 
-    /// Everything below `offset` went to the connection.
+    /// Everything below `offset` was moved to the connection.
     #[inline]
     pub fn forget_below(&mut self, offset: u64) {
         while self.maps.front().is_some_and(|map| map.end() <= offset) {
@@ -113,14 +113,14 @@ impl ReceivedMappings {
         self.maps.back().map_or(0, |map| map.data + u64::from(map.len))
     }
 
-    /// How many are held.
+    /// Number of mappings.
     #[inline]
     pub fn len(&self) -> usize {
         self.maps.len()
     }
 }
 
-/// A data sequence number in the width that a peer must be answered in.
+/// A data sequence number of 64 bits (`long`) or 32 bits.
 #[inline]
 pub(super) const fn data_number(long: bool, number: u64) -> DataNumber {
     if long { DataNumber::Long(number) } else { DataNumber::Short(number as u32) }

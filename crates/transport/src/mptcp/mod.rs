@@ -5,7 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `connection` | the parts of a connection, its face towards the stack (`Endpoint`), its end |
+//! | `connection` | the parts of a connection, its interface to the stack (`Endpoint`), its end |
 //! | `handshake` | opening connections and joins, and carrying out a fallback |
 //! | `input` | what arrives: data acknowledgements, mappings, data, options |
 //! | `output` | what the connection does by itself: packets, timers, the path manager's commands |

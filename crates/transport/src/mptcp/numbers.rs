@@ -6,12 +6,12 @@ use crate::multipath::SendQueue;
 use wire::Payload;
 use wire::mptcp::{DataNumber, Mapping};
 
-/// How far this host's DATA_FIN is.
+/// The state of this host's DATA_FIN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fin {
     /// The application may write more.
     Open,
-    /// It will not.
+    /// The application closed its direction, and the DATA_FIN was not sent yet.
     Queued,
     /// The DATA_FIN was sent.
     Sent,

@@ -19,11 +19,12 @@ use std::net::IpAddr;
 use wire::Packet;
 use wire::mptcp::{AddAddr, MptcpOption, ResetReason};
 
-/// The longest silence of a peer that is there: two intervals of data-level retransmission.
+/// Longest time without a segment of a peer that is not considered dead: two intervals of
+/// data-level retransmission.
 const MAX_SILENCE: Duration = Duration::from_secs(240);
 /// DATA_FINs without an answer before the connection is given up.
 const MAX_TRIES: u32 = 15;
-/// Unanswered DATA_FINs after which a peer that agreed to fall back is taken to be plain.
+/// Unanswered DATA_FINs after which a peer that agreed to fall back is assumed to use plain TCP.
 const FIN_PATIENCE: u32 = 2;
 
 impl Connection {
@@ -95,7 +96,7 @@ impl Connection {
         }
     }
 
-    /// Ask the scheduler what to send where until it waits.
+    /// Carries out the scheduler's decisions until it waits.
     fn schedule(&mut self, cx: &mut Context<'_>) {
         let (sender, mut paths) = self.parts();
         if !sender.begin_round(cx, &mut paths) {
@@ -135,8 +136,8 @@ impl Connection {
         self.account.stops(cx, self.socket, why, end, unsent);
     }
 
-    /// Something arrived: record what waits for bytes before it. What a subflow holds that another
-    /// one brought since keeps no reader waiting.
+    /// Something arrived: records how many bytes wait for preceding ones. Bytes in a subflow that
+    /// have arrived on another one since do not block the reader.
     pub(super) fn record_held(&mut self, cx: &mut Context<'_>) {
         let gaps = self.receive.out_of_order_bytes();
         let next = self.receive.next_offset();
@@ -159,7 +160,7 @@ impl Connection {
         self.subflows.iter().map(SubflowEntry::deadline).fold(own, Instant::min)
     }
 
-    /// When a path is to be looked at again.
+    /// When the fail-over rule examines a path again.
     fn watch_deadline(&self) -> Instant {
         let usable = |entry: &SubflowEntry| entry.is_usable();
         self.sender.watch_deadline(|path| self.subflows.get(path.index()).is_some_and(usable))
@@ -169,7 +170,7 @@ impl Connection {
         if self.is_over() { Instant::FAR_FUTURE } else { self.management.manager_deadline() }
     }
 
-    /// Run what is due.
+    /// Runs the timers that are due.
     pub(super) fn run_timers(&mut self, cx: &mut Context<'_>) {
         for index in 0..self.subflows.len() {
             if self.subflows[index].tcp.deadline() <= cx.now {
@@ -202,7 +203,8 @@ impl Connection {
         self.run_manager(cx);
     }
 
-    /// The data were not acknowledged by the connection for long, whatever subflows say.
+    /// The data timer expired: the peer's connection did not acknowledge the data in time, even if
+    /// its subflows did.
     fn on_data_timeout(&mut self, cx: &mut Context<'_>) {
         let (sender, paths) = self.parts();
         let exhausted = sender.count_timeout(cx.now, &paths);
@@ -219,7 +221,7 @@ impl Connection {
         }
     }
 
-    /// A peer that answers may keep its window closed for as long as it likes.
+    /// A peer that answers may keep its window closed without a limit (RFC 9293 s3.8.6.1).
     fn is_peer_silent(&self, now: Instant) -> bool {
         now - self.deadlines.heard_at() > MAX_SILENCE
     }

@@ -61,9 +61,9 @@ impl SubflowPaths<'_> {
         if free { None } else { entry.last_end }
     }
 
-    /// The window of a subflow is lifted to the connection's where that one has no say in the
-    /// choice of a path: only when one is chosen is it looked at (multipath-tcp kernel v0.95,
-    /// `mptcp_write_xmit`), so that a full window can call for a copy, which is below it anyhow.
+    /// Removes the bound of the subflow's window where all subflows share the connection's window:
+    /// the multipath-tcp kernel v0.95 checks that window after the choice of a path
+    /// (`mptcp_write_xmit`), so that a full window can cause a copy, whose data are within it.
     fn lift_window(&self, view: &mut PathView) {
         if !self.rules.own_windows {
             view.window.send_window_bytes = u64::from(u32::MAX);
@@ -119,7 +119,7 @@ impl Paths for SubflowPaths<'_> {
         self.keys.is_fully_established() || self.subflows[path].last_end.unwrap_or(0) == offset
     }
 
-    /// On an only subflow a copy would be taken for new data by a peer that fell back.
+    /// On the only subflow a peer that fell back would take a copy for new data.
     fn accepts_copies(&self) -> bool {
         self.fallback.is_join_confirmed()
     }

@@ -24,7 +24,7 @@ const SEGMENT_OVERHEAD: u32 = 80;
 /// `BYTES_PER_MAPPING` of the receive buffer; a peer that sends more is broken.
 const MAX_MAPPINGS: usize = 4096;
 const BYTES_PER_MAPPING: usize = 512;
-/// Bytes that a subflow may receive in any case, whatever others hold.
+/// Bytes that a subflow may receive independently of the data in other subflows.
 const LEAST_RECEPTION: u64 = 65_535;
 
 /// Who sizes the buffer and chooses the window.
@@ -36,7 +36,7 @@ pub(super) enum Tuning {
     Shared(SharedBuffer),
 }
 
-/// What became of a mapping that arrived; `refused`: how much of it was.
+/// The result of a mapping that arrived. `refused`: number of refusals to count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mapped {
     /// It covers nothing, and its checksum is wrong.
@@ -73,8 +73,8 @@ pub(super) struct DataReceive {
 }
 
 impl DataReceive {
-    /// Nothing received. `header`: what of a datagram of `mtu` bytes is not payload, as the first
-    /// subflow's SYN or SYN/ACK assumes.
+    /// Nothing received. `header`: bytes of a datagram of `mtu` bytes that are not payload, as the
+    /// first subflow's SYN or SYN/ACK assumes.
     pub(super) fn new(config: &MptcpConfig, mtu: u32, header: u32) -> Self {
         let max = config.tcp.buffers.receive_max;
         let auto = config.tcp.buffers.auto_tuning;
@@ -187,8 +187,8 @@ impl DataReceive {
         self.first_dsn.wrapping_add(self.nxt())
     }
 
-    /// Payload from a subflow. Whether something new arrived in order; what lies beyond the
-    /// announced edge (RFC 8684 s3.8) or behind the end of the stream is dropped.
+    /// Payload from a subflow. Whether something new arrived in order; what is beyond the announced
+    /// edge (RFC 8684 s3.8) or behind the end of the stream is dropped.
     #[inline]
     pub(super) fn insert(&mut self, now: Instant, offset: u64, payload: Payload) -> bool {
         let len = payload.len();
@@ -259,9 +259,9 @@ impl DataReceive {
         self.edge.saturating_sub(self.data.next_offset())
     }
 
-    /// Limit what a subflow takes of the next segment: all of them, which hold `held` bytes,
-    /// together hold no more than the receive buffer (RFC 8684 s3.8). After a fallback (`plain`)
-    /// the window is the limit.
+    /// Limits what a subflow accepts of the next segment: all subflows, which have `held` bytes
+    /// now, together never have more than the receive buffer (RFC 8684 s3.8). After a fallback
+    /// (`plain`) the window is the limit.
     #[inline]
     pub(super) fn limit_reception(&self, entry: &mut SubflowEntry, held: u64, plain: bool) {
         let limit = if plain {

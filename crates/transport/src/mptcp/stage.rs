@@ -9,7 +9,7 @@ use wire::{Flags, TcpSegment};
 /// Third packets of a join repeated before it is given up (Linux `tcp_synack_retries`).
 const ACK_REPETITIONS: u32 = 5;
 
-/// How far the handshake of a subflow is.
+/// The state of the handshake of a subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
     /// The SYN or the SYN/ACK is under way.
@@ -61,7 +61,7 @@ impl Handshake {
         }
     }
 
-    /// How far it is.
+    /// The state.
     #[inline]
     pub const fn stage(&self) -> Stage {
         self.stage
@@ -78,7 +78,8 @@ impl Handshake {
         (self.local_nonce, self.remote_nonce)
     }
 
-    /// Hold the SYN/ACK of one of a group until the server's key is known. Whether it is one.
+    /// Keeps the SYN/ACK of a subflow of a group until the server's key is known. Returns whether
+    /// the subflow is in a group.
     pub fn hold_answer(&mut self, segment: &TcpSegment) -> bool {
         let opening = self.stage == Stage::Opening && segment.flags.contains(Flags::SYN);
         match &mut self.grouped {
@@ -99,9 +100,10 @@ impl Handshake {
         self.repeat_at = Some(now + rto);
     }
 
-    /// The peer's reset has a reason (RFC 8684 s3.6): whether another subflow is worth a try. The
-    /// unspecified one says no more than that this subflow is over: an address that was removed
-    /// has it, too, even if the news of the removal was overtaken by the address's return.
+    /// Records the reason of the peer's reset (RFC 8684 s3.6), which determines whether another
+    /// subflow is tried. The unspecified reason only means that this subflow is over: resets after
+    /// the removal of an address have it, too, even if the address returned before the REMOVE_ADDR
+    /// arrived.
     pub fn on_reset(&mut self, transient: bool, reason: ResetReason) {
         self.reset_reason = match transient {
             true => Some(Ending::NotNow),

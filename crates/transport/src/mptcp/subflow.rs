@@ -84,13 +84,13 @@ impl SubflowEntry {
         }
     }
 
-    /// How far its handshake is.
+    /// The state of its handshake.
     #[inline]
     pub const fn stage(&self) -> Stage {
         self.handshake.stage()
     }
 
-    /// Whether it can be used for data at all.
+    /// Whether it can be used for data.
     #[inline]
     pub fn is_usable(&self) -> bool {
         self.stage() == Stage::Open && self.tcp.may_send()

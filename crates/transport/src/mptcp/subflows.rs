@@ -19,12 +19,12 @@ use wire::mptcp::{Mapping, MptcpOption, MptcpOptions};
 /// The path of the first subflow.
 pub(super) const FIRST: PathId = PathId(0);
 
-/// The subflows of a connection. A path number is the index of its subflow; that of a subflow that
-/// is over is given to a new one, but not the first one's, which stands for the connection.
+/// The subflows of a connection. A path number is the index of its subflow. The number of a closed
+/// subflow is given to a new one, except that of the connection's first subflow.
 #[derive(Debug, Default)]
 pub struct Subflows {
     entries: Vec<SubflowEntry>,
-    /// Sums over subflows whose path numbers others have by now.
+    /// Sums over former subflows whose path numbers were given to new ones.
     retired: Vec<RetiredPath>,
     /// Payload held by all of them, in bytes.
     held: u64,
@@ -74,7 +74,7 @@ impl<'a> IntoIterator for &'a mut Subflows {
 }
 
 impl Subflows {
-    /// How many there are, ended ones included.
+    /// Number of subflows, closed ones included.
     #[inline]
     pub const fn len(&self) -> usize {
         self.entries.len()
@@ -139,7 +139,7 @@ impl Subflows {
         index
     }
 
-    /// Keep the counters of a subflow whose number another one has.
+    /// Adds the counters of a former subflow whose number is given to a new one.
     fn retire(&mut self, entry: &SubflowEntry, controller: &Controller, sent: PathAccount) {
         let tcp = entry.tcp.info(controller);
         let over = RetiredPath {
@@ -156,7 +156,7 @@ impl Subflows {
         }
     }
 
-    /// Counters of subflows whose numbers others have.
+    /// Sums over former subflows whose numbers were given to new ones.
     pub fn retired(&self) -> &[RetiredPath] {
         &self.retired
     }
@@ -287,8 +287,8 @@ impl Subflows {
         self.wake(index);
     }
 
-    /// Make each subflow whose own window is closed ask for it: the news that it opened may have
-    /// been lost on one that is not used since.
+    /// Make each subflow whose own window is closed ask for it: the window update may have been
+    /// lost on a subflow that has not been used since.
     pub fn probe_shut(&mut self) {
         for index in 0..self.entries.len() {
             if self.entries[index].is_usable() && self.entries[index].tcp.is_shut() {

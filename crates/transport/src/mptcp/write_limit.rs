@@ -22,7 +22,7 @@ pub(super) struct WriteLimit {
 }
 
 impl WriteLimit {
-    /// As the configuration has it.
+    /// The limit for this configuration.
     pub(super) fn new(config: &MptcpConfig) -> Self {
         let rule = config.tcp.profile.switches().multipath.connection_buffer;
         WriteLimit { buffers: config.tcp.buffers, rule }

@@ -41,7 +41,7 @@ impl Assignments {
         }
     }
 
-    /// What was meant for a path that left is meant for none.
+    /// Removes the marks of a path that left.
     pub(super) fn forget(&mut self, path: PathId) {
         if let Some(marked) = self.paths.get_mut(path.index()) {
             *marked = RangeSet::new();

@@ -1,4 +1,4 @@
-//! `DataTimer`: retransmission of the connection's data, whatever paths do about theirs.
+//! `DataTimer`: retransmission of the connection's data, independent of retransmissions on paths.
 //!
 //! It runs while data are not acknowledged or never handed to a path. Its interval is twice the
 //! longest RTO of the paths that work, doubled at each expiry without an answer (RFC 6298 s5.5),
@@ -39,7 +39,7 @@ impl DataTimer {
         self.tries = 0;
     }
 
-    /// It expired; whether so often that the connection may be given up.
+    /// The timer expired. Returns whether the number of expiries permits to give the connection up.
     pub(super) const fn count_try(&mut self) -> bool {
         self.tries = self.tries.saturating_add(1);
         self.tries > MAX_TRIES

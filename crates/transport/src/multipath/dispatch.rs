@@ -1,8 +1,8 @@
-//! How `Sender` hands data to paths: one question to the scheduler after the other, and its answers
-//! carried out.
+//! How `Sender` hands data to paths: it asks the scheduler for one decision after the other and
+//! carries each of them out.
 //!
-//! Between two questions only the path that was answered with changes, so only that one is looked
-//! at again; unless an answer came with actions.
+//! Between two decisions only the chosen path changes, so only its view is updated, unless a
+//! decision has actions.
 
 use super::assignments::Assignments;
 use super::explain;
@@ -16,19 +16,19 @@ use base::{Blocked, Context, Event, EventMask, Instant, PathId};
 use std::ops::Range;
 use wire::Payload;
 
-/// What a question to the scheduler led to.
+/// The result of a decision of the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dispatched {
-    /// Data were handed to a path; the next question may follow.
+    /// Data were handed to a path; the next decision may follow.
     Again,
-    /// Data were handed to a path and are to leave before the next question.
+    /// Data were handed to a path and are to leave before the next decision.
     Single,
     /// The scheduler waits, or there is nothing to ask about.
     Nothing,
 }
 
 impl Sender {
-    /// Begin a round of questions: acknowledgements are reported to the scheduler, and the path
+    /// Begins a round of decisions: acknowledgements are reported to the scheduler, and the path
     /// policy says which paths may be used. Whether [`Sender::dispatch`] is to follow.
     pub fn begin_round(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) -> bool {
         if !std::mem::take(&mut self.is_due) || paths.is_over() {
@@ -40,7 +40,7 @@ impl Sender {
         true
     }
 
-    /// Ask the scheduler once and carry its answer out.
+    /// Asks the scheduler for a decision and carries it out.
     pub fn dispatch(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) -> Dispatched {
         if !self.has_offer() {
             return Dispatched::Nothing;
@@ -101,7 +101,7 @@ impl Sender {
         add_assigned(view, &self.assignments);
     }
 
-    /// A path was given something. If it was idle its window shrank.
+    /// Data were given to a path; if it was idle, its window may have shrunk.
     fn refresh(&mut self, cx: &Context<'_>, paths: &mut impl Paths, path: PathId) {
         if let Some(view) = self.views.iter_mut().find(|view| view.id == path) {
             paths.refresh(cx, view);
@@ -118,7 +118,7 @@ impl Sender {
         self.scheduler.next(&view)
     }
 
-    /// Tell a scheduler that wants to know on which paths something arrived.
+    /// Reports the paths on which something arrived to a scheduler that heeds acknowledgements.
     fn report_acks(&mut self, now: Instant, paths: &impl Paths) {
         let arrivals = std::mem::take(&mut self.arrivals);
         if arrivals.is_empty() {
@@ -145,7 +145,7 @@ impl Sender {
         }
     }
 
-    /// What of `range` was never sent is meant for `path`.
+    /// Assigns the unsent part of `range` to `path`, revocably.
     fn assign(&mut self, paths: &impl Paths, range: Range<u64>, path: PathId) {
         if path.index() >= paths.count() || paths.view(path).is_none() {
             return;
@@ -161,7 +161,7 @@ impl Sender {
         }
     }
 
-    /// What of `range` was never sent goes to the queue of `path` for good.
+    /// Puts the unsent part of `range` into the queue of `path`, from which it is not taken back.
     fn bind(&mut self, now: Instant, paths: &mut impl Paths, range: Range<u64>, path: PathId) {
         if path.index() >= paths.count() {
             return;
@@ -185,7 +185,8 @@ impl Sender {
         self.ensure_timer(now, paths);
     }
 
-    /// What of `max_bytes` goes out at once: as much as the path's window takes, or a segment.
+    /// The part of `max_bytes` that is sent at once: as much as the path's window takes, or a
+    /// segment.
     fn grant(&self, path: PathId, max_bytes: u32) -> u32 {
         let Some(view) = self.views.iter().find(|view| view.id == path) else { return max_bytes };
         let mss = view.window.mss;
@@ -198,7 +199,7 @@ impl Sender {
         u32::try_from(room).unwrap_or(u32::MAX).min(max_bytes)
     }
 
-    /// Send nothing until something happens. The answer of [`Sender::dispatch`].
+    /// Sends nothing until something happens. Returns the result of [`Sender::dispatch`].
     fn wait(&mut self, cx: &mut Context<'_>, paths: &impl Paths, why: Blocked) -> Dispatched {
         let before = self.waits.replace(why);
         if why == Blocked::ReceiveWindow && before != Some(why) {
@@ -336,7 +337,8 @@ impl Sender {
         }
     }
 
-    /// Send what is due on the path that is seen in that place, as far as there are data.
+    /// Sends the probes that are due on the path at index `place` of the views, as far as there are
+    /// data.
     fn probe(&mut self, cx: &Context<'_>, paths: &mut impl Paths, place: usize) {
         while let Some(bytes) = self.policy.next_probe(cx.now, &self.views[place]) {
             let path = self.views[place].id;

@@ -1,4 +1,4 @@
-//! The record of every question to the scheduler and its answer.
+//! The record of every decision of the scheduler.
 //!
 //! A scheduler explains itself only here; without a recorder of decisions none of this runs.
 //! Answers are carried out in `dispatch`.
@@ -10,7 +10,7 @@ use crate::scheduler::{
 use base::decision::{Answer, Candidate, Mark, Marks, Offered, SchedulerCall, Sent};
 use base::{Context, Event, EventMask, SocketId};
 
-/// Ask the scheduler, and record the question with its answer.
+/// Asks the scheduler for a decision and records it with its inputs.
 #[cold]
 pub(super) fn ask(
     cx: &mut Context<'_>,

@@ -69,10 +69,10 @@ pub const FAILOVER_NAMES: &[(&str, &str, &str)] = &[
 ];
 
 impl Failover {
-    /// In the order of the names.
+    /// All rules, in the order of their names.
     pub const ALL: [Failover; 3] = [Failover::Rto, Failover::Stale, Failover::Probe];
 
-    /// As options spell it.
+    /// The name in options.
     pub const fn name(self) -> &'static str {
         FAILOVER_NAMES[self as usize].0
     }
@@ -96,7 +96,7 @@ pub(super) enum Verdict {
     Reinject,
 }
 
-/// What happened on a path since it was last looked at.
+/// What happened on a path since it was last examined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Signs {
     /// Its retransmission timer expired.
@@ -105,7 +105,7 @@ pub struct Signs {
     pub probed: bool,
 }
 
-/// What is noted of a path to tell whether it works.
+/// The state of a path from which its failure is determined.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
     failed: bool,
@@ -153,7 +153,7 @@ impl Watch {
         self.arrived_at = now;
     }
 
-    /// When to look at the path again.
+    /// When to examine the path again.
     pub(super) fn deadline(&self) -> Instant {
         self.verdict_at.min(self.keep_alive_at)
     }
@@ -163,7 +163,7 @@ impl Watch {
         self.failed = false;
     }
 
-    /// It is taken to have failed until something arrives, whatever the rule says.
+    /// The path counts as failed until something arrives on it, independent of the rule.
     pub(super) const fn suspect(&mut self, una: u64) {
         (self.failed, self.una) = (true, una);
     }
@@ -286,7 +286,7 @@ impl Watch {
         self.count
     }
 
-    /// It was silent for so long that it may fail.
+    /// Nothing arrived for long enough that the path may fail.
     pub(super) const fn is_stale(&self) -> bool {
         !self.failed && self.count > STALE_LOSS_COUNT
     }

@@ -29,7 +29,7 @@ pub struct Progress {
     pub is_sacked: bool,
     /// Data were handed to it that it has not acknowledged.
     pub has_outstanding: bool,
-    /// Either side asks to spare it.
+    /// Either host asks to use it as a backup only.
     pub is_backup: bool,
     /// Retransmission time-out.
     pub rto: Duration,
@@ -95,7 +95,7 @@ pub trait Paths {
     /// Penalise a path that blocks others.
     fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty);
 
-    /// How far the path got.
+    /// The progress of the path.
     fn progress(&self, path: PathId) -> Progress;
 
     /// Time until the retransmission timer of the path expires; `None`: it does not run.
@@ -116,7 +116,7 @@ pub trait Paths {
     /// Bytes handed to the path and not sent, zero unless it is established.
     fn unsent(&self, path: PathId) -> u64;
 
-    /// Why they are not sent.
+    /// Why these bytes are not sent.
     fn why_unsent(&self, path: PathId) -> Blocked;
 
     /// The connection has ended or uses one path only: nothing is scheduled any more.

@@ -59,7 +59,7 @@ impl Sender {
         self.is_due = true;
     }
 
-    /// The path is taken to have failed until something arrives on it; what it has goes elsewhere.
+    /// The path counts as failed until something arrives on it; its data go elsewhere.
     pub fn suspect(&mut self, paths: &impl Paths, path: PathId) {
         let una = paths.progress(path).una;
         self.state_mut(path).watch.suspect(una);
@@ -93,7 +93,7 @@ impl Sender {
         self.is_due = true;
     }
 
-    /// When a path is to be looked at again.
+    /// When a path is to be examined again.
     pub fn watch_deadline(&self, is_usable: impl Fn(PathId) -> bool) -> Instant {
         if self.failover != Failover::Probe {
             return Instant::FAR_FUTURE;
@@ -102,7 +102,7 @@ impl Sender {
         usable.map(|(_, state)| state.watch.deadline()).fold(Instant::FAR_FUTURE, Instant::min)
     }
 
-    /// Judge paths whose probe stayed unanswered, and ask those that failed for an answer.
+    /// Examines paths whose probe was not answered, and sends keep-alive segments on failed ones.
     pub fn on_watch_timeout(&mut self, cx: &Context<'_>, paths: &mut impl Paths) {
         for path in (0..paths.count()).map(path_id) {
             if !paths.is_usable(path) {
@@ -136,13 +136,14 @@ impl Sender {
         self.timer.stale_interval = left.filter(|left| !left.is_zero()).unwrap_or(MIN_INTERVAL);
     }
 
-    /// Data or acknowledgements moved: begin anew, or stop if nothing is open.
+    /// Data were moved or acknowledged: restarts the data timer, or stops it if nothing is left to
+    /// send or to be acknowledged.
     pub fn restart_timer(&mut self, now: Instant, paths: &impl Paths) {
         self.timer.reset_tries();
         self.set_timer(now, paths);
     }
 
-    /// Keep the timer running while something is open.
+    /// Starts the data timer if data are left to send or to be acknowledged.
     pub(super) fn ensure_timer(&mut self, now: Instant, paths: &impl Paths) {
         if !self.timer.is_set() {
             self.set_timer(now, paths);
@@ -171,15 +172,15 @@ impl Sender {
         self.timer.at
     }
 
-    /// The data timer expired; whether so often that a connection whose peer is silent is over.
+    /// The data timer expired. Returns whether a connection whose peer is silent is to be given up.
     pub fn count_timeout(&mut self, now: Instant, paths: &impl Paths) -> bool {
         let exhausted = self.timer.count_try();
         self.set_timer(now, paths);
         exhausted
     }
 
-    /// The head of the data was not acknowledged for long, whatever paths say: send it again, or
-    /// probe the window. Whether nothing was outstanding, so that the window alone was probed.
+    /// The connection did not acknowledge the head of the data in time: sends it again, or probes
+    /// the window. Returns whether nothing was outstanding, so that only the window was probed.
     pub fn on_data_timeout(&mut self, cx: &Context<'_>, paths: &mut impl Paths) -> bool {
         let stale = self.is_stale_rule(paths).then(|| self.on_stale_interval(cx, paths));
         let Some(start) = self.queue.unacknowledged_head() else {

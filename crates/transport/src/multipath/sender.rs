@@ -1,4 +1,4 @@
-//! `Sender`: the parts of a connection that send, what they are told, and when they want to act.
+//! `Sender`: the sending half of a connection, the events that it handles, and its deadlines.
 
 use super::assignments::Assignments;
 use super::data_timer::DataTimer;
@@ -9,7 +9,7 @@ use crate::path_policy::{AnyPolicy, PathPolicy};
 use crate::scheduler::{AnyScheduler, PathChange, PathSet, PathView, Scheduler};
 use base::{Blocked, Instant, PathId, SocketId};
 
-/// What a sender begins with.
+/// The configuration of a sender.
 pub struct SenderConfig {
     pub socket: SocketId,
     pub scheduler: AnyScheduler,
@@ -24,7 +24,7 @@ pub struct Sender {
     pub queue: SendQueue,
     pub(super) socket: SocketId,
     pub(super) scheduler: AnyScheduler,
-    /// Says which paths the scheduler may use.
+    /// Determines the paths that the scheduler may use.
     pub(super) policy: AnyPolicy,
     pub(super) failover: Failover,
     /// Unsent data that the scheduler means for a path.
@@ -34,7 +34,8 @@ pub struct Sender {
     pub(super) timer: DataTimer,
     /// Reused for the scheduler's view.
     pub(super) views: Vec<PathView>,
-    /// Paths that a segment arrived on since the scheduler was asked, if it wants to know.
+    /// Paths that a segment arrived on since the last decision, if the scheduler heeds
+    /// acknowledgements.
     pub(super) arrivals: PathSet,
     /// Why the scheduler waits, since it was last asked.
     pub(super) waits: Option<Blocked>,
@@ -134,7 +135,8 @@ impl Sender {
         self.restart_timer(now, paths);
     }
 
-    /// The number of a path that is over goes to another one; what was handed to it.
+    /// The number of a closed path is given to another one. Returns what was handed to the closed
+    /// one.
     pub fn take_account(&mut self, path: PathId) -> PathAccount {
         std::mem::take(self.state_mut(path)).account
     }
@@ -179,13 +181,13 @@ impl Sender {
             || (self.queue.has_unacknowledged() && copies())
     }
 
-    /// The earliest time at which scheduler, path policy or data timer want to act; `over`: nothing
-    /// is scheduled any more.
+    /// The earliest deadline of scheduler, path policy and data timer. `over`: nothing is scheduled
+    /// any more.
     pub fn deadline(&self, over: bool) -> Instant {
         self.scheduler_deadline(over).min(self.timer.at)
     }
 
-    /// When scheduler or path policy want to be asked, if there is something to ask about.
+    /// The earliest deadline of scheduler and path policy, if there is anything to send.
     fn scheduler_deadline(&self, over: bool) -> Instant {
         if over {
             return Instant::FAR_FUTURE;
@@ -196,7 +198,7 @@ impl Sender {
         scheduler.unwrap_or(never).min(policy.unwrap_or(never))
     }
 
-    /// Time went on: scheduler and path policy are asked again if they wanted to be.
+    /// Time has passed: scheduler and path policy are asked again if their deadline has come.
     pub fn check_due(&mut self, now: Instant, over: bool) {
         self.is_due |= self.scheduler_deadline(over) <= now;
     }
@@ -246,7 +248,7 @@ impl Sender {
     }
 }
 
-/// The number of the path in that place.
+/// The number of the path with that index.
 pub(super) const fn path_id(index: usize) -> PathId {
     // At most `PathSet::CAPACITY` paths.
     PathId(index as u8)

@@ -1,11 +1,11 @@
 //! `binder`: one more subflow between the first two addresses for each list of gateways, which
 //! its packets visit by loose source routing (multipath-tcp kernel v0.95, `mptcp_binder.c`).
 //!
-//! The lists are part of the configuration; here they are numbers. A list stands for the interface
-//! in front of its first gateway: the packets of the subflow leave there, and those of the peer,
-//! on the reversed route (RFC 1122 s4.2.3.8), where its SYN arrived. The IPv4 option itself is not
-//! on the wire: almost no router of today's Internet obeys it, and in the simulator the route is
-//! the same without it.
+//! The lists are part of the configuration; here they are numbers. A list is represented by the
+//! interface in front of its first gateway: the packets of the subflow leave there, and those of
+//! the peer, on the reversed route (RFC 1122 s4.2.3.8), where its SYN arrived. The IPv4 option
+//! itself is not on the wire: almost no router of today's Internet obeys it, and in the simulator
+//! the route is the same without it.
 
 use super::table::{PathManagerKind, PathManagerRow, Side};
 use super::{Command, JoinKind, Known, Manager, PathEvent};

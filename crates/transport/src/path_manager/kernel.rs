@@ -25,7 +25,9 @@ pub const LIMIT: u8 = 8;
 /// An address that connections may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Endpoint {
+    /// The address.
     pub ip: IpAddr,
+    /// Its use.
     pub flags: EndpointFlags,
 }
 
@@ -61,17 +63,22 @@ impl Default for Limits {
 /// The endpoints and limits of one host.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Endpoints {
+    /// The endpoints in the order in which they were added, at most [`LIMIT`].
     pub endpoints: Vec<Endpoint>,
+    /// The limits of each connection.
     pub limits: Limits,
 }
 
 /// The reason for refusing an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EndpointError {
+    /// The host has [`LIMIT`] endpoints.
     #[error("there are {LIMIT} endpoints already")]
     TooMany,
+    /// Another endpoint has the address.
     #[error("the address is an endpoint already")]
     Twice,
+    /// The flags `signal` and `fullmesh` are both set.
     #[error("`signal` and `fullmesh` exclude each other")]
     Exclusive,
 }

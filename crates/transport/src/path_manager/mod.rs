@@ -26,7 +26,9 @@ use std::net::IpAddr;
 /// An address by its number in the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address {
+    /// The address ID (RFC 8684 s3.4.1); 0 is the address of the first subflow.
     pub id: u8,
+    /// The address.
     pub ip: IpAddr,
 }
 
@@ -50,17 +52,40 @@ pub enum PathEvent {
     /// once more.
     Announced(Address),
     /// The peer removed an address (REMOVE_ADDR).
-    Removed { id: u8 },
+    Removed {
+        /// Address ID that the peer removed.
+        id: u8,
+    },
     /// This host has a new address, or an old one again.
     LocalUp(Address),
-    /// This host lost an address, or only its link is down (`removed` is false).
-    LocalDown { id: u8, removed: bool },
+    /// This host lost an address, or only its link is down.
+    LocalDown {
+        /// Address ID of this host.
+        id: u8,
+        /// The address was removed; otherwise its link is down.
+        removed: bool,
+    },
     /// A subflow is open.
-    Joined { local_id: u8, remote_id: u8 },
+    Joined {
+        /// Address ID of this host.
+        local_id: u8,
+        /// Address ID of the peer.
+        remote_id: u8,
+    },
     /// A subflow that this host opened, or was to open, ended.
-    Ended { local_id: u8, remote_id: u8, how: Ending },
+    Ended {
+        /// Address ID of this host.
+        local_id: u8,
+        /// Address ID of the peer.
+        remote_id: u8,
+        /// The cause.
+        how: Ending,
+    },
     /// The peer echoed an announcement.
-    Echoed { local_id: u8 },
+    Echoed {
+        /// Address ID that this host announced.
+        local_id: u8,
+    },
     /// The manager's deadline passed.
     Timer,
 }
@@ -95,11 +120,24 @@ pub enum JoinKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
     /// Announce an address of this host (ADD_ADDR).
-    Announce { local_id: u8 },
+    Announce {
+        /// Address ID of this host.
+        local_id: u8,
+    },
     /// Open a subflow.
-    Join { local_id: u8, remote_id: u8, kind: JoinKind },
+    Join {
+        /// Address ID of this host.
+        local_id: u8,
+        /// Address ID of the peer.
+        remote_id: u8,
+        /// The kind of the subflow.
+        kind: JoinKind,
+    },
     /// Remove an address of this host (REMOVE_ADDR) and close its subflows.
-    Remove { local_id: u8 },
+    Remove {
+        /// Address ID of this host.
+        local_id: u8,
+    },
 }
 
 /// A manager of one connection.

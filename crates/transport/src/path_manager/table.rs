@@ -73,7 +73,7 @@ macro_rules! path_managers {
         /// A path manager.
         #[derive(Clone, Debug)]
         pub enum PathManager {
-            $($arm($type),)+
+            $($(#[$about])* $arm($type),)+
         }
 
         impl PathManager {

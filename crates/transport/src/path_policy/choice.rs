@@ -1,4 +1,4 @@
-//! Which path policy, with the parameters that are set: `none`, `drepas:interval=2s`.
+//! A path policy with the parameters that are set: `none`, `drepas:interval=2s`.
 
 use super::{AnyPolicy, TABLE, none};
 use crate::choice::{Choice, Row};
@@ -7,19 +7,19 @@ use crate::parameters::{Parameter, Refused, Settings};
 /// A row of the table of path policies.
 #[derive(Debug)]
 pub struct PolicyRow {
-    /// As options spell it.
+    /// The name in options.
     pub name: &'static str,
     /// One sentence.
     pub about: &'static str,
     /// The paper or the RFC that it follows.
     pub source: &'static str,
-    /// What can be set.
+    /// The parameters.
     pub parameters: &'static [Parameter],
-    /// Makes one.
+    /// Makes a policy with the parameters given.
     pub(super) make: fn(&Settings) -> AnyPolicy,
 }
 
-/// Which path policy.
+/// A path policy and its parameters.
 pub type PolicyChoice = Choice<PolicyRow>;
 
 impl Row for PolicyRow {

@@ -1,9 +1,9 @@
 //! Path policies: which paths are eligible, over any scheduler.
 //!
-//! A policy sees the paths and says which of them are only probed for the time being; a scheduler
-//! offers these no new data, only reinjections. `multipath::Sender` carries that out, finds data
-//! for probes and keeps the time. Backup marks are the wish of either host, not of a policy: they
-//! are in the view, and every scheduler heeds them.
+//! A policy sees the paths and determines which of them are only probed; a scheduler offers these
+//! no new data, only reinjections. `multipath::Sender` carries that out, finds data for probes and
+//! keeps the time. Backup marks are requested by the hosts, not by a policy: they are in the view,
+//! and every scheduler heeds them.
 
 mod choice;
 mod drepas;
@@ -16,15 +16,15 @@ pub use choice::{PolicyChoice, PolicyRow};
 pub use drepas::Drepas;
 pub use none::NoPolicy;
 
-/// Says which paths are eligible.
+/// Determines the eligible paths.
 pub trait PathPolicy {
-    /// Look at the paths; called before every round of a scheduler and when
-    /// [`PathPolicy::poll_timeout`] says. What changes: a path is to be probed only from now on
+    /// Examines the paths; called before every round of a scheduler and at the time of
+    /// [`PathPolicy::poll_timeout`]. Returns what changes: a path is to be probed only from now on
     /// (`true`), or carries data again.
     fn review(&mut self, now: Instant, paths: &[PathView]) -> Vec<(PathId, bool)>;
 
-    /// Bytes of the probe that a path is to send now, if one is due. Asked again until there is
-    /// none, as long as there are data to probe with.
+    /// Bytes of the probe that a path is to send now, if one is due. Called until it returns `None`
+    /// while there are data to probe with.
     fn next_probe(&mut self, _now: Instant, _path: &PathView) -> Option<u32> {
         None
     }
@@ -47,12 +47,14 @@ pub const TABLE: &[PolicyRow] = &[none::ROW, drepas::ROW];
 /// A path policy.
 #[derive(Clone, Debug)]
 pub enum AnyPolicy {
+    /// `none`: every path is eligible.
     None(NoPolicy),
+    /// `drepas`: slow paths are probed only.
     Drepas(Drepas),
 }
 
 impl AnyPolicy {
-    /// It never does anything, so that nobody need ask.
+    /// Whether it is `none`, which never changes anything and need not be called.
     pub const fn is_none(&self) -> bool {
         matches!(self, AnyPolicy::None(_))
     }

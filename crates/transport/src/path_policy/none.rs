@@ -1,6 +1,6 @@
 //! No policy: every path is eligible, as the schedulers' own papers assume.
 //!
-//! Backup marks still count (RFC 8684 s3.3.8): they are the scheduler's to heed.
+//! Backup marks still count (RFC 8684 s3.3.8): every scheduler heeds them.
 
 use super::{AnyPolicy, PathPolicy, PolicyRow};
 use crate::scheduler::PathView;

@@ -53,7 +53,7 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// The next departure time, if it lies in the future.
+    /// The next departure time, if it is in the future.
     pub(crate) fn blocked_until(&self, now: Instant) -> Option<Instant> {
         (self.next > now).then_some(self.next)
     }

@@ -11,16 +11,16 @@ use crate::congestion::Penalty;
 pub enum Opportunistic {
     /// Nothing.
     Off,
-    /// As first proposed.
+    /// Retransmission and penalty as in NSDI 2012.
     Nsdi12,
-    /// As 004 prints it.
+    /// Algorithm 1 of 004 as printed.
     P004,
-    /// As improved.
+    /// The improvement of CoNEXT 2013.
     Conext13,
-    /// As the papers' kernels do it.
+    /// The multipath-tcp kernels.
     #[default]
     Kernel,
-    /// Send the segment again, punish nobody (the schedulers of 002).
+    /// Retransmission without a penalty (the schedulers of 002).
     RetransOnly,
 }
 
@@ -63,7 +63,7 @@ impl Opportunistic {
         Opportunistic::RetransOnly,
     ];
 
-    /// As options spell it.
+    /// The name in options.
     pub const fn name(self) -> &'static str {
         NAMES[self as usize].0
     }
@@ -84,8 +84,8 @@ impl Opportunistic {
         }
     }
 
-    /// Whether it is one of those before the kernel's: any head that a path lacks is worth a
-    /// copy, and both are limited by time.
+    /// Whether it is older than the kernel's variant: any head that a path lacks is worth a copy,
+    /// and both are limited by time.
     pub(crate) const fn is_early(self) -> bool {
         matches!(self, Opportunistic::Nsdi12 | Opportunistic::P004 | Opportunistic::Conext13)
     }

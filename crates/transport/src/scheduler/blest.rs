@@ -1,17 +1,16 @@
 //! BLEST: blocking estimation, in the paper's form and in the kernel's.
 //!
-//! Decision rule (002 sIV-A, kernel v0.95 `mptcp_blest.c`): where the fastest
-//! path `F` is full and LRF would take `S`, estimate the bytes `X` that `F` could send while a
-//! segment is under way on `S`; if `X * lambda` and what `S` carries exceed the connection's whole
-//! send window `SW`, wait for `F`. Paper: `rtts = RTT_S / RTT_F`,
-//! `X = MSS_F (CWND_F + (rtts - 1) / 2) rtts`, against `SW - MSS_S (inflight_S + 1)`. Kernel: the
-//! time on `S` from its extreme RTTs and how full it is, rounds on `F` by its mean RTT, doubling
-//! windows while its threshold is infinite, against `SW - len - outstanding_S`. `lambda` grows
-//! when the window or the send buffer blocked, otherwise it shrinks: once per RTT of `F` (paper)
-//! or smallest RTT of `S` (kernel). Ours, besides: `F` is a backup only where all are (the
-//! kernel's fast backup would stop an active path for ever), reinjections go by LRF, and
-//! `lambda` rests until the first period is over. `app_aware=1` counts no more for `F` than is
-//! there to be sent.
+//! Decision rule (002 sIV-A, kernel v0.95 `mptcp_blest.c`): where the fastest path `F` is full and
+//! LRF would take `S`, estimate the bytes `X` that `F` could send while a segment is under way on
+//! `S`; if `X * lambda` and what `S` carries exceed the connection's whole send window `SW`, wait
+//! for `F`. Paper: `rtts = RTT_S / RTT_F`, `X = MSS_F (CWND_F + (rtts - 1) / 2) rtts`, against
+//! `SW - MSS_S (inflight_S + 1)`. Kernel: the time on `S` from its extreme RTTs and how full it is,
+//! rounds on `F` by its mean RTT, doubling windows while its threshold is infinite, against
+//! `SW - len - outstanding_S`. `lambda` grows when the window or the send buffer blocked, otherwise
+//! it shrinks: once per RTT of `F` (paper) or smallest RTT of `S` (kernel). Added here: `F` is a
+//! backup only where all are (the kernel's fast backup would stop an active path for ever),
+//! reinjections go by LRF, and `lambda` rests until the first period is over. `app_aware=1` counts
+//! no more for `F` than is there to be sent.
 
 use super::lrf::{self, Choice, choose};
 use super::opportunistic::OpportunisticRetransmission;
@@ -23,7 +22,7 @@ use crate::reinjection::Opportunistic;
 use base::decision::{Explanation, Test, Unit};
 use base::{Duration, Instant, PathId};
 
-/// What can be set in the paper's form. 002 names neither a step nor bounds of `lambda`: the
+/// The parameters of the paper's form. 002 names neither a step nor bounds of `lambda`: the
 /// kernel's.
 const PAPER: &[Parameter] = &[
     lambda(1.0, "002"),
@@ -33,7 +32,7 @@ const PAPER: &[Parameter] = &[
     APP_AWARE,
 ];
 
-/// What can be set in the kernel's form.
+/// The parameters of the kernel's form.
 const KERNEL: &[Parameter] = &[
     lambda(1.2, "multipath-tcp kernel v0.95"),
     share("bad", "step of lambda after blocking", 0.04, "multipath-tcp kernel v0.95"),
@@ -72,7 +71,7 @@ const fn bound(key: &'static str, about: &'static str, default: f64) -> Paramete
     Parameter { key, about, least: 0.5, most: 4.0, default, kind: Kind::Real, source }
 }
 
-/// Rounds of doubling that are looked ahead at most (kernel v0.95).
+/// Largest number of rounds of doubling that are predicted (kernel v0.95).
 const MOST_DOUBLINGS: u64 = 16;
 
 /// Which of the two rules.
@@ -114,7 +113,7 @@ pub struct Blest {
     opportunistic: OpportunisticRetransmission,
 }
 
-/// The factor that what blocked before leaves, in thousandths.
+/// The factor `lambda`, in thousandths.
 #[derive(Clone, Copy, Debug)]
 struct Lambda {
     value: u64,
@@ -146,7 +145,7 @@ impl Lambda {
         }
     }
 
-    /// A step if a period is over.
+    /// Adapts `lambda` if a period is over.
     fn on_decision(&mut self, now: Instant, period: Duration) {
         let since = *self.stepped_at.get_or_insert(now);
         if now - since >= period && now > since {
@@ -339,7 +338,7 @@ fn sendable_paper(fast: &PathView, rtt_s: Duration) -> u64 {
     (f64::from(fast.window.mss) * segs) as u64
 }
 
-/// How long one segment more stays on `slow`, in microseconds.
+/// Time that one more segment takes on `slow`, in microseconds.
 fn linger(slow: &PathView, (min, max): (u64, u64)) -> u64 {
     let inflight = u64::from(slow.window.inflight_segs) + 1;
     let cwnd = u64::from(slow.window.cwnd_segs);
@@ -347,7 +346,7 @@ fn linger(slow: &PathView, (min, max): (u64, u64)) -> u64 {
     estimate.max(slow.rtt.srtt.as_micros())
 }
 
-/// Segments of so many rounds, the first of `cwnd`.
+/// Segments sent in `rounds` rounds, the first of which has a window of `cwnd`.
 fn segs_in(rounds: u64, cwnd: u64, ssthresh: Option<u32>) -> u64 {
     match ssthresh {
         None => cwnd * ((1 << rounds.min(MOST_DOUBLINGS)) - 1),

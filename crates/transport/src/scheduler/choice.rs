@@ -1,4 +1,4 @@
-//! Which scheduler, with the parameters that are set: `lrf`, `wrr:3,1`, `ecf:reinjection=off`.
+//! A scheduler with the parameters that are set: `lrf`, `wrr:3,1`, `ecf:reinjection=off`.
 
 use super::parameters::SchedulerParameters;
 use super::reinjecting::Reinjecting;
@@ -11,22 +11,22 @@ use crate::reinjection::Opportunistic;
 /// A line of the table of schedulers.
 #[derive(Debug)]
 pub struct SchedulerRow {
-    /// As options spell it.
+    /// The name in options.
     pub name: &'static str,
     /// One sentence.
     pub about: &'static str,
     /// The paper, the RFC or the kernel that it follows.
     pub source: &'static str,
-    /// What can be set beside the reinjection.
+    /// The parameters other than the reinjection.
     pub parameters: &'static [Parameter],
     /// The reinjection of its source, where that is one of those with a name. A parameter `optim`
     /// sets another.
     pub own_reinjection: Option<Opportunistic>,
-    /// Makes one.
+    /// Makes a scheduler with the options and parameters given.
     pub(super) make: fn(&Options, &SchedulerParameters) -> AnyScheduler,
 }
 
-/// Which scheduler.
+/// A scheduler and its parameters.
 pub type SchedulerChoice = Choice<SchedulerRow>;
 
 impl Row for SchedulerRow {
@@ -53,21 +53,21 @@ impl Row for SchedulerRow {
         SchedulerParameters::parse(self.name, text)
     }
 
-    /// The lowest RTT first has two names.
+    /// LRF has a second name.
     fn alias(name: &str) -> Option<&'static str> {
         (name == "minrtt").then_some("lrf")
     }
 }
 
 impl Default for SchedulerChoice {
-    /// That of the papers' kernels.
+    /// `lrf`, the default of the papers' kernels.
     fn default() -> Self {
         Choice::of(&super::lrf::ROW)
     }
 }
 
 impl SchedulerChoice {
-    /// Mainline's.
+    /// The scheduler of mainline Linux.
     pub const fn linux() -> Self {
         Choice::of(&linux::ROW)
     }
@@ -87,7 +87,7 @@ impl SchedulerChoice {
         self.values(|asked| asked.weights.as_ref().map(Vec::len))
     }
 
-    /// Whether the parameters say which reinjection there is: `optim` does so too.
+    /// Whether the parameters determine the reinjection; `optim` does, too.
     pub fn says_reinjection(&self) -> bool {
         self.values(|asked| asked.reinjection.is_some() || asked.settings.given("optim").is_some())
     }

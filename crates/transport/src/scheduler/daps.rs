@@ -1,15 +1,15 @@
 //! DAPS: delay-aware packet scheduling.
 //!
-//! Decision rule (002 sIII-A, 000 s2.3.2, kernel `mptcp_daps.c` of 002's authors):
-//! with delays `d_i = RTT_i / 2` in rounded milliseconds, at every `t` from 1 to
-//! `E = lcm(d_1 ... d_n)` each path whose delay divides `t` takes the next run of `c_i` segments
-//! (its smoothed window), fast paths first; the runs are queued whatever the window, and a new
-//! schedule is drawn up when one is through or a path came or went. Times that nothing happens at
-//! are not looked at: every path knows its next one. A schedule longer than 2^31 ms is drawn up
-//! with coarser delays. A path that cannot send skips its runs; without any that can, LRF decides,
-//! as it does on reinjections. When the connection's window is full, the fastest path with room
-//! repeats the first segment that it did not carry. Ours: backups rest while others can send. The
-//! kernel's `use_planned_cwnd` is left out: what it plans is not published.
+//! Decision rule (002 sIII-A, 000 s2.3.2, kernel `mptcp_daps.c` of 002's authors): with delays
+//! `d_i = RTT_i / 2` in rounded milliseconds, at every `t` from 1 to `E = lcm(d_1 ... d_n)` each
+//! path whose delay divides `t` takes the next run of `c_i` segments (its smoothed window), fast
+//! paths first; the runs are queued whatever the window, and a new schedule is drawn up when one
+//! has ended or a path came or went. Times without an event are skipped: the time of the next run
+//! is kept for every path. A schedule longer than 2^31 ms is drawn up with coarser delays. A path
+//! that cannot send skips its runs; without any that can, LRF decides, as it does on reinjections.
+//! When the connection's window is full, the fastest path with room repeats the first segment that
+//! it did not carry. Added here: backups rest while others can send. The kernel's
+//! `use_planned_cwnd` is left out: what it plans is not published.
 
 use super::lrf::choose;
 use super::path_view::PathView;
@@ -19,7 +19,7 @@ use crate::parameters::{Kind, Parameter, Settings};
 use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, Duration, Instant, PathId};
 
-/// What can be set.
+/// The parameters.
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "round-delay",
@@ -72,7 +72,7 @@ pub struct Daps {
     run: Option<(PathId, u32)>,
 }
 
-/// What is remembered of a path.
+/// The state of a path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     /// The smoothed window in eighths of a segment, and when it was brought up to date.
@@ -113,7 +113,7 @@ impl Daps {
         cwnd.unwrap_or(path.window.cwnd_segs).max(1)
     }
 
-    /// A schedule over the paths there are.
+    /// A schedule over the present paths.
     fn draw_up(&mut self, view: &View<'_>, offer: &Offer) {
         let mut lanes = Vec::new();
         for path in view.paths.iter().filter(|path| !path.is_definitely_unavailable(offer)) {
@@ -128,7 +128,7 @@ impl Daps {
         self.schedule = Schedule::new(lanes, self.round_delay);
     }
 
-    /// The path of the run that is on, or of the next one.
+    /// The path of the present run or of the next one.
     fn turn<'a>(&mut self, view: &View<'a>, offer: &Offer) -> Option<&'a PathView> {
         let has_active = view.has_active(offer);
         let can = |path: &PathView| {
@@ -252,7 +252,7 @@ impl Scheduler for Daps {
 struct Schedule {
     /// By ascending RTT.
     lanes: Vec<Lane>,
-    /// When it is through, in milliseconds.
+    /// When it ends, in milliseconds.
     end: u64,
 }
 

@@ -22,7 +22,7 @@ use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, PathId};
 use std::ops::Range;
 
-/// What can be set.
+/// The parameters.
 const PARAMETERS: &[Parameter] = &[Parameter {
     key: "burst",
     about: "largest grant, bytes",
@@ -50,7 +50,7 @@ pub struct Linux {
     burst: u32,
     /// By path number: averaged pacing rate in bytes a second, once there is one.
     rates: Vec<Option<u64>>,
-    /// The path that new data go to without another thought, and up to where.
+    /// The path that has a grant, and the range of its data that is left.
     granted: Option<(PathId, Range<u64>)>,
 }
 
@@ -206,7 +206,7 @@ impl Scheduler for Linux {
     }
 }
 
-/// Give so many bytes to a path, at once.
+/// Puts `len` bytes into the queue of a path at once.
 fn send(path: &PathView, what: What, len: u64) -> Decision {
     let max_bytes = u32::try_from(len.max(1)).unwrap_or(u32::MAX);
     let step = Step::Send { path: path.id, what, bind: Bind::Queue, max_bytes };

@@ -70,7 +70,7 @@ pub(super) struct Served {
     pub blocked: bool,
 }
 
-/// The way of the papers' kernels from the offer to an answer, whoever chooses the path (kernel
+/// The decision of the papers' kernels about an offer, for any rule that chooses the path (kernel
 /// v0.95 `mptcp_next_segment`).
 pub(super) fn serve<'a>(
     view: &View<'a>,
@@ -150,7 +150,7 @@ impl<'a> Choice<'a> {
         Explanation { best, rule, ..Explanation::default() }
     }
 
-    /// Send the offer there, or say why not.
+    /// Sends the offer there, or gives the reason for waiting.
     pub(super) fn decide(&self, view: &View<'_>, offer: &Offer) -> Decision {
         let decision = match self.path {
             Some(path) => Decision::offer(path, offer),

@@ -1,9 +1,9 @@
 //! Schedulers: which path sends next, and what.
 //!
-//! The question, its answers, and the table of names. A scheduler sees a borrowed [`View`] and
-//! answers one question at a time; it never sees a buffer or a path's protocol. `multipath::Sender`
-//! asks and carries the answers out. The segment on offer, availability and the reason why nothing
-//! is sent are in `view` and `path_view`, shared by all.
+//! The trait, its decisions, and the table of names. A scheduler sees a borrowed [`View`] and makes
+//! one decision at a time; it never sees a buffer or a path's protocol. `multipath::Sender` asks
+//! and carries the answers out. The segment on offer, availability and the reason why nothing is
+//! sent are in `view` and `path_view`, shared by all.
 
 mod blest;
 mod choice;
@@ -60,8 +60,8 @@ pub trait Scheduler {
     /// What to do now.
     fn next(&mut self, view: &View<'_>) -> Decision;
 
-    /// Why [`next`](Scheduler::next), asked the same now, would answer as it will: asked before it,
-    /// and only if somebody wants to know. `None`: it does not say.
+    /// The explanation of the decision that [`next`](Scheduler::next) would give for this view.
+    /// Called before it, and only if decisions are recorded. `None`: the scheduler gives none.
     fn explain(&self, _view: &View<'_>) -> Option<Explanation> {
         None
     }
@@ -82,13 +82,14 @@ pub trait Scheduler {
         false
     }
 
-    /// Whether [`Scheduler::on_ack`] does anything: it costs a look at all paths.
+    /// Whether [`Scheduler::on_ack`] does anything: a call requires an update of the view of all
+    /// paths.
     fn heeds_acks(&self) -> bool {
         false
     }
 
-    /// A segment came on `path` that may have acknowledged data of it or of the connection. Told
-    /// once before the next question, however many came.
+    /// A segment came on `path` that may have acknowledged data of it or of the connection. Called
+    /// at most once between two decisions, for any number of segments.
     fn on_ack(&mut self, _view: &View<'_>, _path: PathId) {}
 
     /// A `Wait` for the connection's window began: the peer's buffer blocks the sender.
@@ -97,8 +98,8 @@ pub trait Scheduler {
     /// A path came, went, or changed what it may do.
     fn on_path_changed(&mut self, _path: PathId, _change: PathChange) {}
 
-    /// When to ask again if nothing else happens; only schedulers with a period have an answer.
-    /// Asked then, a scheduler names a later time.
+    /// When to ask again if nothing else happens; only schedulers with a period return one. At that
+    /// time a scheduler returns a later one.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
@@ -109,17 +110,18 @@ pub trait Scheduler {
 pub enum PathChange {
     /// It may be used from now on; its number may have belonged to another path before.
     Added,
-    /// It is no more.
+    /// It left the connection.
     Removed,
     /// Backup mark, failure or return.
     State,
 }
 
-/// An answer: what to change (always carried out, in order), then what to do.
+/// A decision: the changes, which are always carried out, in order, and then the step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// Mostly empty, which allocates nothing.
+    /// The changes; an empty list allocates nothing.
     pub actions: Vec<Action>,
+    /// What to do after the changes.
     pub step: Step,
 }
 
@@ -176,10 +178,13 @@ impl Decision {
 pub enum Step {
     /// Hand data to a path.
     Send {
+        /// The path that gets the data.
         path: PathId,
+        /// Which data.
         what: What,
+        /// When the data get their place in the sequence of the path.
         bind: Bind,
-        /// At most so many bytes. A grant ends earlier when the window is full, data is lost on
+        /// Largest number of bytes. A grant ends earlier when the window is full, data are lost on
         /// the path, or the path changes its state.
         max_bytes: u32,
     },
@@ -203,25 +208,38 @@ pub enum What {
 /// When data are bound to a position in the sequence of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bind {
-    /// At transmission: the path has room, it goes out at once.
+    /// At transmission: the path has room and sends the data at once.
     Now,
     /// Now, whatever the congestion window: it waits in the path's queue and cannot be taken back.
     Queue,
 }
 
-/// A change that comes with an answer.
+/// A change that is part of a decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// These unsent data are meant for `path`. Revocable: no mapping exists before transmission,
     /// and the path gets them when it is sent `What::New`. Otherwise they go to its queue at once,
     /// as far as the peer's window reaches, and cannot be taken back.
-    Assign { range: Range<u64>, path: PathId, revocable: bool },
+    Assign {
+        /// The unsent data, as offsets in the connection's stream.
+        range: Range<u64>,
+        /// The path that the data are meant for.
+        path: PathId,
+        /// Whether the assignment can be taken back.
+        revocable: bool,
+    },
     /// Take a revocable assignment back.
-    Unassign { range: Range<u64> },
+    Unassign {
+        /// The assigned data, as offsets in the connection's stream.
+        range: Range<u64>,
+    },
     /// Penalise a path that blocks others: the controller halves its window.
     Penalise(PathId, Penalty),
     /// Mark a path as probed only, or end that.
     SetProbing(PathId, bool),
     /// Forget which paths these data were on: every path was tried.
-    ForgetPaths { range: Range<u64> },
+    ForgetPaths {
+        /// The data, as offsets in the connection's stream.
+        range: Range<u64>,
+    },
 }

@@ -1,9 +1,9 @@
 //! Opportunistic retransmission and penalisation (004 sII-D, multipath-tcp kernel v0.95
 //! `mptcp_rcv_buf_optimization`).
 //!
-//! The connection's window (or the send buffer) is full because its first segment, the head, sits
-//! on a slow path `S`, and the path `F` that the scheduler chose has room: send the head on `F`,
-//! too, and penalise `S`.
+//! The connection's window (or the send buffer) is full because its first segment, the head, is on
+//! a slow path `S`, and the path `F` that the scheduler chose has room: send the head on `F`, too,
+//! and penalise `S`.
 //!
 //! The kernel penalises at most once per RTT of `F`, and sends the head on `F` only if every `S`
 //! is four times as slow or has a window of at most 4. The variants before it penalise each `S` at
@@ -19,12 +19,13 @@ use crate::reinjection::Opportunistic;
 use base::{Instant, PathId};
 use std::ops::Range;
 
-/// Below that window a slow path needs help whatever its RTT (kernel v0.95).
+/// Largest window of a slow path, in segments, with which its head is copied at any RTT (kernel
+/// v0.95).
 const HELPLESS_CWND: u32 = 4;
-/// So many times slower a path must be for a copy to pay (kernel v0.95).
+/// Least ratio of the round-trip times for a copy (kernel v0.95).
 const RTT_FACTOR: u64 = 4;
 
-/// The procedure and what it remembers.
+/// The procedure and its state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpportunisticRetransmission {
     mode: Opportunistic,
@@ -35,7 +36,7 @@ pub(super) struct OpportunisticRetransmission {
 }
 
 impl OpportunisticRetransmission {
-    /// Nothing happened yet.
+    /// No copy and no penalty yet.
     pub(super) const fn new(mode: Opportunistic) -> Self {
         OpportunisticRetransmission { mode, penalised: Times::NONE, copied: Times::NONE }
     }

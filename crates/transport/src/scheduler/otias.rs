@@ -1,11 +1,11 @@
 //! OTIAS: out-of-order transmission for in-order arrival.
 //!
-//! Decision rule (002 sIII-B, kernel `mptcp_otias.c` of 002's authors): a
-//! segment goes where it is predicted to arrive first, into the queue if the window is full, and
-//! stays there. `T_i = wait_i + SRTT_i / 2`; with `q` segments queued and room for `r`,
-//! `wait_i = 0` if `q < r`, otherwise `ceil((q - r + 1) / CWND_i) SRTT_i`. The original leaves the
-//! rounding open; `floor=1` rounds down. Ours, besides: a path without RTT sample rests while
-//! another one has one, and backups rest while others can send. Reinjections are not queued.
+//! Decision rule (002 sIII-B, kernel `mptcp_otias.c` of 002's authors): a segment goes where it is
+//! predicted to arrive first, into the queue if the window is full, and stays there.
+//! `T_i = wait_i + SRTT_i / 2`; with `q` segments queued and room for `r`, `wait_i = 0` if `q < r`,
+//! otherwise `ceil((q - r + 1) / CWND_i) SRTT_i`. The original leaves the rounding open; `floor=1`
+//! rounds down. Added here: a path without RTT sample rests while another one has one, and backups
+//! rest while others can send. Reinjections are not queued.
 
 use super::opportunistic::OpportunisticRetransmission;
 use super::path_view::PathView;
@@ -16,7 +16,7 @@ use crate::reinjection::Opportunistic;
 use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, Duration};
 
-/// What can be set.
+/// The parameters.
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "floor",

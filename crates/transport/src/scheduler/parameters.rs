@@ -11,27 +11,29 @@ use crate::reinjection::{self, Opportunistic};
 /// The largest weight of `wrr`.
 const MAX_WEIGHT: u32 = 255;
 
-/// What is asked of a scheduler.
+/// The parameters of a scheduler.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SchedulerParameters {
-    /// Of `wrr`: one for each interface.
+    /// Weights of `wrr`, one for each interface, from 1 to 255.
     pub weights: Option<Vec<u32>>,
+    /// Values of the parameters in the scheduler's table.
     pub settings: Settings,
-    /// `None`: as the scheduler's source has it.
+    /// The reinjection; `None`: that of the scheduler's source.
     pub reinjection: Option<Opportunistic>,
 }
 
 impl SchedulerParameters {
-    /// Nothing is asked.
+    /// The defaults of the scheduler `name`.
     pub fn defaults(name: &str) -> Self {
         let settings = Settings::defaults(parameters(name));
         SchedulerParameters { weights: None, settings, reinjection: None }
     }
 
-    /// From what stands behind the colon of the scheduler `name`.
+    /// Parses the text after the colon of the scheduler `name`.
     ///
     /// # Errors
-    /// What no scheduler or not this one has, what comes twice, and values that cannot be.
+    /// A parameter that this scheduler lacks, one that is given twice, and a value out of its
+    /// range.
     pub fn parse(name: &str, text: &str) -> Result<Self, Refused> {
         let mut asked = SchedulerParameters::defaults(name);
         let mut own = Vec::new();

@@ -120,28 +120,33 @@ impl QueueView {
 /// One path.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PathView {
-    /// Ties are broken by the lowest.
+    /// The number of the path; ties are broken by the lowest.
     pub id: PathId,
     /// The interface that its packets leave on: what a user calls a path. It outlives a subflow.
     pub interface: InterfaceId,
+    /// Whether it carries data.
     pub state: PathState,
-    /// Either side asks to spare it.
+    /// Either host asks to use it as a backup only.
     pub backup: bool,
     /// The path policy admits probes and reinjections only, no new data.
     pub probing: bool,
     /// Enough of the path's data waits below the transport (TCP Small Queues). Never set where
     /// schedulers do not care.
     pub throttled: bool,
+    /// What it does about losses.
     pub loss: LossPhase,
     /// The only position in the connection's stream at which data may be handed to the path;
     /// `None`: any.
     pub continues_at: Option<u64>,
-    /// The last transmission of data.
+    /// Time of the last transmission of data.
     pub last_send: Option<Instant>,
-    /// Bytes a second; `None` without an RTT sample.
+    /// Pacing rate in bytes per second; `None` without an RTT sample.
     pub pacing_rate: Option<u64>,
+    /// Round-trip times.
     pub rtt: RttView,
+    /// Congestion window, data in flight and receive window.
     pub window: WindowView,
+    /// Data that were handed or assigned to it.
     pub queue: QueueView,
 }
 

@@ -1,16 +1,16 @@
 //! RAVEN: redundancy only while it is in doubt which path is the fastest.
 //!
-//! Decision rule (RAVEN, MobiCom 2018): each path's RTT has an interval
-//! `srtt_i +- width * dev_i`. New data go on the path with the lowest RTT that has room. Paths
-//! whose interval meets that of the fastest path are rivals: what one of them gets, the others
-//! carry, too, as far as they have room at that moment; nobody else carries copies.
+//! Decision rule (RAVEN, MobiCom 2018): each path's RTT has an interval `srtt_i +- width * dev_i`.
+//! New data go on the path with the lowest RTT that has room. Paths whose interval meets that of
+//! the fastest path are rivals: what one of them gets, the others carry, too, as far as they have
+//! room at that moment; no other path carries copies.
 //!
-//! Of the source only the principle is certain. Ours: the interval is made of the mean deviation
-//! of the samples seen at acknowledgements, as RFC 6298 averages it (a quarter of the news counts,
-//! half the first sample to begin with), and not of the kernel's, which never falls below 50 ms;
-//! `width` is assumed; a copy that finds no room is not made later; copies are not called back
-//! when the first one arrives. So of a saturated connection rivals carry the same, and it is as
-//! fast as the fastest of them: this is for small data that must not be late.
+//! Only the principle is certain from the source. Added here: the interval is made of the mean
+//! deviation of the samples seen at acknowledgements, as RFC 6298 averages it (weight 1/4 for a new
+//! sample; half the first sample at the start), and not of the kernel's, which never falls below 50
+//! ms; `width` is assumed; a copy that finds no room is not made later; copies are not called back
+//! when the first one arrives. On a saturated connection all rivals therefore carry the same data,
+//! and it is as fast as the fastest of them: the scheduler is meant for small data with a deadline.
 
 use super::lrf::{choose, fastest};
 use super::path_view::PathView;
@@ -21,7 +21,7 @@ use base::decision::Explanation;
 use base::{Blocked, Duration, PathId};
 use std::ops::Range;
 
-/// What can be set.
+/// The parameters.
 const PARAMETERS: &[Parameter] = &[Parameter {
     key: "width",
     about: "half-width of the RTT interval in mean deviations; 0: copies on ties only",
@@ -49,7 +49,7 @@ pub struct Raven {
     kernel_compat: bool,
     /// By path number: mean deviation of its samples, once there is one.
     deviations: Vec<Option<Duration>>,
-    /// New data that are being handed out: where they begin, and who is to carry them, too.
+    /// The new data of the last decision: their offset, and the other paths that are to carry them.
     decided: Option<(u64, PathSet)>,
     /// What is to be copied now.
     copies: Option<(Range<u64>, PathSet)>,
@@ -74,7 +74,7 @@ impl Raven {
         &mut self.deviations[path.index()]
     }
 
-    /// Half the interval of a path's RTT, in seconds.
+    /// Half the width of the interval of a path's RTT, in seconds.
     fn half_width(&self, path: &PathView) -> f64 {
         let known = self.deviations.get(path.id.index()).copied().flatten();
         self.width * known.unwrap_or(path.rtt.srtt / 2).as_secs_f64()

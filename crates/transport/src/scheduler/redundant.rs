@@ -1,11 +1,11 @@
 //! Redundant: every path carries everything that is not yet acknowledged, at its own speed.
 //!
-//! Decision rule (kernel v0.95 `mptcp_redundant.c`, the newer of its two forms):
-//! paths take turns; path `i` sends the segment after the last one it sent, or the first one
-//! not acknowledged if that lies further, so a slow path skips what others delivered. Backups
-//! never carry a second copy. The reinject queue goes first, by LRF. Ours, besides: a path does
-//! not repeat what it carried already as a reinjection, and a backup in need goes straight to
-//! what was never sent (the kernel's rests until the others' data are acknowledged).
+//! Decision rule (kernel v0.95 `mptcp_redundant.c`, the newer of its two forms): paths take turns;
+//! path `i` sends the segment after the last one it sent, or the first one not acknowledged if that
+//! is further, so a slow path skips what others delivered. Backups never carry a second copy. The
+//! reinject queue goes first, by LRF. Added here: a path does not repeat what it carried already as
+//! a reinjection, and a backup in need goes straight to what was never sent (the kernel's rests
+//! until the others' data are acknowledged).
 
 use super::lrf::choose;
 use super::path_view::PathView;
@@ -83,7 +83,7 @@ impl Redundant {
         })
     }
 
-    /// Nobody can send: why the next new segment cannot, if there is one.
+    /// No path can send: the reason for the next new segment, if there is one.
     fn why_blocked(view: &View<'_>) -> Blocked {
         match view.offered() {
             None => Blocked::NothingToSend,

@@ -1,8 +1,8 @@
-//! `Reinjecting`: a scheduler that has no reinjection of its own, with one.
+//! `Reinjecting`: adds a reinjection to a scheduler that has none of its own.
 //!
 //! Whenever the scheduler waits because the connection's window is full, or has nothing to send
-//! while the send buffer is full, the fastest path with room, the one LRF
-//! would choose, is asked to help the first segment. Everything else is the scheduler's.
+//! while the send buffer is full, the fastest path with room, the one LRF would choose, sends the
+//! first segment again if the reinjection permits. Everything else is left to the scheduler.
 
 use super::lrf::lowest_rtt;
 use super::opportunistic::OpportunisticRetransmission;
@@ -12,7 +12,7 @@ use crate::reinjection::Opportunistic;
 use base::decision::Explanation;
 use base::{Blocked, Instant, PathId};
 
-/// A scheduler and what it leaves out.
+/// A scheduler and the reinjection that it lacks.
 pub struct Reinjecting {
     scheduler: AnyScheduler,
     opportunistic: OpportunisticRetransmission,

@@ -1,10 +1,10 @@
 //! Round robin and weighted round robin.
 //!
-//! Decision rule (000 s2.3.2, kernel v0.95 `mptcp_rr.c`): path `i` sends
-//! `weight_i * num_segments` segments, then it is the next path's turn; a round ends when every
-//! path that can send has used its quota. With `cwnd_limited` a full path is passed over, without
-//! it the turn waits for it. Weights, the order by number and the rest of backups are our
-//! additions. `num_segments` without end is CMT-SCTP's rule: stay while there is room.
+//! Decision rule (000 s2.3.2, kernel v0.95 `mptcp_rr.c`): path `i` sends `weight_i * num_segments`
+//! segments, then it is the next path's turn; a round ends when every path that can send has used
+//! its quota. With `cwnd_limited` a full path is passed over, without it the turn waits for it.
+//! Weights, the order by number and the rest of backups are our additions. With an unlimited
+//! `num_segments` it is CMT-SCTP's rule: the turn stays while there is room.
 
 use super::path_view::PathView;
 use super::view::{Offer, PathSet, View};
@@ -177,7 +177,7 @@ impl Scheduler for RoundRobin {
     }
 }
 
-/// Any path that was not on the segment's way yet, otherwise any.
+/// Any path that the segment was not on yet, otherwise any.
 fn reinject(view: &View<'_>, offer: &Offer) -> Decision {
     let has_active = view.has_active(offer);
     let mut available = view

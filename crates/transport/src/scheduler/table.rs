@@ -3,7 +3,7 @@
 //! A scheduler is its file and one line of [`schedulers!`] below: the arm of [`AnyScheduler`] and
 //! the rows of the table, each with a name, a sentence, a source, parameters and how it is made.
 //! The word `default` is in no row: it means `lrf` in the papers' kernels and another rule in
-//! today's, as who reads the word explains.
+//! today's Linux.
 
 use super::choice::{SchedulerChoice, SchedulerRow};
 use super::reinjecting::Reinjecting;
@@ -20,10 +20,11 @@ use std::sync::Arc;
 /// The switches of all schedulers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// Do as the papers' kernels where we mend them: a path without RTT sample comes first.
+    /// Follow the papers' kernels where this engine corrects them: a path without RTT sample comes
+    /// first.
     pub kernel_compat: bool,
-    /// What is done when the receive window or the send buffer is full; `None`: as the scheduler's
-    /// source has it.
+    /// What is done when the receive window or the send buffer is full; `None`: what the
+    /// scheduler's source does.
     pub opportunistic: Option<Opportunistic>,
     /// The turns of `rr` and `wrr`.
     pub turns: Turns,
@@ -37,7 +38,10 @@ macro_rules! schedulers {
 
         /// A scheduler.
         pub enum AnyScheduler {
-            $($arm($type),)+
+            $(
+                #[doc = concat!("Made by the rows `", stringify!($($row),+), "`.")]
+                $arm($type),
+            )+
             /// One of them with a reinjection that its source does not have.
             Reinjecting(Box<Reinjecting>),
             /// One from outside of this crate.

@@ -12,8 +12,8 @@ use std::iter;
 use std::ops::Range;
 
 /// A set of the paths that a connection has at present. A path's number is its bit: a connection
-/// hands out numbers below 64, lowest never used one first, and clears the bit of a path that
-/// left before it hands its number out again.
+/// gives out numbers below 64, lowest never used one first, and clears the bit of a path that left
+/// before it gives its number out again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathSet(pub u64);
 
@@ -23,7 +23,7 @@ impl PathSet {
     /// Most paths a connection has at a time.
     pub const CAPACITY: u8 = 64;
 
-    /// The bit of a path; none for a number no connection hands out.
+    /// The bit of a path; none for a number that no connection gives out.
     const fn bit(path: PathId) -> u64 {
         if path.0 < Self::CAPACITY { 1 << path.0 } else { 0 }
     }
@@ -79,6 +79,7 @@ impl DataSegment {
 pub struct Offer {
     /// The head of the reinject queue, otherwise data never sent.
     pub reinject: bool,
+    /// Offset of the first byte on offer in the connection's stream.
     pub offset: u64,
     /// Where the data on offer end, possibly many segments further.
     pub end: u64,
@@ -123,11 +124,6 @@ pub struct DataView<'a> {
 }
 
 impl DataView<'_> {
-    /// What the peer's connection has not acknowledged, in order.
-    pub fn unacknowledged(&self) -> impl Iterator<Item = &DataSegment> {
-        self.segments.iter()
-    }
-
     /// The first of `unsent`; empty if there is nothing.
     fn first_unsent(&self) -> Range<u64> {
         if self.segments.back().is_none_or(|last| last.end() <= self.snd_nxt) {
@@ -171,9 +167,11 @@ impl DataView<'_> {
 /// What a scheduler sees.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
+    /// The current time.
     pub now: Instant,
     /// The paths there are, by ascending number.
     pub paths: &'a [PathView],
+    /// The data of the connection.
     pub data: DataView<'a>,
 }
 
@@ -216,8 +214,8 @@ impl<'a> View<'a> {
         self.paths.iter().any(|path| path.is_active() && !path.is_definitely_unavailable(offer))
     }
 
-    /// Why the offer goes nowhere although the connection's window would take it. Backups that
-    /// rest are not asked.
+    /// Why the offer goes nowhere although the connection's window would take it. Resting backups
+    /// are not considered.
     pub fn why_blocked(&self, offer: &Offer) -> Blocked {
         let has_active = self.has_active(offer);
         let mut usable = self

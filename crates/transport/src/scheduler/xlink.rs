@@ -1,16 +1,16 @@
 //! XLINK's deadline reinjection: the lowest RTT first, and a copy of what is under way too long.
 //!
-//! Decision rule (XLINK, SIGCOMM 2021, as XQUIC's `deadline` controller has it):
-//! a segment not acknowledged and never copied goes on another path, before new data, once
-//! its age is at least `max(min(factor * min_srtt, hard_deadline), lower_bound)`. New data and
-//! reinjections go as LRF has them, without opportunistic retransmission.
+//! Decision rule (XLINK, SIGCOMM 2021, as in XQUIC's `deadline` controller): a segment not
+//! acknowledged and never copied goes on another path, before new data, once its age is at least
+//! `max(min(factor * min_srtt, hard_deadline), lower_bound)`. New data and reinjections go as with
+//! LRF, without opportunistic retransmission.
 //!
 //! What differs from QUIC: MPTCP acknowledges the connection's data cumulatively, so what waits
 //! behind a gap looks as if it were under way. A segment whose subflow acknowledged it is left
 //! alone: subflows acknowledge in order, so the bytes a path has outstanding tell which. Copies go
-//! oldest first: one that finds no room holds younger ones up. Left out: the player's feedback,
-//! which switches reinjection on and off (it needs a word from the application), and the
-//! copies of everything on paths that XQUIC's user rated low.
+//! oldest first: one that finds no room delays younger ones. Left out: the player's feedback, which
+//! switches reinjection on and off (it needs information from the application), and the copies of
+//! everything on paths that XQUIC's user rated low.
 
 use super::lrf::choose;
 use super::path_view::PathView;
@@ -22,7 +22,7 @@ use base::{Blocked, Duration, Instant, PathId};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What can be set.
+/// The parameters.
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "factor",
@@ -101,7 +101,7 @@ impl Xlink {
         &mut self.handed[path.index()]
     }
 
-    /// The same answer; what goes a second time takes its place on the path's subflow, too.
+    /// Counts the bytes of the decision for its path: copies occupy the path's subflow, too.
     fn counted(&mut self, decision: Decision) -> Decision {
         if let Step::Send { path, max_bytes, .. } = decision.step {
             *self.handed(path) += u64::from(max_bytes);

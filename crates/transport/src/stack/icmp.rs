@@ -9,7 +9,7 @@ use wire::{Body, Icmp, Packet, UdpDatagram};
 const PORT_UNREACHABLE_V4: u8 = 3;
 const PORT_UNREACHABLE_V6: u8 = 4;
 
-/// The answer to a datagram to a port that nobody has bound.
+/// The answer to a datagram to an unbound port.
 pub(super) fn port_unreachable(src: IpAddr, dst: IpAddr, datagram: &UdpDatagram) -> Body {
     let code = if dst.is_ipv4() { PORT_UNREACHABLE_V4 } else { PORT_UNREACHABLE_V6 };
     let original = udp_header(src, dst, datagram);

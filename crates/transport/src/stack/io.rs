@@ -19,6 +19,7 @@ pub struct StackConfig {
 /// One interface of a host.
 #[derive(Clone, Debug)]
 pub struct InterfaceConfig {
+    /// Addresses of this host on the interface.
     pub addresses: Vec<IpAddr>,
     /// Largest IP datagram, in bytes.
     pub mtu: u32,
@@ -27,7 +28,9 @@ pub struct InterfaceConfig {
 /// The configuration of a connection or listener, which names its protocol.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ProtocolConfig {
+    /// TCP (RFC 9293).
     Tcp(TcpConfig),
+    /// Multi-path TCP (RFC 8684).
     Mptcp(Box<MptcpConfig>),
 }
 
@@ -70,23 +73,45 @@ impl From<MptcpConfig> for ProtocolConfig {
 #[derive(Debug)]
 pub enum Input {
     /// A packet arrived on an interface.
-    Packet { interface: InterfaceId, packet: Box<Packet> },
+    Packet {
+        /// The interface.
+        interface: InterfaceId,
+        /// The packet, with its IP header.
+        packet: Box<Packet>,
+    },
     /// The time that `poll_deadline` gave has come. An early timeout has no effect.
     Timeout,
-    /// A packet of this `Packet::flow` and IP length left the network interface.
-    Departed { flow: u32, bytes: u32 },
+    /// A packet of a path left the network interface.
+    Departed {
+        /// `Packet::flow` of the packet.
+        flow: u32,
+        /// Length of the IP packet, in bytes.
+        bytes: u32,
+    },
     /// An interface changed.
-    Interface { interface: InterfaceId, event: InterfaceEvent },
-    /// A middlebox reset all paths between these ends, local and remote.
-    Reset { ends: Vec<(SocketAddr, SocketAddr)> },
+    Interface {
+        /// The interface.
+        interface: InterfaceId,
+        /// The change.
+        event: InterfaceEvent,
+    },
+    /// A middlebox reset all paths between some pairs of ends.
+    Reset {
+        /// Local and remote end of each path.
+        ends: Vec<(SocketAddr, SocketAddr)>,
+    },
 }
 
 /// A change of an interface of which the host is notified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InterfaceEvent {
+    /// Its link is up.
     Up,
+    /// Its link is down.
     Down,
+    /// It has one more address.
     AddressAdded(IpAddr),
+    /// It lost an address.
     AddressRemoved(IpAddr),
     /// Peers of multi-path connections are asked to use the interface as backup only, or again as
     /// any other (RFC 8684 s3.3.8).
@@ -96,7 +121,9 @@ pub enum InterfaceEvent {
 /// An event of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SocketEvent {
+    /// The socket.
     pub socket: SocketId,
+    /// Kind of the event.
     pub kind: SocketEventKind,
 }
 
@@ -106,7 +133,10 @@ pub enum SocketEventKind {
     /// `connect` succeeded.
     Connected,
     /// A listener produced this connection.
-    Accepted { listener: SocketId },
+    Accepted {
+        /// The listener.
+        listener: SocketId,
+    },
     /// New data can be read.
     Readable,
     /// A `write` that took less than all can be tried again.

@@ -119,7 +119,7 @@ impl Sockets {
         }
     }
 
-    /// Nobody has a use for the socket any more.
+    /// The socket is not used any more.
     pub(super) fn remove(&mut self, id: SocketId) {
         if let Some(socket) = self.get_mut(id) {
             *socket = Socket::Gone;

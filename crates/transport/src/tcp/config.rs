@@ -6,7 +6,9 @@ use crate::congestion::{Controller, ControllerChoice, Options};
 /// Socket buffers in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Buffers {
+    /// Largest size of the send buffer.
     pub send_max: u32,
+    /// Largest size of the receive buffer.
     pub receive_max: u32,
     /// Whether they grow from Linux's initial values (16384, 131072) up to the maxima.
     pub auto_tuning: bool,
@@ -22,11 +24,15 @@ impl Default for Buffers {
 /// The configuration of a connection.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TcpConfig {
+    /// The kernel whose behaviour the sender and receiver follow.
     pub profile: Profile,
     /// The congestion control.
     pub congestion: ControllerChoice,
+    /// Sizes of the socket buffers.
     pub buffers: Buffers,
+    /// Nagle's algorithm (RFC 9293 s3.7.4): a partial segment waits while data are in flight.
     pub nagle: bool,
+    /// Segments are spread over the round-trip time, as by Linux `fq`.
     pub pacing: bool,
     /// Segments; `None`: infinite.
     pub initial_ssthresh_segs: Option<u32>,

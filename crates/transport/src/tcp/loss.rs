@@ -53,7 +53,7 @@ pub(super) struct LossRecovery {
     high_seq: u64,
     rack: Rack,
     tlp: Tlp,
-    /// Duplicate acknowledgements that stand for SACKed segments (NewReno).
+    /// Duplicate acknowledgements that count as SACKed segments (NewReno).
     reno_sacked: u32,
     /// F-RTO looks for signs that the time-out was spurious.
     frto: bool,
@@ -195,7 +195,7 @@ impl LossRecovery {
         Rexmit::Lost
     }
 
-    /// Without SACK a duplicate acknowledgement stands for one segment that arrived (RFC 6582).
+    /// Without SACK a duplicate acknowledgement counts as one segment that arrived (RFC 6582).
     fn count_reno_duplicates(&mut self, info: &mut AckInfo, duplicate: bool) {
         if duplicate {
             self.reno_sacked += 1;

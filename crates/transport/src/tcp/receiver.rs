@@ -61,7 +61,7 @@ pub(crate) struct Receiver {
 pub(crate) struct Accepted {
     /// Offset of its first byte.
     pub offset: u64,
-    /// Payload bytes before it, which lie before the stream.
+    /// Payload bytes before it, which precede the stream.
     pub skipped: u32,
     pub len: u32,
 }
@@ -364,7 +364,7 @@ impl Receiver {
         self.data.discard();
     }
 
-    /// The part of `len` payload bytes from `start` on that lies in the stream and in the window;
+    /// The part of `len` payload bytes from `start` on that is in the stream and in the window;
     /// `None` if there is none (RFC 9293 s3.10.7.4).
     pub(crate) fn acceptable_part(&self, start: i64, len: u32) -> Option<Accepted> {
         let skipped = u32::try_from((-start).max(0)).unwrap_or(u32::MAX).min(len);
@@ -440,8 +440,8 @@ impl Receiver {
         self.ack.enter_quick(self.announced_window, self.buffer.segment_size());
     }
 
-    /// A segment that covers `start..end` is old or unacceptable: the peer is told where the
-    /// receiver is, and which part is a duplicate.
+    /// A segment that covers `start..end` is old or unacceptable: the answer reports the next
+    /// offset expected, and the part that is a duplicate.
     pub(crate) fn on_unacceptable(&mut self, start: i64, end: i64) {
         if end > start && start >= 0 && start < self.nxt() as i64 {
             self.dsack = Some(start as u64..(end as u64).min(self.nxt()));

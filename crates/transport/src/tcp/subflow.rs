@@ -86,7 +86,7 @@ pub struct Subflow {
     mp: Option<Box<Multipath>>,
     outbox: Outbox,
     id: FlowId,
-    /// The application released the socket: nobody will read.
+    /// The application released the socket and will not read.
     orphaned: bool,
     timers: Timers,
     events: Vec<ConnectionEvent>,
@@ -464,7 +464,6 @@ impl Subflow {
             spurious_retrans: self.stats.spurious_retrans,
             snd_wnd: self.tx.window.size(),
             rcv_wnd: u64::from(self.rx.announced_window()),
-            send_buffer: self.tx.writer.size(),
             receive_buffer: self.rx.buffer_size(),
         }
     }

@@ -10,9 +10,11 @@ use std::net::IpAddr;
 /// An address and its ID.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AddAddr {
+    /// Address ID, unique among the sender's addresses of the connection.
     pub address_id: u8,
+    /// The announced address.
     pub address: IpAddr,
-    /// `None`: the port of the subflow that the option arrived on.
+    /// The announced port; `None`: the port of the subflow that the option arrived on.
     pub port: Option<u16>,
     /// The right end of the sender's HMAC; `None` makes this the echo, which has none.
     pub hmac: Option<[u8; 8]>,

@@ -12,9 +12,17 @@ const VERSION: u8 = 1;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Capable {
     /// Version 1 of RFC 8684.
-    V1 { flags: CapableFlags, form: CapableForm },
+    V1 {
+        /// The flags A to H.
+        flags: CapableFlags,
+        /// The contents after the flags.
+        form: CapableForm,
+    },
     /// Another version, whose content is unknown. Emitted in its shortest form.
-    Unsupported { version: u8 },
+    Unsupported {
+        /// The version field, four bits.
+        version: u8,
+    },
 }
 
 /// The flags A to H of an `MP_CAPABLE`.
@@ -27,12 +35,29 @@ pub enum CapableForm {
     /// On a SYN: nothing.
     Syn,
     /// On a SYN/ACK: the key of its sender.
-    SynAck { sender: Key },
+    SynAck {
+        /// Key of the sender of the option.
+        sender: Key,
+    },
     /// On the third ACK: both keys.
-    Ack { sender: Key, receiver: Key },
-    /// On the first data: both keys, and a mapping of `len` bytes from the first one on. The
-    /// checksum is there if and only if checksums were negotiated.
-    Data { sender: Key, receiver: Key, len: u16, checksum: Option<u16> },
+    Ack {
+        /// Key of the sender of the option.
+        sender: Key,
+        /// Key of its receiver.
+        receiver: Key,
+    },
+    /// On the first data: both keys, and a mapping that begins with the first byte of the
+    /// connection.
+    Data {
+        /// Key of the sender of the option.
+        sender: Key,
+        /// Key of its receiver.
+        receiver: Key,
+        /// Data-level length of the mapping, in bytes.
+        len: u16,
+        /// Checksum of the mapping; present if and only if checksums were negotiated.
+        checksum: Option<u16>,
+    },
 }
 
 impl CapableFlags {

@@ -9,9 +9,11 @@ const VERSION: u8 = 1;
 /// On the SYN of a path; on the SYN/ACK with the server's nonce instead of the group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupSyn {
+    /// Use this subflow as a backup.
     pub backup: bool,
+    /// Address ID of the sender's address.
     pub address_id: u8,
-    /// The same on all SYNs of a group; the nonce on a SYN/ACK.
+    /// Number of the group, the same on all its SYNs; on a SYN/ACK the server's nonce.
     pub number: u64,
 }
 

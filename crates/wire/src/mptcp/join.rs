@@ -9,12 +9,33 @@ use super::{Hmac, Token};
 /// An `MP_JOIN`; its form depends on the segment of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Join {
-    /// On a SYN. The token is that of the receiver's connection.
-    Syn { backup: bool, address_id: u8, token: Token, nonce: u32 },
-    /// On a SYN/ACK, with the left end of the sender's HMAC.
-    SynAck { backup: bool, address_id: u8, hmac: [u8; 8], nonce: u32 },
-    /// On the third ACK, with the left end of the sender's HMAC.
-    Ack { hmac: [u8; 20] },
+    /// On a SYN.
+    Syn {
+        /// Use this subflow as a backup.
+        backup: bool,
+        /// Address ID of the sender's address.
+        address_id: u8,
+        /// Token of the receiver's connection.
+        token: Token,
+        /// The sender's random number, which the HMACs cover.
+        nonce: u32,
+    },
+    /// On a SYN/ACK.
+    SynAck {
+        /// Use this subflow as a backup.
+        backup: bool,
+        /// Address ID of the sender's address.
+        address_id: u8,
+        /// The leftmost 64 bits of the sender's HMAC.
+        hmac: [u8; 8],
+        /// The sender's random number, which the HMACs cover.
+        nonce: u32,
+    },
+    /// On the third ACK.
+    Ack {
+        /// The leftmost 160 bits of the sender's HMAC.
+        hmac: [u8; 20],
+    },
 }
 
 impl Join {

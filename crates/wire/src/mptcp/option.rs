@@ -16,18 +16,33 @@ pub enum MptcpOption {
     Dss(Dss),
     /// `ADD_ADDR`.
     AddAddr(AddAddr),
-    /// `REMOVE_ADDR`: the addresses with these IDs are withdrawn; at least one (RFC 8684 s3.4.2).
-    RemoveAddr { ids: Vec<u8> },
-    /// `MP_PRIO`: use this subflow as a backup, or as a regular one (RFC 8684 s3.3.8).
-    Prio { backup: bool },
-    /// `MP_FAIL`: the mapping that begins here has a wrong checksum (RFC 8684 s3.7).
-    Fail { dsn: u64 },
-    /// `MP_FASTCLOSE`: the connection ends at once; proved by the receiver's key
-    /// (RFC 8684 s3.5).
-    FastClose { receiver: Key },
-    /// `MP_TCPRST`: why this subflow is reset, and whether the reason is transient (RFC 8684
-    /// s3.6).
-    TcpRst { transient: bool, reason: ResetReason },
+    /// `REMOVE_ADDR`: addresses are withdrawn (RFC 8684 s3.4.2).
+    RemoveAddr {
+        /// Their address IDs; at least one.
+        ids: Vec<u8>,
+    },
+    /// `MP_PRIO`: changes the priority of this subflow (RFC 8684 s3.3.8).
+    Prio {
+        /// Use it as a backup, or else as a regular one.
+        backup: bool,
+    },
+    /// `MP_FAIL`: a mapping has a wrong checksum (RFC 8684 s3.7).
+    Fail {
+        /// Data sequence number of the first byte of the mapping.
+        dsn: u64,
+    },
+    /// `MP_FASTCLOSE`: the connection ends at once (RFC 8684 s3.5).
+    FastClose {
+        /// Key of the receiver, the proof of authenticity.
+        receiver: Key,
+    },
+    /// `MP_TCPRST`: why this subflow is reset (RFC 8684 s3.6).
+    TcpRst {
+        /// The condition is transient: the subflow may be opened again.
+        transient: bool,
+        /// The reason code.
+        reason: ResetReason,
+    },
     /// For private use: the group of a SYN.
     Group(GroupSyn),
 }
@@ -37,12 +52,19 @@ pub enum MptcpOption {
 pub struct ResetReason(pub u8);
 
 impl ResetReason {
+    /// No reason given.
     pub const UNSPECIFIED: ResetReason = ResetReason(0);
+    /// An error in the processing of MPTCP options.
     pub const MPTCP_ERROR: ResetReason = ResetReason(1);
+    /// Too few resources for the subflow.
     pub const LACK_OF_RESOURCES: ResetReason = ResetReason(2);
+    /// The policy of the host forbids the subflow.
     pub const ADMINISTRATIVELY_PROHIBITED: ResetReason = ResetReason(3);
+    /// Too many data are sent and not acknowledged at the connection level.
     pub const TOO_MUCH_OUTSTANDING_DATA: ResetReason = ResetReason(4);
+    /// The subflow is too slow or loses too much.
     pub const UNACCEPTABLE_PERFORMANCE: ResetReason = ResetReason(5);
+    /// A middlebox changes or removes MPTCP signals or payload.
     pub const MIDDLEBOX_INTERFERENCE: ResetReason = ResetReason(6);
 }
 

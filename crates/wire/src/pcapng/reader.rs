@@ -23,20 +23,59 @@ pub struct CapturedPacket<'a> {
 /// Why a capture cannot be read, or not further. Offsets count bytes from the file's beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CaptureError {
+    /// An unknown magic number at the beginning of the file.
     #[error("neither a pcapng nor a pcap file")]
     Magic,
+    /// The file, or a block of it, ends within a structure.
     #[error("byte {offset}: {what} cut short: {need} bytes needed, {have} left")]
-    Truncated { offset: usize, what: &'static str, need: usize, have: usize },
+    Truncated {
+        /// Beginning of the structure.
+        offset: usize,
+        /// Name of the structure, such as `block header`.
+        what: &'static str,
+        /// Bytes needed.
+        need: usize,
+        /// Bytes left.
+        have: usize,
+    },
+    /// A block length that is below 12, no multiple of 4, or not repeated at the end of the block.
     #[error("byte {offset}: impossible block length {len}")]
-    BlockLength { offset: usize, len: u32 },
+    BlockLength {
+        /// Beginning of the block.
+        offset: usize,
+        /// The first length field, in bytes.
+        len: u32,
+    },
+    /// A section header whose byte-order magic number is wrong in either order.
     #[error("byte {offset}: section header without a byte-order magic number")]
-    ByteOrder { offset: usize },
+    ByteOrder {
+        /// Beginning of the block.
+        offset: usize,
+    },
+    /// A section of another major version than 1.
     #[error("byte {offset}: capture format version {major} is not known")]
-    Version { offset: usize, major: u16 },
+    Version {
+        /// Position of the version field.
+        offset: usize,
+        /// The major version.
+        major: u16,
+    },
+    /// A packet of an interface without an interface description block before it.
     #[error("byte {offset}: packet of interface {interface}, which is not described before it")]
-    Interface { offset: usize, interface: u32 },
+    Interface {
+        /// Beginning of the contents of the packet's block.
+        offset: usize,
+        /// Number of the interface in its section.
+        interface: u32,
+    },
+    /// A link type whose frames cannot be unpacked.
     #[error("byte {offset}: link type {link} is not supported")]
-    LinkType { offset: usize, link: u16 },
+    LinkType {
+        /// Beginning of the frame.
+        offset: usize,
+        /// Number of the link-layer header type.
+        link: u16,
+    },
 }
 
 /// Iterates over the datagrams of a capture.

@@ -8,21 +8,26 @@ use crate::mptcp::{MptcpOption, MptcpOptions};
 /// The options that the engine supports, in the order in which Linux sends them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TcpOptions {
-    /// Maximum segment size; SYN only.
+    /// Maximum segment size in bytes, headers not counted (RFC 9293 s3.7.1); SYN only.
     pub mss: Option<u16>,
-    /// Window scale shift; SYN only.
+    /// Window scale shift in bits (RFC 7323 s2.2); SYN only.
     pub window_scale: Option<u8>,
-    /// SACK permitted; SYN only.
+    /// SACK permitted (RFC 2018 s2); SYN only.
     pub sack_permitted: bool,
+    /// Timestamps (RFC 7323 s3).
     pub timestamps: Option<Timestamps>,
+    /// SACK blocks (RFC 2018 s3); without blocks the option is absent.
     pub sack: SackBlocks,
+    /// The options of kind 30 (RFC 8684 s3).
     pub mptcp: MptcpOptions,
 }
 
 /// The timestamps option (RFC 7323 s3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timestamps {
+    /// TSval: the sender's timestamp clock.
     pub value: u32,
+    /// TSecr: a recent TSval of the peer; valid only with `Flags::ACK`.
     pub echo: u32,
 }
 

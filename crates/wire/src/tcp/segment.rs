@@ -9,15 +9,21 @@ use std::ops::BitOr;
 /// A TCP segment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TcpSegment {
+    /// Source port.
     pub src_port: u16,
+    /// Destination port.
     pub dst_port: u16,
+    /// Sequence number of the SYN, or else of the first byte of the payload.
     pub seq: SeqNumber,
-    /// Valid only with `Flags::ACK`.
+    /// Acknowledgement number: the next one expected. Valid only with `Flags::ACK`.
     pub ack: SeqNumber,
+    /// The control bits.
     pub flags: Flags,
-    /// As on the wire, not scaled.
+    /// Receive window as on the wire, before the scale of RFC 7323 is applied.
     pub window: u16,
+    /// The options of the header.
     pub options: TcpOptions,
+    /// The data.
     pub payload: Payload,
 }
 
@@ -37,19 +43,28 @@ impl TcpSegment {
     }
 }
 
-/// The control bits of a segment.
+/// The control bits of a segment (RFC 9293 s3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags(pub u8);
 
 impl Flags {
+    /// No bit.
     pub const NONE: Flags = Flags(0);
+    /// No more data from the sender.
     pub const FIN: Flags = Flags(1);
+    /// Synchronise sequence numbers.
     pub const SYN: Flags = Flags(1 << 1);
+    /// Reset the connection.
     pub const RST: Flags = Flags(1 << 2);
+    /// Push the data to the application.
     pub const PSH: Flags = Flags(1 << 3);
+    /// The acknowledgement number is valid.
     pub const ACK: Flags = Flags(1 << 4);
+    /// The urgent pointer is valid.
     pub const URG: Flags = Flags(1 << 5);
+    /// ECN echo (RFC 3168 s6.1).
     pub const ECE: Flags = Flags(1 << 6);
+    /// Congestion window reduced (RFC 3168 s6.1).
     pub const CWR: Flags = Flags(1 << 7);
 
     /// Whether all bits of `other` are set.

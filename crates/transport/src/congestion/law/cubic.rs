@@ -18,13 +18,13 @@ const CUBE_FACTOR: u64 = (1 << (10 + 3 * TIME_SHIFT)) / C_SCALED;
 /// Eight times the acknowledged windows per segment of growth of NewReno's estimate `W_est`
 /// (RFC 9438 s4.3): `8 (1 + beta) / (3 (1 - beta))`.
 const RENO_SCALE: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
-/// Acknowledged segments per segment of growth are at least 2, which bounds the growth per round
-/// trip to half of the window, ...
+/// Least number of acknowledged segments per segment of growth: the growth per round trip is at
+/// most half of the window.
 pub(crate) const MIN_STEP: u32 = 2;
-/// ... and at most 20 before the first loss, which is at least 5 % per round trip.
+/// Largest number before the first loss: the growth per round trip is at least 5 %.
 const MAX_STEP_BEFORE_LOSS: u32 = 20;
 
-/// `K` for a window that lies `below_max` segments below `W_max`, in 1/1024 s.
+/// `K` for a window `below_max` segments below `W_max`, in 1/1024 s.
 pub(crate) fn time_to_origin(below_max: u32) -> u64 {
     cube_root(CUBE_FACTOR * u64::from(below_max))
 }

@@ -5,11 +5,11 @@
 //! `score_i = 1` if `factor_i >= mincontribution`, else `0`. An active path whose scores over
 //! `interval` are all zero is probed only; a probed path whose score is one is active again.
 //!
-//! Where 004 says nothing: probes are copies of the newest data sent elsewhere; a path without RTT
-//! sample cannot be judged and scores one; while nothing is in flight anywhere nobody is judged; a
-//! path that becomes active again begins without a history, as does every path after a pause of the
-//! connection; backups at rest are not judged, and are not probed either. Paths that no longer
-//! work leave the others alone: if all active ones failed, the probed ones are active at once.
+//! Not specified in 004: probes are copies of the newest data sent elsewhere; a path without RTT
+//! sample cannot be judged and scores one; no path is judged while nothing is in flight; a path
+//! that becomes active again begins without a history, as does every path after a pause of the
+//! connection; backups at rest are not judged, and are not probed either. Paths that no longer work
+//! leave the others alone: if all active ones failed, the probed ones are active at once.
 //!
 //! Finding data for probes and sending them is left to the connection.
 
@@ -22,7 +22,7 @@ use crate::scheduler::PathView;
 use base::{Duration, Instant, PathId};
 use std::collections::VecDeque;
 
-/// What can be set.
+/// The parameters.
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "mincontribution",
@@ -87,7 +87,7 @@ pub struct Drepas {
     scored: Vec<Scored>,
 }
 
-/// What is remembered of a path.
+/// The history of a path.
 #[derive(Clone, Debug)]
 struct Scored {
     id: PathId,
@@ -172,7 +172,7 @@ impl Drepas {
         (best > 0.0).then(|| throughputs.iter().map(contributes).collect())
     }
 
-    /// What the scores change.
+    /// The changes that follow from the scores.
     fn judge(&mut self, now: Instant, in_play: &[&PathView]) -> Vec<(PathId, bool)> {
         let Some(scores) = self.scores(in_play) else {
             self.scored.iter_mut().for_each(|scored| scored.zeros = 0);
@@ -201,7 +201,7 @@ impl Scored {
         Scored { id, inflight, zeros: 0, next_probe, probes_left: 0 }
     }
 
-    /// The history is void. When it is probed stays.
+    /// Clears the history. The time of the next probe stays.
     fn forget(&mut self) {
         self.inflight.clear();
         self.zeros = 0;

@@ -12,11 +12,11 @@
 //! or once the peer has closed its direction.
 //!
 //! `RTT` is the last sample, after an RTO without sending on the path the first one until there is
-//! a new one: an abandoned path is tried again (002 sII-C). TCP Small Queues do not change who a
-//! segment is meant for: it waits (002 sIV-C). Reinjections go first, to the smallest `T` among
-//! the paths they were not on. Ours, besides: backups rest while others can send, a path without
-//! RTT sample while another has one, and paths that come or go are compared anew. The kernels'
-//! flag against rescheduling is left out: nothing was found to set it.
+//! a new one: an abandoned path is tried again (002 sII-C). TCP Small Queues do not change the path
+//! of a segment: it waits (002 sIV-C). Reinjections go first, to the smallest `T` among the paths
+//! they were not on. Added here: backups rest while others can send, a path without RTT sample
+//! while another has one, and paths that come or go are compared anew. The kernels' flag against
+//! rescheduling is left out: nothing was found to set it.
 
 mod plan;
 #[cfg(test)]
@@ -37,7 +37,7 @@ use base::{Blocked, Duration, Instant, PathId};
 use plan::{Candidate, Merge, Tags};
 use transfer::Window;
 
-/// What can be set.
+/// The parameters.
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "alpha",
@@ -222,7 +222,7 @@ impl Sttf {
         }
     }
 
-    /// Take all tags back if they would be others now.
+    /// Takes all tags back if tagging anew would change them.
     fn reschedule(&mut self, view: &View<'_>) {
         let is_astray = match self.tags.begin() {
             Some(begin) => begin != view.data.snd_nxt,
@@ -438,7 +438,8 @@ const fn has_sample(path: &PathView) -> bool {
     !path.rtt.srtt.is_zero()
 }
 
-/// It could carry the offer, whatever its congestion window, small queue and subflow window say.
+/// It could carry the offer, apart from the limits of its congestion window, small queue and
+/// subflow window.
 fn is_open(path: &PathView, offer: &Offer) -> bool {
     let in_loss = path.loss == LossPhase::Timeout;
     !path.is_definitely_unavailable(offer) && !in_loss && path.may_carry(offer)

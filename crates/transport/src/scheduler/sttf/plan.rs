@@ -139,13 +139,13 @@ pub(super) struct Merge {
 }
 
 impl Merge {
-    /// Nothing is given to anybody.
+    /// Removes all paths.
     pub(super) fn clear(&mut self) {
         self.lanes.clear();
         self.next.clear();
     }
 
-    /// One path more, with a higher number than those before, for which so many bytes wait.
+    /// Adds a path, with a higher number than those before. `waiting`: bytes that wait on it.
     pub(super) fn add(&mut self, mut candidate: Candidate, waiting: u64) {
         let round = candidate.window.round_of(waiting.div_ceil(candidate.mss) + 1);
         candidate.window_left = candidate.window_left.saturating_sub(waiting);
@@ -153,8 +153,9 @@ impl Merge {
         self.lanes.push(Lane { candidate, round, given: 0 });
     }
 
-    /// Give out the beginning of `data` bytes: to whom, and how many. `is_cut`: more data follow
-    /// than may be given out, so that a segment must be a whole one. `None`: nobody takes more.
+    /// Gives out the beginning of `data` bytes. Returns the path and the number of bytes. `is_cut`:
+    /// more data follow than may be given out, so that a segment must be a whole one. `None`: no
+    /// path takes more.
     pub(super) fn take(&mut self, data: u64, is_cut: bool) -> Option<(PathId, u64)> {
         while let Some(mut next) = self.next.peek_mut() {
             let Reverse((_, index)) = *next;

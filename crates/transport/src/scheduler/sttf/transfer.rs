@@ -9,7 +9,7 @@
 
 use base::Duration;
 
-/// Windows and queues beyond this many segments are taken for as many: no overflow in 64 bits.
+/// Upper bound of windows and queues, in segments, so that 64 bits do not overflow.
 const MOST_SEGS: u64 = 1 << 30;
 
 /// What the prediction knows of a path.
@@ -27,11 +27,11 @@ pub(super) struct Window {
 /// Segments that arrive together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Round {
-    /// From now on.
+    /// Time from now to their arrival.
     pub arrival: Duration,
-    /// How many, from the segment asked about on.
+    /// Number of segments, from the one asked about on.
     pub left: u64,
-    /// The window then.
+    /// The window in that round, in segments.
     window: u64,
 }
 
@@ -98,7 +98,7 @@ const fn sent_in(rounds: u64, window: u64) -> u64 {
     rounds * window + rounds * rounds.saturating_sub(1) / 2
 }
 
-/// The smallest number of rounds that send so many: `ceil` of the positive root of
+/// The smallest number of rounds that send `segments` segments: `ceil` of the positive root of
 /// `r^2 + (2 window - 1) r - 2 segments = 0`.
 const fn avoidance_rounds(window: u64, segments: u64) -> u64 {
     let b = 2 * window - 1;

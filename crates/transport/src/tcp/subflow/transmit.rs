@@ -293,8 +293,7 @@ impl Subflow {
         }
     }
 
-    /// Payload bytes of the next new segment, which lies within one mapping; 0 if only a FIN is
-    /// left.
+    /// Payload bytes of the next new segment, which is within one mapping; 0 if only a FIN is left.
     pub(super) fn next_len(&self) -> u64 {
         let len = self.tx.unsent().min(u64::from(self.tx.mss()));
         let mapped = self.mp.as_ref().and_then(|mp| mp.mapped_from(self.tx.nxt()));
