@@ -1,5 +1,5 @@
-//! One connection that has two paths without competition: at least what a TCP reaches on the better of
-//! them (RFC 6356 s2, goal 1).
+//! One connection over two paths without competition: at least the throughput of TCP on the better
+//! of them (RFC 6356 s2, goal 1).
 
 use crate::mean;
 use crate::net::{Bottleneck, Experiment, Flow, flow, run};
