@@ -1,6 +1,6 @@
-//! The subcommand `analyze`: what a capture file shows, as tables or as a document.
+//! The subcommand `analyze`: prints the analysis of a capture file as tables or as a document.
 //!
-//! The analysis is the lab's.
+//! The lab does the analysis.
 
 use crate::columns::{Column, Table};
 use crate::exit::{FAILED, USAGE};
@@ -21,7 +21,7 @@ A capture at the sender of the data shows RTTs, one at the receiver the delay of
 out of order; both show shares, retransmission and reinjection. Loss is the number of retransmitted
 segments over the number of segments sent.";
 
-/// The mend where there is nothing to analyze.
+/// Help text for files that cannot be analyzed.
 const WANTED: &str = "give a capture: a file of `compare --pcap DIR`, or of `tcpdump -w FILE`";
 
 /// Options of `analyze`.
@@ -120,7 +120,7 @@ fn heading(number: usize, connection: &Connection) -> String {
     )
 }
 
-/// A row for each subflow.
+/// Table of one direction with a row for each subflow.
 fn direction(connection: &Connection, down: bool) -> Table {
     let rows: Vec<(&Subflow, &Flowing)> =
         connection.subflows.iter().map(|subflow| (subflow, subflow.flowing(down))).collect();

@@ -1,7 +1,7 @@
-//! The subcommand `doctor`: what this machine allows, what is missing, and the command that adds
-//! it.
+//! The subcommand `doctor`: checks the requirements of live use, and prints the command for missing
+//! ones.
 //!
-//! The checks are those of the `linux` crate; elsewhere there is nothing to check.
+//! The `linux` crate has the checks; other systems have none.
 
 use crate::output::print;
 use clap::Args;

@@ -15,7 +15,7 @@ use transport::{Profile, path_manager, scheduler};
 /// A name, a sentence and its source.
 type About = (&'static str, &'static str, &'static str);
 
-/// What can be listed.
+/// Topics of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum Topic {
     /// Profiles of paths

@@ -1,6 +1,6 @@
-//! The subcommand `live`: serve and get files with our engine on TUN devices.
+//! The subcommand `live`: serves and downloads files with the engine on TUN devices.
 //!
-//! Reads arguments, shows progress and results; everything else is the `linux` crate's.
+//! Reads arguments, shows progress and results; the `linux` crate does everything else.
 
 use crate::doctor::MISSING;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
@@ -271,7 +271,7 @@ fn address(option: &str, text: &str) -> Result<SocketAddr, LiveError> {
     Ok(address)
 }
 
-/// `ADDR:PORT/FILE`, as a URL too.
+/// Parses `ADDR:PORT/FILE`, also in the form of a URL.
 fn source(text: &str) -> Result<(SocketAddr, &str), LiveError> {
     let bare = text.strip_prefix("http://").unwrap_or(text);
     let refuse = || LiveError::Usage(format!("{text}: no file is named; write ADDR:PORT/FILE"));

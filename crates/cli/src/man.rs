@@ -102,7 +102,7 @@ fn head(man: &Man) -> io::Result<String> {
     })
 }
 
-/// Everything below the name.
+/// The page without title and name.
 fn body(man: &Man, command: &Command) -> io::Result<String> {
     let mut text = rendered(|out| {
         man.render_synopsis_section(out)?;

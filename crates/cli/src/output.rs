@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether something could not be printed.
 static UNPRINTED: AtomicBool = AtomicBool::new(false);
 
-/// Print to standard output. A closed pipe (`| head`) is not an error.
+/// Prints to standard output. A closed pipe (`| head`) is not an error.
 pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -76,8 +76,8 @@ fn is_within_quantity(text: &str, blank: usize) -> bool {
     text[..blank].ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit)
 }
 
-/// Where a line of at most `room` columns ends: behind its last word, but not before a unit, or in
-/// the middle of a word that is longer than that.
+/// End of a line of at most `room` columns: after its last word, but not before a unit, or within a
+/// word that is longer than the line.
 fn break_at(text: &str, room: usize) -> usize {
     let mut taken = 0;
     let mut blank = None;
@@ -98,12 +98,12 @@ const LEAST_WIDTH: usize = 20;
 /// Smallest room beside the indent for which text is wrapped.
 const LEAST_ROOM: usize = 16;
 
-/// What standard output can show.
+/// Capabilities of standard output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Screen {
-    /// Columns of the terminal; `None` when it is not one.
+    /// Columns of the terminal; `None` without a terminal.
     pub width: Option<usize>,
-    /// Whether colours are wanted.
+    /// Whether colours are used.
     pub colour: bool,
 }
 
@@ -116,8 +116,8 @@ impl Screen {
         Screen { width, colour: terminal && !refused && !is_dumb() }
     }
 
-    /// Appends the text in a style behind `first`, with line breaks at blanks; later lines begin
-    /// below its first word.
+    /// Appends the text in a style after `first`, with line breaks at blanks; further lines are
+    /// indented to its first word.
     pub(crate) fn wrap(&self, text: &mut String, first: &str, content: &str, style: &str) {
         let indent = width_of(first);
         let width = self.width.filter(|width| *width > indent + LEAST_ROOM).unwrap_or(usize::MAX);

@@ -1,6 +1,7 @@
-//! The subcommand `run`: one repetition of each variant with everything recorded.
+//! The subcommand `run`: one repetition of each variant with full recording.
 //!
-//! Numbers on standard output, packets for Wireshark, time series and a page to files.
+//! It prints numbers on standard output, and writes packets for Wireshark, time series and a page
+//! to files.
 
 use crate::columns::{Column, Table};
 use crate::exit::{FAILED, USAGE};
@@ -23,7 +24,7 @@ Examples:
   anabranch run scenario.toml --pcap packets --series --out repetition
   anabranch run scenario.toml --variant mptcp/lrf/cubic --run 7 --out repetition";
 
-/// The folder for series when none is named.
+/// Default folder for series.
 const FOLDER: &str = "anabranch-run";
 
 /// Options of `run`.
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &RunArgs) -> u8 {
 
 fn prepare(args: &RunArgs) -> Result<Prepared, InputError> {
     let mut options = args.asked.over_file()?;
-    // There is nothing to repeat and nothing to compare.
+    // A single repetition has no number of runs and no baseline.
     for key in [Key::Runs, Key::RunsMax, Key::Baseline] {
         options.forget(key);
     }
@@ -107,7 +108,7 @@ fn prepare(args: &RunArgs) -> Result<Prepared, InputError> {
     Ok(Prepared { scenario, variants, out, pcap })
 }
 
-/// The variants with these names; without any name all of them.
+/// The variants with these names; without names, all of them.
 fn chosen(scenario: &Scenario, names: &[String]) -> Result<Vec<Variant>, InputError> {
     let all = variants_of(scenario);
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|v| v.name != **name)) {
@@ -159,7 +160,7 @@ fn carry_out(args: &RunArgs, prepared: &Prepared) -> Result<(), String> {
     Ok(())
 }
 
-/// Fills the folder of `--out`.
+/// Writes the folder of `--out`.
 fn save(
     folder: &ResultFolder,
     args: &RunArgs,
@@ -180,7 +181,7 @@ fn save(
         .map_err(|error| format!("cannot write to `{name}`: {error}"))
 }
 
-/// What `run` prints without `--json`.
+/// Text output of `run` (without `--json`).
 pub(crate) fn table(scenario: &Scenario, study: &Study, number: u64, screen: Screen) -> String {
     let mut text = String::new();
     if let Some(title) = &scenario.about.title {

@@ -19,7 +19,7 @@ pub(crate) fn write_folder(
     folder.write_study(written, provenance, &[("report.html", page(&sheet))])
 }
 
-/// Two files a variant, named like it: at the sender of the data, and at the receiver.
+/// Writes two files per variant, with its name: from the sender of the data, and from the receiver.
 pub(crate) fn write_captures(
     folder: &ResultFolder,
     captures: Vec<(String, Captures)>,
@@ -37,7 +37,7 @@ pub(crate) fn write_captures(
     Ok(())
 }
 
-/// Where results come from that were begun at `clock` and are complete now.
+/// Provenance of results that were begun at `clock` and are complete now.
 pub(crate) fn provenance(clock: Instant) -> Provenance {
     let duration = clock.elapsed().as_secs_f64();
     Provenance {

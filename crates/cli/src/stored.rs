@@ -1,5 +1,5 @@
-//! The subcommand `report`: the page of a results folder again, from what is stored there. Nothing
-//! is carried out.
+//! The subcommand `report`: writes the page of a results folder again, from the stored results,
+//! without new runs.
 
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print};

@@ -10,18 +10,18 @@ use lab::{Pair, Report, Scale, Scenario, Summary, describe_traffic, percent, sca
 use std::fmt::Write;
 use traffic::Metric;
 
-/// What is asked of the text.
+/// Options of the text output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask {
-    /// Print no notes on how inputs were understood.
+    /// Without notes on the inputs.
     pub quiet: bool,
-    /// Each variant against each.
+    /// With the table of all pairs.
     pub pairs: bool,
-    /// Why senders were not sending.
+    /// With the table of `--why`.
     pub why: bool,
 }
 
-/// Everything `compare` prints without `--json`.
+/// Text output of `compare` (without `--json`).
 pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> String {
     let mut text = String::new();
     heading(&mut text, scenario, report, screen);
@@ -80,7 +80,7 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
     line(text, "");
 }
 
-/// What is sent, and from when on it counts.
+/// Description of the traffic, with its warm-up.
 pub(crate) fn timed_traffic(scenario: &Scenario) -> String {
     let traffic = describe_traffic(&scenario.traffic, scenario.ends.reverse);
     if scenario.warm_up.is_zero() {
@@ -89,7 +89,7 @@ pub(crate) fn timed_traffic(scenario: &Scenario) -> String {
     format!("{traffic}, warm-up {}", scenario.warm_up)
 }
 
-/// What is compared, in words.
+/// Description of the compared protocols.
 pub(crate) fn protocols(scenario: &Scenario) -> String {
     let words = scenario.choices.protocols.iter().map(|protocol| match protocol {
         Protocol::Tcp => "TCP over each path alone".to_owned(),
@@ -101,7 +101,7 @@ pub(crate) fn protocols(scenario: &Scenario) -> String {
     words.collect::<Vec<_>>().join(" and ")
 }
 
-/// The paths as they were understood, and notes.
+/// The resolved paths, and notes.
 pub(crate) fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen) {
     let width = scenario.paths.iter().map(|path| path.name.len()).max().unwrap_or(0).max(4);
     line(text, &screen.styled("1", &format!("{:<width$}  resolved", "path")));
@@ -118,7 +118,7 @@ pub(crate) fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen:
     line(text, "");
 }
 
-/// Shared links and competing flows as they were understood.
+/// The resolved links and flows.
 fn competition(text: &mut String, scenario: &Scenario, screen: Screen) {
     let links = scenario.links.iter().map(|link| (link.name.as_str(), link.to_string()));
     let flows = scenario.flows.iter().map(|flow| (flow.name.as_str(), flow.show(&scenario.paths)));
@@ -171,7 +171,7 @@ fn results(scenario: &Scenario, report: &Report) -> Table {
     table
 }
 
-/// How long nothing came when a path failed, if one did.
+/// Column of fail-over times, if a path failed.
 fn failovers(report: &Report) -> Option<Column> {
     report.variants.iter().find(|variant| variant.failovers.is_some())?;
     let cell = |summary: &Summary| {
@@ -190,7 +190,7 @@ fn failovers(report: &Report) -> Option<Column> {
     Some(Column::new("fail-over [s]", true, 0, cells))
 }
 
-/// Where the payload was sent first, path by path.
+/// Columns of path shares: payload first sent on each path.
 fn shares(scenario: &Scenario, report: &Report) -> Vec<Column> {
     let of = |(index, name): (usize, &String)| {
         let cell = |summary: &Summary| {
@@ -236,7 +236,7 @@ fn difference_interval(summary: &Summary, scale: &Scale) -> String {
     })
 }
 
-/// The interval of the difference as if the runs had nothing in common.
+/// The interval of the unpaired difference.
 fn unpaired_interval(summary: &Summary, scale: &Scale) -> String {
     let interval = summary.difference.as_ref().and_then(|difference| difference.unpaired);
     let interval = interval.filter(|interval| interval.half_width() > 0.0);
@@ -245,7 +245,7 @@ fn unpaired_interval(summary: &Summary, scale: &Scale) -> String {
     })
 }
 
-/// What pairing bought.
+/// Correlation of the paired values.
 fn correlation(summary: &Summary) -> String {
     let correlation = summary.difference.as_ref().and_then(|difference| difference.correlation);
     correlation.map_or(String::new(), |correlation| format!("{correlation:.2}"))
@@ -264,7 +264,7 @@ fn result(summary: &Summary) -> String {
     }
 }
 
-/// Okabe and Ito's green, orange and yellow as near as sixteen colours come.
+/// Colours nearest to Okabe and Ito's green, orange and yellow among the sixteen of terminals.
 fn style(summary: &Summary) -> &'static str {
     match summary.class {
         Some(Class::PaysOff | Class::Baseline) => "32",
@@ -274,9 +274,9 @@ fn style(summary: &Summary) -> &'static str {
     }
 }
 
-/// What single messages met, for traffic that has several in a run.
+/// Table of single messages, for traffic with several in a run.
 fn messages(report: &Report) -> Option<Table> {
-    // Names with a slash are of single objects; files have them.
+    // Names with a slash belong to single objects, and are in files only.
     let names = report.variants.first()?.extra.iter().map(|(name, _)| name.as_str());
     let names: Vec<&str> = names.filter(|name| !name.contains('/')).collect();
     if names.is_empty() {
@@ -301,7 +301,7 @@ fn messages(report: &Report) -> Option<Table> {
     Some(Table { columns })
 }
 
-/// Each variant against each after it: rows have names, columns their numbers.
+/// Table of all pairs: rows have names, columns their numbers.
 fn pairs(report: &Report, screen: Screen) -> String {
     let both = |pair: &Pair| [pair.variant, pair.with];
     let mut shown: Vec<usize> = report.pairs.iter().flat_map(both).collect();
@@ -328,7 +328,7 @@ fn pairs(report: &Report, screen: Screen) -> String {
     }
 }
 
-/// The outcome of a comparison in two words.
+/// Outcome of a comparison in two words.
 fn outcome(pair: &Pair) -> String {
     let share = pair.difference.as_ref().and_then(|difference| difference.relative);
     let share = share.map_or(String::new(), |share| percent(share.abs()));
@@ -340,7 +340,7 @@ fn outcome(pair: &Pair) -> String {
     }
 }
 
-/// How a further number of a traffic model is shown.
+/// Format of a further number of a traffic model.
 #[derive(Clone, Copy)]
 enum Unit {
     Share,
@@ -348,7 +348,7 @@ enum Unit {
     Number,
 }
 
-/// How soon a further number gives way on a narrow terminal.
+/// Rank of a further number for removal on a narrow terminal.
 fn dispensable(name: &str) -> u8 {
     match name {
         "median" | "object_time_median" | "objects" | "connections" => 3,
@@ -358,7 +358,7 @@ fn dispensable(name: &str) -> u8 {
     }
 }
 
-/// The heading of a further number, by its name in files.
+/// Heading of a further number, by its name in files.
 fn heading_of(name: &str) -> (String, Unit) {
     let words = match name {
         "over_100ms" => return ("over 100 ms".to_owned(), Unit::Share),
@@ -376,7 +376,7 @@ fn heading_of(name: &str) -> (String, Unit) {
     (format!("{words} [ms]"), Unit::Milliseconds)
 }
 
-/// What a reader must know before trusting a number.
+/// Remarks on the reliability of the numbers.
 pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     let mut remarks = Vec::new();
     let mut note = |content: String| remarks.push(content);

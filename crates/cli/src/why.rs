@@ -1,5 +1,5 @@
-//! The table of `--why`: where the time of each variant's connections went, and what was sent more
-//! than once. What the words mean is in docs/results.md.
+//! The table of `--why`: times of each variant's connections by state, and repeated segments.
+//! `docs/results.md` defines the terms.
 
 use crate::columns::{Column, Table};
 use crate::output::Screen;
@@ -7,8 +7,8 @@ use base::Blocked;
 use lab::Summary;
 use lab::blocking::Blocking;
 
-/// A column of shares of time: its heading and the reasons in it. All of them together are the
-/// whole life.
+/// A column of shares of time: its heading and the reasons in it. Together they cover the whole
+/// life.
 pub(crate) const SHARES: [(&str, &[Blocked]); 7] = [
     ("cwnd", &[Blocked::CongestionWindow]),
     ("rwnd", &[Blocked::ReceiveWindow]),
@@ -25,7 +25,7 @@ pub(crate) const CAPTION: &str = "Shares of the time that the connections of the
     and bytes waiting at the receiver behind a gap. Spurious: segments that the receiver already \
     had; reinjected: segments sent on a second path; means over the repetitions.";
 
-/// The table with its caption; empty where no accounts were kept.
+/// The table with its caption; empty without accounts.
 pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
     if variants.iter().all(|summary| summary.blocking.is_none()) {
         return String::new();
@@ -64,7 +64,7 @@ pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
     text
 }
 
-/// A cell for each variant; none where all are zero.
+/// A cell for each variant; none if all are zero.
 fn each_number(variants: &[Summary], number: &dyn Fn(&Summary) -> f64) -> Vec<String> {
     if variants.iter().all(|summary| number(summary) == 0.0) {
         return Vec::new();
@@ -72,13 +72,13 @@ fn each_number(variants: &[Summary], number: &dyn Fn(&Summary) -> f64) -> Vec<St
     variants.iter().map(|summary| format!("{:.1}", number(summary))).collect()
 }
 
-/// The part of its life that a variant stood still for these reasons.
+/// Share of its life in which a variant was stopped by these reasons.
 pub(crate) fn share(summary: &Summary, reasons: &[Blocked]) -> Option<f64> {
     let blocking = summary.blocking.as_ref()?;
     Some(reasons.iter().map(|why| blocking.share(*why)).sum())
 }
 
-/// `12 %`; a dash for what never was.
+/// `12 %`; a dash for zero.
 pub(crate) fn percentage(share: Option<f64>) -> String {
     match share {
         None | Some(0.0) => "-".to_owned(),

@@ -1,6 +1,6 @@
-//! The figure of a scheduler's calls as 002 draws them (its Fig. 6): of each path what was compared
-//! at every call, marks where its window was full or its small queue held it, and a line through
-//! the choices.
+//! The figure of a scheduler's calls as 002 draws them (its Fig. 6): the compared value of each
+//! path at every call, marks for full windows and for TCP Small Queues, and a line through the
+//! chosen paths.
 
 use super::Sheet;
 use super::charts::{axis, layout, path_name, sets};
@@ -15,7 +15,7 @@ const BLACK: &str = "#000000";
 /// The figure; without sets if nothing was scheduled.
 pub(super) fn calls(sheet: &Sheet<'_>) -> Figure {
     let mut sets = sets(sheet, |one| traces(sheet, one));
-    // What has no scheduler comes last.
+    // Variants without a scheduler come last.
     while sets.pop_if(|(_, traces)| traces.is_empty()).is_some() {}
     let mut x = axis("scheduler call");
     x["rangemode"] = json!("tozero");
@@ -100,7 +100,7 @@ fn dots(points: &[Point], name: String, look: Look, symbol: &str, size: u32) -> 
     })
 }
 
-/// Through the choices, from each to the next one.
+/// The line through the chosen paths.
 fn line(chosen: &[Option<Point>]) -> Value {
     let points: Vec<&Point> = chosen.iter().flatten().collect();
     let x: Vec<usize> = points.iter().map(|point| point.number).collect();

@@ -1,7 +1,7 @@
 //! The figures of a study: distributions of the metric, and one representative run over time.
 //!
-//! Box plots as conventions have them: median, quartiles, whiskers at 1.5 times the interquartile
-//! range, outliers shown, n beside each. Nothing is smoothed.
+//! Box plots show the median, quartiles, whiskers at 1.5 times the interquartile range, outliers,
+//! and n. Nothing is smoothed.
 
 use super::Sheet;
 use super::calls::calls;
@@ -13,13 +13,13 @@ use lab::series::{Quantity, Series};
 use lab::{Scale, VariantRuns, VariantSeries, scale};
 use serde_json::{Value, json};
 
-/// Most points of a line; longer ones are thinned.
+/// Largest number of points of a line; longer ones are thinned.
 const MOST_POINTS: usize = 1_200;
-/// Most marks of a path in the timeline.
+/// Largest number of marks of a path in the timeline.
 const MOST_MARKS: usize = 3_000;
 pub(super) const RED: &str = "#b00020";
 
-/// All figures that there are data for.
+/// All figures with data.
 pub(super) fn figures(sheet: &Sheet<'_>) -> Vec<Figure> {
     let mut figures = Vec::new();
     if sheet.repetition.is_none() {
@@ -38,8 +38,8 @@ pub(super) fn axis(title: &str) -> Value {
     json!({"title": {"text": title}, "zeroline": false, "gridcolor": "#e5e5e5", "automargin": true})
 }
 
-/// The axis of these values: logarithmic where they differ by more than a factor of 20, which on a
-/// linear one leaves nothing to see of the small ones; else from zero, if that is asked for.
+/// The axis of these values: logarithmic where they differ by more than a factor of 20, which would
+/// hide small ones on a linear axis; else from zero, if requested.
 pub(super) fn axis_of(title: &str, values: &[f64], from_zero: bool) -> Value {
     const WIDE: f64 = 20.0;
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -59,7 +59,7 @@ pub(super) fn layout(x: &Value, y: &Value) -> Value {
         "xaxis": x, "yaxis": y,
         "margin": {"l": 70, "r": 20, "t": 20, "b": 50},
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": "#222222"},
-        // At the bottom of the figure, below the axis however narrow the page is.
+        // At the bottom of the figure, below the axis for any width of the page.
         "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0,
             "itemsizing": "constant"},
         "paper_bgcolor": "#ffffff", "plot_bgcolor": "#ffffff", "hovermode": "closest",
@@ -84,7 +84,7 @@ fn boxes(sheet: &Sheet<'_>) -> Figure {
     let of = |runs: &VariantRuns| {
         let values = values(runs, &scale);
         let look = palette::of_variant(sheet.scenario, &runs.variant);
-        // In two lines, which leaves the boxes their room on a narrow page.
+        // In two lines, to leave room for the boxes on a narrow page.
         let name = format!("{}<br>n={}", runs.variant.name, values.len());
         (!values.is_empty()).then(|| {
             json!({
@@ -142,7 +142,7 @@ fn distribution(sheet: &Sheet<'_>) -> Figure {
     }
 }
 
-/// The sets of a figure over time, the most interesting first: what runs over several paths.
+/// The sets of a figure over time, variants over several paths first.
 pub(super) fn sets(
     sheet: &Sheet<'_>,
     traces: impl Fn(&VariantSeries) -> Vec<Value>,
@@ -150,7 +150,7 @@ pub(super) fn sets(
     in_order(sheet).into_iter().map(|series| (name_of(series), traces(series))).collect()
 }
 
-/// What runs over several paths first.
+/// The variants, those over several paths first.
 pub(super) fn in_order<'a>(sheet: &Sheet<'a>) -> Vec<&'a VariantSeries> {
     let mut order: Vec<&VariantSeries> = sheet.series.iter().collect();
     let single = |series: &VariantSeries| {
@@ -174,7 +174,7 @@ pub(super) fn path_name<'a>(sheet: &'a Sheet<'_>, path: Option<usize>) -> &'a st
     path.map_or("connection", |path| path.name.as_str())
 }
 
-/// Which path brought which bytes when, and when the reader waited for a gap.
+/// Arrivals by path over time, and the times in which the reader was blocked by a gap.
 fn timeline(sheet: &Sheet<'_>) -> Figure {
     let of = |one: &VariantSeries| {
         let mut traces = Vec::new();
@@ -218,7 +218,7 @@ fn timeline(sheet: &Sheet<'_>) -> Figure {
     }
 }
 
-/// A bar wherever bytes wait for others.
+/// A bar wherever the reader is blocked by a gap.
 fn blocked(series: &Series) -> Value {
     let (mut x, mut y): (Vec<Option<f64>>, Vec<Option<f64>>) = (Vec::new(), Vec::new());
     let mut since = None;
@@ -289,7 +289,7 @@ fn line(sheet: &Sheet<'_>, series: &Series, panel: usize, factor: f64) -> Value 
     let black = Look { colour: "#000000", dash: "solid", symbol: "circle" };
     let look = series.path.map_or(black, palette::of_path);
     let name = path_name(sheet, series.path);
-    // Every name once in the legend, and clicking it there hides it in all panels.
+    // Every name is in the legend once, and a click on it hides it in all panels.
     let shown = panel == 0 || series.path.is_none();
     json!({
         "type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "legendgroup": name,

@@ -1,5 +1,5 @@
-//! What happens to the paths, and what every variant got through meanwhile: goodput of each path
-//! over time, one strip a variant, with the events above and behind them.
+//! Path events and goodput: goodput of each path over time, one strip per variant, with the events
+//! above and behind them.
 
 use super::Sheet;
 use super::charts::{RED, axis, axis_name, in_order, layout, name_of, path_name};
@@ -11,21 +11,23 @@ use lab::series::{Quantity, Series};
 use lab::{Scale, VariantSeries};
 use serde_json::{Value, json};
 
-/// More variants than these are left out.
+/// Largest number of variants shown.
 const MOST_STRIPS: usize = 12;
-/// Most values of a path in its strip; of longer runs several are averaged.
+/// Largest number of values of a path in its strip; longer runs are averaged.
 const MOST_VALUES: usize = 900;
-/// Nothing was read for so long, in seconds: Linux's shortest retransmission time-out.
+/// Shortest marked time without a read, in seconds: the minimum retransmission time-out of Linux.
 const FROZEN: f64 = 0.2;
 /// A long run's series is thinned to bins of this share of it, in which short pauses vanish.
 const BINS: f64 = 1_500.0;
-/// Pixels of a path's lane, of a strip with its heading, of a heading, and around all of them.
+/// Heights in pixels of a path's lane, of a strip with its heading, of a heading, and of the
+/// margin.
 const LANE: u32 = 26;
 const STRIP: u32 = 92;
 const HEADING: u32 = 24;
 const MARGINS: u32 = 140;
 
-/// How events of a kind are drawn; a change of rate or loss is no failure and shades nothing.
+/// Colours of events by kind, and whether they are shaded; changes of rate or loss are not failures
+/// and not shaded.
 const KINDS: [(&str, &str, bool); 8] = [
     ("down", "#000000", true),
     ("silent", "#cc79a7", true),
@@ -37,7 +39,7 @@ const KINDS: [(&str, &str, bool); 8] = [
     ("backup", "#d9d9d9", false),
 ];
 
-/// Goodput around the events; without traces where nothing happens to paths.
+/// Goodput around the events; without traces if there are no path events.
 pub(super) fn delivery(sheet: &Sheet<'_>) -> Figure {
     let is_eventful =
         |one: &&VariantSeries| one.series.iter().any(|of| of.quantity == Quantity::Brought);
@@ -84,18 +86,18 @@ fn brought(one: &VariantSeries) -> impl Iterator<Item = &Series> {
     one.series.iter().filter(|of| of.quantity == Quantity::Brought)
 }
 
-/// By the largest value: small ones are small.
+/// Scale of the largest value.
 fn scale(strips: &[&VariantSeries]) -> Scale {
     let values = strips.iter().flat_map(|one| brought(one)).flat_map(Series::seconds);
     Scale::of("bit/s", values.map(|(_, bits)| bits).fold(0.0, f64::max))
 }
 
-/// When an event is over, at the latest at the end of what is shown.
+/// End of an event, at most the end of the figure.
 fn until(event: &TimedChange, end: f64) -> f64 {
     event.end.map_or(end, |at| at.as_secs_f64().min(end))
 }
 
-/// The lanes above: a bar wherever something is the matter with a path, one trace a kind.
+/// The lanes at the top: a bar for each event, one trace per kind.
 fn lanes(sheet: &Sheet<'_>, end: f64) -> Vec<Value> {
     let of_kind = |(kind, colour, _): &(&str, &str, bool)| {
         let (mut x, mut y, mut text) = (Vec::new(), Vec::new(), Vec::new());
@@ -125,7 +127,7 @@ fn lanes(sheet: &Sheet<'_>, end: f64) -> Vec<Value> {
     KINDS.iter().filter_map(of_kind).collect()
 }
 
-/// One variant: its paths one on top of the other, and red where nothing was read.
+/// One variant: its paths stacked, and a red bar where nothing was read.
 fn strip(sheet: &Sheet<'_>, one: &VariantSeries, place: usize, scale: &Scale) -> Vec<Value> {
     let y = axis_name("y", place + 1);
     let mut traces: Vec<Value> = brought(one)
@@ -137,7 +139,7 @@ fn strip(sheet: &Sheet<'_>, one: &VariantSeries, place: usize, scale: &Scale) ->
             json!({
                 "type": "scatter", "mode": "lines", "x": x, "y": values, "yaxis": y,
                 "name": name, "legendgroup": name, "showlegend": place == 0,
-                // A value is of the time before it.
+                // A value covers the time before it.
                 "stackgroup": y, "fillcolor": colour,
                 "line": {"shape": "vh", "color": colour, "width": 0},
             })
@@ -155,7 +157,7 @@ fn strip(sheet: &Sheet<'_>, one: &VariantSeries, place: usize, scale: &Scale) ->
     traces
 }
 
-/// Not more than `MOST_VALUES` means of equally many values each.
+/// At most `MOST_VALUES` means of equal numbers of values.
 fn averaged(series: &Series) -> (Vec<f64>, Vec<f64>) {
     let all: Vec<(f64, f64)> = series.seconds().collect();
     let each = all.len().div_ceil(MOST_VALUES).max(1);
@@ -172,7 +174,7 @@ fn pauses(read: &Series, least: f64) -> (Vec<Option<f64>>, Vec<Option<f64>>) {
     let least = least.max(times.last().map_or(0.0, |end| end / BINS));
     let long = times.windows(2).filter(|pair| pair[1] - pair[0] >= least);
     let line = |pair: &[f64]| [Some(pair[0]), Some(pair[1]), None];
-    // A line of nothing keeps its entry in the legend.
+    // An empty line keeps its entry in the legend.
     let x: Vec<Option<f64>> = std::iter::once(None).chain(long.flat_map(line)).collect();
     let y = x.iter().map(|at| at.map(|_| 0.0)).collect();
     (x, y)
@@ -182,7 +184,7 @@ fn rows_height(sheet: &Sheet<'_>, strips: &[&VariantSeries]) -> u32 {
     HEADING + LANE * sheet.scenario.paths.len() as u32 + STRIP * strips.len() as u32
 }
 
-/// Lanes at the top, a strip each below them, one axis of time.
+/// Lanes at the top, strips below them, one time axis.
 fn strips_layout(sheet: &Sheet<'_>, strips: &[&VariantSeries], end: f64, scale: &Scale) -> Value {
     let height = f64::from(rows_height(sheet, strips));
     let at = |pixels: u32| 1.0 - f64::from(pixels) / height;
@@ -217,7 +219,7 @@ fn strips_layout(sheet: &Sheet<'_>, strips: &[&VariantSeries], end: f64, scale: 
     layout
 }
 
-/// At the left end, above what it is the heading of.
+/// A heading, left-aligned above its strip.
 fn heading(text: &str, y: f64) -> Value {
     json!({
         "text": text, "showarrow": false, "font": {"size": 12}, "xref": "paper", "x": 0,
@@ -225,7 +227,7 @@ fn heading(text: &str, y: f64) -> Value {
     })
 }
 
-/// Behind the strips, in the colour of the path that fails.
+/// Shading behind the strips, in the colour of the failed path.
 fn shades(sheet: &Sheet<'_>, end: f64, top: f64) -> Vec<Value> {
     let shading = |event: &&TimedChange| {
         let word = event.change.word();

@@ -1,7 +1,6 @@
-//! How long nothing arrived when a path failed: a table, and every repetition's time by event and
-//! variant.
+//! Fail-over times: a table, and the times of all repetitions by event and variant.
 //!
-//! What a fail-over time is, is `docs/results.md`'s; what happened around the events is `events`'.
+//! `docs/results.md` defines fail-over times; `events` shows the goodput around the events.
 
 use super::Sheet;
 use super::charts::{axis, axis_name, axis_of, layout};
@@ -14,14 +13,14 @@ use lab::failover::{FailoverEvent, Failovers};
 use lab::statistics::Interval;
 use serde_json::{Value, json};
 
-/// More events than these get no panel of their own.
+/// Largest number of events with a panel.
 const MOST_PANELS: usize = 8;
-/// Pixels of a variant's row, of a panel's heading, and of what is above and below all panels.
+/// Heights in pixels of a variant's row, of a panel's heading, and of the margin.
 const ROW: u32 = 26;
 const HEADING: u32 = 30;
 const MARGINS: u32 = 80;
 
-/// The names of all events, those of the variant that met most first.
+/// The names of all events, those of the variant with most events first.
 fn events<'a>(sheet: &'a Sheet<'_>) -> Vec<&'a str> {
     let of = |summary: &'a Summary| summary.failovers.iter().flat_map(|all| &all.events);
     let mut summaries: Vec<&Summary> = sheet.report.variants.iter().collect();
@@ -39,7 +38,7 @@ fn find<'a>(failovers: &'a Failovers, name: &str) -> Option<&'a FailoverEvent> {
     failovers.events.iter().find(|event| event.name == name)
 }
 
-/// Means with their intervals, of the worst of each run and of every event.
+/// Table of means with intervals, for the largest time of each run and for every event.
 pub(super) fn table(page: &mut Page, sheet: &Sheet<'_>) {
     let events = events(sheet);
     let concerned = |summary: &&Summary| summary.failovers.is_some();
@@ -69,7 +68,7 @@ pub(super) fn table(page: &mut Page, sheet: &Sheet<'_>) {
     );
 }
 
-/// `silent:wlan@20s` for a column that wraps.
+/// `silent:wlan@20s` as a heading that can wrap.
 fn heading(event: &str) -> String {
     escaped(event).replacen(':', ":<wbr>", 1)
 }
@@ -89,13 +88,13 @@ fn time(mean: Option<f64>, interval: Option<Interval>) -> String {
     mean.map_or("-".to_owned(), |mean| below(&format!("{mean:.3}"), &interval))
 }
 
-/// The rows of an event's panel: which variants met it, and how.
+/// The rows of an event's panel: variants and their times.
 struct Panel<'a> {
     event: &'a str,
     rows: Vec<(&'a Summary, &'a FailoverEvent)>,
 }
 
-/// Every repetition's time, event by event and variant by variant.
+/// Figure of the times of all repetitions by event and variant.
 pub(super) fn times(sheet: &Sheet<'_>) -> Figure {
     let all = events(sheet);
     let panels: Vec<Panel> =
@@ -133,7 +132,8 @@ fn traces_of(sheet: &Sheet<'_>, panel: &Panel<'_>, number: usize) -> Vec<Value> 
     for (place, (summary, event)) in panel.rows.iter().enumerate() {
         let look = palette::of_variant(sheet.scenario, &summary.variant);
         let n = event.times.len();
-        // The first repetition a quarter of a row above its middle, the last one below.
+        // From a quarter of a row above its middle for the first repetition to a quarter below for
+        // the last.
         let place = place as f64;
         let spread = |run: usize| place + (run as f64 + 0.5) / n.max(1) as f64 * 0.5 - 0.25;
         traces.push(json!({
@@ -148,7 +148,7 @@ fn traces_of(sheet: &Sheet<'_>, panel: &Panel<'_>, number: usize) -> Vec<Value> 
     traces
 }
 
-/// The mean with its interval, which on a logarithmic axis ends where the axis does.
+/// The mean with its interval, clipped to a logarithmic axis.
 fn mean(event: &FailoverEvent, place: f64, panel: usize) -> Option<Value> {
     let mean = event.mean?;
     let (low, high) = event.interval.map_or((mean, mean), |interval| (interval.low, interval.high));
@@ -187,7 +187,7 @@ fn panels_layout(panels: &[Panel<'_>], height: u32) -> Value {
     layout
 }
 
-/// One row a variant, the first at the top.
+/// One row per variant, the first at the top.
 fn row_axis(panel: &Panel<'_>, domain: [f64; 2]) -> Value {
     let names: Vec<&str> =
         panel.rows.iter().map(|(summary, _)| summary.variant.name.as_str()).collect();

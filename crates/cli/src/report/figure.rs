@@ -1,24 +1,24 @@
-//! A figure that can be hovered and zoomed: data and layout for plotly.js, which the page carries.
+//! An interactive figure: data and layout for plotly.js, which the page includes.
 
 use super::page::escaped;
 use serde_json::{Value, json};
 
 /// One figure of the page.
 pub(super) struct Figure {
-    /// Names its place in the page; letters and digits.
+    /// Identifier in the page, of letters and digits.
     pub id: String,
     pub title: String,
-    /// What is to be known to read it.
+    /// Caption.
     pub caption: String,
-    /// In CSS pixels.
+    /// Height in CSS pixels.
     pub height: u32,
-    /// The traces, as plotly.js takes them; several sets, of which the reader chooses one.
+    /// Sets of plotly.js traces, of which the reader chooses one.
     pub sets: Vec<(String, Vec<Value>)>,
     pub layout: Value,
 }
 
 impl Figure {
-    /// Its part of the page; empty if there is nothing to show.
+    /// HTML of the figure; empty without data.
     pub(super) fn html(&self) -> String {
         let Some((_, first)) = self.sets.first() else { return String::new() };
         let Figure { id, height, .. } = self;
@@ -42,7 +42,7 @@ impl Figure {
         html
     }
 
-    /// Lets the reader choose a set.
+    /// Selection of a set.
     fn choice(&self) -> String {
         let options = self.sets.iter().enumerate().map(|(index, (name, _))| {
             format!("<option value=\"{index}\">{}</option>", escaped(name))
@@ -63,7 +63,7 @@ fn script(value: &Value) -> String {
 /// plotly.js with the kinds of figures that have two axes (`assets/README.md`).
 const PLOTLY: &str = include_str!("../../assets/plotly-cartesian.min.js");
 
-/// What the page needs once, before its figures: plotly.js itself and how a figure is drawn.
+/// Scripts of the page: plotly.js and the function that draws a figure.
 pub(super) fn scripts() -> String {
     format!("<script>{PLOTLY}</script>\n<script>{DRAW}</script>\n")
 }

@@ -1,7 +1,7 @@
-//! The report: one self-contained page. Verdict first, then the table, figures that can be hovered
-//! and zoomed, how the inputs were understood, and how to run exactly this again.
+//! The report: one self-contained page. It has the verdict, the tables, interactive figures, the
+//! resolved inputs, and the commands to reproduce the run.
 //!
-//! No script, no font, no picture from elsewhere: the file opens offline and for ever.
+//! It loads no script, font or image, so it can be opened offline.
 
 mod calls;
 mod charts;
@@ -19,7 +19,7 @@ pub(crate) use page::{page, utc};
 use lab::results::{Provenance, StoredStudy};
 use lab::{Report, Scenario, Study, VariantSeries};
 
-/// Everything a page is made of.
+/// Contents of a page.
 #[derive(Clone, Copy)]
 pub(crate) struct Sheet<'a> {
     pub scenario: &'a Scenario,
@@ -27,17 +27,17 @@ pub(crate) struct Sheet<'a> {
     pub toml: &'a str,
     pub study: &'a Study,
     pub report: &'a Report,
-    /// Of one repetition of each variant.
+    /// Time series of one repetition of each variant.
     pub series: &'a [VariantSeries],
     pub provenance: &'a Provenance,
-    /// The number of the repetition, if only one was asked for.
+    /// Number of the repetition, for a single repetition.
     pub repetition: Option<u64>,
-    /// What a reader must know before anything else.
+    /// Notes at the top of the page.
     pub notes: &'a [String],
 }
 
 impl<'a> Sheet<'a> {
-    /// Of a results folder.
+    /// The sheet of a results folder.
     pub(crate) fn of_stored(stored: &'a StoredStudy) -> Sheet<'a> {
         Sheet {
             scenario: &stored.scenario,

@@ -1,4 +1,4 @@
-//! The words of the page: verdict, table, inputs, provenance. Figures are `charts`'.
+//! The texts of the page: verdict, table, inputs, provenance. `charts` has the figures.
 
 use super::{Sheet, charts, failover, figure, palette, sharing, tables, why};
 use crate::table::{protocols, timed_traffic};
@@ -21,7 +21,7 @@ pre{background:#f6f6f6;padding:.8rem;overflow-x:auto;font-size:.85rem}
 .hash{overflow-wrap:anywhere}h1,.verdict,p{overflow-wrap:break-word}summary{cursor:pointer}
 select{max-width:100%}";
 
-/// The page.
+/// HTML of the page.
 pub(crate) fn page(sheet: &Sheet<'_>) -> String {
     let scenario = sheet.scenario;
     let title = scenario
@@ -54,7 +54,7 @@ pub(crate) fn page(sheet: &Sheet<'_>) -> String {
     page.text
 }
 
-/// Verdict and tables; of a single repetition, which decides nothing, its numbers.
+/// Verdict and tables; for a single repetition, only its numbers.
 fn opening(page: &mut Page, sheet: &Sheet<'_>) {
     if let Some(number) = sheet.repetition {
         page.line(&format!("<p>{}</p>", escaped(&summary_line(sheet))));
@@ -80,7 +80,7 @@ fn opening(page: &mut Page, sheet: &Sheet<'_>) {
     tables::quantiles(page, sheet);
 }
 
-/// The text of a page under way.
+/// An unfinished page.
 pub(super) struct Page {
     text: String,
 }
@@ -131,7 +131,7 @@ fn paths(page: &mut Page, scenario: &Scenario) {
 
 fn rerun(page: &mut Page, sheet: &Sheet<'_>) {
     let Sheet { toml, report, provenance, .. } = *sheet;
-    // Where the program lies is nobody else's business.
+    // The path of the program is private.
     let words = provenance.command.iter().skip(1).map(|word| quoted(word));
     let words: Vec<String> = std::iter::once("anabranch".to_owned()).chain(words).collect();
     page.line(&format!("<pre>{}</pre>", escaped(&words.join(" "))));
@@ -151,10 +151,10 @@ fn rerun(page: &mut Page, sheet: &Sheet<'_>) {
     ));
 }
 
-/// Seconds since 1970 as date and time, in Greenwich.
+/// Seconds since 1970 as date and time in UTC.
 pub(crate) fn utc(seconds: f64) -> String {
     const DAY: u64 = 86_400;
-    // A negative time, or none at all, is 1970.
+    // Negative and invalid times become 1970.
     let seconds = seconds as u64;
     let (mut days, minutes) = (seconds / DAY, seconds % DAY / 60);
     let each = |year: u64, count: u64| year.is_multiple_of(count);
@@ -176,7 +176,7 @@ pub(crate) fn utc(seconds: f64) -> String {
     format!("{year}-{month:02}-{:02} {:02}:{:02} UTC", days + 1, minutes / 60, minutes % 60)
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=%+@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

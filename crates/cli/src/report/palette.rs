@@ -1,9 +1,8 @@
 //! Colours, dashes and symbols: the same path and the same scheduler look the same in every figure.
 //!
-//! Okabe and Ito's colours, told apart by colour-blind readers too; a symbol stands beside every
-//! colour, and no two paths or schedulers share both. Paths and schedulers have colours of their
-//! own. A dash, and whether the symbol is filled, tell apart what else differs: congestion control,
-//! path manager, policy, fail-over rule.
+//! The colours are those of Okabe and Ito, which colour-blind readers can distinguish; every colour
+//! has a symbol, and no two paths or schedulers share both. Dashes and open symbols distinguish
+//! congestion control, path manager, policy and fail-over rule.
 use lab::Scenario;
 use lab::scenario::{Carrier, Variant};
 use transport::scheduler::{SchedulerChoice, TABLE};
@@ -17,11 +16,11 @@ const BLUE: &str = "#0072b2";
 const VERMILLION: &str = "#d55e00";
 const PURPLE: &str = "#cc79a7";
 
-/// Of paths, in the order of the scenario.
+/// Looks of paths, in the order of the scenario.
 const PATHS: [(&str, &str); 4] =
     [(BLUE, "circle"), (ORANGE, "triangle-up"), (SKY_BLUE, "square"), (YELLOW, "cross")];
-/// Of what runs over several paths, by the scheduler's place in the engine's table; what tends to
-/// be compared differs in colour.
+/// Looks of multi-path variants, by the scheduler's position in the engine's table; schedulers that
+/// are often compared differ in colour.
 const SCHEDULERS: [(&str, &str); 18] = [
     (VERMILLION, "diamond"),
     (PURPLE, "diamond"),
@@ -44,7 +43,7 @@ const SCHEDULERS: [(&str, &str); 18] = [
 ];
 const DASHES: [&str; 4] = ["solid", "dash", "dot", "dashdot"];
 
-/// What marks a path or a variant.
+/// Look of a path or a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Look {
     pub colour: &'static str,
@@ -53,7 +52,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// The symbol as a letter, for where text stands.
+    /// The symbol as a character, for text.
     pub(super) fn letter(&self) -> char {
         match self.symbol {
             "circle" => '\u{25cf}',
@@ -76,14 +75,14 @@ impl Look {
     }
 }
 
-/// Of a path, by its place in the scenario.
+/// Look of a path, by its position in the scenario.
 pub(super) fn of_path(index: usize) -> Look {
     let (colour, symbol) = PATHS[index % PATHS.len()];
     Look { colour, dash: DASHES[index % DASHES.len()], symbol }
 }
 
-/// Of a variant: its only path's colour and symbol, or its scheduler's; the dash is that of what
-/// else it is made of. From the fifth such combination on, symbols are open.
+/// Look of a variant: colour and symbol of its only path or of its scheduler; the dash shows its
+/// other choices. From the fifth combination of those on, symbols are open.
 pub(super) fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
     let (colour, symbol) = match (variant.single_path(), variant.scheduler()) {
         (Some(path), _) => (of_path(path).colour, of_path(path).symbol),
@@ -95,7 +94,7 @@ pub(super) fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
     Look { colour, dash: DASHES[combination % DASHES.len()], symbol }
 }
 
-/// The place among all combinations of what the scenario asks for beside paths and schedulers.
+/// Index among all combinations of the scenario's choices other than paths and schedulers.
 fn combination(scenario: &Scenario, variant: &Variant) -> usize {
     fn place<T: PartialEq>(all: &[T], one: &T) -> (usize, usize) {
         (all.iter().position(|other| other == one).unwrap_or(0), all.len().max(1))
@@ -112,7 +111,7 @@ fn combination(scenario: &Scenario, variant: &Variant) -> usize {
     others.into_iter().fold(control, |sum, (place, count)| sum * count + place)
 }
 
-/// The outline of a symbol.
+/// The open form of a symbol.
 fn open(symbol: &str) -> &'static str {
     match symbol {
         "circle" => "circle-open",
@@ -126,7 +125,7 @@ fn open(symbol: &str) -> &'static str {
     }
 }
 
-/// Of a scheduler, whatever its parameters.
+/// Look of a scheduler, regardless of its parameters.
 fn of_scheduler(scheduler: &SchedulerChoice) -> (&'static str, &'static str) {
     let place = TABLE.iter().position(|row| row.name == scheduler.name()).unwrap_or(0);
     SCHEDULERS[place % SCHEDULERS.len()]

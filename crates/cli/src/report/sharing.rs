@@ -1,5 +1,4 @@
-//! How competing connections shared the network: a table, the share of every variant against TCP,
-//! and goodputs over time.
+//! Competing connections: a table, the share of every variant against TCP, and goodputs over time.
 
 use super::Sheet;
 use super::charts::{axis, layout, sets};
@@ -16,11 +15,11 @@ use serde_json::{Value, json};
 /// The colour of the compared connection among its competitors.
 const MAIN: &str = "#000000";
 
-/// The table of `compare`, if anything competes.
+/// The table of `compare`, with competing flows.
 pub(super) fn table(page: &mut Page, sheet: &Sheet<'_>) {
     let columns = columns(sheet.scenario, sheet.report);
     let Some((_, values)) = columns.split_first() else { return };
-    // Intervals stand below their means.
+    // Intervals are below their means.
     let is_interval = |column: &Column| column.heading() == INTERVAL;
     let heads = || values.iter().enumerate().filter(|(_, column)| !is_interval(column));
     page.line("<h2>Sharing</h2>");
@@ -44,7 +43,7 @@ pub(super) fn table(page: &mut Page, sheet: &Sheet<'_>) {
     }
 }
 
-/// A mean, how far its interval goes to both sides, and how it is shown.
+/// A mean, its distances to both ends of its interval, and its colour.
 struct Bar<'a> {
     name: &'a str,
     mean: f64,
@@ -53,7 +52,7 @@ struct Bar<'a> {
     colour: &'static str,
 }
 
-/// What every variant took compared with a TCP flow beside it.
+/// Figure of the share of every variant against a competing TCP flow.
 pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
     let mut bars: Vec<Bar> = Vec::new();
     for summary in &sheet.report.variants {
@@ -98,7 +97,7 @@ pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
     }
 }
 
-/// What every connection got, second by second.
+/// Figure of the goodput of every connection per second.
 pub(super) fn over_time(sheet: &Sheet<'_>) -> Figure {
     let scale = scale(sheet.report);
     let of = |one: &VariantSeries| -> Vec<Value> {
@@ -152,7 +151,7 @@ fn line(sheet: &Sheet<'_>, series: &Series, variant: &str, shown: impl Fn(f64) -
     json!({
         "type": "scatter", "mode": "lines", "x": x, "y": y, "name": kind, "legendgroup": kind,
         "hovertemplate": format!("%{{x}} s: %{{y:.3f}}<extra>{}</extra>", escaped(&name)),
-        // A value is of the second before it.
+        // A value covers the second before it.
         "line": {"shape": "vh", "color": colour, "width": width},
     })
 }

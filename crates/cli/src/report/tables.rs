@@ -1,5 +1,4 @@
-//! The tables of the page: what each variant showed, each against each, quantiles; for a single
-//! repetition its numbers.
+//! The tables of the page: results, all pairs, quantiles; for a single repetition its numbers.
 
 use super::Sheet;
 use super::page::{Page, escaped};
@@ -10,10 +9,10 @@ use lab::scenario::Variant;
 use lab::statistics::Interval;
 use lab::{Pair, Scale, Summary, percent, scale};
 
-/// More rows than this are folded away.
+/// Largest table that is open by default, in rows.
 const MOST_ROWS: usize = 15;
 
-/// What each variant showed.
+/// Results of each variant.
 pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
     let report = sheet.report;
     let scale = scale(report.metric, &report.variants);
@@ -73,7 +72,7 @@ fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
     )
 }
 
-/// A value and, small below it, what else is to be said of it.
+/// A value with a small text below it.
 pub(super) fn below(value: &str, more: &str) -> String {
     if more.is_empty() { value.to_owned() } else { format!("{value}<br>{}", small(more)) }
 }
@@ -179,7 +178,7 @@ fn quantile(value: Option<f64>, interval: Option<Interval>, scale: &Scale) -> St
     format!("<td class=\"n\">{}</td>", below(&scale.number(value), &interval))
 }
 
-/// Each variant against each after it, where that says more than the table of results.
+/// All pairs of variants, if there are more than in the table of results.
 pub(super) fn pairs(page: &mut Page, sheet: &Sheet<'_>) {
     let report = sheet.report;
     if report.variants.len() < 3 || report.pairs.is_empty() {

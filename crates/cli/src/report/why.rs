@@ -6,7 +6,7 @@ use super::tables;
 use crate::why::{CAPTION, SHARES, percentage, share};
 use lab::Summary;
 
-/// The table; nothing where no accounts were kept.
+/// The table; empty without accounts.
 pub(super) fn why(page: &mut Page, sheet: &Sheet<'_>) {
     let variants = &sheet.report.variants;
     if variants.iter().all(|summary| summary.blocking.is_none()) {

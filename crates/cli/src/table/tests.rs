@@ -1,4 +1,4 @@
-//! The same study on terminals of all widths, and what only happens to long studies.
+//! The same study on terminals of all widths, and cases of long studies.
 
 use super::{Ask, text};
 use crate::output::{Screen, width_of};
@@ -17,7 +17,7 @@ impl Watcher for Nobody {
     fn on_captures(&self, _variant: &Variant, _captures: Captures) {}
 }
 
-/// What `compare` does between its arguments and its table.
+/// Runs a study as `compare` does.
 fn study(paths: &[&str], options: &[(&str, &str)]) -> (Scenario, Report) {
     let asked = paths.iter().fold(Options::default(), |all, path| all.with(Key::Path, path));
     let options = options

@@ -1,8 +1,7 @@
-//! The page of documentation that `validate --write` makes: what was measured, where and how, one
-//! table, one figure.
+//! The page that `validate --write` makes: conditions of the measurement, one table, one figure.
 //!
-//! What the mechanism of a large difference is, nobody but a person knows: such paragraphs stand
-//! in the file between marks, and are kept when it is written again.
+//! Explanations of differences are written by hand below a mark, and are kept when the page is
+//! written again.
 
 use super::{TARGETS, has_modes, modes, plain_percent, signed_percent, summary};
 use lab::Scale;
@@ -12,9 +11,9 @@ use std::fmt::Write;
 use std::io;
 use std::path::Path;
 
-/// What people wrote stands below this line.
+/// Text written by hand is below this line.
 const BY_HAND: &str = "<!-- Below this line nothing is generated. -->";
-/// Side of the figure, in pixels.
+/// Width and height of the figure, in pixels.
 const SIDE: u32 = 640;
 
 /// Writes the page, and its figure beside it.
@@ -33,7 +32,7 @@ pub(super) fn write(
     std::fs::write(file, format!("{page}\n{BY_HAND}\n{by_hand}"))
 }
 
-/// What people wrote into the page before.
+/// Text written by hand in the existing page.
 fn kept(file: &Path) -> io::Result<String> {
     match std::fs::read_to_string(file) {
         Ok(text) => Ok(text
@@ -165,7 +164,7 @@ fn quantiles(result: &Validation) -> String {
     text
 }
 
-/// Every comparison as a point, the kernel's time to the right, ours upwards.
+/// Figure of all comparisons: the kernel's time on the x axis, the simulator's on the y axis.
 fn scatter(rows: &[Row]) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
     let mut svg = String::new();
     {
@@ -200,7 +199,7 @@ fn scatter(rows: &[Row]) -> Result<String, Box<dyn std::error::Error + Send + Sy
                 .draw_series(LineSeries::new(line, colour.stroke_width(1)))
                 .map_err(|e| e.to_string())?;
         }
-        // Okabe and Ito's colours, which colour-blind readers tell apart.
+        // Colours of Okabe and Ito, which colour-blind readers can distinguish.
         for (stack, colour) in [("kernel-tcp", TCP), ("kernel-mptcp", MPTCP)] {
             let points = values.clone().filter(|row| row.subject.stack == stack).map(|row| {
                 let at = (row.kernel.mean, row.ours.mean);

@@ -1,6 +1,6 @@
-//! The subcommand `validate`: how far the simulator is from recorded runs of a kernel.
+//! The subcommand `validate`: compares the simulator with recorded runs of a kernel.
 //!
-//! The comparison is the lab's, the file for documentation `fidelity`'s.
+//! The lab compares, `fidelity` writes the page.
 
 mod fidelity;
 #[cfg(all(feature = "linux", target_os = "linux"))]
@@ -33,11 +33,11 @@ difference is the simulator's mean over the kernel's, minus one; the excess is t
 outside the joint interval. Scenarios with random loss, or whose runs fall into several groups
 (modes), are compared by quantiles and modes and not counted.";
 
-/// The most that the median and the worst of the counted differences may be (issue, design).
+/// Largest allowed median and maximum of the counted differences.
 pub(crate) const TARGETS: (f64, f64) = (0.05, 0.15);
 
 const ELSEWHERE: &str = "\n  help: name a file that can be written to: `--write FILE`";
-/// What brings back scenarios that are left out.
+/// Help text for scenarios that are left out.
 const RECORD: &str = "`sudo anabranch validate --record SET --only NAME` records a scenario again";
 
 /// Options of `validate`.
@@ -161,7 +161,7 @@ fn text(result: &Validation, series: &Series, screen: Screen) -> String {
     text
 }
 
-/// Shows which scenario is under way, and stops at an interrupt.
+/// Shows the current scenario, and stops at an interrupt.
 pub(crate) struct Follower {
     pub bar: ProgressBar,
     stopped: Arc<AtomicBool>,
@@ -241,7 +241,7 @@ fn scale(row: &Row) -> Scale {
     Scale::of(&row.subject.unit, row.kernel.mean)
 }
 
-/// Of the kernel's interval, as a share of its mean.
+/// Half-width of the kernel's interval, as a share of its mean.
 fn half_width(row: &Row) -> String {
     let interval = row.kernel.interval.filter(|_| row.kernel.mean > 0.0);
     interval.map_or(String::new(), |i| plain_percent(i.half_width() / row.kernel.mean))
@@ -274,7 +274,7 @@ fn apart(apart: &[Apart]) -> Table {
     Table { columns }
 }
 
-/// Of those that fall into several groups on either side.
+/// Table of the scenarios with several modes on either side.
 fn modes_table(apart: &[Apart]) -> Option<Table> {
     let several: Vec<&Apart> = apart.iter().filter(|row| has_modes(row)).collect();
     let column = |heading: &str, cell: &dyn Fn(&Apart) -> String| {
@@ -289,12 +289,12 @@ fn modes_table(apart: &[Apart]) -> Option<Table> {
     (!several.is_empty()).then_some(Table { columns })
 }
 
-/// Whether the runs of either side fall into several groups.
+/// Whether the runs of either side have several modes.
 pub(crate) fn has_modes(apart: &Apart) -> bool {
     apart.kernel_modes.len() > 1 || apart.our_modes.len() > 1
 }
 
-/// Where modes are and what share of the runs each has.
+/// Text of modes with their shares of the runs.
 pub(crate) fn modes(modes: &[Mode], unit: &str) -> String {
     let text = |mode: &Mode| {
         let at = Scale::of(unit, mode.centre).value(mode.centre);
@@ -303,7 +303,7 @@ pub(crate) fn modes(modes: &[Mode], unit: &str) -> String {
     modes.iter().map(text).collect::<Vec<String>>().join(", ")
 }
 
-/// A share with its sign.
+/// A share in per cent with its sign.
 pub(crate) fn signed_percent(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
 }

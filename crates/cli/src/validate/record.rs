@@ -12,9 +12,9 @@ use lab::validation::{Machine, Series, ValidationSet, record as record_entry};
 use linux::LiveError;
 use std::time::SystemTime;
 
-/// Of an interrupt.
+/// Message after an interrupt.
 const STOPPED: &str = "interrupted: the current scenario is not recorded, the ones before it are";
-/// Of a file that cannot be gone on with.
+/// Note on a file of another machine or kernel.
 const ANOTHER: &str = "note: the recorded runs are from another machine or kernel and are replaced";
 const HELP: &str = "\n  help: free some space, or name another file: `series = \"FILE\"` in the \
                     set; scenarios recorded before this one are kept";
@@ -60,7 +60,7 @@ fn carry_out(args: &ValidateArgs, set: &ValidationSet) -> Result<u8, LiveError> 
     Ok(0)
 }
 
-/// What is said of a scenario whose runs are kept.
+/// Text on a recorded scenario.
 fn recorded_line(accuracy: &str, invalid: usize) -> String {
     let invalid = u32::try_from(invalid).unwrap_or(u32::MAX);
     let note = if invalid > 0 {
@@ -71,9 +71,9 @@ fn recorded_line(accuracy: &str, invalid: usize) -> String {
     format!("recorded {accuracy}{note}")
 }
 
-/// What there is already, if it was recorded on this machine by this version; else nothing.
+/// The existing series if it was recorded on this machine by this version, else an empty one.
 fn series(args: &ValidateArgs, set: &ValidationSet) -> Series {
-    // Where the program lies is nobody's business.
+    // The path of the program is private.
     let words = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
     let command = format!("anabranch {words}");
     let here = Machine::here(today(), command, env!("CARGO_PKG_VERSION").to_owned());
@@ -91,7 +91,7 @@ fn series(args: &ValidateArgs, set: &ValidationSet) -> Series {
     }
 }
 
-/// The day, in Greenwich.
+/// The current day in UTC.
 #[allow(clippy::disallowed_methods, reason = "provenance; no result depends on it")]
 fn today() -> String {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

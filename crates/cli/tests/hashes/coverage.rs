@@ -5,7 +5,7 @@ use crate::entries::{Entry, entries};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Options that no result depends on.
+/// Options that do not affect results.
 const NOT_OF_RESULTS: [&str; 12] = [
     "title",
     "description",
@@ -20,9 +20,9 @@ const NOT_OF_RESULTS: [&str; 12] = [
     "verbose",
     "no-color",
 ];
-/// Options that are refused where they have no effect: only some entries name them.
+/// Options that are refused without effect: only some entries have them.
 const OF_SOME: [&str; 5] = ["http", "endpoints", "limits", "link", "flow"];
-/// Those of `mptcp`, refused with `tcp`.
+/// Options of `mptcp`, refused with `tcp`.
 const OF_MPTCP: [&str; 4] = ["schedulers", "reinjection", "path-managers", "failover"];
 /// Options whose names the schema lists.
 const LISTED: [&str; 8] = [
@@ -35,7 +35,7 @@ const LISTED: [&str; 8] = [
     "failover",
     "profile",
 ];
-/// What can happen to a path at a time.
+/// Timed events of paths.
 const EVENTS: [&str; 8] = ["down", "silent", "reset", "removed", "rate", "delay", "loss", "backup"];
 
 #[test]
@@ -86,7 +86,7 @@ fn every_option_is_named_by_every_entry() {
     for option in OF_SOME {
         assert!(entries.iter().any(|entry| entry.keys.contains_key(option)), "{option}");
     }
-    // Left out are what a scheduler has of its own, and a rule that depends on it.
+    // Without the scheduler's own reinjection, and a rule that depends on it.
     let own = ["reinjection", "failover"];
     for entry in &entries {
         let tcp = entry.texts("protocols") == ["tcp"];
@@ -139,7 +139,7 @@ fn enumerated(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The names that `anabranch list` has of a topic: rows begin with two spaces.
+/// The names of a topic in `anabranch list`: rows begin with two spaces.
 fn listed(topic: &str) -> Vec<String> {
     let text = anabranch(&["list", topic]).expect("a list");
     let rows = text.lines().filter_map(|line| line.strip_prefix("  "));
@@ -154,7 +154,7 @@ fn bare(text: &str) -> &str {
     text.split(':').next().unwrap_or(text)
 }
 
-/// Whether `event` happens at a time: its word, with or without a value, before an `@`.
+/// Whether the keys have `event` at a time: its keyword, with or without a value, before an `@`.
 fn has_event(path: &str, event: &str) -> bool {
     let words: Vec<&str> = path.split_whitespace().collect();
     let times = words.iter().enumerate().filter(|(_, word)| word.starts_with('@'));

@@ -18,7 +18,7 @@ impl Entry {
         toml::to_string(&self.keys).expect("a table").replace("{data}", &data)
     }
 
-    /// Everything that it says of `key` that is text, in lists and tables, too.
+    /// All texts of `key`, including those in lists and tables.
     pub(crate) fn texts(&self, key: &str) -> Vec<&str> {
         let mut texts = Vec::new();
         if let Some(value) = self.keys.get(key) {
@@ -42,7 +42,7 @@ pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hashes")
 }
 
-/// That of the repository.
+/// The root of the repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -62,7 +62,8 @@ pub(crate) fn entries() -> Vec<Entry> {
     entries
 }
 
-/// `own` over its network, over what belongs to its protocol, over `base`.
+/// Merges `own`, its network, the options of its protocol, and `base`; earlier ones override later
+/// ones.
 fn layered(all: &Table, own: &Table) -> Table {
     let mut own = own.clone();
     let net = own.remove("net").expect("an entry names its network");

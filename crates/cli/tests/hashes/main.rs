@@ -1,8 +1,8 @@
-//! Result hashes of many scenarios, held against recorded ones.
+//! Result hashes of many scenarios, compared with recorded ones.
 //!
-//! `entries.toml` names the scenarios, `recorded.txt` has a name and a hash a line. A change that
-//! means to leave results alone leaves all of them; one that alters behaviour records the entries
-//! that changed again and names the mechanism in its commit: CONTRIBUTING, "Result hashes".
+//! `entries.toml` names the scenarios, `recorded.txt` has a name and a hash per line. A change that
+//! is not intended to alter results leaves all hashes unchanged; one that alters behaviour records
+//! the changed entries again and names the mechanism in its commit: CONTRIBUTING, "Result hashes".
 
 mod coverage;
 mod entries;
@@ -15,7 +15,8 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Names of entries or of their groups, with commas, or `all`: these are written anew.
+/// Environment variable with names of entries or groups, separated by commas, or `all`: their
+/// hashes are recorded again.
 const RECORD: &str = "RECORD_HASHES";
 
 /// Hashes by the name of the entry.
@@ -75,7 +76,7 @@ fn write(hashes: &Hashes) {
     std::fs::write(file(), lines.concat()).expect("the list of hashes is written");
 }
 
-/// The hashes of all entries, as many at once as there are cores.
+/// The hashes of all entries, computed on all cores.
 fn hashes(entries: &[&Entry]) -> Hashes {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
@@ -117,7 +118,7 @@ fn hash(entry: &Entry) -> Result<String, String> {
 /// What the program prints with `arguments`.
 fn anabranch(arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
-    // Nobody's environment changes what is tested.
+    // The environment does not affect the tests.
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ANABRANCH_") {
             command.env_remove(name);

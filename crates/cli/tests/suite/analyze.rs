@@ -1,4 +1,4 @@
-//! `analyze` on captures of our own and on what is none.
+//! `analyze` on captures of this program and on other files.
 
 use crate::{Scratch, anabranch, stderr, stdout, succeeds};
 use serde_json::Value;

@@ -1,8 +1,8 @@
-//! Recordings as they come: read and said how, or refused with what is wrong and the mend.
+//! Recordings of all kinds: read with a note on their format, or refused with problem and remedy.
 
 use crate::{Scratch, anabranch, stderr, stdout};
 
-/// The note on a recording, or the refusal of it.
+/// The note on a recording, or the error.
 fn said_of(test: &str, name: &str, content: &[u8]) -> String {
     let scratch = Scratch::new(test);
     let path = scratch.0.join(name);
@@ -25,7 +25,7 @@ fn said_of(test: &str, name: &str, content: &[u8]) -> String {
     }
 }
 
-/// What is said of a recording has all these parts.
+/// Checks that the message on a recording has all these parts.
 #[track_caller]
 fn says(test: &str, content: impl AsRef<[u8]>, parts: &[&str]) {
     let said = said_of(test, "file", content.as_ref());

@@ -1,4 +1,4 @@
-//! Everything a user can get wrong: exit code 2, what is wrong, where, and the mend.
+//! Invalid input: exit code 2, problem, place and remedy.
 
 use crate::{Scratch, anabranch, stderr, stdout};
 
@@ -15,7 +15,7 @@ fn refused(arguments: &[&str], parts: &[&str]) {
     }
 }
 
-/// One path described so, with some traffic, is refused.
+/// A path with this description is refused.
 #[track_caller]
 fn path_refused(spec: &str, parts: &[&str]) {
     refused(&["--traffic", "bulk:64KiB", "--path", &format!("p={spec}")], parts);

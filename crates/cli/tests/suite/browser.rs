@@ -1,4 +1,4 @@
-//! A report as a browser without a network shows it.
+//! A report in a browser without a network.
 
 use crate::Scratch;
 use std::process::Command;
@@ -10,8 +10,8 @@ pub(crate) struct Page {
     dom: String,
 }
 
-/// The page in `file`; `None`, and a line that says so, without a browser. Panics if anything was
-/// complained of, or asked of the network.
+/// The page in `file`; without a browser, prints a line and returns `None`. Panics on errors and on
+/// network requests.
 pub(crate) fn shown(file: &str, scratch: &Scratch) -> Option<Page> {
     let profile = scratch.path("profile");
     let open = |browser: &&str| {
@@ -40,7 +40,7 @@ impl Page {
         self.dom.contains(text)
     }
 
-    /// How often `text` stands in the figure with this name.
+    /// Number of occurrences of `text` in the figure with this name.
     pub(crate) fn marks(&self, id: &str, text: &str) -> usize {
         self.figure(id).matches(text).count()
     }

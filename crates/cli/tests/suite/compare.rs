@@ -1,9 +1,9 @@
-//! What `compare` prints: the table, the verdict, the document, and that both are repeatable.
+//! Output of `compare`: the table, the verdict, the document, and their reproducibility.
 
 use crate::{anabranch, stderr, stdout, succeeds};
 use serde_json::Value;
 
-/// Two described paths and little traffic.
+/// Two paths and little traffic.
 const SMALL: [&str; 9] = [
     "compare",
     "--path",

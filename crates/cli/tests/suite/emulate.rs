@@ -1,4 +1,4 @@
-//! `emulate` as users meet it: programs behind paths, their exit codes, and that none is left.
+//! `emulate` as a command: programs behind paths, their exit codes, and that no process remains.
 
 use crate::{Scratch, anabranch, stderr, stdout};
 use linux::{Namespace, Tun};
@@ -9,11 +9,11 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 const PATHS: [&str; 4] = ["--path", "a=rate 50mbit delay 3ms", "--path", "b=rate 20mbit delay 8ms"];
-/// Nobody, on every Linux.
+/// User `nobody` of Linux.
 const NOBODY: u32 = 65_534;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Whether hosts can be made here; says so if not.
+/// Whether hosts can be created here; prints a line if not.
 fn has_hosts() -> bool {
     let made = Namespace::new().and_then(|namespace| {
         namespace.run(|| Tun::open("probe").map(drop)).expect("a namespace to enter")
@@ -161,7 +161,7 @@ fn stacks_are_compared_and_stored_and_their_report_is_made_again() {
         let variant = variants.iter().find(|variant| variant["name"] == name);
         variant.and_then(|variant| variant["mean"].as_f64())
     };
-    // A run that the machine disturbed has no value; which path is the faster one is plain.
+    // A run disturbed by other load has no value; the faster path is clear.
     for stack in ["kernel-tcp", "tcp"] {
         let times = mean(&format!("{stack}/a/reno")).zip(mean(&format!("{stack}/b/reno")));
         assert!(times.is_none_or(|(fast, slow)| 0.03 < fast && fast < slow), "{result:#}");

@@ -1,4 +1,4 @@
-//! The situations of `scenarios/everyday/`: each runs to its end and says something.
+//! The scenarios of `scenarios/everyday/`: each runs to its end and has a result.
 
 use crate::schema::scenarios;
 use crate::succeeds;
@@ -18,7 +18,7 @@ fn everyday_situations_are_described_and_their_runs_complete() {
             let words = table.get(key).and_then(toml::Value::as_str).unwrap_or_default();
             assert!(words.len() > 10, "{shown}: no {key}");
         }
-        // Values of everyday links are measured somewhere, or said to be assumed.
+        // Values of everyday links have a source, or are marked as assumed.
         let source = table["source"].to_string();
         assert!(source.contains("assumed") || source.contains("recorded"), "{shown}: {source}");
         let name = file.display().to_string();
@@ -37,7 +37,7 @@ fn everyday_situations_are_described_and_their_runs_complete() {
     }
 }
 
-/// What `make demo` runs: recorded page, recorded link, each path alone and both together.
+/// The scenario of `make demo`: recorded page, recorded link, each path alone and both together.
 #[test]
 fn demo_ends_with_a_verdict_about_several_paths() {
     let text = succeeds(&["compare", "scenarios/demo.toml", "--quiet"]);

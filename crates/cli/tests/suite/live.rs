@@ -1,4 +1,4 @@
-//! `live` and `doctor` as users meet them, in namespaces of the tests' own.
+//! `live` and `doctor` as commands, in separate namespaces.
 
 use crate::{Scratch, anabranch, stderr, stdout};
 use linux::{Namespace, Tun};
@@ -9,14 +9,14 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// Longer than anything here takes.
+/// Time limit of all steps.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The kernel's side of the device that the program makes, and the engine's.
+/// Addresses of the kernel and of the engine on the device that the program creates.
 const KERNEL: &str = "10.8.0.1:8080";
 const ENGINE: &str = "10.8.0.2:8080";
 const PATH: &str = "dev=tun8,addr=10.8.0.2/24";
 
-/// A namespace to work in; `None`, after saying why, where that cannot be.
+/// A namespace for the test; without the privilege, prints a line and returns `None`.
 fn namespace() -> Option<Namespace> {
     let made = Namespace::new();
     let probed = made.and_then(|namespace| {

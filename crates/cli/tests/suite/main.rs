@@ -1,4 +1,4 @@
-//! The command line as users meet it: the program itself is run.
+//! Tests of the command line that run the program.
 
 mod analyze;
 mod bad_files;
@@ -35,7 +35,7 @@ fn anabranch(arguments: &[&str]) -> Output {
 fn command(arguments: &[&str]) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
-    // Nobody's environment changes what is tested.
+    // The environment does not affect the tests.
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ANABRANCH_") {
             command.env_remove(name);
@@ -61,7 +61,7 @@ fn succeeds(arguments: &[&str]) -> String {
     stdout(&output)
 }
 
-/// A folder of its own for one test, removed at the end.
+/// A temporary folder for one test.
 struct Scratch(PathBuf);
 
 impl Scratch {

@@ -1,10 +1,10 @@
-//! Studies in which something happens to paths: the document, files that are read again, the page.
+//! Studies with path events: the document, files that are read again, the page.
 
 use crate::browser::shown;
 use crate::{Scratch, succeeds};
 use serde_json::Value;
 
-/// A call during which a path dies silently, returns, and is reset.
+/// A call during which a path fails silently, returns, and is reset.
 const STUDY: &str = r#"
 traffic = "video:8s"
 protocols = "tcp,mptcp"
@@ -40,7 +40,7 @@ fn every_failure_has_its_times_in_the_document_and_the_table_of_the_page() {
             seen += 1;
         }
     }
-    // TCP over the path that is reset never goes on after it.
+    // TCP over the reset path never continues.
     assert_eq!(seen, 1 + 2 * 2);
 }
 
@@ -60,11 +60,11 @@ fn page_shows_every_failover_time_and_what_arrived_around_the_events() {
     let scratch = Scratch::new("events-page");
     let (out, _) = study(&scratch);
     let Some(page) = shown(&format!("{out}/report.html"), &scratch) else { return };
-    // Of three repetitions a dot each, and a mean: TCP at one event, two variants at both.
+    // A dot for each of three repetitions, and a mean: TCP at one event, two variants at both.
     assert_eq!(page.marks("failovers", "class=\"point\""), 5 * (3 + 1));
     assert_eq!(page.marks("failovers", "class=\"xerror\""), 5, "an interval on each mean");
-    // Lanes of silence and of the reset; strips of variants that finished, with a band a path that
-    // brought anything and a bar of pauses: TCP over LTE, two of MPTCP.
+    // Lanes of the outage and of the reset; strips of finished variants, with a band for each path
+    // that delivered data and a bar of pauses: TCP over LTE, two of MPTCP.
     assert_eq!(page.marks("delivery", "class=\"trace scatter"), 2 + (1 + 1) + 2 * (2 + 1));
 }
 

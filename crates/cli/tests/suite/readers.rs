@@ -1,12 +1,12 @@
-//! The table of runs in the hands of programs that know nothing of us.
+//! The table of runs read by other programs.
 
 use crate::{Scratch, succeeds};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Reads a table with the first library that is there, and prints one line a variant: its name,
-/// number of runs, mean, and what the other columns must hold.
+/// Reads a table with the first available library, and prints one line per variant: its name,
+/// number of runs, mean, and checks of the other columns.
 const SCRIPT: &str = r#"
 import sys
 table = sys.argv[1]
@@ -37,8 +37,8 @@ for row in rows:
     print(*row, sep="\t")
 "#;
 
-/// Reads the time series in the same way: one line a quantity of a path, its values counted, the
-/// greatest one, and whether times go up.
+/// Reads the time series in the same way: one line per quantity of a path, with the number of
+/// values, the largest one, and whether times increase.
 const SERIES_SCRIPT: &str = r#"
 import sys
 table = sys.argv[1]
@@ -64,7 +64,7 @@ for key, points in series.items():
     print(*key, len(points), max(value for _, value in points), times == sorted(times), sep="\t")
 "#;
 
-/// What a script prints of a table; `None` without a library that reads it.
+/// Output of a script for a table; `None` without a library that reads it.
 fn read(script: &str, table: &str) -> Option<String> {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
     let mut python = Command::new("python3");

@@ -1,5 +1,4 @@
-//! The report in a browser: every figure has its marks, nothing is asked of the network, nothing
-//! is complained of.
+//! The report in a browser: every figure has its marks, without network requests and errors.
 
 use crate::browser::shown;
 use crate::{Scratch, succeeds};

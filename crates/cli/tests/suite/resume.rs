@@ -1,4 +1,4 @@
-//! Result folders that are interrupted, taken up again, full, or somebody else's.
+//! Result folders that are interrupted, resumed, full, or of other studies.
 
 use crate::{Scratch, anabranch, command, stderr, succeeds};
 use serde_json::Value;
@@ -22,7 +22,7 @@ const STUDY: [&str; 13] = [
     "--json",
     "--verbose",
 ];
-/// Its runs.
+/// Number of its runs.
 const RUNS: usize = 80;
 
 fn hash(document: &str) -> Value {
@@ -35,7 +35,7 @@ fn result_hash(folder: &str) -> Value {
     hash(&text)
 }
 
-/// `tcp/wlan/cubic run 3` of every line about a run that was carried out and kept.
+/// `tcp/wlan/cubic run 3` of every line about a new run.
 fn carried_out(messages: &str) -> Vec<String> {
     let runs = messages.lines().filter(|line| line.contains(" run "));
     runs.filter_map(|line| Some(line.split_once(':')?.0.to_owned())).collect()
@@ -46,7 +46,7 @@ fn start(arguments: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts")
 }
 
-/// Starts the study and kills it after `lines` runs were told of; what those lines said.
+/// Starts the study and kills it after `lines` messages on runs; returns these messages.
 fn killed_after(lines: usize, arguments: &[&str]) -> String {
     let mut child = start(arguments);
     let mut messages = BufReader::new(child.stderr.take().expect("its messages"));
@@ -54,10 +54,10 @@ fn killed_after(lines: usize, arguments: &[&str]) -> String {
     for _ in 0..lines {
         messages.read_line(&mut text).expect("a line");
     }
-    // SIGKILL: the program can do nothing about it.
+    // SIGKILL, which the program cannot handle.
     child.kill().expect("the program is killed");
     child.wait().expect("it ends");
-    // What it said in the mean time.
+    // Further messages until it was killed.
     std::io::Read::read_to_string(&mut messages, &mut text).expect("the rest");
     text
 }
@@ -69,7 +69,7 @@ fn study_killed_at_any_moment_goes_on_without_doing_a_run_twice() {
     let out = scratch.path("results");
     let arguments = [&STUDY[..], &["--out", &out]].concat();
     let mut done: Vec<String> = Vec::new();
-    // The process number is chance enough to meet other moments in every run of this test.
+    // The process number varies the moment in every run of this test.
     let mut chance = std::process::id() as usize;
     for _ in 0..5 {
         chance = chance.wrapping_mul(1_103_515_245).wrapping_add(12345);
@@ -164,7 +164,7 @@ fn csv_without_a_folder_is_refused() {
     assert!(stderr(&output).contains("--out"), "{}", stderr(&output));
 }
 
-/// The study with no file above `blocks` times 512 or 1024 bytes, which is how a full disk looks.
+/// The study with a file size limit of `blocks` times 512 or 1024 bytes, to simulate a full disk.
 #[cfg(unix)]
 fn with_small_files(blocks: u32, arguments: &[&str]) -> std::process::Output {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");

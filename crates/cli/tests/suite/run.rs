@@ -1,10 +1,10 @@
-//! `run`: one repetition of each variant, with everything recorded.
+//! `run`: one repetition of each variant, with full recording.
 
 use crate::{Scratch, anabranch, command, stderr, stdout, succeeds};
 use serde_json::Value;
 use std::fs;
 
-/// Two described paths and little traffic.
+/// Two paths and little traffic.
 const PATHS: [&str; 8] = [
     "--path",
     "wlan=rate 25mbit delay 20ms loss 1% limit 100p",
@@ -132,7 +132,7 @@ fn results_of_a_comparison_are_not_overwritten() {
          tcp/wlan/cubic, tcp/3g/cubic, mptcp/lrf/cubic; --protocols, --cc and --schedulers \
          add others\n"
     );
-    // What needs repetitions is no option of it.
+    // It has no options for repetitions.
     for option in ["--runs", "--baseline"] {
         assert!(refused(&[option, "2"]).contains("unexpected argument"), "{option}");
     }

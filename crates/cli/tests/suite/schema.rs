@@ -1,10 +1,10 @@
-//! The published schema of scenario files: what the program prints, what the repository's own
-//! files have, and what it refuses. What it refuses the program refuses too.
+//! The published schema of scenario files: it equals the output of the program, accepts the files
+//! of the repository, and refuses only what the program refuses.
 
 use crate::{Scratch, anabranch, stderr, succeeds};
 use std::path::{Path, PathBuf};
 
-/// The schema as it is published.
+/// The published schema.
 const PUBLISHED: &str = "docs/scenario.schema.json";
 
 fn root() -> PathBuf {
@@ -63,7 +63,7 @@ fn every_scenario_of_the_repository_fits_the_schema() {
     }
 }
 
-/// The keys of a file that is in order but for what each test adds.
+/// The keys of a valid file, to which each test adds.
 fn with(keys: &str, path: &str) -> String {
     format!("traffic = \"bulk:64KiB\"\n{keys}\n[path]\na = \"rate 5mbit\"\n{path}\n")
 }

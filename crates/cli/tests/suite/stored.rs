@@ -1,10 +1,10 @@
-//! `report`: the page again from stored results, and every way in which a folder is not that.
+//! `report`: the page from stored results, and errors for other folders.
 
 use crate::{Scratch, anabranch, stderr, stdout, succeeds};
 use serde_json::Value;
 use std::fs;
 
-/// Two described paths, three variants, little traffic.
+/// Two paths, three variants, little traffic.
 const STUDY: [&str; 14] = [
     "compare",
     "--path",
@@ -22,7 +22,7 @@ const STUDY: [&str; 14] = [
     "DIR",
 ];
 
-/// Carries out the study into a folder; what it printed.
+/// Runs the study with a folder; returns its output.
 fn study(out: &str, more: &[&str]) -> String {
     succeeds(&[&STUDY[..13], &[out], more].concat())
 }
@@ -31,7 +31,7 @@ fn text(folder: &str, file: &str) -> String {
     fs::read_to_string(format!("{folder}/{file}")).expect(file)
 }
 
-/// The message of a refused report, the folder's name left out.
+/// The error message of a report, without the folder's name.
 fn refused(folder: &str, more: &[&str]) -> String {
     let output = anabranch(&[&["report", folder], more].concat());
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));

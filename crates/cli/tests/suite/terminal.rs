@@ -1,4 +1,4 @@
-//! What packagers and terminals get: manual pages, completions, exit codes, streams, closed pipes.
+//! Manual pages, completions, exit codes, streams, closed pipes.
 
 use crate::{Scratch, anabranch, command, stderr, stdout, succeeds};
 use std::io::{BufRead, BufReader};
@@ -23,7 +23,7 @@ fn words_of(help: &str, is_word: impl Fn(&str) -> bool) -> Vec<String> {
     words
 }
 
-/// Every verb as its words, such as `live serve`, with the long options of its help.
+/// Every subcommand, such as `live serve`, with the long options of its help.
 fn verbs() -> Vec<(Vec<String>, Vec<String>)> {
     let mut open = vec![Vec::new()];
     let mut verbs = Vec::new();
@@ -142,7 +142,7 @@ fn exit_codes_are_those_of_the_manual() {
         assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {}", stderr(&output));
         assert_eq!(stdout(&output).is_empty(), *code != 0, "{arguments:?}: stdout is the result");
     }
-    // Nothing that could not be written is passed over.
+    // Failed output is an error.
     let scratch = Scratch::new("exit-codes");
     let file = scratch.file("file", "in the way");
     let output = anabranch(&[&TINY[..], &["--out", &file]].concat());
@@ -181,7 +181,7 @@ fn output_that_is_no_terminal_is_the_same_whatever_the_environment_says() {
     }
 }
 
-/// What the program prints on a terminal of so many columns; `None` without the tool for it.
+/// Output of the program on a terminal with this number of columns; `None` without the tool for it.
 fn on_a_terminal(columns: usize, environment: &str, arguments: &[&str]) -> Option<String> {
     let quoted: Vec<String> = arguments.iter().map(|a| format!("'{a}'")).collect();
     let program = env!("CARGO_BIN_EXE_anabranch");

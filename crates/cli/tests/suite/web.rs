@@ -1,4 +1,4 @@
-//! Pages as users meet them: HAR files, graphs, names, and what is wrong with them.
+//! Pages: HAR files, graphs, names, and errors.
 
 use crate::{Scratch, anabranch, stderr, stdout, succeeds};
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn entry(url: &str, start: u32, bytes: u32, more: &str) -> String {
     )
 }
 
-/// A document that asks for eight images when it is there.
+/// A document that requests eight images when it is received.
 fn page() -> String {
     let by = r#", "_initiator": {"type": "parser", "url": "http://a.org/"}"#;
     let images = (1..=8).map(|n| entry(&format!("{n}.png"), 50, 10_000, by));
@@ -128,7 +128,7 @@ fn scenario_file_names_page_and_ways_of_fetching_relative_to_itself() {
         (&document["page"]["http"], &document["page"]["per_host"]),
         (&"2".into(), &true.into())
     );
-    // What was written to the folder runs from anywhere.
+    // The scenario in the folder works in any folder.
     let again = succeeds(&["compare", &format!("{out}/scenario.toml"), "--json"]);
     let again: Value = serde_json::from_str(&again).expect("JSON");
     assert_eq!(again["hash"], document["hash"]);

@@ -308,7 +308,7 @@ fn multipath_choices_that_cannot_be_are_refused() {
     refused("schedulers = \"lrf:reinjection=x\"", &["`reinjection` of `lrf` cannot be `x`"]);
     refused("reinjection = \"kernal\"", &["unknown reinjection", "did you mean `kernel`"]);
     let twice = "schedulers = \"lrf,lrf:reinjection=off\"\nreinjection = \"off\"";
-    refused(twice, &["study.toml:4:16", "`lrf:reinjection=off` is asked for twice", "keep one"]);
+    refused(twice, &["study.toml:4:16", "`lrf:reinjection=off` is given twice", "keep one"]);
     refused("schedulers = \"wrr:1,reinjection=off\"", &["1 weights, and there are 2 paths"]);
     refused("schedulers = \"lrf,beta=1\"", &["unknown scheduler `beta=1`"]);
     refused("schedulers = \"efc:beta=1\"", &["unknown scheduler `efc`", "did you mean `ecf`"]);

@@ -170,7 +170,7 @@ fn is_source(path: &Path) -> bool {
     name.ends_with(".rs") && !name.ends_with("tests.rs")
 }
 
-/// The string literals of a source, but for tests, comments and reasons of lints.
+/// The string literals of a source, without tests, comments and reasons of lints.
 fn literals(source: &str) -> Vec<String> {
     let code = source.split("\n#[cfg(test)]\nmod ").next().unwrap_or(source);
     let mut literals = Vec::new();
@@ -196,7 +196,7 @@ fn literals(source: &str) -> Vec<String> {
     literals
 }
 
-/// The length of a character literal; a lifetime is none.
+/// The length of a character literal; `None` for a lifetime.
 fn character(text: &str) -> Option<usize> {
     let mut chars = text.strip_prefix('\'')?.chars();
     match (chars.next()?, chars.next()?) {
@@ -206,7 +206,7 @@ fn character(text: &str) -> Option<usize> {
     }
 }
 
-/// What a literal says, and what follows it.
+/// The text of a literal, and the rest after it.
 fn literal(inside: &str) -> (String, &str) {
     let mut text = String::new();
     let mut chars = inside.char_indices();
@@ -229,9 +229,9 @@ fn literal(inside: &str) -> (String, &str) {
     (text, "")
 }
 
-/// The parts between placeholders and line breaks that are long enough to be looked for.
+/// The parts between placeholders and line breaks that are long enough for the search.
 fn pieces(literal: &str) -> Vec<String> {
-    // Braces that stand for themselves step aside.
+    // Escaped braces are replaced.
     let plain = literal.replace("{{", "\u{1}").replace("}}", "\u{2}");
     let parts = plain.split(['\n', '{']).map(|part| part.rsplit('}').next().unwrap_or(part));
     let words = parts.map(|part| part.split_whitespace().collect::<Vec<_>>());

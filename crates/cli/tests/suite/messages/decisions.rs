@@ -1,4 +1,4 @@
-//! What `explain` says of decisions, and what is refused of its options.
+//! Output of `explain`, and errors in its options.
 
 use super::Session;
 

@@ -1,4 +1,4 @@
-//! What `emulate` and `validate --record` say before anything needs a privilege.
+//! Messages of `emulate` and `validate --record` before a privilege is needed.
 
 use super::Session;
 

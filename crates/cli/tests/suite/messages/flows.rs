@@ -1,8 +1,8 @@
-//! Shared links and competing flows: what a study of them prints, and what is refused.
+//! Shared links and competing flows: output and errors.
 
 use super::Session;
 
-/// Two paths through one link, and what more is asked for.
+/// Two paths through one link, with further options.
 fn call(session: &mut Session, more: &[&str]) {
     let mut arguments = vec!["compare", "--path", "a=delay 5ms via core"];
     arguments.extend([

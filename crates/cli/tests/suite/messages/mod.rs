@@ -1,5 +1,4 @@
-//! Every text that users meet, as snapshots that are read when they change: CONTRIBUTING.md says
-//! how they are accepted.
+//! Every text that users read, as snapshots; CONTRIBUTING.md explains how to accept changes.
 
 mod coverage;
 mod decisions;
@@ -19,7 +18,7 @@ mod traces;
 use crate::{Scratch, command, stderr, stdout};
 use std::path::Path;
 
-/// Calls of the program in a folder of its own, and what came of them.
+/// Calls of the program in a separate folder, and their output.
 struct Session {
     name: &'static str,
     scratch: Scratch,
@@ -35,7 +34,7 @@ impl Session {
         std::fs::write(self.scratch.0.join(name), content).expect("a file for the test");
     }
 
-    /// `anabranch` with these arguments, as a shell would be given them.
+    /// Runs `anabranch` with these arguments in shell syntax.
     fn call(&mut self, arguments: &[&str]) {
         let output = command(arguments).current_dir(&self.scratch.0).output().expect("it starts");
         let shown: Vec<String> = arguments.iter().map(|argument| quoted(argument)).collect();
@@ -50,12 +49,12 @@ impl Session {
         self.text.push_str(&format!("exit {code}\n\n"));
     }
 
-    /// `compare` with one path described so.
+    /// `compare` with one path of this description.
     fn path(&mut self, spec: &str) {
         self.call(&["compare", "--traffic", "bulk:64KiB", "--path", &format!("p={spec}")]);
     }
 
-    /// Holds it against the snapshot of this name.
+    /// Compares the transcript with the snapshot of this name.
     #[track_caller]
     fn end(self) {
         let folder = self.scratch.0.display().to_string();
@@ -70,7 +69,7 @@ impl Session {
     }
 }
 
-/// The names of journals with one build for all: `.runs-BUILD.partial.jsonl`.
+/// Replaces the build in names of journals: `.runs-BUILD.partial.jsonl`.
 fn without_builds(text: &str) -> String {
     let mut parts = text.split("/.runs-");
     let mut shown = parts.next().unwrap_or_default().to_owned();
@@ -81,7 +80,7 @@ fn without_builds(text: &str) -> String {
     shown
 }
 
-/// The hashes in documents are those of the engine's every step, which is no message.
+/// Removes hashes from documents: they depend on every step of the engine and are not messages.
 fn without_hashes(text: &str) -> String {
     let mut parts = text.split("\"hash\": \"");
     let mut shown = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! How pages are understood, and which are refused.
+//! Notes on pages, and errors.
 
 use super::Session;
 

@@ -1,4 +1,4 @@
-//! What is refused of the description of a path.
+//! Errors in descriptions of paths.
 
 use super::Session;
 

@@ -1,4 +1,4 @@
-//! What `validate` says of a small made set and made runs of a kernel.
+//! Output of `validate` for a small artificial set with artificial runs of a kernel.
 
 use super::Session;
 
@@ -57,7 +57,7 @@ fn series(scenarios: &[String]) -> String {
     )
 }
 
-/// Four runs that took nearly so long.
+/// Four runs with durations near `seconds`.
 fn near(seconds: f64) -> Vec<String> {
     let values = [0.999, 1.0, 1.0, 1.001].map(|factor| factor * seconds);
     values.map(|value| format!(",\"value\":{value:.6}")).to_vec()
@@ -91,7 +91,7 @@ fn runs_that_do_not_count() {
     let mut session = Session::new("validate-left-out");
     let untitled = SET.replace("title = \"Made up\"\n", "");
     session.file("set.toml", format!("{untitled}{LOSSY}"));
-    // Another time than ours, by far.
+    // A time that differs much from the simulator's.
     session.file("kernel.json", series(&[clean_near(0.5)]));
     session.call(&["validate", "set.toml", "--check"]);
     let half = [",\"value\":0.1", ",\"value\":0.2"];

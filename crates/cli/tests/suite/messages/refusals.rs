@@ -1,4 +1,4 @@
-//! What is refused of options, scenario files, result folders and captures.
+//! Errors in options, scenario files, result folders and captures.
 
 use super::Session;
 use crate::command;
@@ -232,7 +232,7 @@ fn result_folders() {
     session.end();
 }
 
-/// A study whose repetitions take long enough to do something else meanwhile.
+/// A study with long repetitions.
 const LONG: [&str; 15] = [
     "compare",
     "--path",
@@ -251,7 +251,7 @@ const LONG: [&str; 15] = [
     "9",
 ];
 
-/// Starts it in the session's folder; it has told of its first run.
+/// Starts it in the session's folder, and waits for the message on its first run.
 fn started(session: &Session, more: &[&str]) -> (Child, BufReader<ChildStderr>) {
     let mut command = command(&[&LONG[..], &["--verbose"], more].concat());
     command.current_dir(&session.scratch.0).stdout(Stdio::null()).stderr(Stdio::piped());

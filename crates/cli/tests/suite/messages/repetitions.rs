@@ -1,4 +1,4 @@
-//! What `run` says: single repetitions, and what is refused of its options.
+//! Output of `run` for single repetitions, and errors in its options.
 
 use super::Session;
 

@@ -1,4 +1,4 @@
-//! What `report` says of a results folder, whole, damaged or of something else.
+//! Messages of `report` on complete, damaged and other folders.
 
 use super::Session;
 use sha2::{Digest, Sha256};
@@ -26,7 +26,7 @@ fn session(name: &'static str) -> Session {
     session
 }
 
-/// `report` of a copy of the results in which a file has this content; `None`: it is not there.
+/// `report` of a copy of the results in which a file has this content; `None`: it is missing.
 fn with(session: &mut Session, file: &str, content: Option<&[u8]>) {
     let copy = copied(session);
     match content {

@@ -1,4 +1,4 @@
-//! Help of every verb, and everything `list` says.
+//! Help of every subcommand, and output of `list`.
 
 use super::Session;
 

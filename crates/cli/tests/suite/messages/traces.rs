@@ -1,4 +1,4 @@
-//! How recordings are understood, and which are refused.
+//! Notes on recordings, and errors.
 
 use super::Session;
 
