@@ -319,7 +319,7 @@ fn multipath_choices_that_cannot_be_are_refused() {
         refused_with(&format!("{key}\n{SHORT}"), &["add `mptcp` to the protocols"]);
     }
     let alone = SHORT.replace("[path]", "protocols = \"mptcp\"\nbaseline = \"average\"\n[path]");
-    refused_with(&alone, &["nothing to take the average of"]);
+    refused_with(&alone, &["no average of single paths"]);
     let many: String = (0..9).map(|n| format!("p{n} = \"rate 5mbit\"\n")).collect();
     let many = format!("traffic = \"video\"\nprotocols = \"mptcp\"\n[path]\n{many}");
     refused_with(&many, &["at most 8 addresses"]);
