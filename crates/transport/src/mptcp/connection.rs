@@ -123,13 +123,19 @@ impl Connection {
     }
 
     /// Send the DATA_FIN once everything written was handed to subflows.
+    #[inline]
     pub(super) fn check_fin(&mut self, cx: &mut Context<'_>) {
-        let due = self.numbers.is_fin_due() && self.sender.queue.is_drained();
+        if self.numbers.is_fin_due() && self.sender.queue.is_drained() {
+            self.send_fin(cx);
+        }
+    }
+
+    fn send_fin(&mut self, cx: &mut Context<'_>) {
         // A client without data may end what its peer does not know to be open yet; its keys go
         // along in turns with the DATA_FIN.
         let known = self.keys.is_fully_established()
             || (self.keys.is_client() && self.keys.remote().is_some());
-        if !due || self.is_plain() || !known {
+        if self.is_plain() || !known {
             return;
         }
         self.numbers.on_fin_sent();

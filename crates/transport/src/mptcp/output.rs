@@ -96,8 +96,15 @@ impl Connection {
         }
     }
 
-    /// Carries out the scheduler's decisions until it waits.
+    /// Carries out the scheduler's decisions until it waits, if there may be any.
+    #[inline]
     fn schedule(&mut self, cx: &mut Context<'_>) {
+        if self.sender.is_due() {
+            self.run_round(cx);
+        }
+    }
+
+    fn run_round(&mut self, cx: &mut Context<'_>) {
         let (sender, mut paths) = self.parts();
         if !sender.begin_round(cx, &mut paths) {
             return;

@@ -97,8 +97,9 @@ impl Paths for SubflowPaths<'_> {
     #[inline]
     fn refresh(&mut self, cx: &Context<'_>, view: &mut PathView) {
         let entry = &mut self.subflows[view.id];
-        entry.tcp.restart_after_idle(cx, self.controller);
-        entry.tcp.view_window(view, self.controller);
+        if entry.tcp.restart_after_idle(cx, self.controller) {
+            entry.tcp.view_window(view, self.controller);
+        }
         entry.tcp.view_queue(view);
         view.continues_at = self.continues_at(&self.subflows[view.id]);
         self.lift_window(view);

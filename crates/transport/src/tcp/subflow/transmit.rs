@@ -57,16 +57,19 @@ impl Subflow {
     }
 
     /// The SYN or SYN/ACK that is due.
+    #[inline]
     pub(super) fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
-        if !self.handshake.take_due(cx.now) {
-            return None;
-        }
+        self.handshake.take_due(cx.now).then(|| self.handshake_segment(cx))
+    }
+
+    #[cold]
+    fn handshake_segment(&mut self, cx: &mut Context<'_>) -> Box<Packet> {
         let syn_ack = self.fsm.is_syn_received();
         let linear = if syn_ack { 0 } else { self.switches.linear_syn_retries };
         let wait = syn_timeout(self.handshake.retries(), linear);
         self.timers.set_retransmit(Retransmit::Handshake, cx.now, wait);
         self.stats.segs_out += 1;
-        Some(self.syn_segment(cx.now, syn_ack))
+        self.syn_segment(cx.now, syn_ack)
     }
 
     fn poll_data(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
@@ -285,12 +288,15 @@ impl Subflow {
     }
 
     /// Reports silence to the controller: at the latest when a burst begins; a connection of
-    /// several paths needs to know earlier.
-    pub fn restart_after_idle(&mut self, cx: &Context<'_>, cc: &mut Controller) {
-        if self.loss.is_idle() {
+    /// several paths needs to know earlier. Returns whether the path was idle, so that its window
+    /// may have changed.
+    pub fn restart_after_idle(&mut self, cx: &Context<'_>, cc: &mut Controller) -> bool {
+        let is_idle = self.loss.is_idle();
+        if is_idle {
             let rto = self.rtt.rto();
             self.tx.validation.on_send_after_idle(cx.now, rto, cc, self.id.path);
         }
+        is_idle
     }
 
     /// Payload bytes of the next new segment, which is within one mapping; 0 if only a FIN is left.
