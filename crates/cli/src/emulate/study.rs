@@ -4,7 +4,7 @@
 use super::{EmulateArgs, failed, fit_for_emulation};
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, counted, error, message, print};
-use crate::progress::{Progress, real_time};
+use crate::progress::{Progress, Shown, real_time};
 use crate::save::{provenance, write_captures, write_folder};
 use crate::table;
 use lab::emulation::{Emulation, emulate};
@@ -71,7 +71,9 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     // For people: what the stacks do, not what the engine alone would.
     let mut shown = scenario.clone();
     shown.choices.protocols = protocols_of(&variants);
-    let progress = Progress::new(&variants, asked.quiet, asked.verbose, pcap.is_some());
+    let captures = pcap.is_some();
+    let progress_shown = Shown { quiet: asked.quiet, verbose: asked.verbose, captures };
+    let progress = Progress::new(&variants, progress_shown);
     progress.stop_on_interrupt();
     let clock = real_time();
     let emulation = emulate(scenario, stacks, &progress);
