@@ -16,11 +16,12 @@ use base::{Duration, InterfaceId};
 use libfuzzer_sys::fuzz_target;
 use memory::Counting;
 use transport::congestion::ControllerChoice;
-use transport::mptcp::{FAILOVER_NAMES, Failover, MptcpConfig};
+use transport::mptcp::MptcpConfig;
 use transport::path_manager::{self, PathManagerKind};
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
 use transport::{Buffers, Input, InterfaceEvent, Profile, ProtocolConfig, TcpConfig};
+use transport::{FAILOVER_NAMES, Failover};
 use two_hosts::{Flying, PORT, TwoHosts};
 use wire::{Body, Flags, Icmp, MptcpOptions, Packet, Payload, SeqNumber, TcpOptions, TcpSegment};
 

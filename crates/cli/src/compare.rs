@@ -3,7 +3,7 @@
 use crate::args::CompareArgs;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print};
-use crate::progress::{Progress, real_time};
+use crate::progress::{Progress, Shown, real_time};
 use crate::save::{provenance, write_captures, write_folder};
 use crate::table;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
@@ -54,7 +54,8 @@ fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
 
 fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     let Prepared { args, scenario, out, records, pcap } = prepared;
-    let progress = Progress::new(&variants_of(scenario), args.quiet, args.verbose, pcap.is_some());
+    let shown = Shown { quiet: args.quiet, verbose: args.verbose, captures: pcap.is_some() };
+    let progress = Progress::new(&variants_of(scenario), shown);
     progress.stop_on_interrupt();
     if let Some(note) = records.as_ref().and_then(Records::note).filter(|_| !args.quiet) {
         message(&format!("note: {note}"));

@@ -4,7 +4,7 @@
 use super::{EmulateArgs, failed, fit_for_emulation};
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, counted, error, message, print};
-use crate::progress::{Progress, real_time};
+use crate::progress::{Progress, Shown, real_time};
 use crate::save::{provenance, write_captures, write_folder};
 use crate::table;
 use lab::emulation::{Emulation, emulate};
@@ -72,7 +72,9 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     // Notes for users, about the stacks and not only about the engine.
     let mut shown = scenario.clone();
     shown.choices.protocols = protocols_of(&variants);
-    let progress = Progress::new(&variants, asked.quiet, asked.verbose, pcap.is_some());
+    let captures = pcap.is_some();
+    let progress_shown = Shown { quiet: asked.quiet, verbose: asked.verbose, captures };
+    let progress = Progress::new(&variants, progress_shown);
     progress.stop_on_interrupt();
     let clock = real_time();
     let emulation = emulate(scenario, stacks, &progress);

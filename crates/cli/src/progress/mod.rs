@@ -34,6 +34,17 @@ pub(crate) struct Progress {
     captures: Option<Mutex<Vec<Captured>>>,
 }
 
+/// Output requested by the user.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown {
+    /// No progress.
+    pub quiet: bool,
+    /// A line for each run.
+    pub verbose: bool,
+    /// Keep the packets of the first repetition of each variant.
+    pub captures: bool,
+}
+
 /// Progress of a study, and when it was last shown.
 struct Followed {
     state: State,
@@ -43,12 +54,8 @@ struct Followed {
 
 impl Progress {
     /// Follows a study of these variants.
-    pub(crate) fn new(
-        variants: &[Variant],
-        quiet: bool,
-        verbose: bool,
-        captures: bool,
-    ) -> Progress {
+    pub(crate) fn new(variants: &[Variant], shown: Shown) -> Progress {
+        let Shown { quiet, verbose, captures } = shown;
         let bar = (!quiet && can_redraw()).then(|| {
             let bar = ProgressBar::new(0);
             if let Ok(style) = ProgressStyle::with_template("{msg}") {

@@ -65,7 +65,7 @@ impl Connection {
         let sender = Sender::new(config.sender(start.socket, rules.one_at_a_time));
         Connection {
             socket: start.socket,
-            keys: Keys::new(start.client, start.key, config.checksum),
+            keys: Keys::new(start.client, start.key).with_checksum(config.checksum),
             fallback: Fallback::default(),
             lifecycle: Lifecycle::default(),
             subflows: Subflows::default(),

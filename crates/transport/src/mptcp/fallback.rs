@@ -117,6 +117,15 @@ impl Default for Fallback {
     }
 }
 
+/// What a segment has beside an MP_FAIL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum FailCompany {
+    /// A DSS: the peer does not use plain TCP yet.
+    Dss,
+    /// No DSS.
+    None,
+}
+
 impl Fallback {
     /// The connection is TCP.
     #[inline]
@@ -229,16 +238,16 @@ impl Fallback {
         }
     }
 
-    /// Data or acknowledgements arrived without options; `first`: on the first subflow.
+    /// Data or acknowledgements arrived without options on the subflow at that place.
     pub(super) fn on_options_lost(
         &mut self,
-        first: bool,
+        index: usize,
         announcement: Announcement,
         one_stream: bool,
     ) -> Result<OptionsLost, Refused> {
         match &mut self.joins {
             Joins::None if one_stream => Ok(OptionsLost::FallBack(announcement)),
-            Joins::Unconfirmed { options_lost } if first && one_stream => {
+            Joins::Unconfirmed { options_lost } if index == 0 && one_stream => {
                 *options_lost = Some(options_lost.map_or(announcement, |l| l.max(announcement)));
                 Ok(OptionsLost::Deferred)
             }
@@ -259,10 +268,10 @@ impl Fallback {
         Ok(())
     }
 
-    /// An MP_FAIL arrived. `mapped`: beside a DSS, so that the peer is not TCP yet.
+    /// An MP_FAIL arrived.
     pub(super) fn on_fail_received(
         &mut self,
-        mapped: bool,
+        company: FailCompany,
         one_stream: bool,
     ) -> Result<FailReceived, Refused> {
         if !self.is_permitted(one_stream) {
@@ -270,7 +279,7 @@ impl Fallback {
         }
         match &mut self.mode {
             Mode::FailAgreed => Ok(FailReceived::Repeated),
-            Mode::FailSent(suspect) if mapped => {
+            Mode::FailSent(suspect) if company == FailCompany::Dss => {
                 let Suspect { offset, payload } = suspect;
                 let suspect = Suspect { offset: *offset, payload: std::mem::take(payload) };
                 self.mode = Mode::FailAgreed;
@@ -416,15 +425,19 @@ mod tests {
         Ok(())
     }
 
-    fn lose_options(fallback: &mut Fallback, first: bool, one: bool) -> Result<(), Refused> {
-        match fallback.on_options_lost(first, Announcement::Nothing, one)? {
+    fn lose_options(fallback: &mut Fallback, index: usize, one: bool) -> Result<(), Refused> {
+        match fallback.on_options_lost(index, Announcement::Nothing, one)? {
             OptionsLost::Deferred => Ok(()),
             OptionsLost::FallBack(announcement) => leave(fallback, announcement),
         }
     }
 
-    fn receive_fail(fallback: &mut Fallback, mapped: bool, one: bool) -> Result<(), Refused> {
-        match fallback.on_fail_received(mapped, one)? {
+    fn receive_fail(
+        fallback: &mut Fallback,
+        company: FailCompany,
+        one: bool,
+    ) -> Result<(), Refused> {
+        match fallback.on_fail_received(company, one)? {
             FailReceived::Repeated => Ok(()),
             FailReceived::Agreed(payload) => {
                 assert_eq!(payload, suspect());
@@ -448,11 +461,11 @@ mod tests {
                 let deferred = fallback.is_verdict_deferred();
                 assert_eq!(fallback.on_joins_settled().is_some(), deferred);
             }
-            OptionsLostOnFirst => lose_options(fallback, true, one)?,
-            OptionsLostOnOther => lose_options(fallback, false, one)?,
+            OptionsLostOnFirst => lose_options(fallback, 0, one)?,
+            OptionsLostOnOther => lose_options(fallback, 1, one)?,
             WrongChecksum => fallback.on_wrong_checksum(suspect(), one)?,
-            FailWithDss => receive_fail(fallback, true, one)?,
-            FailAlone => receive_fail(fallback, false, one)?,
+            FailWithDss => receive_fail(fallback, FailCompany::Dss, one)?,
+            FailAlone => receive_fail(fallback, FailCompany::None, one)?,
             InfiniteMapping if !fallback.accepts_infinite_mapping(one) => return Err(Refused),
             InfiniteMapping | Leave => leave(fallback, Announcement::Nothing)?,
         }
@@ -487,7 +500,7 @@ mod tests {
     fn deferred_verdict_announces_if_any_loss_did() {
         let mut fallback = at(0, 1);
         for announcement in [Announcement::InfiniteMapping, Announcement::Nothing] {
-            let lost = fallback.on_options_lost(true, announcement, true);
+            let lost = fallback.on_options_lost(0, announcement, true);
             assert_eq!(lost, Ok(OptionsLost::Deferred));
         }
         assert_eq!(fallback.on_joins_settled(), Some(Announcement::InfiniteMapping));

@@ -1,7 +1,7 @@
 //! What arrives on subflows: acknowledgements, mappings, data, options (RFC 8684 s3.3 to s3.7).
 
 use super::connection::Connection;
-use super::fallback::{Announcement, FailReceived, OptionsLost, Refused, Suspect};
+use super::fallback::{Announcement, FailCompany, FailReceived, OptionsLost, Refused, Suspect};
 use super::handshake::LONG_ROOM;
 use super::receive::Mapped;
 use super::stage::Stage;
@@ -417,7 +417,7 @@ impl Connection {
         index: usize,
         announcement: Announcement,
     ) {
-        match self.fallback.on_options_lost(index == 0, announcement, self.is_one_stream()) {
+        match self.fallback.on_options_lost(index, announcement, self.is_one_stream()) {
             Ok(OptionsLost::Deferred) => {}
             Ok(OptionsLost::FallBack(announcement)) => self.fall_back(cx, announcement),
             Err(Refused) => {
@@ -458,7 +458,8 @@ impl Connection {
 
     /// An MP_FAIL arrived on subflow `index`; `mapped`: beside a DSS.
     pub(super) fn on_mp_fail(&mut self, cx: &mut Context<'_>, index: usize, mapped: bool) {
-        match self.fallback.on_fail_received(mapped, self.is_one_stream()) {
+        let company = if mapped { FailCompany::Dss } else { FailCompany::None };
+        match self.fallback.on_fail_received(company, self.is_one_stream()) {
             Ok(FailReceived::Repeated) => {}
             Ok(FailReceived::Agreed(suspect)) => self.on_fail_agreed(cx, suspect),
             Ok(FailReceived::FallBack(announcement)) => self.fall_back(cx, announcement),

@@ -32,9 +32,16 @@ pub(crate) struct Keys {
 
 impl Keys {
     /// Before the peer's key is known.
-    pub(crate) const fn new(client: bool, local: Key, checksum: bool) -> Self {
+    pub(crate) const fn new(client: bool, local: Key) -> Self {
         let exchange = Exchange::LocalOnly;
-        Keys { client, local, exchange, checksum, no_join_to_first: false }
+        Keys { client, local, exchange, checksum: false, no_join_to_first: false }
+    }
+
+    /// This host asks for DSS checksums.
+    #[must_use]
+    pub(crate) const fn with_checksum(mut self, checksum: bool) -> Self {
+        self.checksum = checksum;
+        self
     }
 
     /// This host opened the connection.
@@ -176,7 +183,7 @@ mod tests {
 
     #[test]
     fn keys_are_exchanged_before_the_connection_is_fully_established() {
-        let mut keys = Keys::new(true, Key(1), false);
+        let mut keys = Keys::new(true, Key(1));
         assert!(!keys.on_established(), "the peer's key is unknown");
         keys.on_remote_key(Key(2));
         assert_eq!((keys.remote(), keys.is_fully_established()), (Some(Key(2)), false));
@@ -187,18 +194,18 @@ mod tests {
 
     #[test]
     fn flag_of_either_host_switches_checksums_on() {
-        let mut keys = Keys::new(false, Key(1), false);
+        let mut keys = Keys::new(false, Key(1));
         keys.on_flags(CapableFlags::HMAC_SHA256);
         assert!(!keys.uses_checksum() && !keys.forbids_join_to_first());
         keys.on_flags(CapableFlags::HMAC_SHA256.with(CapableFlags::CHECKSUM));
         keys.on_flags(CapableFlags::HMAC_SHA256.with(CapableFlags::NO_JOIN));
         assert!(keys.uses_checksum() && keys.forbids_join_to_first());
-        assert!(Keys::new(true, Key(1), true).uses_checksum());
+        assert!(Keys::new(true, Key(1)).with_checksum(true).uses_checksum());
     }
 
     #[test]
     fn hosts_of_a_join_compute_the_hmac_of_each_other() {
-        let (client, server) = (Keys::new(true, Key(1), false), Keys::new(false, Key(2), false));
+        let (client, server) = (Keys::new(true, Key(1)), Keys::new(false, Key(2)));
         assert_eq!(client.own_hmac(Key(2), 7, 8), server.peer_hmac(Key(1), 8, 7));
         assert_ne!(client.own_hmac(Key(2), 7, 8), server.own_hmac(Key(1), 8, 7));
     }

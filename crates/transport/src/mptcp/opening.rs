@@ -90,7 +90,7 @@ impl Opening<'_> {
         let mut tcp = Subflow::connect(identity, self.config);
         tcp.set_multipath(Multipath::new(option.into(), self.room));
         let ids = AddressIds { local: request.local_id, remote: request.remote_id };
-        let priority = Priority::new(request.backup, false);
+        let priority = Priority::new(request.backup);
         SubflowEntry::new(tcp, request.interface, handshake, ids, priority)
     }
 
@@ -117,7 +117,7 @@ impl Opening<'_> {
         let tcp = Subflow::accept_multipath(now, identity, self.config, syn, mp);
         let handshake = Handshake::new(false, nonce, theirs);
         let ids = AddressIds { local: local_id, remote: address_id };
-        let priority = Priority::new(own_backup, backup);
+        let priority = Priority::new(own_backup).with_remote(backup);
         Some(SubflowEntry::new(tcp, interface, handshake, ids, priority))
     }
 
@@ -133,7 +133,7 @@ impl Opening<'_> {
         let local_id = addresses.local_id(tcp.tuple().local.ip()).unwrap_or(0);
         let handshake = Handshake::new(false, join.local_nonce, join.remote_nonce);
         let ids = AddressIds { local: local_id, remote: join.remote_id };
-        let priority = Priority::new(false, join.backup);
+        let priority = Priority::new(false).with_remote(join.backup);
         SubflowEntry::new(tcp, interface, handshake, ids, priority)
     }
 }

@@ -12,9 +12,16 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// The flags of both hosts in MP_JOIN.
-    pub const fn new(local: bool, remote: bool) -> Self {
-        Priority { local, announced: local, remote }
+    /// The flag of this host in MP_JOIN; the peer has none.
+    pub const fn new(local: bool) -> Self {
+        Priority { local, announced: local, remote: false }
+    }
+
+    /// The same with the flag of the peer's MP_JOIN.
+    #[must_use]
+    pub const fn with_remote(mut self, remote: bool) -> Self {
+        self.remote = remote;
+        self
     }
 
     /// Either host asks for it.
@@ -55,7 +62,7 @@ mod tests {
 
     #[test]
     fn flag_is_announced_when_the_peer_believes_otherwise() {
-        let mut priority = Priority::new(true, false);
+        let mut priority = Priority::new(true);
         assert_eq!(priority.take_announcement(), None, "the join had it");
         assert!(priority.set_local(false));
         assert!(!priority.set_local(false));
@@ -73,6 +80,6 @@ mod tests {
         assert!(priority.is_backup());
         priority.set_remote(false);
         assert!(!priority.is_backup());
-        assert!(Priority::new(true, false).is_backup());
+        assert!(Priority::new(true).is_backup());
     }
 }

@@ -74,7 +74,7 @@ mod tests {
     use crate::path_manager::Endpoints;
     use crate::path_manager::tests::{addresses, known};
 
-    fn passive(client: bool, accept: bool) -> Passive {
+    fn passive((client, accept): (bool, bool)) -> Passive {
         let endpoints = &Endpoints::default();
         Passive::new(&Side { client, endpoints, gateway_lists: 0 }, accept)
     }
@@ -85,7 +85,7 @@ mod tests {
         let known = known(&local, &remote);
         let announced = PathEvent::Announced(remote[1]);
         for (client, accept, joins) in [(true, true, 1), (true, false, 0), (false, true, 0)] {
-            let mut manager = passive(client, accept);
+            let mut manager = passive((client, accept));
             assert!(manager.on_event(Instant::ZERO, PathEvent::Established, &known).is_empty());
             let commands = manager.on_event(Instant::ZERO, announced, &known);
             assert_eq!(commands.len(), joins, "{client} {accept}");
@@ -102,7 +102,7 @@ mod tests {
             [(true, true, &remove), (true, false, &none), (false, true, &none)]
         {
             let gone = PathEvent::LocalDown { id: 1, removed };
-            let commanded = passive(true, accept).on_event(Instant::ZERO, gone, &known);
+            let commanded = passive((true, accept)).on_event(Instant::ZERO, gone, &known);
             assert_eq!(commanded, *commands, "{accept} {removed}");
         }
     }

@@ -175,14 +175,15 @@ pub(super) fn choose<'a>(view: &View<'a>, offer: &Offer, kernel_compat: bool) ->
     if let [path] = view.paths {
         return Choice::of(only(path));
     }
+    let paths = |backup| view.paths.iter().filter(move |path| path.backup == backup);
     let mut offer = *offer;
     let mut forget = false;
     loop {
-        let active = pick(view, &offer, false, kernel_compat);
+        let active = pick(paths(false), &offer, kernel_compat);
         if active.force {
             return Choice { path: active.best, forget };
         }
-        let backup = pick(view, &offer, true, kernel_compat);
+        let backup = pick(paths(true), &offer, kernel_compat);
         if backup.force || offer.paths.is_empty() {
             return Choice { path: backup.best, forget };
         }
@@ -197,13 +198,16 @@ struct Pick<'a> {
     force: bool,
 }
 
-/// The fastest available path among the active ones or the backups. One that the segment was not
-/// on comes before any other.
-fn pick<'a>(view: &View<'a>, offer: &Offer, backup: bool, kernel_compat: bool) -> Pick<'a> {
+/// The fastest available one of `paths`. One that the segment was not on comes before any other.
+fn pick<'a>(
+    paths: impl Iterator<Item = &'a PathView>,
+    offer: &Offer,
+    kernel_compat: bool,
+) -> Pick<'a> {
     let mut best = None;
     let mut unused_is_blocked = false;
-    for path in view.paths {
-        if path.backup != backup || path.is_definitely_unavailable(offer) {
+    for path in paths {
+        if path.is_definitely_unavailable(offer) {
             continue;
         }
         let used = offer.paths.contains(path.id);

@@ -51,11 +51,10 @@ impl Script {
         Script { subflows, packets: Vec::new(), subtypes: Vec::new() }
     }
 
-    /// The side `from` (0 initiator, 1 listener) sends on the subflow.
+    /// A side (0 initiator, 1 listener) sends on the subflow: `(subflow, from)`.
     fn send(
         &mut self,
-        subflow: usize,
-        from: usize,
+        (subflow, from): (usize, usize),
         flags: Flags,
         mptcp: impl Into<MptcpOptions>,
         payload: Payload,
@@ -97,21 +96,21 @@ impl Script {
         subtypes: &'static str,
     ) {
         let options: MptcpOptions = mptcp.into_iter().collect();
-        self.send(subflow, from, Flags::ACK, options, Payload::Empty, subtypes);
+        self.send((subflow, from), Flags::ACK, options, Payload::Empty, subtypes);
     }
 
     fn open(&mut self) {
         let flags = CapableFlags::HMAC_SHA256.with(CapableFlags::CHECKSUM);
         let capable = |form| MptcpOption::Capable(Capable::V1 { flags, form });
         let (sender, receiver) = (KEY_A, KEY_B);
-        self.send(0, 0, Flags::SYN, capable(CapableForm::Syn), Payload::Empty, "0");
+        self.send((0, 0), Flags::SYN, capable(CapableForm::Syn), Payload::Empty, "0");
         let syn_ack = capable(CapableForm::SynAck { sender: KEY_B });
-        self.send(0, 1, Flags::SYN | Flags::ACK, syn_ack, Payload::Empty, "0");
+        self.send((0, 1), Flags::SYN | Flags::ACK, syn_ack, Payload::Empty, "0");
         self.ack(0, 0, vec![capable(CapableForm::Ack { sender, receiver })], "0");
         let payload = Payload::virtual_range(1, 0, 500);
         let checksum = Some(Mapping::checksum_of(KEY_A.idsn() + 1, 1, 500, &payload));
         let data = CapableForm::Data { sender, receiver, len: 500, checksum };
-        self.send(0, 0, Flags::ACK, capable(data), payload, "0");
+        self.send((0, 0), Flags::ACK, capable(data), payload, "0");
         self.ack(0, 1, vec![acked(true)], "2");
         self.ack(0, 0, vec![acked(false)], "2");
     }
@@ -119,11 +118,11 @@ impl Script {
     fn join(&mut self) {
         let (backup, address_id) = (false, 3);
         let syn = Join::Syn { backup, address_id, token: KEY_B.token(), nonce: NONCE_A };
-        self.send(1, 0, Flags::SYN, MptcpOption::Join(syn), Payload::Empty, "1");
+        self.send((1, 0), Flags::SYN, MptcpOption::Join(syn), Payload::Empty, "1");
         let hmac = join_hmac((KEY_B, NONCE_B), (KEY_A, NONCE_A)).left8();
         let syn_ack = Join::SynAck { backup, address_id: 0, hmac, nonce: NONCE_B };
         let flags = Flags::SYN | Flags::ACK;
-        self.send(1, 1, flags, MptcpOption::Join(syn_ack), Payload::Empty, "1");
+        self.send((1, 1), flags, MptcpOption::Join(syn_ack), Payload::Empty, "1");
         let hmac = join_hmac((KEY_A, NONCE_A), (KEY_B, NONCE_B)).left20();
         self.ack(1, 0, vec![MptcpOption::Join(Join::Ack { hmac })], "1");
         self.ack(1, 1, vec![acked(true)], "2");
@@ -143,7 +142,7 @@ impl Script {
             let ack = number(KEY_A.idsn() + 501, long_ack);
             let mapping = Mapping { dsn: number(dsn, long_dsn), subflow_seq, len, checksum };
             let dss = Dss::EMPTY.with_ack(ack).with_mapping(mapping);
-            self.send(subflow, 1, Flags::ACK | Flags::PSH, dss, payload, "2");
+            self.send((subflow, 1), Flags::ACK | Flags::PSH, dss, payload, "2");
             dsn += u64::from(len);
         }
     }
@@ -178,10 +177,10 @@ impl Script {
         );
         let reason = ResetReason::MIDDLEBOX_INTERFERENCE;
         let reset = MptcpOption::TcpRst { transient: true, reason };
-        self.send(1, 0, Flags::RST | Flags::ACK, reset.clone(), Payload::Empty, "8");
+        self.send((1, 0), Flags::RST | Flags::ACK, reset.clone(), Payload::Empty, "8");
         let both: MptcpOptions =
             [MptcpOption::FastClose { receiver: KEY_A }, reset].into_iter().collect();
-        self.send(0, 1, Flags::RST | Flags::ACK, both, Payload::Empty, "7,8");
+        self.send((0, 1), Flags::RST | Flags::ACK, both, Payload::Empty, "7,8");
     }
 }
 
