@@ -1,5 +1,5 @@
-//! Times by state of a variant's connections, and what was sent more than once: means over
-//! repetitions. docs/results.md defines the terms.
+//! Times by state of a variant's connections, and repeated segments: means over repetitions.
+//! docs/results.md defines the terms.
 
 use crate::run::Run;
 use crate::scenario::Scenario;
@@ -27,7 +27,7 @@ pub struct Lost {
     pub bytes: f64,
 }
 
-/// What was sent on a path more than once, per repetition.
+/// Repeated segments on a path, per repetition.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Repeats {
     /// Name of the path.

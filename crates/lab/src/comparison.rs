@@ -53,7 +53,7 @@ pub enum Class {
     Hurts,
     /// Shown to be about equal.
     NoDifference,
-    /// Not shown either way.
+    /// Neither shown.
     Undecided,
 }
 

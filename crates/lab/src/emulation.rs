@@ -31,7 +31,7 @@ pub struct Emulation {
     pub series: Vec<VariantSeries>,
 }
 
-/// How the emulator carried out a run.
+/// Conduct of a run by the emulator.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Conduct {
     /// Discarded attempts before it.

@@ -27,7 +27,7 @@ impl StackKind {
     pub const ALL: [StackKind; 3] =
         [StackKind::KernelTcp, StackKind::KernelMptcp, StackKind::Anabranch];
 
-    /// As `--stack` spells it.
+    /// Spelling in `--stack`.
     pub const fn name(self) -> &'static str {
         match self {
             StackKind::KernelTcp => "kernel-tcp",

@@ -25,10 +25,10 @@ const NAMES: [&str; 4] = ["bulk", "burst", "video", "web"];
 pub(crate) const EXAMPLES: &str =
     "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video` or `web:page.har`";
 
-/// How pages are fetched.
+/// Options of fetching pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Fetching {
-    /// How exchanges share connections.
+    /// Version of HTTP, which decides how exchanges share connections.
     pub http: Http,
     /// Limits hold for each host.
     pub per_host: bool,

@@ -65,7 +65,7 @@ pub(crate) struct EmulateArgs {
     command: Vec<OsString>,
 }
 
-/// Which host the program runs in.
+/// Host of the program.
 #[derive(Clone, Copy, ValueEnum, Debug)]
 enum Shell {
     Client,

@@ -33,7 +33,7 @@ pub(super) struct Captured {
     pub span: Option<(Instant, Instant)>,
     /// Names of the interfaces; empty for interfaces without a name.
     pub names: Vec<String>,
-    /// What was left out, and why.
+    /// Notes on omitted packets.
     pub notes: Vec<String>,
 }
 

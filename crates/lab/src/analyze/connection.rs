@@ -33,7 +33,7 @@ struct Opened {
     offered: bool,
     /// A subflow joined that names a connection whose keys were not seen.
     unmatched: bool,
-    /// What each side sent.
+    /// Data sent by each side.
     data: [Data; 2],
 }
 
@@ -56,12 +56,12 @@ impl Connections {
         self.flows[index].note(segment);
         let end = self.flows[index].sender(segment);
         self.flows[index].sides[end].half.begin(segment, || self.origins.before(segment));
-        self.hear_handshake(index, segment);
-        self.hear_mapping(index, segment);
-        self.hear_data(index, end, segment);
+        self.on_handshake(index, segment);
+        self.on_mapping(index, segment);
+        self.on_data(index, end, segment);
         if segment.flags.contains(Flags::ACK) {
             self.flows[index].sides[1 - end].half.acked(segment);
-            self.hear_data_ack(index, end, segment);
+            self.on_data_ack(index, end, segment);
         }
         for end in [0, 1] {
             self.release(index, end, segment.time);
@@ -86,13 +86,13 @@ impl Connections {
         })
     }
 
-    fn hear_handshake(&mut self, index: usize, segment: &Segment) {
+    fn on_handshake(&mut self, index: usize, segment: &Segment) {
         let syn = segment.flags.contains(Flags::SYN);
         let answers = syn && segment.flags.contains(Flags::ACK);
         let connection = self.flows[index].connection;
         let opened = &mut self.connections[connection];
         match segment.options.mptcp.capable() {
-            Some(Capable::V1 { form, .. }) => self.hear_keys(index, form),
+            Some(Capable::V1 { form, .. }) => self.on_keys(index, form),
             Some(Capable::Unsupported { version }) => {
                 opened.spoken = Spoken::OtherVersion(version);
             }
@@ -108,7 +108,7 @@ impl Connections {
         }
     }
 
-    fn hear_keys(&mut self, index: usize, form: CapableForm) {
+    fn on_keys(&mut self, index: usize, form: CapableForm) {
         let connection = self.flows[index].connection;
         match form {
             CapableForm::Syn => self.connections[connection].offered = true,
@@ -154,7 +154,7 @@ impl Connections {
         }
     }
 
-    fn hear_mapping(&mut self, index: usize, segment: &Segment) {
+    fn on_mapping(&mut self, index: usize, segment: &Segment) {
         let Some(dss) = segment.options.mptcp.dss else { return };
         let (end, flow) = (self.flows[index].sender(segment), &mut self.flows[index]);
         let opened = &mut self.connections[flow.connection];
@@ -177,7 +177,7 @@ impl Connections {
         }
     }
 
-    fn hear_data(&mut self, index: usize, end: usize, segment: &Segment) {
+    fn on_data(&mut self, index: usize, end: usize, segment: &Segment) {
         let flow = &mut self.flows[index];
         let opened = &mut self.connections[flow.connection];
         let side = flow.side_of(end);
@@ -200,7 +200,7 @@ impl Connections {
         }
     }
 
-    fn hear_data_ack(&mut self, index: usize, end: usize, segment: &Segment) {
+    fn on_data_ack(&mut self, index: usize, end: usize, segment: &Segment) {
         let flow = &self.flows[index];
         let other = flow.side_of(1 - end);
         let ack = segment.options.mptcp.dss.and_then(|dss| dss.ack());
@@ -264,7 +264,7 @@ impl Connections {
     }
 }
 
-/// Where a mapping begins in its subflow. Numbers are relative to the SYN (RFC 8684 s3.3.1).
+/// Begin of a mapping in its subflow. Numbers are relative to the SYN (RFC 8684 s3.3.1).
 fn subflow_position(flow: &Flow, end: usize, segment: &Segment, mapping: &Mapping) -> u64 {
     let half = &flow.sides[end].half;
     let position = half.position(segment.seq).unwrap_or(1);

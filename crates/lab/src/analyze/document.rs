@@ -5,7 +5,7 @@
 use super::{Analysis, Connection, Distribution, Flowing, OutOfOrder, Spoken, Subflow, Vantage};
 use serde_json::{Value, json};
 
-/// What `analyze --json` prints. `file` is the name that was given.
+/// The document of `analyze --json`; `file` is the name given.
 pub fn analysis_document(file: &str, analysis: &Analysis) -> Value {
     json!({
         "schema": 1,

@@ -21,7 +21,7 @@ pub(super) struct Flow {
     pub flipped: bool,
     pub first: Instant,
     pub last: Instant,
-    /// Where it was captured; `None` at more than one interface.
+    /// Interface of the capture; `None` for more than one.
     pub interface: Option<usize>,
     pub backup: bool,
     pub reset: bool,

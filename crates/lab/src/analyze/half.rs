@@ -71,9 +71,9 @@ impl Half {
         self.initial.is_some_and(|initial| initial != seq)
     }
 
-    /// Takes its place from the first segment: a SYN has position 0, one in the middle of a
-    /// connection follows on the SYN's number if `before` knows it, and is taken for the first byte
-    /// otherwise.
+    /// Initialises positions from the first segment: a SYN has position 0; a segment in the middle
+    /// of a connection is relative to the SYN's number if `before` knows it, and otherwise becomes
+    /// the first byte.
     pub(super) fn begin(&mut self, segment: &Segment, before: impl FnOnce() -> Option<SeqNumber>) {
         if self.initial.is_some() {
             return;
@@ -82,18 +82,18 @@ impl Half {
         let syn = if is_syn { Some(segment.seq) } else { before() };
         let syn = syn.unwrap_or(segment.seq - 1);
         self.initial = Some(syn);
-        // What was before is not in the capture.
+        // Earlier bytes are not in the capture.
         let first = u64::from((segment.seq - syn.0).0).max(1);
         (self.first, self.highest, self.in_order, self.acknowledged) = (first, first, first, first);
     }
 
-    /// Everything that the segment tells of this direction; the ranges whose bytes are new.
+    /// Processes a segment of this direction; returns the ranges of new bytes.
     pub(super) fn sent(&mut self, segment: &Segment) -> Vec<Range<u64>> {
         let (Some(position), true) = (self.position(segment.seq), segment.len > 0) else {
             return Vec::new();
         };
         let first = position + u64::from(segment.flags.contains(Flags::SYN));
-        // What is before the first byte is no data of this connection, or was before the capture.
+        // Data before the first byte do not belong to this connection, or precede the capture.
         let range = first.max(self.first)..first + segment.len;
         if range.is_empty() {
             return Vec::new();
@@ -111,7 +111,7 @@ impl Half {
         self.bytes += len;
         let late = new.first().is_some_and(|new| new.start < self.highest);
         let lost = late && self.was_sent_again(segment, range.start);
-        // One byte of a segment may be new by accident (a probe of a closed window).
+        // A single byte of a segment may be new (a probe of a closed window).
         if fresh < len || lost {
             self.resent_segments += 1;
             self.resent_bytes += if lost { len } else { len - fresh };
@@ -119,7 +119,8 @@ impl Half {
         self.lost_segments += u64::from(lost);
     }
 
-    /// Whether what fills a gap was sent after the segment behind the gap, and not overtaken by it.
+    /// Whether a segment that fills a gap was sent after the segment behind the gap, rather than
+    /// reordered.
     fn was_sent_again(&self, segment: &Segment, start: u64) -> bool {
         let Some((_, (opened, stamp))) = self.gaps.range(..=start).next_back() else {
             return false;
@@ -152,8 +153,9 @@ impl Half {
         self.highest = self.highest.max(range.end);
     }
 
-    /// The other end acknowledges; takes the RTT of the oldest segment that is newly acknowledged
-    /// and was sent once, as Linux does (`tcp_clean_rtx_queue`), also from SACKs.
+    /// Processes an acknowledgement of the other end; samples the RTT of the oldest newly
+    /// acknowledged segment that was sent once, as Linux does (`tcp_clean_rtx_queue`), also from
+    /// SACKs.
     pub(super) fn acked(&mut self, segment: &Segment) {
         let Some(up_to) = self.position(segment.ack).filter(|_| self.highest > 0) else { return };
         let mut oldest: Option<Instant> = None;
@@ -174,14 +176,14 @@ impl Half {
         self.skip_missed(up_to);
     }
 
-    /// When the oldest newly selected segment was sent.
+    /// Sending time of the oldest newly selectively acknowledged segment.
     fn newly_selected(&mut self, segment: &Segment, up_to: u64) -> Option<Instant> {
         let mut oldest = None;
         for (left, right) in segment.options.sack.as_slice() {
             let (Some(start), Some(end)) = (self.position(*left), self.position(*right)) else {
                 continue;
             };
-            // A block below the acknowledgement is a duplicate's (RFC 2883).
+            // A block below the acknowledgement reports a duplicate (RFC 2883).
             if start < up_to || end <= start {
                 continue;
             }
@@ -196,9 +198,9 @@ impl Half {
         oldest
     }
 
-    /// What is acknowledged was received, whether the capture has it or not.
+    /// Acknowledged data were received, even if the capture lacks them.
     fn skip_missed(&mut self, up_to: u64) {
-        // A FIN takes a position and is no byte.
+        // A FIN has a position, but is not a byte.
         let up_to = up_to.min(self.highest);
         for gap in self.seen.missing(self.in_order..up_to.max(self.in_order)).collect::<Vec<_>>() {
             self.missed_bytes += gap.end - gap.start;
@@ -211,7 +213,7 @@ impl Half {
         self.gaps = self.gaps.split_off(&before);
     }
 
-    /// The next bytes before which everything was seen.
+    /// The next bytes in order.
     pub(super) fn next_in_order(&mut self) -> Option<(u64, Piece)> {
         let (&start, &piece) = self.waiting.first_key_value()?;
         if start > self.in_order && !self.seen_up_to(start) {

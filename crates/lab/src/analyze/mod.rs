@@ -1,8 +1,8 @@
-//! What a capture of TCP or MPTCP traffic shows: subflows, shares, RTT, loss, reinjection, and
+//! Analysis of captures of TCP and MPTCP traffic: subflows, shares, RTT, loss, reinjection, and
 //! out-of-order delay.
 //!
-//! Any capture that `wire` reads, from this program or tcpdump, at either end or between. Leaves
-//! tables and documents to the caller. The definitions are those of 001 sIII-B: loss is
+//! Any capture that `wire` reads, from this program or tcpdump, at either end or between. The
+//! caller prints tables and documents. The definitions are those of 001 sIII-B: loss is
 //! retransmitted segments over segments sent, RTT excludes retransmissions (Karn), and out-of-order
 //! delay is the time from the arrival of a segment until all data before it have arrived.
 

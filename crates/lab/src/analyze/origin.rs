@@ -28,7 +28,7 @@ impl Origins {
     /// Origins from segments in time order.
     pub(super) fn of(segments: &[Segment]) -> Origins {
         let mut origins = Origins::default();
-        segments.iter().for_each(|segment| origins.hear(segment));
+        segments.iter().for_each(|segment| origins.observe(segment));
         origins
     }
 
@@ -41,7 +41,7 @@ impl Origins {
         }
     }
 
-    fn hear(&mut self, segment: &Segment) {
+    fn observe(&mut self, segment: &Segment) {
         let direction = (segment.src, segment.dst);
         if segment.flags.contains(Flags::SYN) {
             for direction in [direction, (segment.dst, segment.src)] {

@@ -55,7 +55,7 @@ pub struct Connection {
     pub client: SocketAddr,
     /// The address and port that the first SYN was sent to.
     pub server: SocketAddr,
-    /// Where the segments of the first subflow were captured.
+    /// Point of capture of the first subflow.
     pub vantage: Vantage,
     /// Start in seconds after the first segment of the capture.
     pub start: f64,
@@ -90,7 +90,7 @@ pub struct Subflow {
     pub down: Flowing,
 }
 
-/// What one end of a subflow sent.
+/// Data sent by one end of a subflow.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Flowing {
     /// Segments with payload.

@@ -138,7 +138,7 @@ fn backup_is_of_the_whole_path_and_the_whole_run_unless_a_time_is_said() {
     assert_eq!(marks("p=rate 5mbit"), []);
     let twice = "p=rate 5mbit backup @5s..7s backup @3s..5s";
     assert_eq!(marks(twice), [(3, true), (5, false), (5, true), (7, false)]);
-    assert!(path(twice).draw(1, 0).events.is_empty(), "links hear nothing of it");
+    assert!(path(twice).draw(1, 0).events.is_empty(), "links have no such event");
     assert!(!path(twice).is_random());
     refused_with("p=rate 5mbit backup backup @3s", &["two events change `backup`"]);
     refused_with("p=rate 5mbit uplink backup", &["`backup` is for a whole path"]);

@@ -187,7 +187,11 @@ fn check_room(setup: &KernelSetup, options: &Options, first: usize) -> Result<()
 }
 
 /// Notes on announced addresses that the other side's limit leaves unused.
-pub(super) fn unheard(setup: &KernelSetup, paths: &[PathSpec], first: usize) -> Vec<String> {
+pub(super) fn unused_announcements(
+    setup: &KernelSetup,
+    paths: &[PathSpec],
+    first: usize,
+) -> Vec<String> {
     let sides = [("client", true, setup.server_limits), ("server", false, setup.client_limits)];
     let note = |(side, client, limits): (&str, bool, Limits)| {
         let told = |at: &&PathEndpoint| at.client == client && at.path != first && at.flags.signal;

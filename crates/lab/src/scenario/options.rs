@@ -173,7 +173,7 @@ impl Options {
         let kernel = endpoints::resolve(self, &chosen.path_managers, &paths, first)?;
         let simultaneous_syn = self.resolve_simultaneous_syn(&chosen)?;
         if let Some(kernel) = &kernel {
-            notes.extend(endpoints::unheard(kernel, &paths, first));
+            notes.extend(endpoints::unused_announcements(kernel, &paths, first));
         }
         let choices = Choices {
             protocols: chosen.protocols,

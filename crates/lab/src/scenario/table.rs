@@ -28,7 +28,7 @@ pub enum Takes {
 pub enum Verbs {
     /// All that resolve a scenario.
     All,
-    /// Those that repeat and compare.
+    /// Subcommands that repeat and compare.
     Repeating,
     /// Each subcommand with the option describes it itself.
     Own,

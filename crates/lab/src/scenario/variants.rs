@@ -15,7 +15,7 @@ use transport::scheduler::SchedulerChoice;
 pub struct Variant {
     /// `tcp/wlan/cubic`, `mptcp/lrf/lia`.
     pub name: String,
-    /// What carries the traffic over which paths.
+    /// Protocol and paths.
     pub carrier: Carrier,
     /// Its congestion control.
     pub congestion: ControllerChoice,

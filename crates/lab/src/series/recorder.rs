@@ -1,7 +1,7 @@
 //! The recorder that turns the events of a run into time series.
 //!
-//! Of several connections the one that carried most is recorded. Subflow numbers become paths of
-//! the scenario at the end of the run, when the interface of each subflow is known.
+//! Of several connections, the one that carried most data is recorded. Subflow numbers become paths
+//! of the scenario at the end of the run, when the interface of each subflow is known.
 
 use super::brought::{Brought, is_eventful};
 use super::calls::Calls;
@@ -52,7 +52,7 @@ const MOST_KEPT: usize = 200_000;
 
 struct Watch(Rc<RefCell<Seen>>);
 
-/// What was recorded so far.
+/// State of the recorder.
 #[derive(Default)]
 struct Seen {
     sender: HostId,
