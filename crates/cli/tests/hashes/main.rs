@@ -7,7 +7,7 @@
 mod coverage;
 mod entries;
 
-use entries::{Entry, entries, folder, root};
+use entries::{Entry, entries, folder};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -124,7 +124,9 @@ fn anabranch(arguments: &[&str]) -> Result<String, String> {
             command.env_remove(name);
         }
     }
-    let output = command.current_dir(root()).args(arguments).output().expect("the program starts");
+    // Nor does what is in a folder: recordings of named pages are found from the current one.
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    let output = command.current_dir(folder).args(arguments).output().expect("the program starts");
     if output.status.success() {
         String::from_utf8(output.stdout).map_err(|error| error.to_string())
     } else {

@@ -12,6 +12,7 @@ mod drepas;
 mod failover;
 mod flows;
 mod guards;
+mod hashes;
 mod latency_bursts;
 mod multipath;
 mod pair;

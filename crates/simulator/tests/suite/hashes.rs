@@ -1,0 +1,89 @@
+//! Result hashes of runs that no option of the command line asks for: IPv6, DSS checksums, large
+//! datagrams, first thresholds, Nagle, pacing, processing cost, ends of runs. The others are in
+//! `crates/cli/tests/hashes`.
+
+use crate::multipath::{multipath, over};
+use crate::pair::{link, one_path, record, with};
+use base::Duration;
+use network::{LinkConfig, LossConfig};
+use simulator::{ProcessingCost, RunSetup, Until};
+use traffic::Traffic;
+
+/// Name and the first eight bytes of the hash.
+const RECORDED: [(&str, &str); 16] = [
+    ("ipv6-tcp", "d0f7dad99499a39f"),
+    ("ipv6-mptcp", "43004d02b6e9eeba"),
+    ("checksum", "eafc0ad7ff25ba63"),
+    ("checksum-ipv6", "063f1bf498508e93"),
+    ("mtu-tcp", "4f1a6226abb1dbb2"),
+    ("mtu-mptcp", "64149b427f2ea7a1"),
+    ("ssthresh-tcp", "53ddd8b8141f8aa4"),
+    ("ssthresh-mptcp", "1ea04c832ee25051"),
+    ("nagle-tcp", "a86f1ea6bb6f446d"),
+    ("nagle-mptcp", "f83ee6c8617fb73e"),
+    ("pacing-tcp", "bd02508dfdc4ca12"),
+    ("pacing-mptcp", "6fff5103e5e0d349"),
+    ("cost-tcp", "9b5c0646c3163d8d"),
+    ("cost-mptcp", "345ee9efde9468e2"),
+    ("closed-tcp", "d0d84e20c1710a56"),
+    ("closed-mptcp", "0ef7b20cf481d96b"),
+];
+
+fn lossy(mbit: u64, delay_ms: u64) -> LinkConfig {
+    LinkConfig { loss: LossConfig::Bernoulli { p: 0.01 }, ..link(mbit, delay_ms) }
+}
+
+fn tcp() -> RunSetup {
+    one_path(&lossy(20, 15), Traffic::BulkSize(2_000_000))
+}
+
+fn mptcp() -> RunSetup {
+    over(&[lossy(20, 15), link(8, 40)], "lrf", Traffic::BulkSize(2_000_000))
+}
+
+fn checksum(setup: &mut RunSetup) {
+    multipath(setup).checksum = true;
+    setup.network.paths[0].down.corrupt = 0.02;
+}
+
+fn costs(setup: &mut RunSetup) {
+    let per_segment = Duration::from_micros(300);
+    setup.client_cost = ProcessingCost { per_segment, per_decision: Duration::ZERO };
+    setup.server_cost = ProcessingCost { per_segment, per_decision: Duration::from_micros(100) };
+}
+
+fn setups() -> Vec<(&'static str, RunSetup)> {
+    vec![
+        ("ipv6-tcp", with(tcp(), |setup| setup.network.ipv6 = true)),
+        ("ipv6-mptcp", with(mptcp(), |setup| setup.network.ipv6 = true)),
+        ("checksum", with(mptcp(), checksum)),
+        ("checksum-ipv6", with(with(mptcp(), checksum), |setup| setup.network.ipv6 = true)),
+        ("mtu-tcp", with(tcp(), |setup| setup.network.mtu = 9000)),
+        ("mtu-mptcp", with(mptcp(), |setup| setup.network.mtu = 600)),
+        ("ssthresh-tcp", with(tcp(), |setup| setup.flows[0].tcp.initial_ssthresh_segs = Some(45))),
+        (
+            "ssthresh-mptcp",
+            with(mptcp(), |setup| setup.flows[0].tcp.initial_ssthresh_segs = Some(20)),
+        ),
+        ("nagle-tcp", with(tcp(), |setup| setup.flows[0].tcp.nagle = true)),
+        ("nagle-mptcp", with(mptcp(), |setup| setup.flows[0].tcp.nagle = true)),
+        ("pacing-tcp", with(tcp(), |setup| setup.flows[0].tcp.pacing = true)),
+        ("pacing-mptcp", with(mptcp(), |setup| setup.flows[0].tcp.pacing = true)),
+        ("cost-tcp", with(tcp(), costs)),
+        ("cost-mptcp", with(mptcp(), costs)),
+        ("closed-tcp", with(tcp(), |setup| setup.until = Until::Closed)),
+        ("closed-mptcp", with(mptcp(), |setup| setup.until = Until::Closed)),
+    ]
+}
+
+#[test]
+fn results_without_an_option_are_those_recorded() {
+    let hash = |setup: &RunSetup| {
+        let hash = record(setup).hash().unwrap();
+        hash[..8].iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let found: Vec<(&str, String)> =
+        setups().iter().map(|(name, setup)| (*name, hash(setup))).collect();
+    let found: Vec<(&str, &str)> = found.iter().map(|(name, hash)| (*name, &**hash)).collect();
+    assert_eq!(found, RECORDED, "CONTRIBUTING: Result hashes");
+}
