@@ -252,7 +252,7 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveErr
         ))),
         "tcp" => Ok(ProtocolConfig::Tcp(tcp)),
         other => {
-            Err(LiveError::Usage(format!("--protocol {other} is not known; there are mptcp, tcp")))
+            Err(LiveError::Usage(format!("--protocol {other} is not known; use mptcp or tcp")))
         }
     }
 }
