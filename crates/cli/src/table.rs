@@ -8,7 +8,6 @@ use lab::scenario::{Protocol, Runs};
 use lab::statistics::Interval;
 use lab::{Pair, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
 use std::fmt::Write;
-use traffic::Metric;
 
 /// Options of the text output.
 #[derive(Clone, Copy, Debug)]
@@ -134,12 +133,7 @@ fn competition(text: &mut String, scenario: &Scenario, screen: Screen) {
 
 fn results(scenario: &Scenario, report: &Report) -> Table {
     let scale = scale(report.metric, &report.variants);
-    let name = match report.metric {
-        Metric::CompletionTime => "completion",
-        Metric::Goodput => "goodput",
-        Metric::MessageDelay => "delay",
-        Metric::PageLoadTime => "page load",
-    };
+    let name = report.metric.info().heading;
     let each = |cell: &dyn Fn(&Summary) -> String| report.variants.iter().map(cell).collect();
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| scale.number(value));
     let versus = match report.baseline.as_deref() {
@@ -283,8 +277,7 @@ fn messages(report: &Report) -> Option<Table> {
         return None;
     }
     let variants: Vec<String> = report.variants.iter().map(|v| v.variant.name.clone()).collect();
-    let what = if report.metric == Metric::PageLoadTime { "objects" } else { "messages" };
-    let mut columns = vec![Column::new(what, false, 0, variants)];
+    let mut columns = vec![Column::new(report.metric.info().parts, false, 0, variants)];
     for name in names {
         let (heading, unit) = heading_of(name);
         let cell = |summary: &Summary| {

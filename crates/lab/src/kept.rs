@@ -4,7 +4,7 @@ use crate::run::{Drops, OBJECT_TIME, Run};
 use crate::scenario::Scenario;
 use crate::{failover, fairness};
 use harness::RunRecord;
-use traffic::{Metric, Outcome};
+use traffic::Outcome;
 
 impl Run {
     /// The run of repetition `number` of a scenario. A run in real time has no hash, since it
@@ -47,8 +47,7 @@ fn extra_of(outcome: &Outcome) -> Vec<(String, f64)> {
 /// The time of every object of a page, by its number from 1. Thousands of messages of a call are
 /// summarised by the numbers of the outcome.
 fn object_times(outcome: &Outcome) -> impl Iterator<Item = (String, f64)> {
-    let is_page =
-        outcome.metric == Metric::PageLoadTime && outcome.message_delays.len() <= MOST_OBJECT_TIMES;
+    let is_page = outcome.metric.has_objects() && outcome.message_delays.len() <= MOST_OBJECT_TIMES;
     let times =
         outcome.message_delays.iter().zip(1..).filter(move |(time, _)| is_page && time.is_finite());
     times.map(|(time, number)| (format!("{OBJECT_TIME}{number}"), *time))

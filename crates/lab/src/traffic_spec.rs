@@ -11,7 +11,7 @@ use base::Duration;
 use std::path::Path;
 use std::sync::Arc;
 use traffic::Traffic;
-use traffic::video::Video;
+use traffic::model::video::Video;
 use traffic::web::{Http, Web};
 use transport::Profile;
 
@@ -24,6 +24,25 @@ const BURST_MOST: u64 = 1_000_000;
 const NAMES: [&str; 4] = ["bulk", "burst", "video", "web"];
 pub(crate) const EXAMPLES: &str =
     "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video` or `web:page.har`";
+/// Examples of a value in a file.
+pub(crate) const EXAMPLE_LIST: [&str; 5] =
+    ["bulk:4MiB", "bulk:30s", "burst:20", "video", "web:page.har"];
+/// Help with a competing connection that loads a page.
+pub(crate) const FLOW_EXAMPLES: &str =
+    "write `bulk:4MiB`, `burst:20` or `video`; without `traffic` the flow is saturating";
+/// Regular expression of all forms.
+pub(crate) const PATTERN: &str = r"^(bulk:.+|burst:[0-9]+|video(:.+)?|web:.+)$";
+/// Regular expression of the forms for a competing connection.
+pub(crate) const FLOW_PATTERN: &str = r"^(bulk:.+|burst:[0-9]+|video(:.+)?)$";
+/// Help on the key of a file.
+pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
+    video[:TIME], web:FILE or web:NAME; file names are relative to this file.";
+/// Help on the argument.
+pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
+    video[:TIME], or a page to load: web:FILE (HAR, dependency graph) or web:NAME";
+/// Help on the key of a competing connection.
+pub(crate) const FLOW_HELP: &str =
+    "bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]. Default: saturating to the end.";
 
 /// Options of fetching pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -63,12 +63,7 @@ impl Words<'_> {
     /// Text on the best variant, and on the next ones.
     fn on_rivals(&self, best: &Summary, variants: &[Summary]) -> Vec<String> {
         let best_is = if variants.len() == 1 { "" } else { "best is " };
-        let what = match self.metric {
-            Metric::CompletionTime => "completes in",
-            Metric::Goodput => "goodput",
-            Metric::MessageDelay => "message delay",
-            Metric::PageLoadTime => "loads in",
-        };
+        let what = self.metric.info().short;
         let (name, mean) = (self.name(best), self.mean(best));
         let mut sentences = vec![format!("{best_is}{name}: {what} {mean}.")];
         let next = self.runner_up(best, variants, |_| true);
@@ -104,12 +99,7 @@ impl Words<'_> {
             _ => "undecided whether multi-path pays off (more runs may decide)",
         };
         let name = &together.variant.name;
-        let verb = match self.metric {
-            Metric::CompletionTime => "completes in",
-            Metric::Goodput => "has a goodput of",
-            Metric::MessageDelay => "has a message delay of",
-            Metric::PageLoadTime => "loads the page in",
-        };
+        let verb = self.metric.info().verb;
         let performance = format!("{verb} {}", self.mean(together));
         let mut sentences =
             vec![format!("{opening}: {name} {performance}{}.", self.distance(together, &path))];
@@ -221,11 +211,8 @@ impl Words<'_> {
         };
         let by = self.scale.value(difference.mean.abs());
         let share = difference.relative.map_or(String::new(), |r| percent(r.abs()));
-        let worse = match self.metric {
-            Metric::CompletionTime | Metric::PageLoadTime => format!("{name} takes {by} longer"),
-            Metric::Goodput => format!("{name} has {by} less goodput"),
-            Metric::MessageDelay => format!("{name} delays by {by} more"),
-        };
+        let (before, after) = self.metric.info().worse;
+        let worse = format!("{name} {before} {by} {after}");
         match (next.class, difference.interval) {
             (Some(Class::Hurts), Some(interval)) if interval.half_width() > 0.0 => {
                 format!("{worse} ({share}; {}): {}.", self.ends(interval), difference.magnitude())

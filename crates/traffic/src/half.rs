@@ -3,7 +3,7 @@
 use crate::application::{Application, StreamFailure, StreamHost};
 use crate::model::{Model, Traffic};
 use crate::one_way::{OneWay, Report, Role};
-use crate::outcome::{Metric, Outcome};
+use crate::outcome::Outcome;
 use crate::web::{Browser, WebServer};
 use base::{Instant, SocketId};
 
@@ -66,7 +66,7 @@ impl Half {
         match (traffic.model(), client) {
             (_, Half::Browser(browser)) => browser.outcome(),
             (Model::OneWay(model), _) => model.outcome(seen, sender, receiver),
-            (Model::Web(_), _) => Outcome::single(Metric::PageLoadTime, None, 0),
+            (Model::Web(_), _) => crate::web::nothing_loaded(),
         }
     }
 }

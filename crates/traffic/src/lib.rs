@@ -7,14 +7,11 @@
 //! left to the lab.
 
 pub mod application;
-pub mod bulk;
-pub mod burst;
 pub mod check;
 pub mod half;
 pub mod model;
 pub mod one_way;
 pub mod outcome;
-pub mod video;
 pub mod web;
 
 pub use application::{Application, StreamFailure, StreamHost};
@@ -22,4 +19,4 @@ pub use check::{StreamCheck, StreamMismatch};
 pub use half::Half;
 pub use model::{Due, MODELS, Message, Model, ModelInfo, Traffic, TrafficModel};
 pub use one_way::{OneWay, Report, Role};
-pub use outcome::{Metric, Outcome};
+pub use outcome::{Metric, MetricInfo, Outcome};

@@ -33,6 +33,30 @@ pub enum Metric {
     PageLoadTime,
 }
 
+/// The parts of a page.
+const OBJECTS: &str = "objects";
+
+/// What is said about a metric.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MetricInfo {
+    /// The name in files.
+    pub name: &'static str,
+    /// The SI unit.
+    pub unit: &'static str,
+    /// Whether a larger value is the better one.
+    pub larger_is_better: bool,
+    /// The heading of a column.
+    pub heading: &'static str,
+    /// Before the value of the best variant: "wlan: completes in 2 s".
+    pub short: &'static str,
+    /// The same in a sentence.
+    pub verb: &'static str,
+    /// Around a difference to a better variant: "takes 1 s longer".
+    pub worse: (&'static str, &'static str),
+    /// What a run consists of, each with a delay of its own.
+    pub parts: &'static str,
+}
+
 impl Metric {
     /// All of them.
     pub const ALL: [Metric; 4] =
@@ -43,27 +67,70 @@ impl Metric {
         Metric::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
+    /// What is said about it.
+    pub const fn info(self) -> MetricInfo {
+        match self {
+            Metric::CompletionTime => MetricInfo {
+                name: "completion_time",
+                unit: "s",
+                larger_is_better: false,
+                heading: "completion",
+                short: "completes in",
+                verb: "completes in",
+                worse: ("takes", "longer"),
+                parts: "messages",
+            },
+            Metric::Goodput => MetricInfo {
+                name: "goodput",
+                unit: "bit/s",
+                larger_is_better: true,
+                heading: "goodput",
+                short: "goodput",
+                verb: "has a goodput of",
+                worse: ("has", "less goodput"),
+                parts: "messages",
+            },
+            Metric::MessageDelay => MetricInfo {
+                name: "message_delay",
+                unit: "s",
+                larger_is_better: false,
+                heading: "delay",
+                short: "message delay",
+                verb: "has a message delay of",
+                worse: ("delays by", "more"),
+                parts: "messages",
+            },
+            Metric::PageLoadTime => MetricInfo {
+                name: "page_load_time",
+                unit: "s",
+                larger_is_better: false,
+                heading: "page load",
+                short: "loads in",
+                verb: "loads the page in",
+                worse: ("takes", "longer"),
+                parts: OBJECTS,
+            },
+        }
+    }
+
     /// The name in tables and files.
     pub const fn name(self) -> &'static str {
-        match self {
-            Metric::CompletionTime => "completion_time",
-            Metric::Goodput => "goodput",
-            Metric::MessageDelay => "message_delay",
-            Metric::PageLoadTime => "page_load_time",
-        }
+        self.info().name
     }
 
     /// The SI unit.
     pub const fn unit(self) -> &'static str {
-        match self {
-            Metric::Goodput => "bit/s",
-            Metric::CompletionTime | Metric::MessageDelay | Metric::PageLoadTime => "s",
-        }
+        self.info().unit
     }
 
     /// Whether a larger value is the better one.
     pub const fn larger_is_better(self) -> bool {
-        matches!(self, Metric::Goodput)
+        self.info().larger_is_better
+    }
+
+    /// Whether the delays of a run are those of a page's objects.
+    pub fn has_objects(self) -> bool {
+        self.info().parts == OBJECTS
     }
 }
 

@@ -26,12 +26,14 @@ pub(super) struct Timing {
 impl Timing {
     /// End of a run, if it is known beforehand.
     pub(super) fn over_at(&self, traffic: &Traffic) -> Option<Duration> {
-        end_of(traffic).map(|end| self.start.low + end)
+        traffic.duration().map(|end| self.start.low + end)
     }
 
     /// Notes on path events after the end of the traffic.
     pub(super) fn late_events(&self, traffic: &Traffic, paths: &[PathSpec]) -> Vec<String> {
-        let Some(end) = end_of(traffic).map(|end| self.start.high + end) else { return Vec::new() };
+        let Some(end) = traffic.duration().map(|time| self.start.high + time) else {
+            return Vec::new();
+        };
         let late = paths.iter().flat_map(|path| {
             let late = path.events.iter().filter(|event| event.start > end);
             late.map(|event| {
@@ -40,14 +42,6 @@ impl Timing {
             })
         });
         late.collect()
-    }
-}
-
-/// Duration of the traffic, if given.
-const fn end_of(traffic: &Traffic) -> Option<Duration> {
-    match traffic {
-        Traffic::BulkTime(time) | Traffic::Video(time) => Some(*time),
-        Traffic::BulkSize(_) | Traffic::Burst { .. } | Traffic::Web(_) => None,
     }
 }
 
@@ -115,7 +109,7 @@ impl Options {
             );
             return Err(given.refuse_whole(problem, "write an earlier time"));
         }
-        let over = end_of(traffic).map_or(Duration::ZERO, |end| timing.start.high + end);
+        let over = traffic.duration().map_or(Duration::ZERO, |end| timing.start.high + end);
         if let Some(given) = self.text(Key::Start).filter(|_| over > RUN_LIMIT) {
             let problem =
                 format!("the traffic would last until {over}: a run ends after {RUN_LIMIT}");

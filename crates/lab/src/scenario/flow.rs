@@ -11,7 +11,7 @@ use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::token::{Token, tokens};
 use crate::path_spec::{PathSpec, RUN_LIMIT, Span, check_name, show_time};
-use crate::traffic_spec::{Fetching, parse_traffic, show_traffic};
+use crate::traffic_spec::{FLOW_EXAMPLES, Fetching, parse_traffic, show_traffic};
 use crate::units::parse_time;
 use crate::words::nearest_help;
 use base::chance::owner_of;
@@ -329,9 +329,7 @@ fn on<'t>(
 fn one_way(value: &Token, around: &Surroundings<'_>) -> Result<Traffic, Refusal> {
     let fetching = Fetching { http: Http::SIX, per_host: false };
     if value.text.starts_with("web") {
-        let help = "write `bulk:4MiB`, `burst:20` or `video`; without `traffic` the flow is \
-            saturating";
-        return Err(value.refuse("a flow loads no pages", help));
+        return Err(value.refuse("a flow loads no pages", FLOW_EXAMPLES));
     }
     let read = parse_traffic(&value.text, around.profile, None, fetching);
     read.map(|(traffic, _)| traffic).map_err(|refusal| value.place(refusal))

@@ -4,6 +4,7 @@ use super::file::{Reader, in_order};
 use super::schema;
 use super::schema::Pattern::{self, Flag, Of, Plain, Regex};
 use crate::error::{Given, InputError, sanitised};
+use crate::traffic_spec;
 use crate::words::nearest_help;
 use toml::de::DeTable;
 
@@ -46,11 +47,7 @@ static WORDS: &[Word] = &[
     ),
     both("cc", Of(schema::control), "Congestion control. Default: cubic."),
     both("scheduler", Plain, "Scheduler of an mptcp flow. Default: lrf."),
-    both(
-        "traffic",
-        Regex(r"^(bulk:.+|burst:[0-9]+|video(:.+)?)$"),
-        "bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]. Default: saturating to the end.",
-    ),
+    both("traffic", Regex(traffic_spec::FLOW_PATTERN), traffic_spec::FLOW_HELP),
     both(
         "start",
         Of(schema::start),

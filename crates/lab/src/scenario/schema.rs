@@ -9,6 +9,7 @@ use super::table::{Key, OptionRow, Takes};
 use super::variants::Protocol;
 use crate::path_spec;
 use crate::path_spec::words::{Form, KeyOf, Of, path_keys};
+use crate::traffic_spec;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
@@ -208,8 +209,8 @@ fn described(places: &[Of], generator: &mut SchemaGenerator) -> Schema {
 pub(super) fn traffic(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
-        "pattern": "^(bulk:.+|burst:[0-9]+|video(:.+)?|web:.+)$",
-        "examples": ["bulk:4MiB", "bulk:30s", "burst:20", "video", "web:page.har"]
+        "pattern": traffic_spec::PATTERN,
+        "examples": traffic_spec::EXAMPLE_LIST
     })
 }
 

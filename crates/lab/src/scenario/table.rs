@@ -8,6 +8,7 @@
 use super::schema::Pattern::{self, Of, Plain, Regex};
 use super::{Runs, Scenario, endpoints, flow, names_of, schema, show_buffers};
 use crate::path_spec::show_time;
+use crate::traffic_spec;
 use traffic::Traffic;
 
 /// Type of an option's value.
@@ -295,18 +296,16 @@ options! {
         .counts(Counts::StudyKey, "other=tcp on a");
     Traffic: text(
             "traffic",
-            "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], web:FILE or \
-             web:NAME; file names are relative to this file.",
+            traffic_spec::FILE_HELP,
         )
         .argument(
             6,
             "MODEL",
-            "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], or a page to load: \
-             web:FILE (HAR, dependency graph) or web:NAME",
+            traffic_spec::ARGUMENT_HELP,
         )
         .pattern(Of(schema::traffic))
         .shown(|s| Some(quoted(&s.traffic_to_read())))
-        .counts(Counts::StudyKey, "video");
+        .counts(Counts::StudyKey, traffic_spec::EXAMPLE_LIST[3]);
     Start: text(
             "start",
             "Start time of the compared connection; with a range, drawn for every repetition. \

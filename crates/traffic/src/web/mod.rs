@@ -22,6 +22,7 @@ mod progress;
 mod server;
 
 pub use browser::Browser;
+pub(crate) use outcome::nothing_loaded;
 pub use page::{
     Action, Activity, LEAST_URGENT, MOST_ACTIVITIES, Object, Page, PageFault, Trigger, Wait,
 };

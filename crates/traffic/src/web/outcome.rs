@@ -27,6 +27,11 @@ pub(super) fn outcome(times: &Times, fetches: &[Fetch]) -> Outcome {
     }
 }
 
+/// The outcome of a run without a browser.
+pub(crate) const fn nothing_loaded() -> Outcome {
+    Outcome::single(Metric::PageLoadTime, None, 0)
+}
+
 /// Seconds from the request to the last byte.
 fn object_time(fetch: &Fetch) -> Option<f64> {
     let (asked, _) = fetch.asked?;

@@ -3,13 +3,17 @@
 //! A one-way model is a list of messages with due times, and a function from the reports of both
 //! halves to one number. Sockets are left to `one_way`, pages to `web` and parsing to the lab.
 
-use crate::bulk::{BulkSize, BulkTime};
-use crate::burst::Burst;
+pub mod bulk;
+pub mod burst;
+pub mod video;
+
 use crate::one_way::Report;
 use crate::outcome::Outcome;
-use crate::video::Video;
 use crate::web::Web;
 use base::Duration;
+use bulk::{BulkSize, BulkTime};
+use burst::Burst;
+use video::Video;
 
 /// What is sent and what is measured.
 pub trait TrafficModel {
@@ -22,6 +26,10 @@ pub trait TrafficModel {
     /// Time after `connect` returned at which the client ends the run; `None`: when all is read.
     fn ends_after(&self) -> Option<Duration> {
         None
+    }
+    /// How long the traffic lasts, where its configuration says so.
+    fn duration(&self) -> Option<Duration> {
+        self.ends_after()
     }
     /// The result of the run, from the reports of the client, the sender and the receiver.
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome;
@@ -89,6 +97,14 @@ impl Traffic {
             Traffic::Video(time) => Box::new(Video { time }),
             Traffic::Web(ref web) => return Model::Web(web),
         })
+    }
+
+    /// How long the traffic lasts, where its configuration says so.
+    pub fn duration(&self) -> Option<Duration> {
+        match self.model() {
+            Model::OneWay(model) => model.duration(),
+            Model::Web(_) => None,
+        }
     }
 }
 

@@ -46,6 +46,10 @@ impl TrafficModel for Video {
         })
     }
 
+    fn duration(&self) -> Option<Duration> {
+        Some(self.time)
+    }
+
     fn outcome(&self, _client: &Report, sender: &Report, receiver: &Report) -> Outcome {
         let delays = receiver.delays_since(sender);
         let complete = delays.len() as u64 == self.messages();
