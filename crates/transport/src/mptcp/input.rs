@@ -403,11 +403,19 @@ impl Connection {
         self.fallback.is_permitted(self.is_one_stream())
     }
 
-    /// Offsets of the connection and of its first subflow are the same.
+    /// Offsets of the connection and of its first subflow are the same, and the subflow takes what
+    /// is still to be sent.
     fn is_one_stream(&self) -> bool {
         self.sender.queue.reinjected_bytes() == 0
             && !self.sender.queue.is_scattered()
             && self.receive.is_one_stream()
+            && self.takes_the_rest()
+    }
+
+    /// The first subflow has not ended its direction, or nothing is left to send after its end.
+    fn takes_the_rest(&self) -> bool {
+        let is_ended = self.subflows.first().is_some_and(|entry| entry.tcp.is_fin_queued());
+        !is_ended || (self.numbers.is_fin_queued() && self.sender.queue.is_drained())
     }
 
     /// Data or acknowledgements arrived without options on subflow `index`.

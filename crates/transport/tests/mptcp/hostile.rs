@@ -11,7 +11,7 @@ use wire::mptcp::{
     AddAddr, Capable, CapableFlags, CapableForm, DataNumber, Dss, Join, Key, Mapping, MptcpOption,
     MptcpOptions, ResetReason, Token,
 };
-use wire::{Flags, Payload};
+use wire::{Flags, Payload, TcpSegment};
 
 const BUFFER: u32 = 96 << 10;
 
@@ -263,6 +263,30 @@ fn apply(raw: &mut Raw, honest: &mut Honest, step: &Step) {
             }
         }
         Step::Pass(ms) => raw.pass(Duration::from_millis(*ms)),
+    }
+}
+
+/// Found by the fuzz target `stack_handle`: what was written went behind the FIN.
+#[test]
+fn mp_fail_after_the_fin_of_the_only_subflow_means_no_tcp() {
+    for written_before in [true, false] {
+        let mut raw = Raw::server(&config());
+        let mut fin = raw.segment(0, raw.data_ack(0), Payload::Empty);
+        fin.flags = fin.flags | Flags::FIN;
+        raw.put(0, fin);
+        raw.subs[0].sent += 1;
+        let is_fin = |(_, segment): &(usize, TcpSegment)| segment.flags.contains(Flags::FIN);
+        assert!(raw.came.iter().any(is_fin), "the subflow is closed both ways");
+        if written_before {
+            assert_eq!(raw.write(1000), 1000);
+        }
+        let dsn = raw.their_number(0);
+        raw.say(0, MptcpOption::Fail { dsn }.into());
+        if !written_before {
+            raw.write(1000);
+        }
+        raw.pass(Duration::from_secs(10));
+        assert!(raw.came.iter().all(|(_, segment)| segment.payload.is_empty()));
     }
 }
 

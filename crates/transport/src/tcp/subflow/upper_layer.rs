@@ -189,6 +189,11 @@ impl Subflow {
         self.tx.queue_fin();
     }
 
+    /// Whether the sending direction ends after what is queued.
+    pub const fn is_fin_queued(&self) -> bool {
+        self.tx.is_fin_queued()
+    }
+
     /// Closes the sending direction unless the subflow is closed already.
     pub fn finish(&mut self, cx: &mut Context<'_>) {
         self.shutdown(cx).ok();
