@@ -48,6 +48,8 @@ fn check(trace: &CapacityTrace, len: usize) {
 
 /// Offers packets all at once and lets them through in order.
 fn serve(trace: CapacityTrace, offset: Duration) {
+    // Less than a bit a second: the packets may outlast the 584 years that time has.
+    let endless = trace.mean_rate().as_bps() == 0;
     let capacity = Capacity::Trace { trace: Arc::new(trace), offset };
     let mut link = Link::new(LinkId(0), LinkConfig { capacity, ..LinkConfig::default() }, 1);
     let chance = Chance::new(1, 0);
@@ -68,7 +70,7 @@ fn serve(trace: CapacityTrace, offset: Duration) {
             return;
         }
     }
-    assert_eq!(served, PACKETS);
+    assert!(served == PACKETS || endless, "{served} of {PACKETS} packets");
 }
 
 fn packet() -> Packet {
