@@ -7,7 +7,7 @@
 
 use crate::path_spec::RUN_LIMIT;
 use crate::run::Run;
-use crate::scenario::{Carrier, DEFAULT_RUNS, Protocol, Runs, Scenario};
+use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
 use crate::setup::setup;
 use crate::stack::{Emulated, StackKind, emulated_of};
@@ -169,19 +169,14 @@ impl Task<'_> {
             congestion: variant.congestion.to_string(),
             buffers: self.scenario.ends.buffers,
         };
-        match (stack, &variant.carrier) {
-            (StackKind::Anabranch, _) => {
+        match stack {
+            StackKind::Anabranch => {
                 let setup = setup(self.scenario, variant, self.number);
                 let config = socket_config(&setup.flows[0], setup.network.ipv6);
                 SystemUnderTest::Engine { path, config }
             }
-            (_, Carrier::Tcp { path }) => SystemUnderTest::Kernel {
-                path: *path,
-                protocol: Protocol::Tcp,
-                settings: settings(),
-            },
-            (_, Carrier::Mptcp { .. }) => {
-                SystemUnderTest::Kernel { path, protocol: Protocol::Mptcp, settings: settings() }
+            _ => {
+                SystemUnderTest::Kernel { path, protocol: variant.protocol(), settings: settings() }
             }
         }
     }

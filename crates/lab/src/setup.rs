@@ -38,11 +38,13 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
 
 /// Protocol of the compared connection.
 fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
-    let Carrier::Mptcp { scheduler, path_manager, policy, failover } = variant.carrier.clone()
+    let Carrier::Multipath { protocol, scheduler, path_manager, policy, failover } =
+        variant.carrier.clone()
     else {
         return simulator::Carrier::Tcp;
     };
     simulator::Carrier::Multipath(Multipath {
+        protocol,
         scheduler,
         path_manager,
         policy,

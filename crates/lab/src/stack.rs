@@ -86,8 +86,10 @@ fn of(scenario: &Scenario, stack: StackKind) -> Vec<Emulated> {
     let named = |variant: Variant| {
         let name = match (stack, &variant.carrier) {
             (StackKind::Anabranch, _) => variant.name.clone(),
-            (_, Carrier::Tcp { .. }) => format!("kernel-{}", variant.name),
-            (_, Carrier::Mptcp { .. }) => format!("kernel-mptcp/default/{}", variant.congestion),
+            (_, Carrier::Single { .. }) => format!("kernel-{}", variant.name),
+            (_, Carrier::Multipath { .. }) => {
+                format!("kernel-mptcp/default/{}", variant.congestion)
+            }
         };
         Emulated { name, stack, variant }
     };

@@ -39,11 +39,10 @@ use crate::processor::ProcessingCost;
 use base::Duration;
 use network::{NicSetup, PathSetup};
 use traffic::Traffic;
-use transport::Failover;
-use transport::TcpConfig;
 use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
+use transport::{Failover, Protocol, TcpConfig};
 
 /// Most flows of a run beside the measured one.
 pub const MOST_FLOWS: usize = 1_000;
@@ -132,19 +131,11 @@ pub enum Carrier {
     Multipath(Multipath),
 }
 
-/// A multi-path protocol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum MultipathProtocol {
-    /// Multipath TCP (RFC 8684).
-    #[default]
-    Mptcp,
-}
-
 /// What only a connection over several paths has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Multipath {
     /// The protocol.
-    pub protocol: MultipathProtocol,
+    pub protocol: Protocol,
     /// The scheduler of both hosts.
     pub scheduler: SchedulerChoice,
     /// The path policy of both hosts.
@@ -315,7 +306,7 @@ impl Default for Multipath {
     /// MPTCP with `lrf` and `fullmesh`, without path policy and checksum.
     fn default() -> Self {
         Multipath {
-            protocol: MultipathProtocol::Mptcp,
+            protocol: Protocol::Mptcp,
             scheduler: SchedulerChoice::default(),
             policy: PolicyChoice::NONE,
             failover: None,

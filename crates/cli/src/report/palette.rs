@@ -100,7 +100,7 @@ fn combination(scenario: &Scenario, variant: &Variant) -> usize {
         (all.iter().position(|other| other == one).unwrap_or(0), all.len().max(1))
     }
     let (control, _) = place(&scenario.choices.congestion, &variant.congestion);
-    let Carrier::Mptcp { path_manager, policy, failover, .. } = &variant.carrier else {
+    let Carrier::Multipath { path_manager, policy, failover, .. } = &variant.carrier else {
         return control;
     };
     let others = [

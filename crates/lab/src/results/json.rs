@@ -116,8 +116,8 @@ fn span<T: Copy + PartialEq>(span: Span<T>, number: impl Fn(T) -> f64) -> Value 
 fn variant(scenario: &Scenario, summary: &Summary) -> Value {
     let path = summary.variant.single_path().and_then(|path| scenario.paths.get(path));
     let path_manager = match summary.variant.carrier {
-        Carrier::Tcp { .. } => None,
-        Carrier::Mptcp { path_manager, .. } => Some(path_manager.to_string()),
+        Carrier::Single { .. } => None,
+        Carrier::Multipath { path_manager, .. } => Some(path_manager.to_string()),
     };
     let share: Map<String, Value> =
         summary.share.iter().map(|(name, share)| (name.clone(), json!(share))).collect();

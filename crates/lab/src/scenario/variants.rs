@@ -24,13 +24,17 @@ pub struct Variant {
 /// A protocol with its choices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Carrier {
-    /// TCP over one path.
-    Tcp {
+    /// One path.
+    Single {
+        /// Protocol of the connections.
+        protocol: Protocol,
         /// Index of the path.
         path: usize,
     },
-    /// MPTCP over all paths.
-    Mptcp {
+    /// All paths at once.
+    Multipath {
+        /// Protocol of the connections.
+        protocol: Protocol,
         /// Scheduler.
         scheduler: SchedulerChoice,
         /// Path manager.
@@ -46,39 +50,38 @@ impl Variant {
     /// Protocol of the variant.
     pub const fn protocol(&self) -> Protocol {
         match self.carrier {
-            Carrier::Tcp { .. } => Protocol::Tcp,
-            Carrier::Mptcp { .. } => Protocol::Mptcp,
+            Carrier::Single { protocol, .. } | Carrier::Multipath { protocol, .. } => protocol,
         }
     }
 
     /// Index of the only path it uses; `None` if it may use all.
     pub const fn single_path(&self) -> Option<usize> {
         match self.carrier {
-            Carrier::Tcp { path } => Some(path),
-            Carrier::Mptcp { .. } => None,
+            Carrier::Single { path, .. } => Some(path),
+            Carrier::Multipath { .. } => None,
         }
     }
 
     /// Its scheduler; `None` for a single path.
     pub const fn scheduler(&self) -> Option<&SchedulerChoice> {
         match &self.carrier {
-            Carrier::Tcp { .. } => None,
-            Carrier::Mptcp { scheduler, .. } => Some(scheduler),
+            Carrier::Single { .. } => None,
+            Carrier::Multipath { scheduler, .. } => Some(scheduler),
         }
     }
 
     /// Its fail-over rule; `None` for a single path.
     pub const fn failover(&self) -> Option<Failover> {
         match self.carrier {
-            Carrier::Tcp { .. } => None,
-            Carrier::Mptcp { failover, .. } => Some(failover),
+            Carrier::Single { .. } => None,
+            Carrier::Multipath { failover, .. } => Some(failover),
         }
     }
 
     /// Its path policy; `None` without one.
     pub fn policy(&self) -> Option<&PolicyChoice> {
         match &self.carrier {
-            Carrier::Mptcp { policy, .. } if !policy.is_none() => Some(policy),
+            Carrier::Multipath { policy, .. } if !policy.is_none() => Some(policy),
             _ => None,
         }
     }
@@ -99,7 +102,7 @@ fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
         let controls = scenario.choices.congestion.iter().filter(|control| !control.is_coupled());
         controls.map(move |cc| Variant {
             name: format!("tcp/{}/{cc}", scenario.paths[path].name),
-            carrier: Carrier::Tcp { path },
+            carrier: Carrier::Single { protocol: Protocol::Tcp, path },
             congestion: cc.clone(),
         })
     };
@@ -125,7 +128,13 @@ fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
                         let name = format!("mptcp/{scheduler}/{congestion}{suffix}");
                         let congestion = congestion.clone();
                         let (scheduler, policy) = (scheduler.clone(), policy.clone());
-                        let carrier = Carrier::Mptcp { scheduler, path_manager, policy, failover };
+                        let carrier = Carrier::Multipath {
+                            protocol: Protocol::Mptcp,
+                            scheduler,
+                            path_manager,
+                            policy,
+                            failover,
+                        };
                         variants.push(Variant { name, carrier, congestion });
                     }
                 }

@@ -4,14 +4,14 @@ use super::SERVER_PORT;
 use super::hosts::FlowHosts;
 use super::notify::initial_backups;
 use crate::managers;
-use crate::setup::{FlowSetup, Multipath, MultipathProtocol, RunSetup};
+use crate::setup::{FlowSetup, Multipath, RunSetup};
 use base::InterfaceId;
 use std::net::{IpAddr, SocketAddr};
 use traffic::Role;
 use transport::Failover;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
-use transport::{ProtocolConfig, TcpConfig};
+use transport::{Protocol, ProtocolConfig, TcpConfig};
 
 /// Lists of gateways that `binder` takes, as its kernel module.
 const MOST_GATEWAYS: usize = 10;
@@ -20,15 +20,10 @@ const MOST_GATEWAYS: usize = 10;
 pub fn socket_config(flow: &FlowSetup, ipv6: bool) -> ProtocolConfig {
     let tcp = flow.tcp.clone();
     match flow.carrier.multipath() {
-        None => ProtocolConfig::Tcp(tcp),
-        Some(multipath) => match multipath.protocol {
-            MultipathProtocol::Mptcp => ProtocolConfig::Mptcp(Box::new(mptcp_config(
-                multipath,
-                tcp,
-                flow.paths.len(),
-                ipv6,
-            ))),
-        },
+        Some(multipath) if multipath.protocol == Protocol::Mptcp => {
+            mptcp_config(multipath, tcp, flow.paths.len(), ipv6).into()
+        }
+        _ => tcp.into(),
     }
 }
 
