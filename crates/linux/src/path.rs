@@ -106,8 +106,8 @@ mod tests {
             ("dev=a,dev=a", "twice"),
             ("addr=10.0.0.1", "device before"),
             ("backup", "device before"),
-            ("dev=a,addr=10.0.0.300", "no address"),
-            ("dev=a,via=b", "not known"),
+            ("dev=a,addr=10.0.0.300", "is not an address"),
+            ("dev=a,via=b", "unknown key"),
         ] {
             let error = parse([text]).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");

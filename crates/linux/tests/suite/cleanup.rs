@@ -204,7 +204,7 @@ fn missing_devices_and_addresses_are_named_with_their_remedy() {
         other => panic!("{path}: {other}"),
     };
     usage("dev=tun6", "another program has it open");
-    usage("dev=lo", "no TUN device");
+    usage("dev=lo", "not a TUN device");
     usage("dev=tun7,addr=10.7.0.2/32", "no room");
     drop(held);
 }
