@@ -160,11 +160,9 @@ pub(super) fn chosen_of<T: PartialEq>(
 }
 
 fn protocol(word: &str) -> Result<Protocol, Complaint> {
-    let names = Protocol::ALL.map(Protocol::name);
-    if let Some(protocol) = Protocol::ALL.into_iter().find(|protocol| protocol.name() == word) {
-        return Ok(protocol);
-    }
-    Err(unknown("protocol", word, &names, &PROTOCOLS_LATER))
+    Protocol::by_name(word).ok_or_else(|| {
+        unknown("protocol", word, &Protocol::ALL.map(Protocol::name), &PROTOCOLS_LATER)
+    })
 }
 
 /// Error for an unknown word, or for one that is not implemented yet.

@@ -192,16 +192,17 @@ struct Draft<'t> {
 
 fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, Refusal> {
     let tokens = tokens(text)?;
-    let mut said: Vec<&str> = Vec::new();
+    let mut said: Vec<Option<&str>> = Vec::new();
     let mut draft = Draft::default();
     let mut rest = tokens.iter();
     while let Some(word) = rest.next() {
-        let what = if word.text == "mptcp" { "tcp" } else { word.text.as_str() };
-        if said.contains(&what) {
-            let what = if what == "tcp" { "the protocol".into() } else { format!("`{what}`") };
+        // The names of protocols are one item.
+        let item = Some(word.text.as_str()).filter(|word| Protocol::by_name(word).is_none());
+        if said.contains(&item) {
+            let what = item.map_or("the protocol".to_owned(), |item| format!("`{item}`"));
             return Err(word.refuse(format!("{what} is given twice"), "keep one"));
         }
-        said.push(what);
+        said.push(item);
         draft.item(word, &mut rest, around)?;
     }
     let (paths, place) = draft.on.ok_or_else(|| {
@@ -251,9 +252,11 @@ impl<'t> Draft<'t> {
         rest: &mut std::slice::Iter<'t, Token>,
         around: &Surroundings<'_>,
     ) -> Result<(), Refusal> {
+        if let Some(protocol) = Protocol::by_name(&word.text) {
+            self.protocol = Some(protocol);
+            return Ok(());
+        }
         match word.text.as_str() {
-            "tcp" => self.protocol = Some(Protocol::Tcp),
-            "mptcp" => self.protocol = Some(Protocol::Mptcp),
             "reverse" => self.reverse = true,
             "on" => self.on = Some(on(word, rest, around.paths)?),
             "cc" => {
