@@ -240,9 +240,7 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveErr
     let tcp = TcpConfig { congestion, ..TcpConfig::default() };
     let Some(protocol) = Protocol::by_name(&common.protocol) else {
         let name = &common.protocol;
-        return Err(LiveError::Usage(format!(
-            "--protocol {name} is not known; use mptcp or tcp"
-        )));
+        return Err(LiveError::Usage(format!("--protocol {name} is not known; use mptcp or tcp")));
     };
     match protocol {
         Protocol::Mptcp => {

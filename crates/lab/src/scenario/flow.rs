@@ -81,13 +81,15 @@ impl FlowSpec {
 
     /// The flows in repetition `run` of a study with `seed`.
     pub(crate) fn draw(&self, seed: u64, run: u64, tcp: &TcpConfig) -> Vec<FlowSetup> {
-        let carrier = match self.protocol {
-            Protocol::Tcp => Carrier::Tcp,
-            Protocol::Mptcp => Carrier::Multipath(Multipath {
+        let carrier = if self.protocol.is_multipath() {
+            Carrier::Multipath(Multipath {
+                protocol: self.protocol,
                 scheduler: self.scheduler.clone(),
                 probes_withdrawn: true,
                 ..Multipath::default()
-            }),
+            })
+        } else {
+            Carrier::Single(self.protocol)
         };
         let one = |number: u32| FlowSetup {
             carrier: carrier.clone(),
@@ -110,7 +112,7 @@ impl FlowSpec {
             // Writing to a string cannot fail.
             let _ = write!(words, " {word} {value}");
         };
-        if self.protocol == Protocol::Mptcp {
+        if self.protocol.is_multipath() {
             add("scheduler", self.scheduler.to_string());
         }
         if let Some(traffic) = &self.traffic {
@@ -211,7 +213,7 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
     })?;
     let several = if paths.len() > 1 { Protocol::Mptcp } else { Protocol::Tcp };
     let protocol = draft.protocol.unwrap_or(several);
-    if protocol == Protocol::Tcp {
+    if !protocol.is_multipath() {
         if paths.len() > 1 {
             let help = "name one path, or write `mptcp`";
             return Err(place.refuse("a TCP flow uses one path", help));
