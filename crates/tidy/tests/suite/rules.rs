@@ -192,7 +192,7 @@ pub(crate) fn hash_map(source: &Source) -> Vec<Finding> {
     banned(source, is_engine, words, "use a Vec, a BTreeMap or an index")
 }
 
-/// Rule 12 of the house.
+/// Transcendental functions of platforms differ in their last bits, results may not.
 pub(crate) fn mathematics(source: &Source) -> Vec<Finding> {
     let words = [
         ".ln()",

@@ -108,8 +108,8 @@ fn notsent_lowat_bounds_what_is_taken_ahead() {
     assert!(news.iter().any(|(_, kind)| *kind == SocketEventKind::Writable));
 }
 
-/// IDLE-1 (congestion-control.md s0 rule 9): each RTO of silence halves the window, not below
-/// the initial one; the threshold keeps three quarters of it.
+/// IDLE-1 (RFC 2861, `tcp_cwnd_restart`): each RTO of silence halves the window, not below the
+/// initial one; the threshold keeps three quarters of it.
 #[test]
 fn idle_1_window_halves_for_each_rto_of_silence() {
     let grown = || {

@@ -70,7 +70,7 @@ fn lrf_2_burst_of_fifteen() {
     }
 }
 
-/// Spec s13, rows of LRF's siblings.
+/// The burst of LRF-2 with `rr` and `redundant`.
 #[test]
 fn burst_of_fifteen_rr_and_redundant() {
     let mut model = Model::new(fast_and_slow(0), 15);
