@@ -26,7 +26,7 @@ const CALM: Duration = Duration::from_secs(16);
 /// Time after which it carries data. Every repetition, of a segment, a SYN, a join or an
 /// announcement, is made at intervals that double, so that after an outage of 16 s the next one is
 /// at most 16 s away; a second more for the first interval itself, half of one in which `fullmesh`
-/// gathers what it hears of addresses, and the rest for the round trips of a join through full
+/// gathers what changes of addresses, and the rest for the round trips of a join through full
 /// queues.
 const LATE: Duration = Duration::from_secs(36);
 const END: Duration = Duration::from_secs(52);
