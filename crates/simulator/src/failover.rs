@@ -160,7 +160,7 @@ pub(crate) struct Gaps {
 struct Watched {
     failure: Disruption,
     longest: Duration,
-    /// Bytes sent at the time of the failure, once it has come.
+    /// Bytes sent at the time of the failure, once that is reached.
     sent: Option<SentBy>,
     returned: bool,
 }
@@ -363,7 +363,7 @@ mod tests {
         Gaps::new((HostId(1), RECEIVER), &[0, 1], Duration::ZERO, disruptions)
     }
 
-    /// So much is first sent on the two paths by then, and arrives until that moment.
+    /// Adds the bytes first sent on the two paths until `at` and the bytes that arrived.
     fn send(gaps: &mut Gaps, at: u64, first_sent: [u64; 2], arrival: u64) {
         let (socket, path) = (SocketId(0), base::PathId(0));
         let (offset, len, retransmission, inflight_segs) = (0, 1, false, 1);

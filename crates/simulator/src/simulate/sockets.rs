@@ -82,7 +82,7 @@ fn gateways(flow: &FlowHosts<'_>) -> Vec<InterfaceId> {
     others(flow).take(MOST_GATEWAYS).map(|interface| InterfaceId(interface as u16)).collect()
 }
 
-/// The pairs of addresses that the client opens subflows between at once, beside the first.
+/// The pairs of addresses that the client opens subflows between at once, in addition to the first.
 fn simultaneous_syns(flow: &FlowHosts<'_>, role: Role) -> Vec<(IpAddr, SocketAddr)> {
     let ends = |interface| {
         let [client, server] =

@@ -2,7 +2,7 @@
 //! link with a drop-tail queue, both directions alike, MTU 1500, no NIC limit, not paced.
 //!
 //! Nothing here is fitted: where a figure depends on recovery or windows, the mechanism is in the
-//! engine. `cargo test -- --nocapture` prints every figure beside the kernel's.
+//! engine. `cargo test -- --nocapture` prints every figure next to the kernel's.
 
 mod bulk;
 mod bursts;

@@ -88,7 +88,7 @@ pub enum Input {
         /// The packet, with its IP header.
         packet: Box<Packet>,
     },
-    /// The time that `poll_deadline` gave has come. An early timeout has no effect.
+    /// The time that `poll_deadline` gave is due. An early timeout has no effect.
     Timeout,
     /// A packet of a path left the network interface.
     Departed {
