@@ -35,7 +35,7 @@ const LISTED: [&str; 8] = [
     "failover",
     "profile",
 ];
-/// Timed events of paths.
+/// Changes of a path that a time can follow, as in the descriptions of paths.
 const EVENTS: [&str; 8] = ["down", "silent", "reset", "removed", "rate", "delay", "loss", "backup"];
 
 #[test]

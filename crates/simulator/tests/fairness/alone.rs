@@ -4,6 +4,7 @@
 //! What they do here is what the algorithms do; what whole connections do otherwise is the rest
 //! of TCP's doing.
 
+use crate::LOSS_BASED;
 use base::{CaState, Chance, Duration, Instant, PathId, Purpose};
 use std::collections::VecDeque;
 use transport::congestion::{
@@ -81,8 +82,6 @@ struct Ideal {
     recovered: u64,
     delivered: u64,
 }
-
-const COUPLED: [&str; 3] = ["lia", "olia", "balia"];
 
 /// RTT in ms of each path and how much of all its segments it loses; how long to look at it.
 #[derive(Clone, Copy, Debug)]
@@ -197,7 +196,7 @@ fn random_loss_leaves_nearly_one_tcp() {
         ([100, 130], [0.005, 0.02], 6000),
     ] {
         let paths = Paths { rtt_ms, p, seconds };
-        for congestion in COUPLED {
+        for congestion in LOSS_BASED {
             let gain = paths.gain(congestion, Arithmetic::Real);
             println!("{congestion} {paths:?}: {gain:.3}");
             assert!((0.9..1.15).contains(&gain), "{congestion} {paths:?}: {gain}");
@@ -211,7 +210,7 @@ fn random_loss_leaves_nearly_one_tcp() {
 fn counting_whole_segments_takes_no_more_from_coupled_paths_than_from_a_tcp() {
     for rtt_ms in [[40, 40], [20, 100]] {
         let paths = Paths { rtt_ms, p: [0.005, 0.005], seconds: 2000 };
-        for congestion in COUPLED {
+        for congestion in LOSS_BASED {
             let [real, counted] =
                 [Arithmetic::Real, Arithmetic::Counter].map(|kind| paths.gain(congestion, kind));
             println!("{congestion} {rtt_ms:?}: {counted:.3} counted, {real:.3} real");

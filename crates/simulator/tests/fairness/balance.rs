@@ -1,7 +1,7 @@
 //! One connection over two bottlenecks of which one is more congested: how much of its traffic
 //! goes there (RFC 6356 s2, goal 3; 001 sII: LIA does not balance fully, OLIA does better).
 
-use crate::mean;
+use crate::{mean, studied};
 use crate::net::{Bottleneck, Experiment, flow, run};
 use base::Duration;
 
@@ -45,7 +45,7 @@ fn study_of_balance() {
     for rtt_ms in [[80, 80], [60, 120], [120, 60]] {
         for tcps in [[0, 2], [0, 4], [1, 3], [1, 5]] {
             print!("RTT {rtt_ms:?} ms, TCPs {tcps:?}");
-            for congestion in ["reno", "lia", "olia", "olia-draft", "balia", "wvegas"] {
+            for congestion in studied() {
                 print!(" | {congestion} {:.3}", share(congestion, rtt_ms, tcps, 10));
             }
             println!();

@@ -1,7 +1,7 @@
 //! One connection over two paths without competition: at least the throughput of TCP on the better
 //! of them (RFC 6356 s2, goal 1).
 
-use crate::mean;
+use crate::{LOSS_BASED, mean, studied};
 use crate::net::{Bottleneck, Experiment, Flow, flow, run};
 use base::Duration;
 
@@ -46,9 +46,8 @@ fn gains(paths: &[Bottleneck; 2], congestion: &[&'static str], seeds: u64, secs:
 }
 
 fn assert_no_less_than_the_best_path(make: impl Fn([(u64, u64); 2]) -> [Bottleneck; 2]) {
-    const COUPLED: [&str; 3] = ["lia", "olia", "balia"];
     for pair in PAIRS {
-        for (name, gain) in COUPLED.iter().zip(gains(&make(pair), &COUPLED, 1, 40)) {
+        for (name, gain) in LOSS_BASED.iter().zip(gains(&make(pair), &LOSS_BASED, 1, 40)) {
             println!("{pair:?} {name}: {gain:.3}");
             assert!(gain >= PAYLOAD, "{name} over {pair:?}: {gain}");
         }
@@ -84,14 +83,14 @@ fn wvegas_over_two_equal_paths_has_more_than_over_one() {
 #[test]
 #[ignore = "a study: make fairness"]
 fn study_of_gains() {
-    const ALL: [&str; 6] = ["reno", "lia", "olia", "olia-draft", "balia", "wvegas"];
+    let all: Vec<&str> = studied().collect();
     println!("goodput over two paths by that of NewReno on the better one, 5 seeds, 100 s");
     let kinds: [(&str, Make); 3] = [("drop-tail", drop_tail), ("RED", red), ("0.5 % lost", lossy)];
     for (kind, make) in kinds {
         for pair in PAIRS {
             print!("{kind:<10} {pair:?}");
             let paths = pair.map(make);
-            for (name, gain) in ALL.iter().zip(gains(&paths, &ALL, 5, 100)) {
+            for (name, gain) in all.iter().zip(gains(&paths, &all, 5, 100)) {
                 print!(" | {name} {gain:.2}");
             }
             println!();

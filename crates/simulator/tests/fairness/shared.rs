@@ -3,7 +3,7 @@
 //!
 //! Starts are spread over 5 s, the first 20 s do not count.
 
-use crate::mean;
+use crate::{LOSS_BASED, mean, studied};
 use crate::net::{Bottleneck, Experiment, flow, run};
 use base::Duration;
 
@@ -39,7 +39,7 @@ fn mean_share(congestion: &'static str, bottleneck: &Bottleneck) -> f64 {
 #[test]
 fn coupled_subflows_take_what_one_tcp_takes_on_red() {
     let red = Bottleneck::red(10, 80);
-    for congestion in ["lia", "olia", "balia"] {
+    for congestion in LOSS_BASED {
         let share = mean_share(congestion, &red);
         assert!((0.8..=1.15).contains(&share), "{congestion}: {share}");
     }
@@ -54,7 +54,7 @@ fn uncoupled_subflows_take_what_two_tcps_take_on_red() {
 #[test]
 fn coupled_subflows_stay_below_two_tcps_on_drop_tail() {
     let drop_tail = Bottleneck::drop_tail(10, 80);
-    for congestion in ["lia", "olia", "balia"] {
+    for congestion in LOSS_BASED {
         let share = mean_share(congestion, &drop_tail);
         assert!(share < 1.6, "{congestion}: {share}");
     }
@@ -80,7 +80,7 @@ fn study_of_shares() {
         ];
         for (queue, bottleneck) in places {
             print!("{mbit:>3} Mbit/s, {rtt_ms:>3} ms, {queue:<9}");
-            for congestion in ["reno", "lia", "olia", "olia-draft", "balia", "wvegas"] {
+            for congestion in studied() {
                 let shares = shares(congestion, &bottleneck, SEEDS, 100);
                 let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
                 let most = shares.iter().copied().fold(0.0, f64::max);

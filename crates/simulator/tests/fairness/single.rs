@@ -1,5 +1,6 @@
 //! On one path NewReno and the coupled controls send the same packets.
 
+use crate::coupled;
 use base::{Duration, Rate};
 use network::{Limit, LinkConfig, LossConfig, PathSetup};
 use simulator::{Carrier, Multipath, RunSetup, simulate};
@@ -32,7 +33,7 @@ fn one_path_runs_alike_under_every_coupled_control() {
                 |congestion| simulate(&setup(congestion, profile, carrier.clone())).unwrap().hash();
             let reno = hash("reno");
             assert!(reno.is_some() && reno != hash("cubic"));
-            for congestion in ["lia", "olia", "olia-draft", "balia", "wvegas"] {
+            for congestion in coupled() {
                 assert_eq!(hash(congestion), reno, "{congestion} {profile:?} {carrier:?}");
             }
         }

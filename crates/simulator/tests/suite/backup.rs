@@ -8,6 +8,7 @@ use network::LinkChange;
 use simulator::{BackupMark, Direction, PathEvent, RunSetup};
 use traffic::Traffic;
 
+/// The default, which chooses a path per segment, and the kernel's, which grants a path many.
 const SCHEDULERS: [&str; 2] = ["lrf", "linux"];
 
 /// A bulk transfer of 20 s; `marked` is the path to be spared.

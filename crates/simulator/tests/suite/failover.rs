@@ -68,6 +68,7 @@ fn worst_of_silent_deaths(setup: &RunSetup) -> Duration {
 #[test]
 fn silent_death_beside_an_idle_path_is_over_within_a_second() {
     for rule in [None, Some(Failover::Probe)] {
+        // Late binding: `linux`, for one, first delivers what is bound to the failed path.
         for scheduler in ["lrf", "ecf", "blest", "sttf", "rr"] {
             for (name, traffic) in [("bulk", bulk()), ("video", video())] {
                 for (idle, reverse) in [(true, false), (true, true), (false, false), (false, true)]
@@ -133,6 +134,7 @@ fn deaths() -> Vec<(FailureKind, Vec<PathEvent>, Vec<PathMark>)> {
 #[test]
 fn every_death_of_a_path_is_survived() {
     for rule in Failover::ALL {
+        // One with late binding, one with early binding and one that estimates arrivals.
         for scheduler in ["lrf", "linux", "sttf"] {
             for (kind, events, marks) in deaths() {
                 // Once a backup is not needed any more the path of 3 s delay would be used again.

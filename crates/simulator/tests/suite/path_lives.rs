@@ -2,8 +2,8 @@
 //! fail and return, with and without a notification, their connections are reset, their delay
 //! rises. A window is never below a segment, no new data are sent beyond it, and a path that works
 //! again carries data again: also with notifications, after resets and withdrawals, where a path
-//! manager has to join it anew. While one path is down the other is used, under every scheduler,
-//! fail-over rule and reinjection.
+//! manager has to join it anew. While one path is down the other is used, under every fail-over
+//! rule and most schedulers and reinjections.
 
 use crate::multipath::over;
 use crate::pair::{link, record, record_with};
@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use traffic::Traffic;
 use transport::Buffers;
 use transport::Failover;
+use transport::congestion::ControllerChoice;
 use transport::path_manager::PathManagerKind;
 
 /// No failure begins before this time, and nothing is lost: the first handshake must succeed,
@@ -245,10 +246,13 @@ fn grants_of_a_failed_path_are_reinjected_whole() {
 /// its idle sibling filled its window.
 #[test]
 fn path_that_recovered_drains_what_is_bound_to_it_while_the_other_rests() {
-    for congestion in ["lia", "olia", "olia-draft", "balia"] {
+    // All that grow with each acknowledgement; `wvegas` grows by queueing delay, once per round
+    // trip.
+    let coupled = ControllerChoice::all().filter(ControllerChoice::is_coupled);
+    for congestion in coupled.filter(|control| control.name() != "wvegas") {
         let mut setup = dying("linux", Failover::Rto, [25, 5]);
         setup.flows[0].traffic = Traffic::BulkTime(Duration::from_secs(20));
-        setup.flows[0].tcp.congestion = congestion.parse().unwrap();
+        setup.flows[0].tcp.congestion = congestion.clone();
         setup.network.paths[0].down.limit = network::Limit::Packets(60);
         setup.network.paths[1].down.limit = network::Limit::Packets(80);
         let slow = base::Rate::from_bps(100_000);
@@ -381,6 +385,8 @@ proptest! {
     fn windows_hold_and_no_live_path_starves(
         lives in prop::collection::vec(prop::collection::vec(spell(), 0..6), 2..=3),
         rule in prop::sample::select(Failover::ALL.to_vec()),
+        // Not the whole table: over all schedulers, `redundant` with `lia:lisa=1` and the rule
+        // `probe` was seen to starve a path, in few runs.
         scheduler in prop::sample::select(vec!["lrf", "rr", "linux", "redundant"]),
         manager in prop_oneof![
             2 => Just(PathManagerKind::FULLMESH),
@@ -418,8 +424,8 @@ proptest! {
         }
     }
 
-    /// With every combination of scheduler, rule and reinjection, a working path is in full use
-    /// soon after the other one failed.
+    /// With each of these schedulers and reinjections and every rule, a working path is in full
+    /// use soon after the other one failed.
     #[test]
     fn live_path_is_used_soon_after_the_other_dies(
         scheduler in prop::sample::select(vec![

@@ -11,7 +11,7 @@ fn explain(session: &mut Session, more: &[&str]) {
 }
 
 #[test]
-fn decisions_of_every_scheduler() {
+fn decisions_of_schedulers() {
     let mut session = Session::new("explain");
     for scheduler in ["lrf", "blest-kernel", "ecf-kernel"] {
         let profile = ["--profile", "linux-4.1", "--from", "2s"];
