@@ -1,8 +1,8 @@
 //! One connection over two bottlenecks of which one is more congested: how much of its traffic
 //! goes there (RFC 6356 s2, goal 3; 001 sII: LIA does not balance fully, OLIA does better).
 
-use crate::{mean, studied};
 use crate::net::{Bottleneck, Experiment, flow, run};
+use crate::{mean, studied};
 use base::Duration;
 
 /// The share on the second bottleneck, with these numbers of TCP connections on each.

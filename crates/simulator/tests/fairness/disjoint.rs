@@ -1,8 +1,8 @@
 //! One connection over two paths without competition: at least the throughput of TCP on the better
 //! of them (RFC 6356 s2, goal 1).
 
-use crate::{LOSS_BASED, mean, studied};
 use crate::net::{Bottleneck, Experiment, Flow, flow, run};
+use crate::{LOSS_BASED, mean, studied};
 use base::Duration;
 
 /// Rate in Mbit/s and RTT in ms of two paths.

@@ -3,8 +3,8 @@
 //!
 //! Starts are spread over 5 s, the first 20 s do not count.
 
-use crate::{LOSS_BASED, mean, studied};
 use crate::net::{Bottleneck, Experiment, flow, run};
+use crate::{LOSS_BASED, mean, studied};
 use base::Duration;
 
 const SEEDS: u64 = 20;
