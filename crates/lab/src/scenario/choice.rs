@@ -87,7 +87,7 @@ impl Chosen {
         }
         check_weights(options.texts(Key::Schedulers), &schedulers, paths)?;
         notes.extend(unnamed(&path_managers, &failovers));
-        if multipath && !protocols.contains(&Protocol::Tcp) && !options.says(Key::Baseline) {
+        if multipath && !protocols.contains(&Protocol::Tcp) && !options.is_given(Key::Baseline) {
             notes.push(
                 "no path is used alone, so variants are compared with the best variant; add `tcp` \
                  to the protocols to learn whether several paths pay off"
@@ -259,7 +259,7 @@ fn with_reinjection(
     };
     let mut all: Vec<SchedulerChoice> = Vec::new();
     for scheduler in schedulers {
-        let scheduler = match scheduler.says_reinjection() {
+        let scheduler = match scheduler.sets_reinjection() {
             true => scheduler,
             false => scheduler
                 .with_reinjection(mode)

@@ -85,7 +85,7 @@ impl FlowSpec {
             Protocol::Tcp => Carrier::Tcp,
             Protocol::Mptcp => Carrier::Multipath(Multipath {
                 scheduler: self.scheduler.clone(),
-                probes_withdrawn: true,
+                probes_removed: true,
                 ..Multipath::default()
             }),
         };
