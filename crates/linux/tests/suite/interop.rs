@@ -13,10 +13,10 @@ use crate::forwarder::Conditions;
 use crate::kernel;
 use crate::strip::Stage;
 use crate::timekeeping;
-use crate::world::{Family, World, wait_until};
+use crate::world::{Family, World, comes_true, wait_until};
 use linux::PathSwitch;
 use std::net::Ipv4Addr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use traffic::StreamFailure;
@@ -164,13 +164,17 @@ fn vanish_once(role: Role, take_away: &(impl Fn(&World) -> bool + Sync)) -> Resu
         return Ok(());
     }
     let content = kernel::content(case.size);
+    // What it sends again on the level of the connection is twice in the stream of the subflow.
+    let again = count(&world, "MPTCPRetrans");
     let engine = match ends.engine {
         Err(StreamFailure::Reset) => {
-            let again = count(&world, "MPTCPRetrans");
             return Err(format!("{role:?}: reset; the kernel retransmitted {again} times"));
         }
         other => other.expect("no failure"),
     };
+    if again > 0 && !content.starts_with(&engine) {
+        return Err(format!("{role:?}: the kernel retransmitted {again} times and fell back"));
+    }
     let kernel = ends.kernel.expect("no failure");
     assert!(kernel == content, "{role:?}: what the kernel received differs");
     assert!(content.starts_with(&engine), "{role:?}: what the engine received differs");
@@ -246,36 +250,57 @@ fn path_that_is_cut_and_returns_loses_nothing() {
     }
 }
 
+/// The kernel sends the REMOVE_ADDR on one acknowledgement. Where SACK blocks leave no room for it
+/// there (`mptcp_pm_rm_addr_signal`) it waits for another segment, and an idle connection has none:
+/// on a busy machine segments arrive out of order.
 #[test]
 fn address_that_the_kernel_withdraws_ends_its_subflow_only() {
     for (family, address) in [(Family::V4, "10.2.1.2"), (Family::V6, "fd02:1::2")] {
-        let Some(world) = world(&[NEAR, FAR]) else { return };
-        world.ip_mptcp(&format!("endpoint add {address} id 7 signal"));
-        let withdraw = |_: &PathSwitch| {
-            wait_until(|| count(&world, "MPJoinAckRx") > 0);
-            world.ip_mptcp("endpoint delete id 7");
-        };
-        let case = Case { size: 16 * MIB, ..Case::new(Role::Client, family) };
-        transfer_multipath(&world, &case, withdraw);
-        assert!(count(&world, "RmAddrTx") >= 1);
+        timekeeping::attempt(ATTEMPTS, || withdrawn_by_the_kernel(family, address));
     }
 }
 
+fn withdrawn_by_the_kernel(family: Family, address: &str) -> Result<(), String> {
+    let Some(world) = world(&[NEAR, FAR]) else { return Ok(()) };
+    world.ip_mptcp(&format!("endpoint add {address} id 7 signal"));
+    let is_sent = AtomicBool::new(false);
+    let withdraw = |_: &PathSwitch| {
+        wait_until(|| count(&world, "MPJoinAckRx") > 0);
+        world.ip_mptcp("endpoint delete id 7");
+        // The connection is held open meanwhile.
+        let sent = comes_true(Duration::from_secs(2), || count(&world, "RmAddrTx") >= 1);
+        is_sent.store(sent, Ordering::Relaxed);
+    };
+    let case = Case { size: 16 * MIB, ..Case::new(Role::Client, family) };
+    transfer_multipath(&world, &case, withdraw);
+    let sent = is_sent.load(Ordering::Relaxed);
+    sent.then_some(()).ok_or(format!("{family:?}: the kernel sent no REMOVE_ADDR"))
+}
+
+/// As with a REMOVE_ADDR, there may be no room for the MP_PRIO.
 #[test]
-fn priority_that_the_kernel_changes_is_heard() {
+fn priority_that_the_kernel_changes_is_accepted() {
     for role in ROLES {
-        let Some(world) = world(&[NEAR, FAR]) else { return };
-        world.ip_mptcp("endpoint add 10.2.1.2 id 7 subflow signal");
-        let change = |_: &PathSwitch| {
-            wait_until(|| count(&world, "MPJoinAckRx") + count(&world, "MPJoinSynAckRx") > 0);
-            world.ip_mptcp("endpoint change id 7 backup");
-            thread::sleep(Duration::from_millis(50));
-            world.ip_mptcp("endpoint change id 7 nobackup");
-        };
-        let case = Case { size: 16 * MIB, ..Case::new(role, Family::V4) };
-        transfer_multipath(&world, &case, change);
-        assert!(count(&world, "MPPrioTx") >= 1);
+        timekeeping::attempt(ATTEMPTS, || changed_by_the_kernel(role));
     }
+}
+
+fn changed_by_the_kernel(role: Role) -> Result<(), String> {
+    let Some(world) = world(&[NEAR, FAR]) else { return Ok(()) };
+    world.ip_mptcp("endpoint add 10.2.1.2 id 7 subflow signal");
+    let is_sent = AtomicBool::new(false);
+    let change = |_: &PathSwitch| {
+        wait_until(|| count(&world, "MPJoinAckRx") + count(&world, "MPJoinSynAckRx") > 0);
+        world.ip_mptcp("endpoint change id 7 backup");
+        thread::sleep(Duration::from_millis(50));
+        world.ip_mptcp("endpoint change id 7 nobackup");
+        let sent = comes_true(Duration::from_secs(2), || count(&world, "MPPrioTx") >= 1);
+        is_sent.store(sent, Ordering::Relaxed);
+    };
+    let case = Case { size: 16 * MIB, ..Case::new(role, Family::V4) };
+    transfer_multipath(&world, &case, change);
+    let sent = is_sent.load(Ordering::Relaxed);
+    sent.then_some(()).ok_or(format!("{role:?}: the kernel sent no MP_PRIO"))
 }
 
 #[test]

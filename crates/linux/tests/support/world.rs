@@ -27,13 +27,18 @@ pub(crate) const PORT: u16 = 8080;
 
 /// Wait for something that comes soon.
 pub(crate) fn wait_until(condition: impl Fn() -> bool) {
-    for _ in 0..PATIENCE.as_millis() / 5 {
+    assert!(comes_true(PATIENCE, condition), "it did not come about");
+}
+
+/// Whether the condition becomes true within `patience`.
+pub(crate) fn comes_true(patience: Duration, condition: impl Fn() -> bool) -> bool {
+    for _ in 0..patience.as_millis() / 5 {
         if condition() {
-            return;
+            return true;
         }
         thread::sleep(Duration::from_millis(5));
     }
-    panic!("it did not come about");
+    false
 }
 
 /// An IP version.
