@@ -65,7 +65,7 @@ fn serve(trace: CapacityTrace, offset: Duration) {
             served += 1;
         }
         assert!(served <= PACKETS);
-        // The end of time: a trace may be slower than anybody can wait for.
+        // The end of time: a trace may have a rate of less than a bit in any realistic time.
         if due == Instant::FAR_FUTURE {
             return;
         }

@@ -15,7 +15,7 @@ use traffic::Traffic;
 const SMALL: u64 = 50_000;
 
 fuzz_target!(|bytes: &[u8]| {
-    // Devices are no recordings, however long somebody reads from them.
+    // A device is no recording: reading it may not end.
     if bytes.windows(4).any(|name| name == b"/dev") {
         return;
     }

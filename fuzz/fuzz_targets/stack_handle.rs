@@ -236,7 +236,7 @@ impl World {
         Ok(())
     }
 
-    /// Something on the way knows no MPTCP.
+    /// A middlebox on the way removes MPTCP.
     fn middlebox(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         self.calm = false;
         if let Some(mut flying) = self.take(u)? {
@@ -289,7 +289,7 @@ impl World {
         Ok(())
     }
 
-    /// A router says that a packet did not get through.
+    /// A router reports that a packet was not delivered.
     fn unreachable(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         let Some((to, quoted)) = self.model(u)? else { return Ok(()) };
         let mut original = Vec::new();

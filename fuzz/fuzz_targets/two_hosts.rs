@@ -1,7 +1,7 @@
 //! Two stacks, the packets between them, and applications that write a known pattern.
 //!
 //! Every byte that is read must be the one at its position of the pattern of the other side, until
-//! somebody forges segments.
+//! segments are forged.
 
 use base::{Chance, Context, Duration, HostId, Instant, InterfaceId, SocketId};
 use std::collections::{BTreeMap, VecDeque};

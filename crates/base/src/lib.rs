@@ -1,7 +1,7 @@
 //! Types that every crate uses: time, rates, identifiers, keyed random draws and the recorder.
 //!
-//! Nothing here knows a packet format, a protocol or a file. Time and random draws are values that
-//! the caller passes in; all measurement is done by recorders.
+//! Independent of packet formats, protocols and files. Time and random draws are values that the
+//! caller passes in; all measurement is done by recorders.
 
 mod prefetch;
 

@@ -41,13 +41,13 @@ impl<'a> Context<'a> {
         self
     }
 
-    /// Whether any event of `kind` is wanted.
+    /// Whether any event of `kind` is requested.
     #[inline]
     pub const fn wants(&self, kind: EventMask) -> bool {
         self.mask.intersects(kind)
     }
 
-    /// Record the event that `build` returns, if its kind is wanted.
+    /// Records the event that `build` returns, if its kind is requested.
     #[inline]
     pub fn record(&mut self, kind: EventMask, build: impl FnOnce() -> Event) {
         if self.mask.intersects(kind)
@@ -60,7 +60,7 @@ impl<'a> Context<'a> {
 
 /// Receives events.
 pub trait Recorder {
-    /// The kinds of events wanted; called once per context.
+    /// The kinds of events requested; called once per context.
     fn mask(&self) -> EventMask;
     /// Record an event of `host` at `now`.
     fn record(&mut self, now: Instant, host: HostId, event: &Event);

@@ -1,7 +1,7 @@
 //! Queues that release memory.
 //!
-//! A `VecDeque` cycles through all of its memory, whatever its length. After a peak, such as at the
-//! end of slow start, a short queue would cycle through cold memory.
+//! A `VecDeque` cycles through all of its memory, regardless of its length. After a peak, such as
+//! at the end of slow start, a short queue would cycle through cold memory.
 
 use std::collections::VecDeque;
 

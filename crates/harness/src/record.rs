@@ -12,7 +12,7 @@ use transport::ConnectionInfo;
 pub struct RunRecord {
     /// The result of flow 0.
     pub outcome: Outcome,
-    /// When the result was known or the run was given up, since its start.
+    /// Time from the start until the result was known or the run was ended as incomplete.
     pub ended: Duration,
     /// Every flow in the order of the setup. Flow 0 is the measured one and is always there.
     pub flows: Vec<FlowRecord>,
@@ -22,7 +22,7 @@ pub struct RunRecord {
     pub shared: Vec<PathCounters>,
     /// The captures, if they were requested.
     pub captures: Option<Captures>,
-    /// What only a simulation knows.
+    /// Values that only a simulation has.
     pub simulated: Option<SimulatedRecord>,
 }
 
@@ -39,10 +39,10 @@ pub struct FlowRecord {
     /// Payload bytes that the application at the data receiver read.
     pub bytes_read: u64,
     /// Bits read per second, from its start or the end of the warm-up, whichever is later, to its
-    /// end or that of the run; `None` if that is no time at all.
+    /// end or that of the run; `None` if that interval is empty.
     pub goodput: Option<f64>,
-    /// Bytes read by every full second of the run, from second zero on; empty if nobody competes
-    /// and there is no warm-up.
+    /// Bytes read by every full second of the run, from second zero on; empty without competing
+    /// flows and warm-up.
     pub read_by: Vec<u64>,
     /// What its data sender sent.
     pub sent: SentRecord,
@@ -122,7 +122,7 @@ pub struct Repeated {
     pub reinjected_bytes: u64,
 }
 
-/// What only a simulation knows.
+/// Values that only a simulation has.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SimulatedRecord {
     /// No event was left when the run stopped.

@@ -70,7 +70,7 @@ impl<O: SocketOwner> StreamHost for StackSockets<'_, '_, O> {
     }
 
     fn shutdown(&mut self, socket: SocketId) {
-        // If the socket is shut already or gone, nothing is left to do.
+        // If the socket is closed or released already, nothing is left to do.
         let _ = self.stack.shutdown(self.cx, socket);
     }
 
@@ -80,7 +80,7 @@ impl<O: SocketOwner> StreamHost for StackSockets<'_, '_, O> {
     }
 
     fn abort(&mut self, socket: SocketId) {
-        // If the socket is gone already, nothing is left to do.
+        // If the socket is released already, nothing is left to do.
         let _ = self.stack.abort(self.cx, socket);
         self.close(socket);
     }

@@ -1,6 +1,6 @@
 //! Subnets, and which address of a TUN's subnet the engine takes.
 //!
-//! On a TUN device two hosts meet: the kernel, with the addresses that `ip addr` shows, and the
+//! A TUN device connects two hosts: the kernel, with the addresses that `ip addr` shows, and the
 //! engine, with others of the same subnets. Pure functions of addresses; reading the kernel's is
 //! `netlink`'s.
 
@@ -39,7 +39,7 @@ impl Subnet {
         Subnet { address, prefix_len: if address.is_ipv4() { 24 } else { 64 } }
     }
 
-    /// Whether `other` lies in the subnet.
+    /// Whether `other` is in the subnet.
     pub fn contains(&self, other: IpAddr) -> bool {
         self.address.is_ipv4() == other.is_ipv4()
             && (bits(self.address) ^ bits(other)) & !self.host_mask() == 0
@@ -77,8 +77,8 @@ impl Subnet {
 }
 
 impl KernelAddress {
-    /// The engine's address beside this one: the peer if one is named, else the lowest one free.
-    /// `None` if the subnet has room for one host only, or is of a link (IPv6 makes these itself).
+    /// The engine's address next to this one: the peer if one is named, else the lowest free one.
+    /// `None` if the subnet has room for one host only, or is link-local (IPv6 makes these itself).
     pub fn engine_address(&self, taken: &[IpAddr]) -> Option<IpAddr> {
         if is_link_local(self.subnet.address) {
             return None;

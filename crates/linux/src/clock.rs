@@ -11,7 +11,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that stands at zero now.
+    /// A clock that is zero now.
     pub fn start() -> Self {
         Clock { origin: read() }
     }

@@ -1,8 +1,8 @@
 //! A TUN device: IP datagrams in and out of the kernel, one per call.
 //!
-//! Without offloads: the kernel hands over datagrams no longer than the MTU with their checksums
-//! filled in. A device that is made here is not persistent: it goes with the file that holds it.
-//! Addresses are `address`'s and `netlink`'s.
+//! Without offloads: datagrams from the kernel are no longer than the MTU and have their checksums.
+//! A device created here is not persistent: it is removed when its file is closed. Addresses are
+//! left to `address` and `netlink`.
 
 use crate::error::LiveError;
 use crate::netlink::Netlink;
@@ -62,7 +62,7 @@ impl Tun {
         }
     }
 
-    /// Hand a datagram to the kernel.
+    /// Passes a datagram to the kernel.
     pub fn send(&self, datagram: &[u8]) -> io::Result<()> {
         self.device.send(datagram).map(drop)
     }

@@ -1,7 +1,7 @@
 //! What this machine allows of the live and emulated worlds, and what adds the rest.
 //!
-//! Every check tries the thing itself, in a namespace that is gone afterwards; nothing of the
-//! machine is changed. Printing is left to the command.
+//! Every check performs the operation itself, in a namespace that is removed afterwards; the
+//! machine is not changed. Printing is left to the command.
 
 use crate::device::Tun;
 use crate::namespace::Namespace;

@@ -1,5 +1,5 @@
-//! Waiting: for packets on the devices, for the next deadline, for devices that change, and for
-//! being told to stop.
+//! Waiting: for packets on the devices, for the next deadline, for changes of devices, and for a
+//! request to stop.
 //!
 //! A timer file instead of the poll's own time-out, because that counts milliseconds and the
 //! engine's timers do not. What happens then is `host`'s.
@@ -88,7 +88,7 @@ impl Driver {
         Waker::new(self.poll.registry(), STOP)
     }
 
-    /// Wait until something happens, `timeout` at most; not at all if it is zero.
+    /// Waits until something happens, at most `timeout`; returns at once if it is zero.
     pub(crate) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Woken> {
         let at_once = timeout == Some(Duration::ZERO);
         if !at_once {

@@ -2,8 +2,8 @@
 //!
 //! [`base::Chance`] is a hash that repeats and can be inverted: right for a simulation, wrong where
 //! a peer must not guess initial sequence numbers (RFC 9293 s3.4.1) or keys (RFC 8684 s6). Here
-//! every call of the engine gets a chance of its own from fresh random bytes, so that what one
-//! call gave away says nothing about another.
+//! every call of the engine gets random draws of its own from fresh random bytes, so that values
+//! visible to a peer do not predict those of another call.
 
 use base::Chance;
 use std::io;
@@ -25,7 +25,7 @@ impl Entropy {
         Ok(entropy)
     }
 
-    /// A chance that nobody has seen before.
+    /// A source of draws from fresh random bytes.
     pub(crate) fn chance(&mut self) -> io::Result<Chance> {
         if self.used + 16 > POOL {
             self.refill()?;

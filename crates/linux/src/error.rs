@@ -29,7 +29,7 @@ impl LiveError {
         LiveError::Missing { what: what.into(), remedy: remedy.into() }
     }
 
-    /// An operation of the system failed. Lack of privilege is told from other failures.
+    /// An operation of the system failed. Lack of privilege is distinguished from other failures.
     pub fn system(doing: &str, error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::PermissionDenied {
             return LiveError::missing(

@@ -1,8 +1,8 @@
 //! The client of `live get`: asks a server for one file and keeps it.
 //!
-//! The file is written beside its place under another name and takes its place when it is
-//! complete; a download that fails leaves nothing. Only after a kill a rest remains, which the next
-//! download to the same place takes over. The format is `http`'s.
+//! The file is written under another name in the same folder and renamed when it is complete; a
+//! download that fails leaves nothing. Only a killed process leaves the partial file, which the
+//! next download to the same place replaces. The format is left to `http`.
 
 mod output;
 
@@ -17,7 +17,7 @@ use std::path::Path;
 use traffic::{Application, StreamFailure, StreamHost};
 use wire::Payload;
 
-/// Time without a byte after which the server is held to be gone.
+/// Time without a byte after which the download fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes read from the connection at once.
 const CHUNK: u32 = 256 * 1024;
@@ -38,7 +38,7 @@ pub struct Received {
 pub struct Progress {
     /// Bytes of the file received until now.
     pub received: u64,
-    /// If the server says.
+    /// Length of the file in bytes, if the server sent it.
     pub total: Option<u64>,
 }
 
@@ -65,7 +65,7 @@ enum State {
 }
 
 impl Download {
-    /// Of `path` from `server` to the file `output`; with its hash if wanted.
+    /// A download of `path` from `server` to the file `output`, with its SHA-256 if requested.
     pub fn new(
         server: SocketAddr,
         path: &str,

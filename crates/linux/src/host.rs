@@ -38,13 +38,13 @@ pub(crate) struct LiveHost<A> {
     pub(crate) interfaces: Vec<Interface>,
     pub(crate) capture: Option<Capture>,
     endpoint: Endpoint,
-    /// What the application opened and nobody has seen the end of.
+    /// Sockets that the application opened and that are not released yet.
     sockets: BTreeSet<SocketId>,
     pub(crate) clock: Clock,
     entropy: Entropy,
-    /// Takes the stack's events, if anybody wants them.
+    /// Recorder of the stack's events, if requested.
     pub(crate) recorder: Option<Box<dyn Recorder>>,
-    /// Remembers what connections sent, if anybody wants to know.
+    /// Counts what connections sent, if requested.
     pub(crate) ledger: Option<Ledger>,
     pub(crate) counters: LiveCounters,
     buffer: Vec<u8>,
@@ -99,7 +99,7 @@ impl<A: Application> LiveHost<A> {
                 Ok(Some(len)) => self.take_in(number, len)?,
                 Ok(None) => return Ok(false),
                 Err(_) => {
-                    // The device was removed under us: its news comes by the monitor too.
+                    // The device was removed while in use; the monitor reports it, too.
                     self.interface_changed(number, InterfaceEvent::Down)?;
                     return Ok(false);
                 }
@@ -161,24 +161,24 @@ impl<A: Application> LiveHost<A> {
         Ok(deadlines.into_iter().flatten().min().map(|deadline| deadline - now))
     }
 
-    /// Whether every connection has come to its end, or waits for late packets only.
+    /// Whether every connection has ended, or waits for late packets only.
     pub(crate) fn is_quiet(&mut self) -> bool {
         let stack = &self.stack;
         self.sockets.retain(|socket| is_busy(stack, *socket));
         self.sockets.is_empty()
     }
 
-    /// Reset every connection, so that peers learn at once that nobody is here.
+    /// Resets every connection, so that peers notice the end at once.
     pub(crate) fn abort(&mut self) -> Result<(), LiveError> {
         for socket in std::mem::take(&mut self.sockets) {
             let mut cx = context(self.clock.now(), &mut self.entropy, &mut self.recorder)?;
-            // A listener, or gone already: nothing to reset.
+            // A listener, or released already: nothing to reset.
             let _ = self.stack.abort(&mut cx, socket);
         }
         self.drain()
     }
 
-    /// Note what connections sent so far, if that is wanted.
+    /// Records what connections sent until now, if that was requested.
     pub(crate) fn note_sent(&mut self) {
         if let Some(ledger) = &mut self.ledger {
             ledger.note_all(&self.stack);
@@ -212,7 +212,7 @@ impl<A: Application> LiveHost<A> {
         Err(LiveError::Failed("one input leads to an endless series of packets".to_owned()))
     }
 
-    /// Hand a packet to the kernel. It has departed then: there is no queue of ours behind.
+    /// Passes a packet to the kernel. It has departed then: the engine has no queue behind it.
     fn send(&mut self, now: Instant, transmit: &Transmit) -> Result<(), LiveError> {
         let Transmit { interface, packet } = transmit;
         let number = interface.index();

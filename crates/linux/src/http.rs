@@ -97,7 +97,7 @@ pub(crate) struct ResponseHead {
     pub len: usize,
     pub status: u16,
     pub phrase: String,
-    /// Bytes of the content, if the server says.
+    /// Bytes of the content, if the header has that field.
     pub content_length: Option<u64>,
 }
 

@@ -1,7 +1,7 @@
 //! An interface of the live host: a TUN device, the engine's addresses on it, and its MTU.
 //!
-//! Devices that exist are taken as they are: their addresses say which ones are left for the
-//! engine. A device that is made here gets its other end from the engine's address.
+//! Existing devices are used unchanged: the engine takes free addresses of their subnets. For a
+//! device created here, the kernel's address follows from the engine's.
 
 use crate::address::{KernelAddress, Subnet};
 use crate::device::Tun;
@@ -24,8 +24,8 @@ pub(crate) struct Interface {
     pub backup: bool,
 }
 
-/// Open the devices of `paths` in the calling thread's namespace. `listen` becomes an address of
-/// the engine's on the device whose subnet it lies in, or on the first if that must be made.
+/// Opens the devices of `paths` in the calling thread's namespace. `listen` becomes an address of
+/// the engine on the device with its subnet, or on the first if that device must be created.
 pub(crate) fn open(
     paths: &[PathDevice],
     listen: Option<IpAddr>,
@@ -114,7 +114,8 @@ fn adopt(
     Ok(Interface { tun, index, addresses, mtu, backup: path.backup })
 }
 
-/// The engine's addresses: those given, or one beside each of the kernel's; `listen` in its subnet.
+/// The engine's addresses: those given, or one next to each of the kernel's; `listen` in its
+/// subnet.
 fn engine_addresses(
     path: &PathDevice,
     here: &[KernelAddress],

@@ -1,6 +1,7 @@
 //! What the engine's connections sent, kept beyond their end: for measurement.
 //!
-//! A stack forgets a connection when it is closed and released; a run's figures are wanted then.
+//! A stack forgets a connection when it is closed and released, but the figures of a run are read
+//! then.
 
 use base::{InterfaceId, SocketId};
 use harness::SentRecord;

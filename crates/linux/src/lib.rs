@@ -1,8 +1,8 @@
 //! The engine in real time: TUN devices, the monotonic clock, namespaces, file transfer.
 //!
 //! A [`Live`] host drives one [`transport::Stack`] by its contract, as the simulator does, only
-//! that packets come from TUN devices and time from the machine: no code of the engine knows the
-//! difference. Applications are [`traffic::Application`]s; [`serve`] and [`get`] are the two of
+//! that packets come from TUN devices and time from the machine: the code of the engine is the
+//! same. Applications are [`traffic::Application`]s; [`serve`] and [`get`] are the two of
 //! the `live` command. Reading command lines and printing is left to the command. Empty on
 //! systems other than Linux.
 //!

@@ -25,15 +25,15 @@ use wire::PcapngWriter;
 /// How long connections may take to close when the application is done: a few round trips.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What an application talks to.
+/// The application's side of a live host.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoint {
     /// The address to connect from; `None`: the first one of the family of `remote`.
     pub local: Option<IpAddr>,
     /// The peer, for `connect`.
     pub remote: Option<SocketAddr>,
-    /// The address and port to accept connections at. The unspecified address of IPv4 stands for
-    /// all of that family, that of IPv6 for all there are.
+    /// Address and port to accept connections at. The unspecified address of IPv4 means all
+    /// addresses of that family, that of IPv6 all addresses.
     pub listen: Option<SocketAddr>,
     /// Protocol of connections and listeners, with its configuration.
     pub protocol: ProtocolConfig,
@@ -200,15 +200,15 @@ impl<A: Application> Live<A> {
         self.host.ledger.as_ref()
     }
 
-    /// Until the application is done and its connections are closed, or somebody stops it.
+    /// Runs until the application is done and its connections are closed, or until it is stopped.
     pub fn run(&mut self) -> Result<End, LiveError> {
         let end = self.run_until(LINGER, Instant::FAR_FUTURE);
         self.wind_up(matches!(end, Ok(End::Done)))?;
         end
     }
 
-    /// Until the application is done, somebody stops it, or it is `limit`; `at_end` is called
-    /// while connections are still there, which are reset then.
+    /// Runs until the application is done, it is stopped, or the time is `limit`; `at_end` is
+    /// called before the remaining connections are reset.
     pub fn run_measured(
         &mut self,
         limit: Instant,

@@ -1,4 +1,4 @@
-//! News of devices: which of ours went up, down or away.
+//! Notifications of devices that went up, went down or were removed.
 //!
 //! The kernel sends them to the rtnetlink group of links. What follows from a path that is down is
 //! the engine's business.
@@ -10,7 +10,7 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
-/// The group of news of links (Linux RTMGRP_LINK).
+/// The multicast group of link notifications (Linux RTMGRP_LINK).
 const LINKS: u32 = 1;
 
 /// Listens for changes in the namespace it was opened in.
@@ -34,10 +34,10 @@ impl Monitor {
         Ok(Monitor { socket })
     }
 
-    /// The news there are, oldest first.
+    /// The notifications that have arrived, oldest first.
     pub(crate) fn take(&mut self) -> Vec<LinkNews> {
         let mut news = Vec::new();
-        // Any failure: no news now, or some were lost; either way the next ones will do.
+        // On any failure there is no notification, or some were lost; the next ones are sufficient.
         while let Ok((datagram, _)) = self.socket.recv_from_full() {
             news.extend(messages(&datagram).filter_map(|message| match message.ok()?.payload {
                 NetlinkPayload::InnerMessage(inner) => news_of(&inner),

@@ -1,8 +1,8 @@
 //! What `ip mptcp` does: the endpoints and limits of the kernel's MPTCP in a namespace, by generic
 //! netlink (family `mptcp_pm`).
 //!
-//! An endpoint is an address that connections may use besides the one they began on. Which ones a
-//! run wants is left to the caller; paths and routes are `netlink`'s.
+//! An endpoint is an address that connections may use besides the one they began on. The choice of
+//! endpoints is left to the caller, paths and routes to `netlink`.
 
 use crate::raw_netlink::{RawNetlink, array, attribute, push_attribute, push_nested};
 use netlink_sys::protocols::NETLINK_GENERIC;
@@ -32,7 +32,7 @@ const ADDR4: u16 = 3;
 const ADDR6: u16 = 4;
 const FLAGS: u16 = 6;
 const DEVICE: u16 = 7;
-/// Length of generic netlink's header: command, version, two bytes nobody uses.
+/// Length of generic netlink's header: command, version, two reserved bytes.
 const HEADER: usize = 4;
 const VERSION: u8 = 1;
 /// Address families as the kernel numbers them.

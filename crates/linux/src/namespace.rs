@@ -43,7 +43,7 @@ impl Namespace {
         })
     }
 
-    /// Move the calling thread into this namespace, for good.
+    /// Moves the calling thread into this namespace permanently.
     pub fn enter(&self) -> io::Result<()> {
         Ok(setns(&self.handle, CloneFlags::CLONE_NEWNET)?)
     }

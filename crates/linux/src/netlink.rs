@@ -1,7 +1,7 @@
 //! Devices, addresses and routes of the namespace the calling thread is in, by rtnetlink.
 //!
-//! One request, one answer, no threads. Knows nothing of paths and engines; news of changes are
-//! `monitor`'s.
+//! One request, one answer, no threads. Independent of paths and engines; notifications of changes
+//! are left to `monitor`.
 
 use crate::address::{KernelAddress, Subnet};
 use netlink_packet_core::{
@@ -40,7 +40,7 @@ pub struct Link {
     pub name: String,
     /// Set up by the administrator, whether or not there is a carrier.
     pub is_up: bool,
-    /// The cable is plugged in, so to speak.
+    /// Whether the device has a carrier.
     pub has_carrier: bool,
     /// Largest IP datagram, in bytes.
     pub mtu: u32,
@@ -58,7 +58,7 @@ pub struct Route {
     pub device: u32,
     /// The next host, if the subnet is not reached at once.
     pub gateway: Option<IpAddr>,
-    /// The number of the table it stands in.
+    /// The number of its routing table.
     pub table: u32,
 }
 
@@ -113,7 +113,7 @@ impl Netlink {
         self.command(RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// Set how many packets may wait in a device for whoever takes them out.
+    /// Sets how many packets may wait in a device until they are read.
     pub fn set_queue_len(&mut self, index: u32, packets: u32) -> io::Result<()> {
         let mut message = link_message(index);
         message.attributes.push(LinkAttribute::TxQueueLen(packets));
@@ -137,8 +137,8 @@ impl Netlink {
         count.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no counters of the device"))
     }
 
-    /// Let a device send in the order of arrival, whatever queue discipline the machine prefers
-    /// (`fq` would pace what the sender does not).
+    /// Makes a device send in the order of arrival, regardless of the machine's default queue
+    /// discipline (`fq` would pace what the sender does not).
     pub fn set_fifo(&mut self, index: u32) -> io::Result<()> {
         let mut message = TcMessage::with_index(index.cast_signed());
         message.header.parent = TcHandle::ROOT;
@@ -162,8 +162,8 @@ impl Netlink {
         self.command(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Give the kernel an address on a device, and with it a route to the subnet. It can be used
-    /// at once: nobody else is asked whether he has it.
+    /// Adds an address of the kernel to a device, and with it a route to the subnet. It can be used
+    /// at once: there is no duplicate address detection.
     pub fn add_address(&mut self, index: u32, subnet: Subnet) -> io::Result<()> {
         self.command(address_message(index, subnet), NLM_F_CREATE | NLM_F_EXCL)
     }
@@ -263,14 +263,14 @@ pub(crate) fn messages(
         }
         let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(bytes);
         let len = message.as_ref().map_or(usize::MAX, |message| message.header.length as usize);
-        // Messages begin at multiples of four; at least a header, so that this comes to an end.
+        // Messages begin at multiples of four; at least one header per step, so that the loop ends.
         let next = len.max(16).checked_next_multiple_of(4).unwrap_or(usize::MAX);
         bytes = bytes.get(next..).unwrap_or(&[]);
         Some(message.map_err(|error| io::Error::other(format!("netlink: {error}"))))
     })
 }
 
-/// The device a message speaks of.
+/// The device that a message describes.
 pub(crate) fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
     let (RouteNetlinkMessage::NewLink(message) | RouteNetlinkMessage::DelLink(message)) = message
     else {

@@ -1,8 +1,8 @@
 //! Netlink by bytes, for the two families that need no more of it than a header and a list of
 //! attributes: generic netlink (`mptcp_pm`) and socket diagnosis (`sock_diag`).
 //!
-//! One request, its answers, no threads. A connection speaks to the namespace it was opened in,
-//! whichever thread uses it. What requests and answers mean is left to those two.
+//! One request, its answers, no threads. A connection uses the namespace it was opened in,
+//! whichever thread calls it. The meaning of requests and answers is left to those two.
 
 use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 use netlink_sys::{Socket, SocketAddr};
@@ -89,7 +89,7 @@ fn split(bytes: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
     Some((kind, sequence, body, bytes.get(next..).unwrap_or(&[])))
 }
 
-/// The `N` bytes at `offset`, if there are so many.
+/// The `N` bytes at `offset`, or `None` if there are fewer.
 pub(crate) fn array<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
     bytes.get(offset..offset.checked_add(N)?)?.try_into().ok()
 }

@@ -18,7 +18,7 @@ use wire::Payload;
 
 /// Connections at a time; more are reset.
 const MAX_CONNECTIONS: usize = 256;
-/// Time for a request to arrive, and for a reader to take anything at all.
+/// Time for a request to arrive, and for a reader to accept further bytes.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often impatience is checked.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
@@ -32,7 +32,7 @@ pub struct Served {
     pub path: String,
     /// The status of the answer.
     pub status: Status,
-    /// Bytes of the file that were handed to the connection.
+    /// Bytes of the file that were written to the connection.
     pub bytes: u64,
     /// From the connection's beginning to its end.
     pub time: Duration,
@@ -65,7 +65,7 @@ enum State {
 }
 
 impl FileServer {
-    /// Serves `folder`; `log` is told of every request when its connection has ended.
+    /// Serves `folder`; `log` is called with every request when its connection has ended.
     pub fn new(folder: &Path, log: impl FnMut(&Served) + 'static) -> Result<Self, LiveError> {
         let refuse = |why: String| LiveError::Usage(format!("--dir {}: {why}", folder.display()));
         let opened = File::open(folder).map_err(|error| refuse(error.to_string()))?;
@@ -267,7 +267,7 @@ impl Application for FileServer {
 }
 
 impl Drop for FileServer {
-    /// What has not ended is told as well.
+    /// Requests that have not ended are logged as well.
     fn drop(&mut self) {
         while let Some((socket, connection)) = self.connections.first_key_value() {
             let complete = matches!(connection.state, State::Closing);

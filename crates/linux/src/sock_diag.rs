@@ -1,8 +1,8 @@
 //! Socket diagnosis: every TCP connection and MPTCP subflow of a namespace, as `ss -ti` shows
 //! them, by netlink.
 //!
-//! It asks the kernel without touching anybody's socket, so any thread may do it at any time.
-//! What becomes of the readings is `sut`'s.
+//! It queries the kernel without using the sockets themselves, so any thread may call it at any
+//! time. The readings are evaluated by `sut`.
 
 use crate::raw_netlink::{RawNetlink, array, attributes};
 use crate::sockets::TcpReading;

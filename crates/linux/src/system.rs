@@ -1,5 +1,5 @@
-//! The three things of the system that no library here has in a safe form: a socket option as
-//! bytes, the address of nobody, and a thread's priority in real time.
+//! The three system interfaces without a safe form in any library used here: a socket option as
+//! bytes, the unspecified address family, and a thread's real-time priority.
 //!
 //! Everything else of the crate is free of `unsafe`. What the bytes mean is left to the callers.
 

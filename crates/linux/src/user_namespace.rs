@@ -1,4 +1,4 @@
-//! Root of a user namespace of one's own: what lets anybody make network namespaces.
+//! Root of a new user namespace, which allows unprivileged users to create network namespaces.
 //!
 //! Nothing of the machine can be changed from there. The kernel gives such a namespace only to a
 //! process with one thread, so this is asked for before anything else.

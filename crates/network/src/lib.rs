@@ -1,10 +1,11 @@
-//! What a link does to packets: rate, queue, loss, delay, recorded capacity, outages; and how
-//! links meet in hosts and routers.
+//! What a link does to packets: rate, queue, loss, delay, recorded capacity, outages; and how hosts
+//! and routers connect links.
 //!
 //! Sans-IO and on any clock: a world calls [`Link::enqueue`], [`Link::poll`] until `None`, and
 //! asks [`Link::next_deadline`] when to poll again. The simulator and a real-time emulator drive
-//! the same code. Only a [`middlebox`] knows a protocol: a link reads the length of a packet, its
-//! ECN bits and, for fair queueing, its addresses and ports. All random draws are keyed draws from
+//! the same code. Only a [`middlebox`] depends on a protocol: a link reads the length of a packet,
+//! its ECN bits and, for fair queueing, its addresses and ports. All random draws are keyed draws
+//! from
 //! the context. Reading files and command lines is left to the lab.
 
 mod damage;

@@ -81,7 +81,7 @@ impl Default for NicSetup {
 
 impl PathSetup {
     /// The key of the random draws of one of the links. It depends on the name, not the number, so
-    /// a path has the same draws whatever other paths a variant has.
+    /// a path has the same draws in variants with other paths.
     pub fn owner(&self, direction: Direction) -> u64 {
         let word = if direction == Direction::Up { "up" } else { "down" };
         chance::owner_of(&format!("{}/{word}", self.name))

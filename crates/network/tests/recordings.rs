@@ -6,7 +6,7 @@ use network::trace::{Direction, Form, Unit, read};
 use network::{CapacityTrace, TraceFault};
 use std::path::{Path, PathBuf};
 
-/// A folder beside the repository; `None`, with a message, where it is absent.
+/// A folder next to the repository; `None`, with a message, where it is absent.
 fn shared(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(folder);
     if !path.is_dir() {

@@ -131,7 +131,7 @@ impl EventQueue {
         self.armed.iter().all(|entry| *entry == IDLE)
     }
 
-    /// Whether there are so many targets that their memory exceeds the cache.
+    /// Whether the memory of all targets exceeds the cache.
     pub(crate) fn is_crowded(&self) -> bool {
         !self.far.is_empty()
     }

@@ -236,7 +236,7 @@ impl Fabric {
     pub(crate) fn link_rests(&mut self, now: Instant, link: LinkId) -> bool {
         let attached = &self.links[link.index()];
         let next = attached.next_deadline();
-        // Only `poll` knows the packets that a middlebox let through.
+        // Only `poll` has the packets that a middlebox let through.
         if attached.behind.is_some() || next.is_some_and(|next| next <= now) {
             return false;
         }

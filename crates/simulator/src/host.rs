@@ -213,7 +213,7 @@ impl<A: Application> Host<A> {
         }
     }
 
-    /// The deadline of the host has come.
+    /// The deadline of the host is due.
     pub(crate) fn wake(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
         if self.processor.is_some() {
             self.work(cx, fabric);
@@ -222,7 +222,7 @@ impl<A: Application> Host<A> {
         }
     }
 
-    /// The deadline of application `number` has come; the first one is its start.
+    /// The deadline of application `number` is due; the first one is its start.
     pub(crate) fn wake_application(
         &mut self,
         cx: &mut Context<'_>,

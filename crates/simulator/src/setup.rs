@@ -5,7 +5,7 @@
 //! their own and compete for the same links. Equal setups give equal records on any machine and
 //! with any number of threads. Names, texts, repetitions and statistics are left to the lab.
 //!
-//! Two subflows beside one TCP connection, all through one bottleneck:
+//! Two subflows and one TCP connection, all through one bottleneck:
 //!
 //! ```
 //! # use simulator::*;
@@ -44,7 +44,7 @@ use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
 use transport::{Failover, Protocol, TcpConfig};
 
-/// Most flows of a run beside the measured one.
+/// Most flows of a run in addition to the measured one.
 pub const MOST_FLOWS: usize = 1_000;
 
 /// Everything one run depends on.
@@ -64,7 +64,7 @@ pub struct RunSetup {
     pub marks: Vec<PathMark>,
     /// Time at the start of the run that is excluded from goodputs and from the bytes per path.
     pub warm_up: Duration,
-    /// Virtual time after which an unfinished run is given up as incomplete.
+    /// Virtual time after which an unfinished run ends as incomplete.
     pub limit: Duration,
     /// When the run is over.
     pub until: Until,
@@ -72,7 +72,7 @@ pub struct RunSetup {
     pub client_cost: ProcessingCost,
     /// Processing time per packet at the servers.
     pub server_cost: ProcessingCost,
-    /// What is recorded beside the counters.
+    /// What is recorded in addition to the counters.
     pub recording: Recording,
 }
 
@@ -125,8 +125,8 @@ pub struct FlowSetup {
 /// What carries the traffic of a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Carrier {
-    /// TCP connections on the first path.
-    Tcp,
+    /// Connections of this protocol on the first path.
+    Single(Protocol),
     /// Connections over all paths of the flow.
     Multipath(Multipath),
 }
@@ -271,7 +271,7 @@ impl FlowSetup {
         FlowSetup {
             paths: paths.to_vec(),
             first: 0,
-            carrier: Carrier::Tcp,
+            carrier: Carrier::Single(Protocol::Tcp),
             tcp: TcpConfig::default(),
             traffic,
             reverse: false,
@@ -290,7 +290,7 @@ impl Carrier {
     /// What it has as a multi-path protocol.
     pub const fn multipath(&self) -> Option<&Multipath> {
         match self {
-            Carrier::Tcp => None,
+            Carrier::Single(_) => None,
             Carrier::Multipath(multipath) => Some(multipath),
         }
     }

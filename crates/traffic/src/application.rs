@@ -24,7 +24,7 @@ pub trait Application {
     fn on_closed(&mut self, _socket: SocketId) {}
     /// The connection failed.
     fn on_failed(&mut self, _socket: SocketId, _failure: StreamFailure) {}
-    /// The deadline of `poll_deadline` has come. Harmless if early.
+    /// The deadline of `poll_deadline` is due. Harmless if early.
     fn on_timeout(&mut self, _host: &mut dyn StreamHost) {}
     /// When to call `on_timeout`.
     fn poll_deadline(&self) -> Option<Instant> {
@@ -71,7 +71,7 @@ pub enum StreamFailure {
     /// The peer did not answer in time.
     #[error("connection timed out")]
     TimedOut,
-    /// ICMP says that the peer cannot be reached, or there is no route to it.
+    /// The peer cannot be reached according to ICMP, or there is no route to it.
     #[error("destination unreachable")]
     Unreachable,
     /// The host could not even try (no address, no port).

@@ -36,7 +36,7 @@ pub enum Metric {
 /// The parts of a page.
 const OBJECTS: &str = "objects";
 
-/// What is said about a metric.
+/// Description of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MetricInfo {
     /// The name in files.
@@ -67,7 +67,7 @@ impl Metric {
         Metric::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// What is said about it.
+    /// The description of the metric.
     pub const fn info(self) -> MetricInfo {
         match self {
             Metric::CompletionTime => MetricInfo {

@@ -2,7 +2,7 @@
 //! `olia:min-ssthresh=1`, `drepas:interval=2s`.
 //!
 //! A text is read once, where it enters the program; the engine receives a row of a table and
-//! values within their ranges, so it never meets an unknown name. The tables are those of
+//! values within their ranges, so it never gets an unknown name. The tables are those of
 //! `scheduler`, `congestion` and `path_policy`.
 
 use crate::parameters::{Parameter, Refused};

@@ -1,6 +1,6 @@
 //! `Endpoint`: a connection as the stack sees it. Every protocol implements it.
 //!
-//! A connection has one path or several, each between two ends. The stack knows the connection and
+//! A connection has one path or several, each between two ends. The stack finds the connection and
 //! the path of a packet by its ends. A packet between unknown ends can still belong to a
 //! connection, which it then names by a [`Tag`]: the protocol finds that out, and the connection
 //! admits the path or refuses it. A connection that wants another path asks the stack for it
@@ -92,7 +92,7 @@ pub struct NewPath {
     pub mtu: u32,
 }
 
-/// A path that a connection wants opened, from a port that the stack chooses.
+/// A path that a connection requests, from a port that the stack chooses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathRequest {
     /// Its number; `None` if all numbers are in use.
@@ -139,7 +139,7 @@ pub(crate) trait Endpoint {
     /// The path was reset, as by a valid packet of the peer.
     fn on_reset(&mut self, cx: &mut Context<'_>, path: PathId);
 
-    /// An ICMP message says that the peer cannot be reached on the path.
+    /// An ICMP message reports that the peer cannot be reached on the path.
     fn on_unreachable(&mut self, cx: &mut Context<'_>, path: PathId);
 
     /// Appends to the stream. The result is the number of bytes taken.
@@ -237,8 +237,8 @@ pub(crate) trait Endpoint {
         false
     }
 
-    /// The paths of an interface are for backup, or no longer are. The result is whether the
-    /// protocol can tell the peer.
+    /// The paths of an interface are for backup, or no longer are. Returns whether the protocol can
+    /// notify the peer.
     fn set_interface_backup(&mut self, interface: InterfaceId, backup: bool) -> bool {
         let _ = (interface, backup);
         false

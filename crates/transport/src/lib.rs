@@ -9,7 +9,7 @@
 //!    `shutdown`, `release`) count as inputs, too.
 //! 2. Then [`Stack::poll_transmit`] until it gives `None`,
 //! 3. [`Stack::poll_event`] until it gives `None`,
-//! 4. and [`Stack::poll_deadline`] says when to call `handle` with [`Input::Timeout`].
+//! 4. and [`Stack::poll_deadline`] returns when to call `handle` with [`Input::Timeout`].
 //!
 //! The stack never reads a clock, never opens a socket and never draws from a global random
 //! source: `now` and chance arrive in the [`base::Context`]. Same inputs, same outputs.

@@ -35,7 +35,7 @@ pub enum SocketError {
     /// The peer did not answer in time (RFC 9293 s3.8.3).
     #[error("connection timed out")]
     TimedOut,
-    /// An ICMP message during the handshake said that the peer cannot be reached.
+    /// An ICMP message during the handshake reported that the peer cannot be reached.
     #[error("destination unreachable")]
     Unreachable,
 }

@@ -32,7 +32,7 @@ pub enum ParseError {
     /// An IPv6 extension header other than hop-by-hop and destination options.
     #[error("IPv6 extension header {0} is not supported")]
     ExtensionHeader(u8),
-    /// A transport protocol this engine does not speak.
+    /// A transport protocol that this engine does not support.
     #[error("{} is not supported", ip_protocol(*.0))]
     Protocol(u8),
     /// Damaged on the way.
@@ -101,7 +101,7 @@ pub(crate) const fn be32(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// How a capture's reader knows an IP protocol, by IANA's numbers.
+/// Name of an IP protocol for the reader of a capture, by IANA's numbers.
 fn ip_protocol(number: u8) -> String {
     let name = match number {
         33 => "DCCP",

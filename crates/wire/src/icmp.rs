@@ -6,7 +6,7 @@
 use crate::error::{ParseError, be16, be32};
 use bytes::Bytes;
 
-/// Where the checksum lies.
+/// Offset of the checksum, in bytes.
 const CHECKSUM: usize = 2;
 
 const ECHO_REPLY: u8 = 0;
@@ -54,7 +54,7 @@ impl Icmp {
         8 + content as u32
     }
 
-    /// Append the message with a checksum of 0; returns where in it that lies.
+    /// Appends the message with a checksum of 0; returns the offset of that field.
     pub(crate) fn emit(&self, v6: bool, out: &mut Vec<u8>) -> usize {
         match self {
             Icmp::Echo { reply, identifier, sequence, data } => {
@@ -100,7 +100,7 @@ impl Icmp {
             (false, ECHO_REPLY) | (true, ECHO_REPLY_V6) => Ok(echo(true)),
             (false, UNREACHABLE) => Ok(unreachable(be16(unit, 6))),
             (true, UNREACHABLE_V6) => Ok(unreachable(0)),
-            // An MTU of 0 says nothing; one above 65,535 is no limit to a datagram.
+            // An MTU of 0 is no information; one above 65,535 is no limit to a datagram.
             (true, PACKET_TOO_BIG_V6) if be32(unit, 4) != 0 => {
                 Ok(unreachable(u16::try_from(be32(unit, 4)).unwrap_or(u16::MAX)))
             }

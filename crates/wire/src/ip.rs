@@ -35,7 +35,7 @@ enum Trust {
     Captured,
 }
 
-/// What the IP header says about the transport unit behind it.
+/// Fields of the IP header that concern the transport unit behind it.
 struct Envelope<'a> {
     src: IpAddr,
     dst: IpAddr,
@@ -77,8 +77,8 @@ impl Packet {
         parse(bytes, Trust::Captured)
     }
 
-    /// The packet after a way over the wire: emitted and parsed. Equal to `self`, unless it is
-    /// `corrupted`, which gives the checksum error a receiver meets.
+    /// The packet, emitted and parsed. Equal to `self`, unless it is `corrupted`, which gives the
+    /// checksum error of a receiver.
     pub fn roundtrip(&self) -> Result<Packet, ParseError> {
         let mut bytes = Vec::new();
         self.emit(&mut bytes);
@@ -155,7 +155,7 @@ impl Packet {
         sum.add_bytes(&out[start..out.len() - payload.len() as usize]);
         sum.add_payload(payload);
         let checksum = match (sum.finish(), &self.body) {
-            // Zero would say that there is none (RFC 768); its other form sums to the same.
+            // Zero would mean that there is none (RFC 768); its other form sums to the same.
             (0, Body::Udp(_)) => 0xFFFF,
             (checksum, _) => checksum,
         };

@@ -210,7 +210,7 @@ impl Scenario {
 
     /// Whether a protocol over several paths is among those compared.
     pub fn has_multipath(&self) -> bool {
-        self.choices.protocols.contains(&Protocol::Mptcp)
+        self.choices.protocols.iter().copied().any(Protocol::is_multipath)
     }
 
     fn failover_names(&self) -> String {

@@ -36,7 +36,7 @@ pub(crate) fn print() {
     }
 }
 
-/// Take one figure; `None`: it cannot be had here, which was said.
+/// Measures one figure; `None` if it is not available here, which was printed.
 fn figure(
     name: &str,
     paths: usize,
@@ -91,7 +91,7 @@ fn between_kernels(world: &World, paths: usize, direction: Direction) -> Duratio
     let listen = || kernel::listen(Protocol::Mptcp, address);
     let listener = world.peer.run(listen).expect("the namespace").expect("a listener");
     let manner = |close| Manner { close, pause: Duration::ZERO };
-    // Nothing happens beside: the last bytes wait for nobody.
+    // Nothing runs in parallel: the last bytes are sent at once.
     let free = || channel().1;
     thread::scope(|scope| {
         let answer = &answer;

@@ -1,9 +1,9 @@
 //! The live world's benchmark, one line a figure, `name value unit`: goodput over TUN devices to
 //! a kernel peer, one and two paths, either direction, and the CPU time of the whole process
-//! (engine, wires and what the kernel does for it) per 10^9 bytes; beside it two kernels over the
-//! same wires.
+//! (engine, wires and what the kernel does for it) per 10^9 bytes; for comparison two kernels over
+//! the same wires.
 //!
-//! Needs root and TUN devices; without them a line says why there is no figure.
+//! Needs root and TUN devices; without them a line gives the reason why there is no figure.
 
 #[cfg(target_os = "linux")]
 #[path = "../../tests/support/mod.rs"]

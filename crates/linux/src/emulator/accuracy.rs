@@ -1,8 +1,8 @@
 //! How exact an emulation is: what probes met, against what the same links do in virtual time.
 //!
 //! The prediction comes from the links themselves, driven with the times at which the probes were
-//! sent: whatever rate, recording or loss they have, the difference is what the machine adds.
-//! Sending probes is `measure`'s.
+//! sent: for any rate, recording or loss, the difference is what the machine adds. Sending probes
+//! is left to `measure`.
 
 use super::lanes::{Lanes, Output};
 use super::quality::RunQuality;
@@ -26,7 +26,7 @@ pub(super) struct Probe {
     pub sent: Instant,
     /// Payload, in bytes.
     pub len: u32,
-    /// One of many sent at once, for the rate; else one by itself, for the delay.
+    /// One of many sent at once, for the rate; else a single one, for the delay.
     pub is_flood: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct PathAccuracy {
     pub delay_error: f64,
     /// Nine in ten probes had no larger error, in seconds.
     pub delay_error_p90: f64,
-    /// Measured over configured rate, minus one; `None` if too few arrived to tell.
+    /// Measured over configured rate, minus one; `None` if too few probes arrived.
     pub rate_error: Option<f64>,
     /// Probes sent.
     pub sent: u64,
@@ -171,7 +171,7 @@ impl Accuracy {
         largest(self.paths.iter().filter_map(|path| path.rate_error))
     }
 
-    /// Probes that met another fate than the one drawn.
+    /// Probes whose loss or delivery differs from the draw.
     pub fn misjudged(&self) -> u64 {
         self.paths.iter().map(|path| path.misjudged).sum()
     }

@@ -1,10 +1,10 @@
 //! The links of all paths in the order of time, as a world that follows a clock.
 //!
-//! Each path has two lanes: network card (if there is one), then link. They are numbered, keyed
-//! and driven as the simulator's, so that the n-th packet of a link meets the same draw there and
-//! here. Everything happens at the moment it is due, even if nobody looked until later: a packet
-//! leaves the card and enters the link at its due time, so being late does not add up. Reading
-//! clocks and devices is the loop's.
+//! Each path has two lanes: network card (if there is one), then link. They are numbered, keyed and
+//! driven as the simulator's, so that the n-th packet of a link has the same draw in both.
+//! Everything happens at the moment it is due, even if it is polled later: a packet leaves the card
+//! and enters the link at its due time, so being late does not add up. Reading clocks and devices
+//! is the loop's.
 
 use base::{Chance, Context, Instant, LinkId};
 use network::{
@@ -37,9 +37,9 @@ enum Stage {
 /// Something that leaves the links.
 #[derive(Debug)]
 pub(super) enum Output {
-    /// A packet is to be handed to the host at the far end.
+    /// A packet is to be delivered to the host at the far end.
     Delivery { path: usize, direction: Direction, due: Instant, packet: Box<Packet> },
-    /// The host that sends in this direction is to be told that its interface went up or down.
+    /// The host that sends in this direction is to be notified that its interface went up or down.
     News { path: usize, direction: Direction, up: bool },
 }
 

@@ -1,8 +1,8 @@
 //! Probes over every path in both directions: how exact the emulation is on this machine.
 //!
 //! A hundred small datagrams one by one for the delay, then full ones at once for the rate; some
-//! two seconds in all. One thread sends, one receives, both in a hurry, so that what is measured
-//! is the emulator and the hosts' stacks. What the probes say is `accuracy`'s.
+//! two seconds in all. One thread sends, one receives, both with raised priority, so that what is
+//! measured is the emulator and the hosts' stacks. The probes are evaluated by `accuracy`.
 
 use super::accuracy::{Accuracy, Arrivals, HEADERS, Probe, evaluate, predict};
 use super::lanes::Lanes;
@@ -22,7 +22,7 @@ use std::thread;
 
 /// Probes of each direction of a path, one by one.
 const SINGLES: u16 = 100;
-/// Between two of them, whatever their paths.
+/// Time between two probes, of any path.
 const SPACING: Duration = Duration::from_millis(1);
 /// Their payload, in bytes.
 const SINGLE_LEN: u32 = 72;
@@ -32,9 +32,9 @@ const FLOOD: Duration = Duration::from_millis(250);
 const SOME: u64 = 30;
 const FEWEST: u64 = 8;
 const MOST: u64 = 2000;
-/// How long after the last arrival somebody waits for another.
+/// Time after the last arrival until the receiver stops waiting.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// The longest wait for arrivals, whatever the links say.
+/// The longest wait for arrivals, however long the links' delays.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
 /// The sockets of one direction of a path.
@@ -191,7 +191,7 @@ fn flood_of(link: &LinkConfig, mtu: u32) -> u64 {
     in_time(FLOOD).clamp(FEWEST, MOST).min(room / 2).max(2)
 }
 
-/// Take what comes until told to stop.
+/// Receives until requested to stop.
 fn receive(lanes: &[Lane], clock: Clock, stop: &AtomicBool) -> Arrivals {
     hurry(Urgency::Measuring);
     let mut arrivals = Arrivals::new();

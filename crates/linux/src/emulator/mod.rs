@@ -7,10 +7,10 @@
 //!
 //! The links are `network`'s, the very ones that the simulator drives, only that time comes from
 //! the machine's clock. [`Emulator::start`] makes the hosts and the loop, [`Emulator::begin_run`]
-//! gives it the links of a repetition, [`Emulator::end_run`] says what they counted and whether
-//! the run may be believed; [`measure`] asks beforehand how exact the machine is. Everything
-//! belongs to the process and goes with it, however it ends. Running programs in the hosts is left
-//! to the callers.
+//! gives it the links of a repetition, [`Emulator::end_run`] returns what they counted and whether
+//! the run is valid; [`measure`] determines beforehand how exact the machine is. Everything belongs
+//! to the process and is removed when it ends. Running programs in the hosts is left to the
+//! callers.
 
 mod accuracy;
 mod histogram;
@@ -141,7 +141,7 @@ impl Emulator {
         let (realtime, emulator) = spawn("link emulator", pump).map_err(failed)?;
         let carriers = Carriers::open(&client, &server).map_err(failed)?;
         let (_, teller) = spawn("carriers", move |started| {
-            // Whoever started this waits for it.
+            // The thread that started this one waits for it.
             let _ = started.send(true);
             carriers.run(&heard);
         })
@@ -252,7 +252,7 @@ fn without_outages(paths: &[PathSetup]) -> Vec<usize> {
     (0..paths.len()).filter(|number| has_none(&paths[*number])).collect()
 }
 
-/// A thread that says first how it started.
+/// A thread that first reports whether it started.
 fn spawn(
     name: &str,
     what: impl FnOnce(&Sender<bool>) + Send + 'static,
@@ -263,7 +263,8 @@ fn spawn(
     Ok((heard.recv().map_err(gone)?, thread))
 }
 
-/// Takes devices their carrier and gives it back, beside the loop: the kernel may take its time.
+/// Takes the carrier from devices and gives it back, outside of the loop, because the kernel may be
+/// slow.
 struct Carriers {
     client: (Netlink, Vec<u32>),
     server: (Netlink, Vec<u32>),
@@ -285,7 +286,7 @@ impl Carriers {
                 Side::Server => &mut self.server,
             };
             if let Some(index) = indices.get(path) {
-                // The link itself is down in any case; the host merely does not hear of it.
+                // The link itself is down in any case; only the host is not notified.
                 let _ = netlink.set_carrier(*index, up);
             }
         }

@@ -1,8 +1,8 @@
 //! The loop: packets out of the devices into the links, and out of the links into the devices.
 //!
-//! One thread. Every packet is stamped when it is fetched and handed over when it is due; how late
-//! that was is counted. Between runs what the hosts send is thrown away. What a link does is
-//! `network`'s, when to sleep is `waiting`'s, what counts as late is `quality`'s.
+//! One thread. Every packet is stamped when it is fetched and delivered when it is due; its
+//! lateness is counted. Between runs what the hosts send is discarded. What a link does is left to
+//! `network`, when to sleep to `waiting`, what counts as late to `quality`.
 
 use super::lanes::{Lanes, Output};
 use super::priority::{RunDelay, Urgency, hurry};
@@ -31,7 +31,7 @@ const LONGEST: usize = 65_535;
 
 /// What the loop is asked to do.
 pub(super) enum Command {
-    /// Begin a run over these links; the answer is its clock, which stands at zero then.
+    /// Begin a run over these links; the answer is its clock, which is zero then.
     Begin { lanes: Lanes, names: Option<Vec<String>>, answer: Sender<Clock> },
     /// End it; the answer is what was counted, `None` if there was no run.
     End { answer: Sender<Option<Box<Ended>>> },
@@ -60,7 +60,7 @@ pub(super) struct Pump {
     /// Client's and server's device, path by path.
     devices: Vec<Tun>,
     commands: Receiver<Command>,
-    /// Readable when there is a command, at its end when nobody will ask any more.
+    /// Readable when there is a command; closed when there will be none.
     wake: UnixStream,
     news: Sender<News>,
     waiting: Waiting,
@@ -103,9 +103,9 @@ impl Pump {
         }
     }
 
-    /// Until nobody can ask for anything any more. Says first whether it has real-time priority.
+    /// Runs until there can be no further command. Reports first whether it has real-time priority.
     pub(super) fn run(mut self, started: &Sender<bool>) {
-        // Nobody who waits for the answer: then nobody wants the loop either.
+        // If the starter does not wait for the answer, the loop is not needed either.
         let _ = started.send(hurry(Urgency::Carrying));
         self.delay = RunDelay::new();
         let mut worked_from = self.idle.now();
@@ -200,7 +200,7 @@ impl Pump {
         let waited = if slept && !ready.is_empty() { self.delay.take() } else { Duration::ZERO };
         for number in ready {
             for _ in 0..BATCH {
-                // A device that is gone has nothing.
+                // A device that was removed has nothing.
                 let Ok(Some(len)) = self.devices[*number].receive(&mut self.buffer) else { break };
                 let datagram = self.buffer[..len].to_vec();
                 let Self { run, devices, news, buffer, .. } = self;
@@ -214,7 +214,7 @@ impl Pump {
         }
     }
 
-    /// Hand over what is due; how far ahead the next thing is.
+    /// Delivers what is due; returns the time until the next event.
     fn deliver(&mut self) -> Option<Duration> {
         let Self { run, devices, news, buffer, .. } = self;
         let run = run.as_mut()?;
@@ -260,7 +260,7 @@ impl Running {
                 Output::News { path, direction, up } => {
                     let sends_up = direction == Direction::Up;
                     let side = if sends_up { Side::Client } else { Side::Server };
-                    // Whoever listens ends after this loop.
+                    // The receiving thread ends after this loop.
                     let _ = news.send(News { side, path, up });
                 }
             }
@@ -292,8 +292,8 @@ impl Running {
     }
 }
 
-/// Talk of hosts with their neighbours on a link, which no router passes on: it would come from
-/// the kernel unasked and move the draws of the packets after it.
+/// Whether it is neighbour discovery or other link-local traffic, which no router forwards: the
+/// kernel sends it unasked, and it would shift the draws of the packets after it.
 fn stays_at_home(packet: &Packet) -> bool {
     match (packet.src, packet.dst) {
         (IpAddr::V4(_), IpAddr::V4(dst)) => dst.octets()[..3] == [224, 0, 0],

@@ -1,7 +1,8 @@
 //! Whether a run was carried out as configured: how late packets were, and what else got lost.
 //!
-//! An emulator in user space depends on being run in time. What it could not do in time it counts,
-//! and this is the rule that says when a run must not be believed. Repeating it is the caller's.
+//! An emulator in user space depends on being scheduled in time. It counts what it could not do in
+//! time, and this is the rule that decides when a run is invalid. Repeating it is left to the
+//! caller.
 
 use super::histogram::Histogram;
 use base::Duration;
@@ -22,7 +23,7 @@ pub struct Punctuality {
     too_late: u64,
 }
 
-/// What is to be said of a run's punctuality.
+/// The punctuality of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunQuality {
     /// Packets that the links delivered.
@@ -46,7 +47,7 @@ pub struct RunQuality {
 }
 
 impl Punctuality {
-    /// A packet was handed over, or taken in, this late.
+    /// Adds a packet that was delivered, or fetched, this late.
     pub fn add(&mut self, lateness: Duration) {
         self.lateness.add(lateness);
         self.late += u64::from(lateness > LATE);

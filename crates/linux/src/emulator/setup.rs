@@ -3,8 +3,8 @@
 //! Path P has the subnets 10.0.P.0/24 and fd00::P:0/112, the client is host 1 and the server host
 //! 2 there, as in the simulator. A path is chosen by the client's address: the client routes by
 //! source address, the server has nothing but the subnets. So a subflow from the client's address
-//! on path P goes over path P both ways whatever address of the server it is for, which is what
-//! the kernel's path manager makes. Nothing here has a name outside of the process.
+//! on path P uses path P in both directions for every address of the server, which is what the
+//! kernel's path manager makes. Nothing here has a name outside of the process.
 
 use super::EmulatorConfig;
 use crate::address::Subnet;
@@ -39,7 +39,7 @@ pub struct EmulatedHost {
     pub(super) devices: Vec<Tun>,
     /// The kernel's numbers of the devices.
     pub(super) indices: Vec<u32>,
-    /// Whether its kernel speaks MPTCP.
+    /// Whether its kernel supports MPTCP.
     pub mptcp: bool,
 }
 
@@ -85,8 +85,8 @@ impl EmulatedHost {
         Ok(EmulatedHost { namespace, devices, indices, mptcp })
     }
 
-    /// Packets that the devices of these paths dropped because nobody fetched them, since they
-    /// were made.
+    /// Packets that the devices of these paths dropped because they were not fetched, since the
+    /// devices were created.
     pub(super) fn drops(&self, paths: &[usize]) -> io::Result<u64> {
         let indices = paths.iter().filter_map(|path| self.indices.get(*path));
         self.namespace.configure(|netlink| {
@@ -140,7 +140,7 @@ fn everything(ipv6: bool) -> Subnet {
     Subnet { address, prefix_len: 0 }
 }
 
-/// What the kernel is told before there is a device; in the calling thread's namespace.
+/// Kernel settings made before there is a device, in the calling thread's namespace.
 fn settings(config: &EmulatorConfig) -> io::Result<()> {
     let join = |sizes: [u32; 3]| sizes.map(|size| size.to_string()).join(" ");
     let (send, receive) = (join(config.buffers.send), join(config.buffers.receive));
@@ -182,7 +182,7 @@ fn endpoints(side: Side, config: &EmulatorConfig, indices: &[u32]) -> io::Result
     let subflows = indices.len().saturating_sub(1).min(most) as u8;
     manager.set_limits(Limits { subflows, add_addr_accepted: 0 })?;
     if side == Side::Client {
-        // The kernel knows at most eight endpoints.
+        // The kernel has at most eight endpoints.
         for (path, index) in indices.iter().enumerate().take(most) {
             for ipv6 in [false, true] {
                 if !ipv6 || config.ipv6 && indices.len() <= most / 2 {

@@ -15,7 +15,7 @@ const SPIN_BUDGET: Duration = Duration::from_millis(20);
 const BUSY_BUDGET: Duration = Duration::from_millis(85);
 /// A pause after that, half of what makes a packet late.
 const PAUSE: Duration = Duration::from_millis(1);
-/// The longest spin, whatever waking takes.
+/// The longest spin, however long waking takes.
 const LONGEST_SPIN: Duration = Duration::from_micros(60);
 /// The longest sleep, so that nothing depends on being woken.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
@@ -23,13 +23,13 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 /// What to do until the next deadline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Plan {
-    /// It has come.
+    /// It is due.
     Go,
     /// Look at the clock and the devices until then.
     Spin,
     /// Sleep this long, or until a device has something.
     Sleep(Duration),
-    /// Sleep this long whatever comes.
+    /// Sleep this long, whatever arrives.
     Pause(Duration),
 }
 
@@ -81,13 +81,13 @@ impl Waiting {
         self.overshoot = Duration::from_nanos(mean);
     }
 
-    /// So much time was spun away.
+    /// This much time was spent spinning.
     pub(super) fn on_spun(&mut self, time: Duration) {
         self.spun += time;
         self.busy += time;
     }
 
-    /// So much time was worked.
+    /// This much time was spent working.
     pub(super) fn on_worked(&mut self, time: Duration) {
         self.busy += time;
     }

@@ -21,7 +21,7 @@ impl Output {
         let name = place.file_name().filter(|_| !place.is_dir());
         let name = name.ok_or_else(|| refuse("it is not the name of a file".to_owned()))?;
         let unfinished = place.with_file_name(format!(".{}.anabranch", name.to_string_lossy()));
-        // Whoever had it before us may just have given it another name: once more then.
+        // The process that had it before may just have renamed it: try again then.
         for _ in 0..3 {
             let file = OpenOptions::new()
                 .write(true)

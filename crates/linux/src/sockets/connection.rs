@@ -1,4 +1,4 @@
-//! One kernel socket of a connection, and what its application has been told of it.
+//! One kernel socket of a connection, and the events that its application has received.
 
 use crate::system::nowhere;
 use base::Instant;
@@ -16,26 +16,26 @@ const MOST_POINTS: usize = 20_000;
 pub(super) struct Connection {
     pub(super) socket: Socket,
     pub(super) phase: Phase,
-    /// The peer sends no more, and whether the application knows.
+    /// The peer has closed its direction; `told_end`: and the application was notified.
     pub(super) ended: bool,
     pub(super) told_end: bool,
     /// Nothing more is written.
     pub(super) shut: bool,
     /// A write was cut short.
     pub(super) wants_room: bool,
-    /// Found while the application was being called, not told yet.
+    /// Found during a call of the application, which is not notified yet.
     pub(super) failure: Option<StreamFailure>,
     /// How far the stream was read, over time.
     pub(super) read: Vec<(Instant, f64)>,
     read_bytes: u64,
 }
 
-/// How far a connection has come.
+/// Phase of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
     Connecting,
     Open,
-    /// Closed in both directions or failed, and the application knows.
+    /// Closed in both directions or failed, and the application was notified.
     Over,
 }
 
@@ -54,7 +54,7 @@ impl Connection {
         }
     }
 
-    /// Whether the connection has come about or failed by now.
+    /// The result of connecting, once it is known.
     pub(super) fn poll_connected(&mut self) -> Option<Result<(), StreamFailure>> {
         match self.socket.take_error() {
             Ok(Some(error)) | Err(error) => return Some(Err(failure(&error))),
@@ -69,7 +69,7 @@ impl Connection {
         while taken < bytes.len() && self.is_usable() && !self.shut {
             match self.socket.send_with_flags(&bytes[taken..], libc::MSG_NOSIGNAL) {
                 Ok(some) => taken += some,
-                // Only a write that was refused is followed by news of room.
+                // Only a write that was refused is followed by a notification of room.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.wants_room = true;
                     break;
@@ -112,7 +112,7 @@ impl Connection {
 
     pub(super) fn shutdown(&mut self) {
         if !std::mem::replace(&mut self.shut, true) {
-            // Gone already: that is news of its own.
+            // Closed already: the poller reports that.
             let _ = self.socket.shutdown(Shutdown::Write);
         }
     }
@@ -120,7 +120,7 @@ impl Connection {
     /// Forget what is unsent or unread, and let the peer know (RST, or MPTCP's fast close), so
     /// that nothing of this connection is on the way any more when another one begins.
     pub(super) fn abort(&self) {
-        // Gone already: nothing is left to do.
+        // Closed already: nothing is left to do.
         let _ = self.socket.connect(&nowhere());
     }
 

@@ -1,8 +1,8 @@
 //! `KernelHost`: one application over the kernel's sockets, from start to end.
 //!
-//! One thread, one loop: news of sockets, calls of the application, the next deadline. News are
-//! edges: applications read until nothing is left, and a write that was cut short ended with the
-//! kernel's refusal. Times are read when they are asked for: nothing here stands still.
+//! One thread, one loop: events of sockets, calls of the application, the next deadline. Events are
+//! edge-triggered: applications read until nothing is left, and a write that was cut short ended
+//! with the kernel's refusal. Times are read when they are requested.
 
 use super::connection::{Connection, Phase, failure};
 use super::info::MptcpReading;
@@ -26,7 +26,7 @@ use wire::Payload;
 const LISTENER: usize = u32::MAX as usize;
 /// The most one read takes, were the application to ask for more.
 const LARGEST_READ: usize = 1 << 20;
-/// The longest wait: a look at the clock now and then harms nobody.
+/// The longest wait; waking up once a second costs nothing noticeable.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// A host with one application.
@@ -125,7 +125,7 @@ impl<A: Application> KernelHost<A> {
         &self.application
     }
 
-    /// Until the application is done, somebody stops it, or `limit` has come.
+    /// Runs until the application is done, it is stopped, or the time is `limit`.
     pub(crate) fn run(&mut self, limit: Instant) -> Result<(), LiveError> {
         self.application.on_start(&mut self.sockets);
         loop {
@@ -189,7 +189,7 @@ impl<A: Application> KernelHost<A> {
         connection.is_some_and(|connection| connection.phase == Phase::Open)
     }
 
-    /// Tell the application what was found while it was called, until there is nothing new.
+    /// Notifies the application of what was found while it was called, until there is nothing new.
     fn settle(&mut self) {
         let mut number = 0;
         while let Some(connection) = self.sockets.connections.get_mut(number) {
@@ -213,7 +213,7 @@ impl<A: Application> KernelHost<A> {
 }
 
 impl<A> KernelHost<A> {
-    /// What the kernel says of every MPTCP connection, in the order they came to be.
+    /// The kernel's information on every MPTCP connection, in the order in which they were opened.
     pub(crate) fn mptcp_readings(&self) -> io::Result<Vec<MptcpReading>> {
         let connections = self.sockets.connections.iter();
         let open = connections.filter(|connection| connection.phase != Phase::Connecting);
@@ -225,7 +225,7 @@ impl<A> KernelHost<A> {
         self.sockets.options.protocol
     }
 
-    /// How far the application has read, over time, in the connection that brought most.
+    /// Bytes that the application has read, over time, in the connection with the most.
     pub(crate) fn read_series(&self) -> Vec<(Instant, f64)> {
         let longest = self.sockets.connections.iter().max_by_key(|one| one.read_bytes());
         longest.map_or_else(Vec::new, |connection| connection.read.clone())
@@ -258,7 +258,7 @@ impl Sockets {
                     return self.add(socket, Phase::Open);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
-                // One that was given up before it was accepted.
+                // A connection that was aborted before it was accepted.
                 Err(error) if failure(&error) == StreamFailure::Reset => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {

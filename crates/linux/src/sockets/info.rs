@@ -1,6 +1,6 @@
-//! What the kernel says of a connection: `struct tcp_info` and `struct mptcp_info`, from bytes.
+//! The kernel's information on a connection: `struct tcp_info` and `struct mptcp_info`, from bytes.
 //!
-//! Kernels append to these; what an older one does not tell is zero.
+//! Kernels append to these; fields that an older one does not have are zero.
 
 use crate::raw_netlink::array;
 use crate::system::socket_option;
@@ -40,7 +40,7 @@ pub struct TcpReading {
 pub(crate) struct MptcpReading {
     /// It is plain TCP by now.
     pub fallback: bool,
-    /// Bytes handed to another subflow although one had them.
+    /// Bytes sent on another subflow although one had them already.
     pub bytes_retrans: u64,
     pub bytes_received: u64,
 }

@@ -4,8 +4,8 @@
 //! A [`KernelHost`] is for kernel sockets what `host` is for the engine: it calls a
 //! [`traffic::Application`] when something happened and carries out what that asks for, so that
 //! the same halves of the same models measure a kernel and the engine. Connections stay open until
-//! the host is dropped, whatever the application did with them, so that they can be asked what
-//! they did. Leaves namespaces, routes and MPTCP endpoints to the caller, and what a run is made
+//! the host is dropped, even if the application closed them, so that their counters can be read.
+//! Leaves namespaces, routes and MPTCP endpoints to the caller, and what a run is made
 //! of to `sut`.
 
 mod connection;

@@ -59,7 +59,7 @@ impl SocketOptions {
         let read = String::from_utf8_lossy(&read);
         let read = read.trim_end_matches('\0');
         if read != self.congestion {
-            // Of MPTCP, which believes every name until there is a subflow to tell.
+            // MPTCP accepts every name until there is a subflow to apply it to.
             return Err(self.congestion_missing());
         }
         if self.buffers.auto_tuning { Ok(()) } else { self.fix_buffers(socket) }

@@ -1,4 +1,4 @@
-//! Waiting for sockets, for the next deadline, and for being told to stop.
+//! Waiting for sockets, for the next deadline, and for a request to stop.
 //!
 //! A timer file instead of the poll's own time-out, because that counts milliseconds.
 
@@ -21,7 +21,7 @@ pub(super) struct Poller {
     timer: TimerFd,
 }
 
-/// News of a socket.
+/// An event of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct News {
     /// As it was registered.

@@ -91,7 +91,7 @@ pub struct SutRun<'a> {
     pub traffic: &'a Traffic,
     /// Send from client to server instead of downloading; a page is always a download.
     pub reverse: bool,
-    /// Time after which an unfinished run is given up as incomplete.
+    /// Time after which an unfinished run ends as incomplete.
     pub limit: Duration,
 }
 

@@ -1,7 +1,7 @@
 //! The kernel's aggregate rule on the wire, in a program of its own: it measures time, and other
-//! tests beside it would cost some.
+//! tests in parallel would disturb it.
 //!
-//! Needs root and TUN devices; without them every test says `skipped: ...`.
+//! Needs root and TUN devices; without them every test prints `skipped: ...`.
 
 #![cfg(target_os = "linux")]
 

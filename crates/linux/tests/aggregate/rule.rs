@@ -19,7 +19,7 @@ const SMALL: usize = 80 << 10;
 /// What may be lost beyond a tenth of the rate: the pause of both ends, and 50 ms.
 const SLACK: Duration = Duration::from_millis(450);
 /// As in the kernel's test, so that joins are complete before an end closes its direction: after
-/// that a kernel refuses them for good.
+/// that a kernel refuses them.
 const PAUSE: Duration = Duration::from_millis(200);
 /// At most so often: a transfer of ours, and one in which a kernel sends the large part. Two
 /// kernels over 15 Mbit/s at 25 ms and 5 Mbit/s at 1 ms miss the rule in one transfer of six (4 of

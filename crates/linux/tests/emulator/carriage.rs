@@ -1,4 +1,4 @@
-//! Whatever IP datagram goes in comes out byte for byte; what neighbours talk about does not.
+//! Every IP datagram is delivered byte for byte; neighbour discovery is not carried.
 
 use crate::world::{emulator, link, path, run_over, turn};
 use linux::emulator::{Emulator, Side};
@@ -57,7 +57,7 @@ fn ipv6(next: u8, unit: &[u8]) -> Vec<u8> {
 /// Datagrams that no parser of ours would let pass.
 fn odd() -> Vec<Vec<u8>> {
     let udp = [0x10, 0, 0x20, 0, 0, 12, 0, 0, 1, 2, 3, 4];
-    // A SYN with option 254, which nobody knows, and a wrong checksum.
+    // A SYN with option 254, which is not assigned, and a wrong checksum.
     let mut syn = [0; 28];
     syn[..4].copy_from_slice(&[0x10, 0, 0x20, 0]);
     syn[12..14].copy_from_slice(&[0x70, 2]);

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Tells the child what it is.
+/// Set in the environment of the child process.
 const CHILD: &str = "ANABRANCH_TEST_EMULATION";
 const PATIENCE: Duration = Duration::from_secs(20);
 

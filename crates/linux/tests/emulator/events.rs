@@ -1,4 +1,4 @@
-//! Changes at a time: outages that hosts hear of, silent ones that they do not, delays.
+//! Changes at a time: outages with and without a link-down notification, delays.
 
 use crate::world::{attempt, emulator, link, path, run_over, turn};
 use base::Duration;

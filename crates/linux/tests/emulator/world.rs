@@ -40,7 +40,7 @@ pub(crate) fn run_over(paths: &[PathSetup]) -> EmulatedRun {
     EmulatedRun { seed: 1, run: 0, paths: paths.to_vec(), nic, capture: false }
 }
 
-/// The hosts for these paths; `None`, after saying why, where they cannot be made.
+/// The hosts for these paths; `None`, after printing the reason, where they cannot be created.
 pub(crate) fn emulator(paths: &[PathSetup], ipv6: bool) -> Option<Emulator> {
     let names = paths.iter().map(|path| path.name.clone()).collect();
     let config = EmulatorConfig { ipv6, ..EmulatorConfig::new(names) };

@@ -1,5 +1,5 @@
-//! Nothing is left: after a stop, after a kill. And what a machine lacks is said. Signals are the
-//! command's tests.
+//! Nothing is left after a stop or a kill, and a missing feature of the machine is reported.
+//! Signals are tested with the command.
 
 use crate::forwarder::Conditions;
 use crate::kernel;
@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 use transport::Protocol;
 
-/// Tells the child what it is; the folder to work in.
+/// Set in the environment of the child process: the folder to work in.
 const CHILD: &str = "ANABRANCH_TEST_CHILD";
 const DEVICE: &str = "tun9";
 

@@ -29,8 +29,8 @@ fn damage(world: &World, (number, paths): (usize, usize), way: Way) {
     world.control(number).rewrite[way as usize].store(1, Ordering::Relaxed);
 }
 
-/// Repeat a run until the damage was told, as the kernel counts by that name: on a busy machine
-/// the transfer may be over before it is looked at, or the damage is to what came twice.
+/// Repeats a run until the damage was reported, as the kernel counts by that name: on a busy
+/// machine the transfer may be over before it is detected, or a duplicate is damaged.
 fn until_told<T>(name: &str, run: impl Fn() -> Option<(World, T)>) -> Option<(World, T)> {
     for _ in 0..ATTEMPTS {
         let (world, outcome) = run()?;
@@ -128,7 +128,7 @@ fn damage_to_the_only_subflow_is_told_by_the_kernel_and_leaves_plain_tcp() {
 fn damage_to_the_only_subflow_is_told_by_the_engine_and_leaves_plain_tcp() {
     for role in ROLES {
         let Some(world) = falls_back(role, Way::ToEngine) else { return };
-        // Told with every segment that comes before the answer.
+        // Reported with every segment that arrives before the answer.
         assert!(count(&world, "MPFailRx") >= 1, "{role:?}");
         assert_eq!(count(&world, "InfiniteMapTx"), 1, "{role:?}");
     }

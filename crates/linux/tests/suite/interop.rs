@@ -141,7 +141,7 @@ fn options_that_vanish_in_mid_stream_leave_plain_tcp() {
     }
 }
 
-/// Options vanish when some bytes were carried; `take_away` says whether it could take them.
+/// Options vanish after some bytes; `take_away` returns whether it could remove them.
 ///
 /// What we send must arrive whole. What the kernel sends is whole in most attempts: Linux 6.18
 /// loses the end of its own stream now and then when it falls back so late, between two kernels

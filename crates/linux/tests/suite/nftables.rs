@@ -1,7 +1,8 @@
 //! Fallback behind a firewall that takes option 30 away: the kernel's own nftables, at each stage.
 //!
-//! The rule stands where the engine's namespace forwards. Skipped, with the reason, where `nft` or
-//! the rule is missing (`anabranch doctor` tells). The test's forwarder does the same in `interop`.
+//! The rule applies to what the engine's namespace forwards. Skipped, with the reason, where `nft`
+//! or the rule is missing (`anabranch doctor` reports it). The test's forwarder does the same in
+//! `interop`.
 
 use crate::connection::{Case, FALLBACKS, Role, count, transfer, world};
 use crate::forwarder::Conditions;
@@ -18,7 +19,7 @@ const SYN: &str = "tcp flags & (syn | ack) == syn";
 const SYN_ACK: &str = "tcp flags & (syn | ack) == (syn | ack)";
 const AFTER_SYN: &str = "tcp flags & syn == 0";
 
-/// Takes the option away from what matches on its way; `false`, after saying why, if it cannot.
+/// Removes the option from matching segments; `false`, after printing the reason, if it cannot.
 fn strip(world: &World, matching: &str) -> bool {
     let rules = format!(
         "add table inet strip; \

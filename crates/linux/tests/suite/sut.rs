@@ -1,7 +1,7 @@
 //! Systems under test over wires with a rate and a delay: kernels and the engine, every traffic.
 //!
-//! What must hold on any machine however busy: everything arrives, on the paths it should, and
-//! what cannot be is said. How long it took is nobody's business here.
+//! What must be true on any machine, however busy: everything arrives, on the expected paths, and
+//! what is impossible is reported. Times are not tested here.
 
 use crate::forwarder::Conditions;
 use crate::world::{World, wait_until};
@@ -23,7 +23,7 @@ use transport::{Buffers, Protocol, ProtocolConfig, TcpConfig};
 
 /// Of every path, so that a transfer takes long enough for another path to be found.
 const RATE: &str = "20mbit";
-/// One subflow beside the first.
+/// One subflow in addition to the first.
 const ONE_MORE: Limits = Limits { subflows: 1, add_addr_accepted: 0 };
 
 /// Two hosts, two paths.
@@ -210,7 +210,7 @@ fn ipv6_is_as_good() {
     };
     let paths = [0, 1].map(path);
     bench.world.engine.run(|| endpoints(&paths)).expect("the namespace");
-    // What a device is told to reach, IPv6 does not believe without a route.
+    // IPv6 does not use what a device should reach without a route.
     let route = "-6 route add fd02:0::/64 dev wire1 metric 9999";
     let route = || Command::new("ip").args(route.split(' ')).status();
     assert!(bench.world.engine.run(route).expect("the namespace").expect("ip(8)").success());
@@ -387,7 +387,7 @@ fn peer_that_dies_in_mid_run_is_a_reset_and_not_a_hang() {
     let record = thread::scope(|scope| {
         let running = scope.spawn(|| run_once(bench.paths(), &run));
         wait_until(|| bench.world.carried(0) > 2000);
-        // What the kernel does when a process with a socket dies.
+        // As the kernel does when a process with a socket ends.
         let kill = || Command::new("ss").args(["-K", "state", "established"]).output();
         let killed = bench.world.peer.run(kill).expect("the namespace").expect("ss(8)");
         assert!(String::from_utf8_lossy(&killed.stdout).contains("10.2.0.1"), "{killed:?}");
@@ -400,7 +400,7 @@ fn peer_that_dies_in_mid_run_is_a_reset_and_not_a_hang() {
 #[test]
 fn refused_connection_is_part_of_the_record() {
     let Some(bench) = Bench::new() else { return };
-    // Nobody forwards to an address that nobody has, and the far kernel says so.
+    // The address belongs to no host, and the far kernel reports that.
     let mut paths = bench.paths.clone();
     paths[0].server = Ipv4Addr::LOCALHOST.into();
     let world = &bench.world;

@@ -58,7 +58,7 @@ fn get(
     live.application().result()
 }
 
-/// Serve a folder's file with the engine until stopped; says when it listens.
+/// Serves a folder's file with the engine until stopped; reports when it listens.
 fn serve(live: Result<Live<FileServer>, LiveError>, ready: &Sender<Stopper>) {
     let mut live = live.expect("a server");
     ready.send(live.stopper()).expect("somebody who waits");

@@ -1,5 +1,5 @@
-//! What tshark says of captures of live runs: nothing malformed, checksums good, the token of each
-//! join the expected one, every subflow of the one connection; and what happens after MP_PRIO.
+//! Captures of live runs in tshark: nothing malformed, checksums good, the token of each join the
+//! expected one, every subflow of the one connection; and what happens after MP_PRIO.
 
 use crate::connection::{Case, Role, count, transfer_multipath, world};
 use crate::forwarder::Conditions;
@@ -47,14 +47,14 @@ impl Row {
     }
 }
 
-/// The frames of a capture that match; `None`, after saying so, without tshark.
+/// The frames of a capture that match; `None`, after printing it, without tshark.
 fn rows(file: &Path, filter: &str) -> Option<Vec<Row>> {
     let mut command = Command::new("tshark");
     command.arg("-r").arg(file).args(["-Y", filter, "-T", "fields", "-E", "separator=;"]);
     for check in ["ip", "tcp"] {
         command.args(["-o", &format!("{check}.check_checksum:TRUE")]);
     }
-    // The content is random, whatever port it goes to.
+    // The content is random and must not be dissected by port number.
     command.args(["-d", &format!("tcp.port=={PORT},data")]);
     command.args(FIELDS.iter().flat_map(|field| ["-e", *field]));
     let Ok(output) = command.output() else {

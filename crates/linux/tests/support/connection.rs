@@ -62,14 +62,14 @@ pub(crate) struct Case {
     pub role: Role,
     pub family: Family,
     pub config: MptcpConfig,
-    /// Bytes that the engine sends, and the kernel too if nothing else is said.
+    /// Bytes that the engine sends, and the kernel too unless set otherwise.
     pub size: usize,
     pub kernel_sends: Option<usize>,
     pub engine_closes: Close,
     pub kernel_closes: Close,
     pub engine_aborts_at: Option<usize>,
     pub becomes_tcp: bool,
-    /// Both ends wait so long after their first bytes, so that joins come before a close.
+    /// Time that both ends wait after their first bytes, so that joins come before a close.
     pub pause: Duration,
     /// Names of `ERRORS` that are no error here.
     pub errors: &'static [&'static str],
@@ -104,8 +104,8 @@ pub(crate) struct Ends {
     pub took: Duration,
 }
 
-/// Paths to a kernel that speaks MPTCP and takes every subflow; `None`, after saying so, where
-/// they cannot be made.
+/// Paths to a kernel that supports MPTCP and accepts every subflow; `None`, after printing the
+/// reason, where they cannot be created.
 pub(crate) fn world(paths: &[Conditions]) -> Option<World> {
     let world = World::with_kernel(paths)?;
     if !world.has_mptcp() {
@@ -115,7 +115,7 @@ pub(crate) fn world(paths: &[Conditions]) -> Option<World> {
     Some(world)
 }
 
-/// Both halves, `meanwhile` beside them.
+/// Both halves, with `meanwhile` in parallel.
 pub(crate) fn connect(
     world: &World,
     case: &Case,
@@ -134,7 +134,7 @@ pub(crate) fn connect(
         let switch = wait.recv_timeout(PATIENCE).expect("an engine");
         let (over, held) = channel();
         scope.spawn(move || {
-            // Gone when it is over, be it by a panic.
+            // Stopped at the end, also after a panic.
             let _over = over;
             meanwhile(&switch);
         });

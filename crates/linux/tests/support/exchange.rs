@@ -26,7 +26,7 @@ pub(crate) enum Close {
     AtOnce,
     /// When the other end has closed too.
     Second,
-    /// Never: reset when this much has come. Of the kernel only.
+    /// Never: reset after receiving this many bytes. Of the kernel only.
     Abort(usize),
 }
 
@@ -41,11 +41,11 @@ pub(crate) struct Exchange {
     pub received: Vec<u8>,
     pub failure: Option<StreamFailure>,
     pub closed: bool,
-    /// Reset the connection when this much has come.
+    /// Resets the connection after receiving this many bytes.
     pub abort_at: Option<usize>,
-    /// Plain TCP is closed only after TIME-WAIT: when both ends have said so, it is over.
+    /// Plain TCP is closed only after TIME-WAIT: the exchange is over when both ends have closed.
     pub is_tcp: bool,
-    /// Wait so long after the first bytes.
+    /// Time to wait after the first bytes.
     pub pause: Duration,
     resumes_at: Option<Instant>,
     socket: Option<SocketId>,
@@ -76,7 +76,7 @@ impl Exchange {
         }
     }
 
-    /// From connected until both directions were over, as far as this end knows.
+    /// Time from connecting until both directions were closed, as seen by this end.
     pub(crate) fn took(&self) -> Duration {
         let ends = self.connected_at.zip(self.over_at);
         ends.map_or(Duration::ZERO, |(from, to)| Duration::from_nanos((to - from).as_nanos()))
@@ -191,7 +191,7 @@ impl Application for Exchange {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
     pub close: Close,
-    /// Wait so long after the first bytes.
+    /// Time to wait after the first bytes.
     pub pause: Duration,
 }
 
@@ -226,8 +226,8 @@ pub(crate) fn accept(
     exchange(socket, content, manner, held)
 }
 
-/// The last byte goes out when `held` says something or nobody can any more: what happens beside
-/// a transfer has happened then.
+/// The last byte is sent when `held` yields a value or is closed: what runs in parallel with the
+/// transfer is over then.
 fn exchange(
     socket: Socket,
     content: &[u8],
@@ -256,7 +256,7 @@ fn exchange(
         if let Close::Abort(most) = close {
             SockRef::from(&reader).set_linger(Some(Duration::ZERO))?;
             (&reader).take(most as u64).read_to_end(&mut received)?;
-            // The writer's copy is gone already.
+            // The writer's copy is closed already.
             writing.join().expect("no panic")?;
             drop(reader);
             return Ok(received);

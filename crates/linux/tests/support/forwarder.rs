@@ -23,14 +23,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Conditions {
     pub delay: Duration,
-    /// Every so many-th packet is lost; 0: none.
+    /// Every n-th packet is lost; 0: none.
     pub drop_every: u64,
 }
 
 /// What is done to a wire while it is in use.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
-    /// Everything is lost, and nobody is told.
+    /// Everything is lost, without a notification.
     pub cut: AtomicBool,
     /// Where MPTCP's options are taken away.
     pub strip: Mutex<Option<Stage>>,
@@ -111,7 +111,7 @@ fn collect(
                 strip(&mut buffer[..len], stage);
             }
             let left = &control.rewrite[way as usize];
-            // Nobody else counts down.
+            // No other thread decreases the counter.
             if left.load(Ordering::Relaxed) > 0 && rewrite(&mut buffer[..len]) {
                 left.fetch_sub(1, Ordering::Relaxed);
             }

@@ -10,11 +10,11 @@ pub(crate) fn want() {
     WANTED.store(true, Ordering::Relaxed);
 }
 
-/// Give the calling thread its priority, if that is wanted.
+/// Raises the calling thread's priority, if that is requested.
 pub(crate) fn hurry() {
     if WANTED.load(Ordering::Relaxed) {
         let thread = nix::unistd::gettid().to_string();
-        // Without the program or the right to do so a late transfer is repeated, as ever.
+        // Without the program or the permission a late transfer is repeated.
         let _ = Command::new("chrt")
             .args(["--fifo", "--pid", "10", &thread])
             .stdout(Stdio::null())

@@ -1,7 +1,7 @@
 //! Whether this machine keeps time while something is measured on it.
 //!
-//! Three observations beside the measurement: wake-ups of a thread that sleeps for a millisecond
-//! at a time, CPU time that a hypervisor took away, and CPU time of other programs. A measurement
+//! Three observations during the measurement: wake-ups of a thread that sleeps for a millisecond at
+//! a time, CPU time that a hypervisor took away, and CPU time of other programs. A measurement
 //! that misses its bound while the machine kept time is a fault; one that misses it on a machine
 //! that did not is skipped. Which bound a measurement has is left to its test.
 
@@ -28,7 +28,7 @@ const OTHERS: f64 = 0.25;
 /// `_SC_CLK_TCK`, which is 100 on every Linux since 2.6.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// What a measurement and the watch beside it yield.
+/// Result of a measurement and its observation.
 pub(crate) enum Timed {
     /// The measurement is within its bound.
     Within,
@@ -38,7 +38,7 @@ pub(crate) enum Timed {
     Disturbed(String),
 }
 
-/// Whether this machine keeps time now; says `skipped: ...` where it does not.
+/// Whether this machine keeps time now; prints `skipped: ...` where it does not.
 pub(crate) fn keeps_time() -> bool {
     let disturbance = Watch::start().after(FIRST_LOOK);
     if let Some(why) = &disturbance {
@@ -75,7 +75,7 @@ pub(crate) fn attempt(attempts: usize, what: impl Fn() -> Result<(), String>) {
     }
 }
 
-/// One measurement with a watch beside it.
+/// One measurement, observed.
 pub(crate) fn timed(what: impl Fn() -> Result<(), String>) -> Timed {
     let watch = Watch::start();
     match (what(), watch.stop()) {

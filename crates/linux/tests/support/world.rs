@@ -67,7 +67,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A kernel as the peer, one path per entry; `None`, after saying so, where it cannot be made.
+    /// A kernel as the peer, one path per entry; `None`, after printing the reason, where it cannot
+    /// be created.
     pub(crate) fn with_kernel(conditions: &[Conditions]) -> Option<World> {
         World::new(conditions, false)
     }
@@ -159,7 +160,7 @@ impl World {
         bytes.and_then(|bytes| bytes.parse().ok()).expect("a counter")
     }
 
-    /// Whether the peer's kernel speaks MPTCP; says so if not.
+    /// Whether the peer's kernel supports MPTCP; prints it if not.
     pub(crate) fn has_mptcp(&self) -> bool {
         let probe =
             self.peer.run(|| kernel::listen(Protocol::Mptcp, self.peer_server(Family::V4, 0)));
@@ -193,7 +194,8 @@ fn ip_mptcp(namespace: &Namespace, words: &str) {
     assert!(status.success(), "ip mptcp {words}");
 }
 
-/// A namespace that routes and has TUN devices; `None`, after saying why, where that cannot be.
+/// A namespace that routes and has TUN devices; `None`, after printing the reason, where that
+/// cannot be created.
 pub(crate) fn namespace_or_skip() -> Option<Namespace> {
     match namespace() {
         Ok(namespace) => Some(namespace),
@@ -230,7 +232,7 @@ fn wire(namespace: &Namespace, number: usize, end: u8) -> Tun {
 }
 
 /// Lead to the engine on the far side of a wire; and what the engine here sends from the path's
-/// device over that wire, wherever it goes: an address of an engine stands for a path.
+/// device over that wire, for any destination: an address of an engine identifies a path.
 fn route(namespace: &Namespace, number: usize, far: Net) {
     let own_table = 100 + number as u32;
     let routed = namespace.configure(|netlink| {

@@ -7,8 +7,8 @@
 //!
 //! Service is arithmetic on the capacity since the start of the trace: a packet leaves when this
 //! sum reaches its end, which takes one search at most, so that idle times and outages cost
-//! nothing. Files are recognised and read by `detect` and the files beside it; the offset at which
-//! a repetition begins is drawn by the caller.
+//! nothing. Files are recognised and read by `detect` and the other files of the module; the offset
+//! at which a repetition begins is drawn by the caller.
 
 mod bitrate_table;
 mod chances;

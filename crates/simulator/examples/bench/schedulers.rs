@@ -1,7 +1,7 @@
 //! Schedulers alone: nanoseconds a segment sent, and the worst single call.
 //!
-//! A thousand segments are written at once, asked about until all are handed out, and
-//! acknowledged in the order of the data whenever the scheduler waits. Only its calls are timed.
+//! A thousand segments are written at once, dispatched by the scheduler, and acknowledged in the
+//! order of the data whenever the scheduler waits. Only its calls are timed.
 
 use base::{Duration, Instant, InterfaceId, PathId};
 use std::collections::VecDeque;
@@ -127,7 +127,7 @@ impl Model {
         }
     }
 
-    /// Hand data to a path; how many segments.
+    /// Passes data to a path; returns the number of segments.
     fn send(&mut self, id: PathId, what: &What, bind: Bind, max_bytes: u32) -> u32 {
         let path = &mut self.paths[id.index()];
         let mut left = max_bytes;

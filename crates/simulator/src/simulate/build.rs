@@ -87,7 +87,7 @@ fn add_applications(
     Ok(())
 }
 
-/// What is recorded of the measured flow beside the result hash.
+/// What is recorded of the measured flow in addition to the result hash.
 fn add_recorders(
     world: &mut World<Half>,
     setup: &RunSetup,

@@ -123,7 +123,8 @@ impl Plan {
         self.network.links.push(LinkEnds { from: near, to: far });
     }
 
-    /// Up from every path's near end; through a shared link whatever is not for hosts at its ends.
+    /// Default routes from every path's near end, and through a shared link for other hosts than
+    /// those at its ends.
     fn add_default_routes(&mut self, setup: &RunSetup) {
         let anywhere = if setup.network.ipv6 {
             IpAddr::from(Ipv6Addr::UNSPECIFIED)

@@ -108,7 +108,7 @@ impl Paths {
     }
 }
 
-/// Segments a second over paths of these RTTs that lose so much of all segments.
+/// Segments per second over paths with these RTTs and loss rates.
 fn rate(mut controller: Controller, rtt_ms: &[u64], p: &[f64], seconds: u64) -> f64 {
     let mut paths: Vec<Ideal> = Vec::new();
     for (number, rtt_ms) in (0..).zip(rtt_ms) {

@@ -5,7 +5,7 @@ use crate::mean;
 use crate::net::{Bottleneck, Experiment, flow, run};
 use base::Duration;
 
-/// The share on the second bottleneck, with so many TCPs on each.
+/// The share on the second bottleneck, with these numbers of TCP connections on each.
 fn share(congestion: &'static str, rtt_ms: [u64; 2], tcps: [usize; 2], seeds: u64) -> f64 {
     let mut flows = vec![flow(congestion, &[0, 1])];
     for path in [0, 1] {

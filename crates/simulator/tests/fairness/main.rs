@@ -1,6 +1,5 @@
-//! What coupled congestion control promises, over whole connections that compete: a fair share
-//! beside TCP, at least the best path alone, and congestion balanced between paths (RFC 6356 s2,
-//! 001 sII).
+//! The goals of coupled congestion control, over whole connections that compete: a fair share with
+//! TCP, at least the best path alone, and congestion balanced between paths (RFC 6356 s2, 001 sII).
 //!
 //! The tests that are ignored print tables over many more runs: `make fairness`.
 

@@ -1,4 +1,4 @@
-//! Several connections over bottlenecks: the world they meet in, and what each read.
+//! Several connections over bottlenecks: their network, and what each of them read.
 //!
 //! Every connection has two hosts of its own with an interface on each of its paths; a path leads
 //! over one bottleneck, from the router on the servers' side to that on the clients'. All delay
@@ -88,7 +88,7 @@ pub(crate) struct Shares {
 /// Within this much of the beginning every flow starts.
 const JITTER: u64 = 5_000;
 
-/// Carry it out; `seed` moves the starts and whatever is random.
+/// Runs the experiment; `seed` changes the starts and all random draws.
 pub(crate) fn run(experiment: &Experiment, seed: u64) -> Shares {
     let mut net = Net::new(experiment, seed);
     net.run_to(experiment.warm_up);

@@ -1,5 +1,5 @@
-//! Two subflows beside one TCP on a bottleneck: the share of the multi-path connection is its
-//! goodput by that of the TCP, which is NewReno.
+//! Two subflows and one TCP connection on a bottleneck: the share of the multi-path connection is
+//! its goodput divided by that of the TCP connection, which is NewReno.
 //!
 //! Starts are spread over 5 s, the first 20 s do not count.
 

@@ -2,7 +2,7 @@
 //! link with a drop-tail queue, both directions alike, MTU 1500, no NIC limit, not paced.
 //!
 //! Nothing here is fitted: where a figure depends on recovery or windows, the mechanism is in the
-//! engine. `cargo test -- --nocapture` prints every figure beside the kernel's.
+//! engine. `cargo test -- --nocapture` prints every figure next to the kernel's.
 
 mod bulk;
 mod bursts;
@@ -14,7 +14,7 @@ use harness::RunRecord;
 use network::{Limit, LinkConfig, LossConfig};
 use simulator::{Carrier, PathSetup, RunSetup, simulate};
 use traffic::Traffic;
-use transport::{Buffers, TcpConfig};
+use transport::{Buffers, Protocol, TcpConfig};
 
 /// The same in both directions.
 struct Bench {
@@ -53,7 +53,7 @@ impl Bench {
             Buffers { send_max: send << 20, receive_max: receive << 20, auto_tuning: true };
         let (name, events) = ("p".to_owned(), Vec::new());
         let path = PathSetup { name, down: link.clone(), up: link, events };
-        let mut setup = RunSetup::new(vec![path], Carrier::Tcp, traffic);
+        let mut setup = RunSetup::new(vec![path], Carrier::Single(Protocol::Tcp), traffic);
         setup.run = run;
         setup.flows[0].tcp = TcpConfig {
             congestion: cc.parse().expect("a control of the table"),

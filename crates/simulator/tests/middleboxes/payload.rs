@@ -72,7 +72,7 @@ fn wrong_checksum_on_the_only_subflow_makes_it_tcp() {
 #[test]
 fn wrong_checksum_beside_another_subflow_resets_and_sends_elsewhere() {
     for replace in REPLACEMENTS {
-        // Which path carries a byte is the scheduler's choice: one of several places meets the box.
+        // The scheduler chooses the path of a byte: one of several rewritten places passes the box.
         let met = |upload: bool| {
             (0..8).any(|step| {
                 let at = LATE + step * 77_003;

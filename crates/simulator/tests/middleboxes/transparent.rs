@@ -48,7 +48,7 @@ fn joining_and_splitting_change_the_number_of_segments() {
     assert!(2 * joined < plain && split > 2 * plain, "{joined} {plain} {split}");
 }
 
-/// MPTCP uses both paths behind such a box on each, and nobody falls back.
+/// MPTCP uses both paths behind such a box on each, without fallback.
 fn mptcp_passes(boxes: [MiddleBoxConfig; 2]) {
     let runs = [Run::mptcp(2), Run::with_checksums(2), Run::mptcp(2).upload()];
     for (number, run) in runs.into_iter().enumerate() {
@@ -118,8 +118,8 @@ fn joined_segments_are_covered_by_the_mapping_they_share() {
 
 #[test]
 fn nat_that_forgets_idle_flows_costs_a_subflow_and_no_data() {
-    // The box is near the client in one direction and near the server in the other: the mapping
-    // is gone before the answer to the SYN of the join comes back.
+    // The box is near the client in one direction and near the server in the other: the mapping has
+    // expired before the answer to the SYN of the join comes back.
     let (outside, idle) = ([192, 0, 2, 1].into(), Duration::from_millis(20));
     let hasty = MiddleBoxConfig::Nat { outside, idle };
     let seen = Run::mptcp(2).behind(1, hasty).go();

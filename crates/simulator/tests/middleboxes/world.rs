@@ -17,7 +17,7 @@ const PORT: u16 = 5001;
 /// The virtual streams that an upload and a download consist of.
 pub(crate) const UPLOAD: u32 = 0;
 pub(crate) const DOWNLOAD: u32 = 1;
-/// No transfer here needs so long, silent paths and their timers included.
+/// No transfer here takes longer, including silent paths and their timers.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// Rate in Mbit/s and one-way delay in milliseconds of each path.
@@ -57,7 +57,7 @@ impl Run {
         Run::new(1, ProtocolConfig::Tcp(TcpConfig::default()))
     }
 
-    /// The same over MPTCP with so many paths.
+    /// The same over MPTCP with this number of paths.
     pub(crate) fn mptcp(paths: usize) -> Run {
         Run::new(paths, ProtocolConfig::Mptcp(Box::new(config(false))))
     }
@@ -212,7 +212,7 @@ impl Seen {
         self
     }
 
-    /// Everything arrived exactly once, or somebody was told that it did not.
+    /// Everything arrived exactly once, or an application was notified that it did not.
     pub(crate) fn assert_honest(&self) -> &Seen {
         assert_eq!(self.mismatch(), None, "{self:#?}");
         let failed = self.client.failure.is_some() || self.server.failure.is_some();
@@ -220,7 +220,7 @@ impl Seen {
         self
     }
 
-    /// Both ends know whether they speak MPTCP; one that met no option has a TCP socket.
+    /// Both ends agree whether they use MPTCP; one that received no option has a TCP socket.
     pub(crate) fn assert_fallback(&self, fallback: bool) -> &Seen {
         for info in &self.mptcp {
             assert_eq!(info.as_ref().is_none_or(|info| info.fallback), fallback, "{self:#?}");

@@ -66,7 +66,7 @@ fn run(setup: &RunSetup) -> (Sent, f64) {
 }
 
 /// LRF's ten show that F's window is 10 again after the silence. Deviations of handshake samples
-/// are half an RTT; 002 has none. ECF's paper form meets acknowledgements of two segments.
+/// are half an RTT; 002 has none. ECF's paper form gets acknowledgements of two segments each.
 #[test]
 fn burst_of_fifteen_by_every_scheduler() {
     let table = [
@@ -82,7 +82,7 @@ fn burst_of_fifteen_by_every_scheduler() {
         ("daps", [15, 0], 15.0),
         ("linux", [15, 0], 15.0),
         ("xlink", [15, 5], 25.0),
-        // The warm-up leaves no doubt which path is faster.
+        // The warm-up makes the intervals small enough to tell the paths apart.
         ("raven", [10, 5], 50.0),
     ];
     // Round robin has a test of its own.

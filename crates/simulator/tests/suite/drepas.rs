@@ -1,7 +1,7 @@
 //! 004: a download of 32 MiB over WLAN and 2G, with DRePaS and without.
 //!
 //! The links are ours: 004 measured live ones and names RTTs of 50 ms and 1.4 s on average (s6.2).
-//! Its kernel, its buffers and its probes are the paper's; OLIA stands in the place of LIA.
+//! Its kernel, its buffers and its probes are the paper's; OLIA replaces LIA.
 
 use crate::multipath::over;
 use crate::pair::{link, record_with};
@@ -92,7 +92,7 @@ fn suspended_path_is_used_again_when_the_wlan_collapses() {
         // What a probe shows is enough once the WLAN is slow: the next one comes within 3 s, and
         // the WLAN's round-trip time has to follow its queue.
         (LinkChange::Rate(Rate::from_bps(64_000)), 30.0),
-        // Its retransmission timer, not a probe, tells that it is gone.
+        // The retransmission timer, not a probe, detects the outage.
         (LinkChange::Silent, 22.0),
     ] {
         let mut setup = setup("drepas", 0);

@@ -9,7 +9,7 @@ use harness::{FailureKind, RunRecord};
 use network::LinkChange;
 use simulator::{BackupMark, Carrier, Direction, Mark, Multipath, PathEvent, PathMark, RunSetup};
 use traffic::Traffic;
-use transport::Failover;
+use transport::{Failover, Protocol};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -101,11 +101,11 @@ fn todays_linux_takes_what_the_kernel_takes() {
     }
 }
 
-/// With everything handed out and the send buffer full, the other path comes to rest once its queue
-/// is empty, and the connection's timer then sends the head of the data over it. On 6.18, eight
-/// moments, that was the second time the timer fired (0.62 to 0.69 s) or the third (1.01 to
-/// 1.03 s), by where in its queue the path died; which one it is hangs on how the timer wheel
-/// rounds 300 ms up.
+/// When everything was dispatched and the send buffer is full, the other path becomes idle once its
+/// queue is empty, and the connection's timer then sends the head of the data over it. On 6.18, at
+/// eight times of the failure, that was the second expiry of the timer (0.62 to 0.69 s) or the
+/// third (1.01 to 1.03 s), depending on the position in the path's queue at the failure and on how
+/// the timer wheel rounds 300 ms up.
 #[test]
 fn death_under_bulk_is_over_when_the_timer_meets_the_other_path_at_rest() {
     let times = silent_deaths(&setup("linux", None, bulk(), false));
@@ -116,7 +116,7 @@ fn death_under_bulk_is_over_when_the_timer_meets_the_other_path_at_rest() {
     assert!(times.iter().filter(second).count() >= 4, "{times:?}");
 }
 
-/// How the first path dies at 5 s.
+/// How the first path fails at 5 s.
 fn deaths() -> Vec<(FailureKind, Vec<PathEvent>, Vec<PathMark>)> {
     let at = ms(5010);
     let link = |kind, change| (kind, vec![event(at, change)], Vec::new());
@@ -145,7 +145,7 @@ fn every_death_of_a_path_is_survived() {
                 assert_eq!(record.failovers()[0].kind, kind);
                 assert!(record.outcome.is_complete());
                 let most = match kind {
-                    // What hosts are told of costs no timer; `fullmesh` gathers changes of
+                    // A failure with a notification costs no timer; `fullmesh` gathers changes of
                     // addresses for half a second.
                     FailureKind::Reset | FailureKind::Removed => 300,
                     FailureKind::Down => 800,
@@ -207,7 +207,7 @@ fn failing(paths: &[network::LinkConfig], events: Vec<PathEvent>, seconds: u64) 
     let traffic = Traffic::BulkTime(Duration::from_secs(seconds));
     let mut setup = over(paths, "lrf", traffic);
     if paths.len() == 1 {
-        setup.flows[0].carrier = Carrier::Tcp;
+        setup.flows[0].carrier = Carrier::Single(Protocol::Tcp);
     }
     setup.network.paths[0].events = events;
     setup
@@ -305,6 +305,6 @@ fn dead_shared_link_is_a_failure_of_the_paths_through_it() {
     let [only] = record(&setup).failovers()[..] else { unreachable!() };
     assert_eq!((only.path, only.kind, only.at), (0, FailureKind::Silent, ms(5000)));
     assert!(only.time.is_some_and(|time| time > ms(100)), "{only:?}");
-    (setup.flows[0].carrier, setup.flows[0].first) = (Carrier::Tcp, 1);
+    (setup.flows[0].carrier, setup.flows[0].first) = (Carrier::Single(Protocol::Tcp), 1);
     assert_eq!(times(&setup), [], "this path is another");
 }

@@ -1,4 +1,5 @@
-//! Several connections in one run: shared links, flows beside the measured one, the warm-up.
+//! Several connections in one run: shared links, flows that compete with the measured one, the
+//! warm-up.
 
 use crate::determinism::through_bytes;
 use crate::multipath::over;
@@ -11,6 +12,7 @@ use simulator::{
     PathSetup, RunError, RunSetup, SharedLink, simulate,
 };
 use traffic::{StreamFailure, Traffic};
+use transport::Protocol;
 use transport::path_manager::PathManagerKind;
 
 const FOREVER: Traffic = Traffic::BulkTime(Duration::from_secs(600));
@@ -168,12 +170,13 @@ fn outage_of_a_path_is_told_to_the_flows_on_it_and_one_of_a_shared_link_to_nobod
     }
 }
 
-/// A TCP flow on the first path and an MPTCP one on both, which begins later on the second one,
-/// beside a TCP connection on the second.
+/// A TCP flow on the first path and an MPTCP one on both, which begins later on the second one, and
+/// a TCP connection on the second.
 fn on_both() -> RunSetup {
     let late = FlowSetup { carrier: competing(), start: seconds(1), ..flow(&[1, 0]) };
     let paths = vec![path("a", &link(10, 20)), path("b", &link(10, 20))];
-    let mut setup = RunSetup::new(paths, Carrier::Tcp, Traffic::BulkTime(seconds(20)));
+    let mut setup =
+        RunSetup::new(paths, Carrier::Single(Protocol::Tcp), Traffic::BulkTime(seconds(20)));
     setup.flows[0].first = 1;
     setup.flows.extend([flow(&[0]), late]);
     setup
@@ -208,7 +211,7 @@ fn flow_over_several_paths_spares_a_backup_and_leaves_a_path_whose_address_is_wi
             let carried = mptcp.sent.first_sent_bytes[0];
             assert!(carried <= most && carried < before / 2, "{carried} of {before}");
             assert!(mptcp.sent.first_sent_bytes[1] > 5_000_000, "{mptcp:?}");
-            // TCP knows of neither.
+            // TCP has neither.
             assert!(tcp.sent.first_sent_bytes[0] > 15_000_000, "{tcp:?}");
         }
     }

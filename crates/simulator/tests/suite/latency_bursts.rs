@@ -74,7 +74,7 @@ fn setup(scheduler: &'static str, segments: u32, mbit: u64, slow_ms: u64) -> Run
     setup
 }
 
-/// The burst and its delay in ms on a host that needs so many microseconds a segment.
+/// The burst and its delay in ms on a host that needs `cost_us` microseconds per segment.
 fn figure_6(scheduler: &'static str, segments: u32, cost_us: u64) -> (Burst, f64) {
     let mut setup = setup(scheduler, segments, 500, 100);
     setup.server_cost.per_segment = Duration::from_micros(cost_us);
@@ -99,9 +99,10 @@ fn both_windows_are_ten_at_the_burst() {
     }
 }
 
-/// From so many microseconds a segment on, the card is never behind the host.
+/// From this many microseconds per segment on, the card is never behind the host.
 const NEVER_TURNED_AWAY_FROM: u64 = 6;
-/// From so many on, the fast path comes back so often that its window is filled in any case.
+/// From this many microseconds per segment on, the fast path is available again often enough that
+/// its window is filled in any case.
 const TEN_AND_FIVE_FROM: u64 = 3;
 
 #[test]

@@ -11,14 +11,14 @@ use simulator::{Carrier, Direction, Multipath, NicSetup, PathEvent, PathSetup, R
 use traffic::Traffic;
 use transport::choice::Choice;
 use transport::path_manager::PathManagerKind;
-use transport::{Buffers, Profile, congestion, scheduler};
+use transport::{Buffers, Profile, Protocol, congestion, scheduler};
 
 /// Every scheduler of the table.
 fn schedulers() -> impl Iterator<Item = &'static str> {
     scheduler::TABLE.iter().map(|row| row.name)
 }
 
-/// Those that queue data on a path for good: what lies on a lossy path holds the others up.
+/// Schedulers with early binding: data queued on a lossy path delay the other paths.
 const EARLY_BINDING: [&str; 3] = ["linux", "daps", "otias"];
 
 /// A run of MPTCP over these links, each alike in both directions.
@@ -41,11 +41,11 @@ pub(crate) fn over(links: &[LinkConfig], scheduler: &'static str, traffic: Traff
 pub(crate) fn multipath(setup: &mut RunSetup) -> &mut Multipath {
     match &mut setup.flows[0].carrier {
         Carrier::Multipath(multipath) => multipath,
-        Carrier::Tcp => panic!("TCP has one path"),
+        Carrier::Single(protocol) => panic!("{protocol} has one path"),
     }
 }
 
-/// From `from` on, for good or until `to`.
+/// From `from` on, until `to` or the end of the run.
 fn gone(change: LinkChange, from: Duration, to: Option<Duration>) -> Vec<PathEvent> {
     let event = |at, change| PathEvent { at, direction: Direction::Both, change };
     let end = to.map(|to| event(to, LinkChange::Up));
@@ -79,8 +79,9 @@ fn any_multipath() -> impl Strategy<Value = (usize, Multipath)> {
     )
 }
 
-/// Who is told that a path is down closes its subflows, and mainline takes no joins once its
-/// application has sent everything: such a path would be gone for good.
+/// Without link-down notifications. A host with a notification closes the subflows of the path, and
+/// mainline accepts no joins once its application has sent everything: the path would not be used
+/// again.
 fn never_told(paths: &mut [PathSetup]) {
     for event in paths.iter_mut().flat_map(|path| &mut path.events) {
         if matches!(event.change, LinkChange::Down) {
@@ -98,7 +99,7 @@ pub(crate) fn hostile_run() -> impl Strategy<Value = RunSetup> {
     let profile = prop_oneof![Just(Profile::Linux), Just(Profile::Linux41), Just(Profile::Linux35)];
     let tcp = (buffers, congestion, profile);
     let cost = prop_oneof![4 => Just(0u64), 1 => 1u64..100];
-    // One path may die for good, if it is not the first one.
+    // One path may fail permanently, if it is not the first one.
     let death = proptest::option::of((0u64..3000, any::<bool>()));
     let choices = (any::<u64>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (paths, any_multipath(), tcp, cost, death, 1u64..300_000, choices).prop_map(
@@ -143,7 +144,7 @@ fn assert_exactly_once(setup: &RunSetup) -> RunRecord {
     assert_eq!(record.outcome.bytes_read, bytes, "{}", context());
     assert!(record.outcome.is_complete(), "{}", context());
     let dies = |path: &PathSetup| path.events.len() == 1;
-    // TCP itself goes on for a quarter of an hour on a path that is gone.
+    // TCP itself keeps trying for a quarter of an hour on a failed path.
     let dead = setup.network.paths.iter().any(dies);
     assert!(record.is_idle() || dead, "nothing is left to happen: {}", context());
     let first_sent: u64 = record.measured().sent.first_sent_bytes.iter().sum();
@@ -332,14 +333,15 @@ fn lossy_path_does_not_take_the_other_one_with_it() {
     let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.05 }, ..link(10, 20) };
     for scheduler in schedulers().filter(|name| !EARLY_BINDING.contains(name)) {
         let both = over(&[link(10, 20), lossy.clone()], scheduler, Traffic::BulkSize(4_000_000));
-        let alone = with(both.clone(), |setup| setup.flows[0].carrier = Carrier::Tcp);
+        let alone =
+            with(both.clone(), |setup| setup.flows[0].carrier = Carrier::Single(Protocol::Tcp));
         let (both, alone) = (crate::pair::value(&both), crate::pair::value(&alone));
         println!("{scheduler}: {both:.3} s, alone {alone:.3} s");
         assert!(both < 1.05 * alone, "{scheduler}: {both} s, the good path alone {alone} s");
     }
 }
 
-/// Found at random: a link that was told down during the handshake took the connection with it.
+/// Regression: a link-down notification during the handshake ended the connection.
 #[test]
 fn first_path_told_down_during_the_handshake_is_waited_for() {
     let mut setup = over(&[link(10, 20), link(10, 20)], "lrf", Traffic::BulkSize(30_000));
@@ -350,8 +352,8 @@ fn first_path_told_down_during_the_handshake_is_waited_for() {
     assert!((0.03..0.4).contains(&time), "a second SYN as soon as it is back: {time} s");
 }
 
-/// Found at random: the client scaled the window of the SYN/ACK, overran the server's buffer, and
-/// data that a subflow had acknowledged and the connection had not were sent again too slowly.
+/// Regression: the client scaled the window of the SYN/ACK, overran the server's buffer, and data
+/// that a subflow had acknowledged and the connection had not were sent again too slowly.
 #[test]
 fn upload_into_a_small_buffer_over_queues_that_overflow_is_not_stuck() {
     let narrow = LinkConfig { limit: network::Limit::Packets(4), ..link(1, 1) };
@@ -366,8 +368,8 @@ fn upload_into_a_small_buffer_over_queues_that_overflow_is_not_stuck() {
     assert!(time < 0.5, "{time} s; 0.14 s at the rate of both links");
 }
 
-/// Found at random: the server lost the address of the path that worked for a moment, just when
-/// the other path died unnoticed; its reset ended the first subflow, and nobody opened another.
+/// Regression: the server lost the address of the working path for a moment, just when the other
+/// path failed without a notification; its reset ended the first subflow, and no other was opened.
 #[test]
 fn address_lost_for_a_moment_is_joined_again() {
     for moment in 0..60 {
@@ -382,8 +384,9 @@ fn address_lost_for_a_moment_is_joined_again() {
     }
 }
 
-/// Found in captures: every segment was pushed alone, so that it carried PSH, and a join took its
-/// own options off the segment size that it expected; either brought one ACK for each segment.
+/// Regression, seen in captures: every segment was pushed alone, so that it carried PSH, and a join
+/// took its own options off the segment size that it expected; either brought one ACK for each
+/// segment.
 #[test]
 fn acknowledgements_are_for_two_segments_on_every_subflow() {
     let links = [link(25, 20), link(4, 70)];

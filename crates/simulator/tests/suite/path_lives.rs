@@ -1,8 +1,9 @@
-//! Random lives of paths under every congestion control: they appear, leave, die and return, with
-//! and without notice, their connections are reset, their delay explodes. A window is never below
-//! a segment, nothing new is sent beyond it, and a path that lives again carries data again: also
-//! with notice, after resets and withdrawals, where a path manager has to join it anew. And while
-//! one is dead the other is used, under every scheduler, fail-over rule and reinjection.
+//! Random failures and returns of paths under every congestion control: paths appear, are removed,
+//! fail and return, with and without a notification, their connections are reset, their delay
+//! rises. A window is never below a segment, no new data are sent beyond it, and a path that works
+//! again carries data again: also with notifications, after resets and withdrawals, where a path
+//! manager has to join it anew. While one path is down the other is used, under every scheduler,
+//! fail-over rule and reinjection.
 
 use crate::multipath::over;
 use crate::pair::{link, record, record_with};
@@ -17,21 +18,22 @@ use transport::Buffers;
 use transport::Failover;
 use transport::path_manager::PathManagerKind;
 
-/// Nothing happens before, and nothing is lost: the first handshake is let through, as without an
-/// answer to its second SYN a client takes its peer for plain TCP.
+/// No failure begins before this time, and nothing is lost: the first handshake must succeed,
+/// because without an answer to its second SYN a client takes its peer for plain TCP.
 const BEGIN: Duration = Duration::from_millis(300);
-/// Everything lives from then on.
+/// Every path works from this time on.
 const CALM: Duration = Duration::from_secs(16);
-/// And carries data by then. Whatever is tried again, a segment, a SYN, a join, an announcement, is
-/// tried at intervals that double, so that after a trouble of 16 s the next try is at most 16 s
-/// away; a second more for the first interval itself, half of one in which `fullmesh` gathers what
-/// it hears of addresses, and the rest for the round trips of a join through full queues.
+/// Time after which it carries data. Every repetition, of a segment, a SYN, a join or an
+/// announcement, is made at intervals that double, so that after an outage of 16 s the next one is
+/// at most 16 s away; a second more for the first interval itself, half of one in which `fullmesh`
+/// gathers what changes of addresses, and the rest for the round trips of a join through full
+/// queues.
 const LATE: Duration = Duration::from_secs(36);
 const END: Duration = Duration::from_secs(52);
 /// A time-out at a full queue of 100 packets of 10 Mbit/s, and the longer one after it.
 const PATIENCE: Duration = Duration::from_millis(1500);
 /// Five intervals of the connection's timer, as long each as a time-out; and what the scheduler
-/// `linux` has bound to the dead path goes out before anything new arrives in order.
+/// `linux` has bound to the failed path is sent before anything new arrives in order.
 const KERNEL_PATIENCE: Duration = Duration::from_millis(4000);
 
 /// One spell of a path: how it is, for how long, and how long it lives after that.
@@ -62,8 +64,8 @@ fn spell() -> impl Strategy<Value = Spell> {
     (how, 50u64..4000, 1u64..4000).prop_map(|(how, millis, then)| Spell { how, millis, then })
 }
 
-/// What a manager makes up for, whatever happens to other paths. Mainline's does not open a subflow
-/// again that was reset, be it because its withdrawal was lost or overtaken by its return.
+/// Whether the manager restores the path, independently of other paths. Mainline's does not open a
+/// subflow again that was reset, also because its withdrawal was lost or overtaken by its return.
 fn heals(manager: PathManagerKind, how: How) -> bool {
     manager != PathManagerKind::Kernel || !matches!(how, How::Reset | How::Removed)
 }
@@ -161,8 +163,8 @@ fn check(setup: &RunSetup) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Found at random: the connection's timer had a path probe the peer's window, which was open, with
-/// a segment that its congestion window of one had no room for.
+/// Regression: the connection's timer had a path probe the peer's window, which was open, with a
+/// segment that its congestion window of one had no room for.
 #[test]
 fn probe_of_an_open_window_keeps_to_the_congestion_window() {
     let mut setup = over(&[link(2, 10), link(2, 25)], "linux", Traffic::BulkTime(END));
@@ -178,8 +180,8 @@ fn probe_of_an_open_window_keeps_to_the_congestion_window() {
     check(&setup).expect("nothing goes beyond the window");
 }
 
-/// Of two paths of 10 Mbit/s the first dies silently: how much is acknowledged on the second in
-/// `SPAN` from `patience` after that on, as a part of what it could carry.
+/// The first of two paths of 10 Mbit/s fails silently: the data acknowledged on the second in
+/// `SPAN` from `patience` after that on, as a share of its capacity.
 fn use_after_death(setup: &mut RunSetup, death: Duration, patience: Duration) -> f64 {
     setup.network.paths[0].events.push(PathEvent {
         at: death,
@@ -215,8 +217,8 @@ fn dying(scheduler: &'static str, failover: Failover, delays: [u64; 2]) -> RunSe
     setup
 }
 
-/// Regression: a copy of the head each round trip got a dead path's data through, one by one, and
-/// each acknowledgement of one began the interval anew after which the path would have failed.
+/// Regression: a copy of the head each round trip delivered a failed path's data, one by one, and
+/// each acknowledgement of one restarted the interval anew after which the path would have failed.
 #[test]
 fn copies_of_a_dead_paths_head_do_not_keep_it_from_failing() {
     for scheduler in
@@ -268,7 +270,7 @@ fn path_that_recovered_drains_what_is_bound_to_it_while_the_other_rests() {
     }
 }
 
-/// Mainline's manager goes by addresses (Linux `__mark_subflow_endp_available`).
+/// Mainline's manager identifies paths by addresses (Linux `__mark_subflow_endp_available`).
 #[test]
 fn kernel_joins_an_address_that_comes_back_but_nothing_after_a_reset() {
     let at = Duration::from_secs(3);
@@ -416,8 +418,8 @@ proptest! {
         }
     }
 
-    /// Whatever scheduler, rule and reinjection are put together, a path that lives is in full use
-    /// soon after the other one died.
+    /// With every combination of scheduler, rule and reinjection, a working path is in full use
+    /// soon after the other one failed.
     #[test]
     fn live_path_is_used_soon_after_the_other_dies(
         scheduler in prop::sample::select(vec![

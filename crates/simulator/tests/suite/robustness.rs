@@ -1,4 +1,4 @@
-//! Bytes out are bytes in, in order, exactly once, whatever a path does to packets.
+//! Bytes arrive unchanged, in order and exactly once, whatever a path does to packets.
 
 use crate::pair::{self, CLIENT, DOWN, SERVER, UP, connect, link, one_path, record, two_hosts};
 use base::{Context, Duration, Instant};
@@ -169,8 +169,8 @@ fn transfer_survives_an_outage_of_half_a_minute() {
     assert!((34.0..65.0).contains(&time), "{time} s");
 }
 
-/// Found at random: segments that overtook the close met a peer that was gone, and its RST made
-/// a connection in TIME-WAIT fail (RFC 9293 s3.10.7.4).
+/// Regression: segments that overtook the close reached a closed peer, and its RST made a
+/// connection in TIME-WAIT fail (RFC 9293 s3.10.7.4).
 #[test]
 fn late_segments_after_the_close_do_not_fail_the_connection() {
     let down = LinkConfig {
@@ -198,8 +198,8 @@ fn late_segments_after_the_close_do_not_fail_the_connection() {
     assert_eq!(record(&setup).measured().failure, None);
 }
 
-/// Found at random: the SYNs at constant intervals counted as if they were all there are
-/// (Linux repeats them for 67 s).
+/// Regression: the SYNs at constant intervals were taken for all SYNs (Linux repeats them for 67
+/// s).
 #[test]
 fn connect_outlasts_an_outage_of_a_minute() {
     let mut setup = one_path(&link(10, 20), Traffic::BulkSize(1));
@@ -210,8 +210,8 @@ fn connect_outlasts_an_outage_of_a_minute() {
     assert!((67.0..68.0).contains(&time), "{time} s");
 }
 
-/// Found at random: a serial host whose last packet brought news, and nothing to send, went idle
-/// without telling its application.
+/// Regression: a serial host whose last packet caused an event, and nothing to send, became idle
+/// without notifying its application.
 #[test]
 fn serial_host_tells_the_news_of_its_last_packet() {
     let down = LinkConfig { jitter: Duration::from_millis(14), ..link(3, 35) };

@@ -14,7 +14,7 @@ use transport::{Buffers, Profile};
 /// 64 KB.
 const SSTHRESH_SEGS: u32 = 45;
 
-/// A download of so many bytes.
+/// A download of `bytes` bytes.
 fn download(bytes: u64) -> RunSetup {
     let link = |mbit, ms| LinkConfig {
         capacity: Rate::from_mbit(mbit).into(),
@@ -35,7 +35,7 @@ fn gain(mut setup: RunSetup) -> f64 {
 
 fn as_in_001(bytes: u64, cc: &'static str) -> RunSetup {
     let mut setup = download(bytes);
-    // 001 s3.1: its kernel, its first threshold, and receive buffers that do not hold it up.
+    // 001 s3.1: its kernel, its first threshold, and receive buffers that are not the limit.
     setup.flows[0].tcp.profile = Profile::Linux35;
     setup.flows[0].tcp.congestion = cc.parse().unwrap();
     setup.flows[0].tcp.initial_ssthresh_segs = Some(SSTHRESH_SEGS);
@@ -53,7 +53,7 @@ fn shortened_by_more_for_512_kib_than_for_2_mib() {
     }
 }
 
-/// Today's kernel: a writer that has to wait, so that the second path may join at all.
+/// Today's kernel: the writer has to wait, so that the second path can join.
 #[test]
 fn small_receive_window_takes_the_gain_away() {
     for cc in ["cubic", "lia"] {

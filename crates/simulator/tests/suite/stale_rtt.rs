@@ -1,6 +1,6 @@
 //! The trap of a stale RTT (002 sII-C) over the whole engine. The rate of the fast path falls for
 //! two seconds and its queue grows: a video that one path can carry leaves it for the other one.
-//! The queue drains, but whoever goes by the last RTT never hears of that, as nothing is sent
+//! The queue drains, but a scheduler that uses the last RTT never notices, as nothing is sent
 //! there. STTF takes the first RTT again after an RTO of silence: it tries the path once an RTO
 //! while it is slow, and is back as soon as it is not.
 
@@ -92,7 +92,7 @@ fn sttf_returns_after_an_rto_of_silence() {
     assert!(seen.sent_on(SLOW, BLOATS, DRAINS) > 100);
     let on_fast: Vec<Instant> =
         seen.sent.iter().filter(|(_, on)| *on == FAST).map(|(at, _)| *at).collect();
-    // Messages are 33 ms apart: whatever is longer is a time for which it was left.
+    // Messages are 33 ms apart: a longer gap means that the path was left.
     let left = on_fast.windows(2).filter(|pair| pair[1] - pair[0] > Duration::from_millis(70));
     let mut back_at = Instant::ZERO;
     for pair in left {

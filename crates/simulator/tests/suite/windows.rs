@@ -49,7 +49,7 @@ impl Recorder for Watch {
                 let silence = seen.last_sent.map_or(Duration::ZERO, |last| now - last);
                 seen.silence = seen.silence.max(silence);
                 seen.last_sent = Some(now);
-                // The first window is announced by nobody; a loss probe goes beyond any.
+                // The first window was never advertised; a loss probe may exceed any window.
                 let cwnd_segs = seen.cwnd_bytes.div_ceil(u64::from(seen.mss.max(1))).max(10);
                 if !retransmission && u64::from(*inflight_segs) > cwnd_segs + 1 {
                     excess.push(format!("{now} {path:?}: {inflight_segs} of {cwnd_segs}"));

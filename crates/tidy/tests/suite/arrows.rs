@@ -1,7 +1,7 @@
 //! Which module of a crate may use which: inside a crate, too, a part only calls what is below it.
 //!
-//! An order for each crate that has one, from below to above. A module uses itself and what stands
-//! before it; tests may use anything. [`UPWARDS`] is what is forgiven, and it may only shrink.
+//! An order for each crate that has one, from below to above. A module uses itself and the modules
+//! before it; tests may use anything.
 
 use crate::workspace::Source;
 use std::collections::BTreeSet;
@@ -17,8 +17,8 @@ const ORDERS: &[(&str, &[&str])] = &[
             "choice",
             "recovery",
             "congestion",
-            "scheduler",
             "reinjection",
+            "scheduler",
             "path_policy",
             "multipath",
             "path_manager",
@@ -76,31 +76,19 @@ const ORDERS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Arrows that point up and are still there: crate, module, what it uses.
-const UPWARDS: &[(&str, &str, &str)] = &[("transport", "scheduler", "reinjection")];
-
 /// What is wrong with the arrows between the modules of the crates in the table.
 pub(crate) fn complaints(sources: &[Source]) -> Vec<String> {
     let mut found = Vec::new();
     for (name, order) in ORDERS {
-        let arrows = arrows(name, sources);
-        let upward = UPWARDS.iter().filter(|(of, ..)| of == name);
-        let upward: Vec<(&str, &str)> = upward.map(|(_, from, to)| (*from, *to)).collect();
-        found.extend(judge(name, order, &upward, &arrows));
+        found.extend(judge(name, order, &arrows(name, sources)));
     }
     found
 }
 
-fn judge(
-    name: &str,
-    order: &[&str],
-    forgiven: &[(&str, &str)],
-    arrows: &BTreeSet<(String, String)>,
-) -> Vec<String> {
+fn judge(name: &str, order: &[&str], arrows: &BTreeSet<(String, String)>) -> Vec<String> {
     let mut found = Vec::new();
     let place = |module: &str| order.iter().position(|known| *known == module);
     for (from, to) in arrows.iter().filter(|(from, to)| from != to) {
-        let arrow = (from.as_str(), to.as_str());
         match (place(from), place(to)) {
             (None, _) => found.push(format!("crates/{name}: enter `{from}` in the order")),
             (_, None) if to.starts_with(char::is_lowercase) => {
@@ -109,15 +97,10 @@ fn judge(
             (_, None) => {
                 found.push(format!("crates/{name}: `{from}` uses {to}: name the module it is in"));
             }
-            (Some(a), Some(b)) if b >= a && !forgiven.contains(&arrow) => {
+            (Some(a), Some(b)) if b >= a => {
                 found.push(format!("crates/{name}: `{from}` uses `{to}`, which is above it"));
             }
             _ => {}
-        }
-    }
-    for (from, to) in forgiven {
-        if !arrows.contains(&((*from).to_owned(), (*to).to_owned())) {
-            found.push(format!("crates/{name}: `{from}` uses `{to}` no more: strike it"));
         }
     }
     found.sort();
@@ -196,21 +179,12 @@ fn names_after_the_root_are_found_in_paths_and_lists() {
 }
 
 #[test]
-fn arrow_upwards_and_arrow_forgiven_for_nothing_are_complaints() {
+fn arrow_upwards_and_unknown_module_are_complaints() {
     let sources = |text: &str| [Source::new("crates/x/src/low.rs", text, false)];
-    let found = |text: &str, forgiven: &[(&str, &str)]| {
-        judge("x", &["low", "high"], forgiven, &arrows("x", &sources(text)))
-    };
-    assert_eq!(
-        found("use crate::high::A;\n", &[]),
-        ["crates/x: `low` uses `high`, which is above it"]
-    );
-    assert_eq!(found("use crate::high::A;\n", &[("low", "high")]), [""; 0]);
-    assert_eq!(
-        found("use crate::low::A;\n", &[("low", "high")]),
-        ["crates/x: `low` uses `high` no more: strike it"]
-    );
+    let found = |text: &str| judge("x", &["low", "high"], &arrows("x", &sources(text)));
+    assert_eq!(found("use crate::high::A;\n"), ["crates/x: `low` uses `high`, which is above it"]);
+    assert_eq!(found("use crate::low::A;\n"), [""; 0]);
     let inside_tests = "#[cfg(test)]\nmod tests {\n    use crate::high::A;\n}\n";
-    assert_eq!(found(inside_tests, &[]), [""; 0]);
-    assert_eq!(found("use crate::new::A;\n", &[]), ["crates/x: enter `new` in the order"]);
+    assert_eq!(found(inside_tests), [""; 0]);
+    assert_eq!(found("use crate::new::A;\n"), ["crates/x: enter `new` in the order"]);
 }

@@ -28,7 +28,7 @@ fn is_imported(before: &str, rest: &str) -> bool {
 }
 
 /// The names in the tables of dependencies.
-fn declared(manifest: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn declared(manifest: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     manifest.lines().filter_map(move |line| {
         if line.starts_with('[') {

@@ -42,18 +42,21 @@ pub(crate) fn large_structs(sources: &[Source]) -> Vec<String> {
         .collect()
 }
 
-/// Types of `transport` whose `impl` blocks are in too many files.
+/// Types of `transport` whose `impl` blocks are in too many files: types of one name below one
+/// folder of `src` are one type.
 pub(crate) fn scattered_impls(sources: &[Source]) -> Vec<String> {
     let mut files: BTreeMap<(String, String), BTreeSet<&str>> = BTreeMap::new();
     for source in sources.iter().filter(|source| source.product_of() == Some("transport")) {
-        let folder = source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let Some(folder) = source.path.split('/').nth(3) else { continue };
         for name in implemented(&product_code(source)) {
             files.entry((folder.to_owned(), name)).or_default().insert(&source.path);
         }
     }
     let scattered = files.into_iter().filter(|(_, files)| files.len() > MAX_IMPL_FILES);
     scattered
-        .map(|((folder, name), files)| format!("{folder}: impl {name} in {} files", files.len()))
+        .map(|((folder, name), files)| {
+            format!("transport, {folder}: impl {name} in {} files", files.len())
+        })
         .collect()
 }
 
@@ -191,7 +194,7 @@ fn fields_and_bools_are_counted() {
 }
 
 #[test]
-fn impl_in_five_files_of_a_folder_is_a_finding() {
+fn impl_in_five_files_below_a_folder_is_a_finding() {
     let texts = [
         "impl A {",
         "impl<T: B<u8>> C<T> for A {",
@@ -199,11 +202,12 @@ fn impl_in_five_files_of_a_folder_is_a_finding() {
         "impl A",
         "impl b::A<u8> {",
     ];
+    let files = ["a.rs", "a/b.rs", "a/c.rs", "d/e.rs", "f.rs"];
     let source = |(n, text): (usize, &&str)| {
-        Source::new(&format!("crates/transport/src/tcp/f{n}.rs"), text, false)
+        Source::new(&format!("crates/transport/src/tcp/{}", files[n]), text, false)
     };
     let sources: Vec<Source> = texts.iter().enumerate().map(source).collect();
-    assert_eq!(scattered_impls(&sources), ["crates/transport/src/tcp: impl A in 5 files"]);
+    assert_eq!(scattered_impls(&sources), ["transport, tcp: impl A in 5 files"]);
     assert!(scattered_impls(&sources[1..]).is_empty());
 }
 

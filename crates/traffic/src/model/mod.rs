@@ -27,7 +27,7 @@ pub trait TrafficModel {
     fn ends_after(&self) -> Option<Duration> {
         None
     }
-    /// How long the traffic lasts, where its configuration says so.
+    /// Duration of the traffic, where its configuration defines it.
     fn duration(&self) -> Option<Duration> {
         self.ends_after()
     }
@@ -99,7 +99,7 @@ impl Traffic {
         })
     }
 
-    /// How long the traffic lasts, where its configuration says so.
+    /// Duration of the traffic, where its configuration defines it.
     pub fn duration(&self) -> Option<Duration> {
         match self.model() {
             Model::OneWay(model) => model.duration(),

@@ -147,7 +147,7 @@ impl Inbox {
         Inbox { way, frames: FrameReader::default(), open: BTreeMap::new() }
     }
 
-    /// The progress that `payload` brings; its contents are not trusted.
+    /// The progress made by `payload`, which is untrusted.
     pub(super) fn read(
         &mut self,
         payload: &Payload,

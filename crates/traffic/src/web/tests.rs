@@ -1,4 +1,4 @@
-//! Both halves over pipes of constant delay and bounded buffers, with times by hand.
+//! Both halves over pipes of constant delay and bounded buffers, with times calculated by hand.
 //!
 //! Connecting takes a round trip of 20 ms, everything written arrives 10 ms later, and a pipe
 //! takes no more than its capacity before the reader has it.
@@ -313,7 +313,7 @@ fn urgent_requests_overtake_in_the_queue_of_http_1() {
 
 #[test]
 fn thinking_working_and_waiting_add_up() {
-    // Document 20 + 20, server thinks 7; script asked 3 after the document, 20 + 20 over a second
+    // Document 20 + 20, 7 of think time; script asked 3 after the document, 20 + 20 over a second
     // connection is not needed; it runs 50; an image is asked for when the run began + 30.
     let mut objects = vec![object(2000, 0), object(3000, 1), object(4000, 5)];
     objects[0].think = Duration::from_millis(7);

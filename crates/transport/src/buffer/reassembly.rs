@@ -2,7 +2,7 @@
 //!
 //! In-order arrival with nothing behind a gap is O(1) and touches no tree. Everything else is O(log
 //! n) plus the pieces that it joins, without a search where it fills the first gap or is behind all
-//! other data. `Reassembly` also knows what a receiver reports: the most recently changed
+//! other data. `Reassembly` also records what a receiver reports: the most recently changed
 //! out-of-order ranges first (RFC 2018 s4) and the duplicate part of a segment (RFC 2883). Windows,
 //! and what may be accepted, are left to the owner.
 

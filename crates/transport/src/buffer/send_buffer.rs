@@ -194,7 +194,7 @@ mod tests {
         for piece in payload.into_pieces() {
             match piece {
                 Payload::Real(bytes) => out.extend_from_slice(&bytes),
-                // Virtual streams stand for their offsets here.
+                // Virtual streams represent their offsets here.
                 Payload::Virtual(range) => {
                     out.extend((0..u64::from(range.len)).map(|i| (range.offset + i) as u8));
                 }

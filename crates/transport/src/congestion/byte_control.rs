@@ -1,7 +1,8 @@
 //! `ByteControl`: the windows of one SCTP association, in bytes, under one law (RFC 9260 s7.2).
 //!
-//! Every path is a `ByteWindow`; a `ByteLaw` says what share of a step is taken and what a loss
-//! leaves, from the windows and round-trip times of all paths. A path alone is NewReno of
+//! Every path is a `ByteWindow`; a `ByteLaw` determines the share of a step that is taken and the
+//! window after a loss, from the windows and round-trip times of all paths. A path alone is NewReno
+//! of
 //! RFC 9260 under every law.
 
 use super::byte_window::{Acknowledged, ByteWindow, Step};
@@ -67,7 +68,7 @@ impl ByteControl {
         self.paths.get_mut(path.index())?.as_mut()
     }
 
-    /// Brings the flows up to date and returns the number of `path` among them.
+    /// Updates the flows and returns the number of `path` among them.
     fn update_flows(&mut self, path: PathId) -> Option<usize> {
         self.path(path)?;
         self.flows.clear();

@@ -76,7 +76,7 @@ impl Coupling {
 pub trait Rule {
     /// The state of a new path.
     fn new(options: &Options) -> Self;
-    /// Adds to `flow` what the law needs of this path beside window and RTT.
+    /// Adds to `flow` what the law needs of this path in addition to window and RTT.
     fn describe(&self, flow: Flow) -> Flow {
         flow
     }
@@ -132,7 +132,7 @@ impl<R: Rule> Coupled<R> {
         }
     }
 
-    /// Brings the siblings that a path sees up to date.
+    /// Updates the siblings that a path sees.
     fn update_siblings(&mut self, path: PathId, now: Instant) {
         self.siblings.clear();
         let others = self.paths.parts().filter(|(id, ..)| *id != path);
@@ -349,8 +349,8 @@ impl<R: Rule> Algorithm for CoupledPath<R> {
     }
 }
 
-/// The kernel's counter of acknowledgements, whatever each covers (`mptcp_coupled.c`: compared,
-/// then incremented, so that a step takes one acknowledgement more than asked for).
+/// The kernel's counter of acknowledgements, regardless of what each covers (`mptcp_coupled.c`:
+/// compared, then incremented, so that a step takes one acknowledgement more than asked for).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckCounter(u32);
 

@@ -3,7 +3,7 @@
 //!
 //! The increase in congestion avoidance is that of `law::lia`; a loss halves the window. With
 //! `kernel_compat` the integers of the multipath-tcp kernel v0.95 (`mptcp_coupled.c`): one segment
-//! after `n + 1` acknowledgements, `n = max(w_i, w_total / alpha)`, whatever each covers.
+//! after `n + 1` acknowledgements, `n = max(w_i, w_total / alpha)`, regardless of what each covers.
 
 use super::byte_control::ByteLaw;
 use super::choice::ControllerRow;

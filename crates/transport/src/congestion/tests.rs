@@ -253,7 +253,7 @@ fn paths_are_independent_and_an_unknown_one_has_no_window() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
-    /// Whatever happens: a window of at least one segment, finite, never lowered by an ACK.
+    /// After any events: a window of at least one segment, finite, never lowered by an ACK.
     #[test]
     fn window_stays_sane(
         cubic in any::<bool>(),

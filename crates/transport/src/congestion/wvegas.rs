@@ -21,7 +21,7 @@
 //! an empty queue never counts as one that has doubled, which halves the window there; a path
 //! alone is NewReno as with the other coupled controls.
 //!
-//! `base` only falls, so that a path whose delay rises for good looks congested for ever and keeps
+//! `base` only falls, so that a path whose delay rises permanently always seems congested and keeps
 //! hardly more than `alpha_i` segments. `base-window` uses the smallest RTT of the last seconds
 //! instead. A queue that other flows keep filled for that long then counts as delay of the path.
 
@@ -338,8 +338,8 @@ mod tests {
         assert!(window.in_slow_start());
     }
 
-    /// A path of 40 segments that nobody else uses, a queue behind it: the window never comes to
-    /// the two segments in the queue that `alpha` asks for.
+    /// A path of 40 segments without other users, and a queue behind it: the window never reaches
+    /// the two segments in the queue that `alpha` requires.
     #[test]
     fn drains_before_alpha_segments_wait() {
         let mut window = SegmentWindow::new(1448, 30, Some(30));

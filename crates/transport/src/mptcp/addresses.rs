@@ -111,7 +111,7 @@ impl Addresses {
             return Some(known.id);
         }
         if self.local.len() >= MAX_ADDRESSES {
-            // One that is gone makes room.
+            // One that was removed makes room.
             let gone = self.local.iter().position(|known| known.id != 0 && !known.up)?;
             self.local.remove(gone);
         }
@@ -238,8 +238,8 @@ impl Addresses {
         self.announced.iter().map(|open| open.due).min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Announcements to repeat now, and the identifiers of those that are given up. The last
-    /// segment of the peer arrived at `heard_at`.
+    /// Announcements to repeat now, and the identifiers of those without a further repetition. The
+    /// last segment of the peer arrived at `heard_at`.
     pub(crate) fn take_due(&mut self, now: Instant, heard_at: Instant) -> (Vec<AddAddr>, Vec<u8>) {
         let mut due = Vec::new();
         for open in self.announced.iter_mut().filter(|open| open.due <= now) {
@@ -283,7 +283,7 @@ mod tests {
         AddAddr::signed(Key(1), Key(2), id, Ipv4Addr::new(10, 0, 0, id).into(), None)
     }
 
-    /// Numbers of the addresses that the peer of a connection from `first` is told of.
+    /// Numbers of the addresses announced to the peer of a connection from `first`.
     fn told(first: IpAddr, host: &[(IpAddr, InterfaceId)]) -> Vec<u8> {
         let addresses = Addresses::new(first, SocketAddr::new(first, 80), host, &[]);
         let told = addresses.local.iter().filter(|address| addresses.is_announced_to_peer(address));

@@ -40,8 +40,8 @@ pub struct MptcpConfig {
     /// subflow are.
     pub gateways: Vec<InterfaceId>,
     /// Simultaneous SYNs (001 s4.1.1): the server accepts them, the client sends them to these
-    /// peers from these addresses, beside the first. The option is for private use, between hosts
-    /// that both run this engine.
+    /// peers from these addresses, in addition to the first. The option is for private use, between
+    /// hosts that both run this engine.
     pub simultaneous_syn: Option<Vec<(IpAddr, SocketAddr)>>,
     /// A subflow whose address the peer removes ends only if keep-alive segments on it are not
     /// answered (RFC 8684 s3.4.2); kernels end it at once.

@@ -122,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// Send the DATA_FIN once everything written was handed to subflows.
+    /// Send the DATA_FIN once everything written was passed to subflows.
     #[inline]
     pub(super) fn check_fin(&mut self, cx: &mut Context<'_>) {
         if self.numbers.is_fin_due() && self.sender.queue.is_drained() {
@@ -226,7 +226,7 @@ impl Connection {
         self.fail(SocketError::Reset);
     }
 
-    /// Give up: MP_FASTCLOSE and a reset on every subflow.
+    /// Fails: MP_FASTCLOSE and a reset on every subflow.
     pub(super) fn fail_all(&mut self, cx: &mut Context<'_>) {
         self.reset_all(cx);
         self.fail(SocketError::TimedOut);

@@ -1,4 +1,4 @@
-//! The timers of a connection beside those of its subflows and of its data: repetition of the
+//! The timers of a connection other than those of its subflows and of its data: repetition of the
 //! DATA_FIN (RFC 8684 s3.3.3) and of MP_FAIL (s3.7), and the end of a connection without a subflow
 //! or without a reader.
 
@@ -31,11 +31,11 @@ pub(super) struct Deadlines {
     /// The DATA_FIN is repeated.
     fin: Instant,
     fin_tries: u32,
-    /// The connection is given up because it has no subflow or no reader.
+    /// The connection fails because it has no subflow or no reader.
     end: Instant,
     /// MP_FAIL is repeated.
     fail: Instant,
-    /// MP_FAIL is given up.
+    /// MP_FAIL is not repeated any more.
     fail_end: Instant,
     fail_tries: u32,
     /// When a data acknowledgement last arrived.
@@ -98,7 +98,7 @@ impl Deadlines {
         Some(self.fin_tries)
     }
 
-    /// No subflow or no reader is left: the connection is given up in a minute.
+    /// No subflow or no reader is left: the connection fails in a minute.
     pub(super) fn start_end(&mut self, now: Instant) {
         self.end = self.end.min(now + CLOSE_TIMEOUT);
     }
@@ -108,7 +108,7 @@ impl Deadlines {
         self.end = Instant::FAR_FUTURE;
     }
 
-    /// Whether the connection is to be given up.
+    /// Whether the connection is to fail.
     #[inline]
     pub(super) fn is_end_due(&self, now: Instant) -> bool {
         self.end <= now

@@ -23,8 +23,8 @@
 //!   +------all joins failed-----+
 //! ```
 //!
-//! A condition beside the states is an argument: `one_stream`, that nothing was sent twice or out
-//! of order and that all data received had the same offset in connection and subflow.
+//! A condition that is no state is an argument: `one_stream`, that nothing was sent twice or out of
+//! order and that all data received had the same offset in connection and subflow.
 
 use wire::Payload;
 
@@ -117,7 +117,7 @@ impl Default for Fallback {
     }
 }
 
-/// What a segment has beside an MP_FAIL.
+/// The content of a segment in addition to an MP_FAIL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FailCompany {
     /// A DSS: the peer does not use plain TCP yet.

@@ -7,7 +7,7 @@
 
 use wire::TcpSegment;
 
-/// What a server keeps of a path's SYN until it knows the connection.
+/// What a server keeps of a path's SYN until the connection is found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupedJoin {
     pub remote_id: u8,

@@ -352,8 +352,8 @@ impl Connection {
         self.notify_manager(cx, PathEvent::Joined { local_id, remote_id });
     }
 
-    /// Puts the option on the SYN of the first path, and has the SYNs to these peers from these
-    /// addresses sent beside it.
+    /// Puts the option on the SYN of the first path, and requests the SYNs to these peers from
+    /// these addresses in addition.
     pub(crate) fn open_group(&mut self, group: u64, peers: &[(IpAddr, SocketAddr)]) {
         let option = GroupSyn { backup: false, address_id: 0, number: group };
         let first = self.subflows.first_mut().and_then(|entry| entry.tcp.multipath());

@@ -335,7 +335,7 @@ impl Connection {
         }
     }
 
-    /// `mapped`: beside a DSS. `false`: the connection or the subflow is not what it was.
+    /// `mapped`: together with a DSS. `false`: the connection or the subflow is not what it was.
     fn handle_option(
         &mut self,
         cx: &mut Context<'_>,
@@ -464,7 +464,7 @@ impl Connection {
         self.subflows.queue_option_on(0, MptcpOption::Fail { dsn });
     }
 
-    /// An MP_FAIL arrived on subflow `index`; `mapped`: beside a DSS.
+    /// An MP_FAIL arrived on subflow `index`; `mapped`: together with a DSS.
     pub(super) fn on_mp_fail(&mut self, cx: &mut Context<'_>, index: usize, mapped: bool) {
         let company = if mapped { FailCompany::Dss } else { FailCompany::None };
         match self.fallback.on_fail_received(company, self.is_one_stream()) {

@@ -1,5 +1,5 @@
-//! The path manager of a connection with what it works on: the addresses of both hosts and the
-//! subflows it wants opened (RFC 8684 s3.4).
+//! The path manager of a connection with its data: the addresses of both hosts and the subflows it
+//! requests (RFC 8684 s3.4).
 //!
 //! It decides and keeps the addresses and requests; the connection applies the decisions to
 //! subflows.
@@ -69,7 +69,7 @@ impl PathManagement {
         let manager = PathManager::new(config.path_manager, client, &config.endpoints, lists);
         let max_subflows = match config.path_manager {
             PathManagerKind::Kernel => config.endpoints.limits.subflows,
-            // Beside one of them.
+            // One in addition to the extra ones.
             _ => config.max_extra_subflows.saturating_add(1),
         };
         // An endpoint of mainline is for joins or for announcements, and an echo would cost a
@@ -133,7 +133,7 @@ impl PathManagement {
         counted.filter(|entry| entry.stage() != Stage::Gone).count()
     }
 
-    /// Whether one more subflow is permitted beside those that exist.
+    /// Whether one more subflow is permitted in addition to those that exist.
     pub(crate) fn has_room(&self, subflows: &Subflows) -> bool {
         self.count(subflows) < usize::from(self.max_subflows)
     }
@@ -151,8 +151,8 @@ impl PathManagement {
         self.addresses.announce(now, option).map_or(Announced::Later, Announced::Now)
     }
 
-    /// Queue a request for a subflow between two addresses; nothing is queued where it is not
-    /// wanted.
+    /// Queues a request for a subflow between two addresses, unless it exists or the two are not
+    /// connected.
     pub(crate) fn request_join(
         &mut self,
         (local_id, remote_id): (u8, u8),
@@ -165,7 +165,7 @@ impl PathManagement {
             return Ok(());
         };
         let remote = remote.address;
-        // It may have outlived an address that was gone for a while.
+        // It may have survived the temporary removal of an address.
         let exists = kind == JoinKind::Pair && self.is_joined(local.ip, remote, subflows);
         if exists || !self.are_connected(local.ip, remote.ip()) {
             return Ok(());
@@ -243,14 +243,14 @@ impl PathManagement {
         self.requests.clear();
     }
 
-    /// An address of this host is gone: it is not announced and nothing is opened from it. The
-    /// next announcement to send.
+    /// An address of this host was removed: it is not announced and nothing is opened from it.
+    /// Returns the next announcement to send.
     pub(crate) fn withdraw(&mut self, now: Instant, local_id: u8) -> Option<AddAddr> {
         self.requests.retain(|join| join.local_id != local_id);
         self.addresses.unannounce(now, local_id)
     }
 
-    /// Whether the peer knows of an address of this host.
+    /// Whether the peer has an address of this host, from an announcement or a subflow.
     pub(crate) fn is_known_to_peer(&self, local_id: u8, subflows: &Subflows) -> bool {
         let address = self.addresses.local(local_id);
         address.is_some_and(|address| self.addresses.is_announced_to_peer(address))

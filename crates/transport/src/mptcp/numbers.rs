@@ -96,7 +96,7 @@ impl SendNumbers {
         !matches!(self.fin, Fin::Open)
     }
 
-    /// The DATA_FIN is to be sent once everything written was handed to subflows.
+    /// The DATA_FIN is to be sent once everything written was passed to subflows.
     #[inline]
     pub(super) const fn is_fin_due(&self) -> bool {
         matches!(self.fin, Fin::Queued)

@@ -22,7 +22,7 @@ use wire::mptcp::{AddAddr, MptcpOption, ResetReason};
 /// Longest time without a segment of a peer that is not considered dead: two intervals of
 /// data-level retransmission.
 const MAX_SILENCE: Duration = Duration::from_secs(240);
-/// DATA_FINs without an answer before the connection is given up.
+/// DATA_FINs without an answer before the connection fails.
 const MAX_TRIES: u32 = 15;
 /// Unanswered DATA_FINs after which a peer that agreed to fall back is assumed to use plain TCP.
 const FIN_PATIENCE: u32 = 2;
@@ -48,7 +48,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Option<(Box<Packet>, InterfaceId)> {
-        // Everything that fits is handed out before anything leaves, so that a subflow knows
+        // Everything that fits is dispatched before anything leaves, so that a subflow knows
         // whether its window or the data end first, and where a burst ends (as Linux, which
         // pushes after filling). Older kernels send what a subflow has, then each segment before
         // they choose the next one's subflow.
@@ -80,7 +80,7 @@ impl Connection {
         }
     }
 
-    /// Tell every subflow what to acknowledge and which window to announce.
+    /// Passes to every subflow what to acknowledge and which window to announce.
     fn update_subflows(&mut self) {
         if !self.receive.take_changed() {
             return;
@@ -335,8 +335,8 @@ impl Connection {
         }
     }
 
-    /// Reset the subflows of an address that is gone, and remove it at the peer. Without another
-    /// subflow they stay: the address may return, and TCP would have waited for it, too.
+    /// Reset the subflows of an address that was removed, and remove it at the peer. Without
+    /// another subflow they stay: the address may return, and TCP would have waited for it, too.
     fn remove_address(&mut self, cx: &mut Context<'_>, local_id: u8) {
         if let Some(next) = self.management.withdraw(cx.now, local_id) {
             self.send_announcement(next);
@@ -366,7 +366,7 @@ impl Connection {
         self.set_priority(backup, |entry| entry.tcp.tuple().local.ip() == ip);
     }
 
-    /// The same for the subflows whose packets leave on an interface, whatever their addresses.
+    /// The same for the subflows whose packets leave on an interface, with any addresses.
     pub(crate) fn mark_interface(&mut self, interface: InterfaceId, backup: bool) {
         let addresses = self.management.addresses_mut();
         addresses.set_backup(backup, |address| address.interface == interface);
@@ -388,8 +388,8 @@ impl Connection {
         self.sender.set_due();
     }
 
-    /// Announce the priority of a subflow to the peer by MP_PRIO, if it believes otherwise; that of
-    /// a subflow being opened once it is open.
+    /// Announce the priority of a subflow to the peer by MP_PRIO, if the last one announced
+    /// differs; that of a subflow being opened once it is open.
     pub(super) fn announce_priority(&mut self, index: usize) {
         let entry = &mut self.subflows[index];
         if entry.stage() != Stage::Open || self.fallback.is_plain() {
@@ -424,7 +424,7 @@ impl Connection {
         }
     }
 
-    /// A subflow that the manager wants could not be opened: this host has no port or no path
+    /// A subflow that the manager requested could not be opened: this host has no port or no path
     /// number for it now.
     pub(crate) fn on_unopened(&mut self, cx: &mut Context<'_>, request: &JoinRequest) {
         let JoinRequest { local_id, remote_id, .. } = *request;
@@ -432,7 +432,7 @@ impl Connection {
         self.notify_manager(cx, PathEvent::Ended { local_id, remote_id, how });
     }
 
-    /// A subflow that this host opened ended: the manager may want another one.
+    /// A subflow that this host opened ended: the manager may request another one.
     pub(super) fn on_ended(&mut self, cx: &mut Context<'_>, index: usize, how: Ending) {
         let entry = &self.subflows[index];
         if entry.handshake.is_initiator() {

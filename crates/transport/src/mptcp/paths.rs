@@ -19,7 +19,7 @@ use wire::mptcp::Mapping;
 /// What kernels do differently with the data of a subflow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SubflowRules {
-    /// The window announced on a subflow bounds it, beside the connection's.
+    /// The window announced on a subflow bounds it, in addition to the connection's.
     pub own_windows: bool,
     /// Each segment leaves before the scheduler is asked about the next one.
     pub one_at_a_time: bool,
@@ -54,8 +54,8 @@ pub(super) struct SubflowPaths<'a> {
 }
 
 impl SubflowPaths<'_> {
-    /// Until the peer proved that it speaks MPTCP, data are contiguous on the first subflow
-    /// (RFC 8684 s3.1).
+    /// Until the peer proved that it supports MPTCP, data are contiguous on the first subflow (RFC
+    /// 8684 s3.1).
     fn continues_at(&self, entry: &SubflowEntry) -> Option<u64> {
         let free = self.keys.is_fully_established() || entry.path != PathId(0);
         if free { None } else { entry.last_end }

@@ -5,7 +5,7 @@
 pub struct Priority {
     /// This host does.
     local: bool,
-    /// The peer believes so, by the flag in MP_JOIN or the last MP_PRIO.
+    /// The priority announced to the peer, by the flag in MP_JOIN or the last MP_PRIO.
     announced: bool,
     /// The peer does.
     remote: bool,
@@ -46,7 +46,7 @@ impl Priority {
         changed
     }
 
-    /// The flag to announce to the peer by MP_PRIO, if it believes otherwise.
+    /// The flag to announce to the peer by MP_PRIO, if the last one announced differs.
     pub const fn take_announcement(&mut self) -> Option<bool> {
         if self.announced == self.local {
             return None;

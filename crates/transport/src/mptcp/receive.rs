@@ -18,7 +18,7 @@ use wire::mptcp::{DataNumber, Mapping};
 pub(super) const SYN_HEADER: u32 = 40;
 /// The same with timestamps: what the first SYN/ACK assumes.
 pub(super) const SYN_ACK_HEADER: u32 = 52;
-/// Memory of a received segment beside its payload, in bytes.
+/// Memory of a received segment in addition to its payload, in bytes.
 const SEGMENT_OVERHEAD: u32 = 80;
 /// Mappings of one subflow that wait for their data: this many, or one for every
 /// `BYTES_PER_MAPPING` of the receive buffer; a peer that sends more is broken.

@@ -26,7 +26,7 @@ pub enum KeepAlive {
 }
 
 impl RemovalCheck {
-    /// After another keep-alive segment beside `sent` of them.
+    /// After another keep-alive segment in addition to `sent` of them.
     pub fn after(now: Instant, rto: Duration, sent: u32) -> Self {
         RemovalCheck { due: now + rto * (1 << sent), sent: sent + 1 }
     }
@@ -42,7 +42,7 @@ impl RemovalCheck {
         }
     }
 
-    /// When it goes on.
+    /// When it continues.
     pub const fn deadline(self) -> Instant {
         self.due
     }

@@ -6,7 +6,7 @@ use base::{Duration, Instant};
 use wire::mptcp::ResetReason;
 use wire::{Flags, TcpSegment};
 
-/// Third packets of a join repeated before it is given up (Linux `tcp_synack_retries`).
+/// Repetitions of the third packet of a join before it fails (Linux `tcp_synack_retries`).
 const ACK_REPETITIONS: u32 = 5;
 
 /// The state of the handshake of a subflow.

@@ -52,7 +52,7 @@ pub struct SubflowEntry {
     /// The peer removed its address; whether the subflow still works is being checked.
     pub removal: Option<RemovalCheck>,
     pub received: ReceivedMappings,
-    /// Where the last data handed to it end in the connection's stream.
+    /// Where the last data passed to it end in the connection's stream.
     pub last_end: Option<u64>,
     /// Payload that its TCP holds, in bytes, when last counted by `Subflows`.
     pub(super) held: u64,
@@ -213,7 +213,7 @@ impl SubflowEntry {
         (unmapped || segment.fin || pending).then_some(Announcement::Nothing)
     }
 
-    /// Its state, for measurement; `sent`: what was handed to it.
+    /// Its state, for measurement; `sent`: what was passed to it.
     pub fn info(&self, controller: &Controller, sent: PathAccount) -> PathInfo {
         let tcp = self.tcp.info(controller);
         PathInfo {

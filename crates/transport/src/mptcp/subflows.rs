@@ -279,7 +279,7 @@ impl Subflows {
         self.entries.first().map_or(0, |entry| entry.tcp.window_shift())
     }
 
-    /// The check of the address of `index` begins, or goes on after `sent` keep-alive segments.
+    /// The check of the address of `index` begins, or continues after `sent` keep-alive segments.
     pub fn check_removed(&mut self, now: Instant, index: usize, sent: u32) {
         let entry = &mut self.entries[index];
         entry.removal = Some(RemovalCheck::after(now, entry.tcp.rto(), sent));
@@ -353,7 +353,7 @@ impl Subflows {
         self.wake(index);
     }
 
-    /// SYNs sent while an address was gone are repeated at its return, not when their back-off is
+    /// SYNs sent while an address was absent are repeated at its return, not when their back-off is
     /// over.
     pub fn retry_openings_from(&mut self, cx: &Context<'_>, ip: IpAddr) {
         let from = |entry: &&mut SubflowEntry| {

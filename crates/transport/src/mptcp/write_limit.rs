@@ -10,7 +10,7 @@ use crate::tcp::Buffers;
 use crate::tcp::profile::ConnectionBuffer;
 use wire::Payload;
 
-/// What the send buffer of a connection has beside those of its subflows (Linux: the smallest
+/// Send buffer of a connection in addition to those of its subflows, in bytes (Linux: the smallest
 /// buffer, `tcp_wmem[0]`).
 const LEAST_BUFFER: u32 = 4096;
 

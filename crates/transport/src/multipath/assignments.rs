@@ -1,8 +1,8 @@
 //! `Assignments`: which unsent data are meant for which path.
 //!
 //! An assignment is a mark on a range and can be taken back: no sequence number of a path exists
-//! before transmission (002 sV-B, STTF's tags). Data that are assigned for good go straight to the
-//! queue of a path and are not kept here.
+//! before transmission (002 sV-B, STTF's tags). Data that are assigned irrevocably go straight to
+//! the queue of a path and are not kept here.
 
 use crate::buffer::RangeSet;
 use base::PathId;
@@ -11,7 +11,7 @@ use std::ops::Range;
 /// Marks on unsent data, each byte for one path at most.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assignments {
-    /// By path number; as many as ever had one.
+    /// By path number; as many as ever had an assignment.
     paths: Vec<RangeSet>,
 }
 

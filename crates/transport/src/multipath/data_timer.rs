@@ -1,6 +1,6 @@
 //! `DataTimer`: retransmission of the connection's data, independent of retransmissions on paths.
 //!
-//! It runs while data are not acknowledged or never handed to a path. Its interval is twice the
+//! It runs while data are not acknowledged or never passed to a path. Its interval is twice the
 //! longest RTO of the paths that work, doubled at each expiry without an answer (RFC 6298 s5.5),
 //! or that of the fail-over rule `stale`. It is the connection's window probe, too.
 
@@ -10,7 +10,7 @@ use base::{Duration, Instant};
 pub(super) const MIN_INTERVAL: Duration = Duration::from_millis(200);
 /// Longest interval (RFC 6298's bound).
 const MAX_INTERVAL: Duration = Duration::from_secs(120);
-/// Expiries without an answer before the connection is given up (Linux `tcp_retries2`).
+/// Expiries without an answer before the connection fails (Linux `tcp_retries2`).
 const MAX_TRIES: u32 = 15;
 
 /// The timer.

@@ -1,5 +1,5 @@
-//! How `Sender` hands data to paths: it asks the scheduler for one decision after the other and
-//! carries each of them out.
+//! How `Sender` passes data to paths: it asks the scheduler for one decision at a time and carries
+//! it out.
 //!
 //! Between two decisions only the chosen path changes, so only its view is updated, unless a
 //! decision has actions.
@@ -19,9 +19,9 @@ use wire::Payload;
 /// The result of a decision of the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dispatched {
-    /// Data were handed to a path; the next decision may follow.
+    /// Data were passed to a path; the next decision may follow.
     Again,
-    /// Data were handed to a path and are to leave before the next decision.
+    /// Data were passed to a path and are to leave before the next decision.
     Single,
     /// The scheduler waits, or there is nothing to ask about.
     Nothing,
@@ -29,7 +29,8 @@ pub enum Dispatched {
 
 impl Sender {
     /// Begins a round of decisions: acknowledgements are reported to the scheduler, and the path
-    /// policy says which paths may be used. Whether [`Sender::dispatch`] is to follow.
+    /// policy determines which paths may be used. Returns whether [`Sender::dispatch`] is to
+    /// follow.
     pub fn begin_round(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) -> bool {
         if !std::mem::take(&mut self.is_due) || paths.is_over() {
             return false;
@@ -89,7 +90,7 @@ impl Sender {
         }
     }
 
-    /// What the sender knows of a path beside its protocol.
+    /// Completes the view with what the sender has of a path independently of its protocol.
     fn complete(&self, view: &mut PathView) {
         if view.is_open() && self.is_failed(view.id) {
             view.state = PathState::PotentiallyFailed;
@@ -319,7 +320,7 @@ impl Sender {
         paths.enqueue(path, Piece { offset, payload, more });
     }
 
-    /// Let the path policy say which paths are eligible, and send the probes that are due.
+    /// Lets the path policy determine the eligible paths, and sends the probes that are due.
     ///
     /// A probe is a copy of the newest data that other paths have: it costs no connection window,
     /// the peer acknowledges it on the path and drops it, and the path gets samples.

@@ -11,12 +11,12 @@
 //!   backup from the second time on. A path with data outstanding on which nothing arrived for
 //!   five such intervals fails, if something arrived on another one with data outstanding within
 //!   three; until anything arrives on it. The interval of the timer is the longest time that was
-//!   left to a timer of a path not under suspicion when new data were last handed out, or 200 ms;
+//!   left to a timer of a path not under suspicion when new data were last dispatched, or 200 ms;
 //!   the kernel's timer wheel makes it up to 32 ms longer, and with that more often long enough
 //!   for the other path to come to rest.
 //!   That suits the kernel's own scheduler. Others copy a head that is late, whose acknowledgement
-//!   starts the interval anew, so that it would never expire while copies get a dead path's data
-//!   through one by one: with them a time-out sends the path's data elsewhere, as with `rto`,
+//!   starts the interval anew, so that it would never expire while copies deliver a failed path's
+//!   data one by one: with them a time-out sends the path's data elsewhere, as with `rto`,
 //!   though the path has not failed.
 //! - `probe`: at the time-out, or before it if a tail loss probe (RFC 8985 s7) stays unanswered
 //!   for a round trip with its variation, `srtt + max(4 mdev, 50 ms)`, while another path works.

@@ -1,14 +1,14 @@
-//! Sending the data of a connection over several paths, whatever protocol the paths belong to.
+//! Sending the data of a connection over several paths of any protocol.
 //!
 //! [`Sender`] carries out what a scheduler and a path policy decide: it keeps the send queue
-//! (`send_queue`) and what is assigned to which path (`assignments`), asks the scheduler and hands
-//! data to paths (`dispatch`), finds failed paths by a rule (`failover`), sends again what does not
-//! get through (`repair`, `data_timer`), and says why nothing is sent. Questions and answers are
-//! recorded in `explain`.
+//! (`send_queue`) and what is assigned to which path (`assignments`), calls the scheduler and
+//! passes data to paths (`dispatch`), finds failed paths by a rule (`failover`), retransmits what
+//! does not arrive (`repair`, `data_timer`), and returns why nothing is sent. Questions and answers
+//! are recorded in `explain`.
 //!
 //! Everything that depends on a protocol is behind the trait [`Paths`]: numbers on the wire,
 //! windows, retransmission on a path. A protocol owns one [`Sender`], passes its paths to each
-//! call, and tells it what happened. Receiving is the protocol's.
+//! call, and notifies it of events. Receiving is left to the protocol.
 
 mod assignments;
 mod data_timer;

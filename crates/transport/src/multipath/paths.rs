@@ -27,7 +27,7 @@ pub struct Progress {
     pub una: u64,
     /// Data behind a gap were acknowledged.
     pub is_sacked: bool,
-    /// Data were handed to it that it has not acknowledged.
+    /// Data were passed to it that it has not acknowledged.
     pub has_outstanding: bool,
     /// Either host asks to use it as a backup only.
     pub is_backup: bool,
@@ -55,14 +55,14 @@ pub trait Paths {
     fn count(&self) -> usize;
 
     /// What a scheduler sees of a path; `None`: it is over. Left to the executor: failures found by
-    /// it, the mark of the path policy, and data that are assigned and not handed over.
+    /// it, the mark of the path policy, and data that are assigned and not dispatched.
     fn view(&self, path: PathId) -> Option<PathView>;
 
-    /// The path was given data: bring windows and queue of its view up to date. An idle path may
-    /// have to restart its window first.
+    /// The path was given data: updates windows and queue of its view. An idle path may have to
+    /// restart its window first.
     fn refresh(&mut self, cx: &Context<'_>, view: &mut PathView);
 
-    /// Whether data may be handed to the path at all.
+    /// Whether data may be passed to the path at all.
     fn is_usable(&self, path: PathId) -> bool;
 
     /// Payload of a full segment or packet, in bytes.
@@ -73,7 +73,7 @@ pub trait Paths {
         u32::from(u16::MAX)
     }
 
-    /// Whether data that begin at `offset` may follow what was handed to the path last.
+    /// Whether data that begin at `offset` may follow what was passed to the path last.
     fn may_carry(&self, _path: PathId, _offset: u64) -> bool {
         true
     }
@@ -113,7 +113,7 @@ pub trait Paths {
         now + interval
     }
 
-    /// Bytes handed to the path and not sent, zero unless it is established.
+    /// Bytes passed to the path and not sent, zero unless it is established.
     fn unsent(&self, path: PathId) -> u64;
 
     /// Why these bytes are not sent.

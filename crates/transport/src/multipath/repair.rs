@@ -172,7 +172,7 @@ impl Sender {
         self.timer.at
     }
 
-    /// The data timer expired. Returns whether a connection whose peer is silent is to be given up.
+    /// The data timer expired. Returns whether a connection is to fail because its peer is silent.
     pub fn count_timeout(&mut self, now: Instant, paths: &impl Paths) -> bool {
         let exhausted = self.timer.count_try();
         self.set_timer(now, paths);
@@ -189,7 +189,7 @@ impl Sender {
                 self.is_due = true;
                 return false;
             }
-            // Written, never handed out: the window is closed, or was when last heard of.
+            // Written, never dispatched: the window is closed, or was when last announced.
             self.probe_window(cx, paths);
             return true;
         };
@@ -227,8 +227,8 @@ impl Sender {
         }
     }
 
-    /// The data timer expired under the rule `stale`: count, and say which path the head of the
-    /// data may go to (Linux `mptcp_subflow_get_retrans`).
+    /// The data timer expired under the rule `stale`: counts, and returns the path for the head of
+    /// the data (Linux `mptcp_subflow_get_retrans`).
     fn on_stale_interval(&mut self, cx: &Context<'_>, paths: &impl Paths) -> Option<PathId> {
         let mut least_count = u8::MAX;
         let usable = || (0..paths.count()).map(path_id).filter(|id| paths.is_usable(*id));

@@ -1,4 +1,4 @@
-//! `SendQueue`: what was written, handed to paths, acknowledged, and what must be sent again, by
+//! `SendQueue`: what was written, passed to paths, acknowledged, and what must be sent again, by
 //! offsets from zero in the connection's stream.
 //!
 //! Sequence numbers of the wire are the protocol's. Which path gets what is decided by a scheduler
@@ -18,20 +18,20 @@ const SMALL_WINDOW: u64 = 536;
 #[derive(Debug, Default)]
 pub struct SendQueue {
     buffer: SendBuffer,
-    /// Handed to some path and not acknowledged, in order; without gaps below `nxt`.
+    /// Passed to some path and not acknowledged, in order; without gaps below `nxt`.
     segments: VecDeque<DataSegment>,
     /// Everything below is acknowledged by the peer.
     una: u64,
-    /// The first byte never handed to a path.
+    /// The first byte never passed to a path.
     nxt: u64,
     /// End of the peer's receive window; never moves left.
     window_end: u64,
     /// The largest window it announced.
     max_window: u64,
-    /// To be handed to another path.
+    /// To be passed to another path.
     reinject: RangeSet,
     writer_waits: bool,
-    /// Data were handed to a path before others that come first.
+    /// Data were passed to a path before others that come first.
     scattered: bool,
     reinjected_bytes: u64,
     probe_bytes: u64,
@@ -48,7 +48,7 @@ impl SendQueue {
         self.una
     }
 
-    /// Offset of the first byte never handed to a path.
+    /// Offset of the first byte never passed to a path.
     pub const fn nxt(&self) -> u64 {
         self.nxt
     }
@@ -78,12 +78,12 @@ impl SendQueue {
         self.writer_waits = waits;
     }
 
-    /// Data were handed to a path before others that come first.
+    /// Data were passed to a path before others that come first.
     pub const fn is_scattered(&self) -> bool {
         self.scattered
     }
 
-    /// Bytes handed to a second path although another one had them.
+    /// Bytes passed to a second path although another one had them.
     pub const fn reinjected_bytes(&self) -> u64 {
         self.reinjected_bytes
     }
@@ -105,22 +105,22 @@ impl SendQueue {
         u32::try_from(most).unwrap_or(u32::MAX)
     }
 
-    /// Everything written was handed to paths.
+    /// Everything written was passed to paths.
     pub const fn is_drained(&self) -> bool {
         self.nxt == self.buffer.end()
     }
 
-    /// Something was handed to a path and is not acknowledged by the peer.
+    /// Something was passed to a path and is not acknowledged by the peer.
     pub fn has_unacknowledged(&self) -> bool {
         !self.segments.is_empty()
     }
 
-    /// Something was written and is not acknowledged, or was never handed to a path.
+    /// Something was written and is not acknowledged, or was never passed to a path.
     pub fn is_busy(&self) -> bool {
         self.has_unacknowledged() || !self.is_drained()
     }
 
-    /// Where the data begin that were handed to a path and are not acknowledged.
+    /// Where the data begin that were passed to a path and are not acknowledged.
     pub(super) fn unacknowledged_head(&self) -> Option<u64> {
         self.segments.front().map(|head| head.offset.max(self.una))
     }
@@ -141,7 +141,7 @@ impl SendQueue {
         true
     }
 
-    /// Take everything never handed to a path, for a connection that schedules no more.
+    /// Take everything never passed to a path, for a connection that schedules no more.
     pub fn take_rest(&mut self) -> Option<Payload> {
         let left = self.end() - self.nxt;
         if left == 0 {
@@ -178,7 +178,7 @@ impl SendQueue {
         );
     }
 
-    /// The first part of `range` that was never handed to a path; empty if there is none.
+    /// The first part of `range` that was never passed to a path; empty if there is none.
     pub(super) fn unsent_part(&self, range: Range<u64>) -> Range<u64> {
         let end = range.end.min(self.buffer.end());
         let mut start = range.start.max(self.nxt);
@@ -322,7 +322,7 @@ impl SendQueue {
         }
         let start = self.segments[first].offset.max(least);
         if start > una {
-            // Else a head would be left of which everything is acknowledged.
+            // Otherwise a head would remain of which everything is acknowledged.
             self.cut_at(first, start);
         }
         Some(start..end)
@@ -365,7 +365,7 @@ mod tests {
     const FAST: PathId = PathId(0);
     const SLOW: PathId = PathId(1);
 
-    /// So much was handed to `FAST`, in segments of that size.
+    /// A queue of which `bytes` were passed to `FAST`, in segments of `segment` bytes.
     fn sent(bytes: u32, segment: u32) -> SendQueue {
         let mut send = SendQueue::default();
         send.buffer.append(Payload::from(vec![7; bytes as usize]));
@@ -375,7 +375,7 @@ mod tests {
         send
     }
 
-    /// Probes of at most so many bytes until there is nothing to probe with.
+    /// Probes of at most `size` bytes until there is nothing to probe with.
     fn probes(send: &mut SendQueue, size: u32) -> Vec<Range<u64>> {
         let mut probes = Vec::new();
         while let Some(range) = send.cut_newest_without(SLOW, size) {

@@ -55,7 +55,7 @@ pub(super) struct PathRecord {
     pub account: PathAccount,
 }
 
-/// What was handed to a path.
+/// What was passed to a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathAccount {
     /// Payload that no path had before, in bytes.
@@ -135,13 +135,13 @@ impl Sender {
         self.restart_timer(now, paths);
     }
 
-    /// The number of a closed path is given to another one. Returns what was handed to the closed
+    /// The number of a closed path is given to another one. Returns what was passed to the closed
     /// one.
     pub fn take_account(&mut self, path: PathId) -> PathAccount {
         std::mem::take(self.state_mut(path)).account
     }
 
-    /// What was handed to a path.
+    /// What was passed to a path.
     pub fn account(&self, path: PathId) -> PathAccount {
         self.state(path).account
     }
@@ -198,7 +198,7 @@ impl Sender {
         scheduler.unwrap_or(never).min(policy.unwrap_or(never))
     }
 
-    /// Time has passed: scheduler and path policy are asked again if their deadline has come.
+    /// Time has passed: scheduler and path policy are called again if their deadline is due.
     pub fn check_due(&mut self, now: Instant, over: bool) {
         self.is_due |= self.scheduler_deadline(over) <= now;
     }

@@ -90,7 +90,7 @@ pub struct Fullmesh {
     established: bool,
     /// The connection's own address cannot be meshed, so that the manager does as `default`.
     disabled: bool,
-    /// Numbers of the addresses of this host that the peer knows.
+    /// Numbers of the addresses of this host that the peer has.
     present: BTreeSet<u8>,
     /// Pairs tried, the first subflow's included.
     tried: BTreeSet<(u8, u8)>,
@@ -372,7 +372,7 @@ mod tests {
         mesh.on_event(now, PathEvent::Joined { local_id: 1, remote_id: 0 }, &known);
         mesh.on_event(now, failed, &known);
         assert_eq!(mesh.deadline(), now + RETRY);
-        // An announcement makes it worth a try again.
+        // After an announcement another attempt may succeed.
         let announced = PathEvent::Announced(remote[0]);
         assert_eq!(joins(&mesh.on_event(now, announced, &known)), [(0, 0), (1, 0)]);
     }

@@ -47,7 +47,7 @@ pub struct EndpointFlags {
 /// Limits of a connection, in the words of `ip mptcp limits`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Subflows beside the first one.
+    /// Subflows in addition to the first one.
     pub subflows: u8,
     /// Announced addresses of the peer that are used.
     pub add_addr_accepted: u8,

@@ -17,7 +17,7 @@ pub(super) const ROW: PathManagerRow = PathManagerRow {
         key: "subflows",
         about: "subflows in all",
         least: 1.0,
-        // Eight beside the first, as both kernels allow.
+        // Eight in addition to the first, as both kernels allow.
         most: 9.0,
         default: 2.0,
         kind: Kind::Whole,

@@ -26,8 +26,8 @@ pub(super) struct PathManagerRow {
     pub kind: fn(&Settings) -> PathManagerKind,
     /// The inverse of `kind`: values in the order of `parameters`.
     pub values: fn(PathManagerKind) -> Vec<f64>,
-    /// Subflows beside the first one that it opens where there are that many paths, none of which
-    /// leads into another.
+    /// Subflows in addition to the first one that it opens where there are that many paths, none of
+    /// which leads into another.
     pub extra_subflows: fn(PathManagerKind, usize) -> usize,
 }
 
@@ -197,7 +197,7 @@ impl PathManagerKind {
         Some(settings.map(|settings| (row.kind)(&settings)))
     }
 
-    /// Subflows that there may be beside the first one where there are that many paths, none of
+    /// Permitted subflows in addition to the first one where there are that many paths, none of
     /// which leads into another.
     pub fn extra_subflows(self, paths: usize) -> u8 {
         u8::try_from((self.row().extra_subflows)(self, paths)).unwrap_or(u8::MAX)

@@ -22,7 +22,7 @@ pub(super) const INITIAL_RATIO: u64 = 128;
 const MAX_WINDOW_SCALE: u32 = 14;
 /// The peer's segment size is assumed to be this until one was seen (RFC 9293 s3.7.1).
 const DEFAULT_MSS: u32 = 536;
-/// Smallest segment size believed.
+/// Smallest segment size assumed, in bytes.
 const MIN_MSS: u32 = 88;
 /// TCP header without options, and with timestamps.
 const BARE_HEADER: u32 = 20;
@@ -309,14 +309,15 @@ impl ReceiveBuffer {
     }
 
     /// The window to advertise, in bytes: never less than `current`, what is left of the last one.
-    /// With a window scale it is rounded up to what the field can say, else to whole segments.
+    /// With a window scale it is rounded up to what the field can represent, else to whole
+    /// segments.
     pub(crate) fn window(&mut self, current: u32, window_scale: u8) -> u32 {
         let new = self.select_window(window_scale);
         self.advertised = new.max(align_up(current, window_scale));
         self.advertised
     }
 
-    /// The window that could be advertised, whatever was before.
+    /// The window that could be advertised, regardless of the last one.
     pub(crate) fn select_window(&self, window_scale: u8) -> u32 {
         let free = self.to_window(u64::from(self.size).saturating_sub(self.used));
         self.select_of(free, self.to_window(u64::from(self.size)), window_scale)
@@ -406,7 +407,7 @@ fn align_up(bytes: u32, shift: u8) -> u32 {
 }
 
 impl SegmentSize {
-    /// Learn from a segment; returns whether it was a full one of a new size.
+    /// Updates the segment size from a segment; returns whether it was a full one of a new size.
     fn on_segment(&mut self, segment: &Received, advmss: u32) -> bool {
         let last_short = std::mem::take(&mut self.last_short);
         let len = segment.len;

@@ -1,8 +1,8 @@
 //! Loss recovery and buffer tuning as parts without I/O: estimators and rules that a TCP subflow or
 //! an SCTP path owns.
 //!
-//! No part knows a packet format, a socket or a timer: the owner passes the time and values and
-//! carries out the answers. Windows belong to `congestion`.
+//! No part depends on a packet format, a socket or a timer: the owner passes the time and values
+//! and carries out the answers. Windows belong to `congestion`.
 
 mod drs;
 mod dup_thresh;

@@ -7,7 +7,7 @@
 
 use base::{Duration, Instant};
 
-/// Largest burst handed down at once, in bytes (Linux's segmentation offload limit).
+/// Largest burst sent at once, in bytes (Linux's segmentation offload limit).
 const MAX_BURST_BYTES: u64 = 65_215;
 /// A path with an RTT below a few times 2^9 us may burst more.
 const RTT_SHIFT: u32 = 9;

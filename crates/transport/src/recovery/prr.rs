@@ -215,7 +215,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
-        /// RFC 9937 s3: whatever is lost, the pipe ends at the threshold or below.
+        /// RFC 9937 s3: for any loss, the pipe ends at the threshold or below.
         #[test]
         fn pipe_never_grows_beyond_threshold_and_start(
             ssthresh in 2..60u32,

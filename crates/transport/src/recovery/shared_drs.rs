@@ -34,7 +34,7 @@ pub(crate) struct SharedBuffer {
     rtt_us8: u64,
 }
 
-/// What a path knows about its reception.
+/// State of the reception on a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Reception {
     /// Payload per memory, in 1/256.

@@ -6,7 +6,7 @@
 /// What a socket starts with before the handshake is over (`net.ipv4.tcp_wmem`, second value).
 const INITIAL: u32 = 16_384;
 /// Room for headers in front of a segment (Linux `MAX_TCP_HEADER`; on 6.18 a buffer is counted with
-/// 832 bytes beside its payload).
+/// 832 bytes in addition to its payload).
 const HEADER_ROOM: u32 = 256;
 /// Book-keeping behind the data of a buffer (`struct skb_shared_info`, aligned).
 const SHARED_INFO: u32 = 320;

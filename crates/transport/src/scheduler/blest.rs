@@ -9,8 +9,8 @@
 //! `SW - len - outstanding_S`. `lambda` grows when the window or the send buffer blocked, otherwise
 //! it shrinks: once per RTT of `F` (paper) or smallest RTT of `S` (kernel). Added here: `F` is a
 //! backup only where all are (the kernel's fast backup would stop an active path for ever),
-//! reinjections go by LRF, and `lambda` rests until the first period is over. `app_aware=1` counts
-//! no more for `F` than is there to be sent.
+//! reinjections follow LRF, and `lambda` is constant until the first period is over. `app_aware=1`
+//! counts for `F` at most the data that are there to be sent.
 
 use super::lrf::{self, Choice, choose};
 use super::opportunistic::OpportunisticRetransmission;

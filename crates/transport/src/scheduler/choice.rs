@@ -72,7 +72,7 @@ impl SchedulerChoice {
         Choice::of(&linux::ROW)
     }
 
-    /// Whether it is mainline's, whatever its parameters.
+    /// Whether it is mainline's, with any parameters.
     pub fn is_linux(&self) -> bool {
         self.name() == linux::ROW.name
     }

@@ -3,8 +3,9 @@
 //! Decision rule (002 sIII-A, 000 s2.3.2, kernel `mptcp_daps.c` of 002's authors): with delays
 //! `d_i = RTT_i / 2` in rounded milliseconds, at every `t` from 1 to `E = lcm(d_1 ... d_n)` each
 //! path whose delay divides `t` takes the next run of `c_i` segments (its smoothed window), fast
-//! paths first; the runs are queued whatever the window, and a new schedule is drawn up when one
-//! has ended or a path came or went. Times without an event are skipped: the time of the next run
+//! paths first; the runs are queued regardless of the window, and a new schedule is drawn up when
+//! one has ended or a path came or went. Times without an event are skipped: the time of the next
+//! run
 //! is kept for every path. A schedule longer than 2^31 ms is drawn up with coarser delays. A path
 //! that cannot send skips its runs; without any that can, LRF decides, as it does on reinjections.
 //! When the connection's window is full, the fastest path with room repeats the first segment that
@@ -68,14 +69,14 @@ pub struct Daps {
     /// By path number.
     windows: Vec<Window>,
     schedule: Schedule,
-    /// The run being handed out, and segments left of it.
+    /// The run being sent, and segments left of it.
     run: Option<(PathId, u32)>,
 }
 
 /// The state of a path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
-    /// The smoothed window in eighths of a segment, and when it was brought up to date.
+    /// The smoothed window in eighths of a segment, and the time of its last update.
     smoothed: Option<(u32, Instant)>,
     /// Everything below was on the path.
     cursor: u64,

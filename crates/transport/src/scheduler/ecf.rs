@@ -1,13 +1,13 @@
 //! ECF: earliest completion first, in the paper's form and in the kernel's.
 //!
 //! Decision rule (002 sIII-C, kernel v0.95 `mptcp_ecf.c`): `f` is the fastest path, full or not,
-//! `s` the one that LRF would take. If they differ, with `k` bytes not handed out, `W = CWND * MSS`
+//! `s` the one that LRF would take. If they differ, with `k` bytes not dispatched, `W = CWND * MSS`
 //! and `delta = max(sigma_f, sigma_s)`:
 //! `RTT_f (W_f + k) < (1 + waiting * beta) (RTT_s + delta) W_f`, so `f` would complete it sooner,
 //! and `RTT_s k >= (2 RTT_f + delta) W_s`, so `s` is slower than a round on `f` more: wait for `f`.
 //! If the first fails, `waiting` ends. The kernel puts `max(k, W)` for `k` in both, which makes it
 //! wait more often for little data. Added here: `f` is a backup only where all are, and
-//! reinjections go by LRF. Availability is `view`'s, opportunistic retransmission `lrf`'s.
+//! reinjections follow LRF. Availability is left to `view`, opportunistic retransmission to `lrf`.
 
 use super::lrf::{self, Choice, choose};
 use super::opportunistic::OpportunisticRetransmission;

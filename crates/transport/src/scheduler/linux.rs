@@ -4,8 +4,9 @@
 //! of the paths that are no backups (backups only without any), the one with the smallest
 //! `linger_i = queued_i / avg_i`, where `queued` counts what was sent and not acknowledged, too,
 //! and the lowest number wins a tie. If its send buffer is full: wait. Otherwise it is granted up
-//! to 65,428 bytes, bounded by the peer's window, which it queues at once whatever its congestion
-//! window, and `avg = (avg * queued + pacing * burst) / (queued + burst)`; `avg` begins as the
+//! to 65,428 bytes, bounded by the peer's window, which it queues at once regardless of its
+//! congestion window, and `avg = (avg * queued + pacing * burst) / (queued + burst)`; `avg` begins
+//! as the
 //! pacing rate. The kernel looks at what is left of a grant, and at the path's send buffer, only
 //! where a fragment of what was written ends, 32 KiB each: grants end there, or at the window.
 //!
@@ -113,7 +114,7 @@ impl Linux {
         send(path, What::New, len)
     }
 
-    /// What is left of a grant, which may be handed over in several parts.
+    /// The rest of a grant, which may be dispatched in several parts.
     fn go_on(&mut self, view: &View<'_>, offer: &Offer) -> Option<Decision> {
         let (path, range) = self.granted.take()?;
         if !(range.start < offer.offset && offer.offset < range.end) {

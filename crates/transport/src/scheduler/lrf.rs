@@ -2,9 +2,9 @@
 //!
 //! Decision rule (002 sII-C): of the paths `i` with `inflight_i < CWND_i`, the one with the
 //! smallest `SRTT_i`. As in the multipath-tcp kernel v0.95 (`get_available_subflow`), besides: a
-//! segment sent before prefers paths it was not on; backups carry data only if no other path can
-//! or the segment was on all of them; a full receive window or send buffer calls for an
-//! opportunistic retransmission (`opportunistic`). Availability is `view`'s.
+//! segment sent before prefers paths it was not on; backups carry data only if no other path can or
+//! the segment was on all of them; a full receive window or send buffer causes an opportunistic
+//! retransmission (`opportunistic`). Availability is left to `view`.
 
 use super::opportunistic::OpportunisticRetransmission;
 use super::path_view::PathView;

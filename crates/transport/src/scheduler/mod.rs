@@ -55,7 +55,7 @@ pub use xlink::Xlink;
 ///
 /// The sender asks [`next`](Scheduler::next) until it gets [`Step::Wait`], then again after every
 /// acknowledgement, write, departure from the NIC, change of a path, and timer. It carries out
-/// every `Send` before it asks again, and brings the view up to date in between.
+/// every `Send` before it asks again, and updates the view in between.
 pub trait Scheduler {
     /// What to do now.
     fn next(&mut self, view: &View<'_>) -> Decision;
@@ -66,8 +66,8 @@ pub trait Scheduler {
         None
     }
 
-    /// Whether it may send although everything written was handed to some path. One that makes no
-    /// copies of its own accord is asked less often.
+    /// Whether it may send although everything written was passed to some path. One that makes no
+    /// copies by itself is called less often.
     fn makes_copies(&self) -> bool {
         true
     }
@@ -143,7 +143,7 @@ impl Decision {
         Decision::send(path.id, what, offer.len_on(path))
     }
 
-    /// Queue one segment of the offer on `path`, whatever its congestion window.
+    /// Queue one segment of the offer on `path`, regardless of its congestion window.
     fn queue(path: &PathView, offer: &Offer) -> Self {
         let max_bytes = offer.len_on(path);
         let step = Step::Send { path: path.id, what: What::New, bind: Bind::Queue, max_bytes };
@@ -176,7 +176,7 @@ impl Decision {
 /// What to do now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Hand data to a path.
+    /// Pass data to a path.
     Send {
         /// The path that gets the data.
         path: PathId,
@@ -195,7 +195,7 @@ pub enum Step {
 /// Which data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What {
-    /// Data never handed to a path; the range assigned to that path first, if there is one.
+    /// Data never passed to a path; the range assigned to that path first, if there is one.
     New,
     /// The head of the reinject queue.
     Reinject,
@@ -210,7 +210,8 @@ pub enum What {
 pub enum Bind {
     /// At transmission: the path has room and sends the data at once.
     Now,
-    /// Now, whatever the congestion window: it waits in the path's queue and cannot be taken back.
+    /// Now, regardless of the congestion window: it waits in the path's queue and cannot be taken
+    /// back.
     Queue,
 }
 

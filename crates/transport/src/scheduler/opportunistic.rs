@@ -116,7 +116,7 @@ impl Times {
     }
 }
 
-/// The paths beside `fast` that carried the head.
+/// The paths other than `fast` that carried the head.
 fn carriers<'a>(
     view: &View<'a>,
     fast: &PathView,
@@ -131,7 +131,7 @@ fn offer_of(view: &View<'_>, head: &DataSegment) -> Offer {
     Offer { reinject: true, offset, end: head.end(), paths: head.paths }
 }
 
-/// Whether `fast` brings the head much sooner than the paths that have it.
+/// Whether `fast` delivers the head much sooner than the paths that have it.
 fn is_worth_a_copy(
     view: &View<'_>,
     fast: &PathView,

@@ -1,4 +1,4 @@
-//! `PathView`: one path as schedulers and path policies see it, whatever protocol it belongs to.
+//! `PathView`: one path as schedulers and path policies see it, for any protocol.
 //!
 //! A protocol fills it in its own terms: an MPTCP subflow counts windows in whole segments as
 //! Linux does, an SCTP path in bytes ([`WindowView::from_bytes`]). Availability follows the
@@ -66,7 +66,7 @@ pub struct WindowView {
     pub inflight_segs: u32,
     /// The same in bytes.
     pub inflight_bytes: u64,
-    /// What the path's own receive window takes beyond what was handed to it. `u32::MAX` where
+    /// Bytes that the path's own receive window permits beyond those passed to it. `u32::MAX` where
     /// only the connection's window counts ([`super::View::fits_window`]).
     pub send_window_bytes: u64,
 }
@@ -95,7 +95,7 @@ impl WindowView {
     }
 }
 
-/// What was handed or assigned to a path.
+/// Data that were passed or assigned to a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueView {
     /// Not transmitted yet, in bytes.
@@ -131,11 +131,11 @@ pub struct PathView {
     /// The path policy admits probes and reinjections only, no new data.
     pub probing: bool,
     /// Enough of the path's data waits below the transport (TCP Small Queues). Never set where
-    /// schedulers do not care.
+    /// schedulers ignore it.
     pub throttled: bool,
     /// What it does about losses.
     pub loss: LossPhase,
-    /// The only position in the connection's stream at which data may be handed to the path;
+    /// The only position in the connection's stream at which data may be passed to the path;
     /// `None`: any.
     pub continues_at: Option<u64>,
     /// Time of the last transmission of data.
@@ -146,7 +146,7 @@ pub struct PathView {
     pub rtt: RttView,
     /// Congestion window, data in flight and receive window.
     pub window: WindowView,
-    /// Data that were handed or assigned to it.
+    /// Data that were passed or assigned to it.
     pub queue: QueueView,
 }
 
@@ -182,12 +182,12 @@ impl PathView {
         free == 0 || self.queue.unsent_bytes > u64::from(free) * u64::from(self.window.mss)
     }
 
-    /// The offer may follow what was handed to the path last.
+    /// The offer may follow what was passed to the path last.
     pub fn may_carry(&self, offer: &Offer) -> bool {
         self.continues_at.is_none_or(|at| at == offer.offset)
     }
 
-    /// What keeps the offer from the path beside its congestion window.
+    /// The reason why the offer cannot go on the path, apart from its congestion window.
     pub fn held_by(&self, offer: &Offer) -> Option<Blocked> {
         if self.loss == LossPhase::Timeout {
             return Some(Blocked::CongestionWindow);

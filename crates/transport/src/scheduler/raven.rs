@@ -1,7 +1,7 @@
-//! RAVEN: redundancy only while it is in doubt which path is the fastest.
+//! RAVEN: redundancy only while it is uncertain which path is the fastest.
 //!
 //! Decision rule (RAVEN, MobiCom 2018): each path's RTT has an interval `srtt_i +- width * dev_i`.
-//! New data go on the path with the lowest RTT that has room. Paths whose interval meets that of
+//! New data go on the path with the lowest RTT that has room. Paths whose interval overlaps that of
 //! the fastest path are rivals: what one of them gets, the others carry, too, as far as they have
 //! room at that moment; no other path carries copies.
 //!
@@ -42,7 +42,7 @@ pub(super) const ROW: SchedulerRow = SchedulerRow {
     make: |options, asked| AnyScheduler::Raven(Raven::new(options, &asked.settings)),
 };
 
-/// Redundancy in doubt.
+/// Redundancy while the fastest path is uncertain.
 #[derive(Clone, Debug)]
 pub struct Raven {
     width: f64,
@@ -92,7 +92,7 @@ impl Raven {
         rivals.fold(PathSet::EMPTY, |set, path| set.with(path.id))
     }
 
-    /// The next copy of what was handed out last.
+    /// The next copy of the data dispatched last.
     fn copy(&mut self, view: &View<'_>) -> Option<Decision> {
         if let Some((start, rivals)) = self.decided.take()
             && start < view.data.snd_nxt
@@ -172,7 +172,7 @@ mod tests {
         by_name(text, &Options::default()).expect("a name of the table")
     }
 
-    /// Acknowledgements whose samples are off the mean by so much, until the deviation is that.
+    /// Acknowledgements with samples off the mean by these errors, until the deviation is that.
     fn settle(raven: &mut AnyScheduler, model: &mut Model, errors_ms: &[u64]) {
         for (index, error) in errors_ms.iter().enumerate() {
             let path = &mut model.paths[index];

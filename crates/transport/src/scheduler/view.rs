@@ -56,14 +56,14 @@ impl PathSet {
     }
 }
 
-/// Data handed to some path and not acknowledged by the peer's connection.
+/// Data passed to some path and not acknowledged by the peer's connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataSegment {
     /// Where it begins in the connection's stream.
     pub offset: u64,
     /// Bytes.
     pub len: u32,
-    /// Every path it was handed to.
+    /// Every path it was passed to.
     pub paths: PathSet,
 }
 
@@ -103,13 +103,13 @@ impl Offer {
 /// What the connection has to send; 64-bit offsets from zero in its stream.
 #[derive(Clone, Debug)]
 pub struct DataView<'a> {
-    /// Handed to some path and not acknowledged by the peer's connection; ordered. Without gaps
+    /// Passed to some path and not acknowledged by the peer's connection; ordered. Without gaps
     /// from `snd_una` (which the first may straddle) to `snd_nxt`; beyond only what a scheduler
     /// assigned out of order.
     pub segments: &'a VecDeque<DataSegment>,
     /// Everything below was acknowledged by the peer's connection.
     pub snd_una: u64,
-    /// The first byte never handed to a path.
+    /// The first byte never passed to a path.
     pub snd_nxt: u64,
     /// The end of what the application wrote.
     pub write_end: u64,
@@ -138,7 +138,7 @@ impl DataView<'_> {
         self.unsent().next().unwrap_or(self.snd_nxt..self.snd_nxt)
     }
 
-    /// What was never handed to a path, in order: mostly one range.
+    /// The data never passed to a path, in order: mostly one range.
     pub fn unsent(&self) -> impl Iterator<Item = Range<u64>> {
         self.unsent_from(self.snd_nxt)
     }

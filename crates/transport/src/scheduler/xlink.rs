@@ -2,7 +2,7 @@
 //!
 //! Decision rule (XLINK, SIGCOMM 2021, as in XQUIC's `deadline` controller): a segment not
 //! acknowledged and never copied goes on another path, before new data, once its age is at least
-//! `max(min(factor * min_srtt, hard_deadline), lower_bound)`. New data and reinjections go as with
+//! `max(min(factor * min_srtt, hard_deadline), lower_bound)`. New data and reinjections follow
 //! LRF, without opportunistic retransmission.
 //!
 //! What differs from QUIC: MPTCP acknowledges the connection's data cumulatively, so what waits
@@ -61,7 +61,7 @@ pub struct Xlink {
     kernel_compat: bool,
     /// What may still be copied, oldest first.
     sent: VecDeque<Sent>,
-    /// By path number: bytes handed to it, copies included.
+    /// By path number: bytes passed to it, copies included.
     handed: Vec<u64>,
     /// The decision that is being carried out: where new data began, when, on which path.
     decided: Option<(u64, Instant, PathId)>,
@@ -69,7 +69,7 @@ pub struct Xlink {
     due: Option<Instant>,
 }
 
-/// New data handed to a path.
+/// New data passed to a path.
 #[derive(Clone, Debug)]
 struct Sent {
     range: Range<u64>,
@@ -109,7 +109,7 @@ impl Xlink {
         decision
     }
 
-    /// What the last decision handed out; what was acknowledged is forgotten.
+    /// Adds what the last decision dispatched; removes what was acknowledged.
     fn bring_up_to_date(&mut self, view: &View<'_>) {
         if let Some((start, at, path)) = self.decided.take()
             && start < view.data.snd_nxt
@@ -149,7 +149,7 @@ impl Xlink {
         deadline(self.factor, srtts.min(), self.hard_deadline, self.lower_bound)
     }
 
-    /// What of it is to be copied; `None`: nothing, now or later.
+    /// The part of it to be copied; `None`: nothing, now or later.
     fn copy_of(&self, view: &View<'_>, sent: &Sent) -> Option<Offer> {
         let offset = sent.range.start.max(view.data.snd_una);
         let segment = view.data.segment_at(offset)?;

@@ -1,5 +1,6 @@
 //! Configuration, inputs and events of a stack.
 
+use crate::congestion::ControllerChoice;
 use crate::endpoint::IpProtocol;
 use crate::info::Protocol;
 use crate::mptcp::MptcpConfig;
@@ -43,6 +44,14 @@ impl ProtocolConfig {
         }
     }
 
+    /// Congestion control of its paths.
+    pub const fn congestion(&self) -> &ControllerChoice {
+        match self {
+            ProtocolConfig::Tcp(tcp) => &tcp.congestion,
+            ProtocolConfig::Mptcp(mptcp) => &mptcp.tcp.congestion,
+        }
+    }
+
     /// The protocol of its packets.
     pub(super) const fn ip_protocol(&self) -> IpProtocol {
         match self {
@@ -79,7 +88,7 @@ pub enum Input {
         /// The packet, with its IP header.
         packet: Box<Packet>,
     },
-    /// The time that `poll_deadline` gave has come. An early timeout has no effect.
+    /// The time that `poll_deadline` gave is due. An early timeout has no effect.
     Timeout,
     /// A packet of a path left the network interface.
     Departed {

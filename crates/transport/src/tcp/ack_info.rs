@@ -1,4 +1,4 @@
-//! What one acknowledgement brought, collected while it is processed and read by loss recovery and
+//! The effect of one acknowledgement, collected while it is processed and read by loss recovery and
 //! congestion control.
 
 use crate::recovery::SentSegment;
@@ -7,7 +7,7 @@ use std::ops::Range;
 use wire::SackBlocks;
 use wire::SeqNumber;
 
-/// What one acknowledgement brought.
+/// The effect of one acknowledgement.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AckInfo {
     /// The sender before the acknowledgement was processed.
@@ -119,7 +119,7 @@ pub(super) struct SackRanges {
 
 impl SackRanges {
     /// The blocks of an acknowledgement of `ack`. `first`: sequence number of the first byte of the
-    /// stream. Blocks beyond `nxt` are invalid and those below `una` old news.
+    /// stream. Blocks beyond `nxt` are invalid and those below `una` are old.
     pub(super) fn new(blocks: &SackBlocks, first: SeqNumber, ack: i64, una: u64, nxt: u64) -> Self {
         let offsets = |block: (SeqNumber, SeqNumber)| {
             (block.0.to_offset(first, una), block.1.to_offset(first, una))

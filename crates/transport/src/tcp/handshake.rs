@@ -97,7 +97,7 @@ impl Handshake {
         self.due = true;
     }
 
-    /// The handshake is over, or given up.
+    /// The handshake is over, or was aborted.
     pub(super) const fn stop(&mut self) {
         self.due = false;
     }
@@ -205,8 +205,8 @@ impl Handshake {
     }
 
     /// Our timestamp at `now`, in milliseconds (RFC 7323 s5.4). The origin of a host's clock is
-    /// arbitrary: half a tick beside the simulated clock, a round trip of whole milliseconds and a
-    /// fraction is mostly measured as the nearest whole number.
+    /// arbitrary: with half a tick of difference from the simulated clock, a round trip of whole
+    /// milliseconds and a fraction is mostly measured as the nearest whole number.
     pub(super) fn ts_value(&self, now: Instant) -> u32 {
         let ticks = (now + HALF_A_TICK).as_millis() as u32;
         ticks.wrapping_add(self.ts_offset)

@@ -324,7 +324,7 @@ impl LossRecovery {
         self.record_window(rcx);
     }
 
-    /// Tells the controller of a loss; returns the reduction that follows.
+    /// Notifies the controller of a loss; returns the reduction that follows.
     fn begin_reduction(&mut self, rcx: &mut RecoveryContext<'_, '_>) -> Prr {
         let path = rcx.id.path;
         let prior_cwnd = rcx.cc.cwnd_segs(path);

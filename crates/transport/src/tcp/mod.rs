@@ -2,7 +2,8 @@
 //!
 //! `subflow` coordinates the parts: `handshake`, `sender`, `loss` (recovery), `receiver` with
 //! `ack_policy`, `round_trip`, `timers`, `state` and, in a connection of several paths,
-//! `multipath`. `profile` says how kernels of several ages differ; `connection` is the socket.
+//! `multipath`. `profile` has the differences between kernels of several ages; `connection` is the
+//! socket.
 
 mod ack_info;
 mod ack_policy;

@@ -11,7 +11,7 @@ use base::{Duration, Instant, prefetch};
 use std::ops::Range;
 use wire::{Payload, SackBlocks, SeqNumber};
 
-/// SACK blocks for which every acknowledgement has space (three fit beside timestamps).
+/// SACK blocks for which every acknowledgement has space (three fit next to timestamps).
 const SACK_BLOCKS_EXPECTED: usize = 2;
 /// A timestamp older than this may be of a clock that wrapped and is not compared
 /// (RFC 7323 s5.5).
@@ -37,7 +37,8 @@ pub(crate) struct Receiver {
     announced_at: u64,
     /// The window announced then, in bytes.
     announced_window: u32,
-    /// Bytes beyond `nxt` that a subflow of a multi-path connection accepts, whatever it announced.
+    /// Bytes beyond `nxt` that a subflow of a multi-path connection accepts, regardless of what it
+    /// announced.
     share_limit: u32,
     /// The window of the multi-path connection.
     shared: Option<SharedWindow>,
@@ -245,7 +246,7 @@ impl Receiver {
     /// (RFC 9293 s3.8.6).
     pub(crate) fn announce_window(&mut self, shift: u8) -> u16 {
         let window = match self.shared {
-            // It counts bytes of the connection; what one subflow may bring is bounded by
+            // It counts bytes of the connection; what one subflow may deliver is bounded by
             // `share_limit`, and the connection checks the rest (RFC 8684 s3.3.5).
             Some(SharedWindow::Whole(window)) => window,
             Some(SharedWindow::Room { space, left }) => self.window_of(space, shift).max(left),
@@ -321,8 +322,8 @@ impl Receiver {
         self.buffer.enlarge(copied, beyond);
     }
 
-    /// Reads the next bytes in order for the application; whether the window opened so far that it
-    /// is to be announced at once (Linux: to at least twice what the peer knows).
+    /// Reads the next bytes in order for the application. Returns also whether the window opened so
+    /// far that it is to be announced at once (Linux: to at least twice the one announced last).
     pub(crate) fn read(&mut self, now: Instant, max: u32, shift: u8) -> (Payload, bool) {
         let payload = self.data.read(max);
         let opened = !payload.is_empty() && self.on_read(now, shift);

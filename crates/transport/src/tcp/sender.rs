@@ -281,7 +281,8 @@ mod tests {
         sender
     }
 
-    /// Measured on 6.18 (`mptcp_subflow_get_send`): 832 bytes beside the payload for each buffer.
+    /// Measured on 6.18 (`mptcp_subflow_get_send`): 832 bytes in addition to the payload for each
+    /// buffer.
     #[test]
     fn every_burst_in_flight_has_memory_of_its_own() {
         let mut sender = sender(31_240);

@@ -376,8 +376,8 @@ impl Subflow {
         self.events.push(ConnectionEvent::Failed(error));
     }
 
-    /// A valid RST came. Where both sides have closed their directions it is no failure, only the
-    /// end (RFC 9293 s3.10.7.4): a late segment that meets a closed peer causes one.
+    /// A valid RST arrived. Where both sides have closed their directions it is no failure, only
+    /// the end (RFC 9293 s3.10.7.4): a late segment that reaches a closed peer causes one.
     fn reset_by_peer(&mut self, cx: &mut Context<'_>) {
         if self.fsm.has_both_ends_closing() {
             self.timers.stop_all();

@@ -102,7 +102,7 @@ fn download(pair: &mut Pair) {
     pair.pass(Duration::from_millis(500));
 }
 
-/// At most so many data packets in a row on one path within a round: windows stay small.
+/// At most this many data packets in a row on one path within a round: windows stay small.
 fn pacer() -> crate::pair::Rule {
     let mut counts = [(Instant::ZERO, 0); 8];
     Box::new(move |side, path, now| {
@@ -141,7 +141,7 @@ fn silent_path_fails_over_and_is_used_again_when_it_returns() {
 
 #[test]
 fn two_of_three_paths_die_one_after_the_other() {
-    // What was on both of the dead ones must go to the third.
+    // What was on both of the failed ones must go to the third.
     for order in [[0, 1], [1, 0], [0, 2], [2, 1]] {
         let mut pair = paths(&[10, 20, 30]);
         download(&mut pair);
@@ -284,7 +284,7 @@ fn address_added_later_becomes_a_path() {
         let mut pair = paths(&[10, 20]);
         let added = address(late, 1);
         pair.interface(late, 1, InterfaceEvent::AddressRemoved(added));
-        // The connection learns its host's addresses when it begins, so the client's knows it.
+        // The connection reads its host's addresses when it begins, so the client's has it.
         pair.ends[0].to_write = 1;
         pair.ends[1].to_write = 1 << 40;
         pair.ends[1].hold_open = true;

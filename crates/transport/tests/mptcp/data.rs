@@ -410,7 +410,7 @@ fn window_of_a_subflow_bounds_it_with_the_papers_kernels() {
     }
 }
 
-/// The news that the window opened gets lost on a path that is used no more until then.
+/// The announcement that the window opened is lost on a path that is not used until then.
 #[test]
 fn subflow_that_missed_the_opening_of_its_window_is_asked() {
     let mut config = MptcpConfig::default();

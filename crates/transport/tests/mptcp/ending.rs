@@ -88,7 +88,7 @@ fn any_packet_of_the_close_lost_closes_all_the_same() {
 
 #[test]
 fn data_fin_is_sent_on_subflows_that_come_later() {
-    // The only path dies with the DATA_FIN; the next one carries it.
+    // The only path fails with the DATA_FIN; the next one carries it.
     let mut pair = two_paths();
     let mut from = Instant::from_millis(200);
     pair.rule = Some(Box::new(move |_, path, now| {

@@ -134,7 +134,7 @@ fn reasons(pair: &mut Pair) -> Rc<RefCell<Vec<(usize, u8)>>> {
     seen
 }
 
-/// One side may take the join for done and the other one not: the one that knows less waits.
+/// One side may consider the join complete and the other one not: the latter waits.
 #[test]
 fn options_lost_while_a_join_is_under_way_leave_both_sides_of_one_mind() {
     let mut fallen = [0, 0];
@@ -231,7 +231,7 @@ fn rewrite(pair: &mut Pair, side: Side, path: usize, after: u32) -> Rc<Cell<u32>
     count
 }
 
-/// What `side` read, whatever it was: the pair's own check knows of no middlebox.
+/// What `side` read, without a check: the pair's own check does not allow for middleboxes.
 fn read_all(pair: &mut Pair, side: Side, want: u64) -> Vec<u8> {
     let mut all = std::mem::take(&mut pair.ends[side as usize].read);
     let mut until = pair.now + Duration::from_secs(300);

@@ -17,8 +17,8 @@ fn two_paths(client: MptcpConfig, server: MptcpConfig) -> Pair {
     Pair::new(&[Path::ms(10), Path::ms(15)], client, server)
 }
 
-/// Let both sides write `up` and `down` bytes and close; where nothing is written the client
-/// closes first and the server when it has heard of it.
+/// Let both sides write `up` and `down` bytes and close; where nothing is written the client closes
+/// first and the server when it is notified of that.
 fn run(pair: &mut Pair, up: u64, down: u64) {
     pair.ends[0].to_write = up;
     pair.ends[1].to_write = down;

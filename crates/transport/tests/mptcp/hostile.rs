@@ -293,7 +293,7 @@ fn mp_fail_after_the_fin_of_the_only_subflow_means_no_tcp() {
 proptest! {
     #![proptest_config(crate::cases(128))]
 
-    /// Options on segments without payload: what the peer sends beside them arrives untouched.
+    /// Options on segments without payload: what the peer sends at the same time arrives unchanged.
     #[test]
     fn options_alone_never_change_the_stream(
         steps in prop::collection::vec(step(false), 1..60),
@@ -307,7 +307,7 @@ proptest! {
         for step in &steps {
             apply(&mut raw, &mut honest, step);
             check_memory(&raw);
-            // Bytes in order are those that were sent, whatever else was said.
+            // Bytes in order are those that were sent, with any options.
             honest.read = raw.read(honest.read);
             prop_assert!(honest.read <= honest.sent);
         }

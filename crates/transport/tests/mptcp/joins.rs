@@ -17,7 +17,7 @@ fn two_paths() -> Pair {
 /// What went over path 1: who, flags, the join option, payload.
 type Seen = Rc<RefCell<Vec<(Side, Flags, Option<Join>, u32)>>>;
 
-/// Watch path 1, and let `change` edit or drop what goes over it; it knows what went before.
+/// Watches path 1, where `change` may edit or drop each segment, given those before it.
 fn on_path_1(
     pair: &mut Pair,
     change: impl Fn(&[(Side, Flags, Option<Join>, u32)], Side, &mut TcpSegment) -> bool + 'static,
@@ -197,7 +197,7 @@ fn path_that_joined_again_and_again_keeps_what_it_carried() {
 fn initiator_sends_no_data_before_the_fourth_packet() {
     let mut pair = two_paths();
     let seen = on_path_1(&mut pair, |before, side, _| {
-        // Whatever could be the fourth packet is lost until the third came three times.
+        // Every possible fourth packet is lost until the third came three times.
         let thirds = before.iter().filter(|(_, _, join, _)| is_third(join)).count();
         side == Side::Client || thirds == 0 || thirds >= 3
     });

@@ -18,7 +18,7 @@ mod rejoining;
 mod scheduling;
 mod simultaneous;
 
-/// `cases` random cases, or as many as `PROPTEST_CASES` says; a failure prints its smallest input.
+/// `cases` random cases, or the number in `PROPTEST_CASES`; a failure prints its smallest input.
 fn cases(cases: u32) -> proptest::prelude::ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|asked| asked.parse().ok());
     proptest::prelude::ProptestConfig {

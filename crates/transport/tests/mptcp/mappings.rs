@@ -1,5 +1,5 @@
 //! Mappings, data acknowledgements and joins that a stack of ours never sends (RFC 8684 s3.3.1,
-//! s3.7): refused as the RFC says, counted, and without harm to the stream.
+//! s3.7): refused as the RFC requires, counted, and without harm to the stream.
 
 use crate::raw::{KEY, Raw, stream};
 use base::Duration;
@@ -305,7 +305,7 @@ fn another_end_of_the_stream_is_not_believed() {
         raw.say(0, options);
         assert_eq!(raw.info().refused, refused, "{dsn}");
     }
-    // What lies behind the end is not data.
+    // What follows the end is not data.
     raw.send_mapped(0, 100, 300);
     assert_eq!(raw.read(0), 200);
     assert_eq!(raw.data_acked(), 201);

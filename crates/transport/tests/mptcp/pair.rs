@@ -57,9 +57,9 @@ pub(crate) type Mangler = Box<dyn FnMut(Side, usize, &mut Packet) -> bool>;
 pub(crate) enum Fate {
     Pass,
     Drop,
-    /// It comes so much later than others.
+    /// It arrives later than others by this time.
     Late(Duration),
-    /// Another copy comes so much later.
+    /// Another copy arrives later by this time.
     Twice(Duration),
     Damage,
 }
@@ -80,7 +80,7 @@ pub(crate) struct End {
     pub shut: bool,
     /// The application does not read.
     pub paused: bool,
-    /// It writes no more, but does not say so.
+    /// It writes no more, but does not close.
     pub hold_open: bool,
     /// Bytes read; `read` has them unless they are virtual.
     pub got: u64,
@@ -136,7 +136,7 @@ impl Pair {
         seed: u64,
         mtu: u32,
     ) -> Pair {
-        // No path leads into another, unless a test says so.
+        // No path leads into another, unless a test requests that.
         client.common_prefix_bits.get_or_insert(24);
         server.common_prefix_bits.get_or_insert(24);
         let stack = |side| {
@@ -253,7 +253,7 @@ impl Pair {
         self.arrivals.insert((at, self.sent), (side, path, packet));
     }
 
-    /// Put a packet of somebody else on the way to `side`.
+    /// Injects a packet of a third host towards `side`.
     pub(crate) fn inject(&mut self, side: Side, path: usize, packet: Packet) {
         self.deliver_at(self.now, side, path, Box::new(packet));
     }
@@ -423,7 +423,7 @@ impl Pair {
         }
     }
 
-    /// Transfer so many bytes from client to server and back.
+    /// Transfers `up` bytes from client to server and `down` bytes back.
     pub(crate) fn transfer(&mut self, up: u64, down: u64) {
         self.ends[0].to_write = up;
         self.ends[1].to_write = down;
@@ -446,14 +446,14 @@ impl Pair {
         self.assert_intact();
     }
 
-    /// Neither application heard of a failure.
+    /// Neither application was notified of a failure.
     pub(crate) fn assert_intact(&self) {
         for end in &self.ends {
             assert_eq!(end.failed, None, "at {}", self.now);
         }
     }
 
-    /// Read until something goes on between the hosts that satisfies `until`.
+    /// Runs until `until` is satisfied; fails after `limit`.
     pub(crate) fn expect(&mut self, what: &str, limit: Duration, until: impl Fn(&Pair) -> bool) {
         let end = self.now + limit;
         while !until(self) {
@@ -501,7 +501,7 @@ impl Pair {
         text
     }
 
-    /// Both sides have so many subflows in use.
+    /// Both sides have this many subflows in use.
     pub(crate) fn await_subflows(&mut self, count: usize) {
         self.expect("subflows", Duration::from_secs(200), |pair| {
             [Side::Client, Side::Server].iter().all(|side| pair.live(*side) == count)
@@ -530,7 +530,7 @@ impl Pair {
     }
 }
 
-/// Follow a virtual stream from `offset` on; where it goes on.
+/// Follows a virtual stream from `offset` on; returns where it continues.
 fn follow(writer: Side, offset: u64, payload: Payload) -> u64 {
     let mut at = offset;
     for piece in payload.into_pieces() {

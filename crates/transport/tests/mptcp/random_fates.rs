@@ -1,5 +1,5 @@
-//! A fate of its own for every packet, and a random life of a path, over two and three paths,
-//! with every scheduler and control: what is read is what was written, and all of it arrives once
+//! A fate of its own for every packet, and random outages of a path, over two and three paths, with
+//! every scheduler and control: what is read is what was written, and all of it arrives once
 //! the network is calm.
 
 use crate::cases;
@@ -11,7 +11,7 @@ use transport::congestion::ControllerChoice;
 use transport::mptcp::MptcpConfig;
 use transport::scheduler::SchedulerChoice;
 
-/// Suspends whatever is slower for a moment, and probes all the time.
+/// Suspends every slower path for a moment, and probes all the time.
 const HASTY: &str = "drepas:mincontribution=0.8,interval=100ms,period=10ms,window=10ms,\
                      probe-interval=100ms";
 

@@ -1,6 +1,6 @@
 //! Random operations on a pair with two and three paths: whatever is written arrives, in order,
-//! exactly once, once the network is calm again; nothing live-locks, memory stays bounded, and
-//! both sides hear of the end and of no failure (the pair itself watches bytes and steps).
+//! exactly once, once the network is calm again; nothing live-locks, memory stays bounded, and both
+//! sides are notified of the end and of no failure (the pair checks bytes and steps).
 //!
 //! A failure prints the smallest list of operations as `ops = [...]`; paste it into a named
 //! regression that calls `replay`. `PROPTEST_CASES=5000` makes a long run.
@@ -21,7 +21,7 @@ use transport::{
 };
 use wire::{Flags, Payload};
 
-/// Packets in a row that may be lost: fewer than a connection gives up after.
+/// Packets in a row that may be lost: fewer than the retransmissions before a connection fails.
 const MAX_BURST: u32 = 8;
 const PATHS: usize = 3;
 
@@ -31,7 +31,7 @@ enum Op {
     Write(Side, u32),
     /// Stop or go on reading.
     Reading(Side, bool),
-    /// The next packets that a side sends on a path meet a fate.
+    /// The next packets that a side sends on a path have this fate.
     Next(Side, usize, Kind, u32, u64),
     /// A path goes silent, or returns.
     Cut(usize, bool),
@@ -80,7 +80,7 @@ const MANAGERS: [PathManagerKind; 5] = [
         batch: Duration::ZERO,
     },
 ];
-/// What `kernel` allows beside the first subflow.
+/// Subflows that `kernel` allows in addition to the first.
 const LIMITS: Limits = Limits { subflows: 3, add_addr_accepted: 2 };
 
 /// The client opens subflows from all of its addresses, the server announces all of its.
@@ -108,7 +108,7 @@ struct World {
     manager: usize,
     profile: usize,
     checksum: bool,
-    /// 0: auto-tuned; otherwise fixed at so many KiB.
+    /// 0: auto-tuned; otherwise fixed, in KiB.
     buffer_kib: u32,
     backup: bool,
     stage: Stage,
@@ -195,7 +195,7 @@ fn world() -> impl Strategy<Value = World> {
     })
 }
 
-/// What the next packets meet: how many, and how late the late ones are.
+/// The fates of the next packets: how many packets, and how late the late ones are.
 #[derive(Clone, Copy, Default)]
 struct Next {
     count: u32,
@@ -203,7 +203,7 @@ struct Next {
     ms: u64,
 }
 
-/// What packets meet, by side and path.
+/// The fates of packets, by side and path.
 #[derive(Default)]
 struct Plan {
     next: RefCell<[[Next; PATHS]; 2]>,
@@ -327,7 +327,7 @@ fn apply(pair: &mut Pair, world: &World, plan: &Plan, op: Op) {
     let first_works = !pair.paths[0].cut && is_first_open(pair);
     let op = match op {
         Op::Strip(_, true) | Op::Rewrite(..) if !first_works => return,
-        // Nobody would notice.
+        // Without checksums the rewrite is not detected.
         Op::Rewrite(..) if !world.checksum => return,
         Op::Cut(0, true) | Op::Interface(0, false) if plan.meddles() => return,
         op => op,
@@ -546,7 +546,7 @@ proptest! {
         replay(&world, &ops);
     }
 
-    /// The first packets of each side on each path meet their fates.
+    /// The first packets of each side on each path have random fates.
     #[test]
     fn connections_open_and_close_through_anything(
         world in world(),

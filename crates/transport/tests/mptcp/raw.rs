@@ -1,6 +1,6 @@
-//! A peer made by hand against one stack: it says what a stack of ours never says.
+//! A peer made by hand against one stack: it sends what a stack of this engine never sends.
 //!
-//! It speaks without timestamps or SACK, takes everything that comes, and keeps what was sent to
+//! It has no timestamps and no SACK, accepts everything that arrives, and keeps what was sent to
 //! it. `dsn` in its calls is an offset from its first byte.
 
 use base::{Chance, Context, Duration, Instant, InterfaceId, SocketId};
@@ -71,7 +71,7 @@ impl Raw {
         }
     }
 
-    /// Listening; nothing was said yet.
+    /// Listening; nothing was sent yet.
     pub(crate) fn listener(config: &MptcpConfig) -> Raw {
         let mut raw = Raw::new(3);
         raw.stack.listen(PORT, config.clone()).expect("a free port");
@@ -292,7 +292,7 @@ impl Raw {
         Dss::EMPTY.with_mapping(mapping).with_ack(DataNumber::Long(ack)).into()
     }
 
-    /// An acknowledgement of so many of their bytes.
+    /// An acknowledgement of `bytes` of their bytes.
     pub(crate) fn data_ack(&self, bytes: u64) -> MptcpOptions {
         let ack = self.their_key.idsn().wrapping_add(1).wrapping_add(bytes);
         Dss::EMPTY.with_ack(DataNumber::Long(ack)).into()
@@ -375,7 +375,7 @@ impl Raw {
         at
     }
 
-    /// The application reads everything, whatever it is.
+    /// The application reads everything, without a check.
     pub(crate) fn read_any(&mut self, from: u64) -> u64 {
         let mut cx = self.cx();
         let socket = self.socket.expect("a socket");

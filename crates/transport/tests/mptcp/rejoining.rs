@@ -25,7 +25,7 @@ fn full() -> Pair {
     pair
 }
 
-/// Both sides have two subflows before so much time has passed.
+/// Both sides have two subflows within this time.
 fn expect_two(pair: &mut Pair, within: Duration) {
     pair.expect("two subflows", within, |pair| {
         [Side::Client, Side::Server].iter().all(|side| pair.live(*side) == 2)
@@ -143,7 +143,7 @@ fn reset_that_strikes_a_join_is_no_refusal() {
     }
 }
 
-/// The server still has the old subflow, which fills its limit and will never speak again.
+/// The server still has the old subflow, which fills its limit and sends nothing any more.
 #[test]
 fn join_that_finds_no_room_asks_whether_the_old_subflow_lives() {
     let mut pair = full();

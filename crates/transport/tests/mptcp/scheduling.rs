@@ -1,5 +1,5 @@
 //! What schedulers from outside may ask for: late and early binding, grants, copies, probes, a
-//! timer. Whatever they ask for, every byte arrives exactly once.
+//! timer. With any decisions, every byte arrives exactly once.
 
 use crate::pair::{Pair, Path, Side};
 use base::{Blocked, Duration, Instant, PathId};
@@ -43,7 +43,8 @@ where
     pair
 }
 
-/// A byte tells the server that the client's keys are known; the server's, that the join may be.
+/// A byte shows the server that the client has its keys; the server's byte, that joins are
+/// permitted.
 fn open(pair: &mut Pair) {
     pair.ends[1].to_write = 1;
     pair.await_subflows(2);
@@ -111,7 +112,7 @@ fn mark_that_is_taken_back_frees_the_data_for_others() {
             *seen.lock().expect("nobody panicked") =
                 view.path(SLOW).map_or(0, |path| path.queue.unsent_bytes);
             match asked {
-                // Nothing is left for the fast path: asking in vain ends the round.
+                // Nothing is left for the fast path: a decision without effect ends the round.
                 2 => send(FAST, What::New, Bind::Now, MSS),
                 3 => Decision::wait(Blocked::SchedulerWaits).with(Action::Unassign { range }),
                 _ => send_own(view, FAST).unwrap_or(Decision::wait(Blocked::CongestionWindow)),
@@ -229,7 +230,7 @@ fn joined_path_has_a_pacing_rate_before_anything_goes_over_it() {
     assert!(rates.iter().all(|rate| rate.is_some_and(|rate| (600_000..750_000).contains(&rate))));
 }
 
-/// Sends every 300 ms only, and notes what it is told.
+/// Sends every 300 ms only, and records its notifications.
 struct Periodic {
     at: Option<Instant>,
     told: Arc<Mutex<(u32, u32)>>,
@@ -388,7 +389,7 @@ proptest! {
     }
 }
 
-/// Its reasons are nobody's business.
+/// A scheduler without explanations.
 struct Silent(Lrf);
 
 impl Scheduler for Silent {

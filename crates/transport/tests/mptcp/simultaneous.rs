@@ -30,7 +30,7 @@ fn pair(delays: &[u64], client: MptcpConfig, server: MptcpConfig) -> Pair {
     pair
 }
 
-/// When the server may send on so many paths.
+/// When the server may send on this many paths.
 fn ready(pair: &mut Pair, paths: usize) -> Duration {
     pair.run_until(Duration::from_secs(5), |pair| {
         let Some(info) = pair.try_info(Side::Server) else { return false };

@@ -1,5 +1,5 @@
 //! One stack against a peer whose segments are made by hand: what smoltcp calls the state
-//! constructors, for tests that must say exactly what arrives and see exactly what leaves.
+//! constructors, for tests that define exactly what arrives and check exactly what leaves.
 //!
 //! The peer sends from `PEER` (sequence numbers from 1000) with a millisecond clock.
 
@@ -34,7 +34,7 @@ pub(crate) struct Bare {
     ports: (u16, u16),
     /// The window field the peer sends.
     pub window: u16,
-    /// Timestamps were agreed on; the value last heard.
+    /// Timestamps were agreed on; the value last received.
     pub stamps: Option<u32>,
     pub events: Vec<SocketEvent>,
 }
@@ -209,7 +209,7 @@ impl Bare {
         self.stack.handle(&mut cx, Input::Packet { interface, packet: packet.into() });
     }
 
-    /// Everything the stack wants to send that is TCP; the rest is forgotten.
+    /// All TCP segments that the stack sends; other packets are dropped.
     pub(crate) fn drain(&mut self) -> Vec<TcpSegment> {
         let packets = self.drain_packets();
         let tcp = packets.into_iter().filter_map(|packet| match packet.body {
@@ -225,7 +225,7 @@ impl Bare {
         self.stack.poll_transmit(&mut cx).is_some()
     }
 
-    /// Everything the stack wants to send.
+    /// All packets that the stack sends.
     pub(crate) fn drain_packets(&mut self) -> Vec<Packet> {
         let mut cx = Context::quiet(self.now, self.chance);
         let mut packets = Vec::new();
@@ -319,7 +319,7 @@ impl Bare {
         tcp_info(&self.stack, self.socket).map_or("-", |info| info.state)
     }
 
-    /// The last thing heard about the connection.
+    /// The last event of the connection.
     pub(crate) fn last_event(&self) -> Option<SocketEventKind> {
         let mine = self.events.iter().filter(|event| event.socket == self.socket);
         mine.map(|event| event.kind).next_back()

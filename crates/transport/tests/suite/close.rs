@@ -70,7 +70,8 @@ fn fin_goes_with_the_last_data() {
     pair.drive_for(SECOND);
     let fins: Vec<u32> =
         pair.log.iter().filter(|sent| sent.has(Flags::FIN)).map(|sent| sent.len()).collect();
-    // The application learns of the connection, writes and closes at once, before anything goes.
+    // The application is notified of the connection, writes and closes at once, before anything is
+    // sent.
     assert_eq!(fins, [552]);
 }
 

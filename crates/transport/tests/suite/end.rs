@@ -1,5 +1,5 @@
 //! One host of a `Pair`: its stack, and an application that writes what it was given and reads
-//! everything at once unless told not to.
+//! everything at once unless reading is stopped.
 //!
 //! The application relies on events only (it writes again after `Writable`, reads after
 //! `Readable`), so that a missing event shows as silence.
@@ -18,7 +18,7 @@ pub(crate) fn tcp_info(stack: &Stack, socket: SocketId) -> Option<TcpInfo> {
 pub(crate) struct End {
     pub stack: Stack,
     pub socket: Option<SocketId>,
-    /// Everything heard about the socket.
+    /// Every event of the socket.
     pub news: Vec<(Instant, SocketEventKind)>,
     waiting: VecDeque<Payload>,
     may_write: bool,
@@ -90,7 +90,7 @@ impl End {
         })
     }
 
-    /// When this was heard first.
+    /// Time of the first such event.
     pub(crate) fn heard(&self, wanted: SocketEventKind) -> Option<Instant> {
         self.news.iter().find(|(_, kind)| *kind == wanted).map(|(at, _)| *at)
     }

@@ -1,6 +1,6 @@
 //! What happens to a packet between the two hosts of a `Pair`, and the record of what was sent.
 //!
-//! A rule looks at one packet and gives its fate; the first rule that does not let it pass
+//! A rule inspects one packet and determines its fate; the first rule that does not let it pass
 //! decides, in the order the rules were given.
 
 use crate::pair::Side;
@@ -41,7 +41,7 @@ impl Sight<'_> {
     }
 }
 
-/// A rule of fate.
+/// A rule for the fates of packets.
 pub(crate) type Rule = Box<dyn FnMut(&Sight<'_>) -> Fate>;
 
 /// Give `fate` to packets `from` sends that `which` picks, the first `count` of them.

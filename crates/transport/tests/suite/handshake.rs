@@ -13,7 +13,7 @@ fn profile(profile: Profile) -> TcpConfig {
     TcpConfig { profile, ..TcpConfig::default() }
 }
 
-/// Seconds at which SYNs leave, and when the connection is given up.
+/// Seconds at which SYNs leave, and the one at which the connection fails.
 fn syn_times(config: TcpConfig) -> (Vec<u64>, u64) {
     let mut pair = Setup::with(config).idle();
     pair.rule(Box::new(|_| Fate::Drop));
@@ -221,7 +221,7 @@ fn handshake_without_retries_gives_the_first_rtt_sample() {
     assert_eq!(pair.info(Side::Client).rto, Duration::from_secs(3), "RFC 6298 s5.7");
 }
 
-/// Karn's rule for handshakes: which of two SYN/ACKs is acknowledged nobody knows.
+/// Karn's rule for handshakes: it is ambiguous which of two SYN/ACKs is acknowledged.
 #[test]
 fn syn_ack_repeated_for_a_repeated_syn_gives_no_rtt_sample() {
     let (mut bare, _) = Bare::syn_received(TcpConfig::default(), modern());

@@ -150,7 +150,7 @@ fn attack(profile: Profile, options: TcpOptions, storm: &[Fields]) {
         assert!(info.rto <= Duration::from_secs(120));
     }
     act(&mut bare, Own::Read, &mut read);
-    // Whatever happened, it ends: nothing goes on for ever.
+    // In every case the connection ends.
     bare.abort_if_alive();
     assert!(bare.wait(Duration::from_secs(7200)).len() < 50);
 }

@@ -51,7 +51,7 @@ const SCRIPTS: [Script; 6] = [
     Script { client: 20_000, server: 20_000, closes: Some(Side::Client) },
 ];
 
-/// Gives `fate` to the n-th packet of each direction in turn until none is met any more.
+/// Gives `fate` to the n-th packet of each direction in turn until there is no such packet.
 fn for_each_packet(profile: Profile, fate: Fate) {
     for script in &SCRIPTS {
         for side in Side::BOTH {

@@ -1,4 +1,4 @@
-//! Tests of the engine's face: pairs of stacks in virtual time, and stacks against hand-made
+//! Tests of the engine's interface: pairs of stacks in virtual time, and stacks against hand-made
 //! peers. One binary, so that it links once.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
@@ -25,7 +25,7 @@ mod undo;
 mod window;
 mod witness;
 
-/// `cases` random cases, or as many as `PROPTEST_CASES` says; a failure prints its smallest input.
+/// `cases` random cases, or the number in `PROPTEST_CASES`; a failure prints its smallest input.
 fn cases(cases: u32) -> proptest::prelude::ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|asked| asked.parse().ok());
     proptest::prelude::ProptestConfig {

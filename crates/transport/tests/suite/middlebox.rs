@@ -1,4 +1,4 @@
-//! Middleboxes that change handshakes, so that whole stacks meet peers of little ability.
+//! Middleboxes that change handshakes, so that whole stacks have peers with fewer options.
 
 use crate::pair::Mangler;
 use wire::{Body, Flags, TcpOptions};

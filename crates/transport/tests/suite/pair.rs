@@ -69,7 +69,7 @@ impl Recorder for Tape {
 /// Changes packets on their way, as a middlebox would.
 pub(crate) type Mangler = Box<dyn FnMut(Side, &mut Packet)>;
 
-/// Two hosts and what lies between them.
+/// Two hosts and the network between them.
 pub(crate) struct Pair {
     pub now: Instant,
     pub chance: Chance,
@@ -204,7 +204,7 @@ impl Pair {
         });
     }
 
-    /// Reading stops, or goes on.
+    /// Reading stops, or continues.
     pub(crate) fn set_reading(&mut self, side: Side, reading: bool) {
         self.with(side, |end, cx| {
             end.reading = reading;
@@ -224,7 +224,7 @@ impl Pair {
         tcp_info(&end.stack, end.socket.unwrap()).unwrap()
     }
 
-    /// Add a rule of fate.
+    /// Adds a rule for the fates of packets.
     pub(crate) fn rule(&mut self, rule: Rule) {
         self.rules.push(rule);
     }

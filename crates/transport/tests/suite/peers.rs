@@ -1,5 +1,5 @@
-//! Peers that know less: no SACK (NewReno, RFC 6582), no timestamps, no window scale, no options
-//! at all, tiny segments. Data arrive all the same, under loss, too.
+//! Peers with fewer features: no SACK (NewReno, RFC 6582), no timestamps, no window scale, no
+//! options at all, tiny segments. Data arrive all the same, under loss, too.
 
 use crate::bare::{Bare, modern};
 use crate::fate::{Fate, data};

@@ -23,7 +23,7 @@ fn config(profile: Profile) -> TcpConfig {
 /// A stack that has sent `segs` segments at 1 s (an RTT of 40 ms measured), 40 ms ago.
 fn in_flight(profile: Profile, segs: u32) -> Bare {
     let mut bare = Bare::accepted(config(profile), modern());
-    // A few samples, so that 40 ms is what the connection believes.
+    // A few samples, so that the estimate is 40 ms.
     for n in 1..=8 {
         bare.write(MSS);
         bare.wait_ms(40);
@@ -192,7 +192,7 @@ fn sent_for_five_sacks(profile: Profile) -> usize {
 /// acknowledgement that makes progress.
 #[test]
 fn switch_prr_old_kernels_always_add_one() {
-    // The third SACK tells of the loss; it and the next two let out one segment each.
+    // The third SACK indicates the loss; it and the next two let out one segment each.
     assert_eq!(sent_for_five_sacks(Profile::Linux), 3, "conservation");
     for old in OLD {
         assert!(sent_for_five_sacks(old) >= 8, "{old:?} {}", sent_for_five_sacks(old));

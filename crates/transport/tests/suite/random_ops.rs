@@ -1,5 +1,6 @@
 //! Random operations on a pair: whatever is written arrives, in order, exactly once, once the
-//! network is calm again; nothing live-locks and nobody lies (the pair itself watches that).
+//! network is calm again; there is no live-lock and no false acknowledgement (the pair checks
+//! that).
 //!
 //! A failure prints the smallest list of operations as `ops = [...]`; paste it into a named
 //! regression that calls `replay`.
@@ -15,7 +16,7 @@ use transport::congestion::ControllerChoice;
 use transport::{Buffers, Profile, TcpConfig};
 use wire::TcpOptions;
 
-/// Packets in a row that may be lost: fewer than a connection gives up after.
+/// Packets in a row that may be lost: fewer than the retransmissions before a connection fails.
 const MAX_BURST: u32 = 10;
 
 /// One thing that happens to a pair.
@@ -29,7 +30,7 @@ enum Op {
     Late(Side, u32, u64),
     Duplicate(Side, u32),
     Damage(Side, u32),
-    /// A direction holds everything back for so many milliseconds.
+    /// A direction delays everything for this many milliseconds.
     Pause(Side, u64),
     Advance(u64),
     Shutdown(Side),
@@ -40,7 +41,7 @@ enum Op {
 struct World {
     profile: usize,
     delay_ms: u64,
-    /// 0: as Linux; otherwise fixed at so many KiB.
+    /// 0: as Linux; otherwise fixed, in KiB.
     buffer_kib: u32,
     nagle: bool,
     pacing: bool,
@@ -92,7 +93,7 @@ fn world() -> impl Strategy<Value = World> {
     })
 }
 
-/// What the next packets of each direction meet.
+/// The fates of the next packets of each direction.
 #[derive(Default)]
 struct Plan {
     fates: [Cell<(u32, u64)>; 2],
@@ -231,7 +232,7 @@ fn replay(world: World, ops: &[Op]) {
 proptest! {
     #![proptest_config(crate::cases(96))]
 
-    /// The first packets of both sides meet their fates, up to three of them in a row.
+    /// The first packets of both sides have random fates, up to three of them in a row.
     #[test]
     fn connections_open_and_close_through_anything(
         world in world(),

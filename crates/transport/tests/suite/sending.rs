@@ -54,8 +54,8 @@ fn initial_window_is_ten_segments_and_push_marks_the_end() {
     assert!(rest[1].flags.contains(Flags::PSH));
 }
 
-/// Found at random (reno over 42 Mbit/s and 36 ms, a server that takes 85 us for each segment): a
-/// loss halved the window while a burst was leaving, and the rest of the burst left nevertheless.
+/// Regression (reno over 42 Mbit/s and 36 ms, a server that takes 85 us for each segment): a loss
+/// halved the window while a burst was leaving, and the rest of the burst left nevertheless.
 #[test]
 fn burst_granted_before_a_loss_ends_at_the_window_after_it() {
     let config = TcpConfig { congestion: ControllerChoice::RENO, ..TcpConfig::default() };
@@ -75,7 +75,7 @@ fn burst_granted_before_a_loss_ends_at_the_window_after_it() {
     bare.wait_ms(1);
     bare.queue(20 * MSS);
     assert!(bare.poll_one(), "the first of a burst of twenty");
-    // The first segment is lost, as the three after it tell.
+    // The first segment is lost, as the three after it show.
     bare.send_segment(bare.sacking(&[(first + MSS, first + 4 * MSS)]));
     let info = bare.info();
     let inflight = 21 - 1 - 3;
@@ -108,8 +108,8 @@ fn notsent_lowat_bounds_what_is_taken_ahead() {
     assert!(news.iter().any(|(_, kind)| *kind == SocketEventKind::Writable));
 }
 
-/// IDLE-1 (congestion-control.md s0 rule 9): each RTO of silence halves the window, not below
-/// the initial one; the threshold keeps three quarters of it.
+/// IDLE-1 (RFC 2861, `tcp_cwnd_restart`): each RTO of silence halves the window, not below the
+/// initial one; the threshold keeps three quarters of it.
 #[test]
 fn idle_1_window_halves_for_each_rto_of_silence() {
     let grown = || {

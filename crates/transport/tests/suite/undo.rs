@@ -85,8 +85,8 @@ fn time_out_of_a_real_loss_is_not_undone() {
     pair.assert_intact();
 }
 
-/// One segment comes late by more than the reordering window: it is retransmitted for nothing,
-/// and both the D-SACK and the echo say so.
+/// One segment comes late by more than the reordering window: its retransmission is spurious, which
+/// both the D-SACK and the echo show.
 fn overtaken(pair: &mut Pair) -> (u32, u32) {
     grow(pair);
     let before = pair.info(Side::Client).cwnd_segs;

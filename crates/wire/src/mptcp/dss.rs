@@ -41,7 +41,7 @@ pub struct Mapping {
     pub checksum: Option<u16>,
 }
 
-/// The flags of the wire, and in the two bits reserved there what its length tells.
+/// The flags of the wire format; the two reserved bits hold what follows from the length.
 const ACK: u8 = 0x01;
 const ACK_LONG: u8 = 0x02;
 const MAPPING: u8 = 0x04;
@@ -162,8 +162,8 @@ impl Dss {
         }
     }
 
-    /// The signal whose flags and fields follow the subtype; `None` if they are not as long as
-    /// the flags say. A width without its number says nothing and is dropped.
+    /// The signal whose flags and fields follow the subtype; `None` if they are not as long as the
+    /// flags require. A width without its number has no meaning and is dropped.
     pub(super) fn parse(content: &[u8]) -> Option<Dss> {
         let mut fields = Fields(content);
         let flags = fields.u8()?;

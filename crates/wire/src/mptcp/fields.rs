@@ -1,6 +1,6 @@
-//! `Fields`: the fields of an option taken one after the other.
+//! `Fields`: the fields of an option, taken in order.
 //!
-//! `None` says that the option is shorter than its form; forms check their length first.
+//! `None` means that the option is shorter than its form; forms check their length first.
 
 /// What is left of an option.
 pub(super) struct Fields<'a>(pub &'a [u8]);

@@ -1,7 +1,7 @@
 //! `MptcpOptions`: all options of kind 30 of one segment.
 //!
 //! A DSS is stored inline, since nearly every segment has one. The others are rare, but there may
-//! be several, also beside a DSS. Valid combinations are left to `transport` (RFC 8684 s3).
+//! be several, also together with a DSS. Valid combinations are left to `transport` (RFC 8684 s3).
 
 use super::{AddAddr, Capable, Dss, GroupSyn, Join, MptcpOption};
 

@@ -15,11 +15,11 @@ pub use writer::PcapngWriter;
 /// Block type of a section header; reads the same in both byte orders.
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
-/// Of old files only; lies like an enhanced packet block but for a shorter interface number.
+/// Of old files only; as an enhanced packet block except for a shorter interface number.
 const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
-/// Tells a reader the byte order of a section.
+/// Indicates the byte order of a section.
 const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 
 const OPTION_END: u16 = 0;

@@ -12,11 +12,11 @@ use base::Instant;
 /// A datagram of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CapturedPacket<'a> {
-    /// Counted through the whole file; `CaptureReader::interface_name` knows its name.
+    /// Counted through the whole file; `CaptureReader::interface_name` returns its name.
     pub interface: usize,
     /// Since the epoch of the capture, 1970 for those of real hosts.
     pub time: Instant,
-    /// Link header and padding removed; shorter than its IP header says if it was cut.
+    /// Link header and padding removed; shorter than the length in its IP header if it was cut.
     pub datagram: &'a [u8],
 }
 
@@ -115,7 +115,7 @@ struct Clock {
     offset: i64,
 }
 
-/// A part of the file, and where it lies.
+/// A part of the file with its position.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     bytes: &'a [u8],
@@ -150,7 +150,7 @@ impl<'a> CaptureReader<'a> {
         };
         reader.big_endian = magic[0] == 0xA1;
         let header = reader.part(0, 24, "file header")?;
-        // The upper half of the link type tells of a frame check sequence; nothing to do here.
+        // The upper half of the link type describes a frame check sequence; not needed here.
         let link = header.u32(20)? as u16;
         reader.interfaces.push(Interface { name: String::new(), link, snap_len: 0, clock });
         reader.at = 24;
@@ -351,7 +351,7 @@ impl Clock {
         } else {
             10u128.checked_pow(exponent)
         };
-        // A unit too small for 128 bits makes any 64 bits of it no time at all.
+        // If the unit is too small for 128 bits, any 64 bits of it round to no time.
         let nanos = units.map_or(0, |units| u128::from(ticks) * NANOS / units);
         let nanos = nanos as i128 + i128::from(self.offset) * NANOS as i128;
         Instant::from_nanos(nanos.clamp(0, u64::MAX.into()) as u64)

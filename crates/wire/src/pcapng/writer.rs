@@ -88,7 +88,7 @@ impl<W: Write> PcapngWriter<W> {
         self.end()
     }
 
-    /// Hand everything to the operating system.
+    /// Passes everything to the operating system.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

@@ -1,6 +1,6 @@
 //! Captures of real hosts: everything is read, every TCP packet parses.
 //!
-//! The files lie beside the repository and are not part of it; without them the tests skip.
+//! The files are next to the repository and not part of it; without them the tests skip.
 
 use std::path::{Path, PathBuf};
 use wire::{Body, CaptureReader, Packet, ParseError};

@@ -160,7 +160,8 @@ fn unfilled_checksum_is_right_in_a_capture_only() {
     assert!(Packet::parse_captured(&partial).unwrap().corrupted);
 }
 
-/// Found by fuzzing: a checksum one bit beside the pseudo header's sum was damaged into that.
+/// Regression, found by fuzzing: a checksum one bit away from the pseudo header's sum was damaged
+/// into that.
 #[test]
 fn corrupted_packet_never_looks_unfilled() {
     for word in 0..=u16::MAX {
@@ -194,7 +195,7 @@ fn udp_checksum_that_comes_out_zero_is_sent_as_ffff() {
         let bytes = bytes_of(&v4(Body::Udp(datagram.clone())));
         [bytes[26], bytes[27]]
     };
-    // Two bytes equal to the checksum without them bring the sum to 0xFFFF.
+    // Two bytes equal to the checksum without them make the sum 0xFFFF.
     datagram.payload = checksum(&datagram).to_vec().into();
     assert_eq!(checksum(&datagram), [0xFF, 0xFF]);
 }

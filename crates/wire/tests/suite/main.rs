@@ -1,4 +1,4 @@
-//! Tests of the crate's face: packets there and back, captures, and what tshark thinks of ours.
+//! Tests of the crate's interface: emit and parse of packets, captures, and comparison with tshark.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 

@@ -84,7 +84,7 @@ proptest! {
         let bit = 8 * header_len(&packet) + at % bits;
         bytes[bit / 8] ^= 0x80 >> (bit % 8);
         // A length field of UDP may be caught before the checksum; a checksum that became zero
-        // says that there is none.
+        // means that there is none.
         let became_unsummed = matches!(packet.body, Body::Udp(_))
             && packet.src.is_ipv4()
             && bytes[26..28] == [0, 0];
@@ -135,7 +135,7 @@ proptest! {
     }
 }
 
-/// What parses parses to the same again after it was emitted, in whatever layout it came.
+/// A packet that was parsed and emitted parses to the same again, in any layout.
 fn check_stable(bytes: &[u8]) {
     if let Ok(packet) = Packet::parse(bytes) {
         assert_eq!(Packet::parse(&bytes_of(&packet)), Ok(packet));

@@ -61,7 +61,7 @@ fn packet_takes_card_service_and_delay() {
 fn late_look_does_not_delay_what_comes_after_it() {
     let mut lanes = Lanes::new(&[path(0.0)], Some(NicSetup::default()), 1, 0);
     lanes.enqueue(at_us(0), 0, Direction::Up, packet(0));
-    // Nobody looked while the packet left the card.
+    // Not polled while the packet left the card.
     let Some(Output::Delivery { due, .. }) = lanes.poll(at_us(900_000)) else { panic!("nothing") };
     assert_eq!(due, at_us(21_012));
 }

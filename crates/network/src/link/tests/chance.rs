@@ -1,4 +1,4 @@
-//! What chance does on a link: which packets meet which draw, and what follows.
+//! Random draws of a link: which packets get which draw, and the consequences.
 
 use super::*;
 

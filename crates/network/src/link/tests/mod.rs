@@ -1,6 +1,6 @@
 //! Tests of a link: byte-exact timings, limits, head disciplines, what is recorded.
 //!
-//! Events, chance and properties under random use are in the files beside.
+//! Events, random draws and properties under random use are in the other files.
 
 use super::*;
 use crate::loss::LossConfig;

@@ -136,7 +136,7 @@ proptest! {
             }
         }
         for from in 0..arrivals.len() {
-            // Whatever comes out after one packet takes the time its bits need, less 1 ns.
+            // The output after a packet takes the time its bits need, less 1 ns.
             let bits: u64 = arrivals[from + 1..].iter().map(|(_, len)| len * 8).sum();
             let span = arrivals[arrivals.len() - 1].0 - arrivals[from].0;
             prop_assert!(span + 1 >= bits * 1000 / mbit, "{bits} bits in {span} ns");

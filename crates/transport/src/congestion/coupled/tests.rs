@@ -82,7 +82,7 @@ fn handshake_makes_a_path_a_sibling() {
     }
 }
 
-/// RFC 6356 s3: what is in flight counts, not a window nobody fills.
+/// RFC 6356 s3: what is in flight counts, not a window that is not filled.
 #[test]
 fn sibling_at_rest_has_no_part_in_the_increase() {
     for name in ["lia", "olia", "olia-draft", "balia"] {

@@ -173,7 +173,7 @@ fn unanswered_probe_fails_a_path_and_keep_alives_bring_it_back() {
 }
 
 /// Mainline's rule: the head goes on an idle path at each expiry of the data timer, and the path
-/// fails after five intervals of silence, if another one that is used is not silent.
+/// fails after five silent intervals, if another path in use is not silent.
 #[test]
 fn stale_path_fails_after_five_silent_intervals() {
     let mut bench = Bench::new("linux", Failover::Stale, &[(10, 4000), (50, 9000)]);

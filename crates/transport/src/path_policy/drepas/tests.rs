@@ -35,7 +35,7 @@ impl Bench {
         Bench::new(vec![path(0, 50, 60_000), path(1, 1400, 30_000)])
     }
 
-    /// Review now; the paths are marked as it says.
+    /// Reviews now and applies the changes to the paths.
     fn review(&mut self) -> Vec<(PathId, bool)> {
         let changes = self.policy.review(self.now, &self.paths);
         for (id, on) in &changes {
@@ -46,7 +46,7 @@ impl Bench {
         changes
     }
 
-    /// What changes by the end of so many more samples, 100 ms apart.
+    /// The changes by the end of `count` more samples, 100 ms apart.
     fn samples(&mut self, count: u32) -> Vec<(PathId, bool)> {
         let mut changes = Vec::new();
         for _ in 0..count {

@@ -111,7 +111,7 @@ fn reader_that_stops_closes_the_window_before_memory_runs_out() {
         let end = index * u64::from(ADVMSS);
         edge = end + u64::from(buffer.window((edge - end) as u32, 7));
     }
-    // What is left of the window is rounded up to what the scale can say at every ACK.
+    // At every ACK the rest of the window is rounded up to what the scale can represent.
     assert!(buffer.used <= u64::from(buffer.size()) * 11 / 10);
     assert!(edge - index * u64::from(ADVMSS) < u64::from(ADVMSS));
     let read = index * u64::from(ADVMSS);

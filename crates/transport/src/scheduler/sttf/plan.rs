@@ -29,7 +29,7 @@ struct Queue {
 }
 
 impl Tags {
-    /// Where tagging goes on.
+    /// The offset at which tagging continues.
     pub(super) const fn end(&self) -> u64 {
         self.end
     }

@@ -79,7 +79,7 @@ fn slow_path_sends_its_segments_before_their_turn() {
     assert_eq!(model.completion, Some(Duration::from_millis(35)));
 }
 
-/// S, last heard of with an RTT of 400 ms, was 60 ms away at first.
+/// S, with a last RTT of 400 ms, and 60 ms at first.
 fn silent_slow(silence_ms: u64) -> Model {
     let mut slow = path(1, 400, 10, 0);
     slow.rtt.first = Duration::from_millis(60);
@@ -99,7 +99,7 @@ fn sttf_6_first_rtt_counts_after_an_rto_of_silence() {
         let mut sttf = Sttf::new(&Options::default(), &Settings::defaults(PARAMETERS));
         sttf.heed_silence(&view);
         assert_eq!(sttf.rtt(&model.paths[1]), rtt, "{silence_ms}");
-        // Until there is news of it: sending alone is none.
+        // Until there is a new sample: sending alone gives none.
         let sent = PathView { last_send: Some(model.now), ..model.paths[1] };
         sttf.heed_silence(&View { paths: &[model.paths[0], sent], ..view });
         assert_eq!(sttf.rtt(&sent), rtt, "{silence_ms}");

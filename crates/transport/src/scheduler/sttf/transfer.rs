@@ -12,7 +12,7 @@ use base::Duration;
 /// Upper bound of windows and queues, in segments, so that 64 bits do not overflow.
 const MOST_SEGS: u64 = 1 << 30;
 
-/// What the prediction knows of a path.
+/// State of a path for the prediction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Window {
     /// Segments that the window takes now beyond what is bound to the path; what waits there

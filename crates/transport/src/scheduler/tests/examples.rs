@@ -1,4 +1,4 @@
-//! Worked examples of LRF, round robin, redundant and bursts, and the edge cases beside them.
+//! Worked examples of LRF, round robin, redundant and bursts, and their edge cases.
 
 use super::support::{MSS, Model, path};
 use crate::reinjection::Opportunistic;
@@ -46,7 +46,7 @@ fn lrf_1_fastest_with_room() {
 }
 
 /// The test of the queue is strict (kernel v0.95 `mptcp_is_temp_unavailable`): one segment may wait
-/// beside an exactly filled window.
+/// in addition to an exactly filled window.
 #[test]
 fn path_with_a_queue_of_its_free_window_still_has_room() {
     let mut paths = fast_and_slow(8);
@@ -70,7 +70,7 @@ fn lrf_2_burst_of_fifteen() {
     }
 }
 
-/// Spec s13, rows of LRF's siblings.
+/// The burst of LRF-2 with `rr` and `redundant`.
 #[test]
 fn burst_of_fifteen_rr_and_redundant() {
     let mut model = Model::new(fast_and_slow(0), 15);

@@ -40,15 +40,15 @@ fn shortest_linger_is_granted_whole_fragments() {
     assert_eq!(linux().next(&model.view()), grant(0, 3 * MSS + 1), "where the window ends");
 }
 
-/// Parts of a grant follow each other without another thought, as the engine hands over less than
-/// a grant may be.
+/// Parts of a grant follow each other without a new decision, as the engine dispatches less at a
+/// time than a grant may have.
 #[test]
 fn grant_handed_over_in_parts_goes_on_where_it_stopped() {
     let mut model = Model::new(lingering(), 1000);
     let mut scheduler = linux();
     model.snd_nxt = 10_000;
     scheduler.next(&model.view());
-    // By now the other path would be chosen.
+    // Now the other path would be chosen.
     model.paths[0].queue.memory_bytes = 200_000;
     model.snd_nxt = 10_000 + 65_535;
     assert_eq!(scheduler.next(&model.view()), grant(0, 3 * 32_728 - 75_535));

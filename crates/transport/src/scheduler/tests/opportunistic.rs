@@ -81,7 +81,7 @@ fn nsdi12_copies_once_in_a_round_trip_of_the_fast_path() {
     assert_eq!([0, 5, 10].map(&mut copies), [true, false, true]);
 }
 
-/// Those that have none do as they are told, and nothing else changes.
+/// Schedulers without a reinjection of their own use the one given; the others do not change.
 #[test]
 fn schedulers_without_reinjection_of_their_own_get_one() {
     for name in ["rr", "wrr", "redundant", "linux", "daps:optim=0"] {

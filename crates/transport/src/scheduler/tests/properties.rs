@@ -1,5 +1,5 @@
-//! Whatever happens to a connection: no scheduler sends beyond the window or on a path that
-//! cannot (the model checks every answer), and none rests while it has a path and data.
+//! Under all events of a connection: no scheduler sends beyond the window or on a path that cannot
+//! (the model checks every answer), and none rests while it has a path and data.
 
 use super::roomiest::Roomiest;
 use super::support::{MSS, Model, path};
@@ -137,7 +137,7 @@ fn waits_for_something(model: &Model) -> bool {
     })
 }
 
-/// Whatever held paths up is over, and the last one that can must do.
+/// Nothing blocks paths any more, and the last usable one must carry everything.
 fn heal(model: &mut Model, scheduler: &mut AnyScheduler, keep: usize) {
     model.window = 1 << 20;
     model.sndbuf_limited = false;
@@ -183,8 +183,8 @@ proptest! {
         }
     }
 
-    /// The model checks every answer. Whatever happened before, everything arrives over the one
-    /// path that is left, so no wait outlasts what it waits for.
+    /// The model checks every answer. After any events, everything arrives over the one path that
+    /// is left, so no wait outlasts what it waits for.
     #[test]
     fn everything_arrives_while_one_path_lives(
         paths in prop::collection::vec((0..300u64, 1..20u32), 1..5),

@@ -1,4 +1,4 @@
-//! Roomiest: the scheduler that CONTRIBUTING.md adds as an example, in a file as it would be.
+//! Roomiest: the scheduler that CONTRIBUTING.md adds as an example, in a file of its own.
 //!
 //! Decision rule (ours): of the paths `i` that can carry the segment on offer now, the one with the
 //! largest `CWND_i - inflight_i`; the lowest number wins a tie. A path that had the segment before

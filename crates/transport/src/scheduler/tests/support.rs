@@ -274,7 +274,7 @@ impl Model {
         }
     }
 
-    /// What a scheduler says beforehand is what it answers, and its numbers say so.
+    /// The explanation made beforehand agrees with the decision and with its numbers.
     fn check_explanation(&self, told: Option<&Explanation>, step: &Step) {
         let Some(Explanation { best, rule, scores, .. }) = told else { return };
         assert!(!rule.is_empty());
@@ -368,7 +368,7 @@ impl Model {
         }
     }
 
-    /// Bring what a path's queue shows up to date.
+    /// Updates what the view shows of a path's queue.
     pub(crate) fn refresh(&mut self, index: usize) {
         let queued: u64 = self.queues[index].iter().map(|range| range.end - range.start).sum();
         let path = &mut self.paths[index];

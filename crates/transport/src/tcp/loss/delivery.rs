@@ -11,7 +11,7 @@ use crate::tcp::round_trip::RoundTrip;
 use base::{CaState, Duration, Instant};
 use std::ops::Range;
 
-/// When an acknowledgement is processed, and what the sender knows of the path then.
+/// Time of an acknowledgement, and the state of the path at that time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery<'a> {
     pub now: Instant,

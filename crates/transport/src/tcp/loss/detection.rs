@@ -169,7 +169,7 @@ impl LossRecovery {
         false
     }
 
-    /// Sets the timer of early retransmit: a small window cannot bring three duplicate
+    /// Sets the timer of early retransmit: a small window cannot cause three duplicate
     /// acknowledgements (RFC 5827 s3.2), and Linux waits a quarter of the RTT for reordering.
     fn delay_early_retransmit(&self, rcx: &mut RecoveryContext<'_, '_>) {
         let board = &self.board;

@@ -5,14 +5,14 @@
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct NicQueue {
-    /// IP bytes handed down that have not left the interface.
+    /// IP bytes sent to the interface that have not left it.
     bytes: u64,
     /// The queue kept new data from being sent.
     throttled: bool,
 }
 
 impl NicQueue {
-    /// A packet of `bytes` was handed down.
+    /// A packet of `bytes` was sent to the interface.
     pub(crate) const fn on_packet(&mut self, bytes: u32) {
         self.bytes += bytes as u64;
     }

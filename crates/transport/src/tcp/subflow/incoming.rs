@@ -1,5 +1,5 @@
 //! A segment arrives (RFC 9293 s3.10.7): the handshake, whether the segment is acceptable, what it
-//! acknowledges and what it brings.
+//! acknowledges, and its data.
 //!
 //! Challenge acknowledgements are RFC 5961, PAWS is RFC 7323. The sender's reaction to what is
 //! acknowledged belongs to `loss`.
@@ -226,7 +226,7 @@ impl Subflow {
             return false;
         }
         if segment.flags.contains(Flags::SYN) {
-            // RFC 5961 s4: a challenge, whatever the sequence number. A peer in SYN-RECEIVED that
+            // RFC 5961 s4: a challenge, for any sequence number. A peer in SYN-RECEIVED that
             // repeats its SYN gets the SYN/ACK again.
             if self.is_repeated_syn(segment) {
                 self.handshake.repeat();

@@ -157,8 +157,8 @@ impl Subflow {
     }
 
     fn next_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> NewData {
-        // A host with a processing cost may learn of a loss in the middle of a burst: the rest of
-        // the burst does not outlive the window that it was sized for.
+        // With a processing cost a loss may be detected in the middle of a burst: the burst then
+        // ends, because its size was computed for the earlier window.
         if self.tx.bursts.is_over() || self.inflight() >= cc.cwnd_segs(self.id.path) {
             self.restart_after_idle(cx, cc);
             match self.size_burst(cx, cc) {
@@ -532,7 +532,7 @@ impl Subflow {
         packet
     }
 
-    /// The number of SACK blocks that fit beside `taken` bytes of options and `len` bytes of
+    /// The number of SACK blocks that fit next to `taken` bytes of options and `len` bytes of
     /// payload.
     fn sack_space(&self, taken: u32, len: u32) -> usize {
         let header = if self.tuple.local.is_ipv4() { 40 } else { 60 };

@@ -1,6 +1,6 @@
 //! Captures of kernels: what each option proves is computed again from the keys of the handshake.
 //!
-//! The files lie beside the repository and are not part of it; without them the tests skip.
+//! The files are next to the repository and not part of it; without them the tests skip.
 
 use crate::capture_files::folder;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ fn count(census: &mut Census, packet: &Packet) {
     }
 }
 
-/// What tshark counts, except that it knows the version 0 of options as well.
+/// The counts of tshark, except that tshark decodes version 0 of the options as well.
 #[test]
 fn every_option_of_every_capture_is_recognised() {
     let Some(folder) = folder("mptcp") else { return };
@@ -307,7 +307,7 @@ impl Connection {
         }
     }
 
-    /// Numbers lie where the keys say the stream began.
+    /// Sequence numbers are in the range that follows from the keys.
     fn check_dss(&mut self, packet: &Packet) {
         let Some(dss) = segment(packet).options.mptcp.dss else { return };
         let (own, peer, _) = self.sides(packet);

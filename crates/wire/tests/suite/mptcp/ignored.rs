@@ -1,4 +1,4 @@
-//! What RFC 8684 tells to ignore is ignored and counted; damaged option lists stay refused.
+//! What RFC 8684 requires to ignore is ignored and counted; damaged option lists stay refused.
 
 use super::bytes;
 use wire::mptcp::{Capable, CapableFlags, CapableForm};
@@ -35,7 +35,7 @@ fn wrong_lengths_and_unknown_subtypes_are_ignored_and_counted() {
         0 if flags != 1 => len > 3,
         0 => [4, 12, 20, 22, 24].contains(&len),
         1 => [12, 16, 24].contains(&len),
-        // Fields all zero say that there are no more.
+        // All fields zero mean that there are no more.
         2 => len == 4,
         3 if flags & 1 == 1 => [8, 10, 20, 22].contains(&len),
         3 => [16, 18, 28, 30].contains(&len),
