@@ -96,11 +96,11 @@ fn text(file: &str, analysis: &Analysis, screen: Screen) -> String {
 
 fn heading(number: usize, connection: &Connection) -> String {
     let spoken = match connection.spoken {
-        Spoken::Tcp => "TCP".to_owned(),
-        Spoken::Mptcp => match connection.subflows.len() {
-            1 => "MPTCP, 1 subflow".to_owned(),
-            many => format!("MPTCP, {many} subflows"),
+        Spoken::Of(protocol) if protocol.is_multipath() => match connection.subflows.len() {
+            1 => format!("{protocol}, 1 subflow"),
+            many => format!("{protocol}, {many} subflows"),
         },
+        Spoken::Of(protocol) => protocol.to_string(),
         Spoken::FellBack => "MPTCP that fell back to TCP".to_owned(),
         Spoken::OtherVersion(version) => {
             format!("MPTCP of version {version}, which is not supported: shown as TCP")
@@ -192,6 +192,7 @@ fn percent(value: f64) -> String {
 mod tests {
     use super::*;
     use lab::analyze::Distribution;
+    use transport::Protocol;
 
     fn subflow(path: &str, share: f64) -> Subflow {
         let rtt = Distribution { n: 2, min: 0.02, mean: 0.03, median: 0.03, p95: 0.04, max: 0.04 };
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn tables_name_paths_and_leave_out_what_could_not_be_measured() {
         let connection = Connection {
-            spoken: Spoken::Mptcp,
+            spoken: Spoken::Of(Protocol::Mptcp),
             client: ([10, 0, 0, 1], 40_000).into(),
             server: ([10, 0, 0, 2], 5_001).into(),
             vantage: Vantage::Server,
@@ -257,7 +258,7 @@ note: 1 left out: no TCP
     #[test]
     fn what_a_capture_can_be_and_from_where() {
         let mut all = String::new();
-        let others = [Spoken::Tcp, Spoken::FellBack, Spoken::OtherVersion(0)];
+        let others = [Spoken::Of(Protocol::Tcp), Spoken::FellBack, Spoken::OtherVersion(0)];
         let places = [Vantage::Client, Vantage::Between, Vantage::Unknown];
         for (spoken, vantage) in others.into_iter().zip(places) {
             let mut odd = subflow("wlan", 1.0);
@@ -272,7 +273,7 @@ note: 1 left out: no TCP
                 subflows: vec![odd],
                 missed_bytes: 7,
             };
-            let alone = Connection { spoken: Spoken::Mptcp, ..connection.clone() };
+            let alone = Connection { spoken: Spoken::Of(Protocol::Mptcp), ..connection.clone() };
             let connections = vec![connection, alone];
             let analysis = Analysis {
                 packets: 41,

@@ -17,7 +17,7 @@ use std::time::Duration;
 use traffic::Application;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
-use transport::{ProtocolConfig, TcpConfig};
+use transport::{Protocol, ProtocolConfig, TcpConfig};
 
 /// Time between two plain lines of progress.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -238,22 +238,23 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveErr
         )));
     }
     let tcp = TcpConfig { congestion, ..TcpConfig::default() };
-    match common.protocol.as_str() {
-        "mptcp" => {
+    let Some(protocol) = Protocol::by_name(&common.protocol) else {
+        let name = &common.protocol;
+        return Err(LiveError::Usage(format!("--protocol {name} is not known; use mptcp or tcp")));
+    };
+    match protocol {
+        Protocol::Mptcp => {
             let checksum = common.checksum;
             let default = MptcpConfig::default();
             let config =
                 MptcpConfig { tcp, scheduler, policy, path_manager, failover, checksum, ..default };
             Ok(ProtocolConfig::Mptcp(Box::new(config)))
         }
-        "tcp" if tcp.congestion.is_coupled() => Err(LiveError::Usage(format!(
+        Protocol::Tcp if tcp.congestion.is_coupled() => Err(LiveError::Usage(format!(
             "--cc {} is coupled: it needs --protocol mptcp",
             tcp.congestion
         ))),
-        "tcp" => Ok(ProtocolConfig::Tcp(tcp)),
-        other => {
-            Err(LiveError::Usage(format!("--protocol {other} is not known; use mptcp or tcp")))
-        }
+        Protocol::Tcp => Ok(ProtocolConfig::Tcp(tcp)),
     }
 }
 

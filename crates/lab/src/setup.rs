@@ -38,21 +38,21 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
 
 /// Protocol of the compared connection.
 fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
-    let Carrier::Multipath { protocol, scheduler, path_manager, policy, failover } =
-        variant.carrier.clone()
-    else {
-        return simulator::Carrier::Tcp;
-    };
-    simulator::Carrier::Multipath(Multipath {
-        protocol,
-        scheduler,
-        path_manager,
-        policy,
-        failover: Some(failover),
-        kernel: scenario.choices.kernel.clone(),
-        simultaneous_syn: scenario.choices.simultaneous_syn,
-        ..Multipath::default()
-    })
+    match variant.carrier.clone() {
+        Carrier::Single { protocol, .. } => simulator::Carrier::Single(protocol),
+        Carrier::Multipath { protocol, scheduler, path_manager, policy, failover } => {
+            simulator::Carrier::Multipath(Multipath {
+                protocol,
+                scheduler,
+                path_manager,
+                policy,
+                failover: Some(failover),
+                kernel: scenario.choices.kernel.clone(),
+                simultaneous_syn: scenario.choices.simultaneous_syn,
+                ..Multipath::default()
+            })
+        }
+    }
 }
 
 fn tcp_config(scenario: &Scenario, variant: &Variant) -> TcpConfig {

@@ -147,11 +147,6 @@ impl Netlink {
         self.command(request, NLM_F_CREATE | NLM_F_REPLACE)
     }
 
-    /// Remove a device.
-    pub fn delete_link(&mut self, index: u32) -> io::Result<()> {
-        self.command(RouteNetlinkMessage::DelLink(link_message(index)), 0)
-    }
-
     /// Make a pair of devices joined by a wire, the second one in another namespace.
     pub fn add_veth(&mut self, name: &str, peer: &str, other: BorrowedFd<'_>) -> io::Result<()> {
         let mut far = LinkMessage::default();
@@ -170,12 +165,7 @@ impl Netlink {
     /// Adds an address of the kernel to a device, and with it a route to the subnet. It can be used
     /// at once: there is no duplicate address detection.
     pub fn add_address(&mut self, index: u32, subnet: Subnet) -> io::Result<()> {
-        self.command(address_message(index, subnet, true), NLM_F_CREATE | NLM_F_EXCL)
-    }
-
-    /// Take an address from a device.
-    pub fn delete_address(&mut self, index: u32, subnet: Subnet) -> io::Result<()> {
-        self.command(address_message(index, subnet, false), 0)
+        self.command(address_message(index, subnet), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     /// Add a route.
@@ -326,22 +316,18 @@ fn link_message(index: u32) -> LinkMessage {
     message
 }
 
-fn address_message(index: u32, subnet: Subnet, add: bool) -> RouteNetlinkMessage {
+fn address_message(index: u32, subnet: Subnet) -> RouteNetlinkMessage {
     let mut message = AddressMessage::default();
     message.header.family = family_of(subnet.address);
     message.header.prefix_len = subnet.prefix_len;
     message.header.scope = AddressScope::Universe;
     message.header.index = index;
-    if add && subnet.address.is_ipv6() {
+    if subnet.address.is_ipv6() {
         message.header.flags = AddressHeaderFlags::Nodad;
     }
     message.attributes.push(AddressAttribute::Local(subnet.address));
     message.attributes.push(AddressAttribute::Address(subnet.address));
-    if add {
-        RouteNetlinkMessage::NewAddress(message)
-    } else {
-        RouteNetlinkMessage::DelAddress(message)
-    }
+    RouteNetlinkMessage::NewAddress(message)
 }
 
 fn family_of(address: IpAddr) -> AddressFamily {

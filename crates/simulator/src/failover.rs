@@ -40,7 +40,7 @@ pub(crate) struct Disruption {
 pub(crate) fn disruptions(setup: &RunSetup) -> Vec<Disruption> {
     let Some(flow) = setup.flows.first() else { return Vec::new() };
     let used = |path: &&usize| match flow.carrier {
-        Carrier::Tcp => flow.first_path() == Some(**path),
+        Carrier::Single(_) => flow.first_path() == Some(**path),
         Carrier::Multipath(_) => true,
     };
     let of = |path: &usize| of_path(setup, *path, flow.start);
@@ -299,6 +299,7 @@ mod tests {
     use base::SocketId;
     use network::{LinkConfig, PathEvent};
     use traffic::Traffic;
+    use transport::Protocol;
 
     const RECEIVER: HostId = HostId(0);
 
@@ -350,7 +351,7 @@ mod tests {
             (0, FailureKind::Reset, seconds(9)),
         ];
         assert_eq!(all, expected);
-        (setup.flows[0].carrier, setup.flows[0].first) = (Carrier::Tcp, 1);
+        (setup.flows[0].carrier, setup.flows[0].first) = (Carrier::Single(Protocol::Tcp), 1);
         assert_eq!(disruptions(&setup).len(), 1, "the other path is not used");
     }
 
@@ -391,7 +392,8 @@ mod tests {
             (6, delay(300)),
             (7, delay(200)),
         ]);
-        let mut setup = RunSetup::new(vec![path], Carrier::Tcp, Traffic::BulkSize(1));
+        let mut setup =
+            RunSetup::new(vec![path], Carrier::Single(Protocol::Tcp), Traffic::BulkSize(1));
         setup.marks = vec![PathMark { path: 0, at: seconds(9), what: Mark::Reset }];
         let ends = |setup: &RunSetup| -> Vec<_> {
             disruptions(setup).iter().map(|d| (d.kind, d.at, d.end)).collect()

@@ -125,8 +125,8 @@ pub struct FlowSetup {
 /// What carries the traffic of a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Carrier {
-    /// TCP connections on the first path.
-    Tcp,
+    /// Connections of this protocol on the first path.
+    Single(Protocol),
     /// Connections over all paths of the flow.
     Multipath(Multipath),
 }
@@ -271,7 +271,7 @@ impl FlowSetup {
         FlowSetup {
             paths: paths.to_vec(),
             first: 0,
-            carrier: Carrier::Tcp,
+            carrier: Carrier::Single(Protocol::Tcp),
             tcp: TcpConfig::default(),
             traffic,
             reverse: false,
@@ -290,7 +290,7 @@ impl Carrier {
     /// What it has as a multi-path protocol.
     pub const fn multipath(&self) -> Option<&Multipath> {
         match self {
-            Carrier::Tcp => None,
+            Carrier::Single(_) => None,
             Carrier::Multipath(multipath) => Some(multipath),
         }
     }

@@ -25,6 +25,11 @@ impl Protocol {
         }
     }
 
+    /// The protocol with this `name`.
+    pub fn by_name(name: &str) -> Option<Protocol> {
+        Protocol::ALL.into_iter().find(|protocol| protocol.name() == name)
+    }
+
     /// Whether a connection can have more than one path.
     pub const fn is_multipath(self) -> bool {
         match self {

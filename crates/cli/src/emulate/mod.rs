@@ -24,6 +24,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use transport::Protocol;
 use transport::path_manager::PathManagerKind;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -183,7 +184,7 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
             first: scenario.ends.first,
             accuracy: &accuracy,
             side,
-            over: &command.over,
+            over: command.over,
             other: &emulator.host(other).reference(),
             in_user_namespace,
             is_shell: args.command.is_empty(),
@@ -205,20 +206,17 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
 /// Program to start, and the protocol of its connections.
 struct Program {
     words: Vec<OsString>,
-    over: Over,
+    /// The protocol as requested, or why it is TCP instead.
+    over: Result<Protocol, NoMptcp>,
 }
 
-/// Protocol of the program's connections.
-#[derive(PartialEq, Eq, Debug)]
-enum Over {
-    /// TCP, as requested.
-    Tcp,
-    /// MPTCP by `mptcpize`.
-    Mptcp,
-    /// TCP, because `mptcpize` is not installed.
-    NoMptcpize,
-    /// TCP, because the kernel does not support MPTCP.
-    NoKernel,
+/// Why programs cannot use MPTCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum NoMptcp {
+    /// `mptcpize` is not installed.
+    Mptcpize,
+    /// The kernel does not support it.
+    Kernel,
 }
 
 fn command(args: &EmulateArgs, kernel_has_mptcp: bool) -> Program {
@@ -228,12 +226,12 @@ fn command(args: &EmulateArgs, kernel_has_mptcp: bool) -> Program {
         words.push(shell().unwrap_or_else(|| "/bin/sh".into()));
     }
     let over = match (args.tcp, kernel_has_mptcp, program_in_path("mptcpize")) {
-        (true, ..) => Over::Tcp,
-        (_, false, _) => Over::NoKernel,
-        (.., false) => Over::NoMptcpize,
-        _ => Over::Mptcp,
+        (true, ..) => Ok(Protocol::Tcp),
+        (_, false, _) => Err(NoMptcp::Kernel),
+        (.., false) => Err(NoMptcp::Mptcpize),
+        _ => Ok(Protocol::Mptcp),
     };
-    if over == Over::Mptcp {
+    if over == Ok(Protocol::Mptcp) {
         words.splice(0..0, ["mptcpize".into(), "run".into()]);
     }
     Program { words, over }
@@ -282,7 +280,7 @@ struct Banner<'a> {
     first: usize,
     accuracy: &'a Accuracy,
     side: Side,
-    over: &'a Over,
+    over: Result<Protocol, NoMptcp>,
     other: &'a Path,
     in_user_namespace: bool,
     is_shell: bool,
@@ -309,16 +307,16 @@ fn banner(banner: &Banner<'_>) -> String {
         address(if side == Side::Client { Side::Server } else { Side::Client }, first, false);
     let path = &paths[first].name;
     let line = match over {
-        Over::Mptcp => format!(
+        Ok(Protocol::Mptcp) => format!(
             "Programs run over MPTCP (mptcpize): to {meet} over all paths, {path} first.\n\
              --tcp turns that off."
         ),
-        Over::Tcp => format!("Programs run over TCP: to {meet} over {path}."),
-        Over::NoMptcpize => format!(
+        Ok(Protocol::Tcp) => format!("Programs run over TCP: to {meet} over {path}."),
+        Err(NoMptcp::Mptcpize) => format!(
             "Programs run over TCP: mptcpize, which makes them use MPTCP, is not installed\n\
              (sudo apt-get install mptcpize). To {meet} over {path}."
         ),
-        Over::NoKernel => {
+        Err(NoMptcp::Kernel) => {
             format!(
                 "Programs run over TCP: this kernel does not support MPTCP. To {meet} over \
                 {path}."

@@ -33,7 +33,7 @@ fn accuracy(realtime: bool) -> Accuracy {
     Accuracy { paths: vec![one], realtime, quality }
 }
 
-fn said(side: Side, over: &Over, realtime: bool) -> String {
+fn said(side: Side, over: Result<Protocol, NoMptcp>, realtime: bool) -> String {
     let paths =
         [path("wlan='rate 25mbit delay 20ms loss 1% limit 100p'"), path("lte='rate 8mbit'")];
     banner(&Banner {
@@ -51,7 +51,7 @@ fn said(side: Side, over: &Over, realtime: bool) -> String {
 #[test]
 fn banner_says_paths_addresses_errors_and_how_programs_connect() {
     assert_eq!(
-        said(Side::Client, &Over::Mptcp, true),
+        said(Side::Client, Ok(Protocol::Mptcp), true),
         "\
 emulating; measured errors: delay +0.118 ms, rate -0.20 %, every loss as drawn
   wlan  client 10.0.0.1    server 10.0.0.2    rate 25mbit delay 20ms loss 1% limit 100p
@@ -66,7 +66,7 @@ This is a shell in the client; `exit` ends the emulation."
 #[test]
 fn banner_says_what_is_missing_and_what_adds_it() {
     assert_eq!(
-        said(Side::Server, &Over::NoMptcpize, false),
+        said(Side::Server, Err(NoMptcp::Mptcpize), false),
         "\
 emulating in a user namespace; measured errors: delay +0.118 ms, rate -0.20 %, every loss as \
          drawn (without real-time priority: needs root)
@@ -77,7 +77,8 @@ Programs run over TCP: mptcpize, which makes them use MPTCP, is not installed
 A shell in the client: nsenter --net=/proc/7/fd/9 $SHELL"
     );
     assert!(
-        said(Side::Client, &Over::NoKernel, true).contains("this kernel does not support MPTCP.")
+        said(Side::Client, Err(NoMptcp::Kernel), true)
+            .contains("this kernel does not support MPTCP.")
     );
 }
 
@@ -94,10 +95,10 @@ fn what_is_said_before_and_after_a_program() {
     let record = EmulatedRecord { links, quality, nics: Vec::new(), captures: None };
     let paths = [path("wlan='rate 25mbit delay 20ms loss 1% limit 100p'")];
     let text = [
-        said(Side::Client, &Over::Mptcp, true),
-        said(Side::Client, &Over::Tcp, false),
-        said(Side::Server, &Over::NoMptcpize, false),
-        said(Side::Client, &Over::NoKernel, true),
+        said(Side::Client, Ok(Protocol::Mptcp), true),
+        said(Side::Client, Ok(Protocol::Tcp), false),
+        said(Side::Server, Err(NoMptcp::Mptcpize), false),
+        said(Side::Client, Err(NoMptcp::Kernel), true),
         summary(&paths, &record),
     ];
     let mut settings = insta::Settings::clone_current();

@@ -11,6 +11,7 @@ use super::{Connection, Spoken, Subflow};
 use base::Instant;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use transport::Protocol;
 use wire::Flags;
 use wire::mptcp::{Capable, CapableForm, Join, Key, Mapping, Token};
 
@@ -40,7 +41,7 @@ struct Opened {
 impl Default for Opened {
     fn default() -> Self {
         let data = Default::default();
-        Opened { spoken: Spoken::Tcp, offered: false, unmatched: false, data }
+        Opened { spoken: Spoken::Of(Protocol::Tcp), offered: false, unmatched: false, data }
     }
 }
 
@@ -96,7 +97,7 @@ impl Connections {
             Some(Capable::Unsupported { version }) => {
                 opened.spoken = Spoken::OtherVersion(version);
             }
-            None if answers && opened.offered && opened.spoken == Spoken::Tcp => {
+            None if answers && opened.offered && opened.spoken == Spoken::Of(Protocol::Tcp) => {
                 opened.spoken = Spoken::FellBack;
             }
             None => {}
@@ -113,7 +114,7 @@ impl Connections {
         match form {
             CapableForm::Syn => self.connections[connection].offered = true,
             CapableForm::SynAck { sender } => {
-                self.connections[connection].spoken = Spoken::Mptcp;
+                self.connections[connection].spoken = Spoken::Of(Protocol::Mptcp);
                 self.learn(connection, 1, sender);
             }
             CapableForm::Ack { sender, receiver } => {
@@ -133,8 +134,8 @@ impl Connections {
         self.tokens.insert(token, (connection, side));
         let opened = &mut self.connections[connection];
         opened.data[side].begin(initial);
-        if opened.spoken == Spoken::Tcp {
-            opened.spoken = Spoken::Mptcp;
+        if opened.spoken == Spoken::Of(Protocol::Tcp) {
+            opened.spoken = Spoken::Of(Protocol::Mptcp);
         }
     }
 
@@ -149,7 +150,7 @@ impl Connections {
             }
             None => {
                 let own = &mut self.connections[flow.connection];
-                (own.spoken, own.unmatched) = (Spoken::Mptcp, true);
+                (own.spoken, own.unmatched) = (Spoken::Of(Protocol::Mptcp), true);
             }
         }
     }
@@ -158,9 +159,9 @@ impl Connections {
         let Some(dss) = segment.options.mptcp.dss else { return };
         let (end, flow) = (self.flows[index].sender(segment), &mut self.flows[index]);
         let opened = &mut self.connections[flow.connection];
-        if opened.spoken == Spoken::Tcp {
+        if opened.spoken == Spoken::Of(Protocol::Tcp) {
             // The capture began after the handshake.
-            (opened.spoken, opened.unmatched) = (Spoken::Mptcp, true);
+            (opened.spoken, opened.unmatched) = (Spoken::Of(Protocol::Mptcp), true);
         }
         let Some(mapping) = dss.mapping() else { return };
         let side = flow.side_of(end);
@@ -185,7 +186,7 @@ impl Connections {
         let new = carrier.half.sent(segment);
         if !new.is_empty() && carrier.mappings.is_empty() {
             // Data before any mapping make a connection TCP (RFC 8684 s3.7).
-            if opened.spoken == Spoken::Mptcp && !opened.unmatched {
+            if opened.spoken == Spoken::Of(Protocol::Mptcp) && !opened.unmatched {
                 opened.spoken = Spoken::FellBack;
             }
             carrier.mappings.become_plain();

@@ -4,6 +4,7 @@
 
 use super::{Analysis, Connection, Distribution, Flowing, OutOfOrder, Spoken, Subflow, Vantage};
 use serde_json::{Value, json};
+use transport::Protocol;
 
 /// The document of `analyze --json`; `file` is the name given.
 pub fn analysis_document(file: &str, analysis: &Analysis) -> Value {
@@ -20,13 +21,13 @@ pub fn analysis_document(file: &str, analysis: &Analysis) -> Value {
 
 fn connection(connection: &Connection) -> Value {
     let (protocol, version) = match connection.spoken {
-        Spoken::Tcp => ("tcp", None),
-        Spoken::Mptcp => ("mptcp", Some(1)),
-        Spoken::FellBack => ("tcp", Some(1)),
-        Spoken::OtherVersion(version) => ("tcp", Some(version)),
+        Spoken::Of(Protocol::Tcp) => (Protocol::Tcp, None),
+        Spoken::Of(Protocol::Mptcp) => (Protocol::Mptcp, Some(1)),
+        Spoken::FellBack => (Protocol::Tcp, Some(1)),
+        Spoken::OtherVersion(version) => (Protocol::Tcp, Some(version)),
     };
     json!({
-        "protocol": protocol,
+        "protocol": protocol.name(),
         "mptcp_version": version,
         "fell_back": connection.spoken == Spoken::FellBack,
         "client": connection.client.to_string(),

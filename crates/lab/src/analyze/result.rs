@@ -2,6 +2,7 @@
 
 use super::Distribution;
 use std::net::SocketAddr;
+use transport::Protocol;
 
 /// Results for a capture.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,10 +22,8 @@ pub struct Analysis {
 /// Protocol of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spoken {
-    /// TCP (RFC 9293), without an attempt to use MPTCP.
-    Tcp,
-    /// MPTCP version 1 (RFC 8684).
-    Mptcp,
+    /// The protocol that the hosts agreed on; MPTCP is version 1 (RFC 8684).
+    Of(Protocol),
     /// The client requested MPTCP, and the connection fell back to TCP.
     FellBack,
     /// MPTCP of a version other than 1, analysed as TCP.

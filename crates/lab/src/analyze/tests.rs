@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 use traffic::Traffic;
-use transport::Profile;
+use transport::{Profile, Protocol};
 
 const CLIENT: HostId = HostId(0);
 const SERVER: HostId = HostId(1);
@@ -164,10 +164,10 @@ fn agrees(path: PathId, sender: &Flowing, receiver: &Flowing, truth: &Truth) {
 
 #[test]
 fn lossy_tcp_download_shows_what_the_recorder_counted() {
-    let (record, mut truth) = download(Carrier::Tcp, &[link(10, 20, 0.02)]);
+    let (record, mut truth) = download(Carrier::Single(Protocol::Tcp), &[link(10, 20, 0.02)]);
     let sender = only(&captures(&record).sender);
     let receiver = only(&captures(&record).receiver);
-    assert_eq!((sender.spoken, sender.vantage), (Spoken::Tcp, Vantage::Server));
+    assert_eq!((sender.spoken, sender.vantage), (Spoken::Of(Protocol::Tcp), Vantage::Server));
     assert_eq!(receiver.vantage, Vantage::Client);
     assert_eq!(sender.first_bytes(true), record.measured().sent.first_sent_bytes[0]);
     assert_eq!((receiver.first_bytes(true), receiver.first_bytes(false)), (4 << 20, 1));
@@ -196,7 +196,7 @@ fn mptcp_download_over_unequal_lossy_paths_shows_what_the_recorder_counted() {
     let (record, truth) = download(Multipath::default().into(), &links);
     let sender = only(&captures(&record).sender);
     let receiver = only(&captures(&record).receiver);
-    assert_eq!((sender.spoken, sender.subflows.len()), (Spoken::Mptcp, 2));
+    assert_eq!((sender.spoken, sender.subflows.len()), (Spoken::Of(Protocol::Mptcp), 2));
     assert_eq!((sender.vantage, receiver.vantage), (Vantage::Server, Vantage::Client));
     let total: u64 = record.measured().sent.first_sent_bytes.iter().sum();
     for (number, path) in [PathId(0), PathId(1)].into_iter().enumerate() {
@@ -230,7 +230,10 @@ fn capture_that_begins_in_the_middle_is_shown_with_what_it_has() {
             }
             let analysis = analyze(&late.into_inner()).unwrap();
             let [connection] = &analysis.connections[..] else { panic!("{analysis:?}") };
-            assert_eq!((connection.spoken, connection.vantage), (Spoken::Mptcp, Vantage::Unknown));
+            assert_eq!(
+                (connection.spoken, connection.vantage),
+                (Spoken::Of(Protocol::Mptcp), Vantage::Unknown)
+            );
             assert!(analysis.notes.iter().any(|n| n.contains("keys")), "{:?}", analysis.notes);
             // Every byte from the first segment's on is seen first in one place, and none twice.
             let down = &connection.subflows[0].down;
@@ -244,7 +247,7 @@ fn capture_that_begins_in_the_middle_is_shown_with_what_it_has() {
 
 #[test]
 fn packets_cut_to_their_headers_keep_their_lengths() {
-    let (record, _) = download(Carrier::Tcp, &[link(10, 5, 0.01)]);
+    let (record, _) = download(Carrier::Single(Protocol::Tcp), &[link(10, 5, 0.01)]);
     let whole = &captures(&record).sender;
     let mut cut = wire::PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
     for packet in wire::CaptureReader::new(whole).unwrap().map(Result::unwrap) {
@@ -278,7 +281,10 @@ fn every_capture_of_the_shared_data_is_analysed() {
         }
     }
     let two = &seen["mptcp/linux-6.18-v4-2subflows.pcap"].connections;
-    assert_eq!((two.len(), two[0].subflows.len(), two[0].spoken), (1, 2, Spoken::Mptcp));
+    assert_eq!(
+        (two.len(), two[0].subflows.len(), two[0].spoken),
+        (1, 2, Spoken::Of(Protocol::Mptcp))
+    );
     let shares: f64 = two[0].subflows.iter().filter_map(|s| s.down.share.or(s.up.share)).sum();
     assert!((shares - 1.0).abs() < 1e-9, "{shares}");
     let old = &seen["mptcp/tcpdump-v0.pcap"].connections;
@@ -289,7 +295,7 @@ fn every_capture_of_the_shared_data_is_analysed() {
 #[test]
 fn file_that_is_no_capture_is_refused_and_a_damaged_one_read_up_to_the_damage() {
     assert!(analyze(b"hello, this is text").is_err());
-    let (record, _) = download(Carrier::Tcp, &[link(10, 5, 0.0)]);
+    let (record, _) = download(Carrier::Single(Protocol::Tcp), &[link(10, 5, 0.0)]);
     let whole = &captures(&record).sender;
     let half = analyze(&whole[..whole.len() / 2]).unwrap();
     assert!(half.notes.iter().any(|note| note.contains("damaged")), "{:?}", half.notes);

@@ -49,7 +49,7 @@ impl Chosen {
     pub(super) fn resolve(options: &Options, paths: usize) -> Result<Chosen, InputError> {
         let protocols = chosen(options.texts(Key::Protocols), usual(paths), protocol)?;
         let mut notes = Vec::new();
-        let multipath = protocols.contains(&Protocol::Mptcp);
+        let multipath = protocols.iter().copied().any(Protocol::is_multipath);
         if multipath {
             check_paths(options, paths, &mut notes)?;
         } else {
@@ -87,7 +87,8 @@ impl Chosen {
         }
         check_weights(options.texts(Key::Schedulers), &schedulers, paths)?;
         notes.extend(unnamed(&path_managers, &failovers));
-        if multipath && !protocols.contains(&Protocol::Tcp) && !options.is_given(Key::Baseline) {
+        let single = !protocols.iter().copied().all(Protocol::is_multipath);
+        if multipath && !single && !options.is_given(Key::Baseline) {
             notes.push(
                 "no path is used alone, so variants are compared with the best variant; add `tcp` \
                  to the protocols to learn whether several paths pay off"
@@ -160,11 +161,9 @@ pub(super) fn chosen_of<T: PartialEq>(
 }
 
 fn protocol(word: &str) -> Result<Protocol, Complaint> {
-    let names = Protocol::ALL.map(Protocol::name);
-    if let Some(protocol) = Protocol::ALL.into_iter().find(|protocol| protocol.name() == word) {
-        return Ok(protocol);
-    }
-    Err(unknown("protocol", word, &names, &PROTOCOLS_LATER))
+    Protocol::by_name(word).ok_or_else(|| {
+        unknown("protocol", word, &Protocol::ALL.map(Protocol::name), &PROTOCOLS_LATER)
+    })
 }
 
 /// Error for an unknown word, or for one that is not implemented yet.
@@ -378,10 +377,10 @@ fn controls(
     protocols: &[Protocol],
     notes: &mut Vec<String>,
 ) -> Result<Vec<ControllerChoice>, InputError> {
-    let multipath = protocols.contains(&Protocol::Mptcp);
+    let multipath = protocols.iter().copied().any(Protocol::is_multipath);
     let default = vec![Control::Built(ControllerChoice::CUBIC)];
     let asked = chosen_of(lists, default, with_parameters, |word| control(word, multipath))?;
-    if protocols.contains(&Protocol::Tcp) {
+    if !protocols.iter().copied().all(Protocol::is_multipath) {
         let skipped = asked.iter().filter(|control| control.is_coupled());
         let skipped: Vec<String> = skipped.map(|control| format!("`{control}`")).collect();
         let what = if skipped.len() == 1 { "it couples" } else { "they couple" };

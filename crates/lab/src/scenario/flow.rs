@@ -81,13 +81,15 @@ impl FlowSpec {
 
     /// The flows in repetition `run` of a study with `seed`.
     pub(crate) fn draw(&self, seed: u64, run: u64, tcp: &TcpConfig) -> Vec<FlowSetup> {
-        let carrier = match self.protocol {
-            Protocol::Tcp => Carrier::Tcp,
-            Protocol::Mptcp => Carrier::Multipath(Multipath {
+        let carrier = if self.protocol.is_multipath() {
+            Carrier::Multipath(Multipath {
+                protocol: self.protocol,
                 scheduler: self.scheduler.clone(),
                 probes_removed: true,
                 ..Multipath::default()
-            }),
+            })
+        } else {
+            Carrier::Single(self.protocol)
         };
         let one = |number: u32| FlowSetup {
             carrier: carrier.clone(),
@@ -110,7 +112,7 @@ impl FlowSpec {
             // Writing to a string cannot fail.
             let _ = write!(words, " {word} {value}");
         };
-        if self.protocol == Protocol::Mptcp {
+        if self.protocol.is_multipath() {
             add("scheduler", self.scheduler.to_string());
         }
         if let Some(traffic) = &self.traffic {
@@ -192,16 +194,17 @@ struct Draft<'t> {
 
 fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, Refusal> {
     let tokens = tokens(text)?;
-    let mut said: Vec<&str> = Vec::new();
+    let mut said: Vec<Option<&str>> = Vec::new();
     let mut draft = Draft::default();
     let mut rest = tokens.iter();
     while let Some(word) = rest.next() {
-        let what = if word.text == "mptcp" { "tcp" } else { word.text.as_str() };
-        if said.contains(&what) {
-            let what = if what == "tcp" { "the protocol".into() } else { format!("`{what}`") };
+        // The names of protocols are one item.
+        let item = Some(word.text.as_str()).filter(|word| Protocol::by_name(word).is_none());
+        if said.contains(&item) {
+            let what = item.map_or("the protocol".to_owned(), |item| format!("`{item}`"));
             return Err(word.refuse(format!("{what} is given twice"), "keep one"));
         }
-        said.push(what);
+        said.push(item);
         draft.item(word, &mut rest, around)?;
     }
     let (paths, place) = draft.on.ok_or_else(|| {
@@ -210,7 +213,7 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
     })?;
     let several = if paths.len() > 1 { Protocol::Mptcp } else { Protocol::Tcp };
     let protocol = draft.protocol.unwrap_or(several);
-    if protocol == Protocol::Tcp {
+    if !protocol.is_multipath() {
         if paths.len() > 1 {
             let help = "name one path, or write `mptcp`";
             return Err(place.refuse("a TCP flow uses one path", help));
@@ -251,9 +254,11 @@ impl<'t> Draft<'t> {
         rest: &mut std::slice::Iter<'t, Token>,
         around: &Surroundings<'_>,
     ) -> Result<(), Refusal> {
+        if let Some(protocol) = Protocol::by_name(&word.text) {
+            self.protocol = Some(protocol);
+            return Ok(());
+        }
         match word.text.as_str() {
-            "tcp" => self.protocol = Some(Protocol::Tcp),
-            "mptcp" => self.protocol = Some(Protocol::Mptcp),
             "reverse" => self.reverse = true,
             "on" => self.on = Some(on(word, rest, around.paths)?),
             "cc" => {

@@ -7,6 +7,7 @@ use crate::error::{Given, InputError, sanitised};
 use crate::traffic_spec;
 use crate::words::nearest_help;
 use toml::de::DeTable;
+use transport::Protocol;
 
 /// A keyword of a flow, in descriptions and as a key of files.
 struct Word {
@@ -28,10 +29,8 @@ const fn both(name: &'static str, pattern: Pattern, about: &'static str) -> Word
     Word { name, is_item: true, key: Some((pattern, about)) }
 }
 
-/// Every word, in the order in which messages list them.
+/// Every word except the names of protocols, in the order in which messages list them.
 static WORDS: &[Word] = &[
-    item("tcp"),
-    item("mptcp"),
     item("on"),
     key(
         "protocol",
@@ -63,9 +62,10 @@ static WORDS: &[Word] = &[
     both("reverse", Flag, "Send from client to server."),
 ];
 
-/// Keywords of items.
+/// Keywords of items; the name of a protocol is an item of its own.
 pub(super) fn item_words() -> Vec<&'static str> {
-    WORDS.iter().filter(|word| word.is_item).map(|word| word.name).collect()
+    let words = WORDS.iter().filter(|word| word.is_item).map(|word| word.name);
+    Protocol::ALL.into_iter().map(Protocol::name).chain(words).collect()
 }
 
 /// The keys of a file, with their values and descriptions.

@@ -210,12 +210,7 @@ impl Scenario {
 
     /// Whether a protocol over several paths is among those compared.
     pub fn has_multipath(&self) -> bool {
-        self.choices.protocols.contains(&Protocol::Mptcp)
-    }
-
-    /// Whether paths are compared alone.
-    pub fn has_single_path(&self) -> bool {
-        self.choices.protocols.contains(&Protocol::Tcp)
+        self.choices.protocols.iter().copied().any(Protocol::is_multipath)
     }
 
     fn failover_names(&self) -> String {

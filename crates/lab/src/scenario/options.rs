@@ -239,7 +239,7 @@ impl Options {
         }
         let refuse = |problem, help| Err(InputError::at("--simultaneous-syn", problem, help));
         let meshes = |kind: &PathManagerKind| matches!(kind, PathManagerKind::Fullmesh { .. });
-        if !chosen.protocols.contains(&Protocol::Mptcp) {
+        if !chosen.protocols.iter().copied().any(Protocol::is_multipath) {
             return refuse(
                 "this option needs several paths at once, but each path is compared alone",
                 "add `mptcp` to the protocols: `--protocols tcp,mptcp`",

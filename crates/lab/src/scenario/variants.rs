@@ -89,20 +89,23 @@ impl Variant {
 
 /// All variants to compare, in the order given.
 pub fn variants_of(scenario: &Scenario) -> Vec<Variant> {
-    let of = |protocol: &Protocol| match protocol {
-        Protocol::Tcp => each_path_alone(scenario),
-        Protocol::Mptcp => all_paths_together(scenario),
+    let of = |protocol: Protocol| {
+        if protocol.is_multipath() {
+            all_paths_together(scenario, protocol)
+        } else {
+            each_path_alone(scenario, protocol)
+        }
     };
-    scenario.choices.protocols.iter().flat_map(of).collect()
+    scenario.choices.protocols.iter().copied().flat_map(of).collect()
 }
 
 /// Each path with every uncoupled congestion control.
-fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
+fn each_path_alone(scenario: &Scenario, protocol: Protocol) -> Vec<Variant> {
     let on_path = |path: usize| {
         let controls = scenario.choices.congestion.iter().filter(|control| !control.is_coupled());
         controls.map(move |cc| Variant {
-            name: format!("tcp/{}/{cc}", scenario.paths[path].name),
-            carrier: Carrier::Single { protocol: Protocol::Tcp, path },
+            name: format!("{}/{}/{cc}", protocol.name(), scenario.paths[path].name),
+            carrier: Carrier::Single { protocol, path },
             congestion: cc.clone(),
         })
     };
@@ -110,7 +113,7 @@ fn each_path_alone(scenario: &Scenario) -> Vec<Variant> {
 }
 
 /// Every scheduler with every congestion control, path manager, path policy and fail-over rule.
-fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
+fn all_paths_together(scenario: &Scenario, protocol: Protocol) -> Vec<Variant> {
     let mut variants = Vec::new();
     for scheduler in &scenario.choices.schedulers {
         let usual = Failover::usual(scenario.ends.profile, scheduler);
@@ -125,11 +128,11 @@ fn all_paths_together(scenario: &Scenario) -> Vec<Variant> {
                     for &failover in rules {
                         let named = Some(failover).filter(|rule| *rule != usual);
                         let suffix = suffix(path_manager, policy, named);
-                        let name = format!("mptcp/{scheduler}/{congestion}{suffix}");
+                        let name = format!("{}/{scheduler}/{congestion}{suffix}", protocol.name());
                         let congestion = congestion.clone();
                         let (scheduler, policy) = (scheduler.clone(), policy.clone());
                         let carrier = Carrier::Multipath {
-                            protocol: Protocol::Mptcp,
+                            protocol,
                             scheduler,
                             path_manager,
                             policy,

@@ -293,6 +293,7 @@ mod tests {
     use network::{Capacity, Limit, LinkConfig, LossConfig};
     use simulator::{Carrier, Multipath, PathSetup};
     use traffic::Traffic;
+    use transport::Protocol;
 
     fn setup(carrier: Carrier) -> RunSetup {
         let path = |(name, mbit, millis, p): (&str, u64, u64, f64)| {
@@ -307,7 +308,7 @@ mod tests {
         };
         let paths = [("wlan", 20, 10, 0.01), ("lte", 5, 50, 0.0)].map(path);
         let mut setup = RunSetup::new(paths.into(), carrier, Traffic::BulkSize(2 << 20));
-        if setup.flows[0].carrier == Carrier::Tcp {
+        if setup.flows[0].carrier == Carrier::Single(Protocol::Tcp) {
             setup.flows[0].first = 1;
         }
         setup
@@ -356,7 +357,7 @@ mod tests {
 
     #[test]
     fn recording_changes_nothing() {
-        for carrier in [Carrier::Tcp, Multipath::default().into()] {
+        for carrier in [Carrier::Single(Protocol::Tcp), Multipath::default().into()] {
             let setup = setup(carrier);
             let (record, series) = record_series(&setup).unwrap();
             assert_eq!(record, simulator::simulate(&setup).unwrap());
@@ -366,7 +367,7 @@ mod tests {
 
     #[test]
     fn series_of_an_upload_are_those_of_the_uplink() {
-        let mut setup = setup(Carrier::Tcp);
+        let mut setup = setup(Carrier::Single(Protocol::Tcp));
         setup.flows[0].reverse = true;
         let (_, series) = record_series(&setup).unwrap();
         let queue = &of(&series, Quantity::Queue, Some(1)).points;

@@ -75,9 +75,10 @@ pub(super) fn run(
     protocol: &ProtocolConfig,
 ) -> Result<SutRecord, LiveError> {
     let failed = |error: io::Error| LiveError::system("leading paths to the engine", &error);
-    let used: Vec<usize> = match protocol {
-        ProtocolConfig::Tcp(_) => vec![path],
-        ProtocolConfig::Mptcp(_) => (0..paths.paths.len()).collect(),
+    let used: Vec<usize> = if protocol.protocol().is_multipath() {
+        (0..paths.paths.len()).collect()
+    } else {
+        vec![path]
     };
     for role in [Role::Client, Role::Server] {
         for path in &used {
@@ -242,7 +243,7 @@ fn record(
 ) -> Result<SutRecord, LiveError> {
     let mut record = SutRecord::of_halves(run, paths, &client.half, &server.half)?;
     let (sender, receiver) = if run.reverse { (client, server) } else { (server, client) };
-    let multipath = matches!(protocol, ProtocolConfig::Mptcp(_));
+    let multipath = protocol.protocol().is_multipath();
     for (_, sent) in sender.ledger.connections() {
         if multipath && sent.fallback && record.run.measured().failure.is_none() {
             return Err(LiveError::Failed(
@@ -254,10 +255,7 @@ fn record(
     let duplicates = receiver.ledger.connections().map(|(_, sent)| sent.duplicate_bytes);
     record.flow_mut().duplicate_bytes = duplicates.sum();
     record.flow_mut().data_packets = receiver.seen.arrived;
-    record.congestion = vec![match protocol {
-        ProtocolConfig::Tcp(tcp) => tcp.congestion.to_string(),
-        ProtocolConfig::Mptcp(mptcp) => mptcp.tcp.congestion.to_string(),
-    }];
+    record.congestion = vec![protocol.congestion().to_string()];
     record.series = series(sender, receiver, used);
     record.run.ended = client.ended.min(server.ended) - Instant::ZERO;
     Ok(record)

@@ -148,6 +148,7 @@ mod tests {
     use crate::setup::Carrier;
     use network::{LinkConfig, PathSetup};
     use traffic::Traffic;
+    use transport::Protocol;
 
     fn setup(competing: &[&[usize]]) -> RunSetup {
         let path = |name: &str| PathSetup {
@@ -158,7 +159,7 @@ mod tests {
         };
         let traffic = Traffic::BulkSize(1);
         let paths = vec![path("a"), path("b")];
-        let mut setup = RunSetup::new(paths, Carrier::Tcp, traffic.clone());
+        let mut setup = RunSetup::new(paths, Carrier::Single(Protocol::Tcp), traffic.clone());
         setup.flows.extend(competing.iter().map(|paths| FlowSetup::new(paths, traffic.clone())));
         setup
     }

@@ -4,7 +4,7 @@ use super::SERVER_PORT;
 use super::hosts::FlowHosts;
 use super::notify::initial_backups;
 use crate::managers;
-use crate::setup::{FlowSetup, Multipath, RunSetup};
+use crate::setup::{Carrier, FlowSetup, Multipath, RunSetup};
 use base::InterfaceId;
 use std::net::{IpAddr, SocketAddr};
 use traffic::Role;
@@ -19,11 +19,15 @@ const MOST_GATEWAYS: usize = 10;
 /// The configuration that both hosts of a flow have in common.
 pub fn socket_config(flow: &FlowSetup, ipv6: bool) -> ProtocolConfig {
     let tcp = flow.tcp.clone();
-    match flow.carrier.multipath() {
-        Some(multipath) if multipath.protocol == Protocol::Mptcp => {
-            mptcp_config(multipath, tcp, flow.paths.len(), ipv6).into()
+    let (multipath, paths) = match &flow.carrier {
+        Carrier::Single(protocol) => {
+            (&Multipath { protocol: *protocol, ..Multipath::default() }, 1)
         }
-        _ => tcp.into(),
+        Carrier::Multipath(multipath) => (multipath, flow.paths.len()),
+    };
+    match multipath.protocol {
+        Protocol::Tcp => tcp.into(),
+        Protocol::Mptcp => mptcp_config(multipath, tcp, paths, ipv6).into(),
     }
 }
 

@@ -4,7 +4,7 @@ use base::{Duration, Rate};
 use network::{Limit, LinkConfig, LossConfig, PathSetup};
 use simulator::{Carrier, Multipath, RunSetup, simulate};
 use traffic::Traffic;
-use transport::{Profile, TcpConfig};
+use transport::{Profile, Protocol, TcpConfig};
 
 /// 8 Mbit/s, 60 ms, a short queue and some loss: every part of a window's life.
 fn setup(congestion: &'static str, profile: Profile, carrier: Carrier) -> RunSetup {
@@ -27,7 +27,7 @@ fn setup(congestion: &'static str, profile: Profile, carrier: Carrier) -> RunSet
 #[test]
 fn one_path_runs_alike_under_every_coupled_control() {
     for profile in [Profile::Linux, Profile::Linux41] {
-        for carrier in [Carrier::Tcp, Multipath::default().into()] {
+        for carrier in [Carrier::Single(Protocol::Tcp), Multipath::default().into()] {
             let hash =
                 |congestion| simulate(&setup(congestion, profile, carrier.clone())).unwrap().hash();
             let reno = hash("reno");

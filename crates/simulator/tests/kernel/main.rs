@@ -14,7 +14,7 @@ use harness::RunRecord;
 use network::{Limit, LinkConfig, LossConfig};
 use simulator::{Carrier, PathSetup, RunSetup, simulate};
 use traffic::Traffic;
-use transport::{Buffers, TcpConfig};
+use transport::{Buffers, Protocol, TcpConfig};
 
 /// The same in both directions.
 struct Bench {
@@ -53,7 +53,7 @@ impl Bench {
             Buffers { send_max: send << 20, receive_max: receive << 20, auto_tuning: true };
         let (name, events) = ("p".to_owned(), Vec::new());
         let path = PathSetup { name, down: link.clone(), up: link, events };
-        let mut setup = RunSetup::new(vec![path], Carrier::Tcp, traffic);
+        let mut setup = RunSetup::new(vec![path], Carrier::Single(Protocol::Tcp), traffic);
         setup.run = run;
         setup.flows[0].tcp = TcpConfig {
             congestion: cc.parse().expect("a control of the table"),

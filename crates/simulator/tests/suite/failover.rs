@@ -9,7 +9,7 @@ use harness::{FailureKind, RunRecord};
 use network::LinkChange;
 use simulator::{BackupMark, Carrier, Direction, Mark, Multipath, PathEvent, PathMark, RunSetup};
 use traffic::Traffic;
-use transport::Failover;
+use transport::{Failover, Protocol};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -207,7 +207,7 @@ fn failing(paths: &[network::LinkConfig], events: Vec<PathEvent>, seconds: u64) 
     let traffic = Traffic::BulkTime(Duration::from_secs(seconds));
     let mut setup = over(paths, "lrf", traffic);
     if paths.len() == 1 {
-        setup.flows[0].carrier = Carrier::Tcp;
+        setup.flows[0].carrier = Carrier::Single(Protocol::Tcp);
     }
     setup.network.paths[0].events = events;
     setup
@@ -305,6 +305,6 @@ fn dead_shared_link_is_a_failure_of_the_paths_through_it() {
     let [only] = record(&setup).failovers()[..] else { unreachable!() };
     assert_eq!((only.path, only.kind, only.at), (0, FailureKind::Silent, ms(5000)));
     assert!(only.time.is_some_and(|time| time > ms(100)), "{only:?}");
-    (setup.flows[0].carrier, setup.flows[0].first) = (Carrier::Tcp, 1);
+    (setup.flows[0].carrier, setup.flows[0].first) = (Carrier::Single(Protocol::Tcp), 1);
     assert_eq!(times(&setup), [], "this path is another");
 }

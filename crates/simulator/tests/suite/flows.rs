@@ -12,6 +12,7 @@ use simulator::{
     PathSetup, RunError, RunSetup, SharedLink, simulate,
 };
 use traffic::{StreamFailure, Traffic};
+use transport::Protocol;
 use transport::path_manager::PathManagerKind;
 
 const FOREVER: Traffic = Traffic::BulkTime(Duration::from_secs(600));
@@ -174,7 +175,8 @@ fn outage_of_a_path_is_told_to_the_flows_on_it_and_one_of_a_shared_link_to_nobod
 fn on_both() -> RunSetup {
     let late = FlowSetup { carrier: competing(), start: seconds(1), ..flow(&[1, 0]) };
     let paths = vec![path("a", &link(10, 20)), path("b", &link(10, 20))];
-    let mut setup = RunSetup::new(paths, Carrier::Tcp, Traffic::BulkTime(seconds(20)));
+    let mut setup =
+        RunSetup::new(paths, Carrier::Single(Protocol::Tcp), Traffic::BulkTime(seconds(20)));
     setup.flows[0].first = 1;
     setup.flows.extend([flow(&[0]), late]);
     setup

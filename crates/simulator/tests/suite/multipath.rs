@@ -11,7 +11,7 @@ use simulator::{Carrier, Direction, Multipath, NicSetup, PathEvent, PathSetup, R
 use traffic::Traffic;
 use transport::choice::Choice;
 use transport::path_manager::PathManagerKind;
-use transport::{Buffers, Profile, congestion, scheduler};
+use transport::{Buffers, Profile, Protocol, congestion, scheduler};
 
 /// Every scheduler of the table.
 fn schedulers() -> impl Iterator<Item = &'static str> {
@@ -41,7 +41,7 @@ pub(crate) fn over(links: &[LinkConfig], scheduler: &'static str, traffic: Traff
 pub(crate) fn multipath(setup: &mut RunSetup) -> &mut Multipath {
     match &mut setup.flows[0].carrier {
         Carrier::Multipath(multipath) => multipath,
-        Carrier::Tcp => panic!("TCP has one path"),
+        Carrier::Single(protocol) => panic!("{protocol} has one path"),
     }
 }
 
@@ -333,7 +333,8 @@ fn lossy_path_does_not_take_the_other_one_with_it() {
     let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.05 }, ..link(10, 20) };
     for scheduler in schedulers().filter(|name| !EARLY_BINDING.contains(name)) {
         let both = over(&[link(10, 20), lossy.clone()], scheduler, Traffic::BulkSize(4_000_000));
-        let alone = with(both.clone(), |setup| setup.flows[0].carrier = Carrier::Tcp);
+        let alone =
+            with(both.clone(), |setup| setup.flows[0].carrier = Carrier::Single(Protocol::Tcp));
         let (both, alone) = (crate::pair::value(&both), crate::pair::value(&alone));
         println!("{scheduler}: {both:.3} s, alone {alone:.3} s");
         assert!(both < 1.05 * alone, "{scheduler}: {both} s, the good path alone {alone} s");

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use traffic::{Half, Role, Traffic};
-use transport::{InterfaceConfig, ProtocolConfig, StackConfig};
+use transport::{InterfaceConfig, Protocol, ProtocolConfig, StackConfig};
 
 pub(crate) const CLIENT: HostId = HostId(0);
 pub(crate) const SERVER: HostId = HostId(1);
@@ -37,7 +37,7 @@ pub(crate) fn one_path(link: &LinkConfig, traffic: Traffic) -> RunSetup {
         up: link.clone(),
         events: Vec::new(),
     };
-    RunSetup::new(vec![path], Carrier::Tcp, traffic)
+    RunSetup::new(vec![path], Carrier::Single(Protocol::Tcp), traffic)
 }
 
 /// The same setup with a change.

@@ -1,5 +1,6 @@
 //! Configuration, inputs and events of a stack.
 
+use crate::congestion::ControllerChoice;
 use crate::endpoint::IpProtocol;
 use crate::info::Protocol;
 use crate::mptcp::MptcpConfig;
@@ -40,6 +41,14 @@ impl ProtocolConfig {
         match self {
             ProtocolConfig::Tcp(_) => Protocol::Tcp,
             ProtocolConfig::Mptcp(_) => Protocol::Mptcp,
+        }
+    }
+
+    /// Congestion control of its paths.
+    pub const fn congestion(&self) -> &ControllerChoice {
+        match self {
+            ProtocolConfig::Tcp(tcp) => &tcp.congestion,
+            ProtocolConfig::Mptcp(mptcp) => &mptcp.tcp.congestion,
         }
     }
 
