@@ -11,9 +11,7 @@ use netlink_packet_core::{
 use netlink_packet_route::address::{
     AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
 };
-use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
-};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
     RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
@@ -23,7 +21,6 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// A connection to the kernel's routing of one namespace.
 pub struct Netlink {
@@ -145,21 +142,6 @@ impl Netlink {
         message.attributes.push(TcAttribute::Kind("pfifo_fast".to_owned()));
         let request = RouteNetlinkMessage::NewQueueDiscipline(message);
         self.command(request, NLM_F_CREATE | NLM_F_REPLACE)
-    }
-
-    /// Make a pair of devices joined by a wire, the second one in another namespace.
-    pub fn add_veth(&mut self, name: &str, peer: &str, other: BorrowedFd<'_>) -> io::Result<()> {
-        let mut far = LinkMessage::default();
-        far.attributes.push(LinkAttribute::IfName(peer.to_owned()));
-        far.attributes.push(LinkAttribute::NetNsFd(other.as_raw_fd()));
-        let info = vec![
-            LinkInfo::Kind(InfoKind::Veth),
-            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(far))),
-        ];
-        let mut near = LinkMessage::default();
-        near.attributes.push(LinkAttribute::IfName(name.to_owned()));
-        near.attributes.push(LinkAttribute::LinkInfo(info));
-        self.command(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     /// Adds an address of the kernel to a device, and with it a route to the subnet. It can be used
