@@ -7,11 +7,11 @@ mod prefetch;
 
 pub mod chance;
 pub mod decision;
-pub mod id;
-pub mod rate;
-pub mod record;
+mod id;
+mod rate;
+mod record;
 pub mod ring;
-pub mod time;
+mod time;
 
 pub use chance::{Chance, Purpose};
 pub use id::{HostId, InterfaceId, LinkId, PathId, SocketId};

@@ -30,7 +30,7 @@ Paths:
     delay 20ms [JITTER]     one way
     loss 1% | loss gemodel P R 1-H 1-K
     limit 100p              packets, 64KiB or 50ms; without it 1000p
-    queue droptail | red MIN MAX P | codel | fq_codel
+    queue {queues}
     reorder P | duplicate P | corrupt P
     down @20s..35s          outage with a link-down notification
     silent @20s..35s        outage without one
@@ -59,7 +59,8 @@ pub(crate) fn long_help() -> String {
     let profiles = sender_profiles();
     let heading = "Sender profiles (--profile); unverified: not checked against the kernel's \
         source:";
-    format!("{EXAMPLES}\n\n{GRAMMAR}\n\n{heading}\n{profiles}")
+    let grammar = GRAMMAR.replace("{queues}", network::queue::FORMS);
+    format!("{EXAMPLES}\n\n{grammar}\n\n{heading}\n{profiles}")
 }
 
 /// Options of `compare`.

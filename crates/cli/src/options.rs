@@ -172,7 +172,7 @@ mod tests {
             }
             let matches = compare().try_get_matches_from(words).unwrap();
             let options = said(&matches, row.argument.verbs);
-            assert!(options.says(key), "{key:?}");
+            assert!(options.is_given(key), "{key:?}");
             match row.takes {
                 Takes::Switch => assert_eq!(options.switch(key), Some(true)),
                 Takes::Described => assert_eq!(options.described(key).len(), 1),

@@ -279,7 +279,7 @@ impl<A: Application> Live<A> {
             self.stopper.stopped.store(true, Ordering::Release);
         }
         if woken.changed {
-            self.on_device_news()?;
+            self.on_device_change()?;
         }
         for (address, backup) in self.switch.take() {
             self.host.set_backup(address, backup)?;
@@ -287,11 +287,11 @@ impl<A: Application> Live<A> {
         Ok(())
     }
 
-    fn on_device_news(&mut self) -> Result<(), LiveError> {
-        for news in self.monitor.take() {
-            let ours = |interface: &Interface| interface.index == news.index;
+    fn on_device_change(&mut self) -> Result<(), LiveError> {
+        for device in self.monitor.take() {
+            let ours = |interface: &Interface| interface.index == device.index;
             if let Some(number) = self.host.interfaces.iter().position(ours) {
-                let event = if news.is_up { InterfaceEvent::Up } else { InterfaceEvent::Down };
+                let event = if device.is_up { InterfaceEvent::Up } else { InterfaceEvent::Down };
                 self.host.interface_changed(number, event)?;
             }
         }

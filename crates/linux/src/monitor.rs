@@ -18,9 +18,9 @@ pub(crate) struct Monitor {
     socket: Socket,
 }
 
-/// What became of a device.
+/// State of a device after a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LinkNews {
+pub(crate) struct LinkState {
     pub index: u32,
     pub is_up: bool,
 }
@@ -35,16 +35,16 @@ impl Monitor {
     }
 
     /// The notifications that have arrived, oldest first.
-    pub(crate) fn take(&mut self) -> Vec<LinkNews> {
-        let mut news = Vec::new();
+    pub(crate) fn take(&mut self) -> Vec<LinkState> {
+        let mut states = Vec::new();
         // On any failure there is no notification, or some were lost; the next ones are sufficient.
         while let Ok((datagram, _)) = self.socket.recv_from_full() {
-            news.extend(messages(&datagram).filter_map(|message| match message.ok()?.payload {
-                NetlinkPayload::InnerMessage(inner) => news_of(&inner),
+            states.extend(messages(&datagram).filter_map(|message| match message.ok()?.payload {
+                NetlinkPayload::InnerMessage(inner) => state_of(&inner),
                 _ => None,
             }));
         }
-        news
+        states
     }
 }
 
@@ -54,8 +54,8 @@ impl AsRawFd for Monitor {
     }
 }
 
-fn news_of(message: &RouteNetlinkMessage) -> Option<LinkNews> {
+fn state_of(message: &RouteNetlinkMessage) -> Option<LinkState> {
     let link = link_of(message)?;
     let is_gone = matches!(message, RouteNetlinkMessage::DelLink(_));
-    Some(LinkNews { index: link.index, is_up: link.is_up && !is_gone })
+    Some(LinkState { index: link.index, is_up: link.is_up && !is_gone })
 }

@@ -62,18 +62,6 @@ impl Namespace {
         self.run(|| std::fs::write(file, value))?
     }
 
-    /// Join two namespaces by a wire: a device in each of them, up, with these addresses.
-    pub fn join(
-        &self,
-        (near, near_address): (&str, Subnet),
-        other: &Namespace,
-        (far, far_address): (&str, Subnet),
-    ) -> io::Result<()> {
-        self.configure(|netlink| netlink.add_veth(near, far, other.handle.as_fd()))?;
-        self.bring_up(near, &[near_address])?;
-        other.bring_up(far, &[far_address])
-    }
-
     /// Give a device addresses and set it up.
     pub fn bring_up(&self, device: &str, addresses: &[Subnet]) -> io::Result<()> {
         self.configure(|netlink| bring_up(netlink, device, addresses))

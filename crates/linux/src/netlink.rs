@@ -11,9 +11,7 @@ use netlink_packet_core::{
 use netlink_packet_route::address::{
     AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
 };
-use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
-};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
     RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
@@ -23,7 +21,6 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// A connection to the kernel's routing of one namespace.
 pub struct Netlink {
@@ -147,35 +144,10 @@ impl Netlink {
         self.command(request, NLM_F_CREATE | NLM_F_REPLACE)
     }
 
-    /// Remove a device.
-    pub fn delete_link(&mut self, index: u32) -> io::Result<()> {
-        self.command(RouteNetlinkMessage::DelLink(link_message(index)), 0)
-    }
-
-    /// Make a pair of devices joined by a wire, the second one in another namespace.
-    pub fn add_veth(&mut self, name: &str, peer: &str, other: BorrowedFd<'_>) -> io::Result<()> {
-        let mut far = LinkMessage::default();
-        far.attributes.push(LinkAttribute::IfName(peer.to_owned()));
-        far.attributes.push(LinkAttribute::NetNsFd(other.as_raw_fd()));
-        let info = vec![
-            LinkInfo::Kind(InfoKind::Veth),
-            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(far))),
-        ];
-        let mut near = LinkMessage::default();
-        near.attributes.push(LinkAttribute::IfName(name.to_owned()));
-        near.attributes.push(LinkAttribute::LinkInfo(info));
-        self.command(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL)
-    }
-
     /// Adds an address of the kernel to a device, and with it a route to the subnet. It can be used
     /// at once: there is no duplicate address detection.
     pub fn add_address(&mut self, index: u32, subnet: Subnet) -> io::Result<()> {
-        self.command(address_message(index, subnet, true), NLM_F_CREATE | NLM_F_EXCL)
-    }
-
-    /// Take an address from a device.
-    pub fn delete_address(&mut self, index: u32, subnet: Subnet) -> io::Result<()> {
-        self.command(address_message(index, subnet, false), 0)
+        self.command(address_message(index, subnet), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     /// Add a route.
@@ -326,22 +298,18 @@ fn link_message(index: u32) -> LinkMessage {
     message
 }
 
-fn address_message(index: u32, subnet: Subnet, add: bool) -> RouteNetlinkMessage {
+fn address_message(index: u32, subnet: Subnet) -> RouteNetlinkMessage {
     let mut message = AddressMessage::default();
     message.header.family = family_of(subnet.address);
     message.header.prefix_len = subnet.prefix_len;
     message.header.scope = AddressScope::Universe;
     message.header.index = index;
-    if add && subnet.address.is_ipv6() {
+    if subnet.address.is_ipv6() {
         message.header.flags = AddressHeaderFlags::Nodad;
     }
     message.attributes.push(AddressAttribute::Local(subnet.address));
     message.attributes.push(AddressAttribute::Address(subnet.address));
-    if add {
-        RouteNetlinkMessage::NewAddress(message)
-    } else {
-        RouteNetlinkMessage::DelAddress(message)
-    }
+    RouteNetlinkMessage::NewAddress(message)
 }
 
 fn family_of(address: IpAddr) -> AddressFamily {

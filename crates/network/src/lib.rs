@@ -10,15 +10,15 @@
 
 mod damage;
 mod flight;
-pub mod link;
-pub mod link_config;
+mod link;
+mod link_config;
 mod link_stats;
 pub mod loss;
 pub mod middlebox;
-pub mod path;
+mod path;
 pub mod queue;
 mod server;
-pub mod topology;
+mod topology;
 pub mod trace;
 
 pub use link::Link;

@@ -48,7 +48,7 @@ pub struct Link {
     id: LinkId,
     down: bool,
     /// Whether packets may be damaged or duplicated.
-    meddles: bool,
+    has_damage: bool,
     rare: Box<Rare>,
 }
 
@@ -91,7 +91,7 @@ impl Link {
             owner,
             id,
             down: false,
-            meddles: config.corrupt > 0.0 || config.duplicate > 0.0,
+            has_damage: config.corrupt > 0.0 || config.duplicate > 0.0,
             rare: Box::new(Rare {
                 jitter: config.jitter,
                 reorder: config.reorder,
@@ -339,13 +339,13 @@ impl Link {
     /// Put a packet in flight, possibly damaged or with a copy.
     #[inline(always)]
     fn launch(&mut self, cx: &Context<'_>, flight: Flight, mut packet: Box<Packet>) {
-        if self.meddles {
-            self.meddle(cx, flight, &mut packet);
+        if self.has_damage {
+            self.damage_or_duplicate(cx, flight, &mut packet);
         }
         self.flights.push(flight, packet);
     }
 
-    fn meddle(&mut self, cx: &Context<'_>, flight: Flight, packet: &mut Packet) {
+    fn damage_or_duplicate(&mut self, cx: &Context<'_>, flight: Flight, packet: &mut Packet) {
         let (chance, owner, number) = (cx.chance, self.owner, flight.number);
         if chance.happens(self.rare.corrupt, owner, Purpose::Corrupt, number) {
             self.stats.corrupted += 1;

@@ -69,7 +69,7 @@ pub struct ScheduledChange {
     /// The change of the link.
     pub change: LinkChange,
     /// Notification of the host: the interface went up, or down; `None` without a notification.
-    pub told_up: Option<bool>,
+    pub notify_up: Option<bool>,
 }
 
 impl Default for NicSetup {
@@ -92,15 +92,15 @@ impl PathSetup {
         let concerns = |event: &&PathEvent| [direction, Direction::Both].contains(&event.direction);
         let mut events: Vec<&PathEvent> = self.events.iter().filter(concerns).collect();
         events.sort_by_key(|event| event.at);
-        let mut was_told_down = false;
+        let mut is_known_down = false;
         let schedule = |event: &PathEvent| {
-            let told_up = match event.change {
+            let notify_up = match event.change {
                 LinkChange::Down => Some(false),
-                LinkChange::Up if was_told_down => Some(true),
+                LinkChange::Up if is_known_down => Some(true),
                 _ => None,
             };
-            was_told_down = told_up.map_or(was_told_down, |up| !up);
-            ScheduledChange { at: event.at, change: event.change.clone(), told_up }
+            is_known_down = notify_up.map_or(is_known_down, |up| !up);
+            ScheduledChange { at: event.at, change: event.change.clone(), notify_up }
         };
         events.into_iter().map(schedule).collect()
     }
@@ -133,12 +133,15 @@ mod tests {
             (3, Direction::Up, LinkChange::Down),
             (4, Direction::Down, LinkChange::Delay(Duration::ZERO)),
         ]);
-        let told = |direction| -> Vec<(u64, Option<bool>)> {
+        let notified = |direction| -> Vec<(u64, Option<bool>)> {
             let changes = path.changes(direction);
-            changes.iter().map(|c| (c.at.as_nanos() / 1_000_000_000, c.told_up)).collect()
+            changes.iter().map(|c| (c.at.as_nanos() / 1_000_000_000, c.notify_up)).collect()
         };
-        assert_eq!(told(Direction::Up), [(1, None), (2, None), (3, Some(false)), (9, Some(true))]);
-        assert_eq!(told(Direction::Down), [(1, None), (2, None), (4, None)]);
+        assert_eq!(
+            notified(Direction::Up),
+            [(1, None), (2, None), (3, Some(false)), (9, Some(true))]
+        );
+        assert_eq!(notified(Direction::Down), [(1, None), (2, None), (4, None)]);
     }
 
     #[test]

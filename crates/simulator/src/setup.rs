@@ -150,7 +150,7 @@ pub struct Multipath {
     pub simultaneous_syn: bool,
     /// A subflow whose address the peer withdraws is closed only if it does not answer (RFC 8684
     /// s3.4.2). Linux closes it at once.
-    pub probes_withdrawn: bool,
+    pub probes_removed: bool,
     /// DSS checksums (RFC 8684 s3.3.1).
     pub checksum: bool,
 }
@@ -313,7 +313,7 @@ impl Default for Multipath {
             path_manager: PathManagerKind::FULLMESH,
             kernel: None,
             simultaneous_syn: false,
-            probes_withdrawn: false,
+            probes_removed: false,
             checksum: false,
         }
     }

@@ -6,12 +6,12 @@
 //! model. No clock, no socket, no text: parsing `bulk:4MiB` and statistics over several runs are
 //! left to the lab.
 
-pub mod application;
-pub mod check;
-pub mod half;
+mod application;
+mod check;
+mod half;
 pub mod model;
-pub mod one_way;
-pub mod outcome;
+mod one_way;
+mod outcome;
 pub mod web;
 
 pub use application::{Application, StreamFailure, StreamHost};

@@ -4,18 +4,18 @@
 //! its payload is real bytes or a virtual function of (stream, offset). `emit` turns a value into
 //! bytes and `parse` turns bytes into a value; the one is the inverse of the other.
 
-pub mod checksum;
-pub mod error;
-pub mod icmp;
+mod checksum;
+mod error;
+mod icmp;
 mod ip;
 pub mod mptcp;
-pub mod opaque;
-pub mod packet;
+mod opaque;
+mod packet;
 pub mod payload;
 pub mod pcapng;
-pub mod seq;
-pub mod tcp;
-pub mod udp;
+mod seq;
+mod tcp;
+mod udp;
 mod virtual_stream;
 
 pub use checksum::Checksum;

@@ -3,7 +3,6 @@
 //! A virtual payload moves no bytes through the simulator and has a checksum in O(1). Its bytes are
 //! defined in `virtual_stream`; buffering is left to `transport`.
 
-use crate::checksum::Checksum;
 use bytes::Bytes;
 
 /// The payload of one segment or datagram, or a piece of a stream.
@@ -146,14 +145,6 @@ impl Payload {
                 None
             }
         }
-    }
-
-    /// The ones-complement sum, folded and not complemented, of the payload after an odd (`true`)
-    /// or even number of bytes of the same packet. O(1) per virtual piece.
-    pub fn checksum_at(&self, odd: bool) -> u16 {
-        let mut sum = Checksum::at(odd);
-        sum.add_payload(self);
-        sum.fold()
     }
 
     /// The real bytes of `self` with the pieces of `original`: bytes equal to a virtual piece

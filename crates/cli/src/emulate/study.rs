@@ -42,7 +42,7 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
         Given::argument("--stack", args.stack.as_deref().unwrap_or("kernel-tcp,kernel-mptcp"));
     let stacks = StackKind::parse_list(&given)?;
     let mut options = args.asked.options()?;
-    if !options.says(Key::Protocols) && stacks.contains(&StackKind::Anabranch) {
+    if !options.is_given(Key::Protocols) && stacks.contains(&StackKind::Anabranch) {
         // The engine runs the protocols of both kernels.
         options = options.with(Key::Protocols, "tcp,mptcp");
     }

@@ -93,7 +93,7 @@ fn prepare(args: &ExplainArgs) -> Result<Prepared, InputError> {
         options.forget(key);
     }
     let scheduler = given("--scheduler", &args.scheduler);
-    if scheduler.is_some() || !options.says(Key::Protocols) {
+    if scheduler.is_some() || !options.is_given(Key::Protocols) {
         options.forget(Key::Protocols);
         options = options.with(Key::Protocols, "mptcp");
     }

@@ -90,7 +90,7 @@ impl Progress {
             }
             let text = "interrupted: finishing the runs in progress; interrupt again to exit at \
                 once";
-            say(bar.as_ref(), text);
+            print_above(bar.as_ref(), text);
         });
     }
 
@@ -156,12 +156,12 @@ impl Progress {
             "{} run {}: {value} {unit}, retransmitted segments: {}",
             variant.name, run.number, run.retransmitted_segs
         );
-        say(self.bar.as_ref(), &text);
+        print_above(self.bar.as_ref(), &text);
     }
 }
 
 /// Prints a message above the lines.
-fn say(bar: Option<&ProgressBar>, text: &str) {
+fn print_above(bar: Option<&ProgressBar>, text: &str) {
     match bar {
         Some(bar) => bar.println(text),
         None => message(text),

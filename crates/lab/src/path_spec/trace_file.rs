@@ -68,7 +68,7 @@ impl TraceFile {
         } else {
             format!("{mbit:.2} Mbit/s")
         };
-        format!("{}; {period}, mean {mean}{}{}", self.form, self.gaps(), self.doubt())
+        format!("{}; {period}, mean {mean}{}{}", self.form, self.gaps(), self.unit_warning())
     }
 
     /// Notes on gaps of the recording and on times without capacity.
@@ -84,7 +84,7 @@ impl TraceFile {
     }
 
     /// An implausible rate indicates a wrong unit.
-    fn doubt(&self) -> &'static str {
+    fn unit_warning(&self) -> &'static str {
         match self.capacity.mean_rate().as_bps() {
             ..SLOWEST => "; unusually slow: check the unit of the file",
             FASTEST.. => "; unusually fast: check the unit of the file",

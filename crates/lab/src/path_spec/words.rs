@@ -84,7 +84,7 @@ const RATE: Form = Form::Regex(r"^[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?$");
 const DELAY: Form = Form::Regex(r"^[0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?[a-zA-Z]+)?$");
 const TIME: Form = Form::Regex(r"^[0-9.]+ ?[a-zA-Z]+$");
 const LIMIT: Form = Form::Regex(r"^[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s)$");
-const QUEUE: Form = Form::Regex(r"^(droptail|red .+|codel|fq_codel)$");
+const QUEUE: Form = Form::Regex(network::queue::PATTERN);
 
 /// Every word, in the order in which messages list keys.
 const WORDS: &[Word] = &[
@@ -98,12 +98,7 @@ const WORDS: &[Word] = &[
         "Gilbert-Elliott loss, with the probabilities of netem's gemodel by name.",
     ),
     both(4, "limit", LIMIT, "Queue limit: 100p, 64KiB or 50ms. Default: 1000p."),
-    both(
-        5,
-        "queue",
-        QUEUE,
-        "Queue discipline: droptail, red MIN MAX P, codel or fq_codel. Default: droptail.",
-    ),
+    both(5, "queue", QUEUE, network::queue::ABOUT),
     both(6, "reorder", Form::Probability, "Probability that a packet is reordered."),
     both(7, "duplicate", Form::Probability, "Probability that a packet is duplicated."),
     both(8, "corrupt", Form::Probability, "Probability that a packet is corrupted."),

@@ -88,7 +88,7 @@ impl Chosen {
         check_weights(options.texts(Key::Schedulers), &schedulers, paths)?;
         notes.extend(unnamed(&path_managers, &failovers));
         let single = !protocols.iter().copied().all(Protocol::is_multipath);
-        if multipath && !single && !options.says(Key::Baseline) {
+        if multipath && !single && !options.is_given(Key::Baseline) {
             notes.push(
                 "no path is used alone, so variants are compared with the best variant; add `tcp` \
                  to the protocols to learn whether several paths pay off"
@@ -258,7 +258,7 @@ fn with_reinjection(
     };
     let mut all: Vec<SchedulerChoice> = Vec::new();
     for scheduler in schedulers {
-        let scheduler = match scheduler.says_reinjection() {
+        let scheduler = match scheduler.sets_reinjection() {
             true => scheduler,
             false => scheduler
                 .with_reinjection(mode)

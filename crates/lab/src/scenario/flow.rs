@@ -85,7 +85,7 @@ impl FlowSpec {
             Carrier::Multipath(Multipath {
                 protocol: self.protocol,
                 scheduler: self.scheduler.clone(),
-                probes_withdrawn: true,
+                probes_removed: true,
                 ..Multipath::default()
             })
         } else {

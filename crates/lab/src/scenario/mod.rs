@@ -213,11 +213,6 @@ impl Scenario {
         self.choices.protocols.iter().copied().any(Protocol::is_multipath)
     }
 
-    /// Whether paths are compared alone.
-    pub fn has_single_path(&self) -> bool {
-        self.choices.protocols.contains(&Protocol::Tcp)
-    }
-
     fn failover_names(&self) -> String {
         self.choices.failovers.iter().map(|rule| rule.name()).collect::<Vec<_>>().join(",")
     }

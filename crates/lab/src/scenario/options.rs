@@ -110,7 +110,7 @@ impl Options {
     }
 
     /// Whether `key` was given.
-    pub fn says(&self, key: Key) -> bool {
+    pub fn is_given(&self, key: Key) -> bool {
         self.said.contains_key(&key)
     }
 

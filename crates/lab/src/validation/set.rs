@@ -180,10 +180,10 @@ fn entry(
     let lacks = |what, help| {
         Err(name.refuse_whole(format!("the scenario `{}` has no {what}", name.text), help))
     };
-    if !options.says(Key::Path) {
+    if !options.is_given(Key::Path) {
         return lacks("path", "write `path.home = \"rate 25mbit delay 20ms limit 100p\"` in it");
     }
-    if !options.says(Key::Traffic) {
+    if !options.is_given(Key::Traffic) {
         return lacks("traffic", "write `traffic = \"bulk:1MiB\"` in it, or above all scenarios");
     }
     let scenario = options.resolve()?;

@@ -40,7 +40,7 @@ pub(super) enum Output {
     /// A packet is to be delivered to the host at the far end.
     Delivery { path: usize, direction: Direction, due: Instant, packet: Box<Packet> },
     /// The host that sends in this direction is to be notified that its interface went up or down.
-    News { path: usize, direction: Direction, up: bool },
+    Notify { path: usize, direction: Direction, up: bool },
 }
 
 /// All links of a run.
@@ -130,9 +130,9 @@ impl Lanes {
         let (path, direction) = (number / 2, DIRECTIONS[number % 2]);
         match stage {
             Stage::Change => {
-                let ScheduledChange { change, told_up, .. } = lane.changes.pop_front()?;
+                let ScheduledChange { change, notify_up, .. } = lane.changes.pop_front()?;
                 lane.link.apply(&mut cx, change);
-                told_up.map(|up| Output::News { path, direction, up })
+                notify_up.map(|up| Output::Notify { path, direction, up })
             }
             Stage::Nic => {
                 if let Some(packet) = lane.nic.as_mut().and_then(|nic| nic.poll(&mut cx)) {

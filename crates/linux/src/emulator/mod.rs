@@ -35,7 +35,7 @@ use crate::error::LiveError;
 use crate::netlink::Netlink;
 use lanes::Lanes;
 use network::{LinkChange, LinkStats, NicSetup, PathCounters, PathSetup};
-use pump::{Command, News, Pump};
+use pump::{Command, InterfaceNotice, Pump};
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::unix::net::UnixStream;
@@ -130,20 +130,20 @@ impl Emulator {
         let mut client = EmulatedHost::new(Side::Client, config)?;
         let mut server = EmulatedHost::new(Side::Server, config)?;
         let (commands, asked) = channel();
-        let (news, heard) = channel();
+        let (notices, to_carriers) = channel();
         let failed = |error: io::Error| LiveError::system("starting the link emulator", &error);
         let (wake, woken) = pump::waker().map_err(failed)?;
         let devices = [&mut client, &mut server].map(|host| std::mem::take(&mut host.devices));
         let [near, far] = devices;
         let pump = move |started: &Sender<bool>| {
-            Pump::new(near, far, asked, woken, news).run(started);
+            Pump::new(near, far, asked, woken, notices).run(started);
         };
         let (realtime, emulator) = spawn("link emulator", pump).map_err(failed)?;
         let carriers = Carriers::open(&client, &server).map_err(failed)?;
         let (_, teller) = spawn("carriers", move |started| {
             // The thread that started this one waits for it.
             let _ = started.send(true);
-            carriers.run(&heard);
+            carriers.run(&to_carriers);
         })
         .map_err(failed)?;
         Ok(Emulator {
@@ -201,15 +201,15 @@ impl Emulator {
         self.drops = self.count_drops().map_err(failed)?;
         let lanes = Lanes::new(&run.paths, run.nic, run.seed, run.run);
         let names = run.capture.then(|| run.paths.iter().map(|path| path.name.clone()).collect());
-        let (answer, heard) = channel();
-        self.ask(Command::Begin { lanes, names, answer }, &heard).map_err(failed)
+        let (answer, reply) = channel();
+        self.ask(Command::Begin { lanes, names, answer }, &reply).map_err(failed)
     }
 
     /// End it. Close the programs' connections before, or their packets are lost.
     pub fn end_run(&mut self) -> Result<EmulatedRecord, LiveError> {
         let failed = |error: io::Error| LiveError::system("ending an emulated run", &error);
-        let (answer, heard) = channel();
-        let ended = self.ask(Command::End { answer }, &heard).map_err(failed)?;
+        let (answer, reply) = channel();
+        let ended = self.ask(Command::End { answer }, &reply).map_err(failed)?;
         let ended = ended.ok_or_else(|| LiveError::Usage("no run was begun".to_owned()))?;
         let drops = self.count_drops().map_err(failed)?.saturating_sub(self.drops);
         let quality = RunQuality::new(&ended.delivered, &ended.taken, drops, ended.refused);
@@ -225,11 +225,11 @@ impl Emulator {
         Ok(self.client.drops(&self.watched)? + self.server.drops(&self.watched)?)
     }
 
-    fn ask<T>(&self, command: Command, heard: &Receiver<T>) -> io::Result<T> {
+    fn ask<T>(&self, command: Command, reply: &Receiver<T>) -> io::Result<T> {
         let gone = || io::Error::other("the link emulator's loop has ended");
         self.commands.send(command).map_err(|_| gone())?;
         self.wake.as_ref().ok_or_else(gone)?.write_all(&[1])?;
-        heard.recv().map_err(|_| gone())
+        reply.recv().map_err(|_| gone())
     }
 }
 
@@ -257,10 +257,10 @@ fn spawn(
     name: &str,
     what: impl FnOnce(&Sender<bool>) + Send + 'static,
 ) -> io::Result<(bool, JoinHandle<()>)> {
-    let (started, heard) = channel();
+    let (started, confirmed) = channel();
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || what(&started))?;
     let gone = |_| io::Error::other("a thread of the link emulator ended at once");
-    Ok((heard.recv().map_err(gone)?, thread))
+    Ok((confirmed.recv().map_err(gone)?, thread))
 }
 
 /// Takes the carrier from devices and gives it back, outside of the loop, because the kernel may be
@@ -279,8 +279,8 @@ impl Carriers {
         Ok(Carriers { client: of(client)?, server: of(server)? })
     }
 
-    fn run(mut self, heard: &Receiver<News>) {
-        while let Ok(News { side, path, up }) = heard.recv() {
+    fn run(mut self, notices: &Receiver<InterfaceNotice>) {
+        while let Ok(InterfaceNotice { side, path, up }) = notices.recv() {
             let (netlink, indices) = match side {
                 Side::Client => &mut self.client,
                 Side::Server => &mut self.server,

@@ -39,7 +39,7 @@ pub(super) enum Command {
 
 /// A host's interface went up or down.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct News {
+pub(super) struct InterfaceNotice {
     pub side: Side,
     pub path: usize,
     pub up: bool,
@@ -62,7 +62,7 @@ pub(super) struct Pump {
     commands: Receiver<Command>,
     /// Readable when there is a command; closed when there will be none.
     wake: UnixStream,
-    news: Sender<News>,
+    notices: Sender<InterfaceNotice>,
     waiting: Waiting,
     delay: RunDelay,
     idle: Clock,
@@ -87,14 +87,14 @@ impl Pump {
         server: Vec<Tun>,
         commands: Receiver<Command>,
         wake: UnixStream,
-        news: Sender<News>,
+        notices: Sender<InterfaceNotice>,
     ) -> Self {
         let pairs = client.into_iter().zip(server);
         Pump {
             devices: pairs.flat_map(|(client, server)| [client, server]).collect(),
             commands,
             wake,
-            news,
+            notices,
             waiting: Waiting::new(),
             delay: RunDelay::new(),
             idle: Clock::start(),
@@ -203,10 +203,10 @@ impl Pump {
                 // A device that was removed has nothing.
                 let Ok(Some(len)) = self.devices[*number].receive(&mut self.buffer) else { break };
                 let datagram = self.buffer[..len].to_vec();
-                let Self { run, devices, news, buffer, .. } = self;
+                let Self { run, devices, notices, buffer, .. } = self;
                 if let Some(run) = run {
                     let now = run.clock.now();
-                    run.deliver_until(now, devices, news, buffer);
+                    run.deliver_until(now, devices, notices, buffer);
                     run.take(now, *number, datagram, waited);
                     buffer.resize(LONGEST, 0);
                 }
@@ -216,10 +216,10 @@ impl Pump {
 
     /// Delivers what is due; returns the time until the next event.
     fn deliver(&mut self) -> Option<Duration> {
-        let Self { run, devices, news, buffer, .. } = self;
+        let Self { run, devices, notices, buffer, .. } = self;
         let run = run.as_mut()?;
         let now = run.clock.now();
-        run.deliver_until(now, devices, news, buffer);
+        run.deliver_until(now, devices, notices, buffer);
         buffer.resize(LONGEST, 0);
         run.lanes.next_deadline().map(|due| due - run.clock.now())
     }
@@ -246,7 +246,7 @@ impl Running {
         &mut self,
         now: Instant,
         devices: &[Tun],
-        news: &Sender<News>,
+        notices: &Sender<InterfaceNotice>,
         buffer: &mut Vec<u8>,
     ) {
         while let Some(output) = self.lanes.poll(now) {
@@ -257,11 +257,11 @@ impl Running {
                     let side = usize::from(direction == Direction::Up);
                     self.hand_over(&devices[2 * path + side], path, side, due, buffer);
                 }
-                Output::News { path, direction, up } => {
+                Output::Notify { path, direction, up } => {
                     let sends_up = direction == Direction::Up;
                     let side = if sends_up { Side::Client } else { Side::Server };
                     // The receiving thread ends after this loop.
-                    let _ = news.send(News { side, path, up });
+                    let _ = notices.send(InterfaceNotice { side, path, up });
                 }
             }
         }

@@ -7,7 +7,7 @@
 use super::connection::{Connection, Phase, failure};
 use super::info::MptcpReading;
 use super::options::SocketOptions;
-use super::poller::{News, Poller};
+use super::poller::{Poller, Readiness};
 use crate::clock::Clock;
 use crate::error::LiveError;
 use base::{Duration, Instant, SocketId};
@@ -144,19 +144,19 @@ impl<A: Application> KernelHost<A> {
                 continue;
             }
             let wait = (deadline.min(limit) - now).min(LONGEST_WAIT);
-            let news = self.sockets.poller.wait(wait);
-            for news in news.map_err(|error| LiveError::system("waiting", &error))? {
-                self.handle(news);
+            let ready = self.sockets.poller.wait(wait);
+            for ready in ready.map_err(|error| LiveError::system("waiting", &error))? {
+                self.handle(ready);
             }
         }
     }
 
-    fn handle(&mut self, news: News) {
-        if news.number == LISTENER {
+    fn handle(&mut self, ready: Readiness) {
+        if ready.number == LISTENER {
             return self.accept();
         }
-        let socket = SocketId(news.number as u32);
-        let Some(connection) = self.sockets.connections.get_mut(news.number) else { return };
+        let socket = SocketId(ready.number as u32);
+        let Some(connection) = self.sockets.connections.get_mut(ready.number) else { return };
         if connection.phase == Phase::Connecting {
             match connection.poll_connected() {
                 None => return,
@@ -170,10 +170,10 @@ impl<A: Application> KernelHost<A> {
                 }
             }
         }
-        if news.readable && self.is_open(socket) {
+        if ready.readable && self.is_open(socket) {
             self.application.on_readable(&mut self.sockets, socket);
         }
-        if news.writable && self.is_open(socket) && self.sockets.takes_room(socket) {
+        if ready.writable && self.is_open(socket) && self.sockets.takes_room(socket) {
             self.application.on_writable(&mut self.sockets, socket);
         }
     }

@@ -21,9 +21,9 @@ pub(super) struct Poller {
     timer: TimerFd,
 }
 
-/// An event of a socket.
+/// What a socket is ready for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct News {
+pub(super) struct Readiness {
     /// As it was registered.
     pub(super) number: usize,
     /// There may be something to read, were it the end or an error.
@@ -55,7 +55,7 @@ impl Poller {
     }
 
     /// Wait until something happens, `timeout` at most; what did, of sockets.
-    pub(super) fn wait(&mut self, timeout: Duration) -> io::Result<Vec<News>> {
+    pub(super) fn wait(&mut self, timeout: Duration) -> io::Result<Vec<Readiness>> {
         let limit = (timeout == Duration::ZERO).then_some(std::time::Duration::ZERO);
         if limit.is_none() {
             let time = std::time::Duration::from_nanos(timeout.as_nanos());
@@ -67,11 +67,11 @@ impl Poller {
             _ => {}
         }
         let sockets = self.events.iter().filter(|event| event.token().0 < STOP.0);
-        let news = sockets.map(|event| News {
+        let ready = sockets.map(|event| Readiness {
             number: event.token().0,
             readable: event.is_readable() || event.is_read_closed() || event.is_error(),
             writable: event.is_writable() || event.is_write_closed() || event.is_error(),
         });
-        Ok(news.collect())
+        Ok(ready.collect())
     }
 }

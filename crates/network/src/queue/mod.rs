@@ -30,6 +30,14 @@ pub const NAMES: [(&str, &str, &str); 4] = [
     ("fq_codel", "A queue for each flow, CoDel in each, new flows first.", "RFC 8290"),
 ];
 
+/// How a discipline and its parameters are written, for a help text.
+pub const FORMS: &str = "droptail | red MIN MAX P | codel | fq_codel";
+/// The same in a sentence.
+pub const ABOUT: &str =
+    "Queue discipline: droptail, red MIN MAX P, codel or fq_codel. Default: droptail.";
+/// The same as a regular expression.
+pub const PATTERN: &str = r"^(droptail|red .+|codel|fq_codel)$";
+
 /// The disciplines by name, with their parameters.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum QueueConfig {

@@ -42,9 +42,10 @@ fn change_links(world: &mut World<Half>, setup: &RunSetup, path: usize, flow: &F
     for (direction, link, host) in
         [(Direction::Down, down, flow.server()), (Direction::Up, up, flow.client())]
     {
-        for ScheduledChange { at, change, told_up } in setup.network.paths[path].changes(direction)
+        for ScheduledChange { at, change, notify_up } in
+            setup.network.paths[path].changes(direction)
         {
-            let notice = told_up.zip(interface).map(|(up, interface)| Notice {
+            let notice = notify_up.zip(interface).map(|(up, interface)| Notice {
                 host,
                 interface,
                 event: up_or_down(up),
@@ -72,7 +73,7 @@ fn notify_of_links(world: &mut World<Half>, setup: &RunSetup, flow: &FlowHosts<'
     for (host, direction) in flow.both().into_iter().zip([Direction::Up, Direction::Down]) {
         for (number, path) in flow.flow.paths.iter().enumerate() {
             for change in setup.network.paths[*path].changes(direction) {
-                let Some(up) = change.told_up else { continue };
+                let Some(up) = change.notify_up else { continue };
                 let interface = InterfaceId(number as u16);
                 notify(world, change.at, host, interface, up_or_down(up));
             }

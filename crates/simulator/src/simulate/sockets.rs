@@ -57,7 +57,7 @@ pub(super) fn host_config(setup: &RunSetup, flow: &FlowHosts<'_>, role: Role) ->
         if role == Role::Client {
             config.backup = initial_backups(setup, flow);
         }
-        config.keepalive_on_withdrawal = multipath.probes_withdrawn;
+        config.keepalive_on_withdrawal = multipath.probes_removed;
         let own = |(path, [client, server]): (usize, [IpAddr; 2])| {
             (path, if role == Role::Client { client } else { server })
         };

@@ -45,7 +45,7 @@ fn flow(paths: &[usize]) -> FlowSetup {
 
 /// MPTCP as competing flows have it.
 fn competing() -> Carrier {
-    Multipath { probes_withdrawn: true, ..Multipath::default() }.into()
+    Multipath { probes_removed: true, ..Multipath::default() }.into()
 }
 
 fn goodputs(record: &RunRecord) -> Vec<f64> {

@@ -13,6 +13,7 @@ mod exceptions;
 mod floors;
 mod lexer;
 mod named_tests;
+mod places;
 mod quotes;
 mod rules;
 mod shape;
@@ -171,6 +172,14 @@ fn tests_named_in_the_table_of_threats_exist() {
     assert!(complaints.is_empty(), "docs/security.md: {}", complaints.join("; "));
     let lines = table.text.lines().filter(|line| line.starts_with("| ") && line.contains("::"));
     assert!(lines.count() > 20, "the table lost its tests");
+}
+
+#[test]
+fn documents_name_files_that_exist() {
+    let documents = WORKSPACE.sources.iter().filter(|source| places::is_document(source));
+    let complaints: Vec<String> =
+        documents.flat_map(|page| places::complaints(page, &WORKSPACE.sources)).collect();
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
 #[test]

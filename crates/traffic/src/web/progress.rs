@@ -37,7 +37,7 @@ struct State {
     on_received: Vec<(u32, u32, Duration)>,
     on_end: Vec<(u32, Duration)>,
     /// Number of entries of `on_received` that were met.
-    told: usize,
+    received_met: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,9 +158,10 @@ impl Progress {
 
     fn tell_received(&mut self, number: u32, ppm: u32, now: Instant) {
         let state = &mut self.activities[number as usize];
-        let due = state.on_received[state.told..].iter().take_while(|wait| wait.0 <= ppm).count();
-        let from = state.told;
-        state.told += due;
+        let due =
+            state.on_received[state.received_met..].iter().take_while(|wait| wait.0 <= ppm).count();
+        let from = state.received_met;
+        state.received_met += due;
         for index in from..from + due {
             let (_, waiter, delay) = self.activities[number as usize].on_received[index];
             self.over(waiter, now + delay);
@@ -216,7 +217,7 @@ impl State {
             on_start: Vec::new(),
             on_received: Vec::new(),
             on_end: Vec::new(),
-            told: 0,
+            received_met: 0,
         }
     }
 }

@@ -465,7 +465,7 @@ impl Endpoint for Connection {
         let identity = Identity::draw(cx, draws, path);
         let nonce = draws.draw(cx, Purpose::Key) as u32;
         match join.group {
-            Some(group) => self.open_grouped(&join, &identity, group),
+            Some(group) => self.open_simultaneous(&join, &identity, group),
             None => self.open_join(&join, &identity, nonce),
         }
     }

@@ -7,8 +7,8 @@
 //! established. The option is for private use: a server that does not know it answers as TCP.
 
 use super::connection::Connection;
-use super::grouped::GroupedJoin;
 use super::host::HostView;
+use super::simultaneous::SimultaneousJoin;
 use crate::endpoint::{Arrival, Claim, Draws, NewPath, Transmit, Tuple};
 use crate::tcp::multipath::Multipath;
 use crate::tcp::subflow::{Identity, Subflow};
@@ -44,7 +44,7 @@ struct Group {
 pub(crate) struct EarlyJoin {
     group: u64,
     pub interface: InterfaceId,
-    pub join: GroupedJoin,
+    pub join: SimultaneousJoin,
     pub subflow: Subflow,
     /// The third packet, which arrived before the connection had its keys.
     pub third: Option<TcpSegment>,
@@ -127,7 +127,7 @@ impl EarlyJoins {
         let on_syn = MptcpOptions::from(MptcpOption::Group(answer));
         let mp = Multipath::new(on_syn, ROOM);
         let subflow = Subflow::accept_multipath(cx.now, &identity, &config.tcp, syn, mp);
-        let join = GroupedJoin {
+        let join = SimultaneousJoin {
             remote_id: asked.address_id,
             backup: asked.backup,
             local_nonce: nonce as u32,

@@ -4,11 +4,11 @@
 use super::config::Start;
 use super::connection::Connection;
 use super::fallback::{Announcement, JoinAccepted, Suspect};
-use super::grouped::GroupedJoin;
 use super::management::JoinRequest;
 use super::opening::Opening;
 use super::plain_stream::PlainStream;
 use super::receive::{DataReceive, SYN_ACK_HEADER, SYN_HEADER};
+use super::simultaneous::SimultaneousJoin;
 use super::stage::{Repetition, Stage};
 use super::subflow::{AddressIds, SubflowEntry};
 use super::subflows::FIRST;
@@ -167,7 +167,7 @@ impl Connection {
         match (first, self.subflows[index].handshake.is_initiator()) {
             (true, true) => self.handle_capable_answer(cx, segment),
             (true, false) => self.handle_capable_proof(cx, segment),
-            (false, true) if self.subflows[index].handshake.grouped.is_some() => {
+            (false, true) if self.subflows[index].handshake.simultaneous.is_some() => {
                 return self.handle_group_answer(cx, index, segment);
             }
             (false, true) => return self.handle_join_answer(cx, index, segment),
@@ -365,11 +365,16 @@ impl Connection {
     }
 
     /// Sends the SYN of another path of the group.
-    pub(crate) fn open_grouped(&mut self, request: &JoinRequest, identity: &Identity, group: u64) {
+    pub(crate) fn open_simultaneous(
+        &mut self,
+        request: &JoinRequest,
+        identity: &Identity,
+        group: u64,
+    ) {
         // The interface may have been marked for backup since the request.
         let here = self.management.addresses().local(request.local_id);
         let request = JoinRequest { backup: here.is_some_and(|here| here.backup), ..*request };
-        let entry = self.opening().grouped(&request, identity, group);
+        let entry = self.opening().simultaneous(&request, identity, group);
         self.add_subflow(entry);
     }
 
@@ -383,8 +388,8 @@ impl Connection {
     /// The server's key arrived: handle the SYN/ACKs that waited for it.
     pub(super) fn release_answers(&mut self, cx: &mut Context<'_>) {
         for index in 1..self.subflows.len() {
-            let grouped = self.subflows[index].handshake.grouped.as_mut();
-            if let Some(mut answer) = grouped.and_then(|grouped| grouped.answer.take()) {
+            let syn = self.subflows[index].handshake.simultaneous.as_mut();
+            if let Some(mut answer) = syn.and_then(|syn| syn.answer.take()) {
                 self.handle_segment(cx, index, &mut answer);
             }
         }
@@ -423,7 +428,7 @@ impl Connection {
         &mut self,
         interface: InterfaceId,
         mut tcp: Subflow,
-        join: &GroupedJoin,
+        join: &SimultaneousJoin,
     ) -> Option<PathId> {
         let path = self.subflows.next_path()?;
         tcp.set_owner(self.socket, path);

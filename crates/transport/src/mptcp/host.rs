@@ -28,6 +28,15 @@ pub(crate) trait HostView {
     fn mtu(&self, interface: InterfaceId) -> u32;
 }
 
+/// A SYN that arrived for a listener, with the path and the socket number chosen for it.
+pub(crate) struct ListenerSyn<'a> {
+    pub path: &'a NewPath,
+    pub syn: &'a TcpSegment,
+    pub listener: SocketId,
+    /// Configuration of the listener.
+    pub config: &'a MptcpConfig,
+}
+
 /// What MPTCP keeps for a host.
 #[derive(Default)]
 pub(crate) struct MptcpHost {
@@ -72,9 +81,9 @@ impl MptcpHost {
         cx: &Context<'_>,
         draws: &mut Draws,
         host: &impl HostView,
-        (path, syn): (&NewPath, &TcpSegment),
-        (listener, config): (SocketId, &MptcpConfig),
+        request: &ListenerSyn<'_>,
     ) -> Option<Connection> {
+        let ListenerSyn { path, syn, listener, config } = *request;
         let asked = acceptable_capable(syn)?;
         let identity = Identity::draw(cx, draws, path);
         let key = draw_key(cx, draws, host);

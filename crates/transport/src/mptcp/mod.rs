@@ -19,7 +19,7 @@
 //! | `paths` | the subflows as paths of a `multipath::Sender` |
 //! | `management`, `addresses` | the path manager and the joins it wants; addresses of both hosts |
 //! | `remove_addr` | the check of a subflow whose address the peer removed |
-//! | `grouped`, `early_joins` | simultaneous SYNs: of a connection, and before it is known |
+//! | `simultaneous`, `early_joins` | simultaneous SYNs: of a connection, and before it is known |
 //! | `lifecycle`, `deadlines` | whether the connection is over, and its own timers |
 //! | `host`, `config` | MPTCP for a host rather than one connection; the configuration |
 //!
@@ -32,7 +32,6 @@ pub(crate) mod connection;
 mod deadlines;
 mod early_joins;
 mod fallback;
-mod grouped;
 mod handshake;
 pub(crate) mod host;
 mod input;
@@ -49,6 +48,7 @@ mod priority;
 mod reader;
 mod receive;
 mod remove_addr;
+mod simultaneous;
 mod stage;
 mod subflow;
 mod subflows;

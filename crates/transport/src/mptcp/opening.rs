@@ -2,10 +2,10 @@
 //! (RFC 8684 s3.1, s3.2).
 
 use super::addresses::Addresses;
-use super::grouped::GroupedJoin;
 use super::keys::Keys;
 use super::management::JoinRequest;
 use super::priority::Priority;
+use super::simultaneous::SimultaneousJoin;
 use super::stage::Handshake;
 use super::subflow::{AddressIds, SubflowEntry};
 use crate::tcp::TcpConfig;
@@ -66,7 +66,7 @@ impl Opening<'_> {
     }
 
     /// One of a group of simultaneous SYNs (001 s4.1.1).
-    pub(super) fn grouped(
+    pub(super) fn simultaneous(
         &self,
         request: &JoinRequest,
         identity: &Identity,
@@ -76,7 +76,7 @@ impl Opening<'_> {
         let option = MptcpOption::Group(GroupSyn { backup, address_id, number: group });
         let nonce = group as u32 ^ u32::from(address_id);
         let mut handshake = Handshake::new(true, nonce, 0);
-        handshake.grouped = Some(Box::default());
+        handshake.simultaneous = Some(Box::default());
         self.initiated(request, identity, option, handshake)
     }
 
@@ -126,7 +126,7 @@ impl Opening<'_> {
         &self,
         mut tcp: Subflow,
         interface: InterfaceId,
-        join: &GroupedJoin,
+        join: &SimultaneousJoin,
         addresses: &Addresses,
     ) -> SubflowEntry {
         tcp.set_option_room(self.room);

@@ -1,6 +1,6 @@
 //! The multi-path handshake of one subflow (RFC 8684 s3.1, s3.2).
 
-use super::grouped::Grouped;
+use super::simultaneous::SimultaneousSyn;
 use crate::path_manager::Ending;
 use base::{Duration, Instant};
 use wire::mptcp::ResetReason;
@@ -43,7 +43,7 @@ pub struct Handshake {
     /// The reason in the peer's reset (RFC 8684 s3.6).
     pub reset_reason: Option<Ending>,
     /// It is one of a group of simultaneous SYNs.
-    pub grouped: Option<Box<Grouped>>,
+    pub simultaneous: Option<Box<SimultaneousSyn>>,
 }
 
 impl Handshake {
@@ -57,7 +57,7 @@ impl Handshake {
             repeat_at: None,
             repetitions: 0,
             reset_reason: None,
-            grouped: None,
+            simultaneous: None,
         }
     }
 
@@ -82,9 +82,9 @@ impl Handshake {
     /// the subflow is in a group.
     pub fn hold_answer(&mut self, segment: &TcpSegment) -> bool {
         let opening = self.stage == Stage::Opening && segment.flags.contains(Flags::SYN);
-        match &mut self.grouped {
-            Some(grouped) if opening => {
-                grouped.answer = Some(Box::new(segment.clone()));
+        match &mut self.simultaneous {
+            Some(syn) if opening => {
+                syn.answer = Some(Box::new(segment.clone()));
                 true
             }
             _ => false,

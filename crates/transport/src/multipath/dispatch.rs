@@ -53,7 +53,7 @@ impl Sender {
         let Decision { actions, step } = self.decide(cx);
         let looked = actions.is_empty();
         for action in actions {
-            self.act(cx, paths, action);
+            self.act(cx.now, paths, action);
         }
         let (path, what, max_bytes) = match step {
             Step::Send { path, what, bind: Bind::Now, max_bytes } => {
@@ -133,16 +133,15 @@ impl Sender {
         }
     }
 
-    fn act(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths, action: Action) {
+    fn act(&mut self, now: Instant, paths: &mut impl Paths, action: Action) {
         match action {
-            Action::Penalise(path, kind) => paths.penalise(cx.now, path, kind),
+            Action::Penalise(path, kind) => paths.penalise(now, path, kind),
             Action::ForgetPaths { range } => self.queue.forget_paths_of(&range),
             Action::Assign { range, path, revocable: true } => self.assign(paths, range, path),
             Action::Assign { range, path, revocable: false } => {
-                self.bind(cx.now, paths, range, path);
+                self.bind(now, paths, range, path);
             }
             Action::Unassign { range } => self.assignments.unassign(range),
-            Action::SetProbing(path, on) => self.set_probing(cx, paths, path, on),
         }
     }
 

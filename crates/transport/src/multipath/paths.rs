@@ -60,13 +60,21 @@ pub trait Paths {
 
     /// The path was given data: updates windows and queue of its view. An idle path may have to
     /// restart its window first.
-    fn refresh(&mut self, cx: &Context<'_>, view: &mut PathView);
+    fn refresh(&mut self, _cx: &Context<'_>, view: &mut PathView) {
+        if let Some(current) = self.view(view.id) {
+            *view = current;
+        }
+    }
 
     /// Whether data may be passed to the path at all.
-    fn is_usable(&self, path: PathId) -> bool;
+    fn is_usable(&self, path: PathId) -> bool {
+        self.view(path).is_some_and(|view| view.is_open())
+    }
 
     /// Payload of a full segment or packet, in bytes.
-    fn segment_size(&self, path: PathId) -> u32;
+    fn segment_size(&self, path: PathId) -> u32 {
+        self.view(path).map_or(0, |view| view.window.mss)
+    }
 
     /// The longest piece that the path takes at once, in bytes.
     fn max_piece(&self, _path: PathId) -> u32 {
@@ -92,18 +100,24 @@ pub trait Paths {
     /// Put data at the end of the path's queue.
     fn enqueue(&mut self, path: PathId, piece: Piece);
 
-    /// Penalise a path that blocks others.
-    fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty);
+    /// Penalise a path that blocks others; nothing happens where the protocol has no penalties.
+    fn penalise(&mut self, _now: Instant, _path: PathId, _kind: Penalty) {}
 
     /// The progress of the path.
     fn progress(&self, path: PathId) -> Progress;
 
     /// Time until the retransmission timer of the path expires; `None`: it does not run.
-    fn timer_left(&self, path: PathId, now: Instant) -> Option<Duration>;
+    /// By default a whole time-out while data are outstanding.
+    fn timer_left(&self, path: PathId, _now: Instant) -> Option<Duration> {
+        let progress = self.progress(path);
+        progress.has_outstanding.then_some(progress.rto)
+    }
 
     /// The time within which a probe of the path is answered: a round trip and its variation, of
     /// which `slack` is the least.
-    fn probe_patience(&self, path: PathId, slack: Duration) -> Duration;
+    fn probe_patience(&self, path: PathId, slack: Duration) -> Duration {
+        self.view(path).map_or(slack, |view| view.rtt.srtt + (view.rtt.rttvar * 4).max(slack))
+    }
 
     /// Send something that the peer answers.
     fn prompt(&mut self, cx: &Context<'_>, path: PathId, prompt: Prompt);
@@ -117,7 +131,9 @@ pub trait Paths {
     fn unsent(&self, path: PathId) -> u64;
 
     /// Why these bytes are not sent.
-    fn why_unsent(&self, path: PathId) -> Blocked;
+    fn why_unsent(&self, _path: PathId) -> Blocked {
+        Blocked::CongestionWindow
+    }
 
     /// The connection has ended or uses one path only: nothing is scheduled any more.
     fn is_over(&self) -> bool;

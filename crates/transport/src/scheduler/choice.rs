@@ -88,7 +88,7 @@ impl SchedulerChoice {
     }
 
     /// Whether the parameters determine the reinjection; `optim` does, too.
-    pub fn says_reinjection(&self) -> bool {
+    pub fn sets_reinjection(&self) -> bool {
         self.values(|asked| asked.reinjection.is_some() || asked.settings.given("optim").is_some())
     }
 

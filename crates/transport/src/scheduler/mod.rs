@@ -236,8 +236,6 @@ pub enum Action {
     },
     /// Penalise a path that blocks others: the controller halves its window.
     Penalise(PathId, Penalty),
-    /// Mark a path as probed only, or end that.
-    SetProbing(PathId, bool),
     /// Forget which paths these data were on: every path was tried.
     ForgetPaths {
         /// The data, as offsets in the connection's stream.

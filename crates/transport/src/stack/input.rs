@@ -7,6 +7,7 @@ use super::paths::View;
 use super::sockets::Socket;
 use super::{MAX_EMBRYONIC, ProtocolConfig, Stack};
 use crate::endpoint::{Arrival, Draws, Endpoint, IpProtocol, Transmit, Tuple};
+use crate::mptcp::host::ListenerSyn;
 use crate::tcp::TcpConfig;
 use crate::tcp::connection::Connection;
 use crate::tcp::stray::{opens_connection, refusal};
@@ -107,8 +108,8 @@ impl Stack {
         let socket = match &entry.config {
             ProtocolConfig::Tcp(config) => tcp(draws, config),
             ProtocolConfig::Mptcp(config) => {
-                let made = self.mptcp.accept(cx, draws, &host, (&path, syn), (listener, config));
-                match made {
+                let request = ListenerSyn { path: &path, syn, listener, config };
+                match self.mptcp.accept(cx, draws, &host, &request) {
                     Some(connection) => Socket::Mptcp(Box::new(connection)),
                     None => tcp(draws, &config.tcp),
                 }

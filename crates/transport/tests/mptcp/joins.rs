@@ -108,7 +108,8 @@ fn syns_of_a_refused_join(transient: bool) -> usize {
     let mut pair = Pair::new(&[Path::ms(10), Path::ms(30)], MptcpConfig::default(), server);
     let seen = on_path_1(&mut pair, move |_, _, segment| {
         if segment.flags.contains(Flags::RST) {
-            let reason = ResetReason::LACK_OF_RESOURCES;
+            // Lack of resources (RFC 8684 s3.6).
+            let reason = ResetReason(2);
             segment.options.mptcp = MptcpOption::TcpRst { transient, reason }.into();
         }
         true

@@ -230,33 +230,6 @@ fn joined_path_has_a_pacing_rate_before_anything_goes_over_it() {
     assert!(rates.iter().all(|rate| rate.is_some_and(|rate| (600_000..750_000).contains(&rate))));
 }
 
-/// A path is probed with what the other one carried; nothing new goes there.
-#[test]
-fn probed_path_carries_copies_only() {
-    let mut pair = joined(|| {
-        let mut lrf = Lrf::new(&Options::default());
-        let mut probes = 0;
-        move |view: &View<'_>| {
-            let sent = view.data.segments.back().is_some_and(|last| !last.paths.contains(SLOW));
-            if sent && probes < 5 && view.path(SLOW).is_some_and(|path| path.probing) {
-                probes += 1;
-                return send(SLOW, What::Probe, Bind::Now, 1024);
-            }
-            match view.offered() {
-                Some(_) => lrf.next(view).with(Action::SetProbing(SLOW, true)),
-                None => Decision::wait(Blocked::NothingToSend),
-            }
-        }
-    });
-    write(&mut pair, 200_000);
-    let [fast, slow] = delivered(&mut pair);
-    assert_eq!([fast.first_sent_bytes, slow.first_sent_bytes], [200_000, 0]);
-    pair.pass(Duration::from_secs(1));
-    let info = pair.info(Side::Client);
-    assert_eq!(info.reinjected_bytes, 5 * 1024);
-    assert_eq!(info.paths[1].tcp.bytes_acked, 5 * 1024);
-}
-
 /// Sends every 300 ms only, and records its notifications.
 struct Periodic {
     at: Option<Instant>,
@@ -340,11 +313,10 @@ impl Random {
 
     fn action(&mut self, view: &View<'_>) -> Action {
         let path = PathId(self.below(4) as u8);
-        match self.below(5) {
+        match self.below(4) {
             0 => Action::Unassign { range: self.range(view) },
-            1 => Action::SetProbing(path, self.below(2) == 0),
-            2 => Action::ForgetPaths { range: self.range(view) },
-            3 => assign(self.range(view), path, false),
+            1 => Action::ForgetPaths { range: self.range(view) },
+            2 => assign(self.range(view), path, false),
             _ => assign(self.range(view), path, true),
         }
     }
@@ -359,10 +331,7 @@ impl Scheduler for Random {
         self.at = (self.left > 0).then_some(view.now + Duration::from_millis(10));
         if self.left == 0 {
             let everything = Action::Unassign { range: 0..u64::MAX };
-            let paths = (0..4).map(|path| Action::SetProbing(PathId(path), false));
-            let mut decision = self.lrf.next(view).with(everything);
-            decision.actions.extend(paths);
-            return decision;
+            return self.lrf.next(view).with(everything);
         }
         self.left -= 1;
         let path = PathId(self.below(3) as u8);

@@ -56,14 +56,8 @@ impl ResetReason {
     pub const UNSPECIFIED: ResetReason = ResetReason(0);
     /// An error in the processing of MPTCP options.
     pub const MPTCP_ERROR: ResetReason = ResetReason(1);
-    /// Too few resources for the subflow.
-    pub const LACK_OF_RESOURCES: ResetReason = ResetReason(2);
     /// The policy of the host forbids the subflow.
     pub const ADMINISTRATIVELY_PROHIBITED: ResetReason = ResetReason(3);
-    /// Too many data are sent and not acknowledged at the connection level.
-    pub const TOO_MUCH_OUTSTANDING_DATA: ResetReason = ResetReason(4);
-    /// The subflow is too slow or loses too much.
-    pub const UNACCEPTABLE_PERFORMANCE: ResetReason = ResetReason(5);
     /// A middlebox changes or removes MPTCP signals or payload.
     pub const MIDDLEBOX_INTERFERENCE: ResetReason = ResetReason(6);
 }

@@ -60,10 +60,6 @@ impl Flags {
     pub const PSH: Flags = Flags(1 << 3);
     /// The acknowledgement number is valid.
     pub const ACK: Flags = Flags(1 << 4);
-    /// The urgent pointer is valid.
-    pub const URG: Flags = Flags(1 << 5);
-    /// ECN echo (RFC 3168 s6.1).
-    pub const ECE: Flags = Flags(1 << 6);
     /// Congestion window reduced (RFC 3168 s6.1).
     pub const CWR: Flags = Flags(1 << 7);
 

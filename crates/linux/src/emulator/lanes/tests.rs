@@ -97,13 +97,13 @@ fn changes_come_at_their_time_and_outages_are_told_to_both_senders() {
     let events =
         vec![event(10, LinkChange::Down), event(20, LinkChange::Up), event(30, LinkChange::Silent)];
     let mut lanes = Lanes::new(&[PathSetup { events, ..path(0.0) }], None, 1, 0);
-    let mut news = Vec::new();
+    let mut notices = Vec::new();
     while let Some(output) = lanes.poll(at_us(20_000)) {
-        let Output::News { direction, up, .. } = output else { panic!("{output:?}") };
-        news.push((direction, up));
+        let Output::Notify { direction, up, .. } = output else { panic!("{output:?}") };
+        notices.push((direction, up));
     }
     let both = |up| [(Direction::Down, up), (Direction::Up, up)];
-    assert_eq!(news, [both(false), both(true)].concat());
+    assert_eq!(notices, [both(false), both(true)].concat());
     assert!(lanes.poll(at_us(40_000)).is_none());
     lanes.enqueue(at_us(40_000), 0, Direction::Up, packet(0));
     assert_eq!(lanes.counters()[0].up.dropped_down, 1);

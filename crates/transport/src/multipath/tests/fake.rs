@@ -1,10 +1,9 @@
 //! A protocol for tests: paths of windows in bytes, and what they were given.
 
-use crate::congestion::Penalty;
 use crate::multipath::{Paths, Piece, Progress, Prompt};
 use crate::scheduler::tests::support;
 use crate::scheduler::{PathState, PathView, WindowView};
-use base::{Blocked, Context, Duration, Instant, PathId};
+use base::{Context, Duration, PathId};
 use std::ops::Range;
 
 pub(super) const SEGMENT: u32 = 1000;
@@ -25,20 +24,14 @@ pub(super) struct Fake {
     pub vetoes: bool,
     pub max_piece: u32,
     pub prompts: Vec<(PathId, Prompt)>,
-    pub penalised: Vec<PathId>,
     pub is_over: bool,
 }
 
 impl Fake {
     /// Paths with an RTT in milliseconds and a window in bytes.
     pub(super) fn new(paths: &[(u64, u64)]) -> Self {
-        let path = |&(srtt_ms, cwnd)| FakePath {
-            state: PathState::Open,
-            srtt_ms,
-            cwnd,
-            una: 0,
-            given: Vec::new(),
-        };
+        let (state, una) = (PathState::Open, 0);
+        let path = |&(srtt_ms, cwnd)| FakePath { state, srtt_ms, cwnd, una, given: Vec::new() };
         let paths = paths.iter().map(path).collect();
         Fake { paths, max_piece: u32::from(u16::MAX), ..Fake::default() }
     }
@@ -63,18 +56,6 @@ impl Paths for Fake {
         Some(view)
     }
 
-    fn refresh(&mut self, _cx: &Context<'_>, view: &mut PathView) {
-        view.clone_from(&self.view(view.id).expect("a path"));
-    }
-
-    fn is_usable(&self, id: PathId) -> bool {
-        self.paths[id.index()].state == PathState::Open
-    }
-
-    fn segment_size(&self, _: PathId) -> u32 {
-        SEGMENT
-    }
-
     fn max_piece(&self, _: PathId) -> u32 {
         self.max_piece
     }
@@ -88,23 +69,11 @@ impl Paths for Fake {
         self.paths[id.index()].given.push(range);
     }
 
-    fn penalise(&mut self, _: Instant, id: PathId, _: Penalty) {
-        self.penalised.push(id);
-    }
-
     fn progress(&self, id: PathId) -> Progress {
         let FakePath { una, srtt_ms, .. } = self.paths[id.index()];
         let has_outstanding = self.outstanding(id) > 0;
         let rto = Duration::from_millis(2 * srtt_ms);
         Progress { una: una as u64, is_sacked: false, has_outstanding, is_backup: false, rto }
-    }
-
-    fn timer_left(&self, id: PathId, _: Instant) -> Option<Duration> {
-        Some(self.progress(id).rto).filter(|_| self.outstanding(id) > 0)
-    }
-
-    fn probe_patience(&self, id: PathId, slack: Duration) -> Duration {
-        Duration::from_millis(self.paths[id.index()].srtt_ms) + slack
     }
 
     fn prompt(&mut self, _: &Context<'_>, id: PathId, prompt: Prompt) {
@@ -113,10 +82,6 @@ impl Paths for Fake {
 
     fn unsent(&self, id: PathId) -> u64 {
         self.outstanding(id).saturating_sub(self.paths[id.index()].cwnd)
-    }
-
-    fn why_unsent(&self, _: PathId) -> Blocked {
-        Blocked::CongestionWindow
     }
 
     fn is_over(&self) -> bool {

@@ -251,8 +251,8 @@ fn options_of_few_fields() {
     let receiver = Key(0x0c71_bdb9_33fa_a9fc);
     holds("1e0c70000c71bdb933faa9fc", MptcpOption::FastClose { receiver });
     let reset = |transient, reason| MptcpOption::TcpRst { transient, reason };
-    holds("1e048004", reset(false, ResetReason::TOO_MUCH_OUTSTANDING_DATA));
-    holds("1e048102", reset(true, ResetReason::LACK_OF_RESOURCES));
+    holds("1e048004", reset(false, ResetReason(4)));
+    holds("1e048102", reset(true, ResetReason(2)));
     holds("1e048000", reset(false, ResetReason::UNSPECIFIED));
 }
 

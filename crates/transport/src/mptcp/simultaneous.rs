@@ -9,7 +9,7 @@ use wire::TcpSegment;
 
 /// What a server keeps of a path's SYN until the connection is found.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct GroupedJoin {
+pub(crate) struct SimultaneousJoin {
     pub remote_id: u8,
     pub backup: bool,
     pub local_nonce: u32,
@@ -18,7 +18,7 @@ pub(crate) struct GroupedJoin {
 
 /// What a client keeps of a path of a group.
 #[derive(Clone, Debug, Default)]
-pub struct Grouped {
+pub struct SimultaneousSyn {
     /// The SYN/ACK, which came before the server's key.
     pub answer: Option<Box<TcpSegment>>,
 }
