@@ -7,7 +7,7 @@ TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: demo test bench fairness soak lint fuzz clean help
+.PHONY: demo test bench fairness soak properties lint fuzz clean help
 
 demo: ## build, then load a page over WLAN, LTE and both; writes target/demo/report.html
 	@$(CARGO) build --locked --release --quiet -p anabranch-cli
@@ -29,6 +29,13 @@ soak: ## 1 GiB both ways with the kernel's MPTCP (as root)
 	@ANABRANCH_SOAK_MIB=1024 $(CARGO) test --locked --release --quiet -p anabranch-linux \
 	  sixty_four_mebibytes -- --show-output
 
+properties: ## the random tests ROUNDS (10) times, with new cases each time
+	@for round in $$(seq $(or $(ROUNDS),10)); do \
+	  export PROPTEST_RNG_SEED=$$RANDOM$$RANDOM; echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; \
+	  $(CARGO) test --locked --release --quiet -p anabranch-base -p anabranch-wire \
+	    -p anabranch-transport -p anabranch-network -p anabranch-traffic -p anabranch-simulator \
+	    || exit 1; done
+
 lint: ## formatting, and clippy with warnings as errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --release --workspace --all-targets -- -D warnings
@@ -40,4 +47,4 @@ clean: ## remove everything that was built
 	$(CARGO) clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

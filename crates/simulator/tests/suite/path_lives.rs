@@ -376,6 +376,29 @@ fn path_joined_with_a_small_window_is_used_by_linux() {
     check(&setup).expect("no live path is left out");
 }
 
+/// Regression: the announcement of a path that returned was repeated on one subflow alone, whose
+/// full queue dropped it each time until it was given up.
+#[test]
+fn announcement_lost_at_a_full_queue_is_repeated_on_another_subflow() {
+    let links: Vec<_> = (0..3).map(|i| link(2, 10 + 15 * i as u64)).collect();
+    let mut setup = over(&links, "rr", Traffic::BulkTime(END));
+    setup.run = 621;
+    setup.flows[0].tcp.congestion = "olia".parse().unwrap();
+    setup.flows[0].tcp.buffers = Buffers { auto_tuning: false, ..Buffers::default() };
+    setup.flows[0].carrier = Multipath {
+        scheduler: "rr".parse().unwrap(),
+        failover: Some(Failover::Probe),
+        path_manager: PathManagerKind::FULLMESH,
+        ..Multipath::default()
+    }
+    .into();
+    let spell = |how, millis, then| Spell { how, millis, then };
+    live(&mut setup, 0, &[spell(How::Reset, 3642, 47), spell(How::Reset, 50, 1)]);
+    live(&mut setup, 1, &[spell(How::Slow, 859, 3556), spell(How::Removed, 2195, 2386)]);
+    live(&mut setup, 2, &[spell(How::Down, 1281, 2411)]);
+    check(&setup).expect("no live path is left out");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 16, failure_persistence: None, ..ProptestConfig::default()

@@ -238,14 +238,19 @@ impl Addresses {
         self.announced.iter().map(|open| open.due).min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Announcements to repeat now, and the identifiers of those without a further repetition. The
-    /// last segment of the peer arrived at `heard_at`.
-    pub(crate) fn take_due(&mut self, now: Instant, heard_at: Instant) -> (Vec<AddAddr>, Vec<u8>) {
+    /// Announcements to send now, each with the number of times that it was sent before, and the
+    /// identifiers of those without a further repetition. The last segment of the peer arrived at
+    /// `heard_at`.
+    pub(crate) fn take_due(
+        &mut self,
+        now: Instant,
+        heard_at: Instant,
+    ) -> (Vec<(AddAddr, u32)>, Vec<u8>) {
         let mut due = Vec::new();
         for open in self.announced.iter_mut().filter(|open| open.due <= now) {
             open.unheeded += u32::from(heard_at > open.sent_at);
             if open.unheeded <= MAX_REPETITIONS {
-                due.push(open.option);
+                due.push((open.option, open.sent));
             }
             open.due = now + REPEAT_ANNOUNCEMENT * (1 << open.sent.min(DOUBLINGS));
             open.sent_at = now;
@@ -255,7 +260,7 @@ impl Addresses {
         let over = self.announced.iter().filter(|open| given_up(open));
         let over = over.map(|open| open.option.address_id).collect();
         self.announced.retain(|open| !given_up(open));
-        due.extend(self.next_announcement(now));
+        due.extend(self.next_announcement(now).map(|option| (option, 0)));
         (due, over)
     }
 }
@@ -332,7 +337,7 @@ mod tests {
         let mut sent = Vec::new();
         while addresses.deadline() != Instant::FAR_FUTURE {
             let now = addresses.deadline();
-            sent.extend(addresses.take_due(now, now).0);
+            sent.extend(addresses.take_due(now, now).0.into_iter().map(|(option, _)| option));
         }
         assert_eq!(sent.iter().filter(|sent| **sent == option(1)).count(), 3, "repetitions");
         assert_eq!(sent.iter().filter(|sent| **sent == option(2)).count(), 4);
@@ -343,9 +348,10 @@ mod tests {
         let mut addresses = Addresses::default();
         addresses.announce(Instant::ZERO, option(1));
         let mut waits = Vec::new();
-        for _ in 0..10 {
+        for before in 1..=10 {
             let now = addresses.deadline();
-            assert_eq!(addresses.take_due(now, Instant::ZERO), (vec![option(1)], Vec::new()));
+            let due = addresses.take_due(now, Instant::ZERO);
+            assert_eq!(due, (vec![(option(1), before)], Vec::new()));
             waits.push((addresses.deadline() - now).as_millis() / 1000);
         }
         assert_eq!(waits, [2, 4, 8, 16, 32, 64, 64, 64, 64, 64]);

@@ -296,13 +296,13 @@ impl Connection {
         }
         let heard_at = self.deadlines.heard_at();
         let (due, given_up) = self.management.addresses_mut().take_due(cx.now, heard_at);
-        for option in due {
-            self.send_announcement(option);
+        for (option, before) in due {
+            let before = if self.management.is_kernel() { 0 } else { before };
+            let Some(index) = self.subflows.next_carrier(&self.sender, before) else { continue };
+            self.subflows.queue_option_on(index, MptcpOption::AddAddr(option));
             // Nothing may have arrived since the last one: an acknowledgement asks for an answer.
-            if let Some(index) = self.subflows.option_carrier(&self.sender, None) {
-                self.subflows[index].tcp.acknowledge();
-                self.subflows.wake(index);
-            }
+            self.subflows[index].tcp.acknowledge();
+            self.subflows.wake(index);
         }
         for local_id in given_up {
             self.notify_manager(cx, PathEvent::Echoed { local_id });

@@ -347,6 +347,18 @@ impl Subflows {
         }
     }
 
+    /// The subflow that carries an option sent `before` times without an answer: each of those that
+    /// work in turn, because the queue of one of them may drop it every time.
+    pub fn next_carrier(&self, sender: &Sender, before: u32) -> Option<usize> {
+        let works = |index: &usize| {
+            let entry = &self.entries[*index];
+            entry.stage() == Stage::Open && !sender.is_failed(entry.path)
+        };
+        let working = (0..self.entries.len()).filter(works);
+        let turn = before as usize % working.clone().count().max(1);
+        working.clone().nth(turn).or_else(|| self.option_carrier(sender, None))
+    }
+
     /// Send an option on an acknowledgement of that subflow.
     pub fn queue_option_on(&mut self, index: usize, option: MptcpOption) {
         self.entries[index].tcp.queue_option(option);
