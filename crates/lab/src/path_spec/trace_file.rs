@@ -118,9 +118,7 @@ fn other_column(content: &str, form: Form) -> Option<Rate> {
     let Form::BitrateTable(column) = form else { return None };
     let other = if column == Direction::Up { Direction::Down } else { Direction::Up };
     match trace::read(content, other, None) {
-        Ok((capacity, Form::BitrateTable(read))) => {
-            (read == other).then(|| capacity.mean_rate())
-        }
+        Ok((capacity, Form::BitrateTable(read))) => (read == other).then(|| capacity.mean_rate()),
         Ok(_) => None,
         Err(_) => Some(Rate::default()),
     }

@@ -87,10 +87,7 @@ fn recordings_as_they_are_understood() {
             "Timestamp,DL_bitrate,UL_bitrate\n2020.02.13_13.03.24,5000,900\n\
              2020.02.13_13.03.25,6000,800\n",
         ),
-        (
-            "download.csv",
-            "Timestamp,DL_bitrate,UL_bitrate\n2020.02.13_13.03.24,90000,900\n",
-        ),
+        ("download.csv", "Timestamp,DL_bitrate,UL_bitrate\n2020.02.13_13.03.24,90000,900\n"),
         ("mute.csv", "Timestamp,DL_bitrate,UL_bitrate\n2020.02.13_13.03.24,5000,0\n"),
         ("json", "[{\"duration_ms\": 1000, \"bandwidth_kbps\": 5000}]"),
     ];
