@@ -10,8 +10,9 @@ const MAX_ADDRESSES: usize = 8;
 /// An announcement that is not echoed is repeated after this (Linux `add_addr_timeout`: 120 s,
 /// shortened by newer kernels to the scale of the RTO).
 const REPEAT_ANNOUNCEMENT: Duration = Duration::from_secs(1);
-/// Largest number of repetitions. Those after which nothing arrived are not counted, because then
-/// the path failed and not the peer.
+/// Repetitions after which others do not wait for the echo any more, and mainline sends no further
+/// one. Those after which nothing arrived are not counted, because then the path failed and not the
+/// peer.
 const MAX_REPETITIONS: u32 = 3;
 /// Largest number of doublings of the interval.
 const DOUBLINGS: u32 = 6;
@@ -225,7 +226,8 @@ impl Addresses {
     }
 
     fn next_announcement(&mut self, now: Instant) -> Option<AddAddr> {
-        let next = self.announced.first_mut().filter(|open| open.sent == 0)?;
+        let mut open = self.announced.iter_mut().filter(|open| open.unheeded <= MAX_REPETITIONS);
+        let next = open.next().filter(|open| open.sent == 0)?;
         next.due = now + REPEAT_ANNOUNCEMENT;
         next.sent_at = now;
         next.sent = 1;
@@ -239,27 +241,31 @@ impl Addresses {
     }
 
     /// Announcements to send now, each with the number of times that it was sent before, and the
-    /// identifiers of those without a further repetition. The last segment of the peer arrived at
-    /// `heard_at`.
+    /// identifiers of those that others do not wait for any more. The last segment of the peer
+    /// arrived at `heard_at`. A queue may have dropped every repetition, so there are further ones,
+    /// unless `gives_up` as mainline Linux does (`ADD_ADDR_RETRANS_MAX`).
     pub(crate) fn take_due(
         &mut self,
         now: Instant,
         heard_at: Instant,
+        gives_up: bool,
     ) -> (Vec<(AddAddr, u32)>, Vec<u8>) {
-        let mut due = Vec::new();
+        let (mut due, mut over) = (Vec::new(), Vec::new());
         for open in self.announced.iter_mut().filter(|open| open.due <= now) {
+            let before = open.unheeded;
             open.unheeded += u32::from(heard_at > open.sent_at);
-            if open.unheeded <= MAX_REPETITIONS {
+            let ends = open.unheeded > MAX_REPETITIONS;
+            if ends && before <= MAX_REPETITIONS {
+                over.push(open.option.address_id);
+            }
+            if !(ends && gives_up) {
                 due.push((open.option, open.sent));
             }
             open.due = now + REPEAT_ANNOUNCEMENT * (1 << open.sent.min(DOUBLINGS));
             open.sent_at = now;
             open.sent += 1;
         }
-        let given_up = |open: &Announcement| open.unheeded > MAX_REPETITIONS;
-        let over = self.announced.iter().filter(|open| given_up(open));
-        let over = over.map(|open| open.option.address_id).collect();
-        self.announced.retain(|open| !given_up(open));
+        self.announced.retain(|open| !(gives_up && open.unheeded > MAX_REPETITIONS));
         due.extend(self.next_announcement(now).map(|option| (option, 0)));
         (due, over)
     }
@@ -337,10 +343,27 @@ mod tests {
         let mut sent = Vec::new();
         while addresses.deadline() != Instant::FAR_FUTURE {
             let now = addresses.deadline();
-            sent.extend(addresses.take_due(now, now).0.into_iter().map(|(option, _)| option));
+            sent.extend(addresses.take_due(now, now, true).0.into_iter().map(|(option, _)| option));
         }
         assert_eq!(sent.iter().filter(|sent| **sent == option(1)).count(), 3, "repetitions");
         assert_eq!(sent.iter().filter(|sent| **sent == option(2)).count(), 4);
+    }
+
+    #[test]
+    fn announcement_without_an_echo_is_repeated_while_others_go_on() {
+        let mut addresses = Addresses::default();
+        addresses.announce(Instant::ZERO, option(1));
+        addresses.announce(Instant::ZERO, option(2));
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        while addresses.deadline() < Instant::from_secs(300) {
+            let now = addresses.deadline();
+            for (sent, _) in addresses.take_due(now, now, false).0 {
+                let times = if sent == option(1) { &mut first } else { &mut second };
+                times.push((now - Instant::ZERO).as_millis() / 1000);
+            }
+        }
+        assert_eq!(first, [1, 3, 7, 15, 31, 63, 127, 191, 255]);
+        assert_eq!(second[..5], [15, 16, 18, 22, 30], "from the fourth repetition of the first on");
     }
 
     #[test]
@@ -350,7 +373,7 @@ mod tests {
         let mut waits = Vec::new();
         for before in 1..=10 {
             let now = addresses.deadline();
-            let due = addresses.take_due(now, Instant::ZERO);
+            let due = addresses.take_due(now, Instant::ZERO, true);
             assert_eq!(due, (vec![(option(1), before)], Vec::new()));
             waits.push((addresses.deadline() - now).as_millis() / 1000);
         }

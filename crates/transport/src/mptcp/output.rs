@@ -295,9 +295,10 @@ impl Connection {
             self.notify_manager(cx, PathEvent::Timer);
         }
         let heard_at = self.deadlines.heard_at();
-        let (due, given_up) = self.management.addresses_mut().take_due(cx.now, heard_at);
+        let gives_up = self.management.is_kernel();
+        let (due, given_up) = self.management.addresses_mut().take_due(cx.now, heard_at, gives_up);
         for (option, before) in due {
-            let before = if self.management.is_kernel() { 0 } else { before };
+            let before = if gives_up { 0 } else { before };
             let Some(index) = self.subflows.next_carrier(&self.sender, before) else { continue };
             self.subflows.queue_option_on(index, MptcpOption::AddAddr(option));
             // Nothing may have arrived since the last one: an acknowledgement asks for an answer.
