@@ -2,14 +2,17 @@
 
 use crate::args::CompareArgs;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
-use crate::output::{Screen, error, message, print};
+use crate::output::{Screen, error, message, print, stdout_is_terminal};
 use crate::progress::{Progress, Shown, real_time};
 use crate::save::{provenance, write_captures, write_folder};
 use crate::table;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
-use lab::scenario::variants_of;
+use lab::scenario::{Key, Runs, variants_of};
 use lab::series::representative_series;
 use lab::{InputError, Report, Scenario, Study, run_study};
+
+/// Real time of a study on a terminal, where somebody waits.
+const TIME_ON_A_TERMINAL: base::Duration = base::Duration::from_secs(60);
 
 /// Validated inputs of a study.
 struct Prepared {
@@ -43,7 +46,10 @@ pub(crate) fn compare(args: &CompareArgs) -> u8 {
 fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
     let options = args.options()?;
     let args = args.with_output(&options)?;
-    let scenario = options.resolve()?;
+    let mut scenario = options.resolve()?;
+    if !options.is_given(Key::Time) && stdout_is_terminal() {
+        scenario.time = Some(TIME_ON_A_TERMINAL);
+    }
     let folder = |option, name: &Option<String>| {
         name.as_deref().map(|name| ResultFolder::open_for(option, name)).transpose()
     };
@@ -54,7 +60,10 @@ fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
 
 fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     let Prepared { args, scenario, out, records, pcap } = prepared;
-    let shown = Shown { quiet: args.quiet, verbose: args.verbose, captures: pcap.is_some() };
+    let auto = matches!(scenario.runs, Runs::Auto { .. });
+    let time = scenario.time.filter(|_| auto);
+    let time = time.map(|time| std::time::Duration::from_nanos(time.as_nanos()));
+    let shown = Shown { quiet: args.quiet, verbose: args.verbose, captures: pcap.is_some(), time };
     let progress = Progress::new(&variants_of(scenario), shown);
     progress.stop_on_interrupt();
     if let Some(note) = records.as_ref().and_then(Records::note).filter(|_| !args.quiet) {

@@ -49,6 +49,11 @@ pub(crate) fn shortened(text: &str, columns: usize) -> String {
     console::truncate_str(text, columns, "…").into_owned()
 }
 
+/// Whether somebody reads standard output on a terminal.
+pub(crate) fn stdout_is_terminal() -> bool {
+    std::io::stdout().is_terminal()
+}
+
 /// Whether lines of standard error can be redrawn: it is a terminal, and not a dumb one.
 pub(crate) fn can_redraw() -> bool {
     std::io::stderr().is_terminal() && !is_dumb()

@@ -3,6 +3,7 @@
 use crate::columns::{Column, Table};
 use crate::output::{Screen, counted};
 use crate::{fairness, why};
+use lab::answer::Stopped;
 use lab::comparison::Class;
 use lab::scenario::{Protocol, Runs};
 use lab::statistics::Interval;
@@ -369,16 +370,26 @@ fn heading_of(name: &str) -> (String, Unit) {
     (format!("{words} [ms]"), Unit::Milliseconds)
 }
 
+/// Why `--runs auto` ended without an answer, and how to repeat it.
+fn ending(scenario: &Scenario, report: &Report) -> Option<String> {
+    let Runs::Auto { most } = scenario.runs else { return None };
+    let runs = counted(report.runs, "run");
+    match report.stopped {
+        Stopped::Answer => None,
+        Stopped::Runs => (report.runs >= most && scenario.is_random())
+            .then(|| format!("ended after {runs} without an answer (--runs-max {most})")),
+        Stopped::Time => Some(format!(
+            "ended after {runs} because the time was over (--time); `--runs {}` repeats this result",
+            report.runs
+        )),
+    }
+}
+
 /// Remarks on the reliability of the numbers.
 pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     let mut remarks = Vec::new();
+    remarks.extend(ending(scenario, report));
     let mut note = |content: String| remarks.push(content);
-    if let (Runs::Auto { most }, Some(width)) = (scenario.runs, report.half_width) {
-        let runs = counted(report.runs, "run");
-        let width = percent(width);
-        let why = if report.runs >= most { format!(" (--runs-max {most})") } else { String::new() };
-        note(format!("after {runs}{why} differences are known to {width} or better"));
-    }
     let mut shared = report.variants.iter().filter_map(|summary| summary.fairness.as_ref());
     if shared.clone().count() > 0 && shared.all(|fairness| fairness.main.is_none()) {
         note(format!(

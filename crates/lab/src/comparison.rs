@@ -1,31 +1,39 @@
-//! Comparing the variants of a study: paired differences, Holm's correction, classes.
+//! Comparing the variants of a study: paired differences, their intervals, Holm's correction,
+//! classes.
 //!
-//! One comparison is of a variant with another, or with the average of the single paths; a table of
-//! them is corrected together (interface, "Variants"). `summary` describes single variants,
-//! `report` chooses the comparisons.
+//! One comparison is of a variant with another, or with the average of the single paths; the family
+//! that a question is about is corrected together (interface, "Variants"). The deciding interval is
+//! a confidence sequence, valid at the moment the runs ended; `unseen` widens it by what no run has
+//! shown yet. `summary` describes single variants, `report` chooses the comparisons.
 
-use crate::scenario::Scenario;
+use crate::scenario::{Matters, Scenario};
 use crate::statistics::{
-    Interval, Paired, has_heavy_tail, holm, mean, median, median_interval, paired, ratio_interval,
-    welch,
+    FEWEST, Interval, Paired, has_heavy_tail, holm, mean, median, median_interval, paired,
+    ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
 };
 use crate::study::{Study, VariantRuns};
+use crate::unseen::{floor, unseen};
 use base::chance::owner_of;
 use traffic::Metric;
 
-/// Relevant share of the baseline's mean: a smaller difference is slight, and a narrower interval
-/// around zero shows that there is no difference.
-const MATTERS: f64 = 0.10;
+/// Share of the baseline's mean above which a difference is called significant.
+const SIGNIFICANT: f64 = 0.10;
+/// Error of the intervals of one family together.
+const ALPHA: f64 = 0.05;
+/// The largest number of runs that is worth naming.
+const MOST_NEEDED: f64 = 1e6;
 
 /// Difference of a variant and the baseline.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Difference {
     /// Mean difference in the metric's unit.
     pub mean: f64,
-    /// 95 % interval of the paired difference; `None` from one run.
+    /// The interval that decides the class: of the paired difference, corrected for the comparisons
+    /// of its family (Holm), and valid at the moment the runs ended. `None` with fewer than four
+    /// runs.
     pub interval: Option<Interval>,
-    /// The interval corrected for the number of comparisons (Holm), which decides the class.
-    pub corrected: Option<Interval>,
+    /// 95 % interval of the paired difference by Student t; `None` with fewer than four runs.
+    pub fixed: Option<Interval>,
     /// 95 % interval without pairing.
     pub unpaired: Option<Interval>,
     /// Correlation of the paired values.
@@ -40,6 +48,8 @@ pub struct Difference {
     pub median: Option<f64>,
     /// 95 % interval of that median.
     pub median_interval: Option<Interval>,
+    /// Runs after which the class is expected to be known, where it is not.
+    pub needs: Option<u32>,
 }
 
 /// Outcome of a comparison.
@@ -51,9 +61,9 @@ pub enum Class {
     PaysOff,
     /// Worse.
     Hurts,
-    /// Shown to be about equal.
+    /// No difference that matters.
     NoDifference,
-    /// Neither shown.
+    /// None of these is shown.
     Undecided,
 }
 
@@ -62,8 +72,8 @@ pub enum Class {
 pub struct Compared {
     /// `None` without a repetition that both finished.
     pub difference: Option<Difference>,
-    /// Outcome.
-    pub class: Class,
+    /// Outcome; `None` where what no run has shown yet may change it.
+    pub class: Option<Class>,
 }
 
 impl Class {
@@ -82,7 +92,7 @@ impl Class {
 impl Difference {
     /// `significant` if the difference is more than a tenth of the baseline, else `slight`.
     pub fn magnitude(&self) -> &'static str {
-        if self.relative.is_some_and(|share| share.abs() > MATTERS) {
+        if self.relative.is_some_and(|share| share.abs() > SIGNIFICANT) {
             "significant"
         } else {
             "slight"
@@ -116,30 +126,69 @@ pub(crate) struct Comparison<'a> {
 
 /// A comparison before correction.
 struct Uncorrected {
-    paired: Paired,
+    differences: Vec<f64>,
+    /// Nothing in the scenario is random.
+    certain: bool,
+    /// Error at which it would be rejected as zero.
+    p_value: f64,
     difference: Difference,
     reference: f64,
 }
 
+/// Comparisons of one table, and which of them answer the question.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub variant: usize,
+    pub with: Series,
+    /// It belongs to the family that is corrected together.
+    pub in_family: bool,
+}
+
 impl Comparison<'_> {
-    /// Computes the comparisons of one table and corrects them together.
-    pub(crate) fn table(&self, asked: &[(usize, Series)], depth: Depth) -> Vec<Compared> {
+    /// Computes the comparisons of one table; those of the family are corrected together.
+    pub(crate) fn table(&self, asked: &[Asked], depth: Depth) -> Vec<Compared> {
         let uncorrected: Vec<Option<Uncorrected>> =
-            asked.iter().map(|(variant, with)| self.one(*variant, *with, depth)).collect();
-        let p_values: Vec<f64> = uncorrected.iter().flatten().map(|u| u.paired.p_value).collect();
-        let mut levels = holm(&p_values).into_iter().map(|holm| holm.level);
-        let compared = uncorrected.into_iter().map(|uncorrected| {
-            let with_level =
-                uncorrected.and_then(|uncorrected| Some((uncorrected, levels.next()?)));
-            let Some((Uncorrected { paired, mut difference, reference }, level)) = with_level
-            else {
-                return Compared { difference: None, class: Class::Undecided };
+            asked.iter().map(|asked| self.one(asked.variant, asked.with, depth)).collect();
+        let family = asked.iter().zip(&uncorrected).filter(|(asked, _)| asked.in_family);
+        let p_values: Vec<f64> = family.filter_map(|(_, u)| Some(u.as_ref()?.p_value)).collect();
+        let mut errors = holm(&p_values).into_iter().map(|holm| 1.0 - holm.level);
+        let compared = asked.iter().zip(uncorrected).map(|(asked, uncorrected)| {
+            let Some(uncorrected) = uncorrected else {
+                return Compared { difference: None, class: Some(Class::Undecided) };
             };
-            difference.corrected = difference.interval.map(|_| paired.interval(level));
-            let class = self.class(&difference, reference);
-            Compared { difference: Some(difference), class }
+            let corrected = asked.in_family.then(|| errors.next()).flatten();
+            self.decide(uncorrected, corrected.unwrap_or(ALPHA))
         });
         compared.collect()
+    }
+
+    /// The interval with this error, and what follows from it.
+    fn decide(&self, uncorrected: Uncorrected, error: f64) -> Compared {
+        let Uncorrected { differences, certain, mut difference, reference, .. } = uncorrected;
+        if certain {
+            difference.interval = Some(Interval::around(difference.mean, 0.0));
+        } else {
+            let unseen = unseen(self.scenario, self.metric, reference);
+            let interval = sequence_interval(&differences, error, unseen);
+            // A time or a rate is never negative.
+            difference.interval = interval.map(|interval| Interval {
+                low: interval.low.max(-reference).min(difference.mean),
+                high: interval.high,
+            });
+        }
+        let margin = margin(self.scenario, self.metric, reference);
+        let Some(interval) = difference.interval else {
+            difference.needs = u32::try_from(FEWEST).ok();
+            return Compared { difference: Some(difference), class: None };
+        };
+        let class = self.class(interval, margin);
+        if class == Class::Undecided {
+            difference.needs = needs(&difference, interval, margin, differences.len());
+        }
+        // Most of the interval is what no run has shown.
+        let seen = sequence_half(&differences, error).unwrap_or(0.0);
+        let unknown = class == Class::Undecided && interval.half_width() > 2.0 * seen;
+        Compared { difference: Some(difference), class: (!unknown).then_some(class) }
     }
 
     /// Values of the repetitions that both sides finished.
@@ -157,36 +206,35 @@ impl Comparison<'_> {
         let (a, b) = self.pairs(variant, with);
         let reference = self.mean(with)?.abs();
         let mean = mean(&a)? - mean(&b)?;
-        let certain = !self.scenario.is_random() && a.len() == 1;
-        let paired = paired(&a, &b);
-        let interval = match &paired {
-            Some(paired) => Some(paired.interval(0.95)),
-            None => certain.then(|| Interval::around(mean, 0.0)),
+        let equal = a.iter().zip(&b).all(|(a, b)| a - b == mean);
+        let certain = !self.scenario.is_random() && equal;
+        let paired = paired(&a, &b).filter(|_| a.len() >= FEWEST);
+        let p_value = match &paired {
+            _ if certain => f64::from(u8::from(mean == 0.0)),
+            None => 1.0,
+            Some(Paired { standard_error, .. }) if *standard_error == 0.0 => {
+                f64::from(u8::from(mean == 0.0))
+            }
+            Some(paired) => sequence_p_value(a.len(), paired.mean / paired.standard_error),
         };
-        let paired = paired.unwrap_or(Paired {
-            mean,
-            standard_error: 0.0,
-            freedom: 1.0,
-            correlation: None,
-            // A single run has no interval, unless the scenario is deterministic.
-            p_value: if certain && mean != 0.0 { 0.0 } else { 1.0 },
-        });
         let mut difference = Difference {
             mean,
-            interval,
-            corrected: None,
-            unpaired: welch(&a, &b),
-            correlation: paired.correlation,
+            interval: None,
+            fixed: paired.as_ref().map(|paired| paired.interval(0.95)),
+            unpaired: welch(&a, &b).filter(|_| a.len() >= FEWEST),
+            correlation: paired.and_then(|paired| paired.correlation),
             relative: (reference > 0.0).then(|| mean / reference),
             relative_interval: None,
             heavy_tail: false,
             median: None,
             median_interval: None,
+            needs: None,
         };
         if depth == Depth::All {
             self.resample(&mut difference, &a, &b, variant);
         }
-        Some(Uncorrected { paired, difference, reference })
+        let differences = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+        Some(Uncorrected { differences, certain, p_value, difference, reference })
     }
 
     /// Computes the values that need single differences and resamples of them.
@@ -201,14 +249,13 @@ impl Comparison<'_> {
             .map(|ratio| Interval { low: ratio.low - 1.0, high: ratio.high - 1.0 });
     }
 
-    fn class(&self, difference: &Difference, reference: f64) -> Class {
-        let Some(interval) = difference.corrected else { return Class::Undecided };
-        if !interval.includes_zero() {
-            let larger = difference.mean > 0.0;
-            let better = larger == self.metric.larger_is_better();
+    fn class(&self, interval: Interval, margin: f64) -> Class {
+        let beyond = |low: bool| if low { interval.high < -margin } else { interval.low > margin };
+        if beyond(true) || beyond(false) {
+            let better = beyond(false) == self.metric.larger_is_better();
             return if better { Class::PaysOff } else { Class::Hurts };
         }
-        if interval.half_width() <= MATTERS * reference {
+        if interval.low >= -margin && interval.high <= margin {
             Class::NoDifference
         } else {
             Class::Undecided
@@ -233,4 +280,31 @@ impl Comparison<'_> {
             }
         }
     }
+}
+
+/// The smallest difference that matters from a baseline of this mean, in the metric's unit.
+pub(crate) fn margin(scenario: &Scenario, metric: Metric, reference: f64) -> f64 {
+    let Matters(share) = scenario.matters;
+    if share == 0.0 { 0.0 } else { (share * reference).max(floor(metric)) }
+}
+
+/// Runs after which an interval of the same spread would decide; `None` if that is not foreseeable,
+/// because the difference is about as large as what matters.
+fn needs(difference: &Difference, interval: Interval, margin: f64, runs: usize) -> Option<u32> {
+    let mean = difference.mean.abs();
+    let distance = (mean - margin).abs();
+    // The end that is in the way: towards the margin from either side.
+    let half = (interval.high - difference.mean).max(difference.mean - interval.low);
+    let more = half / distance;
+    let needs = runs as f64 * more * more * 1.1;
+    (more.is_finite() && needs <= MOST_NEEDED).then(|| two_digits(needs.max(runs as f64 + 1.0)))
+}
+
+/// Rounded up to two digits.
+fn two_digits(number: f64) -> u32 {
+    let mut unit = 1.0;
+    while number / unit >= 100.0 {
+        unit *= 10.0;
+    }
+    ((number / unit).ceil() * unit) as u32
 }

@@ -5,6 +5,7 @@
 //! reproduced exactly. A run in which the emulator was late is repeated, three times at most, and
 //! then marked as invalid. Links and sockets are left to `linux`, statistics to `report`.
 
+use crate::answer::Stopped;
 use crate::path_spec::RUN_LIMIT;
 use crate::run::Run;
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
@@ -59,7 +60,11 @@ pub fn emulate(
     let names = scenario.paths.iter().map(|path| path.name.clone()).collect();
     let mut emulator = Emulator::start(&EmulatorConfig::new(names))?;
     let accuracy = measure(&mut emulator, &links(scenario, 0, false))?;
-    let study = Study { variants: variants.iter().map(without_runs).collect(), interrupted: false };
+    let study = Study {
+        variants: variants.iter().map(without_runs).collect(),
+        interrupted: false,
+        stopped: Stopped::Runs,
+    };
     let conduct = vec![Vec::new(); variants.len()];
     let mut emulation = Emulation { study, conduct, accuracy, series: Vec::new() };
     let runs = repetitions(scenario);

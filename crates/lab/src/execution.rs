@@ -4,11 +4,13 @@
 //! repetition are keyed by (seed, run), and every result has its place. `report` computes the
 //! statistics.
 
-use crate::precision;
+use crate::answer::Stopped;
 use crate::results::Records;
 use crate::run::Run;
-use crate::scenario::{Scenario, Variant, variants_of};
+use crate::scenario::{Runs, Scenario, Variant, variants_of};
 use crate::setup::setup;
+use crate::statistics::FEWEST;
+use crate::stopping::{first, next, open};
 use crate::study::{Study, StudyError, Watcher};
 use rayon::prelude::*;
 use simulator::simulate;
@@ -30,7 +32,7 @@ pub fn run_study(
         rayon::ThreadPoolBuilder::new().num_threads(scenario.jobs).build().map_err(threads)?;
     let task = Task { scenario, records, watcher };
     let mut study = Study::empty(&variants);
-    let (mut done, mut wanted) = (0, precision::first(scenario));
+    let (mut done, mut wanted) = (0, first(scenario));
     loop {
         watcher.on_plan(variants.len() * wanted as usize);
         // Repetition by repetition, so that the results of an interrupted study can be compared.
@@ -44,14 +46,23 @@ pub fn run_study(
                 .map(|(number, variant)| task.run(variant, *number))
                 .collect::<Result<_, StudyError>>()
         })?;
-        study.add(results);
-        done = wanted;
-        if let Some(width) = precision::reached(scenario, &study) {
-            watcher.on_precision(done, width, precision::TARGET);
+        if !study.add(results) {
+            let out_of_time = watcher.is_out_of_time() && !watcher.is_stopped();
+            study.interrupted = !out_of_time;
+            study.stopped = if out_of_time { Stopped::Time } else { Stopped::Runs };
+            return Ok(study);
         }
-        match precision::next(scenario, &study, done) {
-            Some(more) if !study.interrupted => wanted = more,
-            _ => return Ok(study),
+        done = wanted;
+        let open = matches!(scenario.runs, Runs::Auto { .. }).then(|| open(scenario, &study));
+        if let Some(Some(open)) = &open {
+            watcher.on_open(done, open);
+        }
+        if open == Some(None) {
+            study.stopped = Stopped::Answer;
+        }
+        match next(scenario, open.flatten().as_ref(), done) {
+            Some(more) => wanted = more,
+            None => return Ok(study),
         }
     }
 }
@@ -74,7 +85,9 @@ impl Task<'_> {
             self.watcher.on_stored(variant, &run);
             return Ok(Some(run));
         }
-        if self.watcher.is_stopped() {
+        // A result needs a few runs, however little time there is.
+        let late = number >= FEWEST as u64 && self.watcher.is_out_of_time();
+        if late || self.watcher.is_stopped() {
             return Ok(None);
         }
         let run = self.carry_out(variant, number, capture)?;

@@ -5,8 +5,10 @@
 //! knowledge of protocols; arguments, tables and pages belong to the command line.
 
 pub mod analyze;
+pub mod answer;
 pub mod blocking;
 pub mod comparison;
+pub mod coverage;
 pub mod decisions;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 pub mod emulation;
@@ -16,7 +18,7 @@ pub mod failover;
 pub mod fairness;
 mod kept;
 pub mod path_spec;
-mod precision;
+
 mod quantity;
 mod reference;
 pub mod repetition;
@@ -28,10 +30,12 @@ pub mod series;
 mod setup;
 pub mod stack;
 pub mod statistics;
+mod stopping;
 mod study;
 mod summary;
 mod traffic_spec;
 mod units;
+mod unseen;
 pub mod validation;
 mod verdict;
 pub mod web_page;
@@ -45,6 +49,7 @@ pub use report::{Pair, Report};
 pub use scenario::{Options, Scenario};
 pub use series::VariantSeries;
 pub use simulator::PathCounters;
+pub use stopping::Open;
 pub use study::{Study, StudyError, VariantRuns, Watcher};
 pub use summary::{Quantile, Summary};
 pub use traffic_spec::{describe_traffic, show_traffic};

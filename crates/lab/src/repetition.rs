@@ -3,6 +3,7 @@
 //! A run depends on the scenario, the variant and its number only, so it equals the run with that
 //! number in a study.
 
+use crate::answer::Stopped;
 use crate::run::Run;
 use crate::scenario::{Scenario, Variant};
 use crate::series::{VariantSeries, record_series};
@@ -70,5 +71,9 @@ pub fn as_study(repetitions: &[Repetition]) -> Study {
         variant: repetition.variant.clone(),
         runs: vec![repetition.run.clone()],
     };
-    Study { variants: repetitions.iter().map(alone).collect(), interrupted: false }
+    Study {
+        variants: repetitions.iter().map(alone).collect(),
+        interrupted: false,
+        stopped: Stopped::Runs,
+    }
 }

@@ -4,9 +4,9 @@
 //! `summary` computes values of one variant, `comparison` of two; `verdict` makes the texts,
 //! `results` the files.
 
-use crate::comparison::{Class, Comparison, Depth, Difference, Series};
-use crate::precision::reached;
-use crate::reference::{baseline, reference};
+use crate::answer::{Answer, Stopped, compare, judge};
+use crate::comparison::{Asked, Class, Comparison, Depth, Difference, Series};
+use crate::reference::baseline;
 use crate::scenario::{Baseline, Runs, Scenario};
 use crate::study::{Study, VariantRuns, hex};
 use crate::summary::Summary;
@@ -19,9 +19,10 @@ pub struct Report {
     pub metric: Metric,
     /// Repetitions of each variant, as requested or as determined by `--runs auto`.
     pub runs: u32,
-    /// With `--runs auto`: the widest half-width of a paired difference, as a share of the
-    /// baseline's mean.
-    pub half_width: Option<f64>,
+    /// The answer to the question of the study.
+    pub answer: Answer,
+    /// Why the repetitions ended.
+    pub stopped: Stopped,
     /// Name of the baseline, or `average`; `None` if no variant qualifies.
     pub baseline: Option<String>,
     /// Summaries in the order of the study.
@@ -57,14 +58,10 @@ impl Report {
         let summary = |runs: &VariantRuns| Summary::new(scenario, runs);
         let mut variants: Vec<Summary> = study.variants.iter().map(summary).collect();
         // The verdict compares multi-path with the best single path.
-        let reference = reference(metric, &variants);
-        let baseline = baseline(scenario, &variants, reference);
-        let mut against = variants.clone();
+        let judged = judge(&comparison, variants.clone());
+        let baseline = baseline(scenario, &variants, judged.reference);
         if let Some(baseline) = baseline {
             compare(&comparison, &mut variants, baseline, Depth::All);
-        }
-        if let Some(reference) = reference {
-            compare(&comparison, &mut against, Series::Variant(reference), Depth::Class);
         }
         let name = baseline.map(|series| match series {
             Series::Variant(index) => variants[index].variant.name.clone(),
@@ -73,37 +70,18 @@ impl Report {
         Some(Report {
             metric,
             runs: match scenario.runs {
-                Runs::Fixed(runs) => runs,
-                Runs::Auto { .. } => study.repetitions(),
+                Runs::Fixed(runs) if study.stopped != Stopped::Time => runs,
+                _ => study.repetitions(),
             },
-            half_width: reached(scenario, study),
+            answer: judged.answer(),
+            stopped: study.stopped,
             baseline: name,
             pairs: pairs(&comparison, &variants),
-            verdict: crate::verdict::verdict(scenario, metric, &against, reference),
+            verdict: crate::verdict::verdict(scenario, metric, &judged),
             variants,
             hash: hex(&study.hash()),
             interrupted: study.interrupted,
         })
-    }
-}
-
-/// Computes differences and classes.
-fn compare(comparison: &Comparison<'_>, variants: &mut [Summary], baseline: Series, depth: Depth) {
-    if comparison.mean(baseline).is_none() {
-        return;
-    }
-    let others = |(index, v): (usize, &Summary)| {
-        (v.qualifies() && baseline != Series::Variant(index)).then_some((index, baseline))
-    };
-    let asked: Vec<(usize, Series)> = variants.iter().enumerate().filter_map(others).collect();
-    for ((index, _), compared) in asked.iter().zip(comparison.table(&asked, depth)) {
-        variants[*index].class = Some(compared.class);
-        variants[*index].difference = compared.difference;
-    }
-    if let Series::Variant(index) = baseline
-        && variants[index].qualifies()
-    {
-        variants[index].class = Some(Class::Baseline);
     }
 }
 
@@ -115,14 +93,18 @@ fn pairs(comparison: &Comparison<'_>, variants: &[Summary]) -> Vec<Pair> {
         qualified[at + 1..].iter().map(move |second| (first, *second))
     };
     let asked: Vec<(usize, usize)> = qualified.iter().enumerate().flat_map(after).collect();
-    let series: Vec<(usize, Series)> =
-        asked.iter().map(|(variant, with)| (*variant, Series::Variant(*with))).collect();
-    let compared = comparison.table(&series, Depth::Class);
+    let one = |(variant, with): &(usize, usize)| Asked {
+        variant: *variant,
+        with: Series::Variant(*with),
+        in_family: true,
+    };
+    let together: Vec<Asked> = asked.iter().map(one).collect();
+    let compared = comparison.table(&together, Depth::Class);
     let pair = |((variant, with), compared): ((usize, usize), crate::comparison::Compared)| Pair {
         variant,
         with,
         difference: compared.difference,
-        class: compared.class,
+        class: compared.class.unwrap_or(Class::Undecided),
     };
     asked.into_iter().zip(compared).map(pair).collect()
 }

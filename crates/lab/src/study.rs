@@ -2,8 +2,10 @@
 //!
 //! `execution` runs a study, `report` computes statistics.
 
+use crate::answer::Stopped;
 use crate::run::Run;
 use crate::scenario::Variant;
+use crate::stopping::Open;
 use harness::Captures;
 use sha2::{Digest, Sha256};
 use traffic::Metric;
@@ -15,6 +17,8 @@ pub struct Study {
     pub variants: Vec<VariantRuns>,
     /// Stopped early, with only the repetitions that all variants finished.
     pub interrupted: bool,
+    /// Why the repetitions ended.
+    pub stopped: Stopped,
 }
 
 /// The repetitions of one variant.
@@ -35,9 +39,14 @@ pub trait Watcher: Sync {
     /// Called with the number of planned repetitions of all variants together, including finished
     /// ones.
     fn on_plan(&self, _total: usize) {}
-    /// With `--runs auto`, called with the repetitions of each variant so far, the widest
-    /// half-width of a paired difference as a share of the baseline's mean, and the target.
-    fn on_precision(&self, _runs: u32, _half_width: f64, _target: f64) {}
+    /// With `--runs auto`, called with the repetitions of each variant so far and what is not known
+    /// yet.
+    fn on_open(&self, _runs: u32, _open: &Open) {}
+    /// Whether the time of the study is over: no more repetitions are started, and the complete
+    /// ones are the result.
+    fn is_out_of_time(&self) -> bool {
+        false
+    }
     /// Whether to start no more repetitions.
     fn is_stopped(&self) -> bool;
     /// Called with the captures of the first repetition of a variant, if requested.
@@ -90,21 +99,23 @@ impl Study {
     pub(crate) fn empty(variants: &[Variant]) -> Study {
         let without_runs =
             |variant: &Variant| VariantRuns { variant: variant.clone(), runs: Vec::new() };
-        Study { variants: variants.iter().map(without_runs).collect(), interrupted: false }
+        let variants = variants.iter().map(without_runs).collect();
+        Study { variants, interrupted: false, stopped: Stopped::Runs }
     }
 
-    /// Sorts results, repetition by repetition, to their variants; incomplete ones are left out.
-    pub(crate) fn add(&mut self, results: Vec<Option<Run>>) {
+    /// Sorts results, repetition by repetition, to their variants, up to the first repetition that
+    /// is not complete: a study that was stopped equals one with that number of repetitions.
+    /// Returns whether all are complete.
+    pub(crate) fn add(&mut self, results: Vec<Option<Run>>) -> bool {
         let width = self.variants.len().max(1);
         let mut results = results.into_iter();
         loop {
             let repetition: Vec<Option<Run>> = results.by_ref().take(width).collect();
             if repetition.is_empty() {
-                return;
+                return true;
             }
             if repetition.iter().any(Option::is_none) {
-                self.interrupted = true;
-                continue;
+                return false;
             }
             for (variant, run) in self.variants.iter_mut().zip(repetition.into_iter().flatten()) {
                 variant.runs.push(run);

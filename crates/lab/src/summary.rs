@@ -10,7 +10,7 @@ use crate::path_spec::RUN_LIMIT;
 use crate::run::Run;
 use crate::scenario::{Scenario, Variant};
 use crate::statistics::{
-    Interval, has_heavy_tail, mean, mean_interval, median, quantile, quantile_intervals,
+    FEWEST, Interval, has_heavy_tail, mean, mean_interval, median, quantile, quantile_intervals,
 };
 use crate::study::VariantRuns;
 use base::chance::owner_of;
@@ -103,6 +103,8 @@ impl Summary {
             mean: mean(&values),
             median: median(&values),
             mean_interval: mean_interval(&values, 0.95)
+                .filter(|_| values.len() >= FEWEST)
+                .map(possible)
                 .or_else(|| values.first().filter(|_| deterministic).map(exactly)),
             median_interval: None,
             quantiles: Vec::new(),
@@ -133,6 +135,11 @@ impl Summary {
         let (incomplete, n) = (self.incomplete, self.n);
         format!("{incomplete} of {n} runs did not finish within {RUN_LIMIT}{why}")
     }
+}
+
+/// Without what no time and no rate can be.
+fn possible(interval: Interval) -> Interval {
+    Interval { low: interval.low.max(0.0), high: interval.high }
 }
 
 /// The median's interval, and quantiles with theirs.

@@ -1,50 +1,49 @@
-//! The verdict in one line: the best variant, its advantage and the confidence; and if single paths
-//! and several at once were compared, whether using several pays off.
+//! The verdict in one line: whether several paths at once pay off, with which variant, by how much
+//! and how sure; what happens to the tail and when a path fails; and what the gain costs others.
+//!
+//! `answer` chooses the variant that decides; every word on a class here is that of its row.
 
+use crate::answer::{Judged, is_together};
 use crate::comparison::Class;
 use crate::quantity::{Scale, percent};
-use crate::scenario::Scenario;
+use crate::scenario::{Matters, Scenario};
 use crate::statistics::Interval;
 use crate::summary::Summary;
 use traffic::Metric;
 
 /// Largest number of variants named individually.
 const MOST_NAMED: usize = 4;
+/// A share of late messages that is worth a sentence.
+const LATE: f64 = 0.001;
 
-/// The verdict on variants compared with `best`: the best one, or the best single path if there are
-/// multi-path variants to compare with it.
-pub(crate) fn verdict(
-    scenario: &Scenario,
-    metric: Metric,
-    variants: &[Summary],
-    best: Option<usize>,
-) -> String {
+/// The verdict on a judged study.
+pub(crate) fn verdict(scenario: &Scenario, metric: Metric, judged: &Judged) -> String {
+    let variants = &judged.variants;
     let excluded: Vec<String> = variants
         .iter()
         .filter(|variant| !variant.qualifies())
         .map(|variant| format!("{}: {}", variant.variant.name, variant.disqualification()))
         .collect();
-    let Some(best) = best.and_then(|index| variants.get(index)) else {
+    let Some(best) = judged.reference.and_then(|index| variants.get(index)) else {
         return format!("Verdict: none. {}.", excluded.join("; "));
     };
-    let words = Words { scenario, metric, scale: scale(metric, variants) };
-    let together = words.best_together(variants).filter(|_| !is_together(best));
+    let words = Words { scenario, metric, scale: scale(metric, variants), family: judged.family };
+    let together = judged.deciding().filter(|deciding| is_together(deciding) && !is_together(best));
     let mut sentences = match together {
         Some(together) => words.on_multipath(best, together, variants),
         None => words.on_rivals(best, variants),
     };
     let headline = together.unwrap_or(best);
+    sentences.extend(words.on_failures(headline, together.map(|_| best)));
+    sentences.extend(words.on_tail(headline, together.map(|_| best)));
     let place = sentences.len().min(1);
-    sentences.splice(place..place, words.share_of_tcp(headline));
+    let share = words.share_of_tcp(headline).into_iter();
+    let cost = together.and_then(|together| words.cost_of_others(together, best));
+    sentences.splice(place..place, share.chain(cost));
     if !excluded.is_empty() {
         sentences.push(format!("No verdict on {}.", excluded.join("; ")));
     }
     format!("Verdict: {}", sentences.join(" "))
-}
-
-/// Whether a variant may use several paths at once.
-const fn is_together(summary: &Summary) -> bool {
-    summary.variant.single_path().is_none()
 }
 
 /// The scale for all means of a table.
@@ -57,6 +56,8 @@ struct Words<'a> {
     scenario: &'a Scenario,
     metric: Metric,
     scale: Scale,
+    /// Number of comparisons that are corrected together.
+    family: usize,
 }
 
 impl Words<'_> {
@@ -86,39 +87,126 @@ impl Words<'_> {
         variants: &[Summary],
     ) -> Vec<String> {
         let path = format!("{}, the best path alone", self.name(alone));
-        let apparent = together.difference.as_ref().and_then(|difference| difference.interval);
-        let apparent = apparent.is_some_and(|interval| !interval.includes_zero());
         let opening = match together.class {
             Some(Class::PaysOff) => "multi-path pays off",
             Some(Class::Hurts) => "multi-path hurts",
             Some(Class::NoDifference) => "multi-path makes no difference that matters",
-            _ if apparent => {
-                "undecided whether multi-path pays off (significant alone, not after Holm's \
-                 correction for all variants; more runs may decide)"
-            }
-            _ => "undecided whether multi-path pays off (more runs may decide)",
+            Some(_) => "undecided whether multi-path pays off",
+            None => "not known whether multi-path pays off, because rare runs may change it",
         };
         let name = &together.variant.name;
-        let verb = self.metric.info().verb;
-        let performance = format!("{verb} {}", self.mean(together));
-        let mut sentences =
-            vec![format!("{opening}: {name} {performance}{}.", self.distance(together, &path))];
+        let performance = format!("{} {}", self.metric.info().verb, self.mean(together));
+        let distance = self.distance(together, &path);
+        let mut sentences = vec![format!("{opening}: {name} {performance}{distance}.")];
+        sentences.extend(self.needs(together));
         let rivals = variants.iter().filter(|v| is_together(v) && v.variant != together.variant);
-        let worse: Vec<String> = rivals
-            .filter(|v| v.class == Some(Class::Hurts) && together.class != Some(Class::Hurts))
-            .map(|v| v.variant.name.clone())
-            .collect();
-        match worse.len() {
-            0 => {}
-            1 => sentences.push(format!("But {} hurts.", worse[0])),
-            2..=MOST_NAMED => sentences.push(format!("But {} hurt.", worse.join(", "))),
-            many => {
-                let named = worse[..MOST_NAMED - 1].join(", ");
-                let others = many - (MOST_NAMED - 1);
-                sentences.push(format!("But {named} and {others} others hurt."));
-            }
+        let of = |class: Class| -> Vec<&str> {
+            let rivals = rivals.clone().filter(|v| v.class == Some(class));
+            rivals.map(|v| v.variant.name.as_str()).collect()
+        };
+        if together.class != Some(Class::Hurts) {
+            sentences.extend(listed(&of(Class::Hurts), "But ", ("hurts", "hurt")));
+        }
+        if matches!(together.class, Some(Class::Hurts | Class::NoDifference)) {
+            sentences.extend(listed(&of(Class::Undecided), "", ("is undecided", "are undecided")));
         }
         sentences
+    }
+
+    /// Text on the runs that would decide.
+    fn needs(&self, summary: &Summary) -> Option<String> {
+        let difference = summary.difference.as_ref()?;
+        if matches!(summary.class, Some(Class::PaysOff | Class::Hurts | Class::NoDifference)) {
+            return None;
+        }
+        Some(match difference.needs {
+            Some(needs) => format!("About {needs} runs would decide."),
+            None => format!(
+                "The difference is about as large as what matters ({}); `--matters` sets another \
+                 one.",
+                self.margin()
+            ),
+        })
+    }
+
+    /// The smallest difference that matters.
+    fn margin(&self) -> String {
+        let Matters(share) = self.scenario.matters;
+        percent(share)
+    }
+
+    /// Text on what happens when a path fails.
+    fn on_failures(&self, headline: &Summary, alone: Option<&Summary>) -> Option<String> {
+        let failovers = headline.failovers.as_ref()?;
+        let silent = |summary: &Summary| {
+            let failovers = summary.failovers.as_ref()?;
+            let never = match failovers.unresumed {
+                0 => String::new(),
+                1 => " (1 run never resumed)".to_owned(),
+                many => format!(" ({many} runs never resumed)"),
+            };
+            let scale = Scale::of("s", failovers.mean?);
+            Some(format!("{}{never}", scale.value(failovers.mean?)))
+        };
+        let name = self.name(headline);
+        let Some(time) = silent(headline) else {
+            return Some(format!(
+                "When a path fails, {name} delivers nothing any more in {} of {} runs.",
+                failovers.unresumed, headline.n
+            ));
+        };
+        let against = alone.and_then(|alone| {
+            let time = silent(alone)?;
+            Some(format!(", {} alone for {time}", self.name(alone)))
+        });
+        let against = against.unwrap_or_default();
+        Some(format!("When a path fails, {name} delivers nothing for {time}{against}."))
+    }
+
+    /// Text on late messages, or on the slowest runs.
+    fn on_tail(&self, headline: &Summary, alone: Option<&Summary>) -> Option<String> {
+        let alone = alone?;
+        let number = |summary: &Summary, name: &str| {
+            summary.extra.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
+        };
+        let late = |summary: &Summary| number(summary, "over_150ms");
+        if let (Some(ours), Some(theirs)) = (late(headline), late(alone)) {
+            return (ours.max(theirs) >= LATE).then(|| {
+                let (name, best) = (self.name(headline), self.name(alone));
+                let (ours, theirs) = (percent(ours), percent(theirs));
+                format!(
+                    "Later than 150 ms: {ours} of the messages with {name}, {theirs} with {best}."
+                )
+            });
+        }
+        let p95 = |summary: &Summary| {
+            let found = summary.quantiles.iter().find(|quantile| quantile.name == "p95")?;
+            found.interval.map(|_| found.value)
+        };
+        let (ours, theirs) = (p95(headline)?, p95(alone)?);
+        if self.metric.larger_is_better() || headline.deterministic {
+            return None;
+        }
+        let (ours, theirs) = (self.scale.value(ours), self.scale.value(theirs));
+        let (name, best) = (self.name(headline), self.name(alone));
+        Some(format!("The slowest 5 % of runs: {ours} or more with {name}, {theirs} with {best}."))
+    }
+
+    /// Text on the goodput that competing flows lose against the variant, in comparison with a
+    /// single path.
+    fn cost_of_others(&self, summary: &Summary, alone: &Summary) -> Option<String> {
+        let sum = |of: &Summary| {
+            let flows = &of.fairness.as_ref()?.flows;
+            flows.iter().map(|flow| flow.goodput.map(|goodput| goodput.mean)).sum::<Option<f64>>()
+        };
+        let (with, without) = (sum(summary)?, sum(alone)?);
+        let change = (with - without) / without;
+        if !change.is_finite() || change.abs() < 0.01 {
+            return None;
+        }
+        let what = if change < 0.0 { "lose" } else { "gain" };
+        let share = percent(change.abs());
+        Some(format!("The competing flows {what} {share} of their goodput by it."))
     }
 
     /// Text on the share of a variant against competing TCP flows: the best variant may be the
@@ -144,11 +232,20 @@ impl Words<'_> {
             _ => String::new(),
         };
         let ends = match difference.interval {
-            Some(interval) if interval.half_width() > 0.0 => self.ends(interval),
+            Some(interval) if interval.half_width() > 0.0 => self.corrected(interval),
             Some(_) => "deterministic".to_owned(),
-            None => "no interval".to_owned(),
+            None => "no interval with fewer than 4 runs".to_owned(),
         };
         format!(", {by} {more} than {reference} ({share}; {ends}){magnitude}")
+    }
+
+    /// The interval of a difference, and how many comparisons it is corrected for.
+    fn corrected(&self, interval: Interval) -> String {
+        let ends = self.ends(interval);
+        match self.family {
+            0 | 1 => ends,
+            many => format!("{ends}, corrected for {many} comparisons"),
+        }
     }
 
     /// An interval of a difference without its sign, which the text gives; with signs if it
@@ -162,14 +259,6 @@ impl Words<'_> {
         let (a, b) = (interval.low.abs(), interval.high.abs());
         let ends = Interval { low: a.min(b), high: a.max(b) };
         format!("95 % interval {}", self.scale.interval(ends))
-    }
-
-    /// The best variant that uses several paths.
-    fn best_together<'v>(&self, variants: &'v [Summary]) -> Option<&'v Summary> {
-        let sign = if self.metric.larger_is_better() { -1.0 } else { 1.0 };
-        let key = |summary: &&Summary| sign * summary.mean.unwrap_or(f64::INFINITY);
-        let rivals = variants.iter().filter(|v| is_together(v) && v.qualifies());
-        rivals.min_by(|a, b| key(a).total_cmp(&key(b)))
     }
 
     /// Text on the mean and its interval.
@@ -224,8 +313,11 @@ impl Words<'_> {
                 format!("No difference to {name} that matters ({by}, {share}).")
             }
             _ => format!(
-                "Undecided against {name}: {by} ({share}) apart, not significant; more runs may \
-                 distinguish it from {best}."
+                "Undecided against {name}: {by} ({share}) apart; {}",
+                match difference.needs {
+                    Some(needs) => format!("about {needs} runs would decide."),
+                    None => format!("more runs may distinguish it from {best}."),
+                }
             ),
         }
     }
@@ -242,4 +334,17 @@ impl Words<'_> {
             (None, _) => summary.variant.name.clone(),
         }
     }
+}
+
+/// A sentence on these variants.
+fn listed(names: &[&str], before: &str, verb: (&str, &str)) -> Option<String> {
+    Some(match names.len() {
+        0 => return None,
+        1 => format!("{before}{} {}.", names[0], verb.0),
+        2..=MOST_NAMED => format!("{before}{} {}.", names.join(", "), verb.1),
+        many => {
+            let named = names[..MOST_NAMED - 1].join(", ");
+            format!("{before}{named} and {} others {}.", many - (MOST_NAMED - 1), verb.1)
+        }
+    })
 }

@@ -73,7 +73,7 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     let mut shown = scenario.clone();
     shown.choices.protocols = protocols_of(&variants);
     let captures = pcap.is_some();
-    let progress_shown = Shown { quiet: asked.quiet, verbose: asked.verbose, captures };
+    let progress_shown = Shown { quiet: asked.quiet, verbose: asked.verbose, captures, time: None };
     let progress = Progress::new(&variants, progress_shown);
     progress.stop_on_interrupt();
     let clock = real_time();

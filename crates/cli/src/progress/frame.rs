@@ -3,14 +3,14 @@
 //! Pure functions of counts, times and the size of the screen; `progress` draws the result.
 
 use crate::output::{counted, shortened, width_of};
-use lab::percent;
+use lab::{Open, percent};
 use std::time::Duration;
 
 /// Columns of a bar at most.
 const BAR: usize = 20;
 /// Smallest useful width of a bar, in columns.
 const LEAST_BAR: usize = 5;
-/// Lines reserved for the total, the precision and the prompt.
+/// Lines reserved for the total, the question and the prompt.
 const OTHER_LINES: usize = 3;
 
 /// Progress of one variant, or of several together.
@@ -31,19 +31,17 @@ pub(super) struct State {
     pub variants: Vec<(String, Count)>,
     /// Time since the first repetition began.
     pub elapsed: Duration,
-    /// Precision with `--runs auto`, after the first round.
-    pub precision: Option<Precision>,
+    /// The open question with `--runs auto`, after the first round.
+    pub question: Option<Question>,
 }
 
-/// Precision reached by `--runs auto`.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Precision {
+/// What `--runs auto` does not know yet.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Question {
     /// Repetitions of each variant so far.
     pub runs: u32,
-    /// Widest half-width of a difference, as a share of the baseline's mean.
-    pub half_width: f64,
-    /// Target half-width.
-    pub target: f64,
+    /// The question.
+    pub open: Open,
 }
 
 impl Count {
@@ -79,9 +77,10 @@ impl State {
         let whole = self.whole();
         let left = whole.left(self.elapsed);
         let left = left.map_or(String::new(), |left| format!(", {} left", time(left)));
-        let precision = self.precision.map_or(String::new(), |p| format!("; {}", p.words()));
+        let question = self.question.as_ref();
+        let question = question.map_or(String::new(), |q| format!("; {}", q.words()));
         let share = whole_percent(whole.share());
-        format!("{} of {} runs done ({share} %){left}{precision}", whole.done, whole.wanted)
+        format!("{} of {} runs done ({share} %){left}{question}", whole.done, whole.wanted)
     }
 
     /// The lines of a terminal: one per variant, or per group of variants if the screen has fewer
@@ -103,21 +102,25 @@ impl State {
         let shape = Shape { columns: columns.saturating_sub(1), names, digits };
         let mut lines: Vec<String> =
             groups.iter().map(|(name, count)| shape.line(name, *count, self.elapsed)).collect();
-        lines.extend(self.precision.map(|p| shortened(&p.words(), shape.columns)));
+        let question = self.question.as_ref();
+        lines.extend(question.map(|q| shortened(&q.words(), shape.columns)));
         lines.join("\n")
     }
 }
 
-impl Precision {
-    fn words(self) -> String {
-        let Precision { runs, half_width, target } = self;
-        let (runs, target) = (counted(runs, "run"), percent(target));
-        if half_width.is_finite() {
-            let reached = percent(half_width);
-            format!("after {runs} differences are known to {reached}, target {target}")
-        } else {
-            format!("after {runs} differences are not known yet, target {target}")
+impl Question {
+    fn words(&self) -> String {
+        let Open { variant, baseline, low, high } = &self.open;
+        let (runs, signed) = (counted(self.runs, "run"), |share: f64| {
+            let sign = if share < 0.0 { "" } else { "+" };
+            format!("{sign}{}", percent(share))
+        });
+        let against = baseline.as_ref().map_or(String::new(), |name| format!(" against {name}"));
+        if !low.is_finite() || !high.is_finite() {
+            return format!("after {runs} open: {variant}{against}, no interval yet");
         }
+        let (low, high) = (signed(*low), signed(*high));
+        format!("after {runs} open: {variant}{against}, {low} to {high}")
     }
 }
 
@@ -202,7 +205,7 @@ mod tests {
         State {
             variants: names.iter().enumerate().map(|(i, n)| ((*n).to_owned(), count(i))).collect(),
             elapsed: Duration::from_secs(30),
-            precision: None,
+            question: None,
         }
     }
 
@@ -249,12 +252,17 @@ all 2 variants  ███████████████████░  39
         assert!(state.lines(80, 20).contains("mptcp/redundant (10)"));
     }
 
+    fn question(runs: u32, half: f64) -> Question {
+        let (variant, baseline) = ("mptcp/lrf/cubic".to_owned(), Some("tcp/a/cubic".to_owned()));
+        Question { runs, open: Open { variant, baseline, low: -half, high: half } }
+    }
+
     #[test]
     fn no_line_is_wider_than_the_screen() {
         let names = many();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut state = state(&names, 100_000, 12_345);
-        state.precision = Some(Precision { runs: 20, half_width: 0.123, target: 0.05 });
+        state.question = Some(question(20, 0.123));
         for columns in [20, 40, 60, 80, 120, 200] {
             for line in state.lines(columns, 60).lines() {
                 assert!(width_of(line) < columns, "{columns}: {line}");
@@ -273,7 +281,7 @@ all 2 variants  ███████████████████░  39
             text.push_str(&format!("{}\n\n", state.lines(columns, rows)));
         }
         for half_width in [f64::INFINITY, 0.123] {
-            state.precision = Some(Precision { runs: 20, half_width, target: 0.05 });
+            state.question = Some(question(20, half_width));
             text.push_str(&format!("{}\n{}\n\n", state.lines(80, 8), state.line()));
         }
         let mut settings = insta::Settings::clone_current();
@@ -291,14 +299,15 @@ all 2 variants  ███████████████████░  39
     }
 
     #[test]
-    fn plain_line_says_what_auto_has_reached() {
+    fn plain_line_says_what_is_still_open() {
         let mut state = state(&["a", "b"], 20, 10);
         assert_eq!(state.line(), "19 of 40 runs done (47 %), 33 s left");
-        state.precision = Some(Precision { runs: 20, half_width: 0.081, target: 0.05 });
-        let end = "33 s left; after 20 runs differences are known to 8.1 %, target 5.0 %";
+        state.question = Some(question(20, 0.081));
+        let end =
+            "33 s left; after 20 runs open: mptcp/lrf/cubic against tcp/a/cubic, -8.1 % to +8.1 %";
         assert!(state.line().ends_with(end), "{}", state.line());
-        state.precision = Some(Precision { runs: 1, half_width: f64::INFINITY, target: 0.05 });
-        assert!(state.line().contains("not known yet"));
+        state.question = Some(question(1, f64::INFINITY));
+        assert!(state.line().contains("no interval yet"));
     }
 
     #[test]

@@ -6,11 +6,11 @@
 mod frame;
 
 use crate::output::{can_redraw, columns, message};
-use frame::{Count, Precision, State};
+use frame::{Count, Question, State};
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::run::Run;
 use lab::scenario::Variant;
-use lab::{Captures, Watcher};
+use lab::{Captures, Open, Watcher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,6 +32,8 @@ pub(crate) struct Progress {
     verbose: bool,
     stopped: Arc<AtomicBool>,
     captures: Option<Mutex<Vec<Captured>>>,
+    /// When no further run is started.
+    ends_at: Option<Instant>,
 }
 
 /// Output requested by the user.
@@ -43,6 +45,8 @@ pub(crate) struct Shown {
     pub verbose: bool,
     /// Keep the packets of the first repetition of each variant.
     pub captures: bool,
+    /// Start no run after this time.
+    pub time: Option<Duration>,
 }
 
 /// Progress of a study, and when it was last shown.
@@ -55,7 +59,7 @@ struct Followed {
 impl Progress {
     /// Follows a study of these variants.
     pub(crate) fn new(variants: &[Variant], shown: Shown) -> Progress {
-        let Shown { quiet, verbose, captures } = shown;
+        let Shown { quiet, verbose, captures, time } = shown;
         let bar = (!quiet && can_redraw()).then(|| {
             let bar = ProgressBar::new(0);
             if let Ok(style) = ProgressStyle::with_template("{msg}") {
@@ -65,7 +69,7 @@ impl Progress {
         });
         let names = variants.iter().map(|variant| (variant.name.clone(), Count::default()));
         let (variants, now) = (names.collect(), real_time());
-        let state = State { variants, elapsed: Duration::ZERO, precision: None };
+        let state = State { variants, elapsed: Duration::ZERO, question: None };
         Progress {
             study: Mutex::new(Followed { state, started: now, shown: now }),
             bar,
@@ -73,6 +77,7 @@ impl Progress {
             verbose,
             stopped: Arc::new(AtomicBool::new(false)),
             captures: captures.then(|| Mutex::new(Vec::new())),
+            ends_at: time.map(|time| now + time),
         }
     }
 
@@ -191,8 +196,12 @@ impl Watcher for Progress {
         self.advance(variant, 1);
     }
 
-    fn on_precision(&self, runs: u32, half_width: f64, target: f64) {
-        self.study().state.precision = Some(Precision { runs, half_width, target });
+    fn on_open(&self, runs: u32, open: &Open) {
+        self.study().state.question = Some(Question { runs, open: open.clone() });
+    }
+
+    fn is_out_of_time(&self) -> bool {
+        self.ends_at.is_some_and(|ends_at| real_time() >= ends_at)
     }
 
     fn is_stopped(&self) -> bool {

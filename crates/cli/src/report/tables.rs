@@ -209,7 +209,7 @@ fn pair_row(sheet: &Sheet<'_>, pair: &Pair, scale: &Scale) -> String {
     };
     let of = pair.difference.as_ref();
     let mean = of.map_or(String::new(), |difference| mean(difference, scale));
-    let interval = ends(of.and_then(|difference| difference.corrected), scale);
+    let interval = ends(of.and_then(|difference| difference.interval), scale);
     format!(
         "<tr><td>{}</td><td>{}</td><td class=\"n\">{mean}</td><td>{interval}</td><td>{}</td></tr>",
         name(pair.variant),

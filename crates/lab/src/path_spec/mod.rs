@@ -177,6 +177,12 @@ impl PathSpec {
 }
 
 impl PathSpec {
+    /// Whether packets are lost at random.
+    pub(crate) fn loses(&self) -> bool {
+        [&self.down, &self.up].into_iter().any(LinkSpec::loses)
+            || self.events.iter().any(|event| matches!(event.change, Change::Loss(p) if p > 0.0))
+    }
+
     /// Text of exactly what runs depend on; recordings are identified by their content.
     pub(crate) fn essence(&self) -> String {
         let [down, up] = [&self.down, &self.up].map(LinkSpec::essence);
@@ -194,18 +200,22 @@ impl LinkSpec {
         format!("{unit:?} {form:?} {digest:?} {rest:?}")
     }
 
+    /// Whether packets are lost at random.
+    const fn loses(&self) -> bool {
+        match self.loss {
+            Loss::Random(loss) => loss.high > 0.0,
+            Loss::GilbertElliott { .. } => true,
+        }
+    }
+
     fn is_random(&self) -> bool {
         let drawn_capacity = match &self.capacity {
             CapacitySpec::Rate(rate) => rate.is_drawn(),
             CapacitySpec::Trace(_) => true,
             CapacitySpec::Unlimited => false,
         };
-        let lossy = match self.loss {
-            Loss::Random(loss) => loss.high > 0.0,
-            Loss::GilbertElliott { .. } => true,
-        };
         drawn_capacity
-            || lossy
+            || self.loses()
             || self.delay.is_drawn()
             || !self.jitter.is_zero()
             || matches!(self.queue, QueueConfig::Red { .. })

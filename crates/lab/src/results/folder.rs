@@ -198,6 +198,7 @@ fn run(written: &Written<'_>, provenance: &Provenance, outputs: Map<String, Valu
         "study": hex(&scenario.study_key()),
         "hash": report.hash,
         "interrupted": report.interrupted,
+        "stopped": report.stopped.name(),
         "reused_runs": provenance.reused,
         "host": system("kernel/hostname"),
         "kernel": system("kernel/osrelease"),

@@ -5,7 +5,6 @@ use crate::comparison::{Class, Difference};
 use crate::failover::{FailoverEvent, Failovers};
 use crate::fairness::{Estimate, FlowSummary};
 use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
-use crate::precision::TARGET;
 use crate::report::{Pair, Report};
 use crate::run::OBJECT_TIME;
 use crate::scenario::{Carrier, FlowSpec, Runs, Scenario};
@@ -35,11 +34,13 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
         "baseline": report.baseline,
         "paths": paths,
         "variants": variants,
+        "answer": answer(report),
+        "matters": scenario.matters.0,
         "verdict": report.verdict,
         "hash": report.hash,
         "reverse": scenario.ends.reverse,
         "interrupted": report.interrupted,
-        "auto": auto(scenario, report),
+        "auto": auto(scenario),
         "pairs": report.pairs.iter().map(|each| pair(report, each)).collect::<Vec<_>>(),
         "notes": scenario.notes,
         "page": page(&scenario.traffic),
@@ -149,6 +150,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "diff": summary.difference.as_ref().map(difference),
         "class": class.map(Class::name),
         "magnitude": magnitude.map(Difference::magnitude),
+        "needs": summary.difference.as_ref().and_then(|difference| difference.needs),
         "share": share,
         "median_ci95": summary.median_interval.map(ends),
         "quantiles": quantiles(summary),
@@ -277,7 +279,8 @@ fn difference(difference: &Difference) -> Value {
         "ci95": difference.interval.map(ends),
         "unpaired_ci95": difference.unpaired.map(ends),
         "correlation": difference.correlation,
-        "corrected_ci": difference.corrected.map(ends),
+        "fixed_ci95": difference.fixed.map(ends),
+        "corrected_ci": difference.interval.map(ends),
         "relative": difference.relative,
         "relative_ci95": difference.relative_interval.map(ends),
         "median": difference.median,
@@ -286,13 +289,30 @@ fn difference(difference: &Difference) -> Value {
     })
 }
 
-/// Precision reached by `--runs auto`; `null` with a number of runs.
-fn auto(scenario: &Scenario, report: &Report) -> Value {
+/// The answer; `goal` is null without one.
+fn answer(report: &Report) -> Value {
+    let answer = &report.answer;
+    json!({
+        "class": answer.class.map(Class::name),
+        "winner": answer.winner,
+        "variant": answer.variant,
+        "baseline": answer.baseline,
+        "metric": report.metric.name(),
+        "effect": answer.effect,
+        "ci95": answer.interval.map(ends),
+        "comparisons": answer.family,
+        "needs": answer.needs,
+        "goal": Value::Null,
+        "runs": report.runs,
+        "stopped": report.stopped.name(),
+    })
+}
+
+/// The limit of `--runs auto`; `null` with a number of runs.
+fn auto(scenario: &Scenario) -> Value {
     match scenario.runs {
         Runs::Fixed(_) => Value::Null,
-        Runs::Auto { most } => {
-            json!({"target": TARGET, "half_width": report.half_width, "runs_max": most})
-        }
+        Runs::Auto { most } => json!({"runs_max": most}),
     }
 }
 
@@ -308,7 +328,8 @@ fn pair(report: &Report, pair: &Pair) -> Value {
             "ci95": difference.interval.map(ends),
             "unpaired_ci95": difference.unpaired.map(ends),
             "correlation": difference.correlation,
-            "corrected_ci": difference.corrected.map(ends),
+            "fixed_ci95": difference.fixed.map(ends),
+            "corrected_ci": difference.interval.map(ends),
             "relative": difference.relative,
         })),
         "class": pair.class.name(),

@@ -9,6 +9,7 @@ use super::records::{TABLE, has_journal};
 use super::series_table::{SERIES_VERSION, SeriesTable};
 use super::stored_inputs;
 use super::table::{SCHEMA_VERSION, Table};
+use crate::answer::Stopped;
 use crate::error::InputError;
 use crate::report::Report;
 use crate::run::{Record, Run};
@@ -258,11 +259,13 @@ impl Folder {
                 (0..planned).collect()
             }
         };
-        let mut study = Study { variants: Vec::new(), interrupted };
+        let stopped = self.run["stopped"].as_str().and_then(Stopped::by_name);
+        let stopped = stopped.unwrap_or(Stopped::Runs);
+        let mut study = Study { variants: Vec::new(), interrupted, stopped };
         let complete = |number: &u64| {
             variants.iter().all(|variant| runs.contains_key(&(variant.name.clone(), *number)))
         };
-        let there: Vec<u64> = numbers.iter().copied().filter(complete).collect();
+        let there: Vec<u64> = numbers.iter().copied().take_while(complete).collect();
         if there.len() < numbers.len() && !interrupted {
             let problem = "runs of `scenario.toml` are missing";
             return Err(self.refuse(TABLE, problem, AGAIN));

@@ -47,7 +47,7 @@ impl Scratch {
         let scenario = &self.scenario;
         let of = |variant| VariantRuns { variant, runs: (0..3).map(run).collect() };
         let variants = variants_of(scenario).into_iter().map(of).collect();
-        let study = &Study { variants, interrupted: false };
+        let study = &Study { variants, interrupted: false, stopped: crate::answer::Stopped::Runs };
         let report = &Report::new(scenario, study).unwrap();
         let provenance = Provenance {
             version: "1".into(),

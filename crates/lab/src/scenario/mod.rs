@@ -46,8 +46,11 @@ use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
 use transport::{Buffers, Profile};
 
-/// Default number of repetitions.
+/// Default number of repetitions where every one takes its real time; elsewhere the first look of
+/// `--runs auto`.
 pub const DEFAULT_RUNS: u32 = 20;
+/// Default share of the baseline's mean below which a difference does not matter.
+pub const DEFAULT_MATTERS: f64 = 0.05;
 /// Default limit of repetitions of `--runs auto`.
 pub const DEFAULT_RUNS_MAX: u32 = 1000;
 /// Default seed.
@@ -84,6 +87,10 @@ pub struct Scenario {
     pub jobs: usize,
     /// Baseline of comparisons.
     pub baseline: Baseline,
+    /// Smallest difference that matters.
+    pub matters: Matters,
+    /// Real time after which no further repetition is started, if limited.
+    pub time: Option<Duration>,
     /// Notes on omitted choices and on resolved input.
     pub notes: Vec<String>,
 }
@@ -140,12 +147,17 @@ pub struct Ends {
 pub enum Runs {
     /// A fixed number.
     Fixed(u32),
-    /// As many as the precision needs (`precision`).
+    /// Until the answer is known (`stopping`).
     Auto {
         /// Largest number.
         most: u32,
     },
 }
+
+/// The smallest difference that matters, as a share of the baseline's mean, from 0 to 1. Of delays
+/// and page loads 5 ms matter at least, unless the share is zero.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Matters(pub f64);
 
 /// Baseline of comparisons.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,8 +4,8 @@ use super::choice::Chosen;
 use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
-    About, Baseline, Choices, DEFAULT_RUNS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, Runs, Scenario,
-    endpoints, values,
+    About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, Matters, Runs,
+    Scenario, endpoints, values,
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::PathSpec;
@@ -200,6 +200,10 @@ impl Options {
             seed: said(self.text(Key::Seed), values::seed)?.unwrap_or(DEFAULT_SEED),
             jobs: said(self.text(Key::Jobs), values::jobs)?.unwrap_or_else(all_cores),
             baseline: Baseline::Best,
+            matters: Matters(
+                said(self.text(Key::Matters), values::matters)?.unwrap_or(DEFAULT_MATTERS),
+            ),
+            time: said(self.text(Key::Time), values::time_limit)?.flatten(),
             notes,
         };
         let variants = variants_of(&scenario);
@@ -317,18 +321,15 @@ impl Options {
     fn resolve_runs(&self, notes: &mut Vec<String>) -> Result<Runs, InputError> {
         let most = said(self.text(Key::RunsMax), values::runs_max)?;
         match said(self.text(Key::Runs), values::runs)? {
-            Some(values::RunsWord::Auto) => {
+            None | Some(values::RunsWord::Auto) => {
                 Ok(Runs::Auto { most: most.unwrap_or(DEFAULT_RUNS_MAX) })
             }
-            word => {
+            Some(values::RunsWord::Number(runs)) => {
                 if most.is_some() {
                     let note = "`runs-max` has no effect without `--runs auto`";
                     notes.push(note.to_owned());
                 }
-                Ok(Runs::Fixed(match word {
-                    Some(values::RunsWord::Number(runs)) => runs,
-                    _ => DEFAULT_RUNS,
-                }))
+                Ok(Runs::Fixed(runs))
             }
         }
     }

@@ -531,14 +531,14 @@ options! {
         .counts(Counts::StudyKey, "b");
     Runs: text(
             "runs",
-            "Repetitions of every variant, or auto: until every difference is known to within 5 % \
-             of the baseline. Default: 20.",
+            "Repetitions of every variant, or auto: until it is known whether the best variant \
+             over several paths is better than the best single path. Default: auto.",
         )
         .argument(
             30,
             "N",
-            "Repetitions of every variant; auto: until every difference is known to within 5 % of \
-             the baseline [default: 20]",
+            "Repetitions of every variant; auto: until it is known whether the best variant over \
+             several paths is better than the best single path [default: auto]",
         )
         .of_repeating()
         .number()
@@ -550,6 +550,22 @@ options! {
             })
         })
         .counts(Counts::Scenario, "7");
+    Matters: text(
+            "matters",
+            "Smallest difference that matters, as a share of the baseline; of message delays and \
+             page loads at least 5 ms, unless it is 0. Default: 5%.",
+        )
+        .argument(
+            33,
+            "SHARE",
+            "Smallest difference that matters, as a share of the baseline; of message delays and \
+             page loads at least 5 ms, unless it is 0 [default: 5%]",
+        )
+        .of_repeating()
+        .number()
+        .pattern(Regex(r"^[0-9.]+ ?%?$"))
+        .shown(|s| Some(s.matters.0.to_string()))
+        .counts(Counts::Scenario, "10%");
     RunsMax: text("runs-max", "Maximum number of repetitions with auto. Default: 1000.")
         .argument(31, "N", "Maximum number of repetitions with --runs auto [default: 1000]")
         .of_repeating()
@@ -560,6 +576,18 @@ options! {
             Runs::Auto { most } => Some(most.to_string()),
         })
         .counts(Counts::Scenario, "70");
+    Time: text(
+            "time",
+            "Real time after which no further repetition is started, or none. Default: none.",
+        )
+        .argument(
+            34,
+            "TIME",
+            "Real time after which no further repetition of --runs auto is started, or none \
+             [default: 60s where standard output is a terminal, else none]",
+        )
+        .of_repeating()
+        .counts(Counts::Nowhere, "7s");
     Seed: text("seed", "Random seed; the same seed reproduces the same result. Default: 1.")
         .argument(
             19,

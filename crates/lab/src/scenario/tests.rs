@@ -26,7 +26,10 @@ const SHORT: &str = "traffic = \"bulk:4MiB\"\n[path]\nwlan = \"profile wlan\"\n"
 #[test]
 fn defaults_are_those_of_the_interface() {
     let scenario = scenario(SHORT);
-    assert_eq!((scenario.runs, scenario.seed, scenario.ends.first), (Runs::Fixed(20), 1, 0));
+    assert_eq!(
+        (scenario.runs, scenario.seed, scenario.ends.first),
+        (Runs::Auto { most: 1000 }, 1, 0)
+    );
     assert_eq!(scenario.choices.congestion, ["cubic"]);
     assert_eq!(scenario.baseline, Baseline::Best);
     assert_eq!(scenario.ends.buffers, Buffers::default());

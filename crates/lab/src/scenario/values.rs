@@ -4,8 +4,9 @@
 use super::Baseline;
 use super::variants::Variant;
 use crate::error::{Given, InputError, Refusal};
-use crate::units::{parse_rate, parse_size};
+use crate::units::{parse_probability, parse_rate, parse_size, parse_time};
 use crate::words::nearest_help;
+use base::Duration;
 use simulator::NicSetup;
 use transport::{Buffers, Profile};
 
@@ -92,6 +93,30 @@ pub(super) fn runs_max(given: &Given) -> Result<u32, InputError> {
     let runs = number(given, 1..=MOST_RUNS, "number of repetitions")?;
     // At most a million.
     Ok(u32::try_from(runs).unwrap_or(u32::MAX))
+}
+
+/// `--matters`: a share below 1.
+pub(super) fn matters(given: &Given) -> Result<f64, InputError> {
+    let share = parse_probability(&given.text).map_err(|refusal| given.refuse(refusal))?;
+    if share >= 1.0 {
+        return Err(given.refuse_whole(
+            format!("a difference of `{}` or more is never reached by a gain", given.text),
+            "write a share of the baseline below 100%: `5%`, or `0`",
+        ));
+    }
+    Ok(share)
+}
+
+/// `--time`: a time above zero, or `none`.
+pub(super) fn time_limit(given: &Given) -> Result<Option<Duration>, InputError> {
+    if given.text == "none" {
+        return Ok(None);
+    }
+    let time = parse_time(&given.text).map_err(|refusal| given.refuse(refusal))?;
+    if time.is_zero() {
+        return Err(given.refuse_whole("no time is left for any run", "write `60s`, or `none`"));
+    }
+    Ok(Some(time))
 }
 
 pub(super) fn jobs(given: &Given) -> Result<usize, InputError> {

@@ -1,16 +1,19 @@
 //! Statistics over repetitions: means and medians with intervals, paired differences, Holm.
 //!
-//! Student t for means and paired differences, BCa bootstrap for medians, quantiles and ratios.
+//! Student t for means and paired differences, confidence sequences where somebody looks at results
+//! before they are complete, BCa bootstrap for medians, quantiles and ratios.
 //! Quantile functions come from `statrs`; their results are rounded to 12 digits so that the last
 //! bit of a platform's mathematics never affects a result. `report` assigns classes and verdicts.
 
 mod bootstrap;
 mod compare;
 mod modes;
+mod sequence;
 
 pub use bootstrap::{median_interval, quantile_intervals, ratio_interval};
 pub use compare::{Holm, Paired, holm, paired, welch};
 pub use modes::{Mode, modes};
+pub use sequence::{FEWEST, sequence_half, sequence_interval, sequence_p_value};
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 

@@ -1,0 +1,188 @@
+//! The answer of a study: which variant decides the question, and what is known of it.
+//!
+//! The question is whether several paths at once pay off against the best single path; without
+//! both, which of the variants is the best. `comparison` computes the intervals, `verdict` writes
+//! the sentence, `stopping` ends the repetitions when the answer is known.
+
+use crate::comparison::{Asked, Class, Compared, Comparison, Depth, Difference, Series};
+use crate::reference::reference;
+use crate::statistics::Interval;
+use crate::study::Study;
+use crate::summary::Summary;
+use traffic::Metric;
+
+/// Why the repetitions ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// The answer is known.
+    Answer,
+    /// The number of repetitions was reached.
+    Runs,
+    /// The time was over.
+    Time,
+}
+
+impl Stopped {
+    /// The reason of that name.
+    pub fn by_name(name: &str) -> Option<Stopped> {
+        [Stopped::Answer, Stopped::Runs, Stopped::Time].into_iter().find(|why| why.name() == name)
+    }
+
+    /// Name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stopped::Answer => "answer",
+            Stopped::Runs => "runs",
+            Stopped::Time => "time",
+        }
+    }
+}
+
+/// The answer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// Outcome of the deciding variant; `None` if it is not known.
+    pub class: Option<Class>,
+    /// The better one of the two; `None` if no difference is shown.
+    pub winner: Option<String>,
+    /// What the deciding variant is compared with.
+    pub baseline: Option<String>,
+    /// The deciding variant.
+    pub variant: Option<String>,
+    /// Its mean difference in the metric's unit.
+    pub effect: Option<f64>,
+    /// The interval that decides.
+    pub interval: Option<Interval>,
+    /// Number of comparisons that it is corrected for.
+    pub family: usize,
+    /// Repetitions after which the class is expected to be known, where it is not.
+    pub needs: Option<u32>,
+}
+
+/// All variants compared with the reference, and the one that decides.
+pub(crate) struct Judged {
+    /// Summaries with their differences from the reference.
+    pub variants: Vec<Summary>,
+    /// The best single path, or the best of all.
+    pub reference: Option<usize>,
+    /// The deciding variant.
+    pub deciding: Option<usize>,
+    /// Number of comparisons of the question.
+    pub family: usize,
+}
+
+/// Whether a variant may use several paths at once.
+pub(crate) const fn is_together(summary: &Summary) -> bool {
+    summary.variant.single_path().is_none()
+}
+
+/// Compares `variants` with the reference.
+pub(crate) fn judge(comparison: &Comparison<'_>, mut variants: Vec<Summary>) -> Judged {
+    let reference = reference(comparison.metric, &variants);
+    let Some(index) = reference else {
+        return Judged { variants, reference, deciding: None, family: 0 };
+    };
+    let family = compare(comparison, &mut variants, Series::Variant(index), Depth::Class);
+    let deciding = deciding(comparison.metric, &variants, index);
+    Judged { variants, reference, deciding, family }
+}
+
+/// Computes differences and classes. Returns the number of comparisons that were corrected
+/// together: those of multi-path variants, or all if there is no single path or nothing else.
+pub(crate) fn compare(
+    comparison: &Comparison<'_>,
+    variants: &mut [Summary],
+    baseline: Series,
+    depth: Depth,
+) -> usize {
+    if comparison.mean(baseline).is_none() {
+        return 0;
+    }
+    let is_other = |index: usize, v: &Summary| v.qualifies() && baseline != Series::Variant(index);
+    let others = || variants.iter().enumerate().filter(|(index, v)| is_other(*index, v));
+    let some_together = others().any(|(_, v)| is_together(v));
+    let alone = match baseline {
+        Series::Variant(index) => !is_together(&variants[index]),
+        Series::Average => true,
+    };
+    let in_family = |v: &Summary| !(some_together && alone) || is_together(v);
+    let asked: Vec<Asked> = others()
+        .map(|(variant, v)| Asked { variant, with: baseline, in_family: in_family(v) })
+        .collect();
+    let family = asked.iter().filter(|asked| asked.in_family).count();
+    for (asked, compared) in asked.iter().zip(comparison.table(&asked, depth)) {
+        let Compared { difference, class } = compared;
+        variants[asked.variant].class = class;
+        variants[asked.variant].difference = difference;
+    }
+    if let Series::Variant(index) = baseline
+        && variants[index].qualifies()
+    {
+        variants[index].class = Some(Class::Baseline);
+    }
+    family
+}
+
+/// The variant that decides: of those over several paths the best one that pays off, or else the
+/// best one; without any, the nearest rival of the best variant.
+fn deciding(metric: Metric, variants: &[Summary], reference: usize) -> Option<usize> {
+    let sign = if metric.larger_is_better() { -1.0 } else { 1.0 };
+    let rivals = || variants.iter().enumerate().filter(|(i, v)| *i != reference && v.qualifies());
+    let together = || rivals().filter(|(_, v)| is_together(v));
+    let best = |of: &mut dyn Iterator<Item = (usize, &Summary)>| {
+        let key = |v: &Summary| sign * v.mean.unwrap_or(f64::INFINITY);
+        of.min_by(|a, b| key(a.1).total_cmp(&key(b.1))).map(|(index, _)| index)
+    };
+    if !is_together(&variants[reference]) && together().count() > 0 {
+        let pays_off = |v: &Summary| v.class == Some(Class::PaysOff);
+        return best(&mut together().filter(|(_, v)| pays_off(v)))
+            .or_else(|| best(&mut together()));
+    }
+    let gap = |v: &Summary| v.difference.as_ref().map_or(f64::INFINITY, |d| d.mean.abs());
+    rivals().min_by(|a, b| gap(a.1).total_cmp(&gap(b.1))).map(|(index, _)| index)
+}
+
+impl Judged {
+    /// The summary that decides.
+    pub(crate) fn deciding(&self) -> Option<&Summary> {
+        self.variants.get(self.deciding?)
+    }
+
+    /// The answer.
+    pub(crate) fn answer(&self) -> Answer {
+        let name = |index: Option<usize>| {
+            let summary = index.and_then(|index| self.variants.get(index));
+            summary.map(|summary| summary.variant.name.clone())
+        };
+        let deciding = self.deciding();
+        let difference: Option<&Difference> = deciding.and_then(|v| v.difference.as_ref());
+        let class = deciding.and_then(|v| v.class);
+        let winner = match class {
+            Some(Class::PaysOff) => name(self.deciding),
+            Some(Class::Hurts) => name(self.reference),
+            None if deciding.is_none() => name(self.reference),
+            _ => None,
+        };
+        Answer {
+            class,
+            winner,
+            baseline: name(self.reference),
+            variant: name(self.deciding),
+            effect: difference.map(|difference| difference.mean),
+            interval: difference.and_then(|difference| difference.interval),
+            family: self.family,
+            needs: difference.and_then(|difference| difference.needs),
+        }
+    }
+}
+
+/// The study judged so far, without values that need resamples; `None` without runs.
+pub(crate) fn judged_so_far(
+    scenario: &crate::scenario::Scenario,
+    study: &Study,
+) -> Option<(Metric, Judged)> {
+    let metric = study.metric()?;
+    let comparison = Comparison { scenario, study, metric };
+    let summary = |runs| Summary::without_resamples(scenario, runs);
+    Some((metric, judge(&comparison, study.variants.iter().map(summary).collect())))
+}

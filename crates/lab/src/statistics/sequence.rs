@@ -1,0 +1,111 @@
+//! Confidence sequences: intervals of a mean that are valid whenever the runs end, however often
+//! somebody has looked at them before.
+//!
+//! The boundary is Robbins' normal mixture in the asymptotic form of Waudby-Smith, Arbour, Sinha,
+//! Kennedy and Ramdas (2024, theorem 2.2), after Howard, Ramdas, McAuliffe and Sekhon (2021). It
+//! holds for a large number of runs; with few of them its multiple of the standard error is
+//! replaced by that of Student's t with the same tail.
+
+use super::{Interval, normal_cdf, student_quantile};
+
+/// The number of runs at which the sequence is narrowest in comparison with a fixed interval.
+const NARROWEST: f64 = 100.0;
+/// Fewest runs with an interval.
+pub const FEWEST: usize = 4;
+
+/// The variance of the mixture for [`NARROWEST`] and an error of 5 % (the same source, equation
+/// 24), the same for every level, so that intervals of different levels are nested.
+fn mixture() -> f64 {
+    let log = -2.0 * libm::log(0.05);
+    (log + libm::log(log + 1.0)) / NARROWEST
+}
+
+/// The interval's half-width after `n` runs, as a multiple of the standard error, with the error
+/// `alpha` at all times together.
+fn sequence_multiple(n: usize, alpha: f64) -> f64 {
+    let scale = n as f64 * mixture();
+    let z = (2.0 * (scale + 1.0) / scale * libm::log((scale + 1.0).sqrt() / alpha)).sqrt();
+    let tail = normal_cdf(-z);
+    let t = student_quantile(1.0 - 2.0 * tail, (n.max(2) - 1) as f64);
+    if t.is_finite() { t.max(z) } else { z }
+}
+
+/// The smallest error at which the sequence excludes zero after `n` runs, for a mean that is
+/// `z` standard errors from zero.
+pub fn sequence_p_value(n: usize, z: f64) -> f64 {
+    let scale = n as f64 * mixture();
+    let exponent = -z * z * scale / (2.0 * (scale + 1.0));
+    ((scale + 1.0).sqrt() * libm::exp(exponent)).min(1.0)
+}
+
+/// Half the width of the interval of what was seen; `None` with fewer than four values.
+pub fn sequence_half(values: &[f64], alpha: f64) -> Option<f64> {
+    let (n, variance) = (values.len(), super::variance(values)?);
+    (n >= FEWEST).then(|| sequence_multiple(n, alpha) * (variance / n as f64).sqrt())
+}
+
+/// The interval of a mean with the error `alpha`; `None` with fewer than four values.
+///
+/// A run that was not seen may be further from the mean than all that were. As if there were one
+/// more on each side, each end is moved by an n-th of the largest deviation seen there, or of
+/// `unseen` if that is larger.
+pub fn sequence_interval(values: &[f64], alpha: f64, unseen: f64) -> Option<Interval> {
+    let (n, mean) = (values.len(), super::mean(values)?);
+    let half = sequence_half(values, alpha)?;
+    let (least, most) = values
+        .iter()
+        .fold((mean, mean), |(least, most), value| (value.min(least), value.max(most)));
+    let below = (mean - least).max(unseen) / n as f64;
+    let above = (most - mean).max(unseen) / n as f64;
+    Some(Interval { low: mean - half - below, high: mean + half + above })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::{Chance, Purpose};
+
+    #[test]
+    fn multiple_is_that_of_the_mixture_with_many_runs() {
+        // ρ² = (5.9915 + ln 6.9915) / 100 = 0.079362; n ρ² = 7.9362 with 100 runs:
+        // sqrt(2 (8.9362 / 7.9362) ln(sqrt(8.9362) / 0.05)) = 3.0350.
+        let z = 3.0350;
+        assert!((mixture() - 0.079_362).abs() < 1e-6);
+        let many = sequence_multiple(100, 0.05);
+        // Student's t with 99 degrees of freedom at the same tail is a little wider.
+        assert!(many > z && many < 1.04 * z, "{many}");
+        assert!((sequence_p_value(100, z) - 0.05).abs() < 1e-4);
+        assert!(sequence_multiple(5, 0.05) > 6.0, "few runs know little of their spread");
+    }
+
+    #[test]
+    fn interval_of_equal_values_has_the_width_of_an_unseen_run() {
+        assert_eq!(sequence_interval(&[2.0; 3], 0.05, 1.0), None, "too few");
+        let interval = sequence_interval(&[2.0; 10], 0.05, 1.0).unwrap();
+        assert_eq!((interval.low, interval.high), (1.9, 2.1));
+        let certain = sequence_interval(&[2.0; 10], 0.05, 0.0).unwrap();
+        assert_eq!((certain.low, certain.high), (2.0, 2.0));
+    }
+
+    /// Looks at 5, 6, 7 ... 400 normal values: a fixed interval misses zero at one of them in more
+    /// than a third of the cases.
+    #[test]
+    fn looking_after_every_run_costs_no_coverage() {
+        let (mut missed, mut fixed) = (0, 0);
+        for seed in 0..200 {
+            let chance = Chance::new(seed, 0);
+            // The sum of twelve uniform values is close to normal.
+            let value = |i: u64| {
+                let uniform = |k| chance.uniform(7, Purpose::Resample, 12 * i + k);
+                (0..12).map(uniform).sum::<f64>() - 6.0
+            };
+            let values: Vec<f64> = (0..400).map(value).collect();
+            let looks = || (5..=400).step_by(5).map(|n| &values[..n]);
+            let outside = |interval: Option<Interval>| !interval.unwrap().includes_zero();
+            missed += u32::from(looks().any(|v| outside(sequence_interval(v, 0.05, 0.0))));
+            fixed += u32::from(looks().any(|v| outside(super::super::mean_interval(v, 0.95))));
+        }
+        assert!(missed <= 10, "{missed} of 200");
+        assert!(fixed > 50, "{fixed} of 200: what a sequence is for");
+    }
+}

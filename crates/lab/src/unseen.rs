@@ -1,0 +1,67 @@
+//! What no run has shown yet, and the smallest difference that anybody perceives, per metric.
+//!
+//! With random loss a rare run waits for a retransmission time-out: its first segment is lost, or
+//! its last. Few runs do not show it, and their spread says nothing about it. So an interval allows
+//! for one further run that is a second worse or better: the initial RTO (RFC 6298 s2.1).
+
+use crate::path_spec::PathSpec;
+use crate::scenario::Scenario;
+use base::Duration;
+use traffic::{Metric, Traffic};
+
+/// The initial RTO, in seconds.
+const TIME_OUT: f64 = 1.0;
+/// Differences of delays below this matter to nobody, in seconds.
+const LEAST_DELAY: f64 = 0.005;
+
+/// The effect of a second of silence on a metric whose mean is `reference`, in the metric's unit;
+/// zero without random loss.
+pub(crate) fn unseen(scenario: &Scenario, metric: Metric, reference: f64) -> f64 {
+    let links = scenario.paths.iter().chain(&scenario.links);
+    if !links.into_iter().any(PathSpec::loses) {
+        return 0.0;
+    }
+    // The share of the messages, or of the time, that a second is.
+    let share = |length: Duration| (TIME_OUT / length.as_secs_f64()).min(1.0);
+    match (metric, &scenario.traffic) {
+        (Metric::Goodput, Traffic::BulkTime(length)) => reference * share(*length),
+        (Metric::Goodput, _) => reference,
+        (Metric::MessageDelay, Traffic::Video(length)) => TIME_OUT * share(*length),
+        (Metric::CompletionTime | Metric::MessageDelay | Metric::PageLoadTime, _) => TIME_OUT,
+    }
+}
+
+/// The smallest difference that matters whatever the mean is, in the metric's unit.
+pub(crate) const fn floor(metric: Metric) -> f64 {
+    match metric {
+        Metric::MessageDelay | Metric::PageLoadTime => LEAST_DELAY,
+        Metric::CompletionTime | Metric::Goodput => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Key, Options};
+
+    fn scenario(path: &str, traffic: &str) -> Scenario {
+        let options = Options::default()
+            .with(Key::Path, &format!("a=rate 5mbit {path}"))
+            .with(Key::Traffic, traffic);
+        options.resolve().unwrap()
+    }
+
+    #[test]
+    fn second_of_silence_counts_by_its_share_of_the_run() {
+        let of = |traffic, metric, mean| unseen(&scenario("loss 1%", traffic), metric, mean);
+        assert_eq!(of("bulk:1MiB", Metric::CompletionTime, 2.0), 1.0);
+        assert_eq!(of("bulk:10s", Metric::Goodput, 4e6), 4e5);
+        assert_eq!(of("video:20s", Metric::MessageDelay, 0.1), 0.05);
+        let whole = scenario("delay 10ms", "bulk:1MiB");
+        assert_eq!(unseen(&whole, Metric::CompletionTime, 2.0), 0.0, "nothing is lost");
+        let later = scenario("loss 1% @1s..2s", "bulk:1MiB");
+        assert_eq!(unseen(&later, Metric::CompletionTime, 2.0), 1.0);
+        let bursts = scenario("loss gemodel 1% 30% 100% 0%", "bulk:1MiB");
+        assert_eq!(unseen(&bursts, Metric::CompletionTime, 2.0), 1.0);
+    }
+}
