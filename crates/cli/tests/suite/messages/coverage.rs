@@ -48,7 +48,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("all runs are repeated, because", "a damaged table: lab/src/results/tests.rs"),
     ("` cannot be used:", "a damaged table: lab/src/results/tests.rs"),
     ("it belongs to other runs", "a table of another build: lab/src/results/records.rs"),
-    ("the folder has no `{DELAYS}`", "a missing table: stored.rs"),
+    ("`, so there are no figures of delays", "a missing table: stored.rs"),
     ("the runs in `", "results of another build: lab/src/results/tests.rs"),
     ("` are from another build", "results of another build: lab/src/results/tests.rs"),
     ("the table of runs has version", "results of another version: lab/src/results/tests.rs"),
