@@ -4,8 +4,8 @@
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print};
 use crate::report::{Sheet, page};
-use crate::{table, why};
 use crate::save::Overwrite;
+use crate::{table, why};
 use clap::Args;
 use lab::results::StoredStudy;
 use std::path::{Path, PathBuf};
