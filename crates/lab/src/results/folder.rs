@@ -69,6 +69,10 @@ pub struct Written<'a> {
     pub records: Option<&'a Records>,
 }
 
+/// Names of the files of a study's folder, without pages.
+pub const FILES: [&str; 7] =
+    [TABLE, DELAYS, SERIES, "scenario.toml", "result.json", "runs.csv", "run.json"];
+
 impl ResultFolder {
     /// Creates the folder of `--out`, and checks that files can be written there.
     pub fn open(name: &str) -> Result<ResultFolder, InputError> {

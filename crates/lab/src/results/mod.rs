@@ -13,6 +13,7 @@ mod delays_table;
 mod folder;
 mod journal;
 mod json;
+mod ownership;
 mod records;
 mod repetition_json;
 mod series_table;
@@ -20,8 +21,9 @@ mod stored;
 mod stored_inputs;
 mod table;
 
-pub use folder::{Provenance, ResultFolder, Written};
+pub use folder::{FILES, Provenance, ResultFolder, Written};
 pub use json::document;
+pub use ownership::{GENERATOR, is_replaceable};
 pub use records::Records;
 pub use repetition_json::repetition_document;
 pub use stored::StoredStudy;
