@@ -64,7 +64,8 @@ pub fn emulate(
     let accuracy = measure(&mut emulator, &links(scenario, 0, false))?;
     let study = Study { variants: variants.iter().map(without_runs).collect(), interrupted: false };
     let conduct = vec![Vec::new(); variants.len()];
-    let mut emulation = Emulation { study, conduct, accuracy, delays: Delays::default(), series: Vec::new() };
+    let mut emulation =
+        Emulation { study, conduct, accuracy, delays: Delays::default(), series: Vec::new() };
     let runs = repetitions(scenario);
     watcher.on_plan(variants.len() * runs as usize);
     for number in 0..u64::from(runs) {

@@ -81,10 +81,12 @@ impl Task<'_> {
         }
         let (run, delays) = self.carry_out(variant, number, capture)?;
         if let Some(records) = self.records {
-            records.keep(self.scenario, variant, &run, delays).map_err(|error| StudyError::Keep {
-                folder: records.folder().display().to_string(),
-                reason: error.to_string(),
-                kept: records.len(),
+            records.keep(self.scenario, variant, &run, delays).map_err(|error| {
+                StudyError::Keep {
+                    folder: records.folder().display().to_string(),
+                    reason: error.to_string(),
+                    kept: records.len(),
+                }
             })?;
         }
         self.watcher.on_run(variant, &run);
@@ -121,9 +123,7 @@ impl Task<'_> {
             self.watcher.on_captures(variant, captures);
         }
         let delays = match self.records {
-            Some(_) => {
-                delays::of_run(self.scenario, variant, (number, &record), arrivals.as_ref())
-            }
+            Some(_) => delays::of_run(self.scenario, variant, (number, &record), arrivals.as_ref()),
             None => Vec::new(),
         };
         Ok((Run::new(self.scenario, number, &record), delays))

@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn first_arrival_of_the_first_and_last_byte_decides() {
-        let mut seen = Seen { messages: vec![10..20, 20..21, 30..40], paths: vec![(None, None); 3] };
+        let mut seen =
+            Seen { messages: vec![10..20, 20..21, 30..40], paths: vec![(None, None); 3] };
         for (path, bytes) in [(0, 15..20), (1, 0..15), (1, 5..22), (2, 19..31), (0, 31..40)] {
             seen.on_data(PathId(path), bytes);
         }

@@ -105,9 +105,7 @@ pub(crate) fn of_run(
 /// Names of the objects of a page, in the order of their indices; empty for messages.
 pub(crate) fn names(scenario: &Scenario) -> Vec<&str> {
     match scenario.traffic.model() {
-        Model::Web(web) => {
-            web.page.objects().iter().map(|object| object.label.as_str()).collect()
-        }
+        Model::Web(web) => web.page.objects().iter().map(|object| object.label.as_str()).collect(),
         Model::OneWay(_) => Vec::new(),
     }
 }

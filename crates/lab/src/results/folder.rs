@@ -2,8 +2,8 @@
 //! `scenario.toml`, `result.json`, and what the caller adds.
 
 use super::csv::csv;
-use super::document;
 use super::delays_table;
+use super::document;
 use super::records::{DELAYS, Records, TABLE, has_journal};
 use super::series_table;
 use super::stored::{SERIES, is_emulated, is_repetition};

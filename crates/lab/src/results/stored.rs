@@ -298,11 +298,7 @@ impl Folder {
     }
 
     /// Folders of earlier versions, and of traffic without messages, have none.
-    fn delays(
-        &self,
-        scenario: &Scenario,
-        notes: &mut Vec<String>,
-    ) -> Result<Delays, InputError> {
+    fn delays(&self, scenario: &Scenario, notes: &mut Vec<String>) -> Result<Delays, InputError> {
         let mut delays = Delays::default();
         if !self.names(DELAYS) {
             return Ok(delays);

@@ -65,7 +65,7 @@ impl Scratch {
             study,
             report,
             series,
-        delays: &Delays::default(),
+            delays: &Delays::default(),
             repetition: None,
             records: None,
             stacks: &[],
