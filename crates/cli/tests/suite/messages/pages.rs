@@ -46,6 +46,7 @@ fn files_that_are_no_pages() {
     page(&mut session, "aborted.har", har(&[aborted]));
     let cached = good().replace("\"time\"", "\"_fromCache\": \"memory\", \"time\"");
     page(&mut session, "cached.har", har(&[cached]));
+    page(&mut session, "sizeless.har", har(&[good().replace("4000", "-1")]));
     session.end();
 }
 
@@ -57,23 +58,13 @@ fn graphs_that_are_no_pages() {
         ("unnamed.json", "{\"objs\": [{}]}".to_owned()),
         ("work.json", "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"comps\": [{}]}]}".to_owned()),
         ("twice.json", format!("{{\"objs\": [{0}, {0}]}}", object("a"))),
-        (
-            "dangling.json",
-            format!(
-                "{{\"objs\": [{}], \"deps\": [{{\"id\": \"d\", \"a1\": \"a\", \"a2\": \"b\"}}]}}",
-                object("a")
-            ),
-        ),
+        ("sizeless.json", "{\"objs\": [{\"download\": {\"id\": \"a\"}}]}".to_owned()),
         (
             "circle.json",
             format!(
                 "{{\"objs\": [{}], \"deps\": [{{\"a1\": \"a\", \"a2\": \"a\", \"time\": -1}}]}}",
                 object("a")
             ),
-        ),
-        (
-            "nameless.json",
-            format!("{{\"objs\": [{}], \"deps\": [{{\"a1\": \"a\"}}]}}", object("a")),
         ),
         ("start.json", format!("{{\"objs\": [{}], \"start_activity\": \"x\"}}", object("a"))),
         ("load.json", format!("{{\"objs\": [{}], \"load_activity\": \"x\"}}", object("a"))),
@@ -121,7 +112,14 @@ fn pages_with_flaws_say_how_they_are_understood() {
     page(
         &mut session,
         "graph.json",
-        "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"bytes\": -3}]}",
+        "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"bytes\": -3}, \
+         {\"download\": {\"id\": \"b\"}, \"bytes\": 3000}]}",
+    );
+    page(
+        &mut session,
+        "dangling.json",
+        "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"bytes\": 3000}], \
+         \"deps\": [{\"id\": \"d\", \"a1\": \"a\", \"a2\": \"b\"}, {\"a1\": \"a\"}]}",
     );
     page(&mut session, "sizes.json", "{\"html_bytes\": 4000, \"object_bytes\": [3000, 2000]}");
     session.call(&[
