@@ -12,7 +12,7 @@ use super::{
 use crate::error::{Given, InputError, Refusal};
 use crate::units::QueueLimit;
 use base::Duration;
-use network::QueueConfig;
+use network::{Jitter, QueueConfig};
 
 /// Default queue limit, as in netem.
 const DEFAULT_LIMIT: QueueLimit = QueueLimit::Packets(1000);
@@ -65,7 +65,7 @@ pub(super) fn assemble(
             },
         ))
     };
-    let path = PathSpec {
+    let mut path = PathSpec {
         name: name.to_owned(),
         given: spec.to_owned(),
         anchored: anchored(spec, &explicit, given),
@@ -76,7 +76,17 @@ pub(super) fn assemble(
         notes,
     };
     possible(&path, &explicit).map_err(refuse)?;
+    path.notes.extend(order_note(&path));
     Ok(path)
+}
+
+/// Explains that jitter keeps the order of packets, which it does not with netem.
+fn order_note(path: &PathSpec) -> Option<String> {
+    let keeps = |link: &LinkSpec| !link.jitter.is_zero() && !link.jitter.unordered;
+    (keeps(&path.down) || keeps(&path.up)).then(|| {
+        "jitter keeps the order of packets; write `unordered` after it for netem's, which does not"
+            .to_owned()
+    })
 }
 
 /// The link used by the path.
@@ -154,7 +164,7 @@ impl Layers<'_> {
 struct Draft {
     capacity: Option<CapacityDraft>,
     delay: Option<Span<Duration>>,
-    jitter: Option<Duration>,
+    jitter: Option<Jitter>,
     loss: Option<Loss>,
     limit: Option<QueueLimit>,
     queue: Option<QueueConfig>,
@@ -192,7 +202,7 @@ impl Draft {
         LinkSpec {
             capacity,
             delay: self.delay.unwrap_or(Span::fixed(Duration::ZERO)),
-            jitter: self.jitter.unwrap_or(Duration::ZERO),
+            jitter: self.jitter.unwrap_or_default(),
             loss: self.loss.unwrap_or(Loss::Random(Span::fixed(0.0))),
             limit: self.limit.unwrap_or(DEFAULT_LIMIT),
             queue: self.queue.unwrap_or_default(),
