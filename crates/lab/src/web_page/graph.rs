@@ -29,11 +29,9 @@ pub(super) fn read(name: &str, graph: &Tree) -> Result<(Page, Vec<String>), Stri
     builder.load(graph)?;
     let Builder { objects, activities, names, unknown_sizes, dangling, sized, .. } = builder;
     if !objects.is_empty() && !sized {
-        return Err(format!(
-            "none of its {} objects has a size (`bytes`), so that nothing but headers would be \
-             loaded; add `bytes` to every object of `objs`",
-            objects.len()
-        ));
+        let problem = "none of its objects has a size (`bytes`), so that nothing but headers would \
+                       be loaded; add `bytes` to every object of `objs`";
+        return Err(problem.to_owned());
     }
     let page = Page::new(name.to_owned(), objects, activities).map_err(|fault| {
         use traffic::web::PageFault::Circle;

@@ -192,15 +192,15 @@ fn has_sizes(exchanges: &[(f64, &Tree)]) -> Result<(), String> {
     let fetched = || exchanges.iter().map(|(_, entry)| *entry).filter(|entry| is_fetched(entry));
     let has_content =
         |entry: &&Tree| entry.get("response").get("status").number() == Some(200.0);
-    let answers = fetched().filter(has_content).count();
-    if answers == 0 || fetched().any(|entry| bytes_of(entry).is_some()) {
+    if !fetched().any(|entry| has_content(&entry))
+        || fetched().any(|entry| bytes_of(entry).is_some())
+    {
         return Ok(());
     }
-    Err(format!(
-        "none of its {answers} responses has a size (`_transferSize`, `bodySize` or `content.size` \
-         above zero), so that nothing but headers would be loaded; record it with the developer \
-         tools of a browser"
-    ))
+    let problem = "none of its responses has a size (`_transferSize`, `bodySize` or `content.size` \
+                   above zero), so that nothing but headers would be loaded; record it with the \
+                   developer tools of a browser";
+    Err(problem.to_owned())
 }
 
 /// The entries that are exchanges, each with the time of its start since 1970.

@@ -4,6 +4,8 @@ use super::Session;
 
 const LINK: &str = "home=rate 10mbit delay 20ms limit 100p";
 
+const PAGE: &str = "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"bytes\": 3000}]}";
+
 /// An entry of a HAR file with these members.
 fn entry(request: &str, response: &str, more: &str) -> String {
     format!("{{\"request\": {request}, \"response\": {response}{more}}}")
@@ -122,17 +124,15 @@ fn pages_with_flaws_say_how_they_are_understood() {
          \"deps\": [{\"id\": \"d\", \"a1\": \"a\", \"a2\": \"b\"}, {\"a1\": \"a\"}]}",
     );
     page(&mut session, "sizes.json", "{\"html_bytes\": 4000, \"object_bytes\": [3000, 2000]}");
-    session.call(&[
-        "compare",
-        "--path",
-        LINK,
-        "--runs",
-        "1",
-        "--traffic",
-        "web:google",
-        "--http",
-        "2",
-    ]);
+    // A folder of data is not used unless it is named.
+    let folder = session.scratch.0.join("shared/data/web/epload");
+    std::fs::create_dir_all(folder).expect("a folder for the test");
+    session.file("shared/data/web/epload/google.json", PAGE);
+    let google = ["compare", "--path", LINK, "--runs", "1", "--traffic", "web:google"];
+    session.call(&[&google[..], &["--http", "2"]].concat());
+    session.call(&[&google[..], &["--data", "shared/data"]].concat());
+    session.call(&[&google[..], &["--data", "nowhere"]].concat());
+    session.call(&["compare", "--path", LINK, "--traffic", "web:amazon", "--data", ".", "--runs", "1"]);
     session.call(&[
         "compare",
         "--path",
