@@ -87,7 +87,8 @@ fn page(folders: Folders<'_>, value: &str) -> Result<PageSource, Refusal> {
         let help = format!("give a HAR file, or a page by name: {}", names.join(", "));
         return Err(Refusal::new("web", "`web:` names no page", help));
     }
-    PageSource::read(folders.relative_to, folders.data, value).map_err(|(problem, help)| Refusal::new(value, problem, help))
+    PageSource::read(folders.relative_to, folders.data, value)
+        .map_err(|(problem, help)| Refusal::new(value, problem, help))
 }
 
 /// Reads the text of `--http`.
@@ -217,7 +218,8 @@ mod tests {
     const FETCHING: Fetching = Fetching { http: Http::SIX, per_host: false };
 
     fn read(text: &str) -> Result<Traffic, Refusal> {
-        parse_traffic(text, Profile::Linux, Folders::default(), FETCHING).map(|(traffic, _)| traffic)
+        parse_traffic(text, Profile::Linux, Folders::default(), FETCHING)
+            .map(|(traffic, _)| traffic)
     }
 
     fn problem(text: &str) -> String {

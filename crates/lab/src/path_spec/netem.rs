@@ -147,8 +147,7 @@ fn correlation(token: &Token) -> Result<f64, Refusal> {
 /// chain of two states with `p` = (1-c) loss and `r` = (1-c) (1-loss).
 fn as_bursts(loss: Span<f64>, correlation: &Token) -> String {
     let share = parse_probability(&correlation.text).unwrap_or(0.0);
-    let [p, r] = [loss.high, 1.0 - loss.high].map(|x| {
-        show_probability(libm::round((1.0 - share) * x * 1e6) / 1e6)
-    });
+    let [p, r] = [loss.high, 1.0 - loss.high]
+        .map(|x| show_probability(libm::round((1.0 - share) * x * 1e6) / 1e6));
     format!("write `loss gemodel {p} {r} 100% 0%`, bursts of the same mean and correlation")
 }

@@ -95,7 +95,8 @@ impl ValidationSet {
     pub fn from_file(name: &str, data: Option<&str>) -> Result<ValidationSet, InputError> {
         let help = "give the name of a set of scenarios, such as `scenarios/validation.toml`";
         let file = load(name).map_err(|error| InputError::at(name, error.problem(), help))?;
-        let given = data.map_or_else(Options::default, |data| Options::default().with(Key::Data, data));
+        let given =
+            data.map_or_else(Options::default, |data| Options::default().with(Key::Data, data));
         ValidationSet::read(&file, &given)
     }
 

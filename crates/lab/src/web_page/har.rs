@@ -190,8 +190,7 @@ fn chosen_page<'t>(
 /// Refuses a recording without the size of any response that has content.
 fn has_sizes(exchanges: &[(f64, &Tree)]) -> Result<(), String> {
     let fetched = || exchanges.iter().map(|(_, entry)| *entry).filter(|entry| is_fetched(entry));
-    let has_content =
-        |entry: &&Tree| entry.get("response").get("status").number() == Some(200.0);
+    let has_content = |entry: &&Tree| entry.get("response").get("status").number() == Some(200.0);
     if !fetched().any(|entry| has_content(&entry))
         || fetched().any(|entry| bytes_of(entry).is_some())
     {

@@ -132,7 +132,17 @@ fn pages_with_flaws_say_how_they_are_understood() {
     session.call(&[&google[..], &["--http", "2"]].concat());
     session.call(&[&google[..], &["--data", "shared/data"]].concat());
     session.call(&[&google[..], &["--data", "nowhere"]].concat());
-    session.call(&["compare", "--path", LINK, "--traffic", "web:amazon", "--data", ".", "--runs", "1"]);
+    session.call(&[
+        "compare",
+        "--path",
+        LINK,
+        "--traffic",
+        "web:amazon",
+        "--data",
+        ".",
+        "--runs",
+        "1",
+    ]);
     session.call(&[
         "compare",
         "--path",

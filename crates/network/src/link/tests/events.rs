@@ -114,7 +114,8 @@ fn jitter_keeps_the_order_across_an_outage_and_a_change_of_the_delay() {
             let leaves = (u64::from(*mark) + 1) * 1000;
             *at == leaves || *at == leaves + 10_500
         };
-        let late: Vec<_> = arrivals.into_iter().filter(|one| reorder == 0.0 || !skips(one)).collect();
+        let late: Vec<_> =
+            arrivals.into_iter().filter(|one| reorder == 0.0 || !skips(one)).collect();
         assert!(late.len() > 180 && late.windows(2).all(|w| w[0].1 < w[1].1), "{late:?}");
         let last = late[late.len() - 1].0;
         assert!((300_000..335_000).contains(&last), "arrivals are computed again: {last}");
