@@ -118,8 +118,8 @@ impl Flights {
         }
     }
 
-    /// Latest arrival, of those that will arrive, of the numbers that `wanted` accepts; the start of
-    /// time without any.
+    /// Latest arrival of the packets that will arrive and whose number `wanted` accepts; the start
+    /// of time without any.
     pub(crate) fn latest(&self, wanted: impl Fn(u64) -> bool) -> Instant {
         let later = |latest: Instant, flight: &Flight| {
             let arrives = flight.arrival != Instant::FAR_FUTURE && wanted(flight.number);

@@ -257,7 +257,8 @@ fn packets_cut_to_their_headers_keep_their_lengths() {
     assert_eq!(only(&cut.into_inner()), only(whole));
 }
 
-/// What every capture of the folder `ANABRANCH_DATA` shows; those of SCTP show that they are none of TCP.
+/// What every capture of the folder `ANABRANCH_DATA` shows; those of SCTP show that they are none
+/// of TCP.
 #[test]
 fn every_capture_of_the_shared_data_is_analysed() {
     let Some(data) = std::env::var_os("ANABRANCH_DATA") else {

@@ -54,16 +54,8 @@ pub(super) fn assemble(
     let [down_capacity, up_capacity] = [down_capacity, up_capacity]
         .map(|capacity| capacity.or_else(|| via.as_ref().map(|_| CapacitySpec::Unlimited)));
     let missing = |direction: &str| {
-        refuse(Refusal::new(
-            spec,
-            format!("path `{name}` has neither `rate` nor `trace` {direction}"),
-            if explicit.iter().any(is_rate_event) {
-                "a rate with a time is a change; give the initial rate too: `rate 25mbit rate \
-                 5mbit @20s`"
-            } else {
-                "write `rate 25mbit`, `trace FILE` or `profile NAME`"
-            },
-        ))
+        let problem = format!("path `{name}` has neither `rate` nor `trace` {direction}");
+        refuse(Refusal::new(spec, problem, capacity_help(&explicit)))
     };
     let mut path = PathSpec {
         name: name.to_owned(),
@@ -78,6 +70,15 @@ pub(super) fn assemble(
     possible(&path, &explicit).map_err(refuse)?;
     path.notes.extend(order_note(&path));
     Ok(path)
+}
+
+/// What to write for a path without a capacity.
+fn capacity_help(items: &[Item]) -> &'static str {
+    if items.iter().any(is_rate_event) {
+        "a rate with a time is a change; give the initial rate too: `rate 25mbit rate 5mbit @20s`"
+    } else {
+        "write `rate 25mbit`, `trace FILE` or `profile NAME`"
+    }
 }
 
 /// Explains that jitter keeps the order of packets, which it does not with netem.
