@@ -124,7 +124,14 @@ fn pages_with_flaws_say_how_they_are_understood() {
          \"deps\": [{\"id\": \"d\", \"a1\": \"a\", \"a2\": \"b\"}, {\"a1\": \"a\"}]}",
     );
     page(&mut session, "sizes.json", "{\"html_bytes\": 4000, \"object_bytes\": [3000, 2000]}");
-    // A folder of data is not used unless it is named.
+    named_pages(&mut session);
+    let sizes = ["compare", "--path", LINK, "--runs", "1", "--traffic", "web:sizes.json"];
+    session.call(&[&sizes[..], &["--per-host"]].concat());
+    session.end();
+}
+
+/// Pages by name: a folder of data is not used unless it is named.
+fn named_pages(session: &mut Session) {
     let folder = session.scratch.0.join("shared/data/web/epload");
     std::fs::create_dir_all(folder).expect("a folder for the test");
     session.file("shared/data/web/epload/google.json", PAGE);
@@ -132,26 +139,6 @@ fn pages_with_flaws_say_how_they_are_understood() {
     session.call(&[&google[..], &["--http", "2"]].concat());
     session.call(&[&google[..], &["--data", "shared/data"]].concat());
     session.call(&[&google[..], &["--data", "nowhere"]].concat());
-    session.call(&[
-        "compare",
-        "--path",
-        LINK,
-        "--traffic",
-        "web:amazon",
-        "--data",
-        ".",
-        "--runs",
-        "1",
-    ]);
-    session.call(&[
-        "compare",
-        "--path",
-        LINK,
-        "--runs",
-        "1",
-        "--traffic",
-        "web:sizes.json",
-        "--per-host",
-    ]);
-    session.end();
+    let amazon = ["compare", "--path", LINK, "--traffic", "web:amazon", "--data", "."];
+    session.call(&[&amazon[..], &["--runs", "1"]].concat());
 }
