@@ -65,7 +65,8 @@ fn traces(sheet: &Sheet<'_>, one: &VariantSeries, most: usize, tally: &Tally) ->
     for path in 0..sheet.scenario.paths.len() {
         let series = (of(Quantity::CallCompared, Some(path)), of(Quantity::CallMarks, Some(path)));
         let (Some(compared), Some(marks)) = series else { continue };
-        let calls = compared.seconds().zip(&marks.points).zip(&choices.points).take(shown).enumerate();
+        let calls =
+            compared.seconds().zip(&marks.points).zip(&choices.points).take(shown).enumerate();
         let (mut free, mut full, mut held) = (Vec::new(), Vec::new(), Vec::new());
         for (index, (((seconds, value), (_, marks)), (_, choice))) in calls {
             let point = Point { number: index + 1, seconds, value: value * 1e3 };
@@ -83,7 +84,13 @@ fn traces(sheet: &Sheet<'_>, one: &VariantSeries, most: usize, tally: &Tally) ->
         let look = palette::of_path(path);
         let name = path_name(sheet, Some(path));
         traces.push(dots(&free, name.to_owned(), look.colour, &look.symbol(), 7));
-        traces.push(dots(&full, format!("{name}, window full"), look.colour, "triangle-down-open", 10));
+        traces.push(dots(
+            &full,
+            format!("{name}, window full"),
+            look.colour,
+            "triangle-down-open",
+            10,
+        ));
         traces.push(dots(&held, format!("{name}, small queue"), look.colour, "star-open", 11));
     }
     for (index, (seconds, choice)) in choices.seconds().take(shown).enumerate() {

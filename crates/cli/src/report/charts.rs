@@ -206,10 +206,7 @@ fn distribution(sheet: &Sheet<'_>) -> Figure {
     Figure {
         id: "cdf".to_owned(),
         title: "Cumulative distribution".to_owned(),
-        caption: format!(
-            "Share of the repetitions at or below a value.{}",
-            thinned_values(sheet)
-        ),
+        caption: format!("Share of the repetitions at or below a value.{}", thinned_values(sheet)),
         height: 380,
         sets: vec![(String::new(), traces)],
         layout: layout(&x, &y),

@@ -205,7 +205,8 @@ mod tests {
 
     #[test]
     fn every_scheduler_has_a_look_that_nothing_else_has() {
-        let mut seen: BTreeSet<_> = (0..4).map(|n| (of_path(n).colour, of_path(n).marker)).collect();
+        let mut seen: BTreeSet<_> =
+            (0..4).map(|n| (of_path(n).colour, of_path(n).marker)).collect();
         for scheduler in SchedulerChoice::all() {
             assert!(seen.insert(of_scheduler(&scheduler)), "{scheduler} looks like another");
         }

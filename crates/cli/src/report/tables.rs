@@ -2,8 +2,8 @@
 
 use super::Sheet;
 use super::page::{Page, escaped};
-use super::terms::{self, CORRELATION, UNPAIRED, term, titled};
 use super::palette;
+use super::terms::{self, CORRELATION, UNPAIRED, term, titled};
 use lab::comparison::{Class, Difference};
 use lab::run::Run;
 use lab::scenario::Variant;
@@ -110,9 +110,7 @@ pub(super) fn unpaired(page: &mut Page, sheet: &Sheet<'_>) {
     ));
     page.line(&rows.concat());
     page.line("</table></div>");
-    page.line(&format!(
-        "<p class=\"small\">Unpaired: {UNPAIRED}. Correlation: {CORRELATION}.</p>"
-    ));
+    page.line(&format!("<p class=\"small\">Unpaired: {UNPAIRED}. Correlation: {CORRELATION}.</p>"));
 }
 
 /// A value with a small text below it.

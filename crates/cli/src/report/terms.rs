@@ -51,14 +51,8 @@ const GENERAL: &[(&str, &str)] = &[
         "sender",
         "Kernel that both ends behave like (option --profile): its buffers, timers and options.",
     ),
-    (
-        "cwnd",
-        "Congestion window: the amount of data that may be in flight on a path (RFC 5681).",
-    ),
-    (
-        "rwnd",
-        "Receive window: the amount of data that the receiver has room for (RFC 9293).",
-    ),
+    ("cwnd", "Congestion window: the amount of data that may be in flight on a path (RFC 5681)."),
+    ("rwnd", "Receive window: the amount of data that the receiver has room for (RFC 9293)."),
     ("srtt", "Smoothed round-trip time of a path, as measured by the sender (RFC 6298)."),
     (
         "reinjected",
