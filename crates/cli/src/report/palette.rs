@@ -1,7 +1,7 @@
 //! Styles of paths and variants: colour, dash and marker, the same in every figure of every page.
 //!
-//! The colours are those of Okabe and Ito, which colour-blind readers can distinguish. No two paths,
-//! and no two schedulers, share both colour and marker, and none of the first four paths shares a
+//! The colours are those of Okabe and Ito, which colour-blind readers can distinguish. No two paths
+//! and no two schedulers share both colour and marker, and none of the first four paths shares a
 //! colour with a scheduler. Dashes and open markers distinguish congestion control, path manager,
 //! policy and fail-over rule. A style is a function of names and of the position of a path in its
 //! scenario; `draw` has the forms for plotly.js and SVG.

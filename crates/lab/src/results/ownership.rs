@@ -1,8 +1,8 @@
 //! Which files this program wrote, so that no other file is overwritten.
 //!
 //! A page has a `generator` element and a capture names its application. The other files of a
-//! result folder have no room for a mark: they are ours beside a `run.json` of ours, or a journal of
-//! runs.
+//! result folder have no room for a mark: they are ours beside a `run.json` of ours, or a journal
+//! of runs.
 
 use super::folder::FILES;
 use super::records::has_journal;
