@@ -114,7 +114,8 @@ impl Look {
         let fill = if self.open { "var(--page)" } else { colour };
         format!(
             "<svg class=\"swatch\" viewBox=\"-13 -6 26 12\" stroke=\"{colour}\" \
-             aria-hidden=\"true\"><path d=\"M-13 0H13\" stroke-dasharray=\"{}\"/><path d=\"{}\" fill=\"{fill}\"/></svg>",
+             aria-hidden=\"true\"><path d=\"M-13 0H13\" stroke-dasharray=\"{}\"/>\
+             <path d=\"{}\" fill=\"{fill}\"/></svg>",
             self.dash.strokes(),
             self.marker.outline(),
         )
