@@ -27,8 +27,9 @@ Paths:
   --path NAME           a profile by name (see `anabranch list`)
   --path NAME='ITEMS'   items in tc syntax, for both directions unless restricted:
     rate 25mbit | trace FILE [unit=mbit] | trace-up FILE | profile NAME
-    delay 20ms [JITTER]     one way
-    loss 1% | loss gemodel P R 1-H 1-K
+    delay 20ms [5ms [25%] [distribution normal] [unordered]]    one way; jitter and its
+                            correlation; packets keep their order unless unordered
+    loss 1% | loss gemodel P R 1-H 1-K | loss state P13 P31
     limit 100p              packets, 64KiB or 50ms; without it 1000p
     queue {queues}
     reorder P | duplicate P | corrupt P
@@ -91,6 +92,9 @@ pub(crate) struct CompareArgs {
     /// sender and one as seen by the receiver, for Wireshark and `anabranch analyze`
     #[arg(long, value_name = "DIR", env = "ANABRANCH_PCAP", hide_env = true)]
     pub pcap: Option<String>,
+    /// Overwrite files that anabranch did not write
+    #[arg(long)]
+    pub force: bool,
     /// Print no progress and no notes
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -124,6 +128,7 @@ impl CompareArgs {
             out: named(&self.out, Key::Out),
             csv: on(self.csv, Key::Csv),
             pcap: named(&self.pcap, Key::Pcap),
+            force: on(self.force, Key::Force),
             quiet: self.quiet || !self.verbose && on(false, Key::Quiet),
             verbose: self.verbose || !self.quiet && on(false, Key::Verbose),
             no_color: on(self.no_color, Key::NoColor),

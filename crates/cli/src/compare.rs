@@ -4,7 +4,7 @@ use crate::args::CompareArgs;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print, stdout_is_terminal};
 use crate::progress::{Progress, Shown, real_time};
-use crate::save::{provenance, write_captures, write_folder};
+use crate::save::{Overwrite, provenance, write_captures, write_folder};
 use crate::table;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
 use lab::scenario::{Key, Runs, variants_of};
@@ -50,10 +50,9 @@ fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
     if !options.is_given(Key::Time) && stdout_is_terminal() {
         scenario.time = Some(TIME_ON_A_TERMINAL);
     }
-    let folder = |option, name: &Option<String>| {
-        name.as_deref().map(|name| ResultFolder::open_for(option, name)).transpose()
-    };
-    let (out, pcap) = (folder("--out", &args.out)?, folder("--pcap", &args.pcap)?);
+    let overwrite = Overwrite { force: args.force };
+    let out = overwrite.out(args.out.as_deref())?;
+    let pcap = overwrite.pcap(args.pcap.as_deref(), &variants_of(&scenario))?;
     let records = out.as_ref().map(|out| Records::open(out, &scenario)).transpose()?;
     Ok(Prepared { args, scenario, out, records, pcap })
 }
@@ -110,8 +109,9 @@ fn save(
     let Prepared { scenario, records, .. } = prepared;
     let series = representative_series(scenario, study).map_err(|error| error.to_string())?;
     let (series, records) = (series.as_slice(), records.as_ref());
+    let delays = &records.map(Records::delays).unwrap_or_default();
     let written =
-        Written { scenario, study, report, series, repetition: None, records, stacks: &[] };
+        Written { scenario, study, report, series, delays, repetition: None, records, stacks: &[] };
     let name = folder.path().display();
     write_folder(folder, &written, provenance, &[]).map_err(|e| {
         format!(

@@ -8,11 +8,11 @@ use crate::exit::{FAILED, USAGE};
 use crate::options::ScenarioArgs;
 use crate::output::{Screen, error, message, print};
 use crate::progress::real_time;
-use crate::save::{provenance, write_captures, write_folder};
+use crate::save::{Overwrite, provenance, write_captures, write_folder};
 use crate::table::{paths, protocols};
 use crate::why;
 use clap::Args;
-use lab::repetition::{Repetition, as_study, record_repetition};
+use lab::repetition::{Repetition, as_study, delays_of, record_repetition};
 use lab::results::{ResultFolder, Written, repetition_document};
 use lab::run::Run;
 use lab::scenario::{Key, Runs, Variant, variants_of};
@@ -57,6 +57,9 @@ pub(crate) struct RunArgs {
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
+    /// Overwrite files that anabranch did not write
+    #[arg(long)]
+    pub force: bool,
     /// Print no notes
     #[arg(long, short)]
     pub quiet: bool,
@@ -102,9 +105,9 @@ fn prepare(args: &RunArgs) -> Result<Prepared, InputError> {
     let variants = chosen(&scenario, &args.variants)?;
     let series = args.series.then(|| args.pcap.clone().unwrap_or_else(|| FOLDER.to_owned()));
     let out = args.out.clone().or(series);
-    let out = out.map(|name| ResultFolder::open(&name)?.for_a_repetition()).transpose()?;
-    let pcap = args.pcap.as_deref();
-    let pcap = pcap.map(|name| ResultFolder::open_for("--pcap", name)).transpose()?;
+    let overwrite = Overwrite { force: args.force };
+    let out = overwrite.out(out.as_deref())?.map(ResultFolder::for_a_repetition).transpose()?;
+    let pcap = overwrite.pcap(args.pcap.as_deref(), &variants)?;
     Ok(Prepared { scenario, variants, out, pcap })
 }
 
@@ -172,10 +175,11 @@ fn save(
     let report = Report::new(scenario, &study).ok_or("the scenario has no variant")?;
     let series: Vec<_> = repetitions.iter().map(|one| one.series.clone()).collect();
     let provenance = provenance(clock);
+    let delays = &delays_of(repetitions);
     let repetition = Some(args.run);
     let (study, report, series) = (&study, &report, series.as_slice());
     let written =
-        Written { scenario, study, report, series, repetition, records: None, stacks: &[] };
+        Written { scenario, study, report, series, delays, repetition, records: None, stacks: &[] };
     let name = folder.path().display();
     write_folder(folder, &written, &provenance, &[])
         .map_err(|error| format!("cannot write to `{name}`: {error}"))

@@ -10,6 +10,7 @@ pub mod blocking;
 pub mod comparison;
 pub mod coverage;
 pub mod decisions;
+pub mod delays;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 pub mod emulation;
 mod error;

@@ -102,6 +102,7 @@ mod tests {
             metric: Metric::CompletionTime,
             value,
             extra: Vec::new(),
+            parts: 0,
             ended: 1.0,
             bytes_read: 0,
             data_packets: 0,

@@ -4,7 +4,7 @@
 //! `answer` chooses the variant that decides; every word on a class here is that of its row.
 
 use crate::answer::{Judged, is_together};
-use crate::comparison::Class;
+use crate::comparison::{Class, margin};
 use crate::quantity::{Scale, percent};
 use crate::scenario::{Matters, Scenario};
 use crate::statistics::Interval;
@@ -91,7 +91,7 @@ impl Words<'_> {
             Some(Class::PaysOff) => "multi-path pays off",
             Some(Class::Hurts) => "multi-path hurts",
             Some(Class::NoDifference) => "multi-path makes no difference that matters",
-            Some(_) => "undecided whether multi-path pays off",
+            Some(_) => self.partly_known(together),
             None => "not known whether multi-path pays off, because rare runs may change it",
         };
         let name = &together.variant.name;
@@ -111,6 +111,31 @@ impl Words<'_> {
             sentences.extend(listed(&of(Class::Undecided), "", ("is undecided", "are undecided")));
         }
         sentences
+    }
+
+    /// Text on what an undecided interval excludes all the same.
+    fn partly_known(&self, together: &Summary) -> &'static str {
+        const UNDECIDED: &str = "undecided whether multi-path pays off";
+        let Some(difference) = &together.difference else { return UNDECIDED };
+        let Some(interval) = difference.interval else { return UNDECIDED };
+        let reference = difference.relative.map_or(0.0, |share| (difference.mean / share).abs());
+        let margin = margin(self.scenario, self.metric, reference);
+        let (gains, harms) = if self.metric.larger_is_better() {
+            (interval.high > margin, interval.low < -margin)
+        } else {
+            (interval.low < -margin, interval.high > margin)
+        };
+        match (gains, harms) {
+            (false, true) => {
+                "multi-path does not pay off (undecided whether it hurts or makes no difference \
+                 that matters)"
+            }
+            (true, false) => {
+                "multi-path does not hurt (undecided whether it pays off or makes no difference \
+                 that matters)"
+            }
+            _ => UNDECIDED,
+        }
     }
 
     /// Text on the runs that would decide.
