@@ -4,7 +4,9 @@
 
 use crate::list::sender_profiles;
 use crate::options::{RepetitionArgs, ScenarioArgs};
-use clap::Args;
+use clap::{Args, ValueEnum};
+use lab::answer::Answer;
+use lab::comparison::Class;
 use lab::scenario::Key;
 use lab::{Given, InputError, Options};
 
@@ -53,7 +55,8 @@ Links and flows:
 Environment: every option that takes one value, such as --runs 20, can be given as
 ANABRANCH_RUNS=20; an option overrides the environment, the environment the file.
 
-Exit codes: 0 done, 1 failure, 2 wrong usage or scenario, 130 interrupted.";
+Exit codes: 0 done, 1 failure, 2 wrong usage or scenario, 4 an answer of --fail-if,
+130 interrupted.";
 
 /// Text of `compare --help` after the options.
 pub(crate) fn long_help() -> String {
@@ -62,6 +65,27 @@ pub(crate) fn long_help() -> String {
         source:";
     let grammar = GRAMMAR.replace("{queues}", network::queue::FORMS);
     format!("{EXAMPLES}\n\n{grammar}\n\n{heading}\n{profiles}")
+}
+
+/// An answer that is a failure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum FailIf {
+    /// Multi-path hurts.
+    Hurts,
+    /// The class is undecided or not known.
+    Undecided,
+}
+
+impl FailIf {
+    /// Whether the answer is this one.
+    pub(crate) fn applies(self, answer: &Answer) -> bool {
+        match self {
+            FailIf::Hurts => answer.class == Some(Class::Hurts),
+            FailIf::Undecided => {
+                answer.variant.is_some() && matches!(answer.class, None | Some(Class::Undecided))
+            }
+        }
+    }
 }
 
 /// Options of `compare`.
@@ -78,6 +102,16 @@ pub(crate) struct CompareArgs {
     /// needlessly; always in --json and in the report
     #[arg(long)]
     pub why: bool,
+    /// Print every column of the table, however wide it is: also the interval without pairing, the
+    /// correlation, the median and the retransmitted segments
+    #[arg(long)]
+    pub wide: bool,
+    /// Exit with code 4 if the answer is one of these: hurts, undecided (also: not known)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', env = "ANABRANCH_FAIL_IF", hide_env = true)]
+    pub fail_if: Vec<FailIf>,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with_all = ["json", "wide"])]
+    pub markdown: bool,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,

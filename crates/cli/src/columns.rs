@@ -72,6 +72,20 @@ impl Column {
 }
 
 impl Table {
+    /// A table in Markdown; empty columns are left out.
+    pub(crate) fn markdown(mut self) -> String {
+        self.columns.retain(|column| !column.is_empty());
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let plain = |text: &str| text.replace('|', "\\|");
+        let mut text = line(self.columns.iter().map(|c| plain(&c.heading)).collect());
+        let rule = |column: &Column| if column.right { "--:" } else { "---" }.to_owned();
+        text.push_str(&line(self.columns.iter().map(rule).collect()));
+        for row in 0..self.columns.first().map_or(0, |column| column.cells.len()) {
+            text.push_str(&line(self.columns.iter().map(|c| plain(&c.cells[row])).collect()));
+        }
+        text
+    }
+
     /// The text, as wide as the screen allows; empty columns are left out.
     pub(crate) fn render(mut self, screen: Screen) -> String {
         self.columns.retain(|column| !column.is_empty());

@@ -1,7 +1,7 @@
 //! The subcommand `compare`: from arguments to a table, a document or a folder, and an exit code.
 
 use crate::args::CompareArgs;
-use crate::exit::{FAILED, INTERRUPTED, USAGE};
+use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print, stdout_is_terminal};
 use crate::progress::{Progress, Shown, real_time};
 use crate::save::{Overwrite, provenance, write_captures, write_folder};
@@ -91,11 +91,24 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     if args.json {
         print(&format!("{:#}\n", document(scenario, &report)));
     } else {
-        let ask = table::Ask { quiet: args.quiet, pairs: args.pairs, why: args.why };
-        print(&table::text(scenario, &report, ask, Screen::detect(args.no_color)));
+        let ask = table::Ask { quiet: args.quiet, pairs: args.pairs, why: args.why, wide: args.wide };
+        if args.markdown {
+            print(&table::markdown(scenario, &report));
+        } else {
+            print(&table::text(scenario, &report, ask, Screen::detect(args.no_color)));
+        }
     }
     saved?;
-    Ok(if report.interrupted { INTERRUPTED } else { 0 })
+    Ok(code(args, &report))
+}
+
+/// The exit code of a study.
+fn code(args: &CompareArgs, report: &Report) -> u8 {
+    if report.interrupted {
+        return INTERRUPTED;
+    }
+    let fails = args.fail_if.iter().any(|fail_if| fail_if.applies(&report.answer));
+    if fails { CHECK_FAILED } else { 0 }
 }
 
 /// Writes the result folder. On failure the runs remain in their journal.

@@ -19,6 +19,8 @@ pub(crate) struct Ask {
     pub pairs: bool,
     /// With the table of `--why`.
     pub why: bool,
+    /// With every column, however wide the table is.
+    pub wide: bool,
 }
 
 /// Text output of `compare` (without `--json`).
@@ -26,7 +28,8 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
     let mut text = String::new();
     heading(&mut text, scenario, report, screen);
     paths(&mut text, scenario, ask.quiet, screen);
-    text.push_str(&results(scenario, report).render(screen));
+    let wide = if ask.wide { Screen { width: None, ..screen } } else { screen };
+    text.push_str(&results(scenario, report, ask.wide).render(wide));
     let fairness = fairness::text(scenario, report, screen);
     if !fairness.is_empty() {
         text.push('\n');
@@ -132,7 +135,7 @@ fn competition(text: &mut String, scenario: &Scenario, screen: Screen) {
     }
 }
 
-fn results(scenario: &Scenario, report: &Report) -> Table {
+fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
     let scale = scale(report.metric, &report.variants);
     let name = report.metric.info().heading;
     let each = |cell: &dyn Fn(&Summary) -> String| report.variants.iter().map(cell).collect();
@@ -149,21 +152,48 @@ fn results(scenario: &Scenario, report: &Report) -> Table {
             Column::new("variant", false, 0, each(&|v| v.variant.name.clone())),
             Column::new(format!("{name} [{}]", scale.unit), true, 0, each(&|v| number(v.mean))),
             Column::new("95 % interval", false, 0, each(&|v| certainty(v, &scale))),
-            Column::new("median", true, 3, each(&|v| number(v.median))),
-            Column::new("resent", true, 4, each(&|v| format!("{:.1}", v.retransmitted))),
             Column::new(versus, true, 0, each(&|v| difference(v, &scale))),
             Column::new("", true, 1, each(&relative)),
             Column::new("95 % interval", false, 2, each(&|v| difference_interval(v, &scale))),
-            Column::new("unpaired", false, 5, each(&|v| unpaired_interval(v, &scale))),
-            Column::new("corr", true, 5, each(&correlation)),
         ],
     };
+    if wide {
+        table.columns.extend([
+            Column::new("unpaired", false, 0, each(&|v| unpaired_interval(v, &scale))),
+            Column::new("correlation", true, 0, each(&correlation)),
+            Column::new("median", true, 0, each(&|v| number(v.median))),
+            Column::new("retransmitted", true, 0, each(&|v| format!("{:.1}", v.retransmitted))),
+        ]);
+    }
     if scenario.has_multipath() {
         table.columns.extend(shares(scenario, report));
     }
     table.columns.extend(failovers(report));
     table.columns.push(result);
     table
+}
+
+/// The table and the verdict in Markdown.
+pub(crate) fn markdown(scenario: &Scenario, report: &Report) -> String {
+    let table = results(scenario, report, false);
+    format!("{}\n{}\n", table.markdown(), report.verdict)
+}
+
+/// How many times as fast, or as much, the best variant is as each other one, best first.
+fn ratios(report: &Report) -> Option<String> {
+    let larger = report.metric.larger_is_better();
+    let mut order: Vec<&Summary> = report.variants.iter().filter(|v| v.qualifies()).collect();
+    let key = |v: &Summary| v.mean.unwrap_or(f64::INFINITY) * if larger { -1.0 } else { 1.0 };
+    order.sort_by(|a, b| key(a).total_cmp(&key(b)));
+    let (best, others) = order.split_first()?;
+    let what = if larger { "as much" } else { "as fast" };
+    let mut text = format!("{} is\n", best.variant.name);
+    for other in others {
+        let (ours, theirs) = (best.mean?, other.mean?);
+        let ratio = if larger { ours / theirs } else { theirs / ours };
+        writeln!(text, "  {ratio:.2} times {what} as {}", other.variant.name).ok()?;
+    }
+    (!others.is_empty()).then_some(text)
 }
 
 /// Column of fail-over times, if a path failed.

@@ -6,7 +6,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Options that do not affect results.
-const NOT_OF_RESULTS: [&str; 13] = [
+const NOT_OF_RESULTS: [&str; 15] = [
+    "matters",
+    "time",
     "data",
     "title",
     "description",

@@ -113,40 +113,50 @@ fn schedulers_are_compared_with_each_other_when_asked_for() {
 }
 
 #[test]
-fn automatic_number_of_runs_ends_when_differences_are_known() {
-    let study = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:128KiB"];
+fn automatic_number_of_runs_ends_when_the_answer_is_known() {
+    let study = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:1MiB"];
     let run = |more: &[&str]| -> Value {
-        let text = succeeds(&[&study[..], &["--runs", "auto", "--json"], more].concat());
-        serde_json::from_str(&text).expect("JSON")
+        serde_json::from_str(&succeeds(&[&study[..], &["--json"], more].concat())).expect("JSON")
     };
     let one = run(&["--jobs", "1"]);
     assert_eq!(one, run(&["--jobs", "2"]), "whatever the number of threads");
     let runs = one["runs"].as_u64().expect("runs");
     assert!((20..1000).contains(&runs), "{runs}");
-    let number = |value: &Value| value.as_f64().expect("a number");
+    assert_eq!((&one["matters"], &one["answer"]["stopped"]), (&0.05.into(), &"answer".into()));
+    let answer = &one["answer"];
     let variants = one["variants"].as_array().expect("variants");
-    let baseline = variants.iter().find(|v| v["class"] == "baseline").expect("a baseline");
-    for variant in variants {
-        assert_eq!(variant["n"], runs);
-        if !variant["diff"].is_null() {
-            let ends = &variant["diff"]["ci95"];
-            let half = (number(&ends[1]) - number(&ends[0])) / 2.0;
-            assert!(half <= 0.05 * number(&baseline["mean"]), "{variant}");
-        }
-    }
-    assert!(number(&one["auto"]["half_width"]) <= 0.05);
-    let few = run(&["--runs-max", "22"]);
-    assert_eq!((&few["runs"], &few["auto"]["runs_max"]), (&22.into(), &22.into()));
-    assert!(number(&few["auto"]["half_width"]) > 0.05);
-    let text = succeeds(&[&study[..], &["--runs", "auto", "--runs-max", "22"]].concat());
-    assert!(text.contains("; 22 runs, seed 1") && text.contains("(--runs-max 22)"), "{text}");
+    let deciding = variants.iter().find(|v| v["name"] == answer["variant"]).expect("a variant");
+    assert_eq!(answer["ci95"], deciding["diff"]["ci95"], "the interval printed decides");
+    assert_eq!((&answer["class"], &answer["runs"]), (&deciding["class"], &one["runs"]));
+    assert_eq!(deciding["name"], "mptcp/linux/cubic", "what mainline Linux does");
+    let fixed = run(&["--runs", &runs.to_string()]);
+    assert_eq!((&fixed["hash"], &fixed["variants"]), (&one["hash"], &one["variants"]));
+    let few = run(&["--runs-max", "12", "--matters", "0.1%"]);
+    assert_eq!((&few["runs"], &few["auto"]["runs_max"]), (&12.into(), &12.into()));
+    let text = succeeds(&[&study[..], &["--runs-max", "12", "--traffic", "bulk:64KiB"]].concat());
+    assert!(text.contains("; 12 runs, seed 1") && text.contains("(--runs-max 12)"), "{text}");
+}
+
+#[test]
+fn time_ends_a_study_with_its_complete_repetitions() {
+    let study = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:64KiB"];
+    let limited = [&study[..], &["--time", "1us", "--json"]].concat();
+    let document: Value = serde_json::from_str(&succeeds(&limited)).expect("JSON");
+    let runs = document["runs"].as_u64().expect("runs");
+    assert!((4..=20).contains(&runs), "{runs}: four whatever the time");
+    assert_eq!(document["answer"]["stopped"], "time");
+    let again = [&study[..], &["--runs", &runs.to_string(), "--json"]].concat();
+    let again: Value = serde_json::from_str(&succeeds(&again)).expect("JSON");
+    assert_eq!(document["hash"], again["hash"], "bit for bit");
 }
 
 #[test]
 fn unpaired_interval_and_correlation_stand_beside_the_paired_one() {
     let two = ["--path", "wlan", "--path", "3g", "--traffic", "burst:10", "--runs", "5"];
+    let text = succeeds(&[&["compare", "--wide"], &two[..]].concat());
+    assert!(text.contains("unpaired") && text.contains("correlation"), "{text}");
     let text = succeeds(&[&["compare"], &two[..]].concat());
-    assert!(text.contains("unpaired") && text.contains("corr"), "{text}");
+    assert!(!text.contains("unpaired"), "{text}");
 }
 
 #[test]
@@ -173,7 +183,7 @@ fn first_subflow_is_where_it_is_asked_for() {
     let traffic = ["--protocols", "mptcp", "--pm", "default"];
     let document = document(&[&traffic[..], &["--first", "3g"]].concat());
     let variant = &document["variants"][0];
-    assert_eq!(variant["name"], "mptcp/lrf/cubic/default");
+    assert_eq!(variant["name"], "mptcp/linux/cubic/default");
     assert_eq!(variant["share"]["3g"], 1.0);
 }
 

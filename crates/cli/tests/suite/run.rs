@@ -51,7 +51,7 @@ fn numbers_of_a_repetition_are_those_of_the_comparison() {
 
 #[test]
 fn table_has_a_line_for_each_variant() {
-    let text = printed(&["--variant", "mptcp/lrf/cubic", "--variant", "tcp/3g/cubic"]);
+    let text = printed(&["--variant", "mptcp/linux/cubic", "--variant", "tcp/3g/cubic"]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[0],
@@ -62,7 +62,7 @@ fn table_has_a_line_for_each_variant() {
     for part in ["completion time [ms]", "on wlan", "on 3g", "resent", "reinjected [kB]", "lost"] {
         assert!(heading.contains(part), "{part} in {heading}");
     }
-    assert!(text.contains("\ntcp/3g/cubic ") && text.contains("\nmptcp/lrf/cubic "), "{text}");
+    assert!(text.contains("\ntcp/3g/cubic ") && text.contains("\nmptcp/linux/cubic "), "{text}");
     assert!(!text.contains("tcp/wlan/cubic"), "{text}");
     let last = "A single run shows no variation; use `anabranch compare`.";
     assert_eq!(lines.last(), Some(&last));
@@ -129,7 +129,7 @@ fn results_of_a_comparison_are_not_overwritten() {
     assert_eq!(
         refused(&["--variant", "tcp/lte/cubic"]),
         "error: --variant: unknown variant `tcp/lte/cubic`\n  help: the scenario has \
-         tcp/wlan/cubic, tcp/3g/cubic, mptcp/lrf/cubic; --protocols, --cc and --schedulers \
+         tcp/wlan/cubic, tcp/3g/cubic, mptcp/linux/cubic; --protocols, --cc and --schedulers \
          add others\n"
     );
     // It has no options for repetitions.

@@ -18,7 +18,7 @@ use transport::path_manager::{self, PathManagerKind};
 use transport::path_policy::PolicyChoice;
 use transport::reinjection::Opportunistic;
 use transport::scheduler::SchedulerChoice;
-use transport::{FAILOVER_NAMES, Failover};
+use transport::{FAILOVER_NAMES, Failover, Profile};
 
 /// Coupled controls that are not implemented yet.
 pub(super) const COUPLED_LATER: &[&str] = &["cmtrpv1", "cmtrpv2", "mptcp-like"];
@@ -46,7 +46,11 @@ pub(super) struct Chosen {
 pub(super) type Complaint = (String, String);
 
 impl Chosen {
-    pub(super) fn resolve(options: &Options, paths: usize) -> Result<Chosen, InputError> {
+    pub(super) fn resolve(
+        options: &Options,
+        paths: usize,
+        profile: Profile,
+    ) -> Result<Chosen, InputError> {
         let protocols = chosen(options.texts(Key::Protocols), usual(paths), protocol)?;
         let mut notes = Vec::new();
         let multipath = protocols.iter().copied().any(Protocol::is_multipath);
@@ -65,7 +69,11 @@ impl Chosen {
             }
         }
         let congestion = controls(options.texts(Key::Cc), &protocols, &mut notes)?;
-        let default = vec![SchedulerChoice::default()];
+        // Who switches MPTCP on in mainline Linux gets its scheduler.
+        let default = vec![match profile {
+            Profile::Linux => SchedulerChoice::linux(),
+            _ => SchedulerChoice::default(),
+        }];
         let schedulers =
             chosen_of(options.texts(Key::Schedulers), default, with_parameters, scheduler)?;
         let schedulers = with_reinjection(schedulers, options.text(Key::Reinjection))?;

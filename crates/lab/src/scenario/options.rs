@@ -160,7 +160,7 @@ impl Options {
         let links = self.resolve_links(&paths)?;
         let timing = self.resolve_timing(&traffic)?;
         let flows = self.resolve_flows(&paths, profile, timing.over_at(&traffic))?;
-        let chosen = Chosen::resolve(self, paths.len())?;
+        let chosen = Chosen::resolve(self, paths.len(), profile)?;
         let mut notes = chosen.notes.clone();
         notes.extend(page.iter().flat_map(|page| page.notes.iter().cloned()));
         for (what, list) in [("path", &paths), ("link", &links)] {

@@ -390,11 +390,12 @@ options! {
         .pattern(Of(schema::controls))
         .shown(|s| Some(quoted(&names_of(&s.choices.congestion))))
         .counts(Counts::Variants, "reno");
-    Schedulers: list("schedulers", "Schedulers of mptcp to compare. Default: lrf.")
+    Schedulers: list("schedulers", "Schedulers of mptcp to compare. Default: linux; lrf with the profiles of old kernels.")
         .argument(
             11,
             "LIST",
-            "Schedulers of mptcp to compare, see `anabranch list schedulers` [default: lrf]",
+            "Schedulers of mptcp to compare, see `anabranch list schedulers` [default: linux; lrf with \
+             the profiles of old kernels]",
         )
         .pattern(Of(schema::schedulers))
         .shown(|s| multipath(s, || names_of(&s.choices.schedulers)))

@@ -174,7 +174,7 @@ fn multipath_has_a_variant_for_every_choice() {
     let names = |text: &str| -> Vec<String> {
         variants_of(&scenario(text)).into_iter().map(|variant| variant.name).collect()
     };
-    assert_eq!(names(&together("")), ["tcp/wlan/cubic", "tcp/3g/cubic", "mptcp/lrf/cubic"]);
+    assert_eq!(names(&together("")), ["tcp/wlan/cubic", "tcp/3g/cubic", "mptcp/linux/cubic"]);
     let keys = "schedulers = \"minrtt,rr\"\ncc = [\"reno\", \"lia\"]\nfirst = \"3g\"";
     assert_eq!(
         names(&together(keys)),
@@ -191,9 +191,9 @@ fn multipath_has_a_variant_for_every_choice() {
     assert_eq!(scenario.ends.first, 1);
     assert!(scenario.notes[0].contains("skipped `lia` with tcp"), "{:?}", scenario.notes);
     let managers = "path-managers = \"default,fullmesh\"";
-    assert_eq!(names(&together(managers))[2..], ["mptcp/lrf/cubic/default", "mptcp/lrf/cubic"]);
+    assert_eq!(names(&together(managers))[2..], ["mptcp/linux/cubic/default", "mptcp/linux/cubic"]);
     let coupled_only = names(&together("cc = \"lia\""));
-    assert_eq!(coupled_only, ["mptcp/lrf/lia"], "no path alone can be coupled");
+    assert_eq!(coupled_only, ["mptcp/linux/lia"], "no path alone can be coupled");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn path_policies_are_an_axis_that_names_its_variants() {
     let names: Vec<String> =
         variants_of(&asked).into_iter().skip(2).map(|variant| variant.name).collect();
     let set = "drepas:interval=2s,mincontribution=0.2";
-    let expected = ["mptcp/lrf/cubic", &format!("mptcp/lrf/cubic/{set}"), "mptcp/lrf/cubic/drepas"];
+    let expected = ["mptcp/linux/cubic", &format!("mptcp/linux/cubic/{set}"), "mptcp/linux/cubic/drepas"];
     assert_eq!(names, expected);
     let variants = variants_of(&asked);
     let policy = |variant: &Variant| variant.policy().map(ToString::to_string);
@@ -258,7 +258,7 @@ fn path_policies_are_an_axis_that_names_its_variants() {
     assert_eq!(scenario(&asked.to_toml()).hash(), asked.hash());
     let both = "path-managers = \"default\"\npolicy = [\"drepas\"]";
     let names = variants_of(&scenario(&together(both)));
-    assert_eq!(names[2].name, "mptcp/lrf/cubic/default/drepas");
+    assert_eq!(names[2].name, "mptcp/linux/cubic/default/drepas");
 }
 
 #[test]
@@ -382,7 +382,7 @@ fn endpoints_and_limits_read_as_they_are_written() {
     assert_eq!((limits.0.subflows, limits.0.add_addr_accepted), (3, 0));
     assert_eq!((limits.1.subflows, limits.1.add_addr_accepted), (3, 1));
     let names: Vec<String> = variants_of(&scenario).into_iter().map(|v| v.name).collect();
-    assert!(names.contains(&"mptcp/lrf/cubic/ndiffports:3".to_owned()), "{names:?}");
+    assert!(names.contains(&"mptcp/linux/cubic/ndiffports:3".to_owned()), "{names:?}");
     // Written out and read again it is the same.
     let again = options(&scenario.to_toml()).and_then(|options| options.resolve()).unwrap();
     assert_eq!(again.choices.kernel, scenario.choices.kernel);
