@@ -91,7 +91,7 @@ pub(crate) struct CompareArgs {
     /// sender and one as seen by the receiver, for Wireshark and `anabranch analyze`
     #[arg(long, value_name = "DIR", env = "ANABRANCH_PCAP", hide_env = true)]
     pub pcap: Option<String>,
-    /// Print no progress and no notes
+    /// Print no progress; notes on how inputs were understood stay
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Print a line for every repetition

@@ -6,7 +6,7 @@
 //! then marked as invalid. Links and sockets are left to `linux`, statistics to `report`.
 
 use crate::path_spec::RUN_LIMIT;
-use crate::run::Run;
+use crate::run::{DISTURBED, Run};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
 use crate::setup::setup;
@@ -151,7 +151,7 @@ impl Task<'_> {
         let mut run = Run::new(self.scenario, self.number, &done.system.run);
         if let Some(fault) = &conduct.fault {
             run.value = None;
-            run.failure = Some(format!("the emulation was disturbed: {fault}"));
+            run.failure = Some(format!("{DISTURBED}: {fault}"));
         }
         let captures = done.system.run.captures.take();
         let series = (self.number == 0).then(|| VariantSeries {

@@ -49,3 +49,4 @@ pub use study::{Study, StudyError, VariantRuns, Watcher};
 pub use summary::{Quantile, Summary};
 pub use traffic_spec::{describe_traffic, show_traffic};
 pub use verdict::scale;
+pub use words::nearest_help;

@@ -258,7 +258,7 @@ impl<'t> Draft<'t> {
             self.protocol = Some(protocol);
             return Ok(());
         }
-        match word.text.as_str() {
+        match word.text.to_ascii_lowercase().as_str() {
             "reverse" => self.reverse = true,
             "on" => self.on = Some(on(word, rest, around.paths)?),
             "cc" => {
@@ -316,7 +316,9 @@ fn on<'t>(
     loop {
         let list = value(word, rest, known.first().unwrap_or(&"wlan"))?;
         for name in list.text.split(',').filter(|name| !name.is_empty()) {
-            let Some(path) = known.iter().position(|known| *known == name) else {
+            let is_named = |known: &&str| known.eq_ignore_ascii_case(name);
+            let exact = known.iter().position(|known| *known == name);
+            let Some(path) = exact.or_else(|| known.iter().position(|path| is_named(&path))) else {
                 let problem = format!("unknown path `{name}`");
                 return Err(list.refuse(problem, nearest_help(name, &known)));
             };

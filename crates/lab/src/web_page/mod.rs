@@ -43,7 +43,7 @@ pub struct PageSource {
 impl PageSource {
     /// Reads `value`, a name of `NAMED_PAGES` or a file relative to `folder`.
     pub(crate) fn read(folder: Option<&Path>, value: &str) -> Result<PageSource, Fault> {
-        match NAMED_PAGES.iter().find(|named| named.name == value) {
+        match NAMED_PAGES.iter().find(|named| named.name.eq_ignore_ascii_case(value)) {
             Some(named) => named_page(named),
             None => from_file(value, value, &located(folder, value)),
         }
