@@ -91,6 +91,9 @@ pub(crate) struct CompareArgs {
     /// sender and one as seen by the receiver, for Wireshark and `anabranch analyze`
     #[arg(long, value_name = "DIR", env = "ANABRANCH_PCAP", hide_env = true)]
     pub pcap: Option<String>,
+    /// Overwrite files that anabranch did not write
+    #[arg(long)]
+    pub force: bool,
     /// Print no progress; notes on how inputs were understood stay
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -124,6 +127,7 @@ impl CompareArgs {
             out: named(&self.out, Key::Out),
             csv: on(self.csv, Key::Csv),
             pcap: named(&self.pcap, Key::Pcap),
+            force: on(self.force, Key::Force),
             quiet: self.quiet || !self.verbose && on(false, Key::Quiet),
             verbose: self.verbose || !self.quiet && on(false, Key::Verbose),
             no_color: on(self.no_color, Key::NoColor),

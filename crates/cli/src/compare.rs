@@ -5,7 +5,7 @@ use crate::cost::warn_of_cost;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print};
 use crate::progress::{Progress, Shown, real_time};
-use crate::save::{provenance, write_captures, write_folder};
+use crate::save::{Overwrite, provenance, write_captures, write_folder};
 use crate::table;
 use lab::results::{Provenance, Records, ResultFolder, Written, document};
 use lab::scenario::variants_of;
@@ -45,10 +45,9 @@ fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
     let options = args.options()?;
     let args = args.with_output(&options)?;
     let scenario = options.resolve()?;
-    let folder = |option, name: &Option<String>| {
-        name.as_deref().map(|name| ResultFolder::open_for(option, name)).transpose()
-    };
-    let (out, pcap) = (folder("--out", &args.out)?, folder("--pcap", &args.pcap)?);
+    let overwrite = Overwrite { force: args.force };
+    let out = overwrite.out(args.out.as_deref())?;
+    let pcap = overwrite.pcap(args.pcap.as_deref(), &variants_of(&scenario))?;
     let records = out.as_ref().map(|out| Records::open(out, &scenario)).transpose()?;
     Ok(Prepared { args, scenario, out, records, pcap })
 }

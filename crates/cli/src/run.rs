@@ -8,7 +8,7 @@ use crate::exit::{FAILED, USAGE};
 use crate::options::ScenarioArgs;
 use crate::output::{Screen, error, message, print};
 use crate::progress::real_time;
-use crate::save::{provenance, write_captures, write_folder};
+use crate::save::{Overwrite, provenance, write_captures, write_folder};
 use crate::table::{paths, protocols};
 use crate::why;
 use clap::Args;
@@ -57,6 +57,9 @@ pub(crate) struct RunArgs {
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
+    /// Overwrite files that anabranch did not write
+    #[arg(long)]
+    pub force: bool,
     /// Do not print which folders were written
     #[arg(long, short)]
     pub quiet: bool,
@@ -102,9 +105,9 @@ fn prepare(args: &RunArgs) -> Result<Prepared, InputError> {
     let variants = chosen(&scenario, &args.variants)?;
     let series = args.series.then(|| args.pcap.clone().unwrap_or_else(|| FOLDER.to_owned()));
     let out = args.out.clone().or(series);
-    let out = out.map(|name| ResultFolder::open(&name)?.for_a_repetition()).transpose()?;
-    let pcap = args.pcap.as_deref();
-    let pcap = pcap.map(|name| ResultFolder::open_for("--pcap", name)).transpose()?;
+    let overwrite = Overwrite { force: args.force };
+    let out = overwrite.out(out.as_deref())?.map(ResultFolder::for_a_repetition).transpose()?;
+    let pcap = overwrite.pcap(args.pcap.as_deref(), &variants)?;
     Ok(Prepared { scenario, variants, out, pcap })
 }
 

@@ -1,10 +1,79 @@
-//! Results and captures to folders.
+//! Results and captures to folders, and pages to files. What another program wrote is overwritten
+//! with `--force` only.
 
 use crate::report::{Sheet, page};
-use lab::Captures;
-use lab::results::{Provenance, ResultFolder, Written};
+use lab::results::{FILES, Provenance, ResultFolder, Written, is_replaceable};
+use lab::scenario::Variant;
+use lab::{Captures, InputError};
 use std::io;
+use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Name of the page in a results folder.
+const PAGE: &str = "report.html";
+
+/// Files that must not be lost are refused, except with `--force`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Overwrite {
+    /// With `--force`.
+    pub force: bool,
+}
+
+impl Overwrite {
+    /// Opens the folder of `--out`, unless results would overwrite a file of somebody else.
+    pub(crate) fn out(self, name: Option<&str>) -> Result<Option<ResultFolder>, InputError> {
+        let names = FILES.iter().copied().chain([PAGE]).map(str::to_owned);
+        name.map(|name| self.folder("--out", name, names)).transpose()
+    }
+
+    /// Opens the folder of `--pcap`, unless captures would overwrite a file of somebody else.
+    pub(crate) fn pcap(
+        self,
+        name: Option<&str>,
+        variants: &[Variant],
+    ) -> Result<Option<ResultFolder>, InputError> {
+        let names = variants.iter().flat_map(|variant| PLACES.map(|at| capture(&variant.name, at)));
+        name.map(|name| self.folder("--pcap", name, names)).transpose()
+    }
+
+    fn folder(
+        self,
+        option: &str,
+        name: &str,
+        files: impl Iterator<Item = String>,
+    ) -> Result<ResultFolder, InputError> {
+        for file in files {
+            self.allow(option, &Path::new(name).join(file), "folder")?;
+        }
+        ResultFolder::open_for(option, name)
+    }
+
+    /// Refuses to overwrite a file that this program did not write; `what` can be named instead.
+    pub(crate) fn allow(self, option: &str, path: &Path, what: &str) -> Result<(), InputError> {
+        if self.force || is_replaceable(path) {
+            return Ok(());
+        }
+        let problem = format!("`{}` was not written by anabranch", path.display());
+        let help = format!("name another {what}, or add `--force` to overwrite it");
+        Err(InputError::at(option, problem, help))
+    }
+
+    /// Writes the page `out` under a temporary name and renames it when complete.
+    pub(crate) fn page(self, out: &Path, page: &str) -> Result<(), String> {
+        let help = "\n  help: name a file that can be written to: `--out FILE`";
+        let refuse =
+            |why: &dyn std::fmt::Display| format!("cannot write `{}`: {why}{help}", out.display());
+        if out.is_dir() {
+            return Err(refuse(&"it is a folder"));
+        }
+        self.allow("--out", out, "file").map_err(|refusal| refusal.to_string())?;
+        let name = out.file_name().ok_or_else(|| refuse(&"this is not a file name"))?;
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).display().to_string();
+        let folder = ResultFolder::open(&folder).map_err(|refusal| refuse(&refusal.problem()))?;
+        folder.write(&name.to_string_lossy(), page.as_bytes()).map_err(|error| refuse(&error))
+    }
+}
 
 /// Writes the files of a results folder and the page that shows them.
 pub(crate) fn write_folder(
@@ -16,7 +85,7 @@ pub(crate) fn write_folder(
     let Written { scenario, study, report, series, repetition, .. } = *written;
     let toml = &scenario.to_toml();
     let sheet = Sheet { scenario, toml, study, report, series, provenance, repetition, notes };
-    folder.write_study(written, provenance, &[("report.html", page(&sheet))])
+    folder.write_study(written, provenance, &[(PAGE, page(&sheet))])
 }
 
 /// Writes two files per variant, with its name: from the sender of the data, and from the receiver.
@@ -25,9 +94,8 @@ pub(crate) fn write_captures(
     captures: Vec<(String, Captures)>,
 ) -> Result<(), String> {
     for (variant, captures) in captures {
-        let variant = variant.replace('/', "-");
-        for (place, pcapng) in [("", captures.sender), ("-receiver", captures.receiver)] {
-            let name = format!("{variant}{place}.pcapng");
+        for (place, pcapng) in PLACES.into_iter().zip([captures.sender, captures.receiver]) {
+            let name = capture(&variant, place);
             let path = folder.path().join(&name);
             folder
                 .write(&name, &pcapng)
@@ -35,6 +103,14 @@ pub(crate) fn write_captures(
         }
     }
     Ok(())
+}
+
+/// Ends of the names of captures, as seen by the sender and by the receiver.
+const PLACES: [&str; 2] = ["", "-receiver"];
+
+/// File name of a variant's capture.
+fn capture(variant: &str, place: &str) -> String {
+    format!("{}{place}.pcapng", variant.replace('/', "-"))
 }
 
 /// Provenance of results that were begun at `clock` and are complete now.

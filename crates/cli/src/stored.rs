@@ -4,9 +4,10 @@
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print};
 use crate::report::{Sheet, page};
+use crate::save::Overwrite;
 use crate::{table, why};
 use clap::Args;
-use lab::results::{ResultFolder, StoredStudy};
+use lab::results::StoredStudy;
 use std::path::{Path, PathBuf};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -34,6 +35,9 @@ pub(crate) struct ReportArgs {
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
+    /// Overwrite files that anabranch did not write
+    #[arg(long)]
+    pub force: bool,
     /// Print no notes
     #[arg(long, short)]
     pub quiet: bool,
@@ -56,10 +60,15 @@ pub(crate) fn report(args: &ReportArgs) -> u8 {
             message(&format!("note: {note}"));
         }
     }
-    show(args, &stored);
     let default = || Path::new(&args.folder).join("report.html");
     let out = args.out.as_ref().map_or_else(default, PathBuf::from);
-    if let Err(failure) = write(&out, &page(&Sheet::of_stored(&stored))) {
+    let overwrite = Overwrite { force: args.force };
+    if let Err(refusal) = overwrite.allow("--out", &out, "file") {
+        error(&refusal);
+        return USAGE;
+    }
+    show(args, &stored);
+    if let Err(failure) = overwrite.page(&out, &page(&Sheet::of_stored(&stored))) {
         error(&failure);
         return FAILED;
     }
@@ -83,19 +92,4 @@ fn show(args: &ReportArgs, stored: &StoredStudy) {
     }
     let ask = table::Ask { pairs: args.pairs, why: args.why };
     print(&table::text(&stored.scenario, &stored.report, ask, screen));
-}
-
-/// Writes the page under a temporary name and renames it when complete.
-fn write(out: &Path, page: &str) -> Result<(), String> {
-    let help = "\n  help: name a file that can be written to: `--out FILE`";
-    let refuse =
-        |why: &dyn std::fmt::Display| format!("cannot write `{}`: {why}{help}", out.display());
-    if out.is_dir() {
-        return Err(refuse(&"it is a folder"));
-    }
-    let name = out.file_name().ok_or_else(|| refuse(&"this is not a file name"))?;
-    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new(".")).display().to_string();
-    let folder = ResultFolder::open(&folder).map_err(|refusal| refuse(&refusal.problem()))?;
-    folder.write(&name.to_string_lossy(), page.as_bytes()).map_err(|error| refuse(&error))
 }

@@ -5,7 +5,7 @@ use super::{EmulateArgs, failed, fit_for_emulation};
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, counted, error, message, print};
 use crate::progress::{Progress, Shown, real_time};
-use crate::save::{provenance, write_captures, write_folder};
+use crate::save::{Overwrite, provenance, write_captures, write_folder};
 use crate::table;
 use lab::emulation::{Emulation, emulate};
 use lab::results::{Provenance, ResultFolder, Written, document};
@@ -54,11 +54,12 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
             given.refuse_whole("none of these stacks supports any of the requested variants", help)
         );
     }
-    let folder = |option: &str, name: &Option<String>| {
-        name.as_deref().map(|name| ResultFolder::open_for(option, name)).transpose()
-    };
-    let (out, pcap) = (folder("--out", &args.asked.out)?, folder("--pcap", &args.asked.pcap)?);
+    let overwrite = Overwrite { force: args.asked.force };
+    let out = overwrite.out(args.asked.out.as_deref())?;
     let out = out.map(ResultFolder::for_an_emulation).transpose()?;
+    let variants: Vec<Variant> =
+        emulated_of(&scenario, &stacks).into_iter().map(Emulated::into_variant).collect();
+    let pcap = overwrite.pcap(args.asked.pcap.as_deref(), &variants)?;
     Ok(Prepared { scenario, stacks, out, pcap })
 }
 

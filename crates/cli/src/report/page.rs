@@ -2,6 +2,7 @@
 
 use super::{Sheet, charts, failover, figure, palette, sharing, tables, why};
 use crate::table::{protocols, timed_traffic};
+use lab::results::GENERATOR;
 use lab::{Scenario, describe_traffic};
 use std::fmt::Write;
 
@@ -32,6 +33,7 @@ pub(crate) fn page(sheet: &Sheet<'_>) -> String {
     let mut page = Page { text: String::new() };
     page.line("<!doctype html>");
     page.line("<html lang=\"en\"><head><meta charset=\"utf-8\">");
+    page.line(&format!("<meta name={GENERATOR} {}\">", env!("CARGO_PKG_VERSION")));
     page.line("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
     page.line(&format!("<title>{}</title><style>{STYLE}</style></head><body>", escaped(&title)));
     page.line(&format!("<h1>{}</h1>", escaped(&title)));

@@ -2,6 +2,7 @@
 
 use crate::{Scratch, anabranch, stderr, stdout, succeeds};
 use serde_json::Value;
+use std::path::Path;
 
 const SCENARIO: &str = "\
 title = \"A <small> study\"
@@ -70,6 +71,46 @@ fn result_folder_can_be_run_again() {
     assert!(report.contains("A &lt;small&gt; study"), "the title cannot become markup");
     assert!(!report.contains("<script src") && !report.contains("<link"), "all in one file");
     assert!(!report.contains("<img") && !report.contains("@import"), "nothing from elsewhere");
+}
+
+#[test]
+fn file_of_somebody_else_is_overwritten_with_force_only() {
+    let scratch = Scratch::new("overwrite");
+    let mine = "# my scenario\n".to_owned() + SCENARIO;
+    let (file, here) = (scratch.file("scenario.toml", &mine), scratch.path(""));
+    let read = |name: &str| std::fs::read_to_string(scratch.path(name)).expect("the file");
+    let output = anabranch(&["compare", &file, "--out", &here, "--quiet"]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = stderr(&output);
+    assert!(message.contains("scenario.toml` was not written by anabranch"), "{message}");
+    assert!(message.contains("or add `--force` to overwrite it"), "{message}");
+    assert_eq!(read("scenario.toml"), mine);
+    assert!(!Path::new(&scratch.path("run.json")).exists(), "nothing was run");
+
+    let out = scratch.path("results");
+    succeeds(&["compare", &file, "--out", &out, "--quiet"]);
+    scratch.file("results/report.html", "<p>my own page");
+    let page = scratch.file("page.html", "<p>my own page");
+    for more in [&[][..], &["--out", &page]] {
+        let output = anabranch(&[&["report", &out], more].concat());
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
+        assert!(stderr(&output).contains("--force"), "{}", stderr(&output));
+    }
+    assert_eq!(read("results/report.html") + &read("page.html"), "<p>my own page".repeat(2));
+    for _ in 0..2 {
+        succeeds(&["report", &out, "--out", &page, "--force", "--quiet"]);
+    }
+    succeeds(&["report", &out, "--out", &page, "--quiet"]);
+    assert!(read("page.html").contains("name=\"generator\" content=\"anabranch"));
+
+    let packets = scratch.path("packets");
+    let captured = ["run", &file, "--pcap", &packets, "--quiet"];
+    for _ in 0..2 {
+        succeeds(&captured);
+    }
+    scratch.file("packets/tcp-wlan-cubic-receiver.pcapng", "my packets");
+    assert_eq!(anabranch(&captured).status.code(), Some(2));
+    succeeds(&[&captured[..], &["--force"]].concat());
 }
 
 #[test]

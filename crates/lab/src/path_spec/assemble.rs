@@ -4,16 +4,15 @@
 //! rank are refused as contradictory, as is a path that is never up.
 
 use super::items::{Item, Kind, Ranges, items};
-use super::trace_file::{TraceFile, absolute, sibling};
+use super::recordings::{CapacityDraft, Recordings, TraceDraft};
+use super::trace_file::absolute;
 use super::{
     CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Profile, Span, TimedChange, Via,
 };
 use crate::error::{Given, InputError, Refusal};
 use crate::units::QueueLimit;
-use base::{Duration, Rate};
+use base::Duration;
 use network::QueueConfig;
-use network::trace::Direction as TraceDirection;
-use std::sync::Arc;
 
 /// Default queue limit, as in netem.
 const DEFAULT_LIMIT: QueueLimit = QueueLimit::Packets(1000);
@@ -44,15 +43,10 @@ pub(super) fn assemble(
     let mut up = Draft::default();
     layers.apply(Direction::Down, &mut down);
     layers.apply(Direction::Up, &mut up);
-    let mut traces = Traces { given, offset, notes: &mut notes };
-    let down_capacity = traces.capacity(down.capacity.as_ref(), TraceDirection::Down)?;
-    let up_capacity = match up.capacity.as_ref() {
-        Some(CapacityDraft::TraceOfDownlink) | None => {
-            traces.upload(down.capacity.as_ref(), down_capacity.as_ref())?
-        }
-        some => traces.capacity(some, TraceDirection::Up)?,
-    };
     let via = via(&explicit, offset);
+    let mut recordings = Recordings { given, offset, notes: &mut notes };
+    let [down_capacity, up_capacity] =
+        recordings.both(down.capacity.as_ref(), up.capacity.as_ref(), via.is_some())?;
     let without = |capacity: &Option<CapacitySpec>| via.is_some() && capacity.is_none();
     if without(&down_capacity) && without(&up_capacity) {
         without_a_queue(&explicit).map_err(refuse)?;
@@ -169,23 +163,6 @@ struct Draft {
     corrupt: f64,
 }
 
-#[derive(Clone, PartialEq, Debug)]
-enum CapacityDraft {
-    Rate(Span<Rate>),
-    Trace(TraceDraft),
-    /// Uplink of a `trace` given for the downlink only.
-    TraceOfDownlink,
-}
-
-/// A recording to read.
-#[derive(Clone, PartialEq, Debug)]
-struct TraceDraft {
-    file: String,
-    unit: Option<String>,
-    /// Position of its name.
-    span: std::ops::Range<usize>,
-}
-
 impl Draft {
     fn set(&mut self, kind: &Kind, direction: Direction) {
         match kind {
@@ -223,68 +200,6 @@ impl Draft {
             duplicate: self.duplicate,
             corrupt: self.corrupt,
         }
-    }
-}
-
-/// Reads trace files and collects notes on their formats.
-struct Traces<'a> {
-    given: &'a Given,
-    offset: usize,
-    notes: &'a mut Vec<String>,
-}
-
-impl Traces<'_> {
-    fn capacity(
-        &mut self,
-        draft: Option<&CapacityDraft>,
-        direction: TraceDirection,
-    ) -> Result<Option<CapacitySpec>, InputError> {
-        match draft {
-            Some(CapacityDraft::Rate(rate)) => Ok(Some(CapacitySpec::Rate(*rate))),
-            Some(CapacityDraft::Trace(trace)) => self.read(trace, direction).map(Some),
-            Some(CapacityDraft::TraceOfDownlink) | None => Ok(None),
-        }
-    }
-
-    /// Capacity of the uplink if only the downlink has a trace: the matching recording of the
-    /// uplink, or the same trace.
-    fn upload(
-        &mut self,
-        down: Option<&CapacityDraft>,
-        capacity: Option<&CapacitySpec>,
-    ) -> Result<Option<CapacitySpec>, InputError> {
-        let (Some(CapacityDraft::Trace(trace)), Some(same)) = (down, capacity) else {
-            return Ok(None);
-        };
-        let file = &trace.file;
-        let Some(up) = sibling(self.given.folder(), file) else {
-            self.notes.push(
-                "the uplink follows the same recording, because it has none of its \
-                own"
-                .into(),
-            );
-            return Ok(Some(same.clone()));
-        };
-        self.notes.push(format!("the recording of the uplink was found next to `{file}`"));
-        let trace = TraceDraft { file: up, ..trace.clone() };
-        self.read(&trace, TraceDirection::Up).map(Some)
-    }
-
-    fn read(
-        &mut self,
-        draft: &TraceDraft,
-        direction: TraceDirection,
-    ) -> Result<CapacitySpec, InputError> {
-        let TraceDraft { file, unit, span } = draft;
-        let place = |(problem, help)| {
-            let span = span.start + self.offset..span.end + self.offset;
-            self.given.refuse(Refusal { span, problem, help })
-        };
-        let trace = TraceFile::read(self.given.folder(), file, unit.as_deref(), direction)
-            .map_err(place)?;
-        let way = if direction == TraceDirection::Down { "downlink" } else { "uplink" };
-        self.notes.push(format!("the {way} follows `{file}`: {}", trace.recognised()));
-        Ok(CapacitySpec::Trace(Arc::new(trace)))
     }
 }
 

@@ -8,6 +8,7 @@ mod assemble;
 mod draw;
 mod items;
 mod profile;
+mod recordings;
 mod show;
 mod stored;
 pub(crate) mod token;

@@ -3,7 +3,7 @@
 //! `network::trace` recognises and parses the formats.
 
 use crate::words::nearest_help;
-use base::Duration;
+use base::{Duration, Rate};
 use network::CapacityTrace;
 use network::trace::{self, Direction, Form, Unit};
 use sha2::{Digest, Sha256};
@@ -15,6 +15,10 @@ use std::sync::Arc;
 /// Largest file accepted as a recording of a link.
 const LARGEST: u64 = 256 << 20;
 
+/// Factor between the columns of a table from which the lower one shows acknowledgements only: one
+/// of 52 bytes for every two packets of 1500 bytes (RFC 5681 s4.2) is a factor of 58, and requests
+/// and idle times are counted, too.
+const ONLY_ANSWERS: f64 = 10.0;
 /// Gaps between opportunities longer than this are noted.
 const LONG_SILENCE: Duration = Duration::from_secs(1);
 /// Slower and faster recordings, in bit/s, are noted: mahimahi's milliseconds given in seconds or
@@ -35,6 +39,8 @@ pub struct TraceFile {
     pub form: Form,
     /// SHA-256 of its content.
     pub digest: [u8; 32],
+    /// Mean rate of the column of the other direction, in a table of both.
+    pub other_column: Option<Rate>,
 }
 
 /// Problem and remedy.
@@ -53,8 +59,22 @@ impl TraceFile {
         let digest = Sha256::digest(content.as_bytes()).into();
         let (capacity, form) = trace::read(&content, direction, unit)
             .map_err(|e| (format!("trace `{file}`: {e}"), e.fault.mend().to_owned()))?;
-        let capacity = Arc::new(capacity);
-        Ok(TraceFile { file: file.to_owned(), unit, capacity, form, digest })
+        let other_column = other_column(&content, form);
+        let (file, capacity) = (file.to_owned(), Arc::new(capacity));
+        Ok(TraceFile { file, unit, capacity, form, digest, other_column })
+    }
+
+    /// Whether the file has a column of its own for `direction`.
+    pub(super) fn has_column(&self, direction: Direction) -> bool {
+        let has_both = self.other_column.is_some();
+        has_both && matches!(self.form, Form::BitrateTable(column) if column != direction)
+    }
+
+    /// How many times the rate of the other direction's column is higher, from `ONLY_ANSWERS`.
+    pub(super) fn below_the_other_column(&self) -> Option<f64> {
+        let rate = self.capacity.mean_rate().as_bps().max(1) as f64;
+        let factor = self.other_column?.as_bps() as f64 / rate;
+        (factor >= ONLY_ANSWERS).then_some(factor)
     }
 
     /// Description of the recognised recording, for the user to check.
@@ -93,20 +113,38 @@ impl TraceFile {
     }
 }
 
+/// Mean rate of the other column of a table with both directions; zero if it has no capacity.
+fn other_column(content: &str, form: Form) -> Option<Rate> {
+    let Form::BitrateTable(column) = form else { return None };
+    let other = if column == Direction::Up { Direction::Down } else { Direction::Up };
+    match trace::read(content, other, None) {
+        Ok((capacity, Form::BitrateTable(read))) => (read == other).then(|| capacity.mean_rate()),
+        Ok(_) => None,
+        Err(_) => Some(Rate::default()),
+    }
+}
+
 fn unit_named(name: &str) -> Result<Unit, Fault> {
     Unit::from_name(name).ok_or_else(|| {
         (format!("unknown unit `{name}` of a trace"), nearest_help(name, &Unit::NAMES))
     })
 }
 
-/// The recording of the other direction in the same folder as `file`, by its name.
-pub(super) fn sibling(folder: Option<&Path>, file: &str) -> Option<String> {
-    let stem = file.strip_suffix(".down").or_else(|| {
-        let (stem, extension) = file.rsplit_once('.')?;
-        (!extension.contains('/')).then_some(stem)
-    });
-    let candidates = [format!("{}.up", stem.unwrap_or(file)), format!("{file}.up")];
-    candidates.into_iter().find(|name| name != file && located(folder, name).is_file())
+/// The recording of `direction` in the same folder as `file`, which is one of the other direction
+/// or has the name of the one wanted.
+pub(super) fn sibling(folder: Option<&Path>, file: &str, direction: Direction) -> Option<String> {
+    let (wanted, other) = match direction {
+        Direction::Up => ("up", "down"),
+        Direction::Down => ("down", "up"),
+    };
+    let candidates = match file.rsplit_once('.') {
+        Some((stem, word)) if word == wanted => vec![format!("{stem}.{other}")],
+        Some((stem, extension)) if !extension.contains('/') => {
+            vec![format!("{stem}.{wanted}"), format!("{file}.{wanted}")]
+        }
+        _ => vec![format!("{file}.{wanted}")],
+    };
+    candidates.into_iter().find(|name| located(folder, name).is_file())
 }
 
 /// The absolute name of `file`.

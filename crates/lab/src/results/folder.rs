@@ -65,6 +65,10 @@ pub struct Written<'a> {
     pub records: Option<&'a Records>,
 }
 
+/// Names of the files of a study's folder, without pages.
+pub const FILES: [&str; 6] =
+    [TABLE, SERIES, "scenario.toml", "result.json", "runs.csv", "run.json"];
+
 impl ResultFolder {
     /// Creates the folder of `--out`, and checks that files can be written there.
     pub fn open(name: &str) -> Result<ResultFolder, InputError> {

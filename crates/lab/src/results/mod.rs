@@ -11,6 +11,7 @@ mod csv;
 mod folder;
 mod journal;
 mod json;
+mod ownership;
 mod records;
 mod repetition_json;
 mod series_table;
@@ -18,8 +19,9 @@ mod stored;
 mod stored_inputs;
 mod table;
 
-pub use folder::{Provenance, ResultFolder, Written};
+pub use folder::{FILES, Provenance, ResultFolder, Written};
 pub use json::document;
+pub use ownership::{GENERATOR, is_replaceable};
 pub use records::Records;
 pub use repetition_json::repetition_document;
 pub use stored::StoredStudy;

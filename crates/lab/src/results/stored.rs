@@ -343,7 +343,7 @@ pub(super) fn is_repetition(folder: &Path) -> Option<bool> {
     Some(read_run(folder)?["repetition"].is_u64())
 }
 
-fn read_run(folder: &Path) -> Option<Value> {
+pub(super) fn read_run(folder: &Path) -> Option<Value> {
     let run = fs::read(folder.join("run.json")).ok()?;
     serde_json::from_slice(&run).ok()
 }

@@ -599,6 +599,7 @@ options! {
             "Folder for captures of every variant's first repetition, relative to this file.",
         )
         .counts(Counts::Nowhere, "packets");
+    Force: switch("force", "Overwrite files that anabranch did not write.");
     Quiet: switch("quiet", "Print no progress and no notes.");
     Verbose: switch("verbose", "Print a line for every repetition.");
     NoColor: switch("no-color", "No colours.");

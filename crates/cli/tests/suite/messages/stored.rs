@@ -82,6 +82,8 @@ fn pages_made_again() {
     }
     with(&mut session, "series.parquet", None);
     with_run(&mut session, "\"build\": \"", "\"build\": \"0123456789abcdef");
+    session.file("mine.html", "<p>not from here");
+    session.call(&["report", "results", "--quiet", "--out", "mine.html"]);
     session.end();
 }
 

@@ -87,6 +87,8 @@ fn recordings_as_they_are_understood() {
             "Timestamp,DL_bitrate,UL_bitrate\n2020.02.13_13.03.24,5000,900\n\
              2020.02.13_13.03.25,6000,800\n",
         ),
+        ("download.csv", "Timestamp,DL_bitrate,UL_bitrate\n2020.02.13_13.03.24,90000,900\n"),
+        ("mute.csv", "Timestamp,DL_bitrate,UL_bitrate\n2020.02.13_13.03.24,5000,0\n"),
         ("json", "[{\"duration_ms\": 1000, \"bandwidth_kbps\": 5000}]"),
     ];
     for (name, content) in files {
@@ -111,6 +113,11 @@ fn recordings_as_they_are_understood() {
         "trace rates unit=bit delay 10ms",
         "trace list delay 10ms",
         "trace table.csv delay 10ms",
+        "trace-up table.csv delay 10ms",
+        "trace download.csv delay 10ms",
+        "trace mute.csv delay 10ms",
+        "trace both.up delay 10ms",
+        "trace-up both.up delay 10ms",
         "trace mahimahi trace-up table.csv delay 10ms",
         "trace json trace-up mahimahi delay 10ms",
     ] {

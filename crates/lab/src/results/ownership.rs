@@ -1,0 +1,84 @@
+//! Which files this program wrote, so that no other file is overwritten.
+//!
+//! A page has a `generator` element and a capture names its application. The other files of a
+//! result folder have no room for a mark; `run.json` names them, or there is a journal of runs.
+
+use super::records::has_journal;
+use super::stored::read_run;
+use crate::study::hex;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+/// Name and beginning of the content of the `meta` element of a page that names the program.
+pub const GENERATOR: &str = "\"generator\" content=\"anabranch";
+/// First bytes of a file in which marks are searched for.
+const SEARCHED: u64 = 1 << 10;
+/// Block type of the first block of a pcapng file.
+const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+
+/// Whether writing to `path` loses nothing: no file is there, it is empty, it has a mark of this
+/// program, or it belongs to the results in its folder.
+pub fn is_replaceable(path: &Path) -> bool {
+    let Ok(data) = fs::metadata(path) else { return true };
+    if !data.is_file() || data.len() == 0 {
+        return true;
+    }
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(SEARCHED).read_to_end(&mut start));
+    read.is_ok() && has_mark(&start) || is_result(path)
+}
+
+fn has_mark(start: &[u8]) -> bool {
+    let has = |mark: &str| start.windows(mark.len()).any(|bytes| bytes == mark.as_bytes());
+    has(GENERATOR) || start.starts_with(&PCAPNG) && has("anabranch")
+}
+
+/// Whether the file is one of the results in its folder. A page that somebody wrote in the place of
+/// ours is not.
+fn is_result(path: &Path) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let run = read_run(folder).filter(|run| run["program"] == "anabranch").unwrap_or_default();
+    let named = &run["outputs"][name];
+    if name.ends_with(".html") {
+        let content = fs::read(path).unwrap_or_default();
+        return named.as_str() == Some(hex(&Sha256::digest(content)).as_str());
+    }
+    named.is_string() || name == "run.json" && run.is_object() || has_journal(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_empty_and_own_files_are_replaceable() {
+        let folder = std::env::temp_dir().join(format!("anabranch-own-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str, content: &str| {
+            fs::write(folder.join(name), content).unwrap();
+            is_replaceable(&folder.join(name))
+        };
+        assert!(is_replaceable(&folder.join("none")));
+        assert!(file("empty.html", ""));
+        assert!(file("ours.html", &format!("<!doctype html><meta name={GENERATOR} 0.1.0\">")));
+        assert!(!file("theirs.html", "<!doctype html><p>anabranch is nice"));
+        assert!(!file("notes.md", "# anabranch"));
+        assert!(!file("scenario.toml", "title = \"mine\""));
+        assert!(!file("run.json", "{\"program\": \"iperf3\"}"));
+        let hash = hex(&Sha256::digest("<p>an old page"));
+        let run = format!(
+            "{{\"program\": \"anabranch\", \"outputs\": {{\"scenario.toml\": \"0\", \
+             \"report.html\": \"{hash}\"}}}}"
+        );
+        assert!(file("run.json", &run));
+        assert!(file("scenario.toml", "title = \"stored\""));
+        assert!(!file("runs.csv", "a,b"), "`run.json` does not name it");
+        assert!(file("report.html", "<p>an old page"), "of a version without marks");
+        assert!(!file("report.html", "<p>a page of somebody else"));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
