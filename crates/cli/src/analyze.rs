@@ -4,17 +4,21 @@
 
 use crate::columns::{Column, Table};
 use crate::exit::{FAILED, USAGE};
-use crate::output::{Screen, counted, error, print};
+use crate::output::{Screen, counted, error, message, print};
+use crate::report::{CapturePage, capture_page};
+use crate::save::Overwrite;
 use clap::Args;
 use lab::analyze::{
     Analysis, Connection, Counted, Flowing, OutOfOrder, Spoken, Subflow, Talkers, Vantage,
     analysis_document,
 };
+use std::path::Path;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch compare --path wlan --path 3g --traffic bulk:1MiB --protocols mptcp --pcap packets
   anabranch analyze packets/mptcp-lrf-cubic.pcapng
+  anabranch analyze packets/mptcp-lrf-cubic.pcapng --out page.html
   tcpdump -i any -w mine.pcap tcp port 443 & ...; anabranch analyze mine.pcap --json
 
 A capture at the sender of the data shows RTTs, one at the receiver the delay of data that arrived
@@ -32,6 +36,13 @@ pub(crate) struct AnalyzeArgs {
     /// Print one JSON document instead of the tables
     #[arg(long)]
     pub json: bool,
+    /// Write a page with the sequence of every connection over time: what was sent on which subflow,
+    /// sent again, reinjected and acknowledged
+    #[arg(long, value_name = "PAGE")]
+    pub out: Option<String>,
+    /// Overwrite a file that anabranch did not write
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Print without colours, as with the environment variable NO_COLOR
     #[arg(long)]
     pub no_color: bool,
@@ -46,7 +57,15 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> u8 {
             return if e.kind() == std::io::ErrorKind::NotFound { USAGE } else { FAILED };
         }
     };
-    match lab::analyze::analyze(&bytes) {
+    if args.out.as_ref().is_some_and(|out| Path::new(out) == Path::new(&args.file)) {
+        error(&"--out: this is the capture itself\n  help: name another file, such as page.html");
+        return USAGE;
+    }
+    let analysis = match args.out {
+        Some(_) => lab::analyze::analyze_sequences(&bytes),
+        None => lab::analyze::analyze(&bytes),
+    };
+    match analysis {
         Ok(analysis) => show(args, &analysis),
         Err(damage) => {
             error(&format!("`{}`: {damage}\n  help: {WANTED}", args.file));
@@ -77,14 +96,27 @@ fn text(file: &str, analysis: &Analysis, screen: Screen) -> String {
     text
 }
 
-/// Prints the analysis and returns the exit code.
+/// Prints the analysis, writes the page and returns the exit code.
 fn show(args: &AnalyzeArgs, analysis: &Analysis) -> u8 {
     if args.json {
         print(&format!("{:#}\n", analysis_document(&args.file, analysis)));
     } else {
-        print(&text(&args.file, analysis, Screen::detect(args.no_color)));
+        print(&text(&args.file, analysis, Screen::fitted(args.no_color)));
     }
-    0
+    let Some(out) = &args.out else { return 0 };
+    let numbered = analysis.connections.iter().enumerate();
+    let headings: Vec<String> = numbered.map(|(index, one)| heading(index + 1, one)).collect();
+    let page = capture_page(&CapturePage { file: &args.file, analysis, headings: &headings });
+    match (Overwrite { force: args.force }).page(Path::new(out), &page) {
+        Ok(()) => {
+            message(&format!("wrote {out}"));
+            0
+        }
+        Err(failure) => {
+            error(&failure);
+            FAILED
+        }
+    }
 }
 
 /// Number of pairs of hosts in the summary.
@@ -109,6 +141,9 @@ fn summary(file: &str, analysis: &Analysis, screen: Screen) -> String {
         "TCP" => String::new(),
         _ => "counted only".to_owned(),
     };
+    if protocols.is_empty() {
+        return text;
+    }
     text.push('\n');
     let table = vec![
         Column::new("traffic", false, 0, each(&|one| one.protocol.clone())),

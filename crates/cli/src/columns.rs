@@ -1,8 +1,8 @@
 //! A table of text columns that fits the width of the terminal.
 //!
 //! On a narrow terminal the less important columns are left out first; then the name of a row is on
-//! a line above its values; then every value is on a line of its own. The subcommands choose the
-//! columns.
+//! a line above its values; then every value is on a line of its own. Without a width nothing is
+//! left out. The subcommands choose the columns.
 
 use crate::output::{Screen, width_of};
 

@@ -51,8 +51,8 @@ fn duration(seconds: f64) -> String {
     // Times above some centuries are cut.
     let minutes = (seconds / 60.0).ceil() as u64;
     match minutes {
-        0..2 => format!("{} s", seconds.ceil()),
-        2..120 => format!("{minutes} min"),
+        0..=2 => format!("{} s", seconds.ceil()),
+        3..120 => format!("{minutes} min"),
         120..2880 => format!("{} h", minutes.div_ceil(60)),
         _ => format!("{} days", minutes.div_ceil(1440)),
     }
@@ -78,7 +78,7 @@ mod tests {
         let expected = "warning: 2000000 runs take about 1.5 GB of memory and 3 days\n";
         assert!(shown.starts_with(expected), "{shown}");
         assert!(warning("up to ", 1, 2e6, 3.2).contains("up to 1 runs take about 2 MB of memory"));
-        let times = [0.4, 90.0, 150.0, 7200.0].map(duration);
+        let times = [0.4, 90.0, 170.0, 7200.0].map(duration);
         assert_eq!(times, ["1 s", "90 s", "3 min", "2 h"]);
     }
 }

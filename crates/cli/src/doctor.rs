@@ -26,7 +26,7 @@ pub(crate) struct DoctorArgs {
 #[cfg(all(feature = "linux", target_os = "linux"))]
 pub(crate) fn doctor(args: &DoctorArgs) -> u8 {
     let checks = linux::doctor::examine();
-    let screen = Screen::detect(args.no_color);
+    let screen = Screen::fitted(args.no_color);
     print(&if args.json { document(&checks) } else { table(&checks, screen) });
     if is_ready(&checks) { 0 } else { MISSING }
 }
@@ -41,7 +41,7 @@ fn is_ready(checks: &[Check]) -> bool {
 #[cfg(not(all(feature = "linux", target_os = "linux")))]
 pub fn doctor(args: &DoctorArgs) -> u8 {
     let why = "live use needs Linux, and the feature `linux` of this program";
-    let screen = Screen::detect(args.no_color);
+    let screen = Screen::fitted(args.no_color);
     print(&if args.json {
         format!("{:#}\n", serde_json::json!({"schema": 1, "ok": false, "reason": why}))
     } else {
@@ -145,7 +145,7 @@ mod tests {
             name: "tshark",
             needed_for: "tests",
             purpose,
-            detail: Err("there is no such program".to_owned()),
+            detail: Err("there is no such file".to_owned()),
             remedy: "install it",
         };
         let tests = [check(Purpose::Development)];

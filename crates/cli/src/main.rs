@@ -69,7 +69,7 @@ fn carry_out(command: Command) -> u8 {
         Command::Validate(args) => validate::run(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::List { topic } => {
-            output::print(&list::list(topic, output::Screen::detect(false)));
+            output::print(&list::list(topic, output::Screen::fitted(false)));
             0
         }
         Command::Help { command } => help::help(&command),

@@ -108,7 +108,7 @@ const LEAST_ROOM: usize = 16;
 /// Capabilities of standard output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Screen {
-    /// Columns of the terminal, or of the text in a pipe; `None` without a limit.
+    /// Columns of the terminal, or of text in a pipe that is limited; `None` without a limit.
     pub width: Option<usize>,
     /// Whether colours are used.
     pub colour: bool,
@@ -119,11 +119,15 @@ impl Screen {
     pub(crate) fn detect(no_color: bool) -> Screen {
         let terminal = std::io::stdout().is_terminal();
         let refused = no_color || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        let width = match terminal {
-            true => columns(&console::Term::stdout()),
-            false => said_columns().unwrap_or(WITHOUT_TERMINAL),
-        };
-        Screen { width: Some(width), colour: terminal && !refused && !is_dumb() }
+        let width = terminal.then(|| columns(&console::Term::stdout()));
+        Screen { width, colour: terminal && !refused && !is_dumb() }
+    }
+
+    /// The same, with a limited width without a terminal, too.
+    pub(crate) fn fitted(no_color: bool) -> Screen {
+        let screen = Screen::detect(no_color);
+        let otherwise = || said_columns().unwrap_or(WITHOUT_TERMINAL);
+        Screen { width: Some(screen.width.unwrap_or_else(otherwise)), ..screen }
     }
 
     /// Appends the text in a style after `first`, with line breaks at blanks; further lines are

@@ -164,7 +164,7 @@ fn show(args: &ExplainArgs, prepared: &Prepared, decisions: &Decisions) {
             print(&format!("{}\n", decision_document(scenario, one)));
         }
     } else {
-        let screen = Screen::detect(args.no_color);
+        let screen = Screen::fitted(args.no_color);
         print(&lines::text(scenario, variant, args.run, decisions, screen));
     }
     if decisions.cut {

@@ -4,6 +4,7 @@
 //! It loads no script, font or image, so it can be opened offline.
 
 mod calls;
+mod capture;
 mod charts;
 mod events;
 mod failover;
@@ -14,6 +15,7 @@ mod sharing;
 mod tables;
 mod why;
 
+pub(crate) use capture::{CapturePage, capture_page};
 pub(crate) use page::{page, utc};
 
 use lab::results::{Provenance, StoredStudy};

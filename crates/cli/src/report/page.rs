@@ -6,7 +6,7 @@ use lab::results::GENERATOR;
 use lab::{Scenario, describe_traffic};
 use std::fmt::Write;
 
-const STYLE: &str = "\
+pub(super) const STYLE: &str = "\
 body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#222}
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
 .verdict{font-size:1.15rem;border-left:.4rem solid #0072b2;background:#f0f6fa;padding:.8rem 1rem}

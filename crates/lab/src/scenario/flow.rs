@@ -274,12 +274,28 @@ impl<'t> Draft<'t> {
             "delay" => self.delay = Some(delay(value(word, rest, "20ms")?)?),
             "count" => self.count = Some(count(value(word, rest, "3")?)?),
             unknown => {
-                let problem = format!("unknown word `{unknown}` in a flow");
-                return Err(word.refuse(problem, nearest_help(unknown, &item_words())));
+                let problem = format!("unknown word `{}` in a flow", word.text);
+                return Err(word.refuse(problem, help_with(unknown, around.paths)));
             }
         }
         Ok(())
     }
+}
+
+/// Help with an unknown word: the item that it is a value of, otherwise the nearest word.
+fn help_with(word: &str, paths: &[PathSpec]) -> String {
+    let item = match word {
+        "via" | "over" | "path" | "paths" => {
+            let name = paths.first().map_or("wlan", |path| &path.name);
+            return format!("write `on {name}`, for example");
+        }
+        _ if paths.iter().any(|path| path.name.eq_ignore_ascii_case(word)) => "on",
+        _ if ControllerChoice::find(word).is_some() => "cc",
+        _ if SchedulerChoice::find(word).is_some() => "scheduler",
+        _ if ["bulk", "burst", "video"].iter().any(|name| word.starts_with(name)) => "traffic",
+        _ => return nearest_help(word, &item_words()),
+    };
+    format!("write `{item} {word}`")
 }
 
 /// Parses the value that must follow `word`.

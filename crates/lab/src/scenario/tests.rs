@@ -515,3 +515,18 @@ fn all_is_every_value_of_a_list() {
     assert_eq!(alone.policies, [PolicyChoice::NONE]);
     assert_eq!(found("failover = \"all\"").failovers, Failover::ALL);
 }
+
+#[test]
+fn value_without_its_word_in_a_flow_is_told_the_word() {
+    let refused = |flow: &str, help: &str| {
+        let text = "traffic = \"bulk:30s\"\n[path]\nwlan = \"rate 5mbit\"\n[flow]\n";
+        refused_with(&format!("{text}x = \"{flow}\""), &["unknown word", help]);
+    };
+    refused("tcp wlan", "write `on wlan`");
+    refused("tcp via wlan", "write `on wlan`, for example");
+    refused("tcp on wlan NewReno", "write `cc newreno`");
+    refused("mptcp on wlan round-robin", "write `scheduler round-robin`");
+    refused("tcp on wlan bulk:4mib", "write `traffic bulk:4mib`");
+    refused("tpc on wlan", "did you mean `tcp`?");
+    refused("tcp no wlan", "did you mean `on`?");
+}
