@@ -102,8 +102,9 @@ fn save(
     let Prepared { scenario, records, .. } = prepared;
     let series = representative_series(scenario, study).map_err(|error| error.to_string())?;
     let (series, records) = (series.as_slice(), records.as_ref());
+    let delays = &records.map(Records::delays).unwrap_or_default();
     let written =
-        Written { scenario, study, report, series, repetition: None, records, stacks: &[] };
+        Written { scenario, study, report, series, delays, repetition: None, records, stacks: &[] };
     let name = folder.path().display();
     write_folder(folder, &written, provenance, &[]).map_err(|e| {
         format!(

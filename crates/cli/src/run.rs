@@ -12,7 +12,7 @@ use crate::save::{Overwrite, provenance, write_captures, write_folder};
 use crate::table::{paths, protocols};
 use crate::why;
 use clap::Args;
-use lab::repetition::{Repetition, as_study, record_repetition};
+use lab::repetition::{Repetition, as_study, delays_of, record_repetition};
 use lab::results::{ResultFolder, Written, repetition_document};
 use lab::run::Run;
 use lab::scenario::{Key, Runs, Variant, variants_of};
@@ -176,10 +176,11 @@ fn save(
     let report = Report::new(scenario, &study).ok_or("the scenario has no variant")?;
     let series: Vec<_> = repetitions.iter().map(|one| one.series.clone()).collect();
     let provenance = provenance(clock);
+    let delays = &delays_of(repetitions);
     let repetition = Some(args.run);
     let (study, report, series) = (&study, &report, series.as_slice());
     let written =
-        Written { scenario, study, report, series, repetition, records: None, stacks: &[] };
+        Written { scenario, study, report, series, delays, repetition, records: None, stacks: &[] };
     let name = folder.path().display();
     write_folder(folder, &written, &provenance, &[])
         .map_err(|error| format!("cannot write to `{name}`: {error}"))

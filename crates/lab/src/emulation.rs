@@ -5,6 +5,7 @@
 //! reproduced exactly. A run in which the emulator was late is repeated, three times at most, and
 //! then marked as invalid. Links and sockets are left to `linux`, statistics to `report`.
 
+use crate::delays::{self, Delay, Delays};
 use crate::path_spec::RUN_LIMIT;
 use crate::run::{DISTURBED, Run};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
@@ -27,6 +28,8 @@ pub struct Emulation {
     pub conduct: Vec<Vec<Conduct>>,
     /// The accuracy of the emulator before the first run.
     pub accuracy: Accuracy,
+    /// Delays of messages and objects.
+    pub delays: Delays,
     /// Time series of the first repetition of every variant, from socket diagnosis.
     pub series: Vec<VariantSeries>,
 }
@@ -61,7 +64,8 @@ pub fn emulate(
     let accuracy = measure(&mut emulator, &links(scenario, 0, false))?;
     let study = Study { variants: variants.iter().map(without_runs).collect(), interrupted: false };
     let conduct = vec![Vec::new(); variants.len()];
-    let mut emulation = Emulation { study, conduct, accuracy, series: Vec::new() };
+    let mut emulation =
+        Emulation { study, conduct, accuracy, delays: Delays::default(), series: Vec::new() };
     let runs = repetitions(scenario);
     watcher.on_plan(variants.len() * runs as usize);
     for number in 0..u64::from(runs) {
@@ -71,7 +75,9 @@ pub fn emulate(
             break;
         };
         for (index, done) in repetition.into_iter().enumerate() {
-            emulation.study.variants[index].runs.push(done.run);
+            let variant = &mut emulation.study.variants[index];
+            emulation.delays.add(&variant.variant.name, done.delays);
+            variant.runs.push(done.run);
             emulation.conduct[index].push(done.conduct);
             emulation.series.extend(done.series);
         }
@@ -120,6 +126,7 @@ fn repeat(
 /// The results of a run.
 struct Done {
     run: Run,
+    delays: Vec<Delay>,
     conduct: Conduct,
     captures: Option<Captures>,
     series: Option<VariantSeries>,
@@ -149,7 +156,11 @@ impl Task<'_> {
             congestion: std::mem::take(&mut done.system.congestion),
         };
         let mut run = Run::new(self.scenario, self.number, &done.system.run);
+        let variant = self.emulated.clone().into_variant();
+        let record = (self.number, &done.system.run);
+        let mut delays = delays::of_run(self.scenario, &variant, record, None);
         if let Some(fault) = &conduct.fault {
+            (delays, run.parts) = (Vec::new(), 0);
             run.value = None;
             run.failure = Some(format!("{DISTURBED}: {fault}"));
         }
@@ -159,7 +170,7 @@ impl Task<'_> {
             run: self.number,
             series: done.system.series.into_iter().map(series).collect(),
         });
-        Ok(Done { run, conduct, captures, series })
+        Ok(Done { run, delays, conduct, captures, series })
     }
 
     fn system(&self) -> SystemUnderTest {

@@ -4,14 +4,16 @@
 //! repetition are keyed by (seed, run), and every result has its place. `report` computes the
 //! statistics.
 
+use crate::delays::{self, Arrivals, Delay};
 use crate::precision;
 use crate::results::Records;
 use crate::run::Run;
 use crate::scenario::{Scenario, Variant, variants_of};
 use crate::setup::setup;
 use crate::study::{Study, StudyError, Watcher};
+use base::Recorder;
 use rayon::prelude::*;
-use simulator::simulate;
+use simulator::{simulate, simulate_recorded};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -77,19 +79,26 @@ impl Task<'_> {
         if self.watcher.is_stopped() {
             return Ok(None);
         }
-        let run = self.carry_out(variant, number, capture)?;
+        let (run, delays) = self.carry_out(variant, number, capture)?;
         if let Some(records) = self.records {
-            records.keep(self.scenario, variant, &run).map_err(|error| StudyError::Keep {
-                folder: records.folder().display().to_string(),
-                reason: error.to_string(),
-                kept: records.len(),
+            records.keep(self.scenario, variant, &run, delays).map_err(|error| {
+                StudyError::Keep {
+                    folder: records.folder().display().to_string(),
+                    reason: error.to_string(),
+                    kept: records.len(),
+                }
             })?;
         }
         self.watcher.on_run(variant, &run);
         Ok(Some(run))
     }
 
-    fn carry_out(&self, variant: &Variant, number: u64, capture: bool) -> Result<Run, StudyError> {
+    fn carry_out(
+        &self,
+        variant: &Variant,
+        number: u64,
+        capture: bool,
+    ) -> Result<(Run, Vec<Delay>), StudyError> {
         let mut setup = setup(self.scenario, variant, number);
         setup.recording.capture = capture;
         let fault = |reason: String| StudyError::Run {
@@ -99,7 +108,12 @@ impl Task<'_> {
             reason,
         };
         // A defect of the engine must not discard the results of other repetitions.
-        let simulated = catch_unwind(AssertUnwindSafe(|| simulate(&setup)));
+        let arrivals = self.records.and_then(|_| Arrivals::of(&setup));
+        let recorder = || arrivals.clone().map(|arrivals| Box::new(arrivals) as Box<dyn Recorder>);
+        let simulated = catch_unwind(AssertUnwindSafe(|| match recorder() {
+            Some(recorder) => simulate_recorded(&setup, recorder),
+            None => simulate(&setup),
+        }));
         let mut record = simulated
             .map_err(|panic| {
                 fault(format!("defect of the engine: {}", panic_text(panic.as_ref())))
@@ -108,7 +122,11 @@ impl Task<'_> {
         if let Some(captures) = record.captures.take() {
             self.watcher.on_captures(variant, captures);
         }
-        Ok(Run::new(self.scenario, number, &record))
+        let delays = match self.records {
+            Some(_) => delays::of_run(self.scenario, variant, (number, &record), arrivals.as_ref()),
+            None => Vec::new(),
+        };
+        Ok((Run::new(self.scenario, number, &record), delays))
     }
 }
 

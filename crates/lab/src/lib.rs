@@ -8,6 +8,7 @@ pub mod analyze;
 pub mod blocking;
 pub mod comparison;
 pub mod decisions;
+pub mod delays;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 pub mod emulation;
 mod error;

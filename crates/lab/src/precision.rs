@@ -109,6 +109,7 @@ mod tests {
         Run {
             number: number as u64,
             metric: Metric::CompletionTime,
+            parts: 0,
             value,
             extra: Vec::new(),
             ended: 1.0,

@@ -3,9 +3,10 @@
 //! A run depends on the scenario, the variant and its number only, so it equals the run with that
 //! number in a study.
 
+use crate::delays::{self, Arrivals, Delay, Delays};
 use crate::run::Run;
 use crate::scenario::{Scenario, Variant};
-use crate::series::{VariantSeries, record_series};
+use crate::series::{VariantSeries, record_series_and_arrivals};
 use crate::setup::setup;
 use crate::study::{Study, StudyError, VariantRuns};
 use harness::Captures;
@@ -23,6 +24,8 @@ pub struct Repetition {
     pub links: Vec<PathCounters>,
     /// Its time series.
     pub series: VariantSeries,
+    /// Delays of its messages or objects.
+    pub delays: Vec<Delay>,
     /// The captures at both ends, if requested.
     pub captures: Option<Captures>,
 }
@@ -49,19 +52,32 @@ fn one(
 ) -> Result<Repetition, StudyError> {
     let mut setup = setup(scenario, variant, number);
     setup.recording.capture = capture;
-    let (mut record, series) = record_series(&setup).map_err(|error| StudyError::Run {
+    let arrivals = Arrivals::of(&setup);
+    let recorded = record_series_and_arrivals(&setup, arrivals.clone());
+    let (mut record, series) = recorded.map_err(|error| StudyError::Run {
         variant: variant.name.clone(),
         run: number,
         seed: scenario.seed,
         reason: error.to_string(),
     })?;
+    let delays = delays::of_run(scenario, variant, (number, &record), arrivals.as_ref());
     Ok(Repetition {
         variant: variant.clone(),
+        delays,
         run: Run::new(scenario, number, &record),
         captures: record.captures.take(),
         links: record.links.into_iter().chain(record.shared).collect(),
         series: VariantSeries { variant: variant.name.clone(), run: number, series },
     })
+}
+
+/// The delays of the repetitions.
+pub fn delays_of(repetitions: &[Repetition]) -> Delays {
+    let mut delays = Delays::default();
+    for repetition in repetitions {
+        delays.add(&repetition.variant.name, repetition.delays.clone());
+    }
+    delays
 }
 
 /// The repetitions as a study of one repetition each.

@@ -18,6 +18,8 @@ pub struct Run {
     pub value: Option<f64>,
     /// Further numbers of the traffic model by name, in SI units.
     pub extra: Vec<(String, f64)>,
+    /// Measured messages, or objects of the page; their delays are in [`crate::delays`].
+    pub parts: u64,
     /// Seconds until the value was known or the run ended as incomplete.
     pub ended: f64,
     /// Application bytes read in the measured direction.

@@ -19,4 +19,4 @@ pub use check::{StreamCheck, StreamMismatch};
 pub use half::Half;
 pub use model::{Due, MODELS, Message, Model, ModelInfo, Traffic, TrafficModel};
 pub use one_way::{OneWay, Report, Role};
-pub use outcome::{Metric, MetricInfo, Outcome};
+pub use outcome::{Metric, MetricInfo, Outcome, Part};

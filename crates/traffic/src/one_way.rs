@@ -8,6 +8,7 @@
 use crate::application::{Application, StreamFailure, StreamHost};
 use crate::check::{StreamCheck, StreamMismatch};
 use crate::model::{Due, Message, TrafficModel};
+use crate::outcome::Part;
 use base::{Duration, Instant, SocketId, prefetch};
 use wire::Payload;
 
@@ -52,6 +53,17 @@ pub struct Report {
 }
 
 impl Report {
+    /// The measured messages that `sender` sent, from the start of `client`.
+    pub fn parts_since(&self, sender: &Report, client: &Report) -> Vec<Part> {
+        let origin = client.started.unwrap_or(Instant::ZERO);
+        let arrived = self.arrived.iter().map(|at| Some(*at)).chain(std::iter::repeat(None));
+        let part = |(sent, arrived): (&Instant, Option<Instant>)| Part {
+            start: Some(*sent - origin),
+            delay: arrived.map(|at| at - *sent),
+        };
+        sender.sent.iter().zip(arrived).map(part).collect()
+    }
+
     /// Seconds from sending, by the report of `sender`, to arrival here, by message.
     pub fn delays_since(&self, sender: &Report) -> Vec<f64> {
         self.arrived

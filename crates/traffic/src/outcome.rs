@@ -16,8 +16,21 @@ pub struct Outcome {
     /// Delay of every measured message that arrived, in seconds, in order of sending. Of a page:
     /// the time of every object, in the order of the page, NaN if it was not fetched.
     pub message_delays: Vec<f64>,
+    /// Every measured message, or every object of the page, in the same order; also those that did
+    /// not arrive.
+    pub parts: Vec<Part>,
     /// Further numbers by name, in SI units.
     pub extra: Vec<(&'static str, f64)>,
+}
+
+/// A measured message, or an object of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Part {
+    /// From the start of the connection, or of the page, until it was sent, or was to be sent, or
+    /// the object was requested; `None` if that did not happen.
+    pub start: Option<Duration>,
+    /// From then until its last byte was read; `None` if it did not arrive.
+    pub delay: Option<Duration>,
 }
 
 /// What is measured.
@@ -142,7 +155,14 @@ impl Outcome {
 
     /// An outcome without messages.
     pub const fn single(metric: Metric, value: Option<f64>, bytes_read: u64) -> Self {
-        Outcome { metric, value, bytes_read, message_delays: Vec::new(), extra: Vec::new() }
+        Outcome {
+            metric,
+            value,
+            bytes_read,
+            message_delays: Vec::new(),
+            parts: Vec::new(),
+            extra: Vec::new(),
+        }
     }
 }
 

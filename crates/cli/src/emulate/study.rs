@@ -152,8 +152,16 @@ fn save(
 ) -> Result<(), String> {
     let study = &emulation.study;
     let series = emulation.series.as_slice();
-    let written =
-        Written { scenario, study, report, series, repetition: None, stacks, records: None };
+    let written = Written {
+        scenario,
+        study,
+        report,
+        series,
+        delays: &emulation.delays,
+        repetition: None,
+        stacks,
+        records: None,
+    };
     let name = folder.path().display();
     let notes = [conduct(emulation).replace('\n', "; ")];
     write_folder(folder, &written, provenance, &notes)

@@ -64,6 +64,35 @@ for key, points in series.items():
     print(*key, len(points), max(value for _, value in points), times == sorted(times), sep="\t")
 "#;
 
+/// Reads the delays in the same way: one line per variant, with the number of rows, the largest
+/// index and delay, the number of names, and the paths of the first and last bytes.
+const DELAYS_SCRIPT: &str = r#"
+import sys
+table = sys.argv[1]
+columns = ["variant", "run", "index", "name", "start_s", "delay_s", "first_path", "last_path"]
+try:
+    import duckdb
+    listed = ', '.join(f'"{column}"' for column in columns)
+    rows = duckdb.sql(f"select {listed} from read_parquet('{table}')").fetchall()
+except ImportError:
+    try:
+        import polars
+        rows = polars.read_parquet(table).select(columns).rows()
+    except ImportError:
+        try:
+            import pandas, pyarrow
+        except ImportError:
+            sys.exit(77)
+        rows = list(pandas.read_parquet(table)[columns].itertuples(index=False, name=None))
+variants = {}
+for row in rows:
+    variants.setdefault(row[0], []).append(row[1:])
+for name, rows in variants.items():
+    run, index, names, start, delay, first, last = zip(*rows)
+    print(name, len(rows), max(index), max(start), sum(delay) / len(delay), len(set(names)),
+          "+".join(sorted(set(first))), "+".join(sorted(set(last))), rows == sorted(rows), sep="\t")
+"#;
+
 /// Output of a script for a table; `None` without a library that reads it.
 fn read(script: &str, table: &str) -> Option<String> {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
@@ -113,9 +142,9 @@ fn table_of_series_is_read_by_the_programs_people_use() {
     succeeds(&[&["run"], &paths[..], &traffic].concat());
     let Some(text) = read(SERIES_SCRIPT, &format!("{out}/series.parquet")) else { return };
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
-    // Five quantities of each path that carries something, two of the connection; of the calls of
+    // Six quantities of each path that carries something, two of the connection; of the calls of
     // a scheduler two of each path and the choice.
-    assert_eq!(rows.len(), 2 * (5 + 2) + 2 * 5 + 2 + 2 * 2 + 1, "{text}");
+    assert_eq!(rows.len(), 2 * (6 + 2) + 2 * 6 + 2 + 2 * 2 + 1, "{text}");
     for row in &rows {
         assert!(row[4].parse::<u32>().is_ok_and(|n| n > 0) && row[6] == "True", "{row:?}");
         let most: f64 = row[5].parse().expect("a number");
@@ -123,6 +152,7 @@ fn table_of_series_is_read_by_the_programs_people_use() {
             ("srtt", "s") => (0.001..5.0).contains(&most),
             ("read", "byte") => most == f64::from(512 << 10) && row[1].is_empty(),
             ("arrived" | "cwnd", "byte") => most > 1e4 && !row[1].is_empty(),
+            ("brought", "bit/s") => (1e6..3e7).contains(&most) && !row[1].is_empty(),
             ("inflight", "segments") | ("queue", "packets") => (1.0..2_000.0).contains(&most),
             ("reorder_buffer", "byte") => (0.0..1e6).contains(&most),
             ("call_choice", "path") => most == 1.0 && row[1].is_empty(),
@@ -131,5 +161,40 @@ fn table_of_series_is_read_by_the_programs_people_use() {
             _ => false,
         };
         assert!(expected, "{row:?}");
+    }
+}
+
+#[test]
+fn table_of_delays_is_read_by_the_programs_people_use() {
+    let scratch = Scratch::new("readers-delays");
+    let rows = |traffic: &str, folder: &str| -> Option<Vec<Vec<String>>> {
+        let out = scratch.path(folder);
+        let paths = ["--path", "a=rate 2mbit delay 10ms", "--path", "b=rate 2mbit delay 30ms"];
+        let more = ["--protocols", "tcp,mptcp", "--runs", "3", "--quiet", "--out", &out];
+        succeeds(&[&["compare", "--traffic", traffic], &paths[..], &more].concat());
+        let text = read(DELAYS_SCRIPT, &format!("{out}/delays.parquet"))?;
+        let cells = |line: &str| line.split('\t').map(str::to_owned).collect();
+        let rows: Vec<Vec<String>> = text.lines().map(cells).collect();
+        let result = std::fs::read_to_string(format!("{out}/result.json")).expect("result.json");
+        let result: Value = serde_json::from_str(&result).expect("JSON");
+        for variant in result["variants"].as_array().expect("variants") {
+            let row = rows.iter().find(|row| variant["name"] == row[0].as_str());
+            let mean: f64 = row.expect("rows of each variant")[4].parse().expect("a mean");
+            let of = if traffic == "video:5s" { &variant["mean"] } else { &Value::Null };
+            assert!(of.as_f64().is_none_or(|of| (of - mean).abs() < 1e-9), "{row:?}");
+        }
+        Some(rows)
+    };
+    let Some(video) = rows("video:5s", "video") else { return };
+    for (row, paths) in video.iter().zip(["a+b", "a", "b"]) {
+        assert_eq!((row[1].as_str(), row[2].as_str()), ("450", "150"), "messages: {row:?}");
+        assert_eq!(row[5], "1", "messages have no name");
+        assert_eq!([&row[6], &row[7], &row[8]], [paths, paths, "True"], "{row:?}");
+        let last: f64 = row[3].parse().expect("a time");
+        assert!((5.4..6.0).contains(&last), "the scheduled time, half a second after the request");
+    }
+    for row in rows("web:amazon", "web").expect("a reader") {
+        assert!(row[5].parse::<u32>().is_ok_and(|names| names > 10), "URLs: {row:?}");
+        assert_eq!(row[6].is_empty(), row[0].starts_with("mptcp"), "{row:?}");
     }
 }

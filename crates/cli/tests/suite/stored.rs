@@ -214,3 +214,20 @@ fn page_that_cannot_be_written_is_said() {
     assert!(told.starts_with(&format!("error: cannot write `{below}`: ")), "{told}");
     assert!(told.ends_with(help), "{told}");
 }
+
+#[test]
+fn folder_without_its_delays_is_shown_without_their_figures() {
+    let scratch = Scratch::new("stored-delays");
+    let out = scratch.path("results");
+    let call = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "video:2s"];
+    succeeds(&[&call[..], &["--runs", "3", "--quiet", "--out", &out]].concat());
+    let whole = stderr(&anabranch(&["report", &out]));
+    assert_eq!(whole, format!("wrote {out}/report.html\n"));
+    fs::remove_file(format!("{out}/delays.parquet")).expect("delays.parquet");
+    let told = stderr(&anabranch(&["report", &out]));
+    let note = "note: the folder has no `delays.parquet`, so there are no figures of delays\n";
+    assert_eq!(told, format!("{note}wrote {out}/report.html\n"));
+    let again = anabranch(&[&call[..], &["--runs", "3", "--out", &out]].concat());
+    assert!(stderr(&again).contains("note: all runs are repeated, because"), "{}", stderr(&again));
+    assert!(fs::exists(format!("{out}/delays.parquet")).expect("the folder"), "it is there again");
+}

@@ -414,6 +414,7 @@ fn table_of_runs_is_parquet() {
         study,
         report,
         series: &[],
+        delays: &crate::delays::Delays::default(),
         repetition: None,
         records: None,
         stacks: &[],

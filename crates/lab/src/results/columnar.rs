@@ -5,8 +5,9 @@
 
 use super::columns::{Cell, Kind};
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::column::reader::get_typed_column_reader;
 use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::file::properties::WriterProperties;
@@ -16,6 +17,9 @@ use parquet::schema::parser::parse_message_type;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+
+/// Limit of rows, far more than a study has: the number in the file is untrusted.
+const MOST_ROWS: usize = 100_000_000;
 
 /// Metadata of a table; `None` for missing keys.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -147,4 +151,57 @@ impl Stored {
         }
         Ok(())
     }
+}
+
+/// All values of a column, none of them absent.
+pub(super) fn column<T: DataType>(
+    reader: &SerializedFileReader<File>,
+    name: &str,
+) -> Result<Vec<T::T>> {
+    let values = optional_column::<T>(reader, name)?;
+    values.into_iter().map(|value| value.ok_or_else(|| wrong(name))).collect()
+}
+
+/// All values of a column.
+pub(super) fn optional_column<T: DataType>(
+    reader: &SerializedFileReader<File>,
+    name: &str,
+) -> Result<Vec<Option<T::T>>> {
+    let metadata = reader.metadata();
+    let schema = metadata.file_metadata().schema_descr();
+    let index = schema.columns().iter().position(|column| column.name() == name);
+    let index = index.ok_or_else(|| wrong(name))?;
+    if schema.column(index).physical_type() != T::get_physical_type() {
+        return Err(wrong(name));
+    }
+    let optional = schema.column(index).max_def_level() > 0;
+    let mut all = Vec::new();
+    for group in 0..metadata.num_row_groups() {
+        let group = reader.get_row_group(group)?;
+        let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| wrong(name))?;
+        if rows > MOST_ROWS {
+            return Err(ParquetError::General("its number of rows is too large".to_owned()));
+        }
+        let mut column = get_typed_column_reader::<T>(group.get_column_reader(index)?);
+        let (mut levels, mut values) = (Vec::new(), Vec::new());
+        let (read, ..) =
+            column.read_records(rows, optional.then_some(&mut levels), None, &mut values)?;
+        if read != rows {
+            return Err(wrong(name));
+        }
+        if !optional {
+            levels.resize(rows, 1);
+        }
+        let mut values = values.into_iter();
+        let before = all.len();
+        all.extend(levels.iter().map(|level| if *level > 0 { values.next() } else { None }));
+        if all.len() - before != rows || values.next().is_some() {
+            return Err(wrong(name));
+        }
+    }
+    Ok(all)
+}
+
+fn wrong(column: &str) -> ParquetError {
+    ParquetError::General(format!("the column `{column}` is not as it should be"))
 }

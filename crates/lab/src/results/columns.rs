@@ -40,7 +40,7 @@ pub(super) struct Column {
 type Take = fn(&Scenario, &Record) -> Cell;
 
 /// The fixed columns.
-const FIXED: [(&str, Kind, Take); 24] = [
+const FIXED: [(&str, Kind, Take); 25] = [
     ("variant", Kind::Text, |_, r| text(&r.labels.variant)),
     ("protocol", Kind::Text, |_, r| text(&r.labels.protocol)),
     ("path", Kind::Text, |_, r| text(&r.labels.path)),
@@ -52,6 +52,7 @@ const FIXED: [(&str, Kind, Take); 24] = [
     ("metric", Kind::Text, |_, r| text(r.run.metric.name())),
     ("unit", Kind::Text, |_, r| text(r.run.metric.unit())),
     ("value", Kind::Number, |_, r| Cell::Number(r.run.value)),
+    ("parts", Kind::Whole, |_, r| Cell::Whole(r.run.parts)),
     ("ended", Kind::Number, |_, r| Cell::Number(Some(r.run.ended))),
     ("bytes_read", Kind::Whole, |_, r| Cell::Whole(r.run.bytes_read)),
     ("data_packets", Kind::Whole, |_, r| Cell::Whole(r.run.data_packets)),
@@ -148,6 +149,8 @@ pub(super) fn record(scenario: &Scenario, cells: &[(String, Cell)]) -> Result<Re
         metric: Metric::by_name(&metric).ok_or("metric")?,
         value: row.number("value")?,
         extra: row.extra(),
+        // Tables of earlier versions do not have it.
+        parts: row.whole("parts").unwrap_or(0),
         ended: row.number("ended")?.ok_or("ended")?,
         bytes_read: row.whole("bytes_read")?,
         data_packets: row.whole("data_packets")?,

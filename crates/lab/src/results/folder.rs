@@ -1,12 +1,14 @@
-//! The folder of `--out`: `run.json`, `runs.parquet`, `series.parquet`, `scenario.toml`,
-//! `result.json`, and what the caller adds.
+//! The folder of `--out`: `run.json`, `runs.parquet`, `delays.parquet`, `series.parquet`,
+//! `scenario.toml`, `result.json`, and what the caller adds.
 
 use super::csv::csv;
+use super::delays_table;
 use super::document;
-use super::records::{Records, TABLE, has_journal};
+use super::records::{DELAYS, Records, TABLE, has_journal};
 use super::series_table;
 use super::stored::{SERIES, is_emulated, is_repetition};
 use super::table::parquet;
+use crate::delays::Delays;
 use crate::error::InputError;
 use crate::report::Report;
 use crate::run::{Labels, Record};
@@ -57,6 +59,8 @@ pub struct Written<'a> {
     pub report: &'a Report,
     /// Time series of one repetition of each variant.
     pub series: &'a [VariantSeries],
+    /// Delays of messages and objects.
+    pub delays: &'a Delays,
     /// Number of the repetition, for a single repetition.
     pub repetition: Option<u64>,
     /// Stacks of an emulation; empty for a simulation.
@@ -66,8 +70,8 @@ pub struct Written<'a> {
 }
 
 /// Names of the files of a study's folder, without pages.
-pub const FILES: [&str; 6] =
-    [TABLE, SERIES, "scenario.toml", "result.json", "runs.csv", "run.json"];
+pub const FILES: [&str; 7] =
+    [TABLE, DELAYS, SERIES, "scenario.toml", "result.json", "runs.csv", "run.json"];
 
 impl ResultFolder {
     /// Creates the folder of `--out`, and checks that files can be written there.
@@ -140,7 +144,7 @@ impl ResultFolder {
         provenance: &Provenance,
         pages: &[(&str, String)],
     ) -> io::Result<()> {
-        let Written { scenario, report, series, records, .. } = *written;
+        let Written { scenario, report, series, delays, records, .. } = *written;
         let rows = written.rows();
         let rows: Vec<&Record> = rows.iter().collect();
         let table = parquet(scenario, &rows).map_err(io::Error::other)?;
@@ -152,6 +156,10 @@ impl ResultFolder {
             ("scenario.toml", scenario.to_toml().into_bytes()),
             ("result.json", document),
         ];
+        if !delays.is_empty() {
+            let delays = delays_table::parquet(scenario, delays).map_err(io::Error::other)?;
+            files.push((DELAYS, delays));
+        }
         if provenance.csv {
             files.push(("runs.csv", csv(scenario, &rows).into_bytes()));
         }

@@ -7,6 +7,8 @@
 //! written as a table.
 
 use super::columns::{self, Cell, cell};
+use super::delays_json;
+use crate::delays::Delay;
 use crate::run::Record;
 use crate::scenario::Scenario;
 use crate::study::hex;
@@ -17,6 +19,8 @@ use std::path::Path;
 
 /// The version of the lines.
 const SCHEMA: u64 = 1;
+/// The key of the delays in a line.
+const DELAYS: &str = "delays";
 
 /// A journal open for writing, by one program at a time.
 #[derive(Debug)]
@@ -41,7 +45,7 @@ impl Journal {
     pub(super) fn open(
         path: &Path,
         scenario: &Scenario,
-    ) -> Result<(Journal, Vec<Record>), Unusable> {
+    ) -> Result<(Journal, Vec<(Record, Vec<Delay>)>), Unusable> {
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -66,12 +70,22 @@ impl Journal {
             Some(_) => {}
             None => journal.line(&heading).map_err(Unusable::Io)?,
         }
-        let records = lines.filter_map(|line| parse(scenario, &line)).collect();
+        let entry = |line: Value| {
+            let record = parse(scenario, &line)?;
+            let delays = delays_json::parse(record.run.number, &line[DELAYS])?;
+            Some((record, delays))
+        };
+        let records = lines.filter_map(entry).collect();
         Ok((journal, records))
     }
 
-    /// Adds a run.
-    pub(super) fn append(&mut self, scenario: &Scenario, record: &Record) -> io::Result<()> {
+    /// Adds a run, with the delays to be kept.
+    pub(super) fn append(
+        &mut self,
+        scenario: &Scenario,
+        record: &Record,
+        delays: &[Delay],
+    ) -> io::Result<()> {
         let entry = |column: &columns::Column| {
             let value = match cell(scenario, record, column) {
                 Cell::Text(text) => json!(text),
@@ -80,7 +94,11 @@ impl Journal {
             };
             (column.name.clone(), value)
         };
-        let object: Map<String, Value> = columns::columns(&[record]).iter().map(entry).collect();
+        let mut object: Map<String, Value> =
+            columns::columns(&[record]).iter().map(entry).collect();
+        if !delays.is_empty() {
+            object.insert(DELAYS.to_owned(), delays_json::show(delays));
+        }
         self.line(&Value::Object(object))
     }
 

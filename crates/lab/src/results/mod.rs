@@ -8,6 +8,8 @@ mod accounts;
 mod columnar;
 mod columns;
 mod csv;
+mod delays_json;
+mod delays_table;
 mod folder;
 mod journal;
 mod json;

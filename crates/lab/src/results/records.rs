@@ -6,10 +6,12 @@
 //! study resumes from there.
 
 use super::columnar::Origin;
+use super::delays_table::{DELAYS_VERSION, DelaysTable};
 use super::folder::ResultFolder;
 use super::journal::{Journal, Unusable};
 use super::stored::is_emulated;
 use super::table::{SCHEMA_VERSION, Table};
+use crate::delays::{Delay, Delays};
 use crate::error::InputError;
 use crate::run::{Labels, Record, Run};
 use crate::scenario::{Scenario, Variant};
@@ -23,6 +25,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// File name of the table in a result folder.
 pub(super) const TABLE: &str = "runs.parquet";
+/// File name of the table of delays.
+pub(super) const DELAYS: &str = "delays.parquet";
 /// Hexadecimal digits of the build in the name of a journal.
 const BUILD_DIGITS: usize = 12;
 
@@ -44,6 +48,8 @@ pub struct Records {
 struct Added {
     journal: Journal,
     records: Vec<Record>,
+    /// Delays of stored and new runs.
+    delays: Delays,
 }
 
 impl Records {
@@ -60,10 +66,18 @@ impl Records {
         let note = note.or_else(|| other_journal(path, &name));
         let (journal, from_journal) =
             Journal::open(&name, scenario).map_err(|why| unusable(path, &name, &why))?;
-        let records = from_table.into_iter().chain(from_journal);
-        let keyed = records.map(|record| (key(&record), record));
-        let added = Mutex::new(Added { journal, records: Vec::new() });
-        Ok(Records { folder: path.to_owned(), stored: keyed.collect(), added, note })
+        let mut stored: BTreeMap<Key, Record> =
+            from_table.into_iter().map(|record| (key(&record), record)).collect();
+        let (mut delays, delays_note) = table_delays(path, scenario, &mut stored);
+        for (record, of_run) in from_journal {
+            // A study stopped between the table and the removal of its journal has a run twice.
+            if !stored.contains_key(&key(&record)) {
+                delays.add(&record.labels.variant, of_run);
+                stored.insert(key(&record), record);
+            }
+        }
+        let added = Mutex::new(Added { journal, records: Vec::new(), delays });
+        Ok(Records { folder: path.to_owned(), stored, added, note: note.or(delays_note) })
     }
 
     /// Notes on the contents found.
@@ -78,10 +92,17 @@ impl Records {
     }
 
     /// Saves a run.
-    pub fn keep(&self, scenario: &Scenario, variant: &Variant, run: &Run) -> io::Result<()> {
+    pub fn keep(
+        &self,
+        scenario: &Scenario,
+        variant: &Variant,
+        run: &Run,
+        delays: Vec<Delay>,
+    ) -> io::Result<()> {
         let record = Record { labels: Labels::new(scenario, variant), run: run.clone() };
         let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
-        added.journal.append(scenario, &record)?;
+        let delays = added.delays.add(&variant.name, delays);
+        added.journal.append(scenario, &record, &delays)?;
         added.records.push(record);
         Ok(())
     }
@@ -106,6 +127,11 @@ impl Records {
         let added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
         let added = added.records.iter().map(|record| (key(record), record.clone()));
         self.stored.clone().into_iter().chain(added).collect()
+    }
+
+    /// The delays of all runs, stored and new.
+    pub fn delays(&self) -> Delays {
+        self.added.lock().unwrap_or_else(PoisonError::into_inner).delays.clone()
     }
 
     /// Removes the journal, because the table has all runs.
@@ -171,6 +197,46 @@ fn read_table(
     }
     let records = table.records(scenario).map_err(broken)?;
     Ok((records, None))
+}
+
+/// The delays of the stored runs. Without a usable table of them, runs with delays are left out of
+/// `stored`, so that they are repeated, and a note tells it.
+fn table_delays(
+    folder: &Path,
+    scenario: &Scenario,
+    stored: &mut BTreeMap<Key, Record>,
+) -> (Delays, Option<String>) {
+    let mut delays = Delays::default();
+    if stored.values().all(|record| record.run.parts == 0) {
+        return (delays, None);
+    }
+    let path = folder.join(DELAYS);
+    let read = || -> Result<_, String> {
+        let file = fs::File::open(&path).map_err(|error| error.to_string())?;
+        let table = DelaysTable::open(file).map_err(|error| error.to_string())?;
+        let origin = table.origin();
+        let is_ours = origin.study.as_deref() == Some(hex(&scenario.study_key()).as_str())
+            && origin.build.as_deref() == Some(super::BUILD)
+            && origin.schema.as_deref() == Some(DELAYS_VERSION);
+        if !is_ours {
+            return Err("it belongs to other runs".to_owned());
+        }
+        table.delays(scenario).map_err(|error| error.to_string())
+    };
+    match read() {
+        Ok(rows) => {
+            for ((variant, _), rows) in rows {
+                delays.add(&variant, rows);
+            }
+            (delays, None)
+        }
+        Err(why) => {
+            stored.retain(|_, record| record.run.parts == 0);
+            let shown = path.display();
+            let note = format!("all runs are repeated, because `{shown}` cannot be used: {why}");
+            (delays, Some(note))
+        }
+    }
 }
 
 /// Refuses a table of another version or another scenario.

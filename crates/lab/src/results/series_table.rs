@@ -4,23 +4,19 @@
 //! quantities of the connection, and names the flow for goodputs of competing flows. The rows of a
 //! series are adjacent, in time order.
 
-use super::columnar::{self, Origin, Stored};
+use super::columnar::{self, Origin, Stored, column};
 use super::columns::{Cell, Kind};
 use crate::scenario::Scenario;
 use crate::series::{Quantity, Series, VariantSeries};
 use crate::study::hex;
 use base::Instant;
-use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::SerializedFileReader;
 use std::fs::File;
 
 /// The version of the table.
 pub(super) const SERIES_VERSION: &str = "1";
-
-/// Limit of rows, far more than a study has: the number in the file is untrusted.
-const MOST_ROWS: usize = 100_000_000;
 
 const COLUMNS: [(&str, Kind); 7] = [
     ("variant", Kind::Text),
@@ -172,34 +168,4 @@ impl Columns {
 
 fn text(bytes: &ByteArray) -> Option<&str> {
     std::str::from_utf8(bytes.data()).ok()
-}
-
-/// All values of a column, none of them absent.
-fn column<T: DataType>(reader: &SerializedFileReader<File>, name: &str) -> Result<Vec<T::T>> {
-    let metadata = reader.metadata();
-    let wrong = || ParquetError::General(format!("the column `{name}` is not as it should be"));
-    let schema = metadata.file_metadata().schema_descr();
-    let index = schema.columns().iter().position(|column| column.name() == name);
-    let index = index.ok_or_else(wrong)?;
-    if schema.column(index).physical_type() != T::get_physical_type() {
-        return Err(wrong());
-    }
-    let optional = schema.column(index).max_def_level() > 0;
-    let mut values = Vec::new();
-    for group in 0..metadata.num_row_groups() {
-        let group = reader.get_row_group(group)?;
-        let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| wrong())?;
-        if rows > MOST_ROWS {
-            return Err(ParquetError::General("its number of rows is too large".to_owned()));
-        }
-        let before = values.len();
-        let mut column = get_typed_column_reader::<T>(group.get_column_reader(index)?);
-        let mut levels = Vec::new();
-        let levels = optional.then_some(&mut levels);
-        column.read_records(rows, levels, None, &mut values)?;
-        if values.len() - before != rows {
-            return Err(wrong());
-        }
-    }
-    Ok(values)
 }

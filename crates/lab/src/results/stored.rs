@@ -3,12 +3,14 @@
 //! Every file is checked against `run.json` before it is used. The folder may come from another
 //! build or another machine; a note tells the user.
 
+use super::delays_table::{DELAYS_VERSION, DelaysTable};
 use super::document;
 use super::folder::Provenance;
-use super::records::{TABLE, has_journal};
+use super::records::{DELAYS, TABLE, has_journal};
 use super::series_table::{SERIES_VERSION, SeriesTable};
 use super::stored_inputs;
 use super::table::{SCHEMA_VERSION, Table};
+use crate::delays::Delays;
 use crate::error::InputError;
 use crate::report::Report;
 use crate::run::{Record, Run};
@@ -47,6 +49,8 @@ pub struct StoredStudy {
     pub report: Report,
     /// Time series of one repetition of each variant.
     pub series: Vec<VariantSeries>,
+    /// Delays of messages and objects.
+    pub delays: Delays,
     /// Provenance.
     pub provenance: Provenance,
     /// Number of the repetition, for a folder of `anabranch run`.
@@ -70,6 +74,7 @@ impl StoredStudy {
         let study = folder.study(&scenario, records, repetition)?;
         let mut notes = Vec::new();
         let series = folder.series(&scenario, &mut notes)?;
+        let delays = folder.delays(&scenario, &mut notes)?;
         let report = Report::new(&scenario, &study)
             .ok_or_else(|| folder.refuse(TABLE, "it has no complete repetition", AGAIN))?;
         folder.hold_against(&report, &document, &mut notes)?;
@@ -80,6 +85,7 @@ impl StoredStudy {
             study,
             report,
             series,
+            delays,
             provenance,
             repetition,
             notes,
@@ -289,6 +295,26 @@ impl Folder {
         let origin = table.origin();
         self.check(SERIES, origin.schema.as_deref(), SERIES_VERSION, origin.study.as_deref())?;
         table.series(scenario).map_err(broken)
+    }
+
+    /// Folders of earlier versions, and of traffic without messages, have none.
+    fn delays(&self, scenario: &Scenario, notes: &mut Vec<String>) -> Result<Delays, InputError> {
+        let mut delays = Delays::default();
+        if !self.names(DELAYS) {
+            return Ok(delays);
+        }
+        if !self.path.join(DELAYS).exists() {
+            notes.push(format!("the folder has no `{DELAYS}`, so there are no figures of delays"));
+            return Ok(delays);
+        }
+        let broken = |error: ParquetError| self.unreadable(DELAYS, &error);
+        let table = DelaysTable::open(self.file(DELAYS)?).map_err(broken)?;
+        let origin = table.origin();
+        self.check(DELAYS, origin.schema.as_deref(), DELAYS_VERSION, origin.study.as_deref())?;
+        for ((variant, _), rows) in table.delays(scenario).map_err(broken)? {
+            delays.add(&variant, rows);
+        }
+        Ok(delays)
     }
 
     /// The report must equal the stored one; for another build, a note tells the difference.

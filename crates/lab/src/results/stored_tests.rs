@@ -5,6 +5,7 @@ use super::columns::{Cell, Kind};
 use super::folder::{Provenance, ResultFolder, Written};
 use super::series_table::SeriesTable;
 use super::stored::StoredStudy;
+use crate::delays::Delays;
 use crate::report::Report;
 use crate::run::{Drops, Run};
 use crate::scenario::{Key, Options, Runs, Scenario, variants_of};
@@ -64,6 +65,7 @@ impl Scratch {
             study,
             report,
             series,
+            delays: &Delays::default(),
             repetition: None,
             records: None,
             stacks: &[],
@@ -109,6 +111,7 @@ fn run(number: u64) -> Run {
         metric: Metric::CompletionTime,
         value: Some(1.0 + number as f64 / 3.0),
         extra: Vec::new(),
+        parts: number,
         ended: 2.0,
         bytes_read: 4 << 20,
         data_packets: 3,

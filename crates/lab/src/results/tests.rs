@@ -1,13 +1,16 @@
 //! Round trips of records, truncated journals, tables that must not be changed.
 
 use super::columns;
+use super::delays_table;
 use super::folder::ResultFolder;
-use super::records::{Records, TABLE};
+use super::records::{DELAYS, Records, TABLE};
 use super::table::parquet;
+use crate::delays::Delay;
 use crate::run::{Drops, Labels, Record, Run};
 use crate::scenario::{Key, Options, Runs, Scenario, Variant, variants_of};
 use base::Duration;
 use harness::{Account, Held, Repeated};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use traffic::Metric;
@@ -82,6 +85,7 @@ fn run(number: u64) -> Run {
         metric: Metric::MessageDelay,
         value: (number != 3).then(|| 0.1 + number as f64 / 3.0),
         extra: vec![("median".into(), 1.0 / 7.0), ("p95".into(), 2e-300)],
+        parts: 0,
         ended: 600.0,
         bytes_read: u64::from(u32::MAX) * 1000,
         data_packets: 3,
@@ -121,7 +125,7 @@ fn run_read_back_from_table_or_journal_is_the_same_run() {
     let scratch = Scratch::new("same");
     let records = scratch.open(&scenario).unwrap();
     for number in 0..5 {
-        records.keep(&scenario, &variant(&scenario), &run(number)).unwrap();
+        records.keep(&scenario, &variant(&scenario), &run(number), Vec::new()).unwrap();
     }
     assert_eq!((records.found(), records.len()), (0, 5));
     drop(records);
@@ -133,7 +137,7 @@ fn run_read_back_from_table_or_journal_is_the_same_run() {
     scratch.table(&scenario, &rows);
     let records = scratch.open(&scenario).unwrap();
     assert_eq!(found(&records, &scenario, 9), [2, 3, 4, 5, 6, 7]);
-    records.keep(&scenario, &variant(&scenario), &run(0)).unwrap();
+    records.keep(&scenario, &variant(&scenario), &run(0), Vec::new()).unwrap();
     drop(records);
     let records = scratch.open(&scenario).unwrap();
     assert_eq!(found(&records, &scenario, 9), [0, 2, 3, 4, 5, 6, 7], "table and journal together");
@@ -145,7 +149,7 @@ fn journal_cut_anywhere_keeps_its_whole_lines() {
     let scratch = Scratch::new("torn");
     let records = scratch.open(&scenario).unwrap();
     for number in 0..4 {
-        records.keep(&scenario, &variant(&scenario), &run(number)).unwrap();
+        records.keep(&scenario, &variant(&scenario), &run(number), Vec::new()).unwrap();
     }
     drop(records);
     let journal = scratch.journal();
@@ -157,7 +161,7 @@ fn journal_cut_anywhere_keeps_its_whole_lines() {
         let ends = whole[..len].iter().filter(|byte| **byte == b'\n').count() as u64;
         let runs = found(&records, &scenario, 9).len() as u64;
         assert!(runs == ends.saturating_sub(1) || runs == ends, "{runs} runs in {ends} lines");
-        records.keep(&scenario, &variant(&scenario), &run(8)).unwrap();
+        records.keep(&scenario, &variant(&scenario), &run(8), Vec::new()).unwrap();
         drop(records);
         let again = found(&scratch.open(&scenario).unwrap(), &scenario, 9);
         assert_eq!(again.len() as u64, runs + 1, "what is added to a torn journal is kept");
@@ -180,7 +184,7 @@ fn unfinished_runs_of_another_scenario_are_refused_and_kept() {
     let scratch = Scratch::new("unfinished");
     let (first, second) = (scenario(1), scenario(2));
     let records = scratch.open(&first).unwrap();
-    records.keep(&first, &variant(&first), &run(0)).unwrap();
+    records.keep(&first, &variant(&first), &run(0), Vec::new()).unwrap();
     drop(records);
     let message = scratch.open(&second).unwrap_err();
     assert!(message.contains("unfinished results of another scenario"), "{message}");
@@ -299,9 +303,66 @@ fn columns_of_the_traffic_model_stand_behind_the_fixed_ones() {
     assert_eq!(cell(&fewer), cell(&rows[0]), "found at another place too");
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names[..3], ["variant", "protocol", "path"]);
-    assert_eq!(names[22..25], ["failure", "hash", "life"]);
+    assert_eq!(names[23..26], ["failure", "hash", "life"]);
     assert_eq!(names[names.len() - 3..], ["reinjected_bytes_on", "median", "p95"]);
     let text = super::csv::csv(&scenario, &rows.iter().collect::<Vec<_>>());
     assert!(text.contains("\"reset, by \"\"peer\"\"\nat last\""), "{text}");
     assert!(text.starts_with("variant,protocol,path,"));
+}
+
+fn delays(number: u64) -> Vec<Delay> {
+    let delay = |index: u32| Delay {
+        run: number,
+        index,
+        start: Some(Duration::from_nanos(33_333_333 * u64::from(index))),
+        delay: (index != 3).then(|| Duration::from_nanos(20_000_001 + number)),
+        first_path: Some(1),
+        last_path: (index != 3).then_some(0),
+    };
+    (1..=5).map(delay).collect()
+}
+
+/// Numbers of the runs whose delays the folder has.
+fn runs_with_delays(records: &Records) -> Vec<u64> {
+    let delays = records.delays();
+    let rows = delays.rows();
+    let rows: Vec<Delay> = rows.into_values().flatten().collect();
+    let runs: BTreeSet<u64> = rows.iter().map(|one| one.run).collect();
+    let expected: Vec<Delay> = runs.iter().flat_map(|run| self::delays(*run)).collect();
+    assert_eq!(rows, expected, "every delay as it was kept");
+    runs.into_iter().collect()
+}
+
+#[test]
+fn delays_read_back_from_table_and_journal_are_the_same() {
+    let scenario = scenario(1);
+    let scratch = Scratch::new("delays");
+    let with_parts = |number| Run { parts: 5, ..run(number) };
+    let keep = |records: &Records, number| {
+        let variant = variant(&scenario);
+        records.keep(&scenario, &variant, &with_parts(number), delays(number)).unwrap();
+    };
+    let records = scratch.open(&scenario).unwrap();
+    (0..3).for_each(|number| keep(&records, number));
+    drop(records);
+    let records = scratch.open(&scenario).unwrap();
+    assert_eq!(runs_with_delays(&records), [0, 1, 2], "from the journal");
+    keep(&records, 3);
+    // The study is written, and the program stopped before it removed the journal.
+    let rows: Vec<Record> = records.all().into_values().collect();
+    scratch.table(&scenario, &rows);
+    let table = delays_table::parquet(&scenario, &records.delays()).unwrap();
+    fs::write(scratch.0.join(DELAYS), &table).unwrap();
+    drop(records);
+    let records = scratch.open(&scenario).unwrap();
+    assert_eq!(runs_with_delays(&records), [0, 1, 2, 3], "each once");
+    records.remove_journal().unwrap();
+    drop(records);
+    assert_eq!(runs_with_delays(&scratch.open(&scenario).unwrap()), [0, 1, 2, 3]);
+    for damaged in [&b"no table"[..], &table[..table.len() / 2]] {
+        fs::write(scratch.0.join(DELAYS), damaged).unwrap();
+        let records = scratch.open(&scenario).unwrap();
+        assert_eq!(records.found(), 0, "the runs are repeated, to have their delays again");
+        assert!(records.note().is_some_and(|note| note.contains("all runs are repeated")));
+    }
 }

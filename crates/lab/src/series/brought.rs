@@ -1,12 +1,10 @@
 //! Bytes that each path delivered first to the receiver, per tenth of a second.
 //!
 //! Data that arrive again, over the same path or another one, count where they arrived first, so
-//! the rates of the paths add up to the progress of the connection. Recorded only in runs with
-//! events of paths.
+//! the rates of the paths add up to the progress of the connection.
 
 use super::{Points, Quantity, Series};
 use base::{Duration, Instant, PathId};
-use simulator::RunSetup;
 use std::collections::BTreeMap;
 
 /// The time of one value; the shortest retransmission time-out has several.
@@ -16,12 +14,6 @@ const BIN: Duration = Duration::from_millis(100);
 #[derive(Default)]
 pub(super) struct Brought {
     of_subflows: BTreeMap<PathId, Vec<u64>>,
-}
-
-/// Whether the run has events of paths.
-pub(super) fn is_eventful(setup: &RunSetup) -> bool {
-    let has_events = setup.network.paths.iter().any(|path| !path.events.is_empty());
-    has_events || !setup.marks.is_empty() || !setup.backup.is_empty()
 }
 
 impl Brought {

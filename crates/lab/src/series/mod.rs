@@ -11,6 +11,7 @@ mod representative;
 
 pub use calls::{CallMarks, MOST_CALLS, WAITS};
 pub use recorder::record_series;
+pub(crate) use recorder::record_series_and_arrivals;
 pub use representative::{VariantSeries, representative_series};
 
 use base::Instant;
@@ -58,8 +59,8 @@ pub enum Quantity {
     CallMarks,
     /// With competing flows: bits per second that each connection read in the preceding second.
     Goodput,
-    /// With events of paths: bits per second that each path delivered first to the receiver in the
-    /// preceding tenth of a second.
+    /// Bits per second that each path delivered first to the receiver in the preceding tenth of a
+    /// second.
     Brought,
 }
 

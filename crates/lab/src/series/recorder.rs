@@ -3,9 +3,10 @@
 //! Of several connections, the one that carried most data is recorded. Subflow numbers become paths
 //! of the scenario at the end of the run, when the interface of each subflow is known.
 
-use super::brought::{Brought, is_eventful};
+use super::brought::Brought;
 use super::calls::Calls;
 use super::{Points, Quantity, Series, thinned};
+use crate::delays::Arrivals;
 use base::{Event, EventMask, HostId, Instant, PathId, Recorder, SocketId};
 use harness::{FlowRecord, RunRecord};
 use network::Capacity;
@@ -18,8 +19,16 @@ use transport::buffer::RangeSet;
 
 /// Runs a repetition and records its series, in the order of quantities and paths.
 pub fn record_series(setup: &RunSetup) -> Result<(RunRecord, Vec<Series>), RunError> {
+    record_series_and_arrivals(setup, None)
+}
+
+/// The same, with the paths of messages.
+pub(crate) fn record_series_and_arrivals(
+    setup: &RunSetup,
+    arrivals: Option<Arrivals>,
+) -> Result<(RunRecord, Vec<Series>), RunError> {
     let seen = Rc::new(RefCell::new(Seen::new(setup)));
-    let record = simulate_recorded(setup, Box::new(Watch(Rc::clone(&seen))))?;
+    let record = simulate_recorded(setup, Box::new(Watch(Rc::clone(&seen), arrivals)))?;
     let seen = mem::take(&mut *seen.borrow_mut());
     let mut series = seen.into_series(&record);
     series.extend(goodputs(&record));
@@ -50,7 +59,7 @@ const MOST_FLOWS_SHOWN: usize = 16;
 /// Points of a series at which it is thinned.
 const MOST_KEPT: usize = 200_000;
 
-struct Watch(Rc<RefCell<Seen>>);
+struct Watch(Rc<RefCell<Seen>>, Option<Arrivals>);
 
 /// State of the recorder.
 #[derive(Default)]
@@ -63,8 +72,6 @@ struct Seen {
     queues: Vec<Option<usize>>,
     paths: usize,
     multipath: bool,
-    /// Whether the run has events of paths.
-    eventful: bool,
     of_links: BTreeMap<usize, Points>,
     of_sender: BTreeMap<SocketId, Sending>,
     of_receiver: BTreeMap<SocketId, Receiving>,
@@ -102,6 +109,9 @@ impl Recorder for Watch {
     }
 
     fn record(&mut self, now: Instant, host: HostId, event: &Event) {
+        if let Some(arrivals) = &self.1 {
+            arrivals.on_event(host, event);
+        }
         let seen = &mut *self.0.borrow_mut();
         if let Event::PacketAccepted { link, waiting, .. } = *event {
             seen.on_link(now, link.0, waiting);
@@ -127,7 +137,6 @@ impl Seen {
             queues: queues(setup),
             paths: setup.network.paths.len(),
             multipath: measured.is_some_and(|flow| flow.carrier.multipath().is_some()),
-            eventful: is_eventful(setup),
             ..Seen::default()
         }
     }
@@ -198,10 +207,8 @@ impl Seen {
             .filter(|(_, points)| !points.is_empty())
             .map(|((quantity, path), points)| Series { quantity, path, points })
             .collect();
-        if self.eventful {
-            let path = |subflow| path(&record.measured().receiver_subflows, subflow);
-            series.extend(receiving.brought.into_series(path));
-        }
+        let path = |subflow| path(&record.measured().receiver_subflows, subflow);
+        series.extend(receiving.brought.into_series(path));
         for one in &mut series {
             // A path that was joined again has several subflows.
             one.points.sort_by_key(|(at, _)| *at);

@@ -49,6 +49,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "blocking",
             "study",
             "setup",
+            "delays",
             "series",
             "repetition",
             "decisions",

@@ -41,13 +41,14 @@ impl TrafficModel for Burst {
         }
     }
 
-    fn outcome(&self, _client: &Report, sender: &Report, receiver: &Report) -> Outcome {
+    fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
         let delays = receiver.delays_since(sender);
         Outcome {
             metric: Metric::MessageDelay,
             value: mean(&delays),
             bytes_read: receiver.bytes_read,
             message_delays: delays,
+            parts: receiver.parts_since(sender, client),
             extra: Vec::new(),
         }
     }

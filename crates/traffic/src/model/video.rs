@@ -50,7 +50,7 @@ impl TrafficModel for Video {
         Some(self.time)
     }
 
-    fn outcome(&self, _client: &Report, sender: &Report, receiver: &Report) -> Outcome {
+    fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
         let delays = receiver.delays_since(sender);
         let complete = delays.len() as u64 == self.messages();
         Outcome {
@@ -59,6 +59,7 @@ impl TrafficModel for Video {
             bytes_read: receiver.bytes_read,
             extra: distribution(&delays),
             message_delays: delays,
+            parts: receiver.parts_since(sender, client),
         }
     }
 }

@@ -79,7 +79,7 @@ impl Browser {
             connections: self.connections.len(),
             bytes_read: self.report.bytes_read,
         };
-        outcome::outcome(&times, &self.fetches)
+        outcome::outcome(&times, &self.fetches, started)
     }
 
     /// When each object's request was written.

@@ -5,7 +5,8 @@
 //! read.
 
 use super::browser::Fetch;
-use crate::outcome::{Metric, Outcome, mean, quantile};
+use crate::outcome::{Metric, Outcome, Part, mean, quantile};
+use base::Instant;
 
 /// What a browser measured of the whole page, in seconds since its start.
 pub(super) struct Times {
@@ -15,7 +16,7 @@ pub(super) struct Times {
     pub bytes_read: u64,
 }
 
-pub(super) fn outcome(times: &Times, fetches: &[Fetch]) -> Outcome {
+pub(super) fn outcome(times: &Times, fetches: &[Fetch], started: Option<Instant>) -> Outcome {
     let object_times: Vec<f64> = fetches.iter().filter_map(object_time).collect();
     let by_object = fetches.iter().map(|fetch| object_time(fetch).unwrap_or(f64::NAN));
     Outcome {
@@ -24,6 +25,15 @@ pub(super) fn outcome(times: &Times, fetches: &[Fetch]) -> Outcome {
         bytes_read: times.bytes_read,
         extra: extra(times, fetches, &object_times),
         message_delays: by_object.collect(),
+        parts: fetches.iter().map(|fetch| part(fetch, started)).collect(),
+    }
+}
+
+fn part(fetch: &Fetch, started: Option<Instant>) -> Part {
+    let asked = fetch.asked.map(|(at, _)| at);
+    Part {
+        start: asked.map(|at| at - started.unwrap_or(Instant::ZERO)),
+        delay: asked.and_then(|asked| Some(fetch.finished? - asked)),
     }
 }
 
