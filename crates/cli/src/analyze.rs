@@ -36,8 +36,8 @@ pub(crate) struct AnalyzeArgs {
     /// Print one JSON document instead of the tables
     #[arg(long)]
     pub json: bool,
-    /// Write a page with the sequence of every connection over time: what was sent on which subflow,
-    /// sent again, reinjected and acknowledged
+    /// Write a page with the sequence of every connection over time: what was sent on which
+    /// subflow, sent again, reinjected and acknowledged
     #[arg(long, value_name = "PAGE")]
     pub out: Option<String>,
     /// Overwrite a file that anabranch did not write
@@ -157,9 +157,12 @@ fn summary(file: &str, analysis: &Analysis, screen: Screen) -> String {
     let each = |cell: &dyn Fn(&Talkers) -> String| shown.iter().map(|one| cell(one)).collect();
     let share = |one: &Talkers| (one.bytes[0] + one.bytes[1]) as f64 / (bytes as f64).max(1.0);
     let table = vec![
-        Column::new("hosts A and B", false, 0, each(&|one| {
-            format!("{} and {}", one.hosts[0], one.hosts[1])
-        })),
+        Column::new(
+            "hosts A and B",
+            false,
+            0,
+            each(&|one| format!("{} and {}", one.hosts[0], one.hosts[1])),
+        ),
         Column::new("packets", true, 1, each(&|one| one.packets.to_string())),
         Column::new("A to B", true, 0, each(&|one| size(one.bytes[0]))),
         Column::new("B to A", true, 0, each(&|one| size(one.bytes[1]))),

@@ -2,7 +2,7 @@
 
 use crate::exit::USAGE;
 use crate::output::{Screen, error, print};
-use lab::nearest_help;
+use lab::scenario::nearest_help;
 
 /// Runs the subcommand for the command with these words and returns the exit code.
 pub(crate) fn help(words: &[String]) -> u8 {
@@ -33,7 +33,10 @@ fn unknown(command: &clap::Command, word: &str) -> String {
     let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
     let names: Vec<&str> = shown.map(clap::Command::get_name).collect();
     if names.is_empty() {
-        return format!("`{whole}` has no commands\n  help: write `anabranch help {}`", last(whole));
+        return format!(
+            "`{whole}` has no commands\n  help: write `anabranch help {}`",
+            last(whole)
+        );
     }
     format!("`{whole}` has no command `{word}`\n  help: {}", nearest_help(word, &names))
 }

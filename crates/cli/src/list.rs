@@ -85,9 +85,7 @@ fn one(topic: Topic) -> List {
         Topic::Policies => {
             table::<PolicyRow>("Path policies (--policy), with any scheduler of mptcp")
         }
-        Topic::Failover => {
-            List::of("Fail-over rules (--failover)", FAILOVER_NAMES.iter().copied())
-        }
+        Topic::Failover => List::of("Fail-over rules (--failover)", FAILOVER_NAMES.iter().copied()),
         Topic::Queues => {
             let names = network::queue::NAMES.iter().copied();
             List::of("Queue disciplines (`queue` in a path)", names)
@@ -158,10 +156,7 @@ fn table<R: Row>(title: &str) -> List {
 }
 
 /// Names with their parameters.
-fn with_parameters(
-    title: &str,
-    rows: impl Iterator<Item = (About, &'static [Parameter])>,
-) -> List {
+fn with_parameters(title: &str, rows: impl Iterator<Item = (About, &'static [Parameter])>) -> List {
     let mut list = List { title: title.to_owned(), ..List::default() };
     for ((name, summary, source), parameters) in rows {
         list.rows.push((name, format!("{summary} ({source})")));

@@ -124,7 +124,8 @@ fn chosen(scenario: &Scenario, names: &[String]) -> Result<Vec<Variant>, InputEr
         );
         return Err(InputError::at("--variant", problem, help));
     }
-    let is_chosen = |variant: &Variant| names.is_empty() || names.iter().any(|name| is_named(variant, name));
+    let is_chosen =
+        |variant: &Variant| names.is_empty() || names.iter().any(|name| is_named(variant, name));
     Ok(all.into_iter().filter(is_chosen).collect())
 }
 

@@ -50,4 +50,3 @@ pub use study::{Study, StudyError, VariantRuns, Watcher};
 pub use summary::{Quantile, Summary};
 pub use traffic_spec::{describe_traffic, show_traffic};
 pub use verdict::scale;
-pub use words::nearest_help;

@@ -53,6 +53,12 @@ pub(crate) struct Fetching {
     pub per_host: bool,
 }
 
+/// Whether the word begins with the name of a model.
+pub(crate) fn names_model(word: &str) -> bool {
+    let name = word.split(':').next().unwrap_or(word);
+    NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// Reads a traffic model; a burst's segments depend on the profile. Files are relative to `folder`.
 /// For a page, its source is returned as well.
 pub(crate) fn parse_traffic(

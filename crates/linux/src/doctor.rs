@@ -80,12 +80,7 @@ pub fn examine() -> Vec<Check> {
             inside.clone().map(|_| "can be created".to_owned()),
             PRIVILEGE,
         ),
-        check(
-            "TUN in a namespace",
-            "emulate",
-            inside.clone().and_then(tun_inside),
-            PRIVILEGE,
-        ),
+        check("TUN in a namespace", "emulate", inside.clone().and_then(tun_inside), PRIVILEGE),
         check(
             "user namespaces",
             "namespaces without root",

@@ -1,9 +1,9 @@
 //! The page of a capture: the sequence of every connection over time.
 //!
-//! A point is a segment: its time and the position of its first byte in the connection (of MPTCP the
-//! data sequence number less the first). Colour and symbol are those of its subflow; segments that
-//! were sent again and reinjections have symbols of their own in the same colour. The line is what
-//! was acknowledged.
+//! A point is a segment: its time and the position of its first byte in the connection (of MPTCP
+//! the data sequence number less the first). Colour and symbol are those of its subflow; segments
+//! that were sent again and reinjections have symbols of their own in the same colour. The line is
+//! what was acknowledged.
 
 use super::charts::{axis, layout};
 use super::figure::{Figure, scripts};

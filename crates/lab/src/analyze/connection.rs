@@ -56,7 +56,8 @@ impl Default for Opened {
 }
 
 impl Connections {
-    /// Creates the state for segments with these `origins`; `sequences`: record when they were sent.
+    /// Creates the state for segments with these `origins`; `sequences`: records when they were
+    /// sent.
     pub(super) fn new(origins: Origins, sequences: bool) -> Connections {
         Connections { origins, sequences, ..Connections::default() }
     }

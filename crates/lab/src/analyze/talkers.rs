@@ -67,8 +67,7 @@ impl Counts {
         let mut counted: BTreeMap<String, Counted> = BTreeMap::new();
         for ((.., protocol), of) in &self.conversations {
             let name = name(*protocol, of.quic);
-            let empty =
-                Counted { protocol: name.clone(), packets: 0, bytes: 0, conversations: 0 };
+            let empty = Counted { protocol: name.clone(), packets: 0, bytes: 0, conversations: 0 };
             let sum = counted.entry(name).or_insert(empty);
             sum.packets += of.packets;
             sum.bytes += of.bytes[0] + of.bytes[1];
@@ -123,7 +122,8 @@ struct Header<'a> {
 
 impl Header<'_> {
     fn read(datagram: &[u8]) -> Option<Header<'_>> {
-        let short = |at: usize| Some(u16::from_be_bytes([*datagram.get(at)?, *datagram.get(at + 1)?]));
+        let short =
+            |at: usize| Some(u16::from_be_bytes([*datagram.get(at)?, *datagram.get(at + 1)?]));
         let (src, dst, protocol, len, end): (IpAddr, IpAddr, u8, u64, usize) =
             match datagram.first()? >> 4 {
                 4 => {
@@ -193,9 +193,8 @@ mod tests {
         counts.packet(&packet(UDP, 1, 4, [5353, 53], &[0x41; 10]));
         counts.packet(&packet(UDP, 1, 4, [5353, 53], &[0xc1, 1, 2, 3, 4]));
         let shown: Vec<_> = counts.protocols();
-        let row = |at: usize| {
-            (shown[at].protocol.as_str(), shown[at].packets, shown[at].conversations)
-        };
+        let row =
+            |at: usize| (shown[at].protocol.as_str(), shown[at].packets, shown[at].conversations);
         assert_eq!((row(0), row(1), shown.len()), (("QUIC", 3, 2), ("UDP", 2, 1), 2));
     }
 

@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn upper_case_and_other_names_are_understood() {
-        for (given, own) in [("WLAN", "wlan"), ("Wi-Fi", "wlan"), ("4G", "lte"), ("3G-002", "3g-002")]
+        for (given, own) in
+            [("WLAN", "wlan"), ("Wi-Fi", "wlan"), ("4G", "lte"), ("3G-002", "3g-002")]
         {
             assert_eq!(Profile::find(given).unwrap().name, own);
         }

@@ -11,7 +11,7 @@ use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::token::{Token, tokens};
 use crate::path_spec::{PathSpec, RUN_LIMIT, Span, check_name, show_time};
-use crate::traffic_spec::{FLOW_EXAMPLES, Fetching, parse_traffic, show_traffic};
+use crate::traffic_spec::{FLOW_EXAMPLES, Fetching, names_model, parse_traffic, show_traffic};
 use crate::units::parse_time;
 use crate::words::nearest_help;
 use base::chance::owner_of;
@@ -292,7 +292,7 @@ fn help_with(word: &str, paths: &[PathSpec]) -> String {
         _ if paths.iter().any(|path| path.name.eq_ignore_ascii_case(word)) => "on",
         _ if ControllerChoice::find(word).is_some() => "cc",
         _ if SchedulerChoice::find(word).is_some() => "scheduler",
-        _ if ["bulk", "burst", "video"].iter().any(|name| word.starts_with(name)) => "traffic",
+        _ if names_model(word) => "traffic",
         _ => return nearest_help(word, &item_words()),
     };
     format!("write `{item} {word}`")

@@ -46,7 +46,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("runs take about", "a study of 100,000 runs: cost.rs"),
     ("of memory and", "a study of 100,000 runs: cost.rs"),
     ("help: fewer runs are enough for most", "a study of 100,000 runs: cost.rs"),
-    ("the recording of `", "runs with a recording that is not shipped: lab/src/validation/tests.rs"),
+    (
+        "the recording of `",
+        "runs with a recording that is not shipped: lab/src/validation/tests.rs",
+    ),
     ("` is not here; name the folder", "the same"),
     ("more pairs of hosts", "a capture of many hosts"),
     ("starting a program:", "a system that cannot start programs"),
