@@ -179,8 +179,8 @@ fn paths() -> List {
 }
 
 fn pages() -> List {
-    let title = "Pages (--traffic web:NAME); object sizes are assumed, unless ANABRANCH_DATA names \
-                 a folder with web/epload and web/paper000";
+    let title =
+        "Pages (--traffic web:NAME); object sizes are assumed, unless --data has recordings";
     let mut list = List { title: title.to_owned(), ..List::default() };
     for page in lab::web_page::NAMED_PAGES {
         let (objects, kilobytes) = (page.objects, page.bytes as f64 / 1e3);
