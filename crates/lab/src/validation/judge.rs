@@ -160,7 +160,7 @@ fn usable<'s>(entry: &Entry, series: &'s Series) -> Result<&'s Recorded, String>
         let name = show_traffic(&entry.scenario.traffic);
         return Err(format!(
             "the recording of `{name}` is not here; name the folder that has web/epload and \
-             web/paper000 with `data` in the file or with ANABRANCH_DATA"
+             web/paper000 with `--data DIR` or ANABRANCH_DATA"
         ));
     }
     match recorded.stale(entry) {
