@@ -6,6 +6,7 @@
 //! what was acknowledged.
 
 use super::charts::{axis, layout};
+use super::draw::packed_all;
 use super::figure::{Figure, scripts};
 use super::page::{STYLE, escaped};
 use super::palette;
@@ -39,6 +40,7 @@ pub(crate) fn capture_page(sheet: &CapturePage<'_>) -> String {
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
          <meta name={GENERATOR} {version}\">\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title}</title><style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
     );
     let (figures, left_out) = figures(sheet);
@@ -117,11 +119,11 @@ fn traces(connection: &Connection, down: bool) -> (Vec<Value>, bool) {
     let scale = Scale::of(connection.first_bytes(down)).bytes;
     let step = sequence.acknowledged.len().div_ceil(MOST_POINTS).max(1);
     let line: Vec<(f64, u64)> = sequence.acknowledged.iter().copied().step_by(step).collect();
-    let (x, y): (Vec<f64>, Vec<f64>) =
-        line.iter().map(|(time, position)| (*time, *position as f64 / scale)).unzip();
+    let x = packed_all(line.iter().map(|(time, _)| *time));
+    let y = packed_all(line.iter().map(|(_, position)| *position as f64 / scale));
     let mut traces = vec![json!({
         "type": "scatter", "mode": "lines", "x": x, "y": y, "name": "acknowledged",
-        "line": {"shape": "hv", "color": "#888888", "width": 1},
+        "line": {"shape": "hv", "color": "#777777", "width": 1},
     })];
     let mut thinned = step > 1;
     for (index, subflow) in connection.subflows.iter().enumerate() {
@@ -160,12 +162,12 @@ fn label(subflow: &Subflow, kind: Sending, count: usize) -> String {
 fn points(shown: &[&SentAt], kind: Sending, index: usize, name: &str, scale: f64) -> Value {
     let look = palette::of_path(index);
     let (symbol, size) = match kind {
-        Sending::New => (look.symbol, 4),
-        Sending::Retransmission => ("x-thin-open", 9),
-        Sending::Reinjection => ("circle-open", 11),
+        Sending::New => (look.symbol(), 4),
+        Sending::Retransmission => ("x-thin-open".to_owned(), 9),
+        Sending::Reinjection => ("circle-open".to_owned(), 11),
     };
-    let x: Vec<f64> = shown.iter().map(|one| one.time).collect();
-    let y: Vec<f64> = shown.iter().map(|one| one.position as f64 / scale).collect();
+    let x = packed_all(shown.iter().map(|one| one.time));
+    let y = packed_all(shown.iter().map(|one| one.position as f64 / scale));
     json!({
         "type": "scatter", "mode": "markers", "x": x, "y": y, "name": name,
         "marker": {

@@ -6,13 +6,16 @@
 mod calls;
 mod capture;
 mod charts;
+mod draw;
 mod events;
 mod failover;
 mod figure;
+mod notes;
 mod page;
-mod palette;
+pub(crate) mod palette;
 mod sharing;
 mod tables;
+mod terms;
 mod why;
 
 pub(crate) use capture::{CapturePage, capture_page};
