@@ -107,7 +107,13 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub wide: bool,
     /// Exit with code 4 if the answer is one of these: hurts, undecided (also: not known)
-    #[arg(long, value_name = "LIST", value_delimiter = ',', env = "ANABRANCH_FAIL_IF", hide_env = true)]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        env = "ANABRANCH_FAIL_IF",
+        hide_env = true
+    )]
     pub fail_if: Vec<FailIf>,
     /// Print the table as Markdown
     #[arg(long, conflicts_with_all = ["json", "wide"])]
@@ -129,7 +135,7 @@ pub(crate) struct CompareArgs {
     /// Overwrite files that anabranch did not write
     #[arg(long)]
     pub force: bool,
-    /// Print no progress and no notes
+    /// Print no progress; notes on how inputs were understood stay
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Print a line for every repetition

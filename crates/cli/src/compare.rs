@@ -1,6 +1,7 @@
 //! The subcommand `compare`: from arguments to a table, a document or a folder, and an exit code.
 
 use crate::args::CompareArgs;
+use crate::cost::warn_of_cost;
 use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print, stdout_is_terminal};
 use crate::progress::{Progress, Shown, real_time};
@@ -68,6 +69,7 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     if let Some(note) = records.as_ref().and_then(Records::note).filter(|_| !args.quiet) {
         message(&format!("note: {note}"));
     }
+    warn_of_cost(scenario);
     let clock = real_time();
     let study = run_study(scenario, records.as_ref(), &progress);
     progress.finish();
@@ -88,18 +90,21 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     let saved = out
         .as_ref()
         .map_or(Ok(()), |out| save(out, prepared, (&study, &report), &provenance, args.quiet));
-    if args.json {
-        print(&format!("{:#}\n", document(scenario, &report)));
-    } else {
-        let ask = table::Ask { quiet: args.quiet, pairs: args.pairs, why: args.why, wide: args.wide };
-        if args.markdown {
-            print(&table::markdown(scenario, &report));
-        } else {
-            print(&table::text(scenario, &report, ask, Screen::detect(args.no_color)));
-        }
-    }
+    show(args, scenario, &report);
     saved?;
     Ok(code(args, &report))
+}
+
+/// Prints the result.
+fn show(args: &CompareArgs, scenario: &Scenario, report: &Report) {
+    if args.json {
+        print(&format!("{:#}\n", document(scenario, report)));
+    } else if args.markdown {
+        print(&table::markdown(scenario, report));
+    } else {
+        let ask = table::Ask { pairs: args.pairs, why: args.why, wide: args.wide };
+        print(&table::text(scenario, report, ask, Screen::detect(args.no_color)));
+    }
 }
 
 /// The exit code of a study.

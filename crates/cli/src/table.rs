@@ -7,14 +7,12 @@ use lab::answer::Stopped;
 use lab::comparison::Class;
 use lab::scenario::{Protocol, Runs};
 use lab::statistics::Interval;
-use lab::{Pair, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
+use lab::{Pair, Ratio, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
 use std::fmt::Write;
 
 /// Options of the text output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask {
-    /// Without notes on the inputs.
-    pub quiet: bool,
     /// With the table of all pairs.
     pub pairs: bool,
     /// With the table of `--why`.
@@ -27,7 +25,7 @@ pub(crate) struct Ask {
 pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> String {
     let mut text = String::new();
     heading(&mut text, scenario, report, screen);
-    paths(&mut text, scenario, ask.quiet, screen);
+    paths(&mut text, scenario, screen);
     let wide = if ask.wide { Screen { width: None, ..screen } } else { screen };
     text.push_str(&results(scenario, report, ask.wide).render(wide));
     let fairness = fairness::text(scenario, report, screen);
@@ -38,6 +36,11 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
     if let Some(messages) = messages(report) {
         text.push('\n');
         text.push_str(&messages.render(screen));
+    }
+    let ratios = ratios(report);
+    if !ratios.is_empty() {
+        text.push('\n');
+        text.push_str(&ratios);
     }
     for content in remarks(scenario, report) {
         remark(&mut text, &content, screen);
@@ -104,8 +107,8 @@ pub(crate) fn protocols(scenario: &Scenario) -> String {
     words.collect::<Vec<_>>().join(" and ")
 }
 
-/// The resolved paths, and notes.
-pub(crate) fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen) {
+/// The resolved paths, and the notes on how inputs were understood, which nothing hides.
+pub(crate) fn paths(text: &mut String, scenario: &Scenario, screen: Screen) {
     let width = scenario.paths.iter().map(|path| path.name.len()).max().unwrap_or(0).max(4);
     line(text, &screen.styled("1", &format!("{:<width$}  resolved", "path")));
     for path in &scenario.paths {
@@ -113,10 +116,8 @@ pub(crate) fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen:
         screen.wrap(text, &name, &path.to_string(), "");
     }
     competition(text, scenario, screen);
-    if !quiet {
-        for note in &scenario.notes {
-            remark(text, note, screen);
-        }
+    for note in &scenario.notes {
+        remark(text, note, screen);
     }
     line(text, "");
 }
@@ -179,21 +180,21 @@ pub(crate) fn markdown(scenario: &Scenario, report: &Report) -> String {
     format!("{}\n{}\n", table.markdown(), report.verdict)
 }
 
-/// How many times as fast, or as much, the best variant is as each other one, best first.
-fn ratios(report: &Report) -> Option<String> {
-    let larger = report.metric.larger_is_better();
-    let mut order: Vec<&Summary> = report.variants.iter().filter(|v| v.qualifies()).collect();
-    let key = |v: &Summary| v.mean.unwrap_or(f64::INFINITY) * if larger { -1.0 } else { 1.0 };
-    order.sort_by(|a, b| key(a).total_cmp(&key(b)));
-    let (best, others) = order.split_first()?;
-    let what = if larger { "as much" } else { "as fast" };
-    let mut text = format!("{} is\n", best.variant.name);
-    for other in others {
-        let (ours, theirs) = (best.mean?, other.mean?);
-        let ratio = if larger { ours / theirs } else { theirs / ours };
-        writeln!(text, "  {ratio:.2} times {what} as {}", other.variant.name).ok()?;
+/// How many times as good the best variant is as each other one.
+fn ratios(report: &Report) -> String {
+    let name = |index: usize| report.variants.get(index).map_or("", |v| v.variant.name.as_str());
+    let (Some(best), false) = (report.best, report.ratios.is_empty()) else {
+        return String::new();
+    };
+    let what = if report.metric.larger_is_better() { "as much as" } else { "as fast as" };
+    let mut text = format!("{} is\n", name(best));
+    for Ratio { variant, ratio, interval } in &report.ratios {
+        let ends = interval
+            .map_or(String::new(), |Interval { low, high }| format!(" ({low:.2} to {high:.2})"));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {ratio:.2}{ends} times {what} {}", name(*variant));
     }
-    (!others.is_empty()).then_some(text)
+    text
 }
 
 /// Column of fail-over times, if a path failed.
@@ -278,6 +279,9 @@ fn correlation(summary: &Summary) -> String {
 
 fn result(summary: &Summary) -> String {
     match (summary.class, &summary.difference) {
+        (None, _) if !summary.qualifies() && summary.incomplete == 0 && summary.discarded > 0 => {
+            format!("no verdict: {} of {} discarded", summary.discarded, summary.n)
+        }
         (None, _) if !summary.qualifies() => {
             format!("no verdict: {} of {} incomplete", summary.incomplete, summary.n)
         }
@@ -435,7 +439,7 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     };
     for summary in &report.variants {
         let name = &summary.variant.name;
-        if !summary.qualifies() || summary.incomplete > 0 {
+        if !summary.qualifies() || summary.incomplete + summary.discarded > 0 {
             note(format!("{name}: {}", summary.disqualification()));
         }
         if let (true, Some(median)) = (summary.heavy_tail, summary.median) {

@@ -46,7 +46,7 @@ pub use error::{Given, InputError, Refusal};
 pub use execution::run_study;
 pub use harness::Captures;
 pub use quantity::{Scale, percent};
-pub use report::{Pair, Report};
+pub use report::{Pair, Ratio, Report};
 pub use scenario::{Options, Scenario};
 pub use series::VariantSeries;
 pub use simulator::PathCounters;

@@ -6,10 +6,12 @@
 
 use crate::answer::{Answer, Stopped, compare, judge};
 use crate::comparison::{Asked, Class, Comparison, Depth, Difference, Series};
-use crate::reference::baseline;
+use crate::reference::{baseline, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
+use crate::statistics::{FEWEST, Interval, mean, ratio_interval};
 use crate::study::{Study, VariantRuns, hex};
 use crate::summary::Summary;
+use base::chance::owner_of;
 use traffic::Metric;
 
 /// The result of a study.
@@ -29,12 +31,27 @@ pub struct Report {
     pub variants: Vec<Summary>,
     /// All pairs of variants.
     pub pairs: Vec<Pair>,
+    /// Index of the variant with the best mean.
+    pub best: Option<usize>,
+    /// That variant in comparison with the others, the nearest first.
+    pub ratios: Vec<Ratio>,
     /// Verdict in one line.
     pub verdict: String,
     /// Result hash of the study, in hexadecimal digits.
     pub hash: String,
     /// Whether the study was stopped early.
     pub interrupted: bool,
+}
+
+/// How many times as good the best variant is as another one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ratio {
+    /// Index of the other variant.
+    pub variant: usize,
+    /// Ratio of the means, at least 1.
+    pub ratio: f64,
+    /// 95 % interval by BCa bootstrap of the repetitions that both finished.
+    pub interval: Option<Interval>,
 }
 
 /// Comparison of two variants, corrected for the number of pairs.
@@ -76,6 +93,8 @@ impl Report {
             answer: judged.answer(),
             stopped: study.stopped,
             baseline: name,
+            best: best_of_all(metric, &variants),
+            ratios: ratios(&comparison, &variants),
             pairs: pairs(&comparison, &variants),
             verdict: crate::verdict::verdict(scenario, metric, &judged),
             variants,
@@ -83,6 +102,27 @@ impl Report {
             interrupted: study.interrupted,
         })
     }
+}
+
+/// The best variant in comparison with the others that qualify, the nearest first.
+fn ratios(comparison: &Comparison<'_>, variants: &[Summary]) -> Vec<Ratio> {
+    let metric = comparison.metric;
+    let Some(best) = best_of_all(metric, variants) else { return Vec::new() };
+    let qualified = |index: &usize| *index != best && variants[*index].qualifies();
+    let one = |index: usize| {
+        let (ours, theirs) = comparison.pairs(best, Series::Variant(index));
+        let (above, below) =
+            if metric.larger_is_better() { (&ours, &theirs) } else { (&theirs, &ours) };
+        let owner = owner_of(&format!("ratio/{}", variants[index].variant.name));
+        let ratio = mean(above)? / mean(below)?;
+        let enough = above.len() >= FEWEST && comparison.scenario.is_random();
+        let interval =
+            enough.then(|| ratio_interval(above, below, comparison.scenario.seed, owner)).flatten();
+        ratio.is_finite().then_some(Ratio { variant: index, ratio, interval })
+    };
+    let mut ratios: Vec<Ratio> = (0..variants.len()).filter(qualified).filter_map(one).collect();
+    ratios.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    ratios
 }
 
 /// All pairs of variants that qualify.
