@@ -45,6 +45,12 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
     for content in remarks(scenario, report) {
         remark(&mut text, &content, screen);
     }
+    if !report.advice.is_empty() {
+        text.push('\n');
+    }
+    for line in &report.advice {
+        screen.wrap(&mut text, "", line, "");
+    }
     if ask.pairs && !report.pairs.is_empty() {
         text.push('\n');
         text.push_str(&pairs(report, screen));

@@ -4,6 +4,7 @@
 //! the runs, [`Report`] the statistics, and `results` writes and reads files. The lab has no
 //! knowledge of protocols; arguments, tables and pages belong to the command line.
 
+mod advice;
 pub mod analyze;
 pub mod answer;
 pub mod blocking;

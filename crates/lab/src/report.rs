@@ -4,6 +4,7 @@
 //! `summary` computes values of one variant, `comparison` of two; `verdict` makes the texts,
 //! `results` the files.
 
+use crate::advice::advice;
 use crate::answer::{Answer, Stopped, compare, judge};
 use crate::comparison::{Asked, Class, Comparison, Depth, Difference, Series};
 use crate::reference::{baseline, best_of_all};
@@ -35,6 +36,8 @@ pub struct Report {
     pub best: Option<usize>,
     /// That variant in comparison with the others, the nearest first.
     pub ratios: Vec<Ratio>,
+    /// What to do with the answer, line by line; empty where nothing is known.
+    pub advice: Vec<String>,
     /// Verdict in one line.
     pub verdict: String,
     /// Result hash of the study, in hexadecimal digits.
@@ -90,6 +93,7 @@ impl Report {
                 Runs::Fixed(runs) if study.stopped != Stopped::Time => runs,
                 _ => study.repetitions(),
             },
+            advice: advice(scenario, &judged.answer()),
             answer: judged.answer(),
             stopped: study.stopped,
             baseline: name,

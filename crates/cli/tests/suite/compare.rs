@@ -138,6 +138,38 @@ fn automatic_number_of_runs_ends_when_the_answer_is_known() {
 }
 
 #[test]
+fn answer_of_fail_if_has_an_exit_code_of_its_own() {
+    let study = |traffic, more: &[&str]| {
+        let study = ["--path", "a=rate 5mbit delay 10ms", "--path", "b=rate 5mbit delay 10ms"];
+        let traffic = ["--traffic", traffic, "--schedulers", "lrf"];
+        anabranch(&[&["compare"], &study[..], &traffic, more].concat())
+    };
+    let gains = study("bulk:4MiB", &["--fail-if", "hurts,undecided"]);
+    assert_eq!(gains.status.code(), Some(0));
+    // One packet gains nothing from a second path: no difference.
+    let same = study("bulk:1KiB", &["--fail-if", "hurts,undecided"]);
+    assert_eq!(same.status.code(), Some(0));
+    let random = ["--path", "c=rate 5mbit delay 10ms loss 1%", "--runs", "2"];
+    let unknown = study("bulk:4MiB", &[&random[..], &["--fail-if", "undecided"]].concat());
+    assert_eq!(unknown.status.code(), Some(4), "two runs have no interval");
+    let unasked = study("bulk:4MiB", &random);
+    assert_eq!(unasked.status.code(), Some(0));
+}
+
+#[test]
+fn markdown_is_a_table_and_the_verdict() {
+    let text = succeeds(&[&SMALL[..], &["--markdown"]].concat());
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines[0].starts_with("| variant | ") && lines[1].starts_with("| --- | --: |"),
+        "{text}"
+    );
+    assert!(lines.last().is_some_and(|line| line.starts_with("Verdict: ")), "{text}");
+    let cells = |line: &str| line.matches('|').count();
+    assert!(lines[..4].iter().all(|line| cells(line) == cells(lines[0])), "{text}");
+}
+
+#[test]
 fn time_ends_a_study_with_its_complete_repetitions() {
     let study = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:64KiB"];
     let limited = [&study[..], &["--time", "1us", "--json"]].concat();
@@ -145,7 +177,8 @@ fn time_ends_a_study_with_its_complete_repetitions() {
     let runs = document["runs"].as_u64().expect("runs");
     assert!((4..=20).contains(&runs), "{runs}: four whatever the time");
     assert_eq!(document["answer"]["stopped"], "time");
-    let again = [&study[..], &["--runs", &runs.to_string(), "--json"]].concat();
+    let runs = runs.to_string();
+    let again = [&study[..], &["--runs", &runs, "--json"]].concat();
     let again: Value = serde_json::from_str(&succeeds(&again)).expect("JSON");
     assert_eq!(document["hash"], again["hash"], "bit for bit");
 }

@@ -218,7 +218,9 @@ fn mptcp_download_over_unequal_lossy_paths_shows_what_the_recorder_counted() {
 #[test]
 fn sequences_have_every_segment_with_its_kind_and_the_acknowledgements() {
     let links = [link(10, 15, 0.01), link(4, 60, 0.005)];
-    let (record, truth) = download(Multipath::default().into(), &links);
+    // It sends everything on both paths, so that there are reinjections to mark.
+    let scheduler = "redundant".parse().unwrap();
+    let (record, truth) = download(Multipath { scheduler, ..Multipath::default() }.into(), &links);
     let file = &captures(&record).sender;
     assert_eq!(only(file).sequence(true), &Sequence::default(), "only where it is asked for");
     let analysis = analyze_sequences(file).unwrap();

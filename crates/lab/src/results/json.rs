@@ -36,6 +36,7 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
         "variants": variants,
         "answer": answer(report),
         "matters": scenario.matters.0,
+        "advice": report.advice,
         "verdict": report.verdict,
         "hash": report.hash,
         "reverse": scenario.ends.reverse,
