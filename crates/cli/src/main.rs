@@ -15,6 +15,7 @@ mod emulate;
 mod exit;
 mod explain;
 mod fairness;
+mod figures;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;

@@ -36,7 +36,8 @@ impl Overwrite {
         name.map(|name| self.folder("--pcap", name, names)).transpose()
     }
 
-    fn folder(
+    /// Opens a folder unless one of these files in it is somebody else's.
+    pub(crate) fn folder(
         self,
         option: &str,
         name: &str,

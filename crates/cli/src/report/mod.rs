@@ -9,7 +9,7 @@ mod events;
 mod failover;
 mod figure;
 mod page;
-mod palette;
+pub(crate) mod palette;
 mod sharing;
 mod tables;
 mod why;

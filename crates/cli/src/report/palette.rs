@@ -45,7 +45,7 @@ const DASHES: [&str; 4] = ["solid", "dash", "dot", "dashdot"];
 
 /// Look of a path or a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Look {
+pub(crate) struct Look {
     pub colour: &'static str,
     pub dash: &'static str,
     pub symbol: &'static str,
@@ -53,7 +53,7 @@ pub(super) struct Look {
 
 impl Look {
     /// The symbol as a character, for text.
-    pub(super) fn letter(&self) -> char {
+    pub(crate) fn letter(&self) -> char {
         match self.symbol {
             "circle" => '\u{25cf}',
             "triangle-up" => '\u{25b2}',
@@ -76,14 +76,14 @@ impl Look {
 }
 
 /// Look of a path, by its position in the scenario.
-pub(super) fn of_path(index: usize) -> Look {
+pub(crate) fn of_path(index: usize) -> Look {
     let (colour, symbol) = PATHS[index % PATHS.len()];
     Look { colour, dash: DASHES[index % DASHES.len()], symbol }
 }
 
 /// Look of a variant: colour and symbol of its only path or of its scheduler; the dash shows its
 /// other choices. From the fifth combination of those on, symbols are open.
-pub(super) fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
+pub(crate) fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
     let (colour, symbol) = match (variant.single_path(), variant.scheduler()) {
         (Some(path), _) => (of_path(path).colour, of_path(path).symbol),
         (None, scheduler) => scheduler.map_or((BLACK, "circle"), of_scheduler),
