@@ -164,8 +164,7 @@ fn paths() -> String {
 
 fn pages() -> String {
     let mut text = String::from(
-        "Pages (--traffic web:NAME); object sizes are assumed, unless ANABRANCH_DATA names a \
-         folder with web/epload and web/paper000\n",
+        "Pages (--traffic web:NAME); object sizes are assumed, unless --data has recordings\n",
     );
     for page in lab::web_page::NAMED_PAGES {
         let (objects, kilobytes) = (page.objects, page.bytes as f64 / 1e3);

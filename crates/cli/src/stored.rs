@@ -139,7 +139,7 @@ fn write_figures(args: &ReportArgs, stored: &StoredStudy) -> Result<(), u8> {
     }
     if !args.quiet {
         let number = u32::try_from(files.len()).unwrap_or(u32::MAX);
-        message(&format!("wrote {} to {out}", counted(number, "figure")));
+        message(&format!("wrote {} to {out}", counted(number, "file")));
     }
     Ok(())
 }

@@ -53,17 +53,26 @@ pub(crate) struct Fetching {
     pub per_host: bool,
 }
 
-/// Reads a traffic model; a burst's segments depend on the profile. Files are relative to `folder`.
-/// For a page, its source is returned as well.
+/// Folders of the files of pages.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Folders<'a> {
+    /// Folder that names of files are relative to; `None`: the working directory.
+    pub relative_to: Option<&'a Path>,
+    /// Folder with recordings of named pages.
+    pub data: Option<&'a Path>,
+}
+
+/// Reads a traffic model; a burst's segments depend on the profile. For a page, its source is
+/// returned as well.
 pub(crate) fn parse_traffic(
     text: &str,
     profile: Profile,
-    folder: Option<&Path>,
+    folders: Folders<'_>,
     fetching: Fetching,
 ) -> Result<(Traffic, Option<PageSource>), Refusal> {
     match text.split_once(':') {
         Some(("web", value)) => {
-            let source = page(folder, value).map_err(|refusal| refusal.shifted("web:".len()))?;
+            let source = page(folders, value).map_err(|refusal| refusal.shifted("web:".len()))?;
             let Fetching { http, per_host } = fetching;
             let web = Web { page: Arc::clone(&source.page), http, per_host };
             Ok((Traffic::Web(web), Some(source)))
@@ -72,13 +81,14 @@ pub(crate) fn parse_traffic(
     }
 }
 
-fn page(folder: Option<&Path>, value: &str) -> Result<PageSource, Refusal> {
+fn page(folders: Folders<'_>, value: &str) -> Result<PageSource, Refusal> {
     if value.is_empty() {
         let names: Vec<&str> = NAMED_PAGES.iter().map(|named| named.name).collect();
         let help = format!("give a HAR file, or a page by name: {}", names.join(", "));
         return Err(Refusal::new("web", "`web:` names no page", help));
     }
-    PageSource::read(folder, value).map_err(|(problem, help)| Refusal::new(value, problem, help))
+    PageSource::read(folders.relative_to, folders.data, value)
+        .map_err(|(problem, help)| Refusal::new(value, problem, help))
 }
 
 /// Reads the text of `--http`.
@@ -208,7 +218,8 @@ mod tests {
     const FETCHING: Fetching = Fetching { http: Http::SIX, per_host: false };
 
     fn read(text: &str) -> Result<Traffic, Refusal> {
-        parse_traffic(text, Profile::Linux, None, FETCHING).map(|(traffic, _)| traffic)
+        parse_traffic(text, Profile::Linux, Folders::default(), FETCHING)
+            .map(|(traffic, _)| traffic)
     }
 
     fn problem(text: &str) -> String {
@@ -244,7 +255,7 @@ mod tests {
     fn hosts_of_a_page_are_counted_where_they_matter() {
         let words = |per_host| {
             let fetching = Fetching { per_host, ..FETCHING };
-            let page = parse_traffic("web:wikipedia", Profile::Linux, None, fetching);
+            let page = parse_traffic("web:wikipedia", Profile::Linux, Folders::default(), fetching);
             describe_traffic(&page.unwrap().0, false)
         };
         assert!(words(true).ends_with("6 HTTP/1.1 connections to its only host"));

@@ -4,7 +4,7 @@
 //! the thread as Linux accounts it, so other load on the machine matters little.
 
 use base::{Chance, Context, Duration, Instant, LinkId, Rate};
-use network::{Capacity, CapacityTrace, Limit, Link, LinkConfig, LossConfig, QueueConfig};
+use network::{Capacity, CapacityTrace, Jitter, Limit, Link, LinkConfig, LossConfig, QueueConfig};
 use std::net::IpAddr;
 use std::sync::Arc;
 use wire::{Body, Packet, Payload, TcpSegment};
@@ -25,7 +25,10 @@ fn main() {
         "the same, loss 1 %",
         &LinkConfig { loss: LossConfig::Bernoulli { p: 0.01 }, ..base.clone() },
     );
-    run("the same, jitter 2 ms", &LinkConfig { jitter: Duration::from_millis(2), ..base.clone() });
+    run(
+        "the same, jitter 2 ms",
+        &LinkConfig { jitter: Jitter::uniform(Duration::from_millis(2)), ..base.clone() },
+    );
     let red = QueueConfig::Red { min_packets: 30.0, max_packets: 90.0, max_p: 0.1 };
     run("the same, red", &LinkConfig { queue: red, ..base.clone() });
     run("the same, codel", &LinkConfig { queue: QueueConfig::CoDel, ..base.clone() });

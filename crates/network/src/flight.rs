@@ -1,5 +1,5 @@
 //! Packets between the queue and the far end: a FIFO while the delay is constant, a heap ordered
-//! by (arrival, number) with jitter or reordering.
+//! by (arrival, number) where packets may overtake each other.
 //!
 //! Packets stay boxed, since they are large and pass several links.
 
@@ -114,6 +114,23 @@ impl Flights {
             }
             Flights::Heap(heap) => {
                 heap.flights.iter().map(|Reverse((flight, _))| flight.arrival).filter(arrives).max()
+            }
+        }
+    }
+
+    /// Latest arrival of the packets that will arrive and whose number `wanted` accepts; the start
+    /// of time without any.
+    pub(crate) fn latest(&self, wanted: impl Fn(u64) -> bool) -> Instant {
+        let later = |latest: Instant, flight: &Flight| {
+            let arrives = flight.arrival != Instant::FAR_FUTURE && wanted(flight.number);
+            if arrives { latest.max(flight.arrival) } else { latest }
+        };
+        match self {
+            Flights::Fifo(fifo) => {
+                fifo.flights.iter().map(|(flight, _)| flight).fold(Instant::ZERO, later)
+            }
+            Flights::Heap(heap) => {
+                heap.flights.iter().map(|Reverse((flight, _))| flight).fold(Instant::ZERO, later)
             }
         }
     }

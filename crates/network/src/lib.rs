@@ -10,6 +10,7 @@
 
 mod damage;
 mod flight;
+mod jitter;
 mod link;
 mod link_config;
 mod link_stats;
@@ -21,6 +22,7 @@ mod server;
 mod topology;
 pub mod trace;
 
+pub use jitter::{Distribution, Jitter};
 pub use link::Link;
 pub use link_config::{Capacity, Limit, LinkChange, LinkConfig};
 pub use link_stats::LinkStats;

@@ -12,6 +12,7 @@
 
 use crate::damage::corrupt;
 use crate::flight::{Flight, Flights};
+use crate::jitter::Variation;
 use crate::link_config::{Capacity, Limit, LinkChange, LinkConfig};
 use crate::link_stats::LinkStats;
 use crate::loss::{Draw, Loss, LossModel};
@@ -49,14 +50,15 @@ pub struct Link {
     down: bool,
     /// Whether packets may be damaged or duplicated.
     has_damage: bool,
+    /// Whether delays differ between packets.
+    varies: bool,
     rare: Box<Rare>,
 }
 
 /// Fields that few packets need.
 #[derive(Debug)]
 struct Rare {
-    jitter: Duration,
-    reorder: f64,
+    variation: Variation,
     duplicate: f64,
     corrupt: f64,
     /// Serialisation time of a 1500-byte packet at the configured capacity.
@@ -77,9 +79,9 @@ impl Link {
     /// A link whose random draws are keyed by `owner`, which no other link may use.
     pub fn new(id: LinkId, config: LinkConfig, owner: u64) -> Self {
         let packet_time = config.capacity.typical_packet_time();
-        let overtaking = !config.jitter.is_zero() || config.reorder > 0.0;
+        let variation = Variation::new(config.jitter, config.reorder);
         Link {
-            flights: Flights::new(overtaking),
+            flights: Flights::new(variation.overtakes()),
             queue: Queue::new(config.queue, packet_time),
             stats: LinkStats::default(),
             service: VecDeque::new(),
@@ -92,9 +94,9 @@ impl Link {
             id,
             down: false,
             has_damage: config.corrupt > 0.0 || config.duplicate > 0.0,
+            varies: variation.exists(),
             rare: Box::new(Rare {
-                jitter: config.jitter,
-                reorder: config.reorder,
+                variation,
                 duplicate: config.duplicate,
                 corrupt: config.corrupt,
                 packet_time,
@@ -333,7 +335,7 @@ impl Link {
             self.record_drop(cx, len, DropReason::Random);
             return None;
         }
-        Some(Flight { arrival: depart + self.propagation(&draw), number, len })
+        Some(Flight { arrival: self.arrival(depart, &draw), number, len })
     }
 
     /// Put a packet in flight, possibly damaged or with a copy.
@@ -357,21 +359,13 @@ impl Link {
         }
     }
 
-    /// Propagation delay of a packet after its service.
+    /// Arrival of a packet whose service ends at `depart`.
     #[inline]
-    fn propagation(&self, draw: &Draw) -> Duration {
-        let delay = self.delay;
-        if matches!(self.flights, Flights::Fifo(_)) {
-            return delay;
+    fn arrival(&mut self, depart: Instant, draw: &Draw) -> Instant {
+        if self.varies {
+            return self.rare.variation.arrival(depart, self.delay, draw);
         }
-        let Draw { chance, owner, number } = *draw;
-        if chance.happens(self.rare.reorder, owner, Purpose::Reorder, number) {
-            return Duration::ZERO;
-        }
-        let jitter = self.rare.jitter;
-        let spread = jitter.as_nanos().saturating_mul(2).saturating_add(1);
-        let up = Duration::from_nanos(chance.below(spread, owner, Purpose::Jitter, number));
-        (delay + up).saturating_sub(jitter)
+        depart + self.delay
     }
 
     /// Whether a packet of `len` bytes is accepted.
@@ -470,17 +464,21 @@ impl Link {
     fn reroute(&mut self, cx: &Context<'_>) {
         let Some(first) = self.service.front() else { return };
         let base = first.number;
-        let arrivals: VecDeque<Instant> = self
-            .service
+        let service = std::mem::take(&mut self.service);
+        if self.varies {
+            let has_left = |number| position(&service, base, number).is_none();
+            self.rare.variation.resume(self.flights.latest(has_left));
+        }
+        let arrivals: Vec<Instant> = service
             .iter()
             .map(|service| {
                 let draw = Draw { chance: cx.chance, owner: self.owner, number: service.number };
-                service.depart + self.propagation(&draw)
+                self.arrival(service.depart, &draw)
             })
             .collect();
-        let service = &self.service;
         self.flights
-            .reschedule(|number| position(service, base, number).map(|index| arrivals[index]));
+            .reschedule(|number| position(&service, base, number).map(|index| arrivals[index]));
+        self.service = service;
     }
 
     fn record_drop(&self, cx: &mut Context<'_>, len: u32, reason: DropReason) {

@@ -3,6 +3,7 @@
 //! Plain values. Parsing `rate 25mbit delay 20ms limit 100p` and refusing invalid values with a
 //! message is left to the lab.
 
+use crate::jitter::Jitter;
 use crate::loss::LossConfig;
 use crate::queue::QueueConfig;
 use crate::trace::CapacityTrace;
@@ -16,9 +17,8 @@ pub struct LinkConfig {
     pub capacity: Capacity,
     /// Propagation delay, one way.
     pub delay: Duration,
-    /// The delay of each packet is uniform in `delay - jitter ..= delay + jitter`, never negative;
-    /// packets may overtake each other, as with netem.
-    pub jitter: Duration,
+    /// Deviation of each packet's delay.
+    pub jitter: Jitter,
     /// Limit of the queue; the packet in service is not counted.
     pub limit: Limit,
     /// The queue discipline.

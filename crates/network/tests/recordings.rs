@@ -1,16 +1,20 @@
-//! The recordings of the shared data and those shipped here parse to the figures that their
-//! documents list; what is no recording of capacity is refused.
+//! The recordings in the folder `ANABRANCH_DATA` and those shipped here parse to the figures that
+//! their documents list; what is no recording of capacity is refused.
 
 use base::Rate;
 use network::trace::{Direction, Form, Unit, read};
 use network::{CapacityTrace, TraceFault};
 use std::path::{Path, PathBuf};
 
-/// A folder next to the repository; `None`, with a message, where it is absent.
+/// A folder of the recordings that are not shipped; `None`, with a message, where it is absent.
 fn shared(folder: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(folder);
+    let Some(data) = std::env::var_os("ANABRANCH_DATA") else {
+        println!("skipped: ANABRANCH_DATA names no folder of recordings");
+        return None;
+    };
+    let path = Path::new(&data).join(folder);
     if !path.is_dir() {
-        println!("skipped: shared/data/{folder} is not here");
+        println!("skipped: ANABRANCH_DATA has no {folder}");
         return None;
     }
     Some(path)

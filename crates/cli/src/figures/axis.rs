@@ -57,7 +57,7 @@ impl Axis {
             let first = libm::floor(libm::log10(low)) as i32;
             first..=(libm::ceil(libm::log10(high)) as i32)
         };
-        let is_wide = libm::log10(high / low) > 1.5;
+        let is_wide = libm::log10(high / low) > 2.2;
         let skip = if exponents().count() > 7 { 2 } else { 1 };
         let mut ticks = Vec::new();
         for exponent in exponents() {
@@ -154,5 +154,6 @@ mod tests {
         assert_eq!(labels(&axis), ["10⁻⁵", "10⁻⁴", "0.001", "0.01", "0.1", "1"]);
         assert!((axis.place(1e-3) - 0.4).abs() < 1e-9);
         assert_eq!(labels(&Axis::log(30.0, 700.0, "")), ["50", "100", "200", "500"]);
+        assert_eq!(labels(&Axis::log(20.0, 990.0, "")), ["20", "50", "100", "200", "500"]);
     }
 }

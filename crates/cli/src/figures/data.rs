@@ -37,12 +37,12 @@ pub(crate) struct ShownVariant {
     pub rates: Vec<(String, Style, Vec<(f64, f64)>)>,
 }
 
-/// A distribution: sorted values, and how many they stand for.
+/// A distribution.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Curve {
-    pub sorted: Vec<f64>,
-    pub arrived: usize,
-    /// Values that did not arrive, beyond every other one.
+    /// Values in order of size, each with the share of all that is at most as large.
+    pub points: Vec<(f64, f64)>,
+    /// Values beyond every other one: messages that did not arrive.
     pub missing: usize,
 }
 
@@ -50,24 +50,20 @@ impl Curve {
     pub(super) fn of(values: &[f64]) -> Curve {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
-        Curve { arrived: sorted.len(), missing: 0, sorted }
+        let all = sorted.len() as f64;
+        let points = sorted.into_iter().zip(1..);
+        let points = points.map(|(value, place)| (value, f64::from(place) / all)).collect();
+        Curve { points, missing: 0 }
     }
 
     fn of_delays(delays: &VariantDelays) -> Curve {
-        let missing = delays.missing();
-        let arrived = delays.delays.len() - missing;
-        Curve { sorted: delays.sorted(MOST_POINTS), arrived, missing }
+        Curve { points: delays.distribution(MOST_POINTS), missing: delays.missing() }
     }
 
-    /// Values with the share of all that is at most as large.
-    pub(super) fn shares(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
-        let all = (self.arrived + self.missing).max(1) as f64;
-        let last = self.sorted.len().saturating_sub(1).max(1) as f64;
-        self.sorted.iter().enumerate().map(move |(index, value)| {
-            // Places among all values, of which the sorted ones are a part at equal steps.
-            let place = index as f64 / last * (self.arrived.max(1) - 1) as f64 + 1.0;
-            (*value, place / all)
-        })
+    /// The smallest value with half of all below it, or the largest one.
+    pub(super) fn median(&self) -> Option<f64> {
+        let middle = self.points.iter().find(|(_, share)| *share >= 0.5);
+        middle.or(self.points.last()).map(|(value, _)| *value)
     }
 }
 
@@ -119,9 +115,10 @@ fn of_paths(stored: &StoredStudy, own: &VariantDelays) -> Vec<(String, Style, Cu
     let of = |(index, path): (usize, &lab::path_spec::PathSpec)| {
         let is_on = |path: Option<u16>| path.is_some_and(|path| usize::from(path) == index);
         let delays = own.delays.iter().filter(|one| is_on(one.last_path)).copied();
-        let part = VariantDelays { delays: delays.collect(), ..own.clone() };
+        let (variant, delays) = (own.variant.clone(), delays.collect());
+        let part = VariantDelays { variant, total: own.total, delays };
         let curve = Curve::of_delays(&part);
-        (curve.arrived > 0).then(|| (path.name.clone(), Style::of(of_path(index)), curve))
+        (!curve.points.is_empty()).then(|| (path.name.clone(), Style::of(of_path(index)), curve))
     };
     let found: Vec<_> = paths.filter_map(of).collect();
     if found.len() > 1 { found } else { Vec::new() }
@@ -136,20 +133,4 @@ fn rates(stored: &StoredStudy, name: &str) -> Vec<(String, Style, Vec<(f64, f64)
         Some((name, Style::of(of_path(path)), one.seconds().collect()))
     };
     rates.filter_map(rate).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_that_did_not_arrive_keep_the_shares_below_one() {
-        let shares = |curve: &Curve| curve.shares().collect::<Vec<_>>();
-        let curve = Curve::of(&[3.0, 1.0, 2.0, 2.0]);
-        assert_eq!(shares(&curve), [(1.0, 0.25), (2.0, 0.5), (2.0, 0.75), (3.0, 1.0)]);
-        let lost = Curve { sorted: vec![1.0, 2.0], arrived: 2, missing: 2 };
-        assert_eq!(shares(&lost), [(1.0, 0.25), (2.0, 0.5)]);
-        let thinned = Curve { sorted: vec![0.0, 500.0, 999.0], arrived: 1000, missing: 0 };
-        assert_eq!(shares(&thinned), [(0.0, 0.001), (500.0, 0.5005), (999.0, 1.0)]);
-    }
 }

@@ -42,13 +42,21 @@ impl Colour {
 pub(crate) struct Style {
     pub colour: Colour,
     pub dash: &'static str,
+    /// Name of the marker in plotly.js.
     pub symbol: &'static str,
+    /// Whether the marker is an outline.
+    pub is_open: bool,
 }
 
 impl Style {
     /// The style of the page.
     pub(crate) fn of(look: Look) -> Style {
-        Style { colour: Colour::parse(look.colour), dash: look.dash, symbol: look.symbol }
+        Style {
+            colour: Colour::parse(look.colour),
+            dash: look.dash.name(),
+            symbol: look.marker.name(),
+            is_open: look.open,
+        }
     }
 }
 
@@ -165,9 +173,19 @@ impl<'a> Drawing<'a> {
         self.font.width(text) * self.size
     }
 
-    /// A symbol of plotly's names, `-open` ones without filling.
-    pub(super) fn symbol(&mut self, (x, y): Point, name: &str, radius: f64, colour: Colour) {
-        let (shape, open) = name.strip_suffix("-open").map_or((name, false), |shape| (shape, true));
+    /// The marker of a style.
+    pub(super) fn marker(&mut self, at: Point, style: &Style, radius: f64) {
+        self.symbol(at, (style.symbol, style.is_open), radius, style.colour);
+    }
+
+    /// A symbol of plotly's names.
+    pub(super) fn symbol(
+        &mut self,
+        (x, y): Point,
+        (shape, open): (&str, bool),
+        radius: f64,
+        colour: Colour,
+    ) {
         let fill = if open { Colour::WHITE } else { colour };
         let stroke = Stroke::solid(colour, radius * 0.3);
         let at = |(dx, dy): &Point| (x + dx * radius, y + dy * radius);
@@ -211,6 +229,8 @@ fn corners(shape: &str) -> Vec<Point> {
         "triangle-right" => ring(3, &|_| 1.15, 0.0),
         "pentagon" => ring(5, &|_| 1.05, 0.75),
         "hexagon" => ring(6, &|_| 1.05, 0.0),
+        "hourglass" => vec![(-0.9, -1.0), (0.9, -1.0), (-0.9, 1.0), (0.9, 1.0)],
+        "bowtie" => vec![(-1.0, -0.9), (-1.0, 0.9), (1.0, -0.9), (1.0, 0.9)],
         "star" => ring(10, &|index| if index % 2 == 0 { 1.25 } else { 0.5 }, 0.75),
         _ => ring(24, &|_| 1.0, 0.0),
     }

@@ -152,7 +152,7 @@ fn one_box(rows: &mut Rows<'_>, index: usize, sorted: &[f64], look: &Style, axis
     let line = [(at[2], middle - half), (at[2], middle + half)];
     drawing.line(&line, Stroke::solid(Colour::BLACK, 1.3));
     for outlier in outliers {
-        drawing.symbol((outlier, middle), "circle-open", 1.3, colour);
+        drawing.symbol((outlier, middle), ("circle", true), 1.3, colour);
     }
     let width = drawing.font.width(&counted) * small.0;
     let (left, right) = (rows.frame.left + width / 2.0 + 2.0, rows.frame.right - width / 2.0 - 2.0);
@@ -232,7 +232,7 @@ fn intervals<'a>(
         }
         if let Some(centre) = centre {
             let at = (rows.x(&axis, scale.shown(centre)), y);
-            rows.drawing.symbol(at, of.look.symbol, 0.33 * size, colour);
+            rows.drawing.marker(at, &of.look, 0.33 * size);
         }
     }
     frame.border(&mut rows.drawing);
@@ -247,7 +247,7 @@ struct Line {
 
 /// Distributions of the delays of messages or objects, or else of the metric over repetitions.
 fn distributions<'a>(shown: &Shown, layout: &Layout<'a>) -> Vec<Named<'a>> {
-    let has_delays = shown.variants.iter().any(|of| of.delays.arrived > 0);
+    let has_delays = shown.variants.iter().any(|of| !of.delays.points.is_empty());
     let curve = |of: &ShownVariant| {
         if has_delays { of.delays.clone() } else { Curve::of(&of.values) }
     };
@@ -285,44 +285,36 @@ fn both<'a>(
     (what, unit, shares): (&str, &str, &str),
     file: &str,
 ) -> Vec<Named<'a>> {
-    let drawn = || curves.iter().filter(|(_, curve)| curve.sorted.len() > 1);
-    let Some(first) =
-        drawn().filter_map(|(_, curve)| quantile(&curve.sorted, 0.5)).reduce(f64::min)
-    else {
+    let drawn = || curves.iter().filter(|(_, curve)| curve.points.len() > 1);
+    let Some(first) = drawn().filter_map(|(_, curve)| curve.median()).reduce(f64::min) else {
         return Vec::new();
     };
     let scale = Scale::of(unit, first);
     let all: Vec<f64> = drawn()
-        .flat_map(|(_, curve)| [curve.sorted.first(), curve.sorted.last()])
+        .flat_map(|(_, curve)| [curve.points.first(), curve.points.last()])
         .flatten()
-        .map(|value| scale.shown(*value))
+        .map(|(value, _)| scale.shown(*value))
         .collect();
     let label = format!("{what} ({})", scale.unit);
     let (low, high) = (
         all.iter().copied().fold(f64::INFINITY, f64::min),
         all.iter().copied().fold(0.0, f64::max),
     );
-    let middle = drawn().filter_map(|(_, curve)| quantile(&curve.sorted, 0.5)).fold(0.0, f64::max);
+    let middle = drawn().filter_map(|(_, curve)| curve.median()).fold(0.0, f64::max);
     // A tail far beyond the medians would leave no room for them on a linear axis.
     let is_long = low > 0.0 && high > 12.0 * scale.shown(middle);
     let most = most_ticks(layout, layout.width * 0.8);
     let x = || {
         if is_long { Axis::log(low, high, &label) } else { Axis::around(&all, false, most, &label) }
     };
-    let line = |(entry, curve): &(Entry, Curve), points: Vec<Point>| Line {
-        entry: Entry { name: named(entry, curve), look: entry.look },
-        points,
+    let lines = |is_complement: bool| -> Vec<Line> {
+        let line = |(entry, curve): &(Entry, Curve)| Line {
+            entry: Entry { name: named(entry, curve), look: entry.look },
+            points: steps(curve, &scale, is_complement),
+        };
+        drawn().map(line).collect()
     };
-    let cdf: Vec<Line> = drawn()
-        .map(|one| {
-            line(one, steps(one.1.shares().map(|(v, share)| (scale.shown(v), share)), false))
-        })
-        .collect();
-    let ccdf: Vec<Line> = drawn()
-        .map(|one| {
-            line(one, steps(one.1.shares().map(|(v, share)| (scale.shown(v), 1.0 - share)), true))
-        })
-        .collect();
+    let (cdf, ccdf) = (lines(false), lines(true));
     let least = ccdf.iter().flat_map(|line| &line.points).map(|(_, share)| *share);
     let least = least.filter(|share| *share > 0.0).fold(1.0, f64::min);
     let below = Axis::linear(0.0, 1.0, 5.0, &format!("{shares} at most this"));
@@ -342,10 +334,12 @@ fn named(entry: &Entry, curve: &Curve) -> String {
 }
 
 /// The corners of the steps of a distribution; from 0 or, of a complement, from 1.
-fn steps(values: impl Iterator<Item = Point>, is_complement: bool) -> Vec<Point> {
+fn steps(curve: &Curve, scale: &Scale, is_complement: bool) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     let mut before = if is_complement { 1.0 } else { 0.0 };
-    for (value, share) in values {
+    for (value, share) in &curve.points {
+        let value = scale.shown(*value);
+        let share = if is_complement { 1.0 - share } else { *share };
         points.push((value, before));
         // The complement ends with its last positive value: there is no logarithm of 0.
         if !(is_complement && share <= 1e-12) {
@@ -382,7 +376,7 @@ fn curves_of<'a>(layout: &Layout<'a>, lines: &[Line], (x, y): (&Axis, &Axis)) ->
         for mark in 1..=4 {
             if let Some(at) = placed.get(placed.len() * (2 * mark - 1) / 8) {
                 let radius = 0.26 * layout.size;
-                drawing.symbol(*at, entry.look.symbol, radius, entry.look.colour);
+                drawing.marker(*at, &entry.look, radius);
             }
         }
     }

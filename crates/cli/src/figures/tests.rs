@@ -14,7 +14,7 @@ fn variant(name: &str, colour: &str, symbol: &'static str, shift: f64) -> ShownV
     values.push(1.0 + shift);
     let tail = |n: u32| 0.05 + shift + 0.001 * f64::from(n) + 400.0 / f64::from(1000 - n).powi(2);
     let delays: Vec<f64> = (0..990).map(tail).collect();
-    let look = Look { colour: Colour::parse(colour), dash: "dash", symbol };
+    let look = Look { colour: Colour::parse(colour), dash: "dash", symbol, is_open: false };
     let rate = |path: f64| (1..100).map(move |n| (f64::from(n) / 10.0, path * f64::from(n % 9)));
     let interval = Interval { low: shift - 0.01, high: shift + 0.02 };
     ShownVariant {

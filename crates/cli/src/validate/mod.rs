@@ -52,6 +52,9 @@ pub(crate) struct ValidateArgs {
     #[cfg(all(feature = "linux", target_os = "linux"))]
     #[arg(long, conflicts_with_all = ["json", "write", "check"])]
     pub record: bool,
+    /// Folder with recordings of the named pages, web/epload and web/paper000
+    #[arg(long, value_name = "DIR", env = "ANABRANCH_DATA", hide_env = true)]
+    pub data: Option<String>,
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
@@ -71,7 +74,7 @@ pub(crate) struct ValidateArgs {
 
 /// Runs the subcommand and returns the exit code.
 pub(crate) fn run(args: &ValidateArgs) -> u8 {
-    let set = ValidationSet::from_file(&args.set).and_then(|mut set| {
+    let set = ValidationSet::from_file(&args.set, args.data.as_deref()).and_then(|mut set| {
         set.keep(&args.only)?;
         Ok(set)
     });

@@ -6,7 +6,8 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Options that do not affect results.
-const NOT_OF_RESULTS: [&str; 12] = [
+const NOT_OF_RESULTS: [&str; 13] = [
+    "data",
     "title",
     "description",
     "source",

@@ -124,9 +124,7 @@ fn anabranch(arguments: &[&str]) -> Result<String, String> {
             command.env_remove(name);
         }
     }
-    // Nor does what is in a folder: recordings of named pages are found from the current one.
-    let folder = env!("CARGO_TARGET_TMPDIR");
-    let output = command.current_dir(folder).args(arguments).output().expect("the program starts");
+    let output = command.args(arguments).output().expect("the program starts");
     if output.status.success() {
         String::from_utf8(output.stdout).map_err(|error| error.to_string())
     } else {

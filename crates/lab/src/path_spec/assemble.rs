@@ -12,7 +12,7 @@ use super::{
 use crate::error::{Given, InputError, Refusal};
 use crate::units::QueueLimit;
 use base::Duration;
-use network::QueueConfig;
+use network::{Jitter, QueueConfig};
 
 /// Default queue limit, as in netem.
 const DEFAULT_LIMIT: QueueLimit = QueueLimit::Packets(1000);
@@ -54,18 +54,10 @@ pub(super) fn assemble(
     let [down_capacity, up_capacity] = [down_capacity, up_capacity]
         .map(|capacity| capacity.or_else(|| via.as_ref().map(|_| CapacitySpec::Unlimited)));
     let missing = |direction: &str| {
-        refuse(Refusal::new(
-            spec,
-            format!("path `{name}` has neither `rate` nor `trace` {direction}"),
-            if explicit.iter().any(is_rate_event) {
-                "a rate with a time is a change; give the initial rate too: `rate 25mbit rate \
-                 5mbit @20s`"
-            } else {
-                "write `rate 25mbit`, `trace FILE` or `profile NAME`"
-            },
-        ))
+        let problem = format!("path `{name}` has neither `rate` nor `trace` {direction}");
+        refuse(Refusal::new(spec, problem, capacity_help(&explicit)))
     };
-    let path = PathSpec {
+    let mut path = PathSpec {
         name: name.to_owned(),
         given: spec.to_owned(),
         anchored: anchored(spec, &explicit, given),
@@ -76,7 +68,26 @@ pub(super) fn assemble(
         notes,
     };
     possible(&path, &explicit).map_err(refuse)?;
+    path.notes.extend(order_note(&path));
     Ok(path)
+}
+
+/// What to write for a path without a capacity.
+fn capacity_help(items: &[Item]) -> &'static str {
+    if items.iter().any(is_rate_event) {
+        "a rate with a time is a change; give the initial rate too: `rate 25mbit rate 5mbit @20s`"
+    } else {
+        "write `rate 25mbit`, `trace FILE` or `profile NAME`"
+    }
+}
+
+/// Explains that jitter keeps the order of packets, which it does not with netem.
+fn order_note(path: &PathSpec) -> Option<String> {
+    let keeps = |link: &LinkSpec| !link.jitter.is_zero() && !link.jitter.unordered;
+    (keeps(&path.down) || keeps(&path.up)).then(|| {
+        "jitter keeps the order of packets; write `unordered` after it for netem's, which does not"
+            .to_owned()
+    })
 }
 
 /// The link used by the path.
@@ -154,7 +165,7 @@ impl Layers<'_> {
 struct Draft {
     capacity: Option<CapacityDraft>,
     delay: Option<Span<Duration>>,
-    jitter: Option<Duration>,
+    jitter: Option<Jitter>,
     loss: Option<Loss>,
     limit: Option<QueueLimit>,
     queue: Option<QueueConfig>,
@@ -192,7 +203,7 @@ impl Draft {
         LinkSpec {
             capacity,
             delay: self.delay.unwrap_or(Span::fixed(Duration::ZERO)),
-            jitter: self.jitter.unwrap_or(Duration::ZERO),
+            jitter: self.jitter.unwrap_or_default(),
             loss: self.loss.unwrap_or(Loss::Random(Span::fixed(0.0))),
             limit: self.limit.unwrap_or(DEFAULT_LIMIT),
             queue: self.queue.unwrap_or_default(),

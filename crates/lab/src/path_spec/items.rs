@@ -9,7 +9,7 @@ use crate::error::Refusal;
 use crate::units::{QueueLimit, parse_probability, parse_queue, parse_rate, parse_time};
 use crate::words::{nearest, nearest_help};
 use base::{Duration, Rate};
-use network::{QueueConfig, queue};
+use network::{Jitter, QueueConfig, queue};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -25,7 +25,7 @@ pub(super) struct Item {
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Kind {
     Rate(Span<Rate>),
-    Delay(Span<Duration>, Option<Duration>),
+    Delay(Span<Duration>, Option<Jitter>),
     Loss(Loss),
     Limit(QueueLimit),
     Queue(QueueConfig),
@@ -124,27 +124,27 @@ pub(super) fn items(text: &str, ranges: Ranges) -> Result<Vec<Item>, Refusal> {
     Ok(found)
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     tokens: &'a [Token],
-    next: usize,
+    pub(super) next: usize,
     /// Length of the text: the position of a missing word.
     end: usize,
     ranges: Ranges,
 }
 
 impl<'a> Reader<'a> {
-    fn take(&mut self) -> Option<&'a Token> {
+    pub(super) fn take(&mut self) -> Option<&'a Token> {
         let token = self.tokens.get(self.next)?;
         self.next += 1;
         Some(token)
     }
 
-    fn peek(&self) -> Option<&'a Token> {
+    pub(super) fn peek(&self) -> Option<&'a Token> {
         self.tokens.get(self.next)
     }
 
     /// Parses the value that must follow `word`.
-    fn value(&mut self, word: &Token, what: &str) -> Result<&'a Token, Refusal> {
+    pub(super) fn value(&mut self, word: &Token, what: &str) -> Result<&'a Token, Refusal> {
         let missing = match self.peek() {
             Some(next) => next.text.starts_with('@') || WORDS.contains(&next.text.as_str()),
             None => true,
@@ -231,38 +231,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn delay(&mut self, word: &Token) -> Result<Kind, Refusal> {
-        let delay = self.range(word, "20ms", parse_time)?;
-        let jitter = match self.peek() {
-            Some(next) if next.text.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
-                self.next += 1;
-                Some(parse_time(&next.text).map_err(|e| next.place(e))?)
-            }
-            _ => None,
-        };
-        Ok(Kind::Delay(delay, jitter))
-    }
-
-    fn loss(&mut self, word: &Token) -> Result<Loss, Refusal> {
-        match self.peek().map(|token| token.text.as_str()) {
-            Some("gemodel") => {
-                self.next += 1;
-                let mut values = [0.0; 4];
-                for value in &mut values {
-                    let token = self.value(word, "gemodel P R 1-H 1-K")?;
-                    *value = parse_probability(&token.text).map_err(|e| token.place(e))?;
-                }
-                let [p, r, one_minus_h, one_minus_k] = values;
-                Ok(Loss::GilbertElliott { p, r, one_minus_h, one_minus_k })
-            }
-            Some("random") => {
-                self.next += 1;
-                self.range(word, "1%", parse_probability).map(Loss::Random)
-            }
-            _ => self.range(word, "1%", parse_probability).map(Loss::Random),
-        }
-    }
-
     fn queue(&mut self, word: &Token) -> Result<QueueConfig, Refusal> {
         let name = self.value(word, "droptail")?;
         if name.text == "red" {
@@ -294,11 +262,13 @@ impl<'a> Reader<'a> {
 
     fn probability(&mut self, word: &Token) -> Result<f64, Refusal> {
         let value = self.value(word, "1%")?;
-        parse_probability(&value.text).map_err(|e| value.place(e))
+        let probability = parse_probability(&value.text).map_err(|e| value.place(e))?;
+        self.no_correlation(word, value)?;
+        Ok(probability)
     }
 
     /// A value, or a range of values where those are allowed.
-    fn range<T: Copy + PartialOrd>(
+    pub(super) fn range<T: Copy + PartialOrd>(
         &mut self,
         word: &Token,
         example: &str,

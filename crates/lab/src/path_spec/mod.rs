@@ -7,6 +7,7 @@
 mod assemble;
 mod draw;
 mod items;
+mod netem;
 mod profile;
 mod recordings;
 mod show;
@@ -24,7 +25,7 @@ pub(crate) use stored::{name_recordings, without_recordings};
 use crate::error::{Given, InputError, Refusal};
 use crate::units::QueueLimit;
 use base::{Duration, Rate};
-use network::QueueConfig;
+use network::{Jitter, QueueConfig};
 pub use simulator::Direction;
 use std::sync::Arc;
 use trace_file::TraceFile;
@@ -65,8 +66,8 @@ pub struct LinkSpec {
     pub capacity: CapacitySpec,
     /// One-way delay.
     pub delay: Span<Duration>,
-    /// Maximum deviation of the delay.
-    pub jitter: Duration,
+    /// Deviation of the delay.
+    pub jitter: Jitter,
     /// Random loss.
     pub loss: Loss,
     /// Limit of the queue.

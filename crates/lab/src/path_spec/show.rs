@@ -3,7 +3,7 @@
 use super::{CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Span, TimedChange};
 use crate::units::show_probability;
 use base::Duration;
-use network::QueueConfig;
+use network::{Distribution, Jitter, QueueConfig};
 use std::fmt;
 
 impl fmt::Display for PathSpec {
@@ -56,7 +56,21 @@ fn show_capacity(capacity: &CapacitySpec) -> Option<String> {
 
 fn show_delay(link: &LinkSpec) -> String {
     let delay = format!("delay {}", show_span(link.delay, show_time));
-    if link.jitter.is_zero() { delay } else { format!("{delay} {}", link.jitter) }
+    if link.jitter.is_zero() { delay } else { format!("{delay} {}", show_jitter(&link.jitter)) }
+}
+
+fn show_jitter(jitter: &Jitter) -> String {
+    let mut words = vec![jitter.spread.to_string()];
+    if jitter.correlation > 0.0 {
+        words.push(show_probability(jitter.correlation));
+    }
+    if jitter.distribution != Distribution::default() {
+        words.push(format!("distribution {}", jitter.distribution.name()));
+    }
+    if jitter.unordered {
+        words.push("unordered".to_owned());
+    }
+    words.join(" ")
 }
 
 fn show_loss(loss: &Loss) -> Option<String> {

@@ -44,6 +44,8 @@ fn canonical_form_is_understood_the_same() {
         "p=rate 5mbit reorder 0.01 duplicate 2% corrupt 0.1% queue red 20p 60p 10%",
         "p=rate 5mbit down @20s..35s rate 1mbit @1s..2s uplink loss 5% @3s delay 9ms @4s..5s",
         "p=rate 5mbit uplink silent @1s..2s limit 50ms",
+        "p=rate 5mbit delay 20ms 5ms 25% distribution normal unordered uplink delay 9ms 1ms",
+        "p=rate 5mbit loss state 1% 30% uplink loss state 2%",
         "p=rate 5mbit backup",
         "p=rate 5mbit backup @0s..5s backup @7s delay 1ms",
     ] {
@@ -177,6 +179,53 @@ fn quantities_are_refused_where_they_stand() {
 }
 
 #[test]
+fn words_of_netem_are_accepted_where_their_meaning_is_defined() {
+    let jitter = |text: &str| path(&format!("p=rate 5mbit delay 20ms {text}")).down.jitter;
+    let spread = Duration::from_millis(5);
+    assert_eq!(jitter("5ms"), Jitter::uniform(spread), "the order is kept");
+    assert_eq!(jitter("5ms 25%"), Jitter { correlation: 0.25, ..Jitter::uniform(spread) });
+    assert!(jitter("5ms unordered").unordered);
+    let normal = jitter("5ms distribution normal loss 1%");
+    assert_eq!(normal.distribution, network::Distribution::Normal);
+    assert_eq!(jitter("5ms distribution uniform"), Jitter::uniform(spread));
+
+    let loss = |text: &str| path(&format!("p=rate 5mbit loss {text}")).to_string();
+    assert!(loss("state 1% 30%").contains("loss gemodel 1% 30% 100% 0%"));
+    assert!(loss("state 1% 30% 0% 100% 0%").contains("loss gemodel 1% 30% 100% 0%"));
+    assert!(loss("state 1%").contains("loss 1%"), "independent losses");
+    assert!(loss("random 1%").contains("loss 1%"));
+}
+
+#[test]
+fn words_of_netem_without_a_meaning_here_say_what_to_write() {
+    refused_with("p=rate 5mbit limit 100", &["without a unit", "write `100p`"]);
+    refused_with(
+        "p=rate 5mbit loss 1% 25%",
+        &["deprecates", "write `loss gemodel 0.75% 74.25% 100% 0%`", "^^^"],
+    );
+    refused_with("p=rate 5mbit loss state 1% 30% 5%", &["more than two states", "gemodel"]);
+    refused_with("p=rate 5mbit loss state 1% 30% 0% 10% 1%", &["more than two states"]);
+    refused_with("p=rate 5mbit loss state", &["needs a value", "state P13 P31"]);
+    let pareto = ["tc's distribution `pareto`", "write `distribution normal`"];
+    refused_with("p=rate 5mbit delay 20ms 5ms distribution pareto", &pareto);
+    refused_with("p=rate 5mbit delay 20ms 5ms distribution gauss", &["unknown distribution"]);
+    refused_with("p=rate 5mbit delay 20ms distribution normal", &["without a jitter"]);
+    refused_with("p=rate 5mbit delay 20ms unordered", &["without a jitter"]);
+    refused_with("p=rate 5mbit delay 20ms 25%", &["correlation of no jitter"]);
+    refused_with("p=rate 5mbit delay 20ms 5ms 100%", &["at most `99%`"]);
+    refused_with("p=rate 5mbit reorder 25% 50%", &["correlation of `reorder`", "`reorder 25%`"]);
+    refused_with("p=rate 5mbit unordered", &["unknown word `unordered`"]);
+}
+
+#[test]
+fn jitter_says_that_it_keeps_the_order() {
+    let notes = |text: &str| path(text).notes.join("\n");
+    assert!(notes("p=rate 5mbit delay 20ms 5ms").contains("jitter keeps the order of packets"));
+    assert_eq!(notes("p=rate 5mbit delay 20ms 5ms unordered"), "");
+    assert_eq!(notes("p=rate 5mbit delay 20ms 0ms"), "");
+}
+
+#[test]
 fn missing_values_are_named() {
     refused_with("p=rate", &["`rate` needs a value"]);
     refused_with("p=rate delay 20ms", &["`rate` needs a value"]);
@@ -241,7 +290,7 @@ proptest! {
     fn any_words_are_answered(words in prop::collection::vec(prop::sample::select(vec![
         "rate", "5mbit", "delay", "20ms", "loss", "1%", "gemodel", "limit", "100p", "down",
         "silent", "@1s..2s", "@5s", "uplink", "downlink", "queue",
-        "red", "profile", "wlan", "@", "..", "@..",
+        "red", "profile", "wlan", "@", "..", "@..", "distribution", "normal", "unordered", "state",
     ]), 0..12)) {
         let text = format!("p={}", words.join(" "));
         if let Ok(path) = PathSpec::parse(&Given::argument("--path", &text)) {

@@ -81,16 +81,27 @@ impl Word {
 }
 
 const RATE: Form = Form::Regex(r"^[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?$");
-const DELAY: Form = Form::Regex(r"^[0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?[a-zA-Z]+)?$");
-const TIME: Form = Form::Regex(r"^[0-9.]+ ?[a-zA-Z]+$");
+const DELAY: Form = Form::Regex(concat!(
+    r"^[0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?%?)?",
+    r"( distribution (uniform|normal))?( unordered)?)?$"
+));
+const JITTER: Form = Form::Regex(
+    r"^[0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?%?)?( distribution (uniform|normal))?( unordered)?$",
+);
 const LIMIT: Form = Form::Regex(r"^[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s)$");
 const QUEUE: Form = Form::Regex(network::queue::PATTERN);
 
 /// Every word, in the order in which messages list keys.
 const WORDS: &[Word] = &[
     both(1, "rate", RATE, "Capacity: 25mbit, 512kbit, 1.5gbit."),
-    both(2, "delay", DELAY, "One-way delay: 20ms; 20ms 5ms adds a jitter of 5 ms."),
-    key("jitter", TIME, "Maximum deviation of the delay; needs `delay`."),
+    both(
+        2,
+        "delay",
+        DELAY,
+        "One-way delay: 20ms; 20ms 5ms adds a jitter of 5 ms, which keeps the order of packets; \
+         20ms 5ms unordered does not. Before it: a correlation, 25%, and distribution normal.",
+    ),
+    key("jitter", JITTER, "Deviation of the delay, such as 5ms or 5ms unordered; needs `delay`."),
     both(3, "loss", Form::Loss, "Probability that a packet is lost, or gemodel P R 1-H 1-K."),
     key(
         "loss-ge",

@@ -11,7 +11,7 @@ use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::token::{Token, tokens};
 use crate::path_spec::{PathSpec, RUN_LIMIT, Span, check_name, show_time};
-use crate::traffic_spec::{FLOW_EXAMPLES, Fetching, parse_traffic, show_traffic};
+use crate::traffic_spec::{FLOW_EXAMPLES, Fetching, Folders, parse_traffic, show_traffic};
 use crate::units::parse_time;
 use crate::words::nearest_help;
 use base::chance::owner_of;
@@ -336,7 +336,7 @@ fn one_way(value: &Token, around: &Surroundings<'_>) -> Result<Traffic, Refusal>
     if value.text.starts_with("web") {
         return Err(value.refuse("a flow loads no pages", FLOW_EXAMPLES));
     }
-    let read = parse_traffic(&value.text, around.profile, None, fetching);
+    let read = parse_traffic(&value.text, around.profile, Folders::default(), fetching);
     read.map(|(traffic, _)| traffic).map_err(|refusal| value.place(refusal))
 }
 

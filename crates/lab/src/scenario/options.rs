@@ -9,11 +9,12 @@ use super::{
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::PathSpec;
-use crate::traffic_spec::{EXAMPLES, Fetching, parse_http, parse_traffic};
+use crate::traffic_spec::{EXAMPLES, Fetching, Folders, parse_http, parse_traffic};
 use crate::web_page::PageSource;
 use crate::words::nearest_help;
 use simulator::NicSetup;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use traffic::Traffic;
 use traffic::web::Http;
 use transport::path_manager::PathManagerKind;
@@ -266,7 +267,9 @@ impl Options {
         })?;
         let per_host = self.switch(Key::PerHost).unwrap_or(false);
         let fetching = Fetching { http: http.unwrap_or(Http::SIX), per_host };
-        let (traffic, page) = parse_traffic(&given.text, profile, given.folder(), fetching)
+        let data = self.data_folder()?;
+        let folders = Folders { relative_to: given.folder(), data: data.as_deref() };
+        let (traffic, page) = parse_traffic(&given.text, profile, folders, fetching)
             .map_err(|refusal| given.refuse(refusal))?;
         match (&page, self.text(Key::Http)) {
             (None, Some(http)) => Err(http.refuse_whole(
@@ -284,6 +287,21 @@ impl Options {
             )),
             _ => Ok((traffic, page)),
         }
+    }
+
+    /// The folder of recordings of named pages. An empty variable names none.
+    fn data_folder(&self) -> Result<Option<PathBuf>, InputError> {
+        let Some(given) = self.text(Key::Data).filter(|given| !given.text.is_empty()) else {
+            return Ok(None);
+        };
+        let path = Path::new(&given.text);
+        let path = given.folder().map_or_else(|| path.to_owned(), |folder| folder.join(path));
+        if path.is_dir() {
+            return Ok(Some(path));
+        }
+        let help = "name a folder with `web/epload` and `web/paper000`, or leave it out: pages by \
+                    name are then models";
+        Err(given.refuse_whole(format!("`{}` is not a folder of data", given.text), help))
     }
 
     fn resolve_paths(&self) -> Result<Vec<PathSpec>, InputError> {

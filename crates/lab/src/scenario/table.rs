@@ -351,6 +351,18 @@ options! {
         .argument(8, "", "Count connections per host of a page, not for the whole page")
         .shown(|s| fetched(s, |web| web.per_host.to_string()))
         .counts(Counts::StudyKey, "");
+    Data: text(
+            "data",
+            "Folder with recordings of the named pages, web/epload and web/paper000, relative to \
+             this file. Default: none, the pages are models.",
+        )
+        .argument(
+            26,
+            "DIR",
+            "Folder with recordings of the named pages, web/epload and web/paper000 [default: \
+             none, the pages are models]",
+        )
+        .counts(Counts::Nowhere, ".");
     Protocols: list(
             "protocols",
             "What to compare: tcp (each path alone), mptcp (all paths together). Default: tcp, \

@@ -91,14 +91,19 @@ impl Entry {
 }
 
 impl ValidationSet {
-    /// Reads the file `name`.
-    pub fn from_file(name: &str) -> Result<ValidationSet, InputError> {
+    /// Reads the file `name`; `data` is the folder of recordings of named pages.
+    pub fn from_file(name: &str, data: Option<&str>) -> Result<ValidationSet, InputError> {
         let help = "give the name of a set of scenarios, such as `scenarios/validation.toml`";
         let file = load(name).map_err(|error| InputError::at(name, error.problem(), help))?;
-        ValidationSet::read(&file)
+        let given =
+            data.map_or_else(Options::default, |data| Options::default().with(Key::Data, data));
+        ValidationSet::read(&file, &given)
     }
 
-    pub(super) fn read(file: &Arc<SourceFile>) -> Result<ValidationSet, InputError> {
+    pub(super) fn read(
+        file: &Arc<SourceFile>,
+        given: &Options,
+    ) -> Result<ValidationSet, InputError> {
         let document = table_of(file)?;
         let mut common = document.get_ref().clone();
         let listed = common.remove("scenario").ok_or_else(|| {
@@ -106,6 +111,7 @@ impl ValidationSet {
             InputError::at(&file.name, "it has no scenario", help)
         })?;
         let (common, own) = split(file, &common, &FILE_KEYS)?;
+        let common = given.clone().or(common);
         let [series, stacks] = own.try_into().unwrap_or_default();
         let series = series.ok_or_else(|| {
             let help = "write `series = \"FILE\"`; `validate --record` makes that file";

@@ -4,7 +4,7 @@ use super::set::{Judged, ValidationSet};
 use super::*;
 use crate::error::SourceFile;
 use crate::run::Run;
-use crate::scenario::Variant;
+use crate::scenario::{Options, Variant};
 use crate::stack::StackKind;
 use crate::study::Watcher;
 use std::sync::Arc;
@@ -43,11 +43,11 @@ fn file(text: &str) -> Arc<SourceFile> {
 }
 
 fn set(text: &str) -> ValidationSet {
-    ValidationSet::read(&file(text)).unwrap()
+    ValidationSet::read(&file(text), &Options::default()).unwrap()
 }
 
 fn refusal(text: &str) -> String {
-    ValidationSet::read(&file(text)).unwrap_err().to_string()
+    ValidationSet::read(&file(text), &Options::default()).unwrap_err().to_string()
 }
 
 /// A series in which every variant of every scenario took these times.

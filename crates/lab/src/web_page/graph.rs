@@ -24,10 +24,15 @@ pub(super) fn read(name: &str, graph: &Tree) -> Result<(Page, Vec<String>), Stri
         builder.object(index, object)?;
     }
     for dependency in graph.get("deps").list() {
-        builder.dependency(dependency)?;
+        builder.dependency(dependency);
     }
     builder.load(graph)?;
-    let Builder { objects, activities, names, unknown_sizes, .. } = builder;
+    let Builder { objects, activities, names, unknown_sizes, dangling, sized, .. } = builder;
+    if !objects.is_empty() && !sized {
+        let problem = "none of its objects has a size (`bytes`), so that nothing but headers would \
+                       be loaded; add `bytes` to every object of `objs`";
+        return Err(problem.to_owned());
+    }
     let page = Page::new(name.to_owned(), objects, activities).map_err(|fault| {
         use traffic::web::PageFault::Circle;
         match fault {
@@ -39,6 +44,15 @@ pub(super) fn read(name: &str, graph: &Tree) -> Result<(Page, Vec<String>), Stri
         }
     })?;
     let mut notes = Vec::new();
+    if let Some(first) = dangling.first() {
+        let (n, of) = match dangling.len() {
+            1 => (1, "dependency names"),
+            n => (n, "dependencies name"),
+        };
+        notes.push(format!(
+            "{n} {of} an activity that is not in `objs`: left out; the first one: {first}"
+        ));
+    }
     if unknown_sizes > 0 {
         let what = "objects with a missing or impossible size: taken as 0";
         notes.push(format!("{what}: {unknown_sizes}"));
@@ -56,6 +70,10 @@ struct Builder {
     by_name: BTreeMap<String, u32>,
     hosts: BTreeMap<String, u32>,
     unknown_sizes: usize,
+    /// Whether an object has a size above zero.
+    sized: bool,
+    /// Dependencies on activities that do not exist, and their names for these.
+    dangling: Vec<String>,
 }
 
 impl Builder {
@@ -89,6 +107,7 @@ impl Builder {
         let host = *self.hosts.entry(urls::host(&url)).or_insert(next);
         let bytes = object.get("bytes").number().filter(|b| (0.0..=LARGEST).contains(b));
         self.unknown_sizes += usize::from(bytes.is_none());
+        self.sized |= bytes.is_some_and(|bytes| bytes >= 1.0);
         let kind = match download.get("type").text() {
             Some(mime) => kind_of_mime(mime, &url),
             None => kind_of_mime("", &url),
@@ -114,26 +133,23 @@ impl Builder {
         Ok(number)
     }
 
-    fn dependency(&mut self, dependency: &Tree) -> Result<(), String> {
-        let id = dependency.get("id").text().unwrap_or("without an `id`");
-        let end = |key: &str| {
+    fn dependency(&mut self, dependency: &Tree) {
+        let ends = ["a1", "a2"].map(|key| {
             let name = dependency.get(key).text().unwrap_or_default();
-            let number = self.by_name.get(name).copied();
-            number.ok_or_else(|| {
-                format!(
-                    "dependency `{id}` names `{name}` as `{key}`, which is not an activity of \
-                     `objs`"
-                )
-            })
-        };
-        let (on, waiter) = (end("a1")?, end("a2")?);
+            self.by_name.get(name).copied().ok_or((key, name))
+        });
+        if let Some(Err((key, name))) = ends.iter().find(|end| end.is_err()) {
+            let id = dependency.get("id").text().unwrap_or("without an `id`");
+            self.dangling.push(format!("`{id}`, whose `{key}` is `{name}`"));
+            return;
+        }
+        let [Ok(on), Ok(waiter)] = ends else { return };
         let time = dependency.get("time").number();
         let (event, delay) = match time {
             Some(time) if time >= 0.0 => (Trigger::Start, duration(dependency.get("time"))),
             _ => (Trigger::End, Duration::ZERO),
         };
         self.activities[waiter as usize].waits.push(Wait { on, event, delay });
-        Ok(())
     }
 
     /// The load condition of the page; and its start, which is required.

@@ -114,6 +114,7 @@ pub(super) fn read(log: &Tree) -> Result<Har, String> {
         .map(|(start, tree)| entry(tree, (start - zero).min(LONGEST), &mut hosts, &mut repairs))
         .collect();
     entries.sort_by(|a, b| a.start.total_cmp(&b.start));
+    has_sizes(&raw)?;
     if !entries.iter().any(|entry| entry.fetched) {
         let problem = "none of its entries came from the network: it was recorded with a filled \
                        cache; record it with the cache disabled";
@@ -184,6 +185,21 @@ fn chosen_page<'t>(
         ));
     }
     (page, entries)
+}
+
+/// Refuses a recording without the size of any response that has content.
+fn has_sizes(exchanges: &[(f64, &Tree)]) -> Result<(), String> {
+    let fetched = || exchanges.iter().map(|(_, entry)| *entry).filter(|entry| is_fetched(entry));
+    let has_content = |entry: &&Tree| entry.get("response").get("status").number() == Some(200.0);
+    if !fetched().any(|entry| has_content(&entry))
+        || fetched().any(|entry| bytes_of(entry).is_some())
+    {
+        return Ok(());
+    }
+    let problem = "none of its responses has a size (`_transferSize`, `bodySize` or `content.size` \
+                   above zero), so that nothing but headers would be loaded; record it with the \
+                   developer tools of a browser";
+    Err(problem.to_owned())
 }
 
 /// The entries that are exchanges, each with the time of its start since 1970.

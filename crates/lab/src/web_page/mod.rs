@@ -22,11 +22,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use traffic::web::Page;
 
-/// Environment variable with a folder of recordings of the named pages.
-const DATA_VARIABLE: &str = "ANABRANCH_DATA";
-/// Default folder without the variable.
-const DATA_FOLDERS: [&str; 2] = ["shared/data", "../shared/data"];
-
 /// A page and its source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageSource {
@@ -41,33 +36,39 @@ pub struct PageSource {
 }
 
 impl PageSource {
-    /// Reads `value`, a name of `NAMED_PAGES` or a file relative to `folder`.
-    pub(crate) fn read(folder: Option<&Path>, value: &str) -> Result<PageSource, Fault> {
+    /// Reads `value`, a name of `NAMED_PAGES` or a file relative to `folder`. The folder `data` may
+    /// have recordings of the named pages.
+    pub(crate) fn read(
+        folder: Option<&Path>,
+        data: Option<&Path>,
+        value: &str,
+    ) -> Result<PageSource, Fault> {
         match NAMED_PAGES.iter().find(|named| named.name == value) {
-            Some(named) => named_page(named),
+            Some(named) => named_page(named, data),
             None => from_file(value, value, &located(folder, value)),
         }
     }
 }
 
-/// The recording of a named page if available, else its model.
-fn named_page(named: &NamedPage) -> Result<PageSource, Fault> {
-    let variable = std::env::var_os(DATA_VARIABLE).map(PathBuf::from);
-    let folders = variable.into_iter().chain(DATA_FOLDERS.map(PathBuf::from));
-    let recorded = folders.map(|folder| folder.join("web").join(named.recorded));
-    if let Some(path) = recorded.into_iter().find(|path| path.is_file()) {
+/// The recording of a named page if the folder `data` has one, else its model.
+fn named_page(named: &NamedPage, data: Option<&Path>) -> Result<PageSource, Fault> {
+    let recorded = data.map(|folder| folder.join("web").join(named.recorded));
+    if let Some(path) = recorded.as_ref().filter(|path| path.is_file()) {
         let file = path.display().to_string();
-        let mut source = from_file(named.name, &file, &path)?;
+        let mut source = from_file(named.name, &file, path)?;
         source.notes.insert(0, format!("page: `{}` as recorded in {file}", named.name));
         return Ok(source);
     }
     let page = named.model().map_err(|fault| unsound(named.name, &fault.to_string()))?;
-    let note = format!(
+    let mut notes = vec![format!(
         "page: `{}` is a model of {} objects and {} bytes in total ({}); object sizes are assumed",
         named.name, named.objects, named.bytes, named.source
-    );
+    )];
+    if let Some(path) = recorded {
+        notes.push(format!("page: its recording is not in the folder of data: {}", path.display()));
+    }
     let anchored = named.name.to_owned();
-    Ok(PageSource { page: Arc::new(page), anchored, digest: None, notes: vec![note] })
+    Ok(PageSource { page: Arc::new(page), anchored, digest: None, notes })
 }
 
 fn from_file(name: &str, file: &str, path: &Path) -> Result<PageSource, Fault> {

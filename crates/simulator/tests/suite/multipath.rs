@@ -5,7 +5,7 @@ use crate::pair::{link, record, with};
 use crate::robustness::{hostile_link, outage};
 use base::Duration;
 use harness::RunRecord;
-use network::{Limit, LinkChange, LinkConfig, LossConfig};
+use network::{Jitter, Limit, LinkChange, LinkConfig, LossConfig};
 use proptest::prelude::*;
 use simulator::{Carrier, Direction, Multipath, NicSetup, PathEvent, PathSetup, RunSetup, Until};
 use traffic::Traffic;
@@ -197,7 +197,7 @@ fn all_that_the_handshake_offered_is_taken() {
 fn lost_data_acknowledgement_of_an_only_subflow_is_asked_for() {
     let ms = Duration::from_millis;
     let hop = |mbit: u64, delay: u64, jitter: u64, limit: u32| LinkConfig {
-        jitter: ms(jitter),
+        jitter: Jitter { spread: ms(jitter), unordered: true, ..Jitter::default() },
         limit: Limit::Packets(limit),
         ..link(mbit, delay)
     };

@@ -2,7 +2,7 @@
 
 use crate::pair::{self, CLIENT, DOWN, SERVER, UP, connect, link, one_path, record, two_hosts};
 use base::{Context, Duration, Instant};
-use network::{LinkChange, LinkConfig, LossConfig, MiddleBox};
+use network::{Jitter, LinkChange, LinkConfig, LossConfig, MiddleBox};
 use proptest::prelude::*;
 use simulator::{Direction, NicSetup, PathEvent, ProcessingCost, RunSetup, Stopped, Until};
 use std::cell::Cell;
@@ -10,6 +10,11 @@ use std::rc::Rc;
 use traffic::Traffic;
 use transport::{Buffers, Profile};
 use wire::Packet;
+
+/// A jitter of `millis` that lets packets overtake each other.
+fn overtaking(millis: u64) -> Jitter {
+    Jitter { unordered: true, ..Jitter::uniform(Duration::from_millis(millis)) }
+}
 
 /// Loses one packet and counts all.
 struct LoseNth {
@@ -76,7 +81,7 @@ pub(crate) fn hostile_link() -> impl Strategy<Value = LinkConfig> {
     let shape = (1u64..50, 1u64..60, 0u64..20, 4u32..60);
     let chances = (0.0..0.2f64, 0.0..0.1f64, 0.0..0.05f64);
     (loss, shape, chances).prop_map(|(loss, (mbit, delay, jitter, queue), chances)| LinkConfig {
-        jitter: Duration::from_millis(jitter.min(delay)),
+        jitter: overtaking(jitter.min(delay)),
         limit: network::Limit::Packets(queue),
         loss,
         reorder: chances.0,
@@ -174,13 +179,13 @@ fn transfer_survives_an_outage_of_half_a_minute() {
 #[test]
 fn late_segments_after_the_close_do_not_fail_the_connection() {
     let down = LinkConfig {
-        jitter: Duration::from_millis(7),
+        jitter: overtaking(7),
         limit: network::Limit::Packets(4),
         reorder: 0.19237531633384702,
         ..link(18, 15)
     };
     let up = LinkConfig {
-        jitter: Duration::from_millis(3),
+        jitter: overtaking(3),
         limit: network::Limit::Packets(5),
         reorder: 0.021193351498019194,
         duplicate: 0.08280132268875941,
@@ -214,9 +219,9 @@ fn connect_outlasts_an_outage_of_a_minute() {
 /// without notifying its application.
 #[test]
 fn serial_host_tells_the_news_of_its_last_packet() {
-    let down = LinkConfig { jitter: Duration::from_millis(14), ..link(3, 35) };
+    let down = LinkConfig { jitter: overtaking(14), ..link(3, 35) };
     let up = LinkConfig {
-        jitter: Duration::from_millis(17),
+        jitter: overtaking(17),
         reorder: 0.15493594621489745,
         corrupt: 0.0498775348003875,
         ..link(4, 20)

@@ -17,7 +17,11 @@ struct Census {
 }
 
 pub(crate) fn folder(name: &str) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/pcap").join(name);
+    let Some(data) = std::env::var_os("ANABRANCH_DATA") else {
+        println!("skipped: ANABRANCH_DATA names no folder of captures");
+        return None;
+    };
+    let folder = Path::new(&data).join("pcap").join(name);
     if folder.is_dir() {
         return Some(folder);
     }

@@ -4,6 +4,8 @@ use super::Session;
 
 const LINK: &str = "home=rate 10mbit delay 20ms limit 100p";
 
+const PAGE: &str = "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"bytes\": 3000}]}";
+
 /// An entry of a HAR file with these members.
 fn entry(request: &str, response: &str, more: &str) -> String {
     format!("{{\"request\": {request}, \"response\": {response}{more}}}")
@@ -46,6 +48,7 @@ fn files_that_are_no_pages() {
     page(&mut session, "aborted.har", har(&[aborted]));
     let cached = good().replace("\"time\"", "\"_fromCache\": \"memory\", \"time\"");
     page(&mut session, "cached.har", har(&[cached]));
+    page(&mut session, "sizeless.har", har(&[good().replace("4000", "-1")]));
     session.end();
 }
 
@@ -57,23 +60,13 @@ fn graphs_that_are_no_pages() {
         ("unnamed.json", "{\"objs\": [{}]}".to_owned()),
         ("work.json", "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"comps\": [{}]}]}".to_owned()),
         ("twice.json", format!("{{\"objs\": [{0}, {0}]}}", object("a"))),
-        (
-            "dangling.json",
-            format!(
-                "{{\"objs\": [{}], \"deps\": [{{\"id\": \"d\", \"a1\": \"a\", \"a2\": \"b\"}}]}}",
-                object("a")
-            ),
-        ),
+        ("sizeless.json", "{\"objs\": [{\"download\": {\"id\": \"a\"}}]}".to_owned()),
         (
             "circle.json",
             format!(
                 "{{\"objs\": [{}], \"deps\": [{{\"a1\": \"a\", \"a2\": \"a\", \"time\": -1}}]}}",
                 object("a")
             ),
-        ),
-        (
-            "nameless.json",
-            format!("{{\"objs\": [{}], \"deps\": [{{\"a1\": \"a\"}}]}}", object("a")),
         ),
         ("start.json", format!("{{\"objs\": [{}], \"start_activity\": \"x\"}}", object("a"))),
         ("load.json", format!("{{\"objs\": [{}], \"load_activity\": \"x\"}}", object("a"))),
@@ -121,29 +114,31 @@ fn pages_with_flaws_say_how_they_are_understood() {
     page(
         &mut session,
         "graph.json",
-        "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"bytes\": -3}]}",
+        "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"bytes\": -3}, \
+         {\"download\": {\"id\": \"b\"}, \"bytes\": 3000}]}",
+    );
+    page(
+        &mut session,
+        "dangling.json",
+        "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"bytes\": 3000}], \
+         \"deps\": [{\"id\": \"d\", \"a1\": \"a\", \"a2\": \"b\"}, {\"a1\": \"a\"}]}",
     );
     page(&mut session, "sizes.json", "{\"html_bytes\": 4000, \"object_bytes\": [3000, 2000]}");
-    session.call(&[
-        "compare",
-        "--path",
-        LINK,
-        "--runs",
-        "1",
-        "--traffic",
-        "web:google",
-        "--http",
-        "2",
-    ]);
-    session.call(&[
-        "compare",
-        "--path",
-        LINK,
-        "--runs",
-        "1",
-        "--traffic",
-        "web:sizes.json",
-        "--per-host",
-    ]);
+    named_pages(&mut session);
+    let sizes = ["compare", "--path", LINK, "--runs", "1", "--traffic", "web:sizes.json"];
+    session.call(&[&sizes[..], &["--per-host"]].concat());
     session.end();
+}
+
+/// Pages by name: a folder of data is not used unless it is named.
+fn named_pages(session: &mut Session) {
+    let folder = session.scratch.0.join("shared/data/web/epload");
+    std::fs::create_dir_all(folder).expect("a folder for the test");
+    session.file("shared/data/web/epload/google.json", PAGE);
+    let google = ["compare", "--path", LINK, "--runs", "1", "--traffic", "web:google"];
+    session.call(&[&google[..], &["--http", "2"]].concat());
+    session.call(&[&google[..], &["--data", "shared/data"]].concat());
+    session.call(&[&google[..], &["--data", "nowhere"]].concat());
+    let amazon = ["compare", "--path", LINK, "--traffic", "web:amazon", "--data", "."];
+    session.call(&[&amazon[..], &["--runs", "1"]].concat());
 }

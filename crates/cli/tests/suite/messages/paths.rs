@@ -79,6 +79,25 @@ fn items_that_are_unknown_incomplete_or_out_of_place() {
 }
 
 #[test]
+fn words_of_netem_that_are_refused() {
+    session(
+        "netem",
+        &[
+            "rate 5mbit delay 20ms 25%",
+            "rate 5mbit delay 20ms unordered",
+            "rate 5mbit delay 20ms 5ms 100%",
+            "rate 5mbit delay 20ms 5ms distribution",
+            "rate 5mbit delay 20ms 5ms distribution pareto",
+            "rate 5mbit delay 20ms 5ms distribution gauss",
+            "rate 5mbit loss 1% 25%",
+            "rate 5mbit loss state",
+            "rate 5mbit loss state 1% 30% 5%",
+            "rate 5mbit duplicate 1% 25%",
+        ],
+    );
+}
+
+#[test]
 fn events_and_contradictions() {
     session(
         "events",

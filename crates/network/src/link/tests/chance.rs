@@ -40,9 +40,10 @@ fn refused_packets_take_no_draw() {
 }
 
 #[test]
-fn jitter_is_uniform_around_the_delay_and_packets_overtake() {
+fn unordered_jitter_is_uniform_around_the_delay_and_packets_overtake() {
     let delay = Duration::from_millis(20);
-    let config = LinkConfig { delay, jitter: Duration::from_millis(5), ..rate(1200) };
+    let jitter = Jitter { unordered: true, ..Jitter::uniform(Duration::from_millis(5)) };
+    let config = LinkConfig { delay, jitter, ..rate(1200) };
     let mut bench = Bench::new(LinkConfig { limit: Limit::Packets(9999), ..config });
     for mark in 0..2000 {
         bench.send(us(u64::from(mark) * 10), mark, 1500);
@@ -59,7 +60,7 @@ fn jitter_is_uniform_around_the_delay_and_packets_overtake() {
 
 #[test]
 fn jitter_above_the_delay_never_goes_back_in_time() {
-    let jitter = Duration::from_millis(5);
+    let jitter = Jitter::uniform(Duration::from_millis(5));
     let mut bench = Bench::new(LinkConfig { delay: Duration::from_millis(1), jitter, ..rate(12) });
     for mark in 0..100 {
         bench.send(ms(u64::from(mark)), mark, 1500);

@@ -96,6 +96,33 @@ fn delay_holds_for_packets_that_have_not_left_and_none_overtakes() {
 }
 
 #[test]
+fn jitter_keeps_the_order_across_an_outage_and_a_change_of_the_delay() {
+    let jitter = Jitter::uniform(Duration::from_millis(9));
+    for reorder in [0.0, 0.3] {
+        let config = LinkConfig { delay: Duration::from_millis(10), jitter, reorder, ..rate(12) };
+        let mut bench = Bench::new(LinkConfig { limit: Limit::Packets(5000), ..config });
+        for mark in 0..300 {
+            bench.send(ms(0), mark, 1500);
+        }
+        bench.apply(us(50_500), LinkChange::Down);
+        bench.apply(us(60_500), LinkChange::Up);
+        bench.apply(us(90_500), LinkChange::Delay(Duration::from_millis(12)));
+        let arrivals = bench.receive_all();
+        assert_eq!(arrivals.len(), 300);
+        // Those that skip the delay arrive as they leave: 1 ms each, and 10.5 ms of the outage.
+        let skips = |(at, mark): &(u64, u32)| {
+            let leaves = (u64::from(*mark) + 1) * 1000;
+            *at == leaves || *at == leaves + 10_500
+        };
+        let late: Vec<_> =
+            arrivals.into_iter().filter(|one| reorder == 0.0 || !skips(one)).collect();
+        assert!(late.len() > 180 && late.windows(2).all(|w| w[0].1 < w[1].1), "{late:?}");
+        let last = late[late.len() - 1].0;
+        assert!((300_000..335_000).contains(&last), "arrivals are computed again: {last}");
+    }
+}
+
+#[test]
 fn loss_holds_for_packets_accepted_from_then_on() {
     let mut bench = Bench::new(rate(12));
     bench.send(ms(0), 0, 1500);

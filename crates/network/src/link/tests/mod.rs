@@ -3,6 +3,7 @@
 //! Events, random draws and properties under random use are in the other files.
 
 use super::*;
+use crate::jitter::Jitter;
 use crate::loss::LossConfig;
 use crate::queue::QueueConfig;
 use crate::trace::CapacityTrace;

@@ -50,14 +50,18 @@ fn config() -> impl Strategy<Value = LinkConfig> {
         (0u64..9).prop_map(|millis| Limit::Time(Duration::from_millis(millis))),
     ];
     let odds = prop_oneof![2 => Just(0.0), 1 => Just(0.3)];
-    let chance = (odds.clone(), odds.clone(), odds.clone(), odds, 0u64..3);
+    let chance = (odds.clone(), odds.clone(), odds.clone(), odds, (0u64..3, any::<bool>()));
     (capacity, queue, limit, 0u64..20, chance).prop_map(
         |(capacity, queue, limit, delay, (loss, reorder, duplicate, corrupt, jitter))| LinkConfig {
             capacity,
             queue,
             limit,
             delay: Duration::from_millis(delay),
-            jitter: Duration::from_millis(jitter),
+            jitter: Jitter {
+                spread: Duration::from_millis(jitter.0),
+                unordered: jitter.1,
+                ..Jitter::default()
+            },
             loss: LossConfig::Bernoulli { p: loss },
             reorder,
             duplicate,
@@ -101,7 +105,8 @@ proptest! {
         config in config(),
         steps in steps(),
     ) {
-        let ordered = config.jitter.is_zero() && config.reorder == 0.0
+        let keeps_order = config.jitter.is_zero() || !config.jitter.unordered;
+        let ordered = keeps_order && config.reorder == 0.0
             && config.queue != QueueConfig::FqCoDel;
         let mut bench = Bench::new(config);
         let (now, mut out) = run(&mut bench, &steps);
