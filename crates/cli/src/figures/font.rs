@@ -42,8 +42,8 @@ impl Font {
             let parsed = Font::parse(Cow::Borrowed(BUILT_IN));
             return parsed.ok_or_else(|| "the built-in font is damaged".to_owned());
         };
-        let help = "\n  help: name a TrueType or OpenType file, or the family of an installed font, \
-                    such as \"DejaVu Sans\"";
+        let help = "\n  help: name a TrueType or OpenType file, or the family of an installed \
+                    font, such as \"DejaVu Sans\"";
         let path = Path::new(name);
         if path.extension().is_some_and(|end| end == "ttf" || end == "otf") || path.is_file() {
             let content = fs::read(path)

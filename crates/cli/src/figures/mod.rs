@@ -90,8 +90,8 @@ fn encoded(drawing: &Drawing<'_>, format: Format) -> Result<Vec<u8>, String> {
     })
 }
 
-/// Width and height of `3.3in`, `84mm` or `7inx3in`, in points; without a height it follows from the
-/// content.
+/// Width and height of `3.3in`, `84mm` or `7inx3in`, in points; without a height it follows from
+/// the content.
 pub(crate) fn parse_size(text: &str) -> Result<(f64, Option<f64>), String> {
     // The units are `in`, `mm`, `cm` and `pt`: none has an `x`.
     match text.split_once('x') {

@@ -8,8 +8,8 @@ use std::fmt::Write;
 pub(super) fn svg(drawing: &Drawing<'_>) -> String {
     let Drawing { width, height, .. } = *drawing;
     let mut text = format!(
-        "<!-- {GENERATOR} -->\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}in\" height=\"{}in\" viewBox=\"0 0 {} \
-         {}\">\n",
+        "<!-- {GENERATOR} -->\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}in\" \
+         height=\"{}in\" viewBox=\"0 0 {} {}\">\n",
         number(width / 72.0),
         number(height / 72.0),
         number(width),
