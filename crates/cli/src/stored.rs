@@ -1,5 +1,5 @@
-//! The subcommand `report`: writes the page of a results folder again, from the stored results,
-//! without new runs.
+//! The subcommand `report`: the page or the figures of one or several results folders, from the
+//! stored results, without new runs.
 
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::figures::{self, Format, Shown, Style, parse_font_size, parse_size};
@@ -8,7 +8,8 @@ use crate::report::{Sheet, page};
 use crate::save::Overwrite;
 use crate::{table, why};
 use clap::Args;
-use lab::results::StoredStudy;
+use lab::InputError;
+use lab::results::{StoredStudy, combine};
 use std::path::{Path, PathBuf};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -16,17 +17,19 @@ Examples:
   anabranch report results                      writes results/report.html again
   anabranch report results --out page.html      or elsewhere
   anabranch report results --json               prints the document
+  anabranch report one two --out both.html      combines two folders
   anabranch report results --figures svg,pdf --size 3.3in --out figs
                                                 writes figures for a paper";
 
 /// Options of `report`.
 #[derive(Args, Debug)]
 pub(crate) struct ReportArgs {
-    /// Folder written by `compare --out` or `run --out`, on any machine
-    #[arg(value_name = "DIR")]
-    pub folder: String,
-    /// File for the page [default: report.html in the folder]; with --figures the folder for them
-    /// [default: figures in the folder]
+    /// Folder written by `compare --out` or `run --out`, on any machine; of several with the same
+    /// paths, traffic and metric the variants are combined
+    #[arg(value_name = "DIR", required = true)]
+    pub folders: Vec<String>,
+    /// File for the page [default: report.html in the folder, or of several folders here]; with
+    /// --figures the folder for them [default: figures, likewise]
     #[arg(long, value_name = "FILE")]
     pub out: Option<String>,
     /// Write figures for papers instead of the page, in these formats
@@ -65,9 +68,21 @@ pub(crate) struct ReportArgs {
     pub no_color: bool,
 }
 
+impl ReportArgs {
+    /// The name of `--out`, or `name` in the folder; of several folders, here.
+    fn out_or(&self, name: &str) -> String {
+        let default = || match self.folders.as_slice() {
+            [folder] => Path::new(folder).join(name).display().to_string(),
+            _ => name.to_owned(),
+        };
+        self.out.clone().unwrap_or_else(default)
+    }
+}
+
 /// Runs the subcommand and returns the exit code.
 pub(crate) fn report(args: &ReportArgs) -> u8 {
-    let stored = match StoredStudy::open(&args.folder) {
+    let opened = args.folders.iter().map(|name| Ok((name.clone(), StoredStudy::open(name)?)));
+    let stored = match opened.collect::<Result<_, InputError>>().and_then(combine) {
         Ok(stored) => stored,
         Err(refusal) => {
             error(&refusal);
@@ -92,8 +107,7 @@ pub(crate) fn report(args: &ReportArgs) -> u8 {
 
 /// Prints the result and writes the page; the error is an exit code.
 fn write_page(args: &ReportArgs, stored: &StoredStudy) -> Result<(), u8> {
-    let default = || Path::new(&args.folder).join("report.html");
-    let out = args.out.as_ref().map_or_else(default, PathBuf::from);
+    let out = PathBuf::from(args.out_or("report.html"));
     let overwrite = Overwrite { force: args.force };
     overwrite.allow("--out", &out, "file").map_err(|refusal| {
         error(&refusal);
@@ -112,8 +126,7 @@ fn write_page(args: &ReportArgs, stored: &StoredStudy) -> Result<(), u8> {
 
 /// Prints the result and writes the figures; the error is an exit code.
 fn write_figures(args: &ReportArgs, stored: &StoredStudy) -> Result<(), u8> {
-    let default = || Path::new(&args.folder).join("figures").display().to_string();
-    let out = args.out.clone().unwrap_or_else(default);
+    let out = args.out_or("figures");
     let usage = |refusal: &dyn std::fmt::Display| {
         error(&refusal.to_string());
         USAGE

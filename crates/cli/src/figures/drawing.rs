@@ -156,11 +156,17 @@ impl<'a> Drawing<'a> {
         self.items.push(Item::Text { at, size, anchor, turned: false, colour, text });
     }
 
-    /// Text that reads upwards.
-    pub(super) fn upwards(&mut self, at: Point, text: &str) {
+    /// Size in which a text fits into `room`: that of the drawing, or a smaller one.
+    pub(super) fn fitting(&self, text: &str, room: f64) -> f64 {
+        let width = self.width_of(text);
+        if width > room { self.size * room / width } else { self.size }
+    }
+
+    /// Text that reads upwards, of at most this length.
+    pub(super) fn upwards(&mut self, at: Point, text: &str, room: f64) {
         self.items.push(Item::Text {
             at,
-            size: self.size,
+            size: self.fitting(text, room),
             anchor: Anchor::Middle,
             turned: true,
             colour: Colour::BLACK,

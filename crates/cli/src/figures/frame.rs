@@ -41,10 +41,12 @@ impl Frame {
             drawing.line(&ends, Stroke::solid(Colour::BLACK, THIN));
         }
         let middle = (self.left + self.right) / 2.0;
+        let fitting = drawing.fitting(&axis.label, drawing.width - 4.0);
         // A long label may begin left of the plot, but not outside of the figure.
-        let half = drawing.width_of(&axis.label) / 2.0;
+        let half = drawing.font.width(&axis.label) * fitting / 2.0;
         let middle = middle.min(drawing.width - half - 1.0).max(half + 1.0);
-        drawing.text((middle, self.bottom + 2.6 * size), Anchor::Middle, &axis.label);
+        let at = (middle, self.bottom + 2.6 * size);
+        drawing.coloured(at, Anchor::Middle, &axis.label, (fitting, Colour::BLACK));
     }
 
     /// The vertical axis, with its numbers on the left.
@@ -65,7 +67,8 @@ impl Frame {
             );
         }
         let middle = (self.top + self.bottom) / 2.0;
-        drawing.upwards((self.left - 7.0 - widest, middle), &axis.label);
+        let room = 2.0 * middle.min(drawing.height - middle) - 2.0;
+        drawing.upwards((self.left - 7.0 - widest, middle), &axis.label, room);
     }
 
     /// The border, above everything in it.

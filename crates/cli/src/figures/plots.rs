@@ -265,7 +265,7 @@ fn distributions<'a>(shown: &Shown, layout: &Layout<'a>) -> Vec<Named<'a>> {
     let name = shown.metric.name().replace('_', " ");
     let what = if what.is_empty() { name.as_str() } else { what };
     let unit = if has_delays { "s" } else { shown.metric.unit() };
-    let mut figures = both(layout, &curves, (what, unit, shares), kind);
+    let mut figures = both(layout, &curves, None, (what, unit, shares), kind);
     for of in &shown.variants {
         let paths = of.of_paths.iter().map(|(name, look, curve)| {
             let name = format!("last byte on {name}");
@@ -273,7 +273,7 @@ fn distributions<'a>(shown: &Shown, layout: &Layout<'a>) -> Vec<Named<'a>> {
         });
         let paths: Vec<(Entry, Curve)> = paths.collect();
         let file = format!("delay-paths-{}", file_name(&of.name));
-        figures.extend(both(layout, &paths, (what, unit, shares), &file));
+        figures.extend(both(layout, &paths, Some(&of.name), (what, unit, shares), &file));
     }
     figures
 }
@@ -282,6 +282,7 @@ fn distributions<'a>(shown: &Shown, layout: &Layout<'a>) -> Vec<Named<'a>> {
 fn both<'a>(
     layout: &Layout<'a>,
     curves: &[(Entry, Curve)],
+    title: Option<&str>,
     (what, unit, shares): (&str, &str, &str),
     file: &str,
 ) -> Vec<Named<'a>> {
@@ -320,8 +321,8 @@ fn both<'a>(
     let below = Axis::linear(0.0, 1.0, 5.0, &format!("{shares} at most this"));
     let above = Axis::log(least, 1.0, &format!("{shares} above this"));
     vec![
-        (format!("{file}-cdf"), curves_of(layout, &cdf, (&x(), &below))),
-        (format!("{file}-ccdf"), curves_of(layout, &ccdf, (&x(), &above))),
+        (format!("{file}-cdf"), curves_of(layout, title, &cdf, (&x(), &below))),
+        (format!("{file}-ccdf"), curves_of(layout, title, &ccdf, (&x(), &above))),
     ]
 }
 
@@ -351,7 +352,12 @@ fn steps(curve: &Curve, scale: &Scale, is_complement: bool) -> Vec<Point> {
 }
 
 /// Curves in one frame, with a legend below.
-fn curves_of<'a>(layout: &Layout<'a>, lines: &[Line], (x, y): (&Axis, &Axis)) -> Drawing<'a> {
+fn curves_of<'a>(
+    layout: &Layout<'a>,
+    title: Option<&str>,
+    lines: &[Line],
+    (x, y): (&Axis, &Axis),
+) -> Drawing<'a> {
     let probe = Drawing::new((layout.width, 0.0), layout.font, layout.size);
     let entry = |line: &Line| Entry { name: line.entry.name.clone(), look: line.entry.look };
     let legend = Legend::new(&probe, lines.iter().map(entry).collect());
@@ -359,11 +365,15 @@ fn curves_of<'a>(layout: &Layout<'a>, lines: &[Line], (x, y): (&Axis, &Axis)) ->
     let height = layout.height.unwrap_or(layout.width * RATIO + legend.height(layout.size));
     let frame = Frame {
         left: room_beside(&probe, y),
-        top: MARGIN + 0.4 * layout.size,
+        top: MARGIN + title.map_or(0.4, |_| 1.4) * layout.size,
         right: layout.width - MARGIN - layout.size,
         bottom: (height - below - MARGIN).max(MARGIN + 3.0 * layout.size),
     };
     let mut drawing = Drawing::new((layout.width, height), layout.font, layout.size);
+    if let Some(title) = title {
+        let style = (drawing.fitting(title, frame.right - frame.left), Colour::BLACK);
+        drawing.coloured((frame.left, frame.top - 0.4 * layout.size), Anchor::Start, title, style);
+    }
     frame.beside(&mut drawing, y);
     frame.below(&mut drawing, x);
     for Line { entry, points } in lines {
@@ -400,9 +410,12 @@ fn rates<'a>(shown: &Shown, layout: &Layout<'a>) -> Vec<Named<'a>> {
         let lines: Vec<Line> = of.rates.iter().map(line).collect();
         let x = Axis::linear(0.0, end, most_ticks(layout, layout.width * 0.8), "time (s)");
         // The same axis in all figures, so that they can be put side by side.
-        let label = format!("rate of {} ({})", of.name, scale.unit);
+        let label = format!("rate ({})", scale.unit);
         let y = Axis::linear(0.0, scale.shown(highest) * 1.03, 5.0, &label);
-        (format!("rate-{}", file_name(&of.name)), curves_of(layout, &lines, (&x, &y)))
+        (
+            format!("rate-{}", file_name(&of.name)),
+            curves_of(layout, Some(&of.name), &lines, (&x, &y)),
+        )
     };
     shown.variants.iter().filter(|of| !of.rates.is_empty()).map(figure).collect()
 }

@@ -187,6 +187,15 @@ impl Delays {
         self.kept.get_mut(variant).map_or(Vec::new(), |sample| sample.add(run, MOST_KEPT))
     }
 
+    /// Adds the delays of another study, whose variants get new names; those without are left out.
+    pub(crate) fn absorb(&mut self, other: &Delays, renamed: impl Fn(&str) -> Option<String>) {
+        for (variant, sample) in &other.kept {
+            if let Some(name) = renamed(variant) {
+                self.kept.insert(name, sample.clone());
+            }
+        }
+    }
+
     /// Whether the traffic has no messages or objects.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
