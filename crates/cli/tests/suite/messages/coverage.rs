@@ -50,6 +50,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("all runs are repeated, because", "a damaged table: lab/src/results/tests.rs"),
     ("` cannot be used:", "a damaged table: lab/src/results/tests.rs"),
     ("it belongs to other runs", "a table of another build: lab/src/results/records.rs"),
+    ("no folder is named", "arguments that clap refuses before"),
+    ("name one or several results folders", "arguments that clap refuses before"),
     ("`, so there are no figures of delays", "a missing table: stored.rs"),
     ("the runs in `", "results of another build: lab/src/results/tests.rs"),
     ("` are from another build", "results of another build: lab/src/results/tests.rs"),

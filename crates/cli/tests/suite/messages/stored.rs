@@ -126,6 +126,24 @@ fn figures_for_papers() {
 }
 
 #[test]
+fn folders_combined() {
+    let mut session = session("report-combined");
+    let study = |session: &mut Session, out: &str, more: &[&str]| {
+        session.call(&[&STUDY[..], more, &["--out", out]].concat());
+    };
+    study(&mut session, "rr", &["--schedulers", "rr"]);
+    study(&mut session, "other", &["--seed", "2", "--buffers", "1MiB/1MiB"]);
+    study(&mut session, "path", &["--path", "c=rate 1mbit"]);
+    session.call(&["run", "scenarios/demo.toml", "--quiet", "--out", "single"]);
+    for others in [&["rr"][..], &["rr", "other"], &["path"], &["single"], &["no-such"]] {
+        session.call(&[&["report", "results"], others, &["--out", "page.html"]].concat());
+    }
+    session.call(&[&STUDY[..5], &["--traffic", "bulk:9KiB", "--quiet", "--out", "less"]].concat());
+    session.call(&["report", "results", "less"]);
+    session.end();
+}
+
+#[test]
 fn folders_that_make_no_page() {
     let mut session = session("report-refused");
     session.call(&["report"]);
