@@ -5,6 +5,7 @@
 
 mod calls;
 mod charts;
+mod delays;
 mod draw;
 mod events;
 mod failover;
@@ -19,6 +20,7 @@ mod why;
 
 pub(crate) use page::{page, utc};
 
+use lab::delays::Delays;
 use lab::results::{Provenance, StoredStudy};
 use lab::{Report, Scenario, Study, VariantSeries};
 
@@ -32,6 +34,8 @@ pub(crate) struct Sheet<'a> {
     pub report: &'a Report,
     /// Time series of one repetition of each variant.
     pub series: &'a [VariantSeries],
+    /// Delays of single messages and objects.
+    pub delays: &'a Delays,
     pub provenance: &'a Provenance,
     /// Number of the repetition, for a single repetition.
     pub repetition: Option<u64>,
@@ -48,6 +52,7 @@ impl<'a> Sheet<'a> {
             study: &stored.study,
             report: &stored.report,
             series: &stored.series,
+            delays: &stored.delays,
             provenance: &stored.provenance,
             repetition: stored.repetition,
             notes: &stored.notes,
