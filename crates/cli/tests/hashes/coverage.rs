@@ -17,6 +17,7 @@ const NOT_OF_RESULTS: [&str; 13] = [
     "out",
     "csv",
     "pcap",
+    "force",
     "quiet",
     "verbose",
     "no-color",
