@@ -7,7 +7,7 @@
 
 use crate::delays::{self, Delay, Delays};
 use crate::path_spec::RUN_LIMIT;
-use crate::run::Run;
+use crate::run::{DISTURBED, Run};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
 use crate::setup::setup;
@@ -162,7 +162,7 @@ impl Task<'_> {
         if let Some(fault) = &conduct.fault {
             (delays, run.parts) = (Vec::new(), 0);
             run.value = None;
-            run.failure = Some(format!("the emulation was disturbed: {fault}"));
+            run.failure = Some(format!("{DISTURBED}: {fault}"));
         }
         let captures = done.system.run.captures.take();
         let series = (self.number == 0).then(|| VariantSeries {

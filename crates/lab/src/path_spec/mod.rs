@@ -157,7 +157,12 @@ impl PathSpec {
         check_name(name).map_err(|e| given.refuse(e))?;
         let Some(spec) = spec else {
             let profile = Profile::find(name).map_err(|e| given.refuse(e))?;
-            return assemble::assemble(name, &format!("profile {}", profile.name), given, 0);
+            let spec = format!("profile {}", profile.name);
+            let mut path = assemble::assemble(profile.name, &spec, given, 0)?;
+            if !profile.name.eq_ignore_ascii_case(name) {
+                path.notes.insert(0, format!("`{name}` is the profile `{}`", profile.name));
+            }
+            return Ok(path);
         };
         let offset = text.len() - spec.len();
         let (spec, offset) = unquoted(spec, offset);
