@@ -6,9 +6,9 @@ use super::charts::{axis, axis_name, axis_of, layout};
 use super::draw::rounded;
 use super::figure::Figure;
 use super::palette;
+use lab::Scale;
 use lab::delays::VariantDelays;
 use lab::scenario::Variant;
-use lab::Scale;
 use serde_json::{Value, json};
 
 /// Points of a distribution: evenly spaced ranks, and ranks whose distance from the end doubles.
