@@ -54,7 +54,8 @@ impl Figure {
             format!("<option value=\"{index}\">{}</option>", escaped(name))
         });
         format!(
-            "<p><label>{0} <select id=\"{1}-choice\" data-choice=\"{0}\">{2}</select></label></p>\n",
+            "<p><label>{0} <select id=\"{1}-choice\" data-choice=\"{0}\">{2}</select></label>\
+             </p>\n",
             self.choice,
             self.id,
             options.collect::<String>()
