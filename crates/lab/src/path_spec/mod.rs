@@ -148,6 +148,11 @@ pub struct TimedChange {
 impl PathSpec {
     /// Parses `NAME` or `NAME=spec` from the command line.
     pub fn parse(given: &Given) -> Result<PathSpec, InputError> {
+        PathSpec::parse_within(given, RUN_LIMIT)
+    }
+
+    /// The same for runs that end after `deadline`.
+    pub(crate) fn parse_within(given: &Given, deadline: Duration) -> Result<PathSpec, InputError> {
         let text = given.text.as_str();
         let (name, spec) = match text.split_once('=') {
             Some((name, _)) if name.contains(char::is_whitespace) => (text, None),
@@ -157,17 +162,22 @@ impl PathSpec {
         check_name(name).map_err(|e| given.refuse(e))?;
         let Some(spec) = spec else {
             let profile = Profile::find(name).map_err(|e| given.refuse(e))?;
-            return assemble::assemble(name, &format!("profile {}", profile.name), given, 0);
+            let spec = format!("profile {}", profile.name);
+            return assemble::assemble(name, &spec, given, 0, deadline);
         };
         let offset = text.len() - spec.len();
         let (spec, offset) = unquoted(spec, offset);
-        assemble::assemble(name, spec, given, offset)
+        assemble::assemble(name, spec, given, offset, deadline)
     }
 
     /// Parses a description whose name is given separately, as in scenario files.
-    pub fn parse_named(name: &Given, given: &Given) -> Result<PathSpec, InputError> {
+    pub(crate) fn parse_named(
+        name: &Given,
+        given: &Given,
+        deadline: Duration,
+    ) -> Result<PathSpec, InputError> {
         check_name(&name.text).map_err(|e| name.refuse(e))?;
-        assemble::assemble(&name.text, &given.text, given, 0)
+        assemble::assemble(&name.text, &given.text, given, 0, deadline)
     }
 
     /// Whether repetitions differ randomly.

@@ -68,6 +68,8 @@ pub struct Scenario {
     pub start: Span<Duration>,
     /// Warm-up time, excluded from goodput and path shares.
     pub warm_up: Duration,
+    /// Virtual time after which a run is incomplete.
+    pub deadline: Duration,
     /// Traffic model.
     pub traffic: Traffic,
     /// Source of the page, for web traffic.
@@ -259,6 +261,12 @@ impl Scenario {
         self.to_toml_with(self.traffic_to_read(), |path| path.anchored.clone())
     }
 
+    /// The deadline, unless it is the default.
+    fn own_deadline(&self) -> Option<Duration> {
+        let default = competition::default_deadline(&self.start, self.traffic.duration());
+        (self.deadline != default).then_some(self.deadline)
+    }
+
     /// The traffic with absolute file names.
     fn traffic_to_read(&self) -> String {
         let page = self.page.as_ref().map(|page| format!("web:{}", page.anchored));
@@ -287,6 +295,9 @@ impl Scenario {
         }
         if self.choices.simultaneous_syn {
             key.push_str("simultaneous-syn");
+        }
+        if let Some(deadline) = self.own_deadline() {
+            let _ = write!(key, "deadline {deadline}");
         }
         Sha256::digest(key).into()
     }
