@@ -111,6 +111,7 @@ impl Options {
         let start = self.text(Key::Start).and_then(|given| parse_start(&given.text).ok());
         let start = start.unwrap_or(Span::fixed(Duration::ZERO));
         let length = self.text(Key::Traffic).and_then(|given| own_length(&given.text));
+        let given = given.filter(|deadline| !deadline.is_zero());
         given.unwrap_or_else(|| default_deadline(&start, length))
     }
 
@@ -156,9 +157,9 @@ impl Options {
         let deadline = timing.deadline;
         let over = traffic.duration().map_or(Duration::ZERO, |end| timing.start.high + end);
         if let Some(given) = self.text(Key::Deadline) {
-            parse_time(&given.text).map_err(|refusal| given.refuse(refusal))?;
-            if deadline.is_zero() || over > deadline {
-                let problem = if deadline.is_zero() {
+            let asked = parse_time(&given.text).map_err(|refusal| given.refuse(refusal))?;
+            if asked.is_zero() || over > deadline {
+                let problem = if asked.is_zero() {
                     "a run cannot end at its start".to_owned()
                 } else {
                     format!("the traffic lasts until {over}, after the end of the run at {deadline}")
